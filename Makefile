@@ -1,0 +1,44 @@
+# Every target makes what it needs: a virtual environment of its own, installed once.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: demo test test-all lint bench sample clean
+
+demo: $(VENV)/.run
+	$(BIN)/python scripts/demo.py demo
+
+test: $(VENV)/.dev
+	$(BIN)/pytest -n 2 --dist loadfile
+
+# What `make test` is too short for: whole logs in both engines, long statistics,
+# and the suite once more with the compiler switched off.
+test-all: $(VENV)/.dev
+	$(BIN)/pytest -n 2 -m "slow or not slow"
+	NUMBA_DISABLE_JIT=1 $(BIN)/pytest -n 2
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(VENV)/.dev
+	$(BIN)/python -m tests.benchmarks
+
+# Makes the built-in sample log again, from its seed.
+sample: $(VENV)/.run
+	$(BIN)/python scripts/make_sample.py
+
+clean:
+	rm -rf $(VENV) demo
+
+$(VENV)/.run: pyproject.toml
+	test -d $(VENV) || $(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check -e .
+	touch $@
+
+$(VENV)/.dev: pyproject.toml
+	test -d $(VENV) || $(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[dev]'
+	touch $(VENV)/.run $@

@@ -1,0 +1,1 @@
+"""Queueing models with formulas; knows nothing of logs or simulators."""

@@ -1,0 +1,22 @@
+"""Where the tests, the benchmarks and the studies' checks find real logs."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+# The one place that says where the logs are: WORKLOADKIT_DATA, else beside the project.
+DATA = Path(os.environ.get("WORKLOADKIT_DATA", Path(__file__).parents[2] / "shared"))
+TRACES = sorted((DATA / "traces").glob("*.swf.gz"))
+ODD = sorted((DATA / "odd").glob("*.swf"))
+
+needs_traces = pytest.mark.skipif(not TRACES, reason=f"no logs in {DATA / 'traces'}")
+needs_odd = pytest.mark.skipif(not ODD, reason=f"no odd logs in {DATA / 'odd'}")
+
+
+def trace_path(name: str) -> Path:
+    """Path of the log called `name`; skips the test where the log is absent."""
+    path = DATA / "traces" / f"{name}.swf.gz"
+    if not path.exists():
+        pytest.skip(f"{path} is not here")
+    return path

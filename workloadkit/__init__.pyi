@@ -1,0 +1,8 @@
+from .errors import FormatError as FormatError
+from .errors import ParameterError as ParameterError
+from .errors import WorkloadError as WorkloadError
+from .errors import WorkloadWarning as WorkloadWarning
+from .trace import Header as Header
+from .trace import Trace as Trace
+
+__version__: str

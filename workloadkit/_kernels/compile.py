@@ -1,0 +1,43 @@
+"""How kernels are compiled, and where the compiled code is kept."""
+
+import hashlib
+import os
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numba
+import numba.core.config
+import platformdirs
+
+config: Any = numba.core.config  # its settings are made at run time, unknown to type checkers
+
+
+@cache
+def cache_directory() -> str:
+    """Directory of the compiled kernels, named by the digest of all kernel sources.
+
+    The compiler notices an edit in the file of a kernel but not in the file of a helper that it
+    calls, and would run the old code. With the digest in the name, no old code is ever found.
+    """
+    digest = hashlib.sha256(numba.__version__.encode())
+    for source in sorted(Path(__file__).parent.glob("*.py")):
+        digest.update(source.read_bytes())
+    base = os.environ.get("NUMBA_CACHE_DIR") or platformdirs.user_cache_dir("workloadkit")
+    return str(Path(base) / digest.hexdigest()[:16])
+
+
+def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile `function` when it is first called; later processes load it from the cache."""
+    before = config.CACHE_DIR
+    config.CACHE_DIR = cache_directory()
+    try:
+        return numba.njit(cache=True)(function)
+    finally:
+        config.CACHE_DIR = before
+
+
+def helper(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile a function that only kernels call; it is kept within their code."""
+    return numba.njit(function)

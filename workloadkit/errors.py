@@ -1,0 +1,79 @@
+"""The errors and warnings of the toolkit: one family, so that a caller can catch it."""
+
+
+class WorkloadError(Exception):
+    """The input is at fault: a log, a schedule or what they hold.
+
+    The message is one line that says what is wrong, the value met and where.
+    """
+
+
+class FormatError(WorkloadError):
+    """A file cannot be read as what it claims to be.
+
+    Parameters
+    ----------
+    path : str
+        The file, or ``-`` for standard input.
+    message : str
+        What is wrong.
+    line : int, optional
+        Line of the file, from 1.
+    field : str, optional
+        The field at fault, as `workloadkit.fields` names it.
+    text : str, optional
+        What stands there.
+
+    Examples
+    --------
+    >>> print(FormatError("a.swf", "not a number", line=3, field="run", text="ten"))
+    a.swf, line 3, field run: not a number: 'ten'
+    """
+
+    def __init__(
+        self,
+        path: str,
+        message: str,
+        *,
+        line: int | None = None,
+        field: str | None = None,
+        text: str | None = None,
+    ) -> None:
+        self.path, self.line, self.field, self.text = path, line, field, text
+        self.message = message
+        where = path
+        if line is not None:
+            where += f", line {line}"
+        if field is not None:
+            where += f", field {field}"
+        shown = "" if text is None else f": {shorten(text)}"
+        super().__init__(f"{where}: {message}{shown}")
+
+    def __reduce__(self) -> tuple[object, ...]:  # keyword arguments survive pickling
+        state = (self.path, self.message, self.line, self.field, self.text)
+        return (_format_error, state)
+
+
+class ParameterError(WorkloadError):
+    """A parameter has a value that cannot be used, or a name is not known."""
+
+
+class WorkloadWarning(UserWarning):
+    """Odd, but legal: the result stands, and the user should know."""
+
+
+def shorten(text: str, width: int = 60) -> str:
+    """Quote `text` for an error message, cut to `width` characters.
+
+    Examples
+    --------
+    >>> shorten("x" * 99, width=10)
+    "'xxxxxxxxx…'"
+    """
+    return repr(text if len(text) <= width else text[: width - 1] + "…")
+
+
+def _format_error(
+    path: str, message: str, line: int | None, field: str | None, text: str | None
+) -> FormatError:
+    return FormatError(path, message, line=line, field=field, text=text)

@@ -1,0 +1,286 @@
+"""A log of jobs: its header and its job table."""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import timedelta, timezone, tzinfo
+from functools import cached_property
+from zoneinfo import ZoneInfo
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from workloadkit.errors import WorkloadError
+from workloadkit.fields import BY_NAME, FIELDS, NAMES, UNKNOWN
+
+_LABEL = re.compile(r"^;[ \t]?([A-Za-z][A-Za-z0-9_]*):(.*)$")
+_CONTINUED = re.compile(r"^;(?:[ ]{2,}|[ ]*\t)[ \t]*(\S.*)$")
+_FIRST_NUMBER = re.compile(r"\s*([-+]?\d+(?:\.\d+)?)")
+
+
+@dataclass(frozen=True)
+class Header:
+    """The header comments of a log, in order, none lost.
+
+    Parameters
+    ----------
+    lines : tuple of str
+        The comment lines as they stand in the file, with their semicolon.
+
+    Examples
+    --------
+    >>> header = Header((
+    ...     "; MaxProcs: 1664 (72, 1368, 224)",
+    ...     "; Information: http://a.example/",
+    ...     ";              http://b.example/",
+    ... ))
+    >>> header.number("MaxProcs")
+    1664
+    >>> header.get("Information")
+    'http://a.example/ http://b.example/'
+    """
+
+    lines: tuple[str, ...] = ()
+
+    @cached_property
+    def entries(self) -> tuple[tuple[str, str], ...]:
+        """Labels and values in order, continued values joined by a blank."""
+        entries: list[tuple[str, str]] = []
+        open_label = False  # whether the line before can be continued
+        for line in map(str.lstrip, self.lines):
+            if match := _LABEL.match(line):
+                entries.append((match[1], match[2].strip()))
+                open_label = True
+            elif open_label and (match := _CONTINUED.match(line)):
+                label, value = entries[-1]
+                entries[-1] = (label, f"{value} {match[1].strip()}".strip())
+            else:
+                open_label = False
+        return tuple(entries)
+
+    def get(self, label: str, default: str | None = None) -> str | None:
+        """Return the first value of `label`, whatever its case, or `default`."""
+        return next(iter(self.get_all(label)), default)
+
+    def get_all(self, label: str) -> list[str]:
+        """Return every value of a label that may be repeated, in order."""
+        return [value for name, value in self.entries if name.lower() == label.lower()]
+
+    def number(self, label: str) -> int | None:
+        """Return the number at the beginning of the value of `label`; None if unknown or ≤ -1."""
+        match = _FIRST_NUMBER.match(self.get(label) or "")
+        if match is None or float(match[1]) < 0:
+            return None
+        return int(float(match[1]))
+
+    def appended(self, *entries: tuple[str, str]) -> "Header":
+        """Return a header with labels and values added at its end."""
+        added = tuple(f"; {label}: {' '.join(value.split())}" for label, value in entries)
+        return Header(self.lines + added)
+
+    def replaced(self, label: str, value: str) -> "Header":
+        """Return a header with the first `label` given another value, or added at the end."""
+        lines = list(self.lines)
+        for i, line in enumerate(lines):
+            match = _LABEL.match(line.lstrip())
+            if match and match[1].lower() == label.lower():
+                lines[i] = f"; {match[1]}: {value}"
+                return Header(tuple(lines))
+        return self.appended((label, value))
+
+    @property
+    def start(self) -> int | None:
+        """Second zero of the log, in seconds since 1970 UTC (UnixStartTime)."""
+        return self.number("UnixStartTime")
+
+    @cached_property
+    def time_zone(self) -> tzinfo | None:
+        """The log's own time zone (TimeZoneString, else the offset TimeZone); None if unknown."""
+        name = (self.get("TimeZoneString") or "").strip()
+        if name:
+            try:
+                return ZoneInfo(name)
+            except (KeyError, ValueError, OSError):  # an unknown name; the offset may help
+                pass
+        match = _FIRST_NUMBER.match(self.get("TimeZone") or "")
+        if match and abs(float(match[1])) < 86400:
+            return timezone(timedelta(seconds=float(match[1])))
+        return None
+
+
+@dataclass(frozen=True)
+class Repair:
+    """Something that reading put right.
+
+    Parameters
+    ----------
+    kind : str
+        What was found and what was done about it.
+    count : int
+        How often.
+    first_line : int
+        Line of the first case, from 1.
+    """
+
+    kind: str
+    count: int
+    first_line: int
+
+    def __str__(self) -> str:
+        times = "once, on" if self.count == 1 else f"{self.count:,} times, first on"
+        return f"{self.kind} ({times} line {self.first_line})"
+
+
+def _no_jobs() -> pd.DataFrame:
+    return pd.DataFrame({f.name: np.empty(0, f.dtype) for f in FIELDS})
+
+
+def _no_utility() -> pd.DataFrame:
+    return pd.DataFrame({"row": np.empty(0, np.int64), "time": np.empty(0), "value": np.empty(0)})
+
+
+@dataclass(frozen=True, eq=False)
+class Trace:
+    """A log: what every part of the toolkit takes and gives. Never changed in place.
+
+    Parameters
+    ----------
+    jobs : DataFrame
+        One row a job, in the order of (submit, place in the file), with the columns of
+        `workloadkit.fields`. Times in seconds.
+    header : Header
+        The header comments.
+    bursts : DataFrame
+        The partial executions of checkpointed jobs, in file order, with the same columns.
+    utility : DataFrame
+        Points of the jobs' utility functions: `row` (of `jobs`), `time` [s] and `value`.
+    name : str
+        File name without folder, or what made the trace.
+    digest : str
+        SHA-256 of the text that was read, empty for a trace that was not read.
+    repairs : tuple of Repair
+        What reading put right.
+
+    Examples
+    --------
+    >>> trace = Trace.from_columns({"submit": [0, 60], "run": [90, 30], "procs": [4, 1]})
+    >>> trace.n_jobs
+    2
+    >>> trace.jobs[["job", "submit", "wait", "procs"]].to_numpy().tolist()
+    [[1.0, 0.0, nan, 4.0], [2.0, 60.0, nan, 1.0]]
+    """
+
+    jobs: pd.DataFrame
+    header: Header = Header()
+    bursts: pd.DataFrame = field(default_factory=_no_jobs)
+    utility: pd.DataFrame = field(default_factory=_no_utility)
+    name: str = "trace"
+    digest: str = ""
+    repairs: tuple[Repair, ...] = ()
+
+    @classmethod
+    def from_columns(
+        cls, columns: Mapping[str, ArrayLike], *, header: Header | None = None, name: str = "trace"
+    ) -> "Trace":
+        """Make a trace from the columns at hand; the others become unknown.
+
+        Parameters
+        ----------
+        columns : mapping of str to array_like, shape (n_jobs,)
+            By the names of `workloadkit.fields`; `submit` is required. Without `job`, jobs are
+            numbered 1, 2, … by submission.
+        header : Header, optional
+        name : str, default "trace"
+
+        Raises
+        ------
+        WorkloadError
+            Where a column is not known, `submit` is missing or lengths differ.
+        """
+        unknown = set(columns) - set(NAMES)
+        if unknown:
+            raise WorkloadError(f"not a field of a job: {', '.join(sorted(unknown))}")
+        if "submit" not in columns:
+            raise WorkloadError("a trace needs the submit times of its jobs")
+        n_jobs = len(np.atleast_1d(np.asarray(columns["submit"])))
+        table: dict[str, NDArray] = {}
+        for f in FIELDS:
+            if f.name in columns:
+                values = np.array(columns[f.name], dtype=f.dtype, ndmin=1)
+                if values.shape != (n_jobs,):
+                    raise WorkloadError(f"{values.size} values of {f.name} for {n_jobs} jobs")
+                table[f.name] = values
+            else:
+                table[f.name] = np.full(n_jobs, np.nan if f.measured else UNKNOWN, f.dtype)
+        if np.isnan(table["submit"]).any():
+            job = int(np.flatnonzero(np.isnan(table["submit"]))[0]) + 1
+            raise WorkloadError(f"submit of job {job} is NaN; the submit time must be known")
+        order = np.argsort(table["submit"], kind="stable")
+        table = {name: values[order] for name, values in table.items()}
+        if "job" not in columns:
+            table["job"] = np.arange(1, n_jobs + 1)
+        return cls(pd.DataFrame(table), header or Header(), name=name)
+
+    @property
+    def n_jobs(self) -> int:
+        """Number of jobs."""
+        return len(self.jobs)
+
+    def column(self, name: str) -> NDArray:
+        """Return one column as an array, shape (n_jobs,).
+
+        Raises
+        ------
+        WorkloadError
+            If there is no such field.
+        """
+        if name not in BY_NAME:
+            raise WorkloadError(f"not a field of a job: {name}; known: {', '.join(NAMES)}")
+        return self.jobs[name].to_numpy()
+
+    @cached_property
+    def used_procs(self) -> NDArray[np.float64]:
+        """Processors a job used, shape (n_jobs,): field 5; field 8 where no field 5 is known."""
+        procs = self.column("procs")
+        return procs if (procs > 0).any() else self.column("requested_procs")
+
+    @cached_property
+    def ran(self) -> NDArray[np.bool_]:
+        """Whether a job ran, shape (n_jobs,): run time ≥ 0 and processors > 0."""
+        return (self.column("run") >= 0) & (self.used_procs > 0)
+
+    @cached_property
+    def utilities(self) -> dict[int, list[tuple[float, float]]]:
+        """Utility functions as (time, value) points, by row of `jobs`."""
+        points: dict[int, list[tuple[float, float]]] = {}
+        columns = (self.utility[name].tolist() for name in ("row", "time", "value"))
+        for row, time, value in zip(*columns, strict=True):
+            points.setdefault(row, []).append((time, value))
+        return points
+
+    def select(self, keep: ArrayLike) -> "Trace":
+        """Return a trace of the jobs where `keep` is true; bursts and utilities go with them.
+
+        Parameters
+        ----------
+        keep : array_like of bool, shape (n_jobs,)
+        """
+        mask = np.asarray(keep, dtype=bool)
+        if mask.shape != (self.n_jobs,):
+            raise WorkloadError(f"{mask.size} choices for {self.n_jobs} jobs")
+        new_row = np.cumsum(mask) - 1
+        kept = mask[self.utility["row"].to_numpy()]
+        utility = self.utility[kept].reset_index(drop=True)
+        utility["row"] = new_row[utility["row"].to_numpy()]
+        jobs = self.jobs[mask].reset_index(drop=True)
+        bursts = self.bursts[self.bursts["job"].isin(jobs["job"])].reset_index(drop=True)
+        return replace(self, jobs=jobs, bursts=bursts, utility=utility)
+
+    def with_columns(self, **columns: ArrayLike) -> "Trace":
+        """Return a trace with some columns of its jobs replaced."""
+        return replace(self, jobs=self.jobs.assign(**columns))
+
+    def with_notes(self, notes: Iterable[str]) -> "Trace":
+        """Return a trace with notes added to its header."""
+        return replace(self, header=self.header.appended(*(("Note", note) for note in notes)))
