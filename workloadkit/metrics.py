@@ -63,7 +63,7 @@ def slowdown(wait: ArrayLike, run: ArrayLike) -> NDArray[np.float64]:
 
 
 def makespan(submit: ArrayLike, end: ArrayLike) -> float:
-    """Time from the first submission to the last end; NaN without jobs. [s]
+    """Time [s] from the first submission to the last end; NaN without jobs.
 
     Examples
     --------
