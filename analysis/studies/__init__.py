@@ -1,0 +1,340 @@
+"""Studies: what a source published, found again in logs.
+
+A study is a module of this package. Its docstring begins with the title and tells what is compared
+and how; its `STUDY` says where the published figures stand and which logs they were taken from.
+`Study.compare` takes the logs that are here, a number of runs and `each`, and yields a `Result`
+for every published figure or claim. What takes time it gives to ``each(function, tasks)``, which
+calls ``function(task, rng)`` for each task, with a random stream of the task's own, and returns
+what came back in the order of the tasks, whoever did the work.
+"""
+
+import csv
+import io
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import lru_cache
+from importlib import import_module
+from pathlib import Path
+from pkgutil import iter_modules
+from typing import TYPE_CHECKING, Any, Literal
+
+from workloadkit import __version__
+from workloadkit.errors import ParameterError, WorkloadError, WorkloadWarning
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
+    import numpy as np
+
+    from workloadkit.trace import Trace
+
+#: Of a count: equal or differs. Of a claim: held, direction only or not held.
+Verdict = Literal["equal", "differs", "held", "direction only", "not held"]
+
+Each = Callable[[Callable[[Any, "np.random.Generator"], Any], Iterable[Any]], list[Any]]
+
+
+@dataclass(frozen=True)
+class Log:
+    """A log that a study uses.
+
+    Parameters
+    ----------
+    name : str
+        Its name in the source.
+    published : str
+        The version that the source used.
+    path : Path
+        The file that is here.
+    """
+
+    name: str
+    published: str
+    path: Path
+
+    @property
+    def version(self) -> str:
+        """The version that is here."""
+        return _version(self.path)
+
+    def read(self) -> "Trace":
+        """Return the log itself; the last few stay in memory, as many tasks may ask for one."""
+        return _read(self.path)
+
+
+@dataclass(frozen=True)
+class Result:
+    """A published figure, and ours.
+
+    Parameters
+    ----------
+    log : str
+        Name of the log in the source.
+    version : str
+        The version that is here.
+    quantity : str
+        What the figure counts or measures.
+    published, ours : float
+    verdict : {"equal", "differs", "held", "direction only", "not held"}
+        The first two of a count, the others of a claim.
+    low, high : float, optional
+        Confidence interval of `ours`, where there is randomness.
+    note : str, default ""
+        Why they differ, where that is known.
+    """
+
+    log: str
+    version: str
+    quantity: str
+    published: float
+    ours: float
+    verdict: Verdict
+    low: float | None = None
+    high: float | None = None
+    note: str = ""
+
+    @property
+    def difference(self) -> float:
+        """Ours less the published figure."""
+        return self.ours - self.published
+
+    @property
+    def percent(self) -> float | None:
+        """The difference in percent of the published figure; None if that is 0."""
+        return 100 * self.difference / self.published if self.published else None
+
+
+@dataclass(frozen=True)
+class Study:
+    """What a source published, and how to find the same in logs.
+
+    Parameters
+    ----------
+    name : str
+        Name on the command line: that of the module, with hyphens.
+    text : str
+        The module's docstring: the title, then what is compared and how.
+    source : str
+        Who published the figures, and where they stand.
+    logs : mapping of str to str
+        Names of the logs in the source, and the versions that it used.
+    compare : callable
+        ``compare(logs, runs, each)`` yields the results.
+    runs : int, optional
+        Runs that the source made; None where nothing is random.
+    """
+
+    name: str
+    text: str
+    source: str
+    logs: Mapping[str, str]
+    compare: Callable[[Sequence[Log], int, Each], Iterator[Result]]
+    runs: int | None = None
+
+    @property
+    def title(self) -> str:
+        """First line of the text."""
+        return self.text.strip().splitlines()[0].removesuffix(".")
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What a study found.
+
+    Parameters
+    ----------
+    study : Study
+    results : tuple of Result
+    logs : mapping of Log to str
+        The logs that were used, with the digests of their text.
+    provenance : mapping of str to object
+        What made the results: the version and, where there is randomness, runs and seed.
+    """
+
+    study: Study
+    results: tuple[Result, ...]
+    logs: Mapping[Log, str]
+    provenance: Mapping[str, Any]
+
+    def to_csv(self) -> str:
+        """Return the results as CSV, numbers in full."""
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(_COLUMNS)
+        for result in self.results:
+            cells = (getattr(result, column) for column in _COLUMNS)
+            writer.writerow(f"{c:.12g}" if isinstance(c, float) else c for c in cells)
+        return text.getvalue()
+
+    def to_markdown(self) -> str:
+        """Return the results as a page: the table, its source, and what it was made from."""
+        title, _, text = self.study.text.strip().partition("\n")
+        logs = [(log.name, log.published, log.version, sha) for log, sha in self.logs.items()]
+        made_by = ", ".join(f"{name} {value}" for name, value in self.provenance.items())
+        parts = (
+            f"# {title.removesuffix('.')}",
+            text.strip(),
+            f"Source: {self.study.source}.",
+            _markdown_table(SHOWN, map(shown, self.results)),
+            _markdown_table(("log", "version published", "version here", "SHA-256"), logs),
+            f"Made by {made_by}.",
+        )
+        return "\n\n".join(part for part in parts if part) + "\n"
+
+
+_COLUMNS = (
+    *("log", "version", "quantity", "published", "ours", "difference", "percent"),
+    *("low", "high", "verdict", "note"),
+)
+
+#: Headings of a table to be read.
+SHOWN = ("log", "quantity", "published", "ours", "difference", "verdict", "note")
+
+
+def shown(result: Result) -> tuple[str, ...]:
+    """Return the cells of a result in a table to be read, under the headings `SHOWN`.
+
+    Examples
+    --------
+    >>> shown(Result("KTH", "KTH-1", "jobs", 2000, 1990, "differs"))
+    ('KTH', 'jobs', '2,000', '1,990', '-10 (-0.5 %)', 'differs', '')
+    """
+    ours = f"{result.ours:,.6g}" if isinstance(result.ours, float) else f"{result.ours:,}"
+    if result.low is not None and result.high is not None:
+        ours += f" [{result.low:,.6g}, {result.high:,.6g}]"
+    difference = "" if result.difference == 0 else f"{result.difference:+,.6g}"
+    if difference and result.percent is not None:
+        difference += f" ({result.percent:+.2g} %)"
+    published = f"{result.published:,}"
+    return result.log, result.quantity, published, ours, difference, result.verdict, result.note
+
+
+def compare_count(log: Log, quantity: str, published: int, ours: int) -> Result:
+    """Return the result for a count, which is equal or differs."""
+    if ours == published:
+        return Result(log.name, log.version, quantity, published, ours, "equal")
+    note = "" if log.version == log.published else f"published of {log.published}"
+    return Result(log.name, log.version, quantity, published, ours, "differs", note=note)
+
+
+def study_names() -> list[str]:
+    """Return the names of all studies."""
+    return sorted(module.name.replace("_", "-") for module in iter_modules(__path__))
+
+
+def load_study(name: str) -> Study:
+    """Return the study called `name`.
+
+    Raises
+    ------
+    ParameterError
+        If there is no such study.
+
+    Examples
+    --------
+    >>> load_study("zakay-sessions").title
+    'Sessions and batches by arrival in four logs'
+    """
+    if name not in study_names():
+        raise ParameterError(f"no study {name!r}; known: {', '.join(study_names())}")
+    study: Study = import_module(f"{__name__}.{name.replace('-', '_')}").STUDY
+    return study
+
+
+def find_logs(study: Study, folder: Path) -> list[Log]:
+    """Find the logs of a study in a folder; of several versions the one most like the published.
+
+    Raises
+    ------
+    WorkloadError
+        If none is there.
+
+    Warns
+    -----
+    WorkloadWarning
+        For each log that is not there.
+    """
+    if not folder.is_dir():
+        raise WorkloadError(f"{folder}: no such folder of logs")
+    logs = []
+    for name, published in study.logs.items():
+        versions = {_version(path): path for path in sorted(folder.glob(f"{name}-*.swf*"))}
+        nearest = get_close_matches(published, versions, n=1, cutoff=0)
+        if nearest:
+            logs.append(Log(name, published, versions[nearest[0]]))
+        else:
+            warnings.warn(f"no log {name}-*.swf* in {folder}", WorkloadWarning, stacklevel=2)
+    if study.logs and not logs:
+        raise WorkloadError(f"{folder}: none of the logs of {study.name}: {', '.join(study.logs)}")
+    return logs
+
+
+def run_study(
+    study: Study,
+    logs: Sequence[Log],
+    *,
+    runs: int | None = None,
+    rng: "int | np.random.Generator | None" = None,
+    executor: "Executor | None" = None,
+) -> Findings:
+    """Run a study on the logs that are here.
+
+    Parameters
+    ----------
+    study : Study
+    logs : sequence of Log
+    runs : int, optional
+        By default as many as the source made.
+    rng : int or Generator, optional
+        Task i gets the i-th stream spawned from it, so that results do not depend on who does
+        the tasks.
+    executor : Executor, optional
+        Who does the tasks; by default this process, one after the other.
+    """
+    import numpy as np
+
+    if study.runs is None and (runs, rng) != (None, None):
+        warnings.warn(
+            f"nothing is random in {study.name}: runs and seed change nothing",
+            WorkloadWarning,
+            stacklevel=2,
+        )
+    rng = np.random.default_rng(rng)
+    seed = rng.bit_generator.seed_seq.entropy  # type: ignore[attr-defined]
+    runs = runs or study.runs or 1
+
+    def each(function: Callable[[Any, np.random.Generator], Any], tasks: Iterable[Any]) -> list:
+        tasks = list(tasks)
+        streams = rng.spawn(len(tasks))
+        return list((map if executor is None else executor.map)(function, tasks, streams))
+
+    results = tuple(study.compare(logs, runs, each))
+    provenance: dict[str, Any] = {"workloadkit": __version__}
+    if study.runs is not None:
+        provenance |= {"runs": runs, "seed": seed}
+    return Findings(study, results, {log: log.read().digest for log in logs}, provenance)
+
+
+def read_table(path: Path) -> list[dict[str, str]]:
+    """Return the rows of a table of published figures, kept as CSV."""
+    with path.open(newline="", encoding="utf-8") as stream:
+        return list(csv.DictReader(stream))
+
+
+def _version(path: Path) -> str:
+    return path.name.split(".swf")[0]
+
+
+@lru_cache(maxsize=4)
+def _read(path: Path) -> "Trace":
+    import workloadkit as wk
+
+    return wk.read_swf(path)
+
+
+def _markdown_table(headings: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    lines = [tuple(headings), *map(tuple, rows)]
+    lines.insert(1, ("---",) * len(lines[0]))
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)

@@ -1,0 +1,56 @@
+"""The command line: one short file a command.
+
+What a command needs of pandas and the like it imports when it runs, so that help, completion and
+wrong usage answer at once.
+"""
+
+from textwrap import indent
+from typing import Annotated
+
+import typer
+
+from workloadkit import __version__
+from workloadkit.cli import characterize, sessions, study
+from workloadkit.cli.common import Commands
+
+app = typer.Typer(
+    cls=Commands,
+    no_args_is_help=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    rich_markup_mode=None,  # plain help reads the same at any width and in a pipe
+    pretty_exceptions_enable=False,
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"workloadkit {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def workloadkit(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_version, is_eager=True, help="Show the version."),
+    ] = False,
+) -> None:
+    """Read, characterise and simulate the workloads of parallel systems.
+
+    Logs are files of the Standard Workload Format (SWF), compressed or not. A command that is
+    given no log takes the built-in sample; "-" is standard input.
+    """
+
+
+for command, examples in (
+    (characterize.characterize, characterize.EXAMPLES),
+    (sessions.sessions, sessions.EXAMPLES),
+    (study.study, study.EXAMPLES),
+):
+    # \b keeps the lines as they stand.
+    app.command(epilog="\b\nExamples:\n" + indent(examples.strip(), "  "))(command)
+
+
+def main() -> None:
+    """Run the command that the arguments name."""
+    app(prog_name="workloadkit")

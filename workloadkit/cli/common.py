@@ -1,0 +1,166 @@
+"""What the commands share: arguments, durations, reading and writing, messages, workers."""
+
+import json
+import re
+import signal
+import sys
+import warnings
+from collections.abc import Iterator
+from concurrent.futures import Executor, ProcessPoolExecutor
+from contextlib import contextmanager
+from multiprocessing import active_children, get_context
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+import typer.core
+
+from workloadkit.errors import ParameterError, WorkloadError, WorkloadWarning
+
+if TYPE_CHECKING:
+    from workloadkit.trace import Trace
+
+_DURATION = re.compile(r"(\d+\.?\d*|\.\d+)\s*([a-z]*)", re.ASCII | re.IGNORECASE)
+_UNITS = {"": 1, "s": 1, "min": 60, "h": 3600, "d": 86400, "w": 604800}
+
+
+def duration(text: str) -> float:
+    """Seconds of a duration such as 90, 90s, 20min, 1.5h, 2d or 1w.
+
+    Examples
+    --------
+    >>> duration("90"), duration("20min"), duration("1.5h")
+    (90.0, 1200.0, 5400.0)
+    """
+    match = _DURATION.fullmatch(text.strip())
+    if match is None or match[2].lower() not in _UNITS:
+        raise typer.BadParameter(
+            f"{text!r} is not a duration; write 90 or 90s, 20min, 1.5h, 2d or 1w."
+        )
+    return float(match[1]) * _UNITS[match[2].lower()]
+
+
+TraceArgument = Annotated[
+    Path | None,
+    typer.Argument(
+        metavar="TRACE",
+        show_default=False,
+        help='Log in the Standard Workload Format, plain, gz, bz2, xz or zst; "-" is standard '
+        "input. By default the built-in sample.",
+    ),
+]
+StrictOption = Annotated[
+    bool,
+    typer.Option("--strict", help="Take the first departure from the standard for an error."),
+]
+JsonOption = Annotated[
+    Path | None,
+    typer.Option("--json", metavar="FILE", help='Write JSON to this file; "-" is stdout.'),
+]
+SeedOption = Annotated[
+    int | None,
+    typer.Option(min=0, metavar="S", help="Seed of all that is random. By default a new one."),
+]
+WorkersOption = Annotated[
+    int, typer.Option(min=1, metavar="N", help="Processes that share the work.")
+]
+
+
+class Commands(typer.core.TyperGroup):
+    """The commands; warnings and the toolkit's errors become one line each on stderr."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command; exit 1 if the input is at fault, 2 for wrong usage."""
+        with warnings.catch_warnings():
+            _warn_in_one_line()
+            try:
+                return super().invoke(ctx)
+            except WorkloadError as error:
+                say(f"error: {error}")
+                raise typer.Exit(2 if isinstance(error, ParameterError) else 1) from None
+            except KeyboardInterrupt:
+                say("interrupted")
+                raise typer.Exit(130) from None
+
+
+def say(message: str) -> None:
+    """Tell the user something that is not the result: one line on stderr."""
+    typer.echo(message, err=True)
+
+
+@contextmanager
+def working(on: str) -> Iterator[None]:
+    """Show on a terminal that something is being done."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status(f"{on} …"):
+        yield
+
+
+def load(trace: Path | None, *, strict: bool) -> "Trace":
+    """Read the log that the user named, or the sample; say what was repaired."""
+    import workloadkit as wk
+
+    if trace is None:
+        say("no TRACE named: the built-in sample")
+        return wk.load_sample()
+    with working(f"reading {trace}"):
+        log = wk.read_swf(str(trace), strict=strict)
+    if log.repairs:
+        say(f"{log.name}: repaired in reading:")
+        for repair in log.repairs:
+            say(f"  {repair}")
+    return log
+
+
+def write(target: Path, text: str) -> None:
+    """Write a result whole or not at all, to stdout for "-"; say so if it is a file."""
+    from workloadkit.io.files import write_text
+
+    write_text(target, text)
+    if str(target) != "-":
+        say(f"wrote {target}")
+
+
+def write_json(target: Path, data: Any) -> None:
+    """Write `data` as JSON, whole or not at all, to stdout for "-"."""
+    write(target, json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+
+
+@contextmanager
+def executor(workers: int) -> Iterator[Executor | None]:
+    """Give the processes that share the work; None for one worker, which is this process."""
+    if workers == 1:
+        yield None
+        return
+    pool = ProcessPoolExecutor(workers, get_context("spawn"), initializer=_begin_worker)
+    try:
+        yield pool
+    except BaseException:  # an interrupt, too: nobody waits for what the workers are at
+        for process in active_children():
+            process.terminate()
+        raise
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _begin_worker() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that gave the work
+    _warn_in_one_line()
+
+
+def _warn_in_one_line() -> None:
+    """Show the toolkit's own warnings as a line each; leave all others to Python."""
+    otherwise = warnings.showwarning
+
+    def show(message: Any, category: Any, *where: Any, **more: Any) -> None:
+        if issubclass(category, WorkloadWarning):
+            say(f"warning: {message}")
+        else:
+            otherwise(message, category, *where, **more)
+
+    warnings.simplefilter("always", WorkloadWarning)
+    warnings.showwarning = show

@@ -1,0 +1,51 @@
+"""`workloadkit sessions`: the sessions and batches of a log's users."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from workloadkit.cli.common import StrictOption, TraceArgument, duration, load, say, write
+
+EXAMPLES = """
+workloadkit sessions log.swf.gz -o sessions.csv
+workloadkit sessions log.swf.gz --threshold 20min | head
+"""
+
+
+def sessions(
+    trace: TraceArgument = None,
+    method: Annotated[
+        str, typer.Option(metavar="NAME", help="How a session ends: arrival.")
+    ] = "arrival",
+    threshold: Annotated[
+        float | None,
+        typer.Option(
+            parser=duration,
+            metavar="T",
+            show_default=False,
+            help="Longest silence in a session. By default 60min.",
+        ),
+    ] = None,
+    output: Annotated[
+        Path, typer.Option("-o", metavar="FILE", help='Write to this file; "-" is stdout.')
+    ] = Path("-"),
+    strict: StrictOption = False,
+) -> None:
+    """Find the sessions and batches of every user.
+
+    Writes CSV, one row for each job that ran: job, user, session, batch and think_time, in
+    seconds, for the first job of a batch after a think time.
+    """
+    import workloadkit as wk
+
+    log = load(trace, strict=strict)
+    found = wk.delimit_sessions(log, method=method, threshold=threshold)
+    table = log.jobs[["job", "user"]].join(found, how="inner")
+    write(output, table.to_csv(index=False, float_format=_shortest))
+    n_batches, n_sessions = found["batch"].nunique(), found["session"].nunique()
+    say(f"{len(found):,} jobs in {n_batches:,} batches and {n_sessions:,} sessions")
+
+
+def _shortest(number: float) -> str:
+    return str(number).removesuffix(".0")

@@ -1,0 +1,106 @@
+"""`workloadkit study`: what a source published, found again in logs."""
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from workloadkit.cli.common import SeedOption, WorkersOption, executor, working, write
+from workloadkit.errors import ParameterError
+
+if TYPE_CHECKING:
+    from analysis.studies import Findings
+
+EXAMPLES = """
+workloadkit study
+workloadkit study zakay-sessions --traces logs --out studies
+"""
+
+
+def _names() -> list[str]:
+    from analysis.studies import study_names
+
+    return study_names()
+
+
+def study(
+    name: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="NAME",
+            show_default=False,
+            autocompletion=_names,
+            help="Study to run. By default they are listed.",
+        ),
+    ] = None,
+    traces: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            show_default=False,
+            help="Folder of the logs. By default the folder traces in $WORKLOADKIT_DATA.",
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Write NAME.csv and NAME.md there.")
+    ] = None,
+    runs: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="R",
+            show_default=False,
+            help="Runs of what is random. By default as many as the source made.",
+        ),
+    ] = None,
+    seed: SeedOption = None,
+    workers: WorkersOption = 1,
+) -> None:
+    """Set what a source published beside ours.
+
+    Each figure comes with the difference and a verdict; the page says which versions of the logs
+    it was made from. Without NAME the studies are listed.
+    """
+    from analysis.studies import find_logs, load_study, run_study, study_names
+
+    if name is None:
+        for each in study_names():
+            typer.echo(f"{each:<24}{load_study(each).title}")
+        return
+    chosen = load_study(name)
+    if out is None:
+        raise ParameterError(f"study {name} needs --out, the folder to write to")
+    logs = find_logs(chosen, _folder(traces))
+    with executor(workers) as pool, working(f"running {name}"):
+        findings = run_study(chosen, logs, runs=runs, rng=seed, executor=pool)
+    _show(findings)
+    out.mkdir(parents=True, exist_ok=True)
+    write(out / f"{name}.csv", findings.to_csv())
+    write(out / f"{name}.md", findings.to_markdown())
+
+
+def _folder(traces: Path | None) -> Path:
+    if traces is not None:
+        return traces
+    data = os.environ.get("WORKLOADKIT_DATA")
+    if data is None:
+        raise ParameterError("name the folder of the logs by --traces, or set WORKLOADKIT_DATA")
+    return Path(data) / "traces"
+
+
+def _show(findings: "Findings") -> None:
+    """Print the results as a table."""
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+
+    from analysis.studies import SHOWN, shown
+
+    table = Table(title=findings.study.title, box=box.SIMPLE_HEAD)
+    for heading in SHOWN:
+        right = heading in ("published", "ours", "difference")
+        table.add_column(heading, justify="right" if right else "left")
+    for result in findings.results:
+        table.add_row(*shown(result))
+    Console().print(table)
