@@ -1,0 +1,481 @@
+"""Read and write the Standard Workload Format (S. J. Chapin et al., JSSPP 1999, section 2.3).
+
+Ordinary lines of long logs go through a compiled parser; every other line, and all of a short
+log, through the one in this file, which alone knows what can be wrong with a line and what is
+done about it.
+"""
+
+import hashlib
+import os
+import re
+from collections.abc import Iterator
+from operator import itemgetter
+from pathlib import Path
+from typing import NoReturn
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from workloadkit.errors import FormatError, WorkloadError
+from workloadkit.fields import BURST_STATUS, FIELDS, MAX_PROCS, MAX_TIME, UNKNOWN, Field
+from workloadkit.io.files import Source, source_path, text_chunks, writing
+from workloadkit.trace import Header, Repair, Trace
+
+#: A longer line is refused. [bytes]
+MAX_LINE = 1 << 20
+
+#: More comments than this are refused. [bytes, lines]
+MAX_COMMENTS = 64 << 20
+MAX_COMMENT_LINES = 1_000_000
+
+#: Fewer columns than this do not say what a job is: number, submit, wait, run, processors.
+MIN_COLUMNS = 5
+
+#: Logs of less text never load the compiler. [bytes]
+COMPILED_FROM = 1 << 20
+
+_MEASURED = tuple(field for field in FIELDS if field.measured)
+_IDENTIFIERS = tuple(field for field in FIELDS if not field.measured)
+_pick_measured = itemgetter(*(field.column - 1 for field in _MEASURED))
+_pick_identifiers = itemgetter(*(field.column - 1 for field in _IDENTIFIERS))
+
+_PLAIN = b"0123456789+-. \t\r\n"
+_NUMBER = re.compile(rb"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
+_INTEGER = re.compile(rb"[-+]?\d+")
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_INT64_MAX = 2**63 - 1
+
+_Row = tuple[list[float], list[int]]
+
+
+def read_swf(source: Source, *, strict: bool = False) -> Trace:
+    r"""Read a log in the Standard Workload Format [1]_.
+
+    What can be put right is put right and listed in `Trace.repairs`, nothing is dropped in
+    silence: jobs out of order are sorted by submit time, missing trailing columns become
+    unknown, columns beyond the 18th are left out unless they are the points of a utility
+    function (``0 v1 t2 v2 …``, times rising, values falling), comments among the jobs move
+    behind the header. Lines of status 2, 3 and 4 are the bursts of a checkpointed job where
+    exactly one other line of the same job number sums them up, and exit codes elsewhere.
+
+    Parameters
+    ----------
+    source : str, path or binary file
+        ``-`` is standard input. gzip, bzip2, xz and Zstandard are recognised whatever the name.
+    strict : bool, default False
+        Take the first departure from the standard's form as an error: other than 18 columns,
+        decimals anywhere but in the average CPU time, negative numbers other than -1, job
+        numbers or submit times that do not ascend, comments among the jobs.
+
+    Returns
+    -------
+    Trace
+
+    Raises
+    ------
+    FormatError
+        With the line, the field and the text of what cannot be read; for an absurd number, for a
+        line over 1 MiB or comments over 64 MiB; for a file that is missing, cut short, binary or
+        without jobs.
+
+    References
+    ----------
+    .. [1] S. J. Chapin et al., "Benchmarks and standards for the evaluation of parallel job
+       schedulers", JSSPP 1999, section 2.3.
+
+    Examples
+    --------
+    >>> import io
+    >>> text = b"; MaxProcs: 8\n1 60 5 30 4\n2 0 0 90 8\n"
+    >>> trace = read_swf(io.BytesIO(text))
+    >>> trace.jobs["job"].tolist()
+    [2, 1]
+    >>> for repair in trace.repairs:
+    ...     print(repair)
+    missing columns at the end taken as unknown (2 times, first on line 2)
+    jobs out of order sorted by submit time (once, on line 3)
+    """
+    reader = _Reader(source_path(source), strict)
+    digest = hashlib.sha256()
+    rest = b""  # the beginning of a line that the next chunk ends
+    for chunk in text_chunks(source):
+        digest.update(chunk)
+        text = rest + chunk
+        whole = text.rfind(b"\n") + 1
+        reader.read(text[:whole])
+        rest = text[whole:]
+        if len(rest) > MAX_LINE:
+            reader.read_line(rest)  # refuses it
+    if rest:
+        reader.read(rest + b"\n")
+    return reader.trace(digest.hexdigest())
+
+
+def write_swf(trace: Trace, path: str | os.PathLike[str]) -> None:
+    """Write a trace in the Standard Workload Format, whole or not at all.
+
+    Header lines stand as they are; integers are written as integers, decimals as the shortest
+    text that reads back equal, unknown as -1. Bursts follow the job that sums them up, and the
+    points of utility functions the 18 columns of their job.
+
+    Parameters
+    ----------
+    trace : Trace
+    path : str or path
+        ``-`` is standard output; ``.gz``, ``.bz2``, ``.xz`` and ``.zst`` compress.
+
+    Raises
+    ------
+    WorkloadError
+        If the file cannot be written, or the trace holds what the format cannot.
+
+    Examples
+    --------
+    >>> import workloadkit as wk
+    >>> wk.write_swf(wk.Trace.from_columns({"submit": [0], "run": [2.5]}), "-")  # doctest: +SKIP
+    1 0 -1 2.5 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1
+    """
+    for line in trace.header.lines:
+        if not line.lstrip().startswith(";") or "\n" in line:
+            raise WorkloadError(f"not a header line of one line that begins with ';': {line!r}")
+    behind = _lines_behind(trace)
+    with writing(path) as stream:
+        stream.write("".join(f"{line}\n" for line in trace.header.lines).encode(errors="replace"))
+        for start in range(0, trace.n_jobs, _ROWS_AT_A_TIME):
+            lines = _lines(trace.jobs.iloc[start : start + _ROWS_AT_A_TIME])
+            for row in behind.keys() & range(start, start + len(lines)) if behind else ():
+                lines[row - start] += behind[row]
+            stream.write(("\n".join(lines) + "\n").encode())
+
+
+_ROWS_AT_A_TIME = 1 << 16  # bounds the memory of the text
+
+
+class _Reader:
+    """A log while it is read: what was found so far, and what was put right."""
+
+    def __init__(self, path: str, strict: bool) -> None:
+        self.path = path
+        self.strict = strict
+        self.compiled = False
+        self.n_lines = 0
+        self.n_jobs = 0
+        self.last_job = -_INT64_MAX  # of the line before, for strict reading
+        self.last_submit = -np.inf
+        self.chunks: dict[str, list[NDArray]] = {field.name: [] for field in FIELDS}
+        self.comments: list[str] = []
+        self.comment_bytes = 0
+        self.others: dict[int, int] = {}  # lines that are no jobs, by the jobs before them
+        self.utility: list[tuple[int, float, float]] = []  # row in file order, time, value
+        self.repairs: dict[str, tuple[int, int]] = {}  # count and first line, by kind
+
+    def read(self, text: bytes) -> None:
+        """Read whole lines."""
+        if self.n_lines == 0 and text.startswith(_BYTE_ORDER_MARK):
+            self.depart("begins with a byte order mark", "byte order mark skipped", line=1)
+            text = text[len(_BYTE_ORDER_MARK) :]
+        # The shortest job is five digits, four blanks and a newline.
+        room = min(text.count(b"\n"), len(text) // (2 * MIN_COLUMNS)) + 1
+        measured = np.empty((room, len(_MEASURED)))
+        identifiers = np.empty((room, len(_IDENTIFIERS)), np.int64)
+        self.compiled = self.compiled or len(text) >= COMPILED_FROM
+        n_jobs = 0
+        at = 0
+        while at < len(text):
+            if self.compiled:
+                at, n_jobs = self._parse(text, at, measured, identifiers, n_jobs)
+                if at == len(text):
+                    break
+            end = text.index(b"\n", at) + 1
+            row = self.read_line(text[at:end])
+            at = end
+            if row is not None:
+                measured[n_jobs], identifiers[n_jobs] = row
+                n_jobs += 1
+        for fields, table in ((_MEASURED, measured), (_IDENTIFIERS, identifiers)):
+            for slot, field in enumerate(fields):
+                self.chunks[field.name].append(table[:n_jobs, slot].copy())
+
+    def _parse(
+        self, text: bytes, at: int, measured: NDArray, identifiers: NDArray, n_jobs: int
+    ) -> tuple[int, int]:
+        """Read ordinary lines up to one that is not, by the compiled parser."""
+        from workloadkit._kernels.swf import parse_lines
+
+        at, n_parsed, self.last_job, self.last_submit = parse_lines(
+            np.frombuffer(text, np.uint8),
+            at,
+            MAX_LINE,
+            self.strict,
+            self.last_job,
+            self.last_submit,
+            measured,
+            identifiers,
+            n_jobs,
+        )
+        self.n_lines += n_parsed - n_jobs
+        self.n_jobs += n_parsed - n_jobs
+        return at, n_parsed
+
+    def read_line(self, line: bytes) -> _Row | None:
+        """Read a line of any kind; gives its measured fields and identifiers if it is a job."""
+        self.n_lines += 1
+        if len(line) > MAX_LINE + 1:  # its newline does not count
+            raise FormatError(self.path, "a line of more than 1 MiB", line=self.n_lines)
+        data, semicolon, _ = line.partition(b";")
+        tokens = data.split()
+        if semicolon:
+            self.keep_comment(line[len(data) if tokens else 0 :], behind_job=bool(tokens))
+        if not tokens:
+            self.others[self.n_jobs] = self.others.get(self.n_jobs, 0) + 1
+            return None
+        if b"\r" in data.rstrip():
+            self.refuse("a carriage return within the line", text=data)
+        row = None if self.strict or semicolon else _plain_row(data, tokens)
+        if row is None:
+            row = self.read_odd_line(tokens)
+        self.n_jobs += 1
+        return row
+
+    def read_odd_line(self, tokens: list[bytes]) -> _Row:
+        """Read a job whatever its form, or say what is wrong with it."""
+        n_columns = len(tokens)
+        numbers = [self.number(field, token) for field, token in zip(FIELDS, tokens, strict=False)]
+        if n_columns < MIN_COLUMNS:
+            self.refuse(f"{n_columns} columns, where a job has 18 and at least 5" + self.hint)
+        if n_columns < len(FIELDS):
+            self.depart(
+                f"{n_columns} columns, not 18", "missing columns at the end taken as unknown"
+            )
+            numbers += [UNKNOWN] * (len(FIELDS) - n_columns)
+        elif n_columns > len(FIELDS):
+            points = _utility_points(tokens[len(FIELDS) :])
+            self.utility += [(self.n_jobs, time, value) for time, value in points]
+            if self.strict or not points:
+                self.depart(
+                    f"{n_columns} columns, not 18",
+                    "columns after the 18th, not of a utility function, left out",
+                )
+        if self.strict:
+            self.check_order(*itemgetter(0, 1, 10)(numbers))
+        return [float(value) for value in _pick_measured(numbers)], list(_pick_identifiers(numbers))
+
+    def number(self, field: Field, token: bytes) -> float:
+        """Read one number of a job."""
+        if not _NUMBER.fullmatch(token):
+            self.refuse("not a number" + self.hint, field, token)
+        whole = _INTEGER.fullmatch(token) is not None
+        if self.strict and not whole and field.name != "cpu":
+            self.refuse("not an integer, which the standard asks for", field, token)
+        # Twenty digits are beyond every limit, and as a float still are.
+        value = int(token) if whole and len(token) <= 20 else float(token)
+        if abs(value) > field.limit:
+            self.refuse("beyond what is believed", field, token)
+        if self.strict and value < 0 and value != UNKNOWN:
+            self.refuse("a negative number other than -1", field, token)
+        if field.measured:
+            return float(token)
+        if not whole:
+            if value != int(value):
+                self.refuse("not an integer", field, token)
+            self.depart("", "identifiers with a decimal point taken as integers")
+        return int(value)
+
+    @property
+    def hint(self) -> str:
+        """What to add to an error on the very first job."""
+        return "" if self.n_jobs else " (the file does not look like SWF)"
+
+    def check_order(self, job: int, submit: float, status: int) -> None:
+        """Refuse a job that does not come after the one before it; a burst may repeat it."""
+        repeats = job == self.last_job and submit in (UNKNOWN, self.last_submit)
+        if repeats and status in BURST_STATUS:
+            return
+        if job <= self.last_job:
+            self.refuse(f"job {job} comes after job {self.last_job}", FIELDS[0])
+        if submit < self.last_submit:
+            before = f"{self.last_submit:g} s"
+            self.refuse(f"submitted at {submit:g} s, after one at {before}", FIELDS[1])
+        self.last_job, self.last_submit = job, submit
+
+    def keep_comment(self, comment: bytes, *, behind_job: bool) -> None:
+        """Keep a comment line, or a comment behind the columns of a job."""
+        self.comment_bytes += len(comment)
+        if self.comment_bytes > MAX_COMMENTS:
+            self.refuse("more than 64 MiB of comments")
+        if len(self.comments) == MAX_COMMENT_LINES:
+            self.refuse("more than a million lines of comments")
+        if self.n_jobs or behind_job:
+            self.depart("a comment among the jobs", "comments among the jobs moved to the header")
+        comment = comment.rstrip(b"\r\n")
+        try:
+            self.comments.append(comment.decode())
+        except UnicodeDecodeError:
+            self.comments.append(comment.decode("latin-1"))
+
+    def depart(self, problem: str, repair: str, *, line: int | None = None) -> None:
+        """Note what is put right; strict reading refuses it."""
+        line = line or self.n_lines
+        if self.strict:
+            raise FormatError(self.path, problem, line=line)
+        count, first_line = self.repairs.get(repair, (0, line))
+        self.repairs[repair] = (count + 1, first_line)
+
+    def refuse(
+        self, message: str, field: Field | None = None, text: bytes | None = None
+    ) -> NoReturn:
+        """Raise the error about the line just read."""
+        raise FormatError(
+            self.path,
+            message,
+            line=self.n_lines,
+            field=field.name if field else None,
+            text=text if text is None else text.strip().decode("utf-8", "backslashreplace"),
+        )
+
+    def trace(self, digest: str) -> Trace:
+        """Put the columns together: bursts apart, jobs sorted, unknown values marked."""
+        if self.n_jobs == 0:
+            empty = "holds comments but no job" if self.comments else "is empty"
+            raise FormatError(self.path, empty)
+        submit = np.concatenate(self.chunks["submit"])
+        burst = _bursts(
+            np.concatenate(self.chunks["job"]), submit, np.concatenate(self.chunks["status"])
+        )
+        rows = np.flatnonzero(~burst)
+        late = submit[rows] < np.maximum.accumulate(submit[rows])
+        if late.any():
+            line = self.line_of(int(rows[np.argmax(late)]))
+            repair = "jobs out of order sorted by submit time"
+            self.repairs[repair] = (int(late.sum()), line)
+            rows = rows[np.argsort(submit[rows], kind="stable")]
+        as_read = rows.size == submit.size and not late.any()
+
+        jobs: dict[str, NDArray] = {}
+        bursts: dict[str, NDArray] = {}
+        for field in FIELDS:
+            # One column at a time, its parts freed, so that the table is never there twice.
+            column = np.concatenate(self.chunks.pop(field.name))
+            if field.measured and field.name != "submit":
+                column[column == UNKNOWN] = np.nan
+            bursts[field.name] = column[burst]
+            jobs[field.name] = column if as_read else column[rows]
+        utility = self.utility_table(rows, submit.size)
+        return Trace(
+            pd.DataFrame(jobs, copy=False),
+            Header(tuple(self.comments)),
+            pd.DataFrame(bursts),
+            utility,
+            name=Path(self.path).name,
+            digest=digest,
+            repairs=tuple(Repair(kind, *found) for kind, found in self.repairs.items()),
+        )
+
+    def utility_table(self, rows: NDArray, n_rows: int) -> pd.DataFrame:
+        """Place the utility points by the rows of their jobs in the table."""
+        place = np.full(n_rows, -1)
+        place[rows] = np.arange(rows.size)
+        found, time, value = np.array(self.utility, float).reshape(-1, 3).T
+        row = place[found.astype(np.int64)]
+        lost = np.unique(found[row < 0]).astype(int)
+        if lost.size:
+            repair = "utility functions of bursts left out"
+            self.repairs[repair] = (lost.size, self.line_of(int(lost[0])))
+        order = np.argsort(row, kind="stable")
+        order = order[row[order] >= 0]
+        return pd.DataFrame({"row": row[order], "time": time[order], "value": value[order]})
+
+    def line_of(self, row: int) -> int:
+        """Line of a job, counted from 0 in file order."""
+        return row + 1 + sum(n for before, n in self.others.items() if before <= row)
+
+
+def _plain_row(data: bytes, tokens: list[bytes]) -> _Row | None:
+    """Read a line that nothing is odd about; None where something is."""
+    if len(tokens) != len(FIELDS) or data.translate(None, _PLAIN):
+        return None
+    try:
+        measured = list(map(float, _pick_measured(tokens)))
+        identifiers = list(map(int, _pick_identifiers(tokens)))
+    except ValueError:
+        return None
+    # The smallest limit of all: whatever is beyond it meets its own.
+    if max(measured) > MAX_PROCS or min(measured) < -MAX_PROCS:
+        return None
+    if max(identifiers) > _INT64_MAX or min(identifiers) < -_INT64_MAX:
+        return None
+    return measured, identifiers
+
+
+def _utility_points(tokens: list[bytes]) -> list[tuple[float, float]]:
+    """Points of a utility function, if that is what the columns after the 18th are; else none."""
+    if len(tokens) % 2 or not all(map(_NUMBER.fullmatch, tokens)):
+        return []
+    numbers = np.array([float(token) for token in tokens])
+    time, value = numbers[::2], numbers[1::2]
+    falls = (np.diff(value) <= 0).all() and value[-1] >= 0
+    if time[0] != 0 or (np.diff(time) <= 0).any() or not falls or numbers.max() > MAX_TIME:
+        return []
+    return list(zip(time.tolist(), value.tolist(), strict=True))
+
+
+def _bursts(
+    job: NDArray[np.int64], submit: NDArray[np.float64], status: NDArray[np.int64]
+) -> NDArray[np.bool_]:
+    """Which lines are bursts of a checkpointed job, for lines in file order.
+
+    Where the numbers repeat for another reason, status 2, 3 and 4 are exit codes.
+    """
+    partial = (status >= BURST_STATUS[0]) & (status <= BURST_STATUS[-1])
+    if not partial.any():
+        return partial
+    numbers, code = np.unique(job[partial], return_inverse=True)
+    others = np.flatnonzero(~partial & np.isin(job, numbers))
+    place = np.searchsorted(numbers, job[others])
+    summed_up = np.bincount(place, minlength=numbers.size) == 1
+    summary_submit = np.empty(numbers.size)
+    summary_submit[place] = submit[others]
+    fits = (submit[partial] == UNKNOWN) | (submit[partial] == summary_submit[code])
+    # One burst that does not fit shows that the whole number means something else.
+    summed_up &= np.bincount(code, weights=~fits, minlength=numbers.size) == 0
+    partial[partial] = summed_up[code]
+    return partial
+
+
+def _lines(table: pd.DataFrame) -> list[str]:
+    """Lines of a job table, without their newlines."""
+    columns = (_texts(field, table[field.name].to_numpy()) for field in FIELDS)
+    return list(map(" ".join, zip(*columns, strict=True)))
+
+
+def _texts(field: Field, column: NDArray) -> Iterator[str]:
+    if not field.measured:
+        return map(str, column.tolist())
+    known = np.where(np.isnan(column), UNKNOWN, column)
+    if field.name == "submit" and np.isnan(column).any():
+        raise WorkloadError(f"submit of row {int(np.argmax(np.isnan(column)))} is NaN")
+    if not (np.abs(known) <= field.limit).all():
+        value = known[np.argmax(~(np.abs(known) <= field.limit))]
+        raise WorkloadError(f"{field.name} of {value:g} is beyond what is believed")
+    if (known == np.trunc(known)).all():
+        return map(str, known.astype(np.int64).tolist())
+    return (str(int(v)) if v.is_integer() else repr(v) for v in known.tolist())
+
+
+def _lines_behind(trace: Trace) -> dict[int, str]:
+    """Text behind the 18 columns of a job, by row: utility points, the lines of its bursts."""
+    behind: dict[int, str] = {}
+    for row, points in trace.utilities.items():
+        behind[row] = "".join(f" {_shortest(t)} {_shortest(v)}" for t, v in points)
+    if len(trace.bursts):
+        row_of = {job: row for row, job in enumerate(trace.column("job").tolist())}
+        for job, line in zip(trace.bursts["job"].tolist(), _lines(trace.bursts), strict=True):
+            if job not in row_of:
+                raise WorkloadError(f"a burst of job {job}, which is not among the jobs")
+            behind[row_of[job]] = behind.get(row_of[job], "") + "\n" + line
+    return behind
+
+
+def _shortest(value: float) -> str:
+    return str(int(value)) if value.is_integer() else repr(value)
