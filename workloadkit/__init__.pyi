@@ -4,6 +4,7 @@ from .errors import WorkloadError as WorkloadError
 from .errors import WorkloadWarning as WorkloadWarning
 from .io.swf import read_swf as read_swf
 from .io.swf import write_swf as write_swf
+from .sample import load_sample as load_sample
 from .sessions import delimit_sessions as delimit_sessions
 from .trace import Header as Header
 from .trace import Trace as Trace

@@ -1,0 +1,27 @@
+"""The built-in sample log: what every command uses where no log is named."""
+
+from importlib.resources import as_file, files
+
+from workloadkit.io.swf import read_swf
+from workloadkit.trace import Trace
+
+
+def load_sample() -> Trace:
+    """Read the built-in sample log.
+
+    It is synthetic: half a year of some 60 users on a machine of 96 processors, with sessions,
+    daily and weekly cycles, users' estimates and the waits of EASY. ``make sample`` makes it
+    again from its seed.
+
+    Returns
+    -------
+    trace : Trace
+
+    Examples
+    --------
+    >>> sample = load_sample()
+    >>> sample.name, sample.header.number("MaxProcs")
+    ('sample.swf.gz', 96)
+    """
+    with as_file(files("workloadkit") / "data" / "sample.swf.gz") as path:
+        return read_swf(path)
