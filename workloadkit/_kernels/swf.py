@@ -7,7 +7,7 @@ from workloadkit.fields import FIELDS
 
 N_COLUMNS = len(FIELDS)
 MEASURED = np.array([field.measured for field in FIELDS])
-SLOT = np.where(MEASURED, np.cumsum(MEASURED), np.cumsum(~MEASURED)) - 1  # column of its matrix
+SLOT = np.where(MEASURED, np.cumsum(MEASURED), np.cumsum(~MEASURED)) - 1  # row of its matrix
 LIMIT = np.array([field.limit for field in FIELDS])
 SUBMIT, CPU, STATUS = 1, 5, 10
 
@@ -23,28 +23,28 @@ POWER = 10.0 ** np.arange(MAX_DIGITS + 1)
 
 
 @helper
-def parse_number(text, at, stop):
+def parse_number(text, at):
     """Read a number at `at`; gives its sign, digits, digits after the point and its end.
 
     The end is -1 where no ordinary number stands; digits after the point are -1 without a point.
     """
     sign = 1
-    if at < stop and (text[at] == MINUS or text[at] == PLUS):
+    if text[at] == MINUS or text[at] == PLUS:
         sign = -1 if text[at] == MINUS else 1
         at += 1
     mantissa = 0
     first = at
-    while at < stop and at - first < MAX_DIGITS and ZERO <= text[at] <= NINE:
+    while at - first < MAX_DIGITS and ZERO <= text[at] <= NINE:
         mantissa = mantissa * 10 + (np.int64(text[at]) - ZERO)
         at += 1
     n_digits = at - first
     if n_digits == 0:
         return sign, mantissa, -1, -1
     decimals = -1
-    if at < stop and text[at] == POINT:
+    if text[at] == POINT:
         at += 1
         first = at
-        while at < stop and at - first < MAX_DIGITS - n_digits and ZERO <= text[at] <= NINE:
+        while at - first < MAX_DIGITS - n_digits and ZERO <= text[at] <= NINE:
             mantissa = mantissa * 10 + (np.int64(text[at]) - ZERO)
             at += 1
         decimals = at - first
@@ -64,7 +64,7 @@ def parse_lines(text, at, max_line, strict, last_job, last_submit, measured, ide
     Parameters
     ----------
     text : ndarray of uint8, shape (n_bytes,)
-        Whole lines, each with its newline.
+        Whole lines, each with its newline: that is where every loop ends at the latest.
     at : int
         Where to begin.
     max_line : int
@@ -72,29 +72,36 @@ def parse_lines(text, at, max_line, strict, last_job, last_submit, measured, ide
     strict : bool
     last_job, last_submit : int, float
         Of the line before; for `strict`.
-    measured : ndarray of float64, shape (room, 11)
-        Filled from row `n_jobs` on.
-    identifiers : ndarray of int64, shape (room, 7)
+    measured : ndarray of float64, shape (11, room)
+        Filled from column `n_jobs` on.
+    identifiers : ndarray of int64, shape (7, room)
         Likewise.
     n_jobs : int
-        Rows filled before.
+        Columns filled before.
 
     Returns
     -------
     at : int
         Beginning of the line that is not ordinary, or the end of the text.
     n_jobs : int
-        Rows filled now.
+        Columns filled now.
     last_job, last_submit : int, float
     """
     stop = text.size
     while at < stop:
         begin = at
         for column in range(N_COLUMNS):
-            while at < stop and (text[at] == BLANK or text[at] == TAB):
+            while text[at] == BLANK or text[at] == TAB:
                 at += 1
-            sign, mantissa, decimals, at = parse_number(text, at, stop)
-            if at < 0 or at >= stop or text[at] > BLANK:
+            if text[at] == MINUS and text[at + 1] == ZERO + 1 and text[at + 2] <= BLANK:
+                at += 2  # unknown, as two of five numbers are in real logs
+                if MEASURED[column]:
+                    measured[SLOT[column], n_jobs] = -1.0
+                else:
+                    identifiers[SLOT[column], n_jobs] = -1
+                continue
+            sign, mantissa, decimals, at = parse_number(text, at)
+            if at < 0 or text[at] > BLANK:
                 return begin, n_jobs, last_job, last_submit
             if mantissa > LIMIT[column]:
                 return begin, n_jobs, last_job, last_submit
@@ -108,21 +115,21 @@ def parse_lines(text, at, max_line, strict, last_job, last_submit, measured, ide
                 value = float(mantissa)
                 if decimals > 0:
                     value /= POWER[decimals]
-                measured[n_jobs, SLOT[column]] = -value if sign < 0 else value
+                measured[SLOT[column], n_jobs] = -value if sign < 0 else value
             else:
                 if decimals >= 0:
                     return begin, n_jobs, last_job, last_submit
-                identifiers[n_jobs, SLOT[column]] = sign * mantissa
-        while at < stop and (text[at] == BLANK or text[at] == TAB):
+                identifiers[SLOT[column], n_jobs] = sign * mantissa
+        while text[at] == BLANK or text[at] == TAB:
             at += 1
-        if at < stop and text[at] == RETURN:
+        if text[at] == RETURN:
             at += 1
-        if at >= stop or text[at] != NEWLINE or at - begin > max_line:
+        if text[at] != NEWLINE or at - begin > max_line:
             return begin, n_jobs, last_job, last_submit
         at += 1
         if strict:
-            job, submit = identifiers[n_jobs, SLOT[0]], measured[n_jobs, SLOT[SUBMIT]]
-            status = identifiers[n_jobs, SLOT[STATUS]]
+            job, submit = identifiers[SLOT[0], n_jobs], measured[SLOT[SUBMIT], n_jobs]
+            status = identifiers[SLOT[STATUS], n_jobs]
             if job <= last_job or submit < last_submit or 2 <= status <= 4:
                 return begin, n_jobs, last_job, last_submit
             last_job, last_submit = job, submit

@@ -1,0 +1,54 @@
+"""The jobs that run, in arrays ordered by descending end: the next end comes last.
+
+Two pairs of arrays hold them: (ends, jobs) by their ends, and (planned_ends, planned_procs) by
+the ends that the scheduler plans with. Only the first `n_running` entries are in use. Helpers take
+the arrays one by one: the compiler counts references to those inside a tuple at every use.
+"""
+
+from workloadkit._kernels.compile import helper
+
+
+@helper
+def insert_end(ends, values, count, end, value):
+    """Insert (`end`, `value`) into the first `count` entries, behind equal ends."""
+    place = count
+    while place > 0 and ends[place - 1] < end:
+        ends[place] = ends[place - 1]
+        values[place] = values[place - 1]
+        place -= 1
+    ends[place] = end
+    values[place] = value
+
+
+@helper
+def remove_end(ends, values, count, end, value):
+    """Remove one entry (`end`, `value`) from the first `count` entries, which hold it."""
+    low, high = 0, count - 1  # looking for the last entry whose end is not below `end`
+    while low < high:
+        middle = (low + high + 1) >> 1
+        if ends[middle] >= end:
+            low = middle
+        else:
+            high = middle - 1
+    while values[low] != value:
+        low -= 1
+    for place in range(low, count - 1):
+        ends[place] = ends[place + 1]
+        values[place] = values[place + 1]
+
+
+@helper
+def find_shadow(planned_ends, planned_procs, n_running, now, free, needed):
+    """When `needed` processors will be free, and how many are then to spare.
+
+    A planned end that has passed counts as now, and all ends of that very second count.
+    """
+    place = n_running - 1
+    while free < needed:
+        free += planned_procs[place]
+        place -= 1
+    shadow = max(planned_ends[place + 1], now)
+    while place >= 0 and planned_ends[place] <= shadow:
+        free += planned_procs[place]
+        place -= 1
+    return shadow, free - needed
