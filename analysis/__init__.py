@@ -1,0 +1,6 @@
+"""What a log or a schedule tells, as tables and plots."""
+
+import lazy_loader
+
+# Submodules load when first used (SPEC 1): `import analysis` costs next to nothing.
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

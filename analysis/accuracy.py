@@ -1,0 +1,184 @@
+"""How near users' estimates come to the run times."""
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from numpy.typing import NDArray
+
+from analysis import style
+from analysis.formats import count, duration, share
+from analysis.section import Figure, Section, Table, facts, shown
+from workloadkit.trace import Trace
+
+_TITLE = "Accuracy of the estimates"
+
+
+def accuracy(trace: Trace) -> NDArray[np.float64]:
+    """Return run time over estimate of the jobs that ran and have an estimate above 0 [1]_.
+
+    Parameters
+    ----------
+    trace : Trace
+
+    Returns
+    -------
+    ndarray of float, shape (n,)
+
+    References
+    ----------
+    .. [1] A. W. Mu'alem, D. G. Feitelson, "Utilization, predictability, workloads, and user
+       runtime estimates in scheduling the IBM SP2 with backfilling", IEEE TPDS 2001.
+
+    Examples
+    --------
+    >>> log = {"submit": [0, 1], "run": [30, 60], "procs": [1, 1], "requested_time": [60, -1]}
+    >>> accuracy(Trace.from_columns(log)).tolist()
+    [0.5]
+    """
+    estimate, run = trace.column("requested_time"), trace.column("run")
+    chosen = trace.ran & (estimate > 0)
+    return run[chosen] / estimate[chosen]
+
+
+def accuracy_histogram(ratio: NDArray[np.float64], *, n_bins: int = 20) -> pd.DataFrame:
+    """Count jobs by run time over estimate.
+
+    Parameters
+    ----------
+    ratio : ndarray, shape (n_jobs,)
+    n_bins : int, default 20
+        Bins between 0 and 1; one more takes all above 1.
+
+    Returns
+    -------
+    DataFrame
+        One row a bin: `above` and `to`, its ends (the upper belongs to it, 0 to the first), and
+        the `share` of the jobs.
+
+    Examples
+    --------
+    >>> accuracy_histogram(np.array([0, 0.5, 1.0, 1.1]), n_bins=2)["share"].tolist()
+    [0.5, 0.25, 0.25]
+    """
+    edges = np.linspace(0, 1, n_bins + 1)
+    bins = np.maximum(np.searchsorted(edges, ratio, side="left") - 1, 0)
+    share = np.bincount(bins, minlength=n_bins + 1) / max(ratio.size, 1)
+    return pd.DataFrame({"above": edges, "to": np.append(edges[1:], np.inf), "share": share})
+
+
+def popular_estimates(trace: Trace, *, n: int = 10) -> pd.DataFrame:
+    """Return the estimates that most jobs share.
+
+    Parameters
+    ----------
+    trace : Trace
+    n : int, default 10
+        How many; equally popular ones by length.
+
+    Returns
+    -------
+    DataFrame
+        By falling popularity: `estimate` [s], `jobs` that ran and have it, their `share`.
+
+    Examples
+    --------
+    >>> log = {"submit": [0, 1, 2], "run": [1] * 3, "procs": [1] * 3}
+    >>> popular_estimates(Trace.from_columns(log | {"requested_time": [60, 90, 60]}))
+       estimate  jobs     share
+    0      60.0     2  0.666667
+    1      90.0     1  0.333333
+    """
+    estimate = trace.column("requested_time")
+    value, jobs = np.unique(estimate[trace.ran & (estimate > 0)], return_counts=True)
+    first = np.argsort(-jobs, kind="stable")[:n]
+    table = {"estimate": value[first], "jobs": jobs[first], "share": jobs[first] / jobs.sum()}
+    return pd.DataFrame(table)
+
+
+def plot_accuracy(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
+    """Draw how many jobs use which part of their estimate, as `accuracy_histogram` counts them.
+
+    Parameters
+    ----------
+    data : DataFrame
+    ax : Axes, optional
+        Default: the current Axes.
+    """
+    ax = style.current_axes(ax)
+    width = data["above"].iloc[1]
+    within, beyond = data.iloc[:-1], data.iloc[-1]
+    ax.bar(within["above"], within["share"], 0.9 * width, align="edge", color=style.BLUE)
+    ax.bar(1 + width, beyond["share"], 0.9 * width, align="edge", color=style.ORANGE)
+    ticks = [0, 0.2, 0.4, 0.6, 0.8, 1]
+    ax.set_xticks([*ticks, 1 + 1.5 * width], [*(f"{100 * x:.0f} %" for x in ticks), "more"])
+    ax.grid(visible=False, axis="x")
+    ax.set_xlabel("run time / estimate")
+    ax.set_ylabel("share of jobs")
+    style.share_axis(ax.yaxis)
+    return ax
+
+
+def section(trace: Trace) -> Section:
+    """Report how run times compare with estimates, and which estimates are popular."""
+    if not trace.ran.any():
+        return Section(
+            "accuracy", _TITLE, notes=("No job of this log ran, so no estimate can be judged.",)
+        )
+    ratio = accuracy(trace)
+    if not ratio.size:
+        note = "The log knows no estimates (requested times), so there is nothing to compare."
+        return Section("accuracy", _TITLE, notes=(note,))
+    popular = popular_estimates(trace)
+    values = {
+        "n_jobs": ratio.size,
+        "above_estimate": float(np.mean(ratio > 1)),
+        "within_10_percent": float(np.mean(np.abs(ratio - 1) <= 0.1)),
+        "below_10_percent": float(np.mean(ratio < 0.1)),
+        "mean": float(ratio.mean()),
+        "median": float(np.median(ratio)),
+        "n_estimates": int(np.unique(trace.column("requested_time")[trace.ran]).size),
+        "popular_share": float(popular["share"].sum()),
+    }
+    ran = int(trace.ran.sum())
+    notes = []
+    if ratio.size < ran:
+        notes.append(f"{count(ran - ratio.size)} of {count(ran)} jobs that ran have no estimate.")
+    summary = facts(
+        "summary",
+        "Run time over estimate, of the jobs that ran and have an estimate.",
+        {
+            "jobs": (values["n_jobs"], count(values["n_jobs"])),
+            "mean": (values["mean"], share(values["mean"])),
+            "median": (values["median"], share(values["median"])),
+            "ran longer than estimated": (
+                values["above_estimate"],
+                share(values["above_estimate"]),
+            ),
+            "within 10 % of the estimate": (
+                values["within_10_percent"],
+                share(values["within_10_percent"]),
+            ),
+            "used less than a tenth of it": (
+                values["below_10_percent"],
+                share(values["below_10_percent"]),
+            ),
+        },
+    )
+    columns = {"estimate": ("estimate", duration), "jobs": ("jobs", count)}
+    text = shown(popular, columns | {"share": ("share", share)})
+    text.index = pd.RangeIndex(1, len(text) + 1)
+    table = Table("popular", "The most popular estimates.", popular, text)
+    figure = Figure(
+        "histogram",
+        "Run time over estimate",
+        "Share of the jobs by how much of their estimate they used; the last bar takes all that "
+        "ran longer than estimated.",
+        accuracy_histogram(ratio),
+        plot_accuracy,
+    )
+    finding = (
+        f"Half of the jobs use less than {share(values['median'])} of their estimate; "
+        f"{share(values['above_estimate'])} run longer than estimated. The {len(popular)} most "
+        f"popular estimates cover {share(values['popular_share'])} of the jobs."
+    )
+    return Section("accuracy", _TITLE, finding, tuple(notes), values, (summary, table), (figure,))

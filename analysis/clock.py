@@ -1,0 +1,168 @@
+"""The time of day at which things happen in a log."""
+
+from dataclasses import dataclass
+from datetime import datetime, tzinfo
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from workloadkit.trace import Trace
+
+DAY = 86400
+WEEK = 7 * DAY
+
+_YEAR_9000 = 221_845_392_000  # beyond it, no calendar of Python's knows the way
+_MONDAY = 3 * DAY  # 1 January 1970 was a Thursday: three days after a Monday
+
+
+@dataclass(frozen=True, eq=False)
+class Clock:
+    """The log's own clock: local time where the header tells it, else time since second 0.
+
+    Parameters
+    ----------
+    start : float
+        Second 0 of the log, in seconds since 1970 UTC; 0 if unknown.
+    begins : ndarray of float, shape (n_offsets,)
+        When each offset of the zone begins, since 1970 UTC; the first is -inf. [s]
+    offsets : ndarray of float, shape (n_offsets,)
+        Local time less UTC. [s]
+    zone : str
+        Name of the time zone, empty if local time is unknown.
+    note : str
+        Why local time is unknown, in a sentence; empty if it is known.
+    """
+
+    start: float
+    begins: NDArray[np.float64]
+    offsets: NDArray[np.float64]
+    zone: str
+    note: str = ""
+
+    @classmethod
+    def of(cls, trace: Trace) -> "Clock":
+        """Return the clock of a log.
+
+        Examples
+        --------
+        >>> from workloadkit import Header, Trace
+        >>> header = Header(("; UnixStartTime: 843480031", "; TimeZoneString: Europe/Stockholm"))
+        >>> clock = Clock.of(Trace.from_columns({"submit": [0]}, header=header))
+        >>> str(clock.dates([0])[0])
+        '1996-09-23 14:00:31'
+        """
+        first, last = span(trace)
+        start, zone = trace.header.start, trace.header.time_zone
+        if not start:  # synthetic logs write 0
+            note = "The header has no UnixStartTime, so local time is unknown"
+        elif zone is None:
+            note = "The header has no usable TimeZoneString or TimeZone, so local time is unknown"
+        elif start + last > _YEAR_9000:
+            note = "The log reaches beyond the year 9000, so local time is unknown"
+        else:
+            begins, offsets = _offsets(zone, start + first, start + last)
+            return cls(float(start), begins, offsets, _zone_name(zone))
+        note += "; times are counted from the log's second 0."
+        return cls(0.0, np.array([-np.inf]), np.zeros(1), "", note)
+
+    @property
+    def known(self) -> bool:
+        """Whether local time is known."""
+        return bool(self.zone)
+
+    def local(self, time: ArrayLike) -> NDArray[np.float64]:
+        """Return local time, in seconds since Monday 0:00 of some week.
+
+        Without local time, the log's second 0 stands for that Monday.
+
+        Parameters
+        ----------
+        time : array_like
+            Seconds of the log.
+        """
+        unix = np.asarray(time, dtype=np.float64) + self.start
+        offset = self.offsets[np.searchsorted(self.begins, unix, side="right") - 1]
+        return unix + offset + (_MONDAY if self.known else 0)
+
+    def dates(self, time: ArrayLike) -> pd.DatetimeIndex:
+        """Return the local dates and times of day, to the second; only where they are known."""
+        local = np.floor(self.local(time) - _MONDAY).astype(np.int64)
+        return pd.DatetimeIndex(local.astype("datetime64[s]"))
+
+    def midnights(self, first: float, last: float, *, days: int = 1) -> NDArray[np.float64]:
+        """Return the midnights, every so many days, between which `first` to `last` lies.
+
+        Parameters
+        ----------
+        first, last : float
+            Seconds of the log.
+        days : int, default 1
+            Days between two of them. If these are whole weeks, the midnights are Mondays'.
+
+        Returns
+        -------
+        ndarray of float, shape (n_intervals + 1,)
+            Seconds of the log: the first at or before `first`, the last after `last`.
+        """
+        step = days * DAY
+        day_one, day_last = (np.floor(self.local(t) / DAY) for t in (first, last))
+        if days % 7 == 0:
+            day_one -= day_one % 7
+        n = int((day_last - day_one) // days) + 1
+        local = day_one * DAY + step * np.arange(n + 1) - (_MONDAY if self.known else 0)
+        # A midnight is the end of all seconds with an earlier local time: also where
+        # clocks jump over midnight, and where they strike it twice.
+        unix = np.full(n + 1, -np.inf)
+        for begin, end, offset in self.pieces():
+            passed = np.minimum(local - offset, end)
+            unix = np.where(passed > begin, passed, unix)
+        return unix - self.start
+
+    def pieces(self) -> list[tuple[float, float, float]]:
+        """Return begin, end and offset of the times in which the zone's offset is constant."""
+        ends = np.append(self.begins[1:], np.inf)
+        return list(zip(self.begins.tolist(), ends.tolist(), self.offsets.tolist(), strict=True))
+
+
+def span(trace: Trace) -> tuple[float, float]:
+    """Return the second of the first submission, and of the last submission or end.
+
+    Examples
+    --------
+    >>> from workloadkit import Trace
+    >>> span(Trace.from_columns({"submit": [5, 60], "run": [900, 30], "procs": [1, 1]}))
+    (5.0, 905.0)
+    """
+    submit = trace.column("submit")
+    ends = end(trace)[trace.ran]
+    return float(submit.min()), float(max(submit.max(), ends.max(initial=-np.inf)))
+
+
+def end(trace: Trace) -> NDArray[np.float64]:
+    """Return the second at which each job ended, shape (n_jobs,); an unknown wait is 0."""
+    wait = trace.column("wait")
+    return trace.column("submit") + np.where(np.isnan(wait), 0, wait) + trace.column("run")
+
+
+def _offsets(zone: tzinfo, first: float, last: float) -> tuple[NDArray, NDArray]:
+    """Find by bisection where the offset of a zone changes; no zone changes twice in a week."""
+
+    def offset(unix: float) -> float:
+        delta = datetime.fromtimestamp(unix, zone).utcoffset()
+        return delta.total_seconds() if delta else 0.0
+
+    begins, offsets = [-np.inf], [offset(int(first))]
+    for week in range(int(first), int(last) + 1, WEEK):
+        low, high = week, week + WEEK
+        if offset(high) != offsets[-1]:
+            while high - low > 1:
+                middle = (low + high) // 2
+                low, high = (middle, high) if offset(middle) == offsets[-1] else (low, middle)
+            begins.append(float(high))
+            offsets.append(offset(high))
+    return np.array(begins), np.array(offsets)
+
+
+def _zone_name(zone: tzinfo) -> str:
+    return getattr(zone, "key", None) or str(zone)

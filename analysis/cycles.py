@@ -1,0 +1,236 @@
+"""The daily and the weekly cycle of arrivals, in the log's own time zone."""
+
+from functools import partial
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
+from numpy.typing import NDArray
+
+from analysis import style
+from analysis.clock import DAY, WEEK, Clock
+from analysis.formats import number, share
+from analysis.section import Figure, Section, Table, shown
+from workloadkit.trace import Trace
+
+_HOUR = 3600
+DAY_NAMES = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+
+
+def weekly_cycle(trace: Trace) -> pd.DataFrame:
+    """Count arrivals by hour of the week.
+
+    Local time is used where the header tells it, with its changes to and from daylight saving;
+    else weeks are counted from the log's second 0.
+
+    Parameters
+    ----------
+    trace : Trace
+
+    Returns
+    -------
+    DataFrame
+        168 rows, by `hour` since Monday 0:00: `jobs` submitted in that hour, in all weeks;
+        `hours`, how much of that hour lies between the first and the last submission [h]; `rate`
+        of arrivals [jobs per hour], NaN where the log does not cover the hour.
+
+    Examples
+    --------
+    >>> trace = Trace.from_columns({"submit": [0, 1800, 7200]})
+    >>> weekly_cycle(trace).head(3)
+          jobs  hours  rate
+    hour
+    0        2    1.0   2.0
+    1        0    1.0   0.0
+    2        1    0.0   NaN
+    """
+    clock, submit = Clock.of(trace), trace.column("submit")
+    hour = np.floor(clock.local(submit) % WEEK / _HOUR).astype(np.int64)
+    jobs = np.bincount(hour, minlength=168)
+    hours = _hours_covered(clock, submit.min(), submit.max())
+    rate = np.divide(jobs, hours, out=np.full(168, np.nan), where=hours > 0)
+    table = {"jobs": jobs, "hours": hours, "rate": rate}
+    return pd.DataFrame(table, index=pd.RangeIndex(168, name="hour"))
+
+
+def daily_cycle(week: pd.DataFrame, *, weekend: bool = True) -> pd.DataFrame:
+    """Average the hours of the week to those of a day.
+
+    Parameters
+    ----------
+    week : DataFrame
+        As `weekly_cycle` gives it.
+    weekend : bool, default True
+        Whether to give weekdays and weekends also apart.
+
+    Returns
+    -------
+    DataFrame
+        24 rows, by `hour`: rate of arrivals [jobs per hour] on `all` days, and on `weekdays` and
+        on the `weekend` (Saturday and Sunday).
+
+    Examples
+    --------
+    >>> trace = Trace.from_columns({"submit": np.arange(0, 14 * 86400, 1800)})
+    >>> daily_cycle(weekly_cycle(trace)).loc[8].round(9).tolist()
+    [2.0, 2.0, 2.0]
+    """
+    day = week.index.to_numpy() // 24
+    chosen = {"all": day >= 0}
+    if weekend:
+        chosen |= {"weekdays": day < 5, "weekend": day >= 5}
+    rates = {}
+    for name, choice in chosen.items():
+        total = week[choice].groupby(week.index[choice] % 24)[["jobs", "hours"]].sum()
+        rates[name] = total["jobs"] / total["hours"].where(total["hours"] > 0)
+    return pd.DataFrame(rates).rename_axis("hour")
+
+
+def plot_daily_cycle(data: pd.DataFrame, ax: Axes | None = None, *, zone: str = "") -> Axes:
+    """Draw the rates of arrival by hour of the day, as `daily_cycle` gives them.
+
+    Parameters
+    ----------
+    data : DataFrame
+    ax : Axes, optional
+        Default: the current Axes.
+    zone : str, optional
+        Time zone, for the label; empty if local time is unknown.
+    """
+    ax = style.current_axes(ax)
+    names = [name for name in ("weekdays", "weekend") if name in data] or ["all"]
+    for name, colour in zip(names, (style.BLUE, style.ORANGE), strict=False):
+        ax.stairs(data[name], np.arange(25), color=colour, linewidth=1.5, baseline=None, label=name)
+    ax.set_xlim(0, 24)
+    ax.set_ylim(bottom=0)
+    ax.xaxis.set_major_locator(FixedLocator(range(0, 25, 3)))
+    ax.xaxis.set_major_formatter(lambda hour, _: f"{hour:.0f}:00" if zone else f"{hour:.0f}")
+    ax.set_xlabel(f"time of day, {zone}" if zone else "hour of the log's own day")
+    ax.set_ylabel("jobs per hour")
+    style.count_axis(ax.yaxis)
+    style.legend_above(ax)
+    return ax
+
+
+def plot_weekly_cycle(data: pd.DataFrame, ax: Axes | None = None, *, zone: str = "") -> Axes:
+    """Draw the rates of arrival by hour of the week, as `weekly_cycle` gives them.
+
+    Parameters
+    ----------
+    data : DataFrame
+    ax : Axes, optional
+        Default: the current Axes.
+    zone : str, optional
+        Time zone; empty if local time is unknown, then days are numbered.
+    """
+    ax = style.current_axes(ax)
+    ax.stairs(data["rate"], np.arange(169), color=style.BLUE, linewidth=1.2, baseline=None)
+    ax.set_xlim(0, 168)
+    ax.set_ylim(bottom=0)
+    ax.xaxis.set_major_locator(FixedLocator(range(0, 169, 24)))
+    ax.xaxis.set_major_formatter(FixedFormatter([""] * 8))
+    ax.xaxis.set_minor_locator(FixedLocator(range(12, 168, 24)))
+    names = [name[:3] for name in DAY_NAMES] if zone else [f"day {day}" for day in range(1, 8)]
+    ax.xaxis.set_minor_formatter(FixedFormatter(names))
+    ax.tick_params(axis="x", which="minor", length=0)
+    ax.yaxis.set_minor_locator(NullLocator())
+    ax.set_ylabel("jobs per hour")
+    style.count_axis(ax.yaxis)
+    return ax
+
+
+def section(trace: Trace) -> Section:
+    """Report when in the day and in the week jobs arrive."""
+    clock, submit = Clock.of(trace), trace.column("submit")
+    notes = [clock.note] if clock.note else []
+    span = float(np.ptp(submit))
+    if span < DAY:
+        notes.append("The submissions span less than a day, so there is no cycle to show.")
+        return Section("cycles", "Daily and weekly cycle", notes=tuple(notes))
+    week = weekly_cycle(trace)
+    day = daily_cycle(week, weekend=clock.known)
+    zone = clock.zone
+    where = f"local time ({zone})" if zone else "time since the log's second 0"
+    figures = [
+        Figure(
+            "daily",
+            "Daily cycle",
+            f"Mean arrivals by hour of the day, in {where}.",
+            day,
+            partial(plot_daily_cycle, zone=zone),
+        )
+    ]
+    busiest, quietest = int(day["all"].idxmax()), int(day["all"].idxmin())
+    peak = day["all"].max() / day["all"].mean()
+    values = {
+        "time_zone": zone or None,
+        "busiest_hour": busiest,
+        "quietest_hour": quietest,
+        "peak_to_mean": peak,
+    }
+    finding = (
+        f"Most jobs arrive between {busiest}:00 and {busiest + 1}:00, {number(peak)} times the "
+        f"mean of the day, fewest between {quietest}:00 and {quietest + 1}:00."
+        if zone
+        else f"The busiest hour of the log's own day sees {number(peak)} times the mean arrivals."
+    )
+    tables = []
+    if span >= WEEK:
+        caption = f"Mean arrivals by hour of the week, in {where}; lines mark midnight."
+        plot = partial(plot_weekly_cycle, zone=zone)
+        figures.append(Figure("weekly", "Weekly cycle", caption, week, plot))
+        days = _by_day(week, DAY_NAMES if zone else tuple(f"day {i}" for i in range(1, 8)))
+        tables.append(_table_of_days(days))
+        if zone:
+            rates = day[["weekdays", "weekend"]].sum()
+            values["weekend_to_weekday"] = rates["weekend"] / rates["weekdays"]
+            finding += (
+                f" A day of the weekend sees {share(values['weekend_to_weekday'])} of the "
+                "arrivals of a weekday."
+            )
+    else:
+        notes.append("The submissions span less than a week, so there is no weekly cycle to show.")
+    return Section(
+        "cycles",
+        "Daily and weekly cycle",
+        finding,
+        tuple(notes),
+        values,
+        tuple(tables),
+        tuple(figures),
+    )
+
+
+def _hours_covered(clock: Clock, first: float, last: float) -> NDArray[np.float64]:
+    """Return how much of each hour of the week lies between two seconds, in hours."""
+    opens = np.arange(168) * _HOUR
+
+    def passed(local: float) -> NDArray[np.float64]:  # seconds of each hour up to `local`
+        weeks, rest = divmod(local, WEEK)
+        return weeks * _HOUR + np.clip(rest - opens, 0, _HOUR)
+
+    seconds = np.zeros(168)
+    for begin, end, _ in clock.pieces():
+        begin = max(begin - clock.start, first)
+        end = min(end - clock.start, last)
+        if end > begin:
+            local = float(clock.local(begin))
+            seconds += passed(local + end - begin) - passed(local)
+    return seconds / _HOUR
+
+
+def _by_day(week: pd.DataFrame, names: tuple[str, ...]) -> pd.DataFrame:
+    total = week.groupby(week.index // 24)[["jobs", "hours"]].sum()
+    per_day = 24 * total["jobs"] / total["hours"]
+    days = pd.DataFrame({"jobs": total["jobs"], "jobs_per_day": per_day})
+    return days.assign(share=total["jobs"] / total["jobs"].sum()).set_axis(list(names))
+
+
+def _table_of_days(days: pd.DataFrame) -> Table:
+    columns = {
+        "jobs": ("jobs", number),
+        "jobs_per_day": ("jobs a day", number),
+        "share": ("share", share),
+    }
+    return Table("days", "Jobs submitted by day of the week.", days, shown(days, columns))

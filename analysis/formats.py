@@ -1,0 +1,107 @@
+"""Numbers written for people: thousands separated, few digits, units that fit."""
+
+import math
+
+import pandas as pd
+
+#: What stands for a number that is not known.
+UNKNOWN = "–"
+
+_MINUTE, _HOUR, _DAY = 60, 3600, 86400
+
+
+def count(value: float) -> str:
+    """Write a whole number.
+
+    Examples
+    --------
+    >>> count(28489)
+    '28,489'
+    """
+    return number(value) if math.isnan(value) else f"{value:,.0f}"
+
+
+def number(value: float) -> str:
+    """Write a number with three significant digits, or to the unit where it is larger.
+
+    Examples
+    --------
+    >>> [number(x) for x in (3, 0.12345, 12.345, 98765.4, float("nan"))]
+    ['3', '0.123', '12.3', '98,765', '–']
+    """
+    if math.isnan(value):
+        return UNKNOWN
+    if abs(value) >= 100 or value == round(value):
+        return f"{value:,.0f}"
+    return f"{value:.3g}"
+
+
+def share(value: float) -> str:
+    """Write a share as a percentage.
+
+    Examples
+    --------
+    >>> [share(x) for x in (0, 0.00004, 0.0345, 0.6921, 0.99999, 1)]
+    ['0 %', '< 0.1 %', '3.5 %', '69 %', '> 99.9 %', '100 %']
+    """
+    if math.isnan(value):
+        return UNKNOWN
+    percent = 100 * value
+    if 0 < percent < 0.1:
+        return "< 0.1 %"
+    if 99.9 < percent < 100:
+        return "> 99.9 %"
+    if percent == round(percent) or 10 <= percent <= 99 or percent > 100:
+        return f"{percent:,.0f} %"
+    return f"{percent:.1f} %"
+
+
+def duration(seconds: float) -> str:
+    """Write a time in the units that a person would use.
+
+    Examples
+    --------
+    >>> [duration(x) for x in (0, 0.25, 45, 200, 4980, 183600, 29363618)]
+    ['0 s', '0.25 s', '45 s', '3 min 20 s', '1 h 23 min', '2 d 3 h', '340 d']
+    """
+    if math.isnan(seconds):
+        return UNKNOWN
+    if seconds < 0:
+        return "−" + duration(-seconds)
+    # Each unit is rounded before it is chosen, so that 59.99 s is 1 min and not 60 s.
+    if float(f"{seconds:.3g}") < _MINUTE:
+        return f"{seconds:.3g} s"
+    if round(seconds) < _HOUR:
+        return _two_units(round(seconds), _MINUTE, "min", "s")
+    if round(seconds / _MINUTE) < _DAY // _MINUTE:
+        return _two_units(round(seconds / _MINUTE), 60, "h", "min")
+    if seconds < 100 * _DAY:
+        return _two_units(round(seconds / _HOUR), 24, "d", "h")
+    return f"{seconds / _DAY:,.0f} d"
+
+
+def day(date: pd.Timestamp) -> str:
+    """Write a date.
+
+    Examples
+    --------
+    >>> day(pd.Timestamp("1996-09-03 14:00"))
+    '3 September 1996'
+    """
+    return f"{date.day} {date:%B %Y}"
+
+
+def plural(n: int, one: str, many: str = "") -> str:
+    """Write a count with its noun.
+
+    Examples
+    --------
+    >>> plural(1, "job"), plural(1200, "job"), plural(2, "batch", "batches")
+    ('1 job', '1,200 jobs', '2 batches')
+    """
+    return f"{n:,} {one if n == 1 else many or one + 's'}"
+
+
+def _two_units(n: int, per: int, large: str, small: str) -> str:
+    whole, rest = divmod(n, per)
+    return f"{whole} {large} {rest} {small}" if rest else f"{whole} {large}"

@@ -1,0 +1,343 @@
+"""How the sizes, the times and the slowdowns of jobs are distributed."""
+
+from collections.abc import Mapping
+from functools import partial
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from numpy.typing import ArrayLike, NDArray
+
+from analysis import style
+from analysis.formats import count, duration, number, share
+from analysis.section import Figure, Section, Table
+from workloadkit import metrics
+from workloadkit.trace import Trace
+
+PERCENTILES = (1, 5, 25, 50, 75, 95, 99)
+
+_TITLES = {
+    "procs": "processors",
+    "run": "run time",
+    "estimate": "estimate",
+    "wait": "wait",
+    "bounded_slowdown": "bounded slowdown",
+}
+_TIMES = ("run", "estimate", "wait")
+_STATISTICS = {
+    "count": "jobs that tell it",
+    "known": "share of jobs",
+    "mean": "mean",
+    "sd": "standard deviation",
+    "cv": "coefficient of variation",
+    "min": "least",
+    **{f"p{p}": f"{p} % are at most" for p in PERCENTILES},
+    "p50": "median",
+    "max": "most",
+}
+
+
+def quantities(trace: Trace) -> dict[str, NDArray[np.float64]]:
+    """Return what is measured of the jobs that ran, NaN where it is not known.
+
+    Parameters
+    ----------
+    trace : Trace
+
+    Returns
+    -------
+    dict of str to ndarray, shape (n_ran,)
+        `procs`, `run` [s], `estimate` (the requested time) [s], `wait` [s], `bounded_slowdown`.
+
+    Examples
+    --------
+    >>> trace = Trace.from_columns({"submit": [0, 9], "run": [5, -1], "procs": [2, 2]})
+    >>> quantities(trace)["run"].tolist()
+    [5.0]
+    """
+    ran = trace.ran
+    wait, run = trace.column("wait")[ran], trace.column("run")[ran]
+    return {
+        "procs": trace.used_procs[ran],
+        "run": run,
+        "estimate": trace.column("requested_time")[ran],
+        "wait": wait,
+        "bounded_slowdown": metrics.bounded_slowdown(wait, run),
+    }
+
+
+def describe(values: ArrayLike) -> dict[str, float]:
+    """Describe a distribution by its moments and percentiles.
+
+    Parameters
+    ----------
+    values : array_like, shape (n,)
+        NaN is left out.
+
+    Returns
+    -------
+    dict
+        `count` of the known values and their share, `known`; `mean`, `sd` (of a sample), `cv`
+        (sd over mean), `min`, percentiles `p1` to `p99` (interpolated), `max`. NaN where there is
+        nothing to compute them from.
+
+    Examples
+    --------
+    >>> numbers = describe([1, 2, 3, float("nan")])
+    >>> numbers["count"], numbers["known"], numbers["mean"], numbers["cv"], numbers["p75"]
+    (3, 0.75, 2.0, 0.5, 2.5)
+    """
+    values = np.asarray(values, dtype=np.float64)
+    known = values[~np.isnan(values)]
+    result = dict.fromkeys(_STATISTICS, np.nan)
+    result["count"] = known.size
+    if values.size:
+        result["known"] = known.size / values.size
+    if not known.size:
+        return result
+    mean = float(known.mean())
+    sd = float(known.std(ddof=1)) if known.size > 1 else np.nan
+    result |= {"mean": mean, "sd": sd, "cv": sd / mean if mean else np.nan}
+    result |= {"min": float(known.min()), "max": float(known.max())}
+    percentiles = np.percentile(known, PERCENTILES).tolist()
+    return result | {f"p{p}": x for p, x in zip(PERCENTILES, percentiles, strict=True)}
+
+
+def cumulative_shares(samples: Mapping[str, ArrayLike], *, n_points: int = 300) -> pd.DataFrame:
+    """Compute cumulative distributions at values that are evenly spaced on a logarithmic axis.
+
+    Parameters
+    ----------
+    samples : mapping of str to array_like
+        What to distribute, by name. NaN is left out.
+    n_points : int, default 300
+
+    Returns
+    -------
+    DataFrame
+        By `value`, from 1 (from less where samples lie between 0 and 1) to the largest: for each
+        sample the share that is at most so large.
+
+    Examples
+    --------
+    >>> cumulative_shares({"run": [0, 1, 10, 100]}, n_points=3)["run"].tolist()
+    [0.5, 0.75, 1.0]
+    """
+    known = {name: np.sort(np.asarray(v, dtype=np.float64)) for name, v in samples.items()}
+    known = {name: v[: np.searchsorted(v, np.nan)] for name, v in known.items()}
+    known = {name: v for name, v in known.items() if v.size}
+    together = np.concatenate([np.zeros(0), *known.values()])
+    positive = together[together > 0]
+    if not positive.size:
+        value = np.ones(1)
+    else:
+        low, high = positive.min(), positive.max()
+        low = 1.0 if np.median(positive) >= 10 or low >= 1 else max(low, 1e-3)
+        value = np.geomspace(low, max(high, low), n_points)
+        value[-1] = max(high, low)  # not a rounding error less
+    table = {name: np.searchsorted(v, value, side="right") / v.size for name, v in known.items()}
+    return pd.DataFrame(table, index=pd.Index(value, name="value"))
+
+
+def size_classes(procs: ArrayLike, work: ArrayLike) -> pd.DataFrame:
+    """Count jobs by their number of processors, in classes that end at powers of two.
+
+    Parameters
+    ----------
+    procs : array_like, shape (n_jobs,)
+        Processors, more than 0.
+    work : array_like, shape (n_jobs,)
+        Processor-seconds.
+
+    Returns
+    -------
+    DataFrame
+        One row a class: `low` and `high`, its first and last size; `power_of_two` and `other`, the
+        shares of all jobs that have a size of exactly `high` and another; `work`, the class's
+        share of all work.
+
+    Examples
+    --------
+    >>> size_classes([1, 3, 4, 8], [1, 3, 4, 8]).to_numpy().tolist()
+    [[1.0, 1.0, 0.25, 0.0, 0.0625], [2.0, 2.0, 0.0, 0.0, 0.0], [3.0, 4.0, 0.25, 0.25, 0.4375],
+     [5.0, 8.0, 0.25, 0.0, 0.5]]
+    """
+    procs, work = np.asarray(procs, dtype=np.float64), np.asarray(work, dtype=np.float64)
+    exponent = np.ceil(np.log2(np.maximum(procs, 1))).astype(np.int64)
+    high = 2 ** np.arange(exponent.max() + 1)
+    exact = procs == high[exponent]
+    n = high.size
+    total = work.sum()
+    return pd.DataFrame(
+        {
+            "low": np.append(1, high[:-1] + 1),
+            "high": high,
+            "power_of_two": np.bincount(exponent[exact], minlength=n) / procs.size,
+            "other": np.bincount(exponent[~exact], minlength=n) / procs.size,
+            "work": np.bincount(exponent, work, minlength=n) / (total if total > 0 else 1),
+        }
+    )
+
+
+def plot_cumulative(
+    data: pd.DataFrame, ax: Axes | None = None, *, times: bool = True, label: str = "time"
+) -> Axes:
+    """Draw cumulative distributions on a logarithmic axis, as `cumulative_shares` gives them.
+
+    Parameters
+    ----------
+    data : DataFrame
+    ax : Axes, optional
+        Default: the current Axes.
+    times : bool, default True
+        Whether the values are times [s]; else they are numbers.
+    label : str, default "time"
+        What is distributed.
+    """
+    ax = style.current_axes(ax)
+    for name, colour in zip(data, (style.BLUE, style.ORANGE, style.GREEN), strict=False):
+        ax.plot(data.index, data[name], color=colour, drawstyle="steps-post", label=name)
+    (style.time_axis if times else style.log_axis)(ax.xaxis)
+    ax.set_ylim(0, 1.02)
+    style.share_axis(ax.yaxis)
+    ax.set_xlabel(label)
+    ax.set_ylabel("share at or below")
+    style.legend_above(ax)
+    return ax
+
+
+def plot_sizes(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
+    """Draw the sizes of jobs, as `size_classes` counts them.
+
+    Parameters
+    ----------
+    data : DataFrame
+    ax : Axes, optional
+        Default: the current Axes.
+    """
+    ax = style.current_axes(ax)
+    at, width = np.arange(len(data)), 0.4
+    ax.bar(at, data["power_of_two"], -width, align="edge", color=style.BLUE, label="jobs, 2ⁿ")
+    ax.bar(
+        at,
+        data["other"],
+        -width,
+        align="edge",
+        bottom=data["power_of_two"],
+        color=style.PALE,
+        label="jobs, other sizes",
+    )
+    ax.bar(at, data["work"], width, align="edge", color=style.ORANGE, label="work")
+    names = [f"{high:,}" if high < 4 else f"–{high:,}" for high in data["high"]]
+    every = 1 + len(data) // 13
+    ax.set_xticks(at[::every], names[::every])
+    ax.grid(visible=False, axis="x")
+    ax.set_xlabel("processors (each class ends at a power of two)")
+    ax.set_ylabel("share")
+    style.share_axis(ax.yaxis)
+    style.legend_above(ax)
+    return ax
+
+
+def section(trace: Trace) -> Section:
+    """Report the distributions of processors, run time, estimate, wait and bounded slowdown."""
+    title = "Sizes, times and slowdowns"
+    if not trace.ran.any():
+        note = "No job of this log ran, so there is nothing to distribute."
+        return Section("marginals", title, notes=(note,))
+    samples = quantities(trace)
+    numbers = {name: describe(values) for name, values in samples.items()}
+    notes = [
+        f"No {_TITLES[name]} is known."
+        for name in ("estimate", "wait")
+        if not numbers[name]["count"]
+    ]
+    if not numbers["bounded_slowdown"]["count"]:
+        notes.append("Bounded slowdown needs the wait, so it is unknown as well.")
+
+    work = samples["procs"] * samples["run"]
+    sizes = size_classes(samples["procs"], work)
+    figures = [
+        Figure(
+            "processors",
+            "Processors",
+            "Share of the jobs by the processors they used, exact powers of two apart from other "
+            "sizes, and share of the work (processor-seconds).",
+            sizes,
+            plot_sizes,
+        )
+    ]
+    times = cumulative_shares({_TITLES[name]: samples[name] for name in _TIMES})
+    figures.append(
+        Figure(
+            "times",
+            f"Distribution of {_listed([name + 's' for name in times])}",
+            "Share of the jobs whose time is at most so long. The axis is logarithmic; shorter "
+            "times are counted at its left end.",
+            times,
+            plot_cumulative,
+        )
+    )
+    if numbers["bounded_slowdown"]["count"]:
+        figures.append(
+            Figure(
+                "bounded_slowdown",
+                "Distribution of bounded slowdowns",
+                "Share of the jobs whose bounded slowdown, max(1, (wait + run) / max(run, "
+                f"{metrics.SLOWDOWN_BOUND:g} s)), is at most so large. The axis is logarithmic.",
+                cumulative_shares({"bounded slowdown": samples["bounded_slowdown"]}),
+                partial(plot_cumulative, times=False, label="bounded slowdown"),
+            )
+        )
+    serial = float(np.mean(samples["procs"] == 1))
+    powers = float(sizes["power_of_two"].sum())
+    values = {**numbers, "serial_share": serial, "power_of_two_share": powers}
+    return Section(
+        "marginals",
+        title,
+        _finding(numbers, serial, powers),
+        tuple(notes),
+        values,
+        (_table(numbers),),
+        tuple(figures),
+        {"slowdown_bound": metrics.SLOWDOWN_BOUND},
+    )
+
+
+def _finding(numbers: dict[str, dict[str, float]], serial: float, powers: float) -> str:
+    median = numbers["procs"]["p50"]
+    text = (
+        f"The median job ran {duration(numbers['run']['p50'])} on {number(median)} "
+        f"processor{'s' * (median != 1)}; {share(serial)} of the jobs are serial and "
+        f"{share(powers)} use a power of two."
+    )
+    if numbers["wait"]["count"]:
+        text += (
+            f" Half of the jobs waited at most {duration(numbers['wait']['p50'])}, one in twenty "
+            f"more than {duration(numbers['wait']['p95'])}; the mean bounded slowdown is "
+            f"{number(numbers['bounded_slowdown']['mean'])}."
+        )
+    return text
+
+
+def _table(numbers: dict[str, dict[str, float]]) -> Table:
+    data = pd.DataFrame(numbers).rename_axis("statistic")
+    cells = {
+        _TITLES[name]: [_cell(name, statistic, x) for statistic, x in data[name].items()]
+        for name in data
+    }
+    text = pd.DataFrame(cells, index=[_STATISTICS[statistic] for statistic in data.index])
+    return Table("summary", "What the jobs that ran used, asked for and got.", data, text)
+
+
+def _cell(name: str, statistic: str, value: float) -> str:
+    if statistic == "count":
+        return count(value)
+    if statistic == "known":
+        return share(value)
+    return duration(value) if name in _TIMES and statistic != "cv" else number(value)
+
+
+def _listed(words: list[str]) -> str:
+    """Join words as in a sentence."""
+    return " and ".join(filter(None, [", ".join(words[:-1]), words[-1]]))

@@ -1,0 +1,209 @@
+"""What a log is: its machine, its span, its jobs, and how much of each field it knows."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from analysis.clock import Clock, span
+from analysis.formats import count, day, duration, number, plural, share
+from analysis.load import machine_size
+from analysis.section import Columns, Section, Table, facts, shown
+from workloadkit.fields import FIELDS, UNKNOWN
+from workloadkit.trace import Trace
+
+_STATUS = {
+    -1: "unknown",
+    0: "failed",
+    1: "completed",
+    2: "partial, to be continued",
+    3: "partial, completed",
+    4: "partial, failed",
+    5: "cancelled",
+}
+
+
+def coverage(trace: Trace) -> pd.DataFrame:
+    """Tell how much of each field a log knows.
+
+    Parameters
+    ----------
+    trace : Trace
+
+    Returns
+    -------
+    DataFrame
+        By `field`: its `column` in a file, `title` and `unit`; the number of jobs for which it is
+        `known` and their `share` of all; `distinct` known values; `min` and `max`, NaN if none is
+        known.
+
+    Examples
+    --------
+    >>> table = coverage(Trace.from_columns({"submit": [0, 5], "user": [3, -1]}))
+    >>> table.loc[["submit", "user", "wait"], ["known", "share", "min"]]
+            known  share  min
+    field
+    submit      2    1.0  0.0
+    user        1    0.5  3.0
+    wait        0    0.0  NaN
+    """
+    rows = []
+    for field in FIELDS:
+        values = trace.column(field.name)
+        known = values[~np.isnan(values)] if field.measured else values[values != UNKNOWN]
+        rows.append(
+            {
+                "field": field.name,
+                "column": field.column,
+                "title": field.title,
+                "unit": field.unit,
+                "known": known.size,
+                "share": known.size / max(values.size, 1),
+                "distinct": pd.unique(known).size,
+                "min": float(known.min()) if known.size else np.nan,
+                "max": float(known.max()) if known.size else np.nan,
+            }
+        )
+    return pd.DataFrame(rows).set_index("field")
+
+
+def count_status(trace: Trace) -> pd.DataFrame:
+    """Count jobs by status: `jobs` and their `share`, by ascending `status`.
+
+    Examples
+    --------
+    >>> count_status(Trace.from_columns({"submit": [0, 1], "status": [5, 1]}))["jobs"].to_dict()
+    {1: 1, 5: 1}
+    """
+    status, jobs = np.unique(trace.column("status"), return_counts=True)
+    table = {"jobs": jobs, "share": jobs / max(trace.n_jobs, 1)}
+    return pd.DataFrame(table, index=pd.Index(status, name="status"))
+
+
+def section(trace: Trace) -> Section:
+    """Report what the log is."""
+    clock, machine, ran = Clock.of(trace), machine_size(trace), trace.ran
+    first, last = span(trace)
+    submit_span = float(np.ptp(trace.column("submit")))
+    fields = coverage(trace)
+    users = int(fields.loc["user", "distinct"])
+    values: dict[str, Any] = {
+        "n_jobs": trace.n_jobs,
+        "n_ran": int(ran.sum()),
+        "n_users": users,
+        "machine": machine,
+        "first_submit": first,
+        "last_submit": first + submit_span,
+        "last_end": last,
+    }
+    rows: dict[str, tuple[Any, str]] = {"log": (trace.name, trace.name)}
+    for label in ("Computer", "Installation", "Version", "Acknowledge"):
+        if text := "; ".join(filter(None, trace.header.get_all(label))):
+            rows[label.lower()] = (text, text)
+    size = count(machine) if machine else "unknown"
+    rows["processors"] = (machine, trace.header.get("MaxProcs") or size)
+    dates = ""
+    if clock.known:
+        begin, until, ends = clock.dates([first, values["last_submit"], last])
+        values |= {"first_submit_date": begin, "last_submit_date": until, "last_end_date": ends}
+        values["time_zone"] = clock.zone
+        rows["first submission"] = (begin, f"{day(begin)}, {begin:%H:%M}")
+        rows["last submission"] = (until, f"{day(until)}, {until:%H:%M}")
+        rows["last end"] = (ends, f"{day(ends)}, {ends:%H:%M}")
+        rows["time zone"] = (clock.zone, clock.zone)
+        dates = f" ({day(begin)} to {day(until)})"
+    rows["submissions span"] = (submit_span, duration(submit_span))
+    rows["jobs"] = (trace.n_jobs, count(trace.n_jobs))
+    rows |= _jobs_that_never_ran(trace)
+    for name in ("user", "group", "executable", "queue", "partition"):
+        distinct = int(fields.loc[name, "distinct"])
+        rows[f"{name}s"] = (distinct, count(distinct) if distinct else "unknown")
+    if len(trace.bursts):
+        rows["bursts"] = (len(trace.bursts), f"{count(len(trace.bursts))} of checkpointed jobs")
+    if len(trace.utility):
+        n_utilities = trace.utility["row"].nunique()
+        rows["utility functions"] = (n_utilities, plural(n_utilities, "job"))
+    if trace.digest:
+        rows["SHA-256"] = (trace.digest, trace.digest)
+
+    of_users = f" of {plural(users, 'user')}" if users else ""
+    on_machine = f" on {plural(machine, 'processor')}" if machine else ""
+    finding = (
+        f"{plural(trace.n_jobs, 'job')}{of_users} over {duration(submit_span)}{dates}{on_machine}."
+    )
+    if never := trace.n_jobs - values["n_ran"]:
+        finding += f" {plural(never, 'job')} never ran."
+    tables = [
+        facts("summary", "The log, its machine and its jobs.", rows),
+        _table_of_fields(fields),
+        _table_of_status(trace),
+    ]
+    if trace.header.entries:
+        tables.append(_table_of_header(trace))
+    notes = (clock.note,) if clock.note else ()
+    return Section("overview", "What the log is", finding, notes, values, tuple(tables))
+
+
+def reading_section(trace: Trace) -> Section:
+    """Report what was put right when the log was read."""
+    title = "What reading put right"
+    if not trace.repairs:
+        return Section("reading", title, notes=("Nothing had to be put right in reading.",))
+    data = pd.DataFrame(
+        [(r.kind, r.count, r.first_line) for r in trace.repairs],
+        columns=["kind", "count", "first_line"],
+    )
+    columns: Columns = {
+        "kind": ("what", str),
+        "count": ("times", count),
+        "first_line": ("first on line", count),
+    }
+    text = shown(data, columns)
+    text.index = pd.RangeIndex(1, len(text) + 1)
+    total = int(data["count"].sum())
+    finding = f"Reading put {plural(total, 'thing')} right, of {plural(len(data), 'kind')}."
+    table = Table("repairs", "What was found and what was done about it.", data, text, words=True)
+    return Section("reading", title, finding, (), {"n_repairs": total}, (table,))
+
+
+def _jobs_that_never_ran(trace: Trace) -> dict[str, tuple[Any, str]]:
+    ran = trace.ran
+    rows: dict[str, tuple[Any, str]] = {"jobs that ran": (int(ran.sum()), count(ran.sum()))}
+    if not ran.all():
+        no_run = ~ran & ~(trace.column("run") >= 0)
+        never = int((~ran).sum())
+        rows["jobs that never ran"] = (
+            never,
+            f"{count(never)}: {count(no_run.sum())} without a run time, "
+            f"{count(never - no_run.sum())} more without processors",
+        )
+    return rows
+
+
+def _table_of_fields(fields: pd.DataFrame) -> Table:
+    columns: Columns = {
+        "known": ("known", count),
+        "share": ("share", share),
+        "distinct": ("distinct", count),
+        "min": ("least", number),
+        "max": ("most", number),
+        "unit": ("unit", str),
+    }
+    text = shown(fields, columns)
+    text.index = [f"{row.column} {row.title}" for row in fields.itertuples()]
+    caption = "How many jobs tell each of the standard's 18 fields, and what they say."
+    return Table("coverage", caption, fields, text)
+
+
+def _table_of_status(trace: Trace) -> Table:
+    data = count_status(trace)
+    text = shown(data, {"jobs": ("jobs", count), "share": ("share", share)})
+    names = {**_STATUS, 2: "", 3: "", 4: ""} if trace.bursts.empty else _STATUS
+    text.index = [f"{status} {names.get(status, '')}".strip() for status in data.index]
+    return Table("status", "Jobs by status.", data, text)
+
+
+def _table_of_header(trace: Trace) -> Table:
+    data = pd.DataFrame(trace.header.entries, columns=["label", "value"]).set_index("label")
+    text = data.rename(columns={"value": ""})
+    return Table("header", "The labels of the log's header.", data, text, words=True, folded=True)

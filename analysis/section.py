@@ -1,0 +1,170 @@
+"""What a section of a report is made of."""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+
+#: For each column to show, its title and the function that formats a cell.
+Columns = Mapping[str, tuple[str, Callable[[Any], str]]]
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """A table: its numbers, and how people read them.
+
+    Parameters
+    ----------
+    name : str
+        Name in the JSON.
+    caption : str
+        What the table shows, in a sentence.
+    data : DataFrame
+        The numbers, in full precision.
+    shown : DataFrame of str
+        The same cells, formatted; column and row labels are what the reader sees.
+    words : bool, default False
+        Whether cells hold words, which are aligned at the left, rather than numbers.
+    folded : bool, default False
+        Whether the page shows it only on demand.
+    """
+
+    name: str
+    caption: str
+    data: pd.DataFrame
+    shown: pd.DataFrame
+    words: bool = False
+    folded: bool = False
+
+    @property
+    def headed(self) -> bool:
+        """Whether its columns have titles."""
+        return any(self.shown.columns)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return caption and rows, as plain Python values."""
+        return {"caption": self.caption, "rows": plain(self.data.reset_index().to_dict("records"))}
+
+
+@dataclass(frozen=True, eq=False)
+class Figure:
+    """A figure: its numbers, and the function that draws them.
+
+    Parameters
+    ----------
+    name : str
+        Name of the file and in the JSON; unique in its section.
+    title : str
+        A few words.
+    caption : str
+        What is shown, in a sentence.
+    data : DataFrame
+        The numbers.
+    plot : callable
+        ``plot(data, ax=None) -> Axes``.
+    """
+
+    name: str
+    title: str
+    caption: str
+    data: pd.DataFrame
+    plot: Callable[..., Axes]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return title, caption and the columns of the data, as plain Python values."""
+        columns = self.data.reset_index().to_dict("list")
+        return {"title": self.title, "caption": self.caption, "data": plain(columns)}
+
+
+@dataclass(frozen=True, eq=False)
+class Section:
+    """One aspect of a log.
+
+    Parameters
+    ----------
+    name : str
+        Name in the JSON, in links and in file names.
+    title : str
+        Heading.
+    finding : str
+        The aspect in one or two sentences with numbers, for the top of the page.
+    notes : tuple of str
+        Sentences on what the log lacks and how to read the numbers.
+    values : mapping
+        Single numbers by name, for the JSON. Times in seconds.
+    tables : tuple of Table
+    figures : tuple of Figure
+    parameters : mapping
+        What was chosen to compute it.
+    """
+
+    name: str
+    title: str
+    finding: str = ""
+    notes: tuple[str, ...] = ()
+    values: Mapping[str, Any] = field(default_factory=dict)
+    tables: tuple[Table, ...] = ()
+    figures: tuple[Figure, ...] = ()
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything but the parameters, as plain Python values."""
+        return {
+            "title": self.title,
+            "finding": self.finding,
+            "notes": list(self.notes),
+            "values": plain(self.values),
+            "tables": {table.name: table.to_dict() for table in self.tables},
+            "figures": {figure.name: figure.to_dict() for figure in self.figures},
+        }
+
+
+def shown(data: pd.DataFrame, columns: Columns) -> pd.DataFrame:
+    """Return a table of formatted cells.
+
+    Parameters
+    ----------
+    data : DataFrame
+    columns : Columns
+
+    Examples
+    --------
+    >>> from analysis.formats import duration
+    >>> shown(pd.DataFrame({"run": [90.0]}), {"run": ("run time", duration)})
+         run time
+    0  1 min 30 s
+    """
+    cells = {title: [form(x) for x in data[name]] for name, (title, form) in columns.items()}
+    return pd.DataFrame(cells, index=data.index, dtype=object)
+
+
+def facts(name: str, caption: str, rows: Mapping[str, tuple[Any, str]]) -> Table:
+    """Return a table of two columns: what it is, and its value as people read it."""
+    data = pd.DataFrame({"value": [value for value, _ in rows.values()]}, list(rows), dtype=object)
+    text = pd.DataFrame({"": [text for _, text in rows.values()]}, list(rows), dtype=object)
+    return Table(name, caption, data, text, words=True)
+
+
+def plain(value: Any) -> Any:
+    """Return `value` as JSON knows it: no numpy types, and None for what is not a number.
+
+    Examples
+    --------
+    >>> plain({"mean": np.float64("nan"), "n_jobs": np.int64(3)})
+    {'mean': None, 'n_jobs': 3}
+    """
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple, np.ndarray)):
+        return [plain(item) for item in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, pd.Timestamp):
+        return value.isoformat()
+    return value

@@ -1,0 +1,220 @@
+"""How users work: in sessions, in batches of jobs, with times to think between them."""
+
+from functools import partial
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+
+from analysis import style
+from analysis.clock import end
+from analysis.formats import count, duration, number, share
+from analysis.load import waits_known
+from analysis.marginals import cumulative_shares, describe, plot_cumulative
+from analysis.section import Figure, Section, Table
+from workloadkit.fields import UNKNOWN
+from workloadkit.sessions import THRESHOLDS, delimit_sessions
+from workloadkit.trace import Trace
+
+_TITLE = "Sessions and batches"
+_METHOD = "arrival"
+
+_TITLES = {
+    "jobs_per_session": "jobs per session",
+    "batches_per_session": "batches per session",
+    "jobs_per_batch": "jobs per batch",
+    "length": "session length",
+    "think_time": "think time",
+}
+_TIMES = ("length", "think_time")
+_STATISTICS = {
+    "count": "count",
+    "mean": "mean",
+    "cv": "coefficient of variation",
+    "p25": "25 % are at most",
+    "p50": "median",
+    "p75": "75 % are at most",
+    "p95": "95 % are at most",
+    "max": "most",
+}
+
+
+def session_table(trace: Trace, labels: pd.DataFrame) -> pd.DataFrame:
+    """Describe each session of a log.
+
+    Parameters
+    ----------
+    trace : Trace
+    labels : DataFrame
+        Session and batch of the jobs, as `workloadkit.delimit_sessions` gives them.
+
+    Returns
+    -------
+    DataFrame
+        By `session`: `user`, `jobs`, `batches`, `begin` and `length`, from the first arrival to
+        the last end [s].
+
+    Examples
+    --------
+    >>> log = {"submit": [0, 5, 90], "run": [10, 20, 10], "procs": [1] * 3, "user": [3] * 3}
+    >>> trace = Trace.from_columns(log)
+    >>> session_table(trace, delimit_sessions(trace))
+             user  jobs  batches  begin  length
+    session
+    0           3     3        2    0.0   100.0
+    """
+    jobs = trace.jobs.loc[labels.index, ["submit", "user"]]
+    jobs = jobs.assign(end=pd.Series(end(trace), trace.jobs.index)[labels.index], **labels)
+    sessions = jobs.groupby("session").agg(
+        user=("user", "first"),
+        jobs=("submit", "size"),
+        batches=("batch", "nunique"),
+        begin=("submit", "min"),
+        last=("end", "max"),
+    )
+    sessions["length"] = sessions.pop("last") - sessions["begin"]
+    return sessions
+
+
+def size_shares(sizes: dict[str, pd.Series], *, most: int = 20) -> pd.DataFrame:
+    """Return the shares of things that have more than 0, 1, 2, … members.
+
+    Parameters
+    ----------
+    sizes : dict of str to Series of int
+        Numbers of members, at least 1, by name.
+    most : int, default 20
+        How many points at most, evenly spaced on a logarithmic axis.
+
+    Returns
+    -------
+    DataFrame
+        By `value`: for each name the share that has so many members or more.
+
+    Examples
+    --------
+    >>> size_shares({"jobs": pd.Series([1, 1, 2, 4])})["jobs"].tolist()
+    [1.0, 0.5, 0.25, 0.25]
+    """
+    largest = max(int(values.max()) for values in sizes.values())
+    value = np.unique(np.geomspace(1, largest, most * 5).round().astype(np.int64))
+    table = {
+        name: 1 - np.searchsorted(np.sort(values), value, side="left") / len(values)
+        for name, values in sizes.items()
+    }
+    return pd.DataFrame(table, index=pd.Index(value, name="value"))
+
+
+def plot_sizes(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
+    """Draw how many members sessions and batches have, as `size_shares` gives it.
+
+    Parameters
+    ----------
+    data : DataFrame
+    ax : Axes, optional
+        Default: the current Axes.
+    """
+    ax = style.current_axes(ax)
+    for name, colour in zip(data, (style.BLUE, style.ORANGE, style.GREEN), strict=False):
+        seen = data[name][data[name] > 0]
+        ax.plot(seen.index, seen, color=colour, marker=".", markersize=3.5, lw=1, label=name)
+    style.log_axis(ax.xaxis)
+    style.log_axis(ax.yaxis, percent=True)
+    ax.set_xlabel("number")
+    ax.set_ylabel("share with so many or more")
+    style.legend_above(ax)
+    return ax
+
+
+def section(trace: Trace) -> Section:
+    """Report sessions and batches by the method "arrival"."""
+    known = trace.column("user") != UNKNOWN
+    if not (trace.ran & known).any():
+        reason = "No user is known" if trace.ran.any() else "No job of this log ran"
+        return Section("sessions", _TITLE, notes=(f"{reason}, so there are no sessions to find.",))
+    notes = []
+    if anonymous := int((trace.ran & ~known).sum()):
+        notes.append(f"{count(anonymous)} jobs that ran have no known user and are left out.")
+        trace = trace.select(known)
+    if not waits_known(trace):
+        notes.append(
+            "No wait time is known; jobs are taken to end their run time after they were "
+            "submitted, so batches and think times are only roughly right."
+        )
+    threshold = THRESHOLDS[_METHOD]
+    labels = delimit_sessions(trace, method=_METHOD, threshold=threshold)
+    sessions = session_table(trace, labels)
+    samples = {
+        "jobs_per_session": sessions["jobs"],
+        "batches_per_session": sessions["batches"],
+        "jobs_per_batch": labels.groupby("batch").size(),
+        "length": sessions["length"],
+        "think_time": labels["think_time"].dropna(),
+    }
+    numbers = {name: describe(sample) for name, sample in samples.items()}
+    n_batches = int(numbers["jobs_per_batch"]["count"])
+    single = float(np.mean(sessions["jobs"] == 1))
+    values = {
+        "n_sessions": len(sessions),
+        "n_batches": n_batches,
+        "n_jobs": len(labels),
+        "single_job_sessions": single,
+        **numbers,
+    }
+    figures = [
+        Figure(
+            "sizes",
+            "Jobs and batches",
+            "Share of the sessions that have so many jobs or batches or more, and of the batches "
+            "that have so many jobs or more; both axes are logarithmic.",
+            size_shares({_TITLES[name]: samples[name] for name in samples if "_per_" in name}),
+            plot_sizes,
+        ),
+        Figure(
+            "times",
+            "Session lengths and think times",
+            "Share of the sessions (first arrival to last end) and of the think times between "
+            "batches of a session that are at most so long. The axis is logarithmic; shorter "
+            "times are counted at its left end.",
+            cumulative_shares({_TITLES[name]: samples[name] for name in _TIMES}),
+            partial(plot_cumulative, times=True),
+        ),
+    ]
+    finding = (
+        f"Users come in {count(len(sessions))} sessions of {number(sessions['jobs'].mean())} jobs "
+        f"in {number(sessions['batches'].mean())} batches on average; {share(single)} of the "
+        "sessions have a single job."
+    )
+    if numbers["think_time"]["count"]:
+        thinking = duration(numbers["think_time"]["p50"])
+        finding += f" The median think time between batches is {thinking}."
+    return Section(
+        "sessions",
+        _TITLE,
+        finding,
+        (
+            f"A session ends where a user submits nothing for {duration(threshold)}; a batch is a "
+            "set of overlapping jobs in it, and a think time the pause between two batches.",
+            *notes,
+        ),
+        values,
+        (_table(numbers),),
+        tuple(figures),
+        {"session_method": _METHOD, "session_threshold": threshold},
+    )
+
+
+def _table(numbers: dict[str, dict[str, float]]) -> Table:
+    data = pd.DataFrame(numbers).loc[list(_STATISTICS)].rename_axis("statistic")
+    cells = {
+        _TITLES[name]: [_cell(name, statistic, x) for statistic, x in data[name].items()]
+        for name in data
+    }
+    text = pd.DataFrame(cells, index=list(_STATISTICS.values()))
+    return Table("summary", "Sizes and times of sessions and batches.", data, text)
+
+
+def _cell(name: str, statistic: str, value: float) -> str:
+    if statistic == "count":
+        return count(value)
+    return duration(value) if name in _TIMES and statistic != "cv" else number(value)

@@ -1,0 +1,236 @@
+"""How figures look: one theme, for notebooks, for files and for pages.
+
+Figures are drawn in the colours of the light theme. In a page each colour becomes a CSS variable,
+so that a figure follows the reader's light or dark theme as the text around it does.
+"""
+
+import io
+import re
+from collections.abc import Callable
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+from matplotlib import dates as mdates
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_svg import FigureCanvasSVG
+from matplotlib.figure import Figure
+from matplotlib.ticker import (
+    FixedLocator,
+    FuncFormatter,
+    MaxNLocator,
+    NullLocator,
+    PercentFormatter,
+)
+
+from analysis.formats import duration
+
+INK, MUTED, GRID = "#1f252b", "#59636e", "#d8dce1"
+BLUE, ORANGE, GREEN, PALE = "#2a6db5", "#c4570f", "#2e8555", "#a8c6e6"
+
+#: Each colour of the figures: its CSS variable, and what it is in the dark theme.
+THEME = {
+    INK: ("--ink", "#e4e8ec"),
+    MUTED: ("--muted", "#9aa5b1"),
+    GRID: ("--grid", "#343c45"),
+    BLUE: ("--blue", "#6fb0f2"),
+    ORANGE: ("--orange", "#f09a56"),
+    GREEN: ("--green", "#6cc492"),
+    PALE: ("--pale", "#34577d"),
+}
+
+_SIZE = (5.6, 3.1)  # inches: near to the width of a phone, so that letters keep their size there
+
+_SETTINGS: dict[Any, Any] = {
+    "axes.axisbelow": True,
+    "axes.edgecolor": MUTED,
+    "axes.facecolor": "none",
+    "axes.grid": True,
+    "axes.labelcolor": MUTED,
+    "axes.linewidth": 0.6,
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "figure.constrained_layout.use": True,
+    "figure.facecolor": "none",
+    "font.size": 9,
+    "grid.color": GRID,
+    "grid.linewidth": 0.6,
+    "legend.frameon": False,
+    "legend.fontsize": 9,
+    "legend.labelcolor": INK,
+    "lines.linewidth": 1.5,
+    "lines.solid_capstyle": "round",
+    "svg.fonttype": "none",
+    "text.color": INK,
+    "xtick.color": MUTED,
+    "ytick.color": MUTED,
+    "xtick.major.width": 0.6,
+    "ytick.major.width": 0.6,
+    "ytick.major.size": 0,
+}
+
+_TIMES = {
+    0.001: "1 ms",
+    0.01: "10 ms",
+    0.1: "0.1 s",
+    1: "1 s",
+    10: "10 s",
+    60: "1 min",
+    600: "10 min",
+    3600: "1 h",
+    21600: "6 h",
+    86400: "1 d",
+    604800: "7 d",
+    2592000: "30 d",
+    31557600: "1 y",
+    315576000: "10 y",
+    3155760000: "100 y",
+    31557600000: "1,000 y",
+}
+
+
+def current_axes(ax: Axes | None) -> Axes:
+    """Return the given Axes, else the current one of pyplot."""
+    if ax is not None:
+        return ax
+    from matplotlib import pyplot as plt
+
+    return plt.gca()
+
+
+def draw(plot: Callable[..., Axes], data: pd.DataFrame, *, name: str, title: str = "") -> str:
+    """Draw a figure and return it as SVG: the same bytes for the same data.
+
+    Parameters
+    ----------
+    plot : callable
+        ``plot(data, ax=ax)``.
+    data : DataFrame
+    name : str
+        Salt of the ids in the SVG.
+    title : str, optional
+        Title above the figure, for a file that stands alone; it gets a white background too.
+    """
+    with mpl.rc_context({**_SETTINGS, "svg.hashsalt": name}):
+        figure = Figure(figsize=_SIZE)
+        FigureCanvasSVG(figure)
+        plot(data, ax=figure.add_subplot())
+        if title:
+            figure.suptitle(title, fontsize=9, parse_math=False)
+        text = io.StringIO()
+        colour = "white" if title else "none"
+        metadata = {"Date": None, "Creator": None, "Title": title or name}
+        figure.savefig(text, format="svg", facecolor=colour, metadata=metadata)
+    return text.getvalue()
+
+
+def inline(svg: str, *, name: str, label: str) -> str:
+    """Make an SVG part of a page: ids of its own, colours by CSS variables, no metadata.
+
+    Parameters
+    ----------
+    svg : str
+        As `draw` returns it.
+    name : str
+        Prefix of the ids, unique in the page.
+    label : str
+        What a reader hears who does not see it; text, escaped here.
+    """
+    from markupsafe import escape
+
+    svg = svg[svg.index("<svg") :]
+    svg = re.sub(r"\s*<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
+    opening, body = svg.split(">", 1)
+    box = re.search(r'viewBox="[^"]*"', opening)
+    opening = f'<svg {box[0] if box else ""} role="img" aria-label="{escape(label)}"'
+    body = body.replace("xlink:href", "href")
+    body = re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>{name}-", body)
+    for colour, (variable, _) in THEME.items():
+        body = body.replace(colour, f"var({variable})")
+    return f"{opening}>{body}"
+
+
+def share_axis(axis: Any) -> None:
+    """Label an axis of shares in percent."""
+    axis.set_major_formatter(PercentFormatter(xmax=1, decimals=None, symbol=" %"))
+
+
+def count_axis(axis: Any) -> None:
+    """Label an axis of numbers with thousands separated."""
+    axis.set_major_locator(MaxNLocator(nbins=6, integer=False))
+    axis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:,.10g}"))
+
+
+def log_axis(axis: Any, *, percent: bool = False) -> None:
+    """Make an axis of positive numbers logarithmic, labelled 1, 10, 100, 1,000 or in percent."""
+    low, high = _log_limits(axis)
+    exponents = np.arange(np.ceil(np.log10(low) - 1e-9), np.floor(np.log10(high) + 1e-9) + 1)
+    ticks = 10.0 ** exponents[:: 1 + exponents.size // 8]
+    form = "{:,.3g} %" if percent else "{:,.10g}"
+    scale = 100 if percent else 1
+    _fix_ticks(axis, ticks if ticks.size > 1 else [low, high], lambda x, _: form.format(x * scale))
+
+
+def time_axis(axis: Any) -> None:
+    """Make an axis of times [s] logarithmic, labelled 1 s, 1 min, 1 h, 1 d."""
+    low, high = _log_limits(axis)
+    ticks = [time for time in _TIMES if low * 0.999 <= time <= high * 1.001]
+    ticks = ticks[:: 1 + len(ticks) // 11]
+    if len(ticks) > 1:
+        _fix_ticks(axis, ticks, lambda x, _: _TIMES.get(x, ""))
+    else:
+        _fix_ticks(axis, [low, high], lambda x, _: duration(x))
+
+
+def date_axis(axis: Any, data: pd.DataFrame) -> None:
+    """Label an axis of the log's time: dates where they are known, else days since second 0."""
+    if "date" in data:
+        locator = mdates.AutoDateLocator(minticks=3, maxticks=7)
+        axis.set_major_locator(locator)
+        axis.set_major_formatter(mdates.ConciseDateFormatter(locator))
+        axis.set_label_text("")
+    else:
+        count_axis(axis)
+        axis.set_label_text("days since the log's second 0")
+
+
+def date_edges(data: pd.DataFrame) -> np.ndarray:
+    """Return the edges of intervals as `date_axis` labels them.
+
+    Parameters
+    ----------
+    data : DataFrame
+        With `begin` and `end` [s], and, where known, the local `date` of the beginning.
+    """
+    days = np.append(data["begin"], data["end"].iloc[-1]) / 86400
+    if "date" not in data:
+        return days
+    dates = mdates.date2num(data["date"].to_numpy())
+    return np.append(dates, dates[-1] + np.round(days[-1] - days[-2]))
+
+
+def legend_above(ax: Axes) -> None:
+    """Put the legend above the Axes, where it hides nothing."""
+    handles, _ = ax.get_legend_handles_labels()
+    if len(handles) > 1:
+        ax.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=len(handles), borderaxespad=0.2)
+
+
+def _log_limits(axis: Any) -> tuple[float, float]:
+    low, high = axis.get_data_interval()
+    if high <= low * 1.001:  # one value only
+        low, high = low / 2, high * 2
+    if axis.axis_name == "x":
+        axis.axes.set_xscale("log")
+        axis.axes.set_xlim(low, high)
+    else:
+        axis.axes.set_yscale("log")
+        axis.axes.set_ylim(low, high)
+    return low, high
+
+
+def _fix_ticks(axis: Any, ticks: Any, form: Callable[[float, int], str]) -> None:
+    axis.set_major_locator(FixedLocator(ticks))
+    axis.set_minor_locator(NullLocator())
+    axis.set_major_formatter(FuncFormatter(form))

@@ -1,0 +1,231 @@
+"""Who submits the jobs, and how unequally the machine is shared."""
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from numpy.typing import ArrayLike, NDArray
+
+from analysis import style
+from analysis.formats import count, number, plural, share
+from analysis.section import Figure, Section, Table, facts, shown
+from workloadkit.fields import UNKNOWN
+from workloadkit.trace import Trace
+
+_TITLE = "Users"
+_TOP = 10
+_MOST_POINTS = 500  # as many as a curve can show
+
+
+def user_shares(trace: Trace) -> pd.DataFrame:
+    """Count jobs and work by user.
+
+    Parameters
+    ----------
+    trace : Trace
+        Jobs that never ran and jobs of unknown user are left out.
+
+    Returns
+    -------
+    DataFrame
+        By `user`, the most active first: `jobs` and `work` [processor-seconds], and their shares
+        `jobs_share` and `work_share` of the jobs and the work of all users.
+
+    Examples
+    --------
+    >>> log = {"submit": [0, 1, 2], "run": [10, 10, 60], "procs": [1] * 3, "user": [7, 7, 8]}
+    >>> user_shares(Trace.from_columns(log))
+          jobs  work  jobs_share  work_share
+    user
+    7        2  20.0    0.666667        0.25
+    8        1  60.0    0.333333        0.75
+    """
+    chosen = trace.ran & (trace.column("user") != UNKNOWN)
+    work = (trace.column("run") * trace.used_procs)[chosen]
+    by_user = pd.DataFrame({"user": trace.column("user")[chosen], "work": work}).groupby("user")
+    table = by_user["work"].agg(jobs="size", work="sum")
+    table["jobs_share"] = table["jobs"] / max(table["jobs"].sum(), 1)
+    total = table["work"].sum()
+    table["work_share"] = table["work"] / (total if total > 0 else 1)
+    return table.sort_values("jobs", ascending=False, kind="stable")
+
+
+def concentration(amounts: ArrayLike) -> NDArray[np.float64]:
+    """Return the share of the whole that the most active 0, 1, 2, … users have (Lorenz, 1905).
+
+    Parameters
+    ----------
+    amounts : array_like, shape (n_users,)
+
+    Returns
+    -------
+    ndarray of float, shape (n_users + 1,)
+
+    Examples
+    --------
+    >>> concentration([1, 3]).tolist()
+    [0.0, 0.75, 1.0]
+    """
+    curve = np.append(0, np.cumsum(np.sort(np.asarray(amounts, dtype=np.float64))[::-1]))
+    return curve / curve[-1] if curve[-1] > 0 else curve
+
+
+def gini(amounts: ArrayLike) -> float:
+    """Return Gini's coefficient: 0 where all have the same, near 1 where one has all.
+
+    Examples
+    --------
+    >>> gini([5, 5]), gini([0, 0, 0, 8])
+    (0.0, 0.75)
+    """
+    curve = concentration(amounts)
+    if curve[-1] == 0:
+        return 0.0
+    return float((curve[1:] + curve[:-1]).sum() / (curve.size - 1) - 1)
+
+
+def concentration_curves(users: pd.DataFrame) -> pd.DataFrame:
+    """Return the curves of `concentration` of jobs and of work.
+
+    Parameters
+    ----------
+    users : DataFrame
+        As `user_shares` gives it.
+
+    Returns
+    -------
+    DataFrame
+        By the share of `users`, from 0 to 1: shares of `jobs` and of `work`, each of the users
+        who have most of it.
+    """
+    at = np.linspace(0, len(users), min(len(users), _MOST_POINTS) + 1)
+    whole = np.arange(len(users) + 1)
+    curves = {name: np.interp(at, whole, concentration(users[name])) for name in ("jobs", "work")}
+    return pd.DataFrame(curves, index=pd.Index(at / len(users), name="users"))
+
+
+def jobs_by_rank(users: pd.DataFrame) -> pd.DataFrame:
+    """Return the number of `jobs` of users by `rank`, thinned where there are very many users."""
+    jobs = users["jobs"].to_numpy()
+    rank = np.unique(np.geomspace(1, jobs.size, _MOST_POINTS).round().astype(np.int64))
+    return pd.DataFrame({"jobs": jobs[rank - 1]}, index=pd.Index(rank, name="rank"))
+
+
+def plot_concentration(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
+    """Draw which share of the users has which share of all, as `concentration_curves` gives it.
+
+    Parameters
+    ----------
+    data : DataFrame
+    ax : Axes, optional
+        Default: the current Axes.
+    """
+    ax = style.current_axes(ax)
+    ax.plot([0, 1], [0, 1], color=style.MUTED, linewidth=0.8, linestyle=(0, (4, 4)))
+    for name, colour in zip(data, (style.BLUE, style.ORANGE), strict=True):
+        ax.plot(data.index, data[name], color=colour, label=name)
+    ax.set_xlim(0, 1)
+    ax.set_ylim(0, 1.02)
+    style.share_axis(ax.xaxis)
+    style.share_axis(ax.yaxis)
+    ax.set_xlabel("share of users, the most active first")
+    ax.set_ylabel("their share of all")
+    style.legend_above(ax)
+    return ax
+
+
+def plot_ranks(data: pd.DataFrame, ax: Axes | None = None, *, of: str = "user") -> Axes:
+    """Draw numbers of jobs by rank on logarithmic axes, as `jobs_by_rank` gives them.
+
+    Parameters
+    ----------
+    data : DataFrame
+    ax : Axes, optional
+        Default: the current Axes.
+    of : str, default "user"
+        Who is ranked.
+    """
+    ax = style.current_axes(ax)
+    ax.plot(data.index, data["jobs"], color=style.BLUE, marker=".", markersize=3.5, linewidth=0.8)
+    style.log_axis(ax.xaxis)
+    style.log_axis(ax.yaxis)
+    ax.set_xlabel(f"rank of the {of}")
+    ax.set_ylabel("jobs")
+    return ax
+
+
+def section(trace: Trace) -> Section:
+    """Report how many users there are, and their shares."""
+    users = user_shares(trace)
+    if users.empty:
+        reason = "No user is known" if trace.ran.any() else "No job of this log ran"
+        return Section("users", _TITLE, notes=(f"{reason}, so there is no one to tell apart.",))
+    notes = []
+    if anonymous := int((trace.ran & (trace.column("user") == UNKNOWN)).sum()):
+        notes.append(f"{count(anonymous)} jobs that ran have no known user and are left out.")
+    jobs, work = concentration(users["jobs"]), concentration(users["work"])
+    n = len(users)
+    top = min(_TOP, n)
+    values: dict[str, Any] = {
+        "n_users": n,
+        "jobs_per_user_mean": float(users["jobs"].mean()),
+        "jobs_per_user_median": float(users["jobs"].median()),
+        "jobs_share_of_first": float(jobs[1]),
+        "jobs_share_of_first_10": float(jobs[top]),
+        "work_share_of_first_10": float(work[top]),
+        "users_with_half_of_the_jobs": int(np.searchsorted(jobs, 0.5)),
+        "users_with_half_of_the_work": int(np.searchsorted(work, 0.5)),
+        "gini_of_jobs": gini(users["jobs"]),
+        "gini_of_work": gini(users["work"]),
+    }
+    rows = {
+        "users with jobs that ran": ("n_users", count),
+        "jobs per user, mean": ("jobs_per_user_mean", number),
+        "jobs per user, median": ("jobs_per_user_median", number),
+        "users who have half of the jobs": ("users_with_half_of_the_jobs", count),
+        "users who have half of the work": ("users_with_half_of_the_work", count),
+        "Gini coefficient of jobs": ("gini_of_jobs", number),
+        "Gini coefficient of work": ("gini_of_work", number),
+    }
+    summary = facts(
+        "summary",
+        "How the jobs and the work are shared among the users.",
+        {title: (values[name], form(values[name])) for title, (name, form) in rows.items()},
+    )
+    first = users.head(top)
+    columns = {
+        "jobs": ("jobs", count),
+        "jobs_share": ("share of jobs", share),
+        "work_share": ("share of work", share),
+    }
+    text = shown(first, columns)
+    text.index = [f"user {user}" for user in first.index]
+    table = Table("top", "The users with the most jobs.", first, text)
+    figures = (
+        Figure(
+            "concentration",
+            "Who has how much",
+            "Share of all jobs and of all work (processor-seconds) that the most active users "
+            "have; on the dashed line all would have the same.",
+            concentration_curves(users),
+            plot_concentration,
+        ),
+        Figure(
+            "ranks",
+            "Jobs per user",
+            "Number of jobs of each user, by rank, on logarithmic axes.",
+            jobs_by_rank(users),
+            partial(plot_ranks, of="user"),
+        ),
+    )
+    if n == 1:
+        finding = f"One user submitted all {plural(int(users['jobs'].sum()), 'job')}."
+    else:
+        half = values["users_with_half_of_the_work"]
+        finding = (
+            f"The {top} most active of {count(n)} users submitted {share(jobs[top])} of the jobs; "
+            f"{plural(half, 'user')} did half of all work."
+        )
+    return Section("users", _TITLE, finding, tuple(notes), values, (summary, table), figures)
