@@ -177,7 +177,7 @@ class Findings:
             f"# {title.removesuffix('.')}",
             text.strip(),
             f"Source: {self.study.source}.",
-            _markdown_table(SHOWN, map(shown, self.results)),
+            _markdown_table((*SHOWN, "note"), ((*shown(r), r.note) for r in self.results)),
             _markdown_table(("log", "version published", "version here", "SHA-256"), logs),
             f"Made by {made_by}.",
         )
@@ -190,7 +190,7 @@ _COLUMNS = (
 )
 
 #: Headings of a table to be read.
-SHOWN = ("log", "quantity", "published", "ours", "difference", "verdict", "note")
+SHOWN = ("log", "quantity", "published", "ours", "difference", "verdict")
 
 
 def shown(result: Result) -> tuple[str, ...]:
@@ -198,24 +198,26 @@ def shown(result: Result) -> tuple[str, ...]:
 
     Examples
     --------
-    >>> shown(Result("KTH", "KTH-1", "jobs", 2000, 1990, "differs"))
-    ('KTH', 'jobs', '2,000', '1,990', '-10 (-0.5 %)', 'differs', '')
+    >>> shown(Result("KTH-SP2", "KTH-SP2-1996-2", "jobs", 2000, 1990, "differs"))
+    ('KTH-SP2-1996-2', 'jobs', '2,000', '1,990', '-10 (-0.50 %)', 'differs')
     """
     ours = f"{result.ours:,.6g}" if isinstance(result.ours, float) else f"{result.ours:,}"
     if result.low is not None and result.high is not None:
         ours += f" [{result.low:,.6g}, {result.high:,.6g}]"
-    difference = "" if result.difference == 0 else f"{result.difference:+,.6g}"
-    if difference and result.percent is not None:
-        difference += f" ({result.percent:+.2g} %)"
-    published = f"{result.published:,}"
-    return result.log, result.quantity, published, ours, difference, result.verdict, result.note
+    difference = f"{result.difference:+,.6g}" if result.difference else "0"
+    if result.difference and result.percent is not None:
+        difference += f" ({result.percent:+.2f} %)"
+    return (
+        *(result.version, result.quantity, f"{result.published:,}"),
+        *(ours, difference, result.verdict),
+    )
 
 
 def compare_count(log: Log, quantity: str, published: int, ours: int) -> Result:
     """Return the result for a count, which is equal or differs."""
     if ours == published:
         return Result(log.name, log.version, quantity, published, ours, "equal")
-    note = "" if log.version == log.published else f"published of {log.published}"
+    note = "" if log.version == log.published else "another version of the log"
     return Result(log.name, log.version, quantity, published, ours, "differs", note=note)
 
 
@@ -258,16 +260,17 @@ def find_logs(study: Study, folder: Path) -> list[Log]:
     """
     if not folder.is_dir():
         raise WorkloadError(f"{folder}: no such folder of logs")
-    logs = []
+    logs, missing = [], []
     for name, published in study.logs.items():
         versions = {_version(path): path for path in sorted(folder.glob(f"{name}-*.swf*"))}
-        nearest = get_close_matches(published, versions, n=1, cutoff=0)
-        if nearest:
+        if nearest := get_close_matches(published, versions, n=1, cutoff=0):
             logs.append(Log(name, published, versions[nearest[0]]))
         else:
-            warnings.warn(f"no log {name}-*.swf* in {folder}", WorkloadWarning, stacklevel=2)
-    if study.logs and not logs:
-        raise WorkloadError(f"{folder}: none of the logs of {study.name}: {', '.join(study.logs)}")
+            missing.append(f"{name}-*.swf*")
+    if missing and not logs:
+        raise WorkloadError(f"{folder}: no log of {study.name}; looked for {', '.join(missing)}")
+    for pattern in missing:
+        warnings.warn(f"{folder}: no {pattern}, left out", WorkloadWarning, stacklevel=2)
     return logs
 
 
@@ -292,6 +295,12 @@ def run_study(
         the tasks.
     executor : Executor, optional
         Who does the tasks; by default this process, one after the other.
+
+    Warns
+    -----
+    WorkloadWarning
+        For each log that was repaired in reading, and if runs or a seed are given though nothing
+        is random.
     """
     import numpy as np
 
@@ -311,10 +320,16 @@ def run_study(
         return list((map if executor is None else executor.map)(function, tasks, streams))
 
     results = tuple(study.compare(logs, runs, each))
+    digests = {}
+    for log in logs:
+        trace = log.read()
+        digests[log] = trace.digest
+        for repair in trace.repairs:
+            warnings.warn(f"{trace.name}: {repair}", WorkloadWarning, stacklevel=2)
     provenance: dict[str, Any] = {"workloadkit": __version__}
     if study.runs is not None:
         provenance |= {"runs": runs, "seed": seed}
-    return Findings(study, results, {log: log.read().digest for log in logs}, provenance)
+    return Findings(study, results, digests, provenance)
 
 
 def read_table(path: Path) -> list[dict[str, str]]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from workloadkit.cli.common import SeedOption, WorkersOption, executor, working, write
-from workloadkit.errors import ParameterError
+from workloadkit.errors import ParameterError, WorkloadError
 
 if TYPE_CHECKING:
     from analysis.studies import Findings
@@ -72,10 +72,13 @@ def study(
     if out is None:
         raise ParameterError(f"study {name} needs --out, the folder to write to")
     logs = find_logs(chosen, _folder(traces))
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise WorkloadError(f"{out}: cannot be made: {error.strerror}") from error
     with executor(workers) as pool, working(f"running {name}"):
         findings = run_study(chosen, logs, runs=runs, rng=seed, executor=pool)
     _show(findings)
-    out.mkdir(parents=True, exist_ok=True)
     write(out / f"{name}.csv", findings.to_csv())
     write(out / f"{name}.md", findings.to_markdown())
 
@@ -97,10 +100,10 @@ def _show(findings: "Findings") -> None:
 
     from analysis.studies import SHOWN, shown
 
-    table = Table(title=findings.study.title, box=box.SIMPLE_HEAD)
+    table = Table(title=findings.study.title, box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
     for heading in SHOWN:
-        right = heading in ("published", "ours", "difference")
-        table.add_column(heading, justify="right" if right else "left")
+        is_number = heading in ("published", "ours", "difference")
+        table.add_column(heading, justify="right" if is_number else "left")
     for result in findings.results:
         table.add_row(*shown(result))
     Console().print(table)

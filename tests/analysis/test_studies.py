@@ -1,0 +1,169 @@
+"""The studies' runner, and each study on small logs and on the real ones."""
+
+import csv
+import io
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+import workloadkit as wk
+from analysis import studies
+from analysis.studies import Result, Study
+from tests.data import DATA, trace_path
+
+LOGS = ("SDSC-SP2-1998-4.2-cln", "SDSC-DS-2004-2.1-cln", "KTH-SP2-1996-2", "SDSC-BLUE-2000-4.2-cln")
+
+
+def draw(log, rng):
+    return log.name, rng.random()
+
+
+def compare_draws(logs, runs, each):
+    for name, ours in each(draw, [log for log in logs for _ in range(runs)]):
+        yield Result(name, "", "draw", 0.5, ours, "held", low=ours - 0.1, high=ours + 0.1)
+
+
+RANDOM = Study(
+    name="draws",
+    text="Numbers drawn.\n\nOne a run.\n",
+    source="A. Uthor, 2001, Table 1",
+    logs={"A": "A-1", "B": "B-1"},
+    compare=compare_draws,
+    runs=3,
+)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A folder of two logs of one job each."""
+    for name in ("A-1", "B-2"):
+        trace = wk.Trace.from_columns({"submit": [0], "run": [1], "procs": [1], "user": [1]})
+        wk.write_swf(trace, tmp_path / f"{name}.swf.gz")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("here", "nearest"),
+    [
+        (["KTH-SP2-1996-2", "KTH-SP2-1996-2.1-cln"], "KTH-SP2-1996-2"),
+        (["KTH-SP2-1996-1", "KTH-SP2-1996-2.1-cln", "CTC-SP2-1996-2"], "KTH-SP2-1996-1"),
+        (["CTC-SP2-1996-2", "KTH-SP2-2001-4"], "KTH-SP2-2001-4"),
+    ],
+)
+def test_the_version_nearest_to_the_published_is_taken(tmp_path, here, nearest):
+    for version in here:
+        (tmp_path / f"{version}.swf.gz").touch()
+    study = Study("x", "X.", "", {"KTH-SP2": "KTH-SP2-1996-2"}, compare_draws)
+    assert [log.version for log in studies.find_logs(study, tmp_path)] == [nearest]
+
+
+def test_a_missing_log_is_said_and_left_out(folder):
+    (folder / "A-1.swf.gz").unlink()
+    with pytest.warns(wk.WorkloadWarning, match=r"no A-\*.swf\*, left out"):
+        logs = studies.find_logs(RANDOM, folder)
+    assert [log.name for log in logs] == ["B"]
+
+
+def test_no_log_at_all_is_an_error_that_says_where_it_looked(tmp_path):
+    with pytest.raises(wk.WorkloadError, match=rf"^{tmp_path}: no log of draws; looked for A-"):
+        studies.find_logs(RANDOM, tmp_path)
+    with pytest.raises(wk.WorkloadError, match="no such folder"):
+        studies.find_logs(RANDOM, tmp_path / "nosuch")
+
+
+def test_results_depend_on_the_seed_and_not_on_who_does_the_tasks(folder):
+    logs = studies.find_logs(RANDOM, folder)
+    alone = studies.run_study(RANDOM, logs, rng=5)
+    with ThreadPoolExecutor(4) as executor:
+        together = studies.run_study(RANDOM, logs, rng=5, executor=executor)
+    assert alone == together
+    assert alone.to_csv() == together.to_csv()
+    assert len(alone.results) == len({result.ours for result in alone.results}) == 6
+    other = studies.run_study(RANDOM, logs, rng=6)
+    assert other.results != alone.results
+    assert len(studies.run_study(RANDOM, logs, runs=1).results) == 2
+
+
+def test_a_drawn_seed_is_recorded_and_gives_the_same_again(folder):
+    logs = studies.find_logs(RANDOM, folder)
+    first = studies.run_study(RANDOM, logs)
+    assert studies.run_study(RANDOM, logs, rng=first.provenance["seed"]) == first
+
+
+def test_findings_as_csv_and_as_a_page(folder):
+    logs = studies.find_logs(RANDOM, folder)
+    findings = studies.run_study(RANDOM, logs, runs=1, rng=5)
+    rows = [*csv.DictReader(io.StringIO(findings.to_csv()))]
+    ours = findings.results[1].ours
+    assert float(rows[1]["ours"]) == pytest.approx(ours)
+    assert float(rows[1]["difference"]) == pytest.approx(ours - 0.5)
+    assert float(rows[1]["percent"]) == pytest.approx(200 * (ours - 0.5))
+    page = findings.to_markdown()
+    assert page.startswith("# Numbers drawn\n\nOne a run.\n\nSource: A. Uthor, 2001, Table 1.\n")
+    assert f"{ours:.6g} [{ours - 0.1:.6g}, {ours + 0.1:.6g}]" in page
+    assert f"| B | B-1 | B-2 | {wk.read_swf(folder / 'B-2.swf.gz').digest} |" in page
+    assert page.endswith(f"Made by workloadkit {wk.__version__}, runs 1, seed 5.\n")
+
+
+def test_what_was_repaired_in_a_log_is_said(folder):
+    job = "{} {} 0 5 1 -1 -1 1 -1 -1 1 3 -1 -1 -1 -1 -1 -1\n"
+    (folder / "A-1.swf.gz").write_text(job.format(1, 50) + job.format(2, 20))
+    logs = studies.find_logs(RANDOM, folder)
+    with pytest.warns(wk.WorkloadWarning, match=r"^A-1.swf.gz: .*line 2\)"):
+        studies.run_study(RANDOM, logs, rng=5)
+
+
+def test_runs_of_what_is_not_random_are_worth_a_warning(folder):
+    study = Study("x", "X.", "", {}, lambda logs, runs, each: iter(()))
+    with pytest.warns(wk.WorkloadWarning, match="nothing is random in x"):
+        findings = studies.run_study(study, [], runs=7)
+    assert findings.provenance == {"workloadkit": wk.__version__}
+
+
+@pytest.mark.parametrize("name", studies.study_names())
+def test_every_study_says_what_it_is(name):
+    study = studies.load_study(name)
+    assert study.name == name
+    assert study.title
+    assert len(study.title) <= 55  # the list of studies fits 80 columns
+    assert study.source
+
+
+def test_an_unknown_study_is_refused_with_the_known_ones():
+    with pytest.raises(wk.ParameterError, match="no study 'nosuch'; known: zakay-sessions"):
+        studies.load_study("nosuch")
+
+
+def test_zakay_sessions_on_a_small_log(tmp_path):
+    trace = wk.Trace.from_columns(
+        {
+            "submit": [0, 60, 90, 3690, 7300],
+            "run": [60, 10, -1, 5, 5],
+            "procs": [1] * 5,
+            "user": [1] * 5,
+        }
+    )
+    wk.write_swf(trace, tmp_path / "KTH-SP2-1996-2.1-cln.swf")
+    study = studies.load_study("zakay-sessions")
+    with pytest.warns(wk.WorkloadWarning, match="left out"):
+        logs = studies.find_logs(study, tmp_path)
+    jobs, batches, sessions = studies.run_study(study, logs).results
+    assert (jobs.published, jobs.ours, jobs.verdict) == (28_489, 4, "differs")
+    assert jobs.note == "another version of the log"
+    assert (batches.quantity, batches.ours) == ("batches", 3)
+    assert (sessions.quantity, sessions.ours) == ("sessions", 3)
+
+
+def test_zakay_sessions_on_the_real_logs():
+    for name in LOGS:
+        trace_path(name)
+    study = studies.load_study("zakay-sessions")
+    logs = studies.find_logs(study, DATA / "traces")
+    assert [log.version for log in logs] == [*LOGS]
+    results = studies.run_study(study, logs).results
+    of_kth = [result for result in results if result.log == "KTH-SP2"]
+    assert [result.ours for result in of_kth] == [28_489, 16_488, 10_303]
+    assert {result.verdict for result in of_kth} == {"equal"}
+    # The other logs are newer versions than the published.
+    assert len(results) == 12
+    assert all(abs(result.percent) < 0.2 for result in results)

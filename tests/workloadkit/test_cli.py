@@ -1,0 +1,322 @@
+"""The command line: its frame, and each command on small logs."""
+
+import csv
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+
+import pytest
+import typer
+
+import workloadkit as wk
+from tests.data import trace_path
+from workloadkit import cli
+from workloadkit.cli import common
+
+COMMANDS = ("characterize", "sessions", "study")
+HEAVY = ("numpy", "pandas", "scipy", "matplotlib", "numba", "sympy", "statsmodels")
+PROGRAM = (sys.executable, "-c", "from workloadkit.cli import main; main()")
+
+
+@pytest.fixture
+def run(capsys):
+    """Run a command in this process; returns its exit code, stdout and stderr."""
+
+    def run(*arguments):
+        with pytest.raises(SystemExit) as exit_:
+            cli.app([str(argument) for argument in arguments], prog_name="workloadkit")
+        captured = capsys.readouterr()
+        return exit_.value.code, captured.out, captured.err
+
+    return run
+
+
+@pytest.fixture
+def log(tmp_path):
+    """A log of six jobs: two users, one think time of 30 s, one job that never ran."""
+    columns = {
+        "submit": [0, 10, 60, 130, 140, 9000],
+        "wait": [0, 0, 0, 0, 0, 5],
+        "run": [60, 20, 40, 10, -1, 10],
+        "procs": [4, 1, 2, 1, 1, 8],
+        "user": [7, 9, 7, 7, 7, 7],
+    }
+    path = tmp_path / "small.swf"
+    wk.write_swf(wk.Trace.from_columns(columns), path)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("90", 90),
+        ("90s", 90),
+        ("20min", 1200),
+        ("1h", 3600),
+        ("1.5h", 5400),
+        (".5 min", 30),
+        ("2d", 172_800),
+        ("1w", 604_800),
+        (" 1W ", 604_800),
+    ],
+)
+def test_durations(text, seconds):
+    assert common.duration(text) == seconds
+
+
+@pytest.mark.parametrize("text", ["", "h", "-5", "1m", "1e3", "nan", "inf", "1h30", "٣", "1,5h"])
+def test_what_is_no_duration_is_refused_with_the_forms_that_are(text):
+    with pytest.raises(typer.BadParameter, match=r"not a duration; write 90 or 90s, 20min"):
+        common.duration(text)
+
+
+@pytest.mark.parametrize("command", [(), *((command,) for command in COMMANDS)])
+def test_help_fits_80_columns_without_a_terminal(command):
+    done = subprocess.run([*PROGRAM, *command, "--help"], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert max(map(len, done.stdout.splitlines())) <= 80
+    assert "\x1b" not in done.stdout
+    if command:
+        assert f"Examples:\n    workloadkit {command[0]}" in done.stdout
+    else:
+        assert all(f"\n  {name} " in done.stdout for name in COMMANDS)
+        assert "..." not in done.stdout.split("Commands:")[1]  # no line is cut
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["sessions", "--help"], ["sessions", "--nope"]])
+def test_help_and_wrong_usage_load_nothing_heavy(arguments):
+    code = f"""
+import sys
+from workloadkit.cli import app
+try:
+    app({arguments!r}, prog_name="workloadkit")
+finally:
+    print([name for name in {HEAVY} if name in sys.modules])
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_version(run):
+    assert run("--version") == (0, f"workloadkit {wk.__version__}\n", "")
+
+
+def test_shell_completion_knows_the_commands_and_the_studies():
+    def complete(*words):
+        environment = os.environ | {
+            "_WORKLOADKIT_COMPLETE": "complete_bash",
+            "COMP_WORDS": " ".join(("workloadkit", *words)),
+            "COMP_CWORD": str(len(words)),
+        }
+        done = subprocess.run(PROGRAM, env=environment, capture_output=True, text=True)
+        return done.stdout.split()
+
+    assert set(COMMANDS) <= set(complete(""))
+    assert complete("sess") == ["sessions"]
+    assert complete("study", "zakay-s") == ["zakay-sessions"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["nosuch"], "No such command 'nosuch'"),
+        (["sessions", "--nope"], "No such option: --nope"),
+        (["sessions", "a.swf", "b.swf"], "unexpected extra argument"),
+        (["sessions", "--threshold", "soon"], "'soon' is not a duration"),
+        (["study", "zakay-sessions", "--workers", "0"], "--workers"),
+        (["study", "nosuch", "--out", "x"], "error: no study 'nosuch'; known: zakay-sessions"),
+        (["study", "zakay-sessions"], "error: study zakay-sessions needs --out"),
+    ],
+)
+def test_wrong_usage_is_exit_2(run, arguments, message):
+    code, out, err = run(*arguments)
+    assert (code, out) == (2, "")
+    assert message in err
+
+
+def test_an_unknown_name_is_exit_2_with_the_known_ones(run, log):
+    code, out, err = run("sessions", log, "--method", "first")
+    assert (code, out) == (2, "")
+    assert err == "error: no method 'first' to delimit sessions; known: arrival\n"
+
+
+def test_bad_input_is_exit_1_with_one_line(run, tmp_path):
+    (tmp_path / "empty.swf").touch()
+    (tmp_path / "other.swf").write_text("to be\nor not\n")
+    for name in ("missing.swf", "empty.swf", "other.swf", "."):
+        code, out, err = run("sessions", tmp_path / name)
+        assert (code, out) == (1, "")
+        assert err.startswith(f"error: {tmp_path / name}")
+        assert err.count("\n") == 1
+
+
+def test_an_output_that_cannot_be_written_is_exit_1(run, log, tmp_path):
+    code, out, err = run("sessions", log, "-o", tmp_path / "nosuch" / "out.csv")
+    assert (code, out) == (1, "")
+    assert err.startswith(f"error: {tmp_path / 'nosuch' / 'out.csv'}: cannot be written")
+
+
+def test_strict_takes_a_departure_for_an_error(run, tmp_path):
+    path = tmp_path / "unsorted.swf"
+    job = "{} {} 0 5 1 -1 -1 1 -1 -1 1 3 -1 -1 -1 -1 -1 -1\n"
+    path.write_text(job.format(1, 50) + job.format(2, 20))
+    code, out, err = run("sessions", path)
+    assert code == 0
+    assert out.startswith("job,user,session,batch,think_time\n2,3,0,0,\n1,3,0,1,25\n")
+    assert err.startswith("unsorted.swf: repaired in reading:\n  ")
+    code, out, err = run("sessions", path, "--strict")
+    assert (code, out) == (1, "")
+    assert err.startswith(f"error: {path}, line 2")
+
+
+def test_sessions_as_csv(run, log, tmp_path):
+    target = tmp_path / "sessions.csv"
+    code, out, err = run("sessions", log, "-o", target)
+    assert (code, out) == (0, "")
+    assert err == f"wrote {target}\n5 jobs in 4 batches and 3 sessions\n"
+    expected = (
+        "job,user,session,batch,think_time\n1,7,0,0,\n2,9,1,1,\n3,7,0,0,\n4,7,0,2,30\n6,7,2,3,\n"
+    )
+    assert target.read_text() == expected
+    assert run("sessions", log)[1] == expected
+
+
+def test_the_threshold_of_sessions_is_a_duration(run, log):
+    rows = [*csv.DictReader(io.StringIO(run("sessions", log, "--threshold", "1min")[1]))]
+    assert [row["session"] for row in rows] == ["0", "1", "0", "2", "3"]
+
+
+def test_decimals_are_written_shortest(run, tmp_path):
+    columns = {"submit": [0, 2.75, 9], "run": [0.5, 1, 1], "procs": [1, 1, 1], "user": [1, 1, 1]}
+    path = tmp_path / "decimals.swf"
+    wk.write_swf(wk.Trace.from_columns(columns), path)
+    rows = [*csv.DictReader(io.StringIO(run("sessions", path)[1]))]
+    assert [row["think_time"] for row in rows] == ["", "2.25", "5.25"]
+
+
+def test_a_log_of_unknown_users_is_worth_a_line(run, tmp_path):
+    path = tmp_path / "anonymous.swf"
+    wk.write_swf(wk.Trace.from_columns({"submit": [0], "run": [1], "procs": [1]}), path)
+    code, _, err = run("sessions", path)
+    assert code == 0
+    assert err.startswith("warning: anonymous.swf: 1 jobs of unknown user")
+    assert "Warning" not in err
+
+
+def test_standard_input(log):
+    done = subprocess.run(
+        [*PROGRAM, "sessions", "-"], input=log.read_bytes(), capture_output=True, check=True
+    )
+    assert done.stdout.count(b"\n") == 6
+
+
+def test_without_a_trace_the_sample_is_taken(run):
+    code, out, err = run("sessions")
+    assert code == 0
+    assert out.count("\n") == int(wk.load_sample().ran.sum()) + 1
+    assert "the built-in sample" in err
+
+
+def test_characterize_writes_a_page_unless_only_json_is_asked_for(run, log, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    code, out, err = run("characterize", log, "--json", "-")
+    assert (code, err) == (0, "")
+    assert isinstance(json.loads(out), dict)
+    assert not Path("report.html").exists()
+    assert run("characterize", log) == (0, "", "wrote report.html\n")
+    assert run("characterize", log, "-o", "a.html", "--json", "a.json")[0] == 0
+    assert Path("a.html").read_text() == Path("report.html").read_text()
+    assert json.loads(Path("a.json").read_text()) == json.loads(out)
+
+
+def test_study_without_a_name_lists_them(run):
+    code, out, err = run("study")
+    assert (code, err) == (0, "")
+    assert "zakay-sessions" in out
+    assert max(map(len, out.splitlines())) <= 80
+
+
+def test_study_writes_a_table_and_a_page(run, log, tmp_path, monkeypatch):
+    monkeypatch.setenv("WORKLOADKIT_DATA", str(tmp_path))
+    (tmp_path / "traces").mkdir()
+    log.rename(tmp_path / "traces" / "KTH-SP2-1996-2.swf")
+    code, out, err = run("study", "zakay-sessions", "--out", tmp_path / "a" / "b")
+    assert code == 0
+    assert "KTH-SP2-1996-2" in out
+    assert max(map(len, out.splitlines())) <= 80
+    table, page = tmp_path / "a" / "b" / "zakay-sessions.csv", tmp_path / "a/b/zakay-sessions.md"
+    assert f"wrote {table}\nwrote {page}\n" in err
+    assert err.count("warning: ") == 3  # one for each log that is not there
+    assert "KTH-SP2,KTH-SP2-1996-2,sessions,10303,3,-10300," in table.read_text()
+    shared = run("study", "zakay-sessions", "--out", tmp_path / "c", "--workers", 2)
+    assert shared[:2] == (0, out)
+    assert (tmp_path / "c" / "zakay-sessions.md").read_text() == page.read_text()
+
+
+def test_study_says_where_it_looked_for_logs(run, tmp_path, monkeypatch):
+    monkeypatch.delenv("WORKLOADKIT_DATA", raising=False)
+    code, _, err = run("study", "zakay-sessions", "--out", tmp_path / "out")
+    assert code == 2
+    assert "--traces" in err
+    code, _, err = run("study", "zakay-sessions", "--out", tmp_path / "out", "--traces", tmp_path)
+    assert code == 1
+    assert err.startswith(f"error: {tmp_path}: no log of zakay-sessions")
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_reader_that_has_gone_ends_the_command_quietly(log):
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run([*PROGRAM, "sessions", log], stdout=writer, stderr=subprocess.PIPE)
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (1, b"")
+
+
+def test_an_interrupt_is_one_line_and_leaves_nothing(run, log, tmp_path, monkeypatch):
+    def interrupted(*arguments, **options):
+        signal.raise_signal(signal.SIGINT)
+
+    target = tmp_path / "sessions.csv"
+    monkeypatch.setattr(wk.Trace, "ran", property(interrupted))
+    assert run("sessions", log, "-o", target) == (130, "", "interrupted\n")
+    assert sorted(tmp_path.iterdir()) == [log]
+
+
+def test_a_bug_is_not_taken_for_bad_input(log, monkeypatch):
+    monkeypatch.setattr(wk.Trace, "ran", property(lambda trace: 1 / 0))
+    with pytest.raises(ZeroDivisionError):
+        cli.app(["sessions", str(log)], prog_name="workloadkit")
+
+
+def test_workers_are_ended_by_an_interrupt():
+    with pytest.raises(KeyboardInterrupt), common.executor(2) as pool:
+        pending = pool.submit(signal.pause)
+        while not pending.running():
+            pass
+        raise KeyboardInterrupt
+    assert pending.exception() is not None or pending.cancelled()
+
+
+def test_other_warnings_stay_as_python_shows_them(capsys, monkeypatch):
+    others = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        monkeypatch.setattr(warnings, "showwarning", lambda *shown: others.append(shown[1]))
+        common._warn_in_one_line()
+        warnings.warn("odd but legal", wk.WorkloadWarning, stacklevel=1)
+        warnings.warn("something of numpy's", RuntimeWarning, stacklevel=1)
+    assert capsys.readouterr().err == "warning: odd but legal\n"
+    assert others == [RuntimeWarning]
+
+
+def test_sessions_of_a_real_log(run):
+    _, out, err = run("sessions", trace_path("KTH-SP2-1996-2"))
+    assert err == "28,489 jobs in 16,488 batches and 10,303 sessions\n"
+    rows = [*csv.DictReader(io.StringIO(out))]
+    assert len({row["session"] for row in rows}) == 10_303
+    assert all(row["think_time"].isdigit() or not row["think_time"] for row in rows)
