@@ -72,9 +72,9 @@ def parse_lines(text, at, max_line, strict, last_job, last_submit, measured, ide
     strict : bool
     last_job, last_submit : int, float
         Of the line before; for `strict`.
-    measured : ndarray of float64, shape (11, room)
+    measured : ndarray of float64, shape (10, room)
         Filled from column `n_jobs` on.
-    identifiers : ndarray of int64, shape (7, room)
+    identifiers : ndarray of int64, shape (8, room)
         Likewise.
     n_jobs : int
         Columns filled before.

@@ -22,7 +22,7 @@ from workloadkit.errors import FormatError, WorkloadError
 Source = str | os.PathLike[str] | IO[bytes]
 
 #: Bytes of text taken at a time.
-CHUNK = 1 << 20
+CHUNK = 1 << 18
 
 _CORRUPT = "its compressed data are corrupt"
 _COMPRESSED: dict[bytes, Any] = {

@@ -9,6 +9,7 @@ import hashlib
 import os
 import re
 from collections.abc import Iterator
+from itertools import chain, islice
 from operator import itemgetter
 from pathlib import Path
 from typing import NoReturn
@@ -19,7 +20,7 @@ from numpy.typing import NDArray
 
 from workloadkit.errors import FormatError, WorkloadError
 from workloadkit.fields import BURST_STATUS, FIELDS, MAX_PROCS, MAX_TIME, UNKNOWN, Field
-from workloadkit.io.files import Source, source_path, text_chunks, writing
+from workloadkit.io.files import CHUNK, Source, source_path, text_chunks, writing
 from workloadkit.trace import Header, Repair, Trace
 
 #: A longer line is refused. [bytes]
@@ -33,7 +34,7 @@ MAX_COMMENT_LINES = 1_000_000
 MIN_COLUMNS = 5
 
 #: Logs of less text never load the compiler. [bytes]
-COMPILED_FROM = 1 << 20
+COMPILED_FROM = 4 << 20
 
 _MEASURED = tuple(field for field in FIELDS if field.measured)
 _IDENTIFIERS = tuple(field for field in FIELDS if not field.measured)
@@ -96,20 +97,9 @@ def read_swf(source: Source, *, strict: bool = False) -> Trace:
     missing columns at the end taken as unknown (2 times, first on line 2)
     jobs out of order sorted by submit time (once, on line 3)
     """
-    reader = _Reader(source_path(source), strict)
-    digest = hashlib.sha256()
-    rest = b""  # the beginning of a line that the next chunk ends
-    for chunk in text_chunks(source):
-        digest.update(chunk)
-        text = rest + chunk
-        whole = text.rfind(b"\n") + 1
-        reader.read(text[:whole])
-        rest = text[whole:]
-        if len(rest) > MAX_LINE:
-            reader.read_line(rest)  # refuses it
-    if rest:
-        reader.read(rest + b"\n")
-    return reader.trace(digest.hexdigest())
+    reader = _Reader(source_path(source), strict=strict)
+    reader.read_all(text_chunks(source))
+    return reader.trace()
 
 
 def write_swf(trace: Trace, path: str | os.PathLike[str]) -> None:
@@ -155,20 +145,41 @@ _ROWS_AT_A_TIME = 1 << 16  # bounds the memory of the text
 class _Reader:
     """A log while it is read: what was found so far, and what was put right."""
 
-    def __init__(self, path: str, strict: bool) -> None:
+    def __init__(self, path: str, *, strict: bool) -> None:
         self.path = path
         self.strict = strict
         self.compiled = False
+        self.digest = hashlib.sha256()
         self.n_lines = 0
         self.n_jobs = 0
         self.last_job = -_INT64_MAX  # of the line before, for strict reading
         self.last_submit = -np.inf
-        self.chunks: dict[str, list[NDArray]] = {field.name: [] for field in FIELDS}
+        self.measured = np.empty((len(_MEASURED), 0))  # where the jobs of a chunk are put
+        self.identifiers = np.empty((len(_IDENTIFIERS), 0), np.int64)
+        self.columns: dict[str, list[NDArray]] = {field.name: [] for field in FIELDS}
         self.comments: list[str] = []
         self.comment_bytes = 0
         self.others: dict[int, int] = {}  # lines that are no jobs, by the jobs before them
         self.utility: list[tuple[int, float, float]] = []  # row in file order, time, value
         self.repairs: dict[str, tuple[int, int]] = {}  # count and first line, by kind
+
+    def read_all(self, chunks: Iterator[bytes]) -> None:
+        """Read the whole text; whether it is long decides who parses it."""
+        first = list(islice(chunks, COMPILED_FROM // CHUNK))
+        self.compiled = sum(map(len, first)) >= COMPILED_FROM
+        rest = b""  # the beginning of a line that the next chunk ends
+        chunks = chain(first, chunks)
+        del first  # or it would be held to the end
+        for chunk in chunks:
+            self.digest.update(chunk)
+            text = rest + chunk
+            whole = text.rfind(b"\n") + 1
+            self.read(text[:whole])
+            rest = text[whole:]
+            if len(rest) > MAX_LINE:
+                self.read_line(rest)  # refuses it
+        if rest:
+            self.read(rest + b"\n")
 
     def read(self, text: bytes) -> None:
         """Read whole lines."""
@@ -177,29 +188,27 @@ class _Reader:
             text = text[len(_BYTE_ORDER_MARK) :]
         # The shortest job is five digits, four blanks and a newline.
         room = min(text.count(b"\n"), len(text) // (2 * MIN_COLUMNS)) + 1
-        measured = np.empty((room, len(_MEASURED)))
-        identifiers = np.empty((room, len(_IDENTIFIERS)), np.int64)
-        self.compiled = self.compiled or len(text) >= COMPILED_FROM
+        if room > self.measured.shape[1]:
+            self.measured = np.empty((len(_MEASURED), room))
+            self.identifiers = np.empty((len(_IDENTIFIERS), room), np.int64)
         n_jobs = 0
         at = 0
         while at < len(text):
             if self.compiled:
-                at, n_jobs = self._parse(text, at, measured, identifiers, n_jobs)
+                at, n_jobs = self.parse(text, at, n_jobs)
                 if at == len(text):
                     break
             end = text.index(b"\n", at) + 1
             row = self.read_line(text[at:end])
             at = end
             if row is not None:
-                measured[n_jobs], identifiers[n_jobs] = row
+                self.measured[:, n_jobs], self.identifiers[:, n_jobs] = row
                 n_jobs += 1
-        for fields, table in ((_MEASURED, measured), (_IDENTIFIERS, identifiers)):
+        for fields, table in ((_MEASURED, self.measured), (_IDENTIFIERS, self.identifiers)):
             for slot, field in enumerate(fields):
-                self.chunks[field.name].append(table[:n_jobs, slot].copy())
+                self.columns[field.name].append(table[slot, :n_jobs].copy())
 
-    def _parse(
-        self, text: bytes, at: int, measured: NDArray, identifiers: NDArray, n_jobs: int
-    ) -> tuple[int, int]:
+    def parse(self, text: bytes, at: int, n_jobs: int) -> tuple[int, int]:
         """Read ordinary lines up to one that is not, by the compiled parser."""
         from workloadkit._kernels.swf import parse_lines
 
@@ -210,8 +219,8 @@ class _Reader:
             self.strict,
             self.last_job,
             self.last_submit,
-            measured,
-            identifiers,
+            self.measured,
+            self.identifiers,
             n_jobs,
         )
         self.n_lines += n_parsed - n_jobs
@@ -334,48 +343,58 @@ class _Reader:
             text=text if text is None else text.strip().decode("utf-8", "backslashreplace"),
         )
 
-    def trace(self, digest: str) -> Trace:
+    def trace(self) -> Trace:
         """Put the columns together: bursts apart, jobs sorted, unknown values marked."""
         if self.n_jobs == 0:
             empty = "holds comments but no job" if self.comments else "is empty"
             raise FormatError(self.path, empty)
-        submit = np.concatenate(self.chunks["submit"])
-        burst = _bursts(
-            np.concatenate(self.chunks["job"]), submit, np.concatenate(self.chunks["status"])
-        )
-        rows = np.flatnonzero(~burst)
-        late = submit[rows] < np.maximum.accumulate(submit[rows])
-        if late.any():
-            line = self.line_of(int(rows[np.argmax(late)]))
-            repair = "jobs out of order sorted by submit time"
-            self.repairs[repair] = (int(late.sum()), line)
-            rows = rows[np.argsort(submit[rows], kind="stable")]
-        as_read = rows.size == submit.size and not late.any()
-
+        burst, rows = self.arrange()
         jobs: dict[str, NDArray] = {}
         bursts: dict[str, NDArray] = {}
         for field in FIELDS:
             # One column at a time, its parts freed, so that the table is never there twice.
-            column = np.concatenate(self.chunks.pop(field.name))
+            column = self.column(field.name)
+            del self.columns[field.name]
             if field.measured and field.name != "submit":
                 column[column == UNKNOWN] = np.nan
             bursts[field.name] = column[burst]
-            jobs[field.name] = column if as_read else column[rows]
-        utility = self.utility_table(rows, submit.size)
+            jobs[field.name] = column[rows]
+        riding = {"utility": self.utility_table(rows)} if self.utility else {}
         return Trace(
             pd.DataFrame(jobs, copy=False),
             Header(tuple(self.comments)),
             pd.DataFrame(bursts),
-            utility,
             name=Path(self.path).name,
-            digest=digest,
+            digest=self.digest.hexdigest(),
             repairs=tuple(Repair(kind, *found) for kind, found in self.repairs.items()),
+            **riding,
         )
 
-    def utility_table(self, rows: NDArray, n_rows: int) -> pd.DataFrame:
+    def arrange(self) -> tuple[NDArray | slice, NDArray | slice]:
+        """Find which lines are bursts and which are jobs, the jobs in order of submission."""
+        job, submit, status = (self.column(name) for name in ("job", "submit", "status"))
+        burst = _bursts(job, submit, status)
+        rows = np.flatnonzero(~burst)
+        late = submit[rows] < np.maximum.accumulate(submit[rows])
+        if late.any():
+            line = self.line_of(int(rows[np.argmax(late)]))
+            self.repairs["jobs out of order sorted by submit time"] = (int(late.sum()), line)
+            rows = rows[np.argsort(submit[rows], kind="stable")]
+        elif rows.size == burst.size:  # the file as it stands: no copy is made
+            return slice(0), slice(None)
+        return np.flatnonzero(burst), rows
+
+    def column(self, name: str) -> NDArray:
+        """Join the parts of a column."""
+        if len(self.columns[name]) > 1:
+            self.columns[name] = [np.concatenate(self.columns[name])]
+        return self.columns[name][0]
+
+    def utility_table(self, rows: NDArray | slice) -> pd.DataFrame:
         """Place the utility points by the rows of their jobs in the table."""
-        place = np.full(n_rows, -1)
-        place[rows] = np.arange(rows.size)
+        jobs = np.arange(self.n_jobs)[rows]
+        place = np.full(self.n_jobs, -1)
+        place[jobs] = np.arange(jobs.size)
         found, time, value = np.array(self.utility, float).reshape(-1, 3).T
         row = place[found.astype(np.int64)]
         lost = np.unique(found[row < 0]).astype(int)
