@@ -6,6 +6,10 @@ from .io.swf import read_swf as read_swf
 from .io.swf import write_swf as write_swf
 from .sample import load_sample as load_sample
 from .sessions import delimit_sessions as delimit_sessions
+from .simulate import schedulers as schedulers
+from .simulate import users as users
+from .simulate.schedule import Schedule as Schedule
+from .simulate.simulate import simulate as simulate
 from .trace import Header as Header
 from .trace import Trace as Trace
 

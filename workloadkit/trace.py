@@ -259,6 +259,23 @@ class Trace:
             points.setdefault(row, []).append((time, value))
         return points
 
+    def take(self, rows: ArrayLike) -> "Trace":
+        """Return a trace of the jobs at `rows`, in that order; bursts and utilities go with them.
+
+        Parameters
+        ----------
+        rows : array_like of int
+            Each row at most once.
+        """
+        rows = np.asarray(rows, dtype=np.int64)
+        jobs = self.jobs.take(rows).reset_index(drop=True)
+        new_row = np.full(self.n_jobs, -1)
+        new_row[rows] = np.arange(rows.size)
+        utility = self.utility.assign(row=new_row[self.utility["row"].to_numpy()])
+        utility = utility[utility["row"] >= 0].reset_index(drop=True)
+        bursts = self.bursts[self.bursts["job"].isin(jobs["job"])].reset_index(drop=True)
+        return replace(self, jobs=jobs, bursts=bursts, utility=utility)
+
     def select(self, keep: ArrayLike) -> "Trace":
         """Return a trace of the jobs where `keep` is true; bursts and utilities go with them.
 
@@ -269,13 +286,7 @@ class Trace:
         mask = np.asarray(keep, dtype=bool)
         if mask.shape != (self.n_jobs,):
             raise WorkloadError(f"{mask.size} choices for {self.n_jobs} jobs")
-        new_row = np.cumsum(mask) - 1
-        kept = mask[self.utility["row"].to_numpy()]
-        utility = self.utility[kept].reset_index(drop=True)
-        utility["row"] = new_row[utility["row"].to_numpy()]
-        jobs = self.jobs[mask].reset_index(drop=True)
-        bursts = self.bursts[self.bursts["job"].isin(jobs["job"])].reset_index(drop=True)
-        return replace(self, jobs=jobs, bursts=bursts, utility=utility)
+        return self.take(np.flatnonzero(mask))
 
     def with_columns(self, **columns: ArrayLike) -> "Trace":
         """Return a trace with some columns of its jobs replaced."""

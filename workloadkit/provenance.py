@@ -1,0 +1,40 @@
+"""What made a result: written into everything that leaves the toolkit."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from workloadkit import __version__
+from workloadkit.trace import Trace
+
+
+def provenance(trace: Trace, **parameters: Any) -> dict[str, Any]:
+    """Say what made a result: version, log, the digest of its text, and parameters.
+
+    Carries no date, path, host or number of workers: the same input and parameters give the same.
+
+    Examples
+    --------
+    >>> trace = Trace.from_columns({"submit": [0]}, name="a.swf")
+    >>> provenance(trace, scheduler="easy")["parameters"]
+    {'scheduler': 'easy'}
+    """
+    return {
+        "workloadkit": __version__,
+        "log": trace.name,
+        "sha256": trace.digest or None,
+        "parameters": dict(parameters),
+    }
+
+
+def as_note(provenance: Mapping[str, Any]) -> str:
+    """Write a provenance as one line, for a header.
+
+    Examples
+    --------
+    >>> as_note(provenance(Trace.from_columns({"submit": [0]}, name="a.swf"), scheduler="easy"))
+    'workloadkit 0.1.0, log a.swf, scheduler easy'
+    """
+    digest = f" (sha256 {provenance['sha256']})" if provenance["sha256"] else ""
+    parts = [f"workloadkit {provenance['workloadkit']}", f"log {provenance['log']}{digest}"]
+    parts += [f"{name} {value}" for name, value in provenance["parameters"].items()]
+    return ", ".join(parts)

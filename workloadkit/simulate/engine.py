@@ -1,0 +1,379 @@
+"""The plain-Python engine: users submit jobs, a scheduler starts them, the clock goes on.
+
+At an instant all terminations that are due come first, then changes of the machine, then
+submissions (by job number; jobs without one by user and order of creation), then wake-ups.
+Whatever these create for the same second is taken in the same order, until nothing is left. Then
+the scheduler allocates processors, once. If it starts a job of run time 0, the end of that job is
+due now and opens another such round.
+"""
+
+import heapq
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import count
+from typing import Any
+
+import numpy as np
+
+from workloadkit.errors import WorkloadError
+from workloadkit.simulate.workload import Overrun, plan
+
+# The order of events at one instant.
+_TERMINATION, _MACHINE, _SUBMISSION, _WAKE_UP = range(4)
+
+
+@dataclass(eq=False, slots=True)
+class Job:
+    """A job in the simulation.
+
+    Parameters
+    ----------
+    submitter : User
+        Who submits it and is told of its end.
+    user : int
+        Number of the user it belongs to.
+    procs : int
+        Processors that it needs.
+    run : int or float
+        How long it will run; a scheduler must not look. [s]
+    estimate : int or float
+        How long its user says it will run at most. [s]
+    submit, start, end : int or float
+        When it was submitted, started and ended; None before. [s]
+    number : int, optional
+        Job number; without one it is numbered 1, 2, … by submission.
+    killed : bool
+        Whether it is stopped at its estimate.
+    """
+
+    submitter: "User"
+    user: int
+    procs: int
+    run: Any
+    estimate: Any
+    submit: Any = None
+    number: int | None = None
+    killed: bool = False
+    start: Any = None
+    end: Any = None
+
+
+class Scheduler:
+    """Base of schedulers in plain Python; override `allocate`, and what else is needed.
+
+    `queue` holds the waiting jobs in the order of their arrival. The methods from `job_arrives`
+    to `processors_up` are called by the simulation; the others are there to be called.
+    """
+
+    def __init__(self) -> None:
+        self.queue: list[Job] = []
+        self._simulation: Simulation | None = None
+
+    def job_arrives(self, job: Job) -> None:
+        """Take a job into the queue; it has just been submitted."""
+        self.queue.append(job)
+
+    def job_ends(self, job: Job) -> None:
+        """Learn of the end of a job; its processors are free again. Tells the user at once."""
+        self.tell_user(job)
+
+    def allocate(self) -> None:
+        """Start jobs; called once an instant, when no more will arrive or end in it."""
+        raise NotImplementedError(f"{type(self).__name__} must say how it allocates processors")
+
+    def wake_up(self) -> None:
+        """Continue after `sleep`; allocation follows."""
+
+    def processors_down(self, count: int) -> None:
+        """Learn that `count` processors were shut down."""
+
+    def processors_up(self, count: int) -> None:
+        """Learn that `count` processors work again."""
+
+    @property
+    def now(self) -> Any:
+        """The clock. [s]."""
+        return self._at.now
+
+    @property
+    def machine_size(self) -> int:
+        """Processors of the machine that work."""
+        return self._at.machine
+
+    @property
+    def used(self) -> int:
+        """Processors that run jobs."""
+        return self._at.used
+
+    @property
+    def free(self) -> int:
+        """Processors that are free; negative while too many are down for the running jobs."""
+        return self.machine_size - self.used
+
+    @property
+    def running(self) -> Iterable[Job]:
+        """The running jobs, in the order of their starts."""
+        return self._at.running.keys()
+
+    @property
+    def queue_length(self) -> int:
+        """Number of waiting jobs."""
+        return len(self.queue)
+
+    def start(self, job: Job) -> None:
+        """Let a waiting job run from now on.
+
+        Raises
+        ------
+        WorkloadError
+            If it does not fit or has been started before.
+        """
+        if job.start is not None or job.procs > self.free:
+            why = "a second time" if job.start is not None else f"on {self.free} free processors"
+            raise WorkloadError(
+                f"{type(self).__name__} starts job {job.number} of {job.procs} processors {why}, "
+                f"at {self.now} s"
+            )
+        self.queue.remove(job)
+        self._at.start(job)
+
+    def tell_user(self, job: Job, delay: Any = 0) -> None:
+        """Tell the user of a job that it has ended, now or `delay` seconds later."""
+        self._at.tell_user(job, delay)
+
+    def sleep(self, seconds: Any) -> None:
+        """Ask for `wake_up` after so many seconds."""
+        self._at.wake_later(self.wake_up, seconds)
+
+    @property
+    def _at(self) -> "Simulation":
+        if self._simulation is None:
+            raise WorkloadError(f"{type(self).__name__} is not part of a simulation yet")
+        return self._simulation
+
+
+class User:
+    """Base of users in plain Python; override `wake_up`, and what else is needed.
+
+    The methods from `begin` to `job_ended` are called by the simulation; the others are there to
+    be called. Attributes `number` and `rng` (a generator of the user's own, whatever others draw)
+    are set when the simulation begins.
+    """
+
+    number: int
+    rng: np.random.Generator
+
+    def __init__(self) -> None:
+        self._simulation: Simulation | None = None
+
+    def begin(self) -> None:
+        """Set out, before the clock starts at 0: by default, ask for a wake-up at second 0."""
+        self.sleep(0)
+
+    def wake_up(self) -> None:
+        """Continue after `sleep`."""
+
+    def job_ended(self, job: Job) -> None:
+        """Learn from the scheduler that a job has ended."""
+
+    @property
+    def now(self) -> Any:
+        """The clock. [s]."""
+        return self._at.now
+
+    def submit(
+        self,
+        procs: int,
+        run: Any,
+        estimate: Any = None,
+        *,
+        at: Any = None,
+        number: int | None = None,
+    ) -> Job:
+        """Submit a job, now or at a later second, and return it.
+
+        Parameters
+        ----------
+        procs : int
+            Processors that it needs.
+        run : int or float
+            How long it will run. [s]
+        estimate : int or float, optional
+            How long it may run; by default exactly `run`. [s]
+        at : int or float, optional
+            When; by default now. [s]
+        number : int, optional
+            Its job number; by default jobs are numbered by submission.
+
+        Raises
+        ------
+        WorkloadError
+            If the job cannot be: no processors, more than the machine has, a negative run time
+            or a time that has passed.
+        """
+        return self._at.submit(self, procs, run, estimate, at, number)
+
+    def sleep(self, seconds: Any) -> None:
+        """Ask for `wake_up` after so many seconds."""
+        self._at.wake_later(self.wake_up, seconds, self.number)
+
+    @property
+    def _at(self) -> "Simulation":
+        if self._simulation is None:
+            raise WorkloadError(f"{type(self).__name__} is not part of a simulation yet")
+        return self._simulation
+
+
+class Simulation:
+    """A machine, its scheduler and its users, from the first event to the last.
+
+    Parameters
+    ----------
+    machine : int
+        Processors.
+    scheduler : Scheduler
+    users : sequence of User
+        Numbered 1, 2, … in this order.
+    overrun : {"kill", "raise", "late"}
+        What happens to jobs that outlive their estimates.
+    rng : Generator
+        Each user gets a stream of its own, spawned from it in the order of `users`.
+    machine_changes : sequence of (time, int)
+        Processors that come up (positive) or go down (negative). Those that go down are taken
+        from the free ones, and as jobs end from the running ones.
+    """
+
+    def __init__(
+        self,
+        machine: int,
+        scheduler: Scheduler,
+        users: Sequence[User],
+        *,
+        overrun: Overrun = "raise",
+        rng: np.random.Generator,
+        machine_changes: Iterable[tuple[Any, int]] = (),
+    ) -> None:
+        self.machine = machine
+        self.largest_job = machine
+        self.used = 0
+        self.running: dict[Job, None] = {}  # an ordered set
+        self.jobs: list[Job] = []
+        self.now: Any = 0
+        self.scheduler = scheduler
+        self.users = tuple(users)
+        self.overrun = overrun
+        self._events: list[tuple] = []  # (time, kind, key, serial, what happens)
+        self._serial = count()
+        scheduler._simulation = self
+        for i, (user, stream) in enumerate(zip(users, rng.spawn(len(users)), strict=True)):
+            user.number = i + 1
+            user.rng = stream
+            user._simulation = self
+        for time, change in machine_changes:
+            self._later(time, _MACHINE, (), partial(self._change_machine, change))
+
+    def go(self) -> list[Job]:
+        """Run to the last event; return the jobs in the order of their submission.
+
+        Raises
+        ------
+        WorkloadError
+            If the scheduler leaves jobs waiting for ever.
+        """
+        for user in self.users:
+            user.begin()
+        while self._events:
+            self.now = self._events[0][0]
+            while due := self._take_due():
+                for *_, happen in due:
+                    happen()
+            self.scheduler.allocate()
+        stuck = [job.number for job in self.jobs if job.start is None]
+        if stuck:
+            raise WorkloadError(
+                f"{type(self.scheduler).__name__} never starts {len(stuck)} of "
+                f"{len(self.jobs)} jobs; the first is job {stuck[0]}"
+            )
+        return self.jobs
+
+    def submit(
+        self, user: User, procs: int, run: Any, estimate: Any, at: Any, number: int | None
+    ) -> Job:
+        """Make a job that arrives now or later; see `User.submit`."""
+        at = self.now if at is None else at
+        estimate = run if estimate is None else estimate
+        if not 1 <= procs <= self.largest_job:
+            raise WorkloadError(
+                f"user {user.number} submits a job of {procs} processors to a machine of "
+                f"{self.largest_job}"
+            )
+        if not (run >= 0 and estimate >= 0):
+            raise WorkloadError(
+                f"user {user.number} submits a job with run time {run} s and estimate {estimate} s"
+            )
+        if not at >= self.now:
+            raise WorkloadError(
+                f"user {user.number} submits a job for {at} s when it is {self.now} s"
+            )
+        run, estimate, killed = (value.item() for value in plan(run, estimate, self.overrun))
+        job = Job(user, user.number, procs, run, estimate, at, number, killed)
+        self.add(job)
+        return job
+
+    def add(self, job: Job) -> None:
+        """Let a job arrive when it says."""
+        # numbered jobs come first, by number; the others by user and order of creation
+        key = (1, job.user) if job.number is None else (0, job.number)
+        self._later(job.submit, _SUBMISSION, key, partial(self._arrive, job))
+
+    def start(self, job: Job) -> None:
+        """Give a job its processors until it ends."""
+        job.start = self.now
+        self.used += job.procs
+        self.running[job] = None
+        self._later(self.now + job.run, _TERMINATION, (), partial(self._end, job))
+
+    def tell_user(self, job: Job, delay: Any) -> None:
+        """Tell the user of a job that it has ended, now or `delay` seconds later."""
+        tell = partial(job.submitter.job_ended, job)
+        if delay == 0:
+            tell()
+        else:
+            self._later(self.now + delay, _TERMINATION, (), tell)
+
+    def wake_later(self, wake_up: Callable[[], None], seconds: Any, user: int = 0) -> None:
+        """Call `wake_up` after so many seconds, the scheduler's before the users'."""
+        if not seconds >= 0:
+            raise WorkloadError(f"nobody can sleep for {seconds} s")
+        self._later(self.now + seconds, _WAKE_UP, (user,), wake_up)
+
+    def _later(
+        self, time: Any, kind: int, key: tuple[int, ...], happen: Callable[[], None]
+    ) -> None:
+        heapq.heappush(self._events, (time, kind, key, next(self._serial), happen))
+
+    def _take_due(self) -> list[tuple]:
+        due = []
+        while self._events and self._events[0][0] == self.now:
+            due.append(heapq.heappop(self._events))
+        return due
+
+    def _arrive(self, job: Job) -> None:
+        self.jobs.append(job)
+        if job.number is None:
+            job.number = len(self.jobs)
+        self.scheduler.job_arrives(job)
+
+    def _end(self, job: Job) -> None:
+        job.end = self.now
+        self.used -= job.procs
+        del self.running[job]
+        self.scheduler.job_ends(job)
+
+    def _change_machine(self, change: int) -> None:
+        self.machine += change
+        if change < 0:
+            self.scheduler.processors_down(-change)
+        else:
+            self.scheduler.processors_up(change)

@@ -1,0 +1,213 @@
+"""Simulate a scheduler serving users."""
+
+import copy
+from collections.abc import Iterable, Sequence
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workloadkit.errors import ParameterError, WorkloadError
+from workloadkit.simulate import schedulers
+from workloadkit.simulate import users as behaviours
+from workloadkit.simulate.engine import Job, Scheduler, Simulation, User
+from workloadkit.simulate.schedule import Schedule
+from workloadkit.simulate.schedulers.policy import Policy
+from workloadkit.simulate.users import OpenUsers
+from workloadkit.simulate.workload import (
+    Estimates,
+    Overrun,
+    Oversize,
+    Workload,
+    choose,
+    machine_size,
+    make_workload,
+)
+from workloadkit.trace import Header, Trace
+
+Engine = Literal["compiled", "python"]
+
+
+def simulate(
+    trace: Trace | None = None,
+    scheduler: str | Policy | Scheduler = "easy",
+    users: str | OpenUsers | Sequence[User] = "open",
+    *,
+    procs: int | None = None,
+    oversize: Oversize = "error",
+    estimates: Estimates = "user",
+    overrun: Overrun = "raise",
+    offered_load: float | None = None,
+    warmup: float = 0.0,
+    cooldown: float = 0.0,
+    machine_changes: Iterable[tuple[float, int]] = (),
+    rng: np.random.Generator | int | None = None,
+    engine: Engine | None = None,
+) -> Schedule:
+    """Simulate a scheduler serving the users of a log, or users of one's own.
+
+    A job needs the processors it requested, else those it used. The scheduler plans with the
+    requested time, where it is known, else with the run time, and with 1 s at the least. Jobs
+    that never ran are left out and counted.
+
+    Parameters
+    ----------
+    trace : Trace, optional
+        The log whose jobs are simulated; not needed with users of one's own.
+    scheduler : str or object, default "easy"
+        A name with parameters as on the command line, a policy of `workloadkit.schedulers`, or an
+        instance of a subclass of `Scheduler`, which is copied for the simulation.
+    users : str or sequence of User, default "open"
+        How the users of the log behave, or users of one's own (copied, too).
+    procs : int, optional
+        Processors of the machine; by default the header's MaxProcs.
+    oversize : {"error", "drop"}
+        What to do with jobs larger than the machine.
+    estimates : {"user", "exact"}
+        Plan with the users' estimates or with the run times.
+    overrun : {"raise", "kill", "late"}
+        What happens to a job that outlives its estimate: the estimate is raised to the run time
+        from the start; the job is stopped at its estimate; it runs on, and counts as ending at
+        every present second.
+    offered_load : float, optional
+        Stretch or compress the submit times until work / (processors × submit span) is this.
+    warmup, cooldown : float, default 0
+        Leave jobs submitted in the first and last such time out of the metrics. [s]
+    machine_changes : iterable of (time, int), optional
+        Processors that come up (positive) or go down (negative) at a second; plain engine only.
+    rng : Generator or int, optional
+        Where users of one's own draw from. Without one a seed is drawn and recorded.
+    engine : {"compiled", "python"}, optional
+        By default compiled for all that is built in, plain Python for what is one's own. Both
+        give the same schedule.
+
+    Returns
+    -------
+    Schedule
+
+    Raises
+    ------
+    ParameterError
+        For an unknown name or a value that cannot be.
+    WorkloadError
+        Where the log cannot be simulated: no job ran, the machine is unknown, jobs are larger
+        than it.
+
+    Examples
+    --------
+    >>> trace = Trace.from_columns({"submit": [0, 1, 2], "run": [10, 10, 5], "procs": [3, 4, 1]})
+    >>> simulate(trace, "fcfs", procs=4).jobs["start"].tolist()
+    [0, 10, 20]
+    >>> simulate(trace, "easy", procs=4).jobs["start"].tolist()
+    [0, 10, 2]
+    """
+    policy = schedulers.parse(scheduler) if isinstance(scheduler, str) else scheduler
+    behaviour = behaviours.parse(users) if isinstance(users, str) else users
+    changes = list(machine_changes)
+    own = isinstance(policy, Scheduler) or not isinstance(behaviour, OpenUsers) or bool(changes)
+    engine = engine or ("python" if own else "compiled")
+    choose("engine", engine, Engine)
+    choose("overrun", overrun, Overrun)
+    for name, value in (("warmup", warmup), ("cooldown", cooldown)):
+        if not 0 <= value < np.inf:
+            raise ParameterError(f"{name} is {value} s; it cannot be negative or endless")
+    if own and engine == "compiled":
+        raise ParameterError(
+            "the compiled engine runs only what is built in; take engine='python' for schedulers "
+            "or users of one's own and for machine changes"
+        )
+    if isinstance(behaviour, OpenUsers) == (trace is None):
+        raise ParameterError(
+            "users who replay a log need a log (trace); users of one's own submit their own jobs"
+        )
+    machine = machine_size(trace.header if trace is not None else Header(), procs)
+    parameters: dict[str, Any] = {
+        "scheduler": scheduler if isinstance(scheduler, str) else _name(policy),
+        "users": _name(behaviour),
+        "procs": machine,
+        "overrun": overrun,
+    }
+    if changes:
+        parameters["machine_changes"] = changes
+    if trace is not None:
+        parameters |= {"oversize": oversize, "estimates": estimates}
+        if offered_load is not None:
+            parameters["offered_load"] = offered_load
+    if warmup or cooldown:
+        parameters |= {"warmup": warmup, "cooldown": cooldown}
+    if own:
+        rng = np.random.default_rng(rng)
+        parameters["seed"] = getattr(rng.bit_generator.seed_seq, "entropy", None)
+
+    def play(crowd: Sequence[User]) -> list[Job]:
+        plain = copy.deepcopy(policy) if isinstance(policy, Scheduler) else policy.plain()
+        generator = np.random.default_rng(rng if own else 0)  # built-in users draw nothing
+        return Simulation(
+            machine, plain, crowd, overrun=overrun, rng=generator, machine_changes=changes
+        ).go()
+
+    if trace is None or not isinstance(behaviour, OpenUsers):
+        crowd = [] if isinstance(behaviour, OpenUsers) else copy.deepcopy(list(behaviour))
+        trace, workload, start = _submitted(play(crowd), machine)
+    else:
+        workload = make_workload(
+            trace,
+            machine,
+            oversize=oversize,
+            estimates=estimates,
+            overrun=overrun,
+            offered_load=offered_load,
+        )
+        if engine == "compiled" and not isinstance(policy, Scheduler):
+            start = policy.compiled(workload, machine, overrun)
+        else:
+            jobs = play(behaviour.plain(workload))
+            start = np.array([job.start for job in jobs], dtype=workload.submit.dtype)
+    return Schedule(trace, workload, start, machine, parameters, warmup, cooldown)
+
+
+def _name(thing: object) -> str:
+    """Name a policy, a behaviour or somebody's own class."""
+    if isinstance(thing, (list, tuple)):
+        return " ".join(dict.fromkeys(type(user).__name__ for user in thing)) or "nobody"
+    return getattr(thing, "name", type(thing).__name__)
+
+
+def _submitted(jobs: list[Job], machine: int) -> tuple[Trace, Workload, NDArray]:
+    """Make a log of jobs that users of one's own submitted, its workload and their starts."""
+    if not jobs:
+        raise WorkloadError("the users submitted no job")
+    jobs = sorted(jobs, key=lambda job: (job.submit, job.number))
+    table = {
+        name: np.array([getattr(job, name) for job in jobs])
+        for name in ("number", "user", "submit", "run", "estimate", "procs", "killed", "start")
+    }
+    times = ("submit", "run", "estimate", "start")
+    dtype = np.result_type(*(table[name] for name in times))
+    for name in times:
+        table[name] = table[name].astype(dtype)
+    trace = Trace.from_columns(
+        {
+            "job": table["number"],
+            "submit": table["submit"],
+            "run": table["run"],
+            "procs": table["procs"],
+            "requested_procs": table["procs"],
+            "requested_time": table["estimate"],
+            "user": table["user"],
+        },
+        header=Header(("; Version: 2.2", f"; MaxProcs: {machine}")),
+        name="simulation",
+    )
+    workload = Workload(
+        row=np.arange(len(jobs)),
+        job=table["number"],
+        user=table["user"],
+        submit=table["submit"],
+        run=table["run"],
+        estimate=table["estimate"],
+        procs=table["procs"],
+        killed=table["killed"],
+        left_out=0,
+    )
+    return trace, workload, table["start"]

@@ -1,0 +1,238 @@
+"""What a simulation is asked to run: the jobs of a log, as the rules of simulation see them."""
+
+import warnings
+from dataclasses import dataclass, replace
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from workloadkit.errors import ParameterError, WorkloadError, WorkloadWarning
+from workloadkit.trace import Header, Trace
+
+Oversize = Literal["error", "drop"]
+Estimates = Literal["user", "exact"]
+Overrun = Literal["kill", "raise", "late"]
+
+#: The shortest estimate a scheduler plans with. [s]
+SHORTEST_ESTIMATE = 1
+
+_SHOWN = 5  # offenders that an error names
+
+
+@dataclass(frozen=True)
+class Workload:
+    """The jobs of a simulation, in the order of (submit, job number).
+
+    Parameters
+    ----------
+    row : ndarray of int64, shape (n_jobs,)
+        Row of each job in the table of its trace.
+    job, user : ndarray of int64, shape (n_jobs,)
+        Job and user numbers.
+    submit, run, estimate : ndarray of int64 or all of float64, shape (n_jobs,)
+        Whole seconds where all given times are whole. Run times as they will be. [s]
+    procs : ndarray of int64, shape (n_jobs,)
+        Processors that each job needs.
+    killed : ndarray of bool, shape (n_jobs,)
+        Whether the job is stopped at its estimate.
+    left_out : int
+        Jobs of the log that are not simulated.
+    """
+
+    row: NDArray[np.int64]
+    job: NDArray[np.int64]
+    user: NDArray[np.int64]
+    submit: NDArray
+    run: NDArray
+    estimate: NDArray
+    procs: NDArray[np.int64]
+    killed: NDArray[np.bool_]
+    left_out: int
+
+
+def choose(name: str, value: str, choices: object) -> None:
+    """Refuse a parameter's value that is not one of a Literal's.
+
+    Raises
+    ------
+    ParameterError
+    """
+    known = get_args(choices)
+    if value not in known:
+        raise ParameterError(f"{name} is {value!r}; known: {', '.join(known)}")
+
+
+def machine_size(header: Header, procs: int | None) -> int:
+    """Processors of the machine: as given, else the header's MaxProcs, else its MaxNodes.
+
+    Raises
+    ------
+    WorkloadError
+        Where nobody says.
+
+    Examples
+    --------
+    >>> machine_size(Header(("; MaxProcs: 1664 (72, 1368, 224)",)), None)
+    1664
+    """
+    if procs is not None:
+        if procs < 1:
+            raise ParameterError(f"procs is {procs}; a machine has at least one processor")
+        return int(procs)
+    if size := header.number("MaxProcs"):
+        return size
+    if size := header.number("MaxNodes"):
+        warnings.warn(
+            f"the header names no MaxProcs; taking MaxNodes, {size}, for the processors",
+            WorkloadWarning,
+            stacklevel=2,
+        )
+        return size
+    raise WorkloadError(
+        "the header names neither MaxProcs nor MaxNodes; give the processors of the machine (procs)"
+    )
+
+
+def plan(run: ArrayLike, estimate: ArrayLike, overrun: Overrun) -> tuple[NDArray, NDArray, NDArray]:
+    """Apply what happens to jobs that outlive their estimates.
+
+    Parameters
+    ----------
+    run, estimate : array_like
+        Run time, and the estimate the user gave. [s]
+    overrun : {"kill", "raise", "late"}
+        Stopped at the estimate; estimate raised to the run time from the start; left to run.
+
+    Returns
+    -------
+    run, estimate : ndarray
+        As simulated. [s]
+    killed : ndarray of bool
+
+    Examples
+    --------
+    >>> run, estimate, killed = plan([90, 30], [60, 60], "kill")
+    >>> run.tolist(), estimate.tolist(), killed.tolist()
+    ([60, 30], [60, 60], [True, False])
+    """
+    ran, planned = np.asarray(run), np.maximum(estimate, SHORTEST_ESTIMATE)
+    killed = (ran > planned) & (overrun == "kill")
+    if overrun == "kill":
+        ran = np.minimum(ran, planned)
+    elif overrun == "raise":
+        planned = np.maximum(planned, ran)
+    return ran, planned, killed
+
+
+def make_workload(
+    trace: Trace,
+    machine: int,
+    *,
+    oversize: Oversize = "error",
+    estimates: Estimates = "user",
+    overrun: Overrun = "raise",
+    offered_load: float | None = None,
+) -> Workload:
+    """Take from a log what a simulation needs.
+
+    Parameters
+    ----------
+    trace : Trace
+    machine : int
+        Processors of the machine.
+    oversize : {"error", "drop"}
+        What happens to jobs larger than the machine.
+    estimates : {"user", "exact"}
+        Plan with the requested time, where known, or with the run time of every job.
+    overrun : {"kill", "raise", "late"}
+        What happens to jobs that outlive their estimates, see `plan`.
+    offered_load : float, optional
+        Stretch or compress the submit times until work / (processors × submit span) is this.
+
+    Returns
+    -------
+    Workload
+
+    Raises
+    ------
+    WorkloadError
+        Where no job ran, jobs are larger than the machine, or their load cannot be set.
+    """
+    choose("oversize", oversize, Oversize)
+    choose("estimates", estimates, Estimates)
+    choose("overrun", overrun, Overrun)
+    row = np.flatnonzero(trace.ran)
+    requested = trace.column("requested_procs")[row]
+    needed = np.where(requested > 0, requested, trace.used_procs[row])
+    too_large = needed > machine
+    if too_large.any():
+        if oversize == "error":
+            _refuse(trace, row[too_large], f"larger than the machine of {machine} processors")
+        row, needed = row[~too_large], needed[~too_large]
+    if not row.size:
+        raise WorkloadError(f"{trace.name}: no job ran, there is nothing to simulate")
+    procs = needed.astype(np.int64)
+    if (procs != needed).any():
+        _refuse(trace, row[procs != needed], "in need of a fraction of a processor")
+
+    job = trace.column("job")[row]
+    submit, run = trace.column("submit")[row], trace.column("run")[row]
+    requested_time = trace.column("requested_time")[row]
+    known = requested_time >= 0  # NaN is not
+    estimate = run if estimates == "exact" else np.where(known, requested_time, run)
+    if all(_whole(times) for times in (submit, run, estimate)):
+        submit, run, estimate = (times.astype(np.int64) for times in (submit, run, estimate))
+    run, estimate, killed = plan(run, estimate, overrun)
+    if offered_load is not None:
+        submit = _scale_load(submit, float(np.dot(run, procs)), machine, offered_load)
+
+    workload = Workload(
+        row=row,
+        job=job,
+        user=trace.column("user")[row],
+        submit=submit,
+        run=run,
+        estimate=estimate,
+        procs=procs,
+        killed=killed,
+        left_out=trace.n_jobs - row.size,
+    )
+    return workload if _in_order(submit, job) else _sorted(workload)
+
+
+def _sorted(workload: Workload) -> Workload:
+    order = np.lexsort((workload.job, workload.submit))
+    columns: dict[str, Any] = {
+        name: values[order] for name, values in vars(workload).items() if name != "left_out"
+    }
+    return replace(workload, **columns)
+
+
+def _whole(times: NDArray) -> bool:
+    return bool((times == np.rint(times)).all())
+
+
+def _in_order(submit: NDArray, job: NDArray) -> bool:
+    earlier, equal = submit[:-1] < submit[1:], submit[:-1] == submit[1:]
+    return bool((earlier | (equal & (job[:-1] <= job[1:]))).all())
+
+
+def _scale_load(submit: NDArray, work: float, machine: int, offered_load: float) -> NDArray:
+    if not 0 < offered_load < np.inf:
+        raise ParameterError(f"offered_load is {offered_load:g}; it must be positive")
+    span = float(submit.max() - submit.min())
+    if not (span > 0 and work > 0):
+        raise WorkloadError("the offered load cannot be set: no time passes, or no work is done")
+    scaled = (submit - submit.min()) * (work / (machine * offered_load) / span)
+    if submit.dtype.kind == "i":
+        scaled = np.rint(scaled).astype(np.int64)
+    return submit.min() + scaled
+
+
+def _refuse(trace: Trace, rows: NDArray[np.int64], what: str) -> None:
+    jobs = trace.column("job")[rows]
+    shown = ", ".join(str(job) for job in jobs[:_SHOWN])
+    more = f" and {jobs.size - _SHOWN:,} more" if jobs.size > _SHOWN else ""
+    noun = "job is" if jobs.size == 1 else "jobs are"
+    raise WorkloadError(f"{trace.name}: {jobs.size:,} {noun} {what}: {shown}{more}")
