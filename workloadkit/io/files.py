@@ -92,7 +92,7 @@ def text_chunks(source: Source, *, size: int = CHUNK) -> Iterator[bytes]:
 
 @contextmanager
 def writing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
-    """Write a file whole or not at all, compressed as its suffix says.
+    r"""Write a file whole or not at all, compressed as its suffix says.
 
     The bytes go to another file in the same folder, which takes the place of `path` at the end
     and is removed on any failure. Compressed bytes carry neither name nor date, so that the same
@@ -114,15 +114,15 @@ def writing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
 
     Examples
     --------
-    >>> with writing("-") as stream:  # doctest: +SKIP
-    ...     _ = stream.write(b"hello")
+    >>> with writing("-") as stream:
+    ...     _ = stream.write(b"job,user\n")
+    job,user
     """
     name = os.fspath(path)
     try:
         if name == "-":
-            sys.stdout.flush()
-            yield sys.stdout.buffer
-            sys.stdout.flush()
+            with _standard_output() as stream:
+                yield stream
         elif Path(name).exists() and not Path(name).is_file():  # a device or a pipe; no folder
             with Path(name).open("wb") as stream:
                 yield stream
@@ -139,6 +139,17 @@ def write_text(path: str | os.PathLike[str], text: str) -> None:
     """Write `text` as UTF-8, whole or not at all; see `writing`."""
     with writing(path) as stream:
         stream.write(text.encode(errors="replace"))
+
+
+@contextmanager
+def _standard_output() -> Iterator[IO[bytes]]:
+    sys.stdout.flush()
+    binary = getattr(sys.stdout, "buffer", None)
+    stream = binary or io.BytesIO()  # in a notebook, only text can be shown
+    yield stream
+    if binary is None:
+        sys.stdout.write(stream.getvalue().decode(errors="replace"))
+    sys.stdout.flush()
 
 
 @contextmanager

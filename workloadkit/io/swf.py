@@ -123,7 +123,7 @@ def write_swf(trace: Trace, path: str | os.PathLike[str]) -> None:
     Examples
     --------
     >>> import workloadkit as wk
-    >>> wk.write_swf(wk.Trace.from_columns({"submit": [0], "run": [2.5]}), "-")  # doctest: +SKIP
+    >>> wk.write_swf(wk.Trace.from_columns({"submit": [0], "run": [2.5]}), "-")
     1 0 -1 2.5 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1
     """
     for line in trace.header.lines:
@@ -168,8 +168,8 @@ class _Reader:
         first = list(islice(chunks, COMPILED_FROM // CHUNK))
         self.compiled = sum(map(len, first)) >= COMPILED_FROM
         rest = b""  # the beginning of a line that the next chunk ends
-        chunks = chain(first, chunks)
-        del first  # or it would be held to the end
+        chunks = chain(iter(first), chunks)
+        del first  # the iterator lets go of it; a list would be held to the end
         for chunk in chunks:
             self.digest.update(chunk)
             text = rest + chunk
@@ -374,14 +374,14 @@ class _Reader:
         """Find which lines are bursts and which are jobs, the jobs in order of submission."""
         job, submit, status = (self.column(name) for name in ("job", "submit", "status"))
         burst = _bursts(job, submit, status)
+        if not burst.any() and (submit[1:] >= submit[:-1]).all():
+            return slice(0), slice(None)  # as the file stands: no copy is made
         rows = np.flatnonzero(~burst)
         late = submit[rows] < np.maximum.accumulate(submit[rows])
         if late.any():
             line = self.line_of(int(rows[np.argmax(late)]))
             self.repairs["jobs out of order sorted by submit time"] = (int(late.sum()), line)
             rows = rows[np.argsort(submit[rows], kind="stable")]
-        elif rows.size == burst.size:  # the file as it stands: no copy is made
-            return slice(0), slice(None)
         return np.flatnonzero(burst), rows
 
     def column(self, name: str) -> NDArray:
