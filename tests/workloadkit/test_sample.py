@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import workloadkit as wk
-from scripts.make_sample import LONG_PROCS, PROCS, QUEUES
+from scripts.make_sample import LONG_PROCS, PROCS, QUEUES, make_sample
 from tests.oracles.check import check_schedule
 
 
@@ -25,6 +25,11 @@ def test_the_sample_is_a_clean_log():
     path = files("workloadkit") / "data" / "sample.swf.gz"
     assert not wk.read_swf(path, strict=True).repairs
     assert path.stat().st_size <= 400_000
+
+
+def test_the_same_seed_makes_the_same_text(sample, tmp_path):
+    wk.write_swf(make_sample(), tmp_path / "sample.swf")
+    assert wk.read_swf(tmp_path / "sample.swf").digest == sample.digest
 
 
 def test_numbers_are_without_gaps(sample):
