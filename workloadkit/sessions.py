@@ -96,7 +96,7 @@ def delimit_sessions(
     unknown = int((jobs["user"] == UNKNOWN).sum())
     if unknown:
         warnings.warn(
-            f"{trace.name}: {unknown:,} jobs of unknown user are taken for the jobs of one user",
+            f"{trace.name}: jobs of unknown user ({unknown:,}) are taken for the jobs of one",
             WorkloadWarning,
             stacklevel=2,
         )

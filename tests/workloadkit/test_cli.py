@@ -178,7 +178,7 @@ def test_sessions_as_csv(run, log, tmp_path):
     target = tmp_path / "sessions.csv"
     code, out, err = run("sessions", log, "-o", target)
     assert (code, out) == (0, "")
-    assert err == f"wrote {target}\n5 jobs in 4 batches and 3 sessions\n"
+    assert err == f"wrote {target}\njobs 5, batches 4, sessions 3\n"
     expected = (
         "job,user,session,batch,think_time\n1,7,0,0,\n2,9,1,1,\n3,7,0,0,\n4,7,0,2,30\n6,7,2,3,\n"
     )
@@ -204,7 +204,7 @@ def test_a_log_of_unknown_users_is_worth_a_line(run, tmp_path):
     wk.write_swf(wk.Trace.from_columns({"submit": [0], "run": [1], "procs": [1]}), path)
     code, _, err = run("sessions", path)
     assert code == 0
-    assert err.startswith("warning: anonymous.swf: 1 jobs of unknown user")
+    assert err.startswith("warning: anonymous.swf: jobs of unknown user (1) are")
     assert "Warning" not in err
 
 
@@ -316,7 +316,7 @@ def test_other_warnings_stay_as_python_shows_them(capsys, monkeypatch):
 
 def test_sessions_of_a_real_log(run):
     _, out, err = run("sessions", trace_path("KTH-SP2-1996-2"))
-    assert err == "28,489 jobs in 16,488 batches and 10,303 sessions\n"
+    assert err == "jobs 28,489, batches 16,488, sessions 10,303\n"
     rows = [*csv.DictReader(io.StringIO(out))]
     assert len({row["session"] for row in rows}) == 10_303
     assert all(row["think_time"].isdigit() or not row["think_time"] for row in rows)

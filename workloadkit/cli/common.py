@@ -6,9 +6,7 @@ import signal
 import sys
 import warnings
 from collections.abc import Iterator
-from concurrent.futures import Executor, ProcessPoolExecutor
 from contextlib import contextmanager
-from multiprocessing import active_children, get_context
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -18,6 +16,8 @@ import typer.core
 from workloadkit.errors import ParameterError, WorkloadError, WorkloadWarning
 
 if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
     from workloadkit.trace import Trace
 
 _DURATION = re.compile(r"(\d+\.?\d*|\.\d+)\s*([a-z]*)", re.ASCII | re.IGNORECASE)
@@ -131,8 +131,11 @@ def write_json(target: Path, data: Any) -> None:
 
 
 @contextmanager
-def executor(workers: int) -> Iterator[Executor | None]:
+def executor(workers: int) -> "Iterator[Executor | None]":
     """Give the processes that share the work; None for one worker, which is this process."""
+    from concurrent.futures import ProcessPoolExecutor
+    from multiprocessing import active_children, get_context
+
     if workers == 1:
         yield None
         return

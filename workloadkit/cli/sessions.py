@@ -44,7 +44,7 @@ def sessions(
     table = log.jobs[["job", "user"]].join(found, how="inner")
     write(output, table.to_csv(index=False, float_format=_shortest))
     n_batches, n_sessions = found["batch"].nunique(), found["session"].nunique()
-    say(f"{len(found):,} jobs in {n_batches:,} batches and {n_sessions:,} sessions")
+    say(f"jobs {len(found):,}, batches {n_batches:,}, sessions {n_sessions:,}")
 
 
 def _shortest(number: float) -> str:
