@@ -13,7 +13,7 @@ from workloadkit.trace import Trace
 _TITLE = "Accuracy of the estimates"
 
 
-def accuracy(trace: Trace) -> NDArray[np.float64]:
+def run_over_estimate(trace: Trace) -> NDArray[np.float64]:
     """Return run time over estimate of the jobs that ran and have an estimate above 0 [1]_.
 
     Parameters
@@ -32,7 +32,7 @@ def accuracy(trace: Trace) -> NDArray[np.float64]:
     Examples
     --------
     >>> log = {"submit": [0, 1], "run": [30, 60], "procs": [1, 1], "requested_time": [60, -1]}
-    >>> accuracy(Trace.from_columns(log)).tolist()
+    >>> run_over_estimate(Trace.from_columns(log)).tolist()
     [0.5]
     """
     estimate, run = trace.column("requested_time"), trace.column("run")
@@ -108,9 +108,9 @@ def plot_accuracy(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
     width = data["above"].iloc[1]
     within, beyond = data.iloc[:-1], data.iloc[-1]
     ax.bar(within["above"], within["share"], 0.9 * width, align="edge", color=style.BLUE)
-    ax.bar(1 + width, beyond["share"], 0.9 * width, align="edge", color=style.ORANGE)
+    ax.bar(1 + 2 * width, beyond["share"], 0.9 * width, align="edge", color=style.ORANGE)
     ticks = [0, 0.2, 0.4, 0.6, 0.8, 1]
-    ax.set_xticks([*ticks, 1 + 1.5 * width], [*(f"{100 * x:.0f} %" for x in ticks), "more"])
+    ax.set_xticks([*ticks, 1 + 2.45 * width], [*(f"{100 * x:.0f} %" for x in ticks), "more"])
     ax.grid(visible=False, axis="x")
     ax.set_xlabel("run time / estimate")
     ax.set_ylabel("share of jobs")
@@ -124,7 +124,7 @@ def section(trace: Trace) -> Section:
         return Section(
             "accuracy", _TITLE, notes=("No job of this log ran, so no estimate can be judged.",)
         )
-    ratio = accuracy(trace)
+    ratio = run_over_estimate(trace)
     if not ratio.size:
         note = "The log knows no estimates (requested times), so there is nothing to compare."
         return Section("accuracy", _TITLE, notes=(note,))

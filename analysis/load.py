@@ -168,11 +168,9 @@ def plot_load(data: pd.DataFrame, ax: Axes | None = None, *, machine: bool = Tru
     """
     ax = style.current_axes(ax)
     edges = style.date_edges(data)
-    ax.stairs(data["offered_load"], edges, color=style.ORANGE, label="offered", linewidth=1.2)
     if "utilization" in data:
-        ax.stairs(
-            data["utilization"], edges, color=style.BLUE, alpha=0.75, fill=True, label="used", lw=0
-        )
+        ax.stairs(data["utilization"], edges, color=style.PALE, fill=True, label="used")
+    ax.stairs(data["offered_load"], edges, color=style.ORANGE, linewidth=1.2, label="offered")
     ax.set_ylim(bottom=0)
     ax.set_ylabel("share of the machine" if machine else "processors")
     (style.share_axis if machine else style.count_axis)(ax.yaxis)
@@ -196,7 +194,7 @@ def plot_jobs(data: pd.DataFrame, ax: Axes | None = None, *, days: int = 1) -> A
     """
     ax = style.current_axes(ax)
     edges = style.date_edges(data)
-    each = "a day" if days == 1 else f"every {days} days"
+    each = "each day" if days == 1 else f"every {days} days"
     ax.stairs(data["jobs"], edges, color=style.PALE, fill=True, label=each)
     middle = (edges[1:] + edges[:-1]) / 2
     ax.plot(middle, data["mean"], color=style.BLUE, label=f"mean of 7{' days' * (days == 1)}")
@@ -215,7 +213,7 @@ def section(trace: Trace) -> Section:
     values = summarize_load(trace)
     first, last = span(trace)
     submit = trace.column("submit")
-    notes = [clock.note] if clock.note else []
+    notes = []
     if machine is None:
         notes.append(
             "The header names neither MaxProcs nor MaxNodes, so the size of the machine is "
@@ -243,7 +241,7 @@ def section(trace: Trace) -> Section:
         "jobs a day, mean": (values["jobs_per_day_mean"], number(values["jobs_per_day_mean"])),
         "jobs a day, most": (values["jobs_per_day_max"], number(values["jobs_per_day_max"])),
     }
-    finding = f"{number(per_day.mean())} jobs arrive on a mean day."
+    finding = f"{number(per_day.mean())} jobs arrive on an average day."
     if not ran.any():
         notes.append("No job of this log ran, so it has neither load nor utilization.")
     else:
@@ -313,7 +311,7 @@ def _load_finding(
         )
         name = f"offered load in the busiest {busiest['each']}"
         rows[name] = (busiest["offered_load"], share(busiest["offered_load"]))
-    arrivals = f"{number(per_day)} jobs arrive on a mean day."
+    arrivals = f"{number(per_day)} jobs arrive on an average day."
     if not sentences:
         work = f"{count(values['work'] / 3600)} processor-hours"
         return f"The jobs did {work} of work in {duration(values['makespan'])}; {arrivals}", rows

@@ -25,15 +25,15 @@ _TITLES = {
 }
 _TIMES = ("run", "estimate", "wait")
 _STATISTICS = {
-    "count": "jobs that tell it",
-    "known": "share of jobs",
+    "count": "jobs with a known value",
+    "known": "share of the jobs that ran",
     "mean": "mean",
     "sd": "standard deviation",
     "cv": "coefficient of variation",
-    "min": "least",
-    **{f"p{p}": f"{p} % are at most" for p in PERCENTILES},
+    "min": "minimum",
+    **{f"p{p}": f"{p}{'st' if p == 1 else 'th'} percentile" for p in PERCENTILES},
     "p50": "median",
-    "max": "most",
+    "max": "maximum",
 }
 
 
@@ -206,7 +206,7 @@ def plot_cumulative(
     return ax
 
 
-def plot_sizes(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
+def plot_size_classes(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
     """Draw the sizes of jobs, as `size_classes` counts them.
 
     Parameters
@@ -228,11 +228,13 @@ def plot_sizes(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
         label="jobs, other sizes",
     )
     ax.bar(at, data["work"], width, align="edge", color=style.ORANGE, label="work")
-    names = [f"{high:,}" if high < 4 else f"–{high:,}" for high in data["high"]]
+    names = [f"{high:,}" for high in data["high"]]
     every = 1 + len(data) // 13
     ax.set_xticks(at[::every], names[::every])
     ax.grid(visible=False, axis="x")
-    ax.set_xlabel("processors (each class ends at a power of two)")
+    highest = max((data["power_of_two"] + data["other"]).max(), data["work"].max())
+    ax.set_ylim(0, 1.05 * highest)
+    ax.set_xlabel("processors, in classes up to a power of two")
     ax.set_ylabel("share")
     style.share_axis(ax.yaxis)
     style.legend_above(ax)
@@ -264,7 +266,7 @@ def section(trace: Trace) -> Section:
             "Share of the jobs by the processors they used, exact powers of two apart from other "
             "sizes, and share of the work (processor-seconds).",
             sizes,
-            plot_sizes,
+            plot_size_classes,
         )
     ]
     times = cumulative_shares({_TITLES[name]: samples[name] for name in _TIMES})

@@ -12,6 +12,13 @@ from analysis.section import Columns, Section, Table, facts, shown
 from workloadkit.fields import FIELDS, UNKNOWN
 from workloadkit.trace import Trace
 
+_ABOUT = {
+    "Computer": "computer",
+    "Installation": "installation",
+    "Acknowledge": "thanks to",
+    "Version": "version of the format",
+}
+
 _STATUS = {
     -1: "unknown",
     0: "failed",
@@ -97,9 +104,9 @@ def section(trace: Trace) -> Section:
         "last_end": last,
     }
     rows: dict[str, tuple[Any, str]] = {"log": (trace.name, trace.name)}
-    for label in ("Computer", "Installation", "Version", "Acknowledge"):
+    for label, title in _ABOUT.items():
         if text := "; ".join(filter(None, trace.header.get_all(label))):
-            rows[label.lower()] = (text, text)
+            rows[title] = (text, text)
     size = count(machine) if machine else "unknown"
     rows["processors"] = (machine, trace.header.get("MaxProcs") or size)
     dates = ""
@@ -111,7 +118,9 @@ def section(trace: Trace) -> Section:
         rows["last submission"] = (until, f"{day(until)}, {until:%H:%M}")
         rows["last end"] = (ends, f"{day(ends)}, {ends:%H:%M}")
         rows["time zone"] = (clock.zone, clock.zone)
-        dates = f" ({day(begin)} to {day(until)})"
+        dates = (
+            f" ({day(begin)} to {day(until)})" if day(begin) != day(until) else f" ({day(begin)})"
+        )
     rows["submissions span"] = (submit_span, duration(submit_span))
     rows["jobs"] = (trace.n_jobs, count(trace.n_jobs))
     rows |= _jobs_that_never_ran(trace)
@@ -135,8 +144,8 @@ def section(trace: Trace) -> Section:
         finding += f" {plural(never, 'job')} never ran."
     tables = [
         facts("summary", "The log, its machine and its jobs.", rows),
-        _table_of_fields(fields),
         _table_of_status(trace),
+        _table_of_fields(fields),
     ]
     if trace.header.entries:
         tables.append(_table_of_header(trace))
@@ -185,12 +194,14 @@ def _table_of_fields(fields: pd.DataFrame) -> Table:
         "known": ("known", count),
         "share": ("share", share),
         "distinct": ("distinct", count),
-        "min": ("least", number),
-        "max": ("most", number),
-        "unit": ("unit", str),
+        "min": ("minimum", number),
+        "max": ("maximum", number),
     }
     text = shown(fields, columns)
-    text.index = [f"{row.column} {row.title}" for row in fields.itertuples()]
+    text.index = [
+        f"{row.column} {row.title}{f' [{row.unit}]' if row.unit else ''}"
+        for row in fields.itertuples()
+    ]
     caption = "How many jobs tell each of the standard's 18 fields, and what they say."
     return Table("coverage", caption, fields, text)
 

@@ -45,6 +45,11 @@ class Table:
         """Whether its columns have titles."""
         return any(self.shown.columns)
 
+    @property
+    def wide(self) -> bool:
+        """Whether it needs the width of a page."""
+        return self.shown.shape[1] >= 5
+
     def to_dict(self) -> dict[str, Any]:
         """Return caption and rows, as plain Python values."""
         return {"caption": self.caption, "rows": plain(self.data.reset_index().to_dict("records"))}

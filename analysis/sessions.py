@@ -31,11 +31,11 @@ _STATISTICS = {
     "count": "count",
     "mean": "mean",
     "cv": "coefficient of variation",
-    "p25": "25 % are at most",
+    "p25": "25th percentile",
     "p50": "median",
-    "p75": "75 % are at most",
-    "p95": "95 % are at most",
-    "max": "most",
+    "p75": "75th percentile",
+    "p95": "95th percentile",
+    "max": "maximum",
 }
 
 
@@ -105,7 +105,7 @@ def size_shares(sizes: dict[str, pd.Series], *, most: int = 20) -> pd.DataFrame:
     return pd.DataFrame(table, index=pd.Index(value, name="value"))
 
 
-def plot_sizes(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
+def plot_size_shares(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
     """Draw how many members sessions and batches have, as `size_shares` gives it.
 
     Parameters
@@ -168,7 +168,7 @@ def section(trace: Trace) -> Section:
             "Share of the sessions that have so many jobs or batches or more, and of the batches "
             "that have so many jobs or more; both axes are logarithmic.",
             size_shares({_TITLES[name]: samples[name] for name in samples if "_per_" in name}),
-            plot_sizes,
+            plot_size_shares,
         ),
         Figure(
             "times",

@@ -21,7 +21,6 @@ from matplotlib.ticker import (
     FuncFormatter,
     MaxNLocator,
     NullLocator,
-    PercentFormatter,
 )
 
 from analysis.formats import duration
@@ -153,12 +152,12 @@ def inline(svg: str, *, name: str, label: str) -> str:
 
 def share_axis(axis: Any) -> None:
     """Label an axis of shares in percent."""
-    axis.set_major_formatter(PercentFormatter(xmax=1, decimals=None, symbol=" %"))
+    axis.set_major_formatter(FuncFormatter(lambda x, _: f"{100 * x:.4g} %"))
 
 
 def count_axis(axis: Any) -> None:
     """Label an axis of numbers with thousands separated."""
-    axis.set_major_locator(MaxNLocator(nbins=6, integer=False))
+    axis.set_major_locator(MaxNLocator(nbins=6, steps=[1, 2, 5, 10]))
     axis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:,.10g}"))
 
 
