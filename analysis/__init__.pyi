@@ -22,6 +22,12 @@ from .overview import count_status as count_status
 from .overview import coverage as coverage
 from .report import Characterization as Characterization
 from .report import characterize as characterize
+from .schedules import busiest_week as busiest_week
+from .schedules import gantt as gantt
+from .schedules import plot_gantt as plot_gantt
+from .schedules import plot_queue_length as plot_queue_length
+from .schedules import queue_length as queue_length
+from .schedules import save_figure as save_figure
 from .section import Figure as Figure
 from .section import Section as Section
 from .section import Table as Table

@@ -98,6 +98,11 @@ def current_axes(ax: Axes | None) -> Axes:
     return plt.gca()
 
 
+def theme(*, salt: str) -> Any:
+    """Return a context in which figures are drawn in the theme, with ids salted by `salt`."""
+    return mpl.rc_context({**_SETTINGS, "svg.hashsalt": salt or "workloadkit"})
+
+
 def draw(plot: Callable[..., Axes], data: pd.DataFrame, *, name: str, title: str = "") -> str:
     """Draw a figure and return it as SVG: the same bytes for the same data.
 
@@ -111,7 +116,7 @@ def draw(plot: Callable[..., Axes], data: pd.DataFrame, *, name: str, title: str
     title : str, optional
         Title above the figure, for a file that stands alone; it gets a white background too.
     """
-    with mpl.rc_context({**_SETTINGS, "svg.hashsalt": name}):
+    with theme(salt=name):
         figure = Figure(figsize=_SIZE)
         FigureCanvasSVG(figure)
         plot(data, ax=figure.add_subplot())

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from workloadkit import __version__
-from workloadkit.cli import characterize, sessions, study
+from workloadkit.cli import characterize, sessions, simulate, study
 from workloadkit.cli.common import Commands
 
 app = typer.Typer(
@@ -45,6 +45,7 @@ def workloadkit(
 for command, examples in (
     (characterize.characterize, characterize.EXAMPLES),
     (sessions.sessions, sessions.EXAMPLES),
+    (simulate.simulate, simulate.EXAMPLES),
     (study.study, study.EXAMPLES),
 ):
     # \b keeps the lines as they stand.

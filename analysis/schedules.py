@@ -1,0 +1,253 @@
+"""What a schedule looks like: who ran where and when, and how long the queue was."""
+
+import io
+from collections.abc import Callable
+from os import PathLike
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from matplotlib import dates as mdates
+from matplotlib.axes import Axes
+from matplotlib.collections import PolyCollection
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch
+from numpy.typing import NDArray
+
+from analysis import style
+from analysis.clock import DAY, WEEK, Clock
+from workloadkit.errors import ParameterError
+from workloadkit.io.files import writing
+from workloadkit.simulate import Schedule
+
+# The same figure has the same bytes whenever it is drawn.
+_NO_DATE: dict[str, dict] = {"svg": {"Date": None}, "png": {}, "pdf": {"CreationDate": None}}
+
+_MOST_STEPS = 2000  # more steps than a figure can show become intervals
+
+
+def queue_length(schedule: Schedule) -> pd.DataFrame:
+    """Count the waiting jobs over time.
+
+    Parameters
+    ----------
+    schedule : Schedule
+
+    Returns
+    -------
+    DataFrame
+        `time` [s], when it changes, ascending; `waiting`, the jobs that wait from then on.
+
+    Examples
+    --------
+    >>> from workloadkit import Trace, simulate
+    >>> trace = Trace.from_columns({"submit": [0, 1, 2], "run": [10, 10, 5], "procs": [4, 4, 4]})
+    >>> queue_length(simulate(trace, "fcfs", procs=4)).to_numpy().tolist()
+    [[0, 0], [1, 1], [2, 2], [10, 1], [20, 0]]
+    """
+    submit, start = schedule.workload.submit, schedule.start
+    time, event = np.unique(np.concatenate([submit, start]), return_inverse=True)
+    change = np.where(np.arange(event.size) < submit.size, 1, -1)
+    steps = np.bincount(event, change, minlength=time.size)
+    return pd.DataFrame({"time": time, "waiting": np.cumsum(steps).astype(np.int64)})
+
+
+def gantt(
+    schedule: Schedule, *, begin: float | None = None, until: float | None = None
+) -> pd.DataFrame:
+    """Lay the jobs that run between two instants on the processors of the machine.
+
+    Which processors a job held is not known: each takes the lowest that are free when it starts.
+
+    Parameters
+    ----------
+    schedule : Schedule
+    begin, until : float, optional
+        The instants; by default the whole schedule. [s]
+
+    Returns
+    -------
+    DataFrame
+        One row for each stretch of neighbouring processors of a job, in the order of starts:
+        `job`, `start`, `end`, `wait` [s], `first` (its lowest processor, from 0) and `procs`.
+
+    Examples
+    --------
+    >>> from workloadkit import Trace, simulate
+    >>> trace = Trace.from_columns({"submit": [0, 1, 2], "run": [10, 10, 5], "procs": [3, 4, 1]})
+    >>> bars = gantt(simulate(trace, "easy", procs=4))
+    >>> bars[["job", "start", "first", "procs"]].to_numpy().tolist()
+    [[1, 0, 0, 3], [3, 2, 3, 1], [2, 10, 0, 4]]
+    """
+    w, start, end = schedule.workload, schedule.start, schedule.end
+    begin = float(start.min()) if begin is None else begin
+    until = float(end.max()) if until is None else until
+    if not until > begin:
+        raise ParameterError(f"until is {until:g} s; it must be later than begin, {begin:g} s")
+    seen = np.flatnonzero((start < until) & (end > begin))
+    free_from = np.full(schedule.machine, -np.inf)
+    rows = []
+    for i in seen[np.lexsort((w.job[seen], start[seen]))]:
+        held = np.flatnonzero(free_from <= start[i])[: w.procs[i]]
+        free_from[held] = end[i]
+        breaks = np.flatnonzero(np.diff(held) > 1) + 1
+        for stretch in np.split(held, breaks):
+            row = (w.job[i], start[i], end[i], start[i] - w.submit[i], stretch[0], stretch.size)
+            rows.append(row)
+    return pd.DataFrame(rows, columns=["job", "start", "end", "wait", "first", "procs"])
+
+
+def busiest_week(schedule: Schedule) -> tuple[float, float]:
+    """Begin and end of the seven days around the longest queue, within the schedule. [s].
+
+    Examples
+    --------
+    >>> from workloadkit import Trace, simulate
+    >>> trace = Trace.from_columns({"submit": [0, 1], "run": [10, 10], "procs": [4, 4]})
+    >>> busiest_week(simulate(trace, "fcfs", procs=4))
+    (0.0, 20.0)
+    """
+    queue = queue_length(schedule)
+    first, last = float(schedule.start.min()), float(schedule.end.max())
+    middle = float(queue["time"].iloc[int(queue["waiting"].argmax())])
+    begin = max(first, min(middle - WEEK / 2, last - WEEK))
+    return begin, min(begin + WEEK, last)
+
+
+def plot_queue_length(schedule: Schedule, ax: Axes | None = None) -> Axes:
+    """Plot the number of waiting jobs over time.
+
+    Where it changes more often than a figure can show, the mean and the largest number of each
+    interval are drawn.
+
+    Parameters
+    ----------
+    schedule : Schedule
+    ax : Axes, optional
+        By default the current ones.
+    """
+    ax = style.current_axes(ax)
+    queue = queue_length(schedule)
+    time, waiting = queue["time"].to_numpy(), queue["waiting"].to_numpy()
+    when = _time_axis(ax, schedule, time[0], time[-1])
+    if time.size <= _MOST_STEPS:
+        ax.step(when(time), waiting, where="post", color=style.BLUE, label="waiting jobs")
+    else:
+        edges = np.linspace(time[0], time[-1], _MOST_STEPS // 4 + 1)
+        mean, largest = _means_and_maxima(time, waiting, edges)
+        ax.fill_between(
+            when(edges), np.append(largest, largest[-1]), step="post", color=style.PALE,
+            label="longest in an interval",
+        )  # fmt: skip
+        ax.step(
+            when(edges), np.append(mean, mean[-1]), where="post", color=style.BLUE,
+            label="mean of an interval",
+        )  # fmt: skip
+        style.legend_above(ax)
+    ax.set_ylim(bottom=0)
+    ax.set_ylabel("waiting jobs")
+    style.count_axis(ax.yaxis)
+    return ax
+
+
+def plot_gantt(
+    schedule: Schedule,
+    ax: Axes | None = None,
+    *,
+    begin: float | None = None,
+    until: float | None = None,
+) -> Axes:
+    """Plot which processors ran jobs when; jobs that waited have another colour.
+
+    Parameters
+    ----------
+    schedule : Schedule
+    ax : Axes, optional
+        By default the current ones.
+    begin, until : float, optional
+        The instants between which to look; by default the whole schedule. [s]
+    """
+    ax = style.current_axes(ax)
+    begin = float(schedule.start.min()) if begin is None else begin
+    until = float(schedule.end.max()) if until is None else until
+    bars = gantt(schedule, begin=begin, until=until)
+    when = _time_axis(ax, schedule, begin, until)
+    left, right = when(bars["start"].to_numpy()), when(bars["end"].to_numpy())
+    low = bars["first"].to_numpy()
+    high = low + bars["procs"].to_numpy()
+    x, y = np.stack([left, right, right, left], axis=1), np.stack([low, low, high, high], axis=1)
+    colours = np.where(bars["wait"].to_numpy() > 0, style.ORANGE, style.BLUE)
+    ax.add_collection(
+        PolyCollection(
+            list(np.stack([x, y], axis=2)), facecolors=colours, edgecolors="white", linewidths=0.3
+        )
+    )
+    ax.set_xlim(*when(np.array([begin, until])))
+    ax.set_ylim(0, schedule.machine)
+    ax.set_ylabel("processors")
+    style.count_axis(ax.yaxis)
+    ax.grid(visible=False)
+    keys = [
+        Patch(color=style.BLUE, label="started at once"),
+        Patch(color=style.ORANGE, label="waited"),
+    ]
+    ax.legend(handles=keys, loc="lower left", bbox_to_anchor=(0, 1), ncols=2, borderaxespad=0.2)
+    return ax
+
+
+def _means_and_maxima(time: NDArray, value: NDArray, edges: NDArray) -> tuple[NDArray, NDArray]:
+    """Mean over time and maximum of a step function between neighbouring edges."""
+    area = np.concatenate([[0.0], np.cumsum(value[:-1] * np.diff(time))])
+    mean = np.diff(np.interp(edges, time, area)) / np.diff(edges)
+    at = np.searchsorted(time, edges[:-1], side="right") - 1  # the step that each edge falls into
+    return mean, np.maximum.reduceat(value, at)
+
+
+def _time_axis(
+    ax: Axes, schedule: Schedule, begin: float, until: float
+) -> Callable[[NDArray], NDArray]:
+    """Label the x axis with time, and return the function from seconds to its units."""
+    clock = Clock.of(schedule.source)
+    if clock.known and until - begin > 2 * DAY:
+        locator = mdates.AutoDateLocator(minticks=3, maxticks=7)
+        ax.xaxis.set_major_locator(locator)
+        ax.xaxis.set_major_formatter(mdates.ConciseDateFormatter(locator))
+        ax.set_xlabel(f"local time ({clock.zone})")
+        return lambda time: mdates.date2num(clock.dates(time).to_numpy())
+    unit, seconds = next(
+        (unit, seconds)
+        for unit, seconds in (("days", DAY), ("hours", 3600), ("minutes", 60), ("seconds", 1))
+        if until - begin > 2 * seconds or seconds == 1
+    )
+    ax.set_xlabel(f"time since the log's second 0 [{unit}]")
+    return lambda time: np.asarray(time) / seconds
+
+
+def save_figure(plot: Callable[..., Axes], path: str | PathLike[str], *, title: str = "") -> None:
+    """Draw a figure into a file, whole or not at all.
+
+    Parameters
+    ----------
+    plot : callable
+        ``plot(ax=ax)``.
+    path : path
+        Ends in .svg, .png or .pdf.
+    title : str, optional
+        Title above the figure.
+
+    Raises
+    ------
+    ParameterError
+        If the file's name says another format.
+    """
+    form = Path(path).suffix.lower().lstrip(".")
+    if form not in ("svg", "png", "pdf"):
+        raise ParameterError(f"{path}: a figure is written as .svg, .png or .pdf")
+    content = io.BytesIO()
+    with style.theme(salt=title):
+        figure = Figure(figsize=(8, 4))
+        plot(ax=figure.add_subplot())
+        figure.suptitle(title, fontsize=10, parse_math=False)
+        figure.savefig(content, format=form, dpi=150, facecolor="white", metadata=_NO_DATE[form])
+    with writing(path) as stream:
+        stream.write(content.getvalue())

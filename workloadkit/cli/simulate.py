@@ -1,0 +1,186 @@
+"""`workloadkit simulate`: a scheduler serving the users of a log."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from workloadkit.cli.common import (
+    JsonOption,
+    StrictOption,
+    TraceArgument,
+    duration,
+    load,
+    say,
+    working,
+    write_json,
+)
+
+if TYPE_CHECKING:
+    from workloadkit.simulate import Schedule
+
+EXAMPLES = """
+workloadkit simulate log.swf.gz --scheduler easy -o easy.swf.gz --json easy.json
+workloadkit simulate log.swf.gz --scheduler fcfs --offered-load 0.9 --warmup 1w --cooldown 1w
+"""
+
+
+def simulate(
+    trace: TraceArgument = None,
+    scheduler: Annotated[
+        str, typer.Option(metavar="NAME", help="Scheduler: fcfs or easy.")
+    ] = "easy",
+    users: Annotated[
+        str, typer.Option(metavar="NAME", help="How users behave: open, by their timestamps.")
+    ] = "open",
+    procs: Annotated[
+        int | None,
+        typer.Option(
+            metavar="P",
+            show_default=False,
+            help="Processors of the machine. By default the header's MaxProcs, else MaxNodes.",
+        ),
+    ] = None,
+    oversize: Annotated[
+        str,
+        typer.Option(metavar="error|drop", help="Jobs larger than the machine: refuse or drop."),
+    ] = "error",
+    estimates: Annotated[
+        str,
+        typer.Option(metavar="user|exact", help="Plan with users' estimates or the run times."),
+    ] = "user",
+    overrun: Annotated[
+        str,
+        typer.Option(
+            metavar="raise|kill|late",
+            help="A job that outlives its estimate: the estimate is raised to the run time, the "
+            "job is stopped, or it runs on late.",
+        ),
+    ] = "raise",
+    offered_load: Annotated[
+        float | None,
+        typer.Option(
+            metavar="X",
+            show_default=False,
+            help="Stretch or compress submit times until work / (processors x span) is X.",
+        ),
+    ] = None,
+    warmup: Annotated[
+        float | None,
+        typer.Option(
+            parser=duration,
+            metavar="T",
+            show_default=False,
+            help="Leave jobs submitted in the first T out of the metrics.",
+        ),
+    ] = None,
+    cooldown: Annotated[
+        float | None,
+        typer.Option(
+            parser=duration,
+            metavar="T",
+            show_default=False,
+            help="Leave jobs submitted in the last T out of the metrics.",
+        ),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "-o",
+            metavar="FILE",
+            show_default=False,
+            help='Write the simulated jobs as SWF to this file; "-" is stdout.',
+        ),
+    ] = None,
+    json: JsonOption = None,
+    gantt: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            show_default=False,
+            help="Draw the week of the longest queue, as SVG, PNG or PDF by the file's name.",
+        ),
+    ] = None,
+    queue: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            show_default=False,
+            help="Draw the length of the queue, as SVG, PNG or PDF by the file's name.",
+        ),
+    ] = None,
+    strict: StrictOption = False,
+) -> None:
+    """Simulate a scheduler serving the users of a log.
+
+    Shows the metrics, unless they or the jobs go to stdout.
+    """
+    import workloadkit as wk
+
+    log = load(trace, strict=strict)
+    with working(f"simulating {log.name}"):
+        schedule = wk.simulate(
+            log,
+            scheduler,
+            users,
+            procs=procs,
+            oversize=oversize,  # type: ignore[arg-type]  # refused by name if not known
+            estimates=estimates,  # type: ignore[arg-type]
+            overrun=overrun,  # type: ignore[arg-type]
+            offered_load=offered_load,
+            warmup=warmup or 0.0,
+            cooldown=cooldown or 0.0,
+        )
+        summary = schedule.to_dict()
+    if output:
+        wk.write_swf(schedule.trace(), str(output))
+        if str(output) != "-":
+            say(f"wrote {output}")
+    if json:
+        write_json(json, summary)
+    if gantt or queue:
+        _draw(schedule, gantt, queue)
+    if "-" not in (str(output), str(json)):
+        _show(schedule)
+
+
+def _show(schedule: "Schedule") -> None:
+    """Print the metrics on stdout."""
+    from analysis.formats import count, duration, number, share
+
+    values = schedule.metrics
+    written = {
+        "jobs": count(values["jobs"]),
+        "left out": count(values["left_out"]),
+        "killed": count(values["killed"]),
+        "makespan": duration(values["makespan"]),
+        "utilization": share(values["utilization"]),
+        "throughput": f"{number(values['throughput_per_hour'])} jobs an hour",
+        "mean wait": duration(values["mean_wait"]),
+        "median wait": duration(values["median_wait"]),
+        "mean response": duration(values["mean_response"]),
+        "mean slowdown": number(values["mean_slowdown"]),
+        "mean bounded slowdown": number(values["mean_bounded_slowdown"]),
+    }
+    name = schedule.parameters["scheduler"]
+    typer.echo(f"{schedule.source.name} under {name}, {schedule.machine:,} processors")
+    for label, value in written.items():
+        typer.echo(f"  {label:<22}{value:>20}")
+
+
+def _draw(schedule: "Schedule", gantt: Path | None, queue: Path | None) -> None:
+    """Write the figures that were asked for."""
+    from functools import partial
+
+    import analysis
+
+    begin, until = analysis.busiest_week(schedule)
+    title = f"{schedule.source.name}, {schedule.parameters['scheduler']}"
+    figures = (
+        (gantt, partial(analysis.plot_gantt, schedule, begin=begin, until=until)),
+        (queue, partial(analysis.plot_queue_length, schedule)),
+    )
+    for path, plot in figures:
+        if path:
+            analysis.save_figure(plot, path, title=title)
+            say(f"wrote {path}")
