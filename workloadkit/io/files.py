@@ -59,7 +59,7 @@ def text_chunks(source: Source, *, size: int = CHUNK) -> Iterator[bytes]:
     source : str, path or binary file
         ``-`` is standard input. gzip, bzip2, xz and Zstandard are known by their first bytes,
         whatever the name.
-    size : int, default 1 MiB
+    size : int, default 256 KiB
         Every chunk but the last has at least that many bytes.
 
     Raises
@@ -218,6 +218,8 @@ def _decompressed(stream: Any, size: int) -> Iterator[bytes]:
     head = stream.read(_LONGEST_MAGIC)
     if not isinstance(head, bytes):
         raise WorkloadError("a log is read from a binary file; this one was opened as text")
+    while len(head) < _LONGEST_MAGIC and (more := stream.read(_LONGEST_MAGIC - len(head))):
+        head += more  # a pipe may give less than it is asked for
     whole: Any = io.BufferedReader(_Rejoined(head, stream))
     if head.startswith(_ZSTD_MAGIC):
         yield from _zstd_chunks(whole, size)

@@ -156,7 +156,7 @@ class _Reader:
         self.last_submit = -np.inf
         self.measured = np.empty((len(_MEASURED), 0))  # where the jobs of a chunk are put
         self.identifiers = np.empty((len(_IDENTIFIERS), 0), np.int64)
-        self.columns: dict[str, list[NDArray]] = {field.name: [] for field in FIELDS}
+        self.columns = {field.name: np.empty(0, field.dtype) for field in FIELDS}
         self.comments: list[str] = []
         self.comment_bytes = 0
         self.others: dict[int, int] = {}  # lines that are no jobs, by the jobs before them
@@ -193,6 +193,9 @@ class _Reader:
             self.identifiers = np.empty((len(_IDENTIFIERS), room), np.int64)
         n_jobs = 0
         at = 0
+        if self.n_jobs + room > self.columns["job"].size:
+            for column in self.columns.values():
+                column.resize(int(1.05 * (self.n_jobs + room)), refcheck=False)
         while at < len(text):
             if self.compiled:
                 at, n_jobs = self.parse(text, at, n_jobs)
@@ -206,7 +209,7 @@ class _Reader:
                 n_jobs += 1
         for fields, table in ((_MEASURED, self.measured), (_IDENTIFIERS, self.identifiers)):
             for slot, field in enumerate(fields):
-                self.columns[field.name].append(table[slot, :n_jobs].copy())
+                self.columns[field.name][self.n_jobs - n_jobs : self.n_jobs] = table[slot, :n_jobs]
 
     def parse(self, text: bytes, at: int, n_jobs: int) -> tuple[int, int]:
         """Read ordinary lines up to one that is not, by the compiled parser."""
@@ -348,13 +351,14 @@ class _Reader:
         if self.n_jobs == 0:
             empty = "holds comments but no job" if self.comments else "is empty"
             raise FormatError(self.path, empty)
+        for column in self.columns.values():
+            column.resize(self.n_jobs, refcheck=False)
         burst, rows = self.arrange()
         jobs: dict[str, NDArray] = {}
         bursts: dict[str, NDArray] = {}
         for field in FIELDS:
             # One column at a time, its parts freed, so that the table is never there twice.
-            column = self.column(field.name)
-            del self.columns[field.name]
+            column = self.columns.pop(field.name)
             if field.measured and field.name != "submit":
                 column[column == UNKNOWN] = np.nan
             bursts[field.name] = column[burst]
@@ -372,7 +376,7 @@ class _Reader:
 
     def arrange(self) -> tuple[NDArray | slice, NDArray | slice]:
         """Find which lines are bursts and which are jobs, the jobs in order of submission."""
-        job, submit, status = (self.column(name) for name in ("job", "submit", "status"))
+        job, submit, status = (self.columns[name] for name in ("job", "submit", "status"))
         burst = _bursts(job, submit, status)
         if not burst.any() and (submit[1:] >= submit[:-1]).all():
             return slice(0), slice(None)  # as the file stands: no copy is made

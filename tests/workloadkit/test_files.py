@@ -1,0 +1,206 @@
+"""Inputs of every kind are opened; outputs are whole or not there."""
+
+import bz2
+import gzip
+import io
+import lzma
+import os
+import stat
+import sys
+from pathlib import Path
+
+import pytest
+import zstandard
+
+from workloadkit.errors import FormatError, WorkloadError
+from workloadkit.io.files import source_path, text_chunks, write_text, writing
+
+TEXT = b"one line\n" * 500
+COMPRESSED = {
+    ".gz": gzip.compress,
+    ".bz2": bz2.compress,
+    ".xz": lzma.compress,
+    ".zst": zstandard.compress,
+}
+DECOMPRESSED = {
+    "": bytes,
+    ".gz": gzip.decompress,
+    ".bz2": bz2.decompress,
+    ".xz": lzma.decompress,
+    ".zst": lambda data: zstandard.ZstdDecompressor().decompressobj().decompress(data),
+}
+
+
+def read(source, **options):
+    return b"".join(text_chunks(source, **options))
+
+
+@pytest.mark.parametrize("suffix", COMPRESSED)
+def test_compression_is_known_by_the_first_bytes_not_by_the_name(tmp_path, suffix):
+    path = tmp_path / "log.txt"
+    path.write_bytes(COMPRESSED[suffix](TEXT))
+    assert read(path) == TEXT
+
+
+@pytest.mark.parametrize("suffix", [".gz", ".bz2", ".xz", ".zst"])
+def test_files_put_one_behind_the_other_are_one(tmp_path, suffix):
+    path = tmp_path / "log"
+    path.write_bytes(COMPRESSED[suffix](TEXT) + COMPRESSED[suffix](b"more\n"))
+    assert read(path) == TEXT + b"more\n"
+
+
+@pytest.mark.parametrize("suffix", COMPRESSED)
+@pytest.mark.parametrize("kept", [0.3, 0.7, 0.98])
+def test_a_compressed_file_cut_short_is_refused(tmp_path, suffix, kept):
+    path = tmp_path / "log"
+    data = COMPRESSED[suffix](os.urandom(999).hex().encode())
+    path.write_bytes(data[: int(len(data) * kept)])
+    with pytest.raises(FormatError, match="cut short"):
+        read(path)
+
+
+@pytest.mark.parametrize("suffix", COMPRESSED)
+def test_corrupt_data_are_refused(tmp_path, suffix):
+    path = tmp_path / "log"
+    data = bytearray(COMPRESSED[suffix](os.urandom(999).hex().encode()))
+    data[20:200] = bytes(180)
+    path.write_bytes(data)
+    with pytest.raises(FormatError, match=r"corrupt|cut short"):
+        read(path)
+
+
+def test_every_chunk_but_the_last_has_the_size_asked_for():
+    for data in (TEXT, zstandard.compress(TEXT)):
+        sizes = [len(chunk) for chunk in text_chunks(io.BytesIO(data), size=1000)]
+        assert sum(sizes) == len(TEXT)
+        assert min(sizes[:-1], default=1000) >= 1000
+
+
+def test_standard_input(monkeypatch):
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(gzip.compress(TEXT))))
+    assert read("-") == TEXT
+
+
+def test_a_pipe_that_gives_a_byte_at_a_time():
+    class Slow(io.RawIOBase):
+        def __init__(self, data):
+            self.data = data
+
+        def readable(self):
+            return True
+
+        def read(self, size=-1):
+            head, self.data = self.data[:1], self.data[1:]
+            return head
+
+    assert read(Slow(TEXT[:99])) == TEXT[:99]
+    assert read(Slow(gzip.compress(TEXT))) == TEXT
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda path: None, "no such file"),
+        (lambda path: path.mkdir(), "is a directory"),
+        (lambda path: path.write_bytes(b"\x7fELF\0\0"), "binary file"),
+        (lambda path: path.write_text("1 0 5", encoding="utf-16"), "binary file"),
+    ],
+)
+def test_what_is_no_text_is_refused_in_one_line(tmp_path, make, message):
+    path = tmp_path / "log"
+    make(path)
+    with pytest.raises(FormatError, match=message) as caught:
+        read(path)
+    assert str(caught.value).startswith(f"{path}: ")
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.skipif(os.getuid() == 0, reason="root may read everything")
+def test_a_file_without_permission(tmp_path):
+    path = tmp_path / "log"
+    path.touch(mode=0)
+    with pytest.raises(FormatError, match="permission"):
+        read(path)
+
+
+def test_a_path_with_a_null_character_does_not_exist():
+    with pytest.raises(FormatError, match="no such file"):
+        read("a\0b")
+
+
+def test_a_stream_opened_as_text_is_refused():
+    with pytest.raises(WorkloadError, match="opened as text"):
+        read(io.StringIO("1 0 5"))
+
+
+def test_names(tmp_path):
+    assert source_path(tmp_path) == str(tmp_path)
+    assert source_path("-") == "-"
+    assert source_path(io.BytesIO()) == "<stream>"
+    with (tmp_path / "log").open("wb") as stream:
+        assert source_path(stream) == str(tmp_path / "log")
+
+
+@pytest.mark.parametrize("suffix", DECOMPRESSED)
+def test_the_suffix_says_how_to_compress(tmp_path, suffix):
+    path = tmp_path / f"log{suffix}"
+    with writing(path) as stream:
+        stream.write(TEXT)
+    assert DECOMPRESSED[suffix](path.read_bytes()) == TEXT
+    assert read(path) == TEXT
+
+
+@pytest.mark.parametrize("suffix", DECOMPRESSED)
+def test_the_same_content_gives_the_same_bytes_under_any_name(tmp_path, suffix):
+    first, second = tmp_path / f"a{suffix}", tmp_path / f"b{suffix}"
+    for path in (first, second):
+        write_text(path, "ü\n")
+    assert first.read_bytes() == second.read_bytes()
+
+
+@pytest.mark.parametrize("suffix", DECOMPRESSED)
+@pytest.mark.parametrize("failure", [ValueError, KeyboardInterrupt, SystemExit])
+def test_a_failure_leaves_what_was_there_and_nothing_else(tmp_path, suffix, failure):
+    path = tmp_path / f"log{suffix}"
+    path.write_bytes(b"before")
+    with pytest.raises(failure), writing(path) as stream:
+        stream.write(TEXT)
+        raise failure
+    assert path.read_bytes() == b"before"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_new_file_has_the_usual_permissions(tmp_path):
+    (tmp_path / "usual").touch()
+    write_text(tmp_path / "ours", "text")
+    usual, ours = (stat.S_IMODE((tmp_path / name).stat().st_mode) for name in ("usual", "ours"))
+    assert usual == ours
+
+
+def test_a_link_stays_a_link(tmp_path):
+    (tmp_path / "real").touch()
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    write_text(tmp_path / "link", "text")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "real").read_text() == "text"
+
+
+def test_a_device_is_written_to_not_replaced(tmp_path):
+    write_text(os.devnull, "text")
+    assert Path(os.devnull).is_char_device()
+
+
+@pytest.mark.parametrize("name", ["", "missing/log", "a" * 300])
+def test_what_cannot_be_written_is_an_error_in_one_line(tmp_path, name):
+    with pytest.raises(WorkloadError, match="cannot be written"):
+        write_text(tmp_path / name, "text")
+    assert not list(tmp_path.iterdir())
+
+
+def test_standard_output(capfdbinary, monkeypatch):
+    with writing("-") as stream:
+        stream.write(TEXT)
+    assert capfdbinary.readouterr().out == TEXT
+    monkeypatch.setattr(sys, "stdout", io.StringIO())  # as in a notebook
+    write_text("-", "text")
+    assert sys.stdout.getvalue() == "text"
