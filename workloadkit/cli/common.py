@@ -139,7 +139,11 @@ def executor(workers: int) -> "Iterator[Executor | None]":
     if workers == 1:
         yield None
         return
-    pool = ProcessPoolExecutor(workers, get_context("spawn"), initializer=_begin_worker)
+    pool = ProcessPoolExecutor(workers, get_context("spawn"), initializer=_warn_in_one_line)
+    # Ctrl-C is for this process alone: the workers, which start now, inherit that it is ignored.
+    handler = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    pool.submit(int)
+    signal.signal(signal.SIGINT, handler)
     try:
         yield pool
     except BaseException:  # an interrupt, too: nobody waits for what the workers are at
@@ -148,11 +152,6 @@ def executor(workers: int) -> "Iterator[Executor | None]":
         raise
     finally:
         pool.shutdown(cancel_futures=True)
-
-
-def _begin_worker() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that gave the work
-    _warn_in_one_line()
 
 
 def _warn_in_one_line() -> None:
