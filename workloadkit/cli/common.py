@@ -142,7 +142,8 @@ def executor(workers: int) -> "Iterator[Executor | None]":
     pool = ProcessPoolExecutor(workers, get_context("spawn"), initializer=_warn_in_one_line)
     # Ctrl-C is for this process alone: the workers, which start now, inherit that it is ignored.
     handler = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    pool.submit(int)
+    for _ in range(workers):
+        pool.submit(int)
     signal.signal(signal.SIGINT, handler)
     try:
         yield pool
