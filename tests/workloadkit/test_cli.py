@@ -18,7 +18,7 @@ from tests.data import trace_path
 from workloadkit import cli
 from workloadkit.cli import common
 
-COMMANDS = ("characterize", "sessions", "study")
+COMMANDS = ("characterize", "sessions", "simulate", "study")
 HEAVY = ("numpy", "pandas", "scipy", "matplotlib", "numba", "sympy", "statsmodels")
 PROGRAM = (sys.executable, "-c", "from workloadkit.cli import main; main()")
 
