@@ -6,7 +6,7 @@ from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
 from analysis import style
-from analysis.formats import count, duration, share
+from analysis.formats import count, duration, plural, share
 from analysis.section import Figure, Section, Table, facts, shown
 from workloadkit.trace import Trace
 
@@ -128,6 +128,7 @@ def section(trace: Trace) -> Section:
     if not ratio.size:
         note = "The log knows no estimates (requested times), so there is nothing to compare."
         return Section("accuracy", _TITLE, notes=(note,))
+    estimate = trace.column("requested_time")[trace.ran]
     popular = popular_estimates(trace)
     values = {
         "n_jobs": ratio.size,
@@ -136,13 +137,13 @@ def section(trace: Trace) -> Section:
         "below_10_percent": float(np.mean(ratio < 0.1)),
         "mean": float(ratio.mean()),
         "median": float(np.median(ratio)),
-        "n_estimates": int(np.unique(trace.column("requested_time")[trace.ran]).size),
+        "n_estimates": int(np.unique(estimate[estimate > 0]).size),
         "popular_share": float(popular["share"].sum()),
     }
     ran = int(trace.ran.sum())
     notes = []
     if ratio.size < ran:
-        notes.append(f"{count(ran - ratio.size)} of {count(ran)} jobs that ran have no estimate.")
+        notes.append(f"Left out: {plural(ran - ratio.size, 'job')} that ran without an estimate.")
     summary = facts(
         "summary",
         "Run time over estimate, of the jobs that ran and have an estimate.",

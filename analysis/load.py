@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from analysis import style
 from analysis.clock import DAY, Clock, end, span
-from analysis.formats import count, duration, number, share
+from analysis.formats import count, duration, number, plural, share
 from analysis.section import Figure, Section, facts
 from workloadkit import metrics
 from workloadkit.trace import Trace
@@ -255,7 +255,7 @@ def section(trace: Trace) -> Section:
                 "is shown, utilization is not."
             )
         elif unknown := int(np.isnan(trace.column("wait")[ran]).sum()):
-            notes.append(f"The wait of {count(unknown)} jobs that ran is unknown and counts as 0.")
+            notes.append(f"The unknown wait of {plural(unknown, 'job')} that ran counts as 0.")
     values["makespan"] = last - first
     table = facts("summary", "Load and utilization of the whole log.", rows)
     return Section(

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 
 from analysis import style
 from analysis.clock import end
-from analysis.formats import count, duration, number, share
+from analysis.formats import count, duration, number, plural, share
 from analysis.load import waits_known
 from analysis.marginals import cumulative_shares, describe, plot_cumulative
 from analysis.section import Figure, Section, Table
@@ -134,7 +134,7 @@ def section(trace: Trace) -> Section:
         return Section("sessions", _TITLE, notes=(f"{reason}, so there are no sessions to find.",))
     notes = []
     if anonymous := int((trace.ran & ~known).sum()):
-        notes.append(f"{count(anonymous)} jobs that ran have no known user and are left out.")
+        notes.append(f"Left out: {plural(anonymous, 'job')} of no known user.")
         trace = trace.select(known)
     if not waits_known(trace):
         notes.append(

@@ -164,7 +164,7 @@ def section(trace: Trace) -> Section:
         return Section("users", _TITLE, notes=(f"{reason}, so there is no one to tell apart.",))
     notes = []
     if anonymous := int((trace.ran & (trace.column("user") == UNKNOWN)).sum()):
-        notes.append(f"{count(anonymous)} jobs that ran have no known user and are left out.")
+        notes.append(f"Left out: {plural(anonymous, 'job')} of no known user.")
     jobs, work = concentration(users["jobs"]), concentration(users["work"])
     n = len(users)
     top = min(_TOP, n)

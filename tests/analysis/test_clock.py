@@ -1,0 +1,85 @@
+from datetime import datetime
+from zoneinfo import ZoneInfo
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from analysis.clock import DAY, Clock, end, span
+from workloadkit import Header, Trace
+
+ZONES = ("Europe/Stockholm", "US/Pacific", "America/Sao_Paulo", "America/Havana", "Asia/Kolkata")
+START = int(datetime.fromisoformat("2016-01-10T12:00:00+00:00").timestamp())
+
+
+def trace_in(zone, submit, *, start=START):
+    header = Header((f"; UnixStartTime: {start}", f"; TimeZoneString: {zone}"))
+    return Trace.from_columns({"submit": submit}, header=header)
+
+
+@pytest.mark.parametrize("zone", ZONES)
+@given(st.lists(st.integers(0, 1000 * DAY), min_size=1))
+def test_local_time_is_that_of_the_zone(zone, submit):
+    submit = np.sort(submit)
+    dates = Clock.of(trace_in(zone, submit)).dates(submit)
+    expected = [datetime.fromtimestamp(START + s, ZoneInfo(zone)) for s in submit.tolist()]
+    assert [str(date) for date in dates] == [f"{d:%Y-%m-%d %H:%M:%S}" for d in expected]
+
+
+@pytest.mark.parametrize("zone", ZONES)
+def test_midnights_are_the_first_seconds_of_local_days(zone):
+    # Brazil and Cuba change their clocks at midnight: some days begin at 1:00.
+    last = 400 * DAY
+    midnights = Clock.of(trace_in(zone, [0, last])).midnights(0, last)
+    halves = [
+        datetime.fromtimestamp(START + s, ZoneInfo(zone)).date() for s in range(-DAY, last, 1800)
+    ]
+    changes = [i for i in range(1, len(halves)) if halves[i] > halves[i - 1]]
+    expected = [1800 * i - DAY for i in changes if i > changes[0] or 1800 * i <= DAY]
+    assert set(expected) <= set(midnights.tolist())
+    assert midnights[0] <= 0 < midnights[1]
+    assert midnights[-2] <= last < midnights[-1]
+    assert np.isin(np.diff(midnights) / 3600, (23, 24, 25)).all()
+
+
+def test_weeks_begin_on_monday_at_midnight():
+    clock = Clock.of(trace_in("Europe/Stockholm", [0, 300 * DAY]))
+    mondays = clock.dates(clock.midnights(0, 300 * DAY, days=7))
+    assert set(mondays.day_of_week) == {0}
+    assert set(mondays.hour) == {0}
+
+
+@pytest.mark.parametrize(
+    ("lines", "reason"),
+    [
+        ((), "no UnixStartTime"),
+        (("; UnixStartTime: 0", "; TimeZone: 3600"), "no UnixStartTime"),
+        (("; UnixStartTime: 843480031",), "no usable TimeZoneString or TimeZone"),
+        (("; UnixStartTime: 843480031", "; TimeZoneString: Moon/Sea"), "no usable TimeZone"),
+    ],
+)
+def test_unknown_local_time_is_said_and_counted_from_second_0(lines, reason):
+    clock = Clock.of(Trace.from_columns({"submit": [5]}, header=Header(lines)))
+    assert not clock.known
+    assert reason in clock.note
+    assert clock.local([5.0]).tolist() == [5.0]
+    assert clock.midnights(5, 5).tolist() == [0, DAY]
+
+
+def test_an_offset_serves_where_the_zone_has_no_name():
+    header = Header(("; UnixStartTime: 86400", "; TimeZone: -18000"))
+    clock = Clock.of(Trace.from_columns({"submit": [0]}, header=header))
+    assert str(clock.dates([0])[0]) == "1970-01-01 19:00:00"
+    assert clock.zone == "UTC-05:00"
+
+
+def test_times_beyond_all_calendars_are_no_dates():
+    assert "beyond the year 9000" in Clock.of(trace_in("US/Pacific", [0, 10**12])).note
+
+
+def test_an_unknown_wait_counts_as_none():
+    log = {"submit": [0, 10], "wait": [5, np.nan], "run": [7, 90], "procs": [1, 1]}
+    trace = Trace.from_columns(log)
+    assert end(trace).tolist() == [12, 100]
+    assert span(trace) == (0, 100)

@@ -1,0 +1,72 @@
+from datetime import datetime, timedelta
+from zoneinfo import ZoneInfo
+
+import numpy as np
+import pytest
+
+from analysis import cycles
+from analysis.clock import DAY
+from workloadkit import Header, Trace
+
+STOCKHOLM = ZoneInfo("Europe/Stockholm")
+
+
+def trace_from(dates, *, start):
+    zero = int(start.timestamp())
+    submit = [date.timestamp() - zero for date in dates]
+    header = Header((f"; UnixStartTime: {zero}", "; TimeZoneString: Europe/Stockholm"))
+    return Trace.from_columns({"submit": submit}, header=header)
+
+
+def test_nine_in_the_morning_stays_nine_when_the_clocks_change():
+    start = datetime(2024, 1, 1, tzinfo=STOCKHOLM)
+    dates = [start + timedelta(days=day, hours=9) for day in range(366)]  # wall-clock days
+    week = cycles.weekly_cycle(trace_from([start, *dates], start=start))
+    day = week["jobs"].groupby(week.index % 24).sum()
+    assert day[9] == 366
+    assert day.sum() == 367
+
+
+@pytest.mark.parametrize(
+    ("begin", "days"), [((2024, 3, 30, 7, 20), 3), ((2024, 10, 26, 7, 20), 2), ((2024, 1, 1), 400)]
+)
+def test_hours_covered_agree_with_counting_minutes(begin, days):
+    start = datetime(*begin, tzinfo=STOCKHOLM)
+    zero = int(start.timestamp())
+    stop = zero + days * DAY + 1200
+    expected = np.zeros(168)
+    for second in range(zero, stop, 600):
+        date = datetime.fromtimestamp(second, STOCKHOLM)
+        expected[24 * date.weekday() + date.hour] += 1 / 6
+    header = Header((f"; UnixStartTime: {zero}", "; TimeZoneString: Europe/Stockholm"))
+    trace = Trace.from_columns({"submit": [0, stop - zero]}, header=header)
+    np.testing.assert_allclose(cycles.weekly_cycle(trace)["hours"], expected, atol=1e-9)
+
+
+def test_a_steady_stream_has_no_cycle():
+    start = datetime(2024, 3, 25, tzinfo=STOCKHOLM)  # a week with 23 hours on its Sunday
+    every_half_hour = [
+        datetime.fromtimestamp(start.timestamp() + 1800 * i, STOCKHOLM) for i in range(2 * 24 * 28)
+    ]
+    week = cycles.weekly_cycle(trace_from(every_half_hour, start=start))
+    # The last submission, on a Monday at 0:30, ends the log: its half hour is not covered.
+    np.testing.assert_allclose(week["rate"][1:], 2, atol=1e-9)
+    np.testing.assert_allclose(cycles.daily_cycle(week)[1:], 2, atol=1e-9)
+
+
+def test_without_local_time_days_are_the_logs_own():
+    submit = np.arange(0, 14 * DAY, 3600)
+    trace = Trace.from_columns({"submit": submit[submit % DAY < 7200]})
+    section = cycles.section(trace)
+    assert "UnixStartTime" in section.notes[0]
+    assert "weekdays" not in section.figures[0].data
+    assert section.values["busiest_hour"] in (0, 1)
+    assert section.values["time_zone"] is None
+    assert list(section.tables[0].shown.index)[:2] == ["day 1", "day 2"]
+
+
+@pytest.mark.parametrize(("days", "n_figures"), [(0.5, 0), (3, 1), (7, 2)])
+def test_a_short_log_says_what_it_cannot_show(days, n_figures):
+    section = cycles.section(Trace.from_columns({"submit": [0, days * DAY]}))
+    assert len(section.figures) == n_figures
+    assert ("less than" in section.notes[-1]) == (n_figures < 2)

@@ -1,0 +1,99 @@
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from analysis import load
+from workloadkit import Header, Trace
+
+JOBS = st.lists(
+    st.tuples(
+        st.integers(0, 40),  # submit
+        st.one_of(st.just(np.nan), st.integers(0, 10)),  # wait
+        st.one_of(st.just(np.nan), st.integers(0, 30)),  # run
+        st.integers(0, 4),  # procs
+    ),
+    min_size=1,
+)
+EDGES = st.lists(st.integers(-5, 90), min_size=2, unique=True).map(sorted)
+
+
+def trace_of(jobs, **options):
+    names = ("submit", "wait", "run", "procs")
+    return Trace.from_columns(dict(zip(names, zip(*jobs, strict=True), strict=True)), **options)
+
+
+@given(JOBS, EDGES)
+def test_load_and_utilization_agree_with_counting_seconds(jobs, edges):
+    result = load.load_over_time(trace_of(jobs), edges, machine=3)
+    for i, (begin, until) in enumerate(pairwise(edges)):
+        used = offered = 0
+        for submit, wait, run, procs in jobs:
+            if np.isnan(run) or procs <= 0:
+                continue  # never ran
+            start = submit + (0 if np.isnan(wait) else wait)
+            used += procs * sum(start <= second < start + run for second in range(begin, until))
+            offered += run * procs * (begin <= submit < until)
+        assert result["utilization"][i] == pytest.approx(used / (3 * (until - begin)))
+        assert result["offered_load"][i] == pytest.approx(offered / (3 * (until - begin)))
+
+
+@given(JOBS, EDGES)
+def test_jobs_are_counted_once(jobs, edges):
+    counted = load.jobs_over_time(trace_of(jobs), edges)["jobs"].tolist()
+    expected = [sum(begin <= job[0] < until for job in jobs) for begin, until in pairwise(edges)]
+    assert counted == expected
+
+
+def test_the_whole_log_agrees_with_its_parts():
+    header = Header(("; MaxProcs: 8",))
+    jobs = [(0, 0, 100, 8), (50, 50, 100, 4), (100, 100, 200, 2)]
+    trace = trace_of(jobs, header=header)
+    whole = load.summarize_load(trace)
+    parts = load.load_over_time(trace, [0, 100, 400], machine=8)
+    assert whole["work"] == 1600
+    assert whole["submit_span"] == 100
+    assert whole["makespan"] == 400
+    assert whole["offered_load"] == 2.0
+    assert whole["utilization"] == 0.5
+    assert np.average(parts["utilization"], weights=[100, 300]) == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize(
+    ("lines", "machine"),
+    [
+        (("; MaxProcs: 1664 (72, 1368, 224)", "; MaxNodes: 184"), 1664),
+        (("; MaxNodes: 184",), 184),
+        (("; MaxProcs: -1", "; MaxNodes: 16"), 16),
+        (("; MaxProcs: 0",), None),
+        ((), None),
+    ],
+)
+def test_the_machine_is_what_the_header_says(lines, machine):
+    trace = Trace.from_columns({"submit": [0]}, header=Header(lines))
+    assert load.machine_size(trace) == machine
+
+
+def test_without_waits_there_is_no_utilization():
+    log = {"submit": [0, 100], "run": [100, 50], "procs": [4, 2]}
+    section = load.section(Trace.from_columns(log, header=Header(("; MaxProcs: 4",))))
+    assert section.values["utilization"] is None
+    assert section.values["offered_load"] == 1.25
+    assert "utilization" not in section.figures[0].data
+    assert any("No wait time is known" in note for note in section.notes)
+
+
+def test_a_machine_of_unknown_size_is_measured_in_processors():
+    log = {"submit": [0, 43200], "wait": [0, 0], "run": [86400, 43200], "procs": [4, 2]}
+    section = load.section(Trace.from_columns(log))
+    assert section.figures[0].data["utilization"].tolist()[0] == 5.0
+    assert any("in processors" in note for note in section.notes)
+    assert section.values["offered_load"] is None
+
+
+def test_centuries_still_fit_a_figure():
+    log = {"submit": [0, 10**12], "wait": [0, 0], "run": [1, 1], "procs": [1, 1]}
+    section = load.section(Trace.from_columns(log))
+    assert all(len(figure.data) <= 1501 for figure in section.figures)

@@ -1,0 +1,274 @@
+import json
+import re
+from html.parser import HTMLParser
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+from analysis import characterize
+from analysis.clock import DAY
+from analysis.report import SECTIONS
+from tests.data import TRACES, needs_traces, trace_path
+from workloadkit import Header, Trace, WorkloadError, read_swf
+from workloadkit.trace import Repair
+
+HEADER = Header(
+    (
+        "; UnixStartTime: 843480031",
+        "; TimeZoneString: Europe/Stockholm",
+        "; MaxProcs: 8",
+        "; Acknowledge: <b>someone</b> & co",
+        "; Note: <script>alert(1)</script> http://evil.example/x.js",
+    )
+)
+N = 60
+
+
+def log(rng, **columns):
+    values = {
+        "submit": np.sort(rng.integers(0, 40 * DAY, N)),
+        "wait": rng.integers(0, 900, N),
+        "run": rng.integers(0, 9000, N),
+        "procs": rng.integers(1, 9, N),
+        "requested_time": rng.integers(1, 9000, N),
+        "user": rng.integers(1, 5, N),
+        "status": rng.integers(0, 2, N),
+    }
+    return {**values, **columns}
+
+
+ODD = {
+    "ordinary": {},
+    "no waits": {"wait": [np.nan] * N},
+    "no processors": {"procs": [np.nan] * N},
+    "no run times": {"run": [np.nan] * N},
+    "no estimates": {"requested_time": [np.nan] * N},
+    "estimates of 0": {"requested_time": [0] * N},
+    "no users": {"user": [-1] * N},
+    "some users": {"user": [-1] * (N - 1) + [3]},
+    "all alike": {"run": [60] * N, "procs": [1] * N, "wait": [0] * N, "requested_time": [60] * N},
+    "no time at all": {"run": [0] * N, "wait": [0] * N},
+    "one instant": {"submit": [7] * N},
+    "fractions": {
+        "submit": np.linspace(0, 0.9, N),
+        "run": np.linspace(0, 0.5, N),
+        "wait": np.linspace(0, 0.01, N),
+    },
+    "before second 0": {"submit": np.arange(-N, 0) * DAY},
+    "negative waits": {"wait": [-50] * N},
+    "a gap of centuries": {"submit": [*range(N - 1), 10**10]},
+    "a gap beyond all calendars": {"submit": [*range(N - 1), 10**12]},
+    "a job of ages": {"run": [10**12, *range(N - 1)]},
+    "as large as can be": {"procs": [10**9] * N, "run": [10**12] * N},
+}
+
+
+class Page(HTMLParser):
+    """Collects what a page refers to."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.tags, self.ids, self.links, self.attributes = set(), [], [], []
+        self.feed(page)
+        self.close()
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.add(tag)
+        for name, value in attrs:
+            self.attributes.append((name, value or ""))
+            if name == "id":
+                self.ids.append(value)
+            if name in ("href", "src", "xlink:href"):
+                self.links.append(value)
+            self.links += re.findall(r"url\(([^)]*)\)", value or "")
+
+
+@pytest.mark.parametrize("kind", ODD)
+def test_every_log_gives_every_section(kind, rng):
+    found = characterize(Trace.from_columns(log(rng, **ODD[kind]), header=HEADER, name=kind))
+    assert len(found.sections) == len(SECTIONS)
+    assert all(section.notes or section.tables for section in found.sections)
+    assert json.loads(json.dumps(found.to_dict(), allow_nan=False))
+    page = found.to_html()
+    for section in found.sections:
+        assert f'id="{section.name}"' in page
+        assert section.title in page
+
+
+@pytest.mark.parametrize("kind", ODD)
+@pytest.mark.parametrize("lines", [(), ("; UnixStartTime: 843480031", "; TimeZone: -18000")])
+def test_a_poor_header_is_no_obstacle(kind, lines, rng):
+    trace = Trace.from_columns(log(rng, **ODD[kind]), header=Header(lines))
+    assert json.dumps(characterize(trace).to_dict(), allow_nan=False)
+
+
+def test_a_page_without_header_needs_no_clock_and_no_machine(rng):
+    page = characterize(Trace.from_columns(log(rng))).to_html()
+    assert "local time is unknown" in page
+    assert "the size of the machine is unknown" in page
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {"submit": [0]},
+        {"submit": [0], "run": [0], "procs": [1], "wait": [0], "user": [1], "requested_time": [1]},
+        {"submit": [5], "run": [90], "procs": [1], "wait": [9], "user": [1], "requested_time": [9]},
+    ],
+)
+def test_one_job_is_a_log_too(columns):
+    found = characterize(Trace.from_columns(columns, header=HEADER))
+    assert found.to_html()
+    assert found.to_dict()["overview"]["values"]["n_jobs"] == 1
+
+
+def test_no_job_is_no_log():
+    with pytest.raises(WorkloadError, match="trace has no jobs"):
+        characterize(Trace.from_columns({"submit": []}))
+
+
+def test_what_a_section_lacks_is_said_in_words(rng):
+    columns = log(rng, wait=[np.nan] * N, requested_time=[np.nan] * N, user=[-1] * N)
+    sections = {s.name: s for s in characterize(Trace.from_columns(columns)).sections}
+    assert "No wait time is known" in " ".join(sections["load"].notes)
+    assert "No estimate is known" in " ".join(sections["marginals"].notes)
+    for name in ("accuracy", "users", "sessions"):
+        assert sections[name].notes
+        assert not sections[name].figures
+
+
+def test_text_of_the_log_stays_text(rng):
+    trace = Trace.from_columns(log(rng), header=HEADER, name="<img src=x onerror=alert(1)>.swf")
+    page = characterize(trace).to_html()
+    assert "<script" not in page
+    assert "<img" not in page
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page
+    assert "&lt;b&gt;someone&lt;/b&gt; &amp; co" in page
+
+
+def test_the_page_needs_nothing_else(rng):
+    text = characterize(Trace.from_columns(log(rng), header=HEADER)).to_html()
+    page = Page(text)
+    assert not page.tags & {"script", "link", "img", "image", "iframe", "object", "embed", "use:x"}
+    assert not any("//" in value for _, value in page.attributes)
+    assert "@import" not in text
+    assert "@font-face" not in text
+    assert all(link.startswith("#") for link in page.links)
+    assert {link[1:] for link in page.links} <= set(page.ids)
+    assert len(page.ids) == len(set(page.ids))
+
+
+def test_figures_follow_the_theme_of_the_page(rng):
+    page = characterize(Trace.from_columns(log(rng), header=HEADER)).to_html()
+    figures = re.findall(r"<svg.*?</svg>", page, flags=re.DOTALL)
+    assert len(figures) == 12
+    for figure in figures:
+        assert "var(--ink)" in figure or "var(--muted)" in figure
+        assert not re.search(r"#[0-9a-f]{6}\b", figure)
+        assert "viewBox" in figure
+        assert not re.search(r'<svg[^>]* width="', figure)
+
+
+def test_the_same_log_gives_the_same_bytes(rng, tmp_path):
+    trace = Trace.from_columns(log(rng), header=HEADER)
+    first, second = characterize(trace), characterize(trace)
+    assert first.to_html() == second.to_html()
+    paths = first.save_figures(tmp_path / "a")
+    second.save_figures(tmp_path / "b")
+    for path in paths:
+        assert path.read_bytes() == (tmp_path / "b" / path.name).read_bytes()
+
+
+def test_figures_are_files_named_by_section(rng, tmp_path):
+    found = characterize(Trace.from_columns(log(rng), header=HEADER, name="$a_1$ <b>.swf"))
+    paths = found.save_figures(tmp_path / "new" / "figures")
+    assert sorted(path.name for path in (tmp_path / "new" / "figures").iterdir()) == sorted(
+        f"{s.name}-{f.name}.svg" for s in found.sections for f in s.figures
+    )
+    assert "$a_1$ &lt;b&gt;.swf" in paths[0].read_text(encoding="utf-8")
+
+
+def test_plots_draw_on_the_axes_they_are_given(rng):
+    for section in characterize(Trace.from_columns(log(rng), header=HEADER)).sections:
+        for figure in section.figures:
+            ax = Figure().add_subplot()
+            assert figure.plot(figure.data, ax=ax) is ax
+            assert ax.get_ylabel()
+
+
+def test_plots_draw_on_the_current_axes_otherwise(rng):
+    mpl.use("Agg")
+    from matplotlib import pyplot as plt
+
+    section = characterize(Trace.from_columns(log(rng), header=HEADER)).sections[1]
+    _, ax = plt.subplots()
+    try:
+        assert section.figures[0].plot(section.figures[0].data) is ax
+    finally:
+        plt.close("all")
+
+
+def test_repairs_are_listed(rng):
+    repairs = (Repair("jobs out of order, sorted", 1200, 17), Repair("<b>odd</b>", 1, 3))
+    trace = Trace.from_columns(log(rng))
+    found = characterize(Trace(trace.jobs, repairs=repairs))
+    reading = found.sections[-1]
+    assert reading.finding == "Reading put 1,201 things right, of 2 kinds."
+    assert reading.tables[0].data["first_line"].tolist() == [17, 3]
+    assert "&lt;b&gt;odd&lt;/b&gt;" in found.to_html()
+
+
+def test_coverage_counts_what_is_known(rng):
+    trace = Trace.from_columns(log(rng, wait=[np.nan] * 45 + [5] * 15, user=[-1] * 20 + [7] * 40))
+    rows = characterize(trace).to_dict()["overview"]["tables"]["coverage"]["rows"]
+    fields = {row["field"]: row for row in rows}
+    assert len(fields) == 18
+    assert [fields[name]["known"] for name in ("wait", "user", "memory", "submit")] == [
+        15,
+        40,
+        0,
+        N,
+    ]
+    assert fields["wait"]["share"] == 0.25
+    assert fields["memory"]["min"] is None
+    assert fields["user"]["distinct"] == 1
+
+
+def test_json_tells_what_made_it(rng):
+    import workloadkit
+
+    trace = Trace.from_columns(log(rng), name="a.swf")
+    assert characterize(trace).to_dict()["provenance"] == {
+        "workloadkit": workloadkit.__version__,
+        "log": "a.swf",
+        "digest": None,
+        "parameters": {
+            "slowdown_bound": 10.0,
+            "session_method": "arrival",
+            "session_threshold": 3600.0,
+        },
+    }
+
+
+@needs_traces
+def test_the_published_numbers_of_a_real_log():
+    values = characterize(read_swf(trace_path("KTH-SP2-1996-2"))).to_dict()
+    assert values["overview"]["values"]["n_jobs"] == 28_489
+    assert values["overview"]["values"]["n_users"] == 214
+    assert values["overview"]["values"]["first_submit_date"] == "1996-09-23T14:00:31"
+    assert values["overview"]["values"]["last_end_date"] == "1997-08-29T10:55:01"  # EndTime
+    assert values["sessions"]["values"]["n_sessions"] == 10_303
+    assert values["sessions"]["values"]["n_batches"] == 16_488
+    assert values["accuracy"]["values"]["above_estimate"] == 475 / 28_489
+
+
+@pytest.mark.slow
+@needs_traces
+@pytest.mark.parametrize("path", TRACES, ids=lambda path: path.name)
+def test_every_real_log_is_characterised(path):
+    found = characterize(read_swf(path))
+    page = Page(found.to_html())
+    assert len(page.ids) == len(set(page.ids))
+    json.dumps(found.to_dict(), allow_nan=False)
