@@ -177,7 +177,7 @@ class _Reader:
             self.read(text[:whole])
             rest = text[whole:]
             if len(rest) > MAX_LINE:
-                self.read_line(rest)  # refuses it
+                self.read_line(rest + b"\n")  # refuses it
         if rest:
             self.read(rest + b"\n")
 
@@ -188,14 +188,9 @@ class _Reader:
             text = text[len(_BYTE_ORDER_MARK) :]
         # The shortest job is five digits, four blanks and a newline.
         room = min(text.count(b"\n"), len(text) // (2 * MIN_COLUMNS)) + 1
-        if room > self.measured.shape[1]:
-            self.measured = np.empty((len(_MEASURED), room))
-            self.identifiers = np.empty((len(_IDENTIFIERS), room), np.int64)
         n_jobs = 0
         at = 0
-        if self.n_jobs + room > self.columns["job"].size:
-            for column in self.columns.values():
-                column.resize(int(1.05 * (self.n_jobs + room)), refcheck=False)
+        self.make_room(room)
         while at < len(text):
             if self.compiled:
                 at, n_jobs = self.parse(text, at, n_jobs)
@@ -210,6 +205,17 @@ class _Reader:
         for fields, table in ((_MEASURED, self.measured), (_IDENTIFIERS, self.identifiers)):
             for slot, field in enumerate(fields):
                 self.columns[field.name][self.n_jobs - n_jobs : self.n_jobs] = table[slot, :n_jobs]
+
+    def make_room(self, room: int) -> None:
+        """Make room for so many jobs more."""
+        if room > self.measured.shape[1]:
+            self.measured = np.empty((len(_MEASURED), room))
+            self.identifiers = np.empty((len(_IDENTIFIERS), room), np.int64)
+        if self.n_jobs + room > self.columns["job"].size:
+            # Columns grow in place and by little: parts to be joined at the end would take the
+            # memory of the table twice.
+            for column in self.columns.values():
+                column.resize(int(1.05 * (self.n_jobs + room)), refcheck=False)
 
     def parse(self, text: bytes, at: int, n_jobs: int) -> tuple[int, int]:
         """Read ordinary lines up to one that is not, by the compiled parser."""
@@ -280,8 +286,8 @@ class _Reader:
         whole = _INTEGER.fullmatch(token) is not None
         if self.strict and not whole and field.name != "cpu":
             self.refuse("not an integer, which the standard asks for", field, token)
-        # Twenty digits are beyond every limit, and as a float still are.
-        value = int(token) if whole and len(token) <= 20 else float(token)
+        # Python refuses to make an integer of more than 4,300 digits; as a float, it is infinite.
+        value = int(token) if whole and len(token) < 4300 else float(token)
         if abs(value) > field.limit:
             self.refuse("beyond what is believed", field, token)
         if self.strict and value < 0 and value != UNKNOWN:
@@ -289,7 +295,7 @@ class _Reader:
         if field.measured:
             return float(token)
         if not whole:
-            if value != int(value):
+            if value != int(value) or abs(value) >= 2**53:  # from there floats skip integers
                 self.refuse("not an integer", field, token)
             self.depart("", "identifiers with a decimal point taken as integers")
         return int(value)
@@ -309,7 +315,7 @@ class _Reader:
         if submit < self.last_submit:
             before = f"{self.last_submit:g} s"
             self.refuse(f"submitted at {submit:g} s, after one at {before}", FIELDS[1])
-        self.last_job, self.last_submit = job, submit
+        self.last_job, self.last_submit = job, float(submit)
 
     def keep_comment(self, comment: bytes, *, behind_job: bool) -> None:
         """Keep a comment line, or a comment behind the columns of a job."""
@@ -357,7 +363,6 @@ class _Reader:
         jobs: dict[str, NDArray] = {}
         bursts: dict[str, NDArray] = {}
         for field in FIELDS:
-            # One column at a time, its parts freed, so that the table is never there twice.
             column = self.columns.pop(field.name)
             if field.measured and field.name != "submit":
                 column[column == UNKNOWN] = np.nan
@@ -387,12 +392,6 @@ class _Reader:
             self.repairs["jobs out of order sorted by submit time"] = (int(late.sum()), line)
             rows = rows[np.argsort(submit[rows], kind="stable")]
         return np.flatnonzero(burst), rows
-
-    def column(self, name: str) -> NDArray:
-        """Join the parts of a column."""
-        if len(self.columns[name]) > 1:
-            self.columns[name] = [np.concatenate(self.columns[name])]
-        return self.columns[name][0]
 
     def utility_table(self, rows: NDArray | slice) -> pd.DataFrame:
         """Place the utility points by the rows of their jobs in the table."""
