@@ -1,0 +1,115 @@
+"""What holds of every log: it comes back as written, and both parsers read the same."""
+
+import io
+import re
+from unittest import mock
+
+import numpy as np
+import pandas as pd
+from hypothesis import given
+from hypothesis import strategies as st
+
+from workloadkit import FormatError, Header, Trace, read_swf, write_swf
+from workloadkit.fields import FIELDS
+from workloadkit.io import files, swf
+
+_INT64_MAX = 2**63 - 1
+
+
+def values(field):
+    """Values that a column can hold; unknown among them."""
+    if not field.measured:
+        return st.integers(-_INT64_MAX, _INT64_MAX) | st.integers(-1, 9)
+    known = (
+        st.integers(0, 10**6).map(float)
+        | st.floats(-field.limit, field.limit).filter(lambda x: x != -1)
+        | st.integers(0, field.limit).map(float)
+    )
+    return known if field.name == "submit" else known | st.just(np.nan)
+
+
+JOBS = st.lists(st.tuples(*map(values, FIELDS)), min_size=1, max_size=8)
+HEADERS = st.lists(st.text(st.characters(codec="utf-8", exclude_characters="\0\r\n")), max_size=4)
+
+
+@given(JOBS, HEADERS)
+def test_what_is_written_reads_back_equal(jobs, lines):
+    table = pd.DataFrame(dict(zip([f.name for f in FIELDS], zip(*jobs, strict=True), strict=True)))
+    table = table.astype({f.name: f.dtype for f in FIELDS})
+    columns = {name: table[name] for name in table}
+    trace = Trace.from_columns(columns, header=Header(tuple(f";{line}" for line in lines)))
+    stream = io.BytesIO()
+    with mock.patch.object(swf, "writing", lambda path: mock.MagicMock(__enter__=lambda _: stream)):
+        write_swf(trace, "anywhere")
+    text = stream.getvalue()
+    for compiled_from in (0, len(text) + 1):
+        with mock.patch.object(swf, "COMPILED_FROM", compiled_from):
+            again = read_swf(io.BytesIO(text))
+        together = pd.concat([again.jobs, again.bursts])  # status 2 to 4 may make bursts
+        assert len(together) == trace.n_jobs
+        if again.bursts.empty:
+            pd.testing.assert_frame_equal(again.jobs, trace.jobs)
+        assert again.header == trace.header
+
+
+NUMBERS = (
+    st.integers(-3, 3000).map(str)
+    | st.integers(-(2**70), 2**70).map(str)
+    | st.decimals(-3, 10**13, places=2).map(str)
+    | st.from_regex(r"\A[-+]?[0-9]{0,25}\.?[0-9]{0,25}([eE][-+]?[0-9]{1,3})?\Z", fullmatch=False)
+    | st.sampled_from(["nan", "-1", "-1.0", "-0", "1_0", "0x1", "é", "1;", ";", "1\r", ""])
+)
+BLANKS = st.sampled_from([" ", "  ", "\t", " \t "])
+USUAL = st.integers(-1, 99).map(str)
+
+
+@st.composite
+def lines(draw):
+    """A line of a log, mostly right."""
+    kind = draw(st.integers(0, 9))
+    if kind == 0:
+        return draw(st.sampled_from(["", " ", "; Note", ";", "\r", "words"]))
+    n_columns = 18 if kind < 8 else draw(st.integers(1, 22))
+    tokens = draw(st.lists(USUAL, min_size=n_columns, max_size=n_columns))
+    if kind % 2:
+        tokens[draw(st.integers(0, n_columns - 1))] = draw(NUMBERS)
+    return draw(st.sampled_from(["", " "])) + draw(BLANKS).join(tokens)
+
+
+@given(
+    st.lists(lines(), max_size=12),
+    st.sampled_from(["\n", "\r\n", " \n"]),
+    st.booleans(),
+    st.sampled_from([1, 100, 1 << 18]),
+)
+def test_both_parsers_read_the_same(text, end, strict, chunk):
+    text = end.join(text).encode()
+    small_chunks = lambda source: files.text_chunks(source, size=chunk)  # noqa: E731
+
+    def read(compiled_from):
+        patches = {"COMPILED_FROM": compiled_from, "text_chunks": small_chunks}
+        with mock.patch.multiple(swf, **patches):
+            try:
+                return read_swf(io.BytesIO(text), strict=strict)
+            except FormatError as error:
+                return str(error)
+
+    compiled, plain = read(0), read(1 << 30)
+    if isinstance(plain, str):
+        assert compiled == plain
+        return
+    pd.testing.assert_frame_equal(compiled.jobs, plain.jobs, check_exact=True)
+    pd.testing.assert_frame_equal(compiled.bursts, plain.bursts, check_exact=True)
+    assert np.array_equal(np.signbit(compiled.jobs["wait"]), np.signbit(plain.jobs["wait"]))
+    assert compiled.utility.equals(plain.utility)
+    assert compiled.header == plain.header
+    assert compiled.repairs == plain.repairs
+    assert compiled.digest == plain.digest
+
+
+@given(st.from_regex(re.compile(r"[0-9]{1,12}\.[0-9]{1,17}", re.ASCII), fullmatch=True))
+def test_the_compiled_parser_rounds_decimals_as_float_does(text):
+    log = f"1 0 -1 -1 1 {text}{' -1' * 12}\n".encode()
+    with mock.patch.object(swf, "COMPILED_FROM", 0):
+        value = read_swf(io.BytesIO(log)).jobs["cpu"][0]
+    assert value == float(text)
