@@ -24,7 +24,7 @@ from workloadkit._kernels.waiting import (
 
 # A queue longer than this is searched by trees, until it is half as long. Measured: below it a
 # look at each waiting job is faster, far above it much slower.
-CROWD = 256
+CROWD = 512
 
 # Places in State.at.
 N_RUNNING, FREE, ARRIVED, N_WAITING = range(4)

@@ -20,8 +20,9 @@ if TYPE_CHECKING:
     from workloadkit.simulate import Schedule
 
 EXAMPLES = """
-workloadkit simulate log.swf.gz --scheduler easy -o easy.swf.gz --json easy.json
-workloadkit simulate log.swf.gz --scheduler fcfs --offered-load 0.9 --warmup 1w --cooldown 1w
+workloadkit simulate log.swf.gz -o easy.swf.gz --json easy.json
+workloadkit simulate log.swf.gz --scheduler fcfs --offered-load 0.9
+workloadkit simulate log.swf.gz --gantt gantt.svg --warmup 1w
 """
 
 

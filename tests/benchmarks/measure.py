@@ -1,0 +1,75 @@
+"""How the benchmarks measure, and the rows they give."""
+
+import os
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the table.
+
+    Parameters
+    ----------
+    what, log : str
+        What was measured, on which log.
+    value : str
+        The figure, with its unit.
+    ratio : str
+        The same as a ratio, and to what.
+    goal : str
+        The goal, empty where there is none.
+    met : bool
+        Whether the goal is met.
+    """
+
+    what: str
+    log: str
+    value: str
+    ratio: str = ""
+    goal: str = ""
+    met: bool = True
+
+
+def best_of(repeats: int, function: Callable[[], Any]) -> tuple[float, Any]:
+    """Shortest time of so many calls [s], and what the last one returned."""
+    times = []
+    for _ in range(repeats):
+        begin = time.perf_counter()
+        result = function()
+        times.append(time.perf_counter() - begin)
+    return min(times), result
+
+
+def peak_memory(function: Callable[[], Any]) -> tuple[int, Any]:
+    """Bytes that a call needs beyond what the process holds before it, and its result."""
+    Path("/proc/self/clear_refs").write_text("5")  # forget the peak so far
+    before = _status("VmRSS")
+    result = function()
+    return max(_status("VmHWM") - before, 0), result
+
+
+def _status(name: str) -> int:
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith(f"{name}:"):
+            return int(line.split()[1]) * 1024
+    raise LookupError(name)
+
+
+def machine() -> str:
+    """Return what the figures were measured on."""
+    import platform
+
+    import numba
+    import numpy
+    import pandas
+
+    cpus = [x for x in Path("/proc/cpuinfo").read_text().splitlines() if x.startswith("model name")]
+    name = cpus[0].partition(":")[2].strip() if cpus else platform.machine()
+    return (
+        f"{name}, {os.cpu_count()} cores, one used; Python {platform.python_version()}, "
+        f"numpy {numpy.__version__}, numba {numba.__version__}, pandas {pandas.__version__}"
+    )

@@ -1,0 +1,129 @@
+"""How fast simulation is: kernels and the whole call, against the yardstick."""
+
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+import workloadkit as wk
+from tests.benchmarks import yardstick
+from tests.benchmarks.measure import Row, best_of, peak_memory
+from tests.data import DATA
+from workloadkit._kernels.easy import Jobs, schedule_in_order
+from workloadkit.simulate.workload import machine_size, make_workload
+
+LOGS = ("KTH-SP2-1996-2", "SDSC-SP2-1998-4.2-cln", "SDSC-BLUE-2000-4.2-cln", "HPC2N-2002-2.2-cln")
+HEAVY = 1.2
+
+# Ratios to the yardstick that are aimed at: of the kernel's speed, of the whole call's time.
+SPEED_GOAL = {
+    ("SDSC-BLUE-2000-4.2-cln", None): 1.3,
+    ("HPC2N-2002-2.2-cln", None): 1.3,
+    ("SDSC-BLUE-2000-4.2-cln", HEAVY): 15,
+    ("HPC2N-2002-2.2-cln", HEAVY): 35,
+}
+TIME_GOAL = {key: 1.6 if key[1] is None else 0.1 for key in SPEED_GOAL}
+
+
+def rows() -> Iterator[Row]:
+    """EASY and FCFS on four logs at their own load and at 1.2; the whole call; memory."""
+    traces = {name: wk.read_swf(DATA / "traces" / f"{name}.swf.gz") for name in LOGS}
+    for load in (None, HEAVY):
+        for name, trace in traces.items():
+            yield from _one_log(name, trace, load)
+    kth = traces["KTH-SP2-1996-2"]
+    for scheduler in ("fcfs", "easy"):
+        time, schedule = best_of(1, lambda s=scheduler: wk.simulate(kth, s, engine="python"))
+        speed = f"{schedule.start.size / time:,.0f} jobs/s"
+        compiled, again = best_of(5, lambda s=scheduler: wk.simulate(kth, s))
+        assert (schedule.start == again.start).all()
+        ratio = f"{time / compiled:,.0f} × the time of the compiled engine"
+        yield Row(f"{scheduler}, plain-Python engine", "KTH-SP2-1996-2", speed, ratio)
+    blue = traces["SDSC-BLUE-2000-4.2-cln"]
+    table = int(blue.jobs.memory_usage(index=True).sum())
+    blue = replace(blue)  # nothing remembered
+    needed, _ = peak_memory(lambda: wk.simulate(blue, "easy").jobs)
+    of_table = needed / table
+    yield Row(
+        "simulate(), peak memory", "SDSC-BLUE-2000-4.2-cln", f"{needed / 2**20:.0f} MiB",
+        f"{of_table:.2f} × the table of the Trace", "≤ 4", of_table <= 4,
+    )  # fmt: skip
+    yield from _first_use()
+
+
+def _one_log(name: str, trace: wk.Trace, load: float | None) -> Iterator[Row]:
+    machine = machine_size(trace.header, None)
+    workload = make_workload(trace, machine, offered_load=load)
+    jobs = Jobs(workload.submit, workload.run, workload.estimate, workload.procs)
+    n_jobs = workload.submit.size
+    yardstick.easy(*(column[:50] for column in jobs), machine)  # compiles
+    naive, expected = best_of(1 if load else 5, lambda: yardstick.easy(*jobs, machine))
+    label = name if load is None else f"{name}, load {load}"
+    for scheduler in ("easy", "fcfs"):
+        backfill = scheduler == "easy"
+        schedule_in_order(jobs, machine, backfill=backfill, late=False)  # compiles
+        time, start = best_of(
+            7, lambda b=backfill: schedule_in_order(jobs, machine, backfill=b, late=False)
+        )
+        if backfill:
+            assert (start == expected).all()
+        goal = SPEED_GOAL.get((name, load), 0) if backfill else 0
+        ratio = naive / time
+        queue = _mean_queue(workload.submit, start)
+        yield Row(
+            f"{scheduler}, kernel", label, f"{n_jobs / time / 1e6:.2f} M jobs/s, queue {queue:,.0f}",
+            f"{ratio:.1f} × the yardstick's speed", f"≥ {goal:g}" if goal else "", ratio >= goal,
+        )  # fmt: skip
+
+    time, schedule = best_of(5, lambda: _whole(replace(trace), load))
+    assert (schedule.start == expected).all()
+    goal = TIME_GOAL.get((name, load), 0)
+    ratio = time / naive
+    yield Row(
+        "easy, simulate() with its table", label, f"{time * 1e3:.1f} ms",
+        f"{ratio:.3f} × the yardstick's time", f"≤ {goal:g}" if goal else "",
+        not goal or ratio <= goal,
+    )  # fmt: skip
+    yield Row("yardstick (easy)", label, f"{n_jobs / naive / 1e6:.3f} M jobs/s")
+
+
+def _whole(trace: wk.Trace, load: float | None) -> wk.Schedule:
+    schedule = wk.simulate(trace, "easy", offered_load=load)
+    assert len(schedule.jobs) == schedule.start.size
+    return schedule
+
+
+def _mean_queue(submit: np.ndarray, start: np.ndarray) -> float:
+    """Mean number of waiting jobs that an arriving one finds."""
+    started = np.searchsorted(np.sort(start), submit, side="right")
+    return float((np.arange(submit.size) - np.minimum(started, np.arange(submit.size))).mean())
+
+
+_FIRST_USE = """
+import time, workloadkit as wk
+trace = wk.load_sample()
+begin = time.perf_counter()
+wk.simulate(trace, "easy", offered_load=1.2)
+print(time.perf_counter() - begin)
+"""
+
+
+def _first_use() -> Iterator[Row]:
+    """Time of the first simulation in a process: compiling, then from the cache."""
+    with tempfile.TemporaryDirectory() as cache:
+        for what, goal in (("compiling", 10), ("compiled code from the cache", 1)):
+            out = subprocess.run(
+                [sys.executable, "-c", _FIRST_USE],
+                env=os.environ | {"NUMBA_CACHE_DIR": cache},
+                capture_output=True,
+                text=True,
+                check=True,
+            ).stdout
+            value = f"{float(out):.2f} s"
+            yield Row(
+                f"first simulation, {what}", "sample", value, "", f"≤ {goal} s", float(out) <= goal
+            )

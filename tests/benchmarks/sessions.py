@@ -1,0 +1,33 @@
+"""How fast sessions are delimited, against a plain loop over the jobs."""
+
+from collections.abc import Iterator
+
+import workloadkit as wk
+from tests.benchmarks.measure import Row, best_of
+from tests.data import DATA
+
+LOG = "SDSC-BLUE-2000-4.2-cln"
+
+
+def rows() -> Iterator[Row]:
+    """Sessions by arrival on a large log."""
+    trace = wk.read_swf(DATA / "traces" / f"{LOG}.swf.gz")
+    wk.delimit_sessions(trace)  # compiles
+    time, found = best_of(5, lambda: wk.delimit_sessions(trace))
+    naive, sessions = best_of(1, lambda: _count_sessions(trace))
+    assert found["session"].nunique() == sessions
+    yield Row(
+        "sessions, arrival", LOG, f"{len(found) / time / 1e6:.1f} M jobs/s",
+        f"{time / naive:.2f} × the time of a plain loop that only counts them",
+    )  # fmt: skip
+
+
+def _count_sessions(trace: wk.Trace) -> int:
+    last: dict[int, float] = {}
+    count = 0
+    users, submits = (trace.column(name)[trace.ran].tolist() for name in ("user", "submit"))
+    for user, submit in zip(users, submits, strict=True):
+        if user not in last or submit - last[user] > 3600:
+            count += 1
+        last[user] = submit
+    return count
