@@ -1,0 +1,219 @@
+"""Both engines against the oracle and against each other, job by job."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import workloadkit as wk
+from tests.data import TRACES, needs_traces
+from tests.oracles import scheduling as oracle
+from tests.oracles.check import check_arrival_order, check_schedule
+from workloadkit._kernels.easy import Jobs, schedule_in_order
+from workloadkit.simulate.workload import make_workload
+
+POLICIES = ("fcfs", "easy")
+OVERRUNS = ("kill", "raise", "late")
+ENGINES = ("compiled", "python")
+MACHINE = 8
+
+policies = st.sampled_from(POLICIES)
+overruns = st.sampled_from(OVERRUNS)
+
+
+def logs(time, *, max_size=25):
+    """Jobs as (number, submit, run, requested time, processors); `time(most)` draws seconds."""
+    job = st.tuples(
+        st.integers(0, 6),  # few numbers for many jobs: repeated, and not in order
+        time(30),
+        st.one_of(st.just(0), time(20)),
+        st.one_of(st.none(), time(25)),
+        st.integers(1, MACHINE),
+    )
+    return st.lists(job, min_size=1, max_size=max_size)
+
+
+def whole(most):
+    return st.integers(0, most)
+
+
+def decimal(most):
+    """Tenths are no sums of powers of two: what depends on the order of additions comes out."""
+    return st.integers(0, 10 * most).map(lambda tenths: tenths / 10)
+
+
+any_log = st.one_of(logs(whole), logs(decimal))
+
+
+def as_trace(jobs):
+    number, submit, run, requested_time, procs = zip(*jobs, strict=True)
+    columns = {
+        "job": number,
+        "submit": submit,
+        "run": run,
+        "requested_time": [-1 if t is None else t for t in requested_time],
+        "procs": procs,
+    }
+    return wk.Trace.from_columns(columns)
+
+
+@given(any_log, st.integers(1, MACHINE), policies, overruns, st.sampled_from(["user", "exact"]))
+def test_both_engines_are_the_oracle(jobs, machine, policy, overrun, estimates):
+    jobs = [(*job[:4], min(job[4], machine)) for job in jobs]
+    number, submit, run, requested_time, procs = zip(*jobs, strict=True)
+    expected = oracle.schedule(
+        submit,
+        run,
+        requested_time,
+        procs,
+        machine,
+        policy=policy,
+        overrun=overrun,
+        estimates=estimates,
+        job_numbers=number,
+    )
+    order = sorted(range(len(jobs)), key=lambda job: (submit[job], number[job]))
+    for engine in ENGINES:
+        schedule = wk.simulate(
+            as_trace(jobs),
+            policy,
+            procs=machine,
+            overrun=overrun,
+            estimates=estimates,
+            engine=engine,
+        )
+        table = schedule.jobs[["start", "end", "killed"]]
+        assert [tuple(row) for row in table.itertuples(index=False)] == [
+            expected[job] for job in order
+        ], engine
+        assert table["start"].dtype == (np.int64 if _all_whole(jobs) else np.float64)
+
+
+def _all_whole(jobs):
+    return all(t is None or t == int(t) for job in jobs for t in job[1:4])
+
+
+@given(any_log, policies, overruns, st.sampled_from([0, 1, 2, 3, 5]))
+def test_trees_find_what_lists_find(jobs, policy, overrun, crowd):
+    workload = make_workload(as_trace(jobs), MACHINE, overrun=overrun)
+    kernel_jobs = Jobs(workload.submit, workload.run, workload.estimate, workload.procs)
+    options = {"backfill": policy == "easy", "late": overrun == "late"}
+    by_list = schedule_in_order(kernel_jobs, MACHINE, crowd=len(jobs), **options)
+    by_tree = schedule_in_order(kernel_jobs, MACHINE, crowd=crowd, **options)
+    assert by_tree.tolist() == by_list.tolist()
+
+
+@given(st.integers(0, 2**32), policies, overruns, st.booleans())
+def test_trees_find_what_lists_find_in_long_queues(seed, policy, overrun, decimals):
+    # Queues grow and drain more than once, so that the two loops hand over to each other.
+    rng = np.random.default_rng(seed)
+    n_jobs = 400
+    gap = np.where(np.arange(n_jobs) % 200 < 120, rng.integers(0, 4, n_jobs), 60)
+    run, estimate = rng.integers(0, 40, n_jobs), rng.integers(1, 60, n_jobs)
+    scale = 0.1 if decimals else 1
+    columns = {
+        "submit": np.cumsum(gap) * scale,
+        "run": run * scale,
+        "requested_time": estimate * scale,
+        "procs": rng.integers(1, MACHINE + 1, n_jobs),
+    }
+    workload = make_workload(wk.Trace.from_columns(columns), MACHINE, overrun=overrun)
+    assert (workload.submit.dtype.kind == "f") == decimals
+    kernel_jobs = Jobs(workload.submit, workload.run, workload.estimate, workload.procs)
+    options = {"backfill": policy == "easy", "late": overrun == "late"}
+    by_list = schedule_in_order(kernel_jobs, MACHINE, crowd=n_jobs, **options)
+    for crowd in (4, 32):
+        by_tree = schedule_in_order(kernel_jobs, MACHINE, crowd=crowd, **options)
+        assert np.array_equal(by_tree, by_list)
+    check_schedule(workload.submit, by_list, by_list + workload.run, workload.procs, MACHINE)
+
+
+@given(any_log, overruns)
+def test_easy_with_all_jobs_as_large_as_the_machine_is_fcfs(jobs, overrun):
+    trace = as_trace([(*job[:4], MACHINE) for job in jobs])
+    easy, fcfs = (wk.simulate(trace, p, procs=MACHINE, overrun=overrun) for p in POLICIES)
+    assert easy.start.tolist() == fcfs.start.tolist()
+
+
+@given(logs(whole, max_size=15))
+def test_with_exact_estimates_nothing_holds_up_the_head_of_easys_queue(jobs):
+    """A job that becomes the head waits for those that run then, and for nothing that follows."""
+    jobs = [(number, submit, max(run, 1), None, procs) for number, submit, run, _, procs in jobs]
+    table = wk.simulate(as_trace(jobs), "easy", procs=MACHINE).jobs
+    submit, start, end, procs = (table[c].tolist() for c in ("submit", "start", "end", "procs"))
+    for head in range(len(jobs)):
+        became = max([submit[head], *start[:head]])
+        if start[head] <= became:  # it never was the head, or not for long
+            continue
+        running = [
+            (end[job], procs[job])
+            for job in range(len(jobs))
+            if (start[job] < became or (start[job] == became and job < head)) and end[job] > became
+        ]
+        free = MACHINE - sum(size for _, size in running)
+        promised = became
+        for last, size in sorted(running):
+            if free < procs[head]:
+                free, promised = free + size, last
+        assert start[head] == promised
+
+
+def head_of(path, n_jobs):
+    trace = wk.read_swf(path)
+    return trace.take(np.arange(min(n_jobs, trace.n_jobs)))
+
+
+def size_of(trace):
+    """Processors of the machine, without the warning for the log that names only nodes."""
+    return trace.header.number("MaxProcs") or trace.header.number("MaxNodes")
+
+
+def agree(trace, policy, overrun, **options):
+    """Assert that both engines make the same schedule, and a valid one; return it."""
+    options |= {"procs": size_of(trace), "oversize": "drop", "overrun": overrun}
+    compiled, plain = (wk.simulate(trace, policy, engine=e, **options) for e in ENGINES)
+    assert compiled.start.dtype == plain.start.dtype
+    differ = np.flatnonzero(compiled.start != plain.start)
+    assert not differ.size, f"{differ.size} jobs, first {compiled.jobs.iloc[differ[0]].to_dict()}"
+    work = compiled.workload
+    jobs = Jobs(work.submit, work.run, work.estimate, work.procs)
+    how = {"backfill": policy == "easy", "late": overrun == "late"}
+    by_tree = schedule_in_order(jobs, compiled.machine, crowd=8, **how)
+    assert np.array_equal(by_tree, compiled.start)
+    check_schedule(work.submit, compiled.start, compiled.end, work.procs, compiled.machine)
+    if policy == "fcfs":
+        check_arrival_order(work.submit, compiled.start, work.job)
+    return compiled
+
+
+@pytest.fixture(scope="module", params=TRACES, ids=lambda path: path.name.removesuffix(".swf.gz"))
+def first_jobs(request):
+    return head_of(request.param, 2000)
+
+
+@needs_traces
+@pytest.mark.parametrize("overrun", OVERRUNS)
+@pytest.mark.parametrize("policy", POLICIES)
+def test_engines_agree_on_the_beginning_of_real_logs(first_jobs, policy, overrun):
+    agree(first_jobs, policy, overrun)
+
+
+@needs_traces
+@pytest.mark.parametrize("overrun", OVERRUNS)
+@pytest.mark.parametrize("policy", POLICIES)
+def test_engines_agree_when_real_logs_are_compressed(first_jobs, policy, overrun):
+    schedule = agree(first_jobs, policy, overrun, offered_load=1.2)
+    assert schedule.wait.max() > 0
+
+
+@pytest.fixture(scope="module", params=TRACES, ids=lambda path: path.name.removesuffix(".swf.gz"))
+def whole_log(request):
+    return wk.read_swf(request.param)
+
+
+@pytest.mark.slow
+@needs_traces
+@pytest.mark.parametrize("overrun", OVERRUNS)
+@pytest.mark.parametrize("policy", POLICIES)
+def test_engines_agree_on_whole_logs(whole_log, policy, overrun):
+    agree(whole_log, policy, overrun)
