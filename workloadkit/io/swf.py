@@ -8,6 +8,7 @@ done about it.
 import hashlib
 import os
 import re
+from collections import Counter
 from collections.abc import Iterator
 from itertools import chain, islice
 from operator import itemgetter
@@ -44,6 +45,7 @@ _pick_identifiers = itemgetter(*(field.column - 1 for field in _IDENTIFIERS))
 _PLAIN = b"0123456789+-. \t\r\n"
 _NUMBER = re.compile(rb"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 _INTEGER = re.compile(rb"[-+]?\d+")
+_BLANK_LINES = re.compile(rb"(?:[ \t\r]*+\n)++")
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _INT64_MAX = 2**63 - 1
 
@@ -159,7 +161,7 @@ class _Reader:
         self.columns = {field.name: np.empty(0, field.dtype) for field in FIELDS}
         self.comments: list[str] = []
         self.comment_bytes = 0
-        self.others: dict[int, int] = {}  # lines that are no jobs, by the jobs before them
+        self.others: Counter[int] = Counter()  # lines that are no jobs, by the jobs before them
         self.utility: list[tuple[int, float, float]] = []  # row in file order, time, value
         self.repairs: dict[str, tuple[int, int]] = {}  # count and first line, by kind
 
@@ -202,6 +204,11 @@ class _Reader:
             if row is not None:
                 self.measured[:, n_jobs], self.identifiers[:, n_jobs] = row
                 n_jobs += 1
+            elif blank := _BLANK_LINES.match(text, at):  # a flood of them is soon over
+                n_blank = text.count(b"\n", at, blank.end())
+                self.n_lines += n_blank
+                self.others[self.n_jobs] += n_blank
+                at = blank.end()
         for fields, table in ((_MEASURED, self.measured), (_IDENTIFIERS, self.identifiers)):
             for slot, field in enumerate(fields):
                 self.columns[field.name][self.n_jobs - n_jobs : self.n_jobs] = table[slot, :n_jobs]
@@ -246,7 +253,7 @@ class _Reader:
         if semicolon:
             self.keep_comment(line[len(data) if tokens else 0 :], behind_job=bool(tokens))
         if not tokens:
-            self.others[self.n_jobs] = self.others.get(self.n_jobs, 0) + 1
+            self.others[self.n_jobs] += 1
             return None
         if b"\r" in data.rstrip():
             self.refuse("a carriage return within the line", text=data)

@@ -1,0 +1,122 @@
+"""How fast logs are read and written, beside pandas reading the same text."""
+
+import gzip
+import io
+import multiprocessing
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+from time import perf_counter
+from unittest import mock
+
+import pandas as pd
+
+from tests.benchmarks.measure import Row, best_of, peak_memory
+from tests.data import DATA
+from workloadkit.fields import NAMES
+from workloadkit.io import swf
+
+LOGS = ("KTH-SP2-1996-2", "SDSC-BLUE-2000-4.2-cln")
+ROUNDS = 15
+GOAL = 0.4  # of pandas' time, once compiled
+
+
+def rows() -> Iterator[Row]:
+    """Reading, writing, the memory of reading and the first read of a process."""
+    for name in LOGS:
+        source = DATA / "traces" / f"{name}.swf.gz"
+        if not source.exists():
+            continue
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / f"{name}.swf"
+            path.write_bytes(gzip.decompress(source.read_bytes()))
+            yield from _rows(name, path)
+
+
+def pandas_reads(source: Path) -> pd.DataFrame:
+    """Read the columns of a log, and nothing else of it."""
+    return pd.read_csv(source, sep=r"\s+", comment=";", header=None, names=list(NAMES))
+
+
+def _rows(name: str, path: Path) -> Iterator[Row]:
+    trace, table = swf.read_swf(path), pandas_reads(path)
+    expected = table.sum().to_dict()
+    assert trace.jobs.fillna(-1).sum().to_dict() == expected
+    copy = path.with_name("copy.swf")
+
+    ours, theirs = _in_turn(lambda: swf.read_swf(path), lambda: pandas_reads(path))
+    ratio = ours / theirs
+    long = path.stat().st_size >= swf.COMPILED_FROM
+    goal = f"≤ {GOAL}" if long else ""
+    yield Row(
+        "read SWF" if long else "read SWF, short: not compiled",
+        name,
+        f"{ours * 1e3:.0f} ms, {trace.n_jobs / ours / 1e6:.2f} M jobs/s",
+        f"{ratio:.2f} × pandas.read_csv",
+        goal,
+        not long or ratio <= GOAL,
+    )
+
+    write, _ = best_of(5, lambda: swf.write_swf(trace, copy))
+    assert swf.read_swf(copy).jobs.fillna(-1).sum().to_dict() == expected
+    yield Row(
+        "write SWF",
+        name,
+        f"{write * 1e3:.0f} ms, {trace.n_jobs / write / 1e6:.2f} M jobs/s",
+        f"{write / theirs:.2f} × pandas.read_csv",
+    )
+
+    if long:
+        ours, theirs = (_growth(who, path) for who in ("ours", "pandas"))
+        yield Row(
+            "memory of reading SWF",
+            name,
+            f"{ours / 2**20:.0f} MiB",
+            f"{ours / theirs:.2f} × pandas.read_csv",
+            "≤ 1",
+            ours <= theirs,
+        )
+
+    start, read = _fresh_process("pass", path), _fresh_process("wk.read_swf(sys.argv[1])", path)
+    yield Row(
+        "read SWF first in a process",
+        name,
+        f"{(read - start) * 1e3:.0f} ms",
+        "compiled code from the cache" if long else "",
+    )
+
+
+def _in_turn(*calls: Callable[[], object]) -> list[float]:
+    """Shortest time of each call [s]; taken in turn, so that all meet the same machine."""
+    best = [float("inf")] * len(calls)
+    for _ in range(ROUNDS):
+        for i, call in enumerate(calls):
+            best[i] = min(best[i], best_of(1, call)[0])
+    return best
+
+
+def _growth(who: str, path: Path) -> int:
+    """Bytes by which a fresh process grows at most while it reads."""
+    spawn = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(1, mp_context=spawn) as process:
+        return process.submit(_peak, who, path).result()
+
+
+def _peak(who: str, path: Path) -> int:
+    if who == "pandas":
+        return peak_memory(lambda: pandas_reads(path))[0]
+    line = b"1 0 5 60 4" + b" -1" * 13 + b"\n"
+    with mock.patch.object(swf, "COMPILED_FROM", 0):
+        swf.read_swf(io.BytesIO(line))  # the compiler's own memory is not the reader's
+    return peak_memory(lambda: swf.read_swf(path))[0]
+
+
+def _fresh_process(statement: str, path: Path) -> float:
+    """Seconds of a process that imports the toolkit and executes a statement."""
+    code = f"import sys, workloadkit as wk; wk.read_swf; {statement}"
+    begin = perf_counter()
+    subprocess.run([sys.executable, "-c", code, str(path)], check=True)
+    return perf_counter() - begin
