@@ -178,8 +178,9 @@ def section(trace: Trace) -> Section:
         plot_accuracy,
     )
     finding = (
-        f"Half of the jobs use less than {share(values['median'])} of their estimate; "
-        f"{share(values['above_estimate'])} run longer than estimated. The {len(popular)} most "
-        f"popular estimates cover {share(values['popular_share'])} of the jobs."
+        f"Half of the jobs use at most {share(values['median'])} of their estimate; "
+        f"{share(values['above_estimate'])} run longer than estimated. The most popular "
+        f"{plural(len(popular), 'estimate')} cover{'s' * (len(popular) == 1)} "
+        f"{share(values['popular_share'])} of the jobs."
     )
     return Section("accuracy", _TITLE, finding, tuple(notes), values, (summary, table), (figure,))

@@ -63,11 +63,15 @@ def duration(seconds: float) -> str:
     --------
     >>> [duration(x) for x in (0, 0.25, 45, 200, 4980, 183600, 29363618)]
     ['0 s', '0.25 s', '45 s', '3 min 20 s', '1 h 23 min', '2 d 3 h', '340 d']
+    >>> duration(0.00578)
+    '5.78 ms'
     """
     if math.isnan(seconds):
         return UNKNOWN
     if seconds < 0:
         return "−" + duration(-seconds)
+    if 0 < seconds < 0.1:
+        return f"{1000 * seconds:.3g} ms"
     # Each unit is rounded before it is chosen, so that 59.99 s is 1 min and not 60 s.
     if float(f"{seconds:.3g}") < _MINUTE:
         return f"{seconds:.3g} s"
@@ -91,15 +95,15 @@ def day(date: pd.Timestamp) -> str:
     return f"{date.day} {date:%B %Y}"
 
 
-def plural(n: int, one: str, many: str = "") -> str:
-    """Write a count with its noun.
+def plural(n: float, one: str, many: str = "") -> str:
+    """Write a number with its noun.
 
     Examples
     --------
-    >>> plural(1, "job"), plural(1200, "job"), plural(2, "batch", "batches")
-    ('1 job', '1,200 jobs', '2 batches')
+    >>> plural(1, "job"), plural(1200, "job"), plural(1.5, "batch", "batches")
+    ('1 job', '1,200 jobs', '1.5 batches')
     """
-    return f"{n:,} {one if n == 1 else many or one + 's'}"
+    return f"{number(n)} {one if n == 1 else many or one + 's'}"
 
 
 def _two_units(n: int, per: int, large: str, small: str) -> str:

@@ -10,12 +10,19 @@ from numpy.typing import ArrayLike, NDArray
 
 from analysis import style
 from analysis.clock import DAY, Clock, end, span
-from analysis.formats import count, duration, number, plural, share
-from analysis.section import Figure, Section, facts
+from analysis.formats import duration, number, plural, share
+from analysis.section import Columns, Figure, Section, Table, facts
 from workloadkit import metrics
 from workloadkit.trace import Trace
 
 _MOST_INTERVALS = 1500  # as many as a figure can show
+
+_ROWS: Columns = {
+    "utilization": ("utilization", share),
+    "offered_load": ("offered load", share),
+    "jobs_per_day_mean": ("jobs a day, mean", number),
+    "jobs_per_day_max": ("jobs a day, most", number),
+}
 
 
 def machine_size(trace: Trace) -> int | None:
@@ -209,119 +216,122 @@ def plot_jobs(data: pd.DataFrame, ax: Axes | None = None, *, days: int = 1) -> A
 
 def section(trace: Trace) -> Section:
     """Report load and utilization, over the whole log and over time."""
-    clock, machine, ran = Clock.of(trace), machine_size(trace), trace.ran
-    values = summarize_load(trace)
-    first, last = span(trace)
-    submit = trace.column("submit")
+    clock = Clock.of(trace)
+    values, notes, figures = summarize_load(trace), _what_is_unknown(trace), []
+    if values["makespan"] < DAY:
+        notes.append("The log spans less than a day, so nothing is shown over time.")
+    else:
+        first, last = span(trace)
+        days = _interval(first, last)
+        figures.append(_jobs_figure(trace, clock, days))
+        per_day = figures[0].data["jobs"] / days
+        values |= {"jobs_per_day_mean": per_day.mean(), "jobs_per_day_max": per_day.max()}
+        if trace.ran.any():
+            days = _interval(first, last, shortest=7 if last - first >= 56 * DAY else 1)
+            figures.insert(0, _load_figure(trace, clock, days))
+            busiest = float(figures[0].data["offered_load"].max())
+            values |= {"interval_days": days, "busiest_offered_load": busiest}
+    return Section(
+        "load",
+        "Load and utilization",
+        _finding(values),
+        tuple(notes),
+        values,
+        (_table(values),),
+        tuple(figures),
+    )
+
+
+def _what_is_unknown(trace: Trace) -> list[str]:
+    if not trace.ran.any():
+        return ["No job of this log ran, so it has neither load nor utilization."]
     notes = []
-    if machine is None:
+    if machine_size(trace) is None:
         notes.append(
             "The header names neither MaxProcs nor MaxNodes, so the size of the machine is "
             "unknown; load is given in processors."
         )
     elif not trace.header.number("MaxProcs"):
         notes.append("The header has no MaxProcs; MaxNodes is taken as the number of processors.")
-
-    days = _days(first, submit.max(), most=_MOST_INTERVALS)
-    jobs = _dated(jobs_over_time(trace, clock.midnights(first, submit.max(), days=days)), clock)
-    figures = [
-        Figure(
-            "jobs",
-            "Jobs submitted",
-            f"Jobs submitted {'each day' if days == 1 else f'every {days} days'}, and the moving "
-            "mean of seven such intervals. Jobs that never ran count too.",
-            jobs,
-            partial(plot_jobs, days=days),
+    if not waits_known(trace):
+        notes.append(
+            "No wait time is known, so nobody knows when the machine was busy: offered load is "
+            "shown, utilization is not."
         )
-    ]
-    per_day = jobs["jobs"] / days
-    values |= {"jobs_per_day_mean": per_day.mean(), "jobs_per_day_max": per_day.max()}
-    rows = {
-        "work": (values["work"], f"{count(values['work'] / 3600)} processor-hours"),
-        "jobs a day, mean": (values["jobs_per_day_mean"], number(values["jobs_per_day_mean"])),
-        "jobs a day, most": (values["jobs_per_day_max"], number(values["jobs_per_day_max"])),
-    }
-    finding = f"{number(per_day.mean())} jobs arrive on an average day."
-    if not ran.any():
-        notes.append("No job of this log ran, so it has neither load nor utilization.")
-    else:
-        load_figure, busiest = _load_figure(trace, clock, machine, values["submit_span"])
-        figures.insert(0, load_figure)
-        finding, more = _load_finding(values, busiest, per_day.mean())
-        rows |= more
-        if not waits_known(trace):
-            notes.append(
-                "No wait time is known, so nobody knows when the machine was busy: offered load "
-                "is shown, utilization is not."
-            )
-        elif unknown := int(np.isnan(trace.column("wait")[ran]).sum()):
-            notes.append(f"The unknown wait of {plural(unknown, 'job')} that ran counts as 0.")
-    values["makespan"] = last - first
-    table = facts("summary", "Load and utilization of the whole log.", rows)
-    return Section(
-        "load",
-        "Load and utilization",
-        finding,
-        tuple(notes),
-        values,
-        (table,),
-        tuple(figures),
-    )
+    elif unknown := int(np.isnan(trace.column("wait")[trace.ran]).sum()):
+        notes.append(f"The unknown wait of {plural(unknown, 'job')} that ran counts as 0.")
+    return notes
 
 
-def _load_figure(
-    trace: Trace, clock: Clock, machine: int | None, submit_span: float
-) -> tuple[Figure, dict[str, Any]]:
-    """Return the figure of load over time, and its busiest interval."""
-    first, last = span(trace)
-    shortest = 7 if last - first >= 56 * DAY else 1
-    days = _days(first, last, most=_MOST_INTERVALS, shortest=shortest)
-    edges = clock.midnights(first, last, days=days)
-    data = _dated(load_over_time(trace, edges, machine=machine or 1), clock)
+def _load_figure(trace: Trace, clock: Clock, days: int) -> Figure:
+    machine, each = machine_size(trace), _name_of(days)
+    edges = clock.midnights(*span(trace), days=days)
+    data = load_over_time(trace, edges, machine=machine or 1)
     if not waits_known(trace):
         data = data.drop(columns="utilization")
-    each = {1: "day", 7: "week"}.get(days, f"{days} days")
     caption = (
         f"By {each}: the work of the jobs submitted in it (offered)"
         + (" and the work done in it (used)" if "utilization" in data else "")
         + (", as shares of what the machine could do" if machine else ", as a mean of processors")
         + f". The log covers only a part of the first and the last {each}."
     )
-    top = data.loc[data["offered_load"].idxmax()]
-    busiest = {"each": each, "offered_load": float(top["offered_load"])}
     plot = partial(plot_load, machine=machine is not None)
-    return Figure("load", "Load over time", caption, data, plot), busiest
+    return Figure("load", "Load over time", caption, _dated(data, clock), plot)
 
 
-def _load_finding(
-    values: dict[str, Any], busiest: dict[str, Any], per_day: float
-) -> tuple[str, dict[str, tuple[Any, str]]]:
-    """Return the finding in words, and more rows of the table."""
-    rows: dict[str, tuple[Any, str]] = {}
+def _jobs_figure(trace: Trace, clock: Clock, days: int) -> Figure:
+    submit = trace.column("submit")
+    edges = clock.midnights(float(submit.min()), float(submit.max()), days=days)
+    data = jobs_over_time(trace, edges)
+    caption = (
+        f"Jobs submitted {'each day' if days == 1 else f'every {days} days'}, and the moving mean "
+        "of seven such intervals. Jobs that never ran count too."
+    )
+    plot = partial(plot_jobs, days=days)
+    return Figure("jobs", "Jobs submitted", caption, _dated(data, clock), plot)
+
+
+def _finding(values: dict[str, Any]) -> str:
+    used, offered, busiest = (
+        values.get(name) for name in ("utilization", "offered_load", "busiest_offered_load")
+    )
     sentences = []
-    if values["utilization"] is not None:
-        rows["utilization"] = (values["utilization"], share(values["utilization"]))
-        sentences.append(f"The machine was {share(values['utilization'])} utilized")
-    if values["offered_load"] is not None:
-        rows["offered load"] = (values["offered_load"], share(values["offered_load"]))
-        whole = "it" if sentences else "the machine"
-        sentences.append(
-            f"the jobs asked for {share(values['offered_load'])} of {whole}, and for "
-            f"{share(busiest['offered_load'])} in the busiest {busiest['each']}"
-        )
-        name = f"offered load in the busiest {busiest['each']}"
-        rows[name] = (busiest["offered_load"], share(busiest["offered_load"]))
-    arrivals = f"{number(per_day)} jobs arrive on an average day."
-    if not sentences:
-        work = f"{count(values['work'] / 3600)} processor-hours"
-        return f"The jobs did {work} of work in {duration(values['makespan'])}; {arrivals}", rows
-    text = "; ".join(sentences)
-    return f"{text[0].upper()}{text[1:]}. {arrivals}", rows
+    if used is not None:
+        sentences.append(f"The machine was {share(used)} utilized.")
+    if offered is not None:
+        at_most = ""
+        if busiest is not None:
+            at_most = (
+                f", and for {share(busiest)} in the busiest {_name_of(values['interval_days'])}"
+            )
+        sentences.append(f"The jobs asked for {share(offered)} of the machine{at_most}.")
+    if not sentences and values["work"] > 0:
+        work = plural(values["work"] / 3600, "processor-hour")
+        sentences.append(f"The jobs did {work} of work in {duration(values['makespan'])}.")
+    if "jobs_per_day_mean" in values:
+        sentences.append(f"A day brings {plural(values['jobs_per_day_mean'], 'job')} on average.")
+    return " ".join(sentences)
 
 
-def _days(first: float, last: float, *, most: int, shortest: int = 1) -> int:
-    """Choose the days of an interval: a multiple of the shortest that gives at most `most`."""
-    return shortest * max(1, int(np.ceil((last - first) / (shortest * DAY * most))))
+def _table(values: dict[str, Any]) -> Table:
+    rows = {"work": (values["work"], plural(values["work"] / 3600, "processor-hour"))}
+    for name, (title, form) in _ROWS.items():
+        if values.get(name) is not None:
+            rows[title] = (values[name], form(values[name]))
+    if values["machine"] and "interval_days" in values:
+        busiest = values["busiest_offered_load"]
+        title = f"offered load in the busiest {_name_of(values['interval_days'])}"
+        rows[title] = (busiest, share(busiest))
+    return facts("summary", "Load and utilization of the whole log.", rows)
+
+
+def _interval(first: float, last: float, *, shortest: int = 1) -> int:
+    """Choose the days of an interval: a multiple of the shortest that a figure can show."""
+    return shortest * max(1, int(np.ceil((last - first) / (shortest * DAY * _MOST_INTERVALS))))
+
+
+def _name_of(days: int) -> str:
+    return {1: "day", 7: "week"}.get(days, f"{days} days")
 
 
 def _dated(data: pd.DataFrame, clock: Clock) -> pd.DataFrame:

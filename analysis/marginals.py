@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from numpy.typing import ArrayLike, NDArray
 
 from analysis import style
-from analysis.formats import count, duration, number, share
+from analysis.formats import count, duration, number, plural, share
 from analysis.section import Figure, Section, Table
 from workloadkit import metrics
 from workloadkit.trace import Trace
@@ -115,8 +115,8 @@ def cumulative_shares(samples: Mapping[str, ArrayLike], *, n_points: int = 300) 
     Returns
     -------
     DataFrame
-        By `value`, from 1 (from less where samples lie between 0 and 1) to the largest: for each
-        sample the share that is at most so large.
+        By `value`, from 1 (from less where samples lie between 0 and 1) to the largest, or to 10
+        times the only one: for each sample the share that is at most so large.
 
     Examples
     --------
@@ -133,8 +133,9 @@ def cumulative_shares(samples: Mapping[str, ArrayLike], *, n_points: int = 300) 
     else:
         low, high = positive.min(), positive.max()
         low = 1.0 if np.median(positive) >= 10 or low >= 1 else max(low, 1e-3)
-        value = np.geomspace(low, max(high, low), n_points)
-        value[-1] = max(high, low)  # not a rounding error less
+        high = high if high > low else 10 * low
+        value = np.geomspace(low, high, n_points)
+        value[-1] = high  # not a rounding error less
     table = {name: np.searchsorted(v, value, side="right") / v.size for name, v in known.items()}
     return pd.DataFrame(table, index=pd.Index(value, name="value"))
 
@@ -229,7 +230,7 @@ def plot_size_classes(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
     )
     ax.bar(at, data["work"], width, align="edge", color=style.ORANGE, label="work")
     names = [f"{high:,}" for high in data["high"]]
-    every = 1 + len(data) // 13
+    every = 1 + len(data) // 11
     ax.set_xticks(at[::every], names[::every])
     ax.grid(visible=False, axis="x")
     highest = max((data["power_of_two"] + data["other"]).max(), data["work"].max())
@@ -307,11 +308,10 @@ def section(trace: Trace) -> Section:
 
 
 def _finding(numbers: dict[str, dict[str, float]], serial: float, powers: float) -> str:
-    median = numbers["procs"]["p50"]
     text = (
-        f"The median job ran {duration(numbers['run']['p50'])} on {number(median)} "
-        f"processor{'s' * (median != 1)}; {share(serial)} of the jobs are serial and "
-        f"{share(powers)} use a power of two."
+        f"The median job ran {duration(numbers['run']['p50'])} on "
+        f"{plural(numbers['procs']['p50'], 'processor')}; {share(serial)} of the jobs are serial "
+        f"and {share(powers)} use a power of two."
     )
     if numbers["wait"]["count"]:
         text += (

@@ -181,9 +181,10 @@ def section(trace: Trace) -> Section:
         ),
     ]
     finding = (
-        f"Users come in {count(len(sessions))} sessions of {number(sessions['jobs'].mean())} jobs "
-        f"in {number(sessions['batches'].mean())} batches on average; {share(single)} of the "
-        "sessions have a single job."
+        f"Users come in {plural(len(sessions), 'session')} of "
+        f"{plural(sessions['jobs'].mean(), 'job')} in "
+        f"{plural(sessions['batches'].mean(), 'batch', 'batches')} on average; {share(single)} of "
+        "the sessions have a single job."
     )
     if numbers["think_time"]["count"]:
         thinking = duration(numbers["think_time"]["p50"])

@@ -52,11 +52,13 @@ _SETTINGS: dict[Any, Any] = {
     "axes.spines.top": False,
     "figure.constrained_layout.use": True,
     "figure.facecolor": "none",
-    "font.size": 9,
+    "font.size": 10,
     "grid.color": GRID,
     "grid.linewidth": 0.6,
     "legend.frameon": False,
-    "legend.fontsize": 9,
+    "legend.fontsize": 10,
+    "legend.columnspacing": 1.2,
+    "legend.handlelength": 1.5,
     "legend.labelcolor": INK,
     "lines.linewidth": 1.5,
     "lines.solid_capstyle": "round",
@@ -121,7 +123,7 @@ def draw(plot: Callable[..., Axes], data: pd.DataFrame, *, name: str, title: str
         FigureCanvasSVG(figure)
         plot(data, ax=figure.add_subplot())
         if title:
-            figure.suptitle(title, fontsize=9, parse_math=False)
+            figure.suptitle(title, fontsize=10, parse_math=False)
         text = io.StringIO()
         colour = "white" if title else "none"
         metadata = {"Date": None, "Creator": None, "Title": title or name}

@@ -224,8 +224,9 @@ def section(trace: Trace) -> Section:
         finding = f"One user submitted all {plural(int(users['jobs'].sum()), 'job')}."
     else:
         half = values["users_with_half_of_the_work"]
+        who, part = (f"{top} most", jobs[top]) if n > top else ("most", jobs[1])
         finding = (
-            f"The {top} most active of {count(n)} users submitted {share(jobs[top])} of the jobs; "
+            f"The {who} active of {count(n)} users submitted {share(part)} of the jobs; "
             f"{plural(half, 'user')} did half of all work."
         )
     return Section("users", _TITLE, finding, tuple(notes), values, (summary, table), figures)

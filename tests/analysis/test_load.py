@@ -77,7 +77,7 @@ def test_the_machine_is_what_the_header_says(lines, machine):
 
 
 def test_without_waits_there_is_no_utilization():
-    log = {"submit": [0, 100], "run": [100, 50], "procs": [4, 2]}
+    log = {"submit": [0, 100_000], "run": [100_000, 50_000], "procs": [4, 2]}
     section = load.section(Trace.from_columns(log, header=Header(("; MaxProcs: 4",))))
     assert section.values["utilization"] is None
     assert section.values["offered_load"] == 1.25
@@ -91,6 +91,16 @@ def test_a_machine_of_unknown_size_is_measured_in_processors():
     assert section.figures[0].data["utilization"].tolist()[0] == 5.0
     assert any("in processors" in note for note in section.notes)
     assert section.values["offered_load"] is None
+
+
+def test_less_than_a_day_has_no_course_of_time():
+    log = {"submit": [0, 100], "wait": [0, 0], "run": [100, 50], "procs": [4, 2]}
+    section = load.section(Trace.from_columns(log, header=Header(("; MaxProcs: 4",))))
+    assert not section.figures
+    assert section.notes == ("The log spans less than a day, so nothing is shown over time.",)
+    assert section.finding == (
+        "The machine was 83 % utilized. The jobs asked for 125 % of the machine."
+    )
 
 
 def test_centuries_still_fit_a_figure():
