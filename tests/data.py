@@ -1,12 +1,12 @@
 """Where the tests, the benchmarks and the studies' checks find real logs."""
 
-import os
 from pathlib import Path
 
 import pytest
 
-# The one place that says where the logs are: WORKLOADKIT_DATA, else beside the project.
-DATA = Path(os.environ.get("WORKLOADKIT_DATA", Path(__file__).parents[2] / "shared"))
+from analysis.studies import data_folder
+
+DATA = data_folder()
 TRACES = sorted((DATA / "traces").glob("*.swf.gz"))
 ODD = sorted((DATA / "odd").glob("*.swf"))
 

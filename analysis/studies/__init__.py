@@ -10,6 +10,7 @@ what came back in the order of the tasks, whoever did the work.
 
 import csv
 import io
+import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -36,6 +37,11 @@ Verdict = Literal["equal", "differs", "held", "direction only", "not held"]
 Each = Callable[[Callable[[Any, "np.random.Generator"], Any], Iterable[Any]], list[Any]]
 
 
+def data_folder() -> Path:
+    """Folder of real logs, in its folder `traces`, for studies, tests and benchmarks."""
+    return Path(os.environ.get("WORKLOADKIT_DATA", "../shared"))
+
+
 @dataclass(frozen=True)
 class Log:
     """A log that a study uses.
@@ -48,11 +54,14 @@ class Log:
         The version that the source used.
     path : Path
         The file that is here.
+    strict : bool
+        Whether the first departure from the standard is an error.
     """
 
     name: str
     published: str
     path: Path
+    strict: bool = False
 
     @property
     def version(self) -> str:
@@ -61,7 +70,7 @@ class Log:
 
     def read(self) -> "Trace":
         """Return the log itself; the last few stay in memory, as many tasks may ask for one."""
-        return _read(self.path)
+        return _read(self.path, self.strict)
 
 
 @dataclass(frozen=True)
@@ -245,7 +254,7 @@ def load_study(name: str) -> Study:
     return study
 
 
-def find_logs(study: Study, folder: Path) -> list[Log]:
+def find_logs(study: Study, folder: Path, *, strict: bool = False) -> list[Log]:
     """Find the logs of a study in a folder; of several versions the one most like the published.
 
     Raises
@@ -264,7 +273,7 @@ def find_logs(study: Study, folder: Path) -> list[Log]:
     for name, published in study.logs.items():
         versions = {_version(path): path for path in sorted(folder.glob(f"{name}-*.swf*"))}
         if nearest := get_close_matches(published, versions, n=1, cutoff=0):
-            logs.append(Log(name, published, versions[nearest[0]]))
+            logs.append(Log(name, published, versions[nearest[0]], strict))
         else:
             missing.append(f"{name}-*.swf*")
     if missing and not logs:
@@ -343,10 +352,10 @@ def _version(path: Path) -> str:
 
 
 @lru_cache(maxsize=4)
-def _read(path: Path) -> "Trace":
+def _read(path: Path, strict: bool) -> "Trace":
     import workloadkit as wk
 
-    return wk.read_swf(path)
+    return wk.read_swf(path, strict=strict)
 
 
 def _markdown_table(headings: Iterable[str], rows: Iterable[Iterable[str]]) -> str:

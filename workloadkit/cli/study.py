@@ -1,12 +1,18 @@
 """`workloadkit study`: what a source published, found again in logs."""
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from workloadkit.cli.common import SeedOption, WorkersOption, executor, working, write
+from workloadkit.cli.common import (
+    SeedOption,
+    StrictOption,
+    WorkersOption,
+    executor,
+    working,
+    write,
+)
 from workloadkit.errors import ParameterError, WorkloadError
 
 if TYPE_CHECKING:
@@ -39,7 +45,8 @@ def study(
         typer.Option(
             metavar="DIR",
             show_default=False,
-            help="Folder of the logs. By default the folder traces in $WORKLOADKIT_DATA.",
+            help="Folder of the logs. By default the folder traces in $WORKLOADKIT_DATA, "
+            "else in ../shared.",
         ),
     ] = None,
     out: Annotated[
@@ -56,13 +63,14 @@ def study(
     ] = None,
     seed: SeedOption = None,
     workers: WorkersOption = 1,
+    strict: StrictOption = False,
 ) -> None:
     """Set what a source published beside ours.
 
     Each figure comes with the difference and a verdict; the page says which versions of the logs
     it was made from. Without NAME the studies are listed.
     """
-    from analysis.studies import find_logs, load_study, run_study, study_names
+    from analysis.studies import data_folder, find_logs, load_study, run_study, study_names
 
     if name is None:
         for each in study_names():
@@ -71,7 +79,7 @@ def study(
     chosen = load_study(name)
     if out is None:
         raise ParameterError(f"study {name} needs --out, the folder to write to")
-    logs = find_logs(chosen, _folder(traces))
+    logs = find_logs(chosen, traces or data_folder() / "traces", strict=strict)
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -81,15 +89,6 @@ def study(
     _show(findings)
     write(out / f"{name}.csv", findings.to_csv())
     write(out / f"{name}.md", findings.to_markdown())
-
-
-def _folder(traces: Path | None) -> Path:
-    if traces is not None:
-        return traces
-    data = os.environ.get("WORKLOADKIT_DATA")
-    if data is None:
-        raise ParameterError("name the folder of the logs by --traces, or set WORKLOADKIT_DATA")
-    return Path(data) / "traces"
 
 
 def _show(findings: "Findings") -> None:
