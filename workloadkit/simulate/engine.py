@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import count
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -303,21 +304,21 @@ class Simulation:
         """Make a job that arrives now or later; see `User.submit`."""
         at = self.now if at is None else at
         estimate = run if estimate is None else estimate
-        if not 1 <= procs <= self.largest_job:
+        if not (1 <= procs <= self.largest_job and procs == int(procs)):
             raise WorkloadError(
                 f"user {user.number} submits a job of {procs} processors to a machine of "
                 f"{self.largest_job}"
             )
-        if not (run >= 0 and estimate >= 0):
+        if not (0 <= run < inf and 0 <= estimate < inf):
             raise WorkloadError(
                 f"user {user.number} submits a job with run time {run} s and estimate {estimate} s"
             )
-        if not at >= self.now:
+        if not self.now <= at < inf:
             raise WorkloadError(
                 f"user {user.number} submits a job for {at} s when it is {self.now} s"
             )
         run, estimate, killed = (value.item() for value in plan(run, estimate, self.overrun))
-        job = Job(user, user.number, procs, run, estimate, at, number, killed)
+        job = Job(user, user.number, int(procs), run, estimate, at, number, killed)
         self.add(job)
         return job
 
@@ -340,13 +341,16 @@ class Simulation:
         if delay == 0:
             tell()
         else:
-            self._later(self.now + delay, _TERMINATION, (), tell)
+            self._later(self._after(delay), _TERMINATION, (), tell)
 
     def wake_later(self, wake_up: Callable[[], None], seconds: Any, user: int = 0) -> None:
         """Call `wake_up` after so many seconds, the scheduler's before the users'."""
-        if not seconds >= 0:
-            raise WorkloadError(f"nobody can sleep for {seconds} s")
-        self._later(self.now + seconds, _WAKE_UP, (user,), wake_up)
+        self._later(self._after(seconds), _WAKE_UP, (user,), wake_up)
+
+    def _after(self, seconds: Any) -> Any:
+        if not 0 <= seconds < inf:
+            raise WorkloadError(f"nothing can happen {seconds} s from now, at {self.now} s")
+        return self.now + seconds
 
     def _later(
         self, time: Any, kind: int, key: tuple[int, ...], happen: Callable[[], None]
@@ -372,6 +376,10 @@ class Simulation:
         self.scheduler.job_ends(job)
 
     def _change_machine(self, change: int) -> None:
+        if self.machine + change < 0:
+            raise WorkloadError(
+                f"{-change} processors go down at {self.now} s when only {self.machine} work"
+            )
         self.machine += change
         if change < 0:
             self.scheduler.processors_down(-change)

@@ -103,7 +103,10 @@ def simulate(
     """
     policy = schedulers.parse(scheduler) if isinstance(scheduler, str) else scheduler
     behaviour = behaviours.parse(users) if isinstance(users, str) else users
-    changes = list(machine_changes)
+    changes = [(np.asarray(time).item(), int(change)) for time, change in machine_changes]
+    for time, change in changes:
+        if not np.isfinite(time):
+            raise ParameterError(f"machine_changes: {change:+} processors at {time} s")
     own = isinstance(policy, Scheduler) or not isinstance(behaviour, OpenUsers) or bool(changes)
     engine = engine or ("python" if own else "compiled")
     choose("engine", engine, Engine)
