@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from workloadkit import __version__
 from workloadkit.trace import Trace
 
@@ -22,7 +24,7 @@ def provenance(trace: Trace, **parameters: Any) -> dict[str, Any]:
         "workloadkit": __version__,
         "log": trace.name,
         "sha256": trace.digest or None,
-        "parameters": dict(parameters),
+        "parameters": {name: _plain(value) for name, value in parameters.items()},
     }
 
 
@@ -38,3 +40,8 @@ def as_note(provenance: Mapping[str, Any]) -> str:
     parts = [f"workloadkit {provenance['workloadkit']}", f"log {provenance['log']}{digest}"]
     parts += [f"{name} {value}" for name, value in provenance["parameters"].items()]
     return ", ".join(parts)
+
+
+def _plain(value: Any) -> Any:
+    """Return numpy's numbers as Python's, which JSON knows."""
+    return value.tolist() if isinstance(value, np.generic) else value
