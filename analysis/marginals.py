@@ -314,8 +314,10 @@ def _finding(numbers: dict[str, dict[str, float]], serial: float, powers: float)
         f"and {share(powers)} use a power of two."
     )
     if numbers["wait"]["count"]:
+        median = numbers["wait"]["p50"]
+        half = f"waited at most {duration(median)}" if median > 0 else "did not wait at all"
         text += (
-            f" Half of the jobs waited at most {duration(numbers['wait']['p50'])}, one in twenty "
+            f" Half of the jobs {half}, one in twenty waited "
             f"more than {duration(numbers['wait']['p95'])}; the mean bounded slowdown is "
             f"{number(numbers['bounded_slowdown']['mean'])}."
         )

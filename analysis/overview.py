@@ -179,13 +179,11 @@ def _jobs_that_never_ran(trace: Trace) -> dict[str, tuple[Any, str]]:
     ran = trace.ran
     rows: dict[str, tuple[Any, str]] = {"jobs that ran": (int(ran.sum()), count(ran.sum()))}
     if not ran.all():
-        no_run = ~ran & ~(trace.column("run") >= 0)
         never = int((~ran).sum())
-        rows["jobs that never ran"] = (
-            never,
-            f"{count(never)}: {count(no_run.sum())} without a run time, "
-            f"{count(never - no_run.sum())} more without processors",
-        )
+        without_run = int((~(trace.column("run") >= 0)).sum())
+        reasons = {"run time": without_run, "processors": never - without_run}
+        text = "; ".join(f"{count(n)} without {what}" for what, n in reasons.items() if n)
+        rows["jobs that never ran"] = (never, text)
     return rows
 
 
