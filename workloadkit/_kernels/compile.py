@@ -34,6 +34,8 @@ def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     config.CACHE_DIR = cache_directory()
     try:
         return numba.njit(cache=True)(function)
+    except RuntimeError:  # no directory can be written to: each process compiles for itself
+        return numba.njit(function)
     finally:
         config.CACHE_DIR = before
 
