@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from workloadkit._kernels.compile import helper, kernel
+from workloadkit._kernels.compile import kernel
 from workloadkit.fields import FIELDS
 
 N_COLUMNS = len(FIELDS)
@@ -11,8 +11,7 @@ SLOT = np.where(MEASURED, np.cumsum(MEASURED), np.cumsum(~MEASURED)) - 1  # row 
 LIMIT = np.array([field.limit for field in FIELDS])
 SUBMIT, CPU, STATUS = 1, 5, 10
 
-NEWLINE, RETURN, TAB, BLANK = 10, 13, 9, 32
-PLUS, MINUS, POINT, ZERO, NINE = 43, 45, 46, 48, 57
+TAB, NEWLINE, RETURN, BLANK, MINUS, POINT, ZERO, ONE = b"\t\n\r -.01"
 
 # A mantissa up to 2**53 divided by a power of ten up to 10**22 is rounded once: the result is
 # the float nearest to the decimal, the one that `float` gives (W. D. Clinger, "How to read
@@ -22,44 +21,13 @@ MAX_MANTISSA = 2**53
 POWER = 10.0 ** np.arange(MAX_DIGITS + 1)
 
 
-@helper
-def parse_number(text, at):
-    """Read a number at `at`; gives its sign, digits, digits after the point and its end.
-
-    The end is -1 where no ordinary number stands; digits after the point are -1 without a point.
-    """
-    sign = 1
-    if text[at] == MINUS or text[at] == PLUS:
-        sign = -1 if text[at] == MINUS else 1
-        at += 1
-    mantissa = 0
-    first = at
-    while at - first < MAX_DIGITS and ZERO <= text[at] <= NINE:
-        mantissa = mantissa * 10 + (np.int64(text[at]) - ZERO)
-        at += 1
-    n_digits = at - first
-    if n_digits == 0:
-        return sign, mantissa, -1, -1
-    decimals = -1
-    if text[at] == POINT:
-        at += 1
-        first = at
-        while at - first < MAX_DIGITS - n_digits and ZERO <= text[at] <= NINE:
-            mantissa = mantissa * 10 + (np.int64(text[at]) - ZERO)
-            at += 1
-        decimals = at - first
-        if decimals == 0:
-            return sign, mantissa, -1, -1
-    return sign, mantissa, decimals, at
-
-
 @kernel
 def parse_lines(text, at, max_line, strict, last_job, last_submit, measured, identifiers, n_jobs):
     """Parse lines from `at` on until one is not ordinary.
 
-    An ordinary line has exactly 18 plain numbers between blanks and tabs. If `strict`, it also
-    follows the standard in every number, no burst among them. The others are for the reader
-    that knows all about them.
+    An ordinary line has exactly 18 plain numbers between blanks and tabs: digits, perhaps a point
+    and digits, or -1. If `strict`, it also follows the standard and is no burst. The others are
+    for the reader that knows all about them.
 
     Parameters
     ----------
@@ -87,39 +55,54 @@ def parse_lines(text, at, max_line, strict, last_job, last_submit, measured, ide
         Columns filled now.
     last_job, last_submit : int, float
     """
-    stop = text.size
-    while at < stop:
+    while at < text.size:
         begin = at
         for column in range(N_COLUMNS):
             while text[at] == BLANK or text[at] == TAB:
                 at += 1
-            if text[at] == MINUS and text[at + 1] == ZERO + 1 and text[at + 2] <= BLANK:
+            if text[at] == MINUS and text[at + 1] == ONE and text[at + 2] <= BLANK:
                 at += 2  # unknown, as two of five numbers are in real logs
                 if MEASURED[column]:
                     measured[SLOT[column], n_jobs] = -1.0
                 else:
                     identifiers[SLOT[column], n_jobs] = -1
                 continue
-            sign, mantissa, decimals, at = parse_number(text, at)
-            if at < 0 or text[at] > BLANK:
-                return begin, n_jobs, last_job, last_submit
-            if mantissa > LIMIT[column]:
-                return begin, n_jobs, last_job, last_submit
-            if strict and (
-                (decimals >= 0 and column != CPU) or (sign < 0 and (mantissa > 1 or decimals > 0))
-            ):
-                return begin, n_jobs, last_job, last_submit
-            if MEASURED[column]:
-                if mantissa > MAX_MANTISSA:
+
+            mantissa = 0
+            first = at
+            digit = int(text[at]) - ZERO
+            while 0 <= digit <= 9:
+                mantissa = mantissa * 10 + digit  # wraps around where there are too many digits
+                at += 1
+                digit = int(text[at]) - ZERO
+            n_digits = at - first
+            decimals = 0
+            if text[at] == POINT and n_digits > 0:
+                at += 1
+                first = at
+                digit = int(text[at]) - ZERO
+                while 0 <= digit <= 9:
+                    mantissa = mantissa * 10 + digit
+                    at += 1
+                    digit = int(text[at]) - ZERO
+                decimals = at - first
+                n_digits += decimals
+                if decimals == 0 or not MEASURED[column] or mantissa > MAX_MANTISSA:
                     return begin, n_jobs, last_job, last_submit
-                value = float(mantissa)
-                if decimals > 0:
-                    value /= POWER[decimals]
-                measured[SLOT[column], n_jobs] = -value if sign < 0 else value
+                if strict and column != CPU:
+                    return begin, n_jobs, last_job, last_submit
+            if n_digits == 0 or n_digits > MAX_DIGITS:
+                return begin, n_jobs, last_job, last_submit
+            if mantissa > LIMIT[column] or text[at] > BLANK:
+                return begin, n_jobs, last_job, last_submit
+
+            if not MEASURED[column]:
+                identifiers[SLOT[column], n_jobs] = mantissa
+            elif decimals > 0:
+                measured[SLOT[column], n_jobs] = mantissa / POWER[decimals]
             else:
-                if decimals >= 0:
-                    return begin, n_jobs, last_job, last_submit
-                identifiers[SLOT[column], n_jobs] = sign * mantissa
+                measured[SLOT[column], n_jobs] = mantissa
+
         while text[at] == BLANK or text[at] == TAB:
             at += 1
         if text[at] == RETURN:

@@ -149,6 +149,8 @@ class _Reader:
 
     def __init__(self, path: str, *, strict: bool) -> None:
         self.path = path
+        self.n_bytes = 0
+        self.n_bytes_expected = Path(path).stat().st_size if Path(path).is_file() else 0
         self.strict = strict
         self.compiled = False
         self.digest = hashlib.sha256()
@@ -167,13 +169,15 @@ class _Reader:
 
     def read_all(self, chunks: Iterator[bytes]) -> None:
         """Read the whole text; whether it is long decides who parses it."""
-        first = list(islice(chunks, COMPILED_FROM // CHUNK))
-        self.compiled = sum(map(len, first)) >= COMPILED_FROM
+        n_first = 0 if self.n_bytes_expected >= COMPILED_FROM else COMPILED_FROM // CHUNK
+        first = list(islice(chunks, n_first))
+        self.compiled = n_first == 0 or sum(map(len, first)) >= COMPILED_FROM
         rest = b""  # the beginning of a line that the next chunk ends
         chunks = chain(iter(first), chunks)
         del first  # the iterator lets go of it; a list would be held to the end
         for chunk in chunks:
             self.digest.update(chunk)
+            self.n_bytes += len(chunk)
             text = rest + chunk
             whole = text.rfind(b"\n") + 1
             self.read(text[:whole])
@@ -209,6 +213,8 @@ class _Reader:
                 self.n_lines += n_blank
                 self.others[self.n_jobs] += n_blank
                 at = blank.end()
+        measured = self.measured[1:, :n_jobs]  # all but the submit time
+        measured[measured == UNKNOWN] = np.nan
         for fields, table in ((_MEASURED, self.measured), (_IDENTIFIERS, self.identifiers)):
             for slot, field in enumerate(fields):
                 self.columns[field.name][self.n_jobs - n_jobs : self.n_jobs] = table[slot, :n_jobs]
@@ -218,11 +224,15 @@ class _Reader:
         if room > self.measured.shape[1]:
             self.measured = np.empty((len(_MEASURED), room))
             self.identifiers = np.empty((len(_IDENTIFIERS), room), np.int64)
-        if self.n_jobs + room > self.columns["job"].size:
-            # Columns grow in place and by little: parts to be joined at the end would take the
-            # memory of the table twice.
-            for column in self.columns.values():
-                column.resize(int(1.05 * (self.n_jobs + room)), refcheck=False)
+        needed = self.n_jobs + room
+        if needed > self.columns["job"].size:
+            # Parts to be joined at the end would take the memory of the table twice, so columns
+            # grow, to what the size of the file promises; if it is compressed, by little.
+            needed = int(needed * max(1.1, self.n_bytes_expected / self.n_bytes))
+            for name, column in self.columns.items():
+                grown = np.empty(needed, column.dtype)
+                grown[: self.n_jobs] = column[: self.n_jobs]
+                self.columns[name] = grown
 
     def parse(self, text: bytes, at: int, n_jobs: int) -> tuple[int, int]:
         """Read ordinary lines up to one that is not, by the compiled parser."""
@@ -360,7 +370,7 @@ class _Reader:
         )
 
     def trace(self) -> Trace:
-        """Put the columns together: bursts apart, jobs sorted, unknown values marked."""
+        """Put the columns together: bursts apart, jobs sorted."""
         if self.n_jobs == 0:
             empty = "holds comments but no job" if self.comments else "is empty"
             raise FormatError(self.path, empty)
@@ -371,8 +381,6 @@ class _Reader:
         bursts: dict[str, NDArray] = {}
         for field in FIELDS:
             column = self.columns.pop(field.name)
-            if field.measured and field.name != "submit":
-                column[column == UNKNOWN] = np.nan
             bursts[field.name] = column[burst]
             jobs[field.name] = column[rows]
         riding = {"utility": self.utility_table(rows)} if self.utility else {}
