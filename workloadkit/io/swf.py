@@ -193,7 +193,8 @@ class _Reader:
             self.depart("begins with a byte order mark", "byte order mark skipped", line=1)
             text = text[len(_BYTE_ORDER_MARK) :]
         # The shortest job is five digits, four blanks and a newline.
-        room = min(text.count(b"\n"), len(text) // (2 * MIN_COLUMNS)) + 1
+        n_lines = np.count_nonzero(np.frombuffer(text, np.uint8) == ord("\n"))
+        room = min(n_lines, len(text) // (2 * MIN_COLUMNS)) + 1
         n_jobs = 0
         at = 0
         self.make_room(room)
