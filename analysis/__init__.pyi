@@ -8,7 +8,6 @@ from .cycles import plot_weekly_cycle as plot_weekly_cycle
 from .cycles import weekly_cycle as weekly_cycle
 from .load import jobs_over_time as jobs_over_time
 from .load import load_over_time as load_over_time
-from .load import machine_size as machine_size
 from .load import plot_jobs as plot_jobs
 from .load import plot_load as plot_load
 from .load import summarize_load as summarize_load

@@ -135,14 +135,8 @@ def span(trace: Trace) -> tuple[float, float]:
     (5.0, 905.0)
     """
     submit = trace.column("submit")
-    ends = end(trace)[trace.ran]
+    ends = trace.end[trace.ran]
     return float(submit.min()), float(max(submit.max(), ends.max(initial=-np.inf)))
-
-
-def end(trace: Trace) -> NDArray[np.float64]:
-    """Return the second at which each job ended, shape (n_jobs,); an unknown wait is 0."""
-    wait = trace.column("wait")
-    return trace.column("submit") + np.where(np.isnan(wait), 0, wait) + trace.column("run")
 
 
 def _offsets(zone: tzinfo, first: float, last: float) -> tuple[NDArray, NDArray]:

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from numpy.typing import ArrayLike, NDArray
 
 from analysis import style
-from analysis.clock import DAY, Clock, end, span
+from analysis.clock import DAY, Clock, span
 from analysis.formats import duration, number, plural, share
 from analysis.section import Columns, Figure, Section, Table, facts
 from workloadkit import metrics
@@ -23,18 +23,6 @@ _ROWS: Columns = {
     "jobs_per_day_mean": ("jobs a day, mean", number),
     "jobs_per_day_max": ("jobs a day, most", number),
 }
-
-
-def machine_size(trace: Trace) -> int | None:
-    """Return the processors of the machine: MaxProcs, else MaxNodes; None if neither is known.
-
-    Examples
-    --------
-    >>> from workloadkit import Header
-    >>> machine_size(Trace.from_columns({"submit": [0]}, header=Header(("; MaxProcs: 128",))))
-    128
-    """
-    return trace.header.number("MaxProcs") or trace.header.number("MaxNodes") or None
 
 
 def waits_known(trace: Trace) -> bool:
@@ -65,9 +53,9 @@ def summarize_load(trace: Trace) -> dict[str, Any]:
     >>> load["work"], load["offered_load"], round(load["utilization"], 3)
     (500.0, 1.25, 0.833)
     """
-    ran, machine = trace.ran, machine_size(trace)
+    ran, machine = trace.ran, trace.header.procs
     submit, procs = trace.column("submit"), trace.used_procs[ran]
-    run, ends = trace.column("run")[ran], end(trace)[ran]
+    run, ends = trace.column("run")[ran], trace.end[ran]
     work = float(np.dot(run, procs))
     submit_span = float(np.ptp(submit))
     first, last = span(trace)
@@ -119,7 +107,7 @@ def load_over_time(trace: Trace, edges: ArrayLike, *, machine: float = 1) -> pd.
         trace.column("run")[ran],
         trace.used_procs[ran],
     )
-    ends = end(trace)[ran]
+    ends = trace.end[ran]
     capacity = machine * np.diff(edges)
     offered = np.diff(
         np.append(0, np.cumsum((run * procs)[_order(submit)]))[_before(submit, edges)]
@@ -246,7 +234,7 @@ def _what_is_unknown(trace: Trace) -> list[str]:
     if not trace.ran.any():
         return ["No job of this log ran, so it has neither load nor utilization."]
     notes = []
-    if machine_size(trace) is None:
+    if trace.header.procs is None:
         notes.append(
             "The header names neither MaxProcs nor MaxNodes, so the size of the machine is "
             "unknown; load is given in processors."
@@ -264,7 +252,7 @@ def _what_is_unknown(trace: Trace) -> list[str]:
 
 
 def _load_figure(trace: Trace, clock: Clock, days: int) -> Figure:
-    machine, each = machine_size(trace), _name_of(days)
+    machine, each = trace.header.procs, _name_of(days)
     edges = clock.midnights(*span(trace), days=days)
     data = load_over_time(trace, edges, machine=machine or 1)
     if not waits_known(trace):

@@ -7,7 +7,6 @@ import pandas as pd
 
 from analysis.clock import Clock, span
 from analysis.formats import count, day, duration, number, plural, share
-from analysis.load import machine_size
 from analysis.section import Columns, Section, Table, facts, shown
 from workloadkit.fields import FIELDS, UNKNOWN
 from workloadkit.trace import Trace
@@ -89,7 +88,7 @@ def count_status(trace: Trace) -> pd.DataFrame:
 
 def section(trace: Trace) -> Section:
     """Report what the log is."""
-    clock, machine, ran = Clock.of(trace), machine_size(trace), trace.ran
+    clock, machine, ran = Clock.of(trace), trace.header.procs, trace.ran
     first, last = span(trace)
     submit_span = float(np.ptp(trace.column("submit")))
     fields = coverage(trace)

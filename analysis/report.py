@@ -10,6 +10,7 @@ import workloadkit
 from analysis import accuracy, cycles, load, marginals, overview, sessions, style, users
 from analysis.section import Section, plain
 from workloadkit.errors import WorkloadError
+from workloadkit.io.files import write_text
 from workloadkit.trace import Trace
 
 #: The sections of a characterisation, in the order of the page: each a function of a Trace.
@@ -110,7 +111,7 @@ class Characterization:
                 title = f"{figure.title} · {self.name}"
                 svg = style.draw(figure.plot, figure.data, name=name, title=title)
                 paths.append(folder / f"{name}.svg")
-                paths[-1].write_text(svg, encoding="utf-8")
+                write_text(paths[-1], svg)
         return paths
 
 

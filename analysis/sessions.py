@@ -7,7 +7,6 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from analysis import style
-from analysis.clock import end
 from analysis.formats import count, duration, number, plural, share
 from analysis.load import waits_known
 from analysis.marginals import cumulative_shares, describe, plot_cumulative
@@ -64,7 +63,7 @@ def session_table(trace: Trace, labels: pd.DataFrame) -> pd.DataFrame:
     0           3     3        2    0.0   100.0
     """
     jobs = trace.jobs.loc[labels.index, ["submit", "user"]]
-    jobs = jobs.assign(end=pd.Series(end(trace), trace.jobs.index)[labels.index], **labels)
+    jobs = jobs.assign(end=pd.Series(trace.end, trace.jobs.index)[labels.index], **labels)
     sessions = jobs.groupby("session").agg(
         user=("user", "first"),
         jobs=("submit", "size"),

@@ -92,7 +92,7 @@ def delimit_sessions(
     if not threshold >= 0:  # written so that NaN is refused
         raise ParameterError(f"threshold must be 0 s or more, not {threshold:g}")
 
-    jobs = trace.jobs.loc[trace.ran, ["submit", "wait", "run", "user"]]
+    jobs = trace.jobs.loc[trace.ran, ["submit", "user"]]
     unknown = int((jobs["user"] == UNKNOWN).sum())
     if unknown:
         warnings.warn(
@@ -100,8 +100,7 @@ def delimit_sessions(
             WorkloadWarning,
             stacklevel=2,
         )
-    submit = jobs["submit"].to_numpy()
-    end = submit + np.nan_to_num(jobs["wait"].to_numpy()) + jobs["run"].to_numpy()
+    submit, end = jobs["submit"].to_numpy(), trace.end[trace.ran]
     user, users = pd.factorize(jobs["user"])
     session, batch, think_time = label_by_arrival(submit, end, user, users.size, float(threshold))
     columns = {"session": session, "batch": batch, "think_time": think_time}

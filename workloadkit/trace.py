@@ -90,6 +90,11 @@ class Header:
         return self.appended((label, value))
 
     @property
+    def procs(self) -> int | None:
+        """Processors of the machine: MaxProcs, else MaxNodes; None if neither is known."""
+        return self.number("MaxProcs") or self.number("MaxNodes") or None
+
+    @property
     def start(self) -> int | None:
         """Second zero of the log, in seconds since 1970 UTC (UnixStartTime)."""
         return self.number("UnixStartTime")
@@ -249,6 +254,11 @@ class Trace:
     def ran(self) -> NDArray[np.bool_]:
         """Whether a job ran, shape (n_jobs,): run time ≥ 0 and processors > 0."""
         return (self.column("run") >= 0) & (self.used_procs > 0)
+
+    @cached_property
+    def end(self) -> NDArray[np.float64]:
+        """Second at which each job ended, shape (n_jobs,): an unknown wait counts as 0."""
+        return self.column("submit") + np.nan_to_num(self.column("wait")) + self.column("run")
 
     @cached_property
     def utilities(self) -> dict[int, list[tuple[float, float]]]:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.clock import DAY, Clock, end, span
+from analysis.clock import DAY, Clock, span
 from workloadkit import Header, Trace
 
 ZONES = ("Europe/Stockholm", "US/Pacific", "America/Sao_Paulo", "America/Havana", "Asia/Kolkata")
@@ -81,5 +81,5 @@ def test_times_beyond_all_calendars_are_no_dates():
 def test_an_unknown_wait_counts_as_none():
     log = {"submit": [0, 10], "wait": [5, np.nan], "run": [7, 90], "procs": [1, 1]}
     trace = Trace.from_columns(log)
-    assert end(trace).tolist() == [12, 100]
+    assert trace.end.tolist() == [12, 100]
     assert span(trace) == (0, 100)

@@ -73,7 +73,7 @@ def test_the_whole_log_agrees_with_its_parts():
 )
 def test_the_machine_is_what_the_header_says(lines, machine):
     trace = Trace.from_columns({"submit": [0]}, header=Header(lines))
-    assert load.machine_size(trace) == machine
+    assert trace.header.procs == machine
 
 
 def test_without_waits_there_is_no_utilization():

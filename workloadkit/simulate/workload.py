@@ -80,18 +80,18 @@ def machine_size(header: Header, procs: int | None) -> int:
         if procs < 1:
             raise ParameterError(f"procs is {procs}; a machine has at least one processor")
         return int(procs)
-    if size := header.number("MaxProcs"):
-        return size
-    if size := header.number("MaxNodes"):
+    if header.procs is None:
+        raise WorkloadError(
+            "the header names neither MaxProcs nor MaxNodes; give the processors of the machine "
+            "(procs, on the command line --procs)"
+        )
+    if not header.number("MaxProcs"):
         warnings.warn(
-            f"the header names no MaxProcs; taking MaxNodes, {size}, for the processors",
+            f"the header names no MaxProcs; taking MaxNodes, {header.procs}, for the processors",
             WorkloadWarning,
             stacklevel=2,
         )
-        return size
-    raise WorkloadError(
-        "the header names neither MaxProcs nor MaxNodes; give the processors of the machine (procs)"
-    )
+    return header.procs
 
 
 def plan(run: ArrayLike, estimate: ArrayLike, overrun: Overrun) -> tuple[NDArray, NDArray, NDArray]:
@@ -168,7 +168,12 @@ def make_workload(
     too_large = needed > machine
     if too_large.any():
         if oversize == "error":
-            _refuse(trace, row[too_large], f"larger than the machine of {machine} processors")
+            _refuse(
+                trace,
+                row[too_large],
+                f"larger than the machine of {machine} processors",
+                "; leave them out with oversize='drop' (--oversize drop)",
+            )
         row, needed = row[~too_large], needed[~too_large]
     if not row.size:
         raise WorkloadError(f"{trace.name}: no job ran, there is nothing to simulate")
@@ -230,9 +235,9 @@ def _scale_load(submit: NDArray, work: float, machine: int, offered_load: float)
     return submit.min() + scaled
 
 
-def _refuse(trace: Trace, rows: NDArray[np.int64], what: str) -> None:
+def _refuse(trace: Trace, rows: NDArray[np.int64], what: str, advice: str = "") -> None:
     jobs = trace.column("job")[rows]
     shown = ", ".join(str(job) for job in jobs[:_SHOWN])
     more = f" and {jobs.size - _SHOWN:,} more" if jobs.size > _SHOWN else ""
     noun = "job is" if jobs.size == 1 else "jobs are"
-    raise WorkloadError(f"{trace.name}: {jobs.size:,} {noun} {what}: {shown}{more}")
+    raise WorkloadError(f"{trace.name}: {jobs.size:,} {noun} {what}: {shown}{more}{advice}")
