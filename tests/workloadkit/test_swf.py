@@ -334,6 +334,12 @@ def test_a_header_without_jobs():
     assert "no job" in str(refusal("; MaxProcs: 8\n"))
 
 
+@pytest.mark.parametrize("name", ["missing.swf", "", "a" * 300, "a\0b"])
+def test_a_file_that_cannot_be_opened(name, tmp_path):
+    with pytest.raises(FormatError, match=r"no such file|is a directory|name too long"):
+        read_swf(f"{tmp_path}/{name}")
+
+
 def test_errors_name_the_file(tmp_path):
     path = tmp_path / "a.swf"
     path.write_text("words\n")

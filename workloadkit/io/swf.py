@@ -150,7 +150,7 @@ class _Reader:
     def __init__(self, path: str, *, strict: bool) -> None:
         self.path = path
         self.n_bytes = 0
-        self.n_bytes_expected = Path(path).stat().st_size if Path(path).is_file() else 0
+        self.n_bytes_expected = _size(path)
         self.strict = strict
         self.compiled = False
         self.digest = hashlib.sha256()
@@ -193,7 +193,7 @@ class _Reader:
             self.depart("begins with a byte order mark", "byte order mark skipped", line=1)
             text = text[len(_BYTE_ORDER_MARK) :]
         # The shortest job is five digits, four blanks and a newline.
-        n_lines = np.count_nonzero(np.frombuffer(text, np.uint8) == ord("\n"))
+        n_lines = int(np.count_nonzero(np.frombuffer(text, np.uint8) == ord("\n")))
         room = min(n_lines, len(text) // (2 * MIN_COLUMNS)) + 1
         n_jobs = 0
         at = 0
@@ -228,8 +228,10 @@ class _Reader:
         needed = self.n_jobs + room
         if needed > self.columns["job"].size:
             # Parts to be joined at the end would take the memory of the table twice, so columns
-            # grow, to what the size of the file promises; if it is compressed, by little.
-            needed = int(needed * max(1.1, self.n_bytes_expected / self.n_bytes))
+            # grow: to what the size of the file promises, which is never quite believed; by
+            # little if the file turns out to be compressed.
+            promised = self.n_bytes_expected / self.n_bytes
+            needed = int(needed * min(max(promised, 1.1), 16))
             for name, column in self.columns.items():
                 grown = np.empty(needed, column.dtype)
                 grown[: self.n_jobs] = column[: self.n_jobs]
@@ -427,6 +429,14 @@ class _Reader:
     def line_of(self, row: int) -> int:
         """Line of a job, counted from 0 in file order."""
         return row + 1 + sum(n for before, n in self.others.items() if before <= row)
+
+
+def _size(path: str) -> int:
+    """Size of a file in bytes; 0 where there is none, which is said when it is opened."""
+    try:
+        return Path(path).stat().st_size
+    except (OSError, ValueError):
+        return 0
 
 
 def _plain_row(data: bytes, tokens: list[bytes]) -> _Row | None:
