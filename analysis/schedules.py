@@ -80,14 +80,14 @@ def gantt(
     [[1, 0, 0, 3], [3, 2, 3, 1], [2, 10, 0, 4]]
     """
     w, start, end = schedule.workload, schedule.start, schedule.end
-    begin = float(start.min()) if begin is None else begin
-    until = float(end.max()) if until is None else until
+    begin, until = _window(schedule, begin, until)
     if not until > begin:
         raise ParameterError(f"until is {until:g} s; it must be later than begin, {begin:g} s")
-    seen = np.flatnonzero((start < until) & (end > begin))
+    seen = np.flatnonzero((start <= until) & (end >= begin))  # jobs of run time 0 at both, too
     free_from = np.full(schedule.machine, -np.inf)
     rows = []
-    for i in seen[np.lexsort((w.job[seen], start[seen]))]:
+    # a job of run time 0 gives way within its second, so it comes before those that stay
+    for i in seen[np.lexsort((w.job[seen], end[seen] > start[seen], start[seen]))]:
         held = np.flatnonzero(free_from <= start[i])[: w.procs[i]]
         free_from[held] = end[i]
         breaks = np.flatnonzero(np.diff(held) > 1) + 1
@@ -108,7 +108,7 @@ def busiest_week(schedule: Schedule) -> tuple[float, float]:
     (0.0, 20.0)
     """
     queue = queue_length(schedule)
-    first, last = float(schedule.start.min()), float(schedule.end.max())
+    first, last = _window(schedule)
     middle = float(queue["time"].iloc[int(queue["waiting"].argmax())])
     begin = max(first, min(middle - WEEK / 2, last - WEEK))
     return begin, min(begin + WEEK, last)
@@ -168,8 +168,7 @@ def plot_gantt(
         The instants between which to look; by default the whole schedule. [s]
     """
     ax = style.current_axes(ax)
-    begin = float(schedule.start.min()) if begin is None else begin
-    until = float(schedule.end.max()) if until is None else until
+    begin, until = _window(schedule, begin, until)
     bars = gantt(schedule, begin=begin, until=until)
     when = _time_axis(ax, schedule, begin, until)
     left, right = when(bars["start"].to_numpy()), when(bars["end"].to_numpy())
@@ -195,12 +194,22 @@ def plot_gantt(
     return ax
 
 
+def _window(
+    schedule: Schedule, begin: float | None = None, until: float | None = None
+) -> tuple[float, float]:
+    """Fill in the whole schedule: from the first start to the last end, a second at the least."""
+    first = float(schedule.start.min())
+    last = max(float(schedule.end.max()), first + 1)
+    return first if begin is None else begin, last if until is None else until
+
+
 def _means_and_maxima(time: NDArray, value: NDArray, edges: NDArray) -> tuple[NDArray, NDArray]:
     """Mean over time and maximum of a step function between neighbouring edges."""
     area = np.concatenate([[0.0], np.cumsum(value[:-1] * np.diff(time))])
     mean = np.diff(np.interp(edges, time, area)) / np.diff(edges)
     at = np.searchsorted(time, edges[:-1], side="right") - 1  # the step that each edge falls into
-    return mean, np.maximum.reduceat(value, at)
+    last = np.searchsorted(time, edges[1:], side="left") - 1  # and the one that leads up to it
+    return mean, np.maximum(np.maximum.reduceat(value, at), value[last])
 
 
 def _time_axis(
