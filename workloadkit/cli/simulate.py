@@ -26,6 +26,13 @@ workloadkit simulate log.swf.gz --gantt gantt.svg --warmup 1w
 """
 
 
+def _figure(path: Path | None) -> Path | None:
+    """Refuse the name of a figure's file before anything is simulated."""
+    if path and path.suffix.lower() not in (".svg", ".png", ".pdf"):
+        raise typer.BadParameter(f"{path}: a figure is written as .svg, .png or .pdf")
+    return path
+
+
 def simulate(
     trace: TraceArgument = None,
     scheduler: Annotated[
@@ -97,6 +104,7 @@ def simulate(
     gantt: Annotated[
         Path | None,
         typer.Option(
+            callback=_figure,
             metavar="FILE",
             show_default=False,
             help="Draw the week of the longest queue, as SVG, PNG or PDF by the file's name.",
@@ -105,6 +113,7 @@ def simulate(
     queue: Annotated[
         Path | None,
         typer.Option(
+            callback=_figure,
             metavar="FILE",
             show_default=False,
             help="Draw the length of the queue, as SVG, PNG or PDF by the file's name.",
@@ -118,6 +127,8 @@ def simulate(
     """
     import workloadkit as wk
 
+    if str(output) == str(json) == "-":
+        raise typer.BadParameter("the jobs (-o) and the metrics (--json) cannot both go to stdout")
     log = load(trace, strict=strict)
     with working(f"simulating {log.name}"):
         schedule = wk.simulate(
