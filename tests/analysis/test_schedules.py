@@ -1,0 +1,206 @@
+"""Queue lengths and Gantt charts of schedules."""
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from matplotlib import pyplot as plt
+
+import analysis
+import workloadkit as wk
+from analysis import schedules
+from workloadkit.errors import ParameterError, WorkloadError
+
+MACHINE = 8
+WEEK = 7 * 86400
+
+jobs = st.lists(
+    st.tuples(st.integers(0, 9), st.integers(0, 30), st.integers(0, 20), st.integers(1, MACHINE)),
+    min_size=1,
+    max_size=25,
+)
+
+
+def simulate(jobs, policy="easy"):
+    columns = ("job", "submit", "run", "procs")
+    trace = wk.Trace.from_columns(dict(zip(columns, zip(*jobs, strict=True), strict=True)))
+    return wk.simulate(trace, policy, procs=MACHINE, engine="python")
+
+
+@pytest.fixture(scope="module")
+def schedule():
+    """The sample under FCFS: its log has a clock, and queues are long."""
+    return wk.simulate(wk.load_sample(), "fcfs")
+
+
+@pytest.fixture
+def ax():
+    figure = mpl.figure.Figure()
+    return figure.add_subplot()
+
+
+@given(jobs, st.sampled_from(["fcfs", "easy"]))
+def test_the_queue_holds_who_has_come_and_not_begun(jobs, policy):
+    schedule = simulate(jobs, policy)
+    table, queue = schedule.jobs, analysis.queue_length(schedule)
+    assert (np.diff(queue["time"]) > 0).all()
+    for time, waiting in queue.itertuples(index=False):
+        assert waiting == ((table["submit"] <= time) & (table["start"] > time)).sum()
+    assert set(queue["time"]) == {*table["submit"], *table["start"]}
+    assert queue["waiting"].iloc[-1] == 0
+
+
+@settings(max_examples=50)
+@given(jobs, st.sampled_from(["fcfs", "easy"]), st.integers(0, 40), st.integers(1, 40))
+def test_the_bars_of_a_gantt_chart_never_overlap_and_are_all_there(jobs, policy, begin, length):
+    schedule = simulate(jobs, policy)
+    for window in ({}, {"begin": begin, "until": begin + length}):
+        bars = analysis.gantt(schedule, **window)
+        rows = list(bars.itertuples(index=False))
+        assert all(row.first >= 0 and row.first + row.procs <= MACHINE for row in rows)
+        for i, a in enumerate(rows):
+            for b in rows[:i]:
+                beside = a.first + a.procs <= b.first or b.first + b.procs <= a.first
+                assert beside or a.end <= b.start or b.end <= a.start
+        table = schedule.jobs
+        low, high = window.get("begin", table["start"].min()), window.get("until", np.inf)
+        seen = table[(table["start"] <= high) & (table["end"] >= low)]
+        assert bars["procs"].sum() == seen["procs"].sum()
+        keys = ["job", "start", "end", "wait"]
+        held = bars.groupby(keys)["procs"].sum().to_dict()
+        assert held == seen.groupby(keys)["procs"].sum().to_dict()
+        assert bars["start"].is_monotonic_increasing
+
+
+def test_a_job_of_run_time_0_has_its_bar_before_the_job_that_follows_in_its_second():
+    # Both start at 10: the one of run time 0 first, though its number is the larger.
+    schedule = simulate([(1, 0, 10, 8), (3, 1, 0, 8), (2, 2, 5, 8)], "fcfs")
+    bars = analysis.gantt(schedule)
+    assert bars[["job", "start", "end", "procs"]].to_numpy().tolist() == [
+        [1, 0, 10, 8],
+        [3, 10, 10, 8],
+        [2, 10, 15, 8],
+    ]
+
+
+def test_a_job_on_scattered_processors_has_a_bar_for_each_stretch():
+    schedule = simulate([(1, 0, 9, 2), (2, 0, 20, 3), (3, 0, 9, 2), (4, 1, 5, 5)])
+    bars = analysis.gantt(schedule)
+    assert bars[bars["job"] == 4][["first", "procs", "wait"]].to_numpy().tolist() == [
+        [0, 2, 8],
+        [5, 3, 8],
+    ]
+
+
+def test_a_window_that_ends_before_it_begins_is_refused():
+    schedule = simulate([(1, 0, 10, 8)])
+    with pytest.raises(ParameterError, match="until is 5 s; it must be later than begin, 5 s"):
+        analysis.gantt(schedule, begin=5, until=5)
+
+
+def test_the_busiest_week_is_around_the_longest_queue_and_within_the_schedule(schedule):
+    begin, until = analysis.busiest_week(schedule)
+    queue = analysis.queue_length(schedule)
+    longest = queue["time"][queue["waiting"].argmax()]
+    assert begin <= longest <= until
+    assert until - begin == WEEK
+    assert schedule.start.min() <= begin
+    assert until <= schedule.end.max()
+
+
+def test_the_busiest_week_of_a_schedule_without_length_lasts_a_second():
+    assert analysis.busiest_week(simulate([(1, 5, 0, 8)])) == (5.0, 6.0)
+
+
+@given(jobs, st.integers(2, 9))
+def test_means_and_maxima_of_intervals_are_those_of_the_step_function(jobs, n_edges):
+    queue = analysis.queue_length(simulate(jobs))
+    time, waiting = queue["time"].to_numpy(), queue["waiting"].to_numpy()
+    if time.size < 2:
+        return
+    edges = np.linspace(time[0], time[-1], n_edges)
+    mean, largest = schedules._means_and_maxima(time, waiting, edges)
+    for i in range(n_edges - 1):
+        cuts = np.unique(np.concatenate([edges[i : i + 2], time]))
+        cuts = cuts[(cuts >= edges[i]) & (cuts <= edges[i + 1])]
+        value = waiting[np.searchsorted(time, cuts[:-1], side="right") - 1]
+        area = (value * np.diff(cuts)).sum()
+        assert mean[i] == pytest.approx(area / (edges[i + 1] - edges[i]))
+        assert largest[i] == value.max()
+
+
+def test_plots_draw_on_the_given_axes_and_return_them(schedule, ax):
+    assert analysis.plot_queue_length(schedule, ax) is ax
+    begin, until = analysis.busiest_week(schedule)
+    other = mpl.figure.Figure().add_subplot()
+    assert analysis.plot_gantt(schedule, other, begin=begin, until=until) is other
+    assert ax.get_ylabel() == "waiting jobs"
+    assert other.get_ylabel() == "processors"
+    assert other.get_ylim() == (0, schedule.machine)
+    assert not plt.get_fignums()
+
+
+def test_plots_take_the_current_axes_and_never_show(monkeypatch):
+    monkeypatch.setattr(plt, "show", lambda *_, **__: pytest.fail("a plot shows nothing itself"))
+    small = simulate([(1, 0, 10, 8), (2, 1, 10, 8)])
+    with mpl.rc_context({"backend": "agg"}):
+        figure, ax = plt.subplots()
+        try:
+            assert analysis.plot_queue_length(small) is ax
+            assert analysis.plot_gantt(small) is ax
+        finally:
+            plt.close(figure)
+
+
+def test_local_time_is_on_the_axis_where_the_log_knows_it(schedule, ax):
+    analysis.plot_queue_length(schedule, ax)
+    assert ax.get_xlabel() == "local time (Europe/Berlin)"
+
+
+@pytest.mark.parametrize(
+    ("run", "unit"), [(1, "seconds"), (200, "minutes"), (9000, "hours"), (200_000, "days")]
+)
+def test_other_logs_count_from_second_0_in_a_unit_that_fits(ax, run, unit):
+    analysis.plot_gantt(simulate([(1, 0, run, 8)]), ax)
+    assert ax.get_xlabel() == f"time since the log's second 0 [{unit}]"
+
+
+def test_the_gantt_chart_has_a_bar_for_each_row(ax):
+    small = simulate([(1, 0, 10, 8), (2, 1, 10, 8)])
+    analysis.plot_gantt(small, ax)
+    (bars,) = ax.collections
+    assert len(bars.get_paths()) == len(analysis.gantt(small))
+    colours = {tuple(colour) for colour in bars.get_facecolors()}
+    assert len(colours) == 2  # one that started at once, one that waited
+
+
+def test_a_long_queue_is_drawn_by_intervals(schedule, ax):
+    assert len(analysis.queue_length(schedule)) > 2000
+    analysis.plot_queue_length(schedule, ax)
+    (mean,) = ax.lines
+    assert mean.get_label() == "mean of an interval"
+    assert mean.get_ydata().size < 2000
+
+
+@pytest.mark.parametrize("suffix", ["svg", "png", "pdf"])
+def test_the_same_figure_has_the_same_bytes(schedule, tmp_path, suffix):
+    paths = [tmp_path / f"{name}.{suffix}" for name in "ab"]
+    for path in paths:
+        analysis.save_figure(lambda ax: analysis.plot_queue_length(schedule, ax), path, title="q")
+    first, second = (path.read_bytes() for path in paths)
+    assert first == second
+    assert not plt.get_fignums()
+
+
+def test_a_figure_is_written_whole_or_not_at_all(tmp_path):
+    def broken(ax):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        analysis.save_figure(broken, tmp_path / "a.svg")
+    with pytest.raises(ParameterError, match=r"a\.gif: a figure is written as \.svg, \.png or"):
+        analysis.save_figure(broken, tmp_path / "a.gif")
+    with pytest.raises(WorkloadError, match="cannot be written"):
+        analysis.save_figure(lambda ax: ax, tmp_path / "nosuch" / "a.svg")
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,292 @@
+"""`workloadkit simulate`: what goes where, and what bad input and wrong usage get."""
+
+import io
+import json
+import signal
+import sys
+
+import pytest
+
+import workloadkit as wk
+from workloadkit import cli
+
+HEADER = wk.Header(("; Version: 2.2", "; MaxProcs: 4"))
+METRICS = (
+    "jobs left_out killed makespan utilization throughput_per_hour mean_wait median_wait "
+    "mean_response mean_slowdown mean_bounded_slowdown provenance"
+)
+
+
+@pytest.fixture
+def run(capsys):
+    """Run `simulate` in this process; returns its exit code, stdout and stderr."""
+
+    def run(*arguments):
+        with pytest.raises(SystemExit) as exit_:
+            cli.app(["simulate", *map(str, arguments)], prog_name="workloadkit")
+        captured = capsys.readouterr()
+        return exit_.value.code, captured.out, captured.err
+
+    return run
+
+
+@pytest.fixture
+def trace():
+    columns = {
+        "submit": [0, 5, 5, 20, 300],
+        "wait": [0, 0, 0, 0, 0],
+        "run": [100, 50, 90, -1, 30],
+        "procs": [2, 4, 2, 1, 4],
+        "requested_time": [100, 60, 60, -1, 30],
+        "user": [1, 2, 3, 4, 5],
+    }
+    return wk.Trace.from_columns(columns, header=HEADER)
+
+
+@pytest.fixture
+def log(trace, tmp_path):
+    path = tmp_path / "small.swf"
+    wk.write_swf(trace, path)
+    return path
+
+
+def others(log):
+    return sorted(path.name for path in log.parent.iterdir() if path != log)
+
+
+def read(text):
+    return wk.read_swf(io.BytesIO(text.encode()))
+
+
+def test_the_metrics_are_a_table_on_stdout(run, log):
+    code, out, err = run(log)
+    assert (code, err) == (0, "")
+    lines = out.splitlines()
+    assert lines[0] == "small.swf under easy, 4 processors"
+    assert lines[1].split() == ["jobs", "4"]
+    assert lines[2].split() == ["left", "out", "1"]
+    assert len(lines) == 12
+    assert max(map(len, lines)) <= 80
+
+
+def test_the_metrics_as_json_are_all_that_goes_to_stdout(run, log):
+    code, out, err = run(log, "--json", "-", "--overrun", "kill")
+    assert (code, err) == (0, "")
+    found = json.loads(out)
+    assert " ".join(found) == METRICS
+    assert found == wk.simulate(wk.read_swf(log), "easy", overrun="kill").to_dict()
+
+
+def test_the_jobs_as_swf_are_all_that_goes_to_stdout(run, log):
+    code, out, err = run(log, "-o", "-", "--scheduler", "fcfs")
+    assert (code, err) == (0, "")
+    written = read(out)
+    assert written.repairs == ()
+    assert written.jobs["wait"].tolist() == [0, 95, 145, 0]
+
+
+def test_jobs_and_metrics_cannot_both_go_to_stdout(run, log):
+    code, out, err = run(log, "-o", "-", "--json", "-")
+    assert (code, out) == (2, "")
+    assert "cannot both go to stdout" in err
+
+
+def test_jobs_and_metrics_go_to_the_files_that_are_named(run, log, tmp_path):
+    swf, metrics = tmp_path / "easy.swf.gz", tmp_path / "easy.json"
+    code, out, err = run(log, "-o", swf, "--json", metrics)
+    assert (code, err) == (0, f"wrote {swf}\nwrote {metrics}\n")
+    assert out.startswith("small.swf under easy")
+    assert wk.read_swf(swf).n_jobs == 4
+    assert json.loads(metrics.read_text())["jobs"] == 4
+    assert run(log, "-o", swf, "--json", "-")[2] == f"wrote {swf}\n"
+    json.loads(run(log, "-o", swf, "--json", "-")[1])
+
+
+def test_the_same_command_writes_the_same_bytes(run, log, tmp_path):
+    names = ("a.swf.gz", "b.swf.gz", "a.svg", "b.svg")
+    a, b, *figures = (tmp_path / name for name in names)
+    run(log, "-o", a, "--gantt", figures[0])
+    run(log, "-o", b, "--gantt", figures[1])
+    assert a.read_bytes() == b.read_bytes()
+    assert figures[0].read_bytes() == figures[1].read_bytes()
+
+
+def test_without_a_trace_the_sample_is_simulated(run):
+    code, out, err = run("--json", "-")
+    assert (code, err) == (0, "no TRACE named: the built-in sample\n")
+    assert json.loads(out) == wk.simulate(wk.load_sample()).to_dict()
+
+
+def test_standard_input(run, log, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(log.read_bytes())))
+    code, out, _ = run("-", "--json", "-")
+    assert (code, json.loads(out)["jobs"]) == (0, 4)
+
+
+def test_options_reach_the_simulation(run, log):
+    options = ("--procs", 8, "--users", "open", "--estimates", "exact", "--overrun", "late")
+    more = ("--offered-load", 0.5, "--warmup", "1s", "--cooldown", "0.01h")
+    code, out, _ = run(log, *options, *more, "--scheduler", "fcfs", "--json", "-")
+    assert code == 0
+    assert json.loads(out)["provenance"]["parameters"] == {
+        "scheduler": "fcfs",
+        "users": "open",
+        "procs": 8,
+        "overrun": "late",
+        "oversize": "error",
+        "estimates": "exact",
+        "offered_load": 0.5,
+        "warmup": 1.0,
+        "cooldown": 36.0,
+    }
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--scheduler", "best"], "error: unknown scheduler 'best'; known: fcfs, easy"),
+        (["--scheduler", "easy:depth=3"], "error: scheduler easy has no parameter 'depth'; known:"),
+        (["--users", "shy"], "error: unknown users 'shy'; known: open"),
+        (["--overrun", "ignore"], "error: overrun is 'ignore'; known: kill, raise, late"),
+        (["--oversize", "shrink"], "error: oversize is 'shrink'; known: error, drop"),
+        (["--estimates", "none"], "error: estimates is 'none'; known: user, exact"),
+        (["--procs", "0"], "error: procs is 0"),
+        (["--procs", "many"], "--procs"),
+        (["--offered-load", "0"], "error: offered_load is 0"),
+        (["--warmup", "soon"], "'soon' is not a duration"),
+        (["--cooldown", "-5"], "'-5' is not a duration"),
+        (["--gantt", "week.txt"], "week.txt: a figure is written as .svg, .png or .pdf"),
+        (["--queue", "-"], "-: a figure is written as .svg, .png or .pdf"),
+        (["--nosuch"], "--nosuch"),
+    ],
+)
+def test_wrong_usage_is_exit_2_and_writes_nothing(run, log, arguments, message):
+    code, out, err = run(log, *arguments, "-o", log.parent / "out.swf")
+    assert (code, out) == (2, "")
+    assert message in err
+    assert others(log) == []
+
+
+def test_a_machine_that_nobody_knows_is_exit_1_and_asks_for_procs(run, trace, tmp_path):
+    path = tmp_path / "nobody.swf"
+    wk.write_swf(wk.Trace(trace.jobs), path)
+    code, out, err = run(path)
+    assert (code, out) == (1, "")
+    assert "neither MaxProcs nor MaxNodes" in err
+    assert "--procs" in err
+    assert err.count("\n") == 1
+    assert run(path, "--procs", 4)[0] == 0
+
+
+def test_nodes_taken_for_processors_are_worth_a_line(run, trace, tmp_path):
+    path = tmp_path / "nodes.swf"
+    wk.write_swf(wk.Trace(trace.jobs, wk.Header(("; MaxNodes: 4",))), path)
+    code, _, err = run(path)
+    assert (code, err) == (
+        0,
+        "warning: the header names no MaxProcs; taking MaxNodes, 4, for the processors\n",
+    )
+
+
+def test_jobs_larger_than_the_machine_are_exit_1_unless_dropped(run, log):
+    code, out, err = run(log, "--procs", 3)
+    assert (code, out) == (1, "")
+    assert err.startswith("error: small.swf: 2 jobs are larger than the machine of 3 processors:")
+    assert ": 2, 5;" in err
+    assert "--oversize drop" in err
+    assert err.count("\n") == 1
+    code, out, _ = run(log, "--procs", 3, "--oversize", "drop", "--json", "-")
+    assert (json.loads(out)["jobs"], json.loads(out)["left_out"]) == (2, 3)
+
+
+def test_a_warm_up_that_leaves_nothing_is_exit_1_and_writes_nothing(run, log):
+    code, out, err = run(log, "--warmup", "1w", "-o", log.parent / "out.swf")
+    assert (code, out) == (1, "")
+    assert err.startswith("error: a warm-up of 604800 s and a cool-down of 0 s leave no job")
+    assert others(log) == []
+
+
+def test_a_log_in_which_no_job_ran_is_exit_1(run, tmp_path):
+    path = tmp_path / "idle.swf"
+    path.write_text("1 0 -1 -1 -1 -1 -1 4 -1 -1 5 1 -1 -1 -1 -1 -1 -1\n")
+    code, out, err = run(path, "--procs", 4)
+    assert (code, out) == (1, "")
+    assert err == "error: idle.swf: no job ran, there is nothing to simulate\n"
+
+
+def test_a_log_that_takes_no_time_is_shown_without_a_traceback(run, tmp_path):
+    path = tmp_path / "instant.swf"
+    path.write_text("1 0 0 0 1 -1 -1 1 -1 -1 1 1 -1 -1 -1 -1 -1 -1\n")
+    code, out, _ = run(path, "--procs", 4)
+    assert code == 0
+    assert "nan" not in out
+    figures = ("--gantt", tmp_path / "a.svg", "--queue", tmp_path / "b.svg")
+    assert run(path, "--procs", 4, *figures)[0] == 0
+
+
+@pytest.mark.parametrize("option", ["-o", "--json", "--gantt", "--queue"])
+def test_an_output_that_cannot_be_written_is_exit_1(run, log, option):
+    target = log.parent / "nosuch" / "out.svg"
+    code, out, err = run(log, option, target)
+    assert (code, out) == (1, "")
+    assert err == f"error: {target}: cannot be written: No such file or directory\n"
+    assert others(log) == []
+
+
+@pytest.mark.parametrize(
+    ("suffix", "begins"),
+    [(".svg", b"<?xml"), (".png", b"\x89PNG"), (".pdf", b"%PDF"), (".SVG", b"<")],
+)
+def test_figures_are_in_the_format_of_their_names(run, log, suffix, begins):
+    gantt, queue = log.parent / f"gantt{suffix}", log.parent / f"queue{suffix}"
+    code, out, err = run(log, "--gantt", gantt, "--queue", queue)
+    assert (code, err) == (0, f"wrote {gantt}\nwrote {queue}\n")
+    assert out.startswith("small.swf under easy")
+    assert gantt.read_bytes().startswith(begins)
+    assert queue.read_bytes().startswith(begins)
+
+
+def test_a_log_with_a_name_full_of_markup_is_drawn(run, log):
+    odd = log.rename(log.parent / "a<b>&$x_{$.swf")
+    assert run(odd, "--gantt", odd.parent / "gantt.svg")[0] == 0
+    assert "a&lt;b&gt;&amp;$x_{$.swf" in (odd.parent / "gantt.svg").read_text()
+
+
+@pytest.mark.parametrize("stage", ["_kernels.easy.schedule_in_order", "metrics.slowdown"])
+def test_an_interrupt_is_exit_130_and_leaves_nothing(run, log, monkeypatch, stage):
+    def interrupted(*arguments, **options):
+        signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(f"workloadkit.{stage}", interrupted)
+    outputs = ("-o", log.parent / "out.swf", "--json", log.parent / "out.json")
+    assert run(log, *outputs) == (130, "", "interrupted\n")
+    assert others(log) == []
+
+
+def test_an_interrupt_while_writing_leaves_what_was_there(run, log, monkeypatch):
+    target = log.parent / "out.swf"
+    target.write_text("before")
+    monkeypatch.setattr(
+        "workloadkit.io.swf._lines", lambda *_: signal.raise_signal(signal.SIGINT) or []
+    )
+    assert run(log, "-o", target) == (130, "", "interrupted\n")
+    assert others(log) == ["out.swf"]
+    assert target.read_text() == "before"
+
+
+def test_help_shows_examples(run):
+    code, out, _ = run("--help")
+    assert code == 0
+    assert "Examples:\n    workloadkit simulate log.swf.gz" in out
+    assert max(map(len, out.splitlines())) <= 80
+
+
+def test_strict_takes_a_departure_for_an_error(run, tmp_path):
+    path = tmp_path / "short.swf"
+    path.write_text("1 0 0 5 1\n")
+    code, _, err = run(path, "--procs", 1)
+    assert code == 0
+    assert err.startswith("short.swf: repaired in reading:\n  ")
+    code, out, err = run(path, "--procs", 1, "--strict")
+    assert (code, out) == (1, "")
+    assert err.startswith(f"error: {path}, line 1")
