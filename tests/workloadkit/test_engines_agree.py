@@ -217,3 +217,10 @@ def whole_log(request):
 @pytest.mark.parametrize("policy", POLICIES)
 def test_engines_agree_on_whole_logs(whole_log, policy, overrun):
     agree(whole_log, policy, overrun)
+
+
+def test_easy_makes_the_users_of_the_sample_wait_less_than_fcfs():
+    sample = wk.load_sample()
+    fcfs, easy = (wk.simulate(sample, policy) for policy in POLICIES)
+    assert 0 < easy.metrics["mean_wait"] < fcfs.metrics["mean_wait"]
+    assert easy.metrics["mean_bounded_slowdown"] < fcfs.metrics["mean_bounded_slowdown"]
