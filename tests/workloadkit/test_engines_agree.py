@@ -86,11 +86,9 @@ def test_both_engines_are_the_oracle(jobs, machine, policy, overrun, estimates):
         assert [tuple(row) for row in table.itertuples(index=False)] == [
             expected[job] for job in order
         ], engine
-        assert table["start"].dtype == (np.int64 if _all_whole(jobs) else np.float64)
-
-
-def _all_whole(jobs):
-    return all(t is None or t == int(t) for job in jobs for t in job[1:4])
+        times = [*submit, *run, *(requested_time if estimates == "user" else ())]
+        whole_seconds = all(time is None or time == int(time) for time in times)
+        assert table["start"].dtype == (np.int64 if whole_seconds else np.float64)
 
 
 @given(any_log, policies, overruns, st.sampled_from([0, 1, 2, 3, 5]))
@@ -122,7 +120,7 @@ def test_trees_find_what_lists_find_in_long_queues(seed, policy, overrun, decima
     kernel_jobs = Jobs(workload.submit, workload.run, workload.estimate, workload.procs)
     options = {"backfill": policy == "easy", "late": overrun == "late"}
     by_list = schedule_in_order(kernel_jobs, MACHINE, crowd=n_jobs, **options)
-    for crowd in (4, 32):
+    for crowd in (0, 4, 32):
         by_tree = schedule_in_order(kernel_jobs, MACHINE, crowd=crowd, **options)
         assert np.array_equal(by_tree, by_list)
     check_schedule(workload.submit, by_list, by_list + workload.run, workload.procs, MACHINE)
