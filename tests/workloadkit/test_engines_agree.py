@@ -91,6 +91,22 @@ def test_both_engines_are_the_oracle(jobs, machine, policy, overrun, estimates):
         assert table["start"].dtype == (np.int64 if whole_seconds else np.float64)
 
 
+@given(st.integers(0, 2**32), policies, overruns, st.booleans())
+def test_both_engines_are_the_oracle_on_a_crowded_machine(seed, policy, overrun, decimals):
+    # Long queues, and many jobs that outlive their estimates at the same time.
+    rng = np.random.default_rng(seed)
+    n_jobs, scale = 40, 0.1 if decimals else 1
+    times = (rng.integers(0, most, n_jobs) * scale for most in (40, 40, 25))
+    submit, run, requested_time = (column.tolist() for column in times)
+    procs = rng.integers(1, 6, n_jobs).tolist()
+    jobs = sorted(zip(submit, run, requested_time, procs, strict=True))
+    expected = oracle.schedule(*zip(*jobs, strict=True), MACHINE, policy=policy, overrun=overrun)
+    trace = as_trace([(number, *job) for number, job in enumerate(jobs)])
+    for engine in ENGINES:
+        schedule = wk.simulate(trace, policy, procs=MACHINE, overrun=overrun, engine=engine)
+        assert schedule.start.tolist() == [start for start, _, _ in expected], engine
+
+
 @given(any_log, policies, overruns, st.sampled_from([0, 1, 2, 3, 5]))
 def test_trees_find_what_lists_find(jobs, policy, overrun, crowd):
     workload = make_workload(as_trace(jobs), MACHINE, overrun=overrun)
