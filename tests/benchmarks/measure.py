@@ -44,6 +44,15 @@ def best_of(repeats: int, function: Callable[[], Any]) -> tuple[float, Any]:
     return min(times), result
 
 
+def in_turn(rounds: int, *calls: Callable[[], Any]) -> list[tuple[float, Any]]:
+    """`best_of` for several calls, taken in turn so that all meet the same machine."""
+    found = [best_of(1, call) for call in calls]
+    for _ in range(rounds - 1):
+        for i, call in enumerate(calls):
+            found[i] = (min(found[i][0], best_of(1, call)[0]), found[i][1])
+    return found
+
+
 def peak_memory(function: Callable[[], Any]) -> tuple[int, Any]:
     """Bytes that a call needs beyond what the process holds before it, and its result."""
     Path("/proc/self/clear_refs").write_text("5")  # forget the peak so far

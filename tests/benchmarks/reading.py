@@ -6,7 +6,7 @@ import multiprocessing
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from time import perf_counter
@@ -14,7 +14,7 @@ from unittest import mock
 
 import pandas as pd
 
-from tests.benchmarks.measure import Row, best_of, peak_memory
+from tests.benchmarks.measure import Row, best_of, in_turn, peak_memory
 from tests.data import DATA
 from workloadkit.fields import NAMES
 from workloadkit.io import swf
@@ -47,7 +47,7 @@ def _rows(name: str, path: Path) -> Iterator[Row]:
     assert trace.jobs.fillna(-1).sum().to_dict() == expected
     copy = path.with_name("copy.swf")
 
-    ours, theirs = _in_turn(lambda: swf.read_swf(path), lambda: pandas_reads(path))
+    (ours, _), (theirs, _) = in_turn(ROUNDS, lambda: swf.read_swf(path), lambda: pandas_reads(path))
     ratio = ours / theirs
     long = path.stat().st_size >= swf.COMPILED_FROM
     goal = f"≤ {GOAL}" if long else ""
@@ -87,15 +87,6 @@ def _rows(name: str, path: Path) -> Iterator[Row]:
         f"{(read - start) * 1e3:.0f} ms",
         "compiled code from the cache" if long else "",
     )
-
-
-def _in_turn(*calls: Callable[[], object]) -> list[float]:
-    """Shortest time of each call [s]; taken in turn, so that all meet the same machine."""
-    best = [float("inf")] * len(calls)
-    for _ in range(ROUNDS):
-        for i, call in enumerate(calls):
-            best[i] = min(best[i], best_of(1, call)[0])
-    return best
 
 
 def _growth(who: str, path: Path) -> int:
