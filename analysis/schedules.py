@@ -2,6 +2,7 @@
 
 import io
 from collections.abc import Callable
+from heapq import heappop, heappush
 from os import PathLike
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 
 from analysis import style
 from analysis.clock import DAY, WEEK, Clock
-from workloadkit.errors import ParameterError
+from workloadkit.errors import ParameterError, WorkloadError
 from workloadkit.io.files import writing
 from workloadkit.simulate import Schedule
 
@@ -84,17 +85,44 @@ def gantt(
     if not until > begin:
         raise ParameterError(f"until is {until:g} s; it must be later than begin, {begin:g} s")
     seen = np.flatnonzero((start <= until) & (end >= begin))  # jobs of run time 0 at both, too
-    free_from = np.full(schedule.machine, -np.inf)
+    free: _Stretches = [(0, schedule.machine)]
+    held: list[tuple[float, int, _Stretches]] = []  # a heap: end, job, its processors
     rows = []
     # a job of run time 0 gives way within its second, so it comes before those that stay
     for i in seen[np.lexsort((w.job[seen], end[seen] > start[seen], start[seen]))]:
-        held = np.flatnonzero(free_from <= start[i])[: w.procs[i]]
-        free_from[held] = end[i]
-        breaks = np.flatnonzero(np.diff(held) > 1) + 1
-        for stretch in np.split(held, breaks):
-            row = (w.job[i], start[i], end[i], start[i] - w.submit[i], stretch[0], stretch.size)
-            rows.append(row)
+        while held and held[0][0] <= start[i]:
+            free = _joined(free + heappop(held)[2])
+        taken, free = _take(free, int(w.procs[i]))
+        heappush(held, (end[i], i, taken))
+        rows += [(w.job[i], start[i], end[i], start[i] - w.submit[i], *part) for part in taken]
     return pd.DataFrame(rows, columns=["job", "start", "end", "wait", "first", "procs"])
+
+
+_Stretches = list[tuple[int, int]]  # neighbouring processors, ascending: the first, how many
+
+
+def _take(free: _Stretches, procs: int) -> tuple[_Stretches, _Stretches]:
+    """Take the lowest processors; return what was taken and what is left."""
+    taken = []
+    for place, (first, count) in enumerate(free):
+        part = min(count, procs)
+        taken.append((first, part))
+        procs -= part
+        if procs == 0:
+            rest = [(first + part, count - part)] if count > part else []
+            return taken, rest + free[place + 1 :]
+    raise WorkloadError(f"the schedule holds {procs:,} processors more than the machine has")
+
+
+def _joined(stretches: _Stretches) -> _Stretches:
+    """Sort stretches and join neighbours."""
+    joined: _Stretches = []
+    for first, count in sorted(stretches):
+        if joined and sum(joined[-1]) == first:
+            joined[-1] = (joined[-1][0], joined[-1][1] + count)
+        else:
+            joined.append((first, count))
+    return joined
 
 
 def busiest_week(schedule: Schedule) -> tuple[float, float]:
