@@ -286,6 +286,29 @@ def small_trace():
     return wk.Trace.from_columns({"submit": [3, 4], "run": [10, 10], "procs": [2, 3]})
 
 
+def test_a_scheduler_may_keep_a_queue_of_its_own():
+    class Stack(wk.schedulers.Scheduler):
+        def __init__(self):
+            super().__init__()
+            self.stack = []
+
+        def job_arrives(self, job):
+            self.stack.append(job)
+
+        def allocate(self):
+            while self.stack and self.stack[-1].procs <= self.free:
+                self.start(self.stack.pop())
+
+    trace = wk.Trace.from_columns({"submit": [0, 1, 2], "run": [5, 5, 5], "procs": [1, 1, 1]})
+    assert wk.simulate(trace, Stack(), procs=1).start.tolist() == [0, 10, 5]
+
+
+@pytest.mark.parametrize("scheduler", [AnyThatFits, wk.schedulers.Easy, 7])
+def test_a_scheduler_is_a_name_or_an_instance(scheduler):
+    with pytest.raises(ParameterError, match="instance of a subclass"):
+        wk.simulate(small_trace(), scheduler, procs=4)
+
+
 def test_starting_a_job_that_does_not_fit_is_an_error():
     class Greedy(wk.schedulers.Scheduler):
         def allocate(self):
@@ -377,8 +400,13 @@ def test_built_in_schedulers_live_with_a_machine_that_changes(policy):
 
 @pytest.mark.parametrize("changes", [[(5, -3)], [(5, -1), (5, 1), (5, -3)]])
 def test_no_more_processors_go_down_than_work(changes):
-    with pytest.raises(WorkloadError, match="3 processors go down at 5 s when only 2 work"):
+    with pytest.raises(WorkloadError, match="-3 processors at 5 s, when 2 of 2 work"):
         wk.simulate(small_trace(), "easy", procs=2, oversize="drop", machine_changes=changes)
+
+
+def test_no_more_processors_come_up_than_there_are():
+    with pytest.raises(WorkloadError, match=r"\+2 processors at 6 s, when 3 of 4 work"):
+        wk.simulate(small_trace(), "easy", procs=4, machine_changes=[(5, -1), (6, 2)])
 
 
 @pytest.mark.parametrize("time", [math.nan, math.inf])
@@ -484,6 +512,17 @@ def test_a_seed_gives_the_same_schedule_and_is_recorded():
     again = wk.simulate(None, "easy", crowd, procs=2, rng=drawn.parameters["seed"])
     assert drawn.jobs.equals(again.jobs)
     assert drawn.to_dict() == again.to_dict()
+
+
+def test_the_recorded_seed_gives_the_same_again_whatever_it_came_from():
+    crowd = [Gambler() for _ in range(3)]
+    generator = np.random.default_rng(5).spawn(2)[1]
+    runs = [wk.simulate(None, "easy", crowd, procs=2, rng=generator) for _ in range(2)]
+    seeds = [run.parameters["seed"] for run in runs]
+    assert seeds[0] != seeds[1]
+    for run, seed in zip(runs, seeds, strict=True):
+        again = wk.simulate(None, "easy", crowd, procs=2, rng=seed)
+        assert again.jobs.equals(run.jobs)
 
 
 @pytest.mark.parametrize(

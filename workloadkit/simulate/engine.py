@@ -9,6 +9,7 @@ due now and opens another such round.
 
 import heapq
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from itertools import count
@@ -100,7 +101,7 @@ class Scheduler:
     @property
     def machine_size(self) -> int:
         """Processors of the machine that work."""
-        return self._at.machine
+        return self._at.working
 
     @property
     def used(self) -> int:
@@ -136,7 +137,8 @@ class Scheduler:
                 f"{type(self).__name__} starts job {job.number} of {job.procs} processors {why}, "
                 f"at {self.now} s"
             )
-        self.queue.remove(job)
+        with suppress(ValueError):  # a scheduler may keep a queue of its own
+            self.queue.remove(job)
         self._at.start(job)
 
     def tell_user(self, job: Job, delay: Any = 0) -> None:
@@ -255,8 +257,8 @@ class Simulation:
         rng: np.random.Generator,
         machine_changes: Iterable[tuple[Any, int]] = (),
     ) -> None:
+        self.working = machine
         self.machine = machine
-        self.largest_job = machine
         self.used = 0
         self.running: dict[Job, None] = {}  # an ordered set
         self.jobs: list[Job] = []
@@ -304,10 +306,10 @@ class Simulation:
         """Make a job that arrives now or later; see `User.submit`."""
         at = self.now if at is None else at
         estimate = run if estimate is None else estimate
-        if not (1 <= procs <= self.largest_job and procs == int(procs)):
+        if not (1 <= procs <= self.machine and procs == int(procs)):
             raise WorkloadError(
                 f"user {user.number} submits a job of {procs} processors to a machine of "
-                f"{self.largest_job}"
+                f"{self.machine}"
             )
         if not (0 <= run < inf and 0 <= estimate < inf):
             raise WorkloadError(
@@ -376,11 +378,12 @@ class Simulation:
         self.scheduler.job_ends(job)
 
     def _change_machine(self, change: int) -> None:
-        if self.machine + change < 0:
+        if not 0 <= self.working + change <= self.machine:
             raise WorkloadError(
-                f"{-change} processors go down at {self.now} s when only {self.machine} work"
+                f"{change:+} processors at {self.now} s, when {self.working} of "
+                f"{self.machine} work"
             )
-        self.machine += change
+        self.working += change
         if change < 0:
             self.scheduler.processors_down(-change)
         else:

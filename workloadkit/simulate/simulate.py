@@ -2,6 +2,7 @@
 
 import copy
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -76,7 +77,8 @@ def simulate(
     machine_changes : iterable of (time, int), optional
         Processors that come up (positive) or go down (negative) at a second; plain engine only.
     rng : Generator or int, optional
-        Where users of one's own draw from. Without one a seed is drawn and recorded.
+        Where the seed of users of one's own comes from; it is recorded in `parameters`, and
+        gives the same again. What is built in draws nothing.
     engine : {"compiled", "python"}, optional
         By default compiled for all that is built in, plain Python for what is one's own. Both
         give the same schedule.
@@ -101,12 +103,9 @@ def simulate(
     >>> simulate(trace, "easy", procs=4).jobs["start"].tolist()
     [0, 10, 2]
     """
-    policy = schedulers.parse(scheduler) if isinstance(scheduler, str) else scheduler
+    policy = _policy(scheduler)
     behaviour = behaviours.parse(users) if isinstance(users, str) else users
-    changes = [(np.asarray(time).item(), int(change)) for time, change in machine_changes]
-    for time, change in changes:
-        if not np.isfinite(time):
-            raise ParameterError(f"machine_changes: {change:+} processors at {time} s")
+    changes = _changes(machine_changes)
     own = isinstance(policy, Scheduler) or not isinstance(behaviour, OpenUsers) or bool(changes)
     engine = engine or ("python" if own else "compiled")
     choose("engine", engine, Engine)
@@ -119,10 +118,6 @@ def simulate(
             "the compiled engine runs only what is built in; take engine='python' for schedulers "
             "or users of one's own and for machine changes"
         )
-    if isinstance(behaviour, OpenUsers) == (trace is None):
-        raise ParameterError(
-            "users who replay a log need a log (trace); users of one's own submit their own jobs"
-        )
     machine = machine_size(trace.header if trace is not None else Header(), procs)
     parameters: dict[str, Any] = {
         "scheduler": scheduler if isinstance(scheduler, str) else _name(policy),
@@ -130,29 +125,20 @@ def simulate(
         "procs": machine,
         "overrun": overrun,
     }
+    if own:
+        parameters["seed"] = _seed(rng)
     if changes:
         parameters["machine_changes"] = changes
-    if trace is not None:
+    if warmup or cooldown:
+        parameters |= {"warmup": warmup, "cooldown": cooldown}
+    plain = partial(_play, policy, machine, overrun, changes, parameters.get("seed", 0))
+
+    if isinstance(behaviour, OpenUsers):
+        if trace is None:
+            raise ParameterError("users who replay a log need a log (trace)")
         parameters |= {"oversize": oversize, "estimates": estimates}
         if offered_load is not None:
             parameters["offered_load"] = offered_load
-    if warmup or cooldown:
-        parameters |= {"warmup": warmup, "cooldown": cooldown}
-    if own:
-        rng = np.random.default_rng(rng)
-        parameters["seed"] = getattr(rng.bit_generator.seed_seq, "entropy", None)
-
-    def play(crowd: Sequence[User]) -> list[Job]:
-        plain = copy.deepcopy(policy) if isinstance(policy, Scheduler) else policy.plain()
-        generator = np.random.default_rng(rng if own else 0)  # built-in users draw nothing
-        return Simulation(
-            machine, plain, crowd, overrun=overrun, rng=generator, machine_changes=changes
-        ).go()
-
-    if trace is None or not isinstance(behaviour, OpenUsers):
-        crowd = [] if isinstance(behaviour, OpenUsers) else copy.deepcopy(list(behaviour))
-        trace, workload, start = _submitted(play(crowd), machine)
-    else:
         workload = make_workload(
             trace,
             machine,
@@ -164,9 +150,61 @@ def simulate(
         if engine == "compiled" and not isinstance(policy, Scheduler):
             start = policy.compiled(workload, machine, overrun)
         else:
-            jobs = play(behaviour.plain(workload))
+            jobs = plain(behaviour.plain(workload))
             start = np.array([job.start for job in jobs], dtype=workload.submit.dtype)
+    else:
+        if trace is not None or (oversize, estimates, offered_load) != ("error", "user", None):
+            raise ParameterError(
+                "users of one's own submit their own jobs: a log, oversize, estimates and "
+                "offered_load are for users who replay a log"
+            )
+        trace, workload, start = _submitted(plain(copy.deepcopy(list(behaviour))), machine)
     return Schedule(trace, workload, start, machine, parameters, warmup, cooldown)
+
+
+def _play(
+    policy: Policy | Scheduler,
+    machine: int,
+    overrun: Overrun,
+    changes: list[tuple[float, int]],
+    seed: int,
+    users: list[User],
+) -> list[Job]:
+    """Run the plain engine; the jobs come in the order of submission."""
+    scheduler = copy.deepcopy(policy) if isinstance(policy, Scheduler) else policy.plain()
+    rng = np.random.default_rng(seed)
+    simulation = Simulation(
+        machine, scheduler, users, overrun=overrun, rng=rng, machine_changes=changes
+    )
+    return simulation.go()
+
+
+def _policy(scheduler: str | Policy | Scheduler) -> Policy | Scheduler:
+    """Return the policy that was meant."""
+    if isinstance(scheduler, str):
+        return schedulers.parse(scheduler)
+    if isinstance(scheduler, type) or not isinstance(scheduler, Scheduler | Policy):
+        raise ParameterError(
+            f"scheduler is {scheduler!r}; give a name, a policy of workloadkit.schedulers, or an "
+            "instance of a subclass of its Scheduler"
+        )
+    return scheduler
+
+
+def _changes(machine_changes: Iterable[tuple[float, int]]) -> list[tuple[float, int]]:
+    """Check changes of the machine; plain numbers, as they go into the provenance."""
+    changes = [(np.asarray(time).item(), int(change)) for time, change in machine_changes]
+    for time, change in changes:
+        if not np.isfinite(time):
+            raise ParameterError(f"machine_changes: {change:+} processors at {time} s")
+    return changes
+
+
+def _seed(rng: np.random.Generator | int | None) -> int:
+    """Return a seed that gives the same again: the one given, one drawn from `rng`, or new."""
+    if isinstance(rng, int | np.integer):
+        return int(rng)
+    return int(np.random.default_rng(rng).integers(2**63))
 
 
 def _name(thing: object) -> str:

@@ -1,6 +1,6 @@
 """What a policy that is built in looks like."""
 
-from typing import ClassVar, Protocol
+from typing import ClassVar, Protocol, runtime_checkable
 
 from numpy.typing import NDArray
 
@@ -8,6 +8,7 @@ from workloadkit.simulate.engine import Scheduler
 from workloadkit.simulate.workload import Overrun, Workload
 
 
+@runtime_checkable
 class Policy(Protocol):
     """A scheduling policy with its parameters, in the forms that the two engines run."""
 
