@@ -380,8 +380,7 @@ class Simulation:
     def _change_machine(self, change: int) -> None:
         if not 0 <= self.working + change <= self.machine:
             raise WorkloadError(
-                f"{change:+} processors at {self.now} s, when {self.working} of "
-                f"{self.machine} work"
+                f"{change:+} processors at {self.now} s, when {self.working} of {self.machine} work"
             )
         self.working += change
         if change < 0:
