@@ -12,7 +12,7 @@ from workloadkit.trace import Trace
 DAY = 86400
 WEEK = 7 * DAY
 
-_YEAR_9000 = 221_845_392_000  # beyond it, no calendar of Python's knows the way
+_YEAR_2, _YEAR_9000 = -62_104_060_800, 221_845_392_000  # beyond, Python knows no calendar
 _MONDAY = 3 * DAY  # 1 January 1970 was a Thursday: three days after a Monday
 
 
@@ -58,8 +58,8 @@ class Clock:
             note = "The header has no UnixStartTime, so local time is unknown"
         elif zone is None:
             note = "The header has no usable TimeZoneString or TimeZone, so local time is unknown"
-        elif start + last > _YEAR_9000:
-            note = "The log reaches beyond the year 9000, so local time is unknown"
+        elif not _YEAR_2 < start + first <= start + last < _YEAR_9000:
+            note = "The log reaches beyond the years 2 to 9000, so local time is unknown"
         else:
             begins, offsets = _offsets(zone, start + first, start + last)
             return cls(float(start), begins, offsets, _zone_name(zone))

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from workloadkit import __version__
+from workloadkit.errors import ParameterError
 from workloadkit.trace import Trace
 
 
@@ -26,6 +27,26 @@ def provenance(trace: Trace, **parameters: Any) -> dict[str, Any]:
         "sha256": trace.digest or None,
         "parameters": {name: _plain(value) for name, value in parameters.items()},
     }
+
+
+def seed_of(rng: np.random.Generator | int | None) -> int:
+    """Return a seed that gives the same again: the one given, one drawn from `rng`, or a new one.
+
+    Raises
+    ------
+    ParameterError
+        If the seed is negative.
+
+    Examples
+    --------
+    >>> seed_of(7)
+    7
+    """
+    if isinstance(rng, int | np.integer):
+        if rng < 0:
+            raise ParameterError(f"rng is {rng}; a seed is 0 or more")
+        return int(rng)
+    return int(np.random.default_rng(rng).integers(2**63))
 
 
 def as_note(provenance: Mapping[str, Any]) -> str:

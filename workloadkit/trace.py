@@ -16,7 +16,8 @@ from workloadkit.fields import BY_NAME, FIELDS, NAMES, UNKNOWN
 
 _LABEL = re.compile(r"^;[ \t]?([A-Za-z][A-Za-z0-9_]*):(.*)$")
 _CONTINUED = re.compile(r"^;(?:[ ]{2,}|[ ]*\t)[ \t]*(\S.*)$")
-_FIRST_NUMBER = re.compile(r"\s*([-+]?\d+(?:\.\d+)?)")
+_WHOLE_NUMBER = re.compile(r"\s*\+?(\d{1,18})(?!\d)")
+_OFFSET = re.compile(r"\s*([-+]?\d{1,5})(?!\d)")
 
 
 @dataclass(frozen=True)
@@ -68,11 +69,12 @@ class Header:
         return [value for name, value in self.entries if name.lower() == label.lower()]
 
     def number(self, label: str) -> int | None:
-        """Return the number at the beginning of the value of `label`; None if unknown or ≤ -1."""
-        match = _FIRST_NUMBER.match(self.get(label) or "")
-        if match is None or float(match[1]) < 0:
-            return None
-        return int(float(match[1]))
+        """Return the whole number at the beginning of the value of `label`.
+
+        None if there is none, it is negative, or it has more than 18 digits.
+        """
+        match = _WHOLE_NUMBER.match(self.get(label) or "")
+        return int(match[1]) if match else None
 
     def appended(self, *entries: tuple[str, str]) -> "Header":
         """Return a header with labels and values added at its end."""
@@ -108,9 +110,9 @@ class Header:
                 return ZoneInfo(name)
             except (KeyError, ValueError, OSError):  # an unknown name; the offset may help
                 pass
-        match = _FIRST_NUMBER.match(self.get("TimeZone") or "")
-        if match and abs(float(match[1])) < 86400:
-            return timezone(timedelta(seconds=float(match[1])))
+        match = _OFFSET.match(self.get("TimeZone") or "")
+        if match and abs(int(match[1])) < 86400:
+            return timezone(timedelta(seconds=int(match[1])))
         return None
 
 

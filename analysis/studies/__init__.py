@@ -313,19 +313,21 @@ def run_study(
     """
     import numpy as np
 
+    from workloadkit.provenance import seed_of
+
     if study.runs is None and (runs, rng) != (None, None):
         warnings.warn(
             f"nothing is random in {study.name}: runs and seed change nothing",
             WorkloadWarning,
             stacklevel=2,
         )
-    rng = np.random.default_rng(rng)
-    seed = rng.bit_generator.seed_seq.entropy  # type: ignore[attr-defined]
+    seed = seed_of(rng)
+    generator = np.random.default_rng(seed)
     runs = runs or study.runs or 1
 
     def each(function: Callable[[Any, np.random.Generator], Any], tasks: Iterable[Any]) -> list:
         tasks = list(tasks)
-        streams = rng.spawn(len(tasks))
+        streams = generator.spawn(len(tasks))
         return list((map if executor is None else executor.map)(function, tasks, streams))
 
     results = tuple(study.compare(logs, runs, each))

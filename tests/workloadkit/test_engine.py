@@ -149,12 +149,12 @@ def test_arrivals_of_one_second_go_by_number_then_by_user_and_creation(note, see
     assert at(5, seen)[:5] == [
         ("arrives", 20),
         ("arrives", 30),
-        ("arrives", 3),
-        ("arrives", 4),
-        ("arrives", 5),
+        ("arrives", 31),
+        ("arrives", 32),
+        ("arrives", 33),
     ]
     run = dict(zip(schedule.jobs["job"], schedule.jobs["run"], strict=True))
-    assert run == {20: 5, 30: 2, 3: 1, 4: 3, 5: 4}
+    assert run == {20: 5, 30: 2, 31: 1, 32: 3, 33: 4}
 
 
 def test_what_an_event_creates_for_its_own_second_follows_before_the_one_allocation(note, seen):
@@ -307,6 +307,24 @@ def test_a_scheduler_may_keep_a_queue_of_its_own():
 def test_a_scheduler_is_a_name_or_an_instance(scheduler):
     with pytest.raises(ParameterError, match="instance of a subclass"):
         wk.simulate(small_trace(), scheduler, procs=4)
+
+
+def test_a_scheduler_that_wakes_every_minute_ends_with_the_last_job():
+    class EveryMinute(AnyThatFits):
+        def job_arrives(self, job):
+            super().job_arrives(job)
+            if self.queue_length == 1:
+                self.sleep(60 - self.now % 60)
+
+        def wake_up(self):
+            self.sleep(60)
+
+        def allocate(self):
+            if self.now % 60 == 0:
+                super().allocate()
+
+    trace = wk.Trace.from_columns({"submit": [5, 70], "run": [100, 5], "procs": [1, 1]})
+    assert wk.simulate(trace, EveryMinute(), procs=2).start.tolist() == [60, 120]
 
 
 def test_starting_a_job_that_does_not_fit_is_an_error():
@@ -545,7 +563,8 @@ def test_what_is_passed_in_stays_as_it_was():
 
     scheduler, crowd = Counting(), [Gambler(), Gambler()]
     first = wk.simulate(None, scheduler, crowd, procs=2, rng=1)
-    assert scheduler.ended == scheduler.queue == []
+    assert scheduler.ended == []
+    assert not hasattr(scheduler, "queue")
     assert [user.left for user in crowd] == [5, 5]
     second = wk.simulate(None, scheduler, crowd, procs=2, rng=1)
     assert first.jobs.equals(second.jobs)
@@ -612,6 +631,22 @@ def test_users_may_live_by_decimals():
     schedule = wk.simulate(None, "fcfs", users, procs=1, rng=1)
     assert schedule.start.tolist() == [0.0, 1.0]
     assert schedule.end.tolist() == [1.0, 2.25]
+
+
+@pytest.mark.parametrize("users", [[1, 2], wk.users.User(), wk.users.User])
+def test_users_are_a_name_or_a_list_of_instances(users):
+    with pytest.raises(ParameterError, match="give a name or a list of instances"):
+        wk.simulate(None, "easy", users, procs=2)
+
+
+def test_one_object_is_one_user():
+    with pytest.raises(ParameterError, match="the same object"):
+        wk.simulate(None, "easy", [Gambler()] * 3, procs=2)
+
+
+def test_a_negative_seed_is_an_error():
+    with pytest.raises(ParameterError, match="rng is -1"):
+        wk.simulate(None, "easy", [Gambler()], procs=2, rng=-1)
 
 
 def test_users_who_submit_nothing_are_an_error():

@@ -10,6 +10,7 @@ from tests.data import TRACES, needs_traces
 from tests.oracles import scheduling as oracle
 from tests.oracles.check import check_arrival_order, check_schedule
 from workloadkit._kernels.easy import Jobs, schedule_in_order
+from workloadkit.fields import MAX_TIME
 from workloadkit.simulate.workload import make_workload
 
 POLICIES = ("fcfs", "easy")
@@ -238,3 +239,24 @@ def test_easy_makes_the_users_of_the_sample_wait_less_than_fcfs():
     fcfs, easy = (wk.simulate(sample, policy) for policy in POLICIES)
     assert 0 < easy.metrics["mean_wait"] < fcfs.metrics["mean_wait"]
     assert easy.metrics["mean_bounded_slowdown"] < fcfs.metrics["mean_bounded_slowdown"]
+
+
+@pytest.mark.parametrize("decimals", [False, True])
+@pytest.mark.parametrize("crowd", [0, 8])
+def test_times_at_the_limit_of_belief_are_exact(crowd, decimals):
+    """Estimates so long that a second more or less is lost in the rounding of a float."""
+    n_jobs = 3000
+    rng = np.random.default_rng(3)
+    scale = 0.5 if decimals else 1
+    columns = {
+        "submit": np.sort(rng.integers(0, 20_000, n_jobs)) * scale,
+        "run": rng.integers(1, 100, n_jobs) * scale,
+        "requested_time": np.where(np.arange(n_jobs) % 2, MAX_TIME, 50),
+        "procs": rng.integers(1, MACHINE + 1, n_jobs),
+    }
+    trace = wk.Trace.from_columns(columns)
+    workload = make_workload(trace, MACHINE)
+    kernel_jobs = Jobs(workload.submit, workload.run, workload.estimate, workload.procs)
+    compiled = schedule_in_order(kernel_jobs, MACHINE, backfill=True, late=False, crowd=crowd)
+    plain = wk.simulate(trace, "easy", procs=MACHINE, engine="python")
+    assert np.array_equal(compiled, plain.start)

@@ -21,8 +21,10 @@ def cache_directory() -> str:
     The compiler notices an edit in the file of a kernel but not in the file of a helper that it
     calls, and would run the old code. With the digest in the name, no old code is ever found.
     """
+    kernels = Path(__file__).parent
+    sources = [*sorted(kernels.glob("*.py")), kernels.parent / "fields.py"]  # limits of fields
     digest = hashlib.sha256(numba.__version__.encode())
-    for source in sorted(Path(__file__).parent.glob("*.py")):
+    for source in sources:
         digest.update(source.read_bytes())
     base = os.environ.get("NUMBA_CACHE_DIR") or platformdirs.user_cache_dir("workloadkit")
     return str(Path(base) / digest.hexdigest()[:16])

@@ -108,11 +108,13 @@ def schedule_in_order(
     if run_short(jobs, state, backfill, late, crowd):
         return state.start
     longest = jobs.estimate.max()
-    forest = grow_forest(jobs.procs, longest + 1, dtype)
+    # longer than whatever is looked for
+    nothing = dtype.type(np.iinfo(dtype).max if dtype.kind == "i" else np.inf)
+    forest = grow_forest(jobs.procs, nothing, dtype)
     # more than the rounding error of a sum of times; whole seconds have none
     slack = dtype.type(0 if dtype.kind == "i" else 4 * np.spacing(_last_instant(jobs)))
     while not (
-        run_long(jobs, state, forest, backfill, late, crowd // 2, longest, slack)
+        run_long(jobs, state, forest, backfill, late, crowd // 2, longest, slack, nothing)
         or run_short(jobs, state, backfill, late, crowd)
     ):
         pass
@@ -218,7 +220,7 @@ def run_short(jobs, state, backfill, late, crowd):
 
 
 @kernel
-def run_long(jobs, state, forest, backfill, late, few, longest, slack):
+def run_long(jobs, state, forest, backfill, late, few, longest, slack, nothing):
     """Go on until all jobs have ended (True) or fewer than `few` of them wait (False).
 
     During a pass the limits of time and processors only shrink. So a first hit that a class had
@@ -231,7 +233,6 @@ def run_long(jobs, state, forest, backfill, late, few, longest, slack):
     n_jobs = submit.size
     n_running, free, arrived = at[N_RUNNING], at[FREE], at[ARRIVED]
     n_waiting = at[N_WAITING]
-    nothing = longest + 1
     waits = np.zeros(n_jobs, np.bool_)
     for place in range(n_waiting):
         job = waiting[place]

@@ -22,7 +22,7 @@ from workloadkit.errors import WorkloadError
 from workloadkit.simulate.workload import Overrun, plan
 
 # The order of events at one instant.
-_TERMINATION, _MACHINE, _SUBMISSION, _WAKE_UP = range(4)
+_TERMINATION, _MACHINE, _SUBMISSION, _SCHEDULER_WAKE_UP, _WAKE_UP = range(5)
 
 
 @dataclass(eq=False, slots=True)
@@ -44,7 +44,7 @@ class Job:
     submit, start, end : int or float
         When it was submitted, started and ended; None before. [s]
     number : int, optional
-        Job number; without one it is numbered 1, 2, … by submission.
+        Job number; without one, the next after the largest so far: 1, 2, … by submission.
     killed : bool
         Whether it is stopped at its estimate.
     """
@@ -61,16 +61,31 @@ class Job:
     end: Any = None
 
 
-class Scheduler:
+class _Participant:
+    """What schedulers and users share: the clock, and the simulation that they are part of."""
+
+    _simulation: "Simulation | None" = None
+
+    @property
+    def now(self) -> Any:
+        """The clock. [s]."""
+        return self._at.now
+
+    @property
+    def _at(self) -> "Simulation":
+        if self._simulation is None:
+            raise WorkloadError(f"{type(self).__name__} is not part of a simulation yet")
+        return self._simulation
+
+
+class Scheduler(_Participant):
     """Base of schedulers in plain Python; override `allocate`, and what else is needed.
 
     `queue` holds the waiting jobs in the order of their arrival. The methods from `job_arrives`
     to `processors_up` are called by the simulation; the others are there to be called.
     """
 
-    def __init__(self) -> None:
-        self.queue: list[Job] = []
-        self._simulation: Simulation | None = None
+    queue: list[Job]
 
     def job_arrives(self, job: Job) -> None:
         """Take a job into the queue; it has just been submitted."""
@@ -92,11 +107,6 @@ class Scheduler:
 
     def processors_up(self, count: int) -> None:
         """Learn that `count` processors work again."""
-
-    @property
-    def now(self) -> Any:
-        """The clock. [s]."""
-        return self._at.now
 
     @property
     def machine_size(self) -> int:
@@ -147,16 +157,10 @@ class Scheduler:
 
     def sleep(self, seconds: Any) -> None:
         """Ask for `wake_up` after so many seconds."""
-        self._at.wake_later(self.wake_up, seconds)
-
-    @property
-    def _at(self) -> "Simulation":
-        if self._simulation is None:
-            raise WorkloadError(f"{type(self).__name__} is not part of a simulation yet")
-        return self._simulation
+        self._at.wake_later(self, seconds)
 
 
-class User:
+class User(_Participant):
     """Base of users in plain Python; override `wake_up`, and what else is needed.
 
     The methods from `begin` to `job_ended` are called by the simulation; the others are there to
@@ -167,9 +171,6 @@ class User:
     number: int
     rng: np.random.Generator
 
-    def __init__(self) -> None:
-        self._simulation: Simulation | None = None
-
     def begin(self) -> None:
         """Set out, before the clock starts at 0: by default, ask for a wake-up at second 0."""
         self.sleep(0)
@@ -179,11 +180,6 @@ class User:
 
     def job_ended(self, job: Job) -> None:
         """Learn from the scheduler that a job has ended."""
-
-    @property
-    def now(self) -> Any:
-        """The clock. [s]."""
-        return self._at.now
 
     def submit(
         self,
@@ -219,13 +215,7 @@ class User:
 
     def sleep(self, seconds: Any) -> None:
         """Ask for `wake_up` after so many seconds."""
-        self._at.wake_later(self.wake_up, seconds, self.number)
-
-    @property
-    def _at(self) -> "Simulation":
-        if self._simulation is None:
-            raise WorkloadError(f"{type(self).__name__} is not part of a simulation yet")
-        return self._simulation
+        self._at.wake_later(self, seconds)
 
 
 class Simulation:
@@ -268,7 +258,11 @@ class Simulation:
         self.overrun = overrun
         self._events: list[tuple] = []  # (time, kind, key, serial, what happens)
         self._serial = count()
+        self._to_come = 0  # events, not counting the scheduler's own wake-ups
+        self._n_waiting = 0
+        self._last_number = 0
         scheduler._simulation = self
+        scheduler.queue = []
         for i, (user, stream) in enumerate(zip(users, rng.spawn(len(users)), strict=True)):
             user.number = i + 1
             user.rng = stream
@@ -286,7 +280,8 @@ class Simulation:
         """
         for user in self.users:
             user.begin()
-        while self._events:
+        # a scheduler that wakes up for ever has nothing to do once all jobs have started
+        while self._to_come or (self._events and self._n_waiting):
             self.now = self._events[0][0]
             while due := self._take_due():
                 for *_, happen in due:
@@ -319,6 +314,8 @@ class Simulation:
             raise WorkloadError(
                 f"user {user.number} submits a job for {at} s when it is {self.now} s"
             )
+        if number is not None and not 0 <= number < 2**63:
+            raise WorkloadError(f"user {user.number} submits a job of number {number}")
         run, estimate, killed = (value.item() for value in plan(run, estimate, self.overrun))
         job = Job(user, user.number, int(procs), run, estimate, at, number, killed)
         self.add(job)
@@ -332,6 +329,7 @@ class Simulation:
 
     def start(self, job: Job) -> None:
         """Give a job its processors until it ends."""
+        self._n_waiting -= 1
         job.start = self.now
         self.used += job.procs
         self.running[job] = None
@@ -345,9 +343,12 @@ class Simulation:
         else:
             self._later(self._after(delay), _TERMINATION, (), tell)
 
-    def wake_later(self, wake_up: Callable[[], None], seconds: Any, user: int = 0) -> None:
-        """Call `wake_up` after so many seconds, the scheduler's before the users'."""
-        self._later(self._after(seconds), _WAKE_UP, (user,), wake_up)
+    def wake_later(self, sleeper: Scheduler | User, seconds: Any) -> None:
+        """Wake somebody up after so many seconds, the scheduler before the users."""
+        if isinstance(sleeper, User):
+            self._later(self._after(seconds), _WAKE_UP, (sleeper.number,), sleeper.wake_up)
+        else:
+            self._later(self._after(seconds), _SCHEDULER_WAKE_UP, (), sleeper.wake_up)
 
     def _after(self, seconds: Any) -> Any:
         if not 0 <= seconds < inf:
@@ -357,18 +358,22 @@ class Simulation:
     def _later(
         self, time: Any, kind: int, key: tuple[int, ...], happen: Callable[[], None]
     ) -> None:
+        self._to_come += kind != _SCHEDULER_WAKE_UP
         heapq.heappush(self._events, (time, kind, key, next(self._serial), happen))
 
     def _take_due(self) -> list[tuple]:
         due = []
         while self._events and self._events[0][0] == self.now:
             due.append(heapq.heappop(self._events))
+            self._to_come -= due[-1][1] != _SCHEDULER_WAKE_UP
         return due
 
     def _arrive(self, job: Job) -> None:
         self.jobs.append(job)
+        self._n_waiting += 1
         if job.number is None:
-            job.number = len(self.jobs)
+            job.number = self._last_number + 1
+        self._last_number = max(self._last_number, job.number)
         self.scheduler.job_arrives(job)
 
     def _end(self, job: Job) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit.errors import ParameterError, WorkloadError
+from workloadkit.provenance import seed_of
 from workloadkit.simulate import schedulers
 from workloadkit.simulate import users as behaviours
 from workloadkit.simulate.engine import Job, Scheduler, Simulation, User
@@ -20,7 +21,7 @@ from workloadkit.simulate.workload import (
     Overrun,
     Oversize,
     Workload,
-    choose,
+    check_choice,
     machine_size,
     make_workload,
 )
@@ -108,8 +109,8 @@ def simulate(
     changes = _changes(machine_changes)
     own = isinstance(policy, Scheduler) or not isinstance(behaviour, OpenUsers) or bool(changes)
     engine = engine or ("python" if own else "compiled")
-    choose("engine", engine, Engine)
-    choose("overrun", overrun, Overrun)
+    check_choice("engine", engine, Engine)
+    check_choice("overrun", overrun, Overrun)
     for name, value in (("warmup", warmup), ("cooldown", cooldown)):
         if not 0 <= value < np.inf:
             raise ParameterError(f"{name} is {value} s; it cannot be negative or endless")
@@ -126,7 +127,7 @@ def simulate(
         "overrun": overrun,
     }
     if own:
-        parameters["seed"] = _seed(rng)
+        parameters["seed"] = seed_of(rng)
     if changes:
         parameters["machine_changes"] = changes
     if warmup or cooldown:
@@ -158,7 +159,7 @@ def simulate(
                 "users of one's own submit their own jobs: a log, oversize, estimates and "
                 "offered_load are for users who replay a log"
             )
-        trace, workload, start = _submitted(plain(copy.deepcopy(list(behaviour))), machine)
+        trace, workload, start = _submitted(plain(_copies(behaviour)), machine)
     return Schedule(trace, workload, start, machine, parameters, warmup, cooldown)
 
 
@@ -191,20 +192,25 @@ def _policy(scheduler: str | Policy | Scheduler) -> Policy | Scheduler:
     return scheduler
 
 
+def _copies(users: Sequence[User]) -> list[User]:
+    """Copy users of one's own, who change as they act."""
+    if not isinstance(users, list | tuple) or not all(isinstance(user, User) for user in users):
+        raise ParameterError(
+            f"users is {users!r}; give a name or a list of instances of a subclass of "
+            "workloadkit.users.User"
+        )
+    if len({id(user) for user in users}) < len(users):
+        raise ParameterError("users: the same object stands for several users; make one for each")
+    return copy.deepcopy(list(users))
+
+
 def _changes(machine_changes: Iterable[tuple[float, int]]) -> list[tuple[float, int]]:
     """Check changes of the machine; plain numbers, as they go into the provenance."""
-    changes = [(np.asarray(time).item(), int(change)) for time, change in machine_changes]
+    changes = [tuple(np.asarray(x).item() for x in change) for change in machine_changes]
     for time, change in changes:
-        if not np.isfinite(time):
+        if not (np.isfinite(time) and change == int(change)):
             raise ParameterError(f"machine_changes: {change:+} processors at {time} s")
-    return changes
-
-
-def _seed(rng: np.random.Generator | int | None) -> int:
-    """Return a seed that gives the same again: the one given, one drawn from `rng`, or new."""
-    if isinstance(rng, int | np.integer):
-        return int(rng)
-    return int(np.random.default_rng(rng).integers(2**63))
+    return [(time, int(change)) for time, change in changes]
 
 
 def _name(thing: object) -> str:

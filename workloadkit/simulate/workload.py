@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from workloadkit.errors import ParameterError, WorkloadError, WorkloadWarning
+from workloadkit.fields import MAX_PROCS, MAX_TIME
 from workloadkit.trace import Header, Trace
 
 Oversize = Literal["error", "drop"]
@@ -51,7 +52,7 @@ class Workload:
     left_out: int
 
 
-def choose(name: str, value: str, choices: object) -> None:
+def check_choice(name: str, value: str, choices: object) -> None:
     """Refuse a parameter's value that is not one of a Literal's.
 
     Raises
@@ -77,14 +78,16 @@ def machine_size(header: Header, procs: int | None) -> int:
     1664
     """
     if procs is not None:
-        if procs < 1:
-            raise ParameterError(f"procs is {procs}; a machine has at least one processor")
+        if not (1 <= procs <= MAX_PROCS and procs == int(procs)):
+            raise ParameterError(f"procs is {procs}; a machine has from 1 to {MAX_PROCS:,}")
         return int(procs)
     if header.procs is None:
         raise WorkloadError(
             "the header names neither MaxProcs nor MaxNodes; give the processors of the machine "
             "(procs, on the command line --procs)"
         )
+    if header.procs > MAX_PROCS:
+        raise WorkloadError(f"the header's machine of {header.procs} processors is not believed")
     if not header.number("MaxProcs"):
         warnings.warn(
             f"the header names no MaxProcs; taking MaxNodes, {header.procs}, for the processors",
@@ -159,9 +162,9 @@ def make_workload(
     WorkloadError
         Where no job ran, jobs are larger than the machine, or their load cannot be set.
     """
-    choose("oversize", oversize, Oversize)
-    choose("estimates", estimates, Estimates)
-    choose("overrun", overrun, Overrun)
+    check_choice("oversize", oversize, Oversize)
+    check_choice("estimates", estimates, Estimates)
+    check_choice("overrun", overrun, Overrun)
     row = np.flatnonzero(trace.ran)
     requested = trace.column("requested_procs")[row]
     needed = np.where(requested > 0, requested, trace.used_procs[row])
@@ -186,11 +189,20 @@ def make_workload(
     requested_time = trace.column("requested_time")[row]
     known = requested_time >= 0  # NaN is not
     estimate = run if estimates == "exact" else np.where(known, requested_time, run)
+    for name, times in (("submit", submit), ("run", run), ("requested_time", estimate)):
+        absurd = ~(np.abs(times) <= MAX_TIME)
+        if absurd.any():
+            _refuse(trace, row[absurd], f"not believed, with {name} of {times[absurd][0]:g} s")
     if all(_whole(times) for times in (submit, run, estimate)):
         submit, run, estimate = (times.astype(np.int64) for times in (submit, run, estimate))
     run, estimate, killed = plan(run, estimate, overrun)
     if offered_load is not None:
-        submit = _scale_load(submit, float(np.dot(run, procs)), machine, offered_load)
+        work = float(np.dot(run.astype(np.float64), procs))
+        submit = _scale_load(submit, work, machine, offered_load)
+
+    most = np.maximum(run, estimate).astype(np.float64).sum() + np.abs(submit).max()
+    if submit.dtype.kind == "i" and most > 2**62:
+        raise WorkloadError(f"{trace.name}: jobs of {most:.1e} s in all are not believed")
 
     workload = Workload(
         row=row,
@@ -229,7 +241,10 @@ def _scale_load(submit: NDArray, work: float, machine: int, offered_load: float)
     span = float(submit.max() - submit.min())
     if not (span > 0 and work > 0):
         raise WorkloadError("the offered load cannot be set: no time passes, or no work is done")
-    scaled = (submit - submit.min()) * (work / (machine * offered_load) / span)
+    stretch = work / machine / span / offered_load
+    if not stretch * span <= MAX_TIME:
+        raise ParameterError(f"offered_load is {offered_load:g}; the log would never end")
+    scaled = (submit - submit.min()) * stretch
     if submit.dtype.kind == "i":
         scaled = np.rint(scaled).astype(np.int64)
     return submit.min() + scaled
