@@ -6,7 +6,7 @@ import pandas as pd
 
 from workloadkit.errors import ParameterError, WorkloadWarning
 from workloadkit.fields import UNKNOWN
-from workloadkit.trace import Trace
+from workloadkit.trace import Trace, check_ascending
 
 #: The threshold of each method where none is given. [s]
 THRESHOLDS = {"arrival": 3600.0}
@@ -100,6 +100,7 @@ def delimit_sessions(
             stacklevel=2,
         )
     submit, end = jobs["submit"].to_numpy(), trace.end[trace.ran]
+    check_ascending(submit)
     user, users = pd.factorize(jobs["user"])
     session, batch, think_time = label_by_arrival(submit, end, user, users.size, float(threshold))
     columns = {"session": session, "batch": batch, "think_time": think_time}

@@ -1,7 +1,7 @@
 """A log of jobs: its header and its job table."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import timedelta, timezone, tzinfo
 from functools import cached_property
@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from workloadkit.errors import WorkloadError
-from workloadkit.fields import BY_NAME, FIELDS, NAMES, UNKNOWN
+from workloadkit.fields import BY_NAME, FIELDS, NAMES, UNKNOWN, Field
 
 _LABEL = re.compile(r"^;[ \t]?([A-Za-z][A-Za-z0-9_]*):(.*)$")
 _CONTINUED = re.compile(r"^;(?:[ ]{2,}|[ ]*\t)[ \t]*(\S.*)$")
@@ -195,15 +195,16 @@ class Trace:
         Parameters
         ----------
         columns : mapping of str to array_like, shape (n_jobs,)
-            By the names of `workloadkit.fields`; `submit` is required. Without `job`, jobs are
-            numbered 1, 2, … by submission.
+            By the names of `workloadkit.fields`; `submit` is required. -1 is unknown, except as a
+            submit time. Without `job`, jobs are numbered 1, 2, … by submission.
         header : Header, optional
         name : str, default "trace"
 
         Raises
         ------
         WorkloadError
-            Where a column is not known, `submit` is missing or lengths differ.
+            Where a column is not known, `submit` is missing, lengths differ, or an identifier is
+            not a whole number.
         """
         unknown = set(columns) - set(NAMES)
         if unknown:
@@ -214,15 +215,9 @@ class Trace:
         table: dict[str, NDArray] = {}
         for f in FIELDS:
             if f.name in columns:
-                values = np.array(columns[f.name], dtype=f.dtype, ndmin=1)
-                if values.shape != (n_jobs,):
-                    raise WorkloadError(f"{values.size} values of {f.name} for {n_jobs} jobs")
-                table[f.name] = values
+                table[f.name] = _as_column(f, columns[f.name], n_jobs)
             else:
                 table[f.name] = np.full(n_jobs, np.nan if f.measured else UNKNOWN, f.dtype)
-        if np.isnan(table["submit"]).any():
-            job = int(np.flatnonzero(np.isnan(table["submit"]))[0]) + 1
-            raise WorkloadError(f"submit of job {job} is NaN; the submit time must be known")
         order = np.argsort(table["submit"], kind="stable")
         table = {name: values[order] for name, values in table.items()}
         if "job" not in columns:
@@ -235,7 +230,7 @@ class Trace:
         return len(self.jobs)
 
     def column(self, name: str) -> NDArray:
-        """Return one column as an array, shape (n_jobs,).
+        """Return one column as an array that cannot be written to, shape (n_jobs,).
 
         Raises
         ------
@@ -244,7 +239,7 @@ class Trace:
         """
         if name not in BY_NAME:
             raise WorkloadError(f"not a field of a job: {name}; known: {', '.join(NAMES)}")
-        return self.jobs[name].to_numpy()
+        return _frozen(self.jobs[name].to_numpy())
 
     @cached_property
     def used_procs(self) -> NDArray[np.float64]:
@@ -255,12 +250,13 @@ class Trace:
     @cached_property
     def ran(self) -> NDArray[np.bool_]:
         """Whether a job ran, shape (n_jobs,): run time ≥ 0 and processors > 0."""
-        return (self.column("run") >= 0) & (self.used_procs > 0)
+        return _frozen((self.column("run") >= 0) & (self.used_procs > 0))
 
     @cached_property
     def end(self) -> NDArray[np.float64]:
         """Second at which each job ended, shape (n_jobs,): an unknown wait counts as 0."""
-        return self.column("submit") + np.nan_to_num(self.column("wait")) + self.column("run")
+        wait = np.nan_to_num(self.column("wait"))
+        return _frozen(self.column("submit") + wait + self.column("run"))
 
     @cached_property
     def utilities(self) -> dict[int, list[tuple[float, float]]]:
@@ -278,8 +274,15 @@ class Trace:
         ----------
         rows : array_like of int
             Each row at most once.
+
+        Raises
+        ------
+        WorkloadError
+            If a row is taken twice.
         """
         rows = np.asarray(rows, dtype=np.int64)
+        if np.unique(rows).size < rows.size:
+            raise WorkloadError("a job cannot be taken twice")
         jobs = self.jobs.take(rows).reset_index(drop=True)
         new_row = np.full(self.n_jobs, -1)
         new_row[rows] = np.arange(rows.size)
@@ -294,6 +297,11 @@ class Trace:
         Parameters
         ----------
         keep : array_like of bool, shape (n_jobs,)
+
+        Raises
+        ------
+        WorkloadError
+            If there are not as many choices as jobs.
         """
         mask = np.asarray(keep, dtype=bool)
         if mask.shape != (self.n_jobs,):
@@ -301,9 +309,61 @@ class Trace:
         return self.take(np.flatnonzero(mask))
 
     def with_columns(self, **columns: ArrayLike) -> "Trace":
-        """Return a trace with some columns of its jobs replaced."""
-        return replace(self, jobs=self.jobs.assign(**columns))
+        """Return a trace with some columns of its jobs replaced.
 
-    def with_notes(self, notes: Iterable[str]) -> "Trace":
-        """Return a trace with notes added to its header."""
-        return replace(self, header=self.header.appended(*(("Note", note) for note in notes)))
+        Raises
+        ------
+        WorkloadError
+            As `from_columns`, and if submit times do not ascend.
+        """
+        known = {f.name: f for f in FIELDS if f.name in columns}
+        if unknown := set(columns) - set(known):
+            raise WorkloadError(f"not a field of a job: {', '.join(sorted(unknown))}")
+        new = {name: _as_column(f, columns[name], self.n_jobs) for name, f in known.items()}
+        check_ascending(new.get("submit", np.empty(0)))
+        return replace(self, jobs=self.jobs.assign(**new))
+
+
+def check_ascending(submit: NDArray) -> None:
+    """Refuse submit times that do not ascend.
+
+    Raises
+    ------
+    WorkloadError
+        It names the first row that comes too early.
+    """
+    early = np.flatnonzero(np.diff(submit) < 0)
+    if early.size:
+        row = early[0] + 1
+        raise WorkloadError(
+            f"submit times must ascend: row {row} at {submit[row]:g} s comes after one at "
+            f"{submit[row - 1]:g} s"
+        )
+
+
+def _as_column(f: Field, values: ArrayLike, n_jobs: int) -> NDArray:
+    """Make a column of the table from what people have."""
+    given = np.array(values, ndmin=1)
+    if given.shape != (n_jobs,):
+        raise WorkloadError(f"{given.size} values of {f.name} for {n_jobs} jobs")
+    try:
+        column = given.astype(np.float64 if f.measured or given.dtype.kind in "fO" else np.int64)
+    except (TypeError, ValueError):
+        raise WorkloadError(f"{f.name} has values that are not numbers") from None
+    if f.name == "submit":
+        if np.isnan(column).any():
+            row = int(np.argmax(np.isnan(column)))
+            raise WorkloadError(f"submit of row {row} is NaN; the submit time must be known")
+    elif f.measured:
+        column[column == UNKNOWN] = np.nan
+    elif not (column == np.rint(column)).all():
+        row = int(np.argmax(column != np.rint(column)))
+        raise WorkloadError(f"{f.name} of row {row} is {column[row]:g}, not a whole number")
+    return column.astype(f.dtype)
+
+
+def _frozen(values: NDArray) -> NDArray:
+    """Return a view that cannot be written to: a Trace is never changed in place."""
+    view = values.view()
+    view.flags.writeable = False
+    return view

@@ -77,7 +77,7 @@ class Schedule:
             "response": end - w.submit,
             "bounded_slowdown": metrics.bounded_slowdown(wait, w.run),
         }
-        return pd.DataFrame(columns, copy=False)
+        return pd.DataFrame(columns)
 
     @cached_property
     def counted(self) -> NDArray[np.bool_]:
@@ -160,8 +160,7 @@ class Schedule:
             header = header.appended(
                 ("Note", f"jobs left out of the simulation: {w.left_out} of {self.source.n_jobs}")
             )
-        floats = {name: values.astype(np.float64) for name, values in times.items()}
-        jobs = taken.jobs.assign(**floats, status=status)
+        simulated = taken.with_columns(**times, status=status)
         return replace(
-            taken, jobs=jobs, header=header, bursts=taken.bursts.iloc[:0], digest="", repairs=()
+            simulated, header=header, bursts=taken.bursts.iloc[:0], digest="", repairs=()
         )
