@@ -34,11 +34,11 @@ clean:
 	rm -rf $(VENV) demo
 
 $(VENV)/.run: pyproject.toml
-	test -d $(VENV) || $(PYTHON) -m venv $(VENV)
+	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --disable-pip-version-check -e .
 	touch $@
 
 $(VENV)/.dev: pyproject.toml
-	test -d $(VENV) || $(PYTHON) -m venv $(VENV)
+	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[dev]'
 	touch $(VENV)/.run $@

@@ -1,6 +1,6 @@
 """How the sizes, the times and the slowdowns of jobs are distributed."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import partial
 
 import numpy as np
@@ -301,7 +301,14 @@ def section(trace: Trace) -> Section:
         _finding(numbers, serial, powers),
         tuple(notes),
         values,
-        (_table(numbers),),
+        (
+            summary_table(
+                numbers,
+                "What the jobs that ran used, asked for and got.",
+                titles=_TITLES,
+                times=_TIMES,
+            ),
+        ),
         tuple(figures),
         {"slowdown_bound": metrics.SLOWDOWN_BOUND},
     )
@@ -324,22 +331,41 @@ def _finding(numbers: dict[str, dict[str, float]], serial: float, powers: float)
     return text
 
 
-def _table(numbers: dict[str, dict[str, float]]) -> Table:
-    data = pd.DataFrame(numbers).rename_axis("statistic")
-    cells = {
-        _TITLES[name]: [_cell(name, statistic, x) for statistic, x in data[name].items()]
-        for name in data
-    }
-    text = pd.DataFrame(cells, index=[_STATISTICS[statistic] for statistic in data.index])
-    return Table("summary", "What the jobs that ran used, asked for and got.", data, text)
+def summary_table(
+    numbers: dict[str, dict[str, float]],
+    caption: str,
+    *,
+    titles: Mapping[str, str],
+    times: Collection[str],
+    statistics: Mapping[str, str] = _STATISTICS,
+) -> Table:
+    """Set descriptions of several quantities side by side.
 
+    Parameters
+    ----------
+    numbers : dict
+        What `describe` returns, by quantity.
+    caption : str
+        What the table shows.
+    titles : mapping of str to str
+        Title of each quantity.
+    times : collection of str
+        The quantities that are times. [s]
+    statistics : mapping of str to str, optional
+        The statistics to show, and their titles; by default all.
+    """
 
-def _cell(name: str, statistic: str, value: float) -> str:
-    if statistic == "count":
-        return count(value)
-    if statistic == "known":
-        return share(value)
-    return duration(value) if name in _TIMES and statistic != "cv" else number(value)
+    def cell(quantity: str, statistic: str, value: float) -> str:
+        if statistic == "count":
+            return count(value)
+        if statistic == "known":
+            return share(value)
+        return duration(value) if quantity in times and statistic != "cv" else number(value)
+
+    data = pd.DataFrame(numbers).loc[list(statistics)].rename_axis("statistic")
+    cells = {titles[q]: [cell(q, s, x) for s, x in data[q].items()] for q in data}
+    text = pd.DataFrame(cells, index=list(statistics.values()))
+    return Table("summary", caption, data, text)
 
 
 def _listed(words: list[str]) -> str:

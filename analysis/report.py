@@ -6,11 +6,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import workloadkit
 from analysis import accuracy, cycles, load, marginals, overview, sessions, style, users
 from analysis.section import Section, plain
 from workloadkit.errors import WorkloadError
 from workloadkit.io.files import write_text
+from workloadkit.provenance import provenance
 from workloadkit.trace import Trace
 
 #: The sections of a characterisation, in the order of the page: each a function of a Trace.
@@ -32,16 +32,18 @@ class Characterization:
 
     Parameters
     ----------
-    name : str
-        Name of the log.
-    digest : str
-        SHA-256 of the text that was read; empty for a log that was not read.
+    source : Trace
+        The log.
     sections : tuple of Section
     """
 
-    name: str
-    digest: str
+    source: Trace
     sections: tuple[Section, ...]
+
+    @property
+    def name(self) -> str:
+        """Name of the log."""
+        return self.source.name
 
     @property
     def findings(self) -> tuple[tuple[Section, str], ...]:
@@ -54,12 +56,7 @@ class Characterization:
         parameters: dict[str, Any] = {}
         for section in self.sections:
             parameters |= section.parameters
-        return {
-            "workloadkit": workloadkit.__version__,
-            "log": self.name,
-            "digest": self.digest or None,
-            "parameters": plain(parameters),
-        }
+        return provenance(self.source, **plain(parameters))
 
     def to_dict(self) -> dict[str, Any]:
         """Return all numbers in full precision, as JSON knows them; None is what is unknown."""
@@ -142,4 +139,4 @@ def characterize(trace: Trace) -> Characterization:
     """
     if not trace.n_jobs:
         raise WorkloadError(f"{trace.name} has no jobs, so there is nothing to characterise")
-    return Characterization(trace.name, trace.digest, tuple(section(trace) for section in SECTIONS))
+    return Characterization(trace, tuple(section(trace) for section in SECTIONS))

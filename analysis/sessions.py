@@ -7,10 +7,10 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from analysis import style
-from analysis.formats import count, duration, number, plural, share
+from analysis.formats import duration, plural, share
 from analysis.load import waits_known
-from analysis.marginals import cumulative_shares, describe, plot_cumulative
-from analysis.section import Figure, Section, Table
+from analysis.marginals import cumulative_shares, describe, plot_cumulative, summary_table
+from analysis.section import Figure, Section
 from workloadkit.fields import UNKNOWN
 from workloadkit.sessions import THRESHOLDS, delimit_sessions
 from workloadkit.trace import Trace
@@ -198,23 +198,15 @@ def section(trace: Trace) -> Section:
             *notes,
         ),
         values,
-        (_table(numbers),),
+        (
+            summary_table(
+                numbers,
+                "Sizes and times of sessions and batches.",
+                titles=_TITLES,
+                times=_TIMES,
+                statistics=_STATISTICS,
+            ),
+        ),
         tuple(figures),
         {"session_method": _METHOD, "session_threshold": threshold},
     )
-
-
-def _table(numbers: dict[str, dict[str, float]]) -> Table:
-    data = pd.DataFrame(numbers).loc[list(_STATISTICS)].rename_axis("statistic")
-    cells = {
-        _TITLES[name]: [_cell(name, statistic, x) for statistic, x in data[name].items()]
-        for name in data
-    }
-    text = pd.DataFrame(cells, index=list(_STATISTICS.values()))
-    return Table("summary", "Sizes and times of sessions and batches.", data, text)
-
-
-def _cell(name: str, statistic: str, value: float) -> str:
-    if statistic == "count":
-        return count(value)
-    return duration(value) if name in _TIMES and statistic != "cv" else number(value)

@@ -7,6 +7,7 @@ so that a figure follows the reader's light or dark theme as the text around it 
 import io
 import re
 from collections.abc import Callable
+from html import escape
 from typing import Any
 
 import matplotlib as mpl
@@ -143,8 +144,6 @@ def inline(svg: str, *, name: str, label: str) -> str:
     label : str
         What a reader hears who does not see it; text, escaped here.
     """
-    from markupsafe import escape
-
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r"\s*<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
     opening, body = svg.split(">", 1)

@@ -78,6 +78,10 @@ def test_times_beyond_all_calendars_are_no_dates():
     assert "beyond the years 2 to 9000" in Clock.of(trace_in("US/Pacific", [0, 10**12])).note
 
 
+def test_times_before_all_calendars_are_no_dates():
+    assert "beyond the years 2" in Clock.of(trace_in("US/Pacific", [-(10**12), 0])).note
+
+
 def test_an_unknown_wait_counts_as_none():
     log = {"submit": [0, 10], "wait": [5, np.nan], "run": [7, 90], "procs": [1, 1]}
     trace = Trace.from_columns(log)

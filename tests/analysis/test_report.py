@@ -243,7 +243,7 @@ def test_json_tells_what_made_it(rng):
     assert characterize(trace).to_dict()["provenance"] == {
         "workloadkit": workloadkit.__version__,
         "log": "a.swf",
-        "digest": None,
+        "sha256": None,
         "parameters": {
             "slowdown_bound": 10.0,
             "session_method": "arrival",

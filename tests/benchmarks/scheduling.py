@@ -48,7 +48,7 @@ def rows() -> Iterator[Row]:
     blue = traces["SDSC-BLUE-2000-4.2-cln"]
     table = int(blue.jobs.memory_usage(index=True).sum())
     blue = replace(blue)  # nothing remembered
-    tracemalloc.start()  # the kernels' arrays are made outside them, where they are seen
+    tracemalloc.start()  # the large arrays are made outside the kernels, where they are seen
     assert len(wk.simulate(blue, "easy").jobs)
     needed = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()

@@ -319,3 +319,9 @@ def test_sessions_of_a_real_log(run):
     rows = [*csv.DictReader(io.StringIO(out))]
     assert len({row["session"] for row in rows}) == 10_303
     assert all(row["think_time"].isdigit() or not row["think_time"] for row in rows)
+
+
+def test_page_and_json_cannot_both_go_to_stdout(run, log):
+    code, out, err = run("characterize", log, "-o", "-", "--json", "-")
+    assert (code, out) == (2, "")
+    assert "cannot both go to stdout" in err

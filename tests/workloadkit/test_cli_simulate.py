@@ -85,6 +85,14 @@ def test_the_jobs_as_swf_are_all_that_goes_to_stdout(run, log):
     assert written.jobs["wait"].tolist() == [0, 95, 145, 0]
 
 
+def test_two_results_cannot_go_to_one_file(run, log, tmp_path):
+    target = tmp_path / "both"
+    code, _, err = run(log, "-o", target, "--json", target)
+    assert code == 2
+    assert f"cannot both go to {target}" in " ".join(err.split())
+    assert not target.exists()
+
+
 def test_jobs_and_metrics_cannot_both_go_to_stdout(run, log):
     code, out, err = run(log, "-o", "-", "--json", "-")
     assert (code, out) == (2, "")

@@ -29,3 +29,13 @@ def test_the_cache_is_named_by_what_the_kernels_are(tmp_path, monkeypatch):
 def test_kernels_compile_where_nothing_can_be_kept(monkeypatch):
     monkeypatch.setattr(numba.core.caching.CacheImpl, "_locator_classes", [])
     assert compiling.kernel(double)(4) == 8
+
+
+def test_an_edit_of_any_source_gives_another_name(tmp_path):
+    for name in ("a.py", "b.py"):
+        (tmp_path / name).write_text(name)
+    sources = sorted(tmp_path.iterdir())
+    before = compiling.digest_of(sources)
+    assert compiling.digest_of(sources) == before
+    sources[1].write_text("edited")
+    assert compiling.digest_of(sources) != before

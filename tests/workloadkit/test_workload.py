@@ -239,3 +239,44 @@ def test_a_machine_that_nobody_knows_is_an_error_that_asks_for_procs(line):
 def test_a_machine_without_processors_is_refused(procs):
     with pytest.raises(ParameterError, match=f"procs is {procs}"):
         machine_size(wk.Header(), procs)
+
+
+# What is not believed
+
+
+@pytest.mark.parametrize("label", ["MaxProcs", "MaxNodes"])
+def test_a_machine_beyond_belief_is_refused(label):
+    with pytest.raises(WorkloadError, match="2000000000 processors is not believed"):
+        machine_size(wk.Header((f"; {label}: 2000000000",)), None)
+
+
+def test_a_number_of_four_hundred_digits_is_no_number():
+    assert wk.Header(("; MaxProcs: " + "9" * 400,)).procs is None
+
+
+@pytest.mark.parametrize("procs", [math.nan, 4.5, 10**12])
+def test_a_machine_has_a_whole_number_of_processors(procs):
+    with pytest.raises(ParameterError, match="procs is"):
+        machine_size(wk.Header(), procs)
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"run": [math.inf]}, "run of inf"),
+        ({"submit": [math.inf]}, "submit of inf"),
+        ({"submit": [-1e15]}, "submit of -1e"),
+        ({"requested_time": [1e19]}, "requested_time of 1e"),
+    ],
+)
+def test_times_beyond_belief_are_refused(columns, message):
+    trace = wk.Trace.from_columns({"submit": [0], "run": [1], "procs": [1]} | columns)
+    with pytest.raises(WorkloadError, match=message):
+        make_workload(trace, 4)
+
+
+@pytest.mark.parametrize("load", [1e-300, 1e-15, 0.0, -1.0, math.inf, math.nan])
+def test_a_load_that_cannot_be_is_refused(load):
+    trace = wk.Trace.from_columns({"submit": [0, 9], "run": [5, 5], "procs": [1, 1]})
+    with pytest.raises(ParameterError, match="offered_load"):
+        make_workload(trace, 4, offered_load=load)

@@ -2,7 +2,7 @@
 
 import hashlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -23,11 +23,16 @@ def cache_directory() -> str:
     """
     kernels = Path(__file__).parent
     sources = [*sorted(kernels.glob("*.py")), kernels.parent / "fields.py"]  # limits of fields
+    base = os.environ.get("NUMBA_CACHE_DIR") or platformdirs.user_cache_dir("workloadkit")
+    return str(Path(base) / digest_of(sources))
+
+
+def digest_of(sources: Iterable[Path]) -> str:
+    """Digest of the compiler's version and the contents of files, 16 characters."""
     digest = hashlib.sha256(numba.__version__.encode())
     for source in sources:
         digest.update(source.read_bytes())
-    base = os.environ.get("NUMBA_CACHE_DIR") or platformdirs.user_cache_dir("workloadkit")
-    return str(Path(base) / digest.hexdigest()[:16])
+    return digest.hexdigest()[:16]
 
 
 def kernel(function: Callable[..., Any]) -> Callable[..., Any]:

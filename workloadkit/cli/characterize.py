@@ -9,6 +9,7 @@ from workloadkit.cli.common import (
     JsonOption,
     StrictOption,
     TraceArgument,
+    check_outputs,
     load,
     working,
     write,
@@ -43,6 +44,7 @@ def characterize(
     """
     import analysis
 
+    check_outputs(output, json)
     log = load(trace, strict=strict)
     if output is None and json is None:
         output = Path("report.html")

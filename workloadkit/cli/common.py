@@ -116,6 +116,15 @@ def load(trace: Path | None, *, strict: bool) -> "Trace":
     return log
 
 
+def check_outputs(*targets: Path | None) -> None:
+    """Refuse two results for one file, or for stdout."""
+    named = [str(target) for target in targets if target]
+    for target in named:
+        if named.count(target) > 1:
+            where = "stdout" if target == "-" else target
+            raise typer.BadParameter(f"two results cannot both go to {where}")
+
+
 def write(target: Path, text: str) -> None:
     """Write a result whole or not at all, to stdout for "-"; say so if it is a file."""
     from workloadkit.io.files import write_text

@@ -9,6 +9,7 @@ from workloadkit.cli.common import (
     JsonOption,
     StrictOption,
     TraceArgument,
+    check_outputs,
     duration,
     load,
     say,
@@ -127,8 +128,7 @@ def simulate(
     """
     import workloadkit as wk
 
-    if str(output) == str(json) == "-":
-        raise typer.BadParameter("the jobs (-o) and the metrics (--json) cannot both go to stdout")
+    check_outputs(output, json, gantt, queue)
     log = load(trace, strict=strict)
     with working(f"simulating {log.name}"):
         schedule = wk.simulate(
