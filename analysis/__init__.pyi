@@ -26,13 +26,13 @@ from .schedules import gantt as gantt
 from .schedules import plot_gantt as plot_gantt
 from .schedules import plot_queue_length as plot_queue_length
 from .schedules import queue_length as queue_length
-from .schedules import save_figure as save_figure
 from .section import Figure as Figure
 from .section import Section as Section
 from .section import Table as Table
 from .sessions import plot_size_shares as plot_size_shares
 from .sessions import session_table as session_table
 from .sessions import size_shares as size_shares
+from .style import save_figure as save_figure
 from .users import concentration as concentration
 from .users import concentration_curves as concentration_curves
 from .users import gini as gini

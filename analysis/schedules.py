@@ -1,28 +1,20 @@
 """What a schedule looks like: who ran where and when, and how long the queue was."""
 
-import io
 from collections.abc import Callable
 from heapq import heappop, heappush
-from os import PathLike
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 from matplotlib import dates as mdates
 from matplotlib.axes import Axes
 from matplotlib.collections import PolyCollection
-from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from numpy.typing import NDArray
 
 from analysis import style
 from analysis.clock import DAY, WEEK, Clock
 from workloadkit.errors import ParameterError, WorkloadError
-from workloadkit.io.files import writing
 from workloadkit.simulate import Schedule
-
-# The same figure has the same bytes whenever it is drawn.
-_NO_DATE: dict[str, dict] = {"svg": {"Date": None}, "png": {}, "pdf": {"CreationDate": None}}
 
 _MOST_STEPS = 2000  # more steps than a figure can show become intervals
 
@@ -258,33 +250,3 @@ def _time_axis(
     )
     ax.set_xlabel(f"time since the log's second 0 [{unit}]")
     return lambda time: np.asarray(time) / seconds
-
-
-def save_figure(plot: Callable[..., Axes], path: str | PathLike[str], *, title: str = "") -> None:
-    """Draw a figure into a file, whole or not at all.
-
-    Parameters
-    ----------
-    plot : callable
-        ``plot(ax=ax)``.
-    path : path
-        Ends in .svg, .png or .pdf.
-    title : str, optional
-        Title above the figure.
-
-    Raises
-    ------
-    ParameterError
-        If the file's name says another format.
-    """
-    form = Path(path).suffix.lower().lstrip(".")
-    if form not in ("svg", "png", "pdf"):
-        raise ParameterError(f"{path}: a figure is written as .svg, .png or .pdf")
-    content = io.BytesIO()
-    with style.theme(salt=title):
-        figure = Figure(figsize=(8, 4))
-        plot(ax=figure.add_subplot())
-        figure.suptitle(title, fontsize=10, parse_math=False)
-        figure.savefig(content, format=form, dpi=150, facecolor="white", metadata=_NO_DATE[form])
-    with writing(path) as stream:
-        stream.write(content.getvalue())

@@ -8,6 +8,8 @@ import io
 import re
 from collections.abc import Callable
 from html import escape
+from os import PathLike
+from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
@@ -25,6 +27,8 @@ from matplotlib.ticker import (
 )
 
 from analysis.formats import duration
+from workloadkit.errors import ParameterError
+from workloadkit.io.files import writing
 
 INK, MUTED, GRID = "#1f252b", "#59636e", "#d8dce1"
 BLUE, ORANGE, GREEN, PALE = "#2a6db5", "#c4570f", "#2e8555", "#a8c6e6"
@@ -71,6 +75,9 @@ _SETTINGS: dict[Any, Any] = {
     "ytick.major.width": 0.6,
     "ytick.major.size": 0,
 }
+
+# The same figure has the same bytes whenever it is drawn.
+_NO_DATE: dict[str, dict] = {"svg": {"Date": None}, "png": {}, "pdf": {"CreationDate": None}}
 
 _TIMES = {
     0.001: "1 ms",
@@ -130,6 +137,36 @@ def draw(plot: Callable[..., Axes], data: pd.DataFrame, *, name: str, title: str
         metadata = {"Date": None, "Creator": None, "Title": title or name}
         figure.savefig(text, format="svg", facecolor=colour, metadata=metadata)
     return text.getvalue()
+
+
+def save_figure(plot: Callable[..., Axes], path: str | PathLike[str], *, title: str = "") -> None:
+    """Draw a figure into a file, whole or not at all.
+
+    Parameters
+    ----------
+    plot : callable
+        ``plot(ax=ax)``.
+    path : path
+        Ends in .svg, .png or .pdf.
+    title : str, optional
+        Title above the figure.
+
+    Raises
+    ------
+    ParameterError
+        If the file's name says another format.
+    """
+    form = Path(path).suffix.lower().lstrip(".")
+    if form not in ("svg", "png", "pdf"):
+        raise ParameterError(f"{path}: a figure is written as .svg, .png or .pdf")
+    content = io.BytesIO()
+    with theme(salt=title):
+        figure = Figure(figsize=(8, 4))
+        plot(ax=figure.add_subplot())
+        figure.suptitle(title, fontsize=10, parse_math=False)
+        figure.savefig(content, format=form, dpi=150, facecolor="white", metadata=_NO_DATE[form])
+    with writing(path) as stream:
+        stream.write(content.getvalue())
 
 
 def inline(svg: str, *, name: str, label: str) -> str:

@@ -12,6 +12,12 @@ README = Path(__file__).parents[1] / "README.md"
 BLOCKS = re.findall(r"```(\w+)\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
 
 
+def test_speed_is_a_table_with_its_machine():
+    speed = README.read_text(encoding="utf-8").partition("## Speed")[2].partition("\n## ")[0]
+    assert "Measured by `make bench` on" in speed
+    assert speed.count("\n| ") > 10
+
+
 def run(command, folder, **keywords):
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     done = subprocess.run(
