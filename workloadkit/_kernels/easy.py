@@ -6,9 +6,9 @@ needs one look at itself. Only a termination, or a job that has outlived its est
 look at all that wait.
 
 There are two loops for the two lengths of a queue, each able to go on where the other left off:
-`run_short` looks through a list of the waiting jobs, `run_long` asks the trees of `waiting`. The few
-lines that start a job are written out wherever one starts: as a function they would take a dozen
-arguments.
+`run_short` looks through a list of the waiting jobs, `run_long` asks the trees of `waiting`. The
+few lines that start a job are written out wherever one starts: as a function they would take a
+dozen arguments.
 """
 
 from typing import NamedTuple
