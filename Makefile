@@ -2,6 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+NEEDED := 'import sys; sys.exit("Python 3.11 or later is needed: make PYTHON=..." if sys.version_info < (3, 11) else 0)'
 
 .PHONY: demo test test-all lint bench sample clean
 
@@ -34,11 +35,13 @@ clean:
 	rm -rf $(VENV) demo
 
 $(VENV)/.run: pyproject.toml
+	@$(PYTHON) -c $(NEEDED)
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --disable-pip-version-check -e .
 	touch $@
 
 $(VENV)/.dev: pyproject.toml
+	@$(PYTHON) -c $(NEEDED)
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[dev]'
 	touch $(VENV)/.run $@

@@ -206,6 +206,7 @@ def section(trace: Trace) -> Section:
     """Report load and utilization, over the whole log and over time."""
     clock = Clock.of(trace)
     values, notes, figures = summarize_load(trace), _what_is_unknown(trace), []
+    notes += _contradictions(values)
     if values["makespan"] < DAY:
         notes.append("The log spans less than a day, so nothing is shown over time.")
     else:
@@ -248,7 +249,18 @@ def _what_is_unknown(trace: Trace) -> list[str]:
         )
     elif unknown := int(np.isnan(trace.column("wait")[trace.ran]).sum()):
         notes.append(f"The unknown wait of {plural(unknown, 'job')} that ran counts as 0.")
+    if larger := int((trace.used_procs[trace.ran] > (trace.header.procs or np.inf)).sum()):
+        notes.append(
+            f"By the header the machine has {plural(trace.header.procs or 0, 'processor')}, but "
+            f"{plural(larger, 'job')} used more: one of them is wrong."
+        )
     return notes
+
+
+def _contradictions(values: dict[str, Any]) -> list[str]:
+    if (values.get("utilization") or 0) <= 1:
+        return []
+    return ["More than the whole machine was used: its size, the waits or the sizes are wrong."]
 
 
 def _load_figure(trace: Trace, clock: Clock, days: int) -> Figure:
@@ -288,7 +300,7 @@ def _finding(values: dict[str, Any]) -> str:
         sentences.append(f"The machine was {share(used)} utilized.")
     if offered is not None:
         at_most = ""
-        if busiest is not None:
+        if busiest is not None and busiest > offered:
             at_most = (
                 f", and for {share(busiest)} in the busiest {_name_of(values['interval_days'])}"
             )

@@ -325,7 +325,7 @@ def _finding(numbers: dict[str, dict[str, float]], serial: float, powers: float)
         half = f"waited at most {duration(median)}" if median > 0 else "did not wait at all"
         text += (
             f" Half of the jobs {half}, one in twenty waited "
-            f"more than {duration(numbers['wait']['p95'])}; the mean bounded slowdown is "
+            f"{duration(numbers['wait']['p95'])} or more; the mean bounded slowdown is "
             f"{number(numbers['bounded_slowdown']['mean'])}."
         )
     return text

@@ -176,7 +176,7 @@ def reading_section(trace: Trace) -> Section:
 
 def _jobs_that_never_ran(trace: Trace) -> dict[str, tuple[Any, str]]:
     ran = trace.ran
-    rows: dict[str, tuple[Any, str]] = {"jobs that ran": (int(ran.sum()), count(ran.sum()))}
+    rows: dict[str, tuple[Any, str]] = {"jobs that ran": (int(ran.sum()), count(int(ran.sum())))}
     if not ran.all():
         never = int((~ran).sum())
         without_run = int((~(trace.column("run") >= 0)).sum())

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from analysis import style
 from analysis.clock import DAY, WEEK, Clock
+from analysis.formats import duration
 from workloadkit.errors import ParameterError, WorkloadError
 from workloadkit.simulate import Schedule
 
@@ -155,16 +156,20 @@ def plot_queue_length(schedule: Schedule, ax: Axes | None = None) -> Axes:
     else:
         edges = np.linspace(time[0], time[-1], _MOST_STEPS // 4 + 1)
         mean, largest = _means_and_maxima(time, waiting, edges)
+        width = duration(edges[1] - edges[0])
         ax.fill_between(
             when(edges), np.append(largest, largest[-1]), step="post", color=style.PALE,
-            label="longest in an interval",
+            label=f"longest in {width}",
         )  # fmt: skip
         ax.step(
             when(edges), np.append(mean, mean[-1]), where="post", color=style.BLUE,
-            label="mean of an interval",
+            label=f"mean of {width}",
         )  # fmt: skip
         style.legend_above(ax)
-    ax.set_ylim(bottom=0)
+    ax.set_ylim(0, None if waiting.any() else 1)
+    ax.set_xlim(*when(np.array(_window(schedule))))
+    if not waiting.any():
+        ax.text(0.5, 0.5, "no job waits", transform=ax.transAxes, ha="center", color=style.MUTED)
     ax.set_ylabel("waiting jobs")
     style.count_axis(ax.yaxis)
     return ax
@@ -238,9 +243,7 @@ def _time_axis(
     """Label the x axis with time, and return the function from seconds to its units."""
     clock = Clock.of(schedule.source)
     if clock.known and until - begin > 2 * DAY:
-        locator = mdates.AutoDateLocator(minticks=3, maxticks=7)
-        ax.xaxis.set_major_locator(locator)
-        ax.xaxis.set_major_formatter(mdates.ConciseDateFormatter(locator))
+        style.calendar_axis(ax.xaxis)
         ax.set_xlabel(f"local time ({clock.zone})")
         return lambda time: mdates.date2num(clock.dates(time).to_numpy())
     unit, seconds = next(

@@ -225,12 +225,25 @@ def time_axis(axis: Any) -> None:
         _fix_ticks(axis, [low, high], lambda x, _: duration(x))
 
 
+def calendar_axis(axis: Any) -> None:
+    """Label an axis of dates: the month with every day, the year once at its end."""
+    locator = mdates.AutoDateLocator(minticks=3, maxticks=7)
+    formats = ["%Y", "%b", "%-d %b", "%H:%M", "%H:%M", "%S"]
+    axis.set_major_locator(locator)
+    axis.set_major_formatter(
+        mdates.ConciseDateFormatter(
+            locator,
+            formats=formats,
+            zero_formats=["", "%b %Y", "%-d %b", "%-d %b", "%H:%M", "%H:%M"],
+            offset_formats=["", "%Y", "%Y", "%Y", "%-d %b %Y", "%-d %b %Y"],
+        )
+    )
+
+
 def date_axis(axis: Any, data: pd.DataFrame) -> None:
     """Label an axis of the log's time: dates where they are known, else days since second 0."""
     if "date" in data:
-        locator = mdates.AutoDateLocator(minticks=3, maxticks=7)
-        axis.set_major_locator(locator)
-        axis.set_major_formatter(mdates.ConciseDateFormatter(locator))
+        calendar_axis(axis)
         axis.set_label_text("")
     else:
         count_axis(axis)

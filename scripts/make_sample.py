@@ -272,7 +272,7 @@ def with_header(trace: wk.Trace, start: int) -> wk.Trace:
             for number, (name, limit) in enumerate(QUEUES)
         ),
         ("Note", f"SYNTHETIC: no such machine, no such users; made from seed {SEED}."),
-        ("Note", "The waits are those of EASY; jobs that never started were cancelled by users."),
+        ("Note", "As shipped, the waits are those of EASY; jobs never started were cancelled."),
     ]
     return replace(trace, header=wk.Header().appended(*entries))
 

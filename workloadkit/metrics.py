@@ -41,7 +41,7 @@ def bounded_slowdown(
 
 
 def slowdown(wait: ArrayLike, run: ArrayLike) -> NDArray[np.float64]:
-    """Response time in units of the run time; a run time below 1 s counts as 1 s.
+    """Response time in units of the run time, at least 1; a run time below 1 s counts as 1 s.
 
     Parameters
     ----------
@@ -54,12 +54,12 @@ def slowdown(wait: ArrayLike, run: ArrayLike) -> NDArray[np.float64]:
 
     Examples
     --------
-    >>> slowdown([0, 90, 5], [1, 10, 0]).tolist()
-    [1.0, 10.0, 5.0]
+    >>> slowdown([0, 90, 5, 0], [1, 10, 0, 0]).tolist()
+    [1.0, 10.0, 5.0, 1.0]
     """
     run = np.asarray(run, dtype=np.float64)
     response = np.asarray(wait, dtype=np.float64) + run
-    return response / np.maximum(run, SHORTEST_RUN)
+    return np.maximum(response / np.maximum(run, SHORTEST_RUN), 1.0)
 
 
 def makespan(submit: ArrayLike, end: ArrayLike) -> float:

@@ -16,7 +16,8 @@ from workloadkit.fields import BY_NAME, FIELDS, NAMES, UNKNOWN, Field
 
 _LABEL = re.compile(r"^;[ \t]?([A-Za-z][A-Za-z0-9_]*):(.*)$")
 _CONTINUED = re.compile(r"^;(?:[ ]{2,}|[ ]*\t)[ \t]*(\S.*)$")
-_WHOLE_NUMBER = re.compile(r"\s*\+?(\d{1,18})(?!\d)")
+# 1664 of "1664 (72, 1368, 224)" and of "1,664"; nothing of "4k", "1.5" or 400 digits
+_WHOLE_NUMBER = re.compile(r"\s*\+?(\d{1,3}(?:,\d{3}){1,5}|\d{1,18})(?![\w]|[.,]\d)")
 _OFFSET = re.compile(r"\s*([-+]?\d{1,5})(?!\d)")
 
 
@@ -71,10 +72,11 @@ class Header:
     def number(self, label: str) -> int | None:
         """Return the whole number at the beginning of the value of `label`.
 
-        None if there is none, it is negative, or it has more than 18 digits.
+        Thousands may be separated by commas. None if there is none, it is negative, it has more
+        than 18 digits, or letters or decimals follow it at once.
         """
         match = _WHOLE_NUMBER.match(self.get(label) or "")
-        return int(match[1]) if match else None
+        return int(match[1].replace(",", "")) if match else None
 
     def appended(self, *entries: tuple[str, str]) -> "Header":
         """Return a header with labels and values added at its end."""

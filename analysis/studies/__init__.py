@@ -268,7 +268,9 @@ def find_logs(study: Study, folder: Path, *, strict: bool = False) -> list[Log]:
         For each log that is not there.
     """
     if not folder.is_dir():
-        raise WorkloadError(f"{folder}: no such folder of logs")
+        raise WorkloadError(
+            f"{folder}: no such folder of logs; name it by --traces, or set WORKLOADKIT_DATA"
+        )
     logs, missing = [], []
     for name, published in study.logs.items():
         versions = {_version(path): path for path in sorted(folder.glob(f"{name}-*.swf*"))}

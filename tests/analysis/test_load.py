@@ -107,3 +107,11 @@ def test_centuries_still_fit_a_figure():
     log = {"submit": [0, 10**12], "wait": [0, 0], "run": [1, 1], "procs": [1, 1]}
     section = load.section(Trace.from_columns(log))
     assert all(len(figure.data) <= 1501 for figure in section.figures)
+
+
+def test_what_cannot_be_is_said():
+    log = {"submit": [0, 100_000], "wait": [0, 0], "run": [100_000, 100_000], "procs": [8, 8]}
+    trace = Trace.from_columns(log, header=Header(("; MaxProcs: 2",)))
+    notes = " ".join(load.section(trace).notes)
+    assert "the machine has 2 processors, but 2 jobs used more" in notes
+    assert "More than the whole machine was used" in notes

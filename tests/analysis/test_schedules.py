@@ -179,8 +179,15 @@ def test_a_long_queue_is_drawn_by_intervals(schedule, ax):
     assert len(analysis.queue_length(schedule)) > 2000
     analysis.plot_queue_length(schedule, ax)
     (mean,) = ax.lines
-    assert mean.get_label() == "mean of an interval"
+    assert mean.get_label() == "mean of 8 h 42 min"
     assert mean.get_ydata().size < 2000
+
+
+def test_a_queue_that_never_was_says_so(ax):
+    trace = wk.Trace.from_columns({"submit": [0, 50], "run": [10, 10], "procs": [1, 1]})
+    analysis.plot_queue_length(wk.simulate(trace, procs=1), ax)
+    assert [text.get_text() for text in ax.texts] == ["no job waits"]
+    assert ax.get_xlim() == (0, 60)
 
 
 @pytest.mark.parametrize("suffix", ["svg", "png", "pdf"])

@@ -261,7 +261,8 @@ def test_study_writes_a_table_and_a_page(run, log, tmp_path, monkeypatch):
 def test_study_says_where_it_looked_for_logs(run, tmp_path, monkeypatch):
     monkeypatch.setenv("WORKLOADKIT_DATA", str(tmp_path / "nowhere"))
     code, _, err = run("study", "zakay-sessions", "--out", tmp_path / "out")
-    assert (code, err) == (1, f"error: {tmp_path / 'nowhere/traces'}: no such folder of logs\n")
+    assert code == 1
+    assert err.startswith(f"error: {tmp_path / 'nowhere/traces'}: no such folder of logs; name")
     code, _, err = run("study", "zakay-sessions", "--out", tmp_path / "out", "--traces", tmp_path)
     assert code == 1
     assert err.startswith(f"error: {tmp_path}: no log of zakay-sessions")
@@ -325,3 +326,18 @@ def test_page_and_json_cannot_both_go_to_stdout(run, log):
     code, out, err = run("characterize", log, "-o", "-", "--json", "-")
     assert (code, out) == (2, "")
     assert "cannot both go to stdout" in err
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
+@pytest.mark.parametrize(
+    "arguments", [["--help"], ["simulate", "--procs", "64"], ["sessions"], ["study"]]
+)
+def test_a_full_disk_behind_stdout_is_one_line(arguments, log):
+    log_too = [] if arguments[0] in ("--help", "study") else [log]
+    with open("/dev/full", "w") as full:  # noqa: PTH123
+        done = subprocess.run(
+            [*PROGRAM, *arguments, *log_too], stdout=full, stderr=subprocess.PIPE, text=True
+        )
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    assert "No space left on device" in done.stderr

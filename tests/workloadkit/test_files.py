@@ -204,3 +204,29 @@ def test_standard_output(capfdbinary, monkeypatch):
     monkeypatch.setattr(sys, "stdout", io.StringIO())  # as in a notebook
     write_text("-", "text")
     assert sys.stdout.getvalue() == "text"
+
+
+def test_a_file_that_is_replaced_keeps_its_permissions(tmp_path):
+    target = tmp_path / "private.swf"
+    target.write_text("before")
+    target.chmod(0o600)
+    write_text(target, "after")
+    assert (target.read_text(), target.stat().st_mode & 0o777) == ("after", 0o600)
+
+
+def test_a_read_only_file_is_not_replaced(tmp_path):
+    target = tmp_path / "kept.swf"
+    target.write_text("before")
+    target.chmod(0o444)
+    with pytest.raises(WorkloadError, match="read-only"):
+        write_text(target, "after")
+    assert [path.read_text() for path in tmp_path.iterdir()] == ["before"]
+
+
+def test_closed_streams_are_errors_of_ours(monkeypatch):
+    monkeypatch.setattr(sys, "stdin", None)
+    with pytest.raises(FormatError, match="standard input is closed"):
+        list(text_chunks("-"))
+    monkeypatch.setattr(sys, "stdout", None)
+    with pytest.raises(WorkloadError, match="standard output is closed"):
+        write_text("-", "text")

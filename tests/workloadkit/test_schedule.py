@@ -103,7 +103,7 @@ def definition(schedule, warmup, cooldown):
         "mean_wait": mean(row.wait for row in counted),
         "median_wait": statistics.median(row.wait for row in counted),
         "mean_response": mean(row.end - row.submit for row in counted),
-        "mean_slowdown": mean((row.end - row.submit) / max(row.run, 1) for row in counted),
+        "mean_slowdown": mean(max((r.end - r.submit) / max(r.run, 1), 1) for r in counted),
         "mean_bounded_slowdown": mean(
             max(1, (row.end - row.submit) / max(row.run, 10)) for row in counted
         ),
@@ -344,3 +344,16 @@ assert isinstance(wk.simulate(trace, procs=1, engine="python"), Schedule)
 
 def test_a_schedule_is_what_simulate_returns(log):
     assert isinstance(wk.simulate(log), Schedule)
+
+
+def test_the_end_of_the_log_moves_with_its_last_job():
+    header = wk.Header(
+        (
+            "; UnixStartTime: 843480031",
+            "; TimeZoneString: Europe/Stockholm",
+            "; EndTime: Fri Aug 29 10:55:01 CEST 1997",
+        )
+    )
+    trace = wk.Trace.from_columns({"submit": [0], "run": [3600], "procs": [1]}, header=header)
+    end = wk.simulate(trace, procs=1).trace().header.get("EndTime")
+    assert end == "Mon Sep 23 15:00:31 CEST 1996"

@@ -402,7 +402,7 @@ def test_digest_and_name_do_not_depend_on_compression(compress, tmp_path):
 def test_standard_input_and_output(monkeypatch, capsysbinary):
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(f"{JOB}\n".encode())))
     trace = read_swf("-")
-    assert trace.name == "-"
+    assert trace.name == "standard input"
     write_swf(trace, "-")
     assert capsysbinary.readouterr().out.decode() == f"{JOB}\n"
 
@@ -544,3 +544,22 @@ def test_odd_logs(path, tmp_path):
     assert again.jobs.equals(trace.jobs)
     assert again.header == trace.header
     assert again.repairs == ()
+
+
+def test_numbers_that_mean_nothing_are_kept_and_reported():
+    lines = ["1 0 -7 10 1 -1 -1 1 -20" + " -1" * 9, "2 5 3 10 1 -1 -1 1 60" + " -1" * 9]
+    trace = read("\n".join(lines))
+    assert trace.jobs["wait"].tolist() == [-7, 3]
+    assert [str(repair) for repair in trace.repairs] == [
+        "negative numbers other than -1 kept as wait time (once, on line 1)",
+        "negative numbers other than -1 kept as requested time (once, on line 1)",
+    ]
+
+
+def test_an_unknown_submit_time_among_known_ones_is_reported():
+    lines = ["1 -1 0 10 1" + " -1" * 13, "2 900 3 10 1" + " -1" * 13]
+    trace = read("\n".join(lines))
+    assert trace.jobs["submit"].tolist() == [-1, 900]
+    assert [str(repair) for repair in trace.repairs] == [
+        "unknown submit times (-1) kept as second -1 (once, on line 1)"
+    ]

@@ -72,3 +72,22 @@ def test_sessions_are_not_found_in_a_table_out_of_order():
     disordered = wk.Trace(trace.jobs.iloc[::-1])
     with pytest.raises(WorkloadError, match="submit times must ascend"):
         wk.delimit_sessions(disordered)
+
+
+@pytest.mark.parametrize(
+    ("value", "number"),
+    [
+        ("128", 128),
+        ("1664 (72, 1368, 224)", 1664),
+        ("1,664", 1664),
+        ("338 (batch partition; 512 total)", 338),
+        ("163840", 163840),
+        ("4k", None),
+        ("1.5", None),
+        ("1664,1368", None),
+        ("-1", None),
+        ("about 100", None),
+    ],
+)
+def test_a_number_in_the_header_is_read_whole_or_not_at_all(value, number):
+    assert wk.Header((f"; MaxProcs: {value}",)).number("MaxProcs") == number

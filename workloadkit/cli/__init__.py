@@ -4,6 +4,8 @@ What a command needs of pandas and the like it imports when it runs, so that hel
 wrong usage answer at once.
 """
 
+import os
+import sys
 from textwrap import indent
 from typing import Annotated
 
@@ -11,7 +13,7 @@ import typer
 
 from workloadkit import __version__
 from workloadkit.cli import characterize, sessions, simulate, study
-from workloadkit.cli.common import Commands
+from workloadkit.cli.common import Commands, say
 
 app = typer.Typer(
     cls=Commands,
@@ -54,4 +56,10 @@ for command, examples in (
 
 def main() -> None:
     """Run the command that the arguments name."""
-    app(prog_name="workloadkit")
+    try:
+        app(prog_name="workloadkit")
+    except OSError as error:  # of standard output: files say for themselves what is wrong
+        say(f"error: standard output cannot be written: {error.strerror}")
+        # what is left in it has nowhere to go when Python flushes it at the end
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)

@@ -45,6 +45,7 @@ TraceArgument = Annotated[
     typer.Argument(
         metavar="TRACE",
         show_default=False,
+        readable=False,  # reading says what is wrong
         help='Log in the Standard Workload Format, plain, gz, bz2, xz or zst; "-" is standard '
         "input. By default the built-in sample.",
     ),
@@ -55,7 +56,9 @@ StrictOption = Annotated[
 ]
 JsonOption = Annotated[
     Path | None,
-    typer.Option("--json", metavar="FILE", help='Write JSON to this file; "-" is stdout.'),
+    typer.Option(
+        "--json", metavar="FILE", readable=False, help='Write JSON to this file; "-" is stdout.'
+    ),
 ]
 SeedOption = Annotated[
     int | None,
@@ -91,12 +94,13 @@ def say(message: str) -> None:
 @contextmanager
 def working(on: str) -> Iterator[None]:
     """Show on a terminal that something is being done."""
-    if not sys.stderr.isatty():
+    if sys.stderr is None or not sys.stderr.isatty():
         yield
         return
     from rich.console import Console
+    from rich.text import Text
 
-    with Console(stderr=True).status(f"{on} …"):
+    with Console(stderr=True).status(Text(f"{on} …")):
         yield
 
 
@@ -117,12 +121,14 @@ def load(trace: Path | None, *, strict: bool) -> "Trace":
 
 
 def check_outputs(*targets: Path | None) -> None:
-    """Refuse two results for one file, or for stdout."""
+    """Refuse two results for one file or for stdout, and files in folders that are not there."""
     named = [str(target) for target in targets if target]
     for target in named:
         if named.count(target) > 1:
             where = "stdout" if target == "-" else target
             raise typer.BadParameter(f"two results cannot both go to {where}")
+        if not Path(target).parent.is_dir():
+            raise WorkloadError(f"{target}: cannot be written: No such file or directory")
 
 
 def write(target: Path, text: str) -> None:

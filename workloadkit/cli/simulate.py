@@ -158,7 +158,7 @@ def simulate(
 
 def _show(schedule: "Schedule") -> None:
     """Print the metrics on stdout."""
-    from analysis.formats import count, duration, number, share
+    from analysis.formats import count, duration, number, plural, share
 
     values = schedule.metrics
     written = {
@@ -175,7 +175,9 @@ def _show(schedule: "Schedule") -> None:
         "mean bounded slowdown": number(values["mean_bounded_slowdown"]),
     }
     name = schedule.parameters["scheduler"]
-    typer.echo(f"{schedule.source.name} under {name}, {schedule.machine:,} processors")
+    typer.echo(f"{schedule.source.name} under {name}, {plural(schedule.machine, 'processor')}")
+    if not schedule.counted.all():
+        written["not counted"] = count((~schedule.counted).sum())
     for label, value in written.items():
         typer.echo(f"  {label:<22}{value:>20}")
 

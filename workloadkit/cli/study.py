@@ -86,9 +86,9 @@ def study(
         raise WorkloadError(f"{out}: cannot be made: {error.strerror}") from error
     with executor(workers) as pool, working(f"running {name}"):
         findings = run_study(chosen, logs, runs=runs, rng=seed, executor=pool)
-    _show(findings)
     write(out / f"{name}.csv", findings.to_csv())
     write(out / f"{name}.md", findings.to_markdown())
+    _show(findings)
 
 
 def _show(findings: "Findings") -> None:

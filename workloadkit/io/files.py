@@ -14,6 +14,7 @@ import sys
 import zlib
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from errno import EACCES
 from pathlib import Path
 from typing import IO, Any, BinaryIO
 
@@ -143,6 +144,8 @@ def write_text(path: str | os.PathLike[str], text: str) -> None:
 
 @contextmanager
 def _standard_output() -> Iterator[IO[bytes]]:
+    if sys.stdout is None:
+        raise WorkloadError("standard output is closed")
     sys.stdout.flush()
     binary = getattr(sys.stdout, "buffer", None)
     stream = binary or io.BytesIO()  # in a notebook, only text can be shown
@@ -156,8 +159,13 @@ def _standard_output() -> Iterator[IO[bytes]]:
 def _replacing(target: Path) -> Iterator[BinaryIO]:
     """Open a file beside `target` that takes its place on success and vanishes on failure."""
     partial = target.with_name(f".{target.name[:100]}.{secrets.token_hex(4)}.part")
+    mode = target.stat().st_mode & 0o7777 if target.exists() else None
+    if mode is not None and not mode & 0o200:
+        raise PermissionError(EACCES, "it is read-only")
     try:
         with partial.open("xb") as stream:
+            if mode is not None:
+                partial.chmod(mode)
             yield stream
         partial.replace(target)
     except BaseException:  # an interrupt, too, leaves nothing behind
@@ -191,6 +199,8 @@ def _opened(source: Source, path: str, stack: ExitStack) -> Any:
     if not isinstance(source, str | os.PathLike):
         return source
     if path == "-":
+        if sys.stdin is None:
+            raise FormatError(path, "standard input is closed")
         return sys.stdin.buffer
     if "\0" in path:
         raise FileNotFoundError

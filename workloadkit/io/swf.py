@@ -379,6 +379,7 @@ class _Reader:
             raise FormatError(self.path, empty)
         for column in self.columns.values():
             column.resize(self.n_jobs, refcheck=False)
+        self.note_odd_numbers()
         burst, rows = self.arrange()
         jobs: dict[str, NDArray] = {}
         bursts: dict[str, NDArray] = {}
@@ -391,11 +392,29 @@ class _Reader:
             pd.DataFrame(jobs, copy=False),
             Header(tuple(self.comments)),
             pd.DataFrame(bursts),
-            name=Path(self.path).name,
+            name="standard input" if self.path == "-" else Path(self.path).name,
             digest=self.digest.hexdigest(),
             repairs=tuple(Repair(kind, *found) for kind, found in self.repairs.items()),
             **riding,
         )
+
+    def note_odd_numbers(self) -> None:
+        """Report what is legal, is kept and means nothing: it would go unseen into every mean."""
+        kinds: dict[str, NDArray[np.bool_]] = {}
+        for field in _MEASURED:
+            column = self.columns[field.name]
+            least = column.min()
+            if least < 0 and least != UNKNOWN:
+                odd = (column < 0) & (column != UNKNOWN)
+                kinds[f"negative numbers other than -1 kept as {field.title}"] = odd
+        submit, status = self.columns["submit"], self.columns["status"]
+        if submit.min() <= UNKNOWN < submit.max():
+            bursts = (status >= BURST_STATUS[0]) & (status <= BURST_STATUS[-1])
+            kinds["unknown submit times (-1) kept as second -1"] = (submit == UNKNOWN) & ~bursts
+        for kind, odd in kinds.items():
+            if odd.any():
+                first_line = self.line_of(int(np.argmax(odd)))
+                self.repairs[kind] = (int(odd.sum()), first_line)
 
     def arrange(self) -> tuple[NDArray | slice, NDArray | slice]:
         """Find which lines are bursts and which are jobs, the jobs in order of submission."""

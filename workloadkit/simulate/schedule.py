@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from datetime import datetime
 from functools import cached_property
 from typing import Any
 
@@ -14,7 +15,7 @@ from workloadkit.errors import WorkloadError
 from workloadkit.fields import CANCELLED
 from workloadkit.provenance import as_note, provenance
 from workloadkit.simulate.workload import Workload
-from workloadkit.trace import Trace
+from workloadkit.trace import Header, Trace
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,9 +144,9 @@ class Schedule:
     def trace(self) -> Trace:
         """Return the simulated jobs as a log.
 
-        Submit, wait and run are as simulated, and the status of killed jobs; the rest is as it
-        was. Bursts of checkpointed jobs, which tell of the recorded execution, are left out. A
-        note in the header says what made the log and what was left out.
+        Submit, wait and run are as simulated, the status of killed jobs and the header's EndTime,
+        too; the rest is as it was. Bursts of checkpointed jobs, which tell of the recorded
+        execution, are left out. A note in the header says what made the log and what was left out.
         """
         w = self.workload
         taken = self.source.take(w.row)
@@ -155,6 +156,8 @@ class Schedule:
         for label in ("MaxJobs", "MaxRecords"):
             if header.get(label) is not None:
                 header = header.replaced(label, str(w.row.size))
+        if header.get("EndTime") is not None and (end := _date(header, float(self.end.max()))):
+            header = header.replaced("EndTime", end)
         header = header.appended(("Note", f"simulated: {as_note(self.provenance)}"))
         if w.left_out:
             header = header.appended(
@@ -164,3 +167,14 @@ class Schedule:
         return replace(
             simulated, header=header, bursts=taken.bursts.iloc[:0], digest="", repairs=()
         )
+
+
+def _date(header: Header, second: float) -> str | None:
+    """Write a second of a log as its header does, in local time; None if that is unknown."""
+    if not header.start or header.time_zone is None:
+        return None
+    try:
+        date = datetime.fromtimestamp(header.start + second, header.time_zone)
+    except (ValueError, OverflowError, OSError):  # beyond all calendars
+        return None
+    return date.strftime("%a %b %d %H:%M:%S %Z %Y")

@@ -174,7 +174,7 @@ def make_workload(
             _refuse(
                 trace,
                 row[too_large],
-                f"larger than the machine of {machine} processors",
+                f"larger than the machine of {machine} processor{'s' * (machine != 1)}",
                 "; leave them out with oversize='drop' (--oversize drop)",
             )
         row, needed = row[~too_large], needed[~too_large]
