@@ -177,7 +177,7 @@ def _show(schedule: "Schedule") -> None:
     name = schedule.parameters["scheduler"]
     typer.echo(f"{schedule.source.name} under {name}, {plural(schedule.machine, 'processor')}")
     if not schedule.counted.all():
-        written["not counted"] = count((~schedule.counted).sum())
+        written["not counted"] = count(int((~schedule.counted).sum()))
     for label, value in written.items():
         typer.echo(f"  {label:<22}{value:>20}")
 
