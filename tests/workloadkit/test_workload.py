@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 import workloadkit as wk
 from workloadkit.errors import ParameterError, WorkloadError, WorkloadWarning
+from workloadkit.simulate import workload
 from workloadkit.simulate.workload import machine_size, make_workload, plan
 
 
@@ -280,3 +281,11 @@ def test_a_load_that_cannot_be_is_refused(load):
     trace = wk.Trace.from_columns({"submit": [0, 9], "run": [5, 5], "procs": [1, 1]})
     with pytest.raises(ParameterError, match="offered_load"):
         make_workload(trace, 4, offered_load=load)
+
+
+def test_whole_seconds_whose_sum_would_wrap_around_are_refused(monkeypatch):
+    monkeypatch.setattr(workload, "_LAST_SECOND", 10**13)  # the real one takes millions of jobs
+    columns = {"submit": np.zeros(20), "run": np.full(20, 1e12), "procs": np.ones(20)}
+    make_workload(wk.Trace.from_columns(columns).select(np.arange(20) < 9), 4)
+    with pytest.raises(WorkloadError, match=r"2\.0e\+13 s in all are not believed"):
+        make_workload(wk.Trace.from_columns(columns), 4)

@@ -102,7 +102,7 @@ def _show(findings: "Findings") -> None:
     table = Table(title=findings.study.title, box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
     for heading in SHOWN:
         is_number = heading in ("published", "ours", "difference")
-        table.add_column(heading, justify="right" if is_number else "left")
+        table.add_column(heading, justify="right" if is_number else "left", overflow="fold")
     for result in findings.results:
         table.add_row(*shown(result))
     Console().print(table)

@@ -19,6 +19,7 @@ Overrun = Literal["kill", "raise", "late"]
 SHORTEST_ESTIMATE = 1
 
 _SHOWN = 5  # offenders that an error names
+_LAST_SECOND = 2**62  # of whole seconds: sums of times stay far from where integers wrap around
 
 
 @dataclass(frozen=True)
@@ -201,7 +202,7 @@ def make_workload(
         submit = _scale_load(submit, work, machine, offered_load)
 
     most = np.maximum(run, estimate).astype(np.float64).sum() + np.abs(submit).max()
-    if submit.dtype.kind == "i" and most > 2**62:
+    if submit.dtype.kind == "i" and most > _LAST_SECOND:
         raise WorkloadError(f"{trace.name}: jobs of {most:.1e} s in all are not believed")
 
     workload = Workload(

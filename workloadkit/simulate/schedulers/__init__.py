@@ -5,7 +5,6 @@ one for each engine. `known` lists those built in; `parse` reads ``name:param=va
 """
 
 from dataclasses import fields
-from functools import cache
 from typing import Any
 
 from workloadkit.errors import ParameterError
@@ -17,7 +16,6 @@ from workloadkit.simulate.schedulers.policy import Policy
 __all__ = ["Easy", "Fcfs", "Policy", "Scheduler", "known", "parse"]
 
 
-@cache
 def known() -> dict[str, type[Policy]]:
     """Return the policies built in, by name."""
     return {policy.name: policy for policy in (Fcfs, Easy)}
