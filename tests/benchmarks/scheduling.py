@@ -14,7 +14,8 @@ import workloadkit as wk
 from tests.benchmarks import yardstick
 from tests.benchmarks.measure import Row, best_of, in_turn
 from tests.data import DATA
-from workloadkit._kernels.easy import Jobs, schedule_in_order
+from workloadkit._kernels.easy import schedule_in_order
+from workloadkit._kernels.state import Jobs
 from workloadkit.simulate.workload import machine_size, make_workload
 
 LOGS = ("KTH-SP2-1996-2", "SDSC-SP2-1998-4.2-cln", "SDSC-BLUE-2000-4.2-cln", "HPC2N-2002-2.2-cln")

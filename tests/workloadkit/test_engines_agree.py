@@ -9,7 +9,8 @@ import workloadkit as wk
 from tests.data import TRACES, needs_traces
 from tests.oracles import scheduling as oracle
 from tests.oracles.check import check_arrival_order, check_schedule
-from workloadkit._kernels.easy import Jobs, schedule_in_order
+from workloadkit._kernels.easy import schedule_in_order
+from workloadkit._kernels.state import Jobs
 from workloadkit.fields import MAX_TIME
 from workloadkit.simulate.workload import make_workload
 

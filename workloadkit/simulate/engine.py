@@ -5,6 +5,9 @@ submissions (by job number; jobs without one by user and order of creation), the
 Whatever these create for the same second is taken in the same order, until nothing is left. Then
 the scheduler allocates processors, once. If it starts a job of run time 0, the end of that job is
 due now and opens another such round.
+
+Older simulators allocate after each single event instead, at equal times submissions first, then
+terminations in the order of the starts; `passes="event"` plays by that.
 """
 
 import heapq
@@ -19,10 +22,12 @@ from typing import Any
 import numpy as np
 
 from workloadkit.errors import WorkloadError
-from workloadkit.simulate.workload import Overrun, plan
+from workloadkit.fields import UNKNOWN
+from workloadkit.simulate.workload import Overrun, Passes, plan
 
 # The order of events at one instant.
 _TERMINATION, _MACHINE, _SUBMISSION, _SCHEDULER_WAKE_UP, _WAKE_UP = range(5)
+_FIRST = -1  # where submissions come before all else: with a pass after each event
 
 
 @dataclass(eq=False, slots=True)
@@ -47,6 +52,10 @@ class Job:
         Job number; without one, the next after the largest so far: 1, 2, … by submission.
     killed : bool
         Whether it is stopped at its estimate.
+    queue : int
+        Its queue in the log, -1 for unknown.
+    recorded_wait : int or float
+        How long it waited in the log. [s]
     """
 
     submitter: "User"
@@ -57,6 +66,8 @@ class Job:
     submit: Any = None
     number: int | None = None
     killed: bool = False
+    queue: int = UNKNOWN
+    recorded_wait: Any = 0
     start: Any = None
     end: Any = None
 
@@ -86,6 +97,17 @@ class Scheduler(_Participant):
     """
 
     queue: list[Job]
+
+    #: Whether jobs may be started on more processors than the machine has.
+    overcommits = False
+
+    def columns(self, jobs: Sequence[Job]) -> dict[str, list]:
+        """Return further columns of `Schedule.jobs`, by name: a value for each of `jobs`."""
+        return {}
+
+    def history(self) -> dict[str, Any]:
+        """Return what the scheduler decided over time, for `Schedule.history`."""
+        return {}
 
     def job_arrives(self, job: Job) -> None:
         """Take a job into the queue; it has just been submitted."""
@@ -141,7 +163,7 @@ class Scheduler(_Participant):
         WorkloadError
             If it does not fit or has been started before.
         """
-        if job.start is not None or job.procs > self.free:
+        if job.start is not None or (job.procs > self.free and not self.overcommits):
             why = "a second time" if job.start is not None else f"on {self.free} free processors"
             raise WorkloadError(
                 f"{type(self).__name__} starts job {job.number} of {job.procs} processors {why}, "
@@ -230,6 +252,8 @@ class Simulation:
         Numbered 1, 2, … in this order.
     overrun : {"kill", "raise", "late"}
         What happens to jobs that outlive their estimates.
+    passes : {"instant", "event"}
+        Whether the scheduler allocates once an instant or after each single event.
     rng : Generator
         Each user gets a stream of its own, spawned from it in the order of `users`.
     machine_changes : sequence of (time, int)
@@ -244,6 +268,7 @@ class Simulation:
         users: Sequence[User],
         *,
         overrun: Overrun = "raise",
+        passes: Passes = "instant",
         rng: np.random.Generator,
         machine_changes: Iterable[tuple[Any, int]] = (),
     ) -> None:
@@ -256,6 +281,7 @@ class Simulation:
         self.scheduler = scheduler
         self.users = tuple(users)
         self.overrun = overrun
+        self.by_event = passes == "event"
         self._events: list[tuple] = []  # (time, kind, key, serial, what happens)
         self._serial = count()
         self._to_come = 0  # events, not counting the scheduler's own wake-ups
@@ -286,6 +312,8 @@ class Simulation:
             while due := self._take_due():
                 for *_, happen in due:
                     happen()
+                if self.by_event:
+                    break
             self.scheduler.allocate()
         stuck = [job.number for job in self.jobs if job.start is None]
         if stuck:
@@ -323,6 +351,9 @@ class Simulation:
 
     def add(self, job: Job) -> None:
         """Let a job arrive when it says."""
+        if self.by_event:  # in the order in which they were made
+            self._later(job.submit, _FIRST, (), partial(self._arrive, job))
+            return
         # numbered jobs come first, by number; the others by user and order of creation
         key = (1, job.user) if job.number is None else (0, job.number)
         self._later(job.submit, _SUBMISSION, key, partial(self._arrive, job))
@@ -366,6 +397,8 @@ class Simulation:
         while self._events and self._events[0][0] == self.now:
             due.append(heapq.heappop(self._events))
             self._to_come -= due[-1][1] != _SCHEDULER_WAKE_UP
+            if self.by_event:
+                break
         return due
 
     def _arrive(self, job: Job) -> None:

@@ -1,7 +1,7 @@
 """What came out of a simulation."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
 from typing import Any
@@ -34,6 +34,10 @@ class Schedule:
         Processors of the machine.
     parameters : mapping of str to object
         What was asked for: scheduler, users, and whatever differs from the defaults.
+    columns : mapping of str to array_like of shape (n_jobs,)
+        What else the scheduler told of each job, such as its partition.
+    history : mapping of str to object
+        What the scheduler decided over time.
     warmup, cooldown : float
         Jobs submitted in the first and last such time are left out of the metrics. [s]
     """
@@ -43,6 +47,8 @@ class Schedule:
     start: NDArray
     machine: int
     parameters: Mapping[str, Any]
+    columns: Mapping[str, Any] = field(default_factory=dict)
+    history: Mapping[str, Any] = field(default_factory=dict)
     warmup: float = 0.0
     cooldown: float = 0.0
 
@@ -78,7 +84,7 @@ class Schedule:
             "response": end - w.submit,
             "bounded_slowdown": metrics.bounded_slowdown(wait, w.run),
         }
-        return pd.DataFrame(columns)
+        return pd.DataFrame(columns | dict(self.columns))
 
     @cached_property
     def counted(self) -> NDArray[np.bool_]:

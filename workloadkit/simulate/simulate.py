@@ -9,17 +9,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit.errors import ParameterError, WorkloadError
+from workloadkit.fields import UNKNOWN
 from workloadkit.provenance import seed_of
 from workloadkit.simulate import schedulers
 from workloadkit.simulate import users as behaviours
 from workloadkit.simulate.engine import Job, Scheduler, Simulation, User
 from workloadkit.simulate.schedule import Schedule
-from workloadkit.simulate.schedulers.policy import Policy
+from workloadkit.simulate.schedulers.policy import Outcome, Policy
 from workloadkit.simulate.users import OpenUsers
 from workloadkit.simulate.workload import (
     Estimates,
     Overrun,
     Oversize,
+    Passes,
+    Rules,
     Workload,
     check_choice,
     machine_size,
@@ -39,6 +42,7 @@ def simulate(
     oversize: Oversize = "error",
     estimates: Estimates = "user",
     overrun: Overrun = "raise",
+    passes: Passes = "instant",
     offered_load: float | None = None,
     warmup: float = 0.0,
     cooldown: float = 0.0,
@@ -71,6 +75,10 @@ def simulate(
         What happens to a job that outlives its estimate: the estimate is raised to the run time
         from the start; the job is stopped at its estimate; it runs on, and counts as ending at
         every present second.
+    passes : {"instant", "event"}
+        Allocate processors once an instant, when nothing more happens in it; or, as older
+        simulators do, after each single event, at equal times submissions first, in the order
+        of the log, then terminations in the order of the starts.
     offered_load : float, optional
         Stretch or compress the submit times until work / (processors × submit span) is this.
     warmup, cooldown : float, default 0
@@ -111,6 +119,7 @@ def simulate(
     engine = engine or ("python" if own else "compiled")
     check_choice("engine", engine, Engine)
     check_choice("overrun", overrun, Overrun)
+    check_choice("passes", passes, Passes)
     for name, value in (("warmup", warmup), ("cooldown", cooldown)):
         if not 0 <= value < np.inf:
             raise ParameterError(f"{name} is {value} s; it cannot be negative or endless")
@@ -126,13 +135,16 @@ def simulate(
         "procs": machine,
         "overrun": overrun,
     }
+    if passes != "instant":
+        parameters["passes"] = passes
     if own:
         parameters["seed"] = seed_of(rng)
     if changes:
         parameters["machine_changes"] = changes
     if warmup or cooldown:
         parameters |= {"warmup": warmup, "cooldown": cooldown}
-    plain = partial(_play, policy, machine, overrun, changes, parameters.get("seed", 0))
+    rules = Rules(machine, overrun, passes)
+    plain = partial(_play, policy, rules, changes, parameters.get("seed", 0))
 
     if isinstance(behaviour, OpenUsers):
         if trace is None:
@@ -147,37 +159,57 @@ def simulate(
             estimates=estimates,
             overrun=overrun,
             offered_load=offered_load,
+            passes=passes,
         )
         if engine == "compiled" and not isinstance(policy, Scheduler):
-            start = policy.compiled(workload, machine, overrun)
+            outcome = policy.compiled(workload, rules)
         else:
-            jobs = plain(behaviour.plain(workload))
+            jobs, player = plain(behaviour.plain(workload))
             start = np.array([job.start for job in jobs], dtype=workload.submit.dtype)
+            outcome = Outcome(start, player.columns(jobs), player.history())
     else:
         if trace is not None or (oversize, estimates, offered_load) != ("error", "user", None):
             raise ParameterError(
                 "users of one's own submit their own jobs: a log, oversize, estimates and "
                 "offered_load are for users who replay a log"
             )
-        trace, workload, start = _submitted(plain(_copies(behaviour)), machine)
-    return Schedule(trace, workload, start, machine, parameters, warmup, cooldown)
+        jobs, player = plain(_copies(behaviour))
+        jobs.sort(key=lambda job: (job.submit, job.number))
+        trace, workload, start = _submitted(jobs, machine)
+        outcome = Outcome(start, player.columns(jobs), player.history())
+    return Schedule(
+        trace,
+        workload,
+        outcome.start,
+        machine,
+        parameters,
+        outcome.columns,
+        outcome.history,
+        warmup,
+        cooldown,
+    )
 
 
 def _play(
     policy: Policy | Scheduler,
-    machine: int,
-    overrun: Overrun,
+    rules: Rules,
     changes: list[tuple[float, int]],
     seed: int,
     users: list[User],
-) -> list[Job]:
-    """Run the plain engine; the jobs come in the order of submission."""
+) -> tuple[list[Job], Scheduler]:
+    """Run the plain engine; the jobs come in the order of submission, with who scheduled them."""
     scheduler = copy.deepcopy(policy) if isinstance(policy, Scheduler) else policy.plain()
     rng = np.random.default_rng(seed)
     simulation = Simulation(
-        machine, scheduler, users, overrun=overrun, rng=rng, machine_changes=changes
+        rules.machine,
+        scheduler,
+        users,
+        overrun=rules.overrun,
+        passes=rules.passes,
+        rng=rng,
+        machine_changes=changes,
     )
-    return simulation.go()
+    return simulation.go(), scheduler
 
 
 def _policy(scheduler: str | Policy | Scheduler) -> Policy | Scheduler:
@@ -221,10 +253,12 @@ def _name(thing: object) -> str:
 
 
 def _submitted(jobs: list[Job], machine: int) -> tuple[Trace, Workload, NDArray]:
-    """Make a log of jobs that users of one's own submitted, its workload and their starts."""
+    """Make a log of jobs that users of one's own submitted, its workload and their starts.
+
+    The jobs are in the order of (submit, job number).
+    """
     if not jobs:
         raise WorkloadError("the users submitted no job")
-    jobs = sorted(jobs, key=lambda job: (job.submit, job.number))
     table = {
         name: np.array([getattr(job, name) for job in jobs])
         for name in ("number", "user", "submit", "run", "estimate", "procs", "killed", "start")
@@ -255,6 +289,8 @@ def _submitted(jobs: list[Job], machine: int) -> tuple[Trace, Workload, NDArray]
         estimate=table["estimate"],
         procs=table["procs"],
         killed=table["killed"],
+        queue=np.full(len(jobs), UNKNOWN),
+        wait=np.zeros(len(jobs), dtype),
         left_out=0,
     )
     return trace, workload, table["start"]

@@ -14,6 +14,7 @@ from workloadkit.trace import Header, Trace
 Oversize = Literal["error", "drop"]
 Estimates = Literal["user", "exact"]
 Overrun = Literal["kill", "raise", "late"]
+Passes = Literal["instant", "event"]
 
 #: The shortest estimate a scheduler plans with. [s]
 SHORTEST_ESTIMATE = 1
@@ -23,8 +24,29 @@ _LAST_SECOND = 2**62  # of whole seconds: sums of times stay far from where inte
 
 
 @dataclass(frozen=True)
+class Rules:
+    """What a simulation is played by, whatever the policy.
+
+    Parameters
+    ----------
+    machine : int
+        Processors of the machine.
+    overrun : {"kill", "raise", "late"}
+        What happens to jobs that outlive their estimates, see `plan`.
+    passes : {"instant", "event"}
+        Whether processors are allocated once an instant or after each single event.
+    """
+
+    machine: int
+    overrun: Overrun = "raise"
+    passes: Passes = "instant"
+
+
+@dataclass(frozen=True)
 class Workload:
     """The jobs of a simulation, in the order of (submit, job number).
+
+    For a pass after each event jobs submitted in the same second keep the order of the log.
 
     Parameters
     ----------
@@ -38,6 +60,10 @@ class Workload:
         Processors that each job needs.
     killed : ndarray of bool, shape (n_jobs,)
         Whether the job is stopped at its estimate.
+    queue : ndarray of int64, shape (n_jobs,)
+        Queue of each job in the log, -1 for unknown.
+    wait : ndarray, shape (n_jobs,)
+        Wait in the log, 0 for unknown. [s]
     left_out : int
         Jobs of the log that are not simulated.
     """
@@ -50,6 +76,8 @@ class Workload:
     estimate: NDArray
     procs: NDArray[np.int64]
     killed: NDArray[np.bool_]
+    queue: NDArray[np.int64]
+    wait: NDArray
     left_out: int
 
 
@@ -137,6 +165,7 @@ def make_workload(
     estimates: Estimates = "user",
     overrun: Overrun = "raise",
     offered_load: float | None = None,
+    passes: Passes = "instant",
 ) -> Workload:
     """Take from a log what a simulation needs.
 
@@ -153,6 +182,8 @@ def make_workload(
         What happens to jobs that outlive their estimates, see `plan`.
     offered_load : float, optional
         Stretch or compress the submit times until work / (processors × submit span) is this.
+    passes : {"instant", "event"}
+        By event, jobs submitted in the same second keep the order of the log.
 
     Returns
     -------
@@ -188,14 +219,23 @@ def make_workload(
     job = trace.column("job")[row]
     submit, run = trace.column("submit")[row], trace.column("run")[row]
     requested_time = trace.column("requested_time")[row]
+    wait = trace.column("wait")[row]
+    wait = np.where(wait >= 0, wait, 0)  # NaN is not
     known = requested_time >= 0  # NaN is not
     estimate = run if estimates == "exact" else np.where(known, requested_time, run)
-    for name, times in (("submit", submit), ("run", run), ("requested_time", estimate)):
+    for name, times in (
+        ("submit", submit),
+        ("wait", wait),
+        ("run", run),
+        ("requested_time", estimate),
+    ):
         absurd = ~(np.abs(times) <= MAX_TIME)
         if absurd.any():
             _refuse(trace, row[absurd], f"not believed, with {name} of {times[absurd][0]:g} s")
     if all(_whole(times) for times in (submit, run, estimate)):
         submit, run, estimate = (times.astype(np.int64) for times in (submit, run, estimate))
+    if _whole(wait):
+        wait = wait.astype(np.int64)
     run, estimate, killed = plan(run, estimate, overrun)
     if offered_load is not None:
         work = float(np.dot(run.astype(np.float64), procs))
@@ -214,8 +254,12 @@ def make_workload(
         estimate=estimate,
         procs=procs,
         killed=killed,
+        queue=trace.column("queue")[row],
+        wait=wait,
         left_out=trace.n_jobs - row.size,
     )
+    if passes == "event":  # the rows of a trace are in the order of (submit, place in the log)
+        return workload
     return workload if _in_order(submit, job) else _sorted(workload)
 
 

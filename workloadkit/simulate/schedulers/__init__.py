@@ -9,16 +9,78 @@ from typing import Any
 
 from workloadkit.errors import ParameterError
 from workloadkit.simulate.engine import Scheduler
+from workloadkit.simulate.schedulers.conservative import Conservative
+from workloadkit.simulate.schedulers.creasy import Creasy
 from workloadkit.simulate.schedulers.easy import Easy
+from workloadkit.simulate.schedulers.f1 import F1
 from workloadkit.simulate.schedulers.fcfs import Fcfs
-from workloadkit.simulate.schedulers.policy import Policy
+from workloadkit.simulate.schedulers.largest import Largest
+from workloadkit.simulate.schedulers.ljf import Ljf
+from workloadkit.simulate.schedulers.multi_queue import MultiQueue
+from workloadkit.simulate.schedulers.ordered import OrderedScheduler
+from workloadkit.simulate.schedulers.own_order import OwnOrder
+from workloadkit.simulate.schedulers.policy import Outcome, Policy
+from workloadkit.simulate.schedulers.priority_fifo import PriorityFifo
+from workloadkit.simulate.schedulers.recorded import Recorded
+from workloadkit.simulate.schedulers.reservations import Reservations
+from workloadkit.simulate.schedulers.self_adaptive import SelfAdaptive
+from workloadkit.simulate.schedulers.sjf import Sjf
+from workloadkit.simulate.schedulers.smallest import Smallest
+from workloadkit.simulate.schedulers.unicef import Unicef
+from workloadkit.simulate.schedulers.user_priority import UserPriority
+from workloadkit.simulate.schedulers.wfp3 import Wfp3
 
-__all__ = ["Easy", "Fcfs", "Policy", "Scheduler", "known", "parse"]
+__all__ = [
+    "F1",
+    "Conservative",
+    "Creasy",
+    "Easy",
+    "Fcfs",
+    "Largest",
+    "Ljf",
+    "MultiQueue",
+    "OrderedScheduler",
+    "Outcome",
+    "OwnOrder",
+    "Policy",
+    "PriorityFifo",
+    "Recorded",
+    "Reservations",
+    "Scheduler",
+    "SelfAdaptive",
+    "Sjf",
+    "Smallest",
+    "Unicef",
+    "UserPriority",
+    "Wfp3",
+    "known",
+    "parse",
+]
+
+_BUILT_IN: tuple[type[Policy], ...] = (
+    Fcfs,
+    Easy,
+    Conservative,
+    Reservations,
+    Sjf,
+    Ljf,
+    Smallest,
+    Largest,
+    Wfp3,
+    Unicef,
+    F1,
+    PriorityFifo,
+    Creasy,
+    UserPriority,
+    MultiQueue,
+    SelfAdaptive,
+    Recorded,
+)
 
 
 def known() -> dict[str, type[Policy]]:
     """Return the policies built in, by name."""
-    return {policy.name: policy for policy in (Fcfs, Easy)}
+    return {policy.name: policy for policy in _BUILT_IN}
 
 
 def parse(text: str) -> Policy:
@@ -37,7 +99,7 @@ def parse(text: str) -> Policy:
     Examples
     --------
     >>> parse("easy")
-    Easy()
+    Easy(backfill='same', reservations=1)
     """
     name, _, settings = text.partition(":")
     if name not in known():

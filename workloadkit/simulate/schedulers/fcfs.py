@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from numpy.typing import NDArray
-
 from workloadkit.simulate.engine import Scheduler
-from workloadkit.simulate.workload import Overrun, Workload
+from workloadkit.simulate.schedulers.ordered import ORDERS, OrderedScheduler
+from workloadkit.simulate.schedulers.policy import Outcome
+from workloadkit.simulate.workload import Rules, Workload
 
 
 @dataclass(frozen=True)
@@ -17,20 +17,13 @@ class Fcfs:
 
     def plain(self) -> Scheduler:
         """Return the policy in plain Python, fresh for one simulation."""
-        return FcfsScheduler()
+        return OrderedScheduler(ORDERS["arrival"], backfill="none")
 
-    def compiled(self, workload: Workload, machine: int, overrun: Overrun) -> NDArray:
-        """Return the start of each job of `workload` by the compiled engine. [s]."""
-        from workloadkit._kernels.easy import Jobs, schedule_in_order
+    def compiled(self, workload: Workload, rules: Rules) -> Outcome:
+        """Simulate `workload` in the compiled engine."""
+        from workloadkit._kernels.easy import schedule_in_order
+        from workloadkit._kernels.state import Jobs
 
         jobs = Jobs(workload.submit, workload.run, workload.estimate, workload.procs)
-        return schedule_in_order(jobs, machine, backfill=False, late=overrun == "late")
-
-
-class FcfsScheduler(Scheduler):
-    """First come, first served, in plain Python."""
-
-    def allocate(self) -> None:
-        """Start jobs from the head of the queue while they fit."""
-        while self.queue and self.queue[0].procs <= self.free:
-            self.start(self.queue[0])
+        late = rules.overrun == "late"
+        return Outcome(schedule_in_order(jobs, rules.machine, backfill=False, late=late))

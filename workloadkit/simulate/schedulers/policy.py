@@ -1,11 +1,30 @@
 """What a policy that is built in looks like."""
 
-from typing import ClassVar, Protocol, runtime_checkable
+from collections.abc import Mapping
+from typing import Any, ClassVar, NamedTuple, Protocol, runtime_checkable
 
 from numpy.typing import NDArray
 
 from workloadkit.simulate.engine import Scheduler
-from workloadkit.simulate.workload import Overrun, Workload
+from workloadkit.simulate.workload import Rules, Workload
+
+
+class Outcome(NamedTuple):
+    """What came out of a simulation.
+
+    Parameters
+    ----------
+    start : ndarray, shape (n_jobs,)
+        Start of each job. [s]
+    columns : mapping of str to array_like of shape (n_jobs,)
+        What else the policy tells of each job; further columns of `Schedule.jobs`.
+    history : mapping of str to object
+        What the policy decided over time.
+    """
+
+    start: NDArray
+    columns: Mapping[str, Any] = {}
+    history: Mapping[str, Any] = {}
 
 
 @runtime_checkable
@@ -18,6 +37,6 @@ class Policy(Protocol):
         """Return the policy in plain Python, fresh for one simulation."""
         ...
 
-    def compiled(self, workload: Workload, machine: int, overrun: Overrun) -> NDArray:
-        """Return the start of each job of `workload` by the compiled engine. [s]."""
+    def compiled(self, workload: Workload, rules: Rules) -> Outcome:
+        """Simulate `workload` in the compiled engine."""
         ...

@@ -28,6 +28,6 @@ class Replay(User):
     def begin(self) -> None:
         """Submit every job for its time."""
         w = self.workload
-        columns = (w.user, w.procs, w.run, w.estimate, w.submit, w.job, w.killed)
+        columns = (w.user, w.procs, w.run, w.estimate, w.submit, w.job, w.killed, w.queue, w.wait)
         for job in zip(*(column.tolist() for column in columns), strict=True):
             self._at.add(Job(self, *job))
