@@ -297,7 +297,10 @@ def test_the_same_simulation_gives_the_same_bytes(log, tmp_path):
     ("arguments", "message"),
     [
         ({"scheduler": "best"}, "unknown scheduler 'best'; known: fcfs, easy"),
-        ({"scheduler": "easy:depth=3"}, "scheduler easy has no parameter 'depth'; known: backfill, reservations"),
+        (
+            {"scheduler": "easy:depth=3"},
+            "scheduler easy has no parameter 'depth'; known: backfill, reservations",
+        ),
         ({"scheduler": "fcfs:3"}, "scheduler fcfs has no parameter '3'; known: none"),
         ({"users": "shy"}, "unknown users 'shy'; known: open"),
         ({"engine": "fast"}, "engine is 'fast'; known: compiled, python"),
