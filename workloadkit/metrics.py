@@ -74,6 +74,37 @@ def makespan(submit: ArrayLike, end: ArrayLike) -> float:
     return float(end.max() - submit.min()) if submit.size else np.nan
 
 
+def use_over_time(
+    start: ArrayLike, end: ArrayLike, procs: ArrayLike
+) -> tuple[NDArray, NDArray[np.int64]]:
+    """Processors in use over time; at equal times what ends gives way to what starts.
+
+    Parameters
+    ----------
+    start, end : array_like, shape (n_jobs,)
+        When each job held its processors. [s]
+    procs : array_like, shape (n_jobs,)
+        How many it held.
+
+    Returns
+    -------
+    time : ndarray
+        When the use changes, ascending. [s]
+    in_use : ndarray of int64
+        Processors in use from then on. Jobs of run time 0 hold theirs for no time.
+
+    Examples
+    --------
+    >>> time, in_use = use_over_time([0, 5, 7], [10, 20, 7], [4, 2, 9])
+    >>> time.tolist(), in_use.tolist()
+    ([0, 5, 7, 10, 20], [4, 6, 6, 2, 0])
+    """
+    start, end, procs = np.asarray(start), np.asarray(end), np.asarray(procs, dtype=np.int64)
+    time, event = np.unique(np.concatenate([start, end]), return_inverse=True)
+    change = np.bincount(event, np.concatenate([procs, -procs]), minlength=time.size)
+    return time, np.cumsum(change).astype(np.int64)
+
+
 def utilization(
     start: ArrayLike, end: ArrayLike, procs: ArrayLike, machine: int, begin: float, until: float
 ) -> float:
