@@ -1,6 +1,7 @@
 """Simulate a scheduler serving users."""
 
 import copy
+import warnings
 from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import Any, Literal
@@ -8,14 +9,16 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from workloadkit.errors import ParameterError, WorkloadError
-from workloadkit.fields import UNKNOWN
+from workloadkit.errors import ParameterError, WorkloadError, WorkloadWarning
+from workloadkit.fields import MAX_PROCS, UNKNOWN
+from workloadkit.metrics import use_over_time
 from workloadkit.provenance import seed_of
 from workloadkit.simulate import schedulers
 from workloadkit.simulate import users as behaviours
 from workloadkit.simulate.engine import Job, Scheduler, Simulation, User
 from workloadkit.simulate.schedule import Schedule
 from workloadkit.simulate.schedulers.policy import Outcome, Policy
+from workloadkit.simulate.schedulers.recorded import Recorded
 from workloadkit.simulate.users import OpenUsers
 from workloadkit.simulate.workload import (
     Estimates,
@@ -118,6 +121,7 @@ def simulate(
     own = isinstance(policy, Scheduler) or not isinstance(behaviour, OpenUsers) or bool(changes)
     engine = engine or ("python" if own else "compiled")
     check_choice("engine", engine, Engine)
+    check_choice("oversize", oversize, Oversize)
     check_choice("overrun", overrun, Overrun)
     check_choice("passes", passes, Passes)
     for name, value in (("warmup", warmup), ("cooldown", cooldown)):
@@ -128,13 +132,20 @@ def simulate(
             "the compiled engine runs only what is built in; take engine='python' for schedulers "
             "or users of one's own and for machine changes"
         )
-    machine = machine_size(trace.header if trace is not None else Header(), procs)
+    recorded = isinstance(policy, Recorded)
+    header = trace.header if trace is not None else Header()
+    unknown = recorded and (procs, header.procs, offered_load) == (None, None, None)
+    machine = MAX_PROCS if unknown else machine_size(header, procs)
+    if recorded:
+        overrun = "late"  # nothing is killed, and no estimate is raised
     parameters: dict[str, Any] = {
         "scheduler": scheduler if isinstance(scheduler, str) else _name(policy),
         "users": _name(behaviour),
-        "procs": machine,
-        "overrun": overrun,
     }
+    if not unknown:
+        parameters["procs"] = machine
+    if not recorded:
+        parameters["overrun"] = overrun
     if passes != "instant":
         parameters["passes"] = passes
     if own:
@@ -149,13 +160,14 @@ def simulate(
     if isinstance(behaviour, OpenUsers):
         if trace is None:
             raise ParameterError("users who replay a log need a log (trace)")
-        parameters |= {"oversize": oversize, "estimates": estimates}
+        if not recorded:
+            parameters |= {"oversize": oversize, "estimates": estimates}
         if offered_load is not None:
             parameters["offered_load"] = offered_load
         workload = make_workload(
             trace,
             machine,
-            oversize=oversize,
+            oversize=None if recorded else oversize,
             estimates=estimates,
             overrun=overrun,
             offered_load=offered_load,
@@ -165,7 +177,7 @@ def simulate(
             outcome = policy.compiled(workload, rules)
         else:
             jobs, player = plain(behaviour.plain(workload))
-            start = np.array([job.start for job in jobs], dtype=workload.submit.dtype)
+            start = np.array([job.start for job in jobs])
             outcome = Outcome(start, player.columns(jobs), player.history())
     else:
         if trace is not None or (oversize, estimates, offered_load) != ("error", "user", None):
@@ -177,6 +189,9 @@ def simulate(
         jobs.sort(key=lambda job: (job.submit, job.number))
         trace, workload, start = _submitted(jobs, machine)
         outcome = Outcome(start, player.columns(jobs), player.history())
+    if recorded:
+        largest = _warn_of_use(workload, outcome.start, machine)
+        machine = largest if unknown else machine
     return Schedule(
         trace,
         workload,
@@ -210,6 +225,26 @@ def _play(
         machine_changes=changes,
     )
     return simulation.go(), scheduler
+
+
+def _warn_of_use(workload: Workload, start: NDArray, machine: int) -> int:
+    """Say where a log holds more than its machine; return the most processors in use at once."""
+    time, in_use = use_over_time(start, start + workload.run, workload.procs)
+    largest = max(int(in_use.max()), 1)
+    if largest > machine:
+        above = in_use > machine
+        hours = np.diff(time)[above[:-1]].sum() / 3600
+        when = np.argmax(above)
+        begins = np.flatnonzero((start == time[when]) & (workload.run > 0))
+        upon = in_use[when] - workload.procs[begins][::-1].cumsum()[::-1]  # use before each
+        first = workload.job[begins[np.argmax(upon + workload.procs[begins] > machine)]]
+        warnings.warn(
+            f"the log holds up to {largest:,} processors of {machine:,}, more than there are for "
+            f"{hours:,.1f} hours in all, first by job {first}",
+            WorkloadWarning,
+            stacklevel=3,
+        )
+    return largest
 
 
 def _policy(scheduler: str | Policy | Scheduler) -> Policy | Scheduler:

@@ -161,7 +161,7 @@ def make_workload(
     trace: Trace,
     machine: int,
     *,
-    oversize: Oversize = "error",
+    oversize: Oversize | None = "error",
     estimates: Estimates = "user",
     overrun: Overrun = "raise",
     offered_load: float | None = None,
@@ -174,8 +174,8 @@ def make_workload(
     trace : Trace
     machine : int
         Processors of the machine.
-    oversize : {"error", "drop"}
-        What happens to jobs larger than the machine.
+    oversize : {"error", "drop"} or None
+        What happens to jobs larger than the machine; None keeps them.
     estimates : {"user", "exact"}
         Plan with the requested time, where known, or with the run time of every job.
     overrun : {"kill", "raise", "late"}
@@ -194,14 +194,15 @@ def make_workload(
     WorkloadError
         Where no job ran, jobs are larger than the machine, or their load cannot be set.
     """
-    check_choice("oversize", oversize, Oversize)
+    if oversize is not None:
+        check_choice("oversize", oversize, Oversize)
     check_choice("estimates", estimates, Estimates)
     check_choice("overrun", overrun, Overrun)
     row = np.flatnonzero(trace.ran)
     requested = trace.column("requested_procs")[row]
     needed = np.where(requested > 0, requested, trace.used_procs[row])
     too_large = needed > machine
-    if too_large.any():
+    if oversize is not None and too_large.any():
         if oversize == "error":
             _refuse(
                 trace,
