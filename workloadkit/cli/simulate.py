@@ -37,7 +37,8 @@ def _figure(path: Path | None) -> Path | None:
 def simulate(
     trace: TraceArgument = None,
     scheduler: Annotated[
-        str, typer.Option(metavar="NAME", help="Scheduler: fcfs or easy.")
+        str,
+        typer.Option(metavar="NAME[:PARAM=VALUE,...]", help="Scheduler, of those listed below."),
     ] = "easy",
     users: Annotated[
         str, typer.Option(metavar="NAME", help="How users behave: open, by their timestamps.")
@@ -66,6 +67,14 @@ def simulate(
             "job is stopped, or it runs on late.",
         ),
     ] = "raise",
+    passes: Annotated[
+        str,
+        typer.Option(
+            metavar="instant|event",
+            help="Allocate processors once an instant, or after each single event as older "
+            "simulators do.",
+        ),
+    ] = "instant",
     offered_load: Annotated[
         float | None,
         typer.Option(
@@ -139,6 +148,7 @@ def simulate(
             oversize=oversize,  # type: ignore[arg-type]  # refused by name if not known
             estimates=estimates,  # type: ignore[arg-type]
             overrun=overrun,  # type: ignore[arg-type]
+            passes=passes,  # type: ignore[arg-type]
             offered_load=offered_load,
             warmup=warmup or 0.0,
             cooldown=cooldown or 0.0,
