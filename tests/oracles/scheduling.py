@@ -1,10 +1,16 @@
-"""Schedules by the definition: FCFS and EASY, everything found anew at each pass.
+"""Schedules by the definition, everything found anew at each pass.
 
-Nothing is carried from one pass to the next but who waits and who runs since when. It is slow and
-meant to be; a few hundred jobs are no trouble.
+Nothing is carried from one pass to the next but who waits, who runs since when, and what a policy's
+definition says must be carried. It is slow and meant to be; a few hundred jobs are no trouble.
 """
 
 import math
+from functools import partial
+
+from tests.oracles.backfilling import easy, reservations
+from tests.oracles.conservative import Conservative
+from tests.oracles.multi_queue import MultiQueue
+from tests.oracles.orders import ORDERS, in_order, users_in_order
 
 
 def schedule(
@@ -17,14 +23,22 @@ def schedule(
     policy="fcfs",
     overrun="raise",
     estimates="user",
+    passes="instant",
     job_numbers=None,
+    users=None,
+    queues=None,
+    waits=None,
 ):
     """Simulate a log; a list of (start, end, killed), one a job, in the order of the input.
 
-    `requested_time` may hold None or NaN for unknown. Without job numbers the place counts.
+    `policy` is written as on the command line. `requested_time` and the recorded `waits` may hold
+    None or NaN for unknown. Without job numbers the place counts.
     """
     n_jobs = len(submit)
-    job_numbers = range(n_jobs) if job_numbers is None else job_numbers
+    if policy == "recorded":
+        waits = [0 if unknown(wait) else wait for wait in waits]
+        start = [submit[job] + waits[job] for job in range(n_jobs)]
+        return [(start[job], start[job] + run[job], False) for job in range(n_jobs)]
     too_large = [job for job in range(n_jobs) if procs[job] > machine]
     if too_large:
         raise ValueError(f"jobs {too_large} are larger than the machine of {machine}")
@@ -41,68 +55,151 @@ def schedule(
             elif overrun == "raise":
                 estimate[job] = run[job]
 
-    in_order = sorted(range(n_jobs), key=lambda job: (submit[job], job_numbers[job]))
-    start, end = {}, {}  # of the jobs that have started
-    over = set()  # the jobs that have ended
-    now = -math.inf
-    while len(over) < n_jobs:
-        due = [submit[job] for job in in_order if submit[job] > now and job not in start]
-        due += [end[job] for job in start if job not in over]
-        now = min(due)
-        while True:  # rounds within this instant
-            over |= {job for job in start if end[job] <= now}
-            running = [job for job in start if job not in over]
-            waiting = [job for job in in_order if submit[job] <= now and job not in start]
-            planned_end = {job: max(start[job] + estimate[job], now) for job in running}
-            started = allocate(policy, now, waiting, running, planned_end, estimate, procs, machine)
-            for job in started:
-                start[job], end[job] = now, now + run[job]
-            if not any(end[job] <= now for job in started):
-                break
-    return [(start[job], end[job], killed[job]) for job in range(n_jobs)]
+    number = range(n_jobs) if passes == "event" or job_numbers is None else job_numbers
+    arrivals = sorted(range(n_jobs), key=lambda job: (submit[job], number[job]))
+    site = Site(machine, submit, estimate, procs, users, queues)
+    play(site, arrivals, run, make(policy, site), passes)
+    return [(site.start[job], site.start[job] + run[job], killed[job]) for job in range(n_jobs)]
+
+
+def unknown(time):
+    return time is None or math.isnan(time)
 
 
 def estimate_of(run, requested_time, *, estimates):
     """Return what the scheduler plans with: the requested time if known, else the run time."""
-    unknown = requested_time is None or math.isnan(requested_time)
-    return max(run if unknown or estimates == "exact" else requested_time, 1)
+    return max(run if unknown(requested_time) or estimates == "exact" else requested_time, 1)
 
 
-def allocate(policy, now, waiting, running, planned_end, estimate, procs, machine):
-    """One allocation pass: the jobs it starts, in the order in which it starts them."""
-    waiting, running, planned_end = list(waiting), list(running), dict(planned_end)
-    started = []
+def play(site, arrivals, run, allocate, passes):
+    """Let jobs arrive, start and end, until all have ended.
 
-    def free(time):
+    A job of run time 0 ends at the second in which it starts: that opens another round of it.
+    """
+    arrivals = list(arrivals)
+
+    def end_of(job):
+        return site.start[job] + run[job]
+
+    while arrivals or site.running:
+        site.now = min([site.submit[job] for job in arrivals] + [end_of(j) for j in site.running])
+        arriving = [job for job in arrivals if site.submit[job] <= site.now]
+        ending = [job for job in site.running if end_of(job) <= site.now]
+        if passes == "event":  # one of them: submissions first, then in the order of the starts
+            ending = [] if arriving else ending[:1]
+            arriving = arriving[:1]
+        for job in ending:
+            site.running.remove(job)
+            site.end[job] = site.now
+        for job in arriving:
+            arrivals.remove(job)
+            site.waiting.append(job)
+        allocate()
+
+
+class Site:
+    """What a scheduler sees. Jobs are numbers; what is known of each stands in lists."""
+
+    def __init__(self, machine, submit, estimate, procs, user=None, queue=None):
+        self.machine = machine
+        self.submit, self.estimate, self.procs = submit, estimate, procs
+        self.user, self.queue = user, queue
+        self.first_submit = min(submit)
+        self.now = -math.inf
+        self.waiting = []  # in the order of arrival
+        self.running = []  # in the order of the starts
+        self.start = {}  # of the jobs that have started
+        self.end = {}  # of the jobs that have ended
+
+    def launch(self, job):
+        """Start a waiting job."""
+        self.waiting.remove(job)
+        self.running.append(job)
+        self.start[job] = self.now
+
+    def planned_end(self, job):
+        """When a running job is taken to end: one that is overdue, at this very second."""
+        return max(self.start[job] + self.estimate[job], self.now)
+
+    def free(self, time):
         """Processors free at `time` if nothing else starts; ends at that second are counted."""
-        return machine - sum(procs[job] for job in running if planned_end[job] > time)
+        return self.machine - sum(
+            self.procs[job] for job in self.running if self.planned_end(job) > time
+        )
 
-    def idle():
+    def idle(self):
         """Processors idle now: an overdue job still holds its own."""
-        return machine - sum(procs[job] for job in running)
+        return self.machine - sum(self.procs[job] for job in self.running)
 
-    def launch(job):
-        waiting.remove(job)
-        running.append(job)
-        planned_end[job] = now + estimate[job]
-        started.append(job)
+    def wait(self, job):
+        """How long a waiting job has waited."""
+        return self.now - self.submit[job]
 
-    while waiting and procs[waiting[0]] <= idle():
-        launch(waiting[0])
-    if policy == "fcfs" or not waiting:
-        return started
-    if policy != "easy":
-        raise ValueError(f"no such policy: {policy}")
 
-    head = waiting[0]
-    shadow = min(t for t in [now, *planned_end.values()] if free(t) >= procs[head])
-    spare = free(shadow) - procs[head]
-    for job in waiting[1:]:
-        if procs[job] > idle():
-            continue
-        if now + estimate[job] <= shadow:
-            launch(job)
-        elif procs[job] <= spare:
-            launch(job)
-            spare -= procs[job]
-    return started
+def make(policy, site):
+    """Return the function that makes an allocation pass, for a policy as on the command line."""
+    name, _, text = policy.partition(":")
+    given = dict(part.split("=") for part in text.split(",")) if text else {}
+    others, reserved = given.get("backfill", "same"), int(given.get("reservations", 1))
+
+    def passes(queue="arrival", backfill=others, depth=reserved):
+        """Make passes with the queue in one order and backfilling in the same or another one."""
+
+        def allocate():
+            first = in_order(queue, site)
+            if backfill in ("same", "none"):
+                second = first if backfill == "same" else []
+            else:
+                second = in_order(backfill, site)
+            if depth == 1:
+                easy(site, first, second)
+            else:
+                reservations(site, first, second, depth)
+
+        return allocate
+
+    if name == "fcfs":
+        return passes(backfill="none")
+    if name == "easy":
+        return passes()
+    if name in ORDERS:
+        return passes(name)
+    if name == "reservations":
+        return passes(depth=int(given["depth"]))
+    if name == "priority-fifo":
+        urgent = [int(queue) for queue in given["queues"].split("/")]
+        return passes(partial(rank, urgent))
+    if name == "creasy":
+        return passes(partial(lack_of_urgency, float(given["alpha"])))
+    if name == "user-priority":
+        return partial(user_priority, site, float(given["alpha_user"]), given["by"])
+    if name == "conservative":
+        return Conservative(site).allocate
+    if name == "multi-queue":
+        return MultiQueue(site, int(given["partitions"])).allocate
+    raise ValueError(f"no such policy: {policy}")
+
+
+def rank(urgent, site, job):
+    """Return the place of a job's queue among the urgent ones; all others come together, last."""
+    queue = site.queue[job]
+    return urgent.index(queue) if queue in urgent else len(urgent)
+
+
+def lack_of_urgency(alpha, site, job):
+    """CREASY's priority (Shmueli 2008, equations 5.3 and 5.4), in minutes, largest first."""
+    response = (site.wait(job) + site.estimate[job]) / 60
+    return -(alpha * 0.04 / (0.05 * response + 1) ** 2 + site.wait(job) / 60)
+
+
+def user_priority(site, alpha_user, by):
+    """One pass of the User Priority Scheduler (Zakay 2018)."""
+    users = users_in_order(site, by)
+    place = {user: i for i, user in enumerate(users, 1)}
+
+    def priority(job):
+        return alpha_user * (1 / place[site.user[job]]) + (1 - alpha_user) * site.wait(job) / 14_400
+
+    queue = sorted(site.waiting, key=priority, reverse=True)
+    backfill = [job for user in users for job in site.waiting if site.user[job] == user]
+    easy(site, queue, backfill)

@@ -1,0 +1,59 @@
+"""Passes that start waiting jobs in one order and backfill in another."""
+
+
+def easy(site, queue, backfill):
+    """Start jobs of `queue` until one does not fit; that one is not delayed by any of `backfill`.
+
+    Both hold the waiting jobs, in orders of their own.
+    """
+    queue = list(queue)
+    while queue and site.procs[queue[0]] <= site.idle():
+        site.launch(queue.pop(0))
+    if not queue:
+        return
+    head = queue[0]
+    instants = [site.now, *(site.planned_end(job) for job in site.running)]
+    shadow = min(time for time in instants if site.free(time) >= site.procs[head])
+    for job in backfill:
+        if job in queue[1:] and site.procs[job] <= site.idle():
+            spare = site.free(shadow) - site.procs[head]
+            if site.now + site.estimate[job] <= shadow or site.procs[job] <= spare:
+                site.launch(job)
+
+
+def reservations(site, queue, backfill, depth):
+    """Start or reserve jobs of `queue` until `depth` are reserved; then backfill around these."""
+    reserved = {}
+    for job in queue:
+        if len(reserved) < depth:
+            hole = earliest_hole(site, job, reserved)
+            if hole == site.now and site.procs[job] <= site.idle():
+                site.launch(job)
+            else:
+                reserved[job] = hole
+    for job in backfill:
+        if job in site.waiting and job not in reserved and site.procs[job] <= site.idle():
+            hole = earliest_hole(site, job, reserved)
+            if hole == site.now:
+                site.launch(job)
+
+
+def earliest_hole(site, job, reserved):
+    """Return the earliest time at which a job finds its processors, for its whole estimate.
+
+    `reserved` holds the times at which other waiting jobs are to start.
+    """
+    taken = [(site.now, site.planned_end(other), site.procs[other]) for other in site.running]
+    for other, start in reserved.items():
+        taken.append((start, start + site.estimate[other], site.procs[other]))
+
+    def free(time):
+        return site.machine - sum(procs for start, end, procs in taken if start <= time < end)
+
+    def suits(time):
+        until = time + site.estimate[job]
+        fewer_from_then_on = [start for start, _, _ in taken if time < start < until]
+        return all(free(moment) >= site.procs[job] for moment in [time, *fewer_from_then_on])
+
+    instants = [site.now, *(end for _, end, _ in taken if end > site.now)]
+    return min(time for time in instants if suits(time))

@@ -1,0 +1,41 @@
+"""Orders of the waiting jobs, by definition; what is smaller comes first."""
+
+import math
+
+ORDERS = {
+    "arrival": lambda site, job: 0,  # who waits stands in the order of arrival
+    "sjf": lambda site, job: site.estimate[job],
+    "ljf": lambda site, job: -site.estimate[job],
+    "smallest": lambda site, job: site.procs[job],
+    "largest": lambda site, job: -site.procs[job],
+    "wfp3": lambda site, job: -((site.wait(job) / site.estimate[job]) ** 3 * site.procs[job]),
+    "unicef": lambda site, job: (
+        -(site.wait(job) / (max(math.log2(site.procs[job]), 1) * site.estimate[job]))
+    ),
+    "f1": lambda site, job: (
+        math.log10(site.estimate[job]) * site.procs[job]
+        + 870 * math.log10(max(site.submit[job] - site.first_submit, 1))
+    ),
+}
+
+
+def in_order(order, site):
+    """Sort who waits now by an order, a name or a function; ties go by arrival."""
+    value = ORDERS.get(order, order)
+    return sorted(site.waiting, key=lambda job: value(site, job))
+
+
+def users_in_order(site, by):
+    """Sort the users who have waiting jobs: least work waiting, or latest submission, first."""
+
+    def load(user):
+        return sum(
+            site.estimate[job] * site.procs[job] for job in site.waiting if site.user[job] == user
+        )
+
+    def silence(user):
+        arrived = [*site.waiting, *site.start]
+        return -max(site.submit[job] for job in arrived if site.user[job] == user)
+
+    value = {"load": load, "recency": silence}[by]
+    return sorted({site.user[job] for job in site.waiting}, key=lambda user: (value(user), user))
