@@ -2,6 +2,10 @@ from .errors import FormatError as FormatError
 from .errors import ParameterError as ParameterError
 from .errors import WorkloadError as WorkloadError
 from .errors import WorkloadWarning as WorkloadWarning
+from .io.outages import Outage as Outage
+from .io.outages import Outages as Outages
+from .io.outages import read_outages as read_outages
+from .io.outages import write_outages as write_outages
 from .io.swf import read_swf as read_swf
 from .io.swf import write_swf as write_swf
 from .sample import load_sample as load_sample

@@ -107,12 +107,12 @@ def test_mutated_compressed_logs(rng):
             assert "\n" not in str(error)
 
 
-def peak_while_refused(stream, message):
+def peak_while_refused(stream, message, read=read_swf):
     """Most memory taken while a file is read and refused. [bytes]"""
     tracemalloc.start()
     try:
         with pytest.raises(FormatError, match=message):
-            read_swf(stream)
+            read(stream)
         return tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()

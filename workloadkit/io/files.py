@@ -73,7 +73,7 @@ def text_chunks(source: Source, *, size: int = CHUNK) -> Iterator[bytes]:
         with ExitStack() as stack:
             for chunk in _decompressed(_opened(source, path, stack), size):
                 if b"\0" in chunk:
-                    raise FormatError(path, "is a binary file, not a job log")
+                    raise FormatError(path, "is a binary file, not a text")
                 yield chunk
     except EOFError as error:
         raise FormatError(path, "is cut short: the compressed data end too early") from error

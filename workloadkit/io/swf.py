@@ -45,8 +45,8 @@ _pick_identifiers = itemgetter(*(field.column - 1 for field in _IDENTIFIERS))
 _PLAIN = b"0123456789+-. \t\r\n"
 _NUMBER = re.compile(rb"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 _INTEGER = re.compile(rb"[-+]?\d+")
-_BLANK_LINES = re.compile(rb"(?:[ \t\r]*+\n)++")
-_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+BLANK_LINES = re.compile(rb"(?:[ \t\r]*+\n)++")
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _INT64_MAX = 2**63 - 1
 
 _Row = tuple[list[float], list[int]]
@@ -128,12 +128,10 @@ def write_swf(trace: Trace, path: str | os.PathLike[str]) -> None:
     >>> wk.write_swf(wk.Trace.from_columns({"submit": [0], "run": [2.5]}), "-")
     1 0 -1 2.5 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1
     """
-    for line in trace.header.lines:
-        if not line.lstrip().startswith(";") or "\n" in line:
-            raise WorkloadError(f"not a header line of one line that begins with ';': {line!r}")
+    header = header_text(trace.header)
     behind = _lines_behind(trace)
     with writing(path) as stream:
-        stream.write("".join(f"{line}\n" for line in trace.header.lines).encode(errors="replace"))
+        stream.write(header.encode(errors="replace"))
         for start in range(0, trace.n_jobs, _ROWS_AT_A_TIME):
             lines = _lines(trace.jobs.iloc[start : start + _ROWS_AT_A_TIME])
             for row in behind.keys() & range(start, start + len(lines)) if behind else ():
@@ -142,6 +140,20 @@ def write_swf(trace: Trace, path: str | os.PathLike[str]) -> None:
 
 
 _ROWS_AT_A_TIME = 1 << 16  # bounds the memory of the text
+
+
+def header_text(header: Header) -> str:
+    """Return the lines of a header as they stand in a file.
+
+    Raises
+    ------
+    WorkloadError
+        Where a line is none of a header.
+    """
+    for line in header.lines:
+        if not line.lstrip().startswith(";") or "\n" in line:
+            raise WorkloadError(f"not a header line of one line that begins with ';': {line!r}")
+    return "".join(f"{line}\n" for line in header.lines)
 
 
 class _Reader:
@@ -189,9 +201,9 @@ class _Reader:
 
     def read(self, text: bytes) -> None:
         """Read whole lines."""
-        if self.n_lines == 0 and text.startswith(_BYTE_ORDER_MARK):
+        if self.n_lines == 0 and text.startswith(BYTE_ORDER_MARK):
             self.depart("begins with a byte order mark", "byte order mark skipped", line=1)
-            text = text[len(_BYTE_ORDER_MARK) :]
+            text = text[len(BYTE_ORDER_MARK) :]
         # The shortest job is five digits, four blanks and a newline.
         n_lines = int(np.count_nonzero(np.frombuffer(text, np.uint8) == ord("\n")))
         room = min(n_lines, len(text) // (2 * MIN_COLUMNS)) + 1
@@ -209,7 +221,7 @@ class _Reader:
             if row is not None:
                 self.measured[:, n_jobs], self.identifiers[:, n_jobs] = row
                 n_jobs += 1
-            elif blank := _BLANK_LINES.match(text, at):  # a flood of them is soon over
+            elif blank := BLANK_LINES.match(text, at):  # a flood of them is soon over
                 n_blank = text.count(b"\n", at, blank.end())
                 self.n_lines += n_blank
                 self.others[self.n_jobs] += n_blank
