@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from workloadkit.errors import ParameterError
 from workloadkit.simulate.engine import Job, Scheduler
 from workloadkit.simulate.schedulers.policy import Outcome
+from workloadkit.simulate.schedulers.profile import plan_running
 from workloadkit.simulate.workload import Rules, Workload
 
 #: Orders that are settled when a job arrives: what is small comes first, ties by arrival.
@@ -129,12 +130,37 @@ class OrderedScheduler(Scheduler):
             self.start(waiting.pop(0))
         if not waiting or self.free <= 0 or self.backfill == "none":
             return
+        if self.reservations > 1:
+            self.backfill_around(waiting)
+            return
         shadow, spare = self.reservation(waiting[0])
         for job in self.to_backfill(waiting[1:]):
             ends_in_time = self.now + job.estimate <= shadow
             if job.procs <= self.free and (ends_in_time or job.procs <= spare):
                 if not ends_in_time:
                     spare -= job.procs
+                self.start(job)
+
+    def backfill_around(self, waiting: list[Job]) -> None:
+        """Make the reservations, in the order of the queue, then backfill, around them all.
+
+        A job whose time is now starts if it fits; processors of a job that has outlived its
+        estimate are planned with, but not free.
+        """
+        profile = plan_running(self)
+        n_reserved = 0
+        while waiting and n_reserved < self.reservations:
+            job = waiting.pop(0)
+            begin = profile.earliest(job.procs, job.estimate)
+            profile.take(begin, begin + job.estimate, job.procs)
+            if begin == self.now and job.procs <= self.free:
+                self.start(job)
+            else:
+                n_reserved += 1
+        for job in self.to_backfill(waiting):
+            end = self.now + job.estimate
+            if job.procs <= min(self.free, profile.least(self.now, end)):
+                profile.take(self.now, end, job.procs)
                 self.start(job)
 
     def reservation(self, head: Job) -> tuple[Any, int]:

@@ -1,25 +1,62 @@
-"""A number of reservations."""
+"""Backfilling with a number of reservations."""
 
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
+
+from workloadkit.errors import ParameterError
 from workloadkit.simulate.engine import Scheduler
+from workloadkit.simulate.schedulers.ordered import ORDERS, OrderedScheduler
 from workloadkit.simulate.schedulers.policy import Outcome
 from workloadkit.simulate.workload import Rules, Workload
 
 
 @dataclass(frozen=True)
 class Reservations:
-    """A number of reservations."""
+    """EASY with more than one reservation: the first so many waiting jobs are promised a start.
+
+    In each pass the waiting jobs, in the order of arrival, take the earliest holes for their
+    whole estimates; those that cannot start now are reserved, until there are `depth` of them.
+    The others start if they can do so now without touching a reservation [1]_.
+
+    Parameters
+    ----------
+    depth : int
+        Reservations; 1 is EASY.
+
+    References
+    ----------
+    .. [1] D. Jackson, Q. Snell, M. Clement, "Core algorithms of the Maui scheduler", JSSPP 2001.
+    """
 
     name: ClassVar[str] = "reservations"
 
     depth: int = 1
 
+    def __post_init__(self) -> None:
+        if not self.depth >= 1:
+            raise ParameterError(f"scheduler {self.name}: depth is {self.depth}; at least 1")
+
     def plain(self) -> Scheduler:
         """Return the policy in plain Python, fresh for one simulation."""
-        raise NotImplementedError
+        return OrderedScheduler(ORDERS["arrival"], reservations=self.depth)
 
     def compiled(self, workload: Workload, rules: Rules) -> Outcome:
         """Simulate `workload` in the compiled engine."""
-        raise NotImplementedError
+        from workloadkit._kernels.reservations import schedule_with_reservations
+        from workloadkit._kernels.state import Jobs
+
+        jobs = Jobs(workload.submit, workload.run, workload.estimate, workload.procs)
+        arrival = np.arange(workload.submit.size)
+        return Outcome(
+            schedule_with_reservations(
+                jobs,
+                rules.machine,
+                rank=arrival,
+                backfill_rank=arrival,
+                reservations=self.depth,
+                late=rules.overrun == "late",
+                by_event=rules.passes == "event",
+            )
+        )

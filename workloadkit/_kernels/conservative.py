@@ -1,0 +1,208 @@
+"""The event loop of conservative backfilling.
+
+Running and waiting jobs hold their processors in one profile, which is changed and never made
+anew. After a termination a job can move forward only if, since it was last looked at, processors
+were freed before its own start, at least as many as it needs. So one window of time and the
+highest level in it tell who need not be looked at; the search for an earlier hole ends at the
+job's own start, for from there on it has its place; and moving it is to release the tail and to
+take the front.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workloadkit._kernels.compile import helper, kernel
+from workloadkit._kernels.profile import change_free, find_hole, first_step, pass_time
+from workloadkit._kernels.running import insert_end
+from workloadkit._kernels.state import Jobs, next_instant
+
+
+def schedule_conservatively(jobs: Jobs, machine: int, *, late: bool, by_event: bool) -> NDArray:
+    """Start of each job under conservative backfilling.
+
+    Parameters
+    ----------
+    jobs : Jobs
+    machine : int
+        Processors of the machine.
+    late : bool
+        Whether jobs may outlive their estimates.
+    by_event : bool
+        Whether there is a pass after each event, instead of one an instant.
+
+    Returns
+    -------
+    ndarray, shape (n_jobs,)
+    """
+    n_jobs, dtype = jobs.submit.size, jobs.submit.dtype
+    capacity = min(n_jobs, machine) + 1
+    start, reserved = np.empty(n_jobs, dtype), np.empty(n_jobs, dtype)
+    ends, end_jobs = np.empty(capacity, dtype), np.empty(capacity, np.int64)
+    waiting = np.empty(n_jobs, np.int64)
+    times, free_then = np.empty(2 * n_jobs + 2, dtype), np.empty(2 * n_jobs + 2, np.int64)
+    never = dtype.type(np.iinfo(dtype).max if dtype.kind == "i" else np.inf)
+    _run(
+        jobs, machine, late, by_event, never,
+        start, reserved, ends, end_jobs, waiting, times, free_then,
+    )  # fmt: skip
+    return start
+
+
+@kernel
+def _run(
+    jobs, machine, late, by_event, never,
+    start, reserved, ends, end_jobs, waiting, times, free_then,
+):  # fmt: skip
+    submit, run, estimate, procs = jobs
+    n_jobs = submit.size
+    n_running = n_waiting = arrived = 0
+    free = machine
+    times[0], free_then[0], count = submit[0], machine, 1
+    next_start = never  # the earliest of the reservations
+    # Where processors were freed since the jobs were looked at, by jobs behind them in the queue.
+    left_low, left_high = never, submit[0]
+    while n_running > 0 or arrived < n_jobs:
+        now = next_instant(submit, arrived, ends, n_running)
+        count = pass_time(times, count, now)
+        low, high = left_low, left_high
+        ended = void = False
+        if not by_event or arrived == n_jobs or submit[arrived] > now:
+            while n_running > 0 and ends[n_running - 1] == now:
+                n_running -= 1
+                job = end_jobs[n_running]
+                free += procs[job]
+                planned_end = start[job] + estimate[job]
+                if planned_end > now:
+                    count = change_free(times, free_then, count, now, planned_end, procs[job])
+                    low, high = now, max(high, planned_end)
+                void |= planned_end < now
+                ended = True
+                if by_event:
+                    break
+        if late and not void:
+            void = _is_overdue(start, estimate, end_jobs, n_running, now)
+
+        if void:
+            count = _plan_running(
+                start, estimate, procs, end_jobs, n_running, now, machine, times, free_then
+            )
+            next_start = never
+            for place in range(n_waiting):
+                job = waiting[place]
+                begin = find_hole(times, free_then, count, procs[job], estimate[job])
+                count = change_free(
+                    times, free_then, count, begin, begin + estimate[job], -procs[job]
+                )
+                reserved[job] = begin
+                next_start = min(next_start, begin)
+            left_low, left_high = never, now
+        elif ended and n_waiting > 0:
+            left_low, left_high = never, now
+            low = max(low, now)
+            if low < high:
+                level = _highest(times, free_then, count, low, high)
+                next_start = never
+                for place in range(n_waiting):
+                    job = waiting[place]
+                    planned = reserved[job]
+                    size = procs[job]
+                    if size <= level and planned > low:
+                        begin = _earlier_hole(times, free_then, count, size, estimate[job], planned)
+                        if begin < planned:
+                            planned_end = planned + estimate[job]
+                            end = begin + estimate[job]
+                            tail = max(end, planned)
+                            count = change_free(
+                                times, free_then, count, begin, min(end, planned), -size
+                            )
+                            if tail < planned_end:  # not if lost in rounding
+                                count = change_free(
+                                    times, free_then, count, tail, planned_end, size
+                                )
+                                low, high = min(low, tail), max(high, planned_end)
+                                left_low = min(left_low, tail)
+                                left_high = max(left_high, planned_end)
+                            level = _highest(times, free_then, count, low, high)
+                            reserved[job] = planned = begin
+                    next_start = min(next_start, planned)
+
+        if next_start <= now:
+            next_start = never
+            kept = 0
+            for place in range(n_waiting):
+                job = waiting[place]
+                if reserved[job] <= now and procs[job] <= free:
+                    start[job] = now
+                    insert_end(ends, end_jobs, n_running, now + run[job], job)
+                    n_running += 1
+                    free -= procs[job]
+                else:
+                    waiting[kept] = job
+                    kept += 1
+                    next_start = min(next_start, reserved[job])
+            n_waiting = kept
+
+        while arrived < n_jobs and submit[arrived] == now and not (by_event and ended):
+            job = arrived
+            arrived += 1
+            begin = find_hole(times, free_then, count, procs[job], estimate[job])
+            count = change_free(times, free_then, count, begin, begin + estimate[job], -procs[job])
+            if begin == now and procs[job] <= free:
+                start[job] = now
+                insert_end(ends, end_jobs, n_running, now + run[job], job)
+                n_running += 1
+                free -= procs[job]
+            else:
+                reserved[job] = begin
+                next_start = min(next_start, begin)
+                waiting[n_waiting] = job
+                n_waiting += 1
+            if by_event:
+                break
+
+
+@helper
+def _is_overdue(start, estimate, end_jobs, n_running, now):
+    """Whether a running job has outlived its estimate."""
+    for place in range(n_running):
+        job = end_jobs[place]
+        if start[job] + estimate[job] < now:
+            return True
+    return False
+
+
+@helper
+def _plan_running(start, estimate, procs, end_jobs, n_running, now, machine, times, free_then):
+    """Make the profile of the running jobs anew; return the number of steps."""
+    times[0], free_then[0], count = now, machine, 1
+    for place in range(n_running):
+        job = end_jobs[place]
+        planned_end = start[job] + estimate[job]
+        if planned_end > now:
+            count = change_free(times, free_then, count, now, planned_end, -procs[job])
+    return count
+
+
+@helper
+def _highest(times, free_then, count, low, high):
+    """Most processors free at a time from `low`, which is not before now, until `high`."""
+    place = first_step(times, count, high)
+    level = free_then[place]
+    while times[place] > low:
+        place += 1
+        level = max(level, free_then[place])
+    return level
+
+
+@helper
+def _earlier_hole(times, free_then, count, procs, duration, planned):
+    """When a job that is to start at `planned` can at the earliest."""
+    place = count - 1
+    begin = times[place]
+    while begin < planned:
+        if free_then[place] < procs:
+            begin = times[place - 1]
+        elif place == 0 or times[place - 1] >= min(begin + duration, planned):
+            break
+        place -= 1
+    return min(begin, planned)
