@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from analysis import accuracy, cycles, load, marginals, overview, sessions, style, users
-from analysis.section import Section, plain
+from analysis.section import Section
 from workloadkit.errors import WorkloadError
 from workloadkit.io.files import write_text
 from workloadkit.provenance import provenance
@@ -56,7 +56,7 @@ class Characterization:
         parameters: dict[str, Any] = {}
         for section in self.sections:
             parameters |= section.parameters
-        return provenance(self.source, **plain(parameters))
+        return provenance(self.source, **parameters)
 
     def to_dict(self) -> dict[str, Any]:
         """Return all numbers in full precision, as JSON knows them; None is what is unknown."""

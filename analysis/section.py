@@ -1,13 +1,13 @@
 """What a section of a report is made of."""
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+
+from workloadkit.provenance import plain
 
 #: For each column to show, its title and the function that formats a cell.
 Columns = Mapping[str, tuple[str, Callable[[Any], str]]]
@@ -152,24 +152,3 @@ def facts(name: str, caption: str, rows: Mapping[str, tuple[Any, str]]) -> Table
     data = pd.DataFrame({"value": [value for value, _ in rows.values()]}, list(rows), dtype=object)
     text = pd.DataFrame({"": [text for _, text in rows.values()]}, list(rows), dtype=object)
     return Table(name, caption, data, text, words=True)
-
-
-def plain(value: Any) -> Any:
-    """Return `value` as JSON knows it: no numpy types, and None for what is not a number.
-
-    Examples
-    --------
-    >>> plain({"mean": np.float64("nan"), "n_jobs": np.int64(3)})
-    {'mean': None, 'n_jobs': 3}
-    """
-    if isinstance(value, Mapping):
-        return {str(key): plain(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple, np.ndarray)):
-        return [plain(item) for item in value]
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, pd.Timestamp):
-        return value.isoformat()
-    return value

@@ -9,6 +9,12 @@ SLOWDOWN_BOUND = 10.0
 #: The shortest run time by which a plain slowdown is divided: jobs of run time 0 exist. [s]
 SHORTEST_RUN = 1.0
 
+#: What a distribution over jobs is summarised by.
+PERCENTILES = (25, 50, 75, 98, 100)
+
+#: Classes of run time, and the longest run time of each. [s]
+RUN_CLASSES = {"short": 60.0, "medium": 600.0, "long": np.inf}
+
 
 def bounded_slowdown(
     wait: ArrayLike, run: ArrayLike, *, bound: float = SLOWDOWN_BOUND
@@ -60,6 +66,151 @@ def slowdown(wait: ArrayLike, run: ArrayLike) -> NDArray[np.float64]:
     run = np.asarray(run, dtype=np.float64)
     response = np.asarray(wait, dtype=np.float64) + run
     return np.maximum(response / np.maximum(run, SHORTEST_RUN), 1.0)
+
+
+def expansion_factor(wait: ArrayLike, requested_time: ArrayLike) -> NDArray[np.float64]:
+    """Wait and requested time in units of the requested time, which counts as 1 s at the least.
+
+    Parameters
+    ----------
+    wait, requested_time : array_like, shape (n_jobs,)
+        NaN gives NaN. [s]
+
+    Returns
+    -------
+    ndarray of float, shape (n_jobs,)
+
+    Notes
+    -----
+    A source that names the ratio of turnaround to run time, but divides by what was requested and
+    finds nothing below 1 [1]_, must have put the requested time for the run time in both places.
+
+    References
+    ----------
+    .. [1] C. B. Lee, A. E. Snavely, "Precise and realistic utility functions for user-centric
+       performance analysis of schedulers", HPDC 2007, Table 1.
+
+    Examples
+    --------
+    >>> expansion_factor([0, 90, 5], [60, 60, 0]).tolist()
+    [1.0, 2.5, 6.0]
+    """
+    requested_time = np.asarray(requested_time, dtype=np.float64)
+    return 1 + np.asarray(wait, dtype=np.float64) / np.maximum(requested_time, SHORTEST_RUN)
+
+
+def lawson_slowdown(wait: ArrayLike, run: ArrayLike) -> NDArray[np.float64]:
+    """Bounded slowdown by Lawson and Smirni [1]_: 1 + wait / max(run, 10 s).
+
+    Parameters
+    ----------
+    wait, run : array_like, shape (n_jobs,)
+        NaN gives NaN. [s]
+
+    Returns
+    -------
+    ndarray of float, shape (n_jobs,)
+
+    References
+    ----------
+    .. [1] B. Lawson, E. Smirni, "Self-adaptive scheduler parameterization", Technical Report
+       TR-05-01, University of Richmond, 2005, section 2.2.
+
+    Examples
+    --------
+    >>> lawson_slowdown([0, 90, 5], [1, 30, 5]).tolist()
+    [1.0, 4.0, 1.5]
+    """
+    run = np.asarray(run, dtype=np.float64)
+    return 1 + np.asarray(wait, dtype=np.float64) / np.maximum(run, SLOWDOWN_BOUND)
+
+
+def slowdown_ratio(slowdown: ArrayLike, other: ArrayLike) -> NDArray[np.float64]:
+    """Lawson and Smirni's gain of another schedule [1]_, job by job: (s - o) / min(s, o).
+
+    Parameters
+    ----------
+    slowdown, other : array_like, shape (n_jobs,)
+        `lawson_slowdown` of each job under one schedule and under the other.
+
+    Returns
+    -------
+    ndarray of float, shape (n_jobs,)
+        Positive where the other schedule served the job better.
+
+    References
+    ----------
+    .. [1] B. Lawson, E. Smirni, "Self-adaptive scheduler parameterization", Technical Report
+       TR-05-01, University of Richmond, 2005, section 2.2.
+
+    Examples
+    --------
+    >>> slowdown_ratio([3, 1, 2], [1, 3, 2]).tolist()
+    [2.0, -2.0, 0.0]
+    """
+    slowdown, other = np.asarray(slowdown, np.float64), np.asarray(other, np.float64)
+    return (slowdown - other) / np.minimum(slowdown, other)
+
+
+def percentile(values: ArrayLike, percent: float) -> float:
+    """Smallest value that `percent` % of the values do not exceed; NaN where there are none.
+
+    It is one of the values, the inverse of their distribution function: "75 % of the jobs waited
+    so long or less".
+
+    Examples
+    --------
+    >>> [percentile([1, 2, 3, 9], p) for p in (25, 26, 75, 100)]
+    [1.0, 2.0, 3.0, 9.0]
+    """
+    values = np.asarray(values)
+    return float(np.percentile(values, percent, method="inverted_cdf")) if values.size else np.nan
+
+
+def lee_jobs(n_jobs: int) -> slice:
+    """Which of the jobs, in the order of submission, Lee and Snavely [1]_ count.
+
+    All but the first floor(N / 101) and the last N mod 100 of N.
+
+    References
+    ----------
+    .. [1] C. B. Lee, A. E. Snavely, "Precise and realistic utility functions for user-centric
+       performance analysis of schedulers", HPDC 2007, section 7.1.
+
+    Examples
+    --------
+    >>> lee_jobs(5001)
+    slice(49, 5000, None)
+    """
+    return slice(n_jobs // 101, n_jobs - n_jobs % 100)
+
+
+def jain_fairness(values: ArrayLike) -> float:
+    """Jain's index of fairness [1]_: 1 if all values are equal, 1 / n if all but one are 0.
+
+    Parameters
+    ----------
+    values : array_like, shape (n,)
+        What each has, not negative.
+
+    Returns
+    -------
+    float
+        (Σ x)² / (n Σ x²); NaN without values, or if all are 0.
+
+    References
+    ----------
+    .. [1] R. Jain, D. Chiu, W. Hawe, "A quantitative measure of fairness and discrimination for
+       resource allocation in shared computer systems", DEC-TR-301, 1984.
+
+    Examples
+    --------
+    >>> jain_fairness([2, 2, 2]), jain_fairness([3, 0, 0]), jain_fairness([1, 3])
+    (1.0, 0.3333333333333333, 0.8)
+    """
+    values = np.asarray(values, dtype=np.float64)
+    squares = values.size * float(np.dot(values, values))
+    return float(values.sum()) ** 2 / squares if squares > 0 else np.nan
 
 
 def makespan(submit: ArrayLike, end: ArrayLike) -> float:

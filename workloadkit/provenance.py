@@ -1,6 +1,8 @@
 """What made a result: written into everything that leaves the toolkit."""
 
+import math
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any
 
 import numpy as np
@@ -25,7 +27,7 @@ def provenance(trace: Trace, **parameters: Any) -> dict[str, Any]:
         "workloadkit": __version__,
         "log": trace.name,
         "sha256": trace.digest or None,
-        "parameters": {name: _plain(value) for name, value in parameters.items()},
+        "parameters": plain(parameters),
     }
 
 
@@ -63,6 +65,22 @@ def as_note(provenance: Mapping[str, Any]) -> str:
     return ", ".join(parts)
 
 
-def _plain(value: Any) -> Any:
-    """Return numpy's numbers as Python's, which JSON knows."""
-    return value.tolist() if isinstance(value, np.generic) else value
+def plain(value: Any) -> Any:
+    """Return `value` as JSON knows it: no numpy types, and None for what is not a number.
+
+    Examples
+    --------
+    >>> plain({"mean": np.float64("nan"), "n_jobs": np.int64(3)})
+    {'mean': None, 'n_jobs': 3}
+    """
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple, np.ndarray)):
+        return [plain(item) for item in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, datetime):
+        return value.isoformat()
+    return value

@@ -13,7 +13,7 @@ from workloadkit import cli
 HEADER = wk.Header(("; Version: 2.2", "; MaxProcs: 4"))
 METRICS = (
     "jobs left_out killed makespan utilization throughput_per_hour mean_wait median_wait "
-    "mean_response mean_slowdown mean_bounded_slowdown provenance"
+    "mean_response mean_slowdown mean_bounded_slowdown"
 )
 
 
@@ -73,7 +73,8 @@ def test_the_metrics_as_json_are_all_that_goes_to_stdout(run, log):
     code, out, err = run(log, "--json", "-", "--overrun", "kill")
     assert (code, err) == (0, "")
     found = json.loads(out)
-    assert " ".join(found) == METRICS
+    assert " ".join(found).startswith(METRICS)
+    assert list(found)[-1] == "provenance"
     assert found == wk.simulate(wk.read_swf(log), "easy", overrun="kill").to_dict()
 
 

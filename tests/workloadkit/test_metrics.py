@@ -1,0 +1,146 @@
+"""What jobs and schedules are measured by, against numbers worked out by hand."""
+
+import json
+import math
+import statistics
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import workloadkit as wk
+from workloadkit import metrics
+from workloadkit.errors import ParameterError
+from workloadkit.simulate.schedule import MEASURES, METRICS
+
+values = st.lists(st.integers(0, 50), min_size=1, max_size=30)
+
+
+@given(values, st.integers(1, 100))
+def test_a_percentile_is_the_smallest_value_that_so_many_do_not_exceed(values, percent):
+    found = metrics.percentile(values, percent)
+    enough = [x for x in values if 100 * sum(y <= x for y in values) >= percent * len(values)]
+    assert found == min(enough)
+
+
+def test_nothing_has_no_percentile_and_no_fairness():
+    assert math.isnan(metrics.percentile([], 50))
+    assert math.isnan(metrics.jain_fairness([]))
+    assert math.isnan(metrics.jain_fairness([0, 0]))
+
+
+@given(values)
+def test_fairness_is_from_1_over_n_to_1_whatever_the_unit(values):
+    found = metrics.jain_fairness(values)
+    if any(values):
+        assert 1 / len(values) - 1e-12 <= found <= 1 + 1e-12
+        assert metrics.jain_fairness([7 * x for x in values]) == pytest.approx(found)
+        assert found == pytest.approx(sum(values) ** 2 / len(values) / sum(x * x for x in values))
+
+
+@pytest.mark.parametrize(
+    ("n_jobs", "first", "left"), [(99, 0, 0), (100, 0, 100), (101, 1, 99), (5001, 49, 4951)]
+)
+def test_lee_leaves_out_the_first_and_the_last_jobs(n_jobs, first, left):
+    counted = list(range(n_jobs))[metrics.lee_jobs(n_jobs)]
+    assert len(counted) == left
+    assert counted[:1] == [first][:left]
+
+
+@given(st.lists(st.tuples(st.integers(0, 99), st.integers(0, 99), st.integers(0, 99))))
+def test_the_slowdown_ratio_is_as_large_either_way(jobs):
+    first, other, run = np.array(jobs).reshape(-1, 3).T
+    s, o = metrics.lawson_slowdown(first, run), metrics.lawson_slowdown(other, run)
+    ratio = metrics.slowdown_ratio(s, o)
+    np.testing.assert_array_equal(ratio, -metrics.slowdown_ratio(o, s))
+    for i, (a, b) in enumerate(zip(s, o, strict=True)):
+        assert ratio[i] == pytest.approx((a - b) / min(a, b))
+
+
+# Of a schedule
+
+
+@pytest.fixture
+def schedule():
+    """Four jobs, one after the other, on a machine of one processor.
+
+    Waits 0, 40, 90, 680; run times 60, 61, 600, 601; users 1, 2, 2, 1. The third's request is
+    not known.
+    """
+    columns = {
+        "submit": [0, 20, 31, 41],
+        "run": [60, 61, 600, 601],
+        "procs": [1, 1, 1, 1],
+        "requested_time": [120, 80, -1, 680],
+        "user": [1, 2, 2, 1],
+    }
+    return wk.simulate(wk.Trace.from_columns(columns), "fcfs", procs=1)
+
+
+def test_aggregates_worked_out_by_hand(schedule):
+    assert schedule.wait.tolist() == [0, 40, 90, 680]
+    found = schedule.describe()
+    assert [found[f"wait_p{p}"] for p in (25, 50, 75, 98, 100)] == [0, 40, 90, 680, 680]
+    factors = [1, 1.5, 690 / 600, 2]
+    assert found["mean_expansion_factor"] == pytest.approx(statistics.fmean(factors))
+    assert [found[f"expansion_factor_p{p}"] for p in (25, 50, 75, 98, 100)] == pytest.approx(
+        [1, 1.15, 1.5, 2, 2]
+    )
+    slowdowns = [1, 101 / 61, 690 / 600, 1281 / 601]
+    assert found["bounded_slowdown_p50"] == pytest.approx(1.15)
+    classes = [found[f"mean_wait_{name}"] for name in ("short", "medium", "long")]
+    assert classes == [0, 65, 680]  # 60 s are a minute, 600 s are ten
+    assert found["mean_bounded_slowdown_medium"] == pytest.approx(statistics.fmean(slowdowns[1:3]))
+    one, two = (1 + slowdowns[3]) / 2, (slowdowns[1] + slowdowns[2]) / 2
+    fairness = (one + two) ** 2 / 2 / (one**2 + two**2)
+    assert found["jain_fairness"] == pytest.approx(fairness)
+    assert found["mean_queue_length"] == pytest.approx((40 + 90 + 680) / 1322)
+    assert math.isnan(found["lee_bounded_slowdown"])  # of 4 jobs, the last 4 are left out
+
+
+def test_with_exact_estimates_the_request_is_the_run_time(schedule):
+    exact = wk.simulate(schedule.source, "fcfs", procs=1, estimates="exact")
+    expected = statistics.fmean([1, 101 / 61, 690 / 600, 1281 / 601])
+    assert exact.measure("mean_expansion_factor") == pytest.approx(expected)
+
+
+def test_lee_counts_5001_jobs_but_50(rng):
+    submit = np.sort(rng.integers(0, 200_000, 5001))
+    columns = {"submit": submit, "run": rng.integers(0, 90, 5001), "procs": np.ones(5001)}
+    schedule = wk.simulate(wk.Trace.from_columns(columns), "fcfs", procs=1)
+    expected = schedule.jobs["bounded_slowdown"].iloc[49:5000].mean()
+    assert schedule.measure("lee_bounded_slowdown") == pytest.approx(expected, rel=1e-12)
+
+
+def test_what_the_warm_up_leaves_out_is_not_measured(schedule):
+    cut = wk.simulate(schedule.source, "fcfs", procs=1, warmup=25)
+    found = cut.describe()
+    assert (found["jobs"], found["wait_p50"], found["wait_p100"]) == (2, 90, 680)
+    # from 31 to 1322 the second job waits until 60, the third until 121, the last until 721
+    assert found["mean_queue_length"] == pytest.approx((29 + 90 + 680) / 1291)
+
+
+def test_every_aggregate_has_a_name_and_is_measured_alone(schedule):
+    found = schedule.describe()
+    assert tuple(found) == MEASURES
+    assert MEASURES[: len(METRICS)] == METRICS == tuple(schedule.metrics)
+    for name, value in found.items():
+        assert schedule.measure(name) == pytest.approx(value, nan_ok=True)
+    with pytest.raises(ParameterError, match="unknown metric 'speed'; known: jobs, left_out"):
+        schedule.measure("speed")
+
+
+def test_no_job_of_a_class_has_no_mean(schedule):
+    short = wk.simulate(schedule.source.select([True, False, False, False]), procs=1)
+    assert math.isnan(short.measure("mean_wait_long"))
+    assert short.to_dict()["mean_wait_long"] is None
+    assert json.loads(json.dumps(short.to_dict(), allow_nan=False)) == short.to_dict()
+
+
+def test_what_the_scheduler_decided_is_told(schedule):
+    history = {"weeks": np.int64(3), "changes": [{"time": 5, "to": 2, "mean": np.nan}]}
+    told = replace(schedule, history=history).to_dict()
+    assert told["history"] == {"weeks": 3, "changes": [{"time": 5, "to": 2, "mean": None}]}
+    assert "history" not in schedule.to_dict()

@@ -1,0 +1,107 @@
+"""What a schedule is measured by: names, and functions of the jobs that it served."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workloadkit import metrics
+
+
+@dataclass(frozen=True, eq=False)
+class Served:
+    """Jobs in the order of (submit, job number), and how they were served.
+
+    Parameters
+    ----------
+    submit, wait, run : ndarray, shape (n_jobs,)
+        As simulated. [s]
+    requested_time : ndarray, shape (n_jobs,)
+        What the user asked for; the run time where that is not known. [s]
+    user : ndarray of int64, shape (n_jobs,)
+    """
+
+    submit: NDArray
+    wait: NDArray
+    run: NDArray
+    requested_time: NDArray
+    user: NDArray[np.int64]
+
+    def take(self, which: NDArray | slice) -> "Served":
+        """Return some of the jobs, by a mask, places or a slice."""
+        return Served(*(getattr(self, f.name)[which] for f in fields(self)))
+
+
+#: What each job is measured by.
+QUANTITIES: Mapping[str, Callable[[Served], NDArray]] = {
+    "wait": lambda jobs: jobs.wait,
+    "response": lambda jobs: jobs.wait + jobs.run,
+    "slowdown": lambda jobs: metrics.slowdown(jobs.wait, jobs.run),
+    "bounded_slowdown": lambda jobs: metrics.bounded_slowdown(jobs.wait, jobs.run),
+    "expansion_factor": lambda jobs: metrics.expansion_factor(jobs.wait, jobs.requested_time),
+}
+
+_IN_CLASSES = ("wait", "bounded_slowdown")
+_DISTRIBUTED = ("wait", "expansion_factor", "bounded_slowdown")
+
+
+def of_class(jobs: Served, name: str) -> NDArray[np.bool_]:
+    """Tell which jobs are of a class of run time: at most a minute, at most ten, longer."""
+    bounds = list(metrics.RUN_CLASSES.values())
+    place = list(metrics.RUN_CLASSES).index(name)
+    shortest = bounds[place - 1] if place else -np.inf
+    return (jobs.run > shortest) & (jobs.run <= bounds[place])
+
+
+def _mean(values: NDArray) -> float:
+    return float(values.mean()) if values.size else np.nan
+
+
+def _mean_of(jobs: Served, *, quantity: str) -> float:
+    return _mean(QUANTITIES[quantity](jobs))
+
+
+def _mean_in_class(jobs: Served, *, quantity: str, name: str) -> float:
+    return _mean(QUANTITIES[quantity](jobs.take(of_class(jobs, name))))
+
+
+def _percentile_of(jobs: Served, *, quantity: str, percent: float) -> float:
+    return metrics.percentile(QUANTITIES[quantity](jobs), percent)
+
+
+def _median_wait(jobs: Served) -> float:
+    return float(np.median(jobs.wait)) if jobs.wait.size else np.nan
+
+
+def _lee_bounded_slowdown(jobs: Served) -> float:
+    return _mean_of(jobs.take(metrics.lee_jobs(jobs.wait.size)), quantity="bounded_slowdown")
+
+
+def _jain_fairness(jobs: Served) -> float:
+    _, user = np.unique(jobs.user, return_inverse=True)
+    total = np.bincount(user, metrics.slowdown(jobs.wait, jobs.run))
+    return metrics.jain_fairness(total / np.bincount(user))
+
+
+#: Means over the jobs, and the quantity that each is the mean of.
+MEANS = {f"mean_{quantity}": quantity for quantity in QUANTITIES}
+
+#: Aggregates that depend on nothing but the jobs served.
+OF_JOBS: Mapping[str, Callable[[Served], float]] = {
+    **{name: partial(_mean_of, quantity=quantity) for name, quantity in MEANS.items()},
+    "median_wait": _median_wait,
+    **{
+        f"{quantity}_p{percent}": partial(_percentile_of, quantity=quantity, percent=percent)
+        for quantity in _DISTRIBUTED
+        for percent in metrics.PERCENTILES
+    },
+    **{
+        f"mean_{quantity}_{name}": partial(_mean_in_class, quantity=quantity, name=name)
+        for name in metrics.RUN_CLASSES
+        for quantity in _IN_CLASSES
+    },
+    "lee_bounded_slowdown": _lee_bounded_slowdown,
+    "jain_fairness": _jain_fairness,
+}
