@@ -1,10 +1,7 @@
-"""The plain-Python engine: the order of events, and a machine that changes."""
+"""The plain-Python engine: the order of events, and what goes with what."""
 
-import json
-import math
 from itertools import pairwise
 
-import numpy as np
 import pytest
 
 import workloadkit as wk
@@ -19,7 +16,7 @@ from tests.workloadkit.cast import (
     small_trace,
     submits,
 )
-from workloadkit.errors import ParameterError, WorkloadError
+from workloadkit.errors import ParameterError
 
 # The order of events
 
@@ -34,8 +31,8 @@ def test_at_an_instant_ends_come_first_then_the_machine_then_arrivals_then_wake_
             if self.now == 0:
                 self.sleep(10)
 
-    changes = [(10, -1), (10, 1), (0, -1)]
-    wk.simulate(None, Sleeper(note), users, procs=4, machine_changes=changes, rng=1)
+    outages = wk.Outages((wk.Outage(1, 10, 20, 1), wk.Outage(2, 0, 10, 1)))
+    wk.simulate(None, Sleeper(note), users, procs=4, outages=outages, rng=1)
     assert at(0, seen) == [
         ("down", 1),
         ("user wakes", 1),
@@ -136,81 +133,11 @@ def test_there_is_one_allocation_an_instant(note, seen):
     assert [entry[0] for entry in seen if entry[1] == "allocates"] == [0, 5, 9, 10]
 
 
-# The machine
-
-
-def test_processors_that_go_down_are_taken_from_the_free_and_then_as_jobs_end():
-    free = []
-
-    class Watching(Fcfs):
-        def allocate(self):
-            super().allocate()
-            free.append((self.now, self.machine_size, self.used, self.free))
-
-    trace = wk.Trace.from_columns(
-        {"submit": [0, 0, 1, 1], "run": [10, 20, 5, 5], "procs": [2, 2, 2, 1]}
-    )
-    changes = [(5, -3), (30, 2), (40, 1)]
-    schedule = wk.simulate(trace, Watching(), procs=4, machine_changes=changes)
-    # At 5 one of four is left, three too few; at 20 it is free; at 30 and 40 the rest comes back.
-    assert schedule.start.tolist() == [0, 0, 30, 30]
-    assert free == [
-        (0, 4, 4, 0),
-        (1, 4, 4, 0),
-        (5, 1, 4, -3),
-        (10, 1, 2, -1),
-        (20, 1, 0, 1),
-        (30, 3, 3, 0),
-        (35, 3, 0, 3),
-        (40, 4, 0, 4),
-    ]
-
-
-@pytest.mark.parametrize("policy", ["fcfs", "easy"])
-def test_built_in_schedulers_live_with_a_machine_that_changes(policy):
-    trace = wk.Trace.from_columns(
-        {"submit": [0, 1, 2], "run": [10, 10, 5], "procs": [2, 4, 1], "user": [1, 2, 3]}
-    )
-    schedule = wk.simulate(trace, policy, procs=4, machine_changes=[(1, -1), (50, 1)])
-    # Job 2 needs all four, so it waits for the repair; nothing tells when that will be.
-    assert schedule.start.tolist() == ([0, 50, 60] if policy == "fcfs" else [0, 50, 2])
-    assert schedule.parameters["machine_changes"] == [(1, -1), (50, 1)]
-
-
-@pytest.mark.parametrize("changes", [[(5, -3)], [(5, -1), (5, 1), (5, -3)]])
-def test_no_more_processors_go_down_than_work(changes):
-    with pytest.raises(WorkloadError, match="-3 processors at 5 s, when 2 of 2 work"):
-        wk.simulate(small_trace(), "easy", procs=2, oversize="drop", machine_changes=changes)
-
-
-def test_no_more_processors_come_up_than_there_are():
-    with pytest.raises(WorkloadError, match=r"\+2 processors at 6 s, when 3 of 4 work"):
-        wk.simulate(small_trace(), "easy", procs=4, machine_changes=[(5, -1), (6, 2)])
-
-
-@pytest.mark.parametrize("time", [math.nan, math.inf])
-def test_a_machine_changes_at_some_time(time):
-    with pytest.raises(ParameterError, match="machine_changes: -1 processors at"):
-        wk.simulate(small_trace(), "easy", procs=4, machine_changes=[(time, -1)])
-
-
-def test_changes_of_the_machine_are_ready_for_json():
-    schedule = wk.simulate(small_trace(), procs=4, machine_changes=np.array([[5, -1], [6, 1]]))
-    assert json.loads(json.dumps(schedule.to_dict()))["provenance"]["parameters"][
-        "machine_changes"
-    ] == [[5, -1], [6, 1]]
-
-
-def test_jobs_that_wait_for_processors_that_stay_down_are_an_error():
-    with pytest.raises(WorkloadError, match="never starts 1 of 2 jobs; the first is job 2"):
-        wk.simulate(small_trace(), "easy", procs=4, machine_changes=[(0, -2)])
-
-
 # What goes with what
 
 
 def test_the_compiled_engine_refuses_what_is_ones_own():
-    for options in ({"scheduler": Fcfs()}, {"machine_changes": [(5, -1)]}):
+    for options in ({"scheduler": Fcfs()}, {"outages": wk.Outages()}):
         with pytest.raises(
             ParameterError, match="runs only what is built in; take engine='python'"
         ):

@@ -160,7 +160,8 @@ def test_a_user_cannot_submit_what_cannot_be(submit, message):
 
 def test_a_job_as_large_as_the_machine_waits_until_it_is_whole_again():
     user = Script({5: submits(4, 1)})
-    schedule = wk.simulate(None, "fcfs", [user], procs=4, machine_changes=[(0, -1), (9, 1)], rng=1)
+    outages = wk.Outages((wk.Outage(1, 0, 9, 1),))
+    schedule = wk.simulate(None, "fcfs", [user], procs=4, outages=outages, rng=1)
     assert schedule.start.tolist() == [9]
 
 

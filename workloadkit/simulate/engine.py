@@ -1,16 +1,17 @@
 """The plain-Python engine: users submit jobs, a scheduler starts them, the clock goes on.
 
-At an instant all terminations that are due come first, then changes of the machine, then
-submissions (by job number; jobs without one by user and order of creation), then wake-ups.
-Whatever these create for the same second is taken in the same order, until nothing is left. Then
-the scheduler allocates processors, once. If it starts a job of run time 0, the end of that job is
-due now and opens another such round.
+At an instant all terminations that are due come first, then changes of the machine (processors go
+down, come up, outages are announced), then submissions (by job number; jobs without one by user
+and order of creation), then wake-ups. Whatever these create for the same second is taken in the
+same order, until nothing is left. Then the scheduler allocates processors, once. If it starts a job
+of run time 0, the end of that job is due now and opens another such round.
 
 Older simulators allocate after each single event instead, at equal times submissions first, then
 terminations in the order of the starts; `passes="event"` plays by that.
 """
 
 import heapq
+from bisect import insort
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -23,10 +24,13 @@ import numpy as np
 
 from workloadkit.errors import WorkloadError
 from workloadkit.fields import UNKNOWN
-from workloadkit.simulate.workload import Overrun, Passes, plan
+from workloadkit.simulate.machine import Machine, Run, Shutdown
+from workloadkit.simulate.workload import Interrupted, Overrun, Passes, plan
 
 # The order of events at one instant.
 _TERMINATION, _MACHINE, _SUBMISSION, _SCHEDULER_WAKE_UP, _WAKE_UP = range(5)
+_DOWN, _UP, _ANNOUNCED = range(3)  # among changes of the machine
+_UNCOUNTED = (_MACHINE, _SCHEDULER_WAKE_UP)  # what does not keep a simulation going by itself
 _FIRST = -1  # where submissions come before all else: with a pass after each event
 
 
@@ -56,6 +60,14 @@ class Job:
         Its queue in the log, -1 for unknown.
     recorded_wait : int or float
         How long it waited in the log. [s]
+    interruptions : int
+        How often an outage stopped it.
+    lost : bool
+        Whether it ended so.
+    lost_work : int or float
+        Processors × seconds that it ran in vain. [s]
+    arrival : int
+        Its place in the order of arrival, from 0.
     """
 
     submitter: "User"
@@ -70,6 +82,10 @@ class Job:
     recorded_wait: Any = 0
     start: Any = None
     end: Any = None
+    interruptions: int = 0
+    lost: bool = False
+    lost_work: Any = 0
+    arrival: int = 0
 
 
 class _Participant:
@@ -93,13 +109,16 @@ class Scheduler(_Participant):
     """Base of schedulers in plain Python; override `allocate`, and what else is needed.
 
     `queue` holds the waiting jobs in the order of their arrival. The methods from `job_arrives`
-    to `processors_up` are called by the simulation; the others are there to be called.
+    to `plans_void` are called by the simulation; the others are there to be called.
     """
 
     queue: list[Job]
 
     #: Whether jobs may be started on more processors than the machine has.
     overcommits = False
+
+    #: Whether it can do with processors that go down and come up.
+    bears_outages = True
 
     def columns(self, jobs: Sequence[Job]) -> dict[str, list]:
         """Return further columns of `Schedule.jobs`, by name: a value for each of `jobs`."""
@@ -117,6 +136,10 @@ class Scheduler(_Participant):
         """Learn of the end of a job; its processors are free again. Tells the user at once."""
         self.tell_user(job)
 
+    def job_interrupted(self, job: Job) -> None:
+        """Learn that an outage stopped a job, which waits again, in its old place in the queue."""
+        insort(self.queue, job, key=lambda other: other.arrival)
+
     def allocate(self) -> None:
         """Start jobs; called once an instant, when no more will arrive or end in it."""
         raise NotImplementedError(f"{type(self).__name__} must say how it allocates processors")
@@ -130,6 +153,9 @@ class Scheduler(_Participant):
     def processors_up(self, count: int) -> None:
         """Learn that `count` processors work again."""
 
+    def plans_void(self) -> None:
+        """Learn of what no plan knew: an outage that is announced, or comes or ends without."""
+
     @property
     def machine_size(self) -> int:
         """Processors of the machine that work."""
@@ -142,7 +168,7 @@ class Scheduler(_Participant):
 
     @property
     def free(self) -> int:
-        """Processors that are free; negative while too many are down for the running jobs."""
+        """Processors that work and are free."""
         return self.machine_size - self.used
 
     @property
@@ -155,8 +181,36 @@ class Scheduler(_Participant):
         """Number of waiting jobs."""
         return len(self.queue)
 
+    @property
+    def outages_ahead(self) -> bool:
+        """Whether outages are announced, or under way with an end that is known."""
+        return self._at.outages_ahead
+
+    def fits(self, job: Job) -> bool:
+        """Whether enough processors are free for a job and left to it until its planned end.
+
+        Neither an outage that is announced nor what is reserved for another job may take them.
+        """
+        return job.procs <= self.free and self._at.stays_up(job)
+
+    def reserve(self, job: Job) -> Any:
+        """Reserve processors for a waiting job, where outages are ahead, and return when.
+
+        It is promised the earliest second from which on, by the estimates of the running jobs, as
+        many processors as it needs are up and free and not reserved for others, for its whole
+        estimate; `inf` if there is none.
+        """
+        return self._at.reserve(job)
+
+    def release(self, job: Job | None = None) -> None:
+        """Give up what is reserved for a job; by default for all jobs."""
+        self._at.release(job)
+
     def start(self, job: Job) -> None:
         """Let a waiting job run from now on.
+
+        Where there are outages, the simulation gives it processors that are left to it until its
+        planned end; if these are not enough, also others that are free.
 
         Raises
         ------
@@ -256,9 +310,10 @@ class Simulation:
         Whether the scheduler allocates once an instant or after each single event.
     rng : Generator
         Each user gets a stream of its own, spawned from it in the order of `users`.
-    machine_changes : sequence of (time, int)
-        Processors that come up (positive) or go down (negative). Those that go down are taken
-        from the free ones, and as jobs end from the running ones.
+    outages : sequence of Shutdown
+        What goes down and when, see `workloadkit.simulate.machine`.
+    interrupted : {"requeue", "lose"}
+        What becomes of jobs whose processors go down.
     """
 
     def __init__(
@@ -270,12 +325,12 @@ class Simulation:
         overrun: Overrun = "raise",
         passes: Passes = "instant",
         rng: np.random.Generator,
-        machine_changes: Iterable[tuple[Any, int]] = (),
+        outages: Sequence[Shutdown] = (),
+        interrupted: Interrupted = "requeue",
     ) -> None:
-        self.working = machine
         self.machine = machine
         self.used = 0
-        self.running: dict[Job, None] = {}  # an ordered set
+        self.running: dict[Job, int] = {}  # in the order of the starts; serial of the termination
         self.jobs: list[Job] = []
         self.now: Any = 0
         self.scheduler = scheduler
@@ -284,7 +339,8 @@ class Simulation:
         self.by_event = passes == "event"
         self._events: list[tuple] = []  # (time, kind, key, serial, what happens)
         self._serial = count()
-        self._to_come = 0  # events, not counting the scheduler's own wake-ups
+        self._void: set[int] = set()  # serials of events that will not happen
+        self._to_come = 0  # events, without the machine's and the scheduler's own wake-ups
         self._n_waiting = 0
         self._last_number = 0
         scheduler._simulation = self
@@ -293,8 +349,14 @@ class Simulation:
             user.number = i + 1
             user.rng = stream
             user._simulation = self
-        for time, change in machine_changes:
-            self._later(time, _MACHINE, (), partial(self._change_machine, change))
+        self.outages = outages
+        self.requeues = interrupted == "requeue"
+        self.runs: list[Run] = []  # where processors have numbers, and these are known
+        self._processors: Machine | None = None
+        if outages:
+            self._processors = numbered = Machine(machine)
+            for shutdown in outages:
+                self._plan_shutdown(numbered, shutdown)
 
     def go(self) -> list[Job]:
         """Run to the last event; return the jobs in the order of their submission.
@@ -308,6 +370,8 @@ class Simulation:
             user.begin()
         # a scheduler that wakes up for ever has nothing to do once all jobs have started
         while self._to_come or (self._events and self._n_waiting):
+            if self._skip_void():
+                continue
             self.now = self._events[0][0]
             while due := self._take_due():
                 for *_, happen in due:
@@ -319,7 +383,7 @@ class Simulation:
         if stuck:
             raise WorkloadError(
                 f"{type(self.scheduler).__name__} never starts {len(stuck)} of "
-                f"{len(self.jobs)} jobs; the first is job {stuck[0]}"
+                f"{len(self.jobs)} jobs; the first is job {stuck[0]}{self._what_stays_down()}"
             )
         return self.jobs
 
@@ -363,8 +427,38 @@ class Simulation:
         self._n_waiting -= 1
         job.start = self.now
         self.used += job.procs
-        self.running[job] = None
-        self._later(self.now + job.run, _TERMINATION, (), partial(self._end, job))
+        self.running[job] = self._later(
+            self.now + job.run, _TERMINATION, (), partial(self._end, job)
+        )
+        if self._processors is not None:
+            self._processors.start(job, job.procs, self.now, self.now + job.estimate)
+
+    @property
+    def working(self) -> int:
+        """Processors that are not down."""
+        return self.machine - (self._processors.n_down if self._processors is not None else 0)
+
+    @property
+    def outages_ahead(self) -> bool:
+        """Whether outages are announced, or under way with an end that is known."""
+        return self._processors is not None and self._processors.outages_ahead(self.now)
+
+    def stays_up(self, job: Job) -> bool:
+        """Whether of the free processors, which are enough, so many are left to a job."""
+        return self._processors is None or self._processors.stays_up(
+            job, job.procs, self.now, self.now + job.estimate
+        )
+
+    def reserve(self, job: Job) -> Any:
+        """Reserve processors for a waiting job; see `Scheduler.reserve`."""
+        if self._processors is None:
+            raise WorkloadError("processors are reserved only where there are outages")
+        return self._processors.reserve(job, job.procs, job.estimate, self.now)
+
+    def release(self, job: Job | None) -> None:
+        """Give up what is reserved for a job, or for all; see `Scheduler.release`."""
+        if self._processors is not None:
+            self._processors.release(job)
 
     def tell_user(self, job: Job, delay: Any) -> None:
         """Tell the user of a job that it has ended, now or `delay` seconds later."""
@@ -386,22 +480,34 @@ class Simulation:
             raise WorkloadError(f"nothing can happen {seconds} s from now, at {self.now} s")
         return self.now + seconds
 
-    def _later(
-        self, time: Any, kind: int, key: tuple[int, ...], happen: Callable[[], None]
-    ) -> None:
-        self._to_come += kind != _SCHEDULER_WAKE_UP
-        heapq.heappush(self._events, (time, kind, key, next(self._serial), happen))
+    def _later(self, time: Any, kind: int, key: tuple[int, ...], happen: Callable[[], None]) -> int:
+        """Let something happen; return its serial."""
+        self._to_come += kind not in _UNCOUNTED
+        serial = next(self._serial)
+        heapq.heappush(self._events, (time, kind, key, serial, happen))
+        return serial
 
     def _take_due(self) -> list[tuple]:
         due = []
-        while self._events and self._events[0][0] == self.now:
-            due.append(heapq.heappop(self._events))
-            self._to_come -= due[-1][1] != _SCHEDULER_WAKE_UP
+        while not self._skip_void() and self._events and self._events[0][0] == self.now:
+            due.append(self._take())
             if self.by_event:
                 break
         return due
 
+    def _take(self) -> tuple:
+        event = heapq.heappop(self._events)
+        self._to_come -= event[1] not in _UNCOUNTED
+        return event
+
+    def _skip_void(self) -> bool:
+        """Take away events that will not happen; whether that left none."""
+        while self._events and self._events[0][3] in self._void:
+            self._void.remove(self._take()[3])
+        return not self._events
+
     def _arrive(self, job: Job) -> None:
+        job.arrival = len(self.jobs)
         self.jobs.append(job)
         self._n_waiting += 1
         if job.number is None:
@@ -411,17 +517,72 @@ class Simulation:
 
     def _end(self, job: Job) -> None:
         job.end = self.now
-        self.used -= job.procs
-        del self.running[job]
+        self._take_back(job, interrupted=False)
         self.scheduler.job_ends(job)
 
-    def _change_machine(self, change: int) -> None:
-        if not 0 <= self.working + change <= self.machine:
-            raise WorkloadError(
-                f"{change:+} processors at {self.now} s, when {self.working} of {self.machine} work"
-            )
-        self.working += change
-        if change < 0:
-            self.scheduler.processors_down(-change)
+    def _take_back(self, job: Job, *, interrupted: bool) -> None:
+        self.used -= job.procs
+        del self.running[job]
+        if self._processors is not None:
+            which = self._processors.end(job)
+            self.runs.append(Run(job.number, job.start, self.now, which, interrupted))
+
+    def _plan_shutdown(self, machine: Machine, shutdown: Shutdown) -> None:
+        """Let an outage happen: its announcement, its start and its end."""
+
+        def later(time: Any, kind: int, happen: Callable[[Machine, Shutdown], None]) -> None:
+            self._later(time, _MACHINE, (kind,), partial(happen, machine, shutdown))
+
+        if shutdown.announced is not None:
+            later(shutdown.announced, _ANNOUNCED, self._announce)
+        later(shutdown.start, _DOWN, self._go_down)
+        if shutdown.end < inf:
+            later(shutdown.end, _UP, self._come_up)
+
+    def _announce(self, machine: Machine, shutdown: Shutdown) -> None:
+        machine.announce(shutdown)
+        self.scheduler.plans_void()
+
+    def _go_down(self, machine: Machine, shutdown: Shutdown) -> None:
+        n_down, hit = machine.go_down(shutdown)
+        for job in hit:
+            self._interrupt(job)
+        if n_down:
+            self.scheduler.processors_down(n_down)
+        if hit or shutdown.announced is None:
+            self.scheduler.plans_void()
+        for job in hit:
+            if job.lost:
+                self.scheduler.job_ends(job)
+            else:
+                self.scheduler.job_interrupted(job)
+
+    def _come_up(self, machine: Machine, shutdown: Shutdown) -> None:
+        n_up = machine.come_up(shutdown)
+        if n_up:
+            self.scheduler.processors_up(n_up)
+        if shutdown.announced is None:
+            self.scheduler.plans_void()
+
+    def _interrupt(self, job: Job) -> None:
+        """Stop a job whose processors go down: it waits again, or is lost."""
+        self._void.add(self.running[job])
+        self._take_back(job, interrupted=True)
+        job.interruptions += 1
+        job.lost_work += job.procs * (self.now - job.start)
+        if self.requeues:
+            job.start = None
+            self._n_waiting += 1
         else:
-            self.scheduler.processors_up(change)
+            job.lost, job.killed = True, False
+            job.end, job.run = self.now, self.now - job.start
+
+    def _what_stays_down(self) -> str:
+        """Name the outages that keep processors from jobs for ever."""
+        endless = [str(shutdown.number) for shutdown in self.outages if shutdown.end == inf]
+        if not endless:
+            return ""
+        return (
+            f"; {self.working} of {self.machine} processors are left, for outages without end: "
+            f"{', '.join(endless[:5])}"
+        )

@@ -1,8 +1,10 @@
 """Simulate a scheduler serving users."""
 
 import copy
+import os
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, Literal
 
@@ -11,17 +13,20 @@ from numpy.typing import NDArray
 
 from workloadkit.errors import ParameterError, WorkloadError, WorkloadWarning
 from workloadkit.fields import MAX_PROCS, UNKNOWN
+from workloadkit.io.outages import Outages, read_outages
 from workloadkit.metrics import use_over_time
 from workloadkit.provenance import seed_of
 from workloadkit.simulate import schedulers
 from workloadkit.simulate import users as behaviours
 from workloadkit.simulate.engine import Job, Scheduler, Simulation, User
+from workloadkit.simulate.machine import Run, settle
 from workloadkit.simulate.schedule import Schedule
 from workloadkit.simulate.schedulers.policy import Outcome, Policy
 from workloadkit.simulate.schedulers.recorded import Recorded
 from workloadkit.simulate.users import OpenUsers
 from workloadkit.simulate.workload import (
     Estimates,
+    Interrupted,
     Overrun,
     Oversize,
     Passes,
@@ -49,7 +54,8 @@ def simulate(
     offered_load: float | None = None,
     warmup: float = 0.0,
     cooldown: float = 0.0,
-    machine_changes: Iterable[tuple[float, int]] = (),
+    outages: Outages | str | os.PathLike[str] | None = None,
+    interrupted: Interrupted = "requeue",
     rng: np.random.Generator | int | None = None,
     engine: Engine | None = None,
 ) -> Schedule:
@@ -86,8 +92,14 @@ def simulate(
         Stretch or compress the submit times until work / (processors × submit span) is this.
     warmup, cooldown : float, default 0
         Leave jobs submitted in the first and last such time out of the metrics. [s]
-    machine_changes : iterable of (time, int), optional
-        Processors that come up (positive) or go down (negative) at a second; plain engine only.
+    outages : Outages or path, optional
+        When which processors are down; plain engine only. From the second on at which an outage
+        was announced jobs are planned around it: none starts on processors that go down before
+        its planned end. The processors of outages that do not name theirs are taken in turn, see
+        `workloadkit.simulate.machine.settle`.
+    interrupted : {"requeue", "lose"}
+        What becomes of a job whose processors go down while it runs: it waits again, by its first
+        submission, and then runs from the beginning; or it ends there, failed (status 0).
     rng : Generator or int, optional
         Where the seed of users of one's own comes from; it is recorded in `parameters`, and
         gives the same again. What is built in draws nothing.
@@ -117,22 +129,23 @@ def simulate(
     """
     policy = _policy(scheduler)
     behaviour = behaviours.parse(users) if isinstance(users, str) else users
-    changes = _changes(machine_changes)
-    own = isinstance(policy, Scheduler) or not isinstance(behaviour, OpenUsers) or bool(changes)
-    engine = engine or ("python" if own else "compiled")
+    recorded = isinstance(policy, Recorded)
+    down = _outages(outages, trace, recorded=recorded)
+    own = isinstance(policy, Scheduler) or not isinstance(behaviour, OpenUsers)
+    engine = engine or ("python" if own or down is not None else "compiled")
     check_choice("engine", engine, Engine)
     check_choice("oversize", oversize, Oversize)
     check_choice("overrun", overrun, Overrun)
     check_choice("passes", passes, Passes)
+    check_choice("interrupted", interrupted, Interrupted)
     for name, value in (("warmup", warmup), ("cooldown", cooldown)):
         if not 0 <= value < np.inf:
             raise ParameterError(f"{name} is {value} s; it cannot be negative or endless")
-    if own and engine == "compiled":
+    if engine == "compiled" and (own or down is not None):
         raise ParameterError(
             "the compiled engine runs only what is built in; take engine='python' for schedulers "
-            "or users of one's own and for machine changes"
+            "or users of one's own and for outages"
         )
-    recorded = isinstance(policy, Recorded)
     header = trace.header if trace is not None else Header()
     unknown = recorded and (procs, header.procs, offered_load) == (None, None, None)
     machine = MAX_PROCS if unknown else machine_size(header, procs)
@@ -150,12 +163,14 @@ def simulate(
         parameters["passes"] = passes
     if own:
         parameters["seed"] = seed_of(rng)
-    if changes:
-        parameters["machine_changes"] = changes
+    if down is not None:
+        text = f"{down.name} (sha256 {down.digest})" if down.digest else down.text()
+        parameters |= {"outages": text, "interrupted": interrupted}
     if warmup or cooldown:
         parameters |= {"warmup": warmup, "cooldown": cooldown}
     rules = Rules(machine, overrun, passes)
-    plain = partial(_play, policy, rules, changes, parameters.get("seed", 0))
+    plain = partial(_play, policy, rules, down, interrupted, parameters.get("seed", 0))
+    runs: Sequence[Run] = ()
 
     if isinstance(behaviour, OpenUsers):
         if trace is None:
@@ -176,19 +191,20 @@ def simulate(
         if engine == "compiled" and not isinstance(policy, Scheduler):
             outcome = policy.compiled(workload, rules)
         else:
-            jobs, player = plain(behaviour.plain(workload))
-            start = np.array([job.start for job in jobs])
-            outcome = Outcome(start, player.columns(jobs), player.history())
+            jobs, outcome, runs = plain(behaviour.plain(workload))
+            if any(job.lost for job in jobs):
+                run = np.array([job.run for job in jobs])
+                killed = np.array([job.killed for job in jobs])
+                workload = replace(workload, run=run, killed=killed)
     else:
         if trace is not None or (oversize, estimates, offered_load) != ("error", "user", None):
             raise ParameterError(
                 "users of one's own submit their own jobs: a log, oversize, estimates and "
                 "offered_load are for users who replay a log"
             )
-        jobs, player = plain(_copies(behaviour))
-        jobs.sort(key=lambda job: (job.submit, job.number))
-        trace, workload, start = _submitted(jobs, machine)
-        outcome = Outcome(start, player.columns(jobs), player.history())
+        jobs, outcome, runs = plain(_copies(behaviour))
+        trace, workload = _submitted(jobs, machine)
+        outcome = outcome._replace(start=outcome.start.astype(workload.submit.dtype))
     if recorded:
         largest = _warn_of_use(workload, outcome.start, machine)
         machine = largest if unknown else machine
@@ -202,18 +218,22 @@ def simulate(
         outcome.history,
         warmup,
         cooldown,
+        runs,
     )
 
 
 def _play(
     policy: Policy | Scheduler,
     rules: Rules,
-    changes: list[tuple[float, int]],
+    outages: Outages | None,
+    interrupted: Interrupted,
     seed: int,
     users: list[User],
-) -> tuple[list[Job], Scheduler]:
-    """Run the plain engine; the jobs come in the order of submission, with who scheduled them."""
+) -> tuple[list[Job], Outcome, list[Run]]:
+    """Run the plain engine; the jobs come in the order of submission."""
     scheduler = copy.deepcopy(policy) if isinstance(policy, Scheduler) else policy.plain()
+    if outages is not None and (scheduler.overcommits or not scheduler.bears_outages):
+        raise ParameterError(f"scheduler {_name(policy)}: it knows nothing of outages")
     rng = np.random.default_rng(seed)
     simulation = Simulation(
         rules.machine,
@@ -222,9 +242,44 @@ def _play(
         overrun=rules.overrun,
         passes=rules.passes,
         rng=rng,
-        machine_changes=changes,
+        outages=settle(outages, rules.machine) if outages is not None else (),
+        interrupted=interrupted,
     )
-    return simulation.go(), scheduler
+    jobs = simulation.go()
+    if rules.passes == "instant":
+        jobs.sort(key=lambda job: (job.submit, job.number))
+    columns: dict[str, Any] = dict(scheduler.columns(jobs))
+    if outages is not None:
+        for name in ("interruptions", "lost", "lost_work"):
+            columns[name] = np.array([getattr(job, name) for job in jobs])
+    start = np.array([job.start for job in jobs])
+    return jobs, Outcome(start, columns, scheduler.history()), simulation.runs
+
+
+def _outages(
+    outages: Outages | str | os.PathLike[str] | None, trace: Trace | None, *, recorded: bool
+) -> Outages | None:
+    """Return the outages that were meant, if any; say where they are another log's."""
+    if outages is None:
+        return None
+    if recorded:
+        warnings.warn(
+            "the schedule that the log tells of is what it is: outages play no part in it",
+            WorkloadWarning,
+            stacklevel=3,
+        )
+        return None
+    if isinstance(outages, str | os.PathLike):
+        outages = read_outages(outages)
+    if not isinstance(outages, Outages):
+        raise ParameterError(f"outages is {outages!r}; give a path or an instance of Outages")
+    if trace is not None and (other := outages.other_log(trace)):
+        warnings.warn(
+            f"{outages.name} tells of the outages of {other}, not of {trace.name}",
+            WorkloadWarning,
+            stacklevel=3,
+        )
+    return outages
 
 
 def _warn_of_use(workload: Workload, start: NDArray, machine: int) -> int:
@@ -271,15 +326,6 @@ def _copies(users: Sequence[User]) -> list[User]:
     return copy.deepcopy(list(users))
 
 
-def _changes(machine_changes: Iterable[tuple[float, int]]) -> list[tuple[float, int]]:
-    """Check changes of the machine; plain numbers, as they go into the provenance."""
-    changes = [tuple(np.asarray(x).item() for x in change) for change in machine_changes]
-    for time, change in changes:
-        if not (np.isfinite(time) and change == int(change)):
-            raise ParameterError(f"machine_changes: {change:+} processors at {time} s")
-    return [(time, int(change)) for time, change in changes]
-
-
 def _name(thing: object) -> str:
     """Name a policy, a behaviour or somebody's own class."""
     if isinstance(thing, (list, tuple)):
@@ -287,8 +333,8 @@ def _name(thing: object) -> str:
     return getattr(thing, "name", type(thing).__name__)
 
 
-def _submitted(jobs: list[Job], machine: int) -> tuple[Trace, Workload, NDArray]:
-    """Make a log of jobs that users of one's own submitted, its workload and their starts.
+def _submitted(jobs: list[Job], machine: int) -> tuple[Trace, Workload]:
+    """Make a log of jobs that users of one's own submitted, and its workload.
 
     The jobs are in the order of (submit, job number).
     """
@@ -328,4 +374,4 @@ def _submitted(jobs: list[Job], machine: int) -> tuple[Trace, Workload, NDArray]
         wait=np.zeros(len(jobs), dtype),
         left_out=0,
     )
-    return trace, workload, table["start"]
+    return trace, workload

@@ -15,6 +15,7 @@ Oversize = Literal["error", "drop"]
 Estimates = Literal["user", "exact"]
 Overrun = Literal["kill", "raise", "late"]
 Passes = Literal["instant", "event"]
+Interrupted = Literal["requeue", "lose"]
 
 #: The shortest estimate a scheduler plans with. [s]
 SHORTEST_ESTIMATE = 1
