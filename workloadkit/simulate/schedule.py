@@ -11,10 +11,11 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from workloadkit import metrics
-from workloadkit.errors import WorkloadError
+from workloadkit.errors import ParameterError, WorkloadError
 from workloadkit.fields import CANCELLED, FAILED
-from workloadkit.provenance import as_note, provenance
+from workloadkit.provenance import as_note, plain, provenance
 from workloadkit.simulate.machine import Run
+from workloadkit.simulate.measures import OF_JOBS, Served
 from workloadkit.simulate.workload import Workload
 from workloadkit.trace import Header, Trace
 
@@ -71,8 +72,9 @@ class Schedule:
     def jobs(self) -> pd.DataFrame:
         """One row a job, in the order of (submit, job number).
 
-        Columns: `job submit start end wait run procs estimate killed response
-        bounded_slowdown`; times in seconds, whole numbers where all given times were.
+        Columns: `job submit start end wait run procs estimate killed response slowdown
+        bounded_slowdown` and what the scheduler told of each job; times in seconds, whole numbers
+        where all given times were.
         """
         w = self.workload
         wait, end = self.wait, self.end
@@ -87,6 +89,7 @@ class Schedule:
             "estimate": w.estimate,
             "killed": w.killed,
             "response": end - w.submit,
+            "slowdown": metrics.slowdown(wait, w.run),
             "bounded_slowdown": metrics.bounded_slowdown(wait, w.run),
         }
         return pd.DataFrame(columns | dict(self.columns))
@@ -114,6 +117,21 @@ class Schedule:
         return counted
 
     @cached_property
+    def served(self) -> Served:
+        """The jobs that the metrics count, and how they were served."""
+        w, counted = self.workload, self.counted
+        requested = self.source.column("requested_time")[w.row]
+        known = (requested >= 0) & (self.parameters.get("estimates") != "exact")  # NaN is not
+        jobs = Served(w.submit, self.wait, w.run, np.where(known, requested, w.run), w.user)
+        return jobs if counted.all() else jobs.take(counted)
+
+    @property
+    def window(self) -> tuple[float, float]:
+        """First submission and last end of the jobs that count. [s]."""
+        jobs = self.served
+        return float(jobs.submit[0]), float((jobs.submit + jobs.wait + jobs.run).max())
+
+    @cached_property
     def metrics(self) -> dict[str, float]:
         """Aggregates over the jobs that count.
 
@@ -126,24 +144,18 @@ class Schedule:
         so; and `lost_work`, the processors × seconds of runs that were stopped. The utilization
         counts the last run of each job, and all processors, those that are down, too.
         """
-        w, counted = self.workload, self.counted
-        submit, run = w.submit[counted], w.run[counted]
-        wait, end = self.wait[counted], self.end
-        last = float(end[counted].max())
-        makespan = metrics.makespan(submit, end[counted])
-        busy = metrics.utilization(self.start, end, w.procs, self.machine, float(submit[0]), last)
+        w, counted, jobs = self.workload, self.counted, self.served
+        begin, until = self.window
+        n_jobs, makespan = jobs.submit.size, until - begin
+        busy = metrics.utilization(self.start, self.end, w.procs, self.machine, begin, until)
         return {
-            "jobs": int(submit.size),
+            "jobs": n_jobs,
             "left_out": w.left_out,
             "killed": int(w.killed[counted].sum()),
             "makespan": makespan,
             "utilization": busy,
-            "throughput_per_hour": submit.size / makespan * 3600 if makespan > 0 else np.nan,
-            "mean_wait": float(wait.mean()),
-            "median_wait": float(np.median(wait)),
-            "mean_response": float((wait + run).mean()),
-            "mean_slowdown": float(metrics.slowdown(wait, run).mean()),
-            "mean_bounded_slowdown": float(metrics.bounded_slowdown(wait, run).mean()),
+            "throughput_per_hour": n_jobs / makespan * 3600 if makespan > 0 else np.nan,
+            **{name: OF_JOBS[name](jobs) for name in _MEASURED},
             **self._interruptions,
         }
 
@@ -155,15 +167,48 @@ class Schedule:
         columns = {"interrupted": "interruptions", "lost": "lost", "lost_work": "lost_work"}
         return {k: self.columns[name][self.counted].sum().item() for k, name in columns.items()}
 
+    def measure(self, name: str) -> float:
+        """Return one of the aggregates that `describe` lists.
+
+        Raises
+        ------
+        ParameterError
+            If it is not known.
+        """
+        if name in OF_JOBS:
+            return OF_JOBS[name](self.served)
+        if name in self.metrics:
+            return self.metrics[name]
+        if name == "mean_queue_length":
+            submit = self.workload.submit
+            return metrics.utilization(submit, self.start, np.ones(submit.size), 1, *self.window)
+        raise ParameterError(f"unknown metric {name!r}; known: {', '.join(MEASURES)}")
+
+    def describe(self) -> dict[str, float]:
+        """Return all aggregates over the jobs that count: the metrics, and what takes longer.
+
+        The 25th, 50th, 75th, 98th and 100th percentiles of `wait`, `expansion_factor` and
+        `bounded_slowdown`, as `wait_p25`: the smallest value that so many percent of the jobs do
+        not exceed. Means of jobs that ran a minute at most (`mean_wait_short`), longer but ten at
+        most (`_medium`), and longer (`_long`). `mean_expansion_factor`; `mean_queue_length`, the
+        mean over the makespan; `lee_bounded_slowdown`, the mean without the jobs that
+        `metrics.lee_jobs` leaves out; `jain_fairness`, Jain's index of the users' mean slowdowns.
+        """
+        return {name: self.measure(name) for name in MEASURES} | self._interruptions
+
     @property
     def provenance(self) -> dict[str, Any]:
         """What made the schedule."""
         return provenance(self.source, **self.parameters)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the metrics and the provenance, ready for JSON: None for what is undefined."""
-        values = {k: None if v != v else v for k, v in self.metrics.items()}
-        return values | {"provenance": self.provenance}
+        """Return what `describe` does, `history` if there is one, and the provenance.
+
+        It is ready for JSON: None stands for what is undefined.
+        """
+        history = {"history": self.history} if self.history else {}
+        result: dict[str, Any] = plain({**self.describe(), **history})
+        return result | {"provenance": self.provenance}
 
     def trace(self) -> Trace:
         """Return the simulated jobs as a log.
@@ -192,6 +237,18 @@ class Schedule:
         return replace(
             simulated, header=header, bursts=taken.bursts.iloc[:0], digest="", repairs=()
         )
+
+
+_MEASURED = ("mean_wait", "median_wait", "mean_response", "mean_slowdown", "mean_bounded_slowdown")
+
+#: Names of `Schedule.metrics`.
+METRICS = (
+    *("jobs", "left_out", "killed", "makespan", "utilization", "throughput_per_hour"),
+    *_MEASURED,
+)
+
+#: Names of all aggregates.
+MEASURES = (*dict.fromkeys((*METRICS, "mean_queue_length", *OF_JOBS)),)
 
 
 def _date(header: Header, second: float) -> str | None:
