@@ -67,13 +67,20 @@ def _one_log(name: str, trace: wk.Trace, load: float | None) -> Iterator[Row]:
     jobs = Jobs(workload.submit, workload.run, workload.estimate, workload.procs)
     n_jobs = workload.submit.size
     yardstick.easy(*(column[:50] for column in jobs), machine)  # compiles
-    schedule_in_order(jobs, machine, backfill=True, late=False)  # compiles
+    arrival = np.arange(n_jobs)
+
+    def scheduled(rank: np.ndarray, backfill_rank: np.ndarray | None) -> np.ndarray:
+        return schedule_in_order(
+            jobs, machine, rank=rank, backfill_rank=backfill_rank, late=False, by_event=False
+        )
+
+    scheduled(arrival, arrival)  # compiles
     # Taken in turn, so that all meet the same machine; for a long queue the yardstick takes
     # seconds, once is enough.
     calls = (
         lambda: yardstick.easy(*jobs, machine),
-        lambda: schedule_in_order(jobs, machine, backfill=True, late=False),
-        lambda: schedule_in_order(jobs, machine, backfill=False, late=False),
+        lambda: scheduled(arrival, arrival),
+        lambda: scheduled(arrival, None),
     )
     if load is None:
         found = in_turn(ROUNDS, *calls)

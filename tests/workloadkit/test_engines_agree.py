@@ -59,6 +59,17 @@ def as_trace(jobs):
     return wk.Trace.from_columns(columns)
 
 
+def how(policy, workload, overrun, passes="instant"):
+    """How the kernel is to play a policy."""
+    arrival = np.arange(workload.submit.size)
+    return {
+        "rank": arrival,
+        "backfill_rank": arrival if policy == "easy" else None,
+        "late": overrun == "late",
+        "by_event": passes == "event",
+    }
+
+
 @given(any_log, st.integers(1, MACHINE), policies, overruns, st.sampled_from(["user", "exact"]))
 def test_both_engines_are_the_oracle(jobs, machine, policy, overrun, estimates):
     jobs = [(*job[:4], min(job[4], machine)) for job in jobs]
@@ -113,7 +124,7 @@ def test_both_engines_are_the_oracle_on_a_crowded_machine(seed, policy, overrun,
 def test_trees_find_what_lists_find(jobs, policy, overrun, crowd):
     workload = make_workload(as_trace(jobs), MACHINE, overrun=overrun)
     kernel_jobs = Jobs(workload.submit, workload.run, workload.estimate, workload.procs)
-    options = {"backfill": policy == "easy", "late": overrun == "late"}
+    options = how(policy, workload, overrun)
     by_list = schedule_in_order(kernel_jobs, MACHINE, crowd=len(jobs), **options)
     by_tree = schedule_in_order(kernel_jobs, MACHINE, crowd=crowd, **options)
     assert by_tree.tolist() == by_list.tolist()
@@ -136,7 +147,7 @@ def test_trees_find_what_lists_find_in_long_queues(seed, policy, overrun, decima
     workload = make_workload(wk.Trace.from_columns(columns), MACHINE, overrun=overrun)
     assert (workload.submit.dtype.kind == "f") == decimals
     kernel_jobs = Jobs(workload.submit, workload.run, workload.estimate, workload.procs)
-    options = {"backfill": policy == "easy", "late": overrun == "late"}
+    options = how(policy, workload, overrun)
     by_list = schedule_in_order(kernel_jobs, MACHINE, crowd=n_jobs, **options)
     for crowd in (0, 4, 32):
         by_tree = schedule_in_order(kernel_jobs, MACHINE, crowd=crowd, **options)
@@ -193,8 +204,8 @@ def agree(trace, policy, overrun, **options):
     assert not differ.size, f"{differ.size} jobs, first {compiled.jobs.iloc[differ[0]].to_dict()}"
     work = compiled.workload
     jobs = Jobs(work.submit, work.run, work.estimate, work.procs)
-    how = {"backfill": policy == "easy", "late": overrun == "late"}
-    by_tree = schedule_in_order(jobs, compiled.machine, crowd=8, **how)
+    options = how(policy, work, overrun)
+    by_tree = schedule_in_order(jobs, compiled.machine, crowd=8, **options)
     assert np.array_equal(by_tree, compiled.start)
     check_schedule(work.submit, compiled.start, compiled.end, work.procs, compiled.machine)
     if policy == "fcfs":
@@ -258,6 +269,8 @@ def test_times_at_the_limit_of_belief_are_exact(crowd, decimals):
     trace = wk.Trace.from_columns(columns)
     workload = make_workload(trace, MACHINE)
     kernel_jobs = Jobs(workload.submit, workload.run, workload.estimate, workload.procs)
-    compiled = schedule_in_order(kernel_jobs, MACHINE, backfill=True, late=False, crowd=crowd)
+    compiled = schedule_in_order(
+        kernel_jobs, MACHINE, crowd=crowd, **how("easy", workload, "raise")
+    )
     plain = wk.simulate(trace, "easy", procs=MACHINE, engine="python")
     assert np.array_equal(compiled, plain.start)

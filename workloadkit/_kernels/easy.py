@@ -1,9 +1,10 @@
-"""The event loop of scheduling in the order of arrival, without backfilling and with EASY's.
+"""The event loop of scheduling in a fixed order, without backfilling and with EASY's.
 
 Between two terminations processors only become fewer and time only passes. So a job that cannot
 be backfilled now cannot be before the next termination, and the shadow time stays: an arrival
-needs one look at itself. Only a termination, or a job that has outlived its estimate, asks for a
-look at all that wait.
+behind the head of the queue needs one look at itself. Only a termination, an arrival that takes
+the head's place, several arrivals at once in another order than that of the pass, or a job that
+has outlived its estimate ask for a look at all that wait.
 
 There are two loops for the two lengths of a queue, each able to go on where the other left off:
 `run_short` looks through a list of the waiting jobs, `run_long` asks the trees of `waiting`. The
@@ -11,24 +12,34 @@ few lines that start a job are written out wherever one starts: as a function th
 dozen arguments.
 """
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
-from workloadkit._kernels.compile import kernel
-from workloadkit._kernels.running import find_shadow, insert_end, remove_end
+from workloadkit._kernels.compile import helper, kernel
+from workloadkit._kernels.running import find_shadow, insert_end, insert_end_in_order, remove_end
 from workloadkit._kernels.state import (
     ARRIVED,
     FREE,
     N_RUNNING,
     N_WAITING,
     Jobs,
+    State,
     new_state,
     next_instant,
 )
 from workloadkit._kernels.waiting import (
+    BLOCK,
+    foremost,
     grow_forest,
-    next_member,
+    insert_waiting,
+    join_line,
+    leave_line,
+    next_in_line,
+    next_leaf,
     set_leaf,
+    take_out,
 )
 
 # A queue longer than this is searched by trees, until it is half as long. Measured: below it a
@@ -37,19 +48,30 @@ CROWD = 512
 
 
 def schedule_in_order(
-    jobs: Jobs, machine: int, *, backfill: bool, late: bool, crowd: int = CROWD
+    jobs: Jobs,
+    machine: int,
+    *,
+    rank: NDArray[np.int64],
+    backfill_rank: NDArray[np.int64] | None,
+    late: bool,
+    by_event: bool,
+    crowd: int = CROWD,
 ) -> NDArray:
-    """Start of each job when jobs are taken in the order of arrival.
+    """Start of each job when the queue has a fixed order and its head has a reservation.
 
     Parameters
     ----------
     jobs : Jobs
     machine : int
         Processors of the machine.
-    backfill : bool
-        Whether jobs may overtake (EASY).
+    rank : ndarray of int64, shape (n_jobs,)
+        Place of each job in the order of the queue.
+    backfill_rank : ndarray of int64, shape (n_jobs,), or None
+        Its place in the order of backfilling; None: no job overtakes another.
     late : bool
         Whether jobs may outlive their estimates.
+    by_event : bool
+        Whether processors are allocated after each single event.
     crowd : int
         Longest queue that is kept as a list.
 
@@ -57,22 +79,72 @@ def schedule_in_order(
     -------
     ndarray, shape (n_jobs,)
     """
-    dtype = jobs.submit.dtype
     state = new_state(jobs, machine)
-    if run_short(jobs, state, backfill, late, crowd):
-        return state.start
-    longest = jobs.estimate.max()
-    # longer than whatever is looked for
-    nothing = dtype.type(np.iinfo(dtype).max if dtype.kind == "i" else np.inf)
-    forest = grow_forest(jobs.procs, nothing, dtype)
-    # more than the rounding error of a sum of times; whole seconds have none
-    slack = dtype.type(0 if dtype.kind == "i" else 4 * np.spacing(_last_instant(jobs)))
-    while not (
-        run_long(jobs, state, forest, backfill, late, crowd // 2, longest, slack, nothing)
-        or run_short(jobs, state, backfill, late, crowd)
-    ):
-        pass
+    advance(
+        jobs,
+        state,
+        rank=rank,
+        backfill_rank=backfill_rank,
+        late=late,
+        by_event=by_event,
+        begin=jobs.submit[0],
+        until=_after_all(jobs.submit.dtype),
+        crowd=crowd,
+    )
     return state.start
+
+
+def advance(
+    jobs: Jobs,
+    state: State,
+    *,
+    rank: NDArray[np.int64],
+    backfill_rank: NDArray[np.int64] | None,
+    late: bool,
+    by_event: bool,
+    begin: Any,
+    until: Any,
+    crowd: int = CROWD,
+) -> None:
+    """Go on from a pass at `begin` to all that happens until `until`, before a pass at it.
+
+    Parameters
+    ----------
+    state : State
+        Changed in place.
+    begin, until : scalar
+        What has ended or arrived by `begin` is taken, and a pass looks at all that wait then. At
+        `until` the jobs that end and arrive are taken, but none is started. [s]
+
+    The others are those of `schedule_in_order`.
+    """
+    dtype = jobs.submit.dtype
+    now, until = dtype.type(begin), dtype.type(until)
+    backfill = backfill_rank is not None
+    backfill_rank = rank if backfill_rank is None else backfill_rank
+    apart = rank is not backfill_rank and not np.array_equal(rank, backfill_rank)
+    how = (rank, backfill_rank, backfill, late, by_event)
+    nothing = _after_all(dtype)  # longer than whatever is looked for
+    few, forest = crowd // 2, None
+    while True:
+        _sort_waiting(state, backfill_rank)
+        now = run_short(jobs, state, *how, apart, crowd, now, until)
+        if state.at[N_WAITING] <= crowd or now >= until:
+            break
+        if forest is None:
+            forest = grow_forest(jobs.procs, rank, backfill_rank, nothing, dtype)
+            longest = jobs.estimate.max()
+            # more than the rounding error of a sum of times; whole seconds have none
+            slack = dtype.type(0 if dtype.kind == "i" else 4 * np.spacing(_last_instant(jobs)))
+        now = run_long(jobs, state, forest, *how, few, longest, slack, nothing, now, until)
+        if state.at[N_WAITING] >= few or now >= until:
+            break
+    state.waiting[: state.at[N_WAITING]].sort()
+
+
+def _after_all(dtype: np.dtype) -> Any:
+    """Return a time after all times."""
+    return dtype.type(np.iinfo(dtype).max if dtype.kind == "i" else np.inf)
 
 
 def _last_instant(jobs: Jobs) -> float:
@@ -80,49 +152,111 @@ def _last_instant(jobs: Jobs) -> float:
     return float(np.abs(jobs.submit).max() + np.maximum(jobs.run, jobs.estimate).sum())
 
 
+def _sort_waiting(state: State, rank: NDArray[np.int64]) -> None:
+    waiting = state.waiting[: state.at[N_WAITING]]
+    waiting[:] = waiting[np.argsort(rank[waiting])]
+
+
+@helper
+def count_due(submit, arrived, ends, n_running, now):
+    """How many jobs have arrived, and how many run, once all that is due now has happened."""
+    while arrived < submit.size and submit[arrived] <= now:
+        arrived += 1
+    while n_running > 0 and ends[n_running - 1] <= now:
+        n_running -= 1
+    return arrived, n_running
+
+
+@helper
+def first_due(arrived, n_arrived, n_running, n_left):
+    """Of the events of `count_due` only the first one: submissions come before terminations."""
+    if n_arrived > arrived:
+        return arrived + 1, n_running
+    return arrived, max(n_left, n_running - 1)
+
+
+@helper
+def jump_the_queue(rank, backfill_rank, arrived, n_arrived, n_waiting, head):
+    """Whether jobs arrive before the head, or in another order than they are looked at in."""
+    for job in range(arrived, n_arrived):
+        if job > arrived:
+            if rank[job] < rank[job - 1] or backfill_rank[job] < backfill_rank[job - 1]:
+                return True
+        elif n_waiting > 0 and rank[job] < rank[head]:
+            return True
+    return False
+
+
 @kernel
-def run_short(jobs, state, backfill, late, crowd):
-    """Go on until all jobs have ended (True) or more than `crowd` of them wait (False)."""
+def run_short(
+    jobs, state, rank, backfill_rank, backfill, late, by_event, apart, crowd, begin, until
+):
+    """Go on until `until`, until all jobs have ended, or until more than `crowd` of them wait.
+
+    Whether the two orders are `apart` says where the head is in the list, which is in the order
+    of backfilling. Returns the time until which all has been done.
+    """
     submit, run, estimate, procs = jobs
     start, ends, end_jobs, planned_ends, planned_procs, waiting, at = state
     n_jobs = submit.size
     n_running, free, arrived = at[N_RUNNING], at[FREE], at[ARRIVED]
     first, last = 0, at[N_WAITING]  # the queue is waiting[first:last]
+    head = foremost(waiting, first, last, rank) if last > 0 else -1
     known, shadow, spare = False, submit[0], 0
-    while (n_running > 0 or arrived < n_jobs) and last - first <= crowd:
-        now = next_instant(submit, arrived, ends, n_running)
-        look = late and n_running > 0 and planned_ends[n_running - 1] < now
-        while n_running > 0 and ends[n_running - 1] == now:
+    now = begin
+    look = True
+    while True:
+        n_arrived, n_left = count_due(submit, arrived, ends, n_running, now)
+        if by_event and now < until:
+            n_arrived, n_left = first_due(arrived, n_arrived, n_running, n_left)
+        while n_running > n_left:
             job = end_jobs[n_running - 1]
             planned_end = start[job] + estimate[job]
             remove_end(planned_ends, planned_procs, n_running, planned_end, procs[job])
             n_running -= 1
             free += procs[job]
             look = True
+        look = (
+            look
+            or now == until
+            or (late and n_running > 0 and planned_ends[n_running - 1] < now)
+            or jump_the_queue(rank, backfill_rank, arrived, n_arrived, last - first, head)
+        )
         if look:
             known = False
-            while first < last and procs[waiting[first]] <= free:
-                job = waiting[first]
-                first += 1
-                start[job] = now
-                insert_end(ends, end_jobs, n_running, now + run[job], job)
-                insert_end(planned_ends, planned_procs, n_running, now + estimate[job], procs[job])
+            while arrived < n_arrived:
+                insert_waiting(waiting, first, last, backfill_rank, arrived)
+                if first == last or rank[arrived] < rank[head]:
+                    head = arrived
+                last += 1
+                arrived += 1
+            if now == until:
+                break
+            while first < last and procs[head] <= free:
+                start[head] = now
+                insert_end_in_order(ends, end_jobs, n_running, now + run[head], head)
+                insert_end(
+                    planned_ends, planned_procs, n_running, now + estimate[head], procs[head]
+                )
                 n_running += 1
-                free -= procs[job]
+                free -= procs[head]
+                take_out(waiting, first, head)
+                first += 1
+                if first < last:
+                    head = foremost(waiting, first, last, rank) if apart else waiting[first]
             if backfill and first < last and free > 0:
-                needed = procs[waiting[first]]
                 shadow, spare = find_shadow(
-                    planned_ends, planned_procs, n_running, now, free, needed
+                    planned_ends, planned_procs, n_running, now, free, procs[head]
                 )
                 known = True
-                kept = first + 1
-                for place in range(first + 1, last):
+                kept = first
+                for place in range(first, last):
                     job = waiting[place]
                     size = procs[job]
                     planned_end = now + estimate[job]
                     if size <= free and (planned_end <= shadow or size <= spare):
                         start[job] = now
-                        insert_end(ends, end_jobs, n_running, now + run[job], job)
+                        insert_end_in_order(ends, end_jobs, n_running, now + run[job], job)
                         insert_end(planned_ends, planned_procs, n_running, planned_end, size)
                         n_running += 1
                         free -= size
@@ -132,7 +266,8 @@ def run_short(jobs, state, backfill, late, crowd):
                         waiting[kept] = job
                         kept += 1
                 last = kept
-        while arrived < n_jobs and submit[arrived] == now:
+            look = False
+        while arrived < n_arrived:
             job = arrived
             size = procs[job]
             planned_end = now + estimate[job]
@@ -140,9 +275,8 @@ def run_short(jobs, state, backfill, late, crowd):
             starts = size <= free
             if starts and first < last:
                 if backfill and not known:
-                    needed = procs[waiting[first]]
                     shadow, spare = find_shadow(
-                        planned_ends, planned_procs, n_running, now, free, needed
+                        planned_ends, planned_procs, n_running, now, free, procs[head]
                     )
                     known = True
                 starts = backfill and (planned_end <= shadow or size <= spare)
@@ -150,67 +284,109 @@ def run_short(jobs, state, backfill, late, crowd):
                     spare -= size
             if starts:
                 start[job] = now
-                insert_end(ends, end_jobs, n_running, now + run[job], job)
+                insert_end_in_order(ends, end_jobs, n_running, now + run[job], job)
                 insert_end(planned_ends, planned_procs, n_running, planned_end, size)
                 n_running += 1
                 free -= size
             else:
-                waiting[last] = job
+                insert_waiting(waiting, first, last, backfill_rank, job)
+                if first == last:
+                    head = job
                 last += 1
+        if last - first > crowd or (n_running == 0 and arrived == n_jobs):
+            break
+        now = min(next_instant(submit, arrived, ends, n_running), until)
     for place in range(first, last):
         waiting[place - first] = waiting[place]
     at[N_RUNNING], at[FREE], at[ARRIVED], at[N_WAITING] = n_running, free, arrived, last - first
-    return last - first <= crowd
+    return now
 
 
 @kernel
-def run_long(jobs, state, forest, backfill, late, few, longest, slack, nothing):
-    """Go on until all jobs have ended (True) or fewer than `few` of them wait (False).
+def run_long(
+    jobs,
+    state,
+    forest,
+    rank,
+    backfill_rank,
+    backfill,
+    late,
+    by_event,
+    few,
+    longest,
+    slack,
+    nothing,
+    begin,
+    until,
+):
+    """Go on until `until`, until all jobs have ended, or until fewer than `few` of them wait.
 
     During a pass the limits of time and processors only shrink. So a first hit that a class had
     before a job started is never behind the one it has now: hits are kept, and tested again when
-    their turn comes.
+    their turn comes. Returns the time until which all has been done.
     """
     submit, run, estimate, procs = jobs
     start, ends, end_jobs, planned_ends, planned_procs, waiting, at = state
-    tree, root, width, class_size, class_first, member, job_class, node = forest
+    tree, root, width, class_size, class_first, member, job_at, job_class, node, line = forest
     n_jobs = submit.size
+    waits = np.zeros(n_jobs, np.bool_)  # by place in the queue
+    in_block = np.zeros(n_jobs // BLOCK + 1, np.int64)
     n_running, free, arrived = at[N_RUNNING], at[FREE], at[ARRIVED]
     n_waiting = at[N_WAITING]
-    waits = np.zeros(n_jobs, np.bool_)
     for place in range(n_waiting):
         job = waiting[place]
-        waits[job] = True
-        set_leaf(tree, root[job_class[job]], node[job], estimate[job])
-    head = waiting[0]
+        join_line(waits, in_block, rank[job])
+        if backfill:
+            set_leaf(tree, root[job_class[job]], node[job], estimate[job])
+    head = line[next_in_line(waits, in_block, 0)]
     n_classes = class_size.size
-    hit = np.empty(n_classes, np.int64)  # the first job of each class that may start in a pass
+    hit = np.empty(n_classes, np.int64)  # the first place of each class that may start in a pass
     known, shadow, spare = False, submit[0], 0
-    while (n_running > 0 or arrived < n_jobs) and n_waiting >= few:
-        now = next_instant(submit, arrived, ends, n_running)
-        look = late and n_running > 0 and planned_ends[n_running - 1] < now
-        while n_running > 0 and ends[n_running - 1] == now:
+    now = begin
+    look = True
+    while True:
+        n_arrived, n_left = count_due(submit, arrived, ends, n_running, now)
+        if by_event and now < until:
+            n_arrived, n_left = first_due(arrived, n_arrived, n_running, n_left)
+        while n_running > n_left:
             job = end_jobs[n_running - 1]
             planned_end = start[job] + estimate[job]
             remove_end(planned_ends, planned_procs, n_running, planned_end, procs[job])
             n_running -= 1
             free += procs[job]
             look = True
+        look = (
+            look
+            or now == until
+            or (late and n_running > 0 and planned_ends[n_running - 1] < now)
+            or jump_the_queue(rank, backfill_rank, arrived, n_arrived, n_waiting, head)
+        )
         if look:
             known = False
+            while arrived < n_arrived:
+                join_line(waits, in_block, rank[arrived])
+                if backfill:
+                    set_leaf(tree, root[job_class[arrived]], node[arrived], estimate[arrived])
+                if n_waiting == 0 or rank[arrived] < rank[head]:
+                    head = arrived
+                n_waiting += 1
+                arrived += 1
+            if now == until:
+                break
             while n_waiting > 0 and procs[head] <= free:
-                waits[head] = False
-                set_leaf(tree, root[job_class[head]], node[head], nothing)
-                n_waiting -= 1
                 start[head] = now
-                insert_end(ends, end_jobs, n_running, now + run[head], head)
+                insert_end_in_order(ends, end_jobs, n_running, now + run[head], head)
                 insert_end(
                     planned_ends, planned_procs, n_running, now + estimate[head], procs[head]
                 )
                 n_running += 1
                 free -= procs[head]
-                while head < arrived and not waits[head]:
-                    head += 1
+                leave_line(waits, in_block, rank[head])
+                if backfill:
+                    set_leaf(tree, root[job_class[head]], node[head], nothing)
+                n_waiting -= 1
+                if n_waiting > 0:
+                    head = line[next_in_line(waits, in_block, rank[head] + 1)]
             if backfill and n_waiting > 0 and free > 0:
                 shadow, spare = find_shadow(
                     planned_ends, planned_procs, n_running, now, free, procs[head]
@@ -220,48 +396,44 @@ def run_long(jobs, state, forest, backfill, late, few, longest, slack, nothing):
                 n_open = 0  # classes of jobs that fit
                 while n_open < n_classes and class_size[n_open] <= free:
                     c = n_open
-                    hit[c] = next_member(
-                        tree,
-                        root[c],
-                        width[c],
-                        member[class_first[c] : class_first[c + 1]],
-                        0,
-                        longest if class_size[c] <= spare else limit,
-                        n_jobs,
+                    leaf = next_leaf(
+                        tree, root[c], width[c], 0, longest if class_size[c] <= spare else limit
                     )
+                    hit[c] = member[class_first[c] + leaf] if leaf >= 0 else n_jobs
                     n_open += 1
                 while True:
                     while n_open > 0 and class_size[n_open - 1] > free:
                         n_open -= 1
-                    job = n_jobs
+                    place = n_jobs
                     for c in range(n_open):
-                        job = min(job, hit[c])
-                    if job == n_jobs:
+                        place = min(place, hit[c])
+                    if place == n_jobs:
                         break
+                    job = job_at[place]
                     c = job_class[job]
                     size = procs[job]
                     planned_end = now + estimate[job]
                     if planned_end <= shadow or size <= spare:
-                        waits[job] = False
+                        leave_line(waits, in_block, rank[job])
                         set_leaf(tree, root[c], node[job], nothing)
                         n_waiting -= 1
                         start[job] = now
-                        insert_end(ends, end_jobs, n_running, now + run[job], job)
+                        insert_end_in_order(ends, end_jobs, n_running, now + run[job], job)
                         insert_end(planned_ends, planned_procs, n_running, planned_end, size)
                         n_running += 1
                         free -= size
                         if planned_end > shadow:
                             spare -= size
-                    hit[c] = next_member(
+                    leaf = next_leaf(
                         tree,
                         root[c],
                         width[c],
-                        member[class_first[c] : class_first[c + 1]],
                         node[job] - width[c] + 1,
                         longest if size <= spare else limit,
-                        n_jobs,
                     )
-        while arrived < n_jobs and submit[arrived] == now:
+                    hit[c] = member[class_first[c] + leaf] if leaf >= 0 else n_jobs
+            look = False
+        while arrived < n_arrived:
             job = arrived
             size = procs[job]
             planned_end = now + estimate[job]
@@ -278,21 +450,27 @@ def run_long(jobs, state, forest, backfill, late, few, longest, slack, nothing):
                     spare -= size
             if starts:
                 start[job] = now
-                insert_end(ends, end_jobs, n_running, now + run[job], job)
+                insert_end_in_order(ends, end_jobs, n_running, now + run[job], job)
                 insert_end(planned_ends, planned_procs, n_running, planned_end, size)
                 n_running += 1
                 free -= size
             else:
+                join_line(waits, in_block, rank[job])
+                if backfill:
+                    set_leaf(tree, root[job_class[job]], node[job], estimate[job])
                 if n_waiting == 0:
                     head = job
-                waits[job] = True
-                set_leaf(tree, root[job_class[job]], node[job], estimate[job])
                 n_waiting += 1
-    last = 0
-    for job in range(head, arrived):
-        if waits[job]:
+        if n_waiting < few or (n_running == 0 and arrived == n_jobs):
+            break
+        now = min(next_instant(submit, arrived, ends, n_running), until)
+    place = 0
+    for last in range(n_waiting):
+        place = next_in_line(waits, in_block, place)
+        job = line[place]
+        waiting[last] = job
+        if backfill:
             set_leaf(tree, root[job_class[job]], node[job], nothing)
-            waiting[last] = job
-            last += 1
+        place += 1
     at[N_RUNNING], at[FREE], at[ARRIVED], at[N_WAITING] = n_running, free, arrived, n_waiting
-    return n_waiting >= few or (n_running == 0 and arrived == n_jobs)
+    return now

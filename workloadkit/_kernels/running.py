@@ -23,6 +23,18 @@ def insert_end(ends, values, count, end, value):
 
 
 @helper
+def insert_end_in_order(ends, jobs, count, end, job):
+    """Insert as `insert_end` does, but before equal ends: what starts first is taken first."""
+    place = count
+    while place > 0 and ends[place - 1] <= end:
+        ends[place] = ends[place - 1]
+        jobs[place] = jobs[place - 1]
+        place -= 1
+    ends[place] = end
+    jobs[place] = job
+
+
+@helper
 def remove_end(ends, values, count, end, value):
     """Remove one entry (`end`, `value`) from the first `count` entries, which hold it."""
     low, high = 0, count - 1  # looking for the last entry whose end is not below `end`

@@ -1,9 +1,10 @@
-"""Many waiting jobs: trees that find the first one to backfill.
+"""The waiting jobs: a list of a few, or trees over many that find the first one to backfill.
 
 Jobs of the same size form a class, and each class has a tree of smallest estimates whose leaves
-are its jobs in the order of arrival. "The first job in order that needs at most so many
+are its jobs in the order of backfilling. "The first job in order that needs at most so many
 processors and ends in time" is then the earliest of the classes' first hits, at a cost that hardly
-grows with the length of the queue.
+grows with the length of the queue. The head of the queue is found along the line of all jobs in the
+order of the queue, in which those that wait are marked; blocks without any are skipped.
 """
 
 from typing import NamedTuple
@@ -14,24 +15,35 @@ from numpy.typing import NDArray
 from workloadkit._kernels.compile import helper
 
 
+BLOCK_BITS = 6
+BLOCK = 1 << BLOCK_BITS  # places of the line that are skipped at once
+
+
 class Forest(NamedTuple):
-    """The classes of all jobs of a simulation, and their trees.
+    """The trees over all jobs of a simulation; a job has a place in both orders.
+
+    A tree has its top at node 1, the children of node i are 2 i and 2 i + 1, and the last half of
+    its nodes are the leaves. A node holds the smallest of what is below it.
 
     Parameters
     ----------
     tree : ndarray, shape (n_nodes,)
-        Smallest estimates. The tree of class c begins at `root[c]`; its node 1 is the top, the
-        children of node i are 2 i and 2 i + 1, and its last `width[c]` nodes are the leaves.
+        Trees of the estimates of each class, one behind the other; that of class c begins at
+        `root[c]`.
     root, width, size : ndarray of int64, shape (n_classes,)
         Where each tree begins, its number of leaves, and the processors of its jobs, ascending.
-    first : ndarray of int64, shape (n_classes + 1,)
+    first : ndarray of int64, shape (n_classes,)
         Where the jobs of each class begin in `member`.
     member : ndarray of int64, shape (n_jobs,)
-        Jobs by class, and within one by arrival.
+        The jobs by class, and within one by backfilling: their places in that order.
+    job_at : ndarray of int64, shape (n_jobs,)
+        The job at each place in the order of backfilling.
     job_class : ndarray of int64, shape (n_jobs,)
         Class of each job.
     node : ndarray of int64, shape (n_jobs,)
         Leaf of each job, as a node of its class's tree.
+    line : ndarray of int64, shape (n_jobs,)
+        The job at each place in the order of the queue.
     """
 
     tree: NDArray
@@ -40,40 +52,73 @@ class Forest(NamedTuple):
     size: NDArray[np.int64]
     first: NDArray[np.int64]
     member: NDArray[np.int64]
+    job_at: NDArray[np.int64]
     job_class: NDArray[np.int64]
     node: NDArray[np.int64]
+    line: NDArray[np.int64]
 
 
-def grow_forest(procs: NDArray[np.int64], nothing: float, dtype: np.dtype) -> Forest:
-    """Make the empty trees for jobs that are numbered in the order of arrival.
+def grow_forest(
+    procs: NDArray[np.int64],
+    rank: NDArray[np.int64],
+    backfill_rank: NDArray[np.int64],
+    nothing: float,
+    dtype: np.dtype,
+) -> Forest:
+    """Make the trees, empty.
 
     Parameters
     ----------
-    procs : ndarray of int64, shape (n_jobs,)
+    procs, rank, backfill_rank : ndarray of int64, shape (n_jobs,)
+        Size of each job, its place in the order of the queue and in that of backfilling.
     nothing : scalar
         What an empty leaf holds: more than any estimate.
     dtype : dtype
         Of the estimates.
     """
+    job_at = _inverse(backfill_rank)
     narrow = procs.astype(np.uint16) if procs.max() < 2**16 else procs  # radix sort up to 16 bits
-    member = np.argsort(narrow, kind="stable")
-    ordered = procs[member]
-    first = np.append(np.flatnonzero(np.diff(ordered, prepend=0)), procs.size)
+    member = np.argsort(narrow[job_at], kind="stable")
+    jobs = job_at[member]
+    sizes = procs[jobs]
+    first = np.append(np.flatnonzero(np.diff(sizes, prepend=0)), procs.size)
     count = np.diff(first)
-    width = np.int64(1) << np.ceil(np.log2(count)).astype(np.int64)
+    width = np.array([_power_of_two(n) for n in count.tolist()])
     root = np.cumsum(2 * width) - 2 * width
     job_class = np.empty(procs.size, np.int64)
     node = np.empty(procs.size, np.int64)
-    job_class[member] = np.repeat(np.arange(count.size), count)
-    node[member] = np.arange(procs.size) + np.repeat(width - first[:-1], count)
-    tree = np.full(2 * width.sum(), nothing, dtype)
-    return Forest(tree, root, width, ordered[first[:-1]], first, member, job_class, node)
+    job_class[jobs] = np.repeat(np.arange(count.size), count)
+    node[jobs] = np.arange(procs.size) + np.repeat(width - first[:-1], count)
+    return Forest(
+        tree=np.full(2 * width.sum(), nothing, dtype),
+        root=root,
+        width=width,
+        size=sizes[first[:-1]],
+        first=first[:-1],
+        member=member,
+        job_at=job_at,
+        job_class=job_class,
+        node=node,
+        line=_inverse(rank),
+    )
+
+
+def _inverse(rank: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the job at each place."""
+    job_at = np.empty(rank.size, np.int64)
+    job_at[rank] = np.arange(rank.size)
+    return job_at
+
+
+def _power_of_two(count: int) -> int:
+    """Return the smallest power of two that is not below `count`."""
+    return 1 << (count - 1).bit_length()
 
 
 @helper
-def set_leaf(tree, root, node, estimate):
-    """Give a leaf an estimate, and the nodes above it the smallest below them."""
-    tree[root + node] = estimate
+def set_leaf(tree, root, node, value):
+    """Give a leaf a value, and the nodes above it the smallest below them."""
+    tree[root + node] = value
     while node > 1:
         node >>= 1
         smallest = min(tree[root + 2 * node], tree[root + 2 * node + 1])
@@ -83,22 +128,74 @@ def set_leaf(tree, root, node, estimate):
 
 
 @helper
-def next_member(tree, root, width, members, place, longest, none):
-    """First waiting job from `place` on in a class with an estimate of at most `longest`.
-
-    `members` are all jobs of the class; `none` is returned where there is no such job.
-    """
-    if place >= members.size or not tree[root + 1] <= longest:
-        return none
+def next_leaf(tree, root, width, place, most):
+    """First leaf from `place` on that holds `most` at most, counted from 0; -1 for none."""
+    if place >= width or not tree[root + 1] <= most:
+        return -1
     node = width + place
-    while not tree[root + node] <= longest:  # on to the next subtree to the right
+    while not tree[root + node] <= most:  # on to the next subtree to the right
         while node & 1:
             node >>= 1
         if node == 0:
-            return none
+            return -1
         node += 1
     while node < width:  # down to its first leaf that will do
         node *= 2
-        if not tree[root + node] <= longest:
+        if not tree[root + node] <= most:
             node += 1
-    return members[node - width]
+    return node - width
+
+
+@helper
+def join_line(waits, in_block, place):
+    """Mark a place in the order of the queue: its job waits."""
+    waits[place] = True
+    in_block[place >> BLOCK_BITS] += 1
+
+
+@helper
+def leave_line(waits, in_block, place):
+    """Unmark a place in the order of the queue."""
+    waits[place] = False
+    in_block[place >> BLOCK_BITS] -= 1
+
+
+@helper
+def next_in_line(waits, in_block, place):
+    """First marked place from `place` on; there is one."""
+    while not waits[place]:
+        place += 1
+        while place & (BLOCK - 1) == 0 and in_block[place >> BLOCK_BITS] == 0:
+            place += BLOCK
+    return place
+
+
+@helper
+def insert_waiting(waiting, first, last, backfill_rank, job):
+    """Insert a job into waiting[first:last], which is in the order of backfilling."""
+    place = last
+    while place > first and backfill_rank[waiting[place - 1]] > backfill_rank[job]:
+        waiting[place] = waiting[place - 1]
+        place -= 1
+    waiting[place] = job
+
+
+@helper
+def foremost(waiting, first, last, rank):
+    """Job of waiting[first:last] that comes first by `rank`."""
+    head = waiting[first]
+    for place in range(first + 1, last):
+        if rank[waiting[place]] < rank[head]:
+            head = waiting[place]
+    return head
+
+
+@helper
+def take_out(waiting, first, job):
+    """Take a job out of waiting[first:last]; the list then begins one place later."""
+    place = first
+    while waiting[place] != job:
+        place += 1
+    while place > first:
+        waiting[place] = waiting[place - 1]
+        place -= 1

@@ -3,31 +3,32 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from numpy.typing import NDArray
+
+from workloadkit.simulate.engine import Job
 from workloadkit.simulate.schedulers.ordered import ORDERS, Ordered
-from workloadkit.simulate.schedulers.policy import Outcome
-from workloadkit.simulate.workload import Rules, Workload
+from workloadkit.simulate.workload import Workload
 
 
 @dataclass(frozen=True)
 class Easy(Ordered):
     """EASY: jobs may overtake the head of the queue if by the estimates they do not delay it [1]_.
 
+    With backfilling in the order of the estimates, the shortest first, it is EASY-SJBF [2]_.
+
     References
     ----------
     .. [1] D. Lifka, "The ANL/IBM SP scheduling system", JSSPP 1995.
+    .. [2] D. Tsafrir, Y. Etsion, D. G. Feitelson, "Backfilling using system-generated predictions
+       rather than user runtime estimates", IEEE TPDS 18(6), 2007.
     """
 
     name: ClassVar[str] = "easy"
 
-    def key(self, jobs: Any) -> Any:
-        """Return what the queue is ordered by, smallest first, of a Job or a Workload."""
-        return ORDERS["arrival"](jobs)
+    def key(self, job: Job) -> Any:
+        """Return what the queue is ordered by, smallest first."""
+        return ORDERS["arrival"](job)
 
-    def compiled(self, workload: Workload, rules: Rules) -> Outcome:
-        """Simulate `workload` in the compiled engine."""
-        from workloadkit._kernels.easy import schedule_in_order
-        from workloadkit._kernels.state import Jobs
-
-        jobs = Jobs(workload.submit, workload.run, workload.estimate, workload.procs)
-        late = rules.overrun == "late"
-        return Outcome(schedule_in_order(jobs, rules.machine, backfill=True, late=late))
+    def keys(self, workload: Workload) -> NDArray:
+        """Return what the queue is ordered by for all jobs, shape (n_jobs,)."""
+        return ORDERS["arrival"](workload)

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
+
 from workloadkit.simulate.engine import Scheduler
 from workloadkit.simulate.schedulers.ordered import ORDERS, OrderedScheduler
 from workloadkit.simulate.schedulers.policy import Outcome
@@ -24,6 +26,12 @@ class Fcfs:
         from workloadkit._kernels.easy import schedule_in_order
         from workloadkit._kernels.state import Jobs
 
-        jobs = Jobs(workload.submit, workload.run, workload.estimate, workload.procs)
-        late = rules.overrun == "late"
-        return Outcome(schedule_in_order(jobs, rules.machine, backfill=False, late=late))
+        start = schedule_in_order(
+            Jobs(workload.submit, workload.run, workload.estimate, workload.procs),
+            rules.machine,
+            rank=np.arange(workload.submit.size),
+            backfill_rank=None,
+            late=rules.overrun == "late",
+            by_event=rules.passes == "event",
+        )
+        return Outcome(start)

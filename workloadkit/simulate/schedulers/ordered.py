@@ -18,14 +18,54 @@ from workloadkit.simulate.schedulers.policy import Outcome
 from workloadkit.simulate.schedulers.profile import plan_running
 from workloadkit.simulate.workload import Rules, Workload
 
-#: Orders that are settled when a job arrives: what is small comes first, ties by arrival.
+#: Orders that are settled when a job arrives: what is small comes first, ties by arrival. They are
+#: functions of a Job, or of a Workload for all its jobs at once.
 ORDERS: dict[str, Callable[[Any], Any]] = {
-    "arrival": lambda jobs: 0 * jobs.procs,
+    "arrival": lambda jobs: jobs.submit,
     "sjf": lambda jobs: jobs.estimate,
     "ljf": lambda jobs: -jobs.estimate,
     "smallest": lambda jobs: jobs.procs,
     "largest": lambda jobs: -jobs.procs,
 }
+
+
+def check_backfill(scheduler: str, backfill: str) -> None:
+    """Refuse an order of backfilling that is not known.
+
+    Raises
+    ------
+    ParameterError
+    """
+    known = ("same", "none", *ORDERS)
+    if backfill not in known:
+        raise ParameterError(
+            f"scheduler {scheduler}: backfill is {backfill!r}; known: {', '.join(known)}"
+        )
+
+
+def place_in_order(key: NDArray) -> NDArray[np.int64]:
+    """Place of each job in an order: smallest key first, ties by arrival.
+
+    Examples
+    --------
+    >>> place_in_order(np.array([20, 10, 20])).tolist()
+    [1, 0, 2]
+    """
+    place = np.empty(key.size, np.int64)
+    place[np.argsort(key, kind="stable")] = np.arange(key.size)
+    return place
+
+
+def places_to_backfill(
+    backfill: str, workload: Workload, queue: NDArray[np.int64] | None
+) -> NDArray[np.int64] | None:
+    """Place of each job in an order of backfilling; None for no backfilling.
+
+    `queue` are the places in the order of the queue, None where they vary with time.
+    """
+    if backfill == "none":
+        return None
+    return queue if backfill == "same" else place_in_order(ORDERS[backfill](workload))
 
 
 @dataclass(frozen=True)
@@ -58,19 +98,19 @@ class Ordered:
     reservations: int = 1
 
     def __post_init__(self) -> None:
-        known = ("same", "none", *ORDERS)
-        if self.backfill not in known:
-            raise ParameterError(
-                f"scheduler {self.name}: backfill is {self.backfill!r}; known: {', '.join(known)}"
-            )
+        check_backfill(self.name, self.backfill)
         if not self.reservations >= 1:
             raise ParameterError(
                 f"scheduler {self.name}: reservations is {self.reservations}; at least 1"
             )
 
-    def key(self, jobs: Any) -> Any:
-        """Return what the queue is ordered by, smallest first, of a Job or a Workload."""
-        return ORDERS[self.name](jobs)
+    def key(self, job: Job) -> Any:
+        """Return what the queue is ordered by, smallest first."""
+        return ORDERS[self.name](job)
+
+    def keys(self, workload: Workload) -> NDArray:
+        """Return what the queue is ordered by for all jobs, shape (n_jobs,)."""
+        return ORDERS[self.name](workload)
 
     def plain(self) -> Scheduler:
         """Return the policy in plain Python, fresh for one simulation."""
@@ -78,14 +118,22 @@ class Ordered:
 
     def compiled(self, workload: Workload, rules: Rules) -> Outcome:
         """Simulate `workload` in the compiled engine."""
-        raise NotImplementedError
+        from workloadkit._kernels.easy import schedule_in_order
+        from workloadkit._kernels.reservations import schedule_with_reservations
+        from workloadkit._kernels.state import Jobs
 
-
-def rank(key: NDArray) -> NDArray[np.int64]:
-    """Place of each job in an order: smallest key first, ties by arrival."""
-    place = np.empty(key.size, np.int64)
-    place[np.argsort(key, kind="stable")] = np.arange(key.size)
-    return place
+        jobs = Jobs(workload.submit, workload.run, workload.estimate, workload.procs)
+        rank = place_in_order(self.keys(workload))
+        how: dict[str, Any] = {
+            "rank": rank,
+            "backfill_rank": places_to_backfill(self.backfill, workload, rank),
+            "late": rules.overrun == "late",
+            "by_event": rules.passes == "event",
+        }
+        if self.reservations == 1:
+            return Outcome(schedule_in_order(jobs, rules.machine, **how))
+        how["reservations"] = self.reservations
+        return Outcome(schedule_with_reservations(jobs, rules.machine, **how))
 
 
 class OrderedScheduler(Scheduler):
@@ -120,15 +168,19 @@ class OrderedScheduler(Scheduler):
             return jobs
         if self.backfill == "none":
             return []
-        among = set(map(id, jobs))
-        return sorted((job for job in self.queue if id(job) in among), key=ORDERS[self.backfill])
+        among = set(jobs)  # the queue is in the order of arrival, which breaks the ties
+        return sorted((job for job in self.queue if job in among), key=ORDERS[self.backfill])
 
     def allocate(self) -> None:
         """Start jobs in order while they fit, make the reservations, then backfill."""
+        self.release()
         waiting = self.in_order()
-        while waiting and waiting[0].procs <= self.free:
+        while waiting and self.fits(waiting[0]):
             self.start(waiting.pop(0))
         if not waiting or self.free <= 0 or self.backfill == "none":
+            return
+        if self.outages_ahead:
+            self.backfill_around_outages(waiting)
             return
         if self.reservations > 1:
             self.backfill_around(waiting)
@@ -161,6 +213,20 @@ class OrderedScheduler(Scheduler):
             end = self.now + job.estimate
             if job.procs <= min(self.free, profile.least(self.now, end)):
                 profile.take(self.now, end, job.procs)
+                self.start(job)
+
+    def backfill_around_outages(self, waiting: list[Job]) -> None:
+        """Do the same where outages are ahead: reservations are of certain processors then."""
+        n_reserved = 0
+        while waiting and n_reserved < self.reservations:
+            job = waiting.pop(0)
+            if self.fits(job):
+                self.start(job)
+            else:
+                self.reserve(job)
+                n_reserved += 1
+        for job in self.to_backfill(waiting):
+            if self.fits(job):
                 self.start(job)
 
     def reservation(self, head: Job) -> tuple[Any, int]:
