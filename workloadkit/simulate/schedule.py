@@ -182,7 +182,7 @@ class Schedule:
         if name == "mean_queue_length":
             submit = self.workload.submit
             return metrics.utilization(submit, self.start, np.ones(submit.size), 1, *self.window)
-        raise ParameterError(f"unknown metric {name!r}; known: {', '.join(MEASURES)}")
+        raise ParameterError(f"unknown metric {name!r}; known: {', '.join((*METRICS, *FURTHER))}")
 
     def describe(self) -> dict[str, float]:
         """Return all aggregates over the jobs that count: the metrics, and what takes longer.
@@ -194,7 +194,7 @@ class Schedule:
         mean over the makespan; `lee_bounded_slowdown`, the mean without the jobs that
         `metrics.lee_jobs` leaves out; `jain_fairness`, Jain's index of the users' mean slowdowns.
         """
-        return {name: self.measure(name) for name in MEASURES} | self._interruptions
+        return self.metrics | {name: self.measure(name) for name in FURTHER}
 
     @property
     def provenance(self) -> dict[str, Any]:
@@ -247,8 +247,8 @@ METRICS = (
     *_MEASURED,
 )
 
-#: Names of all aggregates.
-MEASURES = (*dict.fromkeys((*METRICS, "mean_queue_length", *OF_JOBS)),)
+#: Names of what `Schedule.describe` adds to them.
+FURTHER = ("mean_queue_length", *(name for name in OF_JOBS if name not in METRICS))
 
 
 def _date(header: Header, second: float) -> str | None:

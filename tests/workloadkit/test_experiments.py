@@ -1,0 +1,309 @@
+"""Sweeps over load: what is simulated, what is drawn, and the intervals."""
+
+import io
+import json
+import math
+from concurrent.futures import Executor, Future
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import workloadkit as wk
+from workloadkit import experiments
+from workloadkit.errors import ParameterError, WorkloadError
+from workloadkit.experiments import (
+    WEEK,
+    later_than_fcfs,
+    mean_interval,
+    resample_weeks,
+    student_t,
+    sweep,
+)
+
+
+@pytest.fixture(scope="module")
+def log():
+    """Four whole weeks and a bit, 20 jobs a day, on 8 processors."""
+    rng = np.random.default_rng(5)
+    submit = np.sort(rng.integers(0, 4 * WEEK + 50_000, 580))
+    submit[0], submit[-1] = 0, 4 * WEEK + 50_000
+    run = np.rint(rng.lognormal(7, 1.5, submit.size))
+    columns = {
+        "submit": submit,
+        "run": run,
+        "procs": rng.integers(1, 9, submit.size),
+        "requested_time": run * rng.integers(1, 6, submit.size),
+        "user": rng.integers(1, 7, submit.size),
+    }
+    header = wk.Header(("; MaxProcs: 8",))
+    return wk.Trace.from_columns(columns, header=header, name="four weeks")
+
+
+# Intervals
+
+
+def probability(t, freedom, steps=20_000):
+    """P(|T| <= t) by Simpson's rule over Student's density."""
+    x = np.linspace(0, t, 2 * steps + 1)
+    log_constant = math.lgamma((freedom + 1) / 2) - math.lgamma(freedom / 2)
+    density = (1 + x**2 / freedom) ** (-(freedom + 1) / 2)
+    density *= math.exp(log_constant) / math.sqrt(freedom * math.pi)
+    weights = np.tile([2.0, 4.0], steps)
+    weights = np.append(weights, 1.0)
+    weights[0] = 1.0
+    return 2 * float(density @ weights) * (t / steps / 2) / 3
+
+
+@settings(max_examples=60)
+@given(st.floats(0.01, 0.99), st.integers(2, 400))
+def test_student_t_is_the_inverse_of_its_distribution(confidence, freedom):
+    assert probability(student_t(confidence, freedom), freedom) == pytest.approx(confidence)
+
+
+@pytest.mark.parametrize(
+    ("confidence", "freedom", "expected"),
+    [(0.95, 1, 12.7062), (0.99, 4, 4.6041), (0.9, 5, 2.0150), (0.95, 30, 2.0423), (0.5, 3, 0.7649)],
+)
+def test_student_t_is_what_the_tables_say(confidence, freedom, expected):
+    assert student_t(confidence, freedom) == pytest.approx(expected, abs=6e-5)
+
+
+def test_an_interval_worked_out_by_hand():
+    # mean 4, variance 4, standard error 2 / sqrt(3)
+    mean, low, high = mean_interval([2, 4, 6], confidence=0.9)
+    assert (mean, high - mean) == pytest.approx((4, 2.919986 * 2 / math.sqrt(3)))
+    assert mean - low == pytest.approx(high - mean)
+
+
+def test_one_value_has_no_interval_and_none_has_no_mean():
+    mean, low, high = mean_interval([3.0])
+    assert mean == 3
+    assert math.isnan(low)
+    assert math.isnan(high)
+    assert all(math.isnan(x) for x in mean_interval([]))
+
+
+def test_intervals_hold_the_mean_as_often_as_they_say(rng):
+    samples = rng.normal(3, 2, (2000, 5))
+    intervals = [mean_interval(sample, confidence=0.8) for sample in samples]
+    held = np.mean([low <= 3 <= high for _, low, high in intervals])
+    assert held == pytest.approx(0.8, abs=0.03)
+
+
+# Weeks drawn anew
+
+
+@given(st.lists(st.integers(0, 3), min_size=1, max_size=6))
+def test_each_week_brings_its_jobs_at_their_times_within_it(log, weeks):
+    found = resample_weeks(log, weeks)
+    submit, user = log.column("submit"), log.column("user")
+    expected = [
+        (i * WEEK + time - week * WEEK, who)
+        for i, week in enumerate(weeks)
+        for time, who in zip(submit, user, strict=True)
+        if week * WEEK <= time < (week + 1) * WEEK
+    ]
+    assert list(zip(found.column("submit"), found.column("user"), strict=True)) == expected
+    assert found.column("job").tolist() == list(range(1, len(expected) + 1))
+
+
+def test_utility_functions_come_along_and_dependencies_do_not():
+    columns = {"submit": [3, 9, WEEK + 4], "preceding_job": [-1, 1, 2], "think_time": [-1, 5, 5]}
+    utility = pd.DataFrame({"row": [1, 1, 2], "time": [0.0, 9.0, 0.0], "value": [4.0, 0.0, 7.0]})
+    trace = replace(wk.Trace.from_columns(columns), utility=utility)
+    found = resample_weeks(trace, [1, 0, 0])
+    assert found.utilities == {
+        0: [(0, 7)],
+        2: [(0, 4), (9, 0)],
+        4: [(0, 4), (9, 0)],
+    }
+    assert set(found.column("preceding_job")) == {-1}
+    assert found.jobs["think_time"].isna().all()
+
+
+@pytest.mark.parametrize("weeks", [[], [-1]])
+def test_weeks_that_cannot_be_are_refused(log, weeks):
+    with pytest.raises(ParameterError, match="weeks of a log are 0, 1, 2"):
+        resample_weeks(log, weeks)
+
+
+def test_weeks_without_jobs_are_an_error(log):
+    with pytest.raises(WorkloadError, match="four weeks: no job in the weeks taken"):
+        resample_weeks(log, [9])
+
+
+# Sweeps
+
+
+def test_a_single_run_simulates_the_log_itself(log):
+    found = sweep(log, ["fcfs", "easy"], [0.4, 0.7], metrics=["mean_wait", "wait_p98"])
+    rows = found.runs.to_dict("records")
+    keys = [(load, scheduler) for load in (0.4, 0.7) for scheduler in ("fcfs", "easy")]
+    assert [(row["load"], row["scheduler"]) for row in rows] == keys
+    for (load, scheduler), row in zip(keys, rows, strict=True):
+        schedule = wk.simulate(log, scheduler, offered_load=load)
+        assert row["mean_wait"] == schedule.metrics["mean_wait"]
+        assert row["wait_p98"] == schedule.measure("wait_p98")
+    assert found.table["mean_wait"].tolist() == found.runs["mean_wait"].tolist()
+    assert found.table[["mean_wait_low", "wait_p98_high"]].isna().all(axis=None)
+
+
+def test_several_runs_draw_whole_weeks_the_same_for_all(log):
+    found = sweep(log, ["fcfs", "easy"], [0.5, 0.6], runs=3, rng=4, metrics=["jobs", "mean_wait"])
+    assert len(found.runs) == 12
+    jobs = found.runs.pivot_table(index="run", columns=["load", "scheduler"], values="jobs")
+    assert (jobs.nunique(axis=1) == 1).all()
+    for run, stream in enumerate(np.random.default_rng(4).spawn(3)):
+        drawn = resample_weeks(log, stream.integers(4, size=4))
+        schedule = wk.simulate(drawn, "easy", offered_load=0.6)
+        row = found.runs.query("load == 0.6 and scheduler == 'easy'").iloc[run]
+        assert (row["run"], row["mean_wait"]) == (run, schedule.metrics["mean_wait"])
+
+
+def test_the_table_has_the_mean_of_the_runs_and_its_interval(log):
+    found = sweep(log, ["easy"], [0.6], runs=4, rng=1, confidence=0.9, metrics=["mean_wait"])
+    (row,) = found.table.to_dict("records")
+    expected = mean_interval(found.runs["mean_wait"], confidence=0.9)
+    assert tuple(row[f"mean_wait{end}"] for end in ("", "_low", "_high")) == expected
+    assert row["runs"] == 4
+
+
+def test_a_run_is_the_same_whatever_other_runs_loads_and_schedulers_there_are(log):
+    few = sweep(log, ["easy"], [0.6], runs=2, rng=9)
+    many = sweep(log, ["fcfs", "easy"], [0.4, 0.6], runs=3, rng=9)
+    again = many.runs.query("run < 2 and load == 0.6 and scheduler == 'easy'")
+    pd.testing.assert_frame_equal(few.runs, again.reset_index(drop=True))
+
+
+class Backwards(Executor):
+    """Does the last task first."""
+
+    def map(self, function, *iterables):
+        tasks = list(zip(*iterables, strict=True))
+        done = [function(*task) for task in reversed(tasks)]
+        return reversed(done)
+
+    def submit(self, function, /, *arguments):
+        future = Future()
+        future.set_result(function(*arguments))
+        return future
+
+
+def test_who_does_the_work_makes_no_difference(log):
+    arguments = (["fcfs", "easy"], [0.5, 0.7])
+    one = sweep(log, *arguments, runs=3, rng=2)
+    other = sweep(log, *arguments, runs=3, rng=2, executor=Backwards())
+    assert one.to_csv() == other.to_csv()
+    assert one.to_dict() == other.to_dict()
+
+
+def test_the_result_says_what_made_it_and_is_ready_for_json(log):
+    found = sweep(log, ["easy"], [0.5], rng=3, overrun="kill", metrics=["mean_wait"])
+    result = json.loads(json.dumps(found.to_dict(), allow_nan=False))
+    assert result["provenance"] == {
+        "workloadkit": wk.__version__,
+        "log": "four weeks",
+        "sha256": None,
+        "parameters": {
+            "schedulers": ["easy"],
+            "loads": [0.5],
+            "runs": 1,
+            "seed": 3,
+            "procs": 8,
+            "confidence": 0.95,
+            "overrun": "kill",
+        },
+    }
+    assert result["table"][0]["mean_wait_low"] is None
+    assert pd.read_csv(io.StringIO(found.to_csv())).shape == (1, 6)
+
+
+def test_a_mapping_names_schedulers_that_are_called_the_same(log):
+    two = [wk.schedulers.Easy(), wk.schedulers.Easy()]
+    with pytest.raises(ParameterError, match="two schedulers are called easy"):
+        sweep(log, two, [0.5])
+    found = sweep(log, dict(zip("ab", two, strict=True)), [0.5])
+    assert found.table["scheduler"].tolist() == ["a", "b"]
+
+
+def test_a_scheduler_of_ones_own_is_swept_too(log):
+    class ShortestFirst(wk.schedulers.Scheduler):
+        def allocate(self):
+            for job in sorted(self.queue, key=lambda job: (job.estimate, job.number)):
+                if job.procs <= self.free:
+                    self.start(job)
+
+    table = sweep(log, ["fcfs", ShortestFirst()], [0.8], metrics=["mean_wait"]).table
+    assert table["scheduler"].tolist() == ["fcfs", "ShortestFirst"]
+    assert table["mean_wait"].is_monotonic_decreasing
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"schedulers": []}, "a sweep needs schedulers"),
+        ({"loads": []}, "a sweep needs loads"),
+        ({"metrics": []}, "a sweep needs metrics"),
+        ({"schedulers": ["best"]}, "unknown scheduler 'best'"),
+        ({"loads": [0.5, 0]}, "loads: 0; an offered load must be positive"),
+        ({"loads": [0.5, 0.5]}, "loads: one is there twice"),
+        ({"metrics": ["speed"]}, "unknown metric 'speed'; known: jobs, "),
+        ({"runs": 0}, "runs is 0; one is the least"),
+        ({"confidence": 1.0}, "confidence is 1; it lies between 0 and 1"),
+        ({"rng": -1}, "rng is -1"),
+        ({"overrun": "ignore"}, "overrun is 'ignore'"),
+    ],
+)
+def test_what_cannot_be_is_refused(log, arguments, message):
+    with pytest.raises(ParameterError, match=message):
+        sweep(log, **arguments)
+
+
+def test_several_runs_need_two_whole_weeks(log):
+    short = log.select(log.column("submit") < 2 * WEEK)
+    with pytest.raises(WorkloadError, match="draw weeks of the log, and it has 1 whole; two are"):
+        sweep(short, runs=2)
+    assert len(sweep(short, ["easy"], [0.5]).runs) == 1
+
+
+# Fairness
+
+
+jobs = st.lists(
+    st.tuples(
+        *(st.integers(0, 60), st.integers(0, 40), st.integers(1, 60), st.integers(1, 4)),
+    ),
+    min_size=1,
+    max_size=20,
+)
+
+
+@settings(max_examples=50)
+@given(jobs, st.sampled_from(["kill", "raise", "late"]), st.sampled_from(["instant", "event"]))
+def test_later_than_fcfs_is_by_the_same_jobs_and_rules(jobs, overrun, passes):
+    columns = ("submit", "run", "requested_time", "procs")
+    trace = wk.Trace.from_columns(dict(zip(columns, zip(*jobs, strict=True), strict=True)))
+    rules = {"procs": 4, "overrun": overrun, "passes": passes}
+    easy, fcfs = (wk.simulate(trace, name, **rules) for name in ("easy", "fcfs"))
+    assert later_than_fcfs(easy) == np.mean(easy.start > fcfs.start)
+    assert later_than_fcfs(fcfs) == 0
+
+
+def test_jobs_larger_than_the_machine_have_no_fcfs():
+    columns = {"submit": [0], "wait": [0], "run": [5], "procs": [8]}
+    trace = wk.Trace.from_columns(columns, header=wk.Header(("; MaxProcs: 4",)))
+    with pytest.warns(wk.WorkloadWarning, match="more than there are"):
+        schedule = wk.simulate(trace, "recorded")
+    with pytest.raises(WorkloadError, match="later_than_fcfs: the schedule has jobs larger"):
+        later_than_fcfs(schedule)
+    assert experiments.measure(schedule, "mean_wait") == 0
+
+
+def test_a_machine_that_changes_has_no_fcfs(log):
+    schedule = wk.simulate(log, "easy", procs=10, machine_changes=[(5, -2), (90, 2)])
+    with pytest.raises(WorkloadError, match="later_than_fcfs: the schedule has a machine that"):
+        later_than_fcfs(schedule)
