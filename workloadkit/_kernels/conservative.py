@@ -12,8 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit._kernels.compile import helper, kernel
-from workloadkit._kernels.profile import change_free, find_hole, first_step, pass_time
-from workloadkit._kernels.running import insert_end
+from workloadkit._kernels.profile import (
+    change_free,
+    change_steps,
+    find_hole,
+    find_steps,
+    first_step,
+    pass_time,
+)
+from workloadkit._kernels.running import insert_end_in_order
 from workloadkit._kernels.state import Jobs, next_instant
 
 
@@ -89,10 +96,13 @@ def _run(
             next_start = never
             for place in range(n_waiting):
                 job = waiting[place]
-                begin = find_hole(times, free_then, count, procs[job], estimate[job])
-                count = change_free(
-                    times, free_then, count, begin, begin + estimate[job], -procs[job]
+                begin, first, last = find_hole(
+                    times, free_then, count, procs[job], estimate[job], never
                 )
+                count = change_steps(
+                    times, free_then, count,
+                    last, first + 1, begin, begin + estimate[job], -procs[job],
+                )  # fmt: skip
                 reserved[job] = begin
                 next_start = min(next_start, begin)
             left_low, left_high = never, now
@@ -107,22 +117,29 @@ def _run(
                     planned = reserved[job]
                     size = procs[job]
                     if size <= level and planned > low:
-                        begin = _earlier_hole(times, free_then, count, size, estimate[job], planned)
+                        begin, first, last = find_hole(
+                            times, free_then, count, size, estimate[job], planned
+                        )
                         if begin < planned:
                             planned_end = planned + estimate[job]
                             end = begin + estimate[job]
                             tail = max(end, planned)
-                            count = change_free(
-                                times, free_then, count, begin, min(end, planned), -size
-                            )
+                            count = change_steps(
+                                times, free_then, count,
+                                last, first + 1, begin, min(end, planned), -size,
+                            )  # fmt: skip
                             if tail < planned_end:  # not if lost in rounding
-                                count = change_free(
-                                    times, free_then, count, tail, planned_end, size
+                                last, after_first, most = find_steps(
+                                    times, free_then, min(last, count - 1), tail, planned_end
                                 )
+                                count = change_steps(
+                                    times, free_then, count,
+                                    last, after_first, tail, planned_end, size,
+                                )  # fmt: skip
+                                level = max(level, most + size)
                                 low, high = min(low, tail), max(high, planned_end)
                                 left_low = min(left_low, tail)
                                 left_high = max(left_high, planned_end)
-                            level = _highest(times, free_then, count, low, high)
                             reserved[job] = planned = begin
                     next_start = min(next_start, planned)
 
@@ -133,7 +150,7 @@ def _run(
                 job = waiting[place]
                 if reserved[job] <= now and procs[job] <= free:
                     start[job] = now
-                    insert_end(ends, end_jobs, n_running, now + run[job], job)
+                    insert_end_in_order(ends, end_jobs, n_running, now + run[job], job)
                     n_running += 1
                     free -= procs[job]
                 else:
@@ -145,11 +162,16 @@ def _run(
         while arrived < n_jobs and submit[arrived] == now and not (by_event and ended):
             job = arrived
             arrived += 1
-            begin = find_hole(times, free_then, count, procs[job], estimate[job])
-            count = change_free(times, free_then, count, begin, begin + estimate[job], -procs[job])
+            begin, first, last = find_hole(
+                times, free_then, count, procs[job], estimate[job], never
+            )
+            count = change_steps(
+                times, free_then, count,
+                last, first + 1, begin, begin + estimate[job], -procs[job],
+            )  # fmt: skip
             if begin == now and procs[job] <= free:
                 start[job] = now
-                insert_end(ends, end_jobs, n_running, now + run[job], job)
+                insert_end_in_order(ends, end_jobs, n_running, now + run[job], job)
                 n_running += 1
                 free -= procs[job]
             else:
@@ -192,17 +214,3 @@ def _highest(times, free_then, count, low, high):
         place += 1
         level = max(level, free_then[place])
     return level
-
-
-@helper
-def _earlier_hole(times, free_then, count, procs, duration, planned):
-    """When a job that is to start at `planned` can at the earliest."""
-    place = count - 1
-    begin = times[place]
-    while begin < planned:
-        if free_then[place] < procs:
-            begin = times[place - 1]
-        elif place == 0 or times[place - 1] >= min(begin + duration, planned):
-            break
-        place -= 1
-    return min(begin, planned)

@@ -21,7 +21,7 @@ def pass_time(times, count, now):
 @helper
 def first_step(times, count, end):
     """Find the latest step that begins before `end`."""
-    low, high = 0, count - 1  # the first is earlier than now
+    low, high = 0, count - 1
     while low < high:
         middle = (low + high) >> 1
         if times[middle] < end:
@@ -32,30 +32,55 @@ def first_step(times, count, end):
 
 
 @helper
-def find_hole(times, free, count, procs, duration):
-    """When so many processors are first free for so long."""
-    place = count - 1
+def find_hole(times, free, count, procs, duration, until):
+    """Find the earliest hole of so many processors for so long.
+
+    A job that already has its place from `until` on needs no other room from then on. Returns the
+    time, which is not before `until` if no earlier hole is; the step that begins then; and the
+    last step of the hole, or of its part before `until`.
+    """
+    first = place = count - 1
     begin = times[place]
-    while place > 0:
+    while begin < until:
         if free[place] < procs:
-            begin = times[place - 1]
-        elif times[place - 1] >= begin + duration:
+            first = place - 1
+            begin = times[first]
+        elif place == 0 or times[place - 1] >= min(begin + duration, until):
             break
         place -= 1
-    return begin
+    return begin, first, place
+
+
+@helper
+def find_steps(times, free, near, begin, end):
+    """Find the steps from `begin` until `end`; step `near` does not begin after `begin`.
+
+    Returns the bounds that `change_steps` asks for, and the most processors free in that time.
+    """
+    while near > 0 and times[near - 1] <= begin:
+        near -= 1
+    low = near
+    highest = free[near]
+    while low > 0 and times[low - 1] < end:
+        low -= 1
+        highest = max(highest, free[low])
+    return low, near + (times[near] >= begin), highest
 
 
 @helper
 def change_free(times, free, count, begin, end, change):
+    """Add to the free processors from `begin` until `end`; return the number of steps."""
+    low, high, _ = find_steps(times, free, count - 1, begin, end)
+    return change_steps(times, free, count, low, high, begin, end, change)
+
+
+@helper
+def change_steps(times, free, count, low, high, begin, end, change):
     """Add to the free processors from `begin` until `end`; return the number of steps.
 
-    A new step is made where there is none to begin with; one that is on a level with its
-    neighbour becomes part of it.
+    Steps from `low` up to `high`, which is not included, begin in that time. A step is made where
+    none begins at `begin` or at `end`; one on a level with its neighbour becomes part of it.
     """
-    low = first_step(times, count, end)
-    high = low  # steps from low up to high, which is not included, begin in [begin, end)
-    while high < count and times[high] >= begin:
-        high += 1
     if low > 0 and times[low - 1] == end:
         at_end = -1 if free[low] + change == free[low - 1] else 0
     else:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from workloadkit._kernels.compile import helper, kernel
 from workloadkit._kernels.profile import change_free, find_hole, fits_now, pass_time
-from workloadkit._kernels.running import insert_end, remove_end
+from workloadkit._kernels.running import insert_end, insert_end_in_order, remove_end
 from workloadkit._kernels.state import Jobs, next_instant
 
 
@@ -58,13 +58,14 @@ def schedule_with_reservations(
         min(reservations, n_jobs) if backfill else 1,
         backfill,
         by_event,
+        dtype.type(np.iinfo(dtype).max if dtype.kind == "i" else np.inf),
         start,
     )
     return start
 
 
 @kernel
-def _run(jobs, machine, rank, backfill_rank, reservations, backfill, by_event, start):
+def _run(jobs, machine, rank, backfill_rank, reservations, backfill, by_event, never, start):
     submit, run, estimate, procs = jobs
     n_jobs = submit.size
     capacity = min(n_jobs, machine) + 1
@@ -110,13 +111,13 @@ def _run(jobs, machine, rank, backfill_rank, reservations, backfill, by_event, s
                 if starts:
                     count = change_free(times, free_then, count, now, planned_end, -size)
                     start[job] = now
-                    insert_end(ends, end_jobs, n_running, now + run[job], job)
+                    insert_end_in_order(ends, end_jobs, n_running, now + run[job], job)
                     insert_end(planned_ends, planned_procs, n_running, planned_end, size)
                     n_running += 1
                     free -= size
                     continue
                 if n_reserved < reservations:
-                    begin = find_hole(times, free_then, count, size, estimate[job])
+                    begin, _, _ = find_hole(times, free_then, count, size, estimate[job], never)
                     count = change_free(
                         times, free_then, count, begin, begin + estimate[job], -size
                     )
@@ -145,13 +146,13 @@ def _run(jobs, machine, rank, backfill_rank, reservations, backfill, by_event, s
         while place < n_waiting and n_reserved < reservations and free > 0:
             job = queue[place]
             size = procs[job]
-            begin = find_hole(times, free_then, count, size, estimate[job])
+            begin, _, _ = find_hole(times, free_then, count, size, estimate[job], never)
             planned_end = begin + estimate[job]
             count = change_free(times, free_then, count, begin, planned_end, -size)
             if begin == now and size <= free:
                 waits[job] = False
                 start[job] = now
-                insert_end(ends, end_jobs, n_running, now + run[job], job)
+                insert_end_in_order(ends, end_jobs, n_running, now + run[job], job)
                 insert_end(planned_ends, planned_procs, n_running, planned_end, size)
                 n_running += 1
                 free -= size
@@ -174,7 +175,7 @@ def _run(jobs, machine, rank, backfill_rank, reservations, backfill, by_event, s
                 count = change_free(times, free_then, count, now, planned_end, -size)
                 waits[job] = False
                 start[job] = now
-                insert_end(ends, end_jobs, n_running, now + run[job], job)
+                insert_end_in_order(ends, end_jobs, n_running, now + run[job], job)
                 insert_end(planned_ends, planned_procs, n_running, planned_end, size)
                 n_running += 1
                 free -= size
