@@ -22,10 +22,17 @@ from .overview import coverage as coverage
 from .report import Characterization as Characterization
 from .report import characterize as characterize
 from .schedules import busiest_week as busiest_week
+from .schedules import by_run_class as by_run_class
+from .schedules import by_size_class as by_size_class
+from .schedules import by_user as by_user
 from .schedules import gantt as gantt
 from .schedules import plot_gantt as plot_gantt
+from .schedules import plot_queue_distribution as plot_queue_distribution
 from .schedules import plot_queue_length as plot_queue_length
+from .schedules import plot_utilization as plot_utilization
+from .schedules import queue_distribution as queue_distribution
 from .schedules import queue_length as queue_length
+from .schedules import utilization_over_time as utilization_over_time
 from .section import Figure as Figure
 from .section import Section as Section
 from .section import Table as Table

@@ -84,6 +84,47 @@ def duration(seconds: float) -> str:
     return f"{seconds / _DAY:,.0f} d"
 
 
+def is_time(metric: str) -> bool:
+    """Whether a metric of schedules is a time [s], by its name.
+
+    Examples
+    --------
+    >>> is_time("wait_p98"), is_time("mean_slowdown")
+    (True, False)
+    """
+    return "wait" in metric or "response" in metric or metric == "makespan"
+
+
+def is_share(metric: str) -> bool:
+    """Whether a metric of schedules is a share, by its name."""
+    return metric in ("utilization", "later_than_fcfs")
+
+
+def metric(name: str, value: float) -> str:
+    """Write a metric of schedules in the unit that its name tells of.
+
+    Examples
+    --------
+    >>> metric("mean_wait", 90), metric("utilization", 0.5), metric("mean_slowdown", 1.5)
+    ('1 min 30 s', '50 %', '1.5')
+    """
+    return (duration if is_time(name) else share if is_share(name) else number)(value)
+
+
+def metric_title(name: str) -> str:
+    """Write the name of a metric of schedules in words.
+
+    Examples
+    --------
+    >>> metric_title("mean_bounded_slowdown"), metric_title("wait_p98")
+    ('mean bounded slowdown', 'wait, 98th percentile')
+    """
+    quantity, _, percent = name.rpartition("_p")
+    if percent.isdigit():
+        name = f"{quantity}, {percent}th percentile" if percent != "100" else f"largest {quantity}"
+    return name.replace("_", " ").replace("fcfs", "FCFS")
+
+
 def day(date: pd.Timestamp) -> str:
     """Write a date.
 

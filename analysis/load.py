@@ -100,19 +100,37 @@ def load_over_time(trace: Trace, edges: ArrayLike, *, machine: float = 1) -> pd.
     1           0.5         0.75
     2           0.0         0.00
     """
-    edges = np.asarray(edges, dtype=np.float64)
     ran = trace.ran
-    submit, run, procs = (
-        trace.column("submit")[ran],
-        trace.column("run")[ran],
-        trace.used_procs[ran],
-    )
-    ends = trace.end[ran]
+    submit, run, end = trace.column("submit")[ran], trace.column("run")[ran], trace.end[ran]
+    return load_between(edges, submit, end - run, end, trace.used_procs[ran], machine)
+
+
+def load_between(
+    edges: ArrayLike,
+    submit: NDArray,
+    start: NDArray,
+    end: NDArray,
+    procs: NDArray,
+    machine: float,
+) -> pd.DataFrame:
+    """Measure load and utilization in intervals, as `load_over_time` does, by any jobs.
+
+    Parameters
+    ----------
+    edges : array_like, shape (n_intervals + 1,)
+        The intervals' ends, ascending. [s]
+    submit, start, end : ndarray, shape (n_jobs,)
+        [s].
+    procs : ndarray, shape (n_jobs,)
+        Processors that each job holds.
+    machine : float
+        Processors to measure by.
+    """
+    edges = np.asarray(edges, dtype=np.float64)
     capacity = machine * np.diff(edges)
-    offered = np.diff(
-        np.append(0, np.cumsum((run * procs)[_order(submit)]))[_before(submit, edges)]
-    )
-    used = np.diff(_held(ends - run, procs, edges) - _held(ends, procs, edges))
+    work = (end - start) * procs
+    offered = np.diff(np.append(0, np.cumsum(work[_order(submit)]))[_before(submit, edges)])
+    used = np.diff(_held(start, procs, edges) - _held(end, procs, edges))
     return pd.DataFrame(
         {
             "begin": edges[:-1],

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Mapping
 from functools import partial
+from itertools import cycle
 
 import numpy as np
 import pandas as pd
@@ -140,6 +141,27 @@ def cumulative_shares(samples: Mapping[str, ArrayLike], *, n_points: int = 300) 
     return pd.DataFrame(table, index=pd.Index(value, name="value"))
 
 
+def size_class(procs: ArrayLike) -> NDArray[np.int64]:
+    """Class of each number of processors: classes end at powers of two, 2⁰ being the first.
+
+    Parameters
+    ----------
+    procs : array_like, shape (n_jobs,)
+        Processors, more than 0.
+
+    Returns
+    -------
+    ndarray of int64, shape (n_jobs,)
+        The exponents of the powers of two.
+
+    Examples
+    --------
+    >>> size_class([1, 2, 3, 4, 5, 8]).tolist()
+    [0, 1, 2, 2, 3, 3]
+    """
+    return np.ceil(np.log2(np.maximum(procs, 1))).astype(np.int64)
+
+
 def size_classes(procs: ArrayLike, work: ArrayLike) -> pd.DataFrame:
     """Count jobs by their number of processors, in classes that end at powers of two.
 
@@ -164,7 +186,7 @@ def size_classes(procs: ArrayLike, work: ArrayLike) -> pd.DataFrame:
      [5.0, 8.0, 0.25, 0.0, 0.5]]
     """
     procs, work = np.asarray(procs, dtype=np.float64), np.asarray(work, dtype=np.float64)
-    exponent = np.ceil(np.log2(np.maximum(procs, 1))).astype(np.int64)
+    exponent = size_class(procs)
     high = 2 ** np.arange(exponent.max() + 1)
     exact = procs == high[exponent]
     n = high.size
@@ -196,8 +218,8 @@ def plot_cumulative(
         What is distributed.
     """
     ax = style.current_axes(ax)
-    for name, colour in zip(data, (style.BLUE, style.ORANGE, style.GREEN), strict=False):
-        ax.plot(data.index, data[name], color=colour, drawstyle="steps-post", label=name)
+    for name, line in zip(data, cycle(style.LINES), strict=False):
+        ax.plot(data.index, data[name], **line, drawstyle="steps-post", label=name)
     (style.time_axis if times else style.log_axis)(ax.xaxis)
     ax.set_ylim(0, 1.02)
     style.share_axis(ax.yaxis)

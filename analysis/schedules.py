@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from heapq import heappop, heappush
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
@@ -9,13 +10,17 @@ from matplotlib import dates as mdates
 from matplotlib.axes import Axes
 from matplotlib.collections import PolyCollection
 from matplotlib.patches import Patch
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from analysis import style
 from analysis.clock import DAY, WEEK, Clock
 from analysis.formats import duration
+from analysis.load import load_between
+from analysis.marginals import size_class
+from workloadkit import metrics
 from workloadkit.errors import ParameterError, WorkloadError
 from workloadkit.simulate import Schedule
+from workloadkit.simulate.measures import OF_JOBS, of_class
 
 _MOST_STEPS = 2000  # more steps than a figure can show become intervals
 
@@ -39,11 +44,166 @@ def queue_length(schedule: Schedule) -> pd.DataFrame:
     >>> queue_length(simulate(trace, "fcfs", procs=4)).to_numpy().tolist()
     [[0, 0], [1, 1], [2, 2], [10, 1], [20, 0]]
     """
-    submit, start = schedule.workload.submit, schedule.start
-    time, event = np.unique(np.concatenate([submit, start]), return_inverse=True)
-    change = np.where(np.arange(event.size) < submit.size, 1, -1)
-    steps = np.bincount(event, change, minlength=time.size)
-    return pd.DataFrame({"time": time, "waiting": np.cumsum(steps).astype(np.int64)})
+    submit = schedule.workload.submit
+    time, waiting = metrics.use_over_time(submit, schedule.start, np.ones(submit.size))
+    return pd.DataFrame({"time": time, "waiting": waiting})
+
+
+def queue_distribution(schedule: Schedule) -> pd.DataFrame:
+    """Measure how long the queue was, as shares of the time.
+
+    Parameters
+    ----------
+    schedule : Schedule
+
+    Returns
+    -------
+    DataFrame
+        By `waiting`, 0 to the most jobs that ever waited: `share`, of the time in which at least
+        so many did, from the first submission to the last end of a job that counts.
+
+    Examples
+    --------
+    >>> from workloadkit import Trace, simulate
+    >>> trace = Trace.from_columns({"submit": [0, 1, 2], "run": [10, 10, 5], "procs": [4, 4, 4]})
+    >>> queue_distribution(simulate(trace, "fcfs", procs=4))["share"].tolist()
+    [1.0, 0.76, 0.32]
+    """
+    begin, until = schedule.window
+    time, waiting = (queue_length(schedule)[name].to_numpy() for name in ("time", "waiting"))
+    lasted = np.diff(np.clip(np.append(time, np.inf), begin, until))
+    at = np.bincount(waiting, lasted)
+    share = np.cumsum(at[::-1])[::-1] / (until - begin) if until > begin else at * np.nan
+    longest = int(np.flatnonzero(at).max(initial=0))
+    share = share[: longest + 1]
+    return pd.DataFrame({"share": share}, index=pd.RangeIndex(share.size, name="waiting"))
+
+
+def utilization_over_time(schedule: Schedule, *, edges: ArrayLike | None = None) -> pd.DataFrame:
+    """Measure in intervals what the jobs offered, and how much of the machine was in use.
+
+    Parameters
+    ----------
+    schedule : Schedule
+    edges : array_like, shape (n_intervals + 1,), optional
+        The intervals' ends, ascending [s]. By default local midnights, of days or of weeks so that
+        the intervals are 200 at most; of less than four days a fiftieth.
+
+    Returns
+    -------
+    DataFrame
+        One row an interval: `begin` and `end` [s]; `offered_load`, the work of the jobs submitted
+        in it, and `utilization`, the work done in it, as shares of what the machine could do.
+
+    Examples
+    --------
+    >>> from workloadkit import Trace, simulate
+    >>> trace = Trace.from_columns({"submit": [0, 1], "run": [10, 10], "procs": [4, 2]})
+    >>> schedule = simulate(trace, procs=4)
+    >>> utilization_over_time(schedule, edges=[0, 10, 20])[["offered_load", "utilization"]]
+       offered_load  utilization
+    0           1.5          1.0
+    1           0.0          0.5
+    """
+    w = schedule.workload
+    if edges is None:
+        edges = _intervals(schedule)
+    return load_between(edges, w.submit, schedule.start, schedule.end, w.procs, schedule.machine)
+
+
+def _intervals(schedule: Schedule) -> NDArray[np.float64]:
+    """Choose the intervals in which to show a whole schedule."""
+    first, last = float(schedule.workload.submit[0]), _window(schedule)[1]
+    if last - first < 4 * DAY:
+        return np.linspace(first, last, 51)
+    days = 1 if last - first <= 200 * DAY else 7 * int(np.ceil((last - first) / (200 * WEEK)))
+    return Clock.of(schedule.source).midnights(first, last, days=days)
+
+
+def by_run_class(schedule: Schedule) -> pd.DataFrame:
+    """Measure the service by classes of run time: at most a minute, at most ten, longer.
+
+    Parameters
+    ----------
+    schedule : Schedule
+
+    Returns
+    -------
+    DataFrame
+        By `class`: `longest`, the longest run time of the class (NaN: there is none); `jobs`;
+        `work`, the class's share of all processor-seconds; `mean_wait`, `median_wait`, `wait_p98`,
+        `mean_slowdown`, `mean_bounded_slowdown`. Times in seconds, of the jobs that count.
+    """
+    jobs, bounds = schedule.served, metrics.RUN_CLASSES
+    place = np.zeros(jobs.run.size, dtype=np.int64)
+    for i, name in enumerate(bounds):
+        place[of_class(jobs, name)] = i
+    table = _served_by(schedule, place, np.arange(len(bounds)))
+    longest = [bound if np.isfinite(bound) else np.nan for bound in bounds.values()]
+    table.insert(0, "longest", longest)
+    return table.set_axis(pd.Index(list(bounds), name="class"))
+
+
+def by_size_class(schedule: Schedule) -> pd.DataFrame:
+    """Measure the service by numbers of processors, in the classes of `size_classes`.
+
+    Parameters
+    ----------
+    schedule : Schedule
+
+    Returns
+    -------
+    DataFrame
+        One row a class: `low` and `high`, its first and last size, and what `by_run_class` has.
+    """
+    place = size_class(schedule.workload.procs[schedule.counted])
+    classes = np.arange(place.max() + 1)
+    table = _served_by(schedule, place, classes)
+    table.insert(0, "low", np.where(classes > 0, 2 ** np.maximum(classes - 1, 0) + 1, 1))
+    table.insert(1, "high", 2**classes)
+    return table
+
+
+def by_user(schedule: Schedule) -> pd.DataFrame:
+    """Measure what each user got.
+
+    Parameters
+    ----------
+    schedule : Schedule
+
+    Returns
+    -------
+    DataFrame
+        By `user`, ascending: what `by_run_class` has, and `throughput_per_hour`, the jobs an hour
+        between the first submission and the last end of a job that counts.
+    """
+    users, place = np.unique(schedule.served.user, return_inverse=True)
+    table = _served_by(schedule, place, np.arange(users.size))
+    begin, until = schedule.window
+    hours = (until - begin) / 3600
+    table.insert(1, "throughput_per_hour", table["jobs"] / hours if hours > 0 else np.nan)
+    return table.set_axis(pd.Index(users, name="user"))
+
+
+_SERVICE = ("mean_wait", "median_wait", "wait_p98", "mean_slowdown", "mean_bounded_slowdown")
+
+
+def _served_by(
+    schedule: Schedule, group: NDArray[np.integer], groups: NDArray[np.integer]
+) -> pd.DataFrame:
+    """Measure groups of the jobs that count, given the group of each."""
+    jobs = schedule.served
+    work = jobs.run * schedule.workload.procs[schedule.counted]
+    total = float(work.sum())
+    order = np.argsort(group, kind="stable")
+    bounds = np.searchsorted(group[order], np.append(groups, groups[-1] + 1))
+    rows = []
+    for low, high in pairwise(bounds):
+        members = jobs.take(order[low:high])
+        share = float(work[order[low:high]].sum()) / total if total > 0 else np.nan
+        row = {"jobs": int(high - low), "work": share}
+        rows.append(row | {name: OF_JOBS[name](members) for name in _SERVICE})
+    return pd.DataFrame(rows)
 
 
 def gantt(
@@ -172,6 +332,54 @@ def plot_queue_length(schedule: Schedule, ax: Axes | None = None) -> Axes:
         ax.text(0.5, 0.5, "no job waits", transform=ax.transAxes, ha="center", color=style.MUTED)
     ax.set_ylabel("waiting jobs")
     style.count_axis(ax.yaxis)
+    return ax
+
+
+def plot_queue_distribution(schedule: Schedule, ax: Axes | None = None) -> Axes:
+    """Plot the share of the time in which at least so many jobs waited.
+
+    Parameters
+    ----------
+    schedule : Schedule
+    ax : Axes, optional
+        By default the current ones.
+    """
+    ax = style.current_axes(ax)
+    share = queue_distribution(schedule)["share"]
+    ax.stairs(share, np.arange(share.size + 1) - 0.5, color=style.PALE, fill=True)
+    ax.set_xlim(-0.5, share.size - 0.5)
+    ax.set_ylim(0, 1)
+    ax.set_xlabel("waiting jobs, or more")
+    ax.set_ylabel("share of the time")
+    style.count_axis(ax.xaxis)
+    style.share_axis(ax.yaxis)
+    return ax
+
+
+def plot_utilization(
+    schedule: Schedule, ax: Axes | None = None, *, edges: ArrayLike | None = None
+) -> Axes:
+    """Plot offered load and utilization over time, as `utilization_over_time` measures them.
+
+    Parameters
+    ----------
+    schedule : Schedule
+    ax : Axes, optional
+        By default the current ones.
+    edges : array_like, optional
+        The intervals. [s]
+    """
+    ax = style.current_axes(ax)
+    data = utilization_over_time(schedule, edges=edges)
+    cuts = np.append(data["begin"], data["end"].iloc[-1])
+    when = _time_axis(ax, schedule, cuts[0], cuts[-1])
+    ax.stairs(data["utilization"], when(cuts), color=style.PALE, fill=True, label="used")
+    ax.stairs(data["offered_load"], when(cuts), color=style.ORANGE, linewidth=1.2, label="offered")
+    ax.set_ylim(bottom=0)
+    ax.margins(x=0)
+    ax.set_ylabel("share of the machine")
+    style.share_axis(ax.yaxis)
+    style.legend_above(ax)
     return ax
 
 

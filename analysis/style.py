@@ -44,6 +44,13 @@ THEME = {
     PALE: ("--pale", "#34577d"),
 }
 
+#: Lines that are told apart, for one thing after the other.
+LINES: tuple[dict[str, Any], ...] = tuple(
+    {"color": colour, "linestyle": dashes}
+    for dashes in ("-", "--", ":")
+    for colour in (BLUE, ORANGE, GREEN, MUTED)
+)
+
 _SIZE = (5.6, 3.1)  # inches: near to the width of a phone, so that letters keep their size there
 
 _SETTINGS: dict[Any, Any] = {
@@ -139,7 +146,13 @@ def draw(plot: Callable[..., Axes], data: pd.DataFrame, *, name: str, title: str
     return text.getvalue()
 
 
-def save_figure(plot: Callable[..., Axes], path: str | PathLike[str], *, title: str = "") -> None:
+def save_figure(
+    plot: Callable[..., Any],
+    path: str | PathLike[str],
+    *,
+    title: str = "",
+    size: tuple[float, float] = (8, 4),
+) -> None:
     """Draw a figure into a file, whole or not at all.
 
     Parameters
@@ -150,6 +163,8 @@ def save_figure(plot: Callable[..., Axes], path: str | PathLike[str], *, title: 
         Ends in .svg, .png or .pdf.
     title : str, optional
         Title above the figure.
+    size : tuple of float, default (8, 4)
+        Width and height of the figure. [inch]
 
     Raises
     ------
@@ -161,7 +176,7 @@ def save_figure(plot: Callable[..., Axes], path: str | PathLike[str], *, title: 
         raise ParameterError(f"{path}: a figure is written as .svg, .png or .pdf")
     content = io.BytesIO()
     with theme(salt=title):
-        figure = Figure(figsize=(8, 4))
+        figure = Figure(figsize=size)
         plot(ax=figure.add_subplot())
         figure.suptitle(title, fontsize=10, parse_math=False)
         figure.savefig(content, format=form, dpi=150, facecolor="white", metadata=_NO_DATE[form])
@@ -269,7 +284,23 @@ def legend_above(ax: Axes) -> None:
     """Put the legend above the Axes, where it hides nothing."""
     handles, _ = ax.get_legend_handles_labels()
     if len(handles) > 1:
-        ax.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=len(handles), borderaxespad=0.2)
+        columns = min(len(handles), 4)
+        ax.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=columns, borderaxespad=0.2)
+
+
+def panels(ax: Axes, n_panels: int, *, share_y: bool = False) -> list[Axes]:
+    """Put several Axes side by side in the place of one, which vanishes."""
+    figure, place = ax.figure, ax.get_subplotspec()
+    if place is None:
+        raise ParameterError("only the Axes of a grid of subplots can be divided into panels")
+    grid = place.subgridspec(1, n_panels)
+    ax.remove()
+    axes: list[Axes] = []
+    for cell in grid:  # type: ignore[attr-defined]  # unknown to the stubs
+        axes.append(figure.add_subplot(cell, sharey=axes[0] if share_y and axes else None))
+        if share_y and len(axes) > 1:
+            axes[-1].tick_params(labelleft=False)
+    return axes
 
 
 def _log_limits(axis: Any) -> tuple[float, float]:

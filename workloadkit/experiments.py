@@ -155,6 +155,8 @@ def sweep(
     named = _named(schedulers)
     loads, metrics = list(loads), tuple(dict.fromkeys(metrics))
     _check(named, loads, metrics, runs, confidence)
+    if changing := {"offered_load", "outages"} & set(options):
+        raise ParameterError(f"a sweep takes no {changing.pop()}: it changes the log's time itself")
     machine = machine_size(trace.header, procs)
     seed = seed_of(rng)
     tasks = []
@@ -229,10 +231,17 @@ def resample_weeks(trace: Trace, weeks: ArrayLike) -> Trace:
     )
 
 
-def later_than_fcfs(schedule: Schedule) -> float:
-    """Share of the jobs that started later than first come, first served would have let them.
+def started_later(schedule: Schedule) -> NDArray[np.bool_]:
+    """Tell which jobs started later than first come, first served would have let them.
 
-    Of the jobs that count; the same jobs on the same machine, by the same rules.
+    Parameters
+    ----------
+    schedule : Schedule
+
+    Returns
+    -------
+    ndarray of bool, shape (n_jobs,)
+        Of the same jobs on the same machine, by the same rules.
 
     Raises
     ------
@@ -243,17 +252,29 @@ def later_than_fcfs(schedule: Schedule) -> float:
     --------
     >>> log = {"submit": [0, 1, 2], "run": [10, 10, 99], "procs": [3, 4, 1]}
     >>> trace = Trace.from_columns(log | {"requested_time": [10, 10, 5]})
-    >>> later_than_fcfs(simulate(trace, "easy", procs=4, overrun="late"))
-    0.3333333333333333
+    >>> started_later(simulate(trace, "easy", procs=4, overrun="late")).tolist()
+    [False, True, False]
     """
     parameters, workload = schedule.parameters, schedule.workload
-    changing = {"machine_changes", "outages"} & set(parameters)
-    if changing or workload.procs.max() > schedule.machine:
-        what = "a machine that changes" if changing else "jobs larger than the machine"
-        raise WorkloadError(f"later_than_fcfs: the schedule has {what}")
+    too_large = workload.procs.max() > schedule.machine
+    if too_large or "outages" in parameters:
+        what = "jobs larger than the machine" if too_large else "outages"
+        raise WorkloadError(f"FCFS on the same machine is not known: the schedule has {what}")
     overrun, passes = parameters.get("overrun", "late"), parameters.get("passes", "instant")
     fcfs = Fcfs().compiled(workload, Rules(schedule.machine, overrun, passes))
-    return float((schedule.start > fcfs.start)[schedule.counted].mean())
+    return np.asarray(schedule.start > fcfs.start)
+
+
+def later_than_fcfs(schedule: Schedule) -> float:
+    """Share of the jobs that count which `started_later`.
+
+    Examples
+    --------
+    >>> log = {"submit": [0, 1, 2], "run": [10, 10, 5], "procs": [3, 4, 1]}
+    >>> later_than_fcfs(simulate(Trace.from_columns(log), "easy", procs=4))
+    0.0
+    """
+    return float(started_later(schedule)[schedule.counted].mean())
 
 
 def measure(schedule: Schedule, metric: str) -> float:

@@ -211,3 +211,120 @@ def test_a_figure_is_written_whole_or_not_at_all(tmp_path):
     with pytest.raises(WorkloadError, match="cannot be written"):
         analysis.save_figure(lambda ax: ax, tmp_path / "nosuch" / "a.svg")
     assert list(tmp_path.iterdir()) == []
+
+
+# Shares of the time, utilization and classes
+
+
+@given(jobs, st.sampled_from(["fcfs", "easy"]))
+def test_the_distribution_of_the_queue_is_that_of_every_second(jobs, policy):
+    schedule = simulate(jobs, policy)
+    table, (begin, until) = schedule.jobs, schedule.window
+    seconds = np.arange(begin, until)
+    waiting = [((table["submit"] <= t) & (table["start"] > t)).sum() for t in seconds]
+    share = analysis.queue_distribution(schedule)["share"]
+    if not waiting:
+        assert share.isna().all()
+        return
+    assert share.index.tolist() == list(range(max(waiting) + 1))
+    expected = [np.mean(np.array(waiting) >= q) for q in share.index]
+    assert share.tolist() == pytest.approx(expected)
+    mean = schedule.measure("mean_queue_length")
+    assert share[1:].sum() == pytest.approx(mean)
+
+
+def test_the_warm_up_is_no_part_of_the_distribution():
+    trace = wk.Trace.from_columns({"submit": [0, 0, 30], "run": [10, 10, 10], "procs": [8, 8, 8]})
+    whole, cut = (wk.simulate(trace, "fcfs", procs=8, warmup=t) for t in (0, 20))
+    assert analysis.queue_distribution(whole)["share"].tolist() == [1, 0.25]
+    assert analysis.queue_distribution(cut)["share"].tolist() == [1]
+
+
+@given(jobs)
+def test_utilization_by_intervals_is_that_of_every_second(jobs):
+    schedule = simulate(jobs)
+    table, edges = schedule.jobs, np.array([0, 7, 20, 41])
+    found = analysis.utilization_over_time(schedule, edges=edges)
+    for begin, end, row in zip(edges, edges[1:], found.itertuples(), strict=False):
+        used = sum(
+            job.procs
+            for t in range(begin, end)
+            for job in table.itertuples()
+            if job.start <= t < job.end
+        )
+        offered = sum(j.procs * j.run for j in table.itertuples() if begin <= j.submit < end)
+        assert row.utilization == pytest.approx(used / MACHINE / (end - begin))
+        assert row.offered_load == pytest.approx(offered / MACHINE / (end - begin))
+
+
+def test_intervals_are_local_days_and_hold_all_of_the_work(schedule):
+    found = analysis.utilization_over_time(schedule)
+    assert ((found["end"] - found["begin"]).isin([82800, 86400, 90000])).all()  # clocks are changed
+    work = (schedule.jobs["run"] * schedule.jobs["procs"]).sum() / schedule.machine
+    for name in ("offered_load", "utilization"):
+        assert (found[name] * (found["end"] - found["begin"])).sum() == pytest.approx(work)
+    assert found["utilization"].max() <= 1 + 1e-12
+
+
+@pytest.mark.parametrize(("days", "interval"), [(3, 0.06), (100, 1), (300, 7), (1500, 14)])
+def test_long_schedules_have_longer_intervals(days, interval):
+    schedule = simulate([(1, 0, 10, 8), (2, days * 86400, 10, 8)])
+    found = analysis.utilization_over_time(schedule)
+    length = (found["end"] - found["begin"]).iloc[0] / 86400
+    assert length == pytest.approx(interval, rel=1e-3)
+    assert len(found) <= 201
+
+
+def test_classes_and_users_worked_out_by_hand():
+    columns = {
+        "submit": [0, 20, 31, 41],
+        "run": [60, 61, 600, 601],
+        "procs": [8, 5, 8, 7],
+        "user": [1, 2, 2, 1],
+    }
+    schedule = wk.simulate(wk.Trace.from_columns(columns), "fcfs", procs=8)  # waits 0, 40, 90, 680
+    table = analysis.by_run_class(schedule)
+    assert table.index.tolist() == ["short", "medium", "long"]
+    assert table["jobs"].tolist() == [1, 2, 1]
+    assert table["longest"].tolist()[:2] == [60, 600]
+    assert table["mean_wait"].tolist() == [0, 65, 680]
+    assert table["wait_p98"].tolist() == [0, 90, 680]
+    work = [480, 305 + 4800, 4207]
+    assert table["work"].tolist() == pytest.approx([x / sum(work) for x in work])
+    for name in table.index:
+        mean = schedule.measure(f"mean_bounded_slowdown_{name}")
+        assert table["mean_bounded_slowdown"][name] == pytest.approx(mean)
+
+    sizes = analysis.by_size_class(schedule)
+    assert sizes[["low", "high"]].to_numpy().tolist() == [[1, 1], [2, 2], [3, 4], [5, 8]]
+    assert sizes["jobs"].tolist() == [0, 0, 0, 4]
+    assert sizes["mean_wait"].tolist()[3] == 202.5
+    assert sizes["mean_wait"].isna().sum() == 3
+
+    users = analysis.by_user(schedule)
+    assert users.index.tolist() == [1, 2]
+    assert users["mean_wait"].tolist() == [340, 65]
+    assert users["throughput_per_hour"].tolist() == pytest.approx([2 / 1322 * 3600] * 2)
+
+
+@given(jobs)
+def test_classes_part_the_jobs_that_count(jobs):
+    schedule = simulate(jobs)
+    for table in (
+        analysis.by_run_class(schedule),
+        analysis.by_size_class(schedule),
+        analysis.by_user(schedule),
+    ):
+        assert table["jobs"].sum() == schedule.metrics["jobs"]
+        known = table.dropna(subset="mean_wait")
+        mean = (known["mean_wait"] * known["jobs"]).sum() / known["jobs"].sum()
+        assert mean == pytest.approx(schedule.metrics["mean_wait"])
+
+
+def test_shares_and_utilization_are_drawn(schedule, ax):
+    assert analysis.plot_queue_distribution(schedule, ax) is ax
+    assert ax.get_xlabel() == "waiting jobs, or more"
+    other = mpl.figure.Figure().add_subplot()
+    assert analysis.plot_utilization(schedule, other) is other
+    assert other.get_ylabel() == "share of the machine"
+    assert [text.get_text() for text in other.get_legend().get_texts()] == ["used", "offered"]

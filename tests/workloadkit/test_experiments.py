@@ -256,6 +256,7 @@ def test_a_scheduler_of_ones_own_is_swept_too(log):
         ({"confidence": 1.0}, "confidence is 1; it lies between 0 and 1"),
         ({"rng": -1}, "rng is -1"),
         ({"overrun": "ignore"}, "overrun is 'ignore'"),
+        ({"offered_load": 0.5}, "a sweep takes no offered_load: it changes the log's time itself"),
     ],
 )
 def test_what_cannot_be_is_refused(log, arguments, message):
@@ -298,12 +299,13 @@ def test_jobs_larger_than_the_machine_have_no_fcfs():
     trace = wk.Trace.from_columns(columns, header=wk.Header(("; MaxProcs: 4",)))
     with pytest.warns(wk.WorkloadWarning, match="more than there are"):
         schedule = wk.simulate(trace, "recorded")
-    with pytest.raises(WorkloadError, match="later_than_fcfs: the schedule has jobs larger"):
+    with pytest.raises(WorkloadError, match="the schedule has jobs larger"):
         later_than_fcfs(schedule)
     assert experiments.measure(schedule, "mean_wait") == 0
 
 
-def test_a_machine_that_changes_has_no_fcfs(log):
-    schedule = wk.simulate(log, "easy", procs=10, machine_changes=[(5, -2), (90, 2)])
-    with pytest.raises(WorkloadError, match="later_than_fcfs: the schedule has a machine that"):
+def test_with_outages_fcfs_is_not_known(log):
+    outages = wk.Outages((wk.Outage(1, 5, 90, procs=2),))
+    schedule = wk.simulate(log, "fcfs", procs=10, outages=outages)
+    with pytest.raises(WorkloadError, match="the schedule has outages"):
         later_than_fcfs(schedule)

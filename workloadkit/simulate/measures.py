@@ -55,28 +55,41 @@ def of_class(jobs: Served, name: str) -> NDArray[np.bool_]:
     return (jobs.run > shortest) & (jobs.run <= bounds[place])
 
 
-def _mean(values: NDArray) -> float:
+def _in_class(jobs: Served, *, quantity: str, name: str) -> NDArray[np.float64]:
+    return np.where(of_class(jobs, name), QUANTITIES[quantity](jobs), np.nan)
+
+
+def _by_lee(jobs: Served) -> NDArray[np.float64]:
+    values = np.full(jobs.wait.size, np.nan)
+    counted = metrics.lee_jobs(values.size)
+    values[counted] = QUANTITIES["bounded_slowdown"](jobs)[counted]
+    return values
+
+
+#: Means over the jobs: the values they are means of, NaN for a job that is not of them.
+MEANS: Mapping[str, Callable[[Served], NDArray]] = {
+    **{f"mean_{quantity}": values for quantity, values in QUANTITIES.items()},
+    **{
+        f"mean_{quantity}_{name}": partial(_in_class, quantity=quantity, name=name)
+        for name in metrics.RUN_CLASSES
+        for quantity in _IN_CLASSES
+    },
+    "lee_bounded_slowdown": _by_lee,
+}
+
+
+def _mean(jobs: Served, *, name: str) -> float:
+    values = MEANS[name](jobs)
+    values = values[~np.isnan(values)]
     return float(values.mean()) if values.size else np.nan
 
 
-def _mean_of(jobs: Served, *, quantity: str) -> float:
-    return _mean(QUANTITIES[quantity](jobs))
-
-
-def _mean_in_class(jobs: Served, *, quantity: str, name: str) -> float:
-    return _mean(QUANTITIES[quantity](jobs.take(of_class(jobs, name))))
-
-
-def _percentile_of(jobs: Served, *, quantity: str, percent: float) -> float:
+def _percentile(jobs: Served, *, quantity: str, percent: float) -> float:
     return metrics.percentile(QUANTITIES[quantity](jobs), percent)
 
 
 def _median_wait(jobs: Served) -> float:
     return float(np.median(jobs.wait)) if jobs.wait.size else np.nan
-
-
-def _lee_bounded_slowdown(jobs: Served) -> float:
-    return _mean_of(jobs.take(metrics.lee_jobs(jobs.wait.size)), quantity="bounded_slowdown")
 
 
 def _jain_fairness(jobs: Served) -> float:
@@ -85,23 +98,14 @@ def _jain_fairness(jobs: Served) -> float:
     return metrics.jain_fairness(total / np.bincount(user))
 
 
-#: Means over the jobs, and the quantity that each is the mean of.
-MEANS = {f"mean_{quantity}": quantity for quantity in QUANTITIES}
-
 #: Aggregates that depend on nothing but the jobs served.
 OF_JOBS: Mapping[str, Callable[[Served], float]] = {
-    **{name: partial(_mean_of, quantity=quantity) for name, quantity in MEANS.items()},
+    **{name: partial(_mean, name=name) for name in MEANS},
     "median_wait": _median_wait,
     **{
-        f"{quantity}_p{percent}": partial(_percentile_of, quantity=quantity, percent=percent)
+        f"{quantity}_p{percent}": partial(_percentile, quantity=quantity, percent=percent)
         for quantity in _DISTRIBUTED
         for percent in metrics.PERCENTILES
     },
-    **{
-        f"mean_{quantity}_{name}": partial(_mean_in_class, quantity=quantity, name=name)
-        for name in metrics.RUN_CLASSES
-        for quantity in _IN_CLASSES
-    },
-    "lee_bounded_slowdown": _lee_bounded_slowdown,
     "jain_fairness": _jain_fairness,
 }
