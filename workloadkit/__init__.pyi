@@ -14,6 +14,7 @@ from .sample import load_sample as load_sample
 from .sessions import delimit_sessions as delimit_sessions
 from .simulate import schedulers as schedulers
 from .simulate import users as users
+from .simulate.check import check_schedule as check_schedule
 from .simulate.schedule import Schedule as Schedule
 from .simulate.simulate import simulate as simulate
 from .trace import Header as Header

@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from workloadkit import __version__
-from workloadkit.cli import characterize, sessions, simulate, study
+from workloadkit.cli import characterize, check, sessions, simulate, study
 from workloadkit.cli.common import Commands, say
 
 app = typer.Typer(
@@ -48,6 +48,7 @@ for command, examples in (
     (characterize.characterize, characterize.EXAMPLES),
     (sessions.sessions, sessions.EXAMPLES),
     (simulate.simulate, simulate.EXAMPLES),
+    (check.check, check.EXAMPLES),
     (study.study, study.EXAMPLES),
 ):
     # \b keeps the lines as they stand.

@@ -1,0 +1,153 @@
+"""What is claimed of a schedule, what came of it, and the words for it."""
+
+from dataclasses import dataclass, field
+from textwrap import fill
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Verdict = Literal["proved", "refuted", "not applicable"]
+
+#: Times with decimals that differ by no more than this are one instant: sums of them round. [s]
+INSTANT = 1e-6
+
+_SHOWN = 3  # jobs that a counterexample names
+_COLUMNS = 80
+
+
+@dataclass(frozen=True)
+class Claim:
+    """Something that a schedule must hold, and whether it does.
+
+    Parameters
+    ----------
+    text : str
+        What is claimed.
+    verdict : {"proved", "refuted", "not applicable"}
+    why : str
+        How much was proved, the first counterexample, or what stands against a check.
+    """
+
+    text: str
+    verdict: Verdict
+    why: str
+
+    def __str__(self) -> str:
+        return f"{self.text}: {self.why}"
+
+
+@dataclass(frozen=True)
+class Report:
+    """What was proved and refuted of a schedule; true if nothing was refuted.
+
+    Parameters
+    ----------
+    title : str
+        What was checked.
+    claims : tuple of Claim
+    provenance : dict
+        What made the report.
+    """
+
+    title: str
+    claims: tuple[Claim, ...]
+    provenance: dict[str, Any] = field(repr=False)
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing was refuted."""
+        return not self.refuted
+
+    @property
+    def refuted(self) -> tuple[Claim, ...]:
+        """The claims that do not hold."""
+        return tuple(claim for claim in self.claims if claim.verdict == "refuted")
+
+    def __bool__(self) -> bool:
+        return self.ok
+
+    def __str__(self) -> str:
+        lines = [fill(self.title, _COLUMNS, break_on_hyphens=False)]
+        lines += [
+            fill(
+                f"{claim.verdict:<14}  {claim}",
+                _COLUMNS,
+                subsequent_indent=" " * 16,
+                break_on_hyphens=False,
+            )
+            for claim in self.claims
+        ]
+        return "\n".join(lines)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the report ready for JSON."""
+        claims = [{"claim": c.text, "verdict": c.verdict, "why": c.why} for c in self.claims]
+        return {"ok": self.ok, "claims": claims, "provenance": self.provenance}
+
+
+def refuted(text: str, why: str, count: int) -> Claim:
+    """Refute a claim by the first of `count` counterexamples."""
+    more = f"; {count - 1:,} more" if count > 1 else ""
+    return Claim(text, "refuted", why + more)
+
+
+def count_of(number: Any, noun: str) -> str:
+    """Write a number of things.
+
+    Examples
+    --------
+    >>> count_of(1, "job"), count_of(2000, "job")
+    ('1 job', '2,000 jobs')
+    """
+    whole = f"{number:,.0f}" if number == np.rint(number) else f"{number:g}"
+    return f"{whole} {noun}{'' if number == 1 else 's'}"
+
+
+def seconds(time: Any) -> str:
+    """Write a time; whole numbers in full.
+
+    Examples
+    --------
+    >>> seconds(31536000.0), seconds(0.1)
+    ('31536000 s', '0.1 s')
+    """
+    return f"{time:.0f} s" if time == np.rint(time) else f"{time!s} s"
+
+
+def jobs_named(numbers: NDArray[np.int64]) -> str:
+    """Name jobs by their numbers, the first of many."""
+    shown = ", ".join(map(str, numbers[:_SHOWN]))
+    more = f" and {numbers.size - _SHOWN:,} more" if numbers.size > _SHOWN else ""
+    return f"job{'' if numbers.size == 1 else 's'} {shown}{more}"
+
+
+def as_instants(*times: NDArray) -> list[NDArray]:
+    """Make one instant of times that differ by the rounding of sums."""
+    given, place = np.unique(np.concatenate(times), return_inverse=True)
+    apart = np.diff(given) > max(INSTANT, 4 * float(np.spacing(np.abs(given).max())))
+    first = np.flatnonzero(np.concatenate([[True], apart]))
+    instant = given[first[np.cumsum(np.concatenate([[0], apart.astype(np.int64)]))]]
+    return np.split(instant[place], np.cumsum([t.size for t in times])[:-1])
+
+
+class Use(NamedTuple):
+    """Processors in use over time; at equal times what ends gives way to what starts."""
+
+    time: NDArray  # when jobs start or end, ascending
+    after: NDArray[np.int64]  # in use from then on; jobs of run time 0 hold theirs for no time
+    through: NDArray[np.int64]  # of these, held by jobs that had started before
+    begin: NDArray[np.int64]  # where in `time` each job starts
+
+
+def use_of(start: NDArray, end: NDArray, procs: NDArray) -> Use:
+    """Count the processors in use over time; at equal times ends give way to starts."""
+    time, place = np.unique(np.concatenate([start, end]), return_inverse=True)
+    begin, last = place[: start.size], place[start.size :]
+    held = np.where(end > start, procs, 0)
+    taken, freed = (
+        np.rint(np.bincount(places, held, minlength=time.size)).astype(np.int64)
+        for places in (begin, last)
+    )
+    after = np.cumsum(taken - freed)
+    return Use(time, after, after - taken, begin)
