@@ -528,14 +528,35 @@ logs = st.lists(
 )
 
 
-@given(
-    logs,
-    st.sampled_from(["fcfs", "easy"]),
-    st.sampled_from(["raise", "kill", "late"]),
-    st.sampled_from(["user", "exact"]),
+POLICIES = (
+    "fcfs",
+    "easy",
+    "easy:backfill=largest",
+    "sjf",
+    "wfp3",
+    "f1",
+    "priority-fifo:queues=1/0",
+    "creasy:alpha=6000",
+    "user-priority:alpha_user=0.5,by=load",
+    "user-priority:alpha_user=1,by=recency",
+    "reservations:depth=3",
+    "conservative",
+    "multi-queue:partitions=3",
 )
-def test_schedules_hold_the_invariants(jobs, policy, overrun, estimates):
-    result = outcome(jobs, 8, policy=policy, overrun=overrun, estimates=estimates)
+
+anything = st.fixed_dictionaries(
+    {
+        "overrun": st.sampled_from(["raise", "kill", "late"]),
+        "estimates": st.sampled_from(["user", "exact"]),
+        "passes": st.sampled_from(["instant", "event"]),
+    }
+)
+
+
+@given(logs, st.sampled_from(POLICIES), anything)
+def test_schedules_hold_the_invariants(jobs, policy, rules):
+    some = [job % 3 for job in range(len(jobs))]
+    result = outcome(jobs, 8, policy=policy, users=some, queues=some, **rules)
     submit, run, requested_time, procs = zip(*jobs, strict=True)
     start, end, killed = zip(*result, strict=True)
     check_schedule(submit, start, end, procs, 8)
@@ -544,7 +565,24 @@ def test_schedules_hold_the_invariants(jobs, policy, overrun, estimates):
     for job in range(len(jobs)):
         length = requested_time[job] if killed[job] else run[job]
         assert end[job] - start[job] == length
-    assert overrun == "kill" or not any(killed)
+    assert rules["overrun"] == "kill" or not any(killed)
+
+
+@pytest.mark.parametrize(
+    "policy", ["reservations:depth=1", "creasy:alpha=0", "multi-queue:partitions=1"]
+)
+@given(logs, anything)
+def test_what_is_easy_by_its_definition_is_easy(policy, jobs, rules):
+    assert outcome(jobs, 8, policy=policy, **rules) == outcome(jobs, 8, policy="easy", **rules)
+
+
+@given(logs, st.sampled_from(["instant", "event"]))
+def test_with_exact_estimates_what_conservative_promises_first_is_what_is_found_each_time(
+    jobs, passes
+):
+    jobs = [(submit, max(run, 1), None, procs) for submit, run, _, procs in jobs]
+    anew = outcome(jobs, 8, policy="reservations:depth=100", passes=passes)
+    assert outcome(jobs, 8, policy="conservative", passes=passes) == anew
 
 
 @given(logs)
