@@ -1,0 +1,285 @@
+"""CREASY: its order, that nobody starves, both engines, and going on from any state."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import workloadkit as wk
+from tests.data import TRACES, needs_traces
+from tests.oracles.check import check_schedule
+from workloadkit._kernels.creasy import advance, schedule_by_criticality
+from workloadkit._kernels.state import Jobs, copy_state, new_state
+from workloadkit.errors import ParameterError
+from workloadkit.simulate import schedulers
+from workloadkit.simulate.schedulers import Creasy
+from workloadkit.simulate.workload import Rules, make_workload
+
+MACHINE = 8
+OVERRUNS = ("kill", "raise", "late")
+PASSES = ("instant", "event")
+ALPHAS = (0, 1, 60, 1500, 6000, 1e9)
+CROWDS = (0, 1, 4, 16)
+
+alphas = st.sampled_from(ALPHAS)
+overruns = st.sampled_from(OVERRUNS)
+passes = st.sampled_from(PASSES)
+
+
+def a_log(seed, *, n_jobs=40, scale=None):
+    """Draw a log: long queues, jobs of the same second, jobs that outlive their estimates."""
+    rng = np.random.default_rng(seed)
+    scale = rng.choice([1, 60, 0.1]) if scale is None else scale
+    return wk.Trace.from_columns(
+        {
+            "submit": np.sort(rng.integers(0, rng.choice([5, 40, 200]), n_jobs)) * scale,
+            "run": rng.integers(0, 40, n_jobs) * scale,
+            "requested_time": rng.integers(0, 40, n_jobs) * scale,
+            "procs": rng.integers(1, MACHINE + 1, n_jobs),
+        }
+    )
+
+
+def columns(trace, machine=MACHINE, **options):
+    workload = make_workload(trace, machine, **options)
+    return Jobs(workload.submit, workload.run, workload.estimate, workload.procs)
+
+
+def starts(jobs, alpha, **options):
+    """Start of each job of (submit, run, procs), whose estimates are exact, on one processor."""
+    submit, run, procs = zip(*jobs, strict=True)
+    trace = wk.Trace.from_columns({"submit": submit, "run": run, "procs": procs})
+    options = {"procs": 1} | options
+    found = [wk.simulate(trace, Creasy(alpha), engine=e, **options).start for e in ENGINES]
+    assert np.array_equal(*found)
+    return found[0].tolist()
+
+
+ENGINES = ("compiled", "python")
+
+
+def test_a_short_job_overtakes_where_its_criticality_outweighs_its_later_arrival():
+    # At 600 s a job of an hour has waited for 10 min, a job of a minute for 9. Their expected
+    # responses are 70 and 10 min: 0.04 alpha (1 / 1.5² - 1 / 4.5²) = 1 at alpha = 63.28.
+    jobs = [(0, 600, 1), (0, 3600, 1), (60, 60, 1)]
+    assert starts(jobs, 63) == [0, 600, 4200]
+    assert starts(jobs, 64) == [0, 660, 600]
+
+
+def test_the_wait_counts_in_the_expected_response():
+    # Alike but for the wait: at 1260 s they are expected to respond after 30 and 20 min.
+    # 0.04 alpha (1 / 2² - 1 / 2.5²) = 10 at alpha = 2777.8; by the estimates alone the earlier.
+    jobs = [(0, 1260, 1), (60, 600, 1), (660, 600, 1)]
+    assert starts(jobs, 2777) == [0, 1260, 1860]
+    assert starts(jobs, 2778) == [0, 1860, 1260]
+
+
+def test_as_time_passes_another_job_takes_the_head_and_its_reservation_lets_others_start():
+    # The short job of 660 s has the reservation at first, for 10000 s. By 1797.5 s its criticality
+    # exceeds that of the job before it, which came 10 min earlier, by no more than 10 min:
+    # 57.6e6 / (t + 600)² = 10 + 57.6e6 / (t + 51140)². From then on the reservation is for 20000 s,
+    # when the job of 700 s will have ended; it starts with the next pass, when the last arrives.
+    jobs = [(0, 10000, 1), (0, 20000, 1), (60, 50000, 3), (660, 60, 2), (700, 10000, 1)]
+    early, late = (1797, 90000, 3), (1798, 90000, 3)
+    assert starts([*jobs, late], 1000, procs=3) == [0, 0, 20000, 11798, 1798, 70000]
+    assert starts([*jobs, early], 1000, procs=3) == [0, 0, 20000, 10000, 70000, 80000]
+
+
+def test_equal_priorities_go_by_arrival():
+    assert starts([(0, 100, 1), (5, 50, 1), (5, 50, 1), (5, 50, 1)], 6000) == [0, 100, 150, 200]
+
+
+@given(st.integers(0, 2**32), overruns, passes)
+def test_without_criticality_this_is_easy(seed, overrun, passes):
+    trace = a_log(seed)
+    options = {"procs": MACHINE, "overrun": overrun, "passes": passes}
+    for engine in ENGINES:
+        creasy = wk.simulate(trace, "creasy:alpha=0", engine=engine, **options)
+        assert creasy.start.tolist() == wk.simulate(trace, "easy", **options).start.tolist()
+
+
+def test_no_job_starves_under_an_endless_stream_of_short_jobs():
+    """A job as large as the machine waits until its seniority outweighs all criticality."""
+    n_short, wide = 4000, 1
+    submit = np.insert(np.arange(n_short) * 50, wide, 10)
+    run, procs = (np.insert(np.full(n_short, n), wide, m) for n, m in ((100, 36_000), (2, 4)))
+    trace = wk.Trace.from_columns({"submit": submit, "run": run, "procs": procs})
+    for alpha, most in ((0, 200), (1500, 61 * 60), (6000, 241 * 60)):
+        schedule = wk.simulate(trace, Creasy(alpha), procs=4)
+        assert schedule.wait[wide] <= most
+        assert schedule.wait.min() >= 0
+    assert schedule.wait[wide] >= 200 * 60
+    starving = wk.simulate(trace, Creasy(1e12), procs=4)
+    assert starving.start[wide] > submit.max()
+
+
+@given(st.integers(0, 2**32), alphas, overruns, passes)
+def test_engines_agree(seed, alpha, overrun, passes):
+    trace = a_log(seed)
+    options = {"overrun": overrun, "passes": passes}
+    plain = wk.simulate(trace, Creasy(alpha), procs=MACHINE, engine="python", **options)
+    compiled = wk.simulate(trace, Creasy(alpha), procs=MACHINE, **options)
+    assert compiled.start.tolist() == plain.start.tolist()
+    how = {"alpha": alpha, "late": overrun == "late", "by_event": passes == "event"}
+    for crowd in CROWDS:
+        by_tree = schedule_by_criticality(columns(trace, **options), MACHINE, crowd=crowd, **how)
+        assert by_tree.tolist() == plain.start.tolist()
+
+
+@given(st.integers(0, 2**32), alphas, overruns, passes, st.booleans())
+def test_trees_find_what_lists_find_in_long_queues(seed, alpha, overrun, passes, decimals):
+    # Queues grow and drain more than once, for hours.
+    rng = np.random.default_rng(seed)
+    n_jobs = 300
+    scale = 7.1 if decimals else 10
+    gap = np.where(np.arange(n_jobs) % 100 < 60, rng.integers(0, 30, n_jobs), 300)
+    trace = wk.Trace.from_columns(
+        {
+            "submit": np.cumsum(gap) * scale,
+            "run": rng.integers(0, 400, n_jobs) * scale,
+            "requested_time": rng.integers(1, 600, n_jobs) * scale,
+            "procs": rng.integers(1, MACHINE + 1, n_jobs),
+        }
+    )
+    jobs = columns(trace, overrun=overrun, passes=passes)
+    how = {"alpha": alpha, "late": overrun == "late", "by_event": passes == "event"}
+    by_list = schedule_by_criticality(jobs, MACHINE, crowd=n_jobs, **how)
+    for crowd in (0, 4, 32):
+        by_tree = schedule_by_criticality(jobs, MACHINE, crowd=crowd, **how)
+        assert np.array_equal(by_tree, by_list)
+    check_schedule(jobs.submit, by_list, by_list + jobs.run, jobs.procs, MACHINE)
+
+
+def stepwise(jobs, times, *, alpha, late, by_event, crowd):
+    """Go on from each of `times` to the next, continuing a copy each time."""
+    state = new_state(jobs, MACHINE)
+    for begin, until in pairwise(times):
+        before = copy_state(state)
+        state, behind = copy_state(state), state
+        advance(
+            jobs, state, alpha=alpha, late=late, by_event=by_event,
+            begin=begin, until=until, crowd=crowd,
+        )  # fmt: skip
+        n_waiting = before.at[3]
+        assert (behind.at == before.at).all()
+        assert (behind.waiting[:n_waiting] == before.waiting[:n_waiting]).all()
+    return state.start.tolist()
+
+
+@given(st.integers(0, 2**32), alphas, overruns, st.sampled_from([2, 1000]), st.data())
+def test_going_on_from_instants_of_the_simulation_changes_nothing(
+    seed, alpha, overrun, crowd, data
+):
+    jobs = columns(a_log(seed), overrun=overrun)
+    how = {"alpha": alpha, "late": overrun == "late", "by_event": False}
+    whole = schedule_by_criticality(jobs, MACHINE, **how)
+    instants = np.unique([jobs.submit, whole + jobs.run]).tolist()
+    stops = data.draw(st.sets(st.sampled_from(instants), max_size=4))
+    times = [jobs.submit[0], *sorted(stops), instants[-1] + 1]
+    assert stepwise(jobs, times, crowd=crowd, **how) == whole.tolist()
+
+
+class Watchful(wk.schedulers.Scheduler):
+    """CREASY that makes passes at given times, too."""
+
+    def __init__(self, alpha, times):
+        self.inner, self.times, self.set = Creasy(alpha).plain(), times, False
+
+    def job_arrives(self, job):
+        self.inner.queue, self.inner._simulation = self.queue, self._simulation
+        self.queue.append(job)
+        if not self.set:
+            for time in self.times:
+                self.sleep(time - self.now)
+            self.set = True
+
+    def allocate(self):
+        self.inner.allocate()
+
+
+@given(st.integers(0, 2**32), alphas, overruns, passes, st.sampled_from([2, 1000]), st.data())
+def test_going_on_from_any_time_makes_a_pass_there(seed, alpha, overrun, passes, crowd, data):
+    trace = a_log(seed, scale=1.0)
+    whole = wk.simulate(trace, Creasy(alpha), procs=MACHINE, overrun=overrun, passes=passes)
+    # between all instants: whether there is one makes no difference to the rest
+    last = int(whole.end.max())
+    stops = data.draw(st.sets(st.integers(int(whole.workload.submit[0]), last), max_size=4))
+    times = sorted(stop + 0.5 for stop in stops)
+    run = trace.column("run")
+    trace = trace.with_columns(run=np.where(run == 0, 0.25, run))  # that times are not whole
+    jobs = columns(trace, overrun=overrun, passes=passes)
+    jobs = Jobs(*(times.astype(float) for times in jobs[:3]), jobs.procs)
+    scheduler = Watchful(alpha, times)
+    options = {"procs": MACHINE, "overrun": overrun, "passes": passes}
+    plain = wk.simulate(trace, scheduler, **options)
+    times = [jobs.submit[0], *times, 1e9]
+    how = {"alpha": alpha, "late": overrun == "late", "by_event": passes == "event"}
+    assert stepwise(jobs, times, crowd=crowd, **how) == plain.start.tolist()
+
+
+def test_by_until_all_has_ended_and_arrived_but_nothing_started():
+    jobs = Jobs(*np.array([[0, 0, 10, 11], [10, 5, 5, 5], [10, 5, 5, 5], [1, 1, 1, 1]]))
+    state = new_state(jobs, 1)
+    advance(jobs, state, alpha=6000, late=False, by_event=False, begin=0, until=10)
+    # the shorter one came first; it ended at 5, the other one will at 15
+    assert state.at.tolist() == [1, 0, 3, 1]
+    assert state.start[:2].tolist() == [5, 0]
+    advance(jobs, state, alpha=6000, late=False, by_event=False, begin=10, until=15)
+    assert state.at.tolist() == [0, 1, 4, 2]
+    assert state.waiting[:2].tolist() == [2, 3]
+
+
+@pytest.mark.parametrize("alpha", ["-1", "nan", "inf", "many"])
+def test_an_alpha_that_cannot_be(alpha):
+    with pytest.raises(ParameterError, match=f"scheduler creasy: alpha is '?{alpha}"):
+        schedulers.parse(f"creasy:alpha={alpha}")
+
+
+def test_the_default_is_the_strongest_of_the_source():
+    assert schedulers.parse("creasy") == Creasy(6000)
+    assert schedulers.parse("creasy:1500") == Creasy(1500.0)
+
+
+def agree(trace, alpha, overrun, passes, load=None):
+    """Assert that both engines, with lists and with trees, make the same, valid schedule."""
+    machine = trace.header.number("MaxProcs") or trace.header.number("MaxNodes")
+    options = {"oversize": "drop", "overrun": overrun, "passes": passes, "offered_load": load}
+    plain = wk.simulate(trace, Creasy(alpha), procs=machine, engine="python", **options)
+    work = plain.workload
+    compiled = Creasy(alpha).compiled(work, Rules(machine, overrun, passes)).start
+    assert np.array_equal(compiled, plain.start)
+    jobs = Jobs(work.submit, work.run, work.estimate, work.procs)
+    how = {"alpha": alpha, "late": overrun == "late", "by_event": passes == "event"}
+    assert np.array_equal(schedule_by_criticality(jobs, machine, crowd=8, **how), compiled)
+    check_schedule(work.submit, compiled, compiled + work.run, work.procs, machine)
+
+
+@pytest.fixture(scope="module", params=TRACES, ids=lambda path: path.name.removesuffix(".swf.gz"))
+def log(request):
+    return wk.read_swf(request.param)
+
+
+@needs_traces
+@pytest.mark.parametrize("load", [None, 1.2])
+@pytest.mark.parametrize(("overrun", "passes"), [("raise", "instant"), ("late", "event")])
+def test_engines_agree_on_the_beginning_of_real_logs(log, overrun, passes, load):
+    agree(log.take(np.arange(2000)), 6000, overrun, passes, load)
+
+
+@pytest.mark.slow
+@needs_traces
+@pytest.mark.parametrize("alpha", [1500, 6000])
+@pytest.mark.parametrize(("overrun", "passes"), [("kill", "instant"), ("late", "instant")])
+def test_engines_agree_on_whole_logs(log, alpha, overrun, passes):
+    agree(log, alpha, overrun, passes)
+
+
+@pytest.mark.slow
+@needs_traces
+def test_without_criticality_this_is_easy_on_whole_logs(log):
+    machine = log.header.number("MaxProcs") or log.header.number("MaxNodes")
+    options = {"procs": machine, "oversize": "drop"}
+    easy, creasy = (wk.simulate(log, p, **options) for p in ("easy", "creasy:alpha=0"))
+    assert np.array_equal(easy.start, creasy.start)

@@ -1,0 +1,124 @@
+"""Classes of waiting jobs alike in size, each with a tree that finds those of short estimates.
+
+Where priorities change as time passes no tree can be in their order. These keep the order of
+arrival, in which priorities at least have bounds. Jobs may be parted into groups first, such as
+the jobs of each user.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workloadkit._kernels.compile import helper
+from workloadkit._kernels.state import Jobs
+
+
+class Classes(NamedTuple):
+    """The classes of all jobs of a simulation, by group, then by size.
+
+    Parameters
+    ----------
+    tree : ndarray, shape (n_nodes,)
+        Smallest estimates of the waiting jobs. The tree of class c begins at `root[c]`; its node 1
+        is the top, the children of node i are 2 i and 2 i + 1, its last `width[c]` nodes the
+        leaves.
+    root, width, size : ndarray of int64, shape (n_classes,)
+        Where each tree begins, its number of leaves, and the processors of its jobs.
+    first : ndarray of int64, shape (n_classes,)
+        Where the jobs of each class begin in `member`.
+    member : ndarray of int64, shape (n_jobs,)
+        Jobs by class, and within one by arrival.
+    job_class, node : ndarray of int64, shape (n_jobs,)
+        Class of each job, and its leaf as a node of the tree of its class.
+    group_first : ndarray of int64, shape (n_groups + 1,)
+        Where the classes of each group begin.
+    """
+
+    tree: NDArray
+    root: NDArray[np.int64]
+    width: NDArray[np.int64]
+    size: NDArray[np.int64]
+    first: NDArray[np.int64]
+    member: NDArray[np.int64]
+    job_class: NDArray[np.int64]
+    node: NDArray[np.int64]
+    group_first: NDArray[np.int64]
+
+
+def sort_into_classes(
+    procs: NDArray[np.int64],
+    group: NDArray[np.int64],
+    n_groups: int,
+    dtype: np.dtype,
+) -> Classes:
+    """Make the classes, with empty trees, of jobs that are numbered in the order of arrival.
+
+    Parameters
+    ----------
+    procs, group : ndarray of int64, shape (n_jobs,)
+        Size of each job, and its group: 0, 1, ….
+    n_groups : int
+    dtype : dtype
+        Of the estimates.
+    """
+    sizes = np.flatnonzero(np.bincount(procs)) if procs.max() < 2**16 else np.unique(procs)
+    key = group * sizes.size + np.searchsorted(sizes, procs)
+    n_keys = n_groups * sizes.size
+    narrow = key.astype(np.uint16) if n_keys <= 2**16 else key  # radix sort up to 16 bits
+    member = np.argsort(narrow, kind="stable")
+    ordered = key[member]
+    first = np.flatnonzero(np.diff(ordered, prepend=-1))
+    count = np.diff(np.append(first, procs.size))
+    width = np.int64(1) << np.ceil(np.log2(count)).astype(np.int64)
+    root = np.cumsum(2 * width) - 2 * width
+    job_class = np.empty(procs.size, np.int64)
+    node = np.empty(procs.size, np.int64)
+    job_class[member] = np.repeat(np.arange(count.size), count)
+    node[member] = np.arange(procs.size) + np.repeat(width - first, count)
+    return Classes(
+        tree=np.full(2 * width.sum(), nothing(dtype), dtype),
+        root=root,
+        width=width,
+        size=sizes[ordered[first] % sizes.size],
+        first=first,
+        member=member,
+        job_class=job_class,
+        node=node,
+        group_first=np.searchsorted(ordered[first], np.arange(n_groups + 1) * sizes.size),
+    )
+
+
+def no_classes(dtype: np.dtype) -> Classes:
+    """Return what stands for the classes where they are not asked."""
+    empty = np.empty(0, np.int64)
+    return Classes(np.empty(0, dtype), *[empty] * 8)
+
+
+def nothing(dtype: np.dtype) -> Any:
+    """Return what an empty leaf holds: more than any estimate."""
+    return dtype.type(np.iinfo(dtype).max if dtype.kind == "i" else np.inf)
+
+
+def margin(jobs: Jobs) -> Any:
+    """Return more than the rounding error of a sum of times; whole seconds have none. [s]."""
+    dtype = jobs.submit.dtype
+    last_instant = float(np.abs(jobs.submit).max() + np.maximum(jobs.run, jobs.estimate).sum())
+    return dtype.type(0 if dtype.kind == "i" else 4 * np.spacing(last_instant))
+
+
+@helper
+def link(after, before, end, job):
+    """Append a job to the ring that begins and ends at `end`."""
+    last = before[end]
+    after[last] = job
+    before[job] = last
+    after[job] = end
+    before[end] = job
+
+
+@helper
+def unlink(after, before, job):
+    """Take a job out of its ring."""
+    after[before[job]] = after[job]
+    before[after[job]] = before[job]

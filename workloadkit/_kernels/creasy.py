@@ -1,0 +1,334 @@
+"""The event loop of CREASY, whose priorities change as time passes.
+
+No job is worth more than its wait and the bonus of a job that has only just come: so the first in
+order is found among the first to arrive. Between two terminations processors only become fewer.
+So a job that cannot be backfilled stays so until the next termination, unless another job takes
+the head of the queue: as long as the head stays, only new jobs are looked at. Where nothing that
+waits would fit there is no need to know who is first.
+
+The waiting jobs are a ring in the order of arrival. A long queue has the trees of `classes`, too.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workloadkit._kernels.classes import (
+    link,
+    margin,
+    no_classes,
+    nothing,
+    sort_into_classes,
+    unlink,
+)
+from workloadkit._kernels.compile import helper, kernel
+from workloadkit._kernels.running import find_shadow, insert_end, insert_end_in_order, remove_end
+from workloadkit._kernels.state import (
+    ARRIVED,
+    FREE,
+    N_RUNNING,
+    N_WAITING,
+    Jobs,
+    State,
+    new_state,
+    next_instant,
+)
+from workloadkit._kernels.waiting import next_leaf, set_leaf
+
+# A queue longer than this is searched by trees, until it is half as long.
+CROWD = 512
+
+
+def schedule_by_criticality(
+    jobs: Jobs, machine: int, *, alpha: float, late: bool, by_event: bool, crowd: int = CROWD
+) -> NDArray:
+    """Start of each job under CREASY.
+
+    Parameters
+    ----------
+    jobs : Jobs
+    machine : int
+        Processors of the machine.
+    alpha : float
+        Weight of criticality.
+    late : bool
+        Whether jobs may outlive their estimates.
+    by_event : bool
+        Whether there is a pass after each single event, instead of one an instant.
+    crowd : int
+        Longest queue that is searched without trees.
+
+    Returns
+    -------
+    ndarray, shape (n_jobs,)
+    """
+    state = new_state(jobs, machine)
+    first, last = jobs.submit[0], nothing(jobs.submit.dtype)
+    advance(
+        jobs, state, alpha=alpha, late=late, by_event=by_event,
+        begin=first, until=last, crowd=crowd,
+    )  # fmt: skip
+    return state.start
+
+
+def advance(
+    jobs: Jobs,
+    state: State,
+    *,
+    alpha: float,
+    late: bool,
+    by_event: bool,
+    begin: Any,
+    until: Any,
+    crowd: int = CROWD,
+) -> None:
+    """Go on from a pass at `begin` to all that happens until `until`, before a pass at it.
+
+    Parameters
+    ----------
+    state : State
+        Changed in place.
+    begin, until : scalar
+        What has ended or arrived by `begin` is taken, and a pass looks at all that wait then. At
+        `until` the jobs that end and arrive are taken, but none is started. [s]
+
+    The others are those of `schedule_by_criticality`.
+    """
+    dtype = jobs.submit.dtype
+    begin, until = dtype.type(begin), dtype.type(until)
+    none = no_classes(dtype)
+    classes, trees, opens = none, False, True
+    while not _go_on(
+        jobs, state, classes if trees else none, trees, float(alpha), late, by_event,
+        begin, until, opens, crowd, jobs.estimate.max(), margin(jobs), nothing(dtype),
+    ):  # fmt: skip
+        trees, opens = not trees, False
+        if classes is none:
+            group = np.zeros(jobs.procs.size, np.int64)
+            classes = sort_into_classes(jobs.procs, group, 1, dtype)
+
+
+@helper
+def _priority(bonus, waited, estimate):
+    """Worth of a job [min]; `bonus` is that of one that responds at once [1]_, eq. 5.4.
+
+    .. [1] E. Shmueli, PhD thesis, The Hebrew University of Jerusalem, 2008.
+    """
+    stretch = 0.05 * ((waited + estimate) / 60) + 1
+    return bonus / (stretch * stretch) + waited / 60
+
+
+@helper
+def _ceiling(bonus, waited):
+    """Bound on the priority of whatever has waited as long or less.
+
+    The sum of a falling convex and a rising linear term is largest at one end or the other.
+    """
+    return max(_priority(bonus, waited, 0), bonus) * (1 + 1e-12)  # as the sums are rounded
+
+
+@helper
+def _first_in_order(after, end, submit, estimate, now, bonus):
+    """Job of the highest priority; of equal ones the first to arrive."""
+    job = best = after[end]
+    highest = _priority(bonus, now - submit[job], estimate[job])
+    job = after[job]
+    while job != end and _ceiling(bonus, now - submit[job]) > highest:
+        priority = _priority(bonus, now - submit[job], estimate[job])
+        if priority > highest:
+            best, highest = job, priority
+        job = after[job]
+    return best
+
+
+@helper
+def _first_to_backfill(
+    after, job, end, submit, estimate, procs, now, bonus, smallest, free, shadow, spare
+):
+    """Best job that may be backfilled, from `job` on in the ring; and the smallest size met."""
+    best, highest = end, -1.0
+    while job != end:
+        size = procs[job]
+        if size < smallest:
+            smallest = size
+        if size <= free and (now + estimate[job] <= shadow or size <= spare):
+            priority = _priority(bonus, now - submit[job], estimate[job])
+            if priority > highest:
+                best, highest = job, priority
+        job = after[job]
+    return best, smallest
+
+
+@helper
+def _first_of_class(
+    tree, root, width, member, first, most, submit, estimate, now, bonus, shadow, always, none
+):
+    """Best job of a class that ends by the shadow time or `always` may be backfilled."""
+    best, highest = none, -1.0
+    place = next_leaf(tree, root, width, 0, most)
+    while place >= 0:
+        job = member[first + place]
+        if _ceiling(bonus, now - submit[job]) <= highest:
+            break
+        if always or now + estimate[job] <= shadow:
+            priority = _priority(bonus, now - submit[job], estimate[job])
+            if priority > highest:
+                best, highest = job, priority
+        place = next_leaf(tree, root, width, place + 1, most)
+    return best, highest
+
+
+@kernel
+def _go_on(
+    jobs, state, classes, trees, alpha, late, by_event,
+    begin, until, opens, crowd, longest, slack, nothing,
+):  # fmt: skip
+    """Go on to `until` (True), or until the length of the queue asks for trees or none (False).
+
+    During a pass the limits of time and processors only shrink. So the best job that a class had
+    before another one started is never worse than what it has now: it is kept, and tested again
+    when its turn comes.
+    """
+    submit, run, estimate, procs = jobs
+    start, ends, end_jobs, planned_ends, planned_procs, waiting, at = state
+    tree, root, width, class_size, class_first, member, job_class, node, _ = classes
+    n_jobs, n_classes = submit.size, class_size.size
+    n_running, free, arrived = at[N_RUNNING], at[FREE], at[ARRIVED]
+    n_waiting = at[N_WAITING]
+    bonus = alpha * 0.04
+    end = n_jobs  # of the ring
+    after, before = np.empty(n_jobs + 1, np.int64), np.empty(n_jobs + 1, np.int64)
+    after[end] = before[end] = end
+    for place in range(n_waiting):
+        job = waiting[place]
+        link(after, before, end, job)
+        if trees:
+            set_leaf(tree, root[job_class[job]], node[job], estimate[job])
+    best, highest = np.empty(n_classes, np.int64), np.empty(n_classes)  # of each class, in a pass
+    smallest = 1  # no waiting job is smaller
+    # the reservation; where it is known all other waiting jobs were refused
+    known, head, shadow, spare, limit = False, end, begin, 0, begin
+    n_open = low = high = 0  # classes of jobs that fit; those to be looked at
+    over = False
+    while True:
+        now = begin
+        if not opens:
+            if n_running == 0 and arrived == n_jobs:
+                over = True
+                break
+            now = next_instant(submit, arrived, ends, n_running)
+            if now > until:
+                over = True
+                break
+            if n_waiting < crowd // 2 if trees else n_waiting > crowd:
+                break
+        one = by_event and now < until  # at a time
+        taken = False
+        new = arrived
+        while arrived < n_jobs and (
+            submit[arrived] < now or (submit[arrived] == now and not (one and taken))
+        ):
+            job = arrived
+            arrived += 1
+            taken = submit[job] == now
+            link(after, before, end, job)
+            if trees:
+                set_leaf(tree, root[job_class[job]], node[job], estimate[job])
+            if n_waiting == 0 or procs[job] < smallest:
+                smallest = procs[job]
+            n_waiting += 1
+        while n_running > 0 and (
+            ends[n_running - 1] < now or (ends[n_running - 1] == now and not (one and taken))
+        ):
+            job = end_jobs[n_running - 1]
+            taken = ends[n_running - 1] == now
+            planned_end = start[job] + estimate[job]
+            remove_end(planned_ends, planned_procs, n_running, planned_end, procs[job])
+            n_running -= 1
+            free += procs[job]
+            known = False
+        if now == until:
+            over = True
+            break
+        opens = False
+        if late and n_running > 0 and planned_ends[n_running - 1] < now:
+            known = False
+
+        reserved = whole = False
+        look = end
+        while n_waiting > 0 and smallest <= free:
+            if not reserved:
+                job = _first_in_order(after, end, submit, estimate, now, bonus)
+                known = known and job == head
+                head = job
+                reserved = procs[job] > free
+                if reserved and known:
+                    look = new if new < arrived else end
+                elif reserved:
+                    whole = known = True
+                    shadow, spare = find_shadow(
+                        planned_ends, planned_procs, n_running, now, free, procs[head]
+                    )
+                    limit = shadow - now + slack
+                    n_open = np.searchsorted(class_size, free, side="right")  # classes that fit
+                    low, high = 0, n_open
+            if reserved:
+                if whole and trees:
+                    while True:
+                        for c in range(low, high):
+                            always = class_size[c] <= spare
+                            best[c], highest[c] = _first_of_class(
+                                tree, root[c], width[c], member, class_first[c],
+                                longest if always else limit,
+                                submit, estimate, now, bonus, shadow, always, end,
+                            )  # fmt: skip
+                        while n_open > 0 and class_size[n_open - 1] > free:
+                            n_open -= 1
+                        job, top = end, -1.0
+                        for c in range(n_open):
+                            if highest[c] > top or (highest[c] == top and best[c] < job):
+                                job, top = best[c], highest[c]
+                        if job == end:
+                            c = 0
+                            while tree[root[c] + 1] > longest:
+                                c += 1
+                            smallest = class_size[c]
+                            break
+                        low, high = job_class[job], job_class[job] + 1
+                        if now + estimate[job] <= shadow or procs[job] <= spare:
+                            break
+                else:
+                    if whole:
+                        look = after[end]
+                    job, least = _first_to_backfill(
+                        after, look, end, submit, estimate, procs, now, bonus,
+                        procs[head], free, shadow, spare,
+                    )  # fmt: skip
+                    if whole:
+                        smallest = least
+                if job == end:
+                    break
+                if now + estimate[job] > shadow:
+                    spare -= procs[job]
+                if job == look:
+                    look = after[job]
+            unlink(after, before, job)
+            if trees:
+                set_leaf(tree, root[job_class[job]], node[job], nothing)
+            n_waiting -= 1
+            start[job] = now
+            insert_end_in_order(ends, end_jobs, n_running, now + run[job], job)
+            insert_end(planned_ends, planned_procs, n_running, now + estimate[job], procs[job])
+            n_running += 1
+            free -= procs[job]
+    place = 0
+    job = after[end]
+    while job != end:
+        if trees:
+            set_leaf(tree, root[job_class[job]], node[job], nothing)
+        waiting[place] = job
+        place += 1
+        job = after[job]
+    at[N_RUNNING], at[FREE], at[ARRIVED], at[N_WAITING] = n_running, free, arrived, n_waiting
+    return over
