@@ -310,8 +310,9 @@ class Simulation:
         Whether the scheduler allocates once an instant or after each single event.
     rng : Generator
         Each user gets a stream of its own, spawned from it in the order of `users`.
-    outages : sequence of Shutdown
-        What goes down and when, see `workloadkit.simulate.machine`.
+    outages : sequence of Shutdown, optional
+        What goes down and when, see `workloadkit.simulate.machine`; by default the processors are
+        only counted.
     interrupted : {"requeue", "lose"}
         What becomes of jobs whose processors go down.
     """
@@ -325,7 +326,7 @@ class Simulation:
         overrun: Overrun = "raise",
         passes: Passes = "instant",
         rng: np.random.Generator,
-        outages: Sequence[Shutdown] = (),
+        outages: Sequence[Shutdown] | None = None,
         interrupted: Interrupted = "requeue",
     ) -> None:
         self.machine = machine
@@ -349,11 +350,11 @@ class Simulation:
             user.number = i + 1
             user.rng = stream
             user._simulation = self
-        self.outages = outages
+        self.outages = outages or ()
         self.requeues = interrupted == "requeue"
-        self.runs: list[Run] = []  # where processors have numbers, and these are known
+        self.runs: list[Run] = []  # where processors have numbers
         self._processors: Machine | None = None
-        if outages:
+        if outages is not None:
             self._processors = numbered = Machine(machine)
             for shutdown in outages:
                 self._plan_shutdown(numbered, shutdown)

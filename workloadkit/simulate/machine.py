@@ -173,9 +173,7 @@ class Machine:
 
     def outages_ahead(self, now: Any) -> bool:
         """Whether something is known to change: an outage announced, or the end of one."""
-        return any(
-            shutdown.start >= now or now < shutdown.end < inf for shutdown in self._announced
-        )
+        return any(shutdown.start >= now or shutdown.end < inf for shutdown in self._announced)
 
     def announce(self, shutdown: Shutdown) -> None:
         """Let an outage be known."""
@@ -234,6 +232,7 @@ class Machine:
         """Promise a job so many processors for so long from the earliest second on that can be.
 
         It takes those that would lie idle before for the shortest time; then as jobs that start.
+        If enough are free now, it takes of these: then it can start.
 
         Returns
         -------
@@ -252,6 +251,8 @@ class Machine:
         np.maximum.at(idle_since, which[before], end[before])
         np.minimum.at(wanted, which[after], begin[after])
         good = np.flatnonzero(~blocked)
+        if start <= now and (free := good[self._free[good]]).size >= procs:
+            good = free  # and not those of a job that has outlived its estimate
         taken = good[np.lexsort((wanted[good], -idle_since[good]))[:procs]]
         self._promised[job] = _Hold(start, start + duration, taken)
         return start

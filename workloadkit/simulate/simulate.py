@@ -242,7 +242,7 @@ def _play(
         overrun=rules.overrun,
         passes=rules.passes,
         rng=rng,
-        outages=settle(outages, rules.machine) if outages is not None else (),
+        outages=settle(outages, rules.machine) if outages is not None else None,
         interrupted=interrupted,
     )
     jobs = simulation.go()

@@ -68,18 +68,28 @@ class ConservativeScheduler(Scheduler):
         self._void |= self.now > job.start + job.estimate
         super().job_ends(job)
 
-    def processors_down(self, count: int) -> None:
-        """Learn that there are fewer processors: nothing that was promised counts."""
-        self._void = True
-
-    def processors_up(self, count: int) -> None:
-        """Learn that there are more processors."""
+    def plans_void(self) -> None:
+        """Learn that processors are, or will be, other than planned: no promise counts."""
         self._void = True
 
     def allocate(self) -> None:
         """Move reservations forward, reserve for new jobs, start those whose time has come."""
         if self._void or any(job.start + job.estimate < self.now for job in self.running):
             self.reserved.clear()
+            self.release()
+        if self.outages_ahead:
+            self.reserve_processors()
+        else:
+            self.release()
+            self.reserve_room()
+        for job in list(self.queue):
+            if self.reserved[job] <= self.now and self.fits(job):
+                del self.reserved[job]
+                self.start(job)
+        self._room = self._void = False
+
+    def reserve_room(self) -> None:
+        """Move reservations forward and reserve for new jobs."""
         profile = plan_running(self)
         for job, begin in self.reserved.items():
             profile.take(begin, begin + job.estimate, job.procs)
@@ -92,8 +102,9 @@ class ConservativeScheduler(Scheduler):
             begin = profile.earliest(job.procs, job.estimate)
             profile.take(begin, begin + job.estimate, job.procs)
             self.reserved[job] = begin
-        for job in list(self.queue):
-            if self.reserved[job] <= self.now and job.procs <= self.free:
-                del self.reserved[job]
-                self.start(job)
-        self._room = self._void = False
+
+    def reserve_processors(self) -> None:
+        """Do the same where outages are ahead: reservations are of certain processors then."""
+        for job in self.queue:
+            if self._room or job not in self.reserved:
+                self.reserved[job] = self.reserve(job)

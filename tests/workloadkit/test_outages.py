@@ -1,0 +1,627 @@
+"""Processors that go down and come up while a scheduler serves its users."""
+
+import json
+from collections import Counter
+from dataclasses import replace
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import workloadkit as wk
+from tests.workloadkit.cast import AnyThatFits, Diary, Fcfs, Script, small_trace, submits
+from workloadkit import Header, Outage, Outages, ParameterError, WorkloadError, WorkloadWarning
+from workloadkit.simulate.machine import settle
+from workloadkit.simulate.schedulers.conservative import ConservativeScheduler
+from workloadkit.simulate.schedulers.ordered import OrderedScheduler
+
+POLICIES = [
+    "fcfs",
+    "easy",
+    "easy:sjf",
+    "conservative",
+    "reservations:2",
+    "reservations:5",
+    "sjf",
+    "ljf",
+    "smallest",
+    "largest",
+    "creasy",
+    "user-priority",
+]
+
+
+def log(*jobs):
+    """A log of jobs (submit, run, procs, requested time)."""
+    columns = ("submit", "run", "procs", "requested_time")
+    jobs = [(*job, job[1])[:4] if len(job) == 3 else job for job in jobs]
+    return wk.Trace.from_columns(dict(zip(columns, zip(*jobs, strict=True), strict=True)))
+
+
+def down(start, end, *components, procs=-1, announced=-1, number=1):
+    return Outage(number, start, end, procs, components, announced)
+
+
+def simulate(trace, policy, outages, procs=4, **options):
+    numbered = tuple(replace(outage, number=i) for i, outage in enumerate(outages, 1))
+    return wk.simulate(trace, policy, procs=procs, outages=Outages(numbered), **options)
+
+
+def starts(*arguments, **options):
+    return simulate(*arguments, **options).start.tolist()
+
+
+# Unannounced
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_a_job_whose_processor_fails_runs_again_from_the_beginning(policy):
+    schedule = simulate(log((0, 10, 2)), policy, [down(5, 20, 2)])
+    job = schedule.jobs.iloc[0]
+    assert (job["start"], job["end"], job["wait"], job["run"]) == (5, 15, 5, 10)
+    assert (job["interruptions"], job["lost"], job["lost_work"]) == (1, False, 10)
+    assert [run.processors for run in schedule.runs] == [(1, 2), (1, 3)]
+    assert [run[:3] for run in schedule.runs] == [(1, 0, 5), (1, 5, 15)]
+    assert [run.interrupted for run in schedule.runs] == [True, False]
+    assert (schedule.metrics["interrupted"], schedule.metrics["lost"]) == (1, 0)
+    assert schedule.metrics["lost_work"] == 10
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_or_is_lost(policy):
+    trace = log((0, 10, 2, 8), (0, 3, 1, 3))
+    schedule = simulate(
+        trace, policy, [down(5, 20, 2, 3, 4, 1)], overrun="kill", interrupted="lose"
+    )
+    table = schedule.jobs
+    assert table["start"].tolist() == [0, 0]
+    assert table["end"].tolist() == [5, 3]
+    assert table["run"].tolist() == [5, 3]
+    assert table["lost"].tolist() == [True, False]
+    assert table["killed"].tolist() == [False, False]  # it did not live so long
+    assert table["lost_work"].tolist() == [10, 0]
+    assert (schedule.metrics["interrupted"], schedule.metrics["lost"]) == (1, 1)
+    written = schedule.trace()
+    assert written.column("status").tolist() == [0, -1]
+    assert written.column("run").tolist() == [5, 3]
+
+
+def test_jobs_on_other_processors_run_on():
+    schedule = simulate(log((0, 10, 2), (0, 10, 2)), "fcfs", [down(5, 20, 3)])
+    # The second job needs two processors; they are there when the first has ended.
+    assert schedule.start.tolist() == [0, 10]
+    assert schedule.jobs["interruptions"].tolist() == [0, 1]
+
+
+def test_an_interrupted_job_goes_before_those_that_came_later():
+    trace = log((0, 10, 1), (1, 10, 1), (2, 10, 1), (3, 1, 1))
+    assert starts(trace, "fcfs", [down(5, 6, 1)], procs=1) == [6, 16, 26, 36]
+    # and behind those that came earlier
+    trace = log((0, 2, 3), (1, 10, 4), (1, 10, 2), (1, 10, 1))
+    schedule = simulate(trace, "fcfs", [down(4, 5, 2)])
+    assert schedule.start.tolist() == [0, 5, 15, 15]
+    assert schedule.jobs["interruptions"].tolist() == [0, 1, 0, 0]
+
+
+def test_a_job_that_ends_as_its_processors_go_down_has_ended():
+    assert starts(log((0, 5, 4), (1, 5, 4)), "easy", [down(5, 7, 1)]) == [0, 7]
+
+
+def test_nothing_tells_when_what_failed_works_again():
+    trace = log((0, 10, 2), (1, 10, 4), (2, 500, 1))
+    # The second job needs all, nobody knows when that will be: the third is not kept from starting.
+    assert starts(trace, "easy", [down(0, 50, 4)]) == [0, 502, 2]
+    assert starts(trace, "conservative", [down(0, 50, 4)]) == [0, 502, 2]
+    assert starts(trace, "fcfs", [down(0, 50, 4)]) == [0, 50, 60]
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_an_outage_may_overlap_another(policy):
+    outages = [down(5, 20, 1), down(10, 30, 1), down(12, 15, 1)]
+    assert starts(log((6, 5, 1), (7, 2, 2)), policy, outages, procs=2) in ([6, 30], [9, 30])
+
+
+def test_a_scheduler_learns_of_processors_that_really_change(note, seen):
+    outages = [down(5, 20, 1, 2), down(10, 30, 1), down(30, 40, 1), down(40, 40, 3, 4)]
+    simulate(log((0, 50, 1), (45, 1, 4)), Diary(note), outages)
+    changes = [entry for entry in seen if entry[1] in ("down", "up")]
+    assert changes == [(5, "down", 2), (20, "up", 1), (40, "down", 2), (40, "up", 1), (40, "up", 2)]
+
+
+def test_an_outage_of_no_time_stops_what_runs():
+    schedule = simulate(log((0, 10, 2), (8, 1, 4)), "fcfs", [down(6, 6, 1)])
+    assert schedule.start.tolist() == [6, 16]
+    assert schedule.runs[0].processors == schedule.runs[1].processors == (1, 2)
+    assert schedule.jobs["interruptions"].tolist() == [1, 0]
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("announced", [-1, 0, 60])
+def test_the_whole_machine_may_be_down_before_the_first_job_comes(policy, announced):
+    outages = [down(50, 200, procs=4, announced=announced)]
+    assert starts(log((100, 5, 1), (101, 5, 4)), policy, outages) in ([200, 205], [205, 200])
+
+
+def test_a_job_may_be_stopped_many_times():
+    outages = [down(t, t + 1, procs=1) for t in range(3, 30, 3)]
+    schedule = simulate(log((0, 5, 1)), "easy", outages, procs=1)
+    assert schedule.start.tolist() == [28]
+    assert schedule.jobs["interruptions"].tolist() == [9]
+    assert schedule.jobs["lost_work"].tolist() == [3 + 8 * 2]
+
+
+def test_a_job_of_no_time_runs_between_outages():
+    assert starts(log((5, 0, 1)), "easy", [down(0, 5, 1), down(6, 9, 1)], procs=1) == [5]
+
+
+# Announced
+
+
+def test_no_job_starts_that_would_run_into_an_announced_outage():
+    trace = log((0, 50, 4), (60, 50, 4), (61, 39, 4), (61, 40, 1))
+    whole = [down(100, 200, procs=4, announced=0)]
+    assert starts(trace, "fcfs", whole) == [0, 200, 250, 289]
+    assert starts(trace, "easy", whole) == [0, 200, 61, 250]  # the third ends just in time
+    assert starts(trace, "conservative", whole) == [0, 200, 61, 250]
+    assert all(simulate(trace, "easy", whole).jobs["interruptions"] == 0)
+
+
+def test_jobs_get_processors_that_stay_up_long_enough():
+    trace = log((0, 1000, 2), (0, 50, 1), (0, 100, 1))
+    schedule = simulate(
+        trace, "fcfs", [down(50, 60, 1, announced=0), down(100, 200, 2, announced=0)]
+    )
+    where = {run.job: run.processors for run in schedule.runs}
+    assert where == {1: (3, 4), 2: (1,), 3: (2,)}
+    assert schedule.start.tolist() == [0, 0, 0]
+
+
+def test_the_soonest_announced_outage_that_is_late_enough_is_best():
+    outages = [down(t, 500, p, announced=0) for t, p in ((90, 1), (70, 2), (80, 3))]
+    schedule = simulate(log((0, 75, 1), (0, 10, 1)), "fcfs", outages)
+    assert [run.processors for run in schedule.runs] == [(2,), (3,)]
+
+
+def test_an_outage_counts_from_its_announcement_on():
+    trace = log((10, 100, 4), (120, 100, 4))
+    # At 10 nothing is known: the job starts, and is stopped at 100.
+    schedule = simulate(trace, "easy", [down(100, 150, procs=4, announced=11)])
+    assert schedule.start.tolist() == [150, 250]
+    assert schedule.jobs["interruptions"].tolist() == [1, 0]
+    schedule = simulate(trace, "easy", [down(100, 150, procs=4, announced=10)])
+    assert schedule.start.tolist() == [150, 250]
+    assert schedule.jobs["interruptions"].tolist() == [0, 0]
+
+
+def test_a_job_that_outlives_its_estimate_is_hit():
+    trace = log((0, 30, 4, 20))
+    outages = [down(20, 50, 1, announced=0)]
+    late = simulate(trace, "easy", outages, overrun="late")
+    assert late.start.tolist() == [50]
+    assert late.jobs["interruptions"].tolist() == [1]
+    assert simulate(trace, "easy", outages, overrun="raise").jobs["interruptions"].tolist() == [0]
+    assert starts(trace, "easy", outages, overrun="kill") == [0]
+
+
+def test_easy_plans_the_start_of_the_head_after_the_outage():
+    jobs = [(0, 10, 4), (1, 50, 4)]
+    outages = [down(20, 100, 1, 2, announced=0)]
+    assert starts(log(*jobs, (2, 85, 2)), "easy", outages) == [0, 100, 10]  # on 3 and 4, to 95
+    assert starts(log(*jobs, (2, 95, 2)), "easy", outages) == [0, 100, 150]
+    assert starts(log(*jobs, (2, 90, 2)), "easy", outages) == [0, 100, 10]
+    assert starts(log(*jobs, (2, 10, 4)), "easy", outages) == [0, 100, 10]
+
+
+def test_an_announcement_lets_others_pass():
+    # The head would start at 10; when it is known that it cannot before 100, the third can.
+    trace = log((0, 10, 3), (1, 50, 4), (2, 60, 1))
+    assert starts(trace, "easy", [down(20, 100, 2, announced=5)]) == [0, 100, 5]
+
+
+def test_conservative_reserves_around_outages():
+    outages = [down(20, 100, 1, 2, announced=0)]
+    trace = log((0, 10, 4), (1, 50, 4), (2, 30, 3), (3, 85, 2), (4, 10, 4), (5, 91, 2))
+    # The fourth fits beside the outage; the others have to wait till it is over.
+    assert starts(trace, "conservative", outages) == [0, 100, 150, 10, 180, 190]
+
+
+def test_an_announced_outage_without_end_is_named_where_jobs_never_start():
+    outages = [down(20, -1, 1, announced=0)]
+    message = "never starts 1 of 2 jobs; the first is job 2; 3 of 4 .* without end: 1"
+    for policy in ("easy", "fcfs", "conservative"):
+        with pytest.raises(WorkloadError, match=message):
+            simulate(log((0, 10, 2), (1, 50, 4)), policy, outages)
+    assert starts(log((0, 10, 2), (1, 10, 4)), "easy", outages) == [0, 10]
+    assert starts(log((0, 10, 2), (1, 50, 4), (2, 9, 1)), "easy", [down(20, 90, 1)]) == [0, 90, 20]
+
+
+def test_own_schedulers_may_plan_or_not():
+    outages = [down(20, 100, procs=4, announced=0)]
+    careless = simulate(log((0, 30, 2)), Fcfs(), outages)
+    assert (careless.start.tolist(), careless.jobs["interruptions"].tolist()) == ([100], [1])
+
+    class Careful(wk.schedulers.Scheduler):
+        def allocate(self):
+            for job in [job for job in self.queue if self.fits(job)]:
+                self.start(job)
+
+    careful = simulate(log((0, 30, 2)), Careful(), outages)
+    assert (careful.start.tolist(), careful.jobs["interruptions"].tolist()) == ([100], [0])
+
+
+def test_a_careless_job_takes_the_processors_that_stay_up_longest():
+    outages = [down(t, 100, p, announced=0) for t, p in ((20, 1), (40, 2), (30, 3), (10, 4))]
+    schedule = simulate(log((0, 35, 3)), Fcfs(), outages)
+    assert schedule.runs[0].processors == (1, 2, 3)
+
+
+# Users and hooks
+
+
+def test_the_user_of_a_lost_job_is_told(note, seen):
+    def again(user, job):
+        if job.lost:
+            user.submit(1, 5)
+
+    user = Script({0: submits(2, 50)}, note=note, on_end=again)
+    schedule = simulate(None, "fcfs", [down(20, 30, 1)], users=[user], interrupted="lose", rng=1)
+    assert (20, "user told", 1) in seen
+    assert schedule.jobs["submit"].tolist() == [0, 20]
+    assert schedule.jobs["end"].tolist() == [20, 25]
+    assert schedule.jobs["lost"].tolist() == [True, False]
+
+
+def test_the_user_of_a_requeued_job_is_told_when_it_ends(note, seen):
+    user = Script({0: submits(2, 50)}, note=note)
+    simulate(None, "fcfs", [down(20, 30, 1)], users=[user], rng=1)
+    assert [entry for entry in seen if entry[1] == "user told"] == [(70, "user told", 1)]
+
+
+def test_hooks_come_when_the_machine_is_as_they_say():
+    told = []
+
+    class Watching(Fcfs):
+        def processors_down(self, count):
+            told.append(("down", count, self.machine_size, self.used, self.free))
+
+        def plans_void(self):
+            told.append(("void", self.now))
+
+        def job_interrupted(self, job):
+            told.append(("interrupted", job.number, job.start, self.free))
+            super().job_interrupted(job)
+
+    outages = [down(5, 9, 1, 2), down(30, 40, 3, announced=8)]
+    simulate(log((0, 10, 2), (0, 3, 1), (0, 40, 1)), Watching(), outages)
+    assert told == [
+        ("down", 2, 2, 1, 1),
+        ("void", 5),
+        ("interrupted", 1, None, 1),
+        ("void", 8),
+        ("void", 9),
+        ("down", 1, 3, 1, 2),
+    ]
+
+
+def test_no_pass_is_made_where_an_interrupted_job_would_have_ended(note, seen):
+    simulate(log((0, 10, 1), (3, 50, 1)), Diary(note), [down(5, 20, 1)], procs=2)
+    assert [entry[0] for entry in seen if entry[1] == "allocates"] == [0, 3, 5, 20, 30, 53]
+
+
+def test_outages_do_not_keep_a_simulation_going():
+    passes = []
+
+    class EveryDay(AnyThatFits):
+        def job_arrives(self, job):
+            super().job_arrives(job)
+            self.sleep(86400)
+
+        def wake_up(self):
+            self.sleep(86400)
+
+        def allocate(self):
+            passes.append(self.now)
+            super().allocate()
+
+    simulate(log((0, 10, 1)), EveryDay(), [down(10**12 - 9, 10**12, 1)])
+    assert passes == [0, 10]
+
+
+# Which processors
+
+
+def machine_of(size, *outages):
+    return [s.processors.tolist() for s in settle(Outages(tuple(outages)), size)]
+
+
+def test_outages_that_do_not_name_their_processors_take_them_in_turn():
+    outages = [Outage(n, 10 * n, 10 * n + 5, 2) for n in range(1, 5)]
+    assert machine_of(5, *outages) == [[0, 1], [2, 3], [4, 0], [1, 2]]
+
+
+def test_they_pass_by_those_that_are_down_already():
+    known = Outage(9, 0, 100, components=(2, 3))
+    assert machine_of(5, known, Outage(1, 10, 20, 2), Outage(2, 15, 30, 1)) == [[1, 2], [0, 3], [4]]
+    assert machine_of(3, known, Outage(1, 10, 20, 3)) == [[1, 2], [0, 1, 2]]
+    assert machine_of(5, known, Outage(1, 100, 110, 2)) == [[1, 2], [0, 1]]  # they are up again
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 20), st.integers(1, 9), st.integers(0, 6)), max_size=12),
+)
+def test_as_many_processors_go_down_as_the_file_says(outages):
+    given = [Outage(i, start, start + length, n) for i, (start, length, n) in enumerate(outages, 1)]
+    shutdowns = settle(Outages(tuple(given)), 6)
+    assert [s.number for s in shutdowns] == [
+        o.number for o in sorted(given, key=lambda o: (o.start, o.number)) if o.procs
+    ]
+    for shutdown in shutdowns:
+        which = shutdown.processors
+        assert len(set(which.tolist())) == len(which) == outages[shutdown.number - 1][2]
+        assert 0 <= which.min() <= which.max() < 6
+    for i, late in enumerate(shutdowns):  # as far as there are others, none goes down twice
+        before = [s.processors for s in shutdowns[:i] if s.end > late.start]
+        if sum(which.size for which in before) + late.processors.size <= 6:
+            assert not any({*which.tolist()} & {*late.processors.tolist()} for which in before)
+
+
+@pytest.mark.parametrize(
+    ("outage", "message"),
+    [
+        (Outage(7, -1, 5, 1), "outage 7 starts at an unknown second"),
+        (Outage(7, 3, 5), "outage 7 takes an unknown number of processors"),
+        (Outage(7, 3, 5, 9), "outage 7 takes 9 processors of a machine of 4"),
+        (Outage(7, 3, 5, components=(1, 5)), "outage 7 takes processor 5 of a machine of 4"),
+    ],
+)
+def test_an_outage_that_cannot_be_simulated_is_named(outage, message):
+    with pytest.raises(WorkloadError, match=f"outages: {message}"):
+        wk.simulate(small_trace(), procs=4, outages=Outages((outage,)))
+
+
+# What goes with what
+
+
+def test_outages_may_be_a_file(tmp_path):
+    outages = Outages((Outage(1, 5, 20, components=(2,)),))
+    wk.write_outages(outages, tmp_path / "a.outages.gz")
+    schedule = wk.simulate(log((0, 10, 2)), procs=4, outages=str(tmp_path / "a.outages.gz"))
+    assert schedule.start.tolist() == [5]
+    parameters = json.loads(json.dumps(schedule.to_dict()))["provenance"]["parameters"]
+    digest = wk.read_outages(tmp_path / "a.outages.gz").digest
+    assert parameters["outages"] == f"a.outages.gz (sha256 {digest})"
+    assert parameters["interrupted"] == "requeue"
+    made = wk.simulate(log((0, 10, 2)), procs=4, outages=outages).parameters
+    assert made["outages"] == outages.text()
+    assert len(wk.simulate(log((0, 10, 2)), procs=4, outages=outages).trace().header.lines) == 1
+
+
+def test_outages_of_another_log_are_warned_of():
+    outages = Outages((Outage(1, 5, 6, 1),), Header(("; Log: b.swf",)), name="b.outages")
+    with pytest.warns(WorkloadWarning, match=r"b.outages tells of the outages of b.swf, not of tr"):
+        wk.simulate(small_trace(), procs=4, outages=outages)
+
+
+def test_outages_play_no_part_in_the_schedule_of_the_log():
+    trace = log((0, 10, 2), (3, 5, 1))
+    with pytest.warns(WorkloadWarning, match="outages play no part"):
+        schedule = simulate(trace, "recorded", [down(5, 20, 2)])
+    assert schedule.jobs.equals(wk.simulate(trace, "recorded", procs=4).jobs)
+
+
+@pytest.mark.parametrize("outages", [7, [Outage(1, 5, 6, 1)], ((5, -1),)])
+def test_outages_are_a_path_or_outages(outages):
+    with pytest.raises(ParameterError, match="give a path or an instance of Outages"):
+        wk.simulate(small_trace(), procs=4, outages=outages)
+
+
+def test_what_becomes_of_interrupted_jobs_is_known():
+    with pytest.raises(ParameterError, match="interrupted is 'wait'; known: requeue, lose"):
+        wk.simulate(small_trace(), procs=4, outages=Outages(), interrupted="wait")
+
+
+def test_a_scheduler_that_knows_nothing_of_outages_is_refused():
+    class Oblivious(AnyThatFits):
+        bears_outages = False
+
+    class Overcommitting(AnyThatFits):
+        overcommits = True
+
+    for scheduler in (Oblivious(), Overcommitting()):
+        with pytest.raises(ParameterError, match="it knows nothing of outages"):
+            wk.simulate(small_trace(), scheduler, procs=4, outages=Outages())
+
+
+def test_metrics_count_the_jobs_that_count():
+    trace = log((0, 10, 1), (100, 10, 1), (200, 10, 1))
+    outages = [down(5, 6, 1), down(105, 106, 1), down(205, 206, 1)]
+    metrics = simulate(trace, "easy", outages, warmup=50, cooldown=50).metrics
+    assert (metrics["jobs"], metrics["interrupted"], metrics["lost_work"]) == (1, 1, 5)
+    assert "interrupted" not in wk.simulate(trace, procs=4).metrics
+
+
+# Whatever the log and its outages
+
+LOGS = st.lists(
+    st.tuples(st.integers(0, 60), st.integers(0, 20), st.integers(1, 6), st.integers(0, 25)),
+    min_size=1,
+    max_size=20,
+)
+MACHINE = 6
+
+
+@st.composite
+def random_outages(draw, *, announced=None, least=0):
+    found = []
+    for number in range(1, draw(st.integers(least, 6)) + 1):
+        start = draw(st.integers(0, 100))
+        which = draw(st.lists(st.integers(1, MACHINE), unique=True, max_size=MACHINE))
+        found.append(
+            Outage(
+                number,
+                start,
+                start + draw(st.integers(0, 40)),
+                len(which) or draw(st.integers(0, MACHINE)),
+                tuple(which),
+                draw(st.integers(-1, 100)) if announced is None else announced,
+            )
+        )
+    return found
+
+
+def check_runs(schedule, outages):
+    """Assert what holds of every schedule with outages, processor by processor."""
+    table = schedule.jobs.set_index("job")
+    shutdowns = settle(Outages(tuple(outages)), MACHINE)
+    for run in schedule.runs:
+        assert table["submit"][run.job] <= run.start <= run.end
+        assert len(set(run.processors)) == len(run.processors) == table["procs"][run.job]
+        assert {*run.processors} <= {*range(1, MACHINE + 1)}
+        for shutdown in shutdowns:
+            if {*run.processors} & {*(shutdown.processors + 1).tolist()}:
+                assert not max(run.start, shutdown.start) < min(run.end, shutdown.end)
+                assert not run.start < shutdown.start < run.end
+                assert not shutdown.start <= run.start < shutdown.end
+    for processor in range(1, MACHINE + 1):
+        runs = sorted((run.start, run.end) for run in schedule.runs if processor in run.processors)
+        for (_, end), (start, _) in pairwise(runs):
+            assert end <= start
+
+    in_vain = [run for run in schedule.runs if run.interrupted]
+    last = {run.job: run for run in schedule.runs}
+    assert {*last} == {*table.index}
+    for number, job in table.iterrows():
+        assert (job["start"], job["end"]) == (last[number].start, last[number].end)
+        assert job["lost"] == last[number].interrupted
+        assert job["run"] == job["end"] - job["start"]
+    counts = Counter(run.job for run in in_vain)
+    assert table["interruptions"].to_dict() == {job: counts[job] for job in table.index}
+    work = sum(len(run.processors) * (run.end - run.start) for run in in_vain)
+    assert schedule.metrics["lost_work"] == table["lost_work"].sum() == work
+    for run in in_vain:  # stopped by an outage that could not be planned around
+        estimate = table["estimate"][run.job]
+        assert any(
+            shutdown.start == run.end
+            and {*run.processors} & {*(shutdown.processors + 1).tolist()}
+            and (
+                shutdown.announced is None
+                or shutdown.announced > run.start
+                or run.start + estimate <= shutdown.start
+            )
+            for shutdown in shutdowns
+        )
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@settings(max_examples=30)
+@given(
+    jobs=LOGS,
+    outages=random_outages(),
+    overrun=st.sampled_from(["raise", "kill", "late"]),
+    interrupted=st.sampled_from(["requeue", "lose"]),
+)
+def test_no_processor_runs_two_jobs_or_runs_while_it_is_down(
+    policy, jobs, outages, overrun, interrupted
+):
+    schedule = simulate(
+        log(*jobs), policy, outages, MACHINE, overrun=overrun, interrupted=interrupted
+    )
+    check_runs(schedule, outages)
+
+
+@pytest.mark.parametrize("policy", ["easy", "conservative", "fcfs"])
+@given(jobs=LOGS, outages=random_outages())
+def test_passes_by_event_bear_outages(policy, jobs, outages):
+    schedule = simulate(log(*jobs), policy, outages, MACHINE, passes="event")
+    assert {run.job for run in schedule.runs if not run.interrupted} == {*schedule.jobs["job"]}
+    for processor in range(1, MACHINE + 1):
+        runs = sorted((r.start, r.end) for r in schedule.runs if processor in r.processors)
+        assert all(end <= start for (_, end), (start, _) in pairwise(runs))
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@settings(max_examples=30)
+@given(jobs=LOGS, passes=st.sampled_from(["instant", "event"]))
+def test_without_outages_all_is_as_without_the_option(policy, jobs, passes):
+    trace = log(*jobs)
+    without = wk.simulate(trace, policy, procs=MACHINE, engine="python", passes=passes)
+    none = simulate(trace, policy, [], MACHINE, passes=passes)
+    assert none.start.tolist() == without.start.tolist()
+    assert none.jobs[list(without.jobs)].equals(without.jobs)
+    nothing = simulate(trace, policy, [down(20, 30, procs=0)], MACHINE, passes=passes)
+    assert nothing.start.tolist() == without.start.tolist()
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@settings(max_examples=30)
+@given(jobs=LOGS, overrun=st.sampled_from(["raise", "late"]))
+def test_an_outage_after_all_is_over_changes_nothing(policy, jobs, overrun):
+    trace = log(*jobs)
+    without = wk.simulate(trace, policy, procs=MACHINE, engine="python", overrun=overrun)
+    outages = [down(10**6, 10**6 + 9, 1, 2, 3)]
+    assert starts(trace, policy, outages, MACHINE, overrun=overrun) == without.start.tolist()
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [name for name in POLICIES if name.partition(":")[0] not in ("conservative", "reservations")],
+)
+@given(jobs=LOGS, overrun=st.sampled_from(["raise", "late"]))
+def test_planning_by_processor_is_planning_by_number(policy, jobs, overrun):
+    """With one reservation, it does not matter that processors have names."""
+    trace = log(*jobs)
+    without = wk.simulate(trace, policy, procs=MACHINE, engine="python", overrun=overrun)
+    outages = [down(10**6, 10**6 + 9, 1, 2, 3, announced=0)]
+    assert starts(trace, policy, outages, MACHINE, overrun=overrun) == without.start.tolist()
+
+
+EXACT = st.lists(
+    st.tuples(st.integers(0, 60), st.integers(1, 20), st.integers(1, 6)), min_size=1, max_size=20
+)
+
+
+class PromisingEasy(OrderedScheduler):
+    """EASY that asserts that the start of its head never becomes later."""
+
+    def __init__(self):
+        super().__init__()
+        self.promised = {}
+
+    def reserve(self, job):
+        begin = super().reserve(job)
+        assert begin <= self.promised.setdefault(job.number, begin)
+        return begin
+
+    def start(self, job):
+        assert self.now <= self.promised.get(job.number, self.now)
+        super().start(job)
+
+
+class PromisingConservative(ConservativeScheduler):
+    """Conservative backfilling that asserts that no promise is broken."""
+
+    def __init__(self):
+        super().__init__()
+        self.promised = {}
+
+    def reserve(self, job):
+        begin = super().reserve(job)
+        assert begin <= self.promised.get(job.number, begin)
+        self.promised[job.number] = begin
+        return begin
+
+    def start(self, job):
+        assert self.now <= self.promised.get(job.number, self.now)
+        super().start(job)
+
+
+@pytest.mark.parametrize("scheduler", [PromisingEasy, PromisingConservative])
+@given(jobs=EXACT, outages=random_outages(announced=0, least=1))
+def test_with_exact_estimates_and_announced_outages_promises_are_kept(scheduler, jobs, outages):
+    outages = [
+        replace(outage, start=max(outage.start, 1), end=outage.end + 1) for outage in outages
+    ]
+    schedule = simulate(log(*jobs), scheduler(), outages, MACHINE)
+    assert not schedule.jobs["interruptions"].any()
+    check_runs(schedule, outages)
