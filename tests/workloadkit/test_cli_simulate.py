@@ -299,3 +299,37 @@ def test_strict_takes_a_departure_for_an_error(run, tmp_path):
     code, out, err = run(path, "--procs", 1, "--strict")
     assert (code, out) == (1, "")
     assert err.startswith(f"error: {path}, line 1")
+
+
+@pytest.mark.parametrize(("option", "lost"), [([], 0), (["--interrupted", "lose"], 1)])
+def test_outages_reach_the_simulation(run, log, tmp_path, option, lost):
+    outages = tmp_path / "small.outages"
+    outages.write_text("; OutageFormat: 1\n1 -1 50 60 1 1 2\n")
+    code, out, _ = run(log, "--outages", outages, *option)
+    assert code == 0
+    rows = [line.split() for line in out.splitlines()]
+    assert ["interrupted", "1"] in rows
+    assert ["lost", str(lost)] in rows
+    code, out, _ = run(log, "--outages", outages, *option, "--json", "-")
+    assert json.loads(out)["lost_work"] == 100
+
+
+def test_outages_that_cannot_be_are_exit_1(run, log, tmp_path):
+    outages = tmp_path / "small.outages"
+    assert run(log, "--outages", outages)[::2] == (1, f"error: {outages}: no such file\n")
+    outages.write_text("; OutageFormat: 1\n1 -1 50 40 1 1 2\n")
+    code, _, err = run(log, "--outages", outages)
+    assert code == 1
+    assert "line 2, field end: before the start at 50 s" in err
+    outages.write_text("1 -1 50 60 1 1 2\n")
+    code, _, err = run(log, "--outages", outages, "--interrupted", "wait")
+    assert code == 2
+    assert "known: requeue, lose" in err
+
+
+def test_outages_of_another_log_are_worth_a_line(run, log, tmp_path):
+    outages = tmp_path / "small.outages"
+    outages.write_text("; Log: large.swf\n1 -1 50 60 1 1 2\n")
+    code, _, err = run(log, "--outages", outages)
+    assert code == 0
+    assert err == "warning: small.outages tells of the outages of large.swf, not of small.swf\n"

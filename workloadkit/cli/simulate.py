@@ -75,6 +75,22 @@ def simulate(
             "simulators do.",
         ),
     ] = "instant",
+    outages: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            show_default=False,
+            readable=False,  # reading says what is wrong
+            help="Outages of processors: announced ones are planned around, others stop jobs.",
+        ),
+    ] = None,
+    interrupted: Annotated[
+        str,
+        typer.Option(
+            metavar="requeue|lose",
+            help="A job stopped by an outage: it waits again and runs anew, or it is lost.",
+        ),
+    ] = "requeue",
     offered_load: Annotated[
         float | None,
         typer.Option(
@@ -149,6 +165,8 @@ def simulate(
             estimates=estimates,  # type: ignore[arg-type]
             overrun=overrun,  # type: ignore[arg-type]
             passes=passes,  # type: ignore[arg-type]
+            outages=outages,
+            interrupted=interrupted,  # type: ignore[arg-type]
             offered_load=offered_load,
             warmup=warmup or 0.0,
             cooldown=cooldown or 0.0,
@@ -184,6 +202,10 @@ def _show(schedule: "Schedule") -> None:
         "mean slowdown": number(values["mean_slowdown"]),
         "mean bounded slowdown": number(values["mean_bounded_slowdown"]),
     }
+    if "interrupted" in values:
+        written["interrupted"] = count(values["interrupted"])
+        written["lost"] = count(values["lost"])
+        written["work lost"] = f"{number(values['lost_work'] / 3600)} processor hours"
     name = schedule.parameters["scheduler"]
     typer.echo(f"{schedule.source.name} under {name}, {plural(schedule.machine, 'processor')}")
     if not schedule.counted.all():
