@@ -1,0 +1,248 @@
+"""The User Priority Scheduler: its orders, what it has in common with EASY, and both engines."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import workloadkit as wk
+from tests.data import TRACES, needs_traces
+from tests.oracles.check import check_schedule
+from workloadkit._kernels.state import Jobs
+from workloadkit._kernels.user_priority import schedule_by_user
+from workloadkit.errors import ParameterError
+from workloadkit.simulate import schedulers
+from workloadkit.simulate.schedulers import UserPriority
+from workloadkit.simulate.workload import Rules, make_workload
+
+MACHINE = 8
+ENGINES = ("compiled", "python")
+OVERRUNS = ("kill", "raise", "late")
+PASSES = ("instant", "event")
+
+policies = st.builds(
+    UserPriority,
+    st.sampled_from([0, 0.001, 0.2, 0.5, 0.9, 1]),
+    st.sampled_from(["load", "recency"]),
+)
+overruns = st.sampled_from(OVERRUNS)
+passes = st.sampled_from(PASSES)
+
+
+def a_log(seed, *, n_jobs=40, n_users=None):
+    """Draw a log: long queues, jobs of the same second, jobs that outlive their estimates."""
+    rng = np.random.default_rng(seed)
+    scale = rng.choice([1, 600, 0.1])
+    return wk.Trace.from_columns(
+        {
+            "submit": np.sort(rng.integers(0, rng.choice([5, 40, 200]), n_jobs)) * scale,
+            "run": rng.integers(0, 40, n_jobs) * scale,
+            "requested_time": rng.integers(0, 40, n_jobs) * scale,
+            "procs": rng.integers(1, MACHINE + 1, n_jobs),
+            "user": rng.integers(0, n_users or rng.integers(1, 9), n_jobs),
+        }
+    )
+
+
+def starts(jobs, policy, *, procs=1):
+    """Start of each job of (user, submit, run, procs), whose estimates are exact."""
+    trace = wk.Trace.from_columns(
+        dict(zip(("user", "submit", "run", "procs"), zip(*jobs, strict=True), strict=True))
+    )
+    policy = schedulers.parse(f"user-priority:{policy}")
+    found = [wk.simulate(trace, policy, procs=procs, engine=e).start.tolist() for e in ENGINES]
+    assert found[0] == found[1]
+    return found[0]
+
+
+def test_by_load_the_user_with_the_least_work_waiting_comes_first():
+    jobs = [(9, 0, 100, 2), (1, 1, 30, 2), (1, 2, 60, 1), (2, 3, 50, 2)]
+    # user 1 has 120 processor seconds waiting, user 2 has 100
+    assert starts(jobs, "1,by=load", procs=2) == [0, 150, 180, 100]
+    jobs[2] = (1, 2, 39, 1)  # 99
+    assert starts(jobs, "1,by=load", procs=2) == [0, 100, 130, 169]
+    jobs[2] = (1, 2, 40, 1)  # ties go by the number of the user
+    assert starts(jobs, "1,by=load", procs=2) == [0, 100, 130, 170]
+    jobs[3] = (0, 3, 50, 2)
+    assert starts(jobs, "1,by=load", procs=2) == [0, 150, 180, 100]
+
+
+def test_by_recency_the_user_who_submitted_last_comes_first():
+    # All his jobs count, also those that do not wait: one of user 1 starts at once.
+    jobs = [(9, 0, 100, 2), (1, 1, 10, 2), (2, 5, 10, 2), (1, 10, 20, 1)]
+    assert starts(jobs, "1,by=recency", procs=3) == [0, 100, 110, 10]
+    jobs[3] = (3, 10, 20, 1)
+    assert starts(jobs, "1,by=recency", procs=3) == [0, 110, 100, 10]
+    jobs = [(9, 0, 100, 1), (1, 1, 10, 1), (2, 1, 10, 1)]  # ties go by the number of the user
+    assert starts(jobs, "1,by=recency") == [0, 100, 110]
+    jobs = [(9, 0, 100, 1), (2, 1, 10, 1), (1, 1, 10, 1)]
+    assert starts(jobs, "1,by=recency") == [0, 110, 100]
+
+
+@pytest.mark.parametrize(("longer", "first"), [(7199, 2), (7200, 1), (7201, 1)])
+def test_an_hour_of_wait_weighs_a_quarter(longer, first):
+    # 0.5 (1 / 1 - 1 / 2) = 0.5 * 7200 s / 4 h
+    begin = 20_000 + longer
+    jobs = [(9, 0, begin + 7200, 1), (1, 20_000, 100, 1), (2, begin, 50, 1)]
+    assert starts(jobs, "0.5,by=load") == [
+        0,
+        begin + 7200 + 50 * (first == 2),
+        begin + 7200 + 100 * (first == 1),
+    ]
+
+
+def test_only_users_with_waiting_jobs_are_ranked():
+    # User 1, with nothing waiting, does not move the others from the first to the second place:
+    # 0.9 (1 / 1 - 1 / 2) exceeds 0.1 * 60,000 s / 4 h, 0.9 (1 / 2 - 1 / 3) does not.
+    jobs = [(1, 0, 70_000, 1), (3, 100, 200, 1), (2, 60_100, 100, 1)]
+    assert starts(jobs, "0.9,by=load") == [0, 70_100, 70_000]
+    jobs = [*jobs, (0, 69_000, 10, 1)]  # he is the first, by far
+    assert starts(jobs, "0.9,by=load") == [0, 70_110, 70_010, 70_000]
+
+
+def test_backfilling_goes_by_user_then_by_arrival_whatever_the_weight_of_the_wait():
+    # At 20 s one processor is free, the reservation is for 100 s. In the order of arrival the job
+    # of 40 s would be next, but its user has the most work waiting.
+    jobs = [(3, 0, 100, 1), (3, 0, 20, 1), (3, 1, 10, 2), (1, 2, 40, 1), (1, 3, 1000, 2)]
+    jobs += [(2, 4, 35, 1), (2, 5, 30, 1)]
+    assert starts(jobs, "0,by=load", procs=2) == [0, 0, 100, 110, 150, 20, 55]
+
+
+def test_reservations_go_by_the_priority_of_jobs():
+    # The wide job of user 2 has the reservation for 100 s, so the job of user 1 must be short.
+    jobs = [(9, 0, 100, 1), (2, 1, 10, 2), (1, 2, 500, 2), (1, 3, 97, 1)]
+    assert starts(jobs, "1,by=load", procs=2) == [0, 100, 110, 3]
+    jobs[3] = (1, 3, 98, 1)
+    assert starts(jobs, "1,by=load", procs=2) == [0, 100, 110, 610]
+
+
+@given(st.integers(0, 2**32), policies, overruns, passes)
+def test_with_a_single_user_this_is_easy(seed, policy, overrun, passes):
+    trace = a_log(seed, n_users=1)
+    options = {"procs": MACHINE, "overrun": overrun, "passes": passes}
+    assert np.array_equal(
+        wk.simulate(trace, policy, **options).start, wk.simulate(trace, "easy", **options).start
+    )
+
+
+@given(st.integers(0, 2**32), st.sampled_from(["load", "recency"]), overruns, passes)
+def test_without_weight_of_users_the_heads_are_in_the_order_of_arrival(seed, by, overrun, passes):
+    trace = a_log(seed)
+    trace = trace.with_columns(procs=np.full(trace.n_jobs, MACHINE))  # nothing is backfilled
+    options = {"procs": MACHINE, "overrun": overrun, "passes": passes}
+    ups = wk.simulate(trace, UserPriority(0, by), **options)
+    assert np.array_equal(ups.start, wk.simulate(trace, "fcfs", **options).start)
+
+
+def test_no_user_starves_while_the_wait_has_a_weight():
+    # Users 1, 2, … each submit one short job that is ranked before the long one of user 10,000.
+    n_short = 3000
+    submit = np.append(np.arange(n_short) * 100, 50)
+    run = np.append(np.full(n_short, 150), 100_000)
+    user = np.append(np.arange(n_short) + 1, 10_000)
+    order = np.argsort(submit, kind="stable")
+    columns = {"submit": submit, "run": run, "user": user, "procs": np.full(n_short + 1, 1)}
+    trace = wk.Trace.from_columns({name: values[order] for name, values in columns.items()})
+    for by in ("load", "recency"):
+        waits = []
+        for alpha_user in (0.2, 0.5, 1):
+            schedule = wk.simulate(trace, UserPriority(alpha_user, by), procs=1)
+            waits.append(schedule.wait[1])
+        # whoever comes 1 h or 4 h later waits longer; those before need half as long again
+        assert waits[0] <= 1.5 * 3600 < waits[1] <= 1.5 * 4 * 3600
+        assert waits[2] > submit.max()
+
+
+def agree(plain, policy, machine, overrun, passes, crowds):
+    work = plain.workload
+    compiled = policy.compiled(work, Rules(machine, overrun, passes)).start
+    assert np.array_equal(compiled, plain.start)
+    jobs = Jobs(work.submit, work.run, work.estimate, work.procs)
+    user = np.unique(work.user, return_inverse=True)[1]
+    how = {"alpha_user": policy.alpha_user, "by_load": policy.by == "load"}
+    how |= {"late": overrun == "late", "by_event": passes == "event"}
+    for crowd in crowds:
+        by_tree = schedule_by_user(jobs, user, machine, crowd=crowd, **how)
+        assert np.array_equal(by_tree, plain.start)
+    check_schedule(work.submit, compiled, compiled + work.run, work.procs, machine)
+
+
+@given(st.integers(0, 2**32), policies, overruns, passes)
+def test_engines_agree(seed, policy, overrun, passes):
+    options = {"procs": MACHINE, "overrun": overrun, "passes": passes}
+    plain = wk.simulate(a_log(seed), policy, engine="python", **options)
+    agree(plain, policy, MACHINE, overrun, passes, crowds=(0, 1, 4, 16))
+
+
+@given(st.integers(0, 2**32), policies, overruns, passes, st.booleans())
+def test_trees_find_what_lists_find_in_long_queues(seed, policy, overrun, passes, decimals):
+    # Queues grow and drain more than once, for hours.
+    rng = np.random.default_rng(seed)
+    n_jobs, scale = 300, 7.1 if decimals else 10
+    gap = np.where(np.arange(n_jobs) % 100 < 60, rng.integers(0, 30, n_jobs), 300)
+    trace = wk.Trace.from_columns(
+        {
+            "submit": np.cumsum(gap) * scale,
+            "run": rng.integers(0, 400, n_jobs) * scale,
+            "requested_time": rng.integers(1, 600, n_jobs) * scale,
+            "procs": rng.integers(1, MACHINE + 1, n_jobs),
+            "user": rng.integers(0, 20, n_jobs),
+        }
+    )
+    work = make_workload(trace, MACHINE, overrun=overrun, passes=passes)
+    jobs = Jobs(work.submit, work.run, work.estimate, work.procs)
+    how = {"alpha_user": policy.alpha_user, "by_load": policy.by == "load"}
+    how |= {"late": overrun == "late", "by_event": passes == "event"}
+    by_list = schedule_by_user(jobs, work.user, MACHINE, crowd=n_jobs, **how)
+    for crowd in (0, 4, 32):
+        by_tree = schedule_by_user(jobs, work.user, MACHINE, crowd=crowd, **how)
+        assert np.array_equal(by_tree, by_list)
+    check_schedule(jobs.submit, by_list, by_list + jobs.run, jobs.procs, MACHINE)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("-0.1", "alpha_user is -0.1; it is from 0 to 1"),
+        ("alpha_user=1.5", "alpha_user is 1.5; it is from 0 to 1"),
+        ("nan", "alpha_user is nan; it is from 0 to 1"),
+        ("by=age", "by is 'age'; known: load, recency"),
+    ],
+)
+def test_parameters_that_cannot_be(text, message):
+    with pytest.raises(ParameterError, match=f"scheduler user-priority: {message}"):
+        schedulers.parse(f"user-priority:{text}")
+
+
+def test_parameters_follow_the_name():
+    assert schedulers.parse("user-priority") == UserPriority(0.5, "load")
+    assert schedulers.parse("user-priority:0.2,by=recency") == UserPriority(0.2, "recency")
+
+
+def on_log(trace, policy, overrun, passes, load=None):
+    machine = trace.header.number("MaxProcs") or trace.header.number("MaxNodes")
+    options = {"oversize": "drop", "overrun": overrun, "passes": passes, "offered_load": load}
+    plain = wk.simulate(trace, policy, procs=machine, engine="python", **options)
+    agree(plain, policy, machine, overrun, passes, crowds=[8])
+
+
+@pytest.fixture(scope="module", params=TRACES, ids=lambda path: path.name.removesuffix(".swf.gz"))
+def log(request):
+    return wk.read_swf(request.param)
+
+
+@needs_traces
+@pytest.mark.parametrize("load", [None, 1.2])
+@pytest.mark.parametrize(
+    ("by", "overrun", "passes"), [("load", "raise", "instant"), ("recency", "late", "event")]
+)
+def test_engines_agree_on_the_beginning_of_real_logs(log, by, overrun, passes, load):
+    on_log(log.take(np.arange(2000)), UserPriority(0.5, by), overrun, passes, load)
+
+
+@pytest.mark.slow
+@needs_traces
+@pytest.mark.parametrize(("alpha_user", "by"), [(0, "load"), (0.5, "load"), (1, "recency")])
+@pytest.mark.parametrize("overrun", ["kill", "late"])
+def test_engines_agree_on_whole_logs(log, alpha_user, by, overrun):
+    on_log(log, UserPriority(alpha_user, by), overrun, "instant")
