@@ -9,6 +9,7 @@ import pytest
 
 import workloadkit as wk
 from workloadkit import cli
+from workloadkit.cli.schedulers import SCHEDULERS
 
 HEADER = wk.Header(("; Version: 2.2", "; MaxProcs: 4"))
 METRICS = (
@@ -333,3 +334,17 @@ def test_outages_of_another_log_are_worth_a_line(run, log, tmp_path):
     code, _, err = run(log, "--outages", outages)
     assert code == 0
     assert err == "warning: small.outages tells of the outages of large.swf, not of small.swf\n"
+
+
+def test_the_help_lists_all_schedulers_within_80_columns(run):
+    listed = {
+        name.partition(":")[0]
+        for line in SCHEDULERS.strip().partition("\n\n")[0].splitlines()
+        if not line.startswith(" ")
+        for name in line.partition("  ")[0].split(", ")
+    }
+    assert listed == set(wk.schedulers.known())
+    assert max(map(len, SCHEDULERS.splitlines())) <= 76
+    _, help_text, _ = run("--help")
+    for line in SCHEDULERS.strip().splitlines():
+        assert line.rstrip() in help_text

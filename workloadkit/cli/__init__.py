@@ -14,6 +14,7 @@ import typer
 from workloadkit import __version__
 from workloadkit.cli import characterize, check, sessions, simulate, study
 from workloadkit.cli.common import Commands, say
+from workloadkit.cli.schedulers import SCHEDULERS
 
 app = typer.Typer(
     cls=Commands,
@@ -44,6 +45,11 @@ def workloadkit(
     """
 
 
+def _paragraph(heading: str, text: str) -> str:
+    r"""Lay out lines that stay as they are: \b says so, for each stretch without a blank line."""
+    return f"\b\n{heading}\n" + indent(text.strip(), "  ").replace("\n\n", "\n\n\b\n")
+
+
 for command, examples in (
     (characterize.characterize, characterize.EXAMPLES),
     (sessions.sessions, sessions.EXAMPLES),
@@ -51,8 +57,10 @@ for command, examples in (
     (check.check, check.EXAMPLES),
     (study.study, study.EXAMPLES),
 ):
-    # \b keeps the lines as they stand.
-    app.command(epilog="\b\nExamples:\n" + indent(examples.strip(), "  "))(command)
+    epilog = _paragraph("Examples:", examples)
+    if command is simulate.simulate:
+        epilog = _paragraph("Schedulers:", SCHEDULERS) + "\n\n" + epilog
+    app.command(epilog=epilog)(command)
 
 
 def main() -> None:

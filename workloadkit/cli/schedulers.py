@@ -1,0 +1,23 @@
+"""The schedulers, as the help of commands lists them."""
+
+#: The names with their parameters and defaults, and what they do, within 76 columns.
+SCHEDULERS = """
+fcfs                      arrival; nothing overtakes
+easy                      arrival; overtakes what does not delay the first
+conservative              arrival; overtakes what delays no reservation
+reservations:depth=1      arrival; overtakes what delays none of so many
+sjf, ljf                  EASY, the shortest or the longest estimate first
+smallest, largest         EASY, the fewest or the most processors first
+wfp3, unicef, f1          EASY, in orders of wait, estimate and processors
+priority-fifo:queues=5/2  EASY, the log's queues by urgency
+creasy:alpha=6000         EASY, what is critical to its user first
+user-priority:alpha_user=0.5,by=load|recency
+                          EASY, the jobs of the most active users first
+multi-queue:partitions=4  a queue and processors for each class of estimates
+self-adaptive:threshold=10,weeks=1,most=4,forecast=waiting|replay|actual
+                          multi-queue; simulates how many queues are best
+recorded                  each job waits as it did in the log
+
+EASY and its orders also take backfill=ORDER for those who overtake (arrival,
+sjf, ljf, smallest, largest, or none).
+"""
