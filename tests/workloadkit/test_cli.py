@@ -129,7 +129,7 @@ def test_shell_completion_knows_the_commands_and_the_studies():
         (["sessions", "a.swf", "b.swf"], "unexpected extra argument"),
         (["sessions", "--threshold", "soon"], "'soon' is not a duration"),
         (["study", "zakay-sessions", "--workers", "0"], "--workers"),
-        (["study", "nosuch", "--out", "x"], "error: no study 'nosuch'; known: zakay-sessions"),
+        (["study", "nosuch", "--out", "x"], "error: no study 'nosuch'; known: lawson"),
         (["study", "zakay-sessions"], "error: study zakay-sessions needs --out"),
     ],
 )
