@@ -2,6 +2,16 @@ from .accuracy import accuracy_histogram as accuracy_histogram
 from .accuracy import plot_accuracy as plot_accuracy
 from .accuracy import popular_estimates as popular_estimates
 from .accuracy import run_over_estimate as run_over_estimate
+from .compare import Comparison as Comparison
+from .compare import SlowdownRatio as SlowdownRatio
+from .compare import compare_schedules as compare_schedules
+from .compare import plot_differences as plot_differences
+from .compare import plot_distributions as plot_distributions
+from .compare import plot_gantts as plot_gantts
+from .compare import plot_objective as plot_objective
+from .compare import plot_queue_lengths as plot_queue_lengths
+from .compare import plot_slowdown_ratio as plot_slowdown_ratio
+from .compare import slowdown_ratio as slowdown_ratio
 from .cycles import daily_cycle as daily_cycle
 from .cycles import plot_daily_cycle as plot_daily_cycle
 from .cycles import plot_weekly_cycle as plot_weekly_cycle
@@ -40,6 +50,8 @@ from .sessions import plot_size_shares as plot_size_shares
 from .sessions import session_table as session_table
 from .sessions import size_shares as size_shares
 from .style import save_figure as save_figure
+from .sweeps import plot_sweep as plot_sweep
+from .sweeps import plot_sweeps as plot_sweeps
 from .users import concentration as concentration
 from .users import concentration_curves as concentration_curves
 from .users import gini as gini

@@ -106,9 +106,11 @@ def metric(name: str, value: float) -> str:
     Examples
     --------
     >>> metric("mean_wait", 90), metric("utilization", 0.5), metric("mean_slowdown", 1.5)
-    ('1 min 30 s', '50 %', '1.5')
+    ('1 min 30 s', '50.0 %', '1.5')
     """
-    return (duration if is_time(name) else share if is_share(name) else number)(value)
+    if is_share(name) and not math.isnan(value):
+        return f"{100 * value:.1f} %"
+    return (duration if is_time(name) else number)(value)
 
 
 def metric_title(name: str) -> str:

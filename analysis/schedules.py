@@ -86,8 +86,8 @@ def utilization_over_time(schedule: Schedule, *, edges: ArrayLike | None = None)
     ----------
     schedule : Schedule
     edges : array_like, shape (n_intervals + 1,), optional
-        The intervals' ends, ascending [s]. By default local midnights, of days or of weeks so that
-        the intervals are 200 at most; of less than four days a fiftieth.
+        The intervals' ends, ascending [s]. By default local midnights, of days, or of weeks where
+        the days are more than 100; of less than four days a fiftieth.
 
     Returns
     -------
@@ -116,7 +116,7 @@ def _intervals(schedule: Schedule) -> NDArray[np.float64]:
     first, last = float(schedule.workload.submit[0]), _window(schedule)[1]
     if last - first < 4 * DAY:
         return np.linspace(first, last, 51)
-    days = 1 if last - first <= 200 * DAY else 7 * int(np.ceil((last - first) / (200 * WEEK)))
+    days = 1 if last - first <= 100 * DAY else 7 * int(np.ceil((last - first) / (200 * WEEK)))
     return Clock.of(schedule.source).midnights(first, last, days=days)
 
 
@@ -310,7 +310,7 @@ def plot_queue_length(schedule: Schedule, ax: Axes | None = None) -> Axes:
     ax = style.current_axes(ax)
     queue = queue_length(schedule)
     time, waiting = queue["time"].to_numpy(), queue["waiting"].to_numpy()
-    when = _time_axis(ax, schedule, time[0], time[-1])
+    when = time_axis(ax, schedule, time[0], time[-1])
     if time.size <= _MOST_STEPS:
         ax.step(when(time), waiting, where="post", color=style.BLUE, label="waiting jobs")
     else:
@@ -372,7 +372,7 @@ def plot_utilization(
     ax = style.current_axes(ax)
     data = utilization_over_time(schedule, edges=edges)
     cuts = np.append(data["begin"], data["end"].iloc[-1])
-    when = _time_axis(ax, schedule, cuts[0], cuts[-1])
+    when = time_axis(ax, schedule, cuts[0], cuts[-1])
     ax.stairs(data["utilization"], when(cuts), color=style.PALE, fill=True, label="used")
     ax.stairs(data["offered_load"], when(cuts), color=style.ORANGE, linewidth=1.2, label="offered")
     ax.set_ylim(bottom=0)
@@ -403,7 +403,7 @@ def plot_gantt(
     ax = style.current_axes(ax)
     begin, until = _window(schedule, begin, until)
     bars = gantt(schedule, begin=begin, until=until)
-    when = _time_axis(ax, schedule, begin, until)
+    when = time_axis(ax, schedule, begin, until)
     left, right = when(bars["start"].to_numpy()), when(bars["end"].to_numpy())
     low = bars["first"].to_numpy()
     high = low + bars["procs"].to_numpy()
@@ -436,19 +436,50 @@ def _window(
     return first if begin is None else begin, last if until is None else until
 
 
+def means_over_time(schedule: Schedule, edges: NDArray) -> NDArray[np.float64]:
+    """Mean number of waiting jobs in intervals.
+
+    Parameters
+    ----------
+    schedule : Schedule
+    edges : ndarray, shape (n_intervals + 1,)
+        The intervals' ends, ascending. [s]
+
+    Returns
+    -------
+    ndarray of float, shape (n_intervals,)
+    """
+    queue = queue_length(schedule)
+    return _means(queue["time"].to_numpy(), queue["waiting"].to_numpy(), edges)
+
+
+def _means(time: NDArray, value: NDArray, edges: NDArray) -> NDArray[np.float64]:
+    """Mean over time of a step function between neighbouring edges."""
+    area = np.concatenate([[0.0], np.cumsum(value[:-1] * np.diff(time))])
+    return np.diff(np.interp(edges, time, area)) / np.diff(edges)
+
+
 def _means_and_maxima(time: NDArray, value: NDArray, edges: NDArray) -> tuple[NDArray, NDArray]:
     """Mean over time and maximum of a step function between neighbouring edges."""
-    area = np.concatenate([[0.0], np.cumsum(value[:-1] * np.diff(time))])
-    mean = np.diff(np.interp(edges, time, area)) / np.diff(edges)
+    mean = _means(time, value, edges)
     at = np.searchsorted(time, edges[:-1], side="right") - 1  # the step that each edge falls into
     last = np.searchsorted(time, edges[1:], side="left") - 1  # and the one that leads up to it
     return mean, np.maximum(np.maximum.reduceat(value, at), value[last])
 
 
-def _time_axis(
+def time_axis(
     ax: Axes, schedule: Schedule, begin: float, until: float
 ) -> Callable[[NDArray], NDArray]:
-    """Label the x axis with time, and return the function from seconds to its units."""
+    """Label the x axis with time, and return the function from seconds to its units.
+
+    Parameters
+    ----------
+    ax : Axes
+    schedule : Schedule
+        By whose log's clock.
+    begin, until : float
+        What the axis will show. [s]
+    """
     clock = Clock.of(schedule.source)
     if clock.known and until - begin > 2 * DAY:
         style.calendar_axis(ax.xaxis)

@@ -112,7 +112,8 @@ def sweep(
         Names of `Schedule.describe`, and `later_than_fcfs`.
     runs : int, default 1
     rng : Generator or int, optional
-        Run i gets the i-th stream spawned from its seed.
+        Run i gets the i-th stream spawned from its seed, which is recorded where it matters: of
+        several runs, and for schedulers of one's own.
     confidence : float, default 0.95
         Of the intervals of the means over the runs, by Student's t. They tell how well the mean
         over workloads such as these is known, and narrow as runs are added; what other weeks than
@@ -174,11 +175,12 @@ def sweep(
         "schedulers": list(named),
         "loads": loads,
         "runs": runs,
-        "seed": seed,
         "procs": machine,
         "confidence": confidence,
         **options,
     }
+    if runs > 1 or any(isinstance(scheduler, Scheduler) for scheduler in named.values()):
+        parameters["seed"] = seed
     return Sweep(table, metrics, confidence, provenance(trace, **parameters))
 
 
@@ -279,7 +281,12 @@ def later_than_fcfs(schedule: Schedule) -> float:
 
 def measure(schedule: Schedule, metric: str) -> float:
     """Return an aggregate of a schedule: one of `Schedule.describe`, or `later_than_fcfs`."""
-    return later_than_fcfs(schedule) if metric == "later_than_fcfs" else schedule.measure(metric)
+    if metric == "later_than_fcfs":
+        return later_than_fcfs(schedule)
+    try:
+        return schedule.measure(metric)
+    except ParameterError as error:
+        raise ParameterError(f"{error}, later_than_fcfs") from None
 
 
 def mean_interval(values: ArrayLike, *, confidence: float = 0.95) -> tuple[float, float, float]:

@@ -152,7 +152,18 @@ def slowdown_ratio(slowdown: ArrayLike, other: ArrayLike) -> NDArray[np.float64]
     return (slowdown - other) / np.minimum(slowdown, other)
 
 
-def percentile(values: ArrayLike, percent: float) -> float:
+def rank(n: int, percent: int) -> int:
+    """Place, from 1, of a percentile among n values in ascending order.
+
+    Examples
+    --------
+    >>> rank(4, 25), rank(4, 26), rank(4, 100)
+    (1, 2, 4)
+    """
+    return max(-(-n * percent // 100), 1)  # whole numbers: no rounding of 0.98 n
+
+
+def percentile(values: ArrayLike, percent: int) -> float:
     """Smallest value that `percent` % of the values do not exceed; NaN where there are none.
 
     It is one of the values, the inverse of their distribution function: "75 % of the jobs waited
@@ -164,7 +175,10 @@ def percentile(values: ArrayLike, percent: float) -> float:
     [1.0, 2.0, 3.0, 9.0]
     """
     values = np.asarray(values)
-    return float(np.percentile(values, percent, method="inverted_cdf")) if values.size else np.nan
+    if not values.size:
+        return np.nan
+    place = rank(values.size, percent) - 1
+    return float(np.partition(values, place)[place])
 
 
 def lee_jobs(n_jobs: int) -> slice:

@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from workloadkit import __version__
-from workloadkit.cli import characterize, check, sessions, simulate, study
+from workloadkit.cli import characterize, check, sessions, simulate, study, sweep
 from workloadkit.cli.common import Commands, say
 from workloadkit.cli.schedulers import SCHEDULERS
 
@@ -55,6 +55,7 @@ for command, examples in (
     (sessions.sessions, sessions.EXAMPLES),
     (simulate.simulate, simulate.EXAMPLES),
     (check.check, check.EXAMPLES),
+    (sweep.sweep, sweep.EXAMPLES),
     (study.study, study.EXAMPLES),
 ):
     epilog = _paragraph("Examples:", examples)

@@ -27,7 +27,7 @@ workloadkit simulate log.swf.gz --gantt gantt.svg --warmup 1w
 """
 
 
-def _figure(path: Path | None) -> Path | None:
+def figure_file(path: Path | None) -> Path | None:
     """Refuse the name of a figure's file before anything is simulated."""
     if path and path.suffix.lower() not in (".svg", ".png", ".pdf"):
         raise typer.BadParameter(f"{path}: a figure is written as .svg, .png or .pdf")
@@ -130,7 +130,7 @@ def simulate(
     gantt: Annotated[
         Path | None,
         typer.Option(
-            callback=_figure,
+            callback=figure_file,
             metavar="FILE",
             show_default=False,
             help="Draw the week of the longest queue, as SVG, PNG or PDF by the file's name.",
@@ -139,7 +139,7 @@ def simulate(
     queue: Annotated[
         Path | None,
         typer.Option(
-            callback=_figure,
+            callback=figure_file,
             metavar="FILE",
             show_default=False,
             help="Draw the length of the queue, as SVG, PNG or PDF by the file's name.",

@@ -84,7 +84,16 @@ def _mean(jobs: Served, *, name: str) -> float:
     return float(values.mean()) if values.size else np.nan
 
 
-def _percentile(jobs: Served, *, quantity: str, percent: float) -> float:
+#: Percentiles: of what quantity, and which.
+PERCENTILES = {
+    f"{quantity}_p{percent}": (quantity, percent)
+    for quantity in _DISTRIBUTED
+    for percent in metrics.PERCENTILES
+}
+
+
+def _percentile(jobs: Served, *, name: str) -> float:
+    quantity, percent = PERCENTILES[name]
     return metrics.percentile(QUANTITIES[quantity](jobs), percent)
 
 
@@ -102,10 +111,6 @@ def _jain_fairness(jobs: Served) -> float:
 OF_JOBS: Mapping[str, Callable[[Served], float]] = {
     **{name: partial(_mean, name=name) for name in MEANS},
     "median_wait": _median_wait,
-    **{
-        f"{quantity}_p{percent}": partial(_percentile, quantity=quantity, percent=percent)
-        for quantity in _DISTRIBUTED
-        for percent in metrics.PERCENTILES
-    },
+    **{name: partial(_percentile, name=name) for name in PERCENTILES},
     "jain_fairness": _jain_fairness,
 }

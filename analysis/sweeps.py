@@ -1,0 +1,78 @@
+"""What sweeps over load look like."""
+
+from itertools import cycle
+
+import numpy as np
+from matplotlib.axes import Axes
+
+from analysis import style
+from analysis.formats import is_share, is_time, metric_title
+from workloadkit.errors import ParameterError
+from workloadkit.experiments import Sweep
+
+
+def plot_sweep(sweep: Sweep, metric: str | None = None, ax: Axes | None = None) -> Axes:
+    """Plot a metric over the offered load, a line for each scheduler, with its intervals.
+
+    Parameters
+    ----------
+    sweep : Sweep
+    metric : str, optional
+        By default the first.
+    ax : Axes, optional
+        By default the current ones.
+
+    Raises
+    ------
+    ParameterError
+        If the sweep does not have the metric.
+    """
+    metric = sweep.metrics[0] if metric is None else metric
+    if metric not in sweep.metrics:
+        raise ParameterError(f"the sweep has no {metric!r}; it has {', '.join(sweep.metrics)}")
+    ax = style.current_axes(ax)
+    ascending = sweep.table.sort_values("load", kind="stable")
+    names = list(dict.fromkeys(sweep.table["scheduler"]))
+    for name, line in zip(names, cycle(style.LINES), strict=False):
+        rows = ascending[ascending["scheduler"] == name]
+        load = rows["load"].to_numpy(dtype=np.float64)
+        values = rows[[metric, f"{metric}_low", f"{metric}_high"]].to_numpy(dtype=np.float64)
+        if is_time(metric):
+            values = values / 3600
+        mean, low, high = values.T
+        ax.plot(load, mean, marker="o", markersize=3.5, label=name, **line)
+        if sweep.table["runs"].min() > 1:
+            ax.fill_between(load, low, high, color=line["color"], alpha=0.15, linewidth=0)
+    ax.set_xlabel("offered load")
+    ax.set_ylabel(metric_title(metric) + (" [h]" if is_time(metric) else ""))
+    loads = ascending["load"].unique()
+    if loads.size <= 8:
+        ax.set_xticks(loads)
+    style.share_axis(ax.xaxis)
+    (style.share_axis if is_share(metric) else style.count_axis)(ax.yaxis)
+    if not is_share(metric):
+        ax.set_ylim(bottom=0)
+    style.legend_above(ax)
+    return ax
+
+
+def plot_sweeps(sweep: Sweep, ax: Axes | None = None) -> list[Axes]:
+    """Plot all metrics of a sweep side by side.
+
+    Parameters
+    ----------
+    sweep : Sweep
+    ax : Axes, optional
+        The Axes in whose place they stand; by default the current ones.
+
+    Returns
+    -------
+    list of Axes
+        One a metric.
+    """
+    panels = style.panels(style.current_axes(ax), len(sweep.metrics))
+    for i, (panel, metric) in enumerate(zip(panels, sweep.metrics, strict=True)):
+        plot_sweep(sweep, metric, panel)
+        if i and (legend := panel.get_legend()):
+            legend.remove()
+    return panels

@@ -1,0 +1,140 @@
+"""`workloadkit sweep`: what goes where, and what bad input and wrong usage get."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import workloadkit as wk
+from workloadkit import cli
+from workloadkit.experiments import WEEK
+
+LOADS = ("--load", 0.5, "--load", 0.8)
+
+
+@pytest.fixture
+def run(capsys, monkeypatch):
+    """Run `sweep` in this process; returns its exit code, stdout and stderr."""
+    monkeypatch.setenv("COLUMNS", "120")
+
+    def run(*arguments):
+        with pytest.raises(SystemExit) as exit_:
+            cli.app(["sweep", *map(str, arguments)], prog_name="workloadkit")
+        captured = capsys.readouterr()
+        return exit_.value.code, captured.out, captured.err
+
+    return run
+
+
+@pytest.fixture
+def log(tmp_path):
+    rng = np.random.default_rng(7)
+    submit = np.sort(rng.integers(0, 3 * WEEK + 9000, 300))
+    columns = {
+        "submit": submit,
+        "run": rng.integers(0, 20_000, submit.size),
+        "procs": rng.integers(1, 9, submit.size),
+        "user": rng.integers(1, 5, submit.size),
+    }
+    path = tmp_path / "three.swf"
+    wk.write_swf(wk.Trace.from_columns(columns, header=wk.Header(("; MaxProcs: 8",))), path)
+    return path
+
+
+def test_the_table_is_on_stdout(run, log):
+    code, out, err = run(log, *LOADS, "--metric", "mean_wait", "--metric", "utilization")
+    assert (code, err) == (0, "")
+    lines = [line for line in out.splitlines() if line.strip()]
+    assert lines[0] == "three.swf, 8 processors"
+    assert lines[1].split() == ["load", "scheduler", "mean", "wait", "utilization"]
+    assert [line.split()[:2] for line in lines[3:]] == [
+        ["0.5", "fcfs"],
+        ["0.5", "easy"],
+        ["0.8", "fcfs"],
+        ["0.8", "easy"],
+    ]
+
+
+def test_several_runs_have_intervals_and_say_their_seed(run, log):
+    code, out, _ = run(log, *LOADS, "--runs", 2, "--seed", 5, "--metric", "mean_slowdown")
+    assert code == 0
+    assert out.startswith("three.swf, 8 processors, 2 runs, seed 5\n")
+    assert out.count("[") == out.count("]") == 4
+
+
+def test_files_have_the_table_and_everything(run, log, tmp_path):
+    table, everything, figure = tmp_path / "a.csv", tmp_path / "a.json", tmp_path / "a.svg"
+    options = ("--scheduler", "sjf", "--load", 0.7, "--runs", 3, "--seed", 1, "--overrun", "kill")
+    outputs = ("-o", table, "--json", everything, "--plot", figure)
+    code, out, err = run(log, *options, *outputs)
+    assert (code, err) == (0, f"wrote {table}\nwrote {everything}\nwrote {figure}\n")
+    assert out.startswith("three.swf")
+    expected = wk.sweep(wk.read_swf(log), ["sjf"], [0.7], runs=3, rng=1, overrun="kill")
+    assert table.read_text() == expected.to_csv()
+    assert json.loads(everything.read_text())["table"] == expected.to_dict()["table"]
+    assert figure.read_text().startswith("<?xml")
+
+
+def test_the_same_seed_gives_the_same_bytes_whoever_does_the_work(run, log, tmp_path):
+    options = ("--load", 0.6, "--runs", 3, "--seed", 2)
+    first, second = tmp_path / "1", tmp_path / "2"
+    assert run(log, *options, "--json", first)[0] == 0
+    assert run(log, *options, "--json", second, "--workers", 2)[0] == 0
+    assert first.read_bytes() == second.read_bytes()
+
+
+def test_nothing_else_goes_to_stdout_with_it(run, log):
+    code, out, _ = run(log, "--load", 0.5, "-o", "-")
+    assert code == 0
+    assert out.splitlines()[0].startswith("load,scheduler,runs,mean_wait,")
+    code, out, _ = run(log, "--load", 0.5, "--json", "-")
+    assert code == 0
+    assert list(json.loads(out)) == ["table", "runs", "provenance"]
+
+
+def test_the_defaults_are_two_schedulers_and_five_loads(run):
+    code, out, err = run("--json", "-", "--metric", "mean_wait")
+    assert (code, err) == (0, "no TRACE named: the built-in sample\n")
+    table = pd.DataFrame(json.loads(out)["table"])
+    assert table["load"].unique().tolist() == [0.5, 0.6, 0.7, 0.8, 0.9]
+    assert table["scheduler"].unique().tolist() == ["fcfs", "easy"]
+    fcfs, easy = (table.query("scheduler == @name")["mean_wait"] for name in ("fcfs", "easy"))
+    assert fcfs.is_monotonic_increasing
+    assert (fcfs.to_numpy() > easy.to_numpy()).all()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--scheduler", "best"], "error: unknown scheduler 'best'; known: fcfs, easy"),
+        (["--load", "0"], "error: loads: 0; an offered load must be positive"),
+        (["--load", "much"], "--load"),
+        (["--metric", "speed"], "error: unknown metric 'speed'; known: jobs, left_out"),
+        (["--runs", "0"], "--runs"),
+        (["--overrun", "ignore"], "error: overrun is 'ignore'; known: kill, raise, late"),
+        (["--warmup", "soon"], "'soon' is not a duration"),
+        (["--plot", "sweep.txt"], "sweep.txt: a figure is written as .svg, .png or .pdf"),
+        (["--json", "-", "-o", "-"], "cannot both go to stdout"),
+    ],
+)
+def test_wrong_usage_is_exit_2(run, log, arguments, message):
+    code, out, err = run(log, *arguments)
+    assert (code, out) == (2, "")
+    assert message in err
+
+
+def test_a_log_too_short_for_several_runs_is_exit_1(run, log):
+    short = log.parent / "short.swf"
+    wk.write_swf(wk.read_swf(log).take(range(50)), short)
+    code, out, err = run(short, "--runs", 2)
+    assert (code, out) == (1, "")
+    assert err.startswith("error: short.swf: several runs draw weeks of the log, and it has 0")
+    assert err.count("\n") == 1
+
+
+def test_help_shows_examples_and_fits(run):
+    code, out, _ = run("--help")
+    assert code == 0
+    assert "Examples:\n    workloadkit sweep log.swf.gz" in out
+    assert max(map(len, out.splitlines())) <= 80

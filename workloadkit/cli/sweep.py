@@ -1,0 +1,216 @@
+"""`workloadkit sweep`: schedulers under several loads."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from workloadkit.cli.common import (
+    JsonOption,
+    SeedOption,
+    StrictOption,
+    TraceArgument,
+    WorkersOption,
+    check_outputs,
+    duration,
+    executor,
+    load,
+    say,
+    working,
+    write,
+    write_json,
+)
+from workloadkit.cli.simulate import figure_file
+
+if TYPE_CHECKING:
+    from workloadkit.experiments import Sweep
+
+EXAMPLES = """
+workloadkit sweep log.swf.gz --scheduler easy --scheduler sjf --load 0.9
+workloadkit sweep log.swf.gz --runs 10 --seed 1 --workers 4 --plot sweep.svg
+workloadkit sweep --metric wait_p98 --metric later_than_fcfs -o sweep.csv
+"""
+
+
+def sweep(
+    trace: TraceArgument = None,
+    scheduler: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME[:PARAM=VALUE,...]",
+            show_default=False,
+            help="Scheduler as of `simulate`; several by repeating. By default fcfs and easy.",
+        ),
+    ] = None,
+    offered: Annotated[
+        list[float] | None,
+        typer.Option(
+            "--load",
+            metavar="X",
+            show_default=False,
+            help="Offered load, work / (processors x span); several by repeating. By default 0.5 "
+            "to 0.9 by tenths.",
+        ),
+    ] = None,
+    metric: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            show_default=False,
+            help="What to measure: a key of the JSON of `simulate`, or later_than_fcfs; several "
+            "by repeating. By default mean_wait, mean_bounded_slowdown and utilization.",
+        ),
+    ] = None,
+    runs: Annotated[
+        int,
+        typer.Option(
+            min=1,
+            metavar="R",
+            help="Workloads to simulate. One is the log itself; of several, each is made of whole "
+            "weeks of the log, drawn with replacement.",
+        ),
+    ] = 1,
+    seed: SeedOption = None,
+    procs: Annotated[
+        int | None,
+        typer.Option(
+            metavar="P",
+            show_default=False,
+            help="Processors of the machine. By default the header's MaxProcs, else MaxNodes.",
+        ),
+    ] = None,
+    oversize: Annotated[
+        str,
+        typer.Option(metavar="error|drop", help="Jobs larger than the machine: refuse or drop."),
+    ] = "error",
+    estimates: Annotated[
+        str,
+        typer.Option(metavar="user|exact", help="Plan with users' estimates or the run times."),
+    ] = "user",
+    overrun: Annotated[
+        str,
+        typer.Option(metavar="raise|kill|late", help="A job that outlives its estimate."),
+    ] = "raise",
+    passes: Annotated[
+        str,
+        typer.Option(
+            metavar="instant|event",
+            help="Allocate processors once an instant, or after each single event.",
+        ),
+    ] = "instant",
+    warmup: Annotated[
+        float | None,
+        typer.Option(
+            parser=duration,
+            metavar="T",
+            show_default=False,
+            help="Leave jobs submitted in the first T out of the metrics.",
+        ),
+    ] = None,
+    cooldown: Annotated[
+        float | None,
+        typer.Option(
+            parser=duration,
+            metavar="T",
+            show_default=False,
+            help="Leave jobs submitted in the last T out of the metrics.",
+        ),
+    ] = None,
+    workers: WorkersOption = 1,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "-o",
+            metavar="FILE",
+            show_default=False,
+            help='Write the table as CSV to this file; "-" is stdout.',
+        ),
+    ] = None,
+    plot: Annotated[
+        Path | None,
+        typer.Option(
+            callback=figure_file,
+            metavar="FILE",
+            show_default=False,
+            help="Draw the metrics over the load, as SVG, PNG or PDF by the file's name.",
+        ),
+    ] = None,
+    json: JsonOption = None,
+    strict: StrictOption = False,
+) -> None:
+    """Simulate schedulers under several offered loads.
+
+    Shows the means over the runs, with 95 % intervals where there are several, unless the table
+    or the JSON goes to stdout. All schedulers and loads get the same workloads.
+    """
+    from workloadkit.experiments import MEASURED
+    from workloadkit.experiments import sweep as run_sweep
+
+    check_outputs(output, plot, json)
+    log = load(trace, strict=strict)
+    with executor(workers) as pool, working(f"sweeping {log.name}"):
+        found = run_sweep(
+            log,
+            scheduler or ("fcfs", "easy"),
+            offered or (0.5, 0.6, 0.7, 0.8, 0.9),
+            metrics=metric or MEASURED,
+            runs=runs,
+            rng=seed,
+            procs=procs,
+            executor=pool,
+            oversize=oversize,
+            estimates=estimates,
+            overrun=overrun,
+            passes=passes,
+            warmup=warmup or 0.0,
+            cooldown=cooldown or 0.0,
+        )
+    if output:
+        write(output, found.to_csv())
+    if json:
+        write_json(json, found.to_dict())
+    if plot:
+        _draw(found, plot, log.name)
+    if "-" not in (str(output), str(json)):
+        _show(found)
+
+
+def _show(sweep: "Sweep") -> None:
+    """Print the table on stdout."""
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+
+    from analysis.formats import metric, metric_title, plural
+
+    shown = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    shown.add_column("load", justify="right")
+    shown.add_column("scheduler", overflow="fold")
+    for name in sweep.metrics:
+        shown.add_column(metric_title(name), justify="right", overflow="fold")
+    for row in sweep.table.to_dict("records"):
+        cells = [f"{row['load']:g}", row["scheduler"]]
+        for name in sweep.metrics:
+            value, low, high = (row[f"{name}{end}"] for end in ("", "_low", "_high"))
+            text = metric(name, value)
+            if row["runs"] > 1:
+                text += f" [{metric(name, low)}, {metric(name, high)}]"
+            cells.append(text)
+        shown.add_row(*cells)
+    parameters = sweep.provenance["parameters"]
+    made = f"{sweep.provenance['log']}, {plural(parameters['procs'], 'processor')}"
+    if parameters["runs"] > 1:
+        made += f", {parameters['runs']} runs, seed {parameters['seed']}"
+    typer.echo(made)
+    Console().print(shown)
+
+
+def _draw(sweep: "Sweep", path: Path, name: str) -> None:
+    """Write the figure."""
+    from functools import partial
+
+    import analysis
+
+    size = (max(4 * len(sweep.metrics), 6), 4)
+    analysis.save_figure(partial(analysis.plot_sweeps, sweep), path, title=name, size=size)
+    say(f"wrote {path}")
