@@ -73,8 +73,10 @@ class Schedule:
         """One row a job, in the order of (submit, job number).
 
         Columns: `job submit start end wait run procs estimate killed response slowdown
-        bounded_slowdown` and what the scheduler told of each job; times in seconds, whole numbers
-        where all given times were.
+        bounded_slowdown` and what the scheduler told of each job; with outages also
+        `interruptions`, whether it was `lost`, and `lost_work`, the processors × seconds that it
+        ran in vain; `start` is the last one then. Times in seconds, whole numbers where all given
+        times were.
         """
         w = self.workload
         wait, end = self.wait, self.end
