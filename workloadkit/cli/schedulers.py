@@ -18,6 +18,6 @@ self-adaptive:threshold=10,weeks=1,most=4,forecast=waiting|replay|actual
                           multi-queue; simulates how many queues are best
 recorded                  each job waits as it did in the log
 
-EASY and its orders take backfill=ORDER, too, for those who overtake (arrival,
-sjf, ljf, smallest, largest, or none).
+EASY and its orders take backfill=ORDER, too, for those who overtake
+(arrival, sjf, ljf, smallest, largest, or none).
 """
