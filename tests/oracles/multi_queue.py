@@ -12,6 +12,7 @@ class MultiQueue:
         share, remainder = divmod(site.machine, partitions)
         self.size = [share + (p < remainder) for p in self.partitions]
         self.partition = {}  # of the jobs that have arrived
+        self.promised = {}  # when pivots are to start at the latest on their own partition
         self.reserved = {}  # (start, end, processors of each partition) of the pivots
 
     def allocate(self):
@@ -20,6 +21,8 @@ class MultiQueue:
             if job not in self.partition:
                 self.partition[job] = self.partition_of(job)
         self.reserve()
+        for job, (time, _, _) in self.reserved.items():  # the first found as a pass begins is kept
+            self.promised.setdefault(job, time)
         for job in list(site.waiting):
             lent = self.room_now(job)
             if lent is None:
@@ -60,16 +63,26 @@ class MultiQueue:
                 self.reserved[job] = self.reservation(job)
 
     def reservation(self, job):
-        site, home = self.site, self.partition[job]
+        """On its own partition, if it is large enough and that keeps the promise; else anywhere."""
+        home = self.partition[job]
+        if self.site.procs[job] <= self.size[home]:
+            found = self.first_room(job, [home])
+            if found[0] <= self.promised.get(job, found[0]):
+                return found
+        return self.first_room(job, self.partitions)
+
+    def first_room(self, job, among):
+        site = self.site
         ends = [site.planned_end(other) for other in site.running]
         ends += [end for _, end, _ in self.reserved.values()]
         for time in sorted({site.now, *ends}):
             until = time + site.estimate[job]
             if self.least_free_of_all(time, until) < site.procs[job]:
                 continue
-            room = [max(self.least_free(p, time, until), 0) for p in self.partitions]
-            if site.procs[job] <= self.size[home]:
-                room = [room[p] if p == home else 0 for p in self.partitions]
+            room = [
+                max(self.least_free(p, time, until), 0) if p in among else 0
+                for p in self.partitions
+            ]
             if sum(room) >= site.procs[job]:
                 return time, until, self.share_out(job, room)
         raise AssertionError(f"job {job} never finds its processors")

@@ -1,0 +1,177 @@
+"""Multiple-queue backfilling: its two engines, cases worked by hand, and what must always hold."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import workloadkit as wk
+from tests.data import TRACES, needs_traces
+from tests.oracles.check import check_schedule
+from workloadkit.errors import ParameterError
+from workloadkit.simulate.schedulers.multi_queue import WEEK, MultiQueue
+
+ENGINES = ("compiled", "python")
+DAY = 86_400
+
+rules = st.fixed_dictionaries(
+    {
+        "overrun": st.sampled_from(["kill", "raise", "late"]),
+        "passes": st.sampled_from(["instant", "event"]),
+    }
+)
+
+
+def crowded(seed, *, machine, n_jobs=30, exact=False):
+    """Many jobs at once, of seconds, of days (so that weeks pass) or of decimals."""
+    rng = np.random.default_rng(seed)
+    unit = rng.choice([1, 0.1, 7_777, 60_480])
+    columns = {
+        "job": np.arange(1, n_jobs + 1),
+        "submit": np.sort(rng.integers(0, 45, n_jobs)) * unit,
+        "run": rng.integers(0, 20, n_jobs) * unit,
+        "requested_time": rng.integers(0, 30, n_jobs) * unit,
+        "procs": np.minimum(*rng.integers(1, machine + 1, (2, n_jobs))),
+    }
+    if exact:
+        del columns["requested_time"]
+    return wk.Trace.from_columns(columns)
+
+
+def jobs(*rows, scale=1):
+    """Return a log of (submit, run, processors), exactly estimated."""
+    submit, run, procs = np.transpose(rows)
+    return wk.Trace.from_columns({"submit": submit * scale, "run": run * scale, "procs": procs})
+
+
+def agree(trace, partitions, **options):
+    """Assert that both engines make the same schedule, and a valid one; return it."""
+    policy = MultiQueue(partitions)
+    compiled, plain = (wk.simulate(trace, policy, engine=e, **options) for e in ENGINES)
+    assert compiled.start.dtype == plain.start.dtype
+    both = compiled.jobs[["job", "start", "partition"]]
+    differ = (both != plain.jobs[both.columns]).any(axis=1)
+    assert not differ.any(), both[differ].iloc[0].to_dict() | plain.jobs[differ].iloc[0].to_dict()
+    assert both["partition"].between(1, partitions).all()
+    work = compiled.workload
+    check_schedule(work.submit, compiled.start, compiled.end, work.procs, compiled.machine)
+    return compiled
+
+
+@settings(max_examples=60)
+@given(st.integers(0, 2**32), st.integers(1, 12), st.integers(1, 5), rules)
+def test_engines_agree(seed, machine, partitions, rules):
+    agree(crowded(seed, machine=machine), partitions, procs=machine, **rules)
+
+
+@given(st.integers(0, 2**32), st.integers(1, 12), rules)
+def test_one_partition_is_easy(seed, machine, rules):
+    trace = crowded(seed, machine=machine)
+    one, easy = (
+        wk.simulate(trace, policy, procs=machine, **rules) for policy in (MultiQueue(1), "easy")
+    )
+    assert one.start.tolist() == easy.start.tolist()
+
+
+@given(st.integers(0, 2**32), st.integers(1, 8), st.integers(1, 5))
+def test_the_oldest_job_starts_when_what_runs_has_ended_at_the_latest(seed, machine, partitions):
+    # Not even a job of the whole machine waits longer, whatever arrives behind it. One that had
+    # been promised a start may wait until then.
+    schedule = wk.simulate(
+        crowded(seed, machine=machine, exact=True), MultiQueue(partitions), procs=machine
+    )
+    submit, start, end = schedule.workload.submit, schedule.start, schedule.end
+    for job in np.flatnonzero(schedule.workload.procs == machine):
+        oldest_from = max(submit[job], *start[:job]) if job else submit[job]
+        running = end[start <= oldest_from]
+        assert start[job] <= max(oldest_from, running.max(initial=oldest_from))
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_short_jobs_do_not_wait_for_a_long_pivot(engine):
+    # By the criteria of the first week jobs of less than a day belong to the first partition. On
+    # day 8 one job holds the processors of each; then come a long and a short one.
+    past = [(0, 1, 1), (0, 3, 1), (0, 1, 1), (0, 3, 1)]
+    now = [(8, 12, 2), (8, 0.75, 2), (8.25, 5, 2), (8.5, 0.5, 2)]
+    trace = jobs(*past, *now, scale=DAY)
+    easy = wk.simulate(trace, "easy", procs=4, engine=engine)
+    assert (easy.start[6:] / DAY).tolist() == [8.75, 13.75]
+    schedule = wk.simulate(trace, MultiQueue(2), procs=4, engine=engine)
+    assert schedule.jobs["partition"].tolist() == [1, 1, 1, 1, 2, 1, 2, 1]
+    # the long one takes over what the short one leaves
+    assert (schedule.start[6:] / DAY).tolist() == [9.25, 8.75]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_processors_are_lent_where_no_pivot_is_delayed(engine):
+    # All jobs come into the first of two partitions, with 2 of 4 processors; it takes what it
+    # needs from the other.
+    trace = jobs((0, 10, 3), (0, 10, 1), (1, 5, 4), (2, 8, 1))
+    schedule = wk.simulate(trace, MultiQueue(2), procs=4, engine=engine)
+    assert schedule.start.tolist() == [0, 0, 10, 15]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_criteria_are_of_those_that_ended_in_the_past_week_and_hold_for_arrivals_after_it(engine):
+    ended = [(0, 1, 1), (0, 2, 1), (0, 3, 1), (0, 4, 1)]
+    arriving = [(7, 0.5, 1), (7.1, 1.9, 1), (7.1, 2, 1), (7.1, 9, 1)]
+    later = [(14.1, 1.9, 1), (15, 1.9, 1), (22, 1.9, 1)]  # 1.9 and 2 days ended in the week after
+    trace = jobs(*ended, *arriving, *later, scale=DAY)
+    schedule = wk.simulate(trace, MultiQueue(2), procs=10, engine=engine)
+    # until day 7 all go to the first; then the median of 1, 2, 3, 4 days is 2 days; of 0.5, 1.9
+    # and 2 days it is 1.9; two jobs of 1.9 days and one of 9 ended in the third week
+    assert schedule.jobs["partition"].tolist() == [1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_too_few_ends_leave_the_criteria_as_they_are(engine):
+    trace = jobs((0, 1, 1), (0, 2, 1), (8, 1, 1), (8, 2, 1), (20, 1, 1), scale=DAY)
+    schedule = wk.simulate(trace, MultiQueue(3), procs=3, engine=engine)
+    assert schedule.jobs["partition"].tolist() == [1] * 5
+
+
+def test_partitions_are_few():
+    for partitions in (0, 65):
+        with pytest.raises(ParameterError, match=f"partitions is {partitions}; from 1 to 64"):
+            MultiQueue(partitions)
+    trace = jobs((0, 5, 1), (0, 5, 2))  # more partitions than processors
+    assert agree(trace, 64, procs=2).start.tolist() == [0, 5]
+
+
+@pytest.fixture(scope="module", params=TRACES, ids=lambda path: path.name.removesuffix(".swf.gz"))
+def whole_log(request):
+    return wk.read_swf(request.param)
+
+
+def machine_of(trace):
+    return {"procs": None if trace.header.number("MaxProcs") else 256, "oversize": "drop"}
+
+
+@needs_traces
+def test_one_partition_is_easy_on_real_logs(whole_log):
+    beginning = whole_log.take(np.arange(min(20_000, whole_log.n_jobs)))
+    for overrun in ("raise", "late"):
+        one, easy = (
+            wk.simulate(beginning, policy, overrun=overrun, **machine_of(whole_log))
+            for policy in (MultiQueue(1), "easy")
+        )
+        assert np.array_equal(one.start, easy.start)
+
+
+@needs_traces
+def test_engines_agree_on_the_beginning_of_real_logs(whole_log):
+    beginning = whole_log.take(np.arange(2000))
+    agree(beginning, 4, **machine_of(whole_log))
+
+
+@pytest.mark.slow
+@needs_traces
+@pytest.mark.parametrize("overrun", ["kill", "raise", "late"])
+@pytest.mark.parametrize("passes", ["instant", "event"])
+def test_engines_agree_on_much_of_real_logs(whole_log, overrun, passes):
+    beginning = whole_log.take(np.arange(5000))
+    agree(beginning, 4, overrun=overrun, passes=passes, **machine_of(whole_log))
+
+
+def test_weeks_are_weeks():
+    assert WEEK == 7 * DAY

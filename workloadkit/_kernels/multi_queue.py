@@ -1,0 +1,588 @@
+"""The event loop of multiple-queue backfilling.
+
+Between two terminations processors only become fewer and time only passes. So a refused job stays
+refused, and an arrival behind the pivot of its queue needs one look at itself. Not so where a
+pivot has started, which gives its reservation up, or processors have been lent, which moves the
+reservations of both partitions: then all that wait is looked at once more. Where nothing that
+waits would fit, nobody asks for the reservations.
+
+The least that is left until a job would end is found where reservations begin: in between
+processors only become more. So after each start it is enough to keep what is left there.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workloadkit._kernels.compile import helper, kernel
+from workloadkit._kernels.running import insert_end, insert_end_in_order, remove_end
+from workloadkit._kernels.state import Jobs, next_instant
+
+# Places in PartitionedState.at.
+N_RUNNING, FREE, ARRIVED, N_WAITING, N_PARTITIONS, N_DEMOTED, N_ENDED, WEEK, N_STARTED, N_WEEKS = (
+    range(10)
+)
+
+# The standing of a job: nothing was promised; promised as a pivot; demoted, keeps its reservation.
+ORDINARY, PROMISED, DEMOTED = range(3)
+
+NOBODY = -1
+
+
+class PartitionedState(NamedTuple):
+    """Where a simulation in partitions stands between two instants.
+
+    Parameters
+    ----------
+    start, ends, end_jobs, waiting : ndarray
+        As of `state.State`.
+    planned_ends, planned_jobs : ndarray, shape (capacity,)
+        Planned ends of the running jobs, descending, and the jobs that end then.
+    partition, standing : ndarray of int64, shape (n_jobs,)
+        Of the jobs that have arrived.
+    promised : ndarray, shape (n_jobs,)
+        When pivots were promised to start, and demoted jobs are to. [s]
+    order : ndarray of int64, shape (n_jobs,)
+        Place of each job in the order of starts.
+    ended : ndarray of int64, shape (n_jobs,)
+        The jobs that have ended since a week began, in that order.
+    size, used, pivot : ndarray of int64, shape (most_partitions,)
+        Of each partition its processors, those that run jobs, its pivot or NOBODY.
+    criteria : ndarray of float64, shape (most_partitions,)
+        A job belongs to the first partition whose criterion is above its estimate. [s]
+    demoted : ndarray of int64, shape (n_jobs,)
+        The demoted jobs, in order of arrival.
+    at : ndarray of int64, shape (10,)
+        Jobs that run, free processors, jobs that have arrived, that wait; partitions; demoted
+        jobs; jobs that have ended, how many of them before this week; jobs that have started;
+        weeks that are over.
+    """
+
+    start: NDArray
+    ends: NDArray
+    end_jobs: NDArray[np.int64]
+    planned_ends: NDArray
+    planned_jobs: NDArray[np.int64]
+    waiting: NDArray[np.int64]
+    partition: NDArray[np.int64]
+    standing: NDArray[np.int64]
+    promised: NDArray
+    order: NDArray[np.int64]
+    ended: NDArray[np.int64]
+    size: NDArray[np.int64]
+    used: NDArray[np.int64]
+    pivot: NDArray[np.int64]
+    criteria: NDArray[np.float64]
+    demoted: NDArray[np.int64]
+    at: NDArray[np.int64]
+
+
+def schedule_in_partitions(
+    jobs: Jobs, machine: int, n_partitions: int, *, week: int, by_event: bool
+) -> tuple[NDArray, NDArray[np.int64]]:
+    """Start of each job, and the partition it runs in, under multiple-queue backfilling.
+
+    Parameters
+    ----------
+    jobs : Jobs
+    machine : int
+        Processors of the machine.
+    n_partitions : int
+    week : int
+        After so long the criteria of the partitions are found anew. [s]
+    by_event : bool
+        Whether there is a pass after each single event, instead of one an instant.
+
+    Returns
+    -------
+    start : ndarray, shape (n_jobs,)
+    partition : ndarray of int64, shape (n_jobs,)
+    """
+    state = new_partitioned_state(jobs, machine, n_partitions, n_partitions)
+    before, after = jobs.submit[0] - 1, _after_all(jobs.submit.dtype)
+    advance(jobs, state, week=week, by_event=by_event, begin=before, until=after)
+    return state.start, state.partition
+
+
+def _after_all(dtype: np.dtype) -> Any:
+    return np.iinfo(dtype).max if dtype.kind == "i" else np.inf
+
+
+def new_partitioned_state(
+    jobs: Jobs, machine: int, n_partitions: int, most_partitions: int
+) -> PartitionedState:
+    """Return the state before the first submission to an empty machine."""
+    n_jobs, dtype = jobs.submit.size, jobs.submit.dtype
+    capacity = min(n_jobs, machine) + 1
+    place = np.arange(most_partitions)
+    share, remainder = divmod(machine, n_partitions)
+    at = np.zeros(10, np.int64)
+    at[FREE], at[N_PARTITIONS] = machine, n_partitions
+    return PartitionedState(
+        start=np.empty(n_jobs, dtype),
+        ends=np.empty(capacity, dtype),
+        end_jobs=np.empty(capacity, np.int64),
+        planned_ends=np.empty(capacity, dtype),
+        planned_jobs=np.empty(capacity, np.int64),
+        waiting=np.empty(n_jobs, np.int64),
+        partition=np.empty(n_jobs, np.int64),
+        standing=np.zeros(n_jobs, np.int64),
+        promised=np.empty(n_jobs, dtype),
+        order=np.empty(n_jobs, np.int64),
+        ended=np.empty(n_jobs, np.int64),
+        size=np.where(place < n_partitions, share + (place < remainder), 0),
+        used=np.zeros(most_partitions, np.int64),
+        pivot=np.full(most_partitions, NOBODY),
+        criteria=np.full(most_partitions, np.inf),
+        demoted=np.empty(n_jobs, np.int64),
+        at=at,
+    )
+
+
+def advance(
+    jobs: Jobs,
+    state: PartitionedState,
+    *,
+    week: int,
+    by_event: bool,
+    begin: Any,
+    until: Any,
+) -> None:
+    """Go on from a pass at `begin` to all that happens until `until`, before a pass at it.
+
+    Parameters
+    ----------
+    state : PartitionedState
+        Changed in place.
+    begin, until : scalar
+        What has ended or arrived by `begin` is taken, and a pass looks at all that wait then. At
+        `until` the jobs that end and arrive are taken; by event each brings its pass, else none
+        is started. [s]
+
+    The others are those of `schedule_in_partitions`.
+    """
+    time = jobs.submit.dtype.type
+    never = time(_after_all(jobs.submit.dtype))
+    _go_on(jobs, state, time(week), by_event, time(begin), time(until), never)
+
+
+@helper
+def partition_of(estimate, criteria, n_partitions):
+    """Partition that a job belongs to by its estimate."""
+    for place in range(n_partitions):
+        if estimate < criteria[place]:
+            return place
+    return n_partitions - 1
+
+
+@helper
+def find_criteria(estimate, ended, first, last, n_partitions, criteria):
+    """Find the criteria that would have balanced the jobs ended[first:last], if there are enough.
+
+    The i-th of P is the i/P quantile of their estimates.
+    """
+    n_ended = last - first
+    if n_ended >= n_partitions:
+        values = np.sort(estimate[ended[first:last]])
+        for place in range(n_partitions):
+            criteria[place] = values[((place + 1) * n_ended + n_partitions - 1) // n_partitions - 1]
+
+
+@helper
+def lay_profile(
+    times, left, now, planned_ends, planned_jobs, n_running, procs, partition, size, used, free, n
+):
+    """Lay out what the running jobs leave of each partition and, in column `n`, of the machine.
+
+    Rows `left[step]` hold from times[step] on. Planned ends that have passed count as now.
+    """
+    for p in range(n):
+        left[0, p] = size[p] - used[p]
+    left[0, n] = free
+    times[0] = now
+    step = 0
+    for place in range(n_running - 1, -1, -1):
+        if planned_ends[place] > times[step]:
+            for p in range(n + 1):
+                left[step + 1, p] = left[step, p]
+            step += 1
+            times[step] = planned_ends[place]
+        job = planned_jobs[place]
+        left[step, partition[job]] += procs[job]
+        left[step, n] += procs[job]
+    return step + 1
+
+
+@helper
+def step_at(times, left, n_steps, first, time, n):
+    """Place of the step that begins at `time`, `first` or later, made if there is none."""
+    place = first
+    while place < n_steps and times[place] < time:
+        place += 1
+    if place < n_steps and times[place] == time:
+        return place, n_steps
+    for step in range(n_steps, place, -1):
+        times[step] = times[step - 1]
+        for p in range(n + 1):
+            left[step, p] = left[step - 1, p]
+    times[place] = time
+    for p in range(n + 1):
+        left[place, p] = left[place - 1, p]
+    return place, n_steps + 1
+
+
+@helper
+def earliest_in(times, left, n_steps, column, n, needed, length, latest):
+    """First step from which on a partition and the machine have room for so long.
+
+    Returns `n_steps` if that is after `latest`. With the machine's own column `n`: in the machine.
+    """
+    if times[0] > latest:
+        return n_steps
+    begin, step = 0, 0
+    while step < n_steps and (step == begin or times[step] < times[begin] + length):
+        if left[step, column] < needed or left[step, n] < needed:
+            begin = step + 1
+            if begin < n_steps and times[begin] > latest:
+                return n_steps
+        step += 1
+    return begin
+
+
+@helper
+def least_left(times, left, n_steps, begin, end, n, least):
+    """Fill `least` with the least that is left from a step to a time; their sum, over those > 0."""
+    for p in range(n + 1):
+        least[p] = left[begin, p]
+    step = begin + 1
+    while step < n_steps and times[step] < end:
+        for p in range(n + 1):
+            least[p] = min(least[p], left[step, p])
+        step += 1
+    in_all = 0
+    for p in range(n):
+        in_all += max(least[p], 0)
+    return in_all
+
+
+@helper
+def earliest_anywhere(times, left, n_steps, n, needed, length, least):
+    """First step from which on all partitions together, and the machine, have room for so long."""
+    for begin in range(n_steps):
+        if left[begin, n] >= needed:
+            in_all = least_left(times, left, n_steps, begin, times[begin] + length, n, least)
+            if min(in_all, least[n]) >= needed:
+                return begin
+    return n_steps
+
+
+@helper
+def reserve(times, left, n_steps, begin, length, n, needed, home, least, kept_for, place):
+    """Reserve processors from a step on: of partition `home` first, then in order; as there are."""
+    end = times[begin] + length
+    least_left(times, left, n_steps, begin, end, n, least)
+    missing = needed
+    kept_for[place, home] = min(max(least[home], 0), missing)
+    missing -= kept_for[place, home]
+    for p in range(n):
+        if p != home:
+            kept_for[place, p] = min(max(least[p], 0), missing)
+            missing -= kept_for[place, p]
+    last, n_steps = step_at(times, left, n_steps, begin, end, n)
+    for step in range(begin, last):
+        for p in range(n):
+            left[step, p] -= kept_for[place, p]
+        left[step, n] -= needed
+    return n_steps
+
+
+@helper
+def find_reservations(
+    times, left, reserved, begins, kept_for, left_at, least,
+    now, never, opens, planned_ends, planned_jobs, n_running, procs, estimate, partition,
+    size, used, free, pivot, demoted, n_demoted, standing, promised, n,
+):  # fmt: skip
+    """Find the reservations of demoted jobs and pivots anew, and what is left where they begin.
+
+    Where a pass opens the demoted ones move, and pivots are promised what is found first.
+    """
+    if opens:
+        for place in range(n_demoted):
+            job = demoted[place]
+            n_steps = lay_profile(
+                times, left, now, planned_ends, planned_jobs, n_running, procs, partition, size,
+                used, free, n,
+            )  # fmt: skip
+            for other in demoted[:n_demoted]:
+                end = promised[other] + estimate[other]
+                if other != job and end > now:
+                    first, n_steps = step_at(times, left, n_steps, 0, max(promised[other], now), n)
+                    last, n_steps = step_at(times, left, n_steps, first, end, n)
+                    left[first:last, n] -= procs[other]
+            step = earliest_in(times, left, n_steps, n, n, procs[job], estimate[job], never)
+            promised[job] = times[step]
+    n_steps = lay_profile(
+            times, left, now, planned_ends, planned_jobs, n_running, procs, partition, size,
+            used, free, n,
+        )  # fmt: skip
+    n_reserved = 0
+    for place in range(n_demoted):
+        reserved[place] = demoted[place]
+        n_reserved += 1
+    for p in range(n):
+        if pivot[p] != NOBODY:  # in the order of arrival
+            place = n_reserved
+            while place > n_demoted and reserved[place - 1] > pivot[p]:
+                reserved[place] = reserved[place - 1]
+                place -= 1
+            reserved[place] = pivot[p]
+            n_reserved += 1
+    for place in range(n_reserved):
+        job = reserved[place]
+        home, needed, length = partition[job], procs[job], estimate[job]
+        if standing[job] == DEMOTED:
+            step, n_steps = step_at(times, left, n_steps, 0, max(promised[job], now), n)
+        else:
+            latest = promised[job] if standing[job] == PROMISED else never
+            step = n_steps
+            if needed <= size[home]:
+                step = earliest_in(times, left, n_steps, home, n, needed, length, latest)
+            if step == n_steps:
+                step = earliest_anywhere(times, left, n_steps, n, needed, length, least)
+            if opens and standing[job] == ORDINARY:
+                standing[job], promised[job] = PROMISED, times[step]
+        begins[place] = times[step]
+        n_steps = reserve(
+            times, left, n_steps, step, length, n, needed, home, least, kept_for, place
+        )
+    for place in range(n_reserved):
+        step = 0
+        while times[step] < begins[place]:
+            step += 1
+        for p in range(n + 1):
+            left_at[place, p] = left[step, p]
+    return n_reserved
+
+
+@helper
+def lendable(
+    job, mine, now, procs, estimate, n_reserved, begins, kept_for, left_at, size, used, n, take
+):  # fmt: skip
+    """Fill `take` with what each partition can give a job now without delaying a reservation.
+
+    `mine` is the place of the job's own reservation, which is not in its way, or NOBODY. Returns
+    whether it is enough.
+    """
+    needed, end = procs[job], now + estimate[job]
+    for place in range(n_reserved):
+        if begins[place] < end:
+            given_back = 0
+            if mine != NOBODY and begins[mine] <= begins[place] < begins[mine] + estimate[job]:
+                given_back = needed
+            if left_at[place, n] + given_back < needed:
+                return False
+    in_all = 0
+    for p in range(n):
+        least = size[p] - used[p]
+        for place in range(n_reserved):
+            if begins[place] < end:
+                given_back = 0
+                if mine != NOBODY and begins[mine] <= begins[place] < begins[mine] + estimate[job]:
+                    given_back = kept_for[mine, p]
+                least = min(least, left_at[place, p] + given_back)
+        take[p] = max(least, 0)
+        in_all += take[p]
+    return needed <= in_all
+
+
+@helper
+def hand_over(
+    job, now, procs, estimate, n_reserved, begins, left_at, partition, size, used, n, take
+):
+    """Give a job its processors, of its own partition first, then in order; whether any is lent.
+
+    `take` holds what the partitions can give.
+    """
+    home, needed = partition[job], procs[job]
+    missing = needed - min(take[home], needed)
+    lends = missing > 0
+    if lends:
+        borrowed = missing
+        for p in range(n):
+            if p != home and missing > 0:
+                count = min(take[p], missing)
+                missing -= count
+                size[p] -= count
+                for place in range(n_reserved):
+                    left_at[place, p] -= count
+        size[home] += borrowed
+        for place in range(n_reserved):
+            left_at[place, home] += borrowed
+    used[home] += needed
+    for place in range(n_reserved):
+        if begins[place] < now + estimate[job]:
+            left_at[place, home] -= needed
+            left_at[place, n] -= needed
+    return lends
+
+
+@helper
+def first_in_queue(waiting, first, last, partition, standing, home):
+    """First of the jobs waiting[first:last] in the queue of a partition, or NOBODY."""
+    for place in range(first, last):
+        job = waiting[place]
+        if partition[job] == home and standing[job] != DEMOTED:
+            return job
+    return NOBODY
+
+
+@kernel
+def _go_on(jobs, state, week, by_event, begin, until, never):
+    """See `advance`; `never` is later than all that happens."""
+    submit, run, estimate, procs = jobs
+    (
+        start, ends, end_jobs, planned_ends, planned_jobs, waiting, partition, standing, promised,
+        order, ended, size, used, pivot, criteria, demoted, at,
+    ) = state  # fmt: skip
+    n_jobs = submit.size
+    n_running, free, arrived, n_waiting = at[N_RUNNING], at[FREE], at[ARRIVED], at[N_WAITING]
+    n, n_demoted, n_ended, n_started = at[N_PARTITIONS], at[N_DEMOTED], at[N_ENDED], at[N_STARTED]
+    # the profile, and the reservations with what is left where they begin
+    most = n + n_demoted
+    times = np.empty(ends.size + 2 * most + 2, submit.dtype)
+    left = np.empty((times.size, n + 1), np.int64)
+    reserved, begins = np.empty(most, np.int64), np.empty(most, submit.dtype)
+    kept_for, left_at = np.empty((most, n), np.int64), np.empty((most, n + 1), np.int64)
+    least, take = np.empty(n + 1, np.int64), np.empty(n, np.int64)
+    n_reserved = 0
+    next_week = submit[0] + (at[N_WEEKS] + 1) * week
+    known = False  # the reservations
+    settled = False  # all that wait has been refused, and stays so until a job ends
+    wakes = True
+    while wakes or n_running > 0 or arrived < n_jobs:
+        coming, more = begin, n_running > 0 or arrived < n_jobs
+        if more:
+            coming = next_instant(submit, arrived, ends, n_running)
+        opens = wakes and (not more or coming > begin or (coming == begin and not by_event))
+        now = begin if opens else coming
+        if now > until:
+            break
+        while next_week < now:
+            find_criteria(estimate, ended, at[WEEK], n_ended, n, criteria)
+            at[WEEK] = n_ended
+            at[N_WEEKS] += 1
+            next_week = submit[0] + (at[N_WEEKS] + 1) * week
+        n_new = 0
+        if by_event and arrived < n_jobs and submit[arrived] <= now:
+            n_new = 1
+        elif not by_event:
+            while arrived + n_new < n_jobs and submit[arrived + n_new] <= now:
+                n_new += 1
+        if not (by_event and n_new > 0):
+            while n_running > 0 and ends[n_running - 1] <= now:
+                job = end_jobs[n_running - 1]
+                remove_end(planned_ends, planned_jobs, n_running, start[job] + estimate[job], job)
+                n_running -= 1
+                free += procs[job]
+                used[partition[job]] -= procs[job]
+                if now > next_week - week:
+                    ended[n_ended] = job
+                    n_ended += 1
+                known = settled = False
+                if by_event:
+                    break
+        if n_waiting == 0:
+            n_reserved = 0
+            known = settled = True
+        without_pivot = 0
+        for job in range(arrived, arrived + n_new):
+            partition[job] = partition_of(estimate[job], criteria, n)
+            without_pivot += pivot[partition[job]] == NOBODY
+            waiting[n_waiting] = job
+            n_waiting += 1
+        arrived += n_new
+        if now == until and not by_event:
+            break
+
+        # The pass.
+        overdue = n_running > 0 and planned_ends[n_running - 1] <= now
+        several = without_pivot > 0 and n_new > 1  # new pivots, and others whom they may bar
+        if opens or several or n_demoted > 0 or (overdue and n_waiting > n_new):
+            known = settled = False
+        wakes = wakes and not opens
+        first = n_waiting - n_new if settled else 0
+        asks = n_demoted > 0  # for the reservations, whatever may start
+        if not settled:
+            for p in range(n):
+                if pivot[p] == NOBODY:
+                    pivot[p] = first_in_queue(waiting, 0, n_waiting, partition, standing, p)
+                asks |= pivot[p] != NOBODY and standing[pivot[p]] == ORDINARY
+        begun = moved = False  # whether a job has started; whether that moves reservations
+        kept = first
+        for place in range(first, n_waiting + 1):
+            job, fits = NOBODY, False
+            if place < n_waiting:
+                job = waiting[place]
+                fits = procs[job] <= free
+            elif settled and without_pivot > 0 and kept > first:  # it was looked at, and refused
+                pivot[partition[waiting[first]]] = waiting[first]
+                asks = True
+            if asks or (fits and not known):
+                n_reserved = find_reservations(
+                    times, left, reserved, begins, kept_for, left_at, least,
+                    now, never, not begun, planned_ends, planned_jobs, n_running, procs, estimate,
+                    partition, size, used, free, pivot, demoted, n_demoted, standing, promised, n,
+                )  # fmt: skip
+                known, asks = True, False
+            if place == n_waiting:
+                break
+            home = partition[job]
+            is_pivot = pivot[home] == job
+            mine = NOBODY
+            if fits and (is_pivot or standing[job] == DEMOTED):
+                mine = 0
+                while reserved[mine] != job:
+                    mine += 1
+            if fits:
+                fits = lendable(
+                    job, mine, now, procs, estimate, n_reserved, begins, kept_for, left_at, size,
+                    used, n, take,
+                )  # fmt: skip
+            if not fits:
+                waiting[kept] = job
+                kept += 1
+                continue
+            lends = hand_over(
+                job, now, procs, estimate, n_reserved, begins, left_at, partition, size, used, n,
+                take,
+            )  # fmt: skip
+            start[job] = now
+            order[job] = n_started
+            n_started += 1
+            insert_end_in_order(ends, end_jobs, n_running, now + run[job], job)
+            insert_end(planned_ends, planned_jobs, n_running, now + estimate[job], job)
+            n_running += 1
+            free -= procs[job]
+            begun = True
+            moved |= lends or mine != NOBODY
+            if mine != NOBODY:
+                known = False
+                if is_pivot:
+                    pivot[home] = first_in_queue(waiting, 0, kept, partition, standing, home)
+                    if pivot[home] == NOBODY:
+                        pivot[home] = first_in_queue(
+                            waiting, place + 1, n_waiting, partition, standing, home
+                        )
+                else:
+                    taken_out = 0
+                    for rest in range(n_demoted):
+                        taken_out += demoted[rest] == job
+                        if rest + taken_out < n_demoted:
+                            demoted[rest] = demoted[rest + taken_out]
+                    n_demoted -= 1
+        n_waiting = kept
+        settled = not moved
+        known &= settled
+    at[N_RUNNING], at[FREE], at[ARRIVED], at[N_WAITING] = n_running, free, arrived, n_waiting
+    at[N_DEMOTED], at[N_ENDED], at[N_STARTED] = n_demoted, n_ended, n_started
