@@ -1,0 +1,415 @@
+"""Schedules side by side: pairs, differences with intervals, the objective, the slowdown ratio."""
+
+import json
+import math
+import statistics
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import analysis
+import workloadkit as wk
+from analysis import compare
+from analysis.clock import WEEK
+from workloadkit.errors import ParameterError, WorkloadError
+from workloadkit.experiments import student_t
+
+DAY = 86400
+
+
+@pytest.fixture(scope="module")
+def sample():
+    log = wk.load_sample()
+    return {name: wk.simulate(log, name) for name in ("fcfs", "easy", "sjf")}
+
+
+@pytest.fixture(scope="module")
+def comparison(sample):
+    weights = {"mean_wait": 1, "mean_bounded_slowdown": 2, "utilization": 1}
+    return analysis.compare_schedules(sample, weights=weights)
+
+
+@pytest.fixture
+def ax():
+    return mpl.figure.Figure().add_subplot()
+
+
+def schedules(jobs, *names, machine=4, **options):
+    columns = ("submit", "run", "requested_time", "procs", "user")
+    trace = wk.Trace.from_columns(dict(zip(columns, zip(*jobs, strict=True), strict=True)))
+    return [wk.simulate(trace, name, procs=machine, **options) for name in names]
+
+
+# A job each week: FCFS lets the one-processor job wait, EASY does not.
+THREE_WEEKS = [
+    job
+    for week, run in enumerate((100, 200, 600))
+    for job in (
+        (week * WEEK, run, run, 3, 1),
+        (week * WEEK + 1, 50, 50, 4, 2),
+        (week * WEEK + 2, 20, 20, 1, 3),
+    )
+]
+
+
+# Differences and their intervals
+
+
+def test_differences_worked_out_by_hand():
+    fcfs, easy = schedules(THREE_WEEKS, "fcfs", "easy")
+    found = analysis.compare_schedules(fcfs, easy, metrics=["mean_wait", "wait_p100"])
+    # FCFS: 0, run - 1, run + 48; EASY: 0, run - 1, 0
+    gains = [148, 248, 648]
+    assert found.table.loc["mean_wait"].tolist() == pytest.approx(
+        [(2 * 900 + 3 * 47) / 9, (900 - 3) / 9]
+    )
+    row, largest = found.differences.to_dict("records")
+    assert row["difference"] == pytest.approx(-sum(gains) / 9)
+    # without a week: the mean of the other six jobs; deviations of these from their mean
+    rest = [-(sum(gains) - gain) / 6 for gain in gains]
+    error = math.sqrt(2 / 3 * sum((x - statistics.fmean(rest)) ** 2 for x in rest))
+    assert row["high"] - row["difference"] == pytest.approx(4.302653 * error)
+    assert row["difference"] - row["low"] == pytest.approx(4.302653 * error)
+    # weeks of equal size: the same as Student's t of the weekly means
+    weekly = [gain / 3 for gain in gains]
+    assert error == pytest.approx(statistics.stdev(weekly) / math.sqrt(3))
+    assert largest["difference"] == 599 - 648
+    assert math.isnan(largest["low"])
+
+
+def definition(jobs, metric, later):
+    """Metrics of a table of jobs, by their definitions."""
+    wait, run = jobs["wait"], jobs["run"]
+    if metric == "mean_wait":
+        return wait.mean()
+    if metric == "median_wait":
+        return wait.median()
+    if metric == "mean_bounded_slowdown_short":
+        short = jobs[run <= 60]
+        return short["bounded_slowdown"].mean()
+    if metric == "later_than_fcfs":
+        return later.loc[jobs.index].mean()
+    if metric == "jain_fairness":
+        mean = jobs.groupby("user")["slowdown"].mean()
+        return mean.sum() ** 2 / len(mean) / (mean**2).sum()
+    quantity, percent = metric.split("_p")
+    ascending = sorted(jobs[quantity])
+    return ascending[math.ceil(len(ascending) * int(percent) / 100) - 1]
+
+
+METRICS = (
+    *("mean_wait", "median_wait", "mean_bounded_slowdown_short", "later_than_fcfs"),
+    *("jain_fairness", "wait_p25", "wait_p75", "bounded_slowdown_p98"),
+)
+
+jobs = st.lists(
+    st.tuples(
+        *(st.integers(0, 4), st.integers(0, 40), st.integers(0, 99), st.integers(0, 90)),
+        *(st.integers(1, 4), st.integers(1, 3)),
+    ),
+    min_size=2,
+    max_size=25,
+).map(lambda jobs: [(week * WEEK + at, *rest) for week, at, *rest in sorted(jobs)])
+
+
+@settings(max_examples=25)
+@given(jobs, st.sampled_from(["sjf", "easy"]), st.sampled_from([WEEK, 2 * WEEK]))
+def test_intervals_are_those_of_leaving_out_each_week(jobs, policy, block):
+    fcfs, other = schedules(jobs, "fcfs", policy, overrun="late")
+    found = analysis.compare_schedules({"a": fcfs, "b": other}, metrics=METRICS, block=block)
+    tables = [s.jobs.assign(user=s.workload.user) for s in (fcfs, other)]
+    later = [pd.Series(s.start > fcfs.start) for s in (fcfs, other)]
+    weeks = (tables[0]["submit"] - tables[0]["submit"].min()) // block
+    for row in found.differences.to_dict("records"):
+        metric = row["metric"]
+
+        def difference(kept, metric=metric):
+            a, b = (definition(t[kept], metric, x) for t, x in zip(tables, later, strict=True))
+            return b - a
+
+        assert row["difference"] == pytest.approx(difference(weeks >= 0), nan_ok=True)
+        n = weeks.nunique()
+        if n < 2:
+            assert math.isnan(row["low"])
+            continue
+        rest = [difference(weeks != week) for week in weeks.unique()]
+        error = math.sqrt((n - 1) / n * sum((x - np.mean(rest)) ** 2 for x in rest))
+        half = student_t(0.95, n - 1) * error
+        assert row["high"] - row["difference"] == pytest.approx(half, nan_ok=True)
+
+
+def test_intervals_hold_as_often_as_they_say(rng):
+    # Jobs of a week have something in common, and weeks are of different sizes.
+    held = []
+    for _ in range(600):
+        size = rng.integers(1, 12, 25)
+        block = np.repeat(np.arange(25), size)
+        values = rng.normal(0, 1, 25)[block] + rng.normal(0, 1, block.size)
+        half = compare._jackknifed(compare._means_without_each(values, block), 0.9)
+        held.append(abs(values.mean()) <= half)
+    assert np.mean(held) == pytest.approx(0.9, abs=0.04)
+
+
+def test_what_is_of_the_whole_schedule_has_no_interval(comparison):
+    whole = comparison.differences.query("metric in ('utilization', 'makespan')")
+    assert whole[["low", "high"]].isna().all(axis=None)
+    others = comparison.differences.query("metric not in ('utilization', 'makespan')")
+    assert (others["low"] < others["high"]).all()
+
+
+def test_values_are_those_of_the_schedules(comparison, sample):
+    for name, schedule in sample.items():
+        expected = schedule.describe()
+        for metric, value in comparison.table[name].items():
+            assert value == expected[metric]
+    assert list(comparison.table) == ["fcfs", "easy", "sjf"]
+    assert comparison.reference == "fcfs"
+
+
+def test_another_reference(sample):
+    found = analysis.compare_schedules(sample, metrics=["mean_wait"], reference="sjf")
+    assert found.differences["schedule"].tolist() == ["fcfs", "easy"]
+    assert (found.differences["difference"] > 0).all()
+
+
+# Pairs
+
+
+def test_jobs_are_paired_whatever_their_order():
+    # By event, jobs of one second stay in the order of the log; by instant they go by number.
+    columns = {
+        "job": [9, 4, 4, 7],
+        "submit": [0, 0, 0, 5],
+        "run": [10, 20, 30, 5],
+        "procs": [4] * 4,
+    }
+    trace = wk.Trace.from_columns(columns)
+    instant, event = (wk.simulate(trace, "fcfs", procs=4, passes=p) for p in ("instant", "event"))
+    assert instant.jobs["job"].tolist() == [4, 4, 9, 7]
+    assert event.jobs["job"].tolist() == [9, 4, 4, 7]
+    found = analysis.compare_schedules(instant, event, metrics=["mean_wait"])
+    assert list(found.schedules) == ["fcfs", "fcfs, passes event"]
+    pairs = found.pair("start")
+    assert pairs.index.tolist() == [4, 4, 9, 7]
+    assert pairs.to_numpy().tolist() == [[0, 10], [20, 30], [50, 0], [60, 60]]
+
+
+def test_what_counts_is_compared_and_must_be_the_same():
+    options = {"warmup": DAY}
+    cut = schedules(THREE_WEEKS, "fcfs", "easy", **options)
+    found = analysis.compare_schedules(*cut, metrics=["jobs", "mean_wait"])
+    assert found.table.loc["jobs"].tolist() == [6, 6]
+    assert found.differences["difference"].tolist()[1] == pytest.approx(-(248 + 648) / 6)
+    (whole,) = schedules(THREE_WEEKS, "easy")
+    with pytest.raises(WorkloadError, match="fcfs and easy do not count the same jobs: warm-up"):
+        analysis.compare_schedules(cut[0], whole)
+
+
+def test_schedules_of_other_jobs_are_refused():
+    fcfs, easy = schedules(THREE_WEEKS, "fcfs", "easy")
+    (fewer,) = schedules(THREE_WEEKS[:-1], "easy")
+    (later,) = schedules([*THREE_WEEKS[:-1], (3 * WEEK, 20, 20, 1, 3)], "easy")
+    (larger,) = schedules([*THREE_WEEKS[:-1], (2 * WEEK + 2, 20, 20, 2, 3)], "easy")
+    for other, message in (
+        (fewer, "fcfs and easy are not of the same jobs: 9 and 8"),
+        (later, "not of the same jobs: submit 1209602 s and 1814400 s, of job 9"),
+        (larger, "not of the same jobs: procs 1 processors and 2 processors, of job 9"),
+    ):
+        with pytest.raises(WorkloadError, match=message):
+            analysis.compare_schedules(fcfs, other)
+        with pytest.raises(WorkloadError, match="not of the same jobs"):
+            analysis.slowdown_ratio(fcfs, other)
+    with pytest.raises(WorkloadError, match="not of the same jobs"):
+        half = wk.simulate(easy.source, "easy", procs=4, offered_load=0.5)
+        analysis.compare_schedules(fcfs, half)
+
+
+def test_schedules_are_called_by_what_they_differ_in():
+    raised, late = (schedules(THREE_WEEKS, "easy", overrun=x)[0] for x in ("raise", "late"))
+    (fcfs,) = schedules(THREE_WEEKS, "fcfs")
+    found = analysis.compare_schedules(raised, late, fcfs)
+    assert list(found.schedules) == [
+        "easy, overrun raise",
+        "easy, overrun late",
+        "fcfs, overrun raise",
+    ]
+    with pytest.raises(ParameterError, match="schedules are called fcfs, fcfs; a mapping gives"):
+        analysis.compare_schedules(fcfs, fcfs)
+    assert list(analysis.compare_schedules({"x": fcfs, "y": fcfs}).schedules) == ["x", "y"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"metrics": []}, "metrics: none to compare by"),
+        ({"metrics": ["speed"]}, "unknown metric 'speed'"),
+        ({"reference": "best"}, "reference is 'best'; known: fcfs, easy"),
+        ({"confidence": 0}, "confidence is 0; it lies between 0 and 1"),
+        ({"block": 0}, "block is 0 s; it must be positive"),
+        ({"weights": {"mean_wait": -1}}, "weight of mean_wait is -1; it cannot be negative"),
+        ({"weights": {"mean_wait": 0}}, "weights: one at least must be larger than 0"),
+        ({"weights": {"wait_p25": 1}}, "wait_p25 is 0, 0; it cannot be weighed by ratios"),
+    ],
+)
+def test_what_cannot_be_is_refused(arguments, message):
+    with pytest.raises(ParameterError, match=message):
+        analysis.compare_schedules(*schedules(THREE_WEEKS, "fcfs", "easy"), **arguments)
+
+
+def test_one_schedule_is_not_enough():
+    (one,) = schedules(THREE_WEEKS, "fcfs")
+    for given_ in ((one,), ({"a": one},), (one, "easy")):
+        with pytest.raises(ParameterError, match="give two Schedules or more"):
+            analysis.compare_schedules(*given_)
+
+
+# The objective
+
+
+def test_the_objective_worked_out_by_hand():
+    fcfs, easy = schedules(THREE_WEEKS, "fcfs", "easy")
+    weights = {"mean_wait": 3, "throughput_per_hour": 1}
+    found = analysis.compare_schedules(fcfs, easy, metrics=["makespan"], weights=weights)
+    assert found.table.index.tolist() == ["makespan", "mean_wait", "throughput_per_hour"]
+    waits = found.table.loc["mean_wait"]
+    # of the throughput more is better: the reference's over the other's
+    ratio = fcfs.metrics["throughput_per_hour"] / easy.metrics["throughput_per_hour"]
+    expected = 0.75 * waits["easy"] / waits["fcfs"] + 0.25 * ratio
+    assert found.objective.to_dict() == pytest.approx({"fcfs": 1, "easy": expected})
+    assert found.contributions.loc["mean_wait"].tolist() == pytest.approx(
+        [0.75, 0.75 * waits["easy"] / waits["fcfs"]]
+    )
+
+
+def test_without_weights_there_is_no_objective():
+    found = analysis.compare_schedules(*schedules(THREE_WEEKS, "fcfs", "easy"))
+    assert found.objective is None
+    with pytest.raises(ParameterError, match="weights say what the objective is made of"):
+        _ = found.contributions
+
+
+def test_the_result_says_what_made_it_and_is_ready_for_json(comparison, sample):
+    result = comparison.to_dict()
+    assert json.loads(json.dumps(result, allow_nan=False)) == result
+    assert list(result) == ["metrics", "differences", "objective", "provenance"]
+    made = result["provenance"]
+    assert made["parameters"]["weights"]["mean_bounded_slowdown"] == 2
+    assert made["parameters"]["reference"] == "fcfs"
+    assert made["schedules"]["easy"] == sample["easy"].provenance
+
+
+# Lawson and Smirni's slowdown ratio
+
+
+def test_the_slowdown_ratio_worked_out_by_hand():
+    # Waits under FCFS and EASY of the third job of each week: run + 48 and 0; it runs for 20 s.
+    fcfs, easy = schedules(THREE_WEEKS, "fcfs", "easy")
+    found = analysis.slowdown_ratio(fcfs, easy)
+    ratios = [wait / 20 for wait in (148, 248, 648)]  # (s1 - s) / min(s1, s), with s = 1
+    assert found.mean == pytest.approx(sum(ratios) / 9)
+    assert found.weeks["mean"].tolist() == pytest.approx([ratio / 3 for ratio in ratios])
+    assert found.weeks["jobs"].tolist() == [3, 3, 3]
+    assert found.weeks["begin"].tolist() == [0, WEEK, 2 * WEEK]
+    half = 4.302653 * statistics.stdev(ratio / 3 for ratio in ratios) / math.sqrt(3)
+    assert (found.high - found.mean, found.mean - found.low) == pytest.approx((half, half))
+    back = analysis.slowdown_ratio(easy, fcfs)
+    assert (back.mean, back.low) == pytest.approx((-found.mean, -found.high))
+
+
+def test_short_jobs_of_long_requests_are_left_out():
+    # Of the last four only the second is short and of a long request.
+    jobs = [(0, 100, 100, 3, 1), (1, 100, 100, 4, 1)]
+    jobs += [(2, run, asked, 1, 1) for run, asked in ((10, 61), (9, 61), (9, 60), (9, -1))]
+    fcfs, easy = schedules(jobs, "fcfs", "easy")
+    found = analysis.slowdown_ratio(fcfs, easy)
+    assert found.left_out == 1
+    assert found.weeks["jobs"].tolist() == [5]
+
+
+def test_weeks_without_jobs_have_no_mean():
+    jobs = [(0, 5, 5, 1, 1), (2 * WEEK, 5, 5, 1, 1)]
+    found = analysis.slowdown_ratio(*schedules(jobs, "fcfs", "easy"))
+    assert found.weeks["jobs"].tolist() == [1, 0, 1]
+    assert math.isnan(found.weeks["mean"][1])
+    assert (found.mean, found.low, found.high) == (0, 0, 0)
+    single = analysis.slowdown_ratio(*schedules(jobs[:1], "fcfs", "easy"))
+    assert single.mean == 0
+    assert math.isnan(single.low)
+
+
+# Figures
+
+
+def legend(ax):
+    return [text.get_text() for text in ax.get_legend().get_texts()]
+
+
+def test_distributions_are_drawn_for_each_schedule(comparison, ax):
+    assert analysis.plot_distributions(comparison, "bounded_slowdown", ax) is ax
+    assert (ax.get_xlabel(), legend(ax)) == ("bounded slowdown", ["fcfs", "easy", "sjf"])
+    with pytest.raises(ParameterError, match="quantity is 'speed'; known: wait, response"):
+        analysis.plot_distributions(comparison, "speed", ax)
+
+
+def test_queues_are_drawn_over_each_other(comparison, ax):
+    assert analysis.plot_queue_lengths(comparison, ax) is ax
+    assert (ax.get_ylabel(), legend(ax)) == ("waiting jobs", ["fcfs", "easy", "sjf"])
+
+
+def test_gantt_charts_stand_side_by_side(comparison, ax):
+    panels = analysis.plot_gantts(comparison, ax)
+    assert [panel.get_title(loc="right") for panel in panels] == ["fcfs", "easy", "sjf"]
+    assert len({panel.get_xlim() for panel in panels}) == 1
+    assert len({panel.get_ylim() for panel in panels}) == 1
+    places = [panel.get_position() for panel in panels]
+    assert places[0].x1 <= places[1].x0 <= places[1].x1 <= places[2].x0
+
+
+def test_gantt_charts_take_the_place_of_a_subplot_only(comparison):
+    alone = mpl.figure.Figure().add_axes((0, 0, 1, 1))
+    with pytest.raises(ParameterError, match="only the Axes of a grid"):
+        analysis.plot_gantts(comparison, alone)
+
+
+def test_differences_are_drawn_in_percent_of_the_reference(sample, ax):
+    found = analysis.compare_schedules(sample, metrics=["mean_wait", "later_than_fcfs"])
+    assert analysis.plot_differences(found, ax) is ax
+    assert ax.get_xlabel() == "difference to fcfs"
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["mean wait"]  # not later: 0
+    assert legend(ax) == ["easy", "sjf"]
+
+
+def test_the_objective_is_drawn_by_what_adds_to_it(comparison, ax):
+    assert analysis.plot_objective(comparison, ax) is ax
+    assert legend(ax) == ["mean wait", "mean bounded slowdown", "utilization"]
+    widths = np.array([[bar.get_width() for bar in bars] for bars in ax.containers])
+    assert widths.sum(axis=0).tolist() == pytest.approx(comparison.objective.tolist())
+
+
+def test_the_slowdown_ratio_is_drawn_by_week(sample, ax):
+    ratio = analysis.slowdown_ratio(sample["fcfs"], sample["easy"])
+    assert analysis.plot_slowdown_ratio(ratio, ax) is ax
+    assert ax.get_xlabel() == "week of submission"
+
+
+def test_sweeps_are_drawn_with_a_line_for_each_scheduler(ax):
+    swept = wk.sweep(wk.load_sample(), loads=[0.5, 0.7], runs=2, rng=1)
+    panels = analysis.plot_sweeps(swept, ax)
+    assert [panel.get_ylabel() for panel in panels] == [
+        "mean wait [h]",
+        "mean bounded slowdown",
+        "utilization",
+    ]
+    assert legend(panels[0]) == ["fcfs", "easy"]
+    fcfs, easy = panels[0].lines
+    assert fcfs.get_ydata() == pytest.approx(
+        swept.table.query("scheduler == 'fcfs'")["mean_wait"] / 3600
+    )
+    assert easy.get_xdata().tolist() == [0.5, 0.7]
+    assert len(panels[0].collections) == 2  # the intervals
+    with pytest.raises(ParameterError, match="the sweep has no 'jobs'; it has mean_wait, mean_b"):
+        analysis.plot_sweep(swept, "jobs", panels[0])
