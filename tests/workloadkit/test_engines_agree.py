@@ -126,7 +126,7 @@ def test_trees_find_what_lists_find(jobs, policy, overrun, crowd):
     kernel_jobs = Jobs(workload.submit, workload.run, workload.estimate, workload.procs)
     options = how(policy, workload, overrun)
     by_list = schedule_in_order(kernel_jobs, MACHINE, crowd=len(jobs), **options)
-    by_tree = schedule_in_order(kernel_jobs, MACHINE, crowd=crowd, **options)
+    by_tree = schedule_in_order(kernel_jobs, MACHINE, crowd=crowd, patience=0, **options)
     assert by_tree.tolist() == by_list.tolist()
 
 
@@ -150,7 +150,7 @@ def test_trees_find_what_lists_find_in_long_queues(seed, policy, overrun, decima
     options = how(policy, workload, overrun)
     by_list = schedule_in_order(kernel_jobs, MACHINE, crowd=n_jobs, **options)
     for crowd in (0, 4, 32):
-        by_tree = schedule_in_order(kernel_jobs, MACHINE, crowd=crowd, **options)
+        by_tree = schedule_in_order(kernel_jobs, MACHINE, crowd=crowd, patience=0, **options)
         assert np.array_equal(by_tree, by_list)
     check_schedule(workload.submit, by_list, by_list + workload.run, workload.procs, MACHINE)
 
@@ -205,7 +205,7 @@ def agree(trace, policy, overrun, **options):
     work = compiled.workload
     jobs = Jobs(work.submit, work.run, work.estimate, work.procs)
     options = how(policy, work, overrun)
-    by_tree = schedule_in_order(jobs, compiled.machine, crowd=8, **options)
+    by_tree = schedule_in_order(jobs, compiled.machine, crowd=8, patience=0, **options)
     assert np.array_equal(by_tree, compiled.start)
     check_schedule(work.submit, compiled.start, compiled.end, work.procs, compiled.machine)
     if policy == "fcfs":
@@ -270,7 +270,7 @@ def test_times_at_the_limit_of_belief_are_exact(crowd, decimals):
     workload = make_workload(trace, MACHINE)
     kernel_jobs = Jobs(workload.submit, workload.run, workload.estimate, workload.procs)
     compiled = schedule_in_order(
-        kernel_jobs, MACHINE, crowd=crowd, **how("easy", workload, "raise")
+        kernel_jobs, MACHINE, crowd=crowd, patience=0, **how("easy", workload, "raise")
     )
     plain = wk.simulate(trace, "easy", procs=MACHINE, engine="python")
     assert np.array_equal(compiled, plain.start)

@@ -45,6 +45,9 @@ from workloadkit._kernels.waiting import (
 # A queue longer than this is searched by trees, until it is half as long. Measured: below it a
 # look at each waiting job is faster, far above it much slower.
 CROWD = 512
+# To grow the trees takes about as long as to look at so many jobs for each job of the log. As much
+# is first spent on looking through longer queues: few logs have such queues for long.
+PATIENCE = 16
 
 
 def schedule_in_order(
@@ -56,6 +59,7 @@ def schedule_in_order(
     late: bool,
     by_event: bool,
     crowd: int = CROWD,
+    patience: int = PATIENCE,
 ) -> NDArray:
     """Start of each job when the queue has a fixed order and its head has a reservation.
 
@@ -74,6 +78,8 @@ def schedule_in_order(
         Whether processors are allocated after each single event.
     crowd : int
         Longest queue that is kept as a list.
+    patience : int
+        Jobs of longer queues that are looked at first, for each job of the log.
 
     Returns
     -------
@@ -90,6 +96,7 @@ def schedule_in_order(
         begin=jobs.submit[0],
         until=_after_all(jobs.submit.dtype),
         crowd=crowd,
+        patience=patience,
     )
     return state.start
 
@@ -105,6 +112,7 @@ def advance(
     begin: Any,
     until: Any,
     crowd: int = CROWD,
+    patience: int = PATIENCE,
 ) -> None:
     """Go on from a pass at `begin` to all that happens until `until`, before a pass at it.
 
@@ -125,13 +133,17 @@ def advance(
     apart = rank is not backfill_rank and not np.array_equal(rank, backfill_rank)
     how = (rank, backfill_rank, backfill, late, by_event)
     nothing = _after_all(dtype)  # longer than whatever is looked for
+    if not backfill and (rank[1:] > rank[:-1]).all():
+        crowd = rank.size  # the list is touched at its ends only
     few, forest = crowd // 2, None
+    to_look_at = patience * rank.size if backfill else 0
     while True:
         _sort_waiting(state, backfill_rank)
-        now = run_short(jobs, state, *how, apart, crowd, now, until)
+        now = run_short(jobs, state, *how, apart, crowd, to_look_at, now, until)
         if state.at[N_WAITING] <= crowd or now >= until:
             break
         if forest is None:
+            to_look_at = 0
             forest = grow_forest(jobs.procs, rank, backfill_rank, nothing, dtype)
             longest = jobs.estimate.max()
             # more than the rounding error of a sum of times; whole seconds have none
@@ -158,24 +170,6 @@ def _sort_waiting(state: State, rank: NDArray[np.int64]) -> None:
 
 
 @helper
-def count_due(submit, arrived, ends, n_running, now):
-    """How many jobs have arrived, and how many run, once all that is due now has happened."""
-    while arrived < submit.size and submit[arrived] <= now:
-        arrived += 1
-    while n_running > 0 and ends[n_running - 1] <= now:
-        n_running -= 1
-    return arrived, n_running
-
-
-@helper
-def first_due(arrived, n_arrived, n_running, n_left):
-    """Of the events of `count_due` only the first one: submissions come before terminations."""
-    if n_arrived > arrived:
-        return arrived + 1, n_running
-    return arrived, max(n_left, n_running - 1)
-
-
-@helper
 def jump_the_queue(rank, backfill_rank, arrived, n_arrived, n_waiting, head):
     """Whether jobs arrive before the head, or in another order than they are looked at in."""
     for job in range(arrived, n_arrived):
@@ -189,10 +183,11 @@ def jump_the_queue(rank, backfill_rank, arrived, n_arrived, n_waiting, head):
 
 @kernel
 def run_short(
-    jobs, state, rank, backfill_rank, backfill, late, by_event, apart, crowd, begin, until
+    jobs, state, rank, backfill_rank, backfill, late, by_event, apart, crowd, patience, begin, until
 ):
     """Go on until `until`, until all jobs have ended, or until more than `crowd` of them wait.
 
+    Queues longer than that are put up with until `patience` of their jobs have been looked at.
     Whether the two orders are `apart` says where the head is in the list, which is in the order
     of backfilling. Returns the time until which all has been done.
     """
@@ -206,10 +201,13 @@ def run_short(
     now = begin
     look = True
     while True:
-        n_arrived, n_left = count_due(submit, arrived, ends, n_running, now)
-        if by_event and now < until:
-            n_arrived, n_left = first_due(arrived, n_arrived, n_running, n_left)
-        while n_running > n_left:
+        n_arrived, n_left = arrived, 0
+        while n_arrived < n_jobs and submit[n_arrived] <= now:
+            n_arrived += 1
+        if by_event and now < until:  # submissions come before terminations, one by one
+            n_left = n_running if n_arrived > arrived else n_running - 1
+            n_arrived = min(n_arrived, arrived + 1)
+        while n_running > n_left and ends[n_running - 1] <= now:
             job = end_jobs[n_running - 1]
             planned_end = start[job] + estimate[job]
             remove_end(planned_ends, planned_procs, n_running, planned_end, procs[job])
@@ -249,6 +247,8 @@ def run_short(
                     planned_ends, planned_procs, n_running, now, free, procs[head]
                 )
                 known = True
+                if last - first > crowd:
+                    patience -= last - first
                 kept = first
                 for place in range(first, last):
                     job = waiting[place]
@@ -293,7 +293,7 @@ def run_short(
                 if first == last:
                     head = job
                 last += 1
-        if last - first > crowd or (n_running == 0 and arrived == n_jobs):
+        if (last - first > crowd and patience <= 0) or (n_running == 0 and arrived == n_jobs):
             break
         now = min(next_instant(submit, arrived, ends, n_running), until)
     for place in range(first, last):
@@ -345,10 +345,13 @@ def run_long(
     now = begin
     look = True
     while True:
-        n_arrived, n_left = count_due(submit, arrived, ends, n_running, now)
-        if by_event and now < until:
-            n_arrived, n_left = first_due(arrived, n_arrived, n_running, n_left)
-        while n_running > n_left:
+        n_arrived, n_left = arrived, 0
+        while n_arrived < n_jobs and submit[n_arrived] <= now:
+            n_arrived += 1
+        if by_event and now < until:  # submissions come before terminations, one by one
+            n_left = n_running if n_arrived > arrived else n_running - 1
+            n_arrived = min(n_arrived, arrived + 1)
+        while n_running > n_left and ends[n_running - 1] <= now:
             job = end_jobs[n_running - 1]
             planned_end = start[job] + estimate[job]
             remove_end(planned_ends, planned_procs, n_running, planned_end, procs[job])

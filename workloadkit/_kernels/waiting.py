@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from workloadkit._kernels.compile import helper
 
-
 BLOCK_BITS = 6
 BLOCK = 1 << BLOCK_BITS  # places of the line that are skipped at once
 
@@ -76,7 +75,8 @@ def grow_forest(
     dtype : dtype
         Of the estimates.
     """
-    job_at = _inverse(backfill_rank)
+    line = _inverse(rank)
+    job_at = line if backfill_rank is rank else _inverse(backfill_rank)
     narrow = procs.astype(np.uint16) if procs.max() < 2**16 else procs  # radix sort up to 16 bits
     member = np.argsort(narrow[job_at], kind="stable")
     jobs = job_at[member]
@@ -99,7 +99,7 @@ def grow_forest(
         job_at=job_at,
         job_class=job_class,
         node=node,
-        line=_inverse(rank),
+        line=line,
     )
 
 

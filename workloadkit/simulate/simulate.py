@@ -330,6 +330,8 @@ def _name(thing: object) -> str:
     """Name a policy, a behaviour or somebody's own class."""
     if isinstance(thing, (list, tuple)):
         return " ".join(dict.fromkeys(type(user).__name__ for user in thing)) or "nobody"
+    if isinstance(thing, Policy):
+        return schedulers.describe(thing)
     return getattr(thing, "name", type(thing).__name__)
 
 

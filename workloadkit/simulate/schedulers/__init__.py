@@ -1,10 +1,11 @@
 """Schedulers: one file a policy, by the names of the command line.
 
 A policy is a small frozen object: its parameters, a name, and two forms of the same decisions,
-one for each engine. `known` lists those built in; `parse` reads ``name:param=value,...``.
+one for each engine. `known` lists those built in; `parse` reads ``name:param=value,...``, which
+`describe` writes.
 """
 
-from dataclasses import fields
+from dataclasses import Field, fields, is_dataclass
 from typing import Any
 
 from workloadkit.errors import ParameterError
@@ -53,6 +54,7 @@ __all__ = [
     "Unicef",
     "UserPriority",
     "Wfp3",
+    "describe",
     "known",
     "parse",
 ]
@@ -122,3 +124,20 @@ def parse(text: str) -> Policy:
         except ValueError:
             raise ParameterError(f"scheduler {name}: {parameter} is {value!r}") from None
     return policy(**values)
+
+
+def describe(policy: Policy) -> str:
+    """Name a policy and those of its parameters that differ from the defaults.
+
+    Examples
+    --------
+    >>> describe(Easy(backfill="sjf"))
+    'easy:backfill=sjf'
+    """
+    parameters: tuple[Field, ...] = fields(policy) if is_dataclass(policy) else ()
+    settings = [
+        f"{parameter.name}={getattr(value, '__name__', value)}"
+        for parameter in parameters
+        if (value := getattr(policy, parameter.name)) != parameter.default
+    ]
+    return f"{policy.name}:{','.join(settings)}" if settings else policy.name

@@ -68,34 +68,12 @@ def places_to_backfill(
     return queue if backfill == "same" else place_in_order(ORDERS[backfill](workload))
 
 
-@dataclass(frozen=True)
-class Ordered:
-    """A policy that takes jobs in a fixed order and backfills.
-
-    In the order of the queue jobs start while they fit. The first that does not fit gets a
-    reservation: its shadow time is when it will fit, by the estimated ends of the running jobs;
-    the spare processors are those it then leaves free. Then, in the order of backfilling, each
-    job that fits now starts if it ends by the shadow time or needs no more than the spare
-    processors, which then shrink.
-
-    With more reservations, the jobs in the order of the queue each take the earliest hole that
-    the running jobs and the reservations before leave; it starts if that is now, else it is
-    reserved, until there are so many. Of the others, those start that can do so now without
-    touching a reservation.
-
-    Parameters
-    ----------
-    backfill : str
-        Order of backfilling: one of `ORDERS`, "same" for the order of the queue, or "none": no
-        job overtakes another.
-    reservations : int
-        Waiting jobs that are promised a start.
-    """
+class FixedOrder:
+    """What policies in a fixed order have in common; their parameters are those of `Ordered`."""
 
     name: ClassVar[str]
-
-    backfill: str = "same"
-    reservations: int = 1
+    backfill: str
+    reservations: int
 
     def __post_init__(self) -> None:
         check_backfill(self.name, self.backfill)
@@ -134,6 +112,34 @@ class Ordered:
             return Outcome(schedule_in_order(jobs, rules.machine, **how))
         how["reservations"] = self.reservations
         return Outcome(schedule_with_reservations(jobs, rules.machine, **how))
+
+
+@dataclass(frozen=True)
+class Ordered(FixedOrder):
+    """A policy that takes jobs in a fixed order and backfills.
+
+    In the order of the queue jobs start while they fit. The first that does not fit gets a
+    reservation: its shadow time is when it will fit, by the estimated ends of the running jobs;
+    the spare processors are those it then leaves free. Then, in the order of backfilling, each
+    job that fits now starts if it ends by the shadow time or needs no more than the spare
+    processors, which then shrink.
+
+    With more reservations, the jobs in the order of the queue each take the earliest hole that
+    the running jobs and the reservations before leave; it starts if that is now, else it is
+    reserved, until there are so many. Of the others, those start that can do so now without
+    touching a reservation.
+
+    Parameters
+    ----------
+    backfill : str
+        Order of backfilling: one of `ORDERS`, "same" for the order of the queue, or "none": no
+        job overtakes another.
+    reservations : int
+        Waiting jobs that are promised a start.
+    """
+
+    backfill: str = "same"
+    reservations: int = 1
 
 
 class OrderedScheduler(Scheduler):

@@ -1,26 +1,82 @@
 """EASY in an order of one's own."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
+from functools import lru_cache
+from types import FunctionType
+from typing import Any, ClassVar
 
+from workloadkit.errors import ParameterError
 from workloadkit.simulate.engine import Scheduler
+from workloadkit.simulate.schedulers.ordered import check_backfill
 from workloadkit.simulate.schedulers.policy import Outcome
+from workloadkit.simulate.schedulers.varying import VaryingScheduler, play_compiled
 from workloadkit.simulate.workload import Rules, Workload
 
 
 @dataclass(frozen=True)
 class OwnOrder:
-    """EASY in an order of one's own."""
+    """EASY in an order of one's own, in both engines; in Python only.
+
+    Parameters
+    ----------
+    order : callable
+        A function of (now, submit, estimate, procs, user), either plain Python that numba can
+        compile or compiled by it already. Its values are taken as floats: the smallest comes
+        first, ties by arrival, NaN last. They are found anew at the beginning of each pass.
+    backfill : str
+        Order of backfilling: "same" for that of the queue, a fixed one, or "none".
+
+    Notes
+    -----
+    The compiled engine compiles the function, and its event loop around it, anew in each process:
+    that takes some seconds at the first simulation.
+
+    Examples
+    --------
+    >>> def least_work_first(now, submit, estimate, procs, user):
+    ...     return estimate * procs
+    >>> OwnOrder(least_work_first, backfill="none").backfill
+    'none'
+    """
 
     name: ClassVar[str] = "own-order"
 
-    order: object = None
+    order: Callable[..., Any]
     backfill: str = "same"
+
+    def __post_init__(self) -> None:
+        if not callable(self.order):
+            raise ParameterError(
+                f"scheduler {self.name}: order is {self.order!r}; give a function of "
+                "(now, submit, estimate, procs, user)"
+            )
+        check_backfill(self.name, self.backfill)
 
     def plain(self) -> Scheduler:
         """Return the policy in plain Python, fresh for one simulation."""
-        raise NotImplementedError
+        from workloadkit._kernels.orders import in_python
+
+        return VaryingScheduler(in_python(self.order), self.backfill)
 
     def compiled(self, workload: Workload, rules: Rules) -> Outcome:
         """Simulate `workload` in the compiled engine."""
-        raise NotImplementedError
+        from numba.core.errors import NumbaError
+
+        from workloadkit._kernels.orders import in_python
+
+        cannot = f"scheduler {self.name}: the order cannot be compiled; take engine='python'"
+        if not isinstance(in_python(self.order), FunctionType):
+            raise ParameterError(cannot)
+        try:
+            return play_compiled(_compile(self.order), self.backfill, workload, rules)
+        except NumbaError as error:
+            raise ParameterError(cannot) from error
+
+
+@lru_cache
+def _compile(order: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile an order, once a process."""
+    import numba
+
+    return order if hasattr(order, "py_func") else numba.njit(order)
