@@ -27,16 +27,21 @@ POLICIES = [
     "ljf",
     "smallest",
     "largest",
+    "wfp3",
+    "unicef",
+    "f1",
+    "priority-fifo",
     "creasy",
     "user-priority",
 ]
 
 
 def log(*jobs):
-    """A log of jobs (submit, run, procs, requested time)."""
+    """A log of jobs (submit, run, procs, requested time), all of one queue."""
     columns = ("submit", "run", "procs", "requested_time")
     jobs = [(*job, job[1])[:4] if len(job) == 3 else job for job in jobs]
-    return wk.Trace.from_columns(dict(zip(columns, zip(*jobs, strict=True), strict=True)))
+    table = dict(zip(columns, zip(*jobs, strict=True), strict=True))
+    return wk.Trace.from_columns(table | {"queue": [1] * len(jobs)})
 
 
 def down(start, end, *components, procs=-1, announced=-1, number=1):
@@ -224,6 +229,15 @@ def test_conservative_reserves_around_outages():
     trace = log((0, 10, 4), (1, 50, 4), (2, 30, 3), (3, 85, 2), (4, 10, 4), (5, 91, 2))
     # The fourth fits beside the outage; the others have to wait till it is over.
     assert starts(trace, "conservative", outages) == [0, 100, 150, 10, 180, 190]
+
+
+def test_conservative_starts_on_what_is_free_not_on_what_should_be():
+    # At 20 the first job is overdue, the second has ended: the third comes before the fourth.
+    trace = log((0, 40, 1, 10), (0, 20, 1), (5, 10, 1), (6, 10, 1))
+    far = [down(10**6, 10**6 + 1, 1, announced=0)]
+    for outages in (far, []):
+        late = starts(trace, "conservative", outages, 2, overrun="late")
+        assert late == [0, 0, 20, 30]
 
 
 def test_an_announced_outage_without_end_is_named_where_jobs_never_start():
@@ -431,6 +445,23 @@ def test_a_scheduler_that_knows_nothing_of_outages_is_refused():
     for scheduler in (Oblivious(), Overcommitting()):
         with pytest.raises(ParameterError, match="it knows nothing of outages"):
             wk.simulate(small_trace(), scheduler, procs=4, outages=Outages())
+
+
+def test_processors_are_reserved_only_where_there_are_outages():
+    class Reserving(AnyThatFits):
+        def allocate(self):
+            for job in self.queue:
+                self.reserve(job)
+
+    with pytest.raises(WorkloadError, match="reserved only where there are outages"):
+        wk.simulate(small_trace(), Reserving(), procs=4)
+    assert wk.simulate(small_trace(), procs=4).runs == ()
+
+
+@pytest.mark.parametrize("policy", ["multi-queue:2"])
+def test_partitions_do_not_go_with_outages(policy):
+    with pytest.raises(ParameterError, match=f"scheduler {policy[:11]}.* knows nothing of outages"):
+        wk.simulate(small_trace(), policy, procs=4, outages=Outages())
 
 
 def test_metrics_count_the_jobs_that_count():
