@@ -233,12 +233,16 @@ def _match(workload: Workload, listed: _Listed) -> tuple[NDArray[np.int64], NDAr
     Jobs are known by number and submit time; those that are left, by number and order. Where
     several are the same in this, processors and run time tell them apart, and then their order.
     """
-    ours = pd.DataFrame({name: getattr(workload, name) for name in ("job", "submit")})
-    theirs = pd.DataFrame({name: getattr(listed, name) for name in ("job", "submit")})
-    for table, jobs in ((ours, workload), (theirs, listed)):
-        table["procs"], table["run"] = jobs.procs.astype(np.float64), jobs.run.astype(np.float64)
-    if len(ours) == len(theirs) and (ours.to_numpy() == theirs.to_numpy()).all():
-        return np.arange(len(ours)), np.empty(0, np.int64)
+    names = ("job", "submit", "procs", "run")
+    ours, theirs = (
+        pd.DataFrame({name: getattr(jobs, name) for name in names}).astype({"submit": np.float64})
+        for jobs in (workload, listed)
+    )
+    if len(ours) == len(theirs):
+        same = ours == theirs
+        same["run"] |= listed.lost
+        if same.to_numpy().all():
+            return np.arange(len(ours)), np.empty(0, np.int64)
     at = np.full(len(ours), -1)
     free = np.ones(len(theirs), dtype=bool)
     for keys, order in ((["job", "submit"], ["procs", "run"]), (["job"], ["submit"])):
@@ -405,7 +409,7 @@ def _enough_processors(
     moment = np.flatnonzero(end == start)
     when = np.searchsorted(time, start[moment])
     most = use.through[use.begin[moment]] + procs[moment]
-    above = most > np.maximum(up[when], up[np.maximum(when - 1, 0)])
+    above = most > np.maximum(up[when], np.concatenate([[machine], up])[when])
     over[when[above]] = True
     if over.any():
         place = int(np.argmax(over))

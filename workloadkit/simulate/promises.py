@@ -180,7 +180,7 @@ def _head_fits(case: Case) -> _Found:
 def _head_in_time(case: Case) -> _Found:
     head, since = _heads(case)
     late, first = 0, ""
-    for job, shadow in zip(head.tolist(), _shadow_times(case, head, since), strict=True):
+    for job, shadow in zip(head.tolist(), shadow_times(case, head, since), strict=True):
         if case.start[job] > shadow:
             late += 1
             start, when = seconds(case.start[job]), seconds(since[job])
@@ -192,7 +192,7 @@ def _head_in_time(case: Case) -> _Found:
     return _Found(f"{count_of(head.size, 'head')}, {exact}estimates", late, first)
 
 
-def _shadow_times(case: Case, heads: NDArray[np.int64], since: NDArray) -> Iterator[Any]:
+def shadow_times(case: Case, heads: NDArray[np.int64], since: NDArray) -> Iterator[Any]:
     """When each head will fit at the latest, as planned when it became the head.
 
     The pass that makes a job the head starts those before it, and only then others. So of the
@@ -242,7 +242,7 @@ def _shadow_times(case: Case, heads: NDArray[np.int64], since: NDArray) -> Itera
 
 
 def _promises_kept(case: Case) -> _Found:
-    promise = np.array(_first_promises(case))
+    promise = np.array(first_promises(case))
     broken = np.flatnonzero(case.start > promise)
     if not broken.size:
         early = int((case.start < promise).sum())
@@ -253,7 +253,7 @@ def _promises_kept(case: Case) -> _Found:
     return _Found("", broken.size, first)
 
 
-def _first_promises(case: Case) -> list[int]:
+def first_promises(case: Case) -> list[int]:
     """Reservation that each job gets at its submission, while jobs start as the schedule says."""
     submit, start, end, planned, estimate, procs = (
         column.tolist()
@@ -289,10 +289,12 @@ def _first_promises(case: Case) -> list[int]:
             if ended and room:
                 room = False
                 for job, begin in reserved.items():
-                    if profile.most(begin) >= procs[job]:
+                    earlier = profile.earlier(begin, estimate[job], procs[job])
+                    if earlier < begin:
                         profile.take(begin, begin + estimate[job], -procs[job])
-                        reserved[job] = profile.reserve(estimate[job], procs[job])
-                        room |= reserved[job] < begin
+                        profile.take(earlier, earlier + estimate[job], procs[job])
+                        reserved[job] = earlier
+                        room = True
             for job in arrived:
                 promise[job] = reserved[job] = profile.reserve(estimate[job], procs[job])
             for job in to_start:
@@ -365,9 +367,22 @@ class _Profile:
         del self.times[:last], self.free[:last]
         self.times[0] = now
 
-    def most(self, until: int) -> int:
-        """Return the most processors free at any time before `until`, 0 if that is now."""
-        return max(self.free[: bisect_left(self.times, until)], default=0)
+    def earlier(self, begin: int, duration: int, procs: int) -> int:
+        """Return when the earliest hole begins for a job that has a reservation from `begin` on.
+
+        What is free until then may go on in the job's own reservation.
+        """
+        if max(self.free[: bisect_left(self.times, begin)], default=0) < procs:
+            return begin
+        hole = self.times[0]
+        for free, following in zip(self.free, self.times[1:], strict=False):
+            if free < procs:
+                hole = following
+                if hole >= begin:
+                    break
+            elif following >= begin or following - hole >= duration:
+                return hole
+        return begin
 
     def reserve(self, duration: int, procs: int) -> int:
         """Take the earliest hole; return when it begins."""

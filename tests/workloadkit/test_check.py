@@ -1,0 +1,635 @@
+"""The checker of schedules: it proves what the simulator makes and refutes what is broken."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+import workloadkit as wk
+from tests.data import TRACES, needs_traces
+from tests.oracles import conservative
+from tests.oracles import scheduling as oracle
+from workloadkit.simulate.promises import Case, first_promises
+from workloadkit.simulate.workload import make_workload
+
+POLICIES = (*wk.schedulers.known(), "easy:backfill=sjf", "easy:reservations=3", "reservations:2")
+#: As the oracle, which stands for another simulator, wants them.
+ORACLES = ("fcfs", "easy", "conservative", "reservations:depth=2", "sjf", "creasy:alpha=6000")
+MACHINE = 8
+
+
+@st.composite
+def logs(draw, *, scale=1, max_size=25):
+    """Draw a log for 8 processors: repeated numbers, run times of 0, unknown estimates."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    n_jobs = draw(st.integers(1, max_size))
+    span, longest = draw(st.integers(1, 60)), draw(st.integers(1, 25))
+    requested = rng.integers(-1, longest, n_jobs)
+    run = rng.integers(0, longest, n_jobs) * (rng.random(n_jobs) < 0.9)
+    columns = {
+        "job": rng.integers(0, draw(st.sampled_from([7, 1000])), n_jobs),
+        "submit": rng.integers(0, span, n_jobs) * scale,
+        "wait": rng.integers(-1, 5, n_jobs),
+        "run": run * scale,
+        "requested_time": np.where(requested < 0, -1, requested * scale),
+        "procs": rng.integers(1, MACHINE + 1, n_jobs),
+        "user": rng.integers(1, 4, n_jobs),
+        "queue": rng.integers(0, 3, n_jobs),
+    }
+    return wk.Trace.from_columns(columns, header=wk.Header((f"; MaxProcs: {MACHINE}",)))
+
+
+overruns = st.sampled_from(["raise", "kill", "late"])
+estimates = st.sampled_from(["user", "exact"])
+passes = st.sampled_from(["instant", "event"])
+
+
+def simulate(trace, policy, **options):
+    try:
+        return wk.simulate(trace, policy, **options)
+    except NotImplementedError:
+        pytest.skip(f"{policy} is not there yet")
+
+
+def refuted(report):
+    """Return the claims refuted, and the first counterexample of each."""
+    return {claim.text: claim.why for claim in report.refuted}
+
+
+def verdicts(report):
+    return {claim.text: claim.verdict for claim in report.claims}
+
+
+def assert_proved(report):
+    assert report, str(report)
+
+
+@pytest.mark.filterwarnings("ignore:the log holds up to")
+@pytest.mark.parametrize("engine", ["compiled", "python"])
+@pytest.mark.parametrize("policy", POLICIES)
+def test_what_is_simulated_is_proved(policy, engine):
+    name = policy.partition(":")[0]
+
+    @settings(max_examples=20)
+    @given(st.one_of(logs(), logs(max_size=80), logs(scale=0.1)), overruns, estimates, passes)
+    def check(trace, overrun, estimates, passes):
+        asked = {"overrun": overrun, "estimates": estimates, "passes": passes}
+        schedule = simulate(trace, policy, engine=engine, **asked)
+        report = wk.check_schedule(trace, schedule)
+        assert_proved(report)
+        written = wk.check_schedule(trace, schedule.trace(), policy=name, **asked)
+        assert verdicts(written) == verdicts(report)
+
+    check()
+
+
+@pytest.mark.parametrize("policy", ORACLES)
+@given(logs(max_size=40), overruns, estimates, passes)
+@settings(max_examples=50)
+def test_what_another_simulator_makes_is_proved(policy, trace, overrun, estimates, passes):
+    asked = {"overrun": overrun, "estimates": estimates, "passes": passes}
+    schedule = by_the_definition(trace, policy, **asked)
+    assert_proved(wk.check_schedule(trace, schedule, policy=policy.partition(":")[0], **asked))
+
+
+def by_the_definition(trace, policy, **asked):
+    """Return the schedule that the oracle makes, as a log."""
+    columns = ("submit", "run", "requested_time", "procs")
+    found = oracle.schedule(
+        *(trace.column(name).tolist() for name in columns),
+        MACHINE,
+        policy=policy,
+        job_numbers=trace.column("job").tolist(),
+        **asked,
+    )
+    start, end, killed = map(np.array, zip(*found, strict=True))
+    return trace.with_columns(
+        wait=start - trace.column("submit"), run=end - start, status=np.where(killed, 5, 1)
+    )
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_schedules_of_the_sample_are_proved(policy):
+    trace = wk.load_sample().take(np.arange(1500))
+    report = wk.check_schedule(trace, simulate(trace, policy, overrun="kill"))
+    assert_proved(report)
+    assert report.claims[0].why == "1,493 jobs"
+
+
+@pytest.fixture(scope="module", params=TRACES, ids=lambda path: path.name.removesuffix(".swf.gz"))
+def first_jobs(request):
+    trace = wk.read_swf(request.param)
+    return trace.take(np.arange(min(2000, trace.n_jobs)))
+
+
+@needs_traces
+@pytest.mark.filterwarnings("ignore:the header names no MaxProcs")
+@pytest.mark.parametrize("policy", ["fcfs", "easy", "conservative", "reservations:2"])
+def test_schedules_of_real_logs_are_proved(first_jobs, policy):
+    for asked in ({"overrun": "kill"}, {"passes": "event"}, {"estimates": "exact"}):
+        schedule = simulate(first_jobs, policy, oversize="drop", **asked)
+        assert_proved(wk.check_schedule(first_jobs, schedule))
+
+
+@given(logs(), st.integers(0, 24), st.integers(-9, 9), st.sampled_from(["instant", "event"]))
+def test_fcfs_has_one_schedule(trace, row, by, passes):
+    assume(row < trace.n_jobs and by != 0)
+    schedule = wk.simulate(trace, "fcfs", passes=passes)
+    start = schedule.start.copy()
+    start[row] += by
+    assert not wk.check_schedule(trace, replace(schedule, start=start))
+
+
+@given(logs(), st.sampled_from(["easy", "conservative"]), st.integers(0, 24))
+def test_with_exact_estimates_no_promised_job_is_a_second_late(trace, policy, row):
+    """The last job to be submitted waits for others alone, and in no other's way."""
+    trace = trace.select((trace.column("run") > 0) & (trace.column("submit") >= 0))
+    assume(row < trace.n_jobs)
+    schedule = simulate(trace, policy, estimates="exact", engine="python")
+    start = schedule.start.copy()
+    if policy == "easy":  # any head that waited: its shadow time is when it started
+        heads = np.flatnonzero(
+            start
+            > np.maximum(schedule.workload.submit, np.maximum.accumulate(np.r_[0, start])[:-1])
+        )
+        assume(row < heads.size)
+        row = heads[row]
+    start[row] += 1
+    report = wk.check_schedule(trace, replace(schedule, start=start))
+    text = "shadow time" if policy == "easy" else "first promise"
+    assert any(text in claim.text for claim in report.refuted)
+
+
+# A log worked by hand, for a machine of 4. Under EASY jobs 1, 2, 4 start at 0, 10 and 3, as all
+# that job 2 leaves is one processor, which job 4 takes; job 3 waits for job 4.
+HAND = {
+    "job": [1, 2, 3, 4],
+    "submit": [0, 1, 2, 3],
+    "run": [10, 10, 10, 25],
+    "requested_time": [10, 10, 10, 25],
+    "procs": [3, 3, 4, 1],
+}
+EASY = [0, 10, 28, 3]
+CONSERVATIVE = [0, 10, 20, 30]
+FCFS = [0, 10, 20, 30]
+ONCE = "each job that ran is there once, no other is"
+NEEDS = "processors and run times are the log's"
+SUBMIT = "submit times are the log's"
+STARTS = "every job starts"
+EARLY = "none starts before its submission"
+CAPACITY = "no processor is used twice at a time"
+EMPTY = "no job waits for an empty machine"
+ORDER = "jobs start in the order of arrival"
+HEAD = "the head starts as soon as it fits"
+SHADOW = "the head starts by its shadow time"
+PROMISE = "each job starts by its first promise"
+
+
+def log(**changed):
+    return wk.Trace.from_columns(HAND | changed, name="hand")
+
+
+def scheduled(start, trace=None, **changed):
+    """Return the log of a schedule whose jobs start at these times."""
+    trace = log() if trace is None else trace
+    columns = {name: trace.column(name) for name in HAND} | changed
+    columns["wait"] = np.array(start, dtype=float) - columns["submit"]
+    return wk.Trace.from_columns(columns, name="schedule")
+
+
+def check(schedule, policy=None, trace=None, procs=4, **asked):
+    return wk.check_schedule(trace or log(), schedule, procs=procs, policy=policy, **asked)
+
+
+def test_all_claims_of_a_right_schedule():
+    report = check(scheduled(EASY), "easy")
+    assert report.ok
+    assert bool(report)
+    assert str(report).splitlines() == [
+        "schedule, a schedule of hand on 4 processors under easy",
+        "proved          each job that ran is there once, no other is: 4 jobs",
+        "proved          processors and run times are the log's: 4 jobs",
+        "proved          submit times are the log's: 4 jobs",
+        "proved          every job starts: 4 jobs",
+        "proved          none starts before its submission: 2 waited",
+        "proved          no processor is used twice at a time: at most 4 of 4",
+        "proved          no job waits for an empty machine: empty 0 s of 38 s",
+        "proved          the head starts as soon as it fits: 2 heads waited",
+        "proved          the head starts by its shadow time: 2 heads, exact estimates",
+    ]
+
+
+def test_each_policy_has_its_claims():
+    assert_proved(check(scheduled(FCFS), "fcfs"))
+    assert_proved(check(scheduled(CONSERVATIVE), "conservative"))
+    assert refuted(check(scheduled(EASY), "fcfs")) == {
+        ORDER: "job 4 starts at 3 s, before job 3 at 28 s"
+    }
+    assert refuted(check(scheduled(EASY), "conservative")) == {
+        PROMISE: "job 3 starts at 28 s, promised 20 s when it was submitted"
+    }
+
+
+def test_without_a_policy_its_order_is_not_checked():
+    claim = check(scheduled(EASY)).claims[-1]
+    assert (claim.verdict, claim.why) == ("not applicable", "no policy was named")
+    claim = check(scheduled(EASY), "sjf").claims[-1]
+    assert (claim.verdict, claim.why) == ("not applicable", "nothing is checked of sjf")
+
+
+@pytest.mark.parametrize(
+    ("start", "found"),
+    [
+        (
+            [0, 10, 26, 1],
+            {EARLY: "job 4 starts at 1 s, submitted at 3 s"},
+        ),
+        ([0, 9, 28, 3], {CAPACITY: "7 of 4 at 9 s, by jobs 1, 2, 4"}),
+        ([0, 10, np.nan, 3], {STARTS: "the wait of job 3 is unknown"}),
+        (
+            [0, 11, 28, 3],
+            {
+                HEAD: "job 2 of 3 processors waits at 10 s with 3 free",
+                SHADOW: "job 2, head since 1 s, starts at 11 s, shadow time 10 s",
+            },
+        ),
+        (
+            [0, 10, 29, 3],
+            {
+                EMPTY: "job 3 waits and nothing runs from 28 s",
+                HEAD: "job 3 of 4 processors waits at 28 s with 4 free",
+                SHADOW: "job 3, head since 10 s, starts at 29 s, shadow time 28 s",
+            },
+        ),
+    ],
+)
+def test_a_start_that_is_wrong_is_refuted(start, found):
+    assert refuted(check(scheduled(start), "easy")) == found
+
+
+def test_a_job_backfilled_in_the_way_of_the_head_is_refuted():
+    trace = log(procs=[3, 4, 4, 1])
+    assert_proved(check(scheduled([0, 10, 20, 30], trace), "easy", trace))
+    # job 4 takes the free processor; by the time that it ends job 2 has waited for it
+    report = check(scheduled([0, 28, 38, 3], trace), "easy", trace)
+    why = "job 2, head since 1 s, starts at 28 s, shadow time 10 s"
+    assert refuted(report) == {SHADOW: why}
+
+
+def test_a_job_backfilled_by_the_pass_that_made_the_head_is_refuted():
+    trace = log(submit=[0, 0, 0, 0], procs=[3, 4, 4, 1])
+    assert_proved(check(scheduled([0, 10, 20, 30], trace), "easy", trace))
+    report = check(scheduled([0, 25, 35, 0], trace), "easy", trace)
+    why = "job 2, head since 0 s, starts at 25 s, shadow time 10 s"
+    assert refuted(report) == {SHADOW: why}
+
+
+def test_the_promise_to_the_head_goes_by_the_estimates():
+    # job 1 ends at 5; but job 4, which may overtake by the estimates, runs until 20
+    trace = log(run=[5, 10, 10, 17], requested_time=[20, 10, 10, 17], procs=[3, 4, 4, 1])
+    report = check(scheduled([0, 20, 30, 3], trace), "easy", trace)
+    assert_proved(report)
+    assert report.claims[-1].why == "2 heads, estimates"
+    report = check(scheduled([0, 21, 31, 3], trace), "easy", trace)
+    assert refuted(report)[SHADOW] == "job 2, head since 1 s, starts at 21 s, shadow time 20 s"
+
+
+def test_jobs_that_outlive_their_estimates_end_all_promises():
+    trace = log(run=[12, 10, 10, 25])
+    for policy, text in (("easy", SHADOW), ("conservative", PROMISE)):
+        report = check(scheduled([0, 12, 28, 3], trace), policy, trace, overrun="late")
+        assert verdicts(report)[text] == "not applicable"
+        assert report.claims[-1].why == "1 run longer than estimated"
+
+
+@pytest.mark.parametrize(
+    ("change", "found"),
+    [
+        ({"procs": [2, 3, 4, 1]}, {NEEDS: "job 1 has 2 processors, in the log 3"}),
+        ({"run": [10, 9, 10, 25]}, {NEEDS: "job 2 runs 9 s, in the log 10 s"}),
+        (
+            {"submit": [0, 0, 2, 3]},
+            {SUBMIT: "job 2, known by number and order, is submitted at 0 s, not 1 s"},
+        ),
+        (
+            {"job": [1, 2, 3, 7]},
+            {ONCE: "job 4, submitted at 3 s, is missing; 1 more"},
+        ),
+    ],
+)
+def test_a_job_that_is_not_the_logs_is_refuted(change, found):
+    assert refuted(check(scheduled([0, 10, 28, 3], **change))) == found
+
+
+def rows(schedule, *places):
+    """Return a schedule of some of its jobs, which may repeat."""
+    columns = {name: schedule.column(name)[list(places)] for name in (*HAND, "wait")}
+    return wk.Trace.from_columns(columns)
+
+
+def test_jobs_lost_doubled_and_invented():
+    right = scheduled(EASY)
+    lost = refuted(check(rows(right, 0, 1, 2), "easy"))
+    assert lost == {ONCE: "job 4, submitted at 3 s, is missing"}
+    doubled = check(rows(right, 0, 1, 2, 3, 3), "easy")
+    assert refuted(doubled) == {
+        ONCE: "job 4 is there twice",
+        CAPACITY: "5 of 4 at 3 s, by jobs 1, 4, 4",
+    }
+    assert doubled.claims[-1].verdict == "not applicable"
+    short = wk.check_schedule(log().take([0, 1, 2]), right, procs=4)
+    assert refuted(short) == {ONCE: "job 4 is none of the log's"}
+
+
+def test_jobs_larger_than_the_machine_are_left_out_only_if_told_so():
+    trace = log(procs=[3, 3, 9, 1])
+    schedule = wk.simulate(trace, "easy", procs=4, oversize="drop").trace()
+    assert_proved(check(schedule, "easy", trace, oversize="drop"))
+    with pytest.raises(wk.WorkloadError, match=r"1 job is larger than the machine .*: 3; leave"):
+        check(schedule, "easy", trace)
+    assert refuted(check(schedule, "easy", trace, procs=9)) == {
+        ONCE: "job 3, submitted at 2 s, is missing"
+    }
+
+
+def test_jobs_that_never_ran_are_no_part_of_a_schedule():
+    trace = log(run=[10, 10, -1, 25])
+    assert_proved(check(rows(scheduled(EASY), 0, 1, 3), "easy", trace))
+    assert_proved(check(scheduled([0, 10, 5, 3], trace), "easy", trace))
+    assert ONCE in refuted(check(scheduled(EASY), "easy", trace))
+
+
+def test_killed_jobs_end_at_their_estimates_and_are_marked():
+    trace = log(requested_time=[10, 10, 10, 5])
+    schedule = scheduled([0, 10, 20, 3], trace, run=[10, 10, 10, 5])
+    assert refuted(check(schedule, "easy", trace, overrun="kill")) == {
+        NEEDS: "job 4 is stopped at its estimate and not marked so (status 5)"
+    }
+    marked = schedule.with_columns(status=[1, 1, 1, 5])
+    report = check(marked, "easy", trace, overrun="kill")
+    assert_proved(report)
+    assert report.claims[1].why == "4 jobs, 1 of them stopped at their estimates"
+    report = check(marked.with_columns(run=[10, 10, 10, 6]), trace=trace, overrun="kill")
+    assert refuted(report)[NEEDS] == "job 4 runs 6 s, stopped at its estimate 5 s"
+    assert refuted(check(marked, trace=trace))[NEEDS] == "job 4 runs 5 s, in the log 25 s"
+
+
+def test_used_processors_may_be_the_requested_ones_or_those_of_the_log():
+    trace = wk.Trace.from_columns(HAND | {"requested_procs": [4, 4, 4, 4]})
+    start = {"wait": [0, 9, 18, 27], "requested_procs": [4, 4, 4, 4]}
+    for procs, right in (([3, 3, 4, 1], True), ([4, 4, 4, 4], True), ([2, 3, 4, 1], False)):
+        schedule = wk.Trace.from_columns(HAND | start | {"procs": procs})
+        assert bool(check(schedule, "fcfs", trace)) == right
+
+
+def test_an_offered_load_moves_the_submit_times():
+    schedule = wk.simulate(log(), "easy", procs=4, offered_load=2)
+    assert_proved(wk.check_schedule(log(), schedule))
+    assert_proved(check(schedule.trace(), "easy", offered_load=2))
+    report = check(schedule.trace(), "easy")
+    assert refuted(report) == {
+        SUBMIT: "job 2, known by number and order, is submitted at 5 s, not 1 s; 2 more"
+    }
+
+
+# Jobs of run time 0 hold their processors for an instant, one after another.
+
+
+def test_jobs_of_run_time_0_follow_one_another_in_a_second():
+    trace = log(run=[0, 0, 0, 25], submit=[0, 0, 0, 0])
+    assert_proved(check(scheduled([0, 0, 0, 0], trace), "fcfs", trace))
+
+
+def test_a_job_of_run_time_0_needs_room_beside_those_that_run_through():
+    trace = log(run=[10, 0, 10, 25])
+    report = check(scheduled([0, 5, 20, 3], trace), trace=trace)
+    assert refuted(report) == {CAPACITY: "7 of 4 at 5 s, by jobs 1, 2, 4"}
+    assert_proved(check(scheduled([0, 10, 28, 3], trace), trace=trace))
+
+
+def test_a_job_of_run_time_0_comes_after_the_jobs_before_it():
+    trace = log(run=[10, 0, 10, 25], submit=[0, 0, 2, 3])
+    report = check(scheduled([0, 0, 10, 20], trace), "fcfs", trace)
+    assert refuted(report) == {ORDER: "job 2 of run time 0 overtakes others at 0 s"}
+
+
+# Conservative: the promise is the earliest hole beside what runs and what is reserved.
+
+
+# Job 1 keeps one of 4 processors throughout; job 2 ends at 5 instead of 10.
+PROMISED = {
+    "job": [1, 2, 3, 4],
+    "submit": [0, 0, 1, 6],
+    "run": [90, 5, 10, 10],
+    "requested_time": [90, 10, 10, 10],
+    "procs": [1, 3, 3, 2],
+}
+
+
+def test_a_promise_is_kept_without_moving_forward():
+    """A job need not take the hole that an early end leaves, only keep its promise."""
+    trace = wk.Trace.from_columns(PROMISED | {"submit": [0, 0, 1, 1]})
+    for start in ([0, 0, 5, 15], [0, 0, 7, 17], [0, 0, 10, 20]):
+        assert refuted(check(scheduled(start, trace), "conservative", trace)) == {}
+    assert refuted(check(scheduled([0, 0, 11, 21], trace), "conservative", trace)) == {
+        PROMISE: "job 3 starts at 11 s, promised 10 s when it was submitted; 1 more"
+    }
+
+
+def test_a_promise_counts_what_has_moved_forward():
+    # job 3 runs from 5 on: job 4, submitted at 6, is promised 15; without that it would be 20
+    trace = wk.Trace.from_columns(PROMISED)
+    assert refuted(check(scheduled([0, 0, 5, 15], trace), "conservative", trace)) == {}
+    assert refuted(check(scheduled([0, 0, 5, 16], trace), "conservative", trace)) == {
+        PROMISE: "job 4 starts at 16 s, promised 15 s when it was submitted"
+    }
+
+
+@given(logs(max_size=40), st.sampled_from(["raise", "kill"]), passes)
+def test_first_promises_are_those_of_the_definition(trace, overrun, passes):
+    promised = {}
+
+    class Noting(conservative.Conservative):
+        def allocate(self):
+            waiting, now = list(self.site.waiting), self.site.now
+            super().allocate()
+            for job in waiting:  # who has started without waiting was promised it
+                promised.setdefault(job, self.reserved.get(job, now))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(oracle, "Conservative", Noting)
+        schedule = by_the_definition(trace, "conservative", overrun=overrun, passes=passes)
+    w = make_workload(trace, MACHINE, overrun=overrun, passes=passes)
+    start = w.submit + schedule.column("wait")[w.row].astype(int)
+    case = Case(
+        job=w.job,
+        submit=w.submit,
+        start=start,
+        end=start + w.run,
+        planned_end=start + w.estimate,
+        run=w.run,
+        estimate=w.estimate,
+        procs=w.procs,
+        recorded_start=start,
+        machine=MACHINE,
+        whole=True,
+        by_event=passes == "event",
+    )
+    assert first_promises(case) == [promised[job] for job in w.row.tolist()]
+
+
+def test_a_job_that_takes_what_was_reserved_breaks_the_promise_of_another():
+    trace = wk.Trace.from_columns(PROMISED | {"run": [90, 10, 10, 10]})
+    assert refuted(check(scheduled([0, 0, 16, 6], trace), "conservative", trace)) == {
+        CAPACITY: "6 of 4 at 6 s, by jobs 1, 2, 4",
+        PROMISE: "job 3 starts at 16 s, promised 10 s when it was submitted",
+    }
+    small = {"procs": [1, 2, 3, 1], "run": [90, 10, 10, 10]}
+    trace = wk.Trace.from_columns(PROMISED | small)
+    assert refuted(check(scheduled([0, 0, 16, 6], trace), "conservative", trace)) == {
+        PROMISE: "job 3 starts at 16 s, promised 10 s when it was submitted"
+    }
+
+
+def test_decimals_are_not_enough_for_conservative_promises():
+    trace = log(run=[10.5, 10, 10, 25])
+    report = check(scheduled([0, 10.5, 20.5, 30.5], trace), "conservative", trace)
+    assert_proved(report)
+    assert report.claims[-1].why == "decimals round; whole seconds are needed"
+
+
+@given(logs(scale=0.1), st.sampled_from(["fcfs", "easy"]))
+def test_decimals_are_proved_as_they_are_written(trace, policy):
+    """The wait is written, and the start found from it: sums of decimals round."""
+    schedule = wk.simulate(trace, policy)
+    rounded = schedule.trace().with_columns(wait=np.round(schedule.wait, 3))
+    assert_proved(wk.check_schedule(trace, rounded, policy=policy))
+
+
+# What the Schedule says of itself, and what it cannot.
+
+
+def test_a_schedule_says_what_was_asked():
+    trace = log(run=[10, 12, 10, 25])
+    for asked in ({"overrun": "kill"}, {"estimates": "exact"}, {"passes": "event"}):
+        schedule = wk.simulate(trace, "easy:backfill=sjf", procs=4, **asked)
+        report = wk.check_schedule(trace, schedule)
+        assert_proved(report)
+        given = report.provenance["parameters"]
+        assert given["policy"] == "easy"
+        assert asked.items() <= given.items()
+    assert not wk.check_schedule(trace, wk.simulate(trace, procs=4, overrun="kill"), overrun="late")
+    assert not wk.check_schedule(trace, wk.simulate(trace, procs=4), policy="fcfs")
+
+
+def test_policies_as_objects():
+    schedule = wk.simulate(log(), wk.schedulers.Easy(), procs=4)
+    assert "under easy" in str(wk.check_schedule(log(), schedule))
+    assert "under fcfs" in str(wk.check_schedule(log(), schedule, policy=wk.schedulers.Fcfs()))
+
+
+class Shortest(wk.schedulers.OrderedScheduler):
+    """A scheduler of somebody's own."""
+
+
+def test_a_scheduler_of_ones_own_is_checked_as_any():
+    report = wk.check_schedule(log(), wk.simulate(log(), Shortest(), procs=4))
+    assert_proved(report)
+    assert report.claims[-1].why == "Shortest is not built in"
+
+
+OUTAGES = wk.Outages((wk.Outage(1, 5, 40, 2), wk.Outage(2, 12, 60, 1)))
+
+
+def test_with_outages_only_the_processors_that_are_up_are_used():
+    for interrupted in ("requeue", "lose"):
+        schedule = wk.simulate(log(), "easy", procs=4, outages=OUTAGES, interrupted=interrupted)
+        for made in (schedule, schedule.trace()):
+            report = wk.check_schedule(log(), made, procs=4, policy="easy", outages=OUTAGES)
+            assert_proved(report)
+            assert report.claims[-1].why == "outages come between"
+            assert report.claims[5].why.endswith(" of 4, outages: 2")
+    assert wk.check_schedule(log(), schedule).claims[1].why == "4 jobs, 1 lost"
+    found = refuted(check(scheduled(EASY), outages=OUTAGES))
+    assert found == {CAPACITY: "4 of 2 at 5 s, by jobs 1, 4"}
+
+
+@given(logs(), st.integers(0, 2**32), overruns, passes, st.sampled_from(["requeue", "lose"]))
+def test_what_is_simulated_with_outages_is_proved(trace, seed, overrun, passes, interrupted):
+    rng = np.random.default_rng(seed)
+    outages = []
+    for number in range(1, rng.integers(2, 5)):
+        start, length = rng.integers(0, 60), rng.integers(1, 40)
+        procs = int(rng.integers(1, MACHINE))
+        outages.append(wk.Outage(number, int(start), int(start + length), procs))
+    asked = {"overrun": overrun, "passes": passes, "outages": wk.Outages(tuple(outages))}
+    for policy in ("fcfs", "easy"):
+        schedule = wk.simulate(trace, policy, interrupted=interrupted, **asked)
+        for made in (schedule, schedule.trace()):
+            assert_proved(wk.check_schedule(trace, made, policy=policy, **asked))
+
+
+def test_jobs_of_users_of_ones_own():
+    class Once(wk.users.User):
+        def wake_up(self):
+            self.submit(2, 10, 5)
+
+    schedule = wk.simulate(scheduler="easy", users=[Once(), Once()], procs=2, overrun="kill")
+    report = wk.check_schedule(schedule.source, schedule)
+    assert_proved(report)
+    assert "on 2 processors under easy" in str(report)
+
+
+def test_the_recorded_schedule_may_hold_more_than_the_machine():
+    trace = scheduled([0, 5, 10, 20])
+    report = wk.check_schedule(trace, trace, policy="recorded")
+    assert_proved(report)
+    assert report.claims[5].why == "a log's own schedule may hold more; at most 7"
+    assert check(trace, "recorded", trace).claims[5].why.endswith("at most 7 of 4")
+    moved = scheduled([0, 5, 10, 21])
+    assert refuted(wk.check_schedule(trace, moved, policy="recorded")) == {
+        "each job starts its recorded wait after its submission": "job 4 starts at 21 s, not 20 s"
+    }
+
+
+def test_a_report_as_json():
+    data = check(scheduled([0, 10, 26, 1]), "easy").to_dict()
+    assert not data["ok"]
+    assert data["claims"][4] == {
+        "claim": EARLY,
+        "verdict": "refuted",
+        "why": "job 4 starts at 1 s, submitted at 3 s",
+    }
+    assert data["provenance"]["parameters"] == {
+        "policy": "easy",
+        "procs": 4,
+        "oversize": "error",
+        "estimates": "user",
+        "overrun": "raise",
+        "passes": "instant",
+    }
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ({"policy": "best"}, "unknown scheduler 'best'; known: fcfs, easy"),
+        ({"policy": "easy:depth=3"}, "scheduler easy has no parameter 'depth'"),
+        ({"oversize": "shrink"}, "oversize is 'shrink'; known: error, drop"),
+        ({"estimates": "none"}, "estimates is 'none'; known: user, exact"),
+        ({"overrun": "ignore"}, "overrun is 'ignore'; known: kill, raise, late"),
+        ({"passes": "twice"}, "passes is 'twice'; known: instant, event"),
+        ({"procs": 0}, "procs is 0"),
+        ({"offered_load": -1}, "offered_load is -1"),
+    ],
+)
+def test_what_cannot_be_asked(asked, message):
+    with pytest.raises(wk.ParameterError, match=message):
+        check(scheduled(EASY), **asked)
+
+
+def test_a_machine_that_nobody_knows():
+    with pytest.raises(wk.WorkloadError, match="neither MaxProcs nor MaxNodes"):
+        check(scheduled(EASY), procs=None)
