@@ -119,6 +119,10 @@ def test_nothing_tells_when_what_failed_works_again():
     assert starts(trace, "easy", [down(0, 50, 4)]) == [0, 502, 2]
     assert starts(trace, "conservative", [down(0, 50, 4)]) == [0, 502, 2]
     assert starts(trace, "fcfs", [down(0, 50, 4)]) == [0, 50, 60]
+    # That another outage is announced does not tell it, either.
+    far = down(10**6, 10**6 + 1, 1, announced=0)
+    assert starts(trace, "easy", [down(0, 50, 4), far]) == [0, 502, 2]
+    assert starts(trace, "conservative", [down(0, 50, 4), far]) == [0, 502, 2]
 
 
 @pytest.mark.parametrize("policy", POLICIES)
@@ -316,6 +320,18 @@ def test_hooks_come_when_the_machine_is_as_they_say():
         ("void", 9),
         ("down", 1, 3, 1, 2),
     ]
+
+
+def test_plans_are_void_where_an_announced_outage_stops_a_job_nevertheless():
+    told = []
+
+    class Watching(Fcfs):
+        def plans_void(self):
+            told.append(self.now)
+
+    outages = [down(20, 50, 1, announced=3), down(60, 61, 1, announced=4)]
+    simulate(log((0, 30, 4, 20)), Watching(), outages, overrun="late")
+    assert told == [3, 4, 20, 60]
 
 
 def test_no_pass_is_made_where_an_interrupted_job_would_have_ended(note, seen):

@@ -209,16 +209,13 @@ class Machine:
 
     def start(self, job: Hashable, procs: int, now: Any, end: Any) -> None:
         """Give a job its processors; they must be free, but need not fit."""
-        wanted = self._wanted(job, now)
-        good = self._free & (wanted >= end)
-        promised = self._promised.pop(job, None)
-        if promised is not None and good[promised.processors].all():
-            which = promised.processors
-        else:  # those that do not fit come last, and of them first what is wanted latest
-            which = np.flatnonzero(self._free)
-            fitting = good[which]
-            soonest = np.where(fitting, wanted[which], -wanted[which])
-            which = which[np.lexsort((soonest, ~fitting))[:procs]]
+        self._promised.pop(job, None)
+        which = np.flatnonzero(self._free)
+        wanted = self._wanted(job, now)[which]
+        fitting = wanted >= end
+        # those that do not fit come last, and of them first what is wanted latest
+        order = np.lexsort((np.where(fitting, wanted, -wanted), ~fitting))
+        which = which[order[:procs]]
         self._busy[which] = True
         self._running[job] = _Hold(now, end, which)
 
