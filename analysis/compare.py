@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from analysis import style
 from analysis.clock import WEEK
@@ -58,7 +58,8 @@ class Comparison:
     differences : DataFrame
         One row for each metric and schedule but the reference: `metric`, `schedule`, `reference`
         and `value` (the metric under both), `difference`, and its interval from `low` to `high`;
-        NaN where there is none.
+        `relative`, the difference in units of the reference's value, from `relative_low` to
+        `relative_high`. NaN where there is none.
     objective : Series or None
         By schedule, the weighted objective; None without weights.
     parameters : mapping of str to object
@@ -220,16 +221,18 @@ def compare_schedules(
             values = {"reference": table.at[metric, reference], "value": table.at[metric, name]}
             difference = values["value"] - values["reference"]
             half = _jackknifed(left_out[name] - left_out[reference], confidence)
-            interval = {"low": difference - half, "high": difference + half}
             row = {"metric": metric, "schedule": name, **values, "difference": difference}
-            rows.append(row | interval)
-    columns = ["metric", "schedule", "reference", "value", "difference", "low", "high"]
+            row |= {"low": difference - half, "high": difference + half}
+            relative = float(_over(difference, values["reference"]))
+            half = _jackknifed(_over(left_out[name], left_out[reference]), confidence)
+            row |= {"relative": relative}
+            rows.append(row | {"relative_low": relative - half, "relative_high": relative + half})
     objective = _contributions(table, weights, reference).sum() if weights else None
     return Comparison(
         named,
         reference,
         table,
-        pd.DataFrame(rows, columns=columns),
+        pd.DataFrame(rows),
         objective,
         {"metrics": chosen, "weights": dict(weights), "confidence": confidence, "block": block},
     )
@@ -431,16 +434,15 @@ def plot_differences(comparison: Comparison, ax: Axes | None = None) -> Axes:
     """
     ax = style.current_axes(ax)
     table = comparison.differences
-    table = table[table["reference"].abs() > 0]  # of nothing there are no percent
+    table = table[table["relative"].notna()]  # of nothing there are no percent
     names = [name for name in comparison.schedules if name != comparison.reference]
     shown = list(dict.fromkeys(table["metric"]))
     for i, (name, line) in enumerate(zip(names, cycle(style.LINES), strict=False)):
         rows = table[table["schedule"] == name]
-        base = rows["reference"].abs()
-        ends = np.abs(rows[["low", "high"]].sub(rows["difference"], axis=0).div(base, axis=0))
+        ends = [rows["relative"] - rows["relative_low"], rows["relative_high"] - rows["relative"]]
         at = np.arange(len(rows)) + 0.6 * ((i + 0.5) / len(names) - 0.5)
         ax.errorbar(
-            rows["difference"] / base, at, xerr=ends.to_numpy().T, fmt="o", markersize=4,
+            rows["relative"], at, xerr=np.array(ends), fmt="o", markersize=4,
             color=line["color"], label=name, elinewidth=1.2, capsize=2,
         )  # fmt: skip
     ax.axvline(0, color=style.MUTED, linewidth=0.8)
@@ -587,6 +589,12 @@ def _without_each(schedule: Schedule, metric: str, block: float) -> NDArray[np.f
         rest = (jobs.take(of_block != b) for b in range(of_block.max() + 1))
         return np.array([OF_JOBS[metric](some) for some in rest])
     return np.empty(0)
+
+
+def _over(values: ArrayLike, by: ArrayLike) -> NDArray[np.float64]:
+    """Divide; NaN where there is nothing to divide by."""
+    values, by = np.asarray(values, np.float64), np.asarray(by, np.float64)
+    return np.divide(values, by, out=np.full(values.shape, np.nan), where=by != 0)
 
 
 def _means_without_each(values: NDArray, block: NDArray[np.integer]) -> NDArray[np.float64]:

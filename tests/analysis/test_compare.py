@@ -131,6 +131,10 @@ def test_intervals_are_those_of_leaving_out_each_week(jobs, policy, block):
             a, b = (definition(t[kept], metric, x) for t, x in zip(tables, later, strict=True))
             return b - a
 
+        def share(kept, metric=metric):
+            base = definition(tables[0][kept], metric, later[0])
+            return difference(kept) / base if base else math.nan
+
         assert row["difference"] == pytest.approx(difference(weeks >= 0), nan_ok=True)
         n = weeks.nunique()
         if n < 2:
@@ -140,6 +144,15 @@ def test_intervals_are_those_of_leaving_out_each_week(jobs, policy, block):
         error = math.sqrt((n - 1) / n * sum((x - np.mean(rest)) ** 2 for x in rest))
         half = student_t(0.95, n - 1) * error
         assert row["high"] - row["difference"] == pytest.approx(half, nan_ok=True)
+        assert row["relative"] == pytest.approx(share(weeks >= 0), nan_ok=True)
+        rest = [share(weeks != week) for week in weeks.unique()]
+        error = math.sqrt((n - 1) / n * sum((x - np.mean(rest)) ** 2 for x in rest))
+        half = student_t(0.95, n - 1) * error
+        found_half = row["relative_high"] - row["relative"]
+        if row["reference"] != 0:
+            assert found_half == pytest.approx(half, nan_ok=True)
+        else:
+            assert math.isnan(found_half)
 
 
 def test_intervals_hold_as_often_as_they_say(rng):
