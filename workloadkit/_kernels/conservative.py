@@ -71,7 +71,7 @@ def _run(
     while n_running > 0 or arrived < n_jobs:
         now = next_instant(submit, arrived, ends, n_running)
         count = pass_time(times, count, now)
-        low, high = left_low, left_high
+        released = now  # until when processors are free that were to be in use
         ended = void = False
         if not by_event or arrived == n_jobs or submit[arrived] > now:
             while n_running > 0 and ends[n_running - 1] == now:
@@ -81,7 +81,7 @@ def _run(
                 planned_end = start[job] + estimate[job]
                 if planned_end > now:
                     count = change_free(times, free_then, count, now, planned_end, procs[job])
-                    low, high = now, max(high, planned_end)
+                    released = max(released, planned_end)
                 void |= planned_end < now
                 ended = True
                 if by_event:
@@ -107,10 +107,15 @@ def _run(
                 next_start = min(next_start, begin)
             left_low, left_high = never, now
         elif ended and n_waiting > 0:
+            low, level = never, 0  # processors were freed from then on, and at most so many
+            if left_high > now:
+                low = max(left_low, now)
+                level = _highest(times, free_then, count, low, left_high)
+            if released > now:
+                low = now
+                level = max(level, _highest(times, free_then, count, now, released))
             left_low, left_high = never, now
-            low = max(low, now)
-            if low < high:
-                level = _highest(times, free_then, count, low, high)
+            if level > 0:
                 next_start = never
                 for place in range(n_waiting):
                     job = waiting[place]
@@ -137,7 +142,6 @@ def _run(
                                     last, after_first, tail, planned_end, size,
                                 )  # fmt: skip
                                 level = max(level, most + size)
-                                low, high = min(low, tail), max(high, planned_end)
                                 left_low = min(left_low, tail)
                                 left_high = max(left_high, planned_end)
                             reserved[job] = planned = begin
@@ -159,7 +163,7 @@ def _run(
                     next_start = min(next_start, reserved[job])
             n_waiting = kept
 
-        while arrived < n_jobs and submit[arrived] == now and not (by_event and ended):
+        while arrived < n_jobs and submit[arrived] == now:
             job = arrived
             arrived += 1
             begin, first, last = find_hole(

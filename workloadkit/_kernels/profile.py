@@ -39,16 +39,23 @@ def find_hole(times, free, count, procs, duration, until):
     time, which is not before `until` if no earlier hole is; the step that begins then; and the
     last step of the hole, or of its part before `until`.
     """
-    first = place = count - 1
+    place = count - 1
     begin = times[place]
-    while begin < until:
+    while True:
         if free[place] < procs:
-            first = place - 1
-            begin = times[first]
-        elif place == 0 or times[place - 1] >= min(begin + duration, until):
-            break
+            place -= 1
+            while free[place] < procs and times[place] < until:
+                place -= 1
+            begin = times[place]
+            if begin >= until:
+                return begin, place, place
+        first = place
+        limit = min(begin + duration, until)
+        while place > 0 and times[place - 1] < limit and free[place - 1] >= procs:
+            place -= 1
+        if place == 0 or times[place - 1] >= limit:
+            return begin, first, place
         place -= 1
-    return begin, first, place
 
 
 @helper

@@ -74,10 +74,9 @@ def _run(jobs, machine, rank, backfill_rank, reservations, backfill, by_event, n
     queue = np.empty(n_jobs, np.int64)  # the waiting jobs in the order of the queue
     others = np.empty(n_jobs, np.int64)  # and in that of backfilling
     waits = np.zeros(n_jobs, np.bool_)
-    reserved_in = np.zeros(n_jobs, np.int64)  # the last pass that reserved for a job
     times = np.empty(2 * n_jobs + 2, submit.dtype)
     free_then = np.empty(2 * n_jobs + 2, np.int64)
-    n_running = n_waiting = arrived = n_passes = n_reserved = count = 0
+    n_running = n_waiting = arrived = n_reserved = count = 0
     free = machine
     known = False  # whether the profile holds the running jobs and the reservations
     last_rank = -1  # of those reserved
@@ -122,7 +121,6 @@ def _run(jobs, machine, rank, backfill_rank, reservations, backfill, by_event, n
                         times, free_then, count, begin, begin + estimate[job], -size
                     )
                     n_reserved += 1
-                    reserved_in[job] = n_passes
                     last_rank = rank[job]
                 waits[job] = True
                 _insert(queue, n_waiting, rank, job)
@@ -139,7 +137,6 @@ def _run(jobs, machine, rank, backfill_rank, reservations, backfill, by_event, n
         if not _any_fits(queue, n_waiting, procs, free):
             continue
         count = _plan(planned_ends, planned_procs, n_running, now, machine, times, free_then)
-        n_passes += 1
         n_reserved = place = 0
         last_rank = -1
         n_started = n_running
@@ -158,7 +155,6 @@ def _run(jobs, machine, rank, backfill_rank, reservations, backfill, by_event, n
                 free -= size
             else:
                 n_reserved += 1
-                reserved_in[job] = n_passes
                 last_rank = rank[job]
             place += 1
         for place in range(n_waiting if backfill else 0):
@@ -166,12 +162,7 @@ def _run(jobs, machine, rank, backfill_rank, reservations, backfill, by_event, n
                 break
             job = others[place]
             size, planned_end = procs[job], now + estimate[job]
-            if (
-                size <= free
-                and waits[job]
-                and reserved_in[job] < n_passes
-                and fits_now(times, free_then, count, size, planned_end)
-            ):
+            if size <= free and waits[job] and fits_now(times, free_then, count, size, planned_end):
                 count = change_free(times, free_then, count, now, planned_end, -size)
                 waits[job] = False
                 start[job] = now
@@ -179,7 +170,7 @@ def _run(jobs, machine, rank, backfill_rank, reservations, backfill, by_event, n
                 insert_end(planned_ends, planned_procs, n_running, planned_end, size)
                 n_running += 1
                 free -= size
-        known = free > 0  # otherwise reservations may be left to make
+        known = True  # or else nothing is free, and nothing starts before the next full pass
         if n_running > n_started:
             _compact(queue, n_waiting, waits)
             n_waiting = _compact(others, n_waiting, waits)
