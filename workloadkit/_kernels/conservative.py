@@ -1,11 +1,11 @@
 """The event loop of conservative backfilling.
 
-Running and waiting jobs hold their processors in one profile, which is changed and never made
+Running and waiting jobs hold their processors in one profile, which is changed and not made
 anew. After a termination a job can move forward only if, since it was last looked at, processors
-were freed before its own start, at least as many as it needs. So one window of time and the
-highest level in it tell who need not be looked at; the search for an earlier hole ends at the
-job's own start, for from there on it has its place; and moving it is to release the tail and to
-take the front.
+were freed before its own start, and at least as many as it needs. They are freed by early ends,
+and by moves of other jobs; from when on, and how many there are, tells who need not be looked at.
+The search for an earlier hole ends at the job's own start, for from there on it has its place; to
+move it is to take the front and to release the tail.
 """
 
 import numpy as np
