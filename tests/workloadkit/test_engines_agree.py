@@ -1,5 +1,7 @@
 """Both engines against the oracle and against each other, job by job."""
 
+import warnings
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -11,26 +13,44 @@ from tests.oracles import scheduling as oracle
 from tests.oracles.check import check_arrival_order, check_schedule
 from workloadkit._kernels.easy import schedule_in_order
 from workloadkit._kernels.state import Jobs
+from workloadkit.errors import WorkloadWarning
 from workloadkit.fields import MAX_TIME
+from workloadkit.simulate import schedulers
+from workloadkit.simulate.schedulers.ordered import place_in_order, places_to_backfill
 from workloadkit.simulate.workload import make_workload
 
 POLICIES = ("fcfs", "easy")
+ORDERS = (
+    "easy:backfill=sjf",
+    "sjf",
+    "ljf:backfill=arrival",
+    "smallest",
+    "largest",
+    "f1",
+    "priority-fifo:3/1/2",
+)
+VARYING = ("wfp3", "unicef")
+WITHOUT_BACKFILLING = ("easy:backfill=none", "largest:backfill=none")
 OVERRUNS = ("kill", "raise", "late")
+PASSES = ("instant", "event")
 ENGINES = ("compiled", "python")
 MACHINE = 8
 
 policies = st.sampled_from(POLICIES)
+fixed_orders = st.sampled_from(POLICIES + ORDERS + WITHOUT_BACKFILLING)
+passes = st.sampled_from(PASSES)
 overruns = st.sampled_from(OVERRUNS)
 
 
 def logs(time, *, max_size=25):
-    """Jobs as (number, submit, run, requested time, processors); `time(most)` draws seconds."""
+    """Jobs as (number, submit, run, requested time, processors, queue); `time` draws seconds."""
     job = st.tuples(
         st.integers(0, 6),  # few numbers for many jobs: repeated, and not in order
         time(30),
         st.one_of(st.just(0), time(20)),
         st.one_of(st.none(), time(25)),
         st.integers(1, MACHINE),
+        st.integers(-1, 4),
     )
     return st.lists(job, min_size=1, max_size=max_size)
 
@@ -48,7 +68,7 @@ any_log = st.one_of(logs(whole), logs(decimal))
 
 
 def as_trace(jobs):
-    number, submit, run, requested_time, procs = zip(*jobs, strict=True)
+    number, submit, run, requested_time, procs, *queue = zip(*jobs, strict=True)
     columns = {
         "job": number,
         "submit": submit,
@@ -56,24 +76,29 @@ def as_trace(jobs):
         "requested_time": [-1 if t is None else t for t in requested_time],
         "procs": procs,
     }
+    if queue:
+        columns["queue"] = queue[0]
     return wk.Trace.from_columns(columns)
 
 
 def how(policy, workload, overrun, passes="instant"):
-    """How the kernel is to play a policy."""
+    """How the kernel is to play a policy in a fixed order."""
+    options = {"late": overrun == "late", "by_event": passes == "event"}
     arrival = np.arange(workload.submit.size)
-    return {
-        "rank": arrival,
-        "backfill_rank": arrival if policy == "easy" else None,
-        "late": overrun == "late",
-        "by_event": passes == "event",
+    if policy == "fcfs":
+        return options | {"rank": arrival, "backfill_rank": None}
+    order = schedulers.parse(policy)
+    rank = place_in_order(order.keys(workload))
+    return options | {
+        "rank": rank,
+        "backfill_rank": places_to_backfill(order.backfill, workload, rank),
     }
 
 
 @given(any_log, st.integers(1, MACHINE), policies, overruns, st.sampled_from(["user", "exact"]))
 def test_both_engines_are_the_oracle(jobs, machine, policy, overrun, estimates):
-    jobs = [(*job[:4], min(job[4], machine)) for job in jobs]
-    number, submit, run, requested_time, procs = zip(*jobs, strict=True)
+    jobs = [(*job[:4], min(job[4], machine), -1) for job in jobs]
+    number, submit, run, requested_time, procs, _ = zip(*jobs, strict=True)
     expected = oracle.schedule(
         submit,
         run,
@@ -120,18 +145,18 @@ def test_both_engines_are_the_oracle_on_a_crowded_machine(seed, policy, overrun,
         assert schedule.start.tolist() == [start for start, _, _ in expected], engine
 
 
-@given(any_log, policies, overruns, st.sampled_from([0, 1, 2, 3, 5]))
-def test_trees_find_what_lists_find(jobs, policy, overrun, crowd):
-    workload = make_workload(as_trace(jobs), MACHINE, overrun=overrun)
+@given(any_log, fixed_orders, overruns, passes, st.sampled_from([0, 1, 2, 3, 5]))
+def test_trees_find_what_lists_find(jobs, policy, overrun, passes, crowd):
+    workload = make_workload(as_trace(jobs), MACHINE, overrun=overrun, passes=passes)
     kernel_jobs = Jobs(workload.submit, workload.run, workload.estimate, workload.procs)
-    options = how(policy, workload, overrun)
+    options = how(policy, workload, overrun, passes)
     by_list = schedule_in_order(kernel_jobs, MACHINE, crowd=len(jobs), **options)
     by_tree = schedule_in_order(kernel_jobs, MACHINE, crowd=crowd, patience=0, **options)
     assert by_tree.tolist() == by_list.tolist()
 
 
-@given(st.integers(0, 2**32), policies, overruns, st.booleans())
-def test_trees_find_what_lists_find_in_long_queues(seed, policy, overrun, decimals):
+@given(st.integers(0, 2**32), fixed_orders, overruns, passes, st.booleans())
+def test_trees_find_what_lists_find_in_long_queues(seed, policy, overrun, passes, decimals):
     # Queues grow and drain more than once, so that the two loops hand over to each other.
     rng = np.random.default_rng(seed)
     n_jobs = 400
@@ -143,11 +168,13 @@ def test_trees_find_what_lists_find_in_long_queues(seed, policy, overrun, decima
         "run": run * scale,
         "requested_time": estimate * scale,
         "procs": rng.integers(1, MACHINE + 1, n_jobs),
+        "queue": rng.integers(1, 5, n_jobs),
     }
-    workload = make_workload(wk.Trace.from_columns(columns), MACHINE, overrun=overrun)
+    trace = wk.Trace.from_columns(columns)
+    workload = make_workload(trace, MACHINE, overrun=overrun, passes=passes)
     assert (workload.submit.dtype.kind == "f") == decimals
     kernel_jobs = Jobs(workload.submit, workload.run, workload.estimate, workload.procs)
-    options = how(policy, workload, overrun)
+    options = how(policy, workload, overrun, passes)
     by_list = schedule_in_order(kernel_jobs, MACHINE, crowd=n_jobs, **options)
     for crowd in (0, 4, 32):
         by_tree = schedule_in_order(kernel_jobs, MACHINE, crowd=crowd, patience=0, **options)
@@ -157,7 +184,7 @@ def test_trees_find_what_lists_find_in_long_queues(seed, policy, overrun, decima
 
 @given(any_log, overruns)
 def test_easy_with_all_jobs_as_large_as_the_machine_is_fcfs(jobs, overrun):
-    trace = as_trace([(*job[:4], MACHINE) for job in jobs])
+    trace = as_trace([(*job[:4], MACHINE, -1) for job in jobs])
     easy, fcfs = (wk.simulate(trace, p, procs=MACHINE, overrun=overrun) for p in POLICIES)
     assert easy.start.tolist() == fcfs.start.tolist()
 
@@ -165,7 +192,7 @@ def test_easy_with_all_jobs_as_large_as_the_machine_is_fcfs(jobs, overrun):
 @given(logs(whole, max_size=15))
 def test_with_exact_estimates_nothing_holds_up_the_head_of_easys_queue(jobs):
     """A job that becomes the head waits for those that run then, and for nothing that follows."""
-    jobs = [(number, submit, max(run, 1), None, procs) for number, submit, run, _, procs in jobs]
+    jobs = [(number, submit, max(run, 1), None, *rest) for number, submit, run, _, *rest in jobs]
     table = wk.simulate(as_trace(jobs), "easy", procs=MACHINE).jobs
     submit, start, end, procs = (table[c].tolist() for c in ("submit", "start", "end", "procs"))
     for head in range(len(jobs)):
@@ -195,18 +222,26 @@ def size_of(trace):
     return trace.header.number("MaxProcs") or trace.header.number("MaxNodes")
 
 
-def agree(trace, policy, overrun, **options):
+def agree(trace, policy, overrun, passes="instant", **options):
     """Assert that both engines make the same schedule, and a valid one; return it."""
-    options |= {"procs": size_of(trace), "oversize": "drop", "overrun": overrun}
-    compiled, plain = (wk.simulate(trace, policy, engine=e, **options) for e in ENGINES)
+    options |= {
+        "procs": size_of(trace),
+        "oversize": "drop",
+        "overrun": overrun,
+        "passes": passes,
+    }
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "scheduler priority-fifo", WorkloadWarning)
+        compiled, plain = (wk.simulate(trace, policy, engine=e, **options) for e in ENGINES)
     assert compiled.start.dtype == plain.start.dtype
     differ = np.flatnonzero(compiled.start != plain.start)
     assert not differ.size, f"{differ.size} jobs, first {compiled.jobs.iloc[differ[0]].to_dict()}"
     work = compiled.workload
-    jobs = Jobs(work.submit, work.run, work.estimate, work.procs)
-    options = how(policy, work, overrun)
-    by_tree = schedule_in_order(jobs, compiled.machine, crowd=8, patience=0, **options)
-    assert np.array_equal(by_tree, compiled.start)
+    if policy not in VARYING:
+        jobs = Jobs(work.submit, work.run, work.estimate, work.procs)
+        options = how(policy, work, overrun, passes)
+        by_tree = schedule_in_order(jobs, compiled.machine, crowd=8, patience=0, **options)
+        assert np.array_equal(by_tree, compiled.start)
     check_schedule(work.submit, compiled.start, compiled.end, work.procs, compiled.machine)
     if policy == "fcfs":
         check_arrival_order(work.submit, compiled.start, work.job)
@@ -223,6 +258,20 @@ def first_jobs(request):
 @pytest.mark.parametrize("policy", POLICIES)
 def test_engines_agree_on_the_beginning_of_real_logs(first_jobs, policy, overrun):
     agree(first_jobs, policy, overrun)
+
+
+def each_once(policies):
+    """Policies, each with one way to deal with overruns and one to make passes."""
+    return [
+        pytest.param(policy, OVERRUNS[i % 3], PASSES[i % 2], id=policy)
+        for i, policy in enumerate(policies)
+    ]
+
+
+@needs_traces
+@pytest.mark.parametrize(("policy", "overrun", "passes"), each_once(ORDERS + VARYING))
+def test_engines_agree_in_other_orders(first_jobs, policy, overrun, passes):
+    agree(first_jobs, policy, overrun, passes)
 
 
 @needs_traces
@@ -244,6 +293,21 @@ def whole_log(request):
 @pytest.mark.parametrize("policy", POLICIES)
 def test_engines_agree_on_whole_logs(whole_log, policy, overrun):
     agree(whole_log, policy, overrun)
+
+
+@pytest.mark.slow
+@needs_traces
+@pytest.mark.parametrize(("policy", "overrun", "passes"), each_once(ORDERS + VARYING))
+def test_engines_agree_on_whole_logs_in_other_orders(whole_log, policy, overrun, passes):
+    agree(whole_log, policy, overrun, passes)
+
+
+@pytest.mark.parametrize(
+    ("policy", "overrun", "passes"), each_once(ORDERS + VARYING + WITHOUT_BACKFILLING)
+)
+def test_engines_agree_on_the_sample(policy, overrun, passes):
+    sample = wk.load_sample()
+    agree(sample.take(np.arange(4000)), policy, overrun, passes)
 
 
 def test_easy_makes_the_users_of_the_sample_wait_less_than_fcfs():
