@@ -152,6 +152,20 @@ def test_trees_find_what_lists_find_in_long_queues(seed, alpha, overrun, passes,
     check_schedule(jobs.submit, by_list, by_list + jobs.run, jobs.procs, MACHINE)
 
 
+@pytest.mark.parametrize("alpha", ALPHAS)
+@pytest.mark.parametrize("times", ["one second", "few seconds", "hours"])
+def test_trees_find_the_head_of_a_long_queue_of_equals(alpha, times):
+    # More jobs of about the same priority than are looked at before the trees are asked.
+    n_jobs, rng = 400, np.random.default_rng(5)
+    most = {"one second": 1, "few seconds": 5, "hours": 20_000}[times]
+    submit = np.sort(rng.integers(0, most, n_jobs))
+    run = rng.integers(1, 30, n_jobs) * 100  # many are equal
+    jobs = Jobs(submit, run, run, rng.integers(1, MACHINE + 1, n_jobs))
+    how = {"alpha": alpha, "late": False, "by_event": False}
+    by_list = schedule_by_criticality(jobs, MACHINE, crowd=n_jobs, **how)
+    assert np.array_equal(schedule_by_criticality(jobs, MACHINE, crowd=0, **how), by_list)
+
+
 def stepwise(jobs, times, *, alpha, late, by_event, crowd):
     """Go on from each of `times` to the next, continuing a copy each time."""
     state = new_state(jobs, MACHINE)

@@ -34,10 +34,20 @@ from workloadkit._kernels.state import (
     new_state,
     next_instant,
 )
-from workloadkit._kernels.waiting import next_leaf, set_leaf
+from workloadkit._kernels.waiting import set_leaf
 
 # A queue longer than this is searched by trees, until it is half as long.
 CROWD = 512
+
+# The head of a long queue is looked for among so many of the first to arrive, then by the trees.
+FIRST = 64
+
+# A bound on a sum, times this, is a bound on the sum as it is rounded.
+ROUNDING = 1 + 1e-12
+
+# What is next: the opening instant; a pass, as all that happens now has been taken; the next
+# instant; nothing.
+OPENS, ALLOCATES, GOES_ON, OVER = range(4)
 
 
 def schedule_by_criticality(
@@ -98,12 +108,16 @@ def advance(
     dtype = jobs.submit.dtype
     begin, until = dtype.type(begin), dtype.type(until)
     none = no_classes(dtype)
-    classes, trees, opens = none, False, True
-    while not _go_on(
-        jobs, state, classes if trees else none, trees, float(alpha), late, by_event,
-        begin, until, opens, crowd, jobs.estimate.max(), margin(jobs), nothing(dtype),
-    ):  # fmt: skip
-        trees, opens = not trees, False
+    classes, trees = none, False
+    stage, now = OPENS, begin
+    while True:
+        stage, now = _go_on(
+            jobs, state, classes if trees else none, trees, float(alpha), late, by_event,
+            stage, now, until, crowd, jobs.estimate.max(), margin(jobs), nothing(dtype),
+        )  # fmt: skip
+        if stage == OVER:
+            return
+        trees = not trees
         if classes is none:
             group = np.zeros(jobs.procs.size, np.int64)
             classes = sort_into_classes(jobs.procs, group, 1, dtype)
@@ -120,26 +134,42 @@ def _priority(bonus, waited, estimate):
 
 
 @helper
-def _ceiling(bonus, waited):
-    """Bound on the priority of whatever has waited as long or less.
+def _ceiling(bonus, longest, shortest, estimate):
+    """Bound on the priority of who has waited so long, with an estimate not below `estimate`.
 
     The sum of a falling convex and a rising linear term is largest at one end or the other.
     """
-    return max(_priority(bonus, waited, 0), bonus) * (1 + 1e-12)  # as the sums are rounded
+    if longest == shortest:
+        return _priority(bonus, longest, estimate)
+    ends = max(_priority(bonus, longest, estimate), _priority(bonus, shortest, estimate))
+    return ends * ROUNDING
 
 
 @helper
-def _first_in_order(after, end, submit, estimate, now, bonus):
-    """Job of the highest priority; of equal ones the first to arrive."""
+def _first_in_order(after, end, submit, estimate, now, bonus, most):
+    """Job of the highest priority among the first to arrive; of equal ones the first of all.
+
+    Tells whether these are all that matter: no more than `most` jobs are looked at.
+    """
     job = best = after[end]
     highest = _priority(bonus, now - submit[job], estimate[job])
     job = after[job]
-    while job != end and _ceiling(bonus, now - submit[job]) > highest:
+    while job != end:
+        # from here on no job is worth more than one that takes no time and has waited as long as
+        # this one or has only just come: the bound of `_ceiling`
+        if (
+            highest >= bonus * ROUNDING
+            and highest >= _priority(bonus, now - submit[job], 0) * ROUNDING
+        ):
+            break
+        if most == 0:
+            return best, highest, False
+        most -= 1
         priority = _priority(bonus, now - submit[job], estimate[job])
         if priority > highest:
             best, highest = job, priority
         job = after[job]
-    return best
+    return best, highest, True
 
 
 @helper
@@ -162,29 +192,49 @@ def _first_to_backfill(
 
 @helper
 def _first_of_class(
-    tree, root, width, member, first, most, submit, estimate, now, bonus, shadow, always, none
-):
-    """Best job of a class that ends by the shadow time or `always` may be backfilled."""
-    best, highest = none, -1.0
-    place = next_leaf(tree, root, width, 0, most)
-    while place >= 0:
-        job = member[first + place]
-        if _ceiling(bonus, now - submit[job]) <= highest:
-            break
-        if always or now + estimate[job] <= shadow:
-            priority = _priority(bonus, now - submit[job], estimate[job])
-            if priority > highest:
-                best, highest = job, priority
-        place = next_leaf(tree, root, width, place + 1, most)
-    return best, highest
+    tree, root, width, member, first, last, most, submit, estimate, now, oldest,
+    bonus, shadow, always, best, highest,
+):  # fmt: skip
+    """Best job of a class that ends by the shadow time, or any, if it is better than `best`.
+
+    A subtree is left out if even its oldest or its newest job with its smallest estimate would
+    not be better; no job of the queue came before `oldest`.
+    """
+    node, leaves = 1, width
+    while True:
+        below = tree[root + node]
+        if below <= most:
+            place = first + node * leaves - width
+            if leaves == 1:
+                job = member[place]
+                if always or now + estimate[job] <= shadow:
+                    priority = _priority(bonus, now - submit[job], estimate[job])
+                    if priority > highest or (priority == highest and job < best):
+                        best, highest = job, priority
+            else:
+                longest = now - max(submit[member[place]], oldest)
+                shortest = max(now - submit[member[min(place + leaves, last) - 1]], 0)
+                ceiling = _ceiling(bonus, longest, shortest, below)
+                if ceiling > highest or (ceiling == highest and member[place] < best):
+                    node *= 2
+                    leaves >>= 1
+                    continue
+        while node & 1:  # on to the next subtree to the right
+            node >>= 1
+            leaves <<= 1
+        if node == 0:
+            return best, highest
+        node += 1
 
 
 @kernel
 def _go_on(
     jobs, state, classes, trees, alpha, late, by_event,
-    begin, until, opens, crowd, longest, slack, nothing,
+    stage, now, until, crowd, longest, slack, nothing,
 ):  # fmt: skip
-    """Go on to `until` (True), or until the length of the queue asks for trees or none (False).
+    """Go on to `until`, or until the length of the queue asks for trees or none.
+
+    Returns what is next and the time.
 
     During a pass the limits of time and processors only shrink. So the best job that a class had
     before another one started is never worse than what it has now: it is kept, and tested again
@@ -208,26 +258,26 @@ def _go_on(
     best, highest = np.empty(n_classes, np.int64), np.empty(n_classes)  # of each class, in a pass
     smallest = 1  # no waiting job is smaller
     # the reservation; where it is known all other waiting jobs were refused
-    known, head, shadow, spare, limit = False, end, begin, 0, begin
+    known, head, shadow, spare, limit = False, end, now, 0, now
     n_open = low = high = 0  # classes of jobs that fit; those to be looked at
-    over = False
     while True:
-        now = begin
-        if not opens:
+        if stage == GOES_ON:
             if n_running == 0 and arrived == n_jobs:
-                over = True
+                stage = OVER
+                break
+            if trees and n_waiting < crowd // 2:
                 break
             now = next_instant(submit, arrived, ends, n_running)
             if now > until:
-                over = True
-                break
-            if n_waiting < crowd // 2 if trees else n_waiting > crowd:
+                stage = OVER
                 break
         one = by_event and now < until  # at a time
         taken = False
         new = arrived
-        while arrived < n_jobs and (
-            submit[arrived] < now or (submit[arrived] == now and not (one and taken))
+        while (
+            stage != ALLOCATES
+            and arrived < n_jobs
+            and (submit[arrived] < now or (submit[arrived] == now and not (one and taken)))
         ):
             job = arrived
             arrived += 1
@@ -238,8 +288,10 @@ def _go_on(
             if n_waiting == 0 or procs[job] < smallest:
                 smallest = procs[job]
             n_waiting += 1
-        while n_running > 0 and (
-            ends[n_running - 1] < now or (ends[n_running - 1] == now and not (one and taken))
+        while (
+            stage != ALLOCATES
+            and n_running > 0
+            and (ends[n_running - 1] < now or (ends[n_running - 1] == now and not (one and taken)))
         ):
             job = end_jobs[n_running - 1]
             taken = ends[n_running - 1] == now
@@ -249,9 +301,12 @@ def _go_on(
             free += procs[job]
             known = False
         if now == until:
-            over = True
+            stage = OVER
             break
-        opens = False
+        if n_waiting > crowd and not trees:
+            stage = ALLOCATES
+            break
+        stage = GOES_ON
         if late and n_running > 0 and planned_ends[n_running - 1] < now:
             known = False
 
@@ -259,7 +314,16 @@ def _go_on(
         look = end
         while n_waiting > 0 and smallest <= free:
             if not reserved:
-                job = _first_in_order(after, end, submit, estimate, now, bonus)
+                job, top, sure = _first_in_order(
+                    after, end, submit, estimate, now, bonus, FIRST if trees else n_waiting
+                )
+                for c in range(0 if sure else n_classes):
+                    job, top = _first_of_class(
+                        tree, root[c], width[c], member, class_first[c],
+                        class_first[c + 1] if c + 1 < n_classes else n_jobs,
+                        longest, submit, estimate, now, submit[after[end]],
+                        bonus, shadow, True, job, top,
+                    )  # fmt: skip
                 known = known and job == head
                 head = job
                 reserved = procs[job] > free
@@ -280,8 +344,10 @@ def _go_on(
                             always = class_size[c] <= spare
                             best[c], highest[c] = _first_of_class(
                                 tree, root[c], width[c], member, class_first[c],
+                                class_first[c + 1] if c + 1 < n_classes else n_jobs,
                                 longest if always else limit,
-                                submit, estimate, now, bonus, shadow, always, end,
+                                submit, estimate, now, submit[after[end]],
+                                bonus, shadow, always, end, -1.0,
                             )  # fmt: skip
                         while n_open > 0 and class_size[n_open - 1] > free:
                             n_open -= 1
@@ -331,4 +397,4 @@ def _go_on(
         place += 1
         job = after[job]
     at[N_RUNNING], at[FREE], at[ARRIVED], at[N_WAITING] = n_running, free, arrived, n_waiting
-    return over
+    return stage, now
