@@ -325,39 +325,16 @@ def student_t(confidence: float, freedom: int) -> float:
     freedom : int
         Degrees of freedom, 1 or more.
 
-    Notes
-    -----
-    The distribution is a finite sum for whole degrees of freedom [1]_; its inverse is found by
-    bisection.
-
-    References
-    ----------
-    .. [1] M. Abramowitz, I. A. Stegun, "Handbook of mathematical functions", 1964, 26.7.3, 26.7.4.
-
     Examples
     --------
     >>> [round(student_t(0.95, n), 3) for n in (1, 2, 9, 10, 1000)]
     [12.706, 4.303, 2.262, 2.228, 1.962]
     """
+    from scipy.special import stdtrit
+
     if not (0 < confidence < 1 and freedom >= 1):
         raise ParameterError(f"confidence is {confidence}, of {freedom} degrees of freedom")
-    low, high = 0.0, math.pi / 2  # of the angle whose tangent is t / √n
-    while (middle := (low + high) / 2) not in (low, high):
-        below = _within(middle, freedom) < confidence
-        low, high = (middle, high) if below else (low, middle)
-    return math.tan(low) * math.sqrt(freedom)
-
-
-def _within(angle: float, freedom: int) -> float:
-    """Probability that |T| is at most √n tan(angle)."""
-    squared = math.cos(angle) ** 2
-    term = math.cos(angle) if freedom % 2 else 1.0
-    total = term if freedom > 1 else 0.0
-    for i in range(2 + freedom % 2, freedom - 1, 2):
-        term *= squared * (i - 1) / i
-        total += term
-    total *= math.sin(angle)
-    return (angle + total) * 2 / math.pi if freedom % 2 else total
+    return float(stdtrit(freedom, (1 + confidence) / 2))
 
 
 class _Task(NamedTuple):
