@@ -343,6 +343,14 @@ def test_jobs_lost_doubled_and_invented():
     assert refuted(short) == {ONCE: "job 4 is none of the log's"}
 
 
+def test_jobs_of_the_same_number_and_second_come_in_any_order():
+    trace = log(job=[0, 0, 0, 0], submit=[0, 0, 0, 0])
+    start = np.array([0, 10, 25, 0])
+    schedule = scheduled(start, trace)
+    assert_proved(check(rows(schedule, 3, 2, 1, 0), trace=trace))
+    assert NEEDS in refuted(check(rows(schedule, 3, 2, 2, 0), trace=trace))
+
+
 def test_jobs_larger_than_the_machine_are_left_out_only_if_told_so():
     trace = log(procs=[3, 3, 9, 1])
     schedule = wk.simulate(trace, "easy", procs=4, oversize="drop").trace()
@@ -403,9 +411,9 @@ def test_jobs_of_run_time_0_follow_one_another_in_a_second():
 
 
 def test_a_job_of_run_time_0_needs_room_beside_those_that_run_through():
-    trace = log(run=[10, 0, 10, 25])
-    report = check(scheduled([0, 5, 20, 3], trace), trace=trace)
-    assert refuted(report) == {CAPACITY: "7 of 4 at 5 s, by jobs 1, 2, 4"}
+    trace = log(run=[10, 0, 10, 25], procs=[3, 1, 4, 1])
+    report = check(scheduled([0, 5, 28, 3], trace), trace=trace)
+    assert refuted(report) == {CAPACITY: "5 of 4 at 5 s, by jobs 1, 2, 4"}
     assert_proved(check(scheduled([0, 10, 28, 3], trace), trace=trace))
 
 

@@ -95,7 +95,7 @@ def check_schedule(
     checked. With outages nothing is checked of a policy, but that no more processors are in use
     than are up; jobs may end early, failed (status 0). At instants with several passes (by event,
     where a job of run time 0 starts, with decimals) the schedule does not tell which pass made a
-    job the head; its promise is then the latest that it can have been given.
+    job the head; its shadow time is then the one after the last of them, which is never later.
 
     Parameters
     ----------

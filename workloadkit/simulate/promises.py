@@ -196,8 +196,8 @@ def shadow_times(case: Case, heads: NDArray[np.int64], since: NDArray) -> Iterat
     """When each head will fit at the latest, as planned when it became the head.
 
     The pass that makes a job the head starts those before it, and only then others. So of the
-    jobs that start at that instant it counts those before it; where there may have been more
-    passes, all, and those that end then, too.
+    jobs that start at that instant it counts those before it. Where there may have been more
+    passes it counts all: then this is the shadow time after the last of them, never later.
     """
     job_starts, job_ends = (np.argsort(t, kind="stable").tolist() for t in (case.start, case.end))
     start, end, planned, procs, became = (
@@ -209,27 +209,26 @@ def shadow_times(case: Case, heads: NDArray[np.int64], since: NDArray) -> Iterat
     used = n_started = n_ended = 0
     for head in heads.tolist():
         now = became[head]
-        several = case.by_event or not case.whole
         while n_started < len(start) and start[job_starts[n_started]] < now:
             job = job_starts[n_started]
             n_started += 1
-            if end[job] >= now:
+            if end[job] > now:
                 insort(running, (planned[job], job))
                 runs[job] = True
                 used += procs[job]
-        while n_ended < len(end) and (end[job_ends[n_ended]], several) < (now, True):
+        while n_ended < len(end) and end[job_ends[n_ended]] <= now:
             job = job_ends[n_ended]
             n_ended += 1
             if runs[job]:
                 del running[bisect_left(running, (planned[job], job))]
                 used -= procs[job]
-        several |= now in moments
+        several = case.by_event or not case.whole or now in moments
         beside = []
-        for place in range(n_started, len(start)):
+        place = n_started
+        while place < len(start) and start[job_starts[place]] == now:
             job = job_starts[place]
-            if start[job] > now:
-                break
-            if job < head or several:
+            place += 1
+            if end[job] > now and (job < head or several):
                 beside.append((planned[job], job))
         free = case.machine - used - sum(procs[job] for _, job in beside)
         shadow = now
