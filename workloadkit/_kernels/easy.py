@@ -205,7 +205,7 @@ def run_short(
         while n_arrived < n_jobs and submit[n_arrived] <= now:
             n_arrived += 1
         if by_event and now < until:  # submissions come before terminations, one by one
-            n_left = n_running if n_arrived > arrived else n_running - 1
+            n_left = n_running if n_arrived > arrived else max(n_running - 1, 0)
             n_arrived = min(n_arrived, arrived + 1)
         while n_running > n_left and ends[n_running - 1] <= now:
             job = end_jobs[n_running - 1]
@@ -349,7 +349,7 @@ def run_long(
         while n_arrived < n_jobs and submit[n_arrived] <= now:
             n_arrived += 1
         if by_event and now < until:  # submissions come before terminations, one by one
-            n_left = n_running if n_arrived > arrived else n_running - 1
+            n_left = n_running if n_arrived > arrived else max(n_running - 1, 0)
             n_arrived = min(n_arrived, arrived + 1)
         while n_running > n_left and ends[n_running - 1] <= now:
             job = end_jobs[n_running - 1]

@@ -20,9 +20,7 @@ from workloadkit._kernels.running import insert_end, insert_end_in_order, remove
 from workloadkit._kernels.state import Jobs, next_instant
 
 # Places in PartitionedState.at.
-N_RUNNING, FREE, ARRIVED, N_WAITING, N_PARTITIONS, N_DEMOTED, N_ENDED, WEEK, N_STARTED, N_WEEKS = (
-    range(10)
-)
+N_RUNNING, FREE, ARRIVED, N_WAITING, N_PARTITIONS, N_DEMOTED, N_ENDED, N_WEEKS = range(8)
 
 # The standing of a job: nothing was promised; promised as a pivot; demoted, keeps its reservation.
 ORDINARY, PROMISED, DEMOTED = range(3)
@@ -43,8 +41,6 @@ class PartitionedState(NamedTuple):
         Of the jobs that have arrived.
     promised : ndarray, shape (n_jobs,)
         When pivots were promised to start, and demoted jobs are to. [s]
-    order : ndarray of int64, shape (n_jobs,)
-        Place of each job in the order of starts.
     ended : ndarray of int64, shape (n_jobs,)
         The jobs that have ended since a week began, in that order.
     size, used, pivot : ndarray of int64, shape (most_partitions,)
@@ -53,10 +49,11 @@ class PartitionedState(NamedTuple):
         A job belongs to the first partition whose criterion is above its estimate. [s]
     demoted : ndarray of int64, shape (n_jobs,)
         The demoted jobs, in order of arrival.
-    at : ndarray of int64, shape (10,)
+    first_submit : ndarray, shape (1,)
+        From when weeks are counted. [s]
+    at : ndarray of int64, shape (8,)
         Jobs that run, free processors, jobs that have arrived, that wait; partitions; demoted
-        jobs; jobs that have ended, how many of them before this week; jobs that have started;
-        weeks that are over.
+        jobs; jobs that have ended since a week began; weeks that are over.
     """
 
     start: NDArray
@@ -68,13 +65,13 @@ class PartitionedState(NamedTuple):
     partition: NDArray[np.int64]
     standing: NDArray[np.int64]
     promised: NDArray
-    order: NDArray[np.int64]
     ended: NDArray[np.int64]
     size: NDArray[np.int64]
     used: NDArray[np.int64]
     pivot: NDArray[np.int64]
     criteria: NDArray[np.float64]
     demoted: NDArray[np.int64]
+    first_submit: NDArray
     at: NDArray[np.int64]
 
 
@@ -115,9 +112,9 @@ def new_partitioned_state(
     """Return the state before the first submission to an empty machine."""
     n_jobs, dtype = jobs.submit.size, jobs.submit.dtype
     capacity = min(n_jobs, machine) + 1
-    place = np.arange(most_partitions)
-    share, remainder = divmod(machine, n_partitions)
-    at = np.zeros(10, np.int64)
+    size = np.zeros(most_partitions, np.int64)
+    size[:n_partitions] = equal_shares(machine, n_partitions)
+    at = np.zeros(8, np.int64)
     at[FREE], at[N_PARTITIONS] = machine, n_partitions
     return PartitionedState(
         start=np.empty(n_jobs, dtype),
@@ -129,13 +126,13 @@ def new_partitioned_state(
         partition=np.empty(n_jobs, np.int64),
         standing=np.zeros(n_jobs, np.int64),
         promised=np.empty(n_jobs, dtype),
-        order=np.empty(n_jobs, np.int64),
         ended=np.empty(n_jobs, np.int64),
-        size=np.where(place < n_partitions, share + (place < remainder), 0),
+        size=size,
         used=np.zeros(most_partitions, np.int64),
         pivot=np.full(most_partitions, NOBODY),
         criteria=np.full(most_partitions, np.inf),
         demoted=np.empty(n_jobs, np.int64),
+        first_submit=jobs.submit[:1].copy(),
         at=at,
     )
 
@@ -157,14 +154,93 @@ def advance(
         Changed in place.
     begin, until : scalar
         What has ended or arrived by `begin` is taken, and a pass looks at all that wait then. At
-        `until` the jobs that end and arrive are taken; by event each brings its pass, else none
-        is started. [s]
+        `until` the jobs that end and arrive are taken, but none is started. [s]
 
     The others are those of `schedule_in_partitions`.
     """
     time = jobs.submit.dtype.type
     never = time(_after_all(jobs.submit.dtype))
     _go_on(jobs, state, time(week), by_event, time(begin), time(until), never)
+
+
+def turn_week(jobs: Jobs, state: PartitionedState) -> None:
+    """Find the criteria anew, at the end of a week and after all that ends in that second."""
+    at = state.at
+    find_criteria(jobs.estimate, state.ended, at[N_ENDED], at[N_PARTITIONS], state.criteria)
+    at[N_ENDED] = 0
+    at[N_WEEKS] += 1
+
+
+def repartition(
+    jobs: Jobs, state: PartitionedState, *, machine: int, n_partitions: int, now: Any
+) -> None:
+    """Change the number of partitions: equal shares, and jobs sorted anew by uniform criteria.
+
+    The first pivot to come into a partition becomes its pivot; the others are demoted and keep
+    their reservation.
+
+    Parameters
+    ----------
+    state : PartitionedState
+        Changed in place.
+    machine : int
+        Processors of the machine.
+    n_partitions : int
+        At most as many as the state was made for.
+    now : scalar
+        [s]
+    """
+    at, time = state.at, jobs.submit.dtype.type
+    never = time(_after_all(jobs.submit.dtype))
+    job, begin = _reservations(jobs, state, time(now), never)
+    longest = state.criteria[at[N_PARTITIONS] - 1]
+    place = np.arange(n_partitions)
+    state.criteria[:n_partitions] = (place + 1) * longest / n_partitions
+    state.size[:], state.size[:n_partitions] = 0, equal_shares(machine, n_partitions)
+    waiting, running = state.waiting[: at[N_WAITING]], state.end_jobs[: at[N_RUNNING]]
+    for each in (*waiting, *running):
+        state.partition[each] = partition_of(jobs.estimate[each], state.criteria, n_partitions)
+    state.used[:] = 0
+    np.add.at(state.used, state.partition[running], jobs.procs[running])
+    at[N_PARTITIONS] = n_partitions
+    state.pivot[:] = NOBODY
+    promised = dict(zip(job.tolist(), begin, strict=True))
+    for each in sorted(each for each in promised if state.standing[each] != DEMOTED):
+        if state.pivot[state.partition[each]] == NOBODY:
+            state.pivot[state.partition[each]] = each
+        else:
+            state.standing[each], state.promised[each] = DEMOTED, promised[each]
+    demoted = sorted(each for each in promised if state.standing[each] == DEMOTED)
+    at[N_DEMOTED] = len(demoted)
+    state.demoted[: len(demoted)] = demoted
+
+
+def copy_partitions(
+    state: PartitionedState,
+    copied: PartitionedState,
+    window: Jobs,
+    running: NDArray[np.int64],
+    low: int,
+) -> None:
+    """Copy all about partitions into a state of the jobs from `low` on, of which some run."""
+    arrived = state.at[ARRIVED] - low
+    for name in ("partition", "standing", "promised"):
+        getattr(copied, name)[:arrived] = getattr(state, name)[low : low + arrived]
+    for name in ("size", "criteria", "first_submit"):
+        getattr(copied, name)[:] = getattr(state, name)
+    np.add.at(copied.used, copied.partition[running], window.procs[running])
+    copied.pivot[:] = np.where(state.pivot == NOBODY, NOBODY, state.pivot - low)
+    n_demoted = state.at[N_DEMOTED]
+    copied.demoted[:n_demoted] = state.demoted[:n_demoted] - low
+    copied.planned_jobs[: running.size] = running
+    for place in (N_PARTITIONS, N_DEMOTED, N_WEEKS):
+        copied.at[place] = state.at[place]
+
+
+def equal_shares(machine: int, n_partitions: int) -> NDArray[np.int64]:
+    """Share the processors out, the remainder to the first partitions."""
+    share, remainder = divmod(machine, n_partitions)
+    return share + (np.arange(n_partitions) < remainder)
 
 
 @helper
@@ -177,14 +253,13 @@ def partition_of(estimate, criteria, n_partitions):
 
 
 @helper
-def find_criteria(estimate, ended, first, last, n_partitions, criteria):
-    """Find the criteria that would have balanced the jobs ended[first:last], if there are enough.
+def find_criteria(estimate, ended, n_ended, n_partitions, criteria):
+    """Find the criteria that would have balanced the first of the ended jobs, if enough of them.
 
     The i-th of P is the i/P quantile of their estimates.
     """
-    n_ended = last - first
     if n_ended >= n_partitions:
-        values = np.sort(estimate[ended[first:last]])
+        values = np.sort(estimate[ended[:n_ended]])
         for place in range(n_partitions):
             criteria[place] = values[((place + 1) * n_ended + n_partitions - 1) // n_partitions - 1]
 
@@ -438,16 +513,42 @@ def first_in_queue(waiting, first, last, partition, standing, home):
 
 
 @kernel
+def _reservations(jobs, state, now, never):
+    """Reservations of demoted jobs and pivots as a pass would find them now: who, from when."""
+    _, _, estimate, procs = jobs
+    (
+        _, _, _, planned_ends, planned_jobs, waiting, partition, standing, promised, _,
+        size, used, pivot, _, demoted, _, at,
+    ) = state  # fmt: skip
+    n, n_demoted = at[N_PARTITIONS], at[N_DEMOTED]
+    most = n + n_demoted
+    times = np.empty(planned_ends.size + 2 * most + 2, planned_ends.dtype)
+    left = np.empty((times.size, n + 1), np.int64)
+    reserved, begins = np.empty(most, np.int64), np.empty(most, planned_ends.dtype)
+    kept_for, left_at = np.empty((most, n), np.int64), np.empty((most, n + 1), np.int64)
+    for p in range(n):
+        if pivot[p] == NOBODY:
+            pivot[p] = first_in_queue(waiting, 0, at[N_WAITING], partition, standing, p)
+    n_reserved = find_reservations(
+        times, left, reserved, begins, kept_for, left_at, np.empty(n + 1, np.int64),
+        now, never, True, planned_ends, planned_jobs, at[N_RUNNING], procs, estimate, partition,
+        size, used, at[FREE], pivot, demoted, n_demoted, standing, promised, n,
+    )  # fmt: skip
+    return reserved[:n_reserved], begins[:n_reserved]
+
+
+@kernel
 def _go_on(jobs, state, week, by_event, begin, until, never):
     """See `advance`; `never` is later than all that happens."""
     submit, run, estimate, procs = jobs
     (
         start, ends, end_jobs, planned_ends, planned_jobs, waiting, partition, standing, promised,
-        order, ended, size, used, pivot, criteria, demoted, at,
+        ended, size, used, pivot, criteria, demoted,
+        first_submit, at,
     ) = state  # fmt: skip
     n_jobs = submit.size
     n_running, free, arrived, n_waiting = at[N_RUNNING], at[FREE], at[ARRIVED], at[N_WAITING]
-    n, n_demoted, n_ended, n_started = at[N_PARTITIONS], at[N_DEMOTED], at[N_ENDED], at[N_STARTED]
+    n, n_demoted, n_ended = at[N_PARTITIONS], at[N_DEMOTED], at[N_ENDED]
     # the profile, and the reservations with what is left where they begin
     most = n + n_demoted
     times = np.empty(ends.size + 2 * most + 2, submit.dtype)
@@ -456,30 +557,30 @@ def _go_on(jobs, state, week, by_event, begin, until, never):
     kept_for, left_at = np.empty((most, n), np.int64), np.empty((most, n + 1), np.int64)
     least, take = np.empty(n + 1, np.int64), np.empty(n, np.int64)
     n_reserved = 0
-    next_week = submit[0] + (at[N_WEEKS] + 1) * week
+    next_week = first_submit[0] + (at[N_WEEKS] + 1) * week
     known = False  # the reservations
     settled = False  # all that wait has been refused, and stays so until a job ends
     wakes = True
     while wakes or n_running > 0 or arrived < n_jobs:
-        coming, more = begin, n_running > 0 or arrived < n_jobs
-        if more:
+        coming = begin
+        if n_running > 0 or arrived < n_jobs:
             coming = next_instant(submit, arrived, ends, n_running)
-        opens = wakes and (not more or coming > begin or (coming == begin and not by_event))
+        opens = wakes and coming >= begin
         now = begin if opens else coming
         if now > until:
             break
         while next_week < now:
-            find_criteria(estimate, ended, at[WEEK], n_ended, n, criteria)
-            at[WEEK] = n_ended
+            find_criteria(estimate, ended, n_ended, n, criteria)
+            n_ended = 0
             at[N_WEEKS] += 1
-            next_week = submit[0] + (at[N_WEEKS] + 1) * week
+            next_week = first_submit[0] + (at[N_WEEKS] + 1) * week
+        one = by_event and now < until  # at a time
         n_new = 0
-        if by_event and arrived < n_jobs and submit[arrived] <= now:
-            n_new = 1
-        elif not by_event:
-            while arrived + n_new < n_jobs and submit[arrived + n_new] <= now:
-                n_new += 1
-        if not (by_event and n_new > 0):
+        while arrived + n_new < n_jobs and submit[arrived + n_new] <= now:
+            n_new += 1
+            if one:
+                break
+        if not (one and n_new > 0):
             while n_running > 0 and ends[n_running - 1] <= now:
                 job = end_jobs[n_running - 1]
                 remove_end(planned_ends, planned_jobs, n_running, start[job] + estimate[job], job)
@@ -490,7 +591,7 @@ def _go_on(jobs, state, week, by_event, begin, until, never):
                     ended[n_ended] = job
                     n_ended += 1
                 known = settled = False
-                if by_event:
+                if one:
                     break
         if n_waiting == 0:
             n_reserved = 0
@@ -502,7 +603,7 @@ def _go_on(jobs, state, week, by_event, begin, until, never):
             waiting[n_waiting] = job
             n_waiting += 1
         arrived += n_new
-        if now == until and not by_event:
+        if now == until:
             break
 
         # The pass.
@@ -558,8 +659,6 @@ def _go_on(jobs, state, week, by_event, begin, until, never):
                 take,
             )  # fmt: skip
             start[job] = now
-            order[job] = n_started
-            n_started += 1
             insert_end_in_order(ends, end_jobs, n_running, now + run[job], job)
             insert_end(planned_ends, planned_jobs, n_running, now + estimate[job], job)
             n_running += 1
@@ -585,4 +684,4 @@ def _go_on(jobs, state, week, by_event, begin, until, never):
         settled = not moved
         known &= settled
     at[N_RUNNING], at[FREE], at[ARRIVED], at[N_WAITING] = n_running, free, arrived, n_waiting
-    at[N_DEMOTED], at[N_ENDED], at[N_STARTED] = n_demoted, n_ended, n_started
+    at[N_DEMOTED], at[N_ENDED] = n_demoted, n_ended

@@ -417,22 +417,34 @@ class Simulation:
     def add(self, job: Job) -> None:
         """Let a job arrive when it says."""
         if self.by_event:  # in the order in which they were made
-            self._later(job.submit, _FIRST, (), partial(self._arrive, job))
+            self._later(job.submit, _FIRST, (), partial(self.arrive, job))
             return
         # numbered jobs come first, by number; the others by user and order of creation
         key = (1, job.user) if job.number is None else (0, job.number)
-        self._later(job.submit, _SUBMISSION, key, partial(self._arrive, job))
+        self._later(job.submit, _SUBMISSION, key, partial(self.arrive, job))
 
     def start(self, job: Job) -> None:
         """Give a job its processors until it ends."""
         self._n_waiting -= 1
         job.start = self.now
-        self.used += job.procs
-        self.running[job] = self._later(
-            self.now + job.run, _TERMINATION, (), partial(self._end, job)
-        )
+        self.resume(job, self.now + job.run)
         if self._processors is not None:
             self._processors.start(job, job.procs, self.now, self.now + job.estimate)
+
+    def resume(self, job: Job, end: Any) -> None:
+        """Let a job that has its start run on until `end`."""
+        self.used += job.procs
+        self.running[job] = self._later(end, _TERMINATION, (), partial(self._end, job))
+
+    def arrive(self, job: Job) -> None:
+        """Let a job arrive at this very second."""
+        job.arrival = len(self.jobs)
+        self.jobs.append(job)
+        self._n_waiting += 1
+        if job.number is None:
+            job.number = self._last_number + 1
+        self._last_number = max(self._last_number, job.number)
+        self.scheduler.job_arrives(job)
 
     @property
     def working(self) -> int:
@@ -506,15 +518,6 @@ class Simulation:
         while self._events and self._events[0][3] in self._void:
             self._void.remove(self._take()[3])
         return not self._events
-
-    def _arrive(self, job: Job) -> None:
-        job.arrival = len(self.jobs)
-        self.jobs.append(job)
-        self._n_waiting += 1
-        if job.number is None:
-            job.number = self._last_number + 1
-        self._last_number = max(self._last_number, job.number)
-        self.scheduler.job_arrives(job)
 
     def _end(self, job: Job) -> None:
         job.end = self.now

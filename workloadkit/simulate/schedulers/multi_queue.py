@@ -121,7 +121,7 @@ class MultiQueueScheduler(Scheduler):
     def job_arrives(self, job: Job) -> None:
         """Put a job into the queue of its partition."""
         if not self.size:
-            self.size = shares(self.machine_size, self.n_partitions)
+            self.size = shares(self._at.machine, self.n_partitions)
             self.first = self.now
         self.turn_weeks()
         self.partition[job] = self.partition_of(job)
@@ -274,6 +274,15 @@ class MultiQueueScheduler(Scheduler):
                     profile.change(max(begin, self.now), end, kept, -other.procs)
             self.promised[job] = profile.earliest(job.procs, job.estimate)
 
+    def continue_from(self, other: "MultiQueueScheduler", twins: dict[Job, Job]) -> None:
+        """Take over the state of another one, with twins for its waiting and running jobs."""
+        self.n_partitions, self.first, self.n_weeks = other.n_partitions, other.first, other.n_weeks
+        self.size, self.criteria = list(other.size), list(other.criteria)
+        self.partition = {twin: other.partition[job] for job, twin in twins.items()}
+        self.pivots = {place: twins[job] for place, job in other.pivots.items()}
+        self.promised = {twins[job]: time for job, time in other.promised.items()}
+        self.demoted = [twins[job] for job in other.demoted]
+
     def repartition(self, n_partitions: int) -> None:
         """Change the number of partitions: equal shares, and jobs sorted anew by uniform criteria.
 
@@ -288,7 +297,7 @@ class MultiQueueScheduler(Scheduler):
         longest = self.criteria[-1]
         self.n_partitions = n_partitions
         self.criteria = [(i + 1) * longest / n_partitions for i in range(n_partitions)]
-        self.size = shares(self.machine_size, n_partitions)
+        self.size = shares(self._at.machine, n_partitions)
         for job in (*self.queue, *self.running):
             self.partition[job] = self.partition_of(job)
         pivots, self.pivots = sorted(self.pivots.values(), key=self.queue.index), {}
