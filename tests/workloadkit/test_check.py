@@ -46,13 +46,6 @@ estimates = st.sampled_from(["user", "exact"])
 passes = st.sampled_from(["instant", "event"])
 
 
-def simulate(trace, policy, **options):
-    try:
-        return wk.simulate(trace, policy, **options)
-    except NotImplementedError:
-        pytest.skip(f"{policy} is not there yet")
-
-
 def refuted(report):
     """Return the claims refuted, and the first counterexample of each."""
     return {claim.text: claim.why for claim in report.refuted}
@@ -76,7 +69,7 @@ def test_what_is_simulated_is_proved(policy, engine):
     @given(st.one_of(logs(), logs(max_size=80), logs(scale=0.1)), overruns, estimates, passes)
     def check(trace, overrun, estimates, passes):
         asked = {"overrun": overrun, "estimates": estimates, "passes": passes}
-        schedule = simulate(trace, policy, engine=engine, **asked)
+        schedule = wk.simulate(trace, policy, engine=engine, **asked)
         report = wk.check_schedule(trace, schedule)
         assert_proved(report)
         written = wk.check_schedule(trace, schedule.trace(), policy=name, **asked)
@@ -113,7 +106,7 @@ def by_the_definition(trace, policy, **asked):
 @pytest.mark.parametrize("policy", POLICIES)
 def test_schedules_of_the_sample_are_proved(policy):
     trace = wk.load_sample().take(np.arange(1500))
-    report = wk.check_schedule(trace, simulate(trace, policy, overrun="kill"))
+    report = wk.check_schedule(trace, wk.simulate(trace, policy, overrun="kill"))
     assert_proved(report)
     assert report.claims[0].why == "1,493 jobs"
 
@@ -129,7 +122,7 @@ def first_jobs(request):
 @pytest.mark.parametrize("policy", ["fcfs", "easy", "conservative", "reservations:2"])
 def test_schedules_of_real_logs_are_proved(first_jobs, policy):
     for asked in ({"overrun": "kill"}, {"passes": "event"}, {"estimates": "exact"}):
-        schedule = simulate(first_jobs, policy, oversize="drop", **asked)
+        schedule = wk.simulate(first_jobs, policy, oversize="drop", **asked)
         assert_proved(wk.check_schedule(first_jobs, schedule))
 
 
@@ -147,7 +140,7 @@ def test_with_exact_estimates_no_promised_job_is_a_second_late(trace, policy, ro
     """The last job to be submitted waits for others alone, and in no other's way."""
     trace = trace.select((trace.column("run") > 0) & (trace.column("submit") >= 0))
     assume(row < trace.n_jobs)
-    schedule = simulate(trace, policy, estimates="exact", engine="python")
+    schedule = wk.simulate(trace, policy, estimates="exact", engine="python")
     start = schedule.start.copy()
     if policy == "easy":  # any head that waited: its shadow time is when it started
         heads = np.flatnonzero(
