@@ -29,9 +29,11 @@ def users_in_order(site, by):
     """Sort the users who have waiting jobs: least work waiting, or latest submission, first."""
 
     def load(user):
-        return sum(
-            site.estimate[job] * site.procs[job] for job in site.waiting if site.user[job] == user
-        )
+        total = 0
+        for job in site.waiting:  # one by one: sum() of decimals rounds otherwise in newer Pythons
+            if site.user[job] == user:
+                total += site.estimate[job] * site.procs[job]
+        return total
 
     def silence(user):
         arrived = [*site.waiting, *site.start]
