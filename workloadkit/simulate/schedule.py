@@ -123,8 +123,8 @@ class Schedule:
         """The jobs that the metrics count, and how they were served."""
         w, counted = self.workload, self.counted
         requested = self.source.column("requested_time")[w.row]
-        known = (requested >= 0) & (self.parameters.get("estimates") != "exact")  # NaN is not
-        jobs = Served(w.submit, self.wait, w.run, np.where(known, requested, w.run), w.user)
+        requested = np.where(requested >= 0, requested, w.run)  # NaN is not
+        jobs = Served(w.submit, self.wait, w.run, requested, w.user)
         return jobs if counted.all() else jobs.take(counted)
 
     @property
