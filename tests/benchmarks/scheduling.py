@@ -16,11 +16,17 @@ from tests.benchmarks.measure import Row, best_of, in_turn
 from tests.data import DATA
 from workloadkit._kernels.easy import schedule_in_order
 from workloadkit._kernels.state import Jobs
-from workloadkit.simulate.workload import machine_size, make_workload
+from workloadkit.simulate import schedulers
+from workloadkit.simulate.schedulers.ordered import place_in_order, places_to_backfill
+from workloadkit.simulate.workload import Rules, machine_size, make_workload
 
 LOGS = ("KTH-SP2-1996-2", "SDSC-SP2-1998-4.2-cln", "SDSC-BLUE-2000-4.2-cln", "HPC2N-2002-2.2-cln")
 HEAVY = 1.2
 ROUNDS = 15
+
+# Besides EASY and FCFS: orders that are settled when a job arrives, and one that varies with time.
+ORDERS = ("easy:backfill=sjf", "sjf")
+VARYING = "wfp3"
 
 # Ratios to the yardstick that are aimed at: of the kernel's speed, of the whole call's time.
 SPEED_GOAL = {
@@ -33,7 +39,7 @@ TIME_GOAL = {key: 1.6 if key[1] is None else 0.1 for key in SPEED_GOAL}
 
 
 def rows() -> Iterator[Row]:
-    """EASY and FCFS on four logs at their own load and at 1.2; the whole call; memory."""
+    """EASY, other orders and FCFS on four logs at their load and at 1.2; the whole call; memory."""
     traces = {name: wk.read_swf(DATA / "traces" / f"{name}.swf.gz") for name in LOGS}
     for load in (None, HEAVY):
         for name, trace in traces.items():
@@ -75,22 +81,31 @@ def _one_log(name: str, trace: wk.Trace, load: float | None) -> Iterator[Row]:
         )
 
     scheduled(arrival, arrival)  # compiles
+    places = {"fcfs": (arrival, None), "easy": (arrival, arrival)}
+    for text in ORDERS:
+        policy = schedulers.parse(text)
+        rank = place_in_order(policy.keys(workload))
+        places[text] = rank, places_to_backfill(policy.backfill, workload, rank)
+    varying, rules = schedulers.parse(VARYING), Rules(machine)
+    varying.compiled(make_workload(trace.take(np.arange(50)), machine), rules)  # compiles
     # Taken in turn, so that all meet the same machine; for a long queue the yardstick takes
     # seconds, once is enough.
-    calls = (
+    slow = (
         lambda: yardstick.easy(*jobs, machine),
-        lambda: scheduled(arrival, arrival),
-        lambda: scheduled(arrival, None),
+        lambda: varying.compiled(workload, rules).start,
     )
+    quick = tuple(lambda p=p: scheduled(*p) for p in places.values())
     if load is None:
-        found = in_turn(ROUNDS, *calls)
+        found = in_turn(ROUNDS, *slow, *quick)
     else:
-        found = in_turn(1, calls[0]) + in_turn(ROUNDS, *calls[1:])
-    (naive, expected), (easy, by_easy), (fcfs, by_fcfs) = found
-    assert (by_easy == expected).all()
+        found = in_turn(1, *slow) + in_turn(ROUNDS, *quick)
+    (naive, expected), by_wait, *by_place = found
+    kernels = dict(zip((*places, VARYING), (*by_place, by_wait), strict=True))
+    assert (kernels["easy"][1] == expected).all()
     label = name if load is None else f"{name}, load {load}"
-    for scheduler, time, start in (("easy", easy, by_easy), ("fcfs", fcfs, by_fcfs)):
-        goal = SPEED_GOAL.get((name, load), 0) if scheduler == "easy" else 0
+    for scheduler, (time, start) in kernels.items():
+        aimed_at = scheduler not in ("fcfs", VARYING)
+        goal = SPEED_GOAL.get((name, load), 0) if aimed_at else 0
         ratio = naive / time
         speed, queue = n_jobs / time / 1e6, _mean_queue(workload.submit, start)
         yield Row(

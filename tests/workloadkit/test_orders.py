@@ -100,6 +100,14 @@ def test_jobs_of_one_second_are_taken_in_the_order_of_the_queue():
     assert starts(jobs, "sjf", passes="event") == [0, 9, 14]
 
 
+def test_jobs_of_one_second_are_taken_in_both_orders():
+    # One of the last two may run beside the first job, and by the shadow at 100 none after it.
+    jobs = [(0, 100, 100, 2), (1, 9, 9, 4), (2, 60, 60, 2), (2, 50, 50, 2)]
+    assert starts(jobs, "easy") == [0, 100, 2, 109]
+    assert starts(jobs, "easy:backfill=sjf") == [0, 100, 109, 2]
+    assert starts([(0, 5, 5, 4), (0, 9, 9, 4)], "ljf:backfill=arrival") == [9, 0]
+
+
 def test_wfp3_lets_large_and_short_jobs_by_that_have_waited():
     # At 100: waits 99, 50 and 20; (99/300)³ · 4 = 0.14, (50/50)³ · 2 = 2, (20/20)³ · 4 = 4.
     jobs = [BUSY, (1, 300, 300, 4), (50, 50, 50, 2), (80, 20, 20, 4)]
@@ -185,6 +193,26 @@ def test_orders_that_tell_nothing_apart_are_easy(jobs, overrun, passes):
     easy = wk.simulate(alike, "easy", **options).start
     for scheduler in ("smallest", "largest", "easy:backfill=largest"):
         assert np.array_equal(wk.simulate(alike, scheduler, **options).start, easy)
+
+
+def test_spare_processors_shrink_in_an_order_that_varies():
+    # At 10 the job of six starts; the head of seven is promised 110, with three spare, while four
+    # are idle. A long job takes two: two are idle, but one is spare, for the last job.
+    waiting = [(1, 100, 100, 6), (1, 100, 100, 7), *[(1, 300, 300, 2)] * 2, (1, 300, 300, 1)]
+    jobs = [(0, 10, 10, 10), *waiting]
+    for scheduler in ("easy", OwnOrder(compiled_longest_wait)):
+        assert starts(jobs, scheduler, machine=10) == [0, 10, 110, 10, 210, 10]
+
+
+def test_an_arrival_before_the_head_starts_at_once_if_it_fits():
+    # The head needs five of six processors at 100; one is spare. The third job ends too late and
+    # needs two. More urgent ones arrive: one ends by 100, the next delays the head until 203, and
+    # so makes room for the third; the last does not fit.
+    jobs = [(0, 100, 100, 2, 2), (1, 60, 60, 5, 2), (2, 99, 99, 2, 2)]
+    urgent = [(3, 200, 200, 2, 1), (4, 10, 10, 1, 1)]
+    assert starts(jobs, "priority-fifo:1/2", machine=6) == [0, 100, 160]
+    assert starts([*jobs, (3, 9, 9, 4, 1)], "priority-fifo:1/2", machine=6) == [0, 100, 160, 3]
+    assert starts([*jobs, *urgent], "priority-fifo:1/2", machine=6) == [0, 203, 3, 3, 100]
 
 
 def shortest(now, submit, estimate, procs, user):

@@ -2,9 +2,10 @@
 
 Between two terminations processors only become fewer and time only passes. So a job that cannot
 be backfilled now cannot be before the next termination, and the shadow time stays: an arrival
-behind the head of the queue needs one look at itself. Only a termination, an arrival that takes
-the head's place, several arrivals at once in another order than that of the pass, or a job that
-has outlived its estimate ask for a look at all that wait.
+needs one look at itself. That holds for one that comes before the head, too, if it starts at once
+and the head is not delayed by it. Only a termination, an arrival that takes or delays the head,
+several arrivals at once in another order than that of the pass, or a job that has outlived its
+estimate ask for a look at all that wait.
 
 There are two loops for the two lengths of a queue, each able to go on where the other left off:
 `run_short` looks through a list of the waiting jobs, `run_long` asks the trees of `waiting`. The
@@ -170,15 +171,12 @@ def _sort_waiting(state: State, rank: NDArray[np.int64]) -> None:
 
 
 @helper
-def jump_the_queue(rank, backfill_rank, arrived, n_arrived, n_waiting, head):
-    """Whether jobs arrive before the head, or in another order than they are looked at in."""
-    for job in range(arrived, n_arrived):
-        if job > arrived:
-            if rank[job] < rank[job - 1] or backfill_rank[job] < backfill_rank[job - 1]:
-                return True
-        elif n_waiting > 0 and rank[job] < rank[head]:
-            return True
-    return False
+def in_turn(rank, backfill_rank, arrived, n_arrived):
+    """Whether jobs that arrive together do so in the order in which a pass looks at them."""
+    for job in range(arrived + 1, n_arrived):
+        if rank[job] < rank[job - 1] or backfill_rank[job] < backfill_rank[job - 1]:
+            return False
+    return True
 
 
 @kernel
@@ -218,8 +216,38 @@ def run_short(
             look
             or now == until
             or (late and n_running > 0 and planned_ends[n_running - 1] < now)
-            or jump_the_queue(rank, backfill_rank, arrived, n_arrived, last - first, head)
+            or not in_turn(rank, backfill_rank, arrived, n_arrived)
         )
+        while arrived < n_arrived and not look:
+            job = arrived
+            size = procs[job]
+            planned_end = now + estimate[job]
+            ahead = first < last and rank[job] < rank[head]
+            starts = size <= free
+            if starts and first < last:
+                if backfill and not known:
+                    shadow, spare = find_shadow(
+                        planned_ends, planned_procs, n_running, now, free, procs[head]
+                    )
+                    known = True
+                starts = (planned_end <= shadow or size <= spare) if backfill else ahead
+                if starts and backfill and planned_end > shadow:
+                    spare -= size
+            if ahead and not starts:
+                look = True
+                break
+            arrived += 1
+            if starts:
+                start[job] = now
+                insert_end_in_order(ends, end_jobs, n_running, now + run[job], job)
+                insert_end(planned_ends, planned_procs, n_running, planned_end, size)
+                n_running += 1
+                free -= size
+            else:
+                insert_waiting(waiting, first, last, backfill_rank, job)
+                if first == last:
+                    head = job
+                last += 1
         if look:
             known = False
             while arrived < n_arrived:
@@ -267,32 +295,6 @@ def run_short(
                         kept += 1
                 last = kept
             look = False
-        while arrived < n_arrived:
-            job = arrived
-            size = procs[job]
-            planned_end = now + estimate[job]
-            arrived += 1
-            starts = size <= free
-            if starts and first < last:
-                if backfill and not known:
-                    shadow, spare = find_shadow(
-                        planned_ends, planned_procs, n_running, now, free, procs[head]
-                    )
-                    known = True
-                starts = backfill and (planned_end <= shadow or size <= spare)
-                if starts and planned_end > shadow:
-                    spare -= size
-            if starts:
-                start[job] = now
-                insert_end_in_order(ends, end_jobs, n_running, now + run[job], job)
-                insert_end(planned_ends, planned_procs, n_running, planned_end, size)
-                n_running += 1
-                free -= size
-            else:
-                insert_waiting(waiting, first, last, backfill_rank, job)
-                if first == last:
-                    head = job
-                last += 1
         if (last - first > crowd and patience <= 0) or (n_running == 0 and arrived == n_jobs):
             break
         now = min(next_instant(submit, arrived, ends, n_running), until)
@@ -362,8 +364,40 @@ def run_long(
             look
             or now == until
             or (late and n_running > 0 and planned_ends[n_running - 1] < now)
-            or jump_the_queue(rank, backfill_rank, arrived, n_arrived, n_waiting, head)
+            or not in_turn(rank, backfill_rank, arrived, n_arrived)
         )
+        while arrived < n_arrived and not look:
+            job = arrived
+            size = procs[job]
+            planned_end = now + estimate[job]
+            ahead = n_waiting > 0 and rank[job] < rank[head]
+            starts = size <= free
+            if starts and n_waiting > 0:
+                if backfill and not known:
+                    shadow, spare = find_shadow(
+                        planned_ends, planned_procs, n_running, now, free, procs[head]
+                    )
+                    known = True
+                starts = (planned_end <= shadow or size <= spare) if backfill else ahead
+                if starts and backfill and planned_end > shadow:
+                    spare -= size
+            if ahead and not starts:
+                look = True
+                break
+            arrived += 1
+            if starts:
+                start[job] = now
+                insert_end_in_order(ends, end_jobs, n_running, now + run[job], job)
+                insert_end(planned_ends, planned_procs, n_running, planned_end, size)
+                n_running += 1
+                free -= size
+            else:
+                join_line(waits, in_block, rank[job])
+                if backfill:
+                    set_leaf(tree, root[job_class[job]], node[job], estimate[job])
+                if n_waiting == 0:
+                    head = job
+                n_waiting += 1
         if look:
             known = False
             while arrived < n_arrived:
@@ -436,34 +470,6 @@ def run_long(
                     )
                     hit[c] = member[class_first[c] + leaf] if leaf >= 0 else n_jobs
             look = False
-        while arrived < n_arrived:
-            job = arrived
-            size = procs[job]
-            planned_end = now + estimate[job]
-            arrived += 1
-            starts = size <= free
-            if starts and n_waiting > 0:
-                if backfill and not known:
-                    shadow, spare = find_shadow(
-                        planned_ends, planned_procs, n_running, now, free, procs[head]
-                    )
-                    known = True
-                starts = backfill and (planned_end <= shadow or size <= spare)
-                if starts and planned_end > shadow:
-                    spare -= size
-            if starts:
-                start[job] = now
-                insert_end_in_order(ends, end_jobs, n_running, now + run[job], job)
-                insert_end(planned_ends, planned_procs, n_running, planned_end, size)
-                n_running += 1
-                free -= size
-            else:
-                join_line(waits, in_block, rank[job])
-                if backfill:
-                    set_leaf(tree, root[job_class[job]], node[job], estimate[job])
-                if n_waiting == 0:
-                    head = job
-                n_waiting += 1
         if n_waiting < few or (n_running == 0 and arrived == n_jobs):
             break
         now = min(next_instant(submit, arrived, ends, n_running), until)
