@@ -19,6 +19,7 @@ from analysis.load import load_between
 from analysis.marginals import size_class
 from workloadkit import metrics
 from workloadkit.errors import ParameterError, WorkloadError
+from workloadkit.metrics import use_over_time
 from workloadkit.simulate import Schedule
 from workloadkit.simulate.measures import OF_JOBS, of_class
 
@@ -238,7 +239,7 @@ def gantt(
     if not until > begin:
         raise ParameterError(f"until is {until:g} s; it must be later than begin, {begin:g} s")
     seen = np.flatnonzero((start <= until) & (end >= begin))  # jobs of run time 0 at both, too
-    free: _Stretches = [(0, schedule.machine)]
+    free: _Stretches = [(0, _most_at_once(schedule))]
     held: list[tuple[float, int, _Stretches]] = []  # a heap: end, job, its processors
     rows = []
     # a job of run time 0 gives way within its second, so it comes before those that stay
@@ -264,7 +265,14 @@ def _take(free: _Stretches, procs: int) -> tuple[_Stretches, _Stretches]:
         if procs == 0:
             rest = [(first + part, count - part)] if count > part else []
             return taken, rest + free[place + 1 :]
-    raise WorkloadError(f"the schedule holds {procs:,} processors more than the machine has")
+    raise WorkloadError(f"the schedule holds {procs:,} processors more than at any time")
+
+
+def _most_at_once(schedule: Schedule) -> int:
+    """Processors to lay jobs on: those of the machine, or more where a log held more."""
+    procs, for_no_time = schedule.workload.procs, schedule.workload.run == 0
+    _, in_use = use_over_time(schedule.start, schedule.end, procs)
+    return max(schedule.machine, int(in_use.max()) + int(procs[for_no_time].max(initial=0)))
 
 
 def _joined(stretches: _Stretches) -> _Stretches:
@@ -415,7 +423,10 @@ def plot_gantt(
         )
     )
     ax.set_xlim(*when(np.array([begin, until])))
-    ax.set_ylim(0, schedule.machine)
+    top = int(high.max(initial=0))
+    ax.set_ylim(0, max(schedule.machine, top))
+    if top > schedule.machine:
+        ax.axhline(schedule.machine, color=style.MUTED, linewidth=0.8)
     ax.set_ylabel("processors")
     style.count_axis(ax.yaxis)
     ax.grid(visible=False)

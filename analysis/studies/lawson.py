@@ -100,12 +100,12 @@ class Found:
 
 #: Why ours differ, as far as that is known.
 NOTES = {
-    "CTC": "gains and losses nearly cancel, in the source too; the node count decides the sign, and "
-    "with 430 nodes as many weeks are tested as in the source",
-    "KTH": "the mean of the source's 16 pairs is met under `replay` and `actual`; single weeks of a "
-    "full machine move it by more than T and L do",
-    "SDSC-SP2": "the log here is cleaned of flurries, 13,781 jobs shorter than the source's; whether "
-    "these jobs make the difference cannot be shown without them",
+    "CTC": "gains and losses nearly cancel, in the source too; the number of nodes decides the "
+    "sign, and with 430 of them as many weeks are tested as in the source",
+    "KTH": "the mean of the source's 16 pairs is met under `replay` and `actual`; single weeks of "
+    "a full machine move it by more than T and L do",
+    "SDSC-SP2": "the log here is cleaned of flurries, 13,781 jobs shorter than the source's; "
+    "whether these jobs make the difference cannot be shown without them",
     "SDSC-BLUE": "the log here is cleaned of flurries, 7,134 jobs shorter than the source's; the "
     "source's text also leaves open how processors are lent, which can matter as much",
 }

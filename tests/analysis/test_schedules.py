@@ -329,3 +329,12 @@ def test_shares_and_utilization_are_drawn(schedule, ax):
     assert analysis.plot_utilization(schedule, other) is other
     assert other.get_ylabel() == "share of the machine"
     assert [text.get_text() for text in other.get_legend().get_texts()] == ["used", "offered"]
+
+
+def test_more_than_the_machine_is_laid_beyond_it():
+    jobs = {"submit": [0, 1], "wait": [0, 0], "run": [10, 10], "procs": [3, 4]}
+    with pytest.warns(wk.WorkloadWarning, match="up to 7 processors of 5"):
+        schedule = wk.simulate(wk.Trace.from_columns(jobs), "recorded", procs=5)
+    bars = schedules.gantt(schedule)
+    assert bars[["first", "procs"]].to_numpy().tolist() == [[0, 3], [3, 4]]
+    assert schedules.plot_gantt(schedule).get_ylim() == (0, 7)

@@ -44,6 +44,10 @@ def test_parameters_follow_the_name(text, policy):
         ("deeep", "unknown scheduler 'deeep'; known: fcfs, easy, .*, deep"),
         ("deep:breadth=3", "no parameter 'breadth'; known: depth, weight"),
         ("deep:depth=x", "depth is 'x'"),
+        ("deep:3,4", "deep: '4' names no parameter, which only the first value need not"),
+        ("deep:weight=2,4", "'4' names no parameter"),
+        ("deep:3,depth=4", "depth is given twice"),
+        ("priority-fifo:queues=1,2,3", "'2' names no parameter"),
         ("fcfs:3", "fcfs has no parameter '3'; known: none"),
     ],
 )

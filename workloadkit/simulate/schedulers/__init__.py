@@ -112,7 +112,14 @@ def parse(text: str) -> Policy:
     for setting in filter(None, settings.split(",")):
         parameter, equals, value = setting.partition("=")
         if not equals and types:
+            if values:
+                raise ParameterError(
+                    f"scheduler {name}: {setting!r} names no parameter, which only the first value "
+                    "need not"
+                )
             parameter, value = next(iter(types)), setting
+        if parameter in values:
+            raise ParameterError(f"scheduler {name}: {parameter} is given twice")
         if parameter not in types:
             raise ParameterError(
                 f"scheduler {name} has no parameter {parameter!r}; "
