@@ -4,7 +4,14 @@ import sys
 import time
 import warnings
 
-from tests.benchmarks import conservative, reading, scheduling, sessions, user_aware
+from tests.benchmarks import (
+    conservative,
+    multi_queue,
+    reading,
+    scheduling,
+    sessions,
+    user_aware,
+)
 from tests.benchmarks.measure import Row, machine
 from tests.data import DATA, TRACES
 
@@ -20,7 +27,7 @@ def main() -> int:
     print("| --- | --- | --- | --- | --- |")
     begin = time.perf_counter()
     met = True
-    for part in (reading, sessions, scheduling, conservative, user_aware):
+    for part in (reading, sessions, scheduling, conservative, user_aware, multi_queue):
         for row in part.rows():
             _print(row)
             met &= row.met

@@ -353,17 +353,22 @@ def earliest_anywhere(times, left, n_steps, n, needed, length, least):
 
 
 @helper
-def reserve(times, left, n_steps, begin, length, n, needed, home, least, kept_for, place):
-    """Reserve processors from a step on: of partition `home` first, then in order; as there are."""
-    end = times[begin] + length
-    least_left(times, left, n_steps, begin, end, n, least)
-    missing = needed
-    kept_for[place, home] = min(max(least[home], 0), missing)
-    missing -= kept_for[place, home]
+def take_from(least, n, needed, home, kept_for, place):
+    """Say how many processors a reservation takes of each partition, by the least they have left.
+
+    Of partition `home` first, then in order; less than needed where there is no more.
+    """
+    kept_for[place, home] = missing = min(max(least[home], 0), needed)
+    missing = needed - missing
     for p in range(n):
         if p != home:
             kept_for[place, p] = min(max(least[p], 0), missing)
             missing -= kept_for[place, p]
+
+
+@helper
+def take_off(times, left, n_steps, begin, end, n, needed, kept_for, place):
+    """Take a reservation off the profile; how many steps that now has."""
     last, n_steps = step_at(times, left, n_steps, begin, end, n)
     for step in range(begin, last):
         for p in range(n):
@@ -373,8 +378,18 @@ def reserve(times, left, n_steps, begin, length, n, needed, home, least, kept_fo
 
 
 @helper
+def put_back(begins, ends, left_at, n_reserved, place, n, needed, kept_for, sign):
+    """Give back what a reservation takes where others begin; with a `sign` of -1 take it."""
+    for other in range(n_reserved):
+        if begins[place] <= begins[other] < ends[place]:
+            for p in range(n):
+                left_at[other, p] += sign * kept_for[place, p]
+            left_at[other, n] += sign * needed
+
+
+@helper
 def find_reservations(
-    times, left, reserved, begins, kept_for, left_at, least,
+    times, left, reserved, begins, ends, kept_for, left_at, least,
     now, never, opens, planned_ends, planned_jobs, n_running, procs, estimate, partition,
     size, used, free, pivot, demoted, n_demoted, standing, promised, n,
 ):  # fmt: skip
@@ -398,9 +413,9 @@ def find_reservations(
             step = earliest_in(times, left, n_steps, n, n, procs[job], estimate[job], never)
             promised[job] = times[step]
     n_steps = lay_profile(
-            times, left, now, planned_ends, planned_jobs, n_running, procs, partition, size,
-            used, free, n,
-        )  # fmt: skip
+        times, left, now, planned_ends, planned_jobs, n_running, procs, partition, size, used,
+        free, n,
+    )  # fmt: skip
     n_reserved = 0
     for place in range(n_demoted):
         reserved[place] = demoted[place]
@@ -418,88 +433,58 @@ def find_reservations(
         home, needed, length = partition[job], procs[job], estimate[job]
         if standing[job] == DEMOTED:
             step, n_steps = step_at(times, left, n_steps, 0, max(promised[job], now), n)
+            least_left(times, left, n_steps, step, times[step] + length, n, least)
+            take_from(least, n, needed, home, kept_for, place)
         else:
             latest = promised[job] if standing[job] == PROMISED else never
             step = n_steps
             if needed <= size[home]:
                 step = earliest_in(times, left, n_steps, home, n, needed, length, latest)
-            if step == n_steps:
+            if step < n_steps:
+                for p in range(n):
+                    kept_for[place, p] = 0
+                kept_for[place, home] = needed
+            else:
                 step = earliest_anywhere(times, left, n_steps, n, needed, length, least)
+                take_from(least, n, needed, home, kept_for, place)
             if opens and standing[job] == ORDINARY:
                 standing[job], promised[job] = PROMISED, times[step]
-        begins[place] = times[step]
-        n_steps = reserve(
-            times, left, n_steps, step, length, n, needed, home, least, kept_for, place
-        )
-    for place in range(n_reserved):
-        step = 0
-        while times[step] < begins[place]:
-            step += 1
+        begins[place], ends[place] = times[step], times[step] + length
         for p in range(n + 1):
             left_at[place, p] = left[step, p]
+        put_back(begins, ends, left_at, place + 1, place, n, needed, kept_for, -1)
+        if place + 1 < n_reserved:  # nobody looks for room behind the last
+            n_steps = take_off(times, left, n_steps, step, ends[place], n, needed, kept_for, place)
     return n_reserved
 
 
 @helper
-def lendable(
-    job, mine, now, procs, estimate, n_reserved, begins, kept_for, left_at, size, used, n, take
-):  # fmt: skip
-    """Fill `take` with what each partition can give a job now without delaying a reservation.
+def borrow(home, needed, end, n_reserved, begins, left_at, size, used, n, take):
+    """Let a partition take over from others what it lacks for a job until `end`, if they have it.
 
-    `mine` is the place of the job's own reservation, which is not in its way, or NOBODY. Returns
-    whether it is enough.
+    In order, and only what is idle and delays no reservation. Returns whether that was enough.
     """
-    needed, end = procs[job], now + estimate[job]
-    for place in range(n_reserved):
-        if begins[place] < end:
-            given_back = 0
-            if mine != NOBODY and begins[mine] <= begins[place] < begins[mine] + estimate[job]:
-                given_back = needed
-            if left_at[place, n] + given_back < needed:
-                return False
     in_all = 0
     for p in range(n):
         least = size[p] - used[p]
         for place in range(n_reserved):
             if begins[place] < end:
-                given_back = 0
-                if mine != NOBODY and begins[mine] <= begins[place] < begins[mine] + estimate[job]:
-                    given_back = kept_for[mine, p]
-                least = min(least, left_at[place, p] + given_back)
+                least = min(least, left_at[place, p])
         take[p] = max(least, 0)
         in_all += take[p]
-    return needed <= in_all
-
-
-@helper
-def hand_over(
-    job, now, procs, estimate, n_reserved, begins, left_at, partition, size, used, n, take
-):
-    """Give a job its processors, of its own partition first, then in order; whether any is lent.
-
-    `take` holds what the partitions can give.
-    """
-    home, needed = partition[job], procs[job]
-    missing = needed - min(take[home], needed)
-    lends = missing > 0
-    if lends:
-        borrowed = missing
-        for p in range(n):
-            if p != home and missing > 0:
-                count = min(take[p], missing)
-                missing -= count
-                size[p] -= count
-                for place in range(n_reserved):
-                    left_at[place, p] -= count
-        size[home] += borrowed
-        for place in range(n_reserved):
-            left_at[place, home] += borrowed
-    used[home] += needed
-    for place in range(n_reserved):
-        if begins[place] < now + estimate[job]:
-            left_at[place, home] -= needed
-            left_at[place, n] -= needed
-    return lends
+    if in_all < needed:
+        return False
+    missing = needed - take[home]
+    for p in range(n):
+        if p != home and missing > 0:
+            count = min(take[p], missing)
+            missing -= count
+            size[p] -= count
+            size[home] += count
+            for place in range(n_reserved):
+                left_at[place, p] -= count
+                left_at[place, home] += count
+    return True
 
 
 @helper
@@ -530,7 +515,7 @@ def _reservations(jobs, state, now, never):
         if pivot[p] == NOBODY:
             pivot[p] = first_in_queue(waiting, 0, at[N_WAITING], partition, standing, p)
     n_reserved = find_reservations(
-        times, left, reserved, begins, kept_for, left_at, np.empty(n + 1, np.int64),
+        times, left, reserved, begins, begins.copy(), kept_for, left_at, np.empty(n + 1, np.int64),
         now, never, True, planned_ends, planned_jobs, at[N_RUNNING], procs, estimate, partition,
         size, used, at[FREE], pivot, demoted, n_demoted, standing, promised, n,
     )  # fmt: skip
@@ -553,7 +538,8 @@ def _go_on(jobs, state, week, by_event, begin, until, never):
     most = n + n_demoted
     times = np.empty(ends.size + 2 * most + 2, submit.dtype)
     left = np.empty((times.size, n + 1), np.int64)
-    reserved, begins = np.empty(most, np.int64), np.empty(most, submit.dtype)
+    reserved = np.empty(most, np.int64)
+    begins, until_when = np.empty(most, submit.dtype), np.empty(most, submit.dtype)
     kept_for, left_at = np.empty((most, n), np.int64), np.empty((most, n + 1), np.int64)
     least, take = np.empty(n + 1, np.int64), np.empty(n, np.int64)
     n_reserved = 0
@@ -615,9 +601,11 @@ def _go_on(jobs, state, week, by_event, begin, until, never):
         first = n_waiting - n_new if settled else 0
         asks = n_demoted > 0  # for the reservations, whatever may start
         if not settled:
+            for place in range(0 if opens else n_waiting - n_new, n_waiting):
+                job = waiting[place]
+                if pivot[partition[job]] == NOBODY and standing[job] != DEMOTED:
+                    pivot[partition[job]] = job
             for p in range(n):
-                if pivot[p] == NOBODY:
-                    pivot[p] = first_in_queue(waiting, 0, n_waiting, partition, standing, p)
                 asks |= pivot[p] != NOBODY and standing[pivot[p]] == ORDINARY
         begun = moved = False  # whether a job has started; whether that moves reservations
         kept = first
@@ -631,38 +619,44 @@ def _go_on(jobs, state, week, by_event, begin, until, never):
                 asks = True
             if asks or (fits and not known):
                 n_reserved = find_reservations(
-                    times, left, reserved, begins, kept_for, left_at, least,
+                    times, left, reserved, begins, until_when, kept_for, left_at, least,
                     now, never, not begun, planned_ends, planned_jobs, n_running, procs, estimate,
                     partition, size, used, free, pivot, demoted, n_demoted, standing, promised, n,
                 )  # fmt: skip
                 known, asks = True, False
             if place == n_waiting:
                 break
-            home = partition[job]
-            is_pivot = pivot[home] == job
-            mine = NOBODY
-            if fits and (is_pivot or standing[job] == DEMOTED):
+            home, needed, end = partition[job], procs[job], now + estimate[job]
+            is_pivot, mine = pivot[home] == job, NOBODY
+            if fits and (is_pivot or standing[job] == DEMOTED):  # nobody is in one's own way
                 mine = 0
                 while reserved[mine] != job:
                     mine += 1
-            if fits:
-                fits = lendable(
-                    job, mine, now, procs, estimate, n_reserved, begins, kept_for, left_at, size,
-                    used, n, take,
-                )  # fmt: skip
+                put_back(begins, until_when, left_at, n_reserved, mine, n, needed, kept_for, 1)
+            room = size[home] - used[home]
+            for other in range(n_reserved if fits else 0):
+                if begins[other] < end:
+                    fits &= needed <= left_at[other, n]
+                    room = min(room, left_at[other, home])
+            lends = fits and room < needed
+            if lends:
+                fits = borrow(home, needed, end, n_reserved, begins, left_at, size, used, n, take)
             if not fits:
+                if mine != NOBODY:
+                    put_back(begins, until_when, left_at, n_reserved, mine, n, needed, kept_for, -1)
                 waiting[kept] = job
                 kept += 1
                 continue
-            lends = hand_over(
-                job, now, procs, estimate, n_reserved, begins, left_at, partition, size, used, n,
-                take,
-            )  # fmt: skip
+            used[home] += needed
+            for other in range(n_reserved):
+                if begins[other] < end:
+                    left_at[other, home] -= needed
+                    left_at[other, n] -= needed
             start[job] = now
             insert_end_in_order(ends, end_jobs, n_running, now + run[job], job)
-            insert_end(planned_ends, planned_jobs, n_running, now + estimate[job], job)
+            insert_end(planned_ends, planned_jobs, n_running, end, job)
             n_running += 1
-            free -= procs[job]
+            free -= needed
             begun = True
             moved |= lends or mine != NOBODY
             if mine != NOBODY:
