@@ -12,12 +12,15 @@ wfp3, unicef, f1          EASY, in orders of wait, estimate and processors
 priority-fifo:queues=5/2  EASY, the log's queues by urgency
 creasy:alpha=6000         EASY, what is critical to its user first
 user-priority:alpha_user=0.5,by=load|recency
-                          EASY, the jobs of the most active users first
+                          EASY, users with the least waiting work, or with
+                          the latest submission, first
 multi-queue:partitions=4  a queue and processors for each class of estimates
-self-adaptive:threshold=10,weeks=1,most=4,forecast=waiting|replay|actual
+self-adaptive:threshold=10,weeks=1,forecast=waiting|replay|actual
                           multi-queue; simulates how many queues are best
+                          (more parameters: most, measure, family)
 recorded                  each job waits as it did in the log
 
-EASY and its orders take backfill=ORDER, too, for those who overtake
-(arrival, sjf, ljf, smallest, largest, or none).
+EASY and its orders up to priority-fifo take backfill=ORDER for those who
+overtake (arrival, sjf, ljf, smallest, largest, none) and, but for
+wfp3 and unicef, reservations=K.
 """

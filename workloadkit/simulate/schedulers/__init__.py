@@ -80,6 +80,10 @@ _BUILT_IN: tuple[type[Policy], ...] = (
 )
 
 
+# What parameters may be, in words.
+_WRITTEN = {int: "a whole number", float: "a number", str: "a word"}
+
+
 def known() -> dict[str, type[Policy]]:
     """Return the policies built in, by name."""
     return {policy.name: policy for policy in _BUILT_IN}
@@ -107,7 +111,8 @@ def parse(text: str) -> Policy:
     if name not in known():
         raise ParameterError(f"unknown scheduler {name!r}; known: {', '.join(known())}")
     policy: Any = known()[name]
-    types: dict[str, Any] = {f.name: f.type for f in fields(policy)}
+    # others cannot be written down: they are for Python
+    types: dict[str, Any] = {f.name: f.type for f in fields(policy) if f.type in _WRITTEN}
     values: dict[str, object] = {}
     for setting in filter(None, settings.split(",")):
         parameter, equals, value = setting.partition("=")
@@ -129,7 +134,9 @@ def parse(text: str) -> Policy:
         try:
             values[parameter] = convert(value)
         except ValueError:
-            raise ParameterError(f"scheduler {name}: {parameter} is {value!r}") from None
+            raise ParameterError(
+                f"scheduler {name}: {parameter} is {value!r}; it is {_WRITTEN[convert]}"
+            ) from None
     return policy(**values)
 
 
