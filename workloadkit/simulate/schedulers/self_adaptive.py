@@ -240,7 +240,7 @@ class SelfAdaptiveScheduler(Scheduler):
 
     def job_ends(self, job: Job) -> None:
         """Take note of how the job fared."""
-        if self.now > self.next_week - WEEK:
+        if self.now > self.first + self.week * WEEK:
             self.ended.append(job)
         self.inner.job_ends(job)
 
