@@ -108,7 +108,8 @@ class _Participant:
 class Scheduler(_Participant):
     """Base of schedulers in plain Python; override `allocate`, and what else is needed.
 
-    `queue` holds the waiting jobs in the order of their arrival. The methods from `job_arrives`
+    `queue` holds the waiting jobs in the order of their arrival; `start` takes a job out of it, so
+    loop over ``list(self.queue)``. The methods from `job_arrives`
     to `plans_void` are called by the simulation; the others are there to be called.
     """
 
