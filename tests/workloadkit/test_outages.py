@@ -424,7 +424,9 @@ def test_outages_may_be_a_file(tmp_path):
     assert parameters["interrupted"] == "requeue"
     made = wk.simulate(log((0, 10, 2)), procs=4, outages=outages).parameters
     assert made["outages"] == outages.text()
-    assert len(wk.simulate(log((0, 10, 2)), procs=4, outages=outages).trace().header.lines) == 1
+    machine, note = wk.simulate(log((0, 10, 2)), procs=4, outages=outages).trace().header.lines
+    assert machine == "; MaxProcs: 4"
+    assert "outages ; OutageFormat: 1 1 -1 5 20 -1 1 2 , interrupted requeue" in note
 
 
 def test_outages_of_another_log_are_warned_of():
