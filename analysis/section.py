@@ -1,7 +1,7 @@
 """What a section of a report is made of."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import pandas as pd
@@ -11,6 +11,30 @@ from workloadkit.provenance import plain
 
 #: For each column to show, its title and the function that formats a cell.
 Columns = Mapping[str, tuple[str, Callable[[Any], str]]]
+
+
+class Result:
+    """What a measure of logs returns: a frozen dataclass of numbers, texts and tables.
+
+    Each draws itself by ``plot(ax=None)``, which returns the Axes.
+
+    Examples
+    --------
+    >>> @dataclass(frozen=True, eq=False)
+    ... class Waits(Result):
+    ...     mean: float
+    ...     by_user: pd.DataFrame
+    >>> Waits(3.0, pd.DataFrame({"wait": [2.0, float("nan")]})).to_dict()
+    {'mean': 3.0, 'by_user': [{'index': 0, 'wait': 2.0}, {'index': 1, 'wait': None}]}
+    """
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw it on the given Axes, else on the current ones."""
+        raise NotImplementedError
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all of it as plain Python values; a table as its rows."""
+        return {f.name: _plain(getattr(self, f.name)) for f in fields(self)}  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +76,7 @@ class Table:
 
     def to_dict(self) -> dict[str, Any]:
         """Return caption and rows, as plain Python values."""
-        return {"caption": self.caption, "rows": plain(self.data.reset_index().to_dict("records"))}
+        return {"caption": self.caption, "rows": _plain(self.data)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,3 +176,17 @@ def facts(name: str, caption: str, rows: Mapping[str, tuple[Any, str]]) -> Table
     data = pd.DataFrame({"value": [value for value, _ in rows.values()]}, list(rows), dtype=object)
     text = pd.DataFrame({"": [text for _, text in rows.values()]}, list(rows), dtype=object)
     return Table(name, caption, data, text, words=True)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, pd.DataFrame):
+        return plain(value.reset_index().to_dict("records"))
+    if isinstance(value, pd.Series):
+        return _plain(value.to_frame(value.name if value.name is not None else "value"))
+    if isinstance(value, Result):
+        return value.to_dict()
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, tuple | list):
+        return [_plain(item) for item in value]
+    return plain(value)

@@ -12,6 +12,7 @@ from .io.swf import read_swf as read_swf
 from .io.swf import write_swf as write_swf
 from .sample import load_sample as load_sample
 from .sessions import delimit_sessions as delimit_sessions
+from .sessions import think_times as think_times
 from .simulate import schedulers as schedulers
 from .simulate import users as users
 from .simulate.check import check_schedule as check_schedule

@@ -1,4 +1,4 @@
-"""Sessions by the times of arrival."""
+"""Sessions and batches of users."""
 
 import numpy as np
 
@@ -6,8 +6,12 @@ from workloadkit._kernels.compile import kernel
 
 
 @kernel
-def label_by_arrival(submit, end, user, n_users, threshold):
-    """Session, batch and think time of each job, for ascending `submit` and users 0..n_users-1."""
+def label_sessions(submit, reach, end, user, n_users, threshold, latest):
+    """Session, batch and think time of each job, for ascending `submit` and users 0..n_users-1.
+
+    `reach` is how far in time each job holds a session open. What counts of a session's jobs is
+    the latest reach and the latest end, or, if not `latest`, those of the job submitted last.
+    """
     n_jobs = submit.size
     session = np.empty(n_jobs, np.int64)
     batch = np.empty(n_jobs, np.int64)
@@ -17,23 +21,27 @@ def label_by_arrival(submit, end, user, n_users, threshold):
     # What each user is in the midst of; -1: nothing submitted yet.
     current_session = np.full(n_users, -1)
     current_batch = np.full(n_users, -1)
-    last_submit = np.zeros(n_users)
-    latest_end = np.zeros(n_users)  # of the session's jobs so far
+    reached = np.zeros(n_users)
+    ended = np.zeros(n_users)
 
     for job in range(n_jobs):
         u = user[job]
-        new_session = current_session[u] < 0 or submit[job] - last_submit[u] > threshold
-        new_batch = new_session or submit[job] > latest_end[u]
+        new_session = current_session[u] < 0 or submit[job] - reached[u] > threshold
+        new_batch = new_session or submit[job] > ended[u]
         if new_session:
             current_session[u] = n_sessions
             n_sessions += 1
         elif new_batch:
-            think_time[job] = submit[job] - latest_end[u]
+            think_time[job] = submit[job] - ended[u]
         if new_batch:
             current_batch[u] = n_batches
             n_batches += 1
         session[job] = current_session[u]
         batch[job] = current_batch[u]
-        last_submit[u] = submit[job]
-        latest_end[u] = end[job] if new_session else max(latest_end[u], end[job])
+        if new_session or not latest:
+            reached[u] = reach[job]
+            ended[u] = end[job]
+        else:
+            reached[u] = max(reached[u], reach[job])
+            ended[u] = max(ended[u], end[job])
     return session, batch, think_time
