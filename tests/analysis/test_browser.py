@@ -1,0 +1,110 @@
+"""The report in a real browser, where one is installed."""
+
+import json
+import re
+import shutil
+import subprocess
+
+import pytest
+
+import workloadkit as wk
+from analysis import characterize
+
+BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "chrome"))), None)
+pytestmark = pytest.mark.skipif(BROWSER is None, reason="no Chromium is installed")
+
+# What only the laid out page knows, left where it can be read: width of the page, and labels of
+# figures that are cut off or lie upon each other.
+PROBE = """
+<script>
+const found = [];
+for (const svg of document.querySelectorAll("figure svg")) {
+  const frame = svg.getBoundingClientRect();
+  const title = svg.parentElement.querySelector("figcaption");
+  const name = svg.closest("section").id + ", " + title.textContent;
+  const boxes = [...svg.querySelectorAll("text")]
+    .filter(text => text.textContent.trim())
+    .map(text => [text.textContent.trim(), text.getBoundingClientRect()]);
+  boxes.forEach(([label, box], i) => {
+    if (box.left < frame.left - 2 || box.right > frame.right + 2
+        || box.top < frame.top - 2 || box.bottom > frame.bottom + 2)
+      found.push(name + ": cut off: " + label);
+    for (const [other, next] of boxes.slice(i + 1)) {
+      const wide = Math.min(box.right, next.right) - Math.max(box.left, next.left);
+      const high = Math.min(box.bottom, next.bottom) - Math.max(box.top, next.top);
+      if (wide > 2 && high > 4) found.push(name + ": overlap: " + label + " | " + other);
+    }
+  });
+}
+const probe = document.createElement("script");
+probe.type = "application/json";
+probe.id = "probe";
+probe.textContent = JSON.stringify(
+  {width: document.documentElement.scrollWidth, screen: window.innerWidth, found});
+document.body.append(probe);
+</script>
+"""
+
+IMAGE = '<img src="http://127.0.0.1:9/image.png">'
+ERROR = '<script>console.error("something broke")</script>'
+
+
+def look(page, folder, *, width, scheme="light"):
+    """What the page logs, what it asks of others, and what the probe found; with a picture."""
+    file, log, picture = folder / "page.html", folder / "net.json", folder / "page.png"
+    file.write_text(page.replace("</body>", PROBE + "</body>"))
+    options = [
+        *("--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"),
+        *("--no-first-run", "--disable-background-networking", "--disable-component-update"),
+        *("--disable-sync", "--disable-extensions", "--enable-logging=stderr", "--v=0"),
+        "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1",
+        f"--user-data-dir={folder / 'profile'}",
+        f"--window-size={width},1400",
+        f"--blink-settings=preferredColorScheme={['dark', 'light'].index(scheme)}",
+        f"--log-net-log={log}",
+    ]
+    # `--dump-dom` and `--screenshot` exclude each other.
+    shots = [f"--screenshot={picture}", "--dump-dom"]
+    runs = [
+        subprocess.run(
+            [BROWSER, *options, shot, file.as_uri()], capture_output=True, text=True, timeout=120
+        )
+        for shot in shots
+    ]
+    assert all(run.returncode == 0 for run in runs), runs[0].stderr
+    console = [line for line in runs[1].stderr.splitlines() if "CONSOLE" in line]
+    requests = [event.get("params", {}) for event in json.loads(log.read_text())["events"]]
+    # What the browser asks on its own account has no origin.
+    asked = {r["url"] for r in requests if r.get("initiator", "not an origin") != "not an origin"}
+    probe = re.search(r'<script type="application/json" id="probe">(.*?)</script>', runs[1].stdout)
+    return console, asked, json.loads(probe[1]), picture.read_bytes()
+
+
+@pytest.fixture(scope="module")
+def page():
+    return characterize(wk.load_sample()).to_html()
+
+
+def test_the_look_sees_errors_requests_widths_and_labels(tmp_path):
+    wide = '<div style="width: 900px">wide</div>'
+    labels = '<text y="20">label</text><text y="20">label</text><text x="-20" y="80">left</text>'
+    svg = f'<svg width="99" height="99">{labels}</svg>'
+    figure = f'<section id="a"><figure><figcaption>b</figcaption>{svg}</figure></section>'
+    page = f"<!doctype html><body>{wide}{figure}{IMAGE}{ERROR}</body>"
+    console, asked, probe, _ = look(page, tmp_path, width=600)
+    assert "something broke" in console[0]
+    assert "http://127.0.0.1:9/image.png" in asked
+    assert probe["width"] >= 900
+    kinds = [finding.split(": ")[1] for finding in probe["found"]]
+    assert kinds == ["overlap", "cut off"]
+
+
+@pytest.mark.parametrize("width", [390, 1100])
+def test_a_page_is_quiet_self_contained_and_fits(page, width, tmp_path):
+    console, asked, probe, light = look(page, tmp_path, width=width)
+    assert console == []
+    assert asked == set()
+    assert probe["width"] <= probe["screen"]
+    assert probe["found"] == []
+    _, _, _, dark = look(page, tmp_path, width=width, scheme="dark")
+    assert light != dark
