@@ -1,26 +1,78 @@
-"""Sessions by arrival, from the definitions of Zakay and Feitelson (2012): quadratic, plain."""
+"""Sessions, batches and think times from the definitions of Zakay and Feitelson (2012).
+
+Quadratic and plain. `jobs` are dicts of submit, wait (None if unknown), run, procs and user, in
+order of submit; results are by place in `jobs`.
+"""
 
 import math
 
 
-def delimit_by_arrival(jobs, threshold):
-    """Session, batch and think time of each job that ran, by its place in `jobs`.
-
-    `jobs` are dicts of submit, wait (None if unknown), run, procs and user, in order of submit.
-    """
-    ran = {i: job for i, job in enumerate(jobs) if job["run"] >= 0 and job["procs"] > 0}
+def delimit(jobs, method, threshold, cut=math.inf):
+    """Session, batch and think time of each job that ran."""
     session, batch, think_time = {}, {}, {}
-    for i, job in ran.items():
-        before = [j for j in ran if j < i and ran[j]["user"] == job["user"]]
-        near = before and job["submit"] - ran[before[-1]]["submit"] <= threshold
-        session[i] = session[before[-1]] if near else len(set(session.values()))
-        mates = [j for j in before if session[j] == session[i]]
-        think = job["submit"] - max(map(end, (ran[j] for j in mates)), default=math.nan)
-        overlaps = mates and think <= 0
-        batch[i] = batch[mates[-1]] if overlaps else len(set(batch.values()))
-        think_time[i] = math.nan if overlaps else think
-    return {i: (session[i], batch[i], think_time[i]) for i in ran}
+    for i, job in ran(jobs).items():
+        before = [j for j in session if jobs[j]["user"] == job["user"]]
+        mates = [j for j in before if session[j] == session[before[-1]]]
+        if method == "arrival":
+            reached = [jobs[j]["submit"] for j in mates[-1:]]
+        elif method == "last":
+            reached = [cut_end(jobs[j], cut) for j in mates[-1:]]
+        else:
+            reached = [cut_end(jobs[j], cut) for j in mates]
+        stays = mates and job["submit"] <= max(reached) + threshold
+        session[i] = session[before[-1]] if stays else len(set(session.values()))
+
+        think_time[i] = math.nan
+        ends = [end(jobs[j]) for j in (mates[-1:] if method == "last" else mates)]
+        if stays and job["submit"] <= max(ends):
+            batch[i] = batch[mates[-1]]
+        else:
+            batch[i] = len(set(batch.values()))
+            if stays:
+                think_time[i] = job["submit"] - max(ends)
+    return {i: (session[i], batch[i], think_time[i]) for i in session}
+
+
+def delimit_by_arrival(jobs, threshold):
+    """Session, batch and think time of each job that ran."""
+    return delimit(jobs, "arrival", threshold)
+
+
+def think_times(jobs, method):
+    """The job before and the time since its end ("last") or all earlier ends ("max"), by job."""
+    times = {}
+    for i, job in ran(jobs).items():
+        before = [j for j in ran(jobs) if j < i and jobs[j]["user"] == job["user"]]
+        if before:
+            ends = [end(jobs[j]) for j in (before[-1:] if method == "last" else before)]
+            times[i] = before[-1], job["submit"] - max(ends)
+    return times
+
+
+def session_lengths(jobs, method, threshold, cut=math.inf):
+    """Seconds from a session's first submission to its end, by session."""
+    members = {}
+    for i, (session, _, _) in delimit(jobs, method, threshold, cut).items():
+        members.setdefault(session, []).append(jobs[i])
+    return {session: length(members[session], method, cut) for session in members}
+
+
+def length(session, method, cut):
+    first, last = session[0]["submit"], session[-1]
+    if method == "arrival":
+        return last["submit"] - first
+    if method == "last":
+        return cut_end(last, cut) - first
+    return max(cut_end(job, cut) for job in session) - first
+
+
+def ran(jobs):
+    return {i: job for i, job in enumerate(jobs) if job["run"] >= 0 and job["procs"] > 0}
 
 
 def end(job):
     return job["submit"] + (job["wait"] or 0) + job["run"]
+
+
+def cut_end(job, cut):
+    return min(end(job), job["submit"] + cut)

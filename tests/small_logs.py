@@ -1,0 +1,65 @@
+"""Small logs for oracles: generated ones full of ties, and the first jobs of real ones.
+
+Jobs are dicts of the fields' names, in order of submit. Unknown is None; a run time or number of
+processors -1.
+"""
+
+import math
+
+from hypothesis import strategies as st
+
+import workloadkit as wk
+from tests.data import trace_path
+
+NAMES = ("submit", "wait", "run", "procs", "requested_time", "user")
+
+#: Few distinct times, so that jobs often arrive at an end, at a threshold or all together; some in
+#: quarters of a second, which floats hold exactly.
+times = st.integers(0, 60) | st.integers(0, 240).map(lambda quarters: quarters / 4)
+
+
+def logs(times=times, users=3, **fields):
+    """Logs of few users whose jobs often tie; `fields` are the strategies of other fields."""
+    job = {
+        "submit": times,
+        "wait": st.none() | times,
+        "run": times | st.just(-1),
+        "procs": st.integers(-1, 4),
+        "requested_time": st.none() | times,
+        "user": st.integers(1, users),
+    }
+    one = st.fixed_dictionaries({**job, **fields})
+    # The first job never ran, yet its processors are known: field 5 is the one that counts.
+    first = {"submit": 0, "wait": 0, "run": -1, "procs": 1, "requested_time": None, "user": 1}
+    return st.lists(one, min_size=1, max_size=40).map(
+        lambda jobs: [first, *sorted(jobs, key=lambda job: job["submit"])]
+    )
+
+
+def trace_of(jobs):
+    """The trace of jobs."""
+    columns = {
+        name: [-1 if job[name] is None else job[name] for job in jobs]
+        for name in NAMES
+        if name in jobs[0]
+    }
+    return wk.Trace.from_columns(columns)
+
+
+def first_jobs(name, n=500):
+    """The first `n` jobs of the real log `name`, as dicts and as a trace."""
+    whole = wk.read_swf(trace_path(name))
+    trace = whole.take(range(min(n, whole.n_jobs)))
+    return jobs_of(trace), trace
+
+
+def jobs_of(trace):
+    """The jobs of a trace."""
+    rows = zip(*(trace.column(name).tolist() for name in NAMES), strict=True)
+    return [{name: known(name, x) for name, x in zip(NAMES, row, strict=True)} for row in rows]
+
+
+def known(name, value):
+    if not math.isnan(value):
+        return value
+    return -1 if name in ("run", "procs") else None
