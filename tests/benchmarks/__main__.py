@@ -8,12 +8,18 @@ from tests.benchmarks import (
     conservative,
     multi_queue,
     reading,
+    report,
     scheduling,
     sessions,
     user_aware,
 )
 from tests.benchmarks.measure import Row, machine
 from tests.data import DATA, TRACES
+
+PARTS = (
+    *(reading, sessions, scheduling, conservative, user_aware, multi_queue),
+    *(report,),
+)
 
 
 def main() -> int:
@@ -27,7 +33,7 @@ def main() -> int:
     print("| --- | --- | --- | --- | --- |")
     begin = time.perf_counter()
     met = True
-    for part in (reading, sessions, scheduling, conservative, user_aware, multi_queue):
+    for part in PARTS:
         for row in part.rows():
             _print(row)
             met &= row.met
