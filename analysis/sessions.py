@@ -22,7 +22,7 @@ _TITLES = {
     "jobs_per_session": "jobs per session",
     "batches_per_session": "batches per session",
     "jobs_per_batch": "jobs per batch",
-    "length": "session length",
+    "length": "time to the last end",
     "think_time": "think time",
 }
 _TIMES = ("length", "think_time")
@@ -73,6 +73,96 @@ def session_table(trace: Trace, labels: pd.DataFrame) -> pd.DataFrame:
     )
     sessions["length"] = sessions.pop("last") - sessions["begin"]
     return sessions
+
+
+def session_lengths(
+    trace: Trace,
+    *,
+    method: str = "arrival",
+    threshold: float | None = None,
+    cut: float | None = None,
+) -> pd.Series:
+    """Return how long the sessions of a log last [1]_.
+
+    A session begins with its first arrival. It ends
+
+    - by "arrival", with its last arrival: a session of a single job has length 0;
+    - by "last", when the job that was submitted last ends;
+    - by "max", with the latest end of its jobs.
+
+    With a `cut`, each job ends `cut` after its arrival at the latest.
+
+    Parameters
+    ----------
+    trace : Trace
+    method, threshold, cut
+        As `workloadkit.delimit_sessions` takes them.
+
+    Returns
+    -------
+    Series of float
+        By `session`. Negative only where a wait is. [s]
+
+    Raises
+    ------
+    ParameterError
+        As `workloadkit.delimit_sessions` raises it.
+
+    Warns
+    -----
+    WorkloadWarning
+        If jobs have no known user; they are taken for the jobs of one user.
+
+    References
+    ----------
+    .. [1] N. Zakay, D. G. Feitelson, "On identifying user session boundaries in parallel
+       workload logs", JSSPP 2012, sections 5 and 6.
+
+    Examples
+    --------
+    A job of two hours, and another in its first minutes that ends sooner.
+
+    >>> log = {"submit": [0, 300], "run": [7200, 60], "procs": [1, 1], "user": [5, 5]}
+    >>> trace = Trace.from_columns(log)
+    >>> [float(session_lengths(trace, method=name)[0]) for name in ("arrival", "last", "max")]
+    [300.0, 360.0, 7200.0]
+    >>> float(session_lengths(trace, method="max", cut=3600)[0])
+    3600.0
+    """
+    labels = delimit_sessions(trace, method=method, threshold=threshold, cut=cut)
+    return lengths_of(trace, labels, method=method, cut=cut)
+
+
+def lengths_of(
+    trace: Trace, labels: pd.DataFrame, *, method: str, cut: float | None = None
+) -> pd.Series:
+    """Return how long sessions last that are found already; see `session_lengths`.
+
+    Parameters
+    ----------
+    trace : Trace
+    labels : DataFrame
+        What `workloadkit.delimit_sessions` returned for the same method and cut.
+    method : {"arrival", "last", "max"}
+    cut : float, optional
+        [s]
+    """
+    submit, until = trace.column("submit")[trace.ran], trace.end[trace.ran]
+    if method == "arrival":
+        until = submit
+    elif cut is not None:
+        until = np.minimum(until, submit + cut)
+    session = labels["session"].to_numpy()
+    order = np.argsort(session, kind="stable")  # jobs of a session in the order of submission
+    first = np.flatnonzero(np.diff(session[order], prepend=-1))
+    if not first.size:
+        return pd.Series([], pd.RangeIndex(0, name="session"), np.float64, name="length")
+    if method == "max":
+        end = np.maximum.reduceat(until[order], first)
+    else:
+        end = until[order][np.append(first[1:], session.size) - 1]
+    length = end - submit[order][first]
+    return pd.Series(length, pd.RangeIndex(length.size, name="session"), name="length")
 
 
 def size_shares(sizes: dict[str, pd.Series], *, most: int = 20) -> pd.DataFrame:
@@ -171,7 +261,7 @@ def section(trace: Trace) -> Section:
         ),
         Figure(
             "times",
-            "Session lengths and think times",
+            "Sessions and think times",
             "Share of the sessions (first arrival to last end) and of the think times between "
             "batches of a session that are at most so long. The axis is logarithmic; shorter "
             "times are counted at its left end.",

@@ -128,6 +128,7 @@ def test_shell_completion_knows_the_commands_and_the_studies():
         (["sessions", "--nope"], "No such option: --nope"),
         (["sessions", "a.swf", "b.swf"], "unexpected extra argument"),
         (["sessions", "--threshold", "soon"], "'soon' is not a duration"),
+        (["sessions", "--method", "max", "--cut", "-1h"], "'-1h' is not a duration"),
         (["study", "zakay-sessions", "--workers", "0"], "--workers"),
         (["study", "nosuch", "--out", "x"], "error: no study 'nosuch'; known: lawson"),
         (["study", "zakay-sessions"], "error: study zakay-sessions needs --out"),
@@ -142,7 +143,13 @@ def test_wrong_usage_is_exit_2(run, arguments, message):
 def test_an_unknown_name_is_exit_2_with_the_known_ones(run, log):
     code, out, err = run("sessions", log, "--method", "first")
     assert (code, out) == (2, "")
-    assert err == "error: no method 'first' to delimit sessions; known: arrival\n"
+    assert err == "error: no method 'first' to delimit sessions; known: arrival, last, max\n"
+
+
+def test_a_cut_by_arrival_is_exit_2(run, log):
+    code, out, err = run("sessions", log, "--cut", "1h")
+    assert (code, out) == (2, "")
+    assert err == "error: a cut goes with last and max; by arrival no end holds a session\n"
 
 
 def test_bad_input_is_exit_1_with_one_line(run, tmp_path):
@@ -189,6 +196,21 @@ def test_sessions_as_csv(run, log, tmp_path):
 def test_the_threshold_of_sessions_is_a_duration(run, log):
     rows = [*csv.DictReader(io.StringIO(run("sessions", log, "--threshold", "1min")[1]))]
     assert [row["session"] for row in rows] == ["0", "1", "0", "2", "3"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sessions"),
+    [
+        (["--method", "last"], "01002"),
+        (["--method", "last", "--threshold", "20s"], "01023"),
+        (["--method", "max", "--threshold", "3h"], "01000"),
+        (["--method", "max", "--threshold", "1min", "--cut", "10s"], "01002"),
+        (["--method", "max", "--threshold", "1min", "--cut", "9s"], "01023"),
+    ],
+)
+def test_sessions_by_the_ends_of_jobs(run, log, arguments, sessions):
+    rows = [*csv.DictReader(io.StringIO(run("sessions", log, *arguments)[1]))]
+    assert "".join(row["session"] for row in rows) == sessions
 
 
 def test_decimals_are_written_shortest(run, tmp_path):

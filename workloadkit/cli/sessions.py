@@ -10,13 +10,19 @@ from workloadkit.cli.common import StrictOption, TraceArgument, duration, load, 
 EXAMPLES = """
 workloadkit sessions log.swf.gz -o sessions.csv
 workloadkit sessions log.swf.gz --threshold 20min | head
+workloadkit sessions log.swf.gz --method max --cut 1h -o sessions.csv
 """
 
 
 def sessions(
     trace: TraceArgument = None,
     method: Annotated[
-        str, typer.Option(metavar="NAME", help="How a session ends: arrival.")
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="What a silence is measured from: arrival (the user's job before), last (the end "
+            "of that job) or max (the latest end in the session).",
+        ),
     ] = "arrival",
     threshold: Annotated[
         float | None,
@@ -24,7 +30,18 @@ def sessions(
             parser=duration,
             metavar="T",
             show_default=False,
-            help="Longest silence in a session. By default 60min.",
+            help="Longest silence in a session. By default 60min for arrival, 20min for last and "
+            "max.",
+        ),
+    ] = None,
+    cut: Annotated[
+        float | None,
+        typer.Option(
+            parser=duration,
+            metavar="C",
+            show_default=False,
+            help="For last and max: jobs that end more than C after they were submitted hold a "
+            "session open only so long. By default until they end.",
         ),
     ] = None,
     output: Annotated[
@@ -40,7 +57,7 @@ def sessions(
     import workloadkit as wk
 
     log = load(trace, strict=strict)
-    found = wk.delimit_sessions(log, method=method, threshold=threshold)
+    found = wk.delimit_sessions(log, method=method, threshold=threshold, cut=cut)
     table = log.jobs[["job", "user"]].join(found, how="inner")
     write(output, table.to_csv(index=False, float_format=_shortest))
     n_batches, n_sessions = found["batch"].nunique(), found["session"].nunique()
