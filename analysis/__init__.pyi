@@ -47,11 +47,16 @@ from .section import Figure as Figure
 from .section import Section as Section
 from .section import Table as Table
 from .sessions import plot_size_shares as plot_size_shares
+from .sessions import session_lengths as session_lengths
 from .sessions import session_table as session_table
 from .sessions import size_shares as size_shares
 from .style import save_figure as save_figure
 from .sweeps import plot_sweep as plot_sweep
 from .sweeps import plot_sweeps as plot_sweeps
+from .user_classes import UserClasses as UserClasses
+from .user_classes import classify_users as classify_users
+from .user_classes import plot_periods as plot_periods
+from .user_classes import plot_users_seen as plot_users_seen
 from .users import concentration as concentration
 from .users import concentration_curves as concentration_curves
 from .users import gini as gini

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from analysis import style
 from analysis.formats import count, number, plural, share
 from analysis.section import Figure, Section, Table, facts, shown
+from analysis.user_classes import EDGE, LONG_TERM, classify_users, plot_periods, plot_users_seen
 from workloadkit.fields import UNKNOWN
 from workloadkit.trace import Trace
 
@@ -157,7 +158,7 @@ def plot_ranks(data: pd.DataFrame, ax: Axes | None = None, *, of: str = "user") 
 
 
 def section(trace: Trace) -> Section:
-    """Report how many users there are, and their shares."""
+    """Report how many users there are, their shares, and who of them stays."""
     users = user_shares(trace)
     if users.empty:
         reason = "No user is known" if trace.ran.any() else "No job of this log ran"
@@ -229,4 +230,66 @@ def section(trace: Trace) -> Section:
             f"The {who} active of {count(n)} users submitted {share(part)} of the jobs; "
             f"{plural(half, 'user')} did half of all work."
         )
-    return Section("users", _TITLE, finding, tuple(notes), values, (summary, table), figures)
+    classes = _classes(trace)
+    return Section(
+        "users",
+        _TITLE,
+        f"{finding} {classes.finding}".strip(),
+        (*notes, *classes.notes),
+        {**values, **classes.values},
+        (summary, table, *classes.tables),
+        figures + classes.figures,
+        classes.parameters,
+    )
+
+
+def _classes(trace: Trace) -> Section:
+    """Report who stays and who only passes: the second half of the section."""
+    found = classify_users(trace)
+    counts, (early, later) = found.counts, found.new_per_week
+    values = {
+        **{f"{kind.replace('-', '_')}_users": int(n) for kind, n in counts["users"].items()},
+        **{f"{kind.replace('-', '_')}_jobs": int(n) for kind, n in counts["jobs"].items()},
+        "long_term_jobs_share": float(counts.loc["long-term", "jobs_share"]),
+        "new_users_per_week_at_first": early,
+        "new_users_per_week_later": later,
+    }
+    parameters = {"long_term_users": LONG_TERM, "log_edge": EDGE}
+    if found.end - found.begin <= LONG_TERM:
+        note = "The log spans no more than 12 weeks, so it cannot tell which users are long-term."
+        return Section("users", _TITLE, "", (note,), values, parameters=parameters)
+    note = (
+        "A user is long-term if more than 12 weeks lie between the first and the last job, else "
+        "temporary, or truncated if all jobs lie within 4 weeks of the log's begin or end."
+    )
+    columns = {
+        "users": ("users", count),
+        "users_share": ("share of users", share),
+        "jobs": ("jobs", count),
+        "jobs_share": ("share of jobs", share),
+    }
+    table = Table("classes", "Users who stay and users who pass.", counts, shown(counts, columns))
+    figures = (
+        Figure(
+            "periods",
+            "How long users are active",
+            "Number of users by the time from their first to their last job. Where long-term users "
+            "come and go regardless of the log, the blue bars are about level.",
+            found.periods,
+            plot_periods,
+        ),
+        Figure(
+            "seen",
+            "Users seen so far",
+            "Number of users seen by each week of the log. It climbs faster at first, while those "
+            "show up who had been active before; the dashed line is at 4 weeks.",
+            found.seen,
+            plot_users_seen,
+        ),
+    )
+    n = int(counts.loc["long-term", "users"])
+    finding = (
+        f"{plural(n, 'user')} stayed for more than 12 weeks and submitted "
+        f"{share(values['long_term_jobs_share'])} of the jobs."
+    )
+    return Section("users", _TITLE, finding, (note,), values, (table,), figures, parameters)

@@ -29,7 +29,7 @@ def test_users_are_those_who_are_known_and_whose_jobs_ran():
     log = {"submit": range(5), "run": [1, 1, 1, 1, np.nan], "procs": [1] * 5}
     trace = Trace.from_columns({**log, "user": [4, 4, 0, -1, 9]})
     assert users.user_shares(trace)["jobs"].to_dict() == {4: 2, 0: 1}
-    assert users.section(trace).notes == ("Left out: 1 job of no known user.",)
+    assert users.section(trace).notes[0] == "Left out: 1 job of no known user."
 
 
 def test_many_users_still_fit_a_figure():

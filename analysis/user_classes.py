@@ -1,0 +1,209 @@
+"""Which users stay and which only pass: long-term and temporary users of a log."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from numpy.typing import NDArray
+
+from analysis import style
+from analysis.clock import WEEK
+from analysis.section import Result
+from workloadkit.fields import UNKNOWN
+from workloadkit.trace import Trace
+
+#: A user whose first and last job are further apart than this is long-term (Zakay, Feitelson 2014,
+#: section 4). [s]
+LONG_TERM = 12 * WEEK
+
+#: A temporary user all of whose jobs lie so near to an end of the log may be cut off by it. [s]
+EDGE = 4 * WEEK
+
+#: The classes of users, in the order of tables.
+CLASSES = ("long-term", "temporary", "truncated")
+
+_BIN = 4  # weeks; so the classes' limit of 12 weeks is an edge
+_MOST_BINS = 60  # as many as a figure can show
+_MOST_WEEKS = 1000
+
+
+@dataclass(frozen=True, eq=False)
+class UserClasses(Result):
+    """Long-term and temporary users, as `classify_users` tells them apart.
+
+    Parameters
+    ----------
+    users : DataFrame
+        By `user`, in the order of first jobs: `first` and `last`, the submissions of the first
+        and the last job [s]; `period`, the time between them [s]; `jobs`; `class`.
+    counts : DataFrame
+        By class: `users`, `jobs` and their shares of all, `users_share` and `jobs_share`.
+    seen : DataFrame
+        By `week` of the log, from 0: `users`, how many were seen before it; a thousand weeks of
+        a longer log.
+    begin, end : float
+        First and last submission of all these users. [s]
+    """
+
+    users: pd.DataFrame
+    counts: pd.DataFrame
+    seen: pd.DataFrame
+    begin: float
+    end: float
+
+    @property
+    def weeks(self) -> float:
+        """Weeks from the first to the last submission."""
+        return (self.end - self.begin) / WEEK
+
+    @property
+    def new_per_week(self) -> tuple[float, float]:
+        """New users a week in the first four weeks, and after them; NaN if there is no after."""
+        early = int((self.users["first"] < self.begin + EDGE).sum())
+        later = self.weeks - EDGE / WEEK
+        rest = (len(self.users) - early) / later if later > 0 else np.nan
+        return early / (EDGE / WEEK), rest
+
+    @property
+    def periods(self) -> pd.DataFrame:
+        """Number of users by their period of activity, in bins of 4 weeks or more.
+
+        Returns
+        -------
+        DataFrame
+            By `weeks`, where the bin begins: `long_term` users, and the `other`. A period on an
+            edge belongs to the bin below, as one of exactly 12 weeks is not yet long-term.
+        """
+        weeks = self.users["period"].to_numpy() / WEEK
+        width = _BIN * max(1, int(np.ceil(self.weeks / _BIN / _MOST_BINS)))
+        place = np.maximum(np.ceil(weeks / width).astype(np.int64) - 1, 0)
+        n_bins = max(int(np.ceil(self.weeks / width)), int(LONG_TERM / WEEK / _BIN))
+        is_long_term = self.users["class"].to_numpy() == CLASSES[0]
+        counts = {
+            name: np.bincount(place[chosen], minlength=n_bins)
+            for name, chosen in (("other", ~is_long_term), ("long_term", is_long_term))
+        }
+        return pd.DataFrame(counts, pd.Index(width * np.arange(n_bins), name="weeks"))
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw how many users have been seen by each week."""
+        return plot_users_seen(self.seen, ax)
+
+
+def classify_users(trace: Trace) -> UserClasses:
+    """Tell the users who stay from those who pass [1]_.
+
+    A user is long-term if more than 12 weeks lie between the first and the last job, else
+    temporary. Temporary users whose jobs all lie within 4 weeks of the log's begin or of its end
+    are set apart as "truncated": they may have been active before or after as well, and nobody
+    knows.
+
+    Parameters
+    ----------
+    trace : Trace
+        Jobs that never ran and jobs of unknown user are left out; the log begins and ends with
+        the first and the last submission of those that remain.
+
+    Returns
+    -------
+    UserClasses
+
+    See Also
+    --------
+    user_shares : who has how many of the jobs.
+
+    References
+    ----------
+    .. [1] N. Zakay, D. G. Feitelson, "Workload resampling for performance evaluation of parallel
+       job schedulers", Concurrency and Computation: Practice and Experience 26, 2014, section 4.
+
+    Examples
+    --------
+    One user stays for all 30 weeks, one for two weeks in their midst, one for the last week.
+
+    >>> week = 7 * 86400
+    >>> log = {"submit": np.array([0, 10, 12, 29, 30]) * week, "user": [3, 4, 4, 5, 3]}
+    >>> trace = Trace.from_columns({**log, "run": [60] * 5, "procs": [1] * 5})
+    >>> classify_users(trace).users["class"].to_dict()
+    {3: 'long-term', 4: 'temporary', 5: 'truncated'}
+    """
+    chosen = trace.ran & (trace.column("user") != UNKNOWN)
+    jobs = trace.jobs.loc[chosen, ["user", "submit"]]
+    users = jobs.groupby("user", sort=False)["submit"].agg(["min", "max", "size"])
+    users.columns = pd.Index(["first", "last", "jobs"])
+    begin, end = (float(jobs["submit"].iloc[i]) if len(jobs) else 0.0 for i in (0, -1))
+    period = users["last"] - users["first"]
+    at_an_end = (users["last"] <= begin + EDGE) | (users["first"] >= end - EDGE)
+    kind = np.where(period > LONG_TERM, 0, np.where(at_an_end, 2, 1))
+    users.insert(2, "period", period)
+    users["class"] = np.array(CLASSES, dtype=object)[kind]
+    week = np.floor((users["first"].to_numpy() - begin) / WEEK).astype(np.int64)
+    n_weeks = int((end - begin) // WEEK) + 1
+    return UserClasses(users, _count(users), _seen(week, n_weeks), begin, end)
+
+
+def plot_users_seen(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
+    """Draw how many users were seen by each week, as `UserClasses.seen` holds it.
+
+    Parameters
+    ----------
+    data : DataFrame
+    ax : Axes, optional
+        Default: the current Axes.
+    """
+    ax = style.current_axes(ax)
+    ax.axvline(EDGE / WEEK, color=style.MUTED, linewidth=0.8, linestyle=(0, (4, 4)))
+    ax.plot(data.index, data["users"], color=style.BLUE)
+    ax.set_xlim(0, max(data.index[-1], 1))
+    ax.set_ylim(0, 1.05 * max(data["users"].iloc[-1], 1))
+    style.count_axis(ax.xaxis)
+    style.count_axis(ax.yaxis)
+    ax.set_xlabel("weeks since the first job")
+    ax.set_ylabel("users seen so far")
+    return ax
+
+
+def plot_periods(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
+    """Draw how long users are active, as `UserClasses.periods` counts them.
+
+    Parameters
+    ----------
+    data : DataFrame
+    ax : Axes, optional
+        Default: the current Axes.
+    """
+    ax = style.current_axes(ax)
+    width = data.index[1] - data.index[0]
+    total = data.sum(axis=1)
+    bar = {"width": 0.9 * width, "align": "edge"}
+    ax.bar(data.index, data["other"], **bar, color=style.ORANGE, label="up to 12 weeks")
+    ax.bar(
+        data.index, data["long_term"], **bar, bottom=data["other"], color=style.BLUE, label="longer"
+    )
+    ax.set_xlim(0, data.index[-1] + width)
+    ax.set_ylim(0, 1.05 * max(total.max(), 1))
+    ax.grid(visible=False, axis="x")
+    style.count_axis(ax.xaxis)
+    style.count_axis(ax.yaxis)
+    ax.set_xlabel("weeks from the first to the last job")
+    ax.set_ylabel("users")
+    style.legend_above(ax)
+    return ax
+
+
+def _count(users: pd.DataFrame) -> pd.DataFrame:
+    """Count users and jobs by class."""
+    groups = users.groupby("class")["jobs"]
+    counts = pd.DataFrame({"users": groups.size(), "jobs": groups.sum()})
+    counts = counts.reindex(list(CLASSES), fill_value=0).rename_axis("class")
+    for name in ("users", "jobs"):
+        counts[f"{name}_share"] = counts[name] / max(counts[name].sum(), 1)
+    return counts
+
+
+def _seen(week: NDArray[np.int64], n_weeks: int) -> pd.DataFrame:
+    """Count the users seen by the begin of each week, from the weeks of their first jobs."""
+    at = np.unique(np.linspace(0, n_weeks, min(n_weeks, _MOST_WEEKS) + 1).astype(np.int64))
+    seen = np.searchsorted(np.sort(week), at, side="left")
+    return pd.DataFrame({"users": seen}, pd.Index(at, name="week"))

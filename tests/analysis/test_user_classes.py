@@ -1,0 +1,162 @@
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from matplotlib.figure import Figure
+
+import workloadkit as wk
+from analysis import classify_users, studies, user_classes, users
+from tests.data import DATA, needs_traces, trace_path
+from workloadkit import Trace
+
+WEEK = 7 * 86400
+
+
+def log(jobs):
+    """A log of (submit [weeks], user)."""
+    submit, user = zip(*sorted(jobs), strict=True)
+    n = len(jobs)
+    return Trace.from_columns(
+        {"submit": np.array(submit) * WEEK, "user": user, "run": [60] * n, "procs": [1] * n}
+    )
+
+
+#: A user present throughout, so that the log is 40 weeks long.
+FRAME = [(0, 0), (40, 0)]
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "expected"),
+    [
+        (10, 22, "temporary"),  # exactly 12 weeks
+        (10, 22 + 1 / WEEK, "long-term"),
+        (0, 12 + 1 / WEEK, "long-term"),  # also at an end of the log
+        (5, 5, "temporary"),
+        (1, 4, "truncated"),  # to the very end of the first four weeks
+        (1, 4 + 1 / WEEK, "temporary"),
+        (36, 40, "truncated"),
+        (36 - 1 / WEEK, 40, "temporary"),
+    ],
+)
+def test_the_class_of_a_user(first, last, expected):
+    found = classify_users(log([*FRAME, (first, 1), (last, 1)]))
+    assert found.users.loc[1, "class"] == expected
+    assert found.users.loc[1, ["first", "last", "jobs"]].tolist() == [first * WEEK, last * WEEK, 2]
+    assert found.counts["users"].sum() == 2
+    assert found.counts.loc[expected, "jobs"] >= 2
+
+
+def test_jobs_that_never_ran_and_unknown_users_count_for_nothing():
+    submit = np.array([0, 1, 30, 40]) * WEEK
+    columns = {"submit": submit, "user": [1, 2, 2, -1], "run": [5, 5, -1, 5], "procs": [1] * 4}
+    found = classify_users(Trace.from_columns(columns))
+    assert found.users["jobs"].to_dict() == {1: 1, 2: 1}
+    assert (found.begin, found.end) == (0, WEEK)
+
+
+@given(st.lists(st.tuples(st.integers(0, 500), st.integers(0, 6)), min_size=1))
+def test_counts_agree_with_the_definition(days):
+    trace = log([(day / 7, user) for day, user in days])
+    found = classify_users(trace)
+    begin, end = min(days)[0], max(days)[0]
+    expected = {}
+    for user in {user for _, user in days}:
+        mine = [day for day, who in days if who == user]
+        if max(mine) - min(mine) > 84:
+            kind = "long-term"
+        elif max(mine) <= begin + 28 or min(mine) >= end - 28:
+            kind = "truncated"
+        else:
+            kind = "temporary"
+        expected[user] = kind
+    assert found.users["class"].to_dict() == expected
+    assert found.counts["users"].sum() == len(expected)
+    assert found.counts["jobs"].sum() == len(days)
+    for week, seen in found.seen["users"].items():
+        firsts = {u: min(day for day, who in days if who == u) for _, u in days}
+        assert seen == sum(first - begin < 7 * week for first in firsts.values())
+    assert found.seen["users"].iloc[-1] == len(expected)
+    periods = found.periods
+    assert periods["long_term"].sum() == list(expected.values()).count("long-term")
+    assert periods.to_numpy().sum() == len(expected)
+    assert periods["long_term"][periods.index < 12].sum() == 0
+    assert periods["other"][periods.index >= 12].sum() == 0
+
+
+def test_a_very_long_log_still_fits_a_figure():
+    found = classify_users(log([(0, 1), (2, 2), (10**6, 3)]))
+    assert len(found.seen) <= 1001
+    assert len(found.periods) <= 60
+    assert found.seen["users"].iloc[-1] == 3
+    for plot, data in (
+        (user_classes.plot_users_seen, found.seen),
+        (user_classes.plot_periods, found.periods),
+    ):
+        ax = Figure().add_subplot()
+        assert plot(data, ax=ax) is ax
+
+
+def test_rates_of_new_users():
+    found = classify_users(log([(0, 0), *((0.5, u) for u in range(1, 8)), (20, 9), (24, 0)]))
+    assert found.new_per_week == (2.0, 1 / 20)
+
+
+def test_the_section_tells_who_stays(rng):
+    jobs = [*FRAME, *((w, 1) for w in np.arange(0, 40, 2)), (20, 2)]
+    section = users.section(log(jobs))
+    assert section.values["long_term_users"] == 2
+    assert section.values["temporary_users"] == 1
+    assert "2 users stayed for more than 12 weeks" in section.finding
+    assert [figure.name for figure in section.figures][-2:] == ["periods", "seen"]
+
+
+def test_a_short_log_tells_nothing_of_who_stays():
+    section = users.section(log([(0, 1), (12, 2)]))
+    assert any("no more than 12 weeks" in note for note in section.notes)
+    assert len(section.figures) == 2
+
+
+def test_results_are_plain():
+    found = classify_users(log(FRAME)).to_dict()
+    assert found["counts"][0] == {
+        "class": "long-term",
+        "users": 1,
+        "jobs": 2,
+        "users_share": 1.0,
+        "jobs_share": 1.0,
+    }
+
+
+def test_the_study_counts_what_is_there(tmp_path):
+    submit = np.array([0, 10, 11, 39, 40]) * WEEK
+    columns = {"submit": submit, "user": [1, 2, 2, 3, 1], "run": [9] * 5, "procs": [1] * 5}
+    wk.write_swf(Trace.from_columns(columns), tmp_path / "KTH-SP2-1996-2.swf")
+    study = studies.load_study("zakay-users")
+    with pytest.warns(wk.WorkloadWarning, match="left out"):
+        logs = studies.find_logs(study, tmp_path)
+    results = studies.run_study(study, logs).results
+    assert [result.ours for result in results] == [1, 2, 1, 2]
+    assert [result.published for result in results] == [102, 25_202, 66, 2_349]
+
+
+@needs_traces
+def test_the_published_long_term_users_of_a_real_log():
+    found = classify_users(wk.read_swf(trace_path("KTH-SP2-1996-2")))
+    assert found.counts.loc["long-term", ["users", "jobs"]].tolist() == [102, 25_202]
+
+
+@pytest.mark.slow
+@needs_traces
+@pytest.mark.filterwarnings("ignore::workloadkit.WorkloadWarning")
+def test_the_published_long_term_users_of_all_logs():
+    study = studies.load_study("zakay-users")
+    results = studies.run_study(study, studies.find_logs(study, DATA / "traces")).results
+    ours = pd.DataFrame([vars(result) for result in results]).set_index(["log", "quantity"])
+    equal = {
+        log
+        for (log, what), row in ours.iterrows()
+        if what == "long-term users" and row["verdict"] == "equal"
+    }
+    assert equal >= {"KTH-SP2", "LANL-CM5", "SDSC-SP2", "SDSC-BLUE", "HPC2N"}
+    assert ours.loc[("LANL-CM5", "long-term jobs"), "ours"] == 119_998
