@@ -18,15 +18,15 @@ NAMES = ("submit", "wait", "run", "procs", "requested_time", "user")
 times = st.integers(0, 60) | st.integers(0, 240).map(lambda quarters: quarters / 4)
 
 
-def logs(times=times, users=3, **fields):
-    """Logs of few users whose jobs often tie; `fields` are the strategies of other fields."""
+def logs(times=times, **fields):
+    """Logs of few users whose jobs often tie; `fields` are strategies in place of the usual."""
     job = {
         "submit": times,
         "wait": st.none() | times,
         "run": times | st.just(-1),
         "procs": st.integers(-1, 4),
         "requested_time": st.none() | times,
-        "user": st.integers(1, users),
+        "user": st.integers(1, 3),
     }
     one = st.fixed_dictionaries({**job, **fields})
     # The first job never ran, yet its processors are known: field 5 is the one that counts.

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import workloadkit as wk
+from analysis import session_lengths
 from tests.data import needs_traces
 from tests.oracles import sessions as oracle
 from tests.small_logs import first_jobs, logs, trace_of
@@ -41,6 +42,11 @@ def agrees_on_sessions(jobs, trace, method, threshold, cut):
     np.testing.assert_array_equal(ours.to_numpy(), np.array([*expected.values()]).reshape(-1, 3))
 
 
+def agrees_on_lengths(jobs, trace, method, threshold, cut):
+    ours = session_lengths(trace, method=method, threshold=threshold, cut=cut)
+    assert ours.to_dict() == oracle.session_lengths(jobs, method, threshold, infinite(cut))
+
+
 def agrees_on_think_times(jobs, trace, method):
     ours = wk.think_times(trace, method=method)
     expected = {
@@ -60,6 +66,12 @@ def test_sessions_agree_with_the_definition(jobs, method, threshold):
     agrees_on_sessions(jobs, trace_of(jobs), method[0], threshold, method[1])
 
 
+@settings(max_examples=200)
+@given(jobs=logs(), method=st.sampled_from(METHODS), threshold=THRESHOLDS)
+def test_lengths_of_sessions_agree_with_the_definition(jobs, method, threshold):
+    agrees_on_lengths(jobs, trace_of(jobs), method[0], threshold, method[1])
+
+
 @given(jobs=logs(), method=st.sampled_from(["last", "max"]))
 def test_think_times_agree_with_the_definition(jobs, method):
     agrees_on_think_times(jobs, trace_of(jobs), method)
@@ -71,5 +83,6 @@ def test_sessions_of_real_logs_agree_with_the_definition(name):
     jobs, trace = first_jobs(name)
     for method, threshold, cut in REAL_METHODS:
         agrees_on_sessions(jobs, trace, method, threshold, cut)
+        agrees_on_lengths(jobs, trace, method, threshold, cut)
     agrees_on_think_times(jobs, trace, "last")
     agrees_on_think_times(jobs, trace, "max")
