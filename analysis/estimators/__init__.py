@@ -1,0 +1,1 @@
+"""Estimators of the Hurst parameter, one idea a file, and how they err."""
