@@ -38,19 +38,16 @@ def rescaled_ranges(series, begin, size):
 def fluctuations(profile, size):
     """Root mean square deviation of `profile` from a line of its own in each box of every size.
 
-    The boxes of a size are laid end to end from the beginning, and once more from the end, so that
-    no value is left out.
+    The boxes of a size are laid end to end from the beginning; what remains is left out.
     """
-    n = profile.size
     result = np.empty(size.size)
     for k in range(size.size):
         length = size[k]
-        n_boxes = n // length
+        n_boxes = profile.size // length
         middle = (length - 1) / 2
         spread = length * (length * length - 1.0) / 12  # sum of squared distances to the middle
         total = 0.0
-        for box in range(2 * n_boxes):
-            first = box * length if box < n_boxes else n - (box - n_boxes + 1) * length
+        for first in range(0, n_boxes * length, length):
             mean = 0.0
             for i in range(length):
                 mean += profile[first + i]
@@ -61,5 +58,5 @@ def fluctuations(profile, size):
                 across += (i - middle) * y
                 squares += y * y
             total += max(squares - across * across / spread, 0.0)
-        result[k] = np.sqrt(total / (2 * n_boxes * length))
+        result[k] = np.sqrt(total / (n_boxes * length))
     return result
