@@ -1,0 +1,176 @@
+"""Intervals by drawing users anew: jobs of one user are alike, so users are what is sampled."""
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from workloadkit.errors import ParameterError
+
+#: How many times users are drawn anew. Limits then differ from draw to draw by some hundredths
+#: of the interval's width.
+N_RESAMPLES = 500
+
+#: Share of cases in which an interval holds the true value, if its method is right.
+LEVEL = 0.95
+
+
+def resample_users(
+    n_users: int,
+    n_resamples: int = N_RESAMPLES,
+    *,
+    rng: int | np.random.Generator | None = None,
+) -> NDArray[np.float64]:
+    """Draw as many users as there are, with replacement, many times over.
+
+    Each draw takes users with all their jobs: the bootstrap of clusters [1]_.
+
+    Parameters
+    ----------
+    n_users : int
+    n_resamples : int, default 500
+    rng : int or Generator, optional
+
+    Returns
+    -------
+    weights : ndarray of float, shape (n_resamples, n_users)
+        How many times each user was drawn. All NaN for a single user, who tells nothing about how
+        users differ.
+
+    Raises
+    ------
+    ParameterError
+        If there is no user or nothing is drawn.
+
+    References
+    ----------
+    .. [1] A. C. Davison, D. V. Hinkley, "Bootstrap methods and their application", 1997,
+       section 3.8.
+
+    Examples
+    --------
+    >>> weights = resample_users(3, 4, rng=1)
+    >>> weights.shape, weights.sum(axis=1).tolist()
+    ((4, 3), [3.0, 3.0, 3.0, 3.0])
+    """
+    if n_users < 1 or n_resamples < 1:
+        raise ParameterError(f"cannot draw {n_resamples} times from {n_users} users")
+    if n_users == 1:
+        return np.full((n_resamples, 1), np.nan)
+    rng = np.random.default_rng(rng)
+    equal = np.full(n_users, 1 / n_users)
+    return rng.multinomial(n_users, equal, n_resamples).astype(np.float64)
+
+
+def interval(values: ArrayLike, *, level: float = LEVEL) -> NDArray[np.float64]:
+    """Return the percentile interval of what the draws gave.
+
+    Parameters
+    ----------
+    values : array_like, shape (n_resamples, ...)
+        A statistic of each draw, NaN where the draw had nothing to compute it from.
+    level : float, default 0.95
+
+    Returns
+    -------
+    ndarray of float, shape (2, ...)
+        Lower and upper limit; NaN where more than a tenth of the draws gave nothing, as for a
+        statistic of fewer than three users.
+
+    Examples
+    --------
+    >>> interval(np.arange(1001)).round(9).tolist()
+    [25.0, 975.0]
+    """
+    values = np.asarray(values, dtype=np.float64)
+    known = np.isfinite(values).mean(axis=0)
+    filled = np.where(known > 0, values, 0.0)  # nanquantile warns where all are NaN
+    filled = np.where(np.isfinite(filled), filled, np.nan)
+    limits = np.nanquantile(filled, [(1 - level) / 2, (1 + level) / 2], axis=0)
+    return np.where(known >= 0.9, limits, np.nan)
+
+
+def totals_by_user(
+    values: ArrayLike, user: NDArray[np.integer], n_users: int
+) -> NDArray[np.float64]:
+    """Add up values of jobs by user.
+
+    Parameters
+    ----------
+    values : array_like, shape (n_jobs,)
+    user : ndarray of int, shape (n_jobs,)
+        0 to n_users - 1.
+    n_users : int
+
+    Returns
+    -------
+    ndarray of float, shape (n_users,)
+
+    Examples
+    --------
+    >>> totals_by_user([True, True, False], np.array([0, 2, 0]), 3).tolist()
+    [1.0, 0.0, 1.0]
+    """
+    return np.bincount(user, np.asarray(values, dtype=np.float64), minlength=n_users)
+
+
+def resampled_ratios(
+    above: NDArray[np.float64], below: NDArray[np.float64], weights: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return the ratio of two totals, as a share or a mean is one, in each draw.
+
+    Parameters
+    ----------
+    above, below : ndarray, shape (n_users, ...)
+        What each user adds to the two totals.
+    weights : ndarray, shape (n_resamples, n_users)
+        As `resample_users` gives them.
+
+    Returns
+    -------
+    ndarray of float, shape (n_resamples, ...)
+        NaN where the lower total is 0.
+
+    Examples
+    --------
+    The first user continued 1 of 2 times, the second 3 of 3 times.
+
+    >>> weights = np.array([[1.0, 1.0], [2.0, 0.0]])
+    >>> resampled_ratios(np.array([1.0, 3.0]), np.array([2.0, 3.0]), weights).tolist()
+    [0.8, 0.5]
+    """
+    total = np.tensordot(weights, below, 1)
+    ratios = np.full(total.shape, np.nan)
+    np.divide(np.tensordot(weights, above, 1), total, out=ratios, where=total > 0)
+    return ratios
+
+
+def resampled_medians(
+    values: ArrayLike, user: NDArray[np.integer], weights: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return the median of the jobs of each draw.
+
+    Parameters
+    ----------
+    values : array_like, shape (n_jobs,)
+    user : ndarray of int, shape (n_jobs,)
+        Column of each job's user in `weights`.
+    weights : ndarray, shape (n_resamples, n_users)
+        As `resample_users` gives them.
+
+    Returns
+    -------
+    ndarray of float, shape (n_resamples,)
+        NaN where no user with such a job was drawn.
+
+    Examples
+    --------
+    >>> weights = np.array([[1.0, 1.0], [2.0, 0.0], [0.0, 2.0]])
+    >>> resampled_medians([3, 1, 8], np.array([0, 0, 1]), weights).tolist()
+    [3.0, 2.0, 8.0]
+    """
+    from workloadkit._kernels.bootstrap import weighted_medians
+
+    values = np.asarray(values, dtype=np.float64)
+    order = np.argsort(values)
+    return weighted_medians(
+        values[order], np.asarray(user, dtype=np.int64)[order], weights.shape[1], weights
+    )
