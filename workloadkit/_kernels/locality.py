@@ -1,0 +1,210 @@
+"""How alike the jobs of a user are, and how soon values come again.
+
+The jobs are those of users 0..n_users-1, one user after the other. Sessions are numbered in the
+same order, so that two numbers of one user differ by the distance of the sessions. Where an array
+says where things begin, one more entry ends the last.
+"""
+
+import numpy as np
+
+from workloadkit._kernels.compile import helper, kernel
+
+
+@kernel
+def similarity_sums(order, value, first, session, n_sessions, distances):
+    """Pairs of jobs by user and distance, the sum of their ratios, and how many are identical.
+
+    `order` takes the jobs by user, a user's by ascending `value` (which is in that order), and
+    ``first[u]`` is the first of user `u`. So each ratio of a job to those before has this job's
+    value below the line, and of a session the sum of the values suffices. Here the sessions
+    0..n_sessions-1 of two users are further apart than any distance.
+    """
+    n_users, n_distances = first.size - 1, distances.size
+    pairs = np.zeros((n_users, n_distances), np.int64)
+    total = np.zeros((n_users, n_distances))
+    identical = np.zeros((n_users, n_distances), np.int64)
+
+    # Of each session, the jobs taken so far; how many of them have the largest value.
+    count = np.zeros(n_sessions, np.int64)
+    value_sum = np.zeros(n_sessions)
+    largest = np.full(n_sessions, -1.0)
+    with_largest = np.zeros(n_sessions, np.int64)
+
+    for u in range(n_users):
+        for i in range(first[u], first[u + 1]):
+            s, x = session[order[i]], value[i]
+            for k in range(n_distances):
+                a, b = s - distances[k], s + distances[k]
+                # Products instead of branches, which no processor could foresee.
+                n, smaller = count[a], value_sum[a]
+                same = with_largest[a] * (largest[a] == x)
+                if a != b:
+                    n, smaller = n + count[b], smaller + value_sum[b]
+                    same += with_largest[b] * (largest[b] == x)
+                pairs[u, k] += n
+                total[u, k] += smaller / x if x > 0 else n  # 0 and 0 are alike
+                identical[u, k] += same
+            count[s] += 1
+            value_sum[s] += x
+            with_largest[s] = with_largest[s] * (largest[s] == x) + 1
+            largest[s] = x
+    return pairs, total, identical
+
+
+@kernel
+def similarity_medians(value, first_job, first_session, group, distances):
+    """Upper median of the ratios by group of users and distance; NaN without pairs.
+
+    `value` ascends in each session; ``first_job[s]`` is the first of session `s`,
+    ``first_session[u]`` that of user `u`, and ``group[g]`` the first user of group `g`. No ratio
+    is stored: the median is found by bisection between ratios that occur, each step counting the
+    ratios above a limit, which takes a time linear in the jobs.
+    """
+    medians = np.full((group.size - 1, distances.size), np.nan)
+    for g in range(group.size - 1):
+        sessions = first_session[group[g] : group[g + 1] + 1]
+        for k in range(distances.size):
+            medians[g, k] = _upper_median(value, first_job, sessions, distances[k])
+    return medians
+
+
+@helper
+def _upper_median(value, first_job, sessions, distance):
+    n_above, n_pairs, below, above = _split(value, first_job, sessions, distance, -1.0)
+    if n_pairs == 0:
+        return np.nan
+    rank = n_pairs // 2  # how many ratios, in ascending order, come before the median
+    low, high = above, 1.0  # the median lies between them; low is a ratio that occurs
+    while low < high:
+        middle = low + (high - low) / 2
+        if middle >= high:  # no number lies between them
+            middle = low
+        n_above, n_pairs, below, above = _split(value, first_job, sessions, distance, middle)
+        if n_pairs - n_above > rank:
+            high = below
+        else:
+            low = above
+    return low
+
+
+@helper
+def _split(value, first_job, sessions, distance, limit):
+    """Count the ratios above `limit` and all; the largest that is not, and the smallest above."""
+    n_above = n_pairs = 0
+    below, above = -1.0, 2.0
+    for u in range(sessions.size - 1):
+        for a in range(sessions[u], sessions[u + 1] - distance):
+            b = a + distance
+            first, last = first_job[b], first_job[b + 1]
+            low = high = first  # of session b, the jobs low..high-1 have a ratio above the limit
+            for i in range(first_job[a], first_job[a + 1]):
+                x = value[i]
+                if distance == 0:  # each pair once: i before j
+                    first = i + 1
+                    low, high = max(low, first), max(high, first)
+                while low < last and value[low] < x and value[low] / x <= limit:
+                    low += 1
+                while high < last and (value[high] <= x or x / value[high] > limit):
+                    high += 1
+                n_pairs += last - first
+                if high > low:
+                    n_above += high - low
+                    above = min(above, _ratio(x, value[low]), _ratio(x, value[high - 1]))
+                if low > first:
+                    below = max(below, _ratio(x, value[low - 1]))
+                if high < last:
+                    below = max(below, _ratio(x, value[high]))
+    return n_above, n_pairs, below, above
+
+
+@helper
+def _ratio(a, b):
+    return min(a, b) / max(a, b) if max(a, b) > 0 else 1.0  # 0 and 0 are alike
+
+
+@kernel
+def shuffle_within(values, first, rng):
+    """Shuffle the values first[u]..first[u+1]-1 of each `u` among themselves, in place."""
+    for u in range(first.size - 1):
+        for i in range(first[u + 1] - 1, first[u], -1):
+            j = first[u] + int(rng.random() * (i + 1 - first[u]))
+            values[i], values[j] = values[j], values[i]
+
+
+@kernel
+def exact_depths(code, n_codes):
+    """Depth at which each value is found on a stack, -1 where it is new; values 0..n_codes-1.
+
+    The depth is the number of different values since the last time; a tree of partial sums
+    (Fenwick, 1994) counts the values whose last time is later.
+    """
+    n = code.size
+    depth = np.empty(n, np.int64)
+    last = np.full(n_codes, -1)
+    tree = np.zeros(n + 1, np.int64)  # over places: 1 where a value was last
+    n_stored = 0
+    for i in range(n):
+        before = last[code[i]]
+        depth[i] = -1
+        if before >= 0:
+            depth[i] = n_stored
+            place = before + 1
+            while place > 0:
+                depth[i] -= tree[place]
+                place -= place & -place
+            place = before + 1
+            while place <= n:
+                tree[place] -= 1
+                place += place & -place
+        else:
+            n_stored += 1
+        last[code[i]] = i
+        place = i + 1
+        while place <= n:
+            tree[place] += 1
+            place += place & -place
+    return depth, n_stored
+
+
+@kernel
+def near_depths(value, tolerance):
+    """Depth of the first entry of a stack that is near enough to each value, -1 where none is.
+
+    Entries differ by more than the tolerance, so there are few, and the stack is searched as it
+    stands.
+    """
+    n = value.size
+    depth = np.empty(n, np.int64)
+    stack = np.empty(64)  # the top at its end
+    size = 0
+    for i in range(n):
+        at = size - 1
+        while at >= 0 and not abs(value[i] - stack[at]) <= tolerance * stack[at]:
+            at -= 1
+        if at >= 0:
+            depth[i] = size - 1 - at
+            found = stack[at]
+            for j in range(at, size - 1):
+                stack[j] = stack[j + 1]
+            stack[size - 1] = found
+            continue
+        depth[i] = -1
+        if size == stack.size:
+            larger = np.empty(2 * size)
+            larger[:size] = stack
+            stack = larger
+        stack[size] = value[i]
+        size += 1
+    return depth, size
+
+
+@kernel
+def largest_counts(code, day, n_days, n_codes):
+    """Most things of one code on each of the days 0..n_days-1."""
+    counts = np.zeros((n_days, n_codes), np.int64)
+    for i in range(code.size):
+        counts[day[i], code[i]] += 1
+    largest = np.zeros(n_days, np.int64)
+    for d in range(n_days):
+        largest[d] = counts[d].max()
+    return largest
