@@ -18,7 +18,7 @@ from tests.data import trace_path
 from workloadkit import cli
 from workloadkit.cli import common
 
-COMMANDS = ("characterize", "sessions", "simulate", "study")
+COMMANDS = ("characterize", "check", "sessions", "simulate", "study", "sweep")
 HEAVY = ("numpy", "pandas", "scipy", "matplotlib", "numba", "sympy", "statsmodels")
 PROGRAM = (sys.executable, "-c", "from workloadkit.cli import main; main()")
 
@@ -342,6 +342,47 @@ def test_sessions_of_a_real_log(run):
     rows = [*csv.DictReader(io.StringIO(out))]
     assert len({row["session"] for row in rows}) == 10_303
     assert all(row["think_time"].isdigit() or not row["think_time"] for row in rows)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["characterize", "LOG", "-o", "LOG"],
+        ["characterize", "LOG", "--json", "LINK"],
+        ["sessions", "LOG", "-o", "LOG"],
+        ["sessions", "LINK", "-o", "LOG"],
+        ["simulate", "LOG", "-o", "LOG"],
+        ["simulate", "LOG", "--json", "LINK"],
+        ["simulate", "nosuch.swf", "--outages", "LOG", "-o", "LOG"],
+        ["sweep", "LOG", "-o", "LOG"],
+        ["sweep", "LOG", "--json", "LINK"],
+        ["check", "LOG", "nosuch.swf", "--json", "LOG"],
+        ["check", "nosuch.swf", "LINK", "--json", "LOG"],
+        ["check", "nosuch.swf", "nosuch.swf", "--outages", "LOG", "--json", "LOG"],
+    ],
+)
+def test_no_input_is_written_over(run, log, tmp_path, arguments):
+    link = tmp_path / "link.swf"
+    link.symlink_to(log)
+    before = log.read_bytes()
+    files = {"LOG": log, "LINK": link}
+    code, out, err = run(*(files.get(argument, argument) for argument in arguments))
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert err.startswith("error: ")
+    assert "is the input" in err
+    assert log.read_bytes() == before
+    assert link.is_symlink()
+
+
+def test_standard_input_is_not_written_over_either(log):
+    before = log.read_bytes()
+    with log.open() as source:
+        done = subprocess.run(
+            [*PROGRAM, "sessions", "-", "-o", log], stdin=source, capture_output=True, text=True
+        )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "is the input -" in done.stderr
+    assert log.read_bytes() == before
 
 
 def test_page_and_json_cannot_both_go_to_stdout(run, log):

@@ -44,10 +44,10 @@ def characterize(
     """
     import analysis
 
-    check_outputs(output, json)
-    log = load(trace, strict=strict)
     if output is None and json is None:
         output = Path("report.html")
+    check_outputs(output, json, inputs=[trace])
+    log = load(trace, strict=strict)
     with working(f"characterising {log.name}"):
         report = analysis.characterize(log)
         page = report.to_html() if output else ""

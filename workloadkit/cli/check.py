@@ -110,7 +110,7 @@ def check(
 
     if str(trace) == str(schedule) == "-":
         raise typer.BadParameter("the log and the schedule cannot both be standard input")
-    check_outputs(json)
+    check_outputs(json, inputs=[trace, schedule, outages])
     log, given = load(trace, strict=strict), load(schedule, strict=strict)
     with working(f"checking {given.name}"):
         report = wk.check_schedule(

@@ -5,8 +5,8 @@ import re
 import signal
 import sys
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -120,8 +120,12 @@ def load(trace: Path | None, *, strict: bool) -> "Trace":
     return log
 
 
-def check_outputs(*targets: Path | None) -> None:
-    """Refuse two results for one file or for stdout, and files in folders that are not there."""
+def check_outputs(*targets: Path | None, inputs: Iterable[Path | None] = ()) -> None:
+    """Refuse what is seen to go wrong before anything is read.
+
+    These are two results for one file or for stdout, files in folders that are not there, and
+    results that would take the place of an input.
+    """
     named = [str(target) for target in targets if target]
     for target in named:
         if named.count(target) > 1:
@@ -129,6 +133,20 @@ def check_outputs(*targets: Path | None) -> None:
             raise typer.BadParameter(f"two results cannot both go to {where}")
         if not Path(target).parent.is_dir():
             raise WorkloadError(f"{target}: cannot be written: No such file or directory")
+        for source in inputs:
+            if source and _same_file(source, target):
+                raise ParameterError(
+                    f"{target}: is the input {source}, which is not written over; name another file"
+                )
+
+
+def _same_file(source: Path, target: str) -> bool:
+    """Whether a result would take the place of an input; of devices and pipes none does."""
+    if target == "-" or not Path(target).is_file():
+        return False
+    with suppress(OSError):  # reading says what is wrong with an input
+        return Path("/dev/stdin" if str(source) == "-" else source).samefile(target)
+    return False
 
 
 def write(target: Path, text: str) -> None:

@@ -5,7 +5,15 @@ from typing import Annotated
 
 import typer
 
-from workloadkit.cli.common import StrictOption, TraceArgument, duration, load, say, write
+from workloadkit.cli.common import (
+    StrictOption,
+    TraceArgument,
+    check_outputs,
+    duration,
+    load,
+    say,
+    write,
+)
 
 EXAMPLES = """
 workloadkit sessions log.swf.gz -o sessions.csv
@@ -56,6 +64,7 @@ def sessions(
     """
     import workloadkit as wk
 
+    check_outputs(output, inputs=[trace])
     log = load(trace, strict=strict)
     found = wk.delimit_sessions(log, method=method, threshold=threshold, cut=cut)
     table = log.jobs[["job", "user"]].join(found, how="inner")

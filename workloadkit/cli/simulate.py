@@ -153,7 +153,7 @@ def simulate(
     """
     import workloadkit as wk
 
-    check_outputs(output, json, gantt, queue)
+    check_outputs(output, json, gantt, queue, inputs=[trace, outages])
     log = load(trace, strict=strict)
     with working(f"simulating {log.name}"):
         schedule = wk.simulate(

@@ -146,7 +146,7 @@ def sweep(
     from workloadkit.experiments import MEASURED
     from workloadkit.experiments import sweep as run_sweep
 
-    check_outputs(output, plot, json)
+    check_outputs(output, plot, json, inputs=[trace])
     log = load(trace, strict=strict)
     with executor(workers) as pool, working(f"sweeping {log.name}"):
         found = run_sweep(
