@@ -1,8 +1,8 @@
 """Estimators of long memory, step by step from their definitions.
 
-Rescaled range: Zakay and Feitelson (2014), section 5.3; the others: Beran (1994), Taqqu, Teverovsky
-and Willinger (1995), Robinson (1995), Geweke and Porter-Hudak (1983), Peng et al. (1994); exact
-autocovariances: Mandelbrot and van Ness (1968).
+Rescaled range: Zakay and Feitelson (2014), section 5.3. The others: Taqqu, Teverovsky and Willinger
+(1995), Robinson (1995), Geweke and Porter-Hudak (1983), Peng et al. (1994), Veitch and Abry (1999),
+Beran (1994). Exact autocovariances: Mandelbrot and van Ness (1968).
 """
 
 import cmath
@@ -89,22 +89,68 @@ def local_whittle(x, m):
     return min((coarse + k / 10_000 for k in range(-200, 201)), key=objective)
 
 
-def fluctuation(x, size, order=1):
-    """DFA: root mean square of the profile about each window's own line."""
+def fluctuation(x, size):
+    """DFA: root mean square of the profile about each box's own line, for boxes from the begin."""
     middle = mean(x)
     profile = [math.fsum(value - middle for value in x[: j + 1]) for j in range(len(x))]
     squares = []
     for k in range(len(x) // size):
-        squares += residuals(profile[k * size : (k + 1) * size])
-    return math.sqrt(mean([r * r for r in squares]))
+        squares += [r * r for r in residuals(profile[k * size : (k + 1) * size])]
+    return math.sqrt(mean(squares))
 
 
 def residuals(y):
-    """Of a window about its least-squares line."""
+    """Of a box about its least-squares line."""
     t = range(len(y))
     b = slope(zip(t, y, strict=True))
     a = mean(y) - b * mean(t)
     return [value - a - b * i for i, value in zip(t, y, strict=True)]
+
+
+def wavelet_energies(x):
+    """Scale, energy and number of coefficients of each octave that has at least 3 of them.
+
+    Daubechies' wavelet with two vanishing moments. An energy is the mean of the squares, made
+    larger by as much as the expectation of its logarithm is too small.
+    """
+    root = math.sqrt(3)
+    low = [w / (4 * math.sqrt(2)) for w in (1 + root, 3 + root, 3 - root, 1 - root)]
+    high = [low[3], -low[2], low[1], -low[0]]
+    octaves, scale = [], 1
+    while len(x) >= 8:
+        places = range((len(x) - 4) // 2 + 1)
+        detail = [sum(high[i] * x[2 * k + 3 - i] for i in range(4)) for k in places]
+        x = [sum(low[i] * x[2 * k + 3 - i] for i in range(4)) for k in places]
+        n = len(detail)
+        scale *= 2
+        too_small = digamma(n) - math.log(n / 2)
+        octaves.append((scale, mean([d * d for d in detail]) * math.exp(-too_small), n))
+    return octaves
+
+
+def abry_veitch(x, smallest):
+    """Weighted slope of the logarithms of energies by octave; H = (slope + 1) / 2."""
+    points = [
+        (math.log2(scale), math.log2(energy), 1 / trigamma(n))
+        for scale, energy, n in wavelet_energies(x)
+        if scale >= smallest
+    ]
+    middle = sum(w * j for j, _, w in points) / sum(w for _, _, w in points)
+    rise = sum(w * (j - middle) * y for j, y, w in points)
+    return (rise / sum(w * (j - middle) ** 2 for j, _, w in points) + 1) / 2
+
+
+def digamma(n):
+    """Derivative of the logarithm of the gamma function at n / 2, by its recurrence."""
+    euler = 0.5772156649015329
+    first, value = (2, -euler) if n % 2 == 0 else (1, -euler - 2 * math.log(2))
+    return value + math.fsum(2 / k for k in range(first, n, 2))
+
+
+def trigamma(n):
+    """Its second derivative there."""
+    first, value = (2, math.pi**2 / 6) if n % 2 == 0 else (1, math.pi**2 / 2)
+    return value - math.fsum(4 / k**2 for k in range(first, n, 2))
 
 
 def autocovariance(h, lag):

@@ -66,6 +66,41 @@ def length(session, method, cut):
     return max(cut_end(job, cut) for job in session) - first
 
 
+def think_times_after(jobs, method):
+    """Time to think after each batch, by the set of its jobs; None after a user's last batch."""
+    labels = delimit(jobs, method, 1200)
+    after = {}
+    for user in {jobs[i]["user"] for i in labels}:
+        members = {}
+        for i in labels:
+            if jobs[i]["user"] == user:
+                members.setdefault(labels[i][1], []).append(i)
+        batches = list(members.values())
+        for k, batch in enumerate(batches):
+            ends = [end(jobs[i]) for i in (batch[-1:] if method == "last" else batch)]
+            follows = batches[k + 1 : k + 2]
+            after[frozenset(batch)] = jobs[follows[0][0]]["submit"] - max(ends) if follows else None
+    return after
+
+
+def largest_difference(one, other):
+    """Between the cumulative distributions of two samples."""
+    return max(
+        abs(sum(a <= x for a in one) / len(one) - sum(b <= x for b in other) / len(other))
+        for x in [*one, *other]
+    )
+
+
+def inter_arrivals(jobs):
+    """Time since the arrival of the user's job before, by job that ran and has one before it."""
+    times = {}
+    for i, job in ran(jobs).items():
+        before = [j for j in ran(jobs) if j < i and jobs[j]["user"] == job["user"]]
+        if before:
+            times[i] = job["submit"] - jobs[before[-1]]["submit"]
+    return times
+
+
 def ran(jobs):
     return {i: job for i, job in enumerate(jobs) if job["run"] >= 0 and job["procs"] > 0}
 
