@@ -3,6 +3,9 @@ from .accuracy import plot_accuracy as plot_accuracy
 from .accuracy import popular_estimates as popular_estimates
 from .accuracy import run_over_estimate as run_over_estimate
 from .arrivals import arrivals_per_unit as arrivals_per_unit
+from .batch_agreement import BatchAgreement as BatchAgreement
+from .batch_agreement import compare_batches as compare_batches
+from .batch_agreement import plot_batch_agreement as plot_batch_agreement
 from .cycles import daily_cycle as daily_cycle
 from .cycles import plot_daily_cycle as plot_daily_cycle
 from .cycles import plot_weekly_cycle as plot_weekly_cycle
@@ -10,6 +13,9 @@ from .cycles import weekly_cycle as weekly_cycle
 from .fractional_noise import fractional_gaussian_noise as fractional_gaussian_noise
 from .hurst_parameter import Hurst as Hurst
 from .hurst_parameter import hurst as hurst
+from .fits import MarginalFits as MarginalFits
+from .fits import fit_marginals as fit_marginals
+from .fits import plot_nearest as plot_nearest
 from .load import jobs_over_time as jobs_over_time
 from .load import load_over_time as load_over_time
 from .load import plot_jobs as plot_jobs
@@ -17,6 +23,11 @@ from .load import plot_load as plot_load
 from .load import summarize_load as summarize_load
 from .log_memory import LongMemory as LongMemory
 from .log_memory import hurst_of as hurst_of
+from .marginal_fit import Fit as Fit
+from .marginal_fit import MarginalFit as MarginalFit
+from .marginal_fit import fit_marginal as fit_marginal
+from .marginal_fit import plot_fits as plot_fits
+from .marginal_fit import plot_quantiles as plot_quantiles
 from .marginals import cumulative_shares as cumulative_shares
 from .marginals import describe as describe
 from .marginals import plot_cumulative as plot_cumulative
@@ -25,6 +36,7 @@ from .marginals import quantities as quantities
 from .marginals import size_classes as size_classes
 from .overview import count_status as count_status
 from .overview import coverage as coverage
+from .phase_type import HyperErlang as HyperErlang
 from .report import Characterization as Characterization
 from .report import characterize as characterize
 from .schedule_comparison import Comparison as Comparison
@@ -52,6 +64,15 @@ from .schedules import utilization_over_time as utilization_over_time
 from .section import Figure as Figure
 from .section import Section as Section
 from .section import Table as Table
+from .session_curves import plot_session_lengths as plot_session_lengths
+from .session_curves import plot_session_survival as plot_session_survival
+from .session_methods import SessionMethods as SessionMethods
+from .session_methods import compare_session_methods as compare_session_methods
+from .session_threshold import ThresholdSuggestion as ThresholdSuggestion
+from .session_threshold import inter_arrivals as inter_arrivals
+from .session_threshold import plot_inter_arrival_slope as plot_inter_arrival_slope
+from .session_threshold import plot_inter_arrivals as plot_inter_arrivals
+from .session_threshold import suggest_threshold as suggest_threshold
 from .sessions import plot_size_shares as plot_size_shares
 from .sessions import session_lengths as session_lengths
 from .sessions import session_table as session_table

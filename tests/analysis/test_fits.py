@@ -1,0 +1,262 @@
+import json
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from matplotlib.figure import Figure
+from scipy import integrate, stats
+
+import workloadkit as wk
+from analysis import HyperErlang, fit_marginal, fit_marginals, fits, plot_fits, plot_quantiles
+from analysis.families import FAMILIES, Sample
+from analysis.marginal_fit import distances
+from tests.data import needs_traces, trace_path
+from workloadkit import ParameterError, Trace
+
+N = 20_000
+
+#: What values are drawn from, and the parameters to find, each within 3 %.
+KNOWN = {
+    "exponential": (stats.expon(scale=90), {"scale": 90}),
+    "gamma": (stats.gamma(0.5, scale=100), {"shape": 0.5, "scale": 100}),
+    "lognormal": (stats.lognorm(2, scale=np.exp(6)), {"mu": 6, "sigma": 2}),
+    "weibull": (stats.weibull_min(0.6, scale=50), {"shape": 0.6, "scale": 50}),
+    "log_logistic": (stats.fisk(1.5, scale=300), {"shape": 1.5, "scale": 300}),
+    "lomax": (stats.lomax(1.2, scale=60), {"shape": 1.2, "scale": 60}),
+    "pareto": (stats.pareto(1.3, scale=4), {"shape": 1.3, "scale": 4}),
+    "log_uniform": (stats.loguniform(2, 9000), {"low": 2, "high": 9000}),
+}
+
+
+@pytest.mark.parametrize("name", KNOWN)
+def test_known_parameters_are_found(name):
+    distribution, parameters = KNOWN[name]
+    values = distribution.rvs(N, random_state=np.random.default_rng(17))
+    fit = fit_marginal(values, families=list(KNOWN))
+    assert fit.fits[name].parameters == pytest.approx(parameters, rel=0.05)
+    assert fit.table.loc[name, "ks"] < 1.63 / np.sqrt(N)  # the 1 % point of a true distribution
+    assert fit.table.loc[name, "log_likelihood"] >= distribution.logpdf(values).mean()
+    worst = [other for other in fit.table.index if fit.table.loc[other, "ks"] > 0.05]
+    assert fit.table["aic"].idxmin() not in worst
+
+
+@pytest.mark.parametrize("name", ["gamma", "lognormal", "weibull", "log_logistic", "lomax"])
+def test_no_other_parameters_are_likelier(name, rng):
+    values = np.ceil(rng.lognormal(4, 1.5, 400))
+    fit = fit_marginal(values, families=[name])
+    distribution = fit.fits[name].distribution
+    family = distribution.dist
+    best = distribution.logpdf(values).sum()
+    for factor in (0.98, 1.02):
+        (shape,), scale = distribution.args, distribution.kwds["scale"]
+        assert family.logpdf(values, shape * factor, scale=scale).sum() < best
+        assert family.logpdf(values, shape, scale=scale * factor).sum() < best
+
+
+@settings(max_examples=20)
+@given(st.lists(st.integers(1, 10_000), min_size=2, max_size=60).filter(lambda v: len({*v}) > 1))
+def test_any_values_are_fitted_or_the_reason_is_told(values):
+    fit = fit_marginal(values)
+    assert set(fit.fits) | set(fit.left_out) == set(FAMILIES)
+    assert not set(fit.fits) & set(fit.left_out)
+    assert all(fit.left_out.values())
+    assert (fit.table["cramer_von_mises"].diff().dropna() >= 0).all()
+    assert (fit.table["ks"] >= fit.heap / 2 - 1e-9).all()
+    assert ((fit.table["ks"] <= 1) & (fit.table["ks"] >= 0)).all()
+    assert json.dumps(fit.to_dict(), allow_nan=False)
+    moments = [np.mean(np.power(values, k, dtype=float)) for k in (1, 2, 3, 4, 5)]
+    for name, n in (
+        ("hyper_exponential_2_balanced", 2),
+        ("hyper_exponential_2_moments", 3),
+        ("hyper_exponential_3_moments", 5),
+        ("hyper_erlang_moments", 3),
+    ):
+        if name in fit.fits:
+            found = fit.fits[name].distribution
+            assert [found.moment(k + 1) for k in range(n)] == pytest.approx(moments[:n], rel=1e-5)
+    for name in ("exponential", "gamma", "hyper_exponential_2_em", "hyper_erlang_em"):
+        if name in fit.fits:  # the likeliest of these have the mean of the values
+            assert fit.fits[name].mean() == pytest.approx(moments[0], rel=1e-5)
+
+
+def test_a_mixture_is_found_among_the_families():
+    mixture = HyperErlang((0.7, 0.3), (1, 1), (0.1, 0.0005))
+    fit = fit_marginal(mixture.rvs(N, 8))
+    assert fit.best.startswith("hyper_")
+    found = fit.fits["hyper_exponential_2_em"].distribution
+    assert found.weights == pytest.approx(mixture.weights, abs=0.02)
+    assert found.rates == pytest.approx(mixture.rates, rel=0.05)
+
+
+def test_bins_change_a_fit_by_little():
+    values = HyperErlang((0.7, 0.3), (1, 2), (0.1, 0.0005)).rvs(N, 9)
+    sample = Sample.of(values)
+    bins = sample.binned()
+    assert bins.values.size <= 500
+    assert bins.mean() == pytest.approx(sample.mean(), rel=1e-12)
+    assert bins.n == sample.n
+    name = "hyper_exponential_3_em"
+    coarse, fine = (FAMILIES[name].fit(Sample.of(v))[0] for v in (values, values[::2]))
+    assert coarse.ppf([0.1, 0.5, 0.9]) == pytest.approx(fine.ppf([0.1, 0.5, 0.9]), rel=0.1)
+
+
+@settings(max_examples=20)
+@given(st.lists(st.integers(1, 30), min_size=1, max_size=20), st.floats(8, 40))
+def test_distances_agree_with_their_integrals(values, scale):
+    distribution = stats.expon(scale=scale)
+    found = distances(Sample.of(values), distribution)
+    step = np.sort(values)
+
+    jumps = distribution.cdf(np.unique(values)).tolist()
+    edges = [0, *jumps, 1]
+    square = weighted = 0.0
+    for low, high in pairwise(edges):
+        if high - low > 1e-12:
+            middle = np.searchsorted(step, distribution.ppf((low + high) / 2), side="right")
+            share = middle / step.size
+            square += integrate.quad(lambda u, s=share: (s - u) ** 2, low, high)[0]
+            weighted += integrate.quad(
+                lambda u, s=share: (s - u) ** 2 / (u * (1 - u)), low, high, limit=200
+            )[0]
+    assert found["cramer_von_mises"] == pytest.approx(square, abs=1e-9)
+    assert found["anderson_darling"] == pytest.approx(weighted, rel=1e-5, abs=1e-6)
+
+
+def test_distances_of_values_without_ties_are_the_textbooks(rng):
+    values = np.sort(rng.exponential(3, 200))
+    found = distances(Sample.of(values), stats.expon(scale=3))
+    assert found["ks"] == pytest.approx(stats.kstest(values, "expon", (0, 3)).statistic)
+    textbook = stats.cramervonmises(values, "expon", (0, 3)).statistic
+    assert 200 * found["cramer_von_mises"] == pytest.approx(textbook)
+    u, i = stats.expon(scale=3).cdf(values), np.arange(1, 201)
+    textbook = -200 - np.sum((2 * i - 1) * (np.log(u) + np.log1p(-u[::-1]))) / 200
+    assert 200 * found["anderson_darling"] == pytest.approx(textbook)
+
+
+def test_zeros_are_a_share_of_their_own(rng):
+    values = np.concatenate([np.zeros(300), rng.exponential(50, 700), [np.nan] * 5])
+    fit = fit_marginal(values, families=["exponential", "hyper_exponential_2_em"])
+    assert (fit.n, fit.zeros) == (1000, pytest.approx(0.3))
+    for found in fit.fits.values():
+        assert found.cdf([-1, 0]).tolist() == pytest.approx([0, 0.3])
+        assert found.ppf([0, 0.29, 0.3]).tolist() == pytest.approx([0, 0, 0], abs=1e-9)
+        share = np.array([0.31, 0.5, 0.9, 0.999])
+        assert found.cdf(found.ppf(share)) == pytest.approx(share)
+        drawn = found.rvs(N, 4)
+        assert np.mean(drawn == 0) == pytest.approx(0.3, abs=0.02)
+        assert drawn.mean() == pytest.approx(found.mean(), rel=0.03)
+        assert found.mean() == pytest.approx(np.nanmean(values), rel=1e-6)
+        assert (drawn == found.rvs(N, np.random.default_rng(4))).all()
+
+
+def test_what_cannot_be_fitted_is_refused():
+    for values, message in (
+        ([5, 5, 0], "1 different positive values"),
+        ([], "0 different"),
+        ([-1, 2, 3], "0 or more, not -1"),
+        ([1, np.inf], "not inf"),
+    ):
+        with pytest.raises(ParameterError, match=message):
+            fit_marginal(values)
+    with pytest.raises(ParameterError, match="no family 'normal'; known: exponential"):
+        fit_marginal([1, 2, 3], families=["normal"])
+
+
+def test_a_heavy_tail_has_no_mean():
+    values = stats.lomax(0.6).rvs(2000, random_state=np.random.default_rng(1))
+    fit = fit_marginal(values, families=["lomax", "log_logistic"])
+    assert fit.fits["lomax"].mean() == np.inf
+    assert fit.fits["log_logistic"].mean() == np.inf
+
+
+def log(rng, n=300, **columns):
+    values = {
+        "submit": rng.exponential(300, n).cumsum().round(),
+        "wait": rng.lognormal(4, 2, n).round() * rng.integers(0, 2, n),
+        "run": rng.weibull(0.6, n) * 900,
+        "procs": 2 ** rng.integers(0, 5, n),
+        "user": rng.integers(1, 20, n),
+    }
+    return Trace.from_columns({**values, **columns})
+
+
+def test_a_log_is_fitted_quantity_by_quantity(rng):
+    found = fit_marginals(log(rng), rng=1)
+    assert list(found.table.index) == ["run", "inter_arrival", "think_time", "wait"]
+    assert found.left_out == {
+        "estimate": "no value above 0 is known",
+        "procs": "only 5 values differ",
+    }
+    assert found.table.loc["run", "simple"] == "weibull"
+    assert 0.4 < found.table.loc["wait", "zeros"] < 0.6
+    row = found.table.loc["run"]
+    assert 0 < row["simple_low"] < row["simple_high"] < 0.3
+    again = fit_marginals(log(np.random.default_rng(20260101)), rng=1)
+    assert again.table.loc["run", "simple_low"] == row["simple_low"]
+    assert found.distances.loc["weibull", "run"] == row["simple_ks"]
+
+
+def test_intervals_need_users(rng):
+    found = fit_marginals(log(rng, user=[-1] * 300), rng=1)
+    assert found.table["simple_low"].isna().all()
+    assert "think_time" in found.left_out
+
+
+def test_inter_arrivals_are_those_of_jobs_that_ran():
+    log = {"submit": [0, 7, 10, 30], "run": [1, -1, 1, 1], "procs": [1] * 4, "user": [1, 1, 2, 2]}
+    values, user = fits._samples(Trace.from_columns(log))["inter_arrival"]
+    assert values.tolist() == [10, 20]
+    assert user.tolist() == [2, 2]
+
+
+def test_the_section_says_what_fits(rng):
+    section = fits.section(log(rng))
+    assert "run times Weibull (distance" in section.finding
+    assert "resamples of the users" in section.finding
+    assert any("estimates: no value above 0 is known" in note for note in section.notes)
+    assert [figure.name for figure in section.figures] == [
+        "distances",
+        "run",
+        "inter_arrival",
+        "think_time",
+        "wait",
+    ]
+    for figure in section.figures:
+        ax = Figure().add_subplot()
+        assert figure.plot(figure.data, ax=ax) is ax
+    assert json.dumps(section.to_dict(), allow_nan=False)
+
+
+def test_a_log_without_anything_to_fit():
+    none = Trace.from_columns({"submit": [0], "run": [-1], "procs": [1]})
+    assert fits.section(none).notes == ("No job of this log ran, so there is nothing to fit.",)
+    alike = Trace.from_columns({"submit": [5] * 20, "run": [3] * 20, "procs": [1] * 20})
+    section = fits.section(alike)
+    assert len(section.notes) == 6
+    assert not section.figures
+
+
+def test_results_draw_themselves(rng):
+    found = fit_marginals(log(rng), rng=1)
+    fit = found.marginals["run"]
+    for drawn in (found, fit):
+        ax = Figure().add_subplot()
+        assert drawn.plot(ax) is ax
+    for plot, data in (
+        (plot_fits, fit.curves(["gamma"])),
+        (plot_quantiles, fit.quantiles(["gamma"])),
+    ):
+        ax = Figure().add_subplot()
+        assert plot(data, ax=ax, times=False) is ax
+    assert fit.curves(["gamma"])["log"].iloc[-1] == 1
+    assert json.dumps(found.to_dict(), allow_nan=False)
+
+
+@needs_traces
+def test_the_run_times_of_a_real_log_are_no_exponential():
+    trace = wk.read_swf(trace_path("KTH-SP2-1996-2"))
+    fit = fit_marginal(trace.column("run"))
+    assert fit.table.loc["exponential", "ks"] > 0.4
+    assert fit.table.loc["hyper_erlang_em", "ks"] < 0.06
