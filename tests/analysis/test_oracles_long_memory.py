@@ -5,10 +5,13 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from analysis import fractional_gaussian_noise, hurst
+from analysis import arrivals_per_unit, fractional_gaussian_noise, hurst
 from analysis.fractional_noise import autocovariance
 from tests.oracles import long_memory as oracle
+from tests.small_logs import logs, trace_of
 
 PARAMETERS = [0.2, 0.5, 0.6, 0.75, 0.9, 0.99]
 
@@ -167,3 +170,9 @@ def test_noise_has_exactly_its_covariances(n, H):
     rows += [fractional_gaussian_noise(n, H, rng=OneAtATime(place)) for place in others]
     exact = [[oracle.autocovariance(H, i - j) for i in range(n)] for j in range(n)]
     np.testing.assert_allclose(np.transpose(rows) @ rows, exact, atol=1e-12)
+
+
+@given(logs(), st.sampled_from([1, 7, 0.75, 20]))
+def test_arrivals(jobs, unit):
+    counts = arrivals_per_unit(trace_of(jobs), unit)
+    assert counts.to_dict() == oracle.arrivals(jobs, unit)

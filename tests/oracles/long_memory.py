@@ -181,3 +181,10 @@ def whittle(x, grid):
         return math.log(mean(powers)) + mean([math.log(f) for f in shape])
 
     return min(grid, key=objective)
+
+
+def arrivals(jobs, unit):
+    """Number of jobs submitted in each whole unit of time since the first submission."""
+    first, last = jobs[0]["submit"], jobs[-1]["submit"]
+    begins = [first + k * unit for k in range(int((last - first) // unit))]
+    return {b: sum(b <= job["submit"] < b + unit for job in jobs) for b in begins}
