@@ -280,11 +280,11 @@ def date_edges(data: pd.DataFrame) -> np.ndarray:
     return np.append(dates, dates[-1] + np.round(days[-1] - days[-2]))
 
 
-def legend_above(ax: Axes) -> None:
-    """Put the legend above the Axes, where it hides nothing."""
+def legend_above(ax: Axes, *, columns: int = 4) -> None:
+    """Put the legend above the Axes, where it hides nothing; in fewer columns for long labels."""
     handles, _ = ax.get_legend_handles_labels()
     if len(handles) > 1:
-        columns = min(len(handles), 4)
+        columns = min(len(handles), columns)
         ax.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=columns, borderaxespad=0.2)
 
 

@@ -1,0 +1,240 @@
+"""Where to set the threshold of sessions: where the inter-arrivals of users level off."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from numpy.typing import NDArray
+
+from analysis import style
+from analysis.bootstrap import interval, resample_users
+from analysis.section import Result
+from workloadkit.fields import UNKNOWN
+from workloadkit.sessions import THRESHOLDS
+from workloadkit.trace import Trace
+
+#: Inter-arrivals above a day defy the notion of a single session (Zakay 2012, section 3). [s]
+LONGEST = 86400.0
+
+#: The threshold is where the slope of the cumulative distribution falls to so many times its mean.
+LEVEL = 2.0
+
+#: Slopes that bound the times between which a threshold makes sense.
+LEVELS = (4.0, 1.0)
+
+_GRID = np.append(0, np.geomspace(1, LONGEST, 400))
+
+
+@dataclass(frozen=True, eq=False)
+class ThresholdSuggestion(Result):
+    """The threshold that inter-arrivals suggest, as `suggest_threshold` finds it.
+
+    Parameters
+    ----------
+    threshold : float
+        NaN if no user submitted two jobs within a day. [s]
+    interval : tuple of float
+        95 % interval of the threshold, users resampled. [s]
+    between : tuple of float
+        Where the slope falls to four times its mean, and where to the mean itself. [s]
+    fixed : float
+        The threshold that is used where none is given. [s]
+    n : int
+        Inter-arrivals of up to a day.
+    beyond : int
+        Inter-arrivals above a day, which are left out.
+    curve : DataFrame
+        By `value`, a time [s]: `share` of the inter-arrivals that are at most so long, and
+        `slope`, how steeply it rises about there, as a multiple of its mean slope over the day.
+    """
+
+    threshold: float
+    interval: tuple[float, float]
+    between: tuple[float, float]
+    fixed: float
+    n: int
+    beyond: int
+    curve: pd.DataFrame
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the cumulative distribution of the inter-arrivals and the thresholds."""
+        return plot_inter_arrivals(self.curve, ax, suggestion=self.threshold, fixed=self.fixed)
+
+
+def inter_arrivals(trace: Trace) -> pd.Series:
+    """Return the times between the arrivals of each user's successive jobs.
+
+    Parameters
+    ----------
+    trace : Trace
+        Jobs that never ran and jobs of unknown user are left out.
+
+    Returns
+    -------
+    Series of float
+        One for each job that is not its user's first, under its row label in `trace.jobs`. [s]
+
+    Examples
+    --------
+    >>> log = {"submit": [0, 5, 60], "run": [1, 1, 1], "procs": [1] * 3, "user": [7, 8, 7]}
+    >>> inter_arrivals(Trace.from_columns(log)).to_dict()
+    {2: 60.0}
+    """
+    jobs = trace.jobs.loc[trace.ran & (trace.column("user") != UNKNOWN), ["user", "submit"]]
+    return jobs.groupby("user")["submit"].diff().dropna().rename("inter_arrival")
+
+
+def suggest_threshold(
+    trace: Trace, *, rng: int | np.random.Generator | None = None
+) -> ThresholdSuggestion:
+    """Find the threshold of sessions "arrival" from where inter-arrivals level off.
+
+    The source looks for the point where the cumulative distribution F(t) of a user's
+    inter-arrivals of up to a day "does not change much any more" and, by eye, takes 60 min out of
+    40 to 100 min [1]_. Here that point is the t at which F(t) − 2 t / day is largest. From there
+    on F rises by no more than twice its mean slope over any stretch that begins there; in other
+    words, the density that only falls and fits best (the slope of the least concave majorant of
+    F [2]_) has come down to twice the mean density. The choice of two is ours: it agrees with the
+    source's 60 min; the same with four and with one gives the times between which a threshold
+    makes sense.
+
+    Parameters
+    ----------
+    trace : Trace
+        Jobs that never ran and jobs of unknown user are left out.
+    rng : int or Generator, optional
+        For the interval.
+
+    Returns
+    -------
+    ThresholdSuggestion
+
+    References
+    ----------
+    .. [1] N. Zakay, D. G. Feitelson, "On identifying user session boundaries in parallel
+       workload logs", JSSPP 2012, section 3.
+    .. [2] U. Grenander, "On the theory of mortality measurement", part II, Skandinavisk
+       Aktuarietidskrift 39, 1956.
+
+    Examples
+    --------
+    A user who comes back after 1, 2, 3, … 10 min, and sometimes after hours:
+
+    >>> after = np.array([*range(1, 11)] * 9 + [*range(100, 1100, 100)]) * 60
+    >>> log = {"submit": np.cumsum(after), "run": after * 0, "procs": after * 0 + 1}
+    >>> suggestion = suggest_threshold(Trace.from_columns(log | {"user": after * 0 + 3}))
+    >>> suggestion.threshold
+    600.0
+    """
+    every = inter_arrivals(trace)
+    user, users = pd.factorize(trace.jobs.loc[every.index, "user"])
+    near = (every <= LONGEST).to_numpy()
+    times, user = every.to_numpy()[near], user[near]
+    n_users = max(users.size, 1)
+    place = user * _GRID.size + np.searchsorted(_GRID, times)
+    counts = np.bincount(place, minlength=n_users * _GRID.size).reshape(n_users, -1)
+    resampled = np.cumsum(resample_users(n_users, rng=rng) @ counts, axis=1)
+    total = resampled[:, -1:]
+    above = resampled - LEVEL * total * _GRID / LONGEST
+    found = np.where(total[:, 0] > 0, _GRID[np.argmax(above, axis=1)], np.nan)
+    low, high = interval(found).tolist()
+    return ThresholdSuggestion(
+        threshold=_levelling_off(times, LEVEL),
+        interval=(low, high),
+        between=(_levelling_off(times, LEVELS[0]), _levelling_off(times, LEVELS[1])),
+        fixed=THRESHOLDS["arrival"],
+        n=times.size,
+        beyond=every.size - times.size,
+        curve=_curve(times),
+    )
+
+
+def plot_inter_arrivals(
+    data: pd.DataFrame,
+    ax: Axes | None = None,
+    *,
+    suggestion: float = np.nan,
+    fixed: float = THRESHOLDS["arrival"],
+) -> Axes:
+    """Draw the cumulative distribution of inter-arrivals.
+
+    Parameters
+    ----------
+    data : DataFrame
+        As `ThresholdSuggestion.curve`.
+    ax : Axes, optional
+        Default: the current Axes.
+    suggestion, fixed : float, optional
+        Thresholds to mark. [s]
+    """
+    ax = style.current_axes(ax)
+    ax.plot(data.index, data["share"], color=style.BLUE)
+    _mark_thresholds(ax, suggestion, fixed)
+    style.time_axis(ax.xaxis)
+    ax.set_ylim(0, 1.02)
+    style.share_axis(ax.yaxis)
+    ax.set_xlabel("time between a user's arrivals")
+    ax.set_ylabel("share at or below")
+    style.legend_above(ax)
+    return ax
+
+
+def plot_inter_arrival_slope(
+    data: pd.DataFrame,
+    ax: Axes | None = None,
+    *,
+    suggestion: float = np.nan,
+    fixed: float = THRESHOLDS["arrival"],
+) -> Axes:
+    """Draw how steeply the cumulative distribution of inter-arrivals rises.
+
+    Parameters
+    ----------
+    data : DataFrame
+        As `ThresholdSuggestion.curve`.
+    ax : Axes, optional
+        Default: the current Axes.
+    suggestion, fixed : float, optional
+        Thresholds to mark. [s]
+    """
+    ax = style.current_axes(ax)
+    seen = data[data["slope"] > 0]
+    ax.plot(seen.index, seen["slope"], color=style.BLUE, marker=".", markersize=3.5, lw=1)
+    ax.axhline(LEVEL, color=style.MUTED, linewidth=0.8, linestyle=(0, (4, 4)))
+    _mark_thresholds(ax, suggestion, fixed)
+    style.time_axis(ax.xaxis)
+    style.log_axis(ax.yaxis)
+    ax.set_xlabel("time between a user's arrivals")
+    ax.set_ylabel("slope over mean slope")
+    style.legend_above(ax)
+    return ax
+
+
+def _mark_thresholds(ax: Axes, suggestion: float, fixed: float) -> None:
+    if suggestion > 0:
+        ax.axvline(suggestion, color=style.ORANGE, linewidth=1, label="levels off")
+    ax.axvline(fixed, color=style.GREEN, linewidth=1, linestyle="--", label="threshold used")
+
+
+def _levelling_off(times: NDArray[np.float64], level: float) -> float:
+    """Time at which the share at or below it, less `level` times its mean rise, is largest."""
+    if not times.size:
+        return np.nan
+    times = np.sort(times)
+    above = np.arange(1, times.size + 1) / times.size - level * times / LONGEST
+    best = int(np.argmax(above))
+    return float(times[best]) if above[best] > 0 else 0.0
+
+
+def _curve(times: NDArray[np.float64]) -> pd.DataFrame:
+    """Share of `times` at or below points on a logarithmic axis, and its slope there."""
+    value = np.geomspace(1, LONGEST, 101)
+    edges = np.concatenate(([0], np.sqrt(value[1:] * value[:-1]), [LONGEST]))
+    times = np.sort(times)
+    n = max(times.size, 1)
+    share = np.searchsorted(times, value, side="right") / n
+    rise = np.diff(np.searchsorted(times, edges, side="right")) / n
+    rise[0] += np.count_nonzero(times == 0) / n  # in the first bin, which begins with 0
+    slope = rise / np.diff(edges) * LONGEST
+    return pd.DataFrame({"share": share, "slope": slope}, index=pd.Index(value, name="value"))

@@ -1,0 +1,373 @@
+"""Ways to delimit sessions: lengths, jumps, think times after batches, and which way is best."""
+
+import json
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from matplotlib.figure import Figure
+
+import analysis
+import workloadkit as wk
+from analysis import session_methods
+from analysis.batch_agreement import compare_batches, distance
+from analysis.session_choice import judge, reasons, recommend
+from analysis.session_jumps import PEAK_EDGES, STEP_EDGES, count_about, drop, peak
+from analysis.session_methods import compare_session_methods
+from analysis.session_threshold import LEVEL, suggest_threshold
+from analysis.session_ways import WAYS
+from tests.analysis.test_report import HEADER, ODD, log
+from tests.data import needs_traces, trace_path
+
+DAY = 86400
+MIN = 60
+
+times = st.integers(0, 60)
+jobs_in_order = st.lists(
+    st.tuples(times, times, times, st.integers(1, 3)), min_size=1, max_size=30
+).map(sorted)
+
+
+def trace_of(jobs):
+    """A trace of jobs (submit, wait, run, user)."""
+    submit, wait, run, user = zip(*jobs, strict=True)
+    columns = {"submit": submit, "wait": wait, "run": run, "user": user}
+    return wk.Trace.from_columns({**columns, "procs": np.ones(len(jobs))})
+
+
+def lengths_by_definition(jobs, labels, method, cut):
+    lengths = []
+    for rows in labels.groupby("session").indices.values():
+        submit = [jobs[row][0] for row in rows]
+        end = [sum(jobs[row][:3]) for row in rows]
+        if cut is not None:
+            end = [min(e, s + cut) for s, e in zip(submit, end, strict=True)]
+        until = {"arrival": submit[-1], "last": end[-1], "max": max(end)}[method]
+        lengths.append(until - submit[0])
+    return lengths
+
+
+# Session lengths
+
+
+@settings(max_examples=40)
+@given(
+    jobs_in_order,
+    st.integers(0, 60),
+    st.none() | st.integers(0, 90),
+    st.sampled_from(["arrival", "last", "max"]),
+)
+def test_lengths_agree_with_the_definition(jobs, threshold, cut, method):
+    trace = trace_of(jobs)
+    how = {"method": method, "cut": None if method == "arrival" else cut}
+    labels = wk.delimit_sessions(trace, threshold=threshold, **how)
+    ours = analysis.session_lengths(trace, threshold=threshold, **how)
+    assert ours.tolist() == lengths_by_definition(jobs, labels, **how)
+    assert ours.index.tolist() == [*range(len(ours))]
+
+
+@settings(max_examples=40)
+@given(jobs_in_order, st.integers(0, 60))
+def test_a_cut_of_0_gives_the_lengths_of_arrival(jobs, threshold):
+    trace = trace_of(jobs)
+    arrival = analysis.session_lengths(trace, threshold=threshold)
+    for method in ("last", "max"):
+        cut = analysis.session_lengths(trace, method=method, threshold=threshold, cut=0)
+        assert cut.equals(arrival)
+
+
+@settings(max_examples=40)
+@given(jobs_in_order, st.integers(0, 60), st.integers(0, 90))
+def test_a_cut_only_shortens_what_is_one_session_anyway(jobs, threshold, cut):
+    trace = trace_of(jobs)
+    how = {"method": "max", "threshold": threshold}
+    whole, short = (
+        analysis.session_lengths(trace, **how),
+        analysis.session_lengths(trace, **how, cut=cut),
+    )
+    assert len(short) >= len(whole)
+    assert short.max() <= whole.max()
+
+
+def test_a_session_of_one_job_that_outlasts_the_cut_is_as_long_as_the_cut():
+    trace = trace_of([(0, 5, 5000, 1), (0, 0, 5, 2)])
+    for method in ("last", "max"):
+        assert analysis.session_lengths(trace, method=method, cut=1800).tolist() == [1800, 5]
+
+
+def test_a_log_without_jobs_has_no_lengths():
+    lengths = analysis.session_lengths(wk.Trace.from_columns({"submit": []}), method="max")
+    assert lengths.empty
+    assert lengths.dtype == np.float64
+
+
+# Marks that a limit leaves
+
+
+def test_a_drop_is_relative_to_the_trend():
+    assert drop(np.array([1600.0, 800, 400, 200])) == pytest.approx(1)
+    assert drop(np.array([1600.0, 800, 200, 100])) == pytest.approx(2)
+    assert drop(np.array([100.0, 200, 400, 800])) == pytest.approx(1)
+
+
+def test_a_peak_is_relative_to_its_neighbours():
+    assert peak(np.array([7.0, 8, 30, 12, 13])) == 3
+    assert peak(np.array([6.0, 8, 10, 12, 14])) == 1
+
+
+def test_few_sessions_tell_nothing():
+    assert math.isnan(drop(np.array([5.0, 5, 5, 4])))
+    assert not math.isnan(drop(np.array([5.0, 5, 5, 5])))
+    assert math.isnan(drop(np.array([100.0, 100, 0, 100])))
+    assert math.isnan(peak(np.array([0.0, 0, 50, 0, 0])))
+    assert peak(np.array([25.0, 25, 0, 25, 25])) == 0
+
+
+def test_a_length_of_the_limit_is_below_a_threshold_and_in_the_middle_of_a_cut():
+    at = np.array([3600.0])
+    user = np.array([0])
+    assert count_about(at, user, 1, 3600 * STEP_EDGES).tolist() == [[0, 1, 0, 0]]
+    assert count_about(at, user, 1, 3600 * PEAK_EDGES).tolist() == [[0, 0, 1, 0, 0]]
+    assert count_about(at + 1, user, 1, 3600 * STEP_EDGES).tolist() == [[0, 0, 1, 0]]
+
+
+def test_jumps_of_known_size_are_found_with_intervals():
+    rng = np.random.default_rng(3)
+    # Lengths without any mark, spread evenly over the logarithms, and 30 times the cut's share.
+    length = 3600 * 2 ** rng.uniform(-2, 2, 40_000)
+    bare = count_about(length, np.zeros(length.size, int), 1, 3600 * STEP_EDGES)[0]
+    assert drop(bare) == pytest.approx(1, abs=0.1)
+    peaked = np.append(length, np.full(29 * length.size // 32, 3600.0))
+    counts = count_about(peaked, np.zeros(peaked.size, int), 1, 3600 * PEAK_EDGES)[0]
+    assert peak(counts) == pytest.approx(30, rel=0.1)
+
+
+# Common and unique batches
+
+
+def test_common_and_unique_batches_by_hand():
+    # User 1: a long job holds two others (one batch by max, two by last), then a common one; user
+    # 2: one common batch.
+    jobs = [(0, 0, 100, 1), (10, 0, 20, 1), (50, 0, 10, 1), (130, 0, 5, 1), (140, 0, 5, 2)]
+    found = compare_batches(trace_of(jobs), rng=1)
+    assert found.batches[["batches", "common", "unique"]].to_numpy().tolist() == [
+        [4, 2, 2],
+        [3, 2, 1],
+    ]
+    # After the unique ones: by last 50 - 30 and 130 - 60, by max 130 - 100.
+    assert found.batches["unique_median"].tolist() == [45, 30]
+    assert found.batches["common_median"].isna().all()
+    assert math.isnan(found.difference)
+    assert found.closer == ""
+
+
+@settings(max_examples=40)
+@given(jobs_in_order)
+def test_common_batches_are_those_of_both(jobs):
+    trace = trace_of(jobs)
+    sets = {}
+    for method in ("last", "max"):
+        found = wk.delimit_sessions(trace, method=method, threshold=20)
+        sets[method] = {frozenset(rows) for rows in found.groupby("batch").indices.values()}
+    found = compare_batches(trace, rng=1).batches
+    common = sets["last"] & sets["max"]
+    for method in ("last", "max"):
+        assert found.loc[method, "common"] == len(common)
+        assert found.loc[method, "unique"] == len(sets[method] - common)
+
+
+def test_the_distance_is_that_of_kolmogorov_and_smirnov(rng):
+    from scipy.stats import ks_2samp
+
+    one, other = np.sort(rng.integers(0, 50, 200)), np.sort(rng.integers(5, 70, 90))
+    assert distance(one, other) == pytest.approx(ks_2samp(one, other).statistic)
+
+
+# Where inter-arrivals level off
+
+
+def knee_log(rng, *, n, often, soon):
+    """Inter-arrivals of 200 users: a share `often` about `soon`, the others all over a day."""
+    gaps = np.where(rng.random(n) < often, rng.exponential(soon, n), rng.uniform(0, DAY, n))
+    user = np.repeat(np.arange(200), n // 200)
+    submit = pd.Series(gaps[: user.size]).groupby(user).cumsum().to_numpy()
+    order = np.argsort(submit, kind="stable")
+    ones = np.ones(user.size)
+    columns = {"submit": submit[order], "user": user[order], "run": ones, "procs": ones}
+    return wk.Trace.from_columns(columns)
+
+
+@pytest.mark.parametrize(("often", "soon"), [(0.8, 10 * MIN), (0.6, 30 * MIN), (0.9, 5 * MIN)])
+def test_the_knee_of_a_known_distribution_is_found(rng, often, soon):
+    # The density often/soon exp(-t/soon) + (1 - often)/day falls to LEVEL/day at
+    knee = soon * math.log(often * DAY / soon / (LEVEL - 1 + often))
+    found = suggest_threshold(knee_log(rng, n=100_000, often=often, soon=soon), rng=1)
+    assert found.threshold == pytest.approx(knee, rel=0.1)
+    low, high = found.interval
+    assert low < 1.03 * knee
+    assert high > 0.97 * knee
+    assert high < 1.4 * low
+    assert found.between[0] < found.threshold < found.between[1]
+
+
+@settings(max_examples=50)
+@given(st.lists(st.integers(0, 2 * DAY), min_size=1, max_size=40))
+def test_from_the_suggestion_on_the_share_rises_slowly(gaps):
+    trace = trace_of([(submit, 0, 1, 1) for submit in np.cumsum([0, *gaps])])
+    found = suggest_threshold(trace, rng=1)
+    near = np.sort([gap for gap in gaps if gap <= DAY])
+    assert (found.n, found.beyond) == (near.size, len(gaps) - near.size)
+    if not near.size:
+        assert math.isnan(found.threshold)
+        return
+    share = np.searchsorted(near, [found.threshold, *near], side="right") / near.size
+    later = near > found.threshold
+    rise = share[1:][later] - share[0]
+    assert (rise <= LEVEL * (near[later] - found.threshold) / DAY + 1e-12).all()
+
+
+def test_inter_arrivals_are_of_each_user_alone_and_of_jobs_that_ran():
+    trace = trace_of([(0, 0, 1, 1), (5, 0, 1, 2), (7, 0, -1, 1), (9, 0, 1, 1), (20, 0, 1, -1)])
+    assert analysis.inter_arrivals(trace).to_dict() == {3: 9.0}
+
+
+# Which way is best
+
+
+def ways(**columns):
+    names = [way.name for way in WAYS[:4]]
+    defaults = {
+        "sessions": 500,
+        "cut": np.nan,
+        "over_16h": 0.0,
+        "over_16h_low": 0.0,
+        "over_16h_high": 0.0,
+        "jump": 1.1,
+        "jump_low": 1.0,
+        "jump_high": 1.2,
+        "zero_length": 0.0,
+        "longest": 3600.0,
+    }
+    return judge(pd.DataFrame({**defaults, **columns}, index=names))
+
+
+def test_long_sessions_speak_against_last_and_max_and_a_peak_against_a_cut():
+    table = ways(
+        over_16h=[0.14, 0.15, 0, 0],
+        over_16h_low=[0.12, 0.13, 0, 0],
+        jump=[1.0, 1.0, 1.4, 18],
+        jump_low=[0.9, 0.9, 1.2, 16],
+        jump_high=[1.1, 1.1, 1.6, 20],
+        cut=[np.nan, np.nan, np.nan, 1800],
+    )
+    assert table["overlong"].tolist() == [True, True, False, False]
+    assert table["jumps"].tolist() == [False, False, False, True]
+    assert recommend(table) == "Arrival"
+
+
+def test_where_no_session_is_overlong_last_may_be_the_better():
+    table = ways(jump=[1.02, 1.2, 1.5, 1.5])
+    assert recommend(table) == "Last"
+
+
+def test_few_sessions_choose_nothing():
+    table = ways(sessions=[500, 99, 500, 500])
+    assert recommend(table) == ""
+    assert [*reasons(table, "")] == ["With fewer than 100 sessions there is little to choose by."]
+
+
+def test_a_fault_must_be_more_than_chance():
+    table = ways(over_16h=[0.02] * 4, over_16h_low=[0.005, 0.02, np.nan, 0])
+    assert table["overlong"].tolist() == [False, True, True, False]
+
+
+# All of it
+
+
+def test_intervals_are_the_same_for_the_same_seed_and_hold_the_value(rng):
+    trace = wk.Trace.from_columns(log(rng, user=rng.integers(1, 30, 60)))
+    first, second = (compare_session_methods(trace, rng=4) for _ in range(2))
+    assert first.to_dict() == second.to_dict()
+    found = first.ways.dropna(subset="over_16h_low")
+    assert len(found)
+    assert (found["over_16h_low"] <= found["over_16h"]).all()
+    assert (found["over_16h"] <= found["over_16h_high"]).all()
+
+
+def test_it_does_not_matter_how_users_are_called(rng):
+    user = rng.integers(1, 5, 60)
+    columns = log(rng, user=user)
+    names = np.array([0, 44, 7, 3, 12])
+    one, other = (
+        compare_session_methods(wk.Trace.from_columns({**columns, "user": ids}), rng=4).to_dict()
+        for ids in (user, names[user])
+    )
+    assert one == other
+
+
+def test_jobs_of_unknown_users_are_left_out(rng):
+    columns = log(rng, user=rng.integers(1, 5, 60))
+    known = wk.Trace.from_columns(columns)
+    among = {name: np.append(values, values[-1]) for name, values in columns.items()}
+    among["user"][-1] = -1
+    found = compare_session_methods(wk.Trace.from_columns(among), rng=4)
+    assert found.to_dict() == compare_session_methods(known, rng=4).to_dict()
+
+
+@pytest.mark.parametrize("kind", ODD)
+def test_every_log_has_the_section_and_its_figures(kind, rng):
+    trace = wk.Trace.from_columns(log(rng, **ODD[kind]), header=HEADER, name=kind)
+    section = session_methods.section(trace)
+    assert section.notes
+    assert json.dumps(section.to_dict(), allow_nan=False)
+    for figure in section.figures:
+        ax = Figure().add_subplot()
+        assert figure.plot(figure.data, ax=ax) is ax
+        ax.figure.draw_without_rendering()
+        assert ax.get_xlabel()
+        assert ax.get_ylabel()
+
+
+def test_what_the_log_lacks_is_said(rng):
+    no_users = session_methods.section(wk.Trace.from_columns(log(rng, user=[-1] * 60)))
+    assert no_users.notes == ("No user is known, so there are no sessions to compare.",)
+    no_waits = session_methods.section(wk.Trace.from_columns(log(rng, wait=[np.nan] * 60)))
+    assert any("No wait time is known" in note for note in no_waits.notes)
+
+
+def test_results_draw_themselves(rng):
+    found = compare_session_methods(wk.Trace.from_columns(log(rng)), rng=1)
+    for result in (found, found.batches, found.threshold):
+        ax = Figure().add_subplot()
+        assert result.plot(ax) is ax
+
+
+@needs_traces
+def test_kth_sp2_as_published():
+    trace = wk.read_swf(trace_path("KTH-SP2-1996-2"))
+    found = compare_session_methods(trace, rng=1)
+    table = found.ways
+    assert table.loc["Arrival", ["sessions", "batches"]].tolist() == [10_303, 16_488]
+    assert table["zero_length"]["Arrival"] == pytest.approx(0.529, abs=0.0005)
+    assert table["single_job_sessions"]["Arrival"] > 0.5
+    assert table["overlong"].tolist() == [True, True] + [False] * 7
+    assert table["jumps"].tolist() == [False] * 3 + [True] * 6
+    assert found.recommended == "Arrival"
+    assert found.batches.closer == "last"
+    assert 40 * MIN < found.threshold.threshold < 100 * MIN
+    by_arrival = found.jumps[found.jumps["way"] == "Arrival"].set_index("threshold")["jump"]
+    assert by_arrival[600] > by_arrival[1200] > by_arrival[3600] > 1
+
+
+@pytest.mark.slow
+@needs_traces
+def test_sdsc_blue_as_published():
+    found = compare_session_methods(wk.read_swf(trace_path("SDSC-BLUE-2000-4.2-cln")), rng=1)
+    over = found.ways["over_1000min"]
+    assert over[["Last", "Max"]].round(3).tolist() == [0.135, 0.151]
+    cuts = [f"Last+Cut {cut}" for cut in ("2 h", "1 h", "30 min")]
+    assert np.log10(over[cuts]).round(1).tolist() == [-2.9, -3.9, -4.0]
+    assert found.batches.closer == "last"
