@@ -1,21 +1,27 @@
-"""Similarity of jobs by distance in sessions against its definition."""
+"""Similarity of jobs, stack depth and daily concentration against their definitions."""
 
 from collections import Counter
+from datetime import UTC, datetime, timedelta
 from itertools import permutations
+from zoneinfo import ZoneInfo
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from analysis.locality import daily_concentration, stack_depth
 from analysis.similarity import nearer_is_more_alike, shuffled_similarity, similarity_by_distance
 from tests.data import needs_traces
+from tests.oracles import locality
 from tests.oracles import similarity as oracle
+from tests.oracles.sessions import ran
 from tests.small_logs import first_jobs, logs, trace_of
 
 ATTRIBUTES = ["procs", "requested_time", "run"]
 MEASURES = ["average", "median", "identical"]
 COMPARED = ["nearer_larger", "equal", "farther_larger", "without_pairs"]
+DAY = 86_400
 REAL = ["KTH-SP2-1996-2", "SDSC-DS-2004-2.1-cln"]
 
 # Gaps of 20 min, so that silences of exactly an hour are frequent; few distinct values, also 0.
@@ -61,14 +67,14 @@ def knows_some(jobs, attribute):
     return any(job[attribute] is not None for job in jobs[1:] if job["user"] != -1)
 
 
-@settings(max_examples=60)
+@settings(max_examples=25)
 @given(jobs=localities, attribute=st.sampled_from(ATTRIBUTES))
 def test_similarity_agrees_with_all_pairs(jobs, attribute):
     if knows_some(jobs, attribute):
         agrees_on_ratios(jobs, trace_of(jobs), attribute)
 
 
-@settings(max_examples=60)
+@settings(max_examples=25)
 @given(jobs=localities, attribute=st.sampled_from(ATTRIBUTES))
 def test_users_who_repeat_themselves_agree_with_all_pairs(jobs, attribute):
     if knows_some(jobs, attribute):
@@ -113,3 +119,45 @@ def test_shuffles_reach_every_arrangement_equally_often():
     assert row["observed"] == pytest.approx(observed)
     assert row["p"] == pytest.approx((1 + as_large) / (1 + n))
     assert min(exact) <= low < high <= max(exact)
+
+
+@given(
+    st.lists(st.integers(0, 60) | st.integers(0, 240).map(lambda quarters: quarters / 4)),
+    st.sampled_from([0, 0.05, 0.25, 0.5, 1]),
+)
+def test_stack_depth_agrees_with_a_list(values, tolerance):
+    expected = locality.stack_depth(values, tolerance)
+    assert stack_depth(values, tolerance) == pytest.approx(expected, nan_ok=True)
+
+
+def agrees_on_days(jobs, trace, attribute, day):
+    known = [job for job in ran(jobs).values() if job[attribute] is not None]
+    if known:
+        found = daily_concentration(trace, attribute, n_shuffles=1, rng=1).days
+        expected = locality.daily_concentration([job[attribute] for job in known], map(day, known))
+        assert found["concentration"].tolist() == pytest.approx([*expected.values()])
+
+
+@given(
+    jobs=logs(submit=st.integers(0, 60).map(lambda k: 7200 * k)),
+    attribute=st.sampled_from(ATTRIBUTES),
+)
+def test_daily_concentration_agrees_with_the_definition(jobs, attribute):
+    agrees_on_days(jobs, trace_of(jobs), attribute, lambda job: job["submit"] // DAY)
+
+
+@needs_traces
+def test_stacks_and_days_of_a_real_log_agree_with_the_definition():
+    jobs, trace = first_jobs("KTH-SP2-1996-2", 2000)
+    start = datetime.fromtimestamp(trace.header.start, UTC)
+    zone = ZoneInfo("Europe/Stockholm")
+    for attribute, tolerance in (("procs", 0), ("requested_time", 0.05), ("run", 0.05)):
+        values = [job[attribute] for job in ran(jobs).values()]
+        expected = locality.stack_depth(values, tolerance)
+        assert stack_depth(values, tolerance) == pytest.approx(expected)
+        agrees_on_days(
+            jobs,
+            trace,
+            attribute,
+            lambda job: (start + timedelta(seconds=job["submit"])).astimezone(zone).date(),
+        )

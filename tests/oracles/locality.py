@@ -21,9 +21,11 @@ def daily_concentration(values, days):
     """Share of the fullest of the log's 16 bins among each day's values, by day."""
     edges = [quantile(values, Fraction(k, 16)) for k in range(1, 17)]
     bins = [min(k for k in range(16) if value <= edges[k]) for value in values]
+    by_day = {}
+    for b, day in zip(bins, days, strict=True):
+        by_day.setdefault(day, []).append(b)
     shares = {}
-    for day in sorted(set(days)):
-        todays = [b for b, d in zip(bins, days, strict=True) if d == day]
+    for day, todays in sorted(by_day.items()):
         shares[day] = max(todays.count(k) for k in range(16)) / len(todays)
     return shares
 
