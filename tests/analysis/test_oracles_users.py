@@ -1,0 +1,36 @@
+"""Long-term and temporary users against their definition."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from analysis import classify_users
+from tests.data import needs_traces, trace_path
+from tests.oracles import users as oracle
+from tests.small_logs import jobs_of, logs, trace_of
+from workloadkit import read_swf
+
+HALF_WEEKS = st.integers(0, 50).map(lambda n: n * oracle.WEEK / 2)
+
+
+def agrees(jobs, trace):
+    users = classify_users(trace).users[["first", "last", "jobs", "class"]]
+    assert {user: tuple(row) for user, *row in users.itertuples(name=None)} == oracle.classify(jobs)
+
+
+def framed(jobs):
+    """With jobs that ran at the begin and the end of the log, so that these are not in doubt."""
+    ends = [{**jobs[0], "run": 1, "submit": jobs[k]["submit"], "user": 90 + k} for k in (0, -1)]
+    return [jobs[0], ends[0], *jobs[1:], ends[1]]
+
+
+@given(logs(submit=HALF_WEEKS, user=st.integers(-1, 9)).map(framed))
+def test_classes_agree_with_the_definition(jobs):
+    agrees(jobs, trace_of(jobs))
+
+
+@needs_traces
+@pytest.mark.parametrize("name", ["KTH-SP2-1996-2", "SDSC-SP2-1998-4.2-cln"])
+def test_classes_of_real_logs_agree_with_the_definition(name):
+    trace = read_swf(trace_path(name))
+    agrees(jobs_of(trace), trace)
