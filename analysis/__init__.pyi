@@ -6,6 +6,9 @@ from .arrivals import arrivals_per_unit as arrivals_per_unit
 from .batch_agreement import BatchAgreement as BatchAgreement
 from .batch_agreement import compare_batches as compare_batches
 from .batch_agreement import plot_batch_agreement as plot_batch_agreement
+from .correlation import Correlations as Correlations
+from .correlation import correlations as correlations
+from .correlation import plot_correlations as plot_correlations
 from .cycles import daily_cycle as daily_cycle
 from .cycles import plot_daily_cycle as plot_daily_cycle
 from .cycles import plot_weekly_cycle as plot_weekly_cycle

@@ -1,0 +1,509 @@
+"""Which properties of jobs go together: size, run time, estimate, wait, memory, arrivals."""
+
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from numpy.typing import ArrayLike, NDArray
+
+from analysis import style
+from analysis.bootstrap import interval, resample_users, resampled_ratios
+from analysis.formats import count, duration
+from analysis.marginals import quantities, size_class
+from analysis.section import Columns, Figure, Result, Section, Table, shown
+from workloadkit.fields import UNKNOWN
+from workloadkit.trace import Trace
+
+#: What is correlated, in the order of tables and figures.
+PROPERTIES = {
+    "procs": "processors",
+    "run": "run time",
+    "estimate": "estimate",
+    "wait": "wait",
+    "memory": "memory",
+    "inter_arrival": "inter-arrival time",
+}
+
+#: For the intervals of rank correlations, values are put into so many classes of about equal size.
+CLASSES = 32
+
+#: Fewer jobs tell nothing of how two properties go together.
+LEAST_JOBS = 10
+
+SEED = 20140613  # of the resamples in a report
+
+_TITLE = "What goes together"
+_SHORT = {"inter_arrival": "gap before"}
+_KINDS = ("spearman", "kendall", "pearson_log")
+
+
+@dataclass(frozen=True, eq=False)
+class Correlations(Result):
+    """How properties of jobs go together, as `correlations` measures it.
+
+    Parameters
+    ----------
+    table : DataFrame
+        One row a pair: `first` and `second`; `n`, the jobs of which both are known; correlations
+        `spearman`, `kendall` (tau-b) and `pearson_log` (of the logarithms, of the `n_log` jobs
+        with both above 0), and their intervals, `spearman_low` to `spearman_high` and so on.
+    sizes : DataFrame
+        By class of sizes, up to a power of two, that some job has: `low` and `high`, `jobs`, the
+        `mean` run time with its interval `mean_low` to `mean_high`, and the `median` [s].
+    left_out : dict of str to str
+        Why a property is in no pair, by name.
+    """
+
+    table: pd.DataFrame
+    sizes: pd.DataFrame
+    left_out: dict[str, str]
+
+    def matrix(self, kind: str = "spearman") -> pd.DataFrame:
+        """Return the correlations of one kind as a symmetric table, 1 on its diagonal."""
+        names = [name for name in PROPERTIES if name not in self.left_out]
+        square = pd.DataFrame(np.nan, index=names, columns=names)
+        for name in names:
+            square.loc[name, name] = 1.0
+        for row in self.table.to_dict("records"):
+            square.loc[row["first"], row["second"]] = row[kind]
+            square.loc[row["second"], row["first"]] = row[kind]
+        return square
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw Spearman's correlations as a map."""
+        return plot_correlations(self.matrix(), ax)
+
+
+def correlations(trace: Trace, *, rng: np.random.Generator | int | None = None) -> Correlations:
+    """Measure which properties of jobs go together.
+
+    Processors, run time, estimate, wait, memory and the time since the arrival before, of the
+    jobs that ran: correlations of ranks, which know only order, by Spearman (1904) and Kendall
+    (tau-b, 1945), and linear ones of the logarithms.
+
+    Parameters
+    ----------
+    trace : Trace
+    rng : Generator or int, optional
+        For the intervals, of 95 %: users are drawn with replacement 500 times. Jobs of unknown
+        user have no part in them.
+
+    Returns
+    -------
+    Correlations
+
+    Notes
+    -----
+    The correlations themselves are exact. For the intervals of the two of ranks, values are put
+    into 32 classes of about equal size, equal values into one; the small difference that this
+    makes to the whole log is taken off the limits again.
+
+    Examples
+    --------
+    >>> log = {"submit": range(20), "run": np.arange(20) ** 2 + 1, "procs": np.arange(1, 21)}
+    >>> found = correlations(Trace.from_columns(log), rng=1)
+    >>> found.table.loc[0, ["spearman", "kendall"]].tolist()
+    [1.0, 1.0]
+    """
+    ran = trace.ran
+    values = quantities(trace)
+    values["memory"] = trace.column("memory")[ran]
+    values["inter_arrival"] = np.diff(trace.column("submit")[ran], prepend=np.nan)[: ran.sum()]
+    left_out = {}
+    for name in PROPERTIES:
+        seen = values[name][np.isfinite(values[name])]
+        if seen.size < LEAST_JOBS:
+            left_out[name] = "it is known of too few jobs" if seen.size else "it is not known"
+        elif seen.min() == seen.max():
+            left_out[name] = "it is the same in all jobs"
+    user, weights = _draws(trace.column("user")[ran], rng)
+    names = [name for name in PROPERTIES if name not in left_out]
+    rows = [
+        {"first": first, "second": second, **_pair(values[first], values[second], user, weights)}
+        for first, second in combinations(names, 2)
+    ]
+    table = pd.DataFrame(rows, columns=["first", "second", *_COLUMNS])
+    return Correlations(table, _sizes(values["procs"], values["run"], user, weights), left_out)
+
+
+def plot_correlations(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
+    """Draw correlations as a map, as `Correlations.matrix` gives them.
+
+    Circles are as large as the correlation is strong, so that the map needs no colour scale.
+
+    Parameters
+    ----------
+    data : DataFrame
+    ax : Axes, optional
+        Default: the current Axes.
+    """
+    ax = style.current_axes(ax)
+    names = list(data)
+    pairs = [(i, j) for i in range(len(names)) for j in range(len(names)) if i > j]
+    for colour, sign, label in ((style.BLUE, 1, "positive"), (style.ORANGE, -1, "negative")):
+        chosen = [
+            (j, i, value)
+            for i, j in pairs
+            if (value := data.iloc[i, j]) * sign > 0  # NaN is neither
+        ]
+        at = np.array(chosen).reshape(-1, 3)
+        ax.scatter(at[:, 0], at[:, 1], 420 * np.abs(at[:, 2]), color=colour, label=label)
+        for x, y, value in chosen:
+            written = f"{value:.2f}".replace("-", "−")
+            ax.annotate(written, (x, y), (19, 0), textcoords="offset points", va="center", size=9)
+    titles = [_SHORT.get(name, PROPERTIES[name]) for name in names]
+    n = max(len(names), 2)
+    ax.set_xticks(range(len(names) - 1), titles[:-1], size=9)
+    ax.set_yticks(range(1, len(names)), titles[1:], size=9)
+    ax.set_xlim(-0.5, n - 1.2)
+    ax.set_ylim(n - 0.5, 0.5)
+    ax.grid(visible=False)
+    ax.set_ylabel("correlation with")
+    legend = [
+        ax.plot([], [], "o", color=colour, label=label)[0]
+        for colour, label in ((style.BLUE, "go together"), (style.ORANGE, "go apart"))
+    ]
+    ax.legend(handles=legend, loc="lower left", bbox_to_anchor=(0, 1), ncols=2, borderaxespad=0.2)
+    return ax
+
+
+def plot_sizes(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
+    """Draw run times by the size of jobs, as `Correlations.sizes` holds them.
+
+    Parameters
+    ----------
+    data : DataFrame
+    ax : Axes, optional
+        Default: the current Axes.
+    """
+    ax = style.current_axes(ax)
+    at = np.arange(len(data))
+    known = data["mean_low"] > 0
+    ax.vlines(
+        at[known],
+        data["mean_low"][known],
+        data["mean_high"][known],
+        color=style.PALE,
+        linewidth=4,
+    )
+    for name, marker, colour in (("mean", "o", style.BLUE), ("median", "s", style.ORANGE)):
+        some = data[name] > 0
+        ax.plot(
+            at[some], data[name][some], marker, color=colour, markersize=5, label=f"{name} run time"
+        )
+    if (data["mean"] > 0).any():
+        style.time_axis(ax.yaxis)
+        low, high = ax.get_ylim()
+        ax.set_ylim(low / 1.3, high * 1.3)
+    every = 1 + len(data) // 11
+    ax.set_xticks(at[::every], [f"{high:,}" for high in data["high"]][::every])
+    ax.grid(visible=False, axis="x")
+    ax.set_xlabel("processors, in classes up to a power of two")
+    ax.set_ylabel("run time")
+    style.legend_above(ax)
+    return ax
+
+
+def section(trace: Trace) -> Section:
+    """Report which properties of jobs go together."""
+    n = int(trace.ran.sum())
+    if n < LEAST_JOBS:
+        note = f"Fewer than {LEAST_JOBS} jobs of this log ran: too few to see what goes together."
+        return Section("correlations", _TITLE, notes=(note,))
+    found = correlations(trace, rng=SEED)
+    notes = [
+        f"There is nothing to say of the {PROPERTIES[name]}: {reason}."
+        for name, reason in found.left_out.items()
+    ]
+    if (trace.column("user")[trace.ran] == UNKNOWN).all():
+        notes.append("No user is known, so there are no intervals.")
+    sizes = found.sizes
+    tables = [
+        Table(
+            "sizes",
+            "Run times by the number of processors, in classes up to a power of two; intervals of "
+            "95 %, from resampled users.",
+            sizes,
+            shown(sizes, _SIZES).set_index("processors").rename_axis(None),
+        )
+    ]
+    figures = [
+        Figure(
+            "sizes",
+            "Run time by size",
+            "Mean and median run time by the number of processors; bars are the 95 % intervals of "
+            "the means, from resampled users.",
+            sizes,
+            plot_sizes,
+        )
+    ]
+    if len(found.table):
+        rows = found.table.assign(
+            pair=[f"{PROPERTIES[a]}, {PROPERTIES[b]}" for a, b in _pairs(found.table)]
+        )
+        text = shown(rows, {"pair": ("pair", str), "n": ("jobs", count)}).set_index("pair")
+        for kind, title in zip(_KINDS, ("Spearman", "Kendall", "linear, of logs"), strict=True):
+            text[title] = [_with_interval(row, kind) for row in rows.to_dict("records")]
+        caption = "Correlations between properties of jobs, with intervals of 95 %."
+        tables.insert(0, Table("pairs", caption, found.table, text.rename_axis(None)))
+        figures.insert(
+            0,
+            Figure(
+                "map",
+                "Rank correlations",
+                "Spearman's rank correlation between properties of jobs; the larger the circle, "
+                "the closer two of them go together.",
+                found.matrix(),
+                plot_correlations,
+            ),
+        )
+    values = {
+        f"{a}_{b}": row
+        for (a, b), row in zip(
+            _pairs(found.table), found.table[list(_COLUMNS)].to_dict("records"), strict=True
+        )
+    }
+    return Section(
+        "correlations",
+        _TITLE,
+        _finding(found.table),
+        tuple(notes),
+        values,
+        tuple(tables),
+        tuple(figures),
+        {"correlation_classes": CLASSES, "correlation_seed": SEED},
+    )
+
+
+_COLUMNS = ("n", *(f"{kind}{end}" for kind in _KINDS for end in ("", "_low", "_high")), "n_log")
+
+_SIZES: Columns = {
+    "high": ("processors", count),
+    "jobs": ("jobs", count),
+    "mean": ("mean run time", duration),
+    "mean_low": ("from", duration),
+    "mean_high": ("to", duration),
+    "median": ("median", duration),
+}
+
+
+def _draws(
+    user: NDArray[np.int64], rng: np.random.Generator | int | None
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return users from 0, -1 for unknown ones, and how often each draw takes each of them."""
+    known = user != UNKNOWN
+    users, who = np.unique(user[known], return_inverse=True)
+    place = np.full(user.size, -1)
+    place[known] = who
+    if not users.size:
+        return place, np.full((1, 1), np.nan)
+    return place, resample_users(users.size, rng=rng)
+
+
+def _pair(
+    x: NDArray[np.float64],
+    y: NDArray[np.float64],
+    user: NDArray[np.int64],
+    weights: NDArray[np.float64],
+) -> dict[str, float]:
+    """Correlate two properties in the three ways, with intervals."""
+    from scipy import stats
+
+    both = np.isfinite(x) & np.isfinite(y)
+    x, y, user = x[both], y[both], user[both]
+    above = (x > 0) & (y > 0)
+    found: dict[str, float] = {"n": x.size, "n_log": int(above.sum())}
+    rank_x, rank_y = stats.rankdata(x), stats.rankdata(y)
+    found["spearman"] = _linear(rank_x, rank_y)
+    varies = not np.isnan(found["spearman"])
+    found["kendall"] = float(stats.kendalltau(x, y).statistic) if varies else np.nan
+    log_x, log_y = np.log(x[above]), np.log(y[above])
+    found["pearson_log"] = _linear(log_x, log_y)
+    draws = dict.fromkeys(_KINDS, np.full(len(weights), np.nan))
+    if varies and (user >= 0).any():
+        of_known = user >= 0
+        tables = _class_tables(rank_x[of_known], rank_y[of_known], user[of_known], weights)
+        whole = _class_tables(rank_x, rank_y, np.zeros(x.size, np.int64), np.ones((1, 1)))
+        for kind, of_tables in (("spearman", table_spearman), ("kendall", table_kendall)):
+            draws[kind] = of_tables(tables) + found[kind] - of_tables(whole)[0]
+    if not np.isnan(found["pearson_log"]):
+        draws["pearson_log"] = _linear_draws(log_x, log_y, user[above], weights)
+    for kind, values in draws.items():
+        low, high = np.clip(interval(values), -1, 1).tolist()
+        found |= {f"{kind}_low": low, f"{kind}_high": high}
+    return found
+
+
+def _linear(x: NDArray[np.float64], y: NDArray[np.float64]) -> float:
+    """Pearson's correlation; NaN for fewer than ten values, or where one does not vary."""
+    if x.size < LEAST_JOBS or np.ptp(x) == 0 or np.ptp(y) == 0:
+        return np.nan
+    x, y = x - x.mean(), y - y.mean()
+    spread = np.sqrt((x * x).sum()) * np.sqrt((y * y).sum())
+    return float(np.clip((x * y).sum() / spread, -1, 1)) if spread > 0 else np.nan
+
+
+def _linear_draws(
+    x: NDArray[np.float64],
+    y: NDArray[np.float64],
+    user: NDArray[np.int64],
+    weights: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Pearson's correlation in each draw of users, from what each user adds to its sums."""
+    known, n_users = user >= 0, weights.shape[1]
+    x, y, user = x[known] - x.mean(), y[known] - y.mean(), user[known]
+    parts = (np.ones(x.size), x, y, x * x, y * y, x * y)
+    sums = np.stack([np.bincount(user, part, minlength=n_users) for part in parts], axis=1)
+    n, sx, sy, sxx, syy, sxy = np.tensordot(weights, sums, 1).T
+    with np.errstate(divide="ignore", invalid="ignore"):
+        spread = (sxx - sx**2 / n) * (syy - sy**2 / n)
+        return np.where(spread > 0, (sxy - sx * sy / n) / np.sqrt(spread), np.nan)
+
+
+def _class_tables(
+    rank_x: NDArray[np.float64],
+    rank_y: NDArray[np.float64],
+    user: NDArray[np.int64],
+    weights: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Cross tables of classes of ranks in each draw, shape (n_draws, CLASSES, CLASSES)."""
+    from scipy import sparse
+
+    def classes(rank: NDArray[np.float64]) -> NDArray[np.int64]:
+        return np.minimum((rank - 0.5) / rank.max() * CLASSES, CLASSES - 1).astype(np.int64)
+
+    cell = classes(rank_x) * CLASSES + classes(rank_y)
+    counts = sparse.csr_array(
+        (np.ones(cell.size), (cell, user)), shape=(CLASSES**2, weights.shape[1])
+    )
+    return (counts @ weights.T).T.reshape(len(weights), CLASSES, CLASSES)
+
+
+def table_spearman(tables: ArrayLike) -> NDArray[np.float64]:
+    """Return Spearman's correlation of each cross table of ordered classes.
+
+    Parameters
+    ----------
+    tables : array_like, shape (n_tables, n_rows, n_columns)
+        Counts, or weights.
+
+    Returns
+    -------
+    ndarray of float, shape (n_tables,)
+        NaN where all are in one row or in one column.
+
+    Examples
+    --------
+    >>> table_spearman([[[5, 0], [0, 5]], [[1, 1], [1, 1]]]).tolist()
+    [1.0, 0.0]
+    """
+    tables = np.asarray(tables, dtype=np.float64)
+    rows, columns = tables.sum(axis=2), tables.sum(axis=1)
+    total = tables.sum(axis=(1, 2))
+    half = total[:, None] / 2
+    x = np.cumsum(rows, axis=1) - rows / 2 - half  # ranks, the middle of each class, less the mean
+    y = np.cumsum(columns, axis=1) - columns / 2 - half
+    both = np.einsum("kij,ki,kj->k", tables, x, y)
+    spread = np.sqrt((rows * x**2).sum(axis=1) * (columns * y**2).sum(axis=1))
+    return np.divide(both, spread, out=np.full(total.size, np.nan), where=spread > 0)
+
+
+def table_kendall(tables: ArrayLike) -> NDArray[np.float64]:
+    """Return Kendall's tau-b of each cross table of ordered classes.
+
+    Parameters
+    ----------
+    tables : array_like, shape (n_tables, n_rows, n_columns)
+        Counts, or weights.
+
+    Returns
+    -------
+    ndarray of float, shape (n_tables,)
+        NaN where all are in one row or in one column.
+
+    Examples
+    --------
+    >>> table_kendall([[[5, 0], [0, 5]], [[1, 1], [1, 1]]]).tolist()
+    [1.0, 0.0]
+    """
+    tables = np.asarray(tables, dtype=np.float64)
+    before = np.zeros_like(tables)  # of each cell, what is above it and at its left
+    before[:, 1:, 1:] = np.cumsum(np.cumsum(tables, axis=1), axis=2)[:, :-1, :-1]
+    across = np.zeros_like(tables)  # and what is above it and at its right
+    turned = tables[:, :, ::-1]
+    across[:, 1:, 1:] = np.cumsum(np.cumsum(turned, axis=1), axis=2)[:, :-1, :-1]
+    concordant = (tables * before).sum(axis=(1, 2))
+    discordant = (turned * across).sum(axis=(1, 2))
+    total = tables.sum(axis=(1, 2))
+    x, y = (total**2 - (tables.sum(axis=a) ** 2).sum(axis=1) for a in (2, 1))
+    spread = np.sqrt(np.maximum(x, 0) * np.maximum(y, 0)) / 2
+    return np.divide(
+        concordant - discordant, spread, out=np.full(total.size, np.nan), where=spread > 0
+    )
+
+
+def _sizes(
+    procs: NDArray[np.float64],
+    run: NDArray[np.float64],
+    user: NDArray[np.int64],
+    weights: NDArray[np.float64],
+) -> pd.DataFrame:
+    """Describe the run times by classes of sizes."""
+    kind = size_class(procs)
+    n_classes = int(kind.max(initial=0)) + 1
+    high = 2 ** np.arange(n_classes)
+    groups = pd.Series(run).groupby(kind)
+    sizes = pd.DataFrame({"low": np.append(1, high[:-1] + 1), "high": high})
+    sizes["jobs"] = np.bincount(kind, minlength=n_classes)
+    sizes["mean"], sizes["median"] = groups.mean(), groups.median()
+    known, n_users = user >= 0, weights.shape[1]
+    place = user[known] * n_classes + kind[known]
+    shape, n_cells = (n_users, n_classes), n_users * n_classes
+    total = np.bincount(place, run[known], minlength=n_cells).reshape(shape)
+    jobs = np.bincount(place, np.ones(place.size), minlength=n_cells).reshape(shape)
+    limits = interval(resampled_ratios(total.astype(np.float64), jobs, weights))
+    sizes = sizes.assign(mean_low=limits[0], mean_high=limits[1])
+    return sizes[sizes["jobs"] > 0].reset_index(drop=True)
+
+
+def _pairs(table: pd.DataFrame) -> list[tuple[str, str]]:
+    return list(zip(table["first"], table["second"], strict=True))
+
+
+def _with_interval(row: dict, kind: str) -> str:
+    value, low, high = (row[f"{kind}{end}"] for end in ("", "_low", "_high"))
+    if np.isnan(value):
+        return "–"
+    text = f"{value:.2f}" if np.isnan(low) else f"{value:.2f} [{low:.2f}, {high:.2f}]"
+    return text.replace("-", "−")
+
+
+def _finding(table: pd.DataFrame) -> str:
+    known = table[table["spearman"].notna()]
+    sentences = []
+    for row in known.to_dict("records"):
+        if (row["first"], row["second"]) == ("procs", "run"):
+            if row["spearman_low"] > 0 or (np.isnan(row["spearman_low"]) and row["spearman"] > 0):
+                how = "longer"
+            elif row["spearman_high"] < 0 or np.isnan(row["spearman_low"]):
+                how = "shorter"
+            else:
+                how = "neither longer nor shorter for sure"
+            sentences.append(f"Jobs on more processors run {how}: rank correlation {_said(row)}.")
+    others = known[~((known["first"] == "procs") & (known["second"] == "run"))]
+    if len(others):
+        row = others.loc[others["spearman"].abs().idxmax()].to_dict()
+        sentences.append(
+            f"Of the others, {PROPERTIES[row['first']]} and {PROPERTIES[row['second']]} go "
+            f"together most, {_said(row)}."
+        )
+    return " ".join(sentences)
+
+
+def _said(row: dict) -> str:
+    text = f"{row['spearman']:.2f}"
+    if not np.isnan(row["spearman_low"]):
+        text += f" (95 % interval {row['spearman_low']:.2f} to {row['spearman_high']:.2f})"
+    return text.replace("-", "−")

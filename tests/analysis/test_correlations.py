@@ -1,0 +1,189 @@
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from matplotlib.figure import Figure
+from scipy import stats
+
+import workloadkit as wk
+from analysis import correlations
+from analysis.correlation import section, table_kendall, table_spearman
+from tests.data import needs_traces, trace_path
+from workloadkit import Trace
+
+TABLES = st.lists(
+    st.lists(st.integers(0, 6), min_size=4, max_size=4), min_size=2, max_size=5
+).filter(lambda rows: sum(map(sum, rows)) > 1)
+
+
+def log(rng, n=400, **columns):
+    user = rng.integers(1, 15, n)
+    values = {
+        "submit": np.sort(rng.integers(0, 10**6, n)),
+        "wait": rng.integers(0, 900, n),
+        "run": rng.integers(0, 9000, n),
+        "procs": rng.integers(1, 65, n),
+        "requested_time": rng.integers(1, 9000, n),
+        "memory": rng.integers(1, 500, n),
+        "user": user,
+    }
+    return Trace.from_columns({**values, **columns})
+
+
+@given(TABLES)
+def test_correlations_of_tables_agree_with_those_of_their_jobs(rows):
+    table = np.array(rows)
+    x, y = np.nonzero(table)
+    counts = table[x, y]
+    x, y = np.repeat(x, counts), np.repeat(y, counts)
+    if np.ptp(x) == 0 or np.ptp(y) == 0:
+        assert np.isnan([table_spearman([table])[0], table_kendall([table])[0]]).all()
+        return
+    assert table_spearman([table])[0] == pytest.approx(stats.spearmanr(x, y).statistic, abs=1e-9)
+    assert table_kendall([table])[0] == pytest.approx(stats.kendalltau(x, y).statistic, abs=1e-9)
+
+
+def test_each_pair_agrees_with_scipy_where_both_are_known(rng):
+    memory = rng.integers(1, 500, 400).astype(float)
+    memory[:100] = np.nan
+    wait = np.where(np.arange(400) % 3, rng.integers(0, 99, 400), -1)
+    trace = log(rng, memory=memory, wait=wait)
+    found = correlations(trace, rng=1)
+    assert len(found.table) == 15
+    columns = {
+        "procs": trace.column("procs"),
+        "run": trace.column("run"),
+        "estimate": trace.column("requested_time"),
+        "wait": trace.column("wait"),
+        "memory": memory,
+        "inter_arrival": np.append(np.nan, np.diff(trace.column("submit"))),
+    }
+    for row in found.table.to_dict("records"):
+        x, y = columns[row["first"]], columns[row["second"]]
+        both = np.isfinite(x) & np.isfinite(y)
+        x, y = x[both], y[both]
+        assert row["n"] == both.sum()
+        assert row["spearman"] == pytest.approx(stats.spearmanr(x, y).statistic)
+        assert row["kendall"] == pytest.approx(stats.kendalltau(x, y).statistic)
+        above = (x > 0) & (y > 0)
+        expected = stats.pearsonr(np.log(x[above]), np.log(y[above])).statistic
+        assert row["n_log"] == above.sum()
+        assert row["pearson_log"] == pytest.approx(expected)
+        for kind in ("spearman", "kendall", "pearson_log"):
+            assert row[f"{kind}_low"] <= row[f"{kind}_high"]
+
+
+def test_intervals_cover_what_users_differ_in():
+    # The jobs of a user are alike: 20 users tell as much as 20 jobs do, not as 2,000.
+    covered, widths = 0, []
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        x = rng.normal(size=20)
+        y = 0.6 * x + 0.8 * rng.normal(size=20)
+        user = np.repeat(np.arange(20), 100)
+        run, procs = np.exp(3 + x[user]), np.exp(9 + y[user])
+        noise = np.exp(rng.normal(0, 0.05, 2000))
+        trace = Trace.from_columns(
+            {"submit": np.arange(2000), "run": run, "procs": procs * noise, "user": user}
+        )
+        row = correlations(trace, rng=seed).table.iloc[0]
+        covered += row["pearson_log_low"] <= 0.6 <= row["pearson_log_high"]
+        widths.append(row["pearson_log_high"] - row["pearson_log_low"])
+    assert covered >= 31  # the percentile interval of 20 is known to cover somewhat less than 95 %
+    assert 0.4 < np.mean(widths) < 0.9
+
+
+def test_rank_intervals_lie_about_the_exact_correlation(rng):
+    n = 2000
+    run = rng.lognormal(5, 2, n)
+    wait = run**0.5 * rng.lognormal(1, 1, n)
+    user = rng.integers(0, 200, n)
+    columns = {"submit": np.arange(n), "run": run, "procs": [1] * n, "wait": wait, "user": user}
+    found = correlations(Trace.from_columns(columns), rng=2)
+    assert found.left_out["procs"] == "it is the same in all jobs"
+    row = found.table.iloc[0]
+    for kind in ("spearman", "kendall"):
+        middle = (row[f"{kind}_low"] + row[f"{kind}_high"]) / 2
+        assert middle == pytest.approx(row[kind], abs=0.01)
+        assert 0.02 < row[f"{kind}_high"] - row[f"{kind}_low"] < 0.08
+
+
+def test_order_is_all_that_counts_for_ranks(rng):
+    trace = log(rng)
+    stretched = trace.with_columns(run=trace.column("run") ** 3)
+    one, other = (
+        correlations(t, rng=1).table.set_index(["first", "second"]) for t in (trace, stretched)
+    )
+    columns = ["spearman", "spearman_low", "kendall", "kendall_high"]
+    np.testing.assert_allclose(one[columns], other[columns], atol=1e-12)
+
+
+def test_run_times_by_size():
+    log = {"procs": [1, 3, 4, 3, 16], "run": [10, 1, 2, 6, 8], "user": [1, 1, 2, 3, 3]}
+    sizes = correlations(Trace.from_columns({"submit": range(5), **log}), rng=1).sizes
+    assert sizes[["low", "high", "jobs", "mean", "median"]].to_numpy().tolist() == [
+        [1, 1, 1, 10, 10],
+        [3, 4, 3, 3, 2],
+        [9, 16, 1, 8, 8],
+    ]
+
+
+def test_without_users_there_are_no_intervals(rng):
+    found = correlations(log(rng, user=[-1] * 400), rng=1)
+    assert found.table["spearman"].notna().all()
+    assert found.table["spearman_low"].isna().all()
+    assert found.sizes["mean_low"].isna().all()
+    shown = section(log(rng, user=[-1] * 400))
+    assert "No user is known" in " ".join(shown.notes)
+    assert "interval" not in shown.finding
+
+
+def test_the_map_is_symmetric(rng):
+    square = correlations(log(rng), rng=1).matrix("kendall")
+    assert (square.to_numpy() == square.to_numpy().T).all()
+    assert (np.diag(square) == 1).all()
+
+
+def test_the_section_says_what_goes_together(rng):
+    procs = rng.integers(1, 65, 400)
+    shown = section(log(rng, procs=procs, run=procs * 100 + rng.integers(0, 99, 400)))
+    assert shown.finding.startswith("Jobs on more processors run longer: rank correlation 1.00")
+    assert [table.name for table in shown.tables] == ["pairs", "sizes"]
+    assert shown.values["procs_run"]["n"] == 400
+    for figure in shown.figures:
+        ax = Figure().add_subplot()
+        assert figure.plot(figure.data, ax=ax) is ax
+        assert ax.get_ylabel()
+    assert json.dumps(shown.to_dict(), allow_nan=False)
+    again = section(log(np.random.default_rng(20260101)))
+    assert again.values == section(log(np.random.default_rng(20260101))).values
+
+
+@pytest.mark.parametrize("n", [1, 9])
+def test_few_jobs_tell_nothing(rng, n):
+    assert "too few to see" in section(log(rng, n=n)).notes[0]
+
+
+def test_jobs_all_alike_tell_nothing():
+    columns = {"submit": [7] * 20, "run": [5] * 20, "procs": [2] * 20, "user": [1] * 20}
+    shown = section(Trace.from_columns(columns))
+    assert len(shown.notes) == 6
+    assert [table.name for table in shown.tables] == ["sizes"]
+    assert not shown.finding
+
+
+def test_results_are_plain_and_draw_themselves(rng):
+    found = correlations(log(rng), rng=1)
+    ax = Figure().add_subplot()
+    assert found.plot(ax) is ax
+    assert json.dumps(found.to_dict(), allow_nan=False)
+
+
+@needs_traces
+def test_a_real_log():
+    found = correlations(wk.read_swf(trace_path("KTH-SP2-1996-2")), rng=1)
+    assert found.left_out == {"memory": "it is not known"}
+    rows = found.table.set_index(["first", "second"])
+    assert rows.loc[("run", "estimate"), "spearman"] > 0.5
