@@ -9,7 +9,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
-from analysis import style
+from analysis.bootstrap import interval, resample_users, resampled_ratios
 from analysis.job_pairs import (
     ATTRIBUTES,
     MEASURES,
@@ -22,6 +22,12 @@ from analysis.job_pairs import (
     user_jobs,
 )
 from analysis.section import Result
+from analysis.similarity_plots import (
+    plot_by_distance,
+    plot_shares_of_users,
+    plot_shuffled,
+    side_by_side,
+)
 from workloadkit.errors import ParameterError
 from workloadkit.provenance import seed_of
 from workloadkit.trace import Trace
@@ -29,7 +35,6 @@ from workloadkit.trace import Trace
 #: The distances that are set against each other, the nearer first (Zakay 2018, Tables II to IV).
 DISTANCES = ((0, 1), (1, 2))
 
-_RESAMPLES = 1000
 _ROUNDING = 1e-12  # of the sums of ratios
 
 
@@ -205,26 +210,22 @@ def similarity_by_distance(
     check_known(jobs, [attribute])
     distances = np.arange(max_distance + 1)
     found = ratios(jobs, attribute, distances)
-    pooled = {
-        "average": (found.total, found.pairs),
-        "identical": (found.identical, found.pairs),
-    }
     medians = upper_medians(jobs, attribute, distances, np.array([0, jobs.n_users]))[0]
-    weights = _user_weights(jobs.n_users, seed)
-    rows = {}
-    for d, measure in product(distances.tolist(), MEASURES):
-        whole = (medians[d], np.nan, np.nan)
-        if measure in pooled:
-            above, below = (x[:, d] for x in pooled[measure])
-            whole = (
-                float(quotient(above.sum(), below.sum())),
-                *_range(quotient(weights @ above, weights @ below)),
-            )
-        users = mean_of_users(found.measure(measure)[:, d], weights)
-        rows[d, measure] = (found.pairs[:, d].sum(), *users, *whole)
-    index = pd.MultiIndex.from_tuples(rows, names=["distance", "measure"])
-    columns = ["pairs", "users", "mean", "low", "high", "pooled", "pooled_low", "pooled_high"]
-    by_distance = pd.DataFrame(list(rows.values()), index, columns)
+    weights = resample_users(jobs.n_users, rng=seed)
+    unknown = np.full(distances.size, np.nan)
+    tables = {}
+    for measure in MEASURES:
+        table = means_of_users(found.measure(measure), weights)
+        table.insert(0, "pairs", found.pairs.sum(axis=0))
+        pooled, low, high = medians, unknown, unknown
+        if measure != "median":
+            above = found.total if measure == "average" else found.identical.astype(np.float64)
+            pairs = found.pairs.astype(np.float64)
+            pooled = quotient(above.sum(axis=0), pairs.sum(axis=0))
+            low, high = interval(resampled_ratios(above, pairs, weights))
+        tables[measure] = table.assign(pooled=pooled, pooled_low=low, pooled_high=high)
+    by_distance = pd.concat(tables, names=["measure"]).swaplevel()
+    by_distance = by_distance.sort_index(level="distance", sort_remaining=False)
     values = {"pairs": found.pairs} | {name: found.measure(name) for name in MEASURES}
     index = pd.MultiIndex.from_product([jobs.users, distances], names=["user", "distance"])
     of_users = pd.DataFrame({name: x.ravel() for name, x in values.items()}, index)
@@ -404,119 +405,22 @@ def means_by_distance(
     jobs: UserJobs, measure: str, max_distance: int, seed: int
 ) -> dict[str, pd.DataFrame]:
     """Return the means of the users by distance, "average" or "identical", by attribute."""
-    distances = np.arange(max_distance + 1)
-    weights = _user_weights(jobs.n_users, seed)
+    weights = resample_users(jobs.n_users, rng=seed)
     tables = {}
     for name in jobs.known:
-        values = ratios(jobs, name, distances, medians=False).measure(measure)
-        rows = [mean_of_users(values[:, d], weights) for d in distances]
-        index = pd.Index(distances, name="distance")
-        table = pd.DataFrame(rows, index, ["users", "mean", "low", "high"])
-        tables[ATTRIBUTES[name]] = table
+        found = ratios(jobs, name, np.arange(max_distance + 1), medians=False)
+        tables[ATTRIBUTES[name]] = means_of_users(found.measure(measure), weights)
     return tables
 
 
-def mean_of_users(values: NDArray, weights: NDArray) -> tuple[int, float, float, float]:
-    """Return number of users with a value, their mean, and its interval by `weights`."""
+def means_of_users(values: NDArray, weights: NDArray) -> pd.DataFrame:
+    """Return, by column of users' values, how many have one, their mean and its interval."""
     has = ~np.isnan(values)
-    drawn = weights[:, has]
-    low, high = _range(quotient(drawn @ values[has], drawn.sum(axis=1)))
-    return int(has.sum()), float(quotient(values[has].sum(), has.sum())), low, high
-
-
-def side_by_side(tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
-    """Put the `mean`, `low` and `high` of several tables, by name, into one for drawing."""
-    columns = {
-        f"{name}{' ' * bool(part)}{part}": table[part or "mean"]
-        for name, table in tables.items()
-        for part in ("", "low", "high")
-    }
-    return pd.DataFrame(columns)
-
-
-def plot_by_distance(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
-    """Draw similarities by distance in sessions, with their intervals.
-
-    Parameters
-    ----------
-    data : DataFrame
-        By distance, each quantity in three columns, as `side_by_side` gives it.
-    ax : Axes, optional
-        Default: the current Axes.
-    """
-    ax = style.current_axes(ax)
-    names = data.columns[::3]
-    for name, colour in zip(names, (style.BLUE, style.ORANGE, style.GREEN), strict=False):
-        low, high = data[f"{name} low"], data[f"{name} high"]
-        ax.fill_between(data.index, low, high, color=colour, alpha=0.2, linewidth=0)
-        ax.plot(data.index, data[name], color=colour, marker="o", markersize=3.5, label=name)
-    ax.set_ylim(0, 1.02)
-    style.count_axis(ax.xaxis)
-    ax.set_xlabel("distance in sessions")
-    ax.set_ylabel("similarity, mean of users")
-    style.legend_above(ax)
-    return ax
-
-
-def plot_shuffled(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
-    """Draw what a log measures, a line, beside the distribution of its shuffled logs.
-
-    Parameters
-    ----------
-    data : DataFrame
-        A column for each quantity; the first row is the log's, the others are the shuffles'.
-    ax : Axes, optional
-        Default: the current Axes.
-    """
-    ax = style.current_axes(ax)
-    for i, name in enumerate(data):
-        values = data[name].to_numpy()[1:]
-        counts, edges = np.histogram(values, bins=20)
-        label = "shuffled" if i == 0 else "_"  # an underscore keeps it out of the legend
-        heights = 0.75 * counts / counts.max()
-        ax.stairs(i + heights, edges, baseline=i, fill=True, color=style.BLUE, label=label)
-        label = "log" if i == 0 else "_"
-        ax.vlines(data[name].iloc[0], i, i + 0.75, color=style.ORANGE, linewidth=2, label=label)
-    ax.set_yticks(np.arange(data.shape[1]) + 0.35, list(data))
-    ax.set_ylim(-0.15, data.shape[1] - 0.05)
-    ax.grid(visible=False, axis="y")
-    ax.set_ylabel("attribute")
-    ax.set_xlabel("similarity of the jobs of a session")
-    style.legend_above(ax)
-    return ax
-
-
-def plot_shares_of_users(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
-    """Draw for how many users the nearer jobs are more alike, as bars of three parts.
-
-    Parameters
-    ----------
-    data : DataFrame
-        As `NearerIsMoreAlike.bars` gives it.
-    ax : Axes, optional
-        Default: the current Axes.
-    """
-    ax = style.current_axes(ax)
-    y = np.arange(len(data))
-    parts = {
-        "nearer_larger": ("nearer more alike", style.BLUE),
-        "equal": ("equal", style.PALE),
-        "farther_larger": ("farther more alike", style.ORANGE),
-    }
-    left = np.zeros(len(data))
-    for part, (label, colour) in parts.items():
-        ax.barh(y, data[part], left=left, height=0.7, color=colour, label=label)
-        left += data[part]
-    ax.hlines(y, data["low"], data["high"], color=style.INK, linewidth=1)
-    ax.set_yticks(y, list(data.index))
-    ax.invert_yaxis()
-    ax.grid(visible=False, axis="y")
-    ax.set_xlim(0, 1)
-    style.share_axis(ax.xaxis)
-    ax.set_xlabel("share of users")
-    ax.set_ylabel("distance in sessions")
-    style.legend_above(ax)
-    return ax
+    filled = np.where(has, values, 0)
+    low, high = interval(resampled_ratios(filled, has.astype(np.float64), weights))
+    mean = quotient(filled.sum(axis=0), has.sum(axis=0))
+    table = {"users": has.sum(axis=0), "mean": mean, "low": low, "high": high}
+    return pd.DataFrame(table, pd.RangeIndex(values.shape[1], name="distance"))
 
 
 def _statistics(
@@ -537,21 +441,6 @@ def _statistics(
             larger = ((sign > 0) & paired & compared).sum()
             found[name, measure, "users"] = float(quotient(larger, compared.sum()))
     return found
-
-
-def _user_weights(n_users: int, seed: int) -> NDArray[np.float64]:
-    """How often each user is drawn in each resample, shape (n_resamples, n_users)."""
-    rng = np.random.default_rng(seed)
-    return rng.multinomial(n_users, np.full(n_users, 1 / n_users), _RESAMPLES).astype(np.float64)
-
-
-def _range(values: NDArray) -> tuple[float, float]:
-    """Range of the middle 95 % of the values that are known."""
-    values = values[~np.isnan(values)]
-    if not values.size:
-        return np.nan, np.nan
-    low, high = np.quantile(values, (0.025, 0.975))
-    return float(low), float(high)
 
 
 def _wilson(n: int, of: int) -> tuple[float, float]:

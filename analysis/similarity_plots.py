@@ -1,0 +1,103 @@
+"""Figures of how alike a user's jobs are."""
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+
+from analysis import style
+
+
+def side_by_side(tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
+    """Put the `mean`, `low` and `high` of several tables, by name, into one for drawing."""
+    columns = {
+        f"{name}{' ' * bool(part)}{part}": table[part or "mean"]
+        for name, table in tables.items()
+        for part in ("", "low", "high")
+    }
+    return pd.DataFrame(columns)
+
+
+def plot_by_distance(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
+    """Draw similarities by distance in sessions, with their intervals.
+
+    Parameters
+    ----------
+    data : DataFrame
+        By distance, each quantity in three columns, as `side_by_side` gives it.
+    ax : Axes, optional
+        Default: the current Axes.
+    """
+    ax = style.current_axes(ax)
+    names = data.columns[::3]
+    for name, colour in zip(names, (style.BLUE, style.ORANGE, style.GREEN), strict=False):
+        low, high = data[f"{name} low"], data[f"{name} high"]
+        ax.fill_between(data.index, low, high, color=colour, alpha=0.2, linewidth=0)
+        ax.plot(data.index, data[name], color=colour, marker="o", markersize=3.5, label=name)
+    ax.set_ylim(0, 1.02)
+    style.count_axis(ax.xaxis)
+    ax.set_xlabel("distance in sessions")
+    ax.set_ylabel("similarity, mean of users")
+    style.legend_above(ax)
+    return ax
+
+
+def plot_shuffled(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
+    """Draw what a log measures, a line, beside the distribution of its shuffled logs.
+
+    Parameters
+    ----------
+    data : DataFrame
+        A column for each quantity; the first row is the log's, the others are the shuffles'.
+    ax : Axes, optional
+        Default: the current Axes.
+    """
+    ax = style.current_axes(ax)
+    for i, name in enumerate(data):
+        values = data[name].to_numpy()[1:]
+        middle, width = values.mean(), max(np.ptp(values), 1e-3)  # also where all are the same
+        counts, edges = np.histogram(values, 20, (middle - 0.7 * width, middle + 0.7 * width))
+        label = "shuffled" if i == 0 else "_"  # an underscore keeps it out of the legend
+        heights = 0.75 * counts / counts.max()
+        ax.stairs(i + heights, edges, baseline=i, fill=True, color=style.BLUE, label=label)
+        label = "log" if i == 0 else "_"
+        ax.vlines(data[name].iloc[0], i, i + 0.75, color=style.ORANGE, linewidth=2, label=label)
+    ax.set_yticks(np.arange(data.shape[1]) + 0.35, list(data))
+    ax.set_ylim(-0.15, data.shape[1] - 0.05)
+    ax.grid(visible=False, axis="y")
+    ax.set_ylabel("attribute")
+    ax.set_xlabel("similarity of the jobs of a session")
+    style.legend_above(ax)
+    return ax
+
+
+def plot_shares_of_users(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
+    """Draw for how many users the nearer jobs are more alike, as bars of three parts.
+
+    Parameters
+    ----------
+    data : DataFrame
+        As `NearerIsMoreAlike.bars` gives it.
+    ax : Axes, optional
+        Default: the current Axes.
+    """
+    ax = style.current_axes(ax)
+    y = np.arange(len(data))
+    parts = {
+        "nearer_larger": ("nearer more alike", style.BLUE),
+        "equal": ("equal", style.PALE),
+        "farther_larger": ("farther more alike", style.ORANGE),
+    }
+    left = np.zeros(len(data))
+    for part, (label, colour) in parts.items():
+        ax.barh(y, data[part], left=left, height=0.7, color=colour, label=label)
+        left += data[part]
+    ax.hlines(y, data["low"], data["high"], color=style.INK, linewidth=1)
+    ax.set_yticks(y, list(data.index))
+    ax.invert_yaxis()
+    ax.grid(visible=False, axis="y")
+    ax.set_xlim(0, 1)
+    style.share_axis(ax.xaxis)
+    ax.set_xlabel("share of users")
+    ax.set_ylabel("distance in sessions")
+    style.legend_above(ax)
+    return ax
