@@ -7,7 +7,7 @@ class Fcfs(wk.schedulers.Scheduler):
     """First come, first served, as anyone would write it."""
 
     def allocate(self):
-        for job in list(self.queue):
+        for job in self.queue:
             if job.procs > self.free:
                 return
             self.start(job)
@@ -77,7 +77,7 @@ class AnyThatFits(wk.schedulers.Scheduler):
     """Start whatever fits, without any order or reservation."""
 
     def allocate(self):
-        for job in list(self.queue):
+        for job in self.queue:
             if job.procs <= self.free:
                 self.start(job)
 

@@ -211,6 +211,7 @@ class Watchful(wk.schedulers.Scheduler):
 
     def allocate(self):
         self.inner.allocate()
+        self.queue = self.inner.queue
 
 
 @given(st.integers(0, 2**32), alphas, overruns, passes, st.sampled_from([2, 1000]), st.data())

@@ -69,6 +69,24 @@ def test_a_scheduler_may_sleep():
     assert wk.simulate(trace, EveryMinute(), procs=4).start.tolist() == [60, 60, 60, 240]
 
 
+def test_a_loop_over_the_queue_meets_every_job_though_it_starts_them():
+    met = []
+
+    class Noting(wk.schedulers.Scheduler):
+        def allocate(self):
+            for job in self.queue:
+                met.append((self.now, job.number))
+                if job.procs <= self.free:
+                    self.start(job)
+                    assert job not in self.queue
+            assert all(job.start is None for job in self.queue)
+
+    columns = {"submit": [0] * 4, "run": [5] * 4, "procs": [2, 3, 1, 1]}
+    schedule = wk.simulate(wk.Trace.from_columns(columns), Noting(), procs=4)
+    assert schedule.start.tolist() == [0, 5, 0, 0]
+    assert met == [(0, 1), (0, 2), (0, 3), (0, 4), (5, 2)]
+
+
 def test_a_scheduler_may_keep_a_queue_of_its_own():
     class Stack(wk.schedulers.Scheduler):
         def __init__(self):

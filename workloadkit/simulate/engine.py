@@ -108,9 +108,10 @@ class _Participant:
 class Scheduler(_Participant):
     """Base of schedulers in plain Python; override `allocate`, and what else is needed.
 
-    `queue` holds the waiting jobs in the order of their arrival; `start` takes a job out of it, so
-    loop over ``list(self.queue)``. The methods from `job_arrives`
-    to `plans_void` are called by the simulation; the others are there to be called.
+    `queue` holds the waiting jobs in the order of their arrival. `start` makes a new list of those
+    that still wait, so that a loop over the queue may start jobs as it meets them; a scheduler
+    that shares its queue with another one has to hand on the new list. The methods from
+    `job_arrives` to `plans_void` are called by the simulation; the others are there to be called.
     """
 
     queue: list[Job]
@@ -225,7 +226,9 @@ class Scheduler(_Participant):
                 f"at {self.now} s"
             )
         with suppress(ValueError):  # a scheduler may keep a queue of its own
-            self.queue.remove(job)
+            place = self.queue.index(job)
+            self.queue = self.queue.copy()  # whoever loops over the old one goes on in it
+            del self.queue[place]
         self._at.start(job)
 
     def tell_user(self, job: Job, delay: Any = 0) -> None:

@@ -82,7 +82,7 @@ class ConservativeScheduler(Scheduler):
         else:
             self.release()
             self.reserve_room()
-        for job in list(self.queue):
+        for job in self.queue:
             if self.reserved[job] <= self.now and self.fits(job):
                 del self.reserved[job]
                 self.start(job)

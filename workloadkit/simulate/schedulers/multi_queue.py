@@ -165,7 +165,7 @@ class MultiQueueScheduler(Scheduler):
     def allocate(self) -> None:
         """Start the jobs that can without delaying a pivot, in the order of arrival."""
         reserved, profile = self.reservations(opening=True)
-        for job in list(self.queue):
+        for job in self.queue:
             if job.procs > self.free:
                 continue
             if job in reserved:

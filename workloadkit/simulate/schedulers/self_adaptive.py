@@ -221,6 +221,15 @@ class SelfAdaptiveScheduler(Scheduler):
         self.first: Any = None
         self.week = 0  # weeks that are over
 
+    @property
+    def queue(self) -> list[Job]:
+        """The waiting jobs, in the order of their arrival: the queue of the present candidate."""
+        return self.inner.queue
+
+    @queue.setter
+    def queue(self, jobs: list[Job]) -> None:
+        self.inner.queue = jobs
+
     def columns(self, jobs: Sequence[Job]) -> dict[str, list]:
         """Return what the candidates tell of each job."""
         return self.inner.columns(jobs)
