@@ -91,6 +91,8 @@ def look(log: Log, rng: Any) -> Found:
 
 def _share_of_long(log: Log, row: dict[str, str], ours: Found) -> Result:
     """Set a share of sessions over 1,000 min beside ours."""
+    import numpy as np
+
     way = row["method"].title()
     if row["cut_min"]:
         way += f"+Cut {duration(60 * float(row['cut_min']))}"
@@ -101,7 +103,12 @@ def _share_of_long(log: Log, row: dict[str, str], ours: Found) -> Result:
         digits = len(row["share_over_1000_min"].partition(".")[2])
         equal = round(share, digits) == published
     verdict: Verdict = "equal" if equal else "differs"
-    note = "" if equal or log.version == log.published else _OTHER_VERSION
+    note = ""
+    if not equal:
+        survival = ours.ways.survival[way]
+        later = np.interp(1050 * 60, survival.index, survival)
+        version = "" if log.version == log.published else f"{_OTHER_VERSION}; "
+        note = f"{version}the curve is steep here: ours is {later:.3f} at 1,050 min"
     quantity = f"share of sessions over 1,000 min, {way}"
     return Result(log.name, log.version, quantity, published, share, verdict, note=note)
 

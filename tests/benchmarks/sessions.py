@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 import workloadkit as wk
+from analysis import compare_session_methods
 from tests.benchmarks.measure import Row, best_of
 from tests.data import DATA
 
@@ -10,7 +11,7 @@ LOG = "SDSC-BLUE-2000-4.2-cln"
 
 
 def rows() -> Iterator[Row]:
-    """Sessions by arrival on a large log."""
+    """Sessions by arrival on a large log, and all ways to delimit them compared."""
     trace = wk.read_swf(DATA / "traces" / f"{LOG}.swf.gz")
     wk.delimit_sessions(trace)  # compiles
     time, found = best_of(5, lambda: wk.delimit_sessions(trace))
@@ -19,6 +20,14 @@ def rows() -> Iterator[Row]:
     yield Row(
         "sessions, arrival", LOG, f"{len(found) / time / 1e6:.1f} M jobs/s",
         f"{time / naive:.2f} × the time of a plain loop that only counts them",
+    )  # fmt: skip
+    compare_session_methods(trace, rng=1)  # compiles
+    time, compared = best_of(3, lambda: compare_session_methods(trace, rng=1))
+    assert compared.ways["sessions"]["Arrival"] == sessions
+    assert compared.recommended == "Arrival"
+    yield Row(
+        "sessions, nine ways compared", LOG, f"{time:.1f} s",
+        "15 delimitations, each with intervals over 500 resamplings of the users",
     )  # fmt: skip
 
 
