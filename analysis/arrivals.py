@@ -80,7 +80,7 @@ def without_cycle(counts: pd.Series, clock: Clock) -> pd.Series:
     Raises
     ------
     ParameterError
-        If an hour of the day comes fewer than four times.
+        If it is shorter than four days, or an hour of the day comes fewer than four times.
 
     Examples
     --------
@@ -96,9 +96,10 @@ def without_cycle(counts: pd.Series, clock: Clock) -> pd.Series:
     for period in (WEEK, DAY):
         kind = np.floor(local % period / _HOUR).astype(np.int64)
         times = np.bincount(kind)
-        if begin.size >= _FEWEST_OF_A_KIND * np.count_nonzero(times):
+        often = begin.size >= _FEWEST_OF_A_KIND * np.count_nonzero(times)
+        if often and begin.size * unit >= _FEWEST_OF_A_KIND * period:
             return counts - (np.bincount(kind, counts) / np.maximum(times, 1))[kind]
-    raise ParameterError("the log is too short to tell its daily cycle: less than four days")
+    raise ParameterError("the series is too short to tell a daily cycle: less than four days")
 
 
 def without_trend(counts: pd.Series) -> pd.Series:
@@ -110,8 +111,8 @@ def without_trend(counts: pd.Series) -> pd.Series:
 
     Examples
     --------
-    >>> without_trend(pd.Series([1.0, 2.0, 3.0])).abs().max() < 1e-12
-    True
+    >>> without_trend(pd.Series([1.0, 2.0, 3.0])).tolist()
+    [0.0, 0.0, 0.0]
     """
     values = counts.to_numpy()
     place = np.arange(values.size) - (values.size - 1) / 2

@@ -92,7 +92,7 @@ class NoiseSpectrum:
     """The spectrum of fractional Gaussian noise at given frequencies, for any H.
 
     The spectral density is a sum over the whole line. The terms near its middle are added one by
-    one; the rest, by Euler and Maclaurin's formula, to within 1e-6 of the whole. What does not
+    one; the rest, by Euler and Maclaurin's formula, to within 1e-7 of the whole. What does not
     depend on H is computed once.
 
     Parameters
@@ -125,6 +125,12 @@ class NoiseSpectrum:
         power = -2 * H - 1
         total = np.exp(power * self._terms).sum(axis=0)
         first = np.exp(power * self._log_next)  # the first terms left out, on both sides
-        rest = first * (self._next / (4 * pi * H) + 0.5 + (2 * H + 1) * 2 * pi / 12 / self._next)
+        step = 2 * pi / self._next
+        rest = first * (
+            self._next / (4 * pi * H)
+            + 1 / 2
+            - power * step / 12
+            + power * (power - 1) * (power - 2) * step**3 / 720
+        )
         scale = sin(pi * H) * gamma(2 * H + 1) / (2 * pi)
         return self._rise + np.log(scale * (total + rest.sum(axis=0)))

@@ -12,6 +12,7 @@ from analysis import style
 from analysis.arrivals import arrivals_per_unit, treatments
 from analysis.clock import Clock
 from analysis.estimators.methods import METHODS
+from analysis.estimators.spectral import BOUNDS
 from analysis.formats import UNKNOWN, duration
 from analysis.hurst_parameter import Hurst, hurst
 from analysis.section import Result
@@ -80,20 +81,23 @@ class LongMemory(Result):
 
     @property
     def verdict(self) -> str:
-        """What the headline's estimator says: one of six words.
+        """What the headline's estimator says: one of seven words.
 
         "real": H is above 0.5 with and without the cycle, and without the trend. "hidden": only
         without the cycle. "cycle", "trend": it is not, once that is removed. "none": it is not at
-        all. "unknown": the cycle could not be removed.
+        all. "drift": without the cycle it is at its upper bound, so the arrivals are not stationary. "unknown": the
+        cycle could not be removed.
         """
         low = {treatment: self.of(treatment)["low"] for treatment in TREATMENTS}
-        if np.isnan(low["cycle_removed"]) and not self.of("cycle_removed")["at_bound"]:
+        if np.isnan(low["cycle_removed"]):
             return "none" if low["raw"] <= 0.5 else "unknown"
         if low["cycle_removed"] <= 0.5:
             return "cycle" if low["raw"] > 0.5 else "none"
         if low["raw"] <= 0.5:
             return "hidden"
-        return "trend" if low["detrended"] <= 0.5 else "real"
+        if low["detrended"] <= 0.5:
+            return "trend"
+        return "drift" if self.of("cycle_removed")["estimate"] >= BOUNDS[1] else "real"
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw all estimates with their intervals."""
@@ -139,7 +143,7 @@ def hurst_of(
     >>> trace = Trace.from_columns({"submit": np.cumsum(rng.integers(60, 900, 4000))})
     >>> found = hurst_of(trace, rng=1)
     >>> found.n_units, found.verdict, found.table.shape
-    (533, 'none', (36, 6))
+    (537, 'none', (36, 6))
     """
     counts = arrivals_per_unit(trace, unit)
     try:
@@ -243,7 +247,7 @@ def plot_hurst_estimates(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
     ax.grid(axis="y", visible=False)
     ax.set_xlabel("Hurst parameter H, with 95 % interval")
     ax.set_ylabel("estimator")
-    style.legend_above(ax)
+    ax.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=2, borderaxespad=0.2)
     return ax
 
 

@@ -5,6 +5,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.ticker import FuncFormatter, LogLocator
 
 from analysis import style
 from analysis.arrivals import arrivals_per_unit, treatments
@@ -14,6 +15,7 @@ from analysis.estimators.spectral import periodogram
 from analysis.formats import count, duration
 from analysis.hurst_parameter import hurst, plot_slopes
 from analysis.log_memory import (
+    AGREEMENT,
     HEADLINE,
     TREATMENTS,
     LongMemory,
@@ -100,22 +102,25 @@ def finding(found: LongMemory) -> str:
         "cycle": "What looks like long memory is the daily and weekly cycle",
         "trend": "What looks like long memory is a trend",
         "none": "No long memory is seen",
+        "drift": "The arrivals drift too much to speak of a Hurst parameter",
         "unknown": "There may be long memory, or only a daily cycle",
     }[found.verdict]
     rows = {treatment: found.of(treatment) for treatment in TREATMENTS}
-    said = [f"{written(rows['raw'])} for the arrivals per {_per(found.unit)}"]
+    hourly = found.unit == 3600
+    counted = "hourly arrivals" if hourly else f"the arrivals per {_per(found.unit)}"
+    said = [f"{written(rows['raw'])} for {counted}"]
     for treatment, words in (
         ("cycle_removed", "with the daily and weekly cycle removed"),
         ("detrended", "without the trend"),
         ("shuffled", "shuffled"),
     ):
         if not np.isnan(rows[treatment]["estimate"]):
-            said.append(f"{rows[treatment]['estimate']:.2f} {words}")
+            said.append(f"{written(rows[treatment])} {words}")
     sentence = f"{opening}: H = {', '.join(said)}."
     for treatment, words in (("cycle_removed", "without the cycle"), ("raw", "as they are")):
         known = found.table[found.table["treatment"] == treatment]["estimate"].dropna()
         if known.size:
-            if np.ptp(known) > 0.1:
+            if np.ptp(known) > AGREEMENT:
                 sentence += (
                     f" The estimators disagree: {words}, from {known.min():.2f} to "
                     f"{known.max():.2f}."
@@ -149,7 +154,7 @@ def plot_fits(
         Whether the points are joined.
     """
     ax = style.current_axes(ax)
-    for k, (treatment, points) in enumerate(data.groupby("series", sort=False)):
+    for treatment, points in data.groupby("series", sort=False):
         colour = _COLOURS[str(treatment)]
         look = {"lw": 0.8, "ms": 2} if joined else {"lw": 0, "ms": 2.5 if len(points) > 99 else 6}
         ax.plot(
@@ -159,15 +164,19 @@ def plot_fits(
         H = points["estimate"].iloc[0]
         label = f"{TREATMENTS[str(treatment)]}, H = {H:.2f}"
         ax.plot(line["scale"], line["line"], color=colour, lw=2, label=label, zorder=3)
-        if slopes and k == 0:
-            plot_slopes(points, ax)
+    if slopes:
+        plot_slopes(data[data["series"] == data["series"].iloc[0]], ax)
     style.time_axis(ax.xaxis)
     style.log_axis(ax.yaxis)
+    if len(ax.get_yticks()) == 2:  # less than two powers of 10
+        ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        ax.yaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
+    for low, high, limit in ((*ax.get_xlim(), ax.set_xlim), (*ax.get_ylim(), ax.set_ylim)):
+        room = (high / low) ** 0.02
+        limit(low / room, high * room)
     ax.set_xlabel(scale)
     ax.set_ylabel(value)
-    style.legend_above(ax)
-    if len(ax.get_legend_handles_labels()[0]) > 2:
-        ax.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=2, borderaxespad=0.2)
+    ax.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=2, borderaxespad=0.2)
     return ax
 
 
@@ -201,7 +210,7 @@ def _figures(trace: Trace, found: LongMemory) -> list[Figure]:
             HEADLINE, "spectrum", "Spectrum",
             "Periodogram of the arrivals, averaged in narrow bands, by period; lines: the power "
             "law by local Whittle, over the periods from which it is fitted. With long memory it "
-            "rises with the period; a daily cycle is a peak at 1 d.",
+            "rises with the period; a daily cycle is a peak at 1 d. Both series have variance 1.",
             {"scale": "period", "value": "power", "joined": True},
         ),
         (
