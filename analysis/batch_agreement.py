@@ -184,7 +184,7 @@ def plot_batch_agreement(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
     style.share_axis(ax.yaxis)
     ax.set_xlabel("think time after the batch")
     ax.set_ylabel("share at or below")
-    style.legend_above(ax, columns=2)
+    style.legend_above(ax)
     return ax
 
 

@@ -6,7 +6,21 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from analysis import accuracy, cycles, load, marginals, overview, sessions, style, users
+from analysis import (
+    accuracy,
+    correlation,
+    cycles,
+    fits,
+    load,
+    locality,
+    long_memory,
+    marginals,
+    overview,
+    session_methods,
+    sessions,
+    style,
+    users,
+)
 from analysis.section import Section
 from workloadkit.errors import WorkloadError
 from workloadkit.io.files import write_text
@@ -19,9 +33,14 @@ SECTIONS: tuple[Callable[[Trace], Section], ...] = (
     load.section,
     cycles.section,
     marginals.section,
+    fits.section,
     accuracy.section,
+    correlation.section,
     users.section,
     sessions.section,
+    session_methods.section,
+    locality.section,
+    long_memory.section,
     overview.reading_section,
 )
 

@@ -12,6 +12,8 @@ from workloadkit.provenance import plain
 #: For each column to show, its title and the function that formats a cell.
 Columns = Mapping[str, tuple[str, Callable[[Any], str]]]
 
+_HALF_PAGE = 60  # letters in a line of a table that shares the page's width with another
+
 
 class Result:
     """What a measure of logs returns: a frozen dataclass of numbers, texts and tables.
@@ -72,7 +74,11 @@ class Table:
     @property
     def wide(self) -> bool:
         """Whether it needs the width of a page."""
-        return self.shown.shape[1] >= 5
+        cells = [self.shown.index, *(column for _, column in self.shown.items())]
+        letters = [max((len(str(cell)) for cell in column), default=0) for column in cells]
+        titles = [0, *(len(str(title)) for title in self.shown.columns)]
+        columns = [max(pair) + 2 for pair in zip(letters, titles, strict=True)]
+        return not self.words and sum(columns) > _HALF_PAGE
 
     def to_dict(self) -> dict[str, Any]:
         """Return caption and rows, as plain Python values."""

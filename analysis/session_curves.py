@@ -97,7 +97,7 @@ def plot_session_survival(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
     style.log_axis(ax.yaxis, percent=True)
     ax.set_xlabel("session length")
     ax.set_ylabel("share that is longer")
-    style.legend_above(ax, columns=3)
+    style.legend_above(ax)
     return ax
 
 

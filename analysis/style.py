@@ -280,11 +280,17 @@ def date_edges(data: pd.DataFrame) -> np.ndarray:
     return np.append(dates, dates[-1] + np.round(days[-1] - days[-2]))
 
 
-def legend_above(ax: Axes, *, columns: int = 4) -> None:
-    """Put the legend above the Axes, where it hides nothing; in fewer columns for long labels."""
-    handles, _ = ax.get_legend_handles_labels()
-    if len(handles) > 1:
-        columns = min(len(handles), columns)
+def legend_above(ax: Axes) -> None:
+    """Put the legend above the Axes, where it hides nothing, in as many columns as find room."""
+    _, labels = ax.get_legend_handles_labels()
+    if len(labels) > 1:
+        # In letters: what an inch holds, less the axis's own labels; what a handle takes.
+        room, handle = 11 * ax.figure.get_figwidth() - 8, 6  # type: ignore[union-attr]
+        widths = [handle + len(label) for label in labels]
+        for columns in range(min(len(labels), 4), 0, -1):
+            rows = -(-len(labels) // columns)
+            if sum(max(widths[i : i + rows]) for i in range(0, len(widths), rows)) <= room:
+                break
         ax.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=columns, borderaxespad=0.2)
 
 
