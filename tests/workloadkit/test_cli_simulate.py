@@ -121,6 +121,19 @@ def test_the_same_command_writes_the_same_bytes(run, log, tmp_path):
     assert figures[0].read_bytes() == figures[1].read_bytes()
 
 
+def test_one_scheduler_is_simulated_at_a_time(run, log):
+    code, out, err = run(log, "--scheduler", "fcfs", "--scheduler", "easy")
+    assert (code, out) == (2, "")
+    assert err == "error: one scheduler at a time, not fcfs, easy; `workloadkit sweep` takes more\n"
+    assert run(log)[1] == run(log, "--scheduler", "easy")[1]
+
+
+def test_what_becomes_of_interrupted_jobs_is_asked_only_with_outages(run, log):
+    code, out, err = run(log, "--interrupted", "requeue")
+    assert (code, out) == (2, "")
+    assert err == "error: --interrupted goes with --outages: nothing else interrupts a job\n"
+
+
 def test_without_a_trace_the_sample_is_simulated(run):
     code, out, err = run("--json", "-")
     assert (code, err) == (0, "no TRACE named: the built-in sample\n")

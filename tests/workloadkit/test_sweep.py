@@ -63,6 +63,15 @@ def test_several_runs_have_intervals_and_say_their_seed(run, log):
     assert out.count("[") == out.count("]") == 4
 
 
+def test_a_seed_makes_no_difference_to_a_single_run_and_it_says_so(run, log):
+    options = (log, "--load", 0.5, "--scheduler", "fcfs", "--metric", "mean_wait")
+    code, out, err = run(*options, "--seed", 5)
+    assert (code, out) == (0, run(*options)[1])
+    assert err == (
+        "warning: --seed makes no difference to a single run, which is the log as it is\n"
+    )
+
+
 def test_files_have_the_table_and_everything(run, log, tmp_path):
     table, everything, figure = tmp_path / "a.csv", tmp_path / "a.json", tmp_path / "a.svg"
     options = ("--scheduler", "sjf", "--load", 0.7, "--runs", 3, "--seed", 1, "--overrun", "kill")

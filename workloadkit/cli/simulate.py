@@ -16,6 +16,7 @@ from workloadkit.cli.common import (
     working,
     write_json,
 )
+from workloadkit.errors import ParameterError
 
 if TYPE_CHECKING:
     from workloadkit.simulate import Schedule
@@ -37,9 +38,13 @@ def figure_file(path: Path | None) -> Path | None:
 def simulate(
     trace: TraceArgument = None,
     scheduler: Annotated[
-        str,
-        typer.Option(metavar="NAME[:PARAM=VALUE,...]", help="Scheduler, of those listed below."),
-    ] = "easy",
+        list[str] | None,
+        typer.Option(
+            metavar="NAME[:PARAM=VALUE,...]",
+            show_default=False,
+            help="Scheduler, of those listed below. By default easy.",
+        ),
+    ] = None,
     users: Annotated[
         str, typer.Option(metavar="NAME", help="How users behave: open, by their timestamps.")
     ] = "open",
@@ -85,12 +90,14 @@ def simulate(
         ),
     ] = None,
     interrupted: Annotated[
-        str,
+        str | None,
         typer.Option(
             metavar="requeue|lose",
-            help="A job stopped by an outage: it waits again and runs anew, or it is lost.",
+            show_default=False,
+            help="A job stopped by an outage: it waits again and runs anew, by default, or it is "
+            "lost.",
         ),
-    ] = "requeue",
+    ] = None,
     offered_load: Annotated[
         float | None,
         typer.Option(
@@ -153,12 +160,18 @@ def simulate(
     """
     import workloadkit as wk
 
+    if scheduler and len(scheduler) > 1:
+        raise ParameterError(
+            f"one scheduler at a time, not {', '.join(scheduler)}; `workloadkit sweep` takes more"
+        )
+    if interrupted and not outages:
+        raise ParameterError("--interrupted goes with --outages: nothing else interrupts a job")
     check_outputs(output, json, gantt, queue, inputs=[trace, outages])
     log = load(trace, strict=strict)
     with working(f"simulating {log.name}"):
         schedule = wk.simulate(
             log,
-            scheduler,
+            scheduler[0] if scheduler else "easy",
             users,
             procs=procs,
             oversize=oversize,  # type: ignore[arg-type]  # refused by name if not known
@@ -166,7 +179,7 @@ def simulate(
             overrun=overrun,  # type: ignore[arg-type]
             passes=passes,  # type: ignore[arg-type]
             outages=outages,
-            interrupted=interrupted,  # type: ignore[arg-type]
+            interrupted=interrupted or "requeue",  # type: ignore[arg-type]
             offered_load=offered_load,
             warmup=warmup or 0.0,
             cooldown=cooldown or 0.0,

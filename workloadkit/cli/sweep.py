@@ -147,6 +147,8 @@ def sweep(
     from workloadkit.experiments import sweep as run_sweep
 
     check_outputs(output, plot, json, inputs=[trace])
+    if seed is not None and runs == 1:
+        say("warning: --seed makes no difference to a single run, which is the log as it is")
     log = load(trace, strict=strict)
     with executor(workers) as pool, working(f"sweeping {log.name}"):
         found = run_sweep(
