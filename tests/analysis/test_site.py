@@ -1,0 +1,277 @@
+"""What a model of a site needs from logs: batches, pauses, jobs, and the file that keeps them."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from matplotlib.figure import Figure
+
+import analysis
+from analysis.site import CYCLES, DISTRIBUTIONS, Empirical, site_distributions
+from analysis.site_files import read_site_distributions
+from analysis.site_plots import plot_empirical, site_curves
+from tests.data import needs_traces, trace_path
+from tests.oracles import site as oracle
+from tests.small_logs import logs, trace_of
+from workloadkit import FormatError, Header, ParameterError, Trace, WorkloadError, read_swf
+
+MINUTE, HOUR, DAY = 60, 3600, 86400
+
+# A Monday, 0:00 in Stockholm.
+HEADER = Header(("; UnixStartTime: 843429600", "; TimeZoneString: Europe/Stockholm"))
+
+
+def listed(of):
+    return np.repeat(of.values, of.counts).tolist()
+
+
+def two_users():
+    """User 5: a batch of two, a thought of 30 s, a break of 1 h, a pause of a day; user 8: a job.
+
+    The job of user 5 submitted last in the batch ends first.
+    """
+    jobs = {
+        "submit": [0, 10, 20, 150, 150 + 100 + HOUR, 2 * DAY],
+        "wait": [0, 20, 0, 5, 0, 0],
+        "run": [1000, 90, 7, 95, 60, 60],
+        "procs": [4, 4, 2, 4, 1, 1],
+        "user": [5, 5, 8, 5, 5, 5],
+    }
+    return Trace.from_columns(jobs, header=HEADER, name="two.swf")
+
+
+def test_worked_by_hand():
+    site = site_distributions(two_users())
+    assert (site.n_users, site.n_jobs, site.logs) == (2, 6, ("two.swf",))
+    assert listed(site.batch_width) == [1, 1, 1, 1, 2]
+    assert listed(site.gap) == [10]
+    assert listed(site.think_time) == [30]
+    assert listed(site.break_time) == [HOUR]
+    assert listed(site.since_end) == [-990, 30, HOUR, 2 * DAY - 150 - 100 - HOUR - 60]
+    assert listed(site.size) == [1, 1, 2, 4, 4, 4]
+    assert listed(site.run) == [7, 60, 60, 90, 95, 1000]
+    assert listed(site.repetition) == [1, 2, 3]
+    assert site.hour_jobs.tolist() == [5, 1, *[0] * 22]
+    assert site.weekday_jobs.tolist() == [5, 0, 1, 0, 0, 0, 0]
+    assert site.hour.sum() == pytest.approx(1)
+    assert site.weekday.tolist() == pytest.approx([5 / 6, 0, 1 / 6, 0, 0, 0, 0])
+    row = site.summary().loc["two.swf"]
+    assert row["width_1"] == 4 / 5
+    assert row["width_2"] == 1 / 5
+    assert row["negative"] == 1 / 4
+
+
+@pytest.mark.parametrize(
+    ("silence", "think", "pause"),
+    [
+        (0, [], []),  # still the same batch
+        (1, [1], []),
+        (20 * MINUTE, [20 * MINUTE], []),
+        (20 * MINUTE + 1, [], [20 * MINUTE + 1]),
+        (8 * HOUR, [], [8 * HOUR]),
+        (8 * HOUR + 1, [], []),
+    ],
+)
+def test_edges_of_thoughts_and_breaks(silence, think, pause):
+    trace = Trace.from_columns(
+        {"submit": [0, 60 + silence], "run": [60, 5], "procs": [1, 1], "user": [1, 1]}
+    )
+    site = site_distributions(trace)
+    assert listed(site.think_time) == think
+    assert listed(site.break_time) == pause
+    assert listed(site.gap) == ([60] if silence == 0 else [])
+
+
+def test_jobs_of_unknown_users_and_those_that_never_ran_are_left_out():
+    whole = two_users()
+    columns = {name: [*whole.column(name), 3 * DAY, 3 * DAY] for name in ("submit", "run", "user")}
+    columns["run"][-1] = -1
+    columns["user"][-2:] = [-1, 5]
+    columns["procs"] = [*whole.column("procs"), 8, 8]
+    columns["wait"] = [*whole.column("wait"), 0, 0]
+    site = site_distributions(Trace.from_columns(columns, header=HEADER))
+    for name in DISTRIBUTIONS:
+        assert listed(getattr(site, name)) == listed(getattr(site_distributions(whole), name))
+    assert site.hour_jobs.sum() == 6
+
+
+def test_local_time_that_is_unknown_is_not_made_up():
+    trace = Trace.from_columns({"submit": [0], "run": [1], "procs": [1], "user": [1]}, name="b")
+    site = site_distributions(trace)
+    assert np.isnan(site.hour).all()
+    assert np.isnan(site.weekday).all()
+    both = site_distributions([trace, two_users()])
+    assert both.hour.tolist() == site_distributions(two_users()).hour.tolist()
+
+
+def test_several_logs_are_counted_together():
+    other = Trace.from_columns(
+        {"submit": [0, 0], "run": [60, 60], "procs": [1, 2], "user": [5, 5]}, name="other.swf"
+    )
+    one, two = site_distributions(two_users()), site_distributions(other)
+    both = site_distributions([two_users(), other])
+    assert both.logs == ("two.swf", "other.swf")
+    assert (both.n_users, both.n_jobs) == (3, 8)
+    for name in DISTRIBUTIONS:
+        parts = listed(getattr(one, name)) + listed(getattr(two, name))
+        assert listed(getattr(both, name)) == sorted(parts)
+        assert listed(getattr(both.by_log["other.swf"], name)) == listed(getattr(two, name))
+    assert both.summary().index.tolist() == ["two.swf", "other.swf", "combined"]
+
+
+def test_what_cannot_be_taken_is_refused():
+    with pytest.raises(ParameterError, match="no log given"):
+        site_distributions([])
+    with pytest.raises(ParameterError, match=r"two logs are called two\.swf"):
+        site_distributions([two_users(), two_users()])
+    nobody = Trace.from_columns({"submit": [0], "run": [1], "procs": [1]}, name="lublin.swf")
+    with pytest.raises(WorkloadError, match=r"^lublin\.swf: no job of a known user ran"):
+        site_distributions(nobody)
+
+
+@given(logs())
+def test_agrees_with_the_definition(jobs):
+    trace = trace_of(jobs)
+    if not (trace.ran & (trace.column("user") != -1)).any():
+        return
+    site = site_distributions(trace)
+    for name, expected in oracle.distributions(jobs).items():
+        assert listed(getattr(site, name)) == pytest.approx(expected)
+
+
+@given(st.lists(st.integers(0, 6), max_size=30))
+def test_an_empirical_distribution_is_its_sample(sample):
+    of = Empirical.of(sample)
+    assert listed(of) == sorted(sample)
+    assert of.n == len(sample)
+    points = np.arange(-1, 8)
+    if sample:
+        assert of.mean == pytest.approx(np.mean(sample))
+        assert of.median == sorted(sample)[len(sample) // 2]
+        expected = [np.mean(np.array(sample) <= x) for x in points]
+        assert of.share_at_most(points).tolist() == pytest.approx(expected)
+    else:
+        assert np.isnan([of.mean, of.median, of.share(1), *of.share_at_most(points)]).all()
+
+
+@pytest.mark.parametrize("suffix", [".json", ".json.gz", ".json.zst"])
+def test_saved_and_read_again(tmp_path, suffix):
+    fractions = Trace.from_columns(
+        {"submit": [0, 0.5, 9.25], "run": [0.25, 2.5, 1e9], "procs": [1, 2, 3], "user": [1, 1, 2]},
+        name="fractions",
+    )
+    for chosen in ([two_users()], [two_users(), fractions]):
+        site = site_distributions(chosen)
+        path = tmp_path / f"site{suffix}"
+        site.save(path)
+        again = read_site_distributions(path)
+        assert again.made_from == site.made_from
+        for ours, read in zip(site.each().values(), again.each().values(), strict=True):
+            assert (read.n_users, read.n_jobs, read.logs) == (ours.n_users, ours.n_jobs, ours.logs)
+            for name in DISTRIBUTIONS:
+                assert listed(getattr(read, name)) == listed(getattr(ours, name))
+            assert read.hour_jobs.tolist() == ours.hour_jobs.tolist()
+            assert read.weekday_jobs.tolist() == ours.weekday_jobs.tolist()
+        second = tmp_path / f"again{suffix}"
+        again.save(second)
+        assert second.read_bytes() == path.read_bytes()
+
+
+def test_the_file_says_what_made_it(tmp_path):
+    site_distributions(two_users()).save(tmp_path / "site.json")
+    content = json.loads((tmp_path / "site.json").read_text())
+    assert content["provenance"]["workloadkit"]
+    assert content["provenance"]["logs"] == [{"log": "two.swf", "sha256": None}]
+    assert content["provenance"]["parameters"]["session_threshold"] == 1200
+    assert str(tmp_path) not in (tmp_path / "site.json").read_text()
+
+
+def changed(path, change):
+    content = json.loads(path.read_text())
+    change(content)
+    path.write_text(json.dumps(content))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda c: c.update(format="swf"), "not a file of workloadkit site"),
+        (lambda c: c.update(version=2), r"field version: only version 1 is known: '2'"),
+        (lambda c: c.pop("logs"), "field logs: is missing"),
+        (lambda c: c["logs"].clear(), "field logs: holds no log"),
+        (lambda c: c["logs"].append(c["logs"][0]), "two of one name"),
+        (lambda c: c["logs"][0].pop("gap"), r"field logs\[0\]\.gap: is missing"),
+        (lambda c: c["logs"][0]["gap"].pop("counts"), r"logs\[0\]\.gap\.counts: is missing"),
+        (lambda c: c["logs"][0].update(users="two"), r"logs\[0\]\.users: has the wrong type"),
+        (lambda c: c["logs"][0].update(jobs=0), r"logs\[0\]\.jobs: must be 1 or more"),
+        (lambda c: c["logs"][0].update(jobs=True), r"logs\[0\]\.jobs: has the wrong type"),
+        (lambda c: c["logs"][0]["run"]["values"].reverse(), r"run\.values: values must ascend"),
+        (lambda c: c["logs"][0]["run"]["values"].pop(), r"run\.counts: has 5 numbers, not 4"),
+        (lambda c: c["logs"][0]["run"]["values"].__setitem__(0, -1), "not such a number: '-1'"),
+        (lambda c: c["logs"][0]["run"]["values"].__setitem__(0, None), "not such a number"),
+        (lambda c: c["logs"][0]["run"]["values"].__setitem__(-1, 10**400), "not such a number"),
+        (lambda c: c["logs"][0]["run"]["values"].__setitem__(-1, float("nan")), "not such a num"),
+        (lambda c: c["logs"][0]["run"]["counts"].__setitem__(0, 0), "not such a number: '0'"),
+        (lambda c: c["logs"][0]["run"]["counts"].__setitem__(0, 1.5), "counts are whole numbers"),
+        (lambda c: c["logs"][0]["hour"].pop(), r"logs\[0\]\.hour: has 23 numbers, not 24"),
+        (lambda c: c["logs"].__setitem__(0, 7), r"logs\[0\]\.sha256: is missing"),
+    ],
+)
+def test_a_bad_file_is_refused_with_its_field(tmp_path, change, message):
+    path = tmp_path / "site.json"
+    site_distributions(two_users()).save(path)
+    changed(path, change)
+    with pytest.raises(FormatError, match=message) as error:
+        read_site_distributions(path)
+    assert str(error.value).startswith(str(path))
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "null", "7", "\xff", "[" * 100_000])
+def test_what_is_no_such_file_is_refused(tmp_path, text):
+    path = tmp_path / "site.json"
+    path.write_text(text, encoding="latin-1")
+    with pytest.raises(FormatError, match=r"^.*site\.json"):
+        read_site_distributions(path)
+    with pytest.raises(FormatError, match="no such file"):
+        read_site_distributions(tmp_path / "nosuch.json")
+
+
+def test_a_failed_write_leaves_nothing(tmp_path):
+    with pytest.raises(WorkloadError):
+        site_distributions(two_users()).save(tmp_path / "nosuch" / "site.json")
+    assert not list(Path(tmp_path).iterdir())
+
+
+@pytest.mark.parametrize("what", [*DISTRIBUTIONS, *CYCLES])
+def test_every_distribution_is_drawn(what):
+    other = Trace.from_columns({"submit": [0], "run": [0], "procs": [1], "user": [1]}, name="b")
+    for chosen in ([two_users()], [two_users(), other], [other]):
+        ax = Figure().add_subplot()
+        assert site_distributions(chosen).plot(ax, what=what) is ax
+        assert ax.get_ylabel().startswith("share")
+        ax.figure.canvas.draw()
+
+
+def test_one_distribution_is_drawn_by_itself():
+    ax = Figure().add_subplot()
+    assert plot_empirical(Empirical.of([1, 1, 2]), ax) is ax
+    with pytest.raises(ParameterError, match="no distribution 'waits' of a site; known: batch_wid"):
+        site_distributions(two_users()).plot(ax, what="waits")
+
+
+def test_curves_are_cumulative_shares():
+    curves = site_curves(site_distributions(two_users()), "size")
+    assert curves["two.swf"].loc[[1, 2, 4]].tolist() == pytest.approx([2 / 6, 3 / 6, 1])
+
+
+@needs_traces
+def test_batches_of_a_real_log():
+    site = analysis.site_distributions(read_swf(trace_path("KTH-SP2-1996-2")))
+    row = site.summary().iloc[0]
+    assert site.batch_width.values @ site.batch_width.counts == site.n_jobs == 28_489
+    # Shmueli (2008), Figure 3.5 and the text: most batches have one job, about 10 % have two.
+    assert 0.6 < row["width_1"] < 0.9
+    assert 0.08 < row["width_2"] < 0.15
