@@ -16,6 +16,9 @@ OVERLONG = 16 * 3600.0
 MOST_OVERLONG = 0.01
 MOST_JUMP = 2.0
 
+#: A larger share of sessions of length 0 is told as a drawback.
+WORTH_SAYING = 0.1
+
 #: With fewer sessions than this, no way is recommended.
 FEWEST = 100
 
@@ -80,7 +83,7 @@ def reasons(ways: pd.DataFrame, recommended: str) -> Iterator[str]:
         said = [*_faults(ways.loc[names])]
         yield f"{kind}: {'; '.join(said) or 'no fault, but a larger jump at its limit'}."
     row = ways.loc[recommended]
-    verdict = "neither fault" if not (row["overlong"] or row["jumps"]) else "the fewest faults"
+    verdict = "no fault" if not (row["overlong"] or row["jumps"]) else "the fewest faults"
     yield f"{recommended} has {verdict}: {_merits(row)}"
 
 
@@ -107,7 +110,7 @@ def _merits(row: pd.Series) -> str:
         jump = _range(row.to_frame().T, "jump", number)
         text += f", and the jump at its {at} is {jump}, 1 being none"
     text += "."
-    if row["zero_length"]:
+    if row["zero_length"] > WORTH_SAYING:
         text += f" Its drawback: {share(row['zero_length'])} of the sessions have length 0."
     return text
 

@@ -277,9 +277,9 @@ def _finding(found: SessionMethods) -> str:
     if found.recommended:
         text += f" The measures speak for {found.recommended}."
     if found.threshold.threshold > 0:
-        low, high = (duration(end) for end in found.threshold.interval)
+        low, high = (_in_minutes(end) for end in found.threshold.interval)
         text += (
-            f" Users' inter-arrivals level off at {duration(found.threshold.threshold)}"
+            f" Users' inter-arrivals level off at {_in_minutes(found.threshold.threshold)}"
             + ("" if np.isnan(found.threshold.interval[0]) else f" (95 %: {low} to {high})")
             + f"; the threshold used is {duration(found.threshold.fixed)}."
         )
@@ -376,7 +376,7 @@ def _figures(found: SessionMethods) -> list[Figure]:
             "suggestion": found.threshold.threshold,
             "fixed": found.threshold.fixed,
         }
-        about = duration(found.threshold.threshold)
+        about = _in_minutes(found.threshold.threshold)
         figures += [
             Figure(
                 "inter_arrivals",
@@ -414,3 +414,8 @@ def _largest_difference(table: pd.DataFrame) -> float:
     """Return how far Max+Cut is from Last+Cut with the same cut, at most."""
     pairs = {name: name.replace("Max", "Last") for name in table if name.startswith("Max+Cut")}
     return max(float((table[one] - table[other]).abs().max()) for one, other in pairs.items())
+
+
+def _in_minutes(seconds: float) -> str:
+    """Write a time to the minute: more than that no threshold is known by."""
+    return duration(60 * round(seconds / 60) if seconds >= 60 else seconds)
