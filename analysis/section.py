@@ -134,7 +134,7 @@ class Section:
     tables : tuple of Table
     figures : tuple of Figure
     parameters : mapping
-        What was chosen to compute it.
+        What was chosen to compute it. Times are floats [s], counts and seeds whole numbers.
     """
 
     name: str
