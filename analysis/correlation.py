@@ -462,7 +462,7 @@ def _sizes(
     place = user[known] * n_classes + kind[known]
     shape, n_cells = (n_users, n_classes), n_users * n_classes
     total = np.bincount(place, run[known], minlength=n_cells).reshape(shape)
-    jobs = np.bincount(place, np.ones(place.size), minlength=n_cells).reshape(shape)
+    jobs = np.bincount(place, np.ones(place.size), n_cells).reshape(shape).astype(np.float64)
     limits = interval(resampled_ratios(total.astype(np.float64), jobs, weights))
     sizes = sizes.assign(mean_low=limits[0], mean_high=limits[1])
     return sizes[sizes["jobs"] > 0].reset_index(drop=True)

@@ -1,0 +1,378 @@
+"""Logs side by side: every measure of each, and how far their distributions are apart."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from numpy.typing import NDArray
+
+from analysis import style
+from analysis.log_distributions import (
+    DISTRIBUTIONS,
+    Distribution,
+    LogParts,
+    kolmogorov_smirnov,
+    sorted_sample,
+    wasserstein,
+)
+from analysis.marginals import cumulative_shares
+from analysis.section import Result
+from workloadkit.errors import ParameterError
+from workloadkit.trace import Trace
+
+#: The modules of this package whose sections are compared, number by number.
+SECTIONS = (
+    "load",
+    "cycles",
+    "marginals",
+    "accuracy",
+    "users",
+    "sessions",
+    "correlation",
+    "locality",
+    "long_memory",
+)
+
+_MOST_POINTS = 500  # as many as a curve can show
+_HOURS = 168
+
+
+@dataclass(frozen=True, eq=False)
+class LogComparison(Result):
+    """Logs side by side, as `compare` sets them.
+
+    Parameters
+    ----------
+    names : tuple of str
+        Of the logs; the first is the original that the others are compared with.
+    table : DataFrame
+        By `measure`, as in "load.utilization", a column for each log; NaN where a log lacks what
+        the measure needs.
+    distances : DataFrame
+        One row for each distribution and log but the first: `distribution`, `log`, the numbers
+        of values `n` and `n_first`, `ks` (Kolmogorov and Smirnov's distance) and `wasserstein`
+        (earth mover's, in units of the standard deviation in the first log).
+    curves : dict of str to DataFrame
+        By distribution, a column for each log: by `user`, numbered in the order of their values,
+        the value; or by `value` the share that is at most so large; or by `hour` of the week the
+        share of the arrivals.
+    """
+
+    names: tuple[str, ...]
+    table: pd.DataFrame
+    distances: pd.DataFrame
+    curves: dict[str, pd.DataFrame]
+
+    @property
+    def summary(self) -> pd.DataFrame:
+        """The first log beside the range of the others.
+
+        Returns
+        -------
+        DataFrame
+            By `measure`: `first`; `mean`, `sd`, `min` and `max` of the others; `within`, whether
+            the first lies between these two.
+        """
+        first, others = self.table.iloc[:, 0], self.table.iloc[:, 1:]
+        low, high = others.min(axis=1), others.max(axis=1)
+        return pd.DataFrame(
+            {
+                "first": first,
+                "mean": others.mean(axis=1),
+                "sd": others.std(axis=1),
+                "min": low,
+                "max": high,
+                "within": (low <= first) & (first <= high),
+            }
+        )
+
+    @property
+    def farthest(self) -> pd.DataFrame:
+        """Mean and largest distance of the others from the first, by `distribution`."""
+        groups = self.distances.groupby("distribution", sort=False)[["ks", "wasserstein"]]
+        found = groups.agg(["mean", "max"])
+        found.columns = pd.Index([f"{name}_{how}" for name, how in found.columns])
+        return found
+
+    def plot(self, ax: Axes | None = None, *, distribution: str = "jobs_by_user") -> Axes:
+        """Draw one distribution in all logs, the first highlighted.
+
+        Parameters
+        ----------
+        ax : Axes, optional
+            Default: the current Axes.
+        distribution : str, default "jobs_by_user"
+            One of `analysis.log_distributions.DISTRIBUTIONS`.
+        """
+        if distribution not in self.curves:
+            known = ", ".join(self.curves)
+            raise ParameterError(f"no distribution {distribution!r}; known: {known}")
+        return plot_overlaid(self.curves[distribution], ax, distribution=distribution)
+
+
+def compare(
+    *logs: Trace | Mapping[str, Trace], sections: Sequence[str] = SECTIONS
+) -> LogComparison:
+    """Set logs side by side on every measure.
+
+    As a validation of resampling does it [1]_: the original first, then those made from it.
+
+    Parameters
+    ----------
+    *logs : Trace, or one mapping of str to Trace
+        One log or more, the original first. Without a mapping each goes by its own name; logs of
+        the same name are numbered.
+    sections : sequence of str, optional
+        The modules whose sections are compared, as in `SECTIONS`; fewer take less time.
+
+    Returns
+    -------
+    LogComparison
+
+    Raises
+    ------
+    ParameterError
+        If there is no log, something is no log, or a section is not known.
+
+    References
+    ----------
+    .. [1] N. Zakay, D. G. Feitelson, "Workload resampling for performance evaluation of parallel
+       job schedulers", Concurrency and Computation: Practice and Experience 26, 2014, section 5.
+
+    Examples
+    --------
+    >>> log = {"submit": [0, 60, 9000], "run": [90, 30, 60], "procs": [4, 1, 2], "user": [1, 2, 1]}
+    >>> one = Trace.from_columns(log, name="one")
+    >>> found = compare(one, one.with_columns(run=[90, 30, 600]), sections=["users"])
+    >>> found.table.loc["users.gini_of_work"].round(3).to_dict()
+    {'one': 0.441, 'one (2)': 0.481}
+    >>> found.farthest.loc[["jobs_by_user", "run"], "ks_max"].round(3).to_dict()
+    {'jobs_by_user': 0.0, 'run': 0.333}
+    """
+    named = _named(logs)
+    if unknown := [name for name in sections if name not in SECTIONS]:
+        raise ParameterError(f"no section {unknown[0]!r}; known: {', '.join(SECTIONS)}")
+    columns, samples = {}, {}
+    for name, trace in named.items():
+        columns[name] = measures(trace, sections)
+        parts = LogParts(trace)
+        samples[name] = {
+            what: sorted_sample(distribution, parts) if trace.n_jobs else np.empty(0)
+            for what, distribution in DISTRIBUTIONS.items()
+        }
+    order = list(dict.fromkeys(measure for column in columns.values() for measure in column))
+    table = pd.DataFrame(columns, index=pd.Index(order, name="measure"), dtype=np.float64)
+    curves = {}
+    for what in DISTRIBUTIONS:
+        of_logs = {name: found[what] for name, found in samples.items()}
+        if any(values.size for values in of_logs.values()):
+            curves[what] = _curves(DISTRIBUTIONS[what].over, of_logs)
+    return LogComparison(tuple(named), table, _distances(samples), curves)
+
+
+def measures(trace: Trace, sections: Sequence[str] = SECTIONS) -> dict[str, float]:
+    """Return every single number that sections of the report tell of a log.
+
+    Parameters
+    ----------
+    trace : Trace
+    sections : sequence of str, optional
+        Some of `SECTIONS`.
+
+    Returns
+    -------
+    dict of str to float
+        By section and name, joined by dots.
+
+    Examples
+    --------
+    >>> trace = Trace.from_columns({"submit": [0, 60], "run": [90, 30], "procs": [4, 1]})
+    >>> measures(trace, ["load"])["load.work"]
+    390.0
+    """
+    found: dict[str, float] = {}
+    for name in sections:
+        section = import_module(f"analysis.{name}").section(trace) if trace.n_jobs else None
+        for key, value in _flat(section.values if section else {}):
+            found[f"{name}.{key}"] = value
+    return found
+
+
+def plot_overlaid(
+    data: pd.DataFrame, ax: Axes | None = None, *, distribution: str = "jobs_by_user"
+) -> Axes:
+    """Draw a distribution in several logs, the first highlighted.
+
+    Parameters
+    ----------
+    data : DataFrame
+        One of `LogComparison.curves`.
+    ax : Axes, optional
+        Default: the current Axes.
+    distribution : str, default "jobs_by_user"
+        Which it is.
+    """
+    ax = style.current_axes(ax)
+    what = DISTRIBUTIONS[distribution]
+    on_logarithms = what.over == "users" and what.unit != "days" and (data > 0).any(axis=None)
+    if on_logarithms:
+        data = data.where(data > 0)
+    steps: dict[str, Any] = {"drawstyle": "steps-post"} if what.over == "values" else {}
+    first, *others = data
+    few = len(others) <= 3
+    for i, name in enumerate(others):
+        look = style.LINES[1 + i] if few else {"color": style.MUTED}
+        label = name if few else (f"{len(others)} others" if i == 0 else None)
+        ax.plot(data.index, data[name], **{**look, **steps}, linewidth=0.8, label=label)
+    ax.plot(data.index, data[first], **steps, color=style.BLUE, linewidth=2, label=first)
+    _label(ax, what, on_logarithms)
+    handles, labels = ax.get_legend_handles_labels()
+    if len(handles) > 1:  # the first log first
+        handles, labels = handles[-1:] + handles[:-1], labels[-1:] + labels[:-1]
+        ax.legend(
+            handles,
+            labels,
+            loc="lower left",
+            bbox_to_anchor=(0, 1),
+            ncols=2 if few else 4,
+            borderaxespad=0.2,
+        )
+    return ax
+
+
+def plot_measures(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
+    """Draw measures of several logs relative to those of the first.
+
+    Parameters
+    ----------
+    data : DataFrame
+        Rows of `LogComparison.table`; those that are 0 or unknown in the first log are left out.
+    ax : Axes, optional
+        Default: the current Axes.
+    """
+    ax = style.current_axes(ax)
+    first = data.iloc[:, 0]
+    data = data[first.notna() & (first != 0)]
+    relative = data.iloc[:, 1:].div(data.iloc[:, 0], axis=0)
+    place = np.arange(len(data))[::-1]
+    ax.axvline(1, color=style.BLUE, linewidth=1.5)
+    for column in relative:
+        ax.plot(
+            relative[column], place, "o", color=style.MUTED, markersize=3.5, markerfacecolor="none"
+        )
+    names = [str(name).replace("_", " ").replace(".", ": ") for name in data.index]
+    ax.set_yticks(place, names, fontsize=8)
+    ax.set_ylim(-0.7, len(data) - 0.3)
+    style.share_axis(ax.xaxis)
+    ax.set_xlabel(f"relative to {data.columns[0]}" if len(data.columns) else "")
+    ax.set_ylabel("measure")
+    return ax
+
+
+def _named(logs: Sequence[Trace | Mapping[str, Trace]]) -> dict[str, Trace]:
+    """Name the logs."""
+    if len(logs) == 1 and isinstance(logs[0], Mapping):
+        pairs = [(str(name), trace) for name, trace in logs[0].items()]
+    else:
+        pairs = [(getattr(trace, "name", ""), trace) for trace in logs]  # type: ignore[misc]
+    if not pairs or not all(isinstance(trace, Trace) for _, trace in pairs):
+        raise ParameterError("give one Trace or more, or one mapping of names to Traces")
+    named: dict[str, Trace] = {}
+    for name, trace in pairs:
+        number, called = 1, name
+        while called in named:
+            number += 1
+            called = f"{name} ({number})"
+        named[called] = trace
+    return named
+
+
+def _flat(values: Mapping[str, Any], before: str = "") -> list[tuple[str, float]]:
+    """List the numbers in nested mappings, their names joined by dots.
+
+    Words are left out, and so are the limits of intervals, which are no measures of their own.
+    """
+    found: list[tuple[str, float]] = []
+    for name, value in values.items():
+        if str(name).endswith(("_low", "_high")):
+            continue
+        if isinstance(value, Mapping):
+            found += _flat(value, f"{before}{name}.")
+        elif value is None:
+            found.append((f"{before}{name}", np.nan))
+        elif isinstance(value, int | float | np.number | np.bool_):
+            found.append((f"{before}{name}", float(value)))
+    return found
+
+
+def _distances(samples: dict[str, dict[str, NDArray[np.float64]]]) -> pd.DataFrame:
+    first, *others = samples
+    rows = []
+    for what in DISTRIBUTIONS:
+        original = samples[first][what]
+        unit = float(original.std()) if original.size else np.nan
+        for name in others:
+            values = samples[name][what]
+            moved = wasserstein(original, values)
+            rows.append(
+                {
+                    "distribution": what,
+                    "log": name,
+                    "n_first": original.size,
+                    "n": values.size,
+                    "ks": kolmogorov_smirnov(original, values),
+                    "wasserstein": moved / unit if unit > 0 else (np.nan if moved else moved),
+                }
+            )
+    columns = ["distribution", "log", "n_first", "n", "ks", "wasserstein"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def _curves(over: str, samples: dict[str, NDArray[np.float64]]) -> pd.DataFrame:
+    """Return what is drawn of a distribution in each log."""
+    if over == "week":
+        shares = {
+            name: np.bincount(values.astype(np.int64), minlength=_HOURS) / max(values.size, 1)
+            for name, values in samples.items()
+        }
+        return pd.DataFrame(shares, index=pd.RangeIndex(_HOURS, name="hour"))
+    if over == "users":
+        most = max(values.size for values in samples.values())
+        at = np.unique(np.linspace(1, most, min(most, _MOST_POINTS)).round().astype(np.int64))
+        by_user = {name: np.append(values, np.nan) for name, values in samples.items()}
+        return pd.DataFrame(
+            {name: values[np.minimum(at - 1, values.size - 1)] for name, values in by_user.items()},
+            index=pd.Index(at, name="user"),
+        )
+    return cumulative_shares(samples, n_points=_MOST_POINTS)
+
+
+def _label(ax: Axes, what: Distribution, on_logarithms: bool) -> None:
+    """Scale and label the axes for a distribution."""
+    is_time = what.unit == "time"
+    if what.over == "week":
+        ax.set_xlim(0, _HOURS)
+        ax.set_xticks(range(0, _HOURS + 1, 24))
+        ax.set_ylim(bottom=0)
+        style.share_axis(ax.yaxis)
+        ax.set_xlabel("hour of the week")
+        ax.set_ylabel("share of arrivals")
+    elif what.over == "users":
+        style.count_axis(ax.xaxis)
+        ax.set_xlabel("users, in the order of their values")
+        unit = f" [{what.unit}]" if what.unit in ("days", "processor-seconds") else ""
+        ax.set_ylabel(what.title + unit)
+        if on_logarithms:
+            (style.time_axis if is_time else style.log_axis)(ax.yaxis)
+        else:
+            style.count_axis(ax.yaxis)
+    else:
+        (style.time_axis if is_time else style.log_axis)(ax.xaxis)
+        ax.set_ylim(0, 1.02)
+        style.share_axis(ax.yaxis)
+        ax.set_xlabel(what.title)
+        ax.set_ylabel("share at or below")

@@ -1,0 +1,202 @@
+"""The distributions by which logs are compared: of users, of sessions, of jobs, over the week."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from analysis.clock import DAY, WEEK, Clock
+from analysis.marginals import quantities
+from analysis.sessions import session_lengths
+from analysis.user_classes import classify_users
+from workloadkit.fields import UNKNOWN
+from workloadkit.sessions import delimit_sessions, think_times
+from workloadkit.trace import Trace
+
+_HOUR = 3600
+
+
+class LogParts:
+    """A log, and what is found in it only once for all distributions.
+
+    Parameters
+    ----------
+    trace : Trace
+    """
+
+    def __init__(self, trace: Trace) -> None:
+        self.trace = trace
+        known = trace.column("user") != UNKNOWN
+        self.of_users = trace if known.all() else trace.select(known)
+
+    @cached_property
+    def users(self) -> pd.DataFrame:
+        """By user: first and last submission, period of activity and jobs."""
+        return classify_users(self.of_users).users
+
+    @cached_property
+    def sessions(self) -> pd.DataFrame:
+        """By session, by arrivals within an hour: `user`, `jobs` and `length` [s]."""
+        labels = delimit_sessions(self.of_users)
+        users = self.of_users.jobs.loc[labels.index, "user"]
+        sessions = users.groupby(labels["session"]).agg(user="first", jobs="size")
+        return sessions.assign(length=session_lengths(self.of_users))
+
+    @cached_property
+    def jobs(self) -> dict[str, NDArray[np.float64]]:
+        """Of the jobs that ran, what `analysis.quantities` gives."""
+        return quantities(self.trace)
+
+    @cached_property
+    def work(self) -> NDArray[np.float64]:
+        """By user: processor-seconds."""
+        trace, ran = self.of_users, self.of_users.ran
+        work = pd.Series((trace.column("run") * trace.used_procs)[ran])
+        return work.groupby(trace.column("user")[ran]).sum().to_numpy()
+
+    def since_begin(self, name: str) -> NDArray[np.float64]:
+        """By user: the first or last submission, in days since the log's first."""
+        return (self.users[name].to_numpy() - self.trace.column("submit").min()) / DAY
+
+    def by_user(self, column: str, how: str) -> NDArray[np.float64]:
+        """By user: number or mean of sessions."""
+        return self.sessions.groupby("user")[column].agg(how).to_numpy(dtype=np.float64)
+
+    @cached_property
+    def hours(self) -> NDArray[np.float64]:
+        """Of all jobs: the hour of the week of their arrival, in local time where it is known."""
+        submit = self.trace.column("submit")
+        return Clock.of(self.trace).local(submit) % WEEK / _HOUR
+
+    @cached_property
+    def thinking(self) -> NDArray[np.float64]:
+        """Think times since the end of the job that the same user submitted before."""
+        return think_times(self.of_users)["think_time"].to_numpy()
+
+
+@dataclass(frozen=True)
+class Distribution:
+    """Something that is distributed in every log.
+
+    Parameters
+    ----------
+    title : str
+        What it is.
+    over : {"users", "values", "week"}
+        How it is drawn: by users in the order of their values; by the share of the values that are
+        at most so large; by hours of the week.
+    unit : {"time", "number", "days", "processor-seconds", "hour"}
+    sample : callable
+        ``sample(parts)`` gives its values; those that are not known are NaN.
+    """
+
+    title: str
+    over: str
+    unit: str
+    sample: Callable[[LogParts], ArrayLike]
+
+
+#: The first eight are those of N. Zakay, D. G. Feitelson, "Workload resampling for performance
+#: evaluation of parallel job schedulers", 2014, Figure 4.
+DISTRIBUTIONS: dict[str, Distribution] = {
+    "jobs_by_user": Distribution(
+        "jobs of a user", "users", "number", lambda log: log.users["jobs"].to_numpy()
+    ),
+    "sessions_by_user": Distribution(
+        "sessions of a user", "users", "number", lambda log: log.by_user("jobs", "size")
+    ),
+    "session_length_by_user": Distribution(
+        "mean session length of a user", "users", "time", lambda log: log.by_user("length", "mean")
+    ),
+    "work_by_user": Distribution(
+        "work of a user", "users", "processor-seconds", lambda log: log.work
+    ),
+    "first_arrivals": Distribution(
+        "first arrival of a user", "users", "days", lambda log: log.since_begin("first")
+    ),
+    "final_departures": Distribution(
+        "last arrival of a user", "users", "days", lambda log: log.since_begin("last")
+    ),
+    "activity": Distribution(
+        "period of activity", "users", "days", lambda log: log.users["period"].to_numpy() / DAY
+    ),
+    "week": Distribution("arrivals in the week", "week", "hour", lambda log: log.hours),
+    "run": Distribution("run time", "values", "time", lambda log: log.jobs["run"]),
+    "procs": Distribution("processors", "values", "number", lambda log: log.jobs["procs"]),
+    "estimate": Distribution("estimate", "values", "time", lambda log: log.jobs["estimate"]),
+    "wait": Distribution("wait", "values", "time", lambda log: log.jobs["wait"]),
+    "inter_arrival": Distribution(
+        "inter-arrival time",
+        "values",
+        "time",
+        lambda log: np.diff(log.trace.column("submit")[log.trace.ran]),
+    ),
+    "think_time": Distribution(
+        "think time", "values", "time", lambda log: log.thinking[log.thinking >= 0]
+    ),
+    "session_length": Distribution(
+        "session length", "values", "time", lambda log: log.sessions["length"].to_numpy()
+    ),
+    "jobs_per_session": Distribution(
+        "jobs per session", "values", "number", lambda log: log.sessions["jobs"].to_numpy()
+    ),
+}
+
+
+def sorted_sample(distribution: Distribution, parts: LogParts) -> NDArray[np.float64]:
+    """Return the known values of a distribution in a log, ascending."""
+    values = np.sort(np.asarray(distribution.sample(parts), dtype=np.float64))
+    return values[: np.searchsorted(values, np.nan)]
+
+
+def kolmogorov_smirnov(a: NDArray[np.float64], b: NDArray[np.float64]) -> float:
+    """Return the largest difference between the cumulative distributions of two samples.
+
+    Parameters
+    ----------
+    a, b : ndarray of float
+        Ascending.
+
+    Returns
+    -------
+    float
+        NaN if one is empty.
+
+    Examples
+    --------
+    >>> kolmogorov_smirnov(np.array([1.0, 2.0]), np.array([2.0, 3.0]))
+    0.5
+    """
+    if not (a.size and b.size):
+        return np.nan
+    at = np.concatenate([a, b])
+    share_a, share_b = (np.searchsorted(x, at, side="right") / x.size for x in (a, b))
+    return float(np.abs(share_a - share_b).max())
+
+
+def wasserstein(a: NDArray[np.float64], b: NDArray[np.float64]) -> float:
+    """Return the earth mover's distance between two samples: the area between their curves.
+
+    Parameters
+    ----------
+    a, b : ndarray of float
+        Ascending.
+
+    Returns
+    -------
+    float
+        In the unit of the values; NaN if one is empty.
+
+    Examples
+    --------
+    >>> wasserstein(np.array([1.0, 2.0]), np.array([2.0, 4.0]))
+    1.5
+    """
+    if not (a.size and b.size):
+        return np.nan
+    at = np.sort(np.concatenate([a, b]))
+    share_a, share_b = (np.searchsorted(x, at[:-1], side="right") / x.size for x in (a, b))
+    return float((np.abs(share_a - share_b) * np.diff(at)).sum())

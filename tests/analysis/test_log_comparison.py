@@ -1,0 +1,174 @@
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from matplotlib.figure import Figure
+from scipy import stats
+
+import workloadkit as wk
+from analysis import compare, log_comparison
+from analysis.log_comparison import SECTIONS, measures, plot_measures, plot_overlaid
+from analysis.log_distributions import DISTRIBUTIONS, LogParts, kolmogorov_smirnov, wasserstein
+from tests.data import needs_traces, trace_path
+from workloadkit import Header, ParameterError, Trace
+
+SAMPLES = st.lists(st.integers(0, 30), min_size=1, max_size=40)
+FIGURE_4 = (
+    *("jobs_by_user", "sessions_by_user", "session_length_by_user", "work_by_user"),
+    *("first_arrivals", "final_departures", "activity", "week"),
+)
+DAY, WEEK = 86400, 7 * 86400
+
+
+def log(rng, n=300, **columns):
+    values = {
+        "submit": np.sort(rng.integers(0, 100 * DAY, n)),
+        "wait": rng.integers(0, 900, n),
+        "run": rng.integers(1, 9000, n),
+        "procs": rng.integers(1, 9, n),
+        "requested_time": rng.integers(1, 9000, n),
+        "user": rng.integers(1, 20, n),
+    }
+    header = Header(("; MaxProcs: 8", "; UnixStartTime: 843480031", "; TimeZone: 3600"))
+    return Trace.from_columns({**values, **columns}, header=header, name="log")
+
+
+@settings(max_examples=50)
+@given(SAMPLES, SAMPLES)
+def test_distances_agree_with_their_definitions(a, b):
+    gaps = [sum(x <= at for x in a) / len(a) - sum(x <= at for x in b) / len(b) for at in range(31)]
+    a, b = np.sort(a).astype(float), np.sort(b).astype(float)
+    assert kolmogorov_smirnov(a, b) == pytest.approx(max(map(abs, gaps)), abs=1e-12)
+    assert wasserstein(a, b) == pytest.approx(stats.wasserstein_distance(a, b), abs=1e-9)
+    assert kolmogorov_smirnov(a, b) == kolmogorov_smirnov(b, a)
+    assert kolmogorov_smirnov(a, a) == wasserstein(a, a) == 0
+
+
+def test_a_log_is_no_distance_from_itself(rng):
+    trace = log(rng)
+    found = compare(trace, trace, sections=["load", "users"])
+    assert found.names == ("log", "log (2)")
+    assert (found.distances["ks"] == 0).all()
+    assert (found.distances["wasserstein"] == 0).all()
+    assert (found.table["log"].dropna() == found.table["log (2)"].dropna()).all()
+    assert found.summary["within"][found.table["log"].notna()].all()
+    assert list(found.farthest.index) == list(DISTRIBUTIONS)
+    assert found.farthest.to_numpy().max() == 0
+
+
+def test_what_differs_is_told(rng):
+    trace = log(rng)
+    slower = trace.with_columns(run=2 * trace.column("run"))
+    found = compare({"original": trace, "slower": slower}, sections=["load", "marginals"])
+    assert found.table.loc["load.work", "slower"] == 2 * found.table.loc["load.work", "original"]
+    far = found.distances.set_index("distribution")
+    assert far.loc["run", "wasserstein"] == pytest.approx(
+        trace.column("run").mean() / trace.column("run").std()
+    )
+    assert far.loc[["jobs_by_user", "first_arrivals", "week", "procs"], "ks"].tolist() == [0] * 4
+    assert far.loc["work_by_user", "ks"] > 0
+    assert not found.summary.loc["load.work", "within"]
+
+
+def test_the_users_of_a_log_worked_by_hand():
+    submit = np.array([0, 1800, 3600, WEEK, WEEK + 60, 2 * WEEK])
+    columns = {"submit": submit, "run": [10, 20, 30, 40, 50, 60], "procs": [2] * 6}
+    parts = LogParts(Trace.from_columns({**columns, "user": [1, 1, 2, 2, 2, 1]}))
+    by_user = {what: DISTRIBUTIONS[what].sample(parts).tolist() for what in FIGURE_4}
+    assert by_user == {
+        "jobs_by_user": [3, 3],
+        "sessions_by_user": [2, 2],
+        "session_length_by_user": [900, 30],
+        "work_by_user": [180, 240],
+        "first_arrivals": [0, 3600 / DAY],
+        "final_departures": [14, (WEEK + 60) / DAY],
+        "activity": [14, (WEEK + 60 - 3600) / DAY],
+        "week": [0, 0.5, 1, 0, 60 / 3600, 0],
+    }
+
+
+def test_curves_are_what_is_drawn(rng):
+    trace = log(rng)
+    found = compare(trace, log(rng, n=200), sections=["load"])
+    assert list(found.curves) == list(DISTRIBUTIONS)
+    jobs = np.sort(np.unique(trace.column("user"), return_counts=True)[1])
+    assert found.curves["jobs_by_user"]["log"].dropna().tolist() == jobs.tolist()
+    assert found.curves["week"].shape == (168, 2)
+    assert found.curves["week"].sum().tolist() == pytest.approx([1, 1])
+    assert found.curves["run"].iloc[-1].tolist() == [1, 1]
+
+
+@pytest.mark.parametrize("what", DISTRIBUTIONS)
+@pytest.mark.parametrize("others", [0, 2, 8])
+def test_distributions_are_overlaid(rng, what, others):
+    traces = {str(i): log(rng, n=40 + i) for i in range(1 + others)}
+    found = compare(traces, sections=[])
+    ax = Figure().add_subplot()
+    assert found.plot(ax, distribution=what) is ax
+    assert plot_overlaid(found.curves[what], Figure().add_subplot(), distribution=what)
+    assert len([line for line in ax.lines if line.get_xdata().size]) == 1 + others
+    if others:
+        assert ax.get_legend().get_texts()[0].get_text() == "0"
+    assert ax.get_ylabel()
+
+
+def test_measures_are_drawn_relative_to_the_first(rng):
+    found = compare(log(rng), log(rng), sections=["load"])
+    ax = Figure().add_subplot()
+    assert plot_measures(found.table, ax) is ax
+    relative = [line.get_xdata()[0] for line in ax.lines[1:]]
+    assert relative == [pytest.approx(found.table.iloc[0, 1] / found.table.iloc[0, 0])]
+
+
+@pytest.mark.slow
+def test_every_section_has_measures(rng):
+    found = measures(log(rng))
+    for name in SECTIONS:
+        assert any(key.startswith(f"{name}.") for key in found), name
+    assert not any(key.endswith(("_low", "_high")) for key in found)
+
+
+def test_poor_logs_have_gaps_and_no_errors(rng):
+    n = 60
+    poor = {
+        "no users": log(rng, n=n, user=[-1] * n),
+        "no waits": log(rng, n=n, wait=[-1] * n),
+        "none ran": log(rng, n=n, run=[-1] * n),
+        "one job": log(rng, n=1),
+        "no jobs": Trace.from_columns({"submit": []}),
+    }
+    found = compare({"rich": log(rng), **poor}, sections=["load", "users", "sessions"])
+    assert found.table["rich"].notna().sum() > 30
+    assert found.table.loc["users.n_users", ["no users", "none ran", "no jobs"]].isna().all()
+    assert json.dumps(found.to_dict(), allow_nan=False)
+    for what in found.curves:
+        assert found.plot(Figure().add_subplot(), distribution=what)
+
+
+def test_what_cannot_be_compared_is_refused(rng):
+    with pytest.raises(ParameterError, match="give one Trace or more"):
+        compare()
+    with pytest.raises(ParameterError, match="give one Trace or more"):
+        compare(log(rng), "KTH")
+    with pytest.raises(ParameterError, match="no section 'weather'; known: load"):
+        compare(log(rng), sections=["weather"])
+    with pytest.raises(ParameterError, match="no distribution 'weather'"):
+        compare(log(rng), sections=[]).plot(Figure().add_subplot(), distribution="weather")
+
+
+def test_numbers_are_found_in_nested_values():
+    values = {"a": 1, "b": {"c": 2.5, "d": None, "word": "x", "c_low": 1}, "list": [1, 2]}
+    assert str(log_comparison._flat(values)) == "[('a', 1.0), ('b.c', 2.5), ('b.d', nan)]"
+
+
+@pytest.mark.slow
+@needs_traces
+def test_halves_of_the_users_of_a_real_log():
+    trace = wk.read_swf(trace_path("KTH-SP2-1996-2"))
+    even = trace.column("user") % 2 == 0
+    found = compare({"all": trace, "even": trace.select(even), "odd": trace.select(~even)})
+    assert found.table.loc["users.n_users", "all"] == 214
+    assert found.farthest.loc["week", "ks_max"] < 0.05
+    assert found.farthest["ks_max"].max() < 0.3
