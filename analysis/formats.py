@@ -1,6 +1,7 @@
 """Numbers written for people: thousands separated, few digits, units that fit."""
 
 import math
+from collections.abc import Callable
 
 import pandas as pd
 
@@ -125,6 +126,26 @@ def metric_title(name: str) -> str:
     if percent.isdigit():
         name = f"{quantity}, {percent}th percentile" if percent != "100" else f"largest {quantity}"
     return name.replace("_", " ").replace("fcfs", "FCFS")
+
+
+def with_interval(
+    value: float, low: float, high: float, form: Callable[[float], str] = share
+) -> str:
+    """Write a number with its interval in brackets, if that is known.
+
+    Examples
+    --------
+    >>> with_interval(0.728, 0.682, 0.77)
+    '73 % [68, 77]'
+    >>> with_interval(0.0951, 0.075, 0.113), with_interval(0.5, float("nan"), float("nan"))
+    ('9.5 % [7.5, 11]', '50 %')
+    >>> with_interval(403, 310, 523, duration)
+    '6 min 43 s [5 min 10 s, 8 min 43 s]'
+    """
+    if math.isnan(low) or math.isnan(high):
+        return form(value)
+    ends = (form(x).removesuffix(" %") for x in (low, high))
+    return f"{form(value)} [{', '.join(ends)}]"
 
 
 def day(date: pd.Timestamp) -> str:

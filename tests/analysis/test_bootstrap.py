@@ -2,11 +2,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import spearmanr
 
 from analysis.bootstrap import (
     interval,
     resample_users,
     resampled_medians,
+    resampled_rank_correlation,
     resampled_ratios,
     totals_by_user,
 )
@@ -67,11 +69,44 @@ def test_what_only_two_of_many_users_have_has_no_interval():
 
 
 def test_intervals_take_each_column_by_itself():
-    table = np.column_stack([np.arange(101.0), np.full(101, np.nan), np.full(101, 7.0)])
-    table[:5, 2] = np.nan
+    columns = np.arange(101.0), np.full(101, np.nan), np.arange(101.0), np.full(101, 7.0)
+    table = np.column_stack(columns)
+    table[91:, 2] = np.nan
     low, high = interval(table, level=0.9)
-    assert low.tolist() == pytest.approx([5, np.nan, 7], nan_ok=True)
-    assert high.tolist() == pytest.approx([95, np.nan, 7], nan_ok=True)
+    assert low.tolist() == pytest.approx([5, np.nan, 4.5, np.nan], nan_ok=True)
+    assert high.tolist() == pytest.approx([95, np.nan, 85.5, np.nan], nan_ok=True)
+    assert np.isnan(interval(table[:90])[:, 2:].sum(axis=0)).tolist() == [False, True]
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 5), st.integers(0, 5), st.integers(0, N_USERS - 1)), min_size=3
+    )
+)
+def test_rank_correlations_are_those_of_scipy(sample):
+    x, y, user = map(np.array, zip(*sample, strict=True))
+    correlation, draws = resampled_rank_correlation(x, y, user, np.ones((1, N_USERS)))
+    if np.ptp(x) == 0 or np.ptp(y) == 0:
+        assert np.isnan([correlation, *draws]).all()
+    else:
+        assert correlation == pytest.approx(spearmanr(x, y).statistic)
+        assert draws == pytest.approx(correlation, abs=1e-6)
+
+
+def test_drawn_rank_correlations_are_near_those_ranked_anew(rng):
+    n_users, each = 60, 20
+    user = np.repeat(np.arange(n_users), each)
+    level = rng.normal(size=n_users)[user]
+    x = level + rng.normal(size=user.size)
+    y = np.round(level - 0.5 * x + rng.normal(size=user.size), 1)
+    weights = resample_users(n_users, 300, rng=rng)
+    _, draws = resampled_rank_correlation(x, y, user, weights)
+    anew = []
+    for weight in weights:
+        rows = np.repeat(np.arange(user.size), weight[user].astype(int))
+        anew.append(spearmanr(x[rows], y[rows]).statistic)
+    assert np.corrcoef(draws, anew)[0, 1] > 0.98
+    assert interval(draws) == pytest.approx(interval(anew), abs=0.02)
 
 
 def test_intervals_of_a_mean_hold_it_about_as_often_as_they_say(rng):
