@@ -17,7 +17,7 @@ from workloadkit.simulate.schedule import Schedule
 from workloadkit.simulate.schedulers import Fcfs
 from workloadkit.simulate.schedulers.policy import Policy
 from workloadkit.simulate.simulate import simulate
-from workloadkit.simulate.workload import Rules, machine_size
+from workloadkit.simulate.workload import Rules, check_number, check_trace, machine_size
 from workloadkit.trace import Trace
 
 if TYPE_CHECKING:
@@ -153,6 +153,7 @@ def sweep(
     2     2      fcfs       9.25
     3     2      easy       4.75
     """
+    check_trace(trace)
     named = _named(schedulers)
     loads, metrics = list(loads), tuple(dict.fromkeys(metrics))
     _check(named, loads, metrics, runs, confidence)
@@ -408,6 +409,7 @@ def _check(
         if isinstance(scheduler, str):
             parse(scheduler)
     for load in loads:
+        check_number("loads", load)
         if not 0 < load < np.inf:
             raise ParameterError(f"loads: {load:g}; an offered load must be positive")
     if len(set(loads)) < len(loads):

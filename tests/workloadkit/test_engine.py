@@ -1,6 +1,7 @@
 """The plain-Python engine: the order of events, and what goes with what."""
 
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 
@@ -145,7 +146,7 @@ def test_the_compiled_engine_refuses_what_is_ones_own():
 
 
 def test_a_log_is_for_users_who_replay_it_and_for_no_others():
-    with pytest.raises(ParameterError, match="users who replay a log need a log"):
+    with pytest.raises(ParameterError, match="there is no log to simulate; give a trace, or"):
         wk.simulate(None, "fcfs", procs=1)
     with pytest.raises(ParameterError, match="users of one's own submit their own jobs"):
         wk.simulate(small_trace(), "fcfs", [Gambler()], procs=1)
@@ -169,3 +170,30 @@ def test_events_of_a_long_simulation_never_go_back(seen):
     Clock.__deepcopy__ = lambda self, memo: self  # to see what its copy would
     wk.simulate(None, Clock(), [Gambler() for _ in range(20)], procs=3, rng=3)
     assert all(earlier <= later for earlier, later in pairwise(seen))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"trace": "log.swf"}, "trace is 'log.swf'; read it first, with wk.read_swf"),
+        ({"trace": Path("log.swf")}, "trace is 'log.swf'; read it first, with wk.read_swf"),
+        ({"trace": 7}, "trace is of type int; give a Trace, such as wk.read_swf returns"),
+        ({"procs": "100"}, "procs is '100'; it is a number"),
+        ({"warmup": "1w"}, "warmup is '1w'; it is a number"),
+        ({"offered_load": "0.5"}, "offered_load is '0.5'; it is a number"),
+    ],
+)
+def test_values_of_a_wrong_type_are_named(arguments, message):
+    with pytest.raises(ParameterError, match=message):
+        wk.simulate(**{"trace": small_trace(), "procs": 4} | arguments)
+
+
+def test_a_log_is_read_before_it_is_swept_or_checked():
+    with pytest.raises(ParameterError, match=r"trace is 'log\.swf'; read it first"):
+        wk.sweep("log.swf")
+    with pytest.raises(ParameterError, match="trace is None; give a Trace"):
+        wk.check_schedule(None, small_trace())
+    with pytest.raises(ParameterError, match=r"schedule is 'easy\.swf'; read it first"):
+        wk.check_schedule(small_trace(), "easy.swf")
+    with pytest.raises(ParameterError, match=r"loads is '0\.5'; it is a number"):
+        wk.sweep(small_trace(), loads=["0.5"], procs=4)

@@ -272,6 +272,21 @@ def test_an_own_order_that_cannot_be_compiled_is_for_the_plain_engine():
         OwnOrder("sjf")
 
 
+def test_an_own_order_gives_numbers_of_five_arguments():
+    for order in (lambda now, submit: submit, numba.njit(lambda now: now)):
+        message = r"order is <lambda>\(now.*\); give a function of \(now, submit, estimate, "
+        with pytest.raises(ParameterError, match=message):
+            OwnOrder(order)
+    assert OwnOrder(lambda *given: given[0]).backfill == "same"
+    assert OwnOrder(min).order is min
+    trace = wk.Trace.from_columns({"submit": [0, 0], "run": [9, 9], "procs": [4, 4]})
+    for value in ("soon", None):
+        message = f"the order gives {value!r} for job [12]; what jobs are ordered by is a number"
+        with pytest.raises(ParameterError, match=message):
+            order = OwnOrder(lambda *given, value=value: value)
+            wk.simulate(trace, order, procs=4, engine="python")
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

@@ -3,8 +3,10 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
 import pytest
 
+import workloadkit as wk
 from workloadkit.errors import ParameterError
 from workloadkit.simulate import schedulers
 
@@ -54,3 +56,33 @@ def test_parameters_follow_the_name(text, policy):
 def test_what_is_not_known_is_said_with_what_is(text, message):
     with pytest.raises(ParameterError, match=message):
         schedulers.parse(text)
+
+
+@pytest.mark.parametrize(
+    ("policy", "arguments", "message"),
+    [
+        (schedulers.Reservations, ("3",), "reservations: depth is '3'; it is a whole number"),
+        (schedulers.Reservations, (2.5,), "reservations: depth is 2.5; it is a whole number"),
+        (schedulers.Easy, ("sjf", "2"), "easy: reservations is '2'; it is a whole number"),
+        (schedulers.Easy, (2,), "easy: backfill is 2; it is a word"),
+        (schedulers.Creasy, ("6000",), "creasy: alpha is '6000'; it is a number"),
+        (schedulers.UserPriority, (None,), "user-priority: alpha_user is None; it is a number"),
+        (schedulers.MultiQueue, ([4],), r"multi-queue: partitions is \[4\]; it is a whole number"),
+        (schedulers.PriorityFifo, (5,), "priority-fifo: queues is 5; it is a word"),
+        (schedulers.SelfAdaptive, ("10",), "self-adaptive: threshold is '10'; it is a number"),
+        (schedulers.SelfAdaptive, (10, 1, 4, "waiting", "wait", "creasy", 7), ".*candidates is 7"),
+    ],
+)
+def test_parameters_of_another_type_are_named(policy, arguments, message):
+    with pytest.raises(ParameterError, match=f"scheduler {message}"):
+        policy(*arguments)
+
+
+def test_numbers_of_numpy_are_numbers():
+    assert schedulers.Reservations(np.int64(3)) == schedulers.Reservations(3)
+    assert schedulers.Creasy(np.float32(0.5)) == schedulers.Creasy(0.5) != schedulers.Creasy(0)
+
+
+def test_a_listing_has_the_public_names_only():
+    assert dir(wk.schedulers) == sorted(wk.schedulers.__all__)
+    assert dir(wk.users) == ["OpenUsers", "User", "known", "parse"]

@@ -38,6 +38,7 @@ from workloadkit.simulate.workload import (
     Passes,
     Workload,
     check_choice,
+    check_trace,
     machine_size,
     make_workload,
 )
@@ -136,6 +137,9 @@ def check_schedule(
     ...     print(claim)
     jobs start in the order of arrival: job 3 starts at 2 s, before job 2 at 10 s
     """
+    check_trace(trace)
+    if not isinstance(schedule, Schedule):
+        check_trace(schedule, "schedule")
     said = schedule.parameters if isinstance(schedule, Schedule) else {}
     name = _policy_name(policy, said)
     recorded = name == "recorded"

@@ -33,6 +33,8 @@ from workloadkit.simulate.workload import (
     Rules,
     Workload,
     check_choice,
+    check_number,
+    check_trace,
     machine_size,
     make_workload,
 )
@@ -127,8 +129,12 @@ def simulate(
     >>> simulate(trace, "easy", procs=4).jobs["start"].tolist()
     [0, 10, 2]
     """
+    if trace is not None:
+        check_trace(trace)
     policy = _policy(scheduler)
     behaviour = behaviours.parse(users) if isinstance(users, str) else users
+    if trace is None and isinstance(behaviour, OpenUsers):
+        raise ParameterError("there is no log to simulate; give a trace, or users of one's own")
     recorded = isinstance(policy, Recorded)
     down = _outages(outages, trace, recorded=recorded)
     own = isinstance(policy, Scheduler) or not isinstance(behaviour, OpenUsers)
@@ -139,6 +145,7 @@ def simulate(
     check_choice("passes", passes, Passes)
     check_choice("interrupted", interrupted, Interrupted)
     for name, value in (("warmup", warmup), ("cooldown", cooldown)):
+        check_number(name, value)
         if not 0 <= value < np.inf:
             raise ParameterError(f"{name} is {value} s; it cannot be negative or endless")
     if engine == "compiled" and (own or down is not None):
@@ -173,8 +180,7 @@ def simulate(
     runs: Sequence[Run] = ()
 
     if isinstance(behaviour, OpenUsers):
-        if trace is None:
-            raise ParameterError("users who replay a log need a log (trace)")
+        assert trace is not None  # as was seen above
         if not recorded:
             parameters |= {"oversize": oversize, "estimates": estimates}
         if offered_load is not None:

@@ -2,6 +2,8 @@
 
 import warnings
 from dataclasses import dataclass, replace
+from numbers import Real
+from os import PathLike, fspath
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -94,6 +96,38 @@ def check_choice(name: str, value: str, choices: object) -> None:
         raise ParameterError(f"{name} is {value!r}; known: {', '.join(known)}")
 
 
+def check_trace(trace: object, name: str = "trace") -> None:
+    """Refuse what is no log, with what to do about it.
+
+    Raises
+    ------
+    ParameterError
+    """
+    if isinstance(trace, str | PathLike):
+        raise ParameterError(f"{name} is {fspath(trace)!r}; read it first, with wk.read_swf")
+    if not isinstance(trace, Trace):
+        what = "None" if trace is None else f"of type {type(trace).__name__}"
+        raise ParameterError(f"{name} is {what}; give a Trace, such as wk.read_swf returns")
+
+
+def check_number(name: str, value: object) -> None:
+    """Refuse a parameter's value that is no number.
+
+    Raises
+    ------
+    ParameterError
+
+    Examples
+    --------
+    >>> check_number("warmup", "1w")
+    Traceback (most recent call last):
+        ...
+    workloadkit.errors.ParameterError: warmup is '1w'; it is a number
+    """
+    if not isinstance(value, Real):
+        raise ParameterError(f"{name} is {value!r}; it is a number")
+
+
 def machine_size(header: Header, procs: int | None) -> int:
     """Processors of the machine: as given, else the header's MaxProcs, else its MaxNodes.
 
@@ -108,6 +142,7 @@ def machine_size(header: Header, procs: int | None) -> int:
     1664
     """
     if procs is not None:
+        check_number("procs", procs)
         if not (1 <= procs <= MAX_PROCS and procs == int(procs)):
             raise ParameterError(f"procs is {procs}; a machine has from 1 to {MAX_PROCS:,}")
         return int(procs)
@@ -283,6 +318,7 @@ def _in_order(submit: NDArray, job: NDArray) -> bool:
 
 
 def _scale_load(submit: NDArray, work: float, machine: int, offered_load: float) -> NDArray:
+    check_number("offered_load", offered_load)
     if not 0 < offered_load < np.inf:
         raise ParameterError(f"offered_load is {offered_load:g}; it must be positive")
     span = float(submit.max() - submit.min())

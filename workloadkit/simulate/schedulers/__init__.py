@@ -20,7 +20,7 @@ from workloadkit.simulate.schedulers.ljf import Ljf
 from workloadkit.simulate.schedulers.multi_queue import MultiQueue
 from workloadkit.simulate.schedulers.ordered import OrderedScheduler
 from workloadkit.simulate.schedulers.own_order import OwnOrder
-from workloadkit.simulate.schedulers.policy import Outcome, Policy
+from workloadkit.simulate.schedulers.policy import WRITTEN, Outcome, Policy
 from workloadkit.simulate.schedulers.priority_fifo import PriorityFifo
 from workloadkit.simulate.schedulers.recorded import Recorded
 from workloadkit.simulate.schedulers.reservations import Reservations
@@ -80,8 +80,8 @@ _BUILT_IN: tuple[type[Policy], ...] = (
 )
 
 
-# What parameters may be, in words.
-_WRITTEN = {int: "a whole number", float: "a number", str: "a word"}
+def __dir__() -> list[str]:
+    return __all__
 
 
 def known() -> dict[str, type[Policy]]:
@@ -112,7 +112,7 @@ def parse(text: str) -> Policy:
         raise ParameterError(f"unknown scheduler {name!r}; known: {', '.join(known())}")
     policy: Any = known()[name]
     # others cannot be written down: they are for Python
-    types: dict[str, Any] = {f.name: f.type for f in fields(policy) if f.type in _WRITTEN}
+    types: dict[str, Any] = {f.name: f.type for f in fields(policy) if f.type in WRITTEN}
     values: dict[str, object] = {}
     for setting in filter(None, settings.split(",")):
         parameter, equals, value = setting.partition("=")
@@ -135,7 +135,7 @@ def parse(text: str) -> Policy:
             values[parameter] = convert(value)
         except ValueError:
             raise ParameterError(
-                f"scheduler {name}: {parameter} is {value!r}; it is {_WRITTEN[convert]}"
+                f"scheduler {name}: {parameter} is {value!r}; it is {WRITTEN[convert]}"
             ) from None
     return policy(**values)
 

@@ -7,7 +7,7 @@ from typing import ClassVar
 from workloadkit.errors import ParameterError
 from workloadkit.simulate.engine import Job, Scheduler
 from workloadkit.simulate.schedulers.ordered import OrderedScheduler
-from workloadkit.simulate.schedulers.policy import Outcome
+from workloadkit.simulate.schedulers.policy import Outcome, check_types
 from workloadkit.simulate.workload import Rules, Workload
 
 
@@ -37,6 +37,7 @@ class Creasy:
     alpha: float = 6000.0
 
     def __post_init__(self) -> None:
+        check_types(self)
         if not 0 <= self.alpha < inf:
             raise ParameterError(
                 f"scheduler {self.name}: alpha is {self.alpha}; it is finite and not negative"

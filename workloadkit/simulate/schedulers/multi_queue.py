@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from workloadkit.errors import ParameterError
 from workloadkit.simulate.engine import Job, Scheduler
 from workloadkit.simulate.schedulers.partitions import Profile, Reservation, share_out, shares
-from workloadkit.simulate.schedulers.policy import Outcome
+from workloadkit.simulate.schedulers.policy import Outcome, check_types
 from workloadkit.simulate.workload import Rules, Workload
 
 #: After so long the criteria of the partitions are found anew. [s]
@@ -48,6 +48,7 @@ class MultiQueue:
     partitions: int = 4
 
     def __post_init__(self) -> None:
+        check_types(self)
         if not 1 <= self.partitions <= MOST_PARTITIONS:
             raise ParameterError(
                 f"scheduler multi-queue: partitions is {self.partitions}; from 1 to "

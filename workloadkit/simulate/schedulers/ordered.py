@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from workloadkit.errors import ParameterError
 from workloadkit.simulate.engine import Job, Scheduler
-from workloadkit.simulate.schedulers.policy import Outcome
+from workloadkit.simulate.schedulers.policy import Outcome, check_types
 from workloadkit.simulate.schedulers.profile import plan_running
 from workloadkit.simulate.workload import Rules, Workload
 
@@ -76,6 +76,7 @@ class FixedOrder:
     reservations: int
 
     def __post_init__(self) -> None:
+        check_types(self)
         check_backfill(self.name, self.backfill)
         if not self.reservations >= 1:
             raise ParameterError(

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
+from inspect import signature
 from types import FunctionType
 from typing import Any, ClassVar
 
@@ -12,6 +13,9 @@ from workloadkit.simulate.schedulers.ordered import check_backfill
 from workloadkit.simulate.schedulers.policy import Outcome
 from workloadkit.simulate.schedulers.varying import VaryingScheduler, play_compiled
 from workloadkit.simulate.workload import Rules, Workload
+
+#: What an order is a function of.
+_GIVEN = ("now", "submit", "estimate", "procs", "user")
 
 
 @dataclass(frozen=True)
@@ -47,11 +51,24 @@ class OwnOrder:
 
     def __post_init__(self) -> None:
         if not callable(self.order):
-            raise ParameterError(
-                f"scheduler {self.name}: order is {self.order!r}; give a function of "
-                "(now, submit, estimate, procs, user)"
-            )
+            self._refuse(repr(self.order))
+        try:
+            taken = signature(getattr(self.order, "py_func", self.order))
+        except ValueError:  # nobody knows what it takes
+            taken = None
+        try:
+            if taken:
+                taken.bind(*_GIVEN)
+        except TypeError:
+            name = getattr(self.order, "__name__", repr(self.order))
+            self._refuse(f"{name}{taken}")
         check_backfill(self.name, self.backfill)
+
+    def _refuse(self, order: str) -> None:
+        given = ", ".join(_GIVEN)
+        raise ParameterError(
+            f"scheduler {self.name}: order is {order}; give a function of ({given})"
+        )
 
     def plain(self) -> Scheduler:
         """Return the policy in plain Python, fresh for one simulation."""

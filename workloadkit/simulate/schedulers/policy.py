@@ -1,10 +1,13 @@
 """What a policy that is built in looks like."""
 
 from collections.abc import Mapping
+from dataclasses import fields
+from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple, Protocol, runtime_checkable
 
 from numpy.typing import NDArray
 
+from workloadkit.errors import ParameterError
 from workloadkit.simulate.engine import Scheduler
 from workloadkit.simulate.workload import Rules, Workload
 
@@ -25,6 +28,28 @@ class Outcome(NamedTuple):
     start: NDArray
     columns: Mapping[str, Any] = {}
     history: Mapping[str, Any] = {}
+
+
+#: What parameters may be, in words.
+WRITTEN = {int: "a whole number", float: "a number", str: "a word"}
+
+_TYPES: dict[Any, type] = {int: Integral, float: Real, str: str}
+
+
+def check_types(policy: Any) -> None:
+    """Refuse parameters of a policy that are of another type than they are declared.
+
+    Raises
+    ------
+    ParameterError
+    """
+    for parameter in fields(policy):
+        value = getattr(policy, parameter.name)
+        wanted: Any = parameter.type
+        if wanted in WRITTEN and not isinstance(value, _TYPES[wanted]):
+            raise ParameterError(
+                f"scheduler {policy.name}: {parameter.name} is {value!r}; it is {WRITTEN[wanted]}"
+            )
 
 
 @runtime_checkable

@@ -8,7 +8,7 @@ import numpy as np
 from workloadkit.errors import ParameterError
 from workloadkit.simulate.engine import Scheduler
 from workloadkit.simulate.schedulers.ordered import ORDERS, OrderedScheduler
-from workloadkit.simulate.schedulers.policy import Outcome
+from workloadkit.simulate.schedulers.policy import Outcome, check_types
 from workloadkit.simulate.workload import Rules, Workload
 
 
@@ -35,6 +35,7 @@ class Reservations:
     depth: int = 1
 
     def __post_init__(self) -> None:
+        check_types(self)
         if not self.depth >= 1:
             raise ParameterError(f"scheduler {self.name}: depth is {self.depth}; at least 1")
 

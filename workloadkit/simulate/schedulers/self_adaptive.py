@@ -19,7 +19,7 @@ from workloadkit.simulate.schedulers.multi_queue import (
     MultiQueue,
     MultiQueueScheduler,
 )
-from workloadkit.simulate.schedulers.policy import Outcome, Policy
+from workloadkit.simulate.schedulers.policy import Outcome, Policy, check_types
 from workloadkit.simulate.schedulers.sjf import Sjf
 from workloadkit.simulate.schedulers.smallest import Smallest
 from workloadkit.simulate.workload import Rules, Workload
@@ -100,6 +100,7 @@ class SelfAdaptive:
     candidates: tuple = ()
 
     def __post_init__(self) -> None:
+        check_types(self)
         for parameter, known in (
             ("forecast", get_args(Forecast)),
             ("measure", tuple(MEASURES)),
@@ -113,6 +114,8 @@ class SelfAdaptive:
             self._refuse("weeks", "at least 1")
         if not 1 <= self.most <= MOST_PARTITIONS:
             self._refuse("most", f"from 1 to {MOST_PARTITIONS}")
+        if not isinstance(self.candidates, tuple | list):
+            self._refuse("candidates", "several policies")
         if self.candidates and not (
             all(isinstance(policy, MultiQueue) for policy in self.candidates)
             or all(_forgets(policy) for policy in self.candidates)

@@ -9,7 +9,7 @@ import numpy as np
 from workloadkit.errors import ParameterError
 from workloadkit.simulate.engine import Job, Scheduler
 from workloadkit.simulate.schedulers.ordered import OrderedScheduler
-from workloadkit.simulate.schedulers.policy import Outcome
+from workloadkit.simulate.schedulers.policy import Outcome, check_types
 from workloadkit.simulate.workload import Rules, Workload
 
 By = Literal["load", "recency"]
@@ -48,6 +48,7 @@ class UserPriority:
     by: str = "load"
 
     def __post_init__(self) -> None:
+        check_types(self)
         if not 0 <= self.alpha_user <= 1:
             raise ParameterError(
                 f"scheduler {self.name}: alpha_user is {self.alpha_user}; it is from 0 to 1"

@@ -1,10 +1,12 @@
 """EASY in orders that vary with time, evaluated once at the beginning of each pass."""
 
 from collections.abc import Callable
+from numbers import Real
 from typing import Any
 
 import numpy as np
 
+from workloadkit.errors import ParameterError
 from workloadkit.simulate.engine import Job
 from workloadkit.simulate.schedulers.ordered import OrderedScheduler, places_to_backfill
 from workloadkit.simulate.schedulers.policy import Outcome
@@ -31,8 +33,13 @@ class VaryingScheduler(OrderedScheduler):
         return sorted(self.queue, key=self._value)
 
     def _value(self, job: Job) -> float:
-        value = float(self.order(self.now, job.submit, job.estimate, job.procs, job.user))
-        return value if value == value else np.inf  # what is no number comes last
+        value = self.order(self.now, job.submit, job.estimate, job.procs, job.user)
+        if not isinstance(value, Real | np.bool_):
+            raise ParameterError(
+                f"the order gives {value!r} for job {job.number}; what jobs are ordered by is a "
+                "number"
+            )
+        return float(value) if value == value else np.inf  # NaN comes last
 
 
 def play_compiled(

@@ -7,6 +7,10 @@ from workloadkit.simulate.users.open import OpenUsers
 __all__ = ["OpenUsers", "User", "known", "parse"]
 
 
+def __dir__() -> list[str]:
+    return __all__
+
+
 def known() -> dict[str, type[OpenUsers]]:
     """Return the behaviours built in, by name."""
     return {OpenUsers.name: OpenUsers}
