@@ -132,3 +132,5 @@ from .users import jobs_by_rank as jobs_by_rank
 from .users import plot_concentration as plot_concentration
 from .users import plot_ranks as plot_ranks
 from .users import user_shares as user_shares
+from .working_hours import WorkingHours as WorkingHours
+from .working_hours import working_hours as working_hours

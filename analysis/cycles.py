@@ -10,11 +10,13 @@ from numpy.typing import NDArray
 
 from analysis import style
 from analysis.clock import DAY, WEEK, Clock
-from analysis.formats import number, share
+from analysis.formats import number, share, with_interval
 from analysis.section import Figure, Section, Table, shown
+from analysis.working_hours import PUBLISHED_DAY, PUBLISHED_WEEKDAYS, working_hours
 from workloadkit.trace import Trace
 
 _HOUR = 3600
+_SEED = 31
 DAY_NAMES = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
 
@@ -176,6 +178,17 @@ def section(trace: Trace) -> Section:
         else f"The busiest hour of the log's own day sees {number(peak)} times the mean arrivals."
     )
     tables = []
+    if zone and span >= WEEK:
+        text, shares = _working_hours(trace)
+        finding += text
+        values |= shares
+        notes.append(
+            "In brackets, 95 % intervals: users drawn anew, with all their jobs. Published are "
+            f"{share(PUBLISHED_DAY)} by day and {share(PUBLISHED_WEEKDAYS)} on weekdays (Shmueli "
+            "2008, five logs)."
+        )
+    elif not zone:
+        notes.append("So the shares of the work by day and on weekdays are unknown, too.")
     if span >= WEEK:
         caption = f"Mean arrivals by hour of the week, in {where}; lines mark midnight."
         plot = partial(plot_weekly_cycle, zone=zone)
@@ -199,7 +212,24 @@ def section(trace: Trace) -> Section:
         values,
         tuple(tables),
         tuple(figures),
+        {"cycle_seed": _SEED},
     )
+
+
+def _working_hours(trace: Trace) -> tuple[str, dict[str, float]]:
+    """Say how much is submitted by day and on weekdays."""
+    found = working_hours(trace, rng=_SEED)
+    day = with_interval(found.day, *found.day_interval)
+    weekdays = with_interval(found.weekdays, *found.weekdays_interval)
+    text = f" {day} of the jobs are submitted from 7:30 to 17:30, {weekdays} on Monday to Friday."
+    return text, {
+        "day_share": found.day,
+        "day_share_low": found.day_interval[0],
+        "day_share_high": found.day_interval[1],
+        "weekday_share": found.weekdays,
+        "weekday_share_low": found.weekdays_interval[0],
+        "weekday_share_high": found.weekdays_interval[1],
+    }
 
 
 def _hours_covered(clock: Clock, first: float, last: float) -> NDArray[np.float64]:
