@@ -54,7 +54,7 @@ class Hurst(Result):
         The pox plot of R/S has lines of slope 1/2 and 1 to compare with.
         """
         ax = style.current_axes(ax)
-        method, points = METHODS[self.method], self.points
+        method, points = METHODS[self.method], visible(self.points)
         x = points["scale"] / (2 * np.pi if method.scale == "frequency" else 1)
         ax.plot(x, points["value"], ".", color=style.BLUE, ms=3, mew=0, zorder=2)
         label = f"H = {self.estimate:.2f}"
@@ -149,6 +149,11 @@ def hurst(
         not BOUNDS[0] < fit.estimate < BOUNDS[1],
         fit.points,
     )
+
+
+def visible(points: pd.DataFrame) -> pd.DataFrame:
+    """Return the points that have a place on logarithmic axes: not those that are but rounding."""
+    return points[points["value"] > 1e-12 * points["value"].max()]
 
 
 def plot_slopes(points: pd.DataFrame, ax: Axes) -> None:

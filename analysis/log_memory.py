@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from analysis import style
 from analysis.arrivals import arrivals_per_unit, treatments
 from analysis.clock import Clock
-from analysis.estimators.methods import METHODS
+from analysis.estimators.methods import METHODS, check_series
 from analysis.estimators.spectral import BOUNDS
 from analysis.formats import UNKNOWN, duration
 from analysis.hurst_parameter import Hurst, hurst
@@ -52,6 +52,11 @@ class LongMemory(Result):
         One row for each treatment ("raw", "cycle_removed", "detrended", "shuffled") and method:
         `estimate`, its interval from `low` to `high`, and whether it is `at_bound`; NaN where there
         is none.
+    longest : mapping of str to float
+        Local Whittle over the longest periods alone, n^(1/2) frequencies of the series without
+        cycle (as it is, where that cannot be had): `estimate`, `low`, `high`, and `period`, the
+        shortest of these periods [s]. Correlations that end after some hours or days raise the
+        headline, but not this one.
     warnings : tuple of str
         Where estimators disagree by more than 0.1, hit a bound or cannot be computed.
     """
@@ -61,6 +66,7 @@ class LongMemory(Result):
     n_units: int
     headline: Hurst
     table: pd.DataFrame
+    longest: Mapping[str, float]
     warnings: tuple[str, ...]
 
     @property
@@ -81,18 +87,21 @@ class LongMemory(Result):
 
     @property
     def verdict(self) -> str:
-        """What the headline's estimator says: one of seven words.
+        """What the headline's estimator says: one of eight words.
 
-        "real": H is above 0.5 with and without the cycle, and without the trend. "hidden": only
-        without the cycle. "cycle", "trend": it is not, once that is removed. "none": it is not at
-        all. "drift": without the cycle it is at its upper bound, so the arrivals are not stationary. "unknown": the
-        cycle could not be removed.
+        "real": H is above 0.5 with and without the cycle, without the trend, and over the longest
+        periods. "hidden": the same, but not with the cycle. "cycle", "trend": it is not, once that
+        is removed. "short": it is not over the longest periods. "none": it is not at all. "drift":
+        without the cycle it is at its upper bound, so the arrivals are not stationary. "unknown":
+        the cycle could not be removed.
         """
         low = {treatment: self.of(treatment)["low"] for treatment in TREATMENTS}
         if np.isnan(low["cycle_removed"]):
             return "none" if low["raw"] <= 0.5 else "unknown"
         if low["cycle_removed"] <= 0.5:
             return "cycle" if low["raw"] > 0.5 else "none"
+        if self.longest["low"] <= 0.5:
+            return "short"
         if low["raw"] <= 0.5:
             return "hidden"
         if low["detrended"] <= 0.5:
@@ -164,7 +173,14 @@ def hurst_of(
             warnings.append(_upper(f"{TREATMENTS[str(treatment)]}, {_titles(group)}: {why}."))
     table = table.drop(columns="why")
     warnings += find_doubts(table)
-    return LongMemory(trace.name, float(unit), counts.size, headline, table, tuple(warnings))
+    treated = made["cycle_removed"]
+    known = not table[table["treatment"] == "cycle_removed"]["estimate"].isna().all()
+    longest = _longest_periods(
+        counts.to_numpy() if isinstance(treated, ParameterError) or not known else treated, unit
+    )
+    return LongMemory(
+        trace.name, float(unit), counts.size, headline, table, longest, tuple(warnings)
+    )
 
 
 def find_doubts(table: pd.DataFrame) -> list[str]:
@@ -249,6 +265,18 @@ def plot_hurst_estimates(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
     ax.set_ylabel("estimator")
     ax.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=2, borderaxespad=0.2)
     return ax
+
+
+def _longest_periods(series: NDArray[np.float64], unit: float) -> dict[str, float]:
+    bandwidth = int(series.size**0.5)
+    estimate = METHODS[HEADLINE](check_series(series), bandwidth).estimate
+    reach = 1.96 / (2 * bandwidth**0.5)  # Robinson (1995), theorem 2
+    return {
+        "estimate": estimate,
+        "low": max(estimate - reach, 0.0),
+        "high": min(estimate + reach, 1.0),
+        "period": unit * series.size / bandwidth,
+    }
 
 
 def _row(treatment: str, method: str, series: NDArray[np.float64] | ParameterError) -> dict:

@@ -13,7 +13,7 @@ from analysis.clock import Clock
 from analysis.estimators.methods import METHODS, SHORTEST, check_series
 from analysis.estimators.spectral import periodogram
 from analysis.formats import count, duration
-from analysis.hurst_parameter import hurst, plot_slopes
+from analysis.hurst_parameter import hurst, plot_slopes, visible
 from analysis.log_memory import (
     AGREEMENT,
     HEADLINE,
@@ -65,6 +65,7 @@ def section(trace: Trace) -> Section:
         "hurst_cycle_removed": treated["estimate"],
         "hurst_detrended": found.of("detrended")["estimate"],
         "hurst_shuffled": found.of("shuffled")["estimate"],
+        "longest_periods": found.longest,
         "verdict": found.verdict,
         "warnings": list(found.warnings),
     }
@@ -101,6 +102,7 @@ def finding(found: LongMemory) -> str:
         "hidden": "There is long memory beneath the daily cycle",
         "cycle": "What looks like long memory is the daily and weekly cycle",
         "trend": "What looks like long memory is a trend",
+        "short": "What looks like long memory does not last",
         "none": "No long memory is seen",
         "drift": "The arrivals drift too much to speak of a Hurst parameter",
         "unknown": "There may be long memory, or only a daily cycle",
@@ -114,9 +116,14 @@ def finding(found: LongMemory) -> str:
         ("detrended", "without the trend"),
         ("shuffled", "shuffled"),
     ):
-        if not np.isnan(rows[treatment]["estimate"]):
-            said.append(f"{written(rows[treatment])} {words}")
-    sentence = f"{opening}: H = {', '.join(said)}."
+        row = rows[treatment]
+        if not np.isnan(row["estimate"]):
+            number = written(row) if treatment == "cycle_removed" else f"{row['estimate']:.2f}"
+            said.append(f"{number} {words}")
+    sentence = (
+        f"{opening}: H = {', '.join(said)}. Over periods of more than "
+        f"{duration(found.longest['period'])} alone it is {written(found.longest)}."
+    )
     for treatment, words in (("cycle_removed", "without the cycle"), ("raw", "as they are")):
         known = found.table[found.table["treatment"] == treatment]["estimate"].dropna()
         if known.size:
@@ -154,6 +161,7 @@ def plot_fits(
         Whether the points are joined.
     """
     ax = style.current_axes(ax)
+    data = visible(data)
     for treatment, points in data.groupby("series", sort=False):
         colour = _COLOURS[str(treatment)]
         look = {"lw": 0.8, "ms": 2} if joined else {"lw": 0, "ms": 2.5 if len(points) > 99 else 6}

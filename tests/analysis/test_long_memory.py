@@ -402,6 +402,17 @@ def test_arrivals_that_drift(rng):
     assert any("at a bound" in warning for warning in found.warnings)
 
 
+def test_memory_that_does_not_last(rng):
+    noise = rng.standard_normal(8000)
+    waves = np.convolve(noise, np.full(20, 20**-0.5), "valid")  # correlated over 20 hours, no more
+    found = hurst_of(arrivals(rng.poisson(np.exp(2 + waves / 2)), rng), rng=1)
+    assert found.of("raw")["low"] > 0.6
+    assert found.verdict == "short"
+    assert found.longest["low"] < 0.5 < found.of("cycle_removed")["low"]
+    assert found.longest["period"] == pytest.approx(HOUR * found.n_units**0.5, rel=0.02)
+    assert "does not last" in long_memory.finding(found)
+
+
 def test_memory_beneath_a_strong_cycle(rng):
     found = hurst_of(bursty(rng, H=0.75, weeks=46, cycle=1.6), rng=1)
     assert found.verdict == "hidden"
