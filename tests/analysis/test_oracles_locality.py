@@ -10,8 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.locality import daily_concentration, stack_depth
-from analysis.similarity import nearer_is_more_alike, shuffled_similarity, similarity_by_distance
+from analysis import (
+    daily_concentration,
+    nearer_is_more_alike,
+    shuffled_similarity,
+    similarity_by_distance,
+    stack_depth,
+)
 from tests.data import needs_traces
 from tests.oracles import locality
 from tests.oracles import similarity as oracle

@@ -49,25 +49,6 @@ def positive(rows):
     return [row for row in rows if row["think_time"] >= 0]
 
 
-def medians(jobs, by):
-    """Median think time and number of think times of each bin that has some; `by` names bins."""
-    groups = {}
-    for row in positive(followed(jobs)):
-        groups.setdefault(tuple(row[name] for name in by), []).append(row["think_time"])
-    return {key: (median(times), len(times)) for key, times in groups.items()}
-
-
-def continuation(jobs, chosen=lambda row: True):
-    """Median response, share of continued sessions and jobs, by response bin that has some."""
-    points = {}
-    rows = [row for row in positive(followed(jobs)) if chosen(row)]
-    for k in sorted({row["response_bin"] for row in rows}):
-        its = [row for row in rows if row["response_bin"] == k]
-        stays = sum(row["think_time"] <= SESSION for row in its)
-        points[k] = median(row["response"] for row in its), stays / len(its), len(its)
-    return points
-
-
 def short_wait(row):
     return row["wait"] <= SHORT
 
@@ -93,13 +74,72 @@ def weeks(jobs):
     return slices
 
 
-def spearman(pairs):
-    """Correlation of ranks; equal values share the mean of their ranks."""
-    x, y = (ranks(values) for values in zip(*pairs, strict=True))
-    mean = (len(pairs) + 1) / 2
-    both = sum((a - mean) * (b - mean) for a, b in zip(x, y, strict=True))
-    return both / math.sqrt(sum((a - mean) ** 2 for a in x) * sum((b - mean) ** 2 for b in y))
+def medians_and_shares(rows, by):
+    """Of each bin that has some: jobs, median response, median think time, share continued."""
+    groups = {}
+    for row in positive(rows):
+        groups.setdefault(tuple(row[name] for name in by), []).append(row)
+    return {
+        key: (
+            len(its),
+            median(row["response"] for row in its),
+            median(row["think_time"] for row in its),
+            sum(row["think_time"] <= SESSION for row in its) / len(its),
+        )
+        for key, its in groups.items()
+    }
 
 
-def ranks(values):
-    return [sum(v < x for v in values) + (1 + sum(v == x for v in values)) / 2 for x in values]
+def explained(rows, quantities):
+    """Share of the deviance of continuing or not that these quantities' logarithms explain."""
+    y = [row["think_time"] <= SESSION for row in rows]
+    x = [[1.0, *(math.log10(max(row[q], 1)) for q in quantities)] for row in rows]
+    return 1 - deviance(fit_logistic(x, y), x, y) / deviance(
+        [math.log(sum(y) / (len(y) - sum(y)))], [[1.0]] * len(y), y
+    )
+
+
+def fit_logistic(x, y):
+    """Coefficients of greatest likelihood, by Newton's method."""
+    beta = [0.0] * len(x[0])
+    for _ in range(50):
+        p = [probability(beta, row) for row in x]
+        slope = [
+            sum((v - q) * row[i] for v, q, row in zip(y, p, x, strict=True)) for i in places(beta)
+        ]
+        bend = [
+            [
+                sum(q * (1 - q) * row[i] * row[j] for q, row in zip(p, x, strict=True))
+                for j in places(beta)
+            ]
+            for i in places(beta)
+        ]
+        beta = [b + step for b, step in zip(beta, solve(bend, slope), strict=True)]
+    return beta
+
+
+def places(values):
+    return range(len(values))
+
+
+def probability(beta, row):
+    return 1 / (1 + math.exp(-sum(b * value for b, value in zip(beta, row, strict=True))))
+
+
+def deviance(beta, x, y):
+    p = [probability(beta, row) for row in x]
+    return -2 * sum(math.log(q if v else 1 - q) for v, q in zip(y, p, strict=True))
+
+
+def solve(a, b):
+    """Solution of linear equations, by elimination."""
+    rows = [[*row, value] for row, value in zip(a, b, strict=True)]
+    n = len(rows)
+    for k in range(n):
+        pivot = max(range(k, n), key=lambda i: abs(rows[i][k]))
+        rows[k], rows[pivot] = rows[pivot], rows[k]
+        for i in range(n):
+            if i != k:
+                factor = rows[i][k] / rows[k][k]
+                rows[i] = [u - factor * v for u, v in zip(rows[i], rows[k], strict=True)]
+    return [rows[k][n] / rows[k][k] for k in range(n)]
