@@ -1,7 +1,12 @@
 """What a threshold or a cut does to the distribution of session lengths, measured at the limit."""
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
+
+from analysis.bootstrap import interval
+from analysis.session_ways import Way
 
 #: Width of a bin at a threshold: the longest length over the shortest.
 STEP = 1.25
@@ -71,6 +76,48 @@ def peak(counts: NDArray[np.float64]) -> NDArray[np.float64]:
     counts = _enough(counts)
     beside = np.delete(counts, 2, axis=-1)
     return counts[..., 2] / np.where(beside.sum(axis=-1) > 0, beside.mean(axis=-1), np.nan)
+
+
+def jump_at_limit(
+    way: Way,
+    length: NDArray[np.float64],
+    user: NDArray[np.int64],
+    weights: NDArray[np.float64],
+) -> dict[str, Any]:
+    """Measure the mark that a way to delimit sessions leaves at its cut, else at its threshold.
+
+    Parameters
+    ----------
+    way : Way
+    length : ndarray of float, shape (n_sessions,)
+        [s]
+    user : ndarray of int, shape (n_sessions,)
+        From 0.
+    weights : ndarray of float, shape (n_resamples, n_users)
+        As `analysis.bootstrap.resample_users` gives them.
+
+    Returns
+    -------
+    dict
+        `way`, its name; `method`, `threshold` [s], `cut` [s], `limit` [s]; the number of sessions
+        in the bin that ends at the threshold or is about the cut, `at`, and in the bin above the
+        threshold or, on average, in the four about that of the cut, `beside`; the `jump`, by
+        `drop` or by `peak`, and its 95 % interval, `jump_low` and `jump_high`.
+    """
+    edges, measure, at = (STEP_EDGES, drop, 1) if way.cut is None else (PEAK_EDGES, peak, 2)
+    of_user = count_about(length, user, weights.shape[1], way.limit * edges)
+    counts = of_user.sum(axis=0)
+    low, high = interval(measure(weights @ of_user)).tolist()
+    return {
+        "way": way.name,
+        **way._asdict(),
+        "limit": way.limit,
+        "at": int(counts[at]),
+        "beside": float(counts[2] if way.cut is None else np.delete(counts, at).mean()),
+        "jump": float(measure(counts)),
+        "jump_low": low,
+        "jump_high": high,
+    }
 
 
 def count_about(

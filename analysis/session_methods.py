@@ -22,7 +22,7 @@ from analysis.load import waits_known
 from analysis.section import Figure, Result, Section, Table, shown
 from analysis.session_choice import OVERLONG, judge, reasons, recommend
 from analysis.session_curves import histogram, plot_session_lengths, plot_session_survival, survival
-from analysis.session_jumps import PEAK_EDGES, STEP_EDGES, count_about, drop, peak
+from analysis.session_jumps import jump_at_limit
 from analysis.session_threshold import (
     LEVEL,
     ThresholdSuggestion,
@@ -59,10 +59,7 @@ class SessionMethods(Result):
         `longest` session [s]; the `jump` at the cut, else at the threshold, and its 95 % interval,
         `jump_low` and `jump_high`; `overlong` and `jumps`, whether these are faults.
     jumps : DataFrame
-        One row for each limit: `way`, `method`, `threshold` [s], `cut` [s], `limit` [s]; the
-        number of sessions in the bin that ends at the threshold or is about the cut, `at`, and,
-        on average, in those it is compared with, `beside`; the `jump` (see
-        `analysis.session_jumps`) and its 95 % interval, `jump_low` and `jump_high`.
+        One row for each limit, as `analysis.session_jumps.jump_at_limit` gives it.
     survival : DataFrame
         By `value`, a length [s]: for each way the share of the sessions that are longer.
     lengths : DataFrame
@@ -144,7 +141,7 @@ def compare_session_methods(
         length = lengths_of(trace, labels, method=way.method, cut=way.cut).to_numpy()
         owner = np.zeros(length.size, dtype=np.int64)
         owner[labels["session"]] = user
-        jumps.append(_jump(way, length, owner, weights))
+        jumps.append(jump_at_limit(way, length, owner, weights))
         if way in WAYS:
             lengths[way.name] = np.sort(length)
             jump = {name: jumps[-1][name] for name in ("jump", "jump_low", "jump_high")}
@@ -197,29 +194,6 @@ def _describe(
     }
 
 
-def _jump(
-    way: Way,
-    length: NDArray[np.float64],
-    owner: NDArray[np.int64],
-    weights: NDArray[np.float64],
-) -> dict[str, Any]:
-    """One row of `SessionMethods.jumps`."""
-    edges, measure, at = (STEP_EDGES, drop, 1) if way.cut is None else (PEAK_EDGES, peak, 2)
-    of_user = count_about(length, owner, weights.shape[1], way.limit * edges)
-    counts = of_user.sum(axis=0)
-    low, high = interval(measure(weights @ of_user)).tolist()
-    return {
-        "way": way.name,
-        **way._asdict(),
-        "limit": way.limit,
-        "at": int(counts[at]),
-        "beside": float(counts[2] if way.cut is None else np.delete(counts, at).mean()),
-        "jump": float(measure(counts)),
-        "jump_low": low,
-        "jump_high": high,
-    }
-
-
 def _mean(values: NDArray[Any]) -> float:
     return float(values.mean()) if values.size else np.nan
 
@@ -257,7 +231,7 @@ def section(trace: Trace) -> Section:
             "think_times_difference_interval": found.batches.difference_interval,
         },
         (
-            _table_of_ways(found.ways),
+            *_tables_of_ways(found.ways),
             _table_of_jumps(found.jumps),
             _table_of_batches(found.batches),
         ),
@@ -286,25 +260,32 @@ def _finding(found: SessionMethods) -> str:
     return text
 
 
-def _table_of_ways(ways: pd.DataFrame) -> Table:
-    columns = {
+def _tables_of_ways(ways: pd.DataFrame) -> tuple[Table, Table]:
+    lengths = {
         "threshold": ("threshold", duration),
         "sessions": ("sessions", count),
-        "batches": ("batches", count),
-        "jobs_per_session": ("jobs per session", number),
-        "single_job_sessions": ("sessions of one job", share),
-        "single_job_batches": ("batches of one job", share),
         "zero_length": ("length 0", share),
-        "median_length": ("median length", duration),
+        "median_length": ("median", duration),
         "over_16h": (f"over {duration(OVERLONG)}", share),
         "longest": ("longest", duration),
+        "jump": ("jump at limit", number),
+    }
+    sizes = {
+        "batches": ("batches", count),
+        "jobs_per_session": ("jobs per session", number),
+        "batches_per_session": ("batches per session", number),
+        "single_job_sessions": ("sessions of one job", share),
+        "single_job_batches": ("batches of one job", share),
     }
     caption = (
-        "What each way makes of the log. With a cut, a job holds its session open no longer than "
-        "so long after its arrival; with a cut of 0, Last and Max are Arrival with their own "
+        "Lengths of the sessions by each way. With a cut, a job holds its session open no longer "
+        "than so long after its arrival; with a cut of 0, Last and Max are Arrival with their own "
         "threshold."
     )
-    return Table("ways", caption, ways, shown(ways, columns))
+    return (
+        Table("ways", caption, ways, shown(ways, lengths)),
+        Table("sizes", "Sizes of the sessions by each way.", ways[[*sizes]], shown(ways, sizes)),
+    )
 
 
 def _table_of_jumps(jumps: pd.DataFrame) -> Table:

@@ -288,7 +288,8 @@ def test_a_fault_must_be_more_than_chance():
 
 
 def test_intervals_are_the_same_for_the_same_seed_and_hold_the_value(rng):
-    trace = wk.Trace.from_columns(log(rng, user=rng.integers(1, 30, 60)))
+    columns = log(rng, user=rng.integers(1, 30, 60), run=rng.integers(0, 2 * DAY, 60))
+    trace = wk.Trace.from_columns(columns)
     first, second = (compare_session_methods(trace, rng=4) for _ in range(2))
     assert first.to_dict() == second.to_dict()
     found = first.ways.dropna(subset="over_16h_low")
