@@ -493,11 +493,13 @@ def _finding(table: pd.DataFrame) -> str:
                 how = "neither longer nor shorter for sure"
             sentences.append(f"Jobs on more processors run {how}: rank correlation {_said(row)}.")
     others = known[~((known["first"] == "procs") & (known["second"] == "run"))]
-    if len(others):
-        row = others.loc[others["spearman"].abs().idxmax()].to_dict()
+    sure = ~((others["spearman_low"] <= 0) & (others["spearman_high"] >= 0))
+    if sure.any():
+        row = others.loc[others["spearman"][sure].abs().idxmax()].to_dict()
+        how = "go together" if row["spearman"] > 0 else "go against one another"
         sentences.append(
-            f"Of the others, {PROPERTIES[row['first']]} and {PROPERTIES[row['second']]} go "
-            f"together most, {_said(row)}."
+            f"Of all other pairs, {PROPERTIES[row['first']]} and {PROPERTIES[row['second']]} {how} "
+            f"most, {_said(row)}."
         )
     return " ".join(sentences)
 

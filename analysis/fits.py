@@ -11,6 +11,7 @@ from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
 from analysis import style
+from analysis.bootstrap import interval, resample_users
 from analysis.families import BINS, FAMILIES, STATES, Sample
 from analysis.formats import count, number, share
 from analysis.marginal_fit import MarginalFit, distances, fit_sample, plot_quantiles
@@ -244,19 +245,16 @@ def _interval(
     cell = who * bins.values.size + place
     counts = np.bincount(cell, minlength=users.size * bins.values.size).astype(np.float64)
     counts = counts.reshape(users.size, bins.values.size)
-    drawn = rng.multinomial(users.size, np.full(users.size, 1 / users.size), RESAMPLES)
     found = []
-    for resampled in drawn @ counts:
+    for resampled in resample_users(users.size, RESAMPLES, rng=rng) @ counts:
         seen = resampled > 0
         sample = Sample(bins.values[seen], resampled[seen])
         try:
             found.append(distances(sample, FAMILIES[family].fit(sample)[0])["ks"])
         except ParameterError:  # all of these users' values are alike
-            continue
-    if len(found) < RESAMPLES // 2:
-        return np.nan, np.nan
-    low, high = np.quantile(found, [0.025, 0.975])
-    return float(low), float(high)
+            found.append(np.nan)
+    low, high = interval(found).tolist()
+    return low, high
 
 
 def _tables(found: MarginalFits) -> tuple[Table, ...]:

@@ -32,6 +32,8 @@ SECTIONS = (
     "accuracy",
     "users",
     "sessions",
+    "reactions",
+    "signature",
     "correlation",
     "locality",
     "long_memory",

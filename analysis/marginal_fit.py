@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from numpy.typing import ArrayLike, NDArray
 
 from analysis import style
-from analysis.families import FAMILIES, Family, Sample
+from analysis.families import FAMILIES, Family, Sample, Scaled
 from analysis.phase_type import HyperErlang
 from analysis.section import Result
 from workloadkit.errors import ParameterError
@@ -33,7 +33,7 @@ class Fit:
     family : Family
         With its title and how it was fitted.
     distribution : object
-        Of the positive values: a frozen distribution of scipy.stats, or a `HyperErlang`.
+        Of the positive values: a `Scaled` distribution of scipy.stats, or a `HyperErlang`.
     zeros : float
         Share of the values that are 0.
     parameters : dict
@@ -42,12 +42,12 @@ class Fit:
     Examples
     --------
     >>> fit = fit_marginal([0, 0, 1, 3], families=["exponential"]).fits["exponential"]
-    >>> fit.zeros, fit.parameters, float(fit.mean()), float(fit.ppf(0.4))
+    >>> fit.zeros, fit.parameters, fit.mean(), float(fit.ppf(0.4))
     (0.5, {'scale': 2.0}, 1.0, 0.0)
     """
 
     family: Family
-    distribution: Any
+    distribution: Scaled | HyperErlang
     zeros: float
     parameters: dict[str, Any]
 
@@ -59,7 +59,7 @@ class Fit:
 
     def mean(self) -> float:
         """Return the mean; infinite for some heavy tails."""
-        return (1 - self.zeros) * _mean(self.distribution)
+        return (1 - self.zeros) * self.distribution.mean()
 
     def cdf(self, x: ArrayLike) -> NDArray[np.float64]:
         """Return the probability of a value of at most x."""
@@ -81,11 +81,7 @@ class Fit:
         rng = np.random.default_rng(rng)
         positive = rng.random(size) >= self.zeros
         values = np.zeros(size)
-        n = int(positive.sum())
-        if isinstance(self.distribution, HyperErlang):
-            values[positive] = self.distribution.rvs(n, rng)
-        else:
-            values[positive] = self.distribution.rvs(n, random_state=rng)
+        values[positive] = self.distribution.rvs(int(positive.sum()), rng)
         return values
 
 
@@ -286,7 +282,7 @@ def fit_sample(sample: Sample, n: int, families: Iterable[str] | None = None) ->
             **distances(sample, distribution),
             "log_likelihood": likelihood,
             "aic": 2 * n_parameters - 2 * likelihood * sample.n,
-            "mean": _mean(distribution),
+            "mean": distribution.mean(),
         }
     if not fits:
         raise ParameterError(f"no family fits: {left_out}")
@@ -399,8 +395,3 @@ def plot_quantiles(data: pd.DataFrame, ax: Axes | None = None, *, times: bool = 
     ax.set_ylabel("of the fit")
     style.legend_above(ax)
     return ax
-
-
-def _mean(distribution: Any) -> float:
-    mean = float(distribution.mean())
-    return np.inf if np.isnan(mean) else mean  # scipy's word for a mean that is infinite

@@ -43,7 +43,7 @@ class UserClasses(Result):
         By `week` of the log, from 0: `users`, how many were seen before it; a thousand weeks of
         a longer log.
     begin, end : float
-        First and last submission of all these users. [s]
+        First and last submission of the log. [s]
     """
 
     users: pd.DataFrame
@@ -102,8 +102,8 @@ def classify_users(trace: Trace) -> UserClasses:
     Parameters
     ----------
     trace : Trace
-        Jobs that never ran and jobs of unknown user are left out; the log begins and ends with
-        the first and the last submission of those that remain.
+        Jobs that never ran and jobs of unknown user are left out; but the log begins and ends
+        with its first and last submission, whose ever they are.
 
     Returns
     -------
@@ -132,7 +132,8 @@ def classify_users(trace: Trace) -> UserClasses:
     jobs = trace.jobs.loc[chosen, ["user", "submit"]]
     users = jobs.groupby("user", sort=False)["submit"].agg(["min", "max", "size"])
     users.columns = pd.Index(["first", "last", "jobs"])
-    begin, end = (float(jobs["submit"].iloc[i]) if len(jobs) else 0.0 for i in (0, -1))
+    submit = trace.column("submit")
+    begin, end = (float(submit[i]) if submit.size else 0.0 for i in (0, -1))
     period = users["last"] - users["first"]
     at_an_end = (users["last"] <= begin + EDGE) | (users["first"] >= end - EDGE)
     kind = np.where(period > LONG_TERM, 0, np.where(at_an_end, 2, 1))

@@ -9,6 +9,7 @@ from matplotlib.axes import Axes
 from numpy.typing import ArrayLike, NDArray
 
 from analysis import style
+from analysis.bootstrap import interval, resample_users, resampled_ratios
 from analysis.formats import count, number, plural, share
 from analysis.section import Figure, Section, Table, facts, shown
 from analysis.user_classes import EDGE, LONG_TERM, classify_users, plot_periods, plot_users_seen
@@ -17,6 +18,7 @@ from workloadkit.trace import Trace
 
 _TITLE = "Users"
 _TOP = 10
+_SEED = 20140613  # of the resamples in a report
 _MOST_POINTS = 500  # as many as a curve can show
 
 
@@ -254,7 +256,12 @@ def _classes(trace: Trace) -> Section:
         "new_users_per_week_at_first": early,
         "new_users_per_week_later": later,
     }
-    parameters = {"long_term_users": LONG_TERM, "log_edge": EDGE}
+    parameters = {"long_term_users": LONG_TERM, "log_edge": EDGE, "users_seed": _SEED}
+    of_long_term = (found.users["class"] == "long-term").to_numpy()
+    jobs = found.users["jobs"].to_numpy(dtype=np.float64)
+    draws = resampled_ratios(of_long_term * jobs, jobs, resample_users(jobs.size, rng=_SEED))
+    low, high = interval(draws).tolist()
+    values |= {"long_term_jobs_share_low": low, "long_term_jobs_share_high": high}
     if found.end - found.begin <= LONG_TERM:
         note = "The log spans no more than 12 weeks, so it cannot tell which users are long-term."
         return Section("users", _TITLE, "", (note,), values, parameters=parameters)
@@ -290,6 +297,7 @@ def _classes(trace: Trace) -> Section:
     n = int(counts.loc["long-term", "users"])
     finding = (
         f"{plural(n, 'user')} stayed for more than 12 weeks and submitted "
-        f"{share(values['long_term_jobs_share'])} of the jobs."
+        f"{share(values['long_term_jobs_share'])} of the jobs"
+        + ("." if np.isnan(low) else f" (95 % interval {share(low)} to {share(high)}).")
     )
     return Section("users", _TITLE, finding, (note,), values, (table,), figures, parameters)

@@ -46,11 +46,12 @@ def test_known_parameters_are_found(name):
 def test_no_other_parameters_are_likelier(name, rng):
     values = np.ceil(rng.lognormal(4, 1.5, 400))
     fit = fit_marginal(values, families=[name])
+    assert fit.fits[name].distribution.frozen.mean() == fit.fits[name].mean()
     distribution = fit.fits[name].distribution
-    family = distribution.dist
+    family = distribution.family
     best = distribution.logpdf(values).sum()
     for factor in (0.98, 1.02):
-        (shape,), scale = distribution.args, distribution.kwds["scale"]
+        (shape,), scale = distribution.shapes, distribution.scale
         assert family.logpdf(values, shape * factor, scale=scale).sum() < best
         assert family.logpdf(values, shape, scale=scale * factor).sum() < best
 

@@ -52,7 +52,7 @@ def test_jobs_that_never_ran_and_unknown_users_count_for_nothing():
     columns = {"submit": submit, "user": [1, 2, 2, -1], "run": [5, 5, -1, 5], "procs": [1] * 4}
     found = classify_users(Trace.from_columns(columns))
     assert found.users["jobs"].to_dict() == {1: 1, 2: 1}
-    assert (found.begin, found.end) == (0, WEEK)
+    assert (found.begin, found.end) == (0, 40 * WEEK)
 
 
 @given(st.lists(st.tuples(st.integers(0, 500), st.integers(0, 6)), min_size=1))
