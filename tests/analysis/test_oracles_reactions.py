@@ -7,10 +7,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.continuation import fit_continuation
-from analysis.followed_jobs import followed_jobs
+from analysis import (
+    compare_predictors,
+    feedback_signature,
+    fit_continuation,
+    followed_jobs,
+    measure_reactions,
+)
 from tests.data import needs_traces
 from tests.oracles import reactions as oracle
+from tests.oracles.correlations import spearman
 from tests.small_logs import first_jobs, logs, trace_of
 
 REAL = ["KTH-SP2-1996-2", "SDSC-DS-2004-2.1-cln"]
@@ -41,23 +47,73 @@ def agrees_on_followed_jobs(jobs, trace):
 
 
 def agrees_on_continuation(jobs, trace):
-    expected = oracle.continuation(jobs)
-    if not expected:
+    bins = oracle.medians_and_shares(oracle.followed(jobs), ["response_bin"])
+    if not bins:
         return
     found = fit_continuation(trace, n_resamples=10, rng=1)
-    points = {
-        name: (row.median_response, row.probability, row.jobs)
-        for name, row in zip(found.points["bin"], found.points.itertuples(), strict=True)
+    points = found.points.set_index("bin")[["jobs", "median_response", "probability"]]
+    assert {name: tuple(row) for name, *row in points.itertuples(name=None)} == {
+        f"R{k}": pytest.approx((n, response, p)) for (k,), (n, response, _, p) in bins.items()
     }
-    assert points == {f"R{k}": pytest.approx(point) for k, point in expected.items()}
-    if len(expected) >= 2:
-        curve = [(response / 60, p) for response, p, _ in expected.values()]
+    if len(bins) >= 2:
+        curve = [(response / 60, p) for _, response, _, p in bins.values()]
         assert 0 < found.a <= 1
         assert found.b > 0
         best = min(oracle.misfit(*best_a(b, curve), curve) for b in np.geomspace(1e-5, 100, 500))
         ours = oracle.misfit(found.a, found.b, curve)
         assert ours <= best + 1e-6
         assert found.rmse == pytest.approx(math.sqrt(ours / len(curve)), abs=1e-9)
+
+
+def agrees_on_bins(jobs, trace):
+    rows = oracle.followed(jobs)
+    if not rows:
+        return
+    found = measure_reactions(trace, n_resamples=10, rng=1)
+    assert found.jobs == len(rows)
+    assert found.users == len({row["user"] for row in rows})
+    negative = sum(row["think_time"] < 0 for row in rows) / len(rows)
+    assert found.negative == pytest.approx(negative)
+    for table, by in (
+        (found.by_response, ["response_bin"]),
+        (found.by_slowdown, ["slowdown_bin"]),
+        (
+            found.by_both.set_index(["response_bin", "slowdown_bin"]),
+            ["response_bin", "slowdown_bin"],
+        ),
+    ):
+        agrees_on_table(table, oracle.medians_and_shares(rows, by))
+    expectations = found.expectations.set_index(["kind", "bin"])
+    for kind, chosen in (("W", oracle.short_wait), ("E", oracle.short_run)):
+        expected = oracle.medians_and_shares(filter(chosen, rows), ["response_bin"])
+        agrees_on_table(expectations.loc[kind], expected)
+
+
+def agrees_on_table(table, expected):
+    columns = ["jobs", "median_response", "median_think_time", "probability"]
+    for label, *row in table[columns].itertuples(name=None):
+        names = label if isinstance(label, tuple) else (label,)
+        key = tuple(int(name[1:]) for name in names)
+        assert tuple(row) == pytest.approx(expected.get(key, (0, *[math.nan] * 3)), nan_ok=True)
+    assert len(table) == 5 ** len(names)
+
+
+def agrees_on_predictors(jobs, trace):
+    rows = oracle.positive(oracle.followed(jobs))
+    found = compare_predictors(trace, n_resamples=10, rng=1)
+    assert found.jobs == len(rows)
+    response = oracle.explained(rows, ["response"])
+    for quantity, row in found.quantities.iterrows():
+        pairs = [(r[quantity], r["think_time"]) for r in rows]
+        assert row["correlation"] == pytest.approx(spearman(pairs), abs=1e-9)
+        alone = oracle.explained(rows, [quantity])
+        assert row["explained"] == pytest.approx(alone, abs=1e-7)
+        tenfold = oracle.fit_logistic(*oracle.observations(rows, [quantity]))[1]
+        assert row["odds_ratio"] == pytest.approx(math.exp(tenfold), rel=1e-6)
+        if quantity != "response":
+            both = oracle.explained(rows, ["response", quantity])
+            assert row["beside_response"] == pytest.approx(both - response, abs=1e-7)
+            assert row["beyond_it"] == pytest.approx(both - alone, abs=1e-7)
 
 
 def best_a(b, curve):
@@ -78,9 +134,49 @@ def test_probability_to_continue_agrees_with_the_definition(jobs):
     agrees_on_continuation(jobs, trace_of(jobs))
 
 
+@settings(max_examples=30)
+@given(reactions)
+def test_bins_agree_with_the_definition(jobs):
+    agrees_on_bins(jobs, trace_of(jobs))
+
+
+def agrees_on_weeks(jobs, trace):
+    found = feedback_signature(trace, n_resamples=10, rng=1)
+    expected = oracle.weeks(jobs)
+    busy = {week: row for week, row in enumerate(expected) if row[0] > 0}
+    weeks = found.weeks.set_index("week")[["jobs", "mean_work"]]
+    assert {week: tuple(row) for week, *row in weeks.itertuples(name=None)} == {
+        week: pytest.approx(row) for week, row in busy.items()
+    }
+    if len(busy) >= 8:
+        correlation = spearman(list(busy.values()))
+        assert found.correlation == pytest.approx(correlation, abs=1e-9, nan_ok=True)
+
+
+@settings(max_examples=40)
+@given(
+    logs(
+        fewest=15,
+        submit=st.integers(0, 70).map(lambda k: k * oracle.WEEK // 7),
+        run=st.integers(0, 3),
+        procs=st.integers(1, 2),
+        user=st.sampled_from([1, -1]),
+    )
+)
+def test_weeks_agree_with_the_definition(jobs):
+    agrees_on_weeks(jobs, trace_of(jobs))
+
+
+@needs_traces
+def test_weeks_of_a_real_log_agree_with_the_definition():
+    agrees_on_weeks(*first_jobs("KTH-SP2-1996-2", 10_000))
+
+
 @needs_traces
 @pytest.mark.parametrize("name", REAL)
 def test_reactions_in_real_logs_agree_with_the_definition(name):
     jobs, trace = first_jobs(name)
     agrees_on_followed_jobs(jobs, trace)
     agrees_on_continuation(jobs, trace)
+    agrees_on_bins(jobs, trace)
+    agrees_on_predictors(jobs, trace)

@@ -91,12 +91,16 @@ def medians_and_shares(rows, by):
 
 
 def explained(rows, quantities):
-    """Share of the deviance of continuing or not that these quantities' logarithms explain."""
-    y = [row["think_time"] <= SESSION for row in rows]
-    x = [[1.0, *(math.log10(max(row[q], 1)) for q in quantities)] for row in rows]
-    return 1 - deviance(fit_logistic(x, y), x, y) / deviance(
-        [math.log(sum(y) / (len(y) - sum(y)))], [[1.0]] * len(y), y
-    )
+    """Share of the deviance of continuing or not that these quantities explain."""
+    x, y = observations(rows, quantities)
+    constant = math.log(sum(y) / (len(y) - sum(y)))
+    return 1 - deviance(fit_logistic(x, y), x, y) / deviance([constant], [[1]] * len(y), y)
+
+
+def observations(rows, quantities):
+    """A one and the quantities' logarithms for each job; and whether its user continued."""
+    x = [[1, *(math.log10(max(row[name], 1)) for name in quantities)] for row in rows]
+    return x, [row["think_time"] <= SESSION for row in rows]
 
 
 def fit_logistic(x, y):
