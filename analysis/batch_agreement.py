@@ -19,6 +19,7 @@ from workloadkit.trace import Trace
 LONGEST = 86400.0
 
 METHODS = ("last", "max")
+KINDS = ("common", "unique")
 
 _GRID = np.append(np.geomspace(1, LONGEST, 200), np.inf)
 
@@ -44,8 +45,8 @@ class BatchAgreement(Result):
         By which method the unique batches are more like the common ones; empty where the interval
         of the difference has 0 in it, or there is none.
     curves : DataFrame
-        By `value`, a think time [s]: cumulative shares of "Last, common", "Max, common", "Last,
-        unique" and "Max, unique".
+        By `value`, a think time [s]: cumulative shares of "Last" and "Max", which are all, and of
+        "Last, common", "Max, common", "Last, unique" and "Max, unique".
     """
 
     batches: pd.DataFrame
@@ -132,13 +133,17 @@ def compare_batches(
     difference = float(table["distance"]["max"] - table["distance"]["last"])
     low, high = interval(resampled["max"] - resampled["last"]).tolist()
     common_first = sorted(samples, key=lambda name: name.endswith("unique"))
+    curves = {
+        method.title(): np.concatenate([samples[f"{method.title()}, {kind}"] for kind in KINDS])
+        for method in METHODS
+    } | {name: samples[name] for name in common_first}
     return BatchAgreement(
         batches=table,
         common_distance=distance(samples["Last, common"], samples["Max, common"]),
         difference=difference,
         difference_interval=(low, high),
         closer="last" if low > 0 else "max" if high < 0 else "",
-        curves=cumulative_shares({name: samples[name] for name in common_first}),
+        curves=cumulative_shares(curves),
     )
 
 
@@ -168,13 +173,15 @@ def plot_batch_agreement(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
     Parameters
     ----------
     data : DataFrame
-        As `BatchAgreement.curves`.
+        As `BatchAgreement.curves`; those of all batches are left out.
     ax : Axes, optional
         Default: the current Axes.
     """
     ax = style.current_axes(ax)
     colours = {"common": style.MUTED, "unique": style.BLUE}
     for name in data:
+        if ", " not in str(name):
+            continue
         method, kind = str(name).split(", ")
         colour = style.ORANGE if (method, kind) == ("Max", "unique") else colours[kind]
         dashes = "--" if (method, kind) == ("Max", "common") else "-"

@@ -160,6 +160,8 @@ def test_common_and_unique_batches_by_hand():
     # After the unique ones: by last 50 - 30 and 130 - 60, by max 130 - 100.
     assert found.batches["unique_median"].tolist() == [45, 30]
     assert found.batches["common_median"].isna().all()
+    assert set(found.curves) == {"Last", "Max", "Last, unique", "Max, unique"}
+    assert found.curves["Last"].equals(found.curves["Last, unique"].rename("Last"))
     assert math.isnan(found.difference)
     assert found.closer == ""
 
