@@ -14,7 +14,7 @@ from analysis import style
 from analysis.bootstrap import interval, resample_users
 from analysis.families import BINS, FAMILIES, STATES, Sample
 from analysis.formats import count, number, share
-from analysis.marginal_fit import MarginalFit, distances, fit_sample, plot_quantiles
+from analysis.marginal_fit import MarginalFit, fit_sample, largest_distance, plot_quantiles
 from analysis.marginals import quantities
 from analysis.section import Columns, Figure, Result, Section, Table, shown
 from workloadkit.errors import ParameterError
@@ -250,7 +250,8 @@ def _interval(
         seen = resampled > 0
         sample = Sample(bins.values[seen], resampled[seen])
         try:
-            found.append(distances(sample, FAMILIES[family].fit(sample)[0])["ks"])
+            cdf = FAMILIES[family].fit(sample)[0].cdf(sample.values)
+            found.append(largest_distance(sample, cdf))
         except ParameterError:  # all of these users' values are alike
             found.append(np.nan)
     low, high = interval(found).tolist()

@@ -330,7 +330,6 @@ def distances(sample: Sample, distribution: Any) -> dict[str, float]:
     whole[-1] = 1
     cdf = np.concatenate([[0], distribution.cdf(sample.values), [1]])
     sf = np.concatenate([[1], distribution.sf(sample.values), [0]])
-    ks = max(np.abs(whole[1:] - cdf[1:-1]).max(), np.abs(whole[:-1] - cdf[1:-1]).max())
     # From one value to the next F_n stands still while F goes from low to high.
     low, high, below, above = cdf[:-1], cdf[1:], sf[:-1], sf[1:]
     square = ((high - whole) ** 3 - (low - whole) ** 3) / 3
@@ -342,10 +341,16 @@ def distances(sample: Sample, distribution: Any) -> dict[str, float]:
         - (xlogy((1 - s) ** 2, above) - xlogy((1 - s) ** 2, below))
     )
     return {
-        "ks": float(ks),
+        "ks": largest_distance(sample, cdf[1:-1]),
         "cramer_von_mises": float(square.sum()),
         "anderson_darling": float(weighted.sum()),
     }
+
+
+def largest_distance(sample: Sample, cdf: NDArray[np.float64]) -> float:
+    """Return sup |F_n − F| for a distribution with this F at the sample's values."""
+    whole = np.append(0, np.cumsum(sample.counts)) / sample.n
+    return float(max(np.abs(whole[1:] - cdf).max(), np.abs(whole[:-1] - cdf).max()))
 
 
 def plot_fits(data: pd.DataFrame, ax: Axes | None = None, *, times: bool = True) -> Axes:

@@ -107,7 +107,7 @@ class HyperErlang:
         branches = _log_branches(
             at[inside], np.array(self.weights), np.array(self.orders), np.array(self.rates)
         )
-        result[inside] = np.logaddexp.reduce(branches, axis=0)
+        result[inside] = _normalised(branches)[1]
         return result.reshape(np.shape(x))
 
     def pdf(self, x: ArrayLike) -> NDArray[np.float64]:
@@ -330,13 +330,12 @@ def fit_orders(
     history: list[float] = []
     while True:
         branches = _log_branches(x, weights, n, rates)
-        total = np.logaddexp.reduce(branches, axis=0)
+        of_branch, total = _normalised(branches)
         history.append(float(share @ total))
         small_step = len(history) > 1 and history[-1] - history[-2] < TOLERANCE
         if small_step or len(history) > rounds or (n.size == 1 and len(history) > 1):
             break
-        of_branch = np.exp(branches - total)  # the probability that a value came by each branch
-        weights = of_branch @ share
+        weights = of_branch @ share  # the probability that a value came by each branch
         amount = of_branch @ weighted
         alive = (weights > 1e-12) & (amount > 0)
         weights, n, amount = weights[alive], n[alive], amount[alive]
@@ -421,6 +420,16 @@ def _log_branches(
     with np.errstate(divide="ignore"):  # a weight of 0
         constant = np.log(weights) + orders * np.log(rates) - gammaln(orders)
     return constant[:, None] + np.outer(orders - 1, np.log(x)) - np.outer(rates, x)
+
+
+def _normalised(
+    branches: NDArray[np.float64],
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the share of each branch in the density, and the logarithm of the density."""
+    largest = branches.max(axis=0)
+    parts = np.exp(branches - largest)
+    total = parts.sum(axis=0)
+    return parts / total, largest + np.log(total)
 
 
 def _plain(values: Any) -> tuple[float, ...]:
