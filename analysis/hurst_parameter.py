@@ -118,7 +118,7 @@ def hurst(
     An interval takes the series for such noise. The full likelihood, "whittle", depends on it most:
     where the short term does not follow from the long one, its narrow interval means little.
 
-    With a parameter of one's own, the interval comes from 200 simulated series, always the same.
+    With a parameter of one's own, the interval comes from 100 simulated series, always the same.
 
     References
     ----------

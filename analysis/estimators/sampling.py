@@ -24,7 +24,7 @@ PARAMETERS = (0.1, 0.3, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98)
 _TABLE = Path(__file__).with_suffix(".csv")
 _NORMAL_95 = 1.959964
 _GRID = np.linspace(0, 1, 10001)
-_SERIES = 200  # simulated where the table does not reach
+_SERIES = 100  # simulated where the table does not reach
 _SEED = 20131
 
 

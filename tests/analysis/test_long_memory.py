@@ -168,7 +168,8 @@ def test_a_parameter_of_ones_own(noise):
     assert np.ptp(wide.interval) == pytest.approx(1.96 / np.sqrt(40), rel=0.5)
     assert np.ptp(narrow.interval) == pytest.approx(1.96 / np.sqrt(400), rel=0.25)
     assert hurst(noise, bandwidth=40).interval == wide.interval
-    assert hurst(noise, "rs", smallest=30).points["scale"].min() == 30
+    variances = hurst(noise, "aggregated_variance", smallest=5)
+    assert variances.points["scale"].min() == 5
     assert hurst(noise, "wavelet", smallest=4).points["scale"].min() == 4
 
 
@@ -263,7 +264,8 @@ def test_an_interval_is_what_the_estimate_could_have_come_from():
     low, high = sampling.interval("rs", H + bias + error, n)
     assert low < H + error < high
     assert low > H + bias - error  # the estimate itself is too low
-    assert high - low == pytest.approx(2 * 1.96 * sd, rel=0.2)
+    # The estimates of different H lie closer together than these: the interval is the wider.
+    assert 1 < (high - low) / (2 * 1.96 * sd) < 1.5
 
 
 @pytest.mark.slow
