@@ -5,6 +5,7 @@ processors -1.
 """
 
 import math
+from functools import cache
 
 from hypothesis import strategies as st
 
@@ -48,9 +49,14 @@ def trace_of(jobs):
 
 def first_jobs(name, n=500):
     """The first `n` jobs of the real log `name`, as dicts and as a trace."""
-    whole = wk.read_swf(trace_path(name))
+    whole = read(trace_path(name))
     trace = whole.take(range(min(n, whole.n_jobs)))
     return jobs_of(trace), trace
+
+
+@cache
+def read(path):
+    return wk.read_swf(path)
 
 
 def jobs_of(trace):

@@ -42,7 +42,7 @@ def agrees(jobs, trace):
             )
 
 
-@settings(max_examples=15)
+@settings(max_examples=8)
 @given(logs(fewest=15))
 def test_correlations_agree_with_all_pairs(jobs):
     agrees(jobs, trace_of(jobs))
@@ -51,4 +51,4 @@ def test_correlations_agree_with_all_pairs(jobs):
 @needs_traces
 @pytest.mark.parametrize("name", ["KTH-SP2-1996-2", "SDSC-DS-2004-2.1-cln"])
 def test_correlations_in_real_logs_agree_with_all_pairs(name):
-    agrees(*first_jobs(name, 300))
+    agrees(*first_jobs(name, 150))

@@ -89,7 +89,7 @@ def test_users_who_repeat_themselves_agree_with_all_pairs(jobs, attribute):
 @needs_traces
 @pytest.mark.parametrize("name", REAL)
 def test_similarity_in_real_logs_agrees_with_all_pairs(name):
-    jobs, trace = first_jobs(name, 300)
+    jobs, trace = first_jobs(name, 200)
     for attribute in ATTRIBUTES:
         agrees_on_ratios(jobs, trace, attribute)
         agrees_on_users(jobs, trace, attribute)
@@ -110,7 +110,7 @@ def test_shuffles_reach_every_arrangement_equally_often():
             [{**job, "procs": p} for job, p in zip(jobs, arranged, strict=True)], "procs", 0
         )
         exact[round(float(oracle.measure(ratios[7], "average")), 9)] += 1 / 120
-    n = 4000
+    n = 2000
     shuffled = shuffled_similarity(trace_of(jobs), n_shuffles=n, rng=1)
     found = Counter(shuffled.shuffles[("procs", "average", "mean")].round(9))
     assert set(found) == set(exact)
@@ -143,6 +143,7 @@ def agrees_on_days(jobs, trace, attribute, day):
         assert found["concentration"].tolist() == pytest.approx([*expected.values()])
 
 
+@settings(max_examples=50)
 @given(
     jobs=logs(submit=st.integers(0, 60).map(lambda k: 7200 * k)),
     attribute=st.sampled_from(ATTRIBUTES),
@@ -153,7 +154,7 @@ def test_daily_concentration_agrees_with_the_definition(jobs, attribute):
 
 @needs_traces
 def test_stacks_and_days_of_a_real_log_agree_with_the_definition():
-    jobs, trace = first_jobs("KTH-SP2-1996-2", 2000)
+    jobs, trace = first_jobs("KTH-SP2-1996-2", 1000)
     start = datetime.fromtimestamp(trace.header.start, UTC)
     zone = ZoneInfo("Europe/Stockholm")
     for attribute, tolerance in (("procs", 0), ("requested_time", 0.05), ("run", 0.05)):

@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analysis import arrivals_per_unit, fractional_gaussian_noise, hurst
@@ -172,6 +172,7 @@ def test_noise_has_exactly_its_covariances(n, H):
     np.testing.assert_allclose(np.transpose(rows) @ rows, exact, atol=1e-12)
 
 
+@settings(max_examples=50)
 @given(logs(), st.sampled_from([1, 7, 0.75, 20]))
 def test_arrivals(jobs, unit):
     counts = arrivals_per_unit(trace_of(jobs), unit)

@@ -122,19 +122,19 @@ def best_a(b, curve):
     return min(sum(f * p for f, p in falls) / sum(f * f for f, _ in falls), 1), b
 
 
-@settings(max_examples=60)
+@settings(max_examples=25)
 @given(reactions)
 def test_think_times_after_jobs_agree_with_the_definition(jobs):
     agrees_on_followed_jobs(jobs, trace_of(jobs))
 
 
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(reactions)
 def test_probability_to_continue_agrees_with_the_definition(jobs):
     agrees_on_continuation(jobs, trace_of(jobs))
 
 
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(reactions)
 def test_bins_agree_with_the_definition(jobs):
     agrees_on_bins(jobs, trace_of(jobs))
@@ -153,7 +153,7 @@ def agrees_on_weeks(jobs, trace):
         assert found.correlation == pytest.approx(correlation, abs=1e-9, nan_ok=True)
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(
     logs(
         fewest=15,

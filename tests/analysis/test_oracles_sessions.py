@@ -34,7 +34,7 @@ METHODS = [
     ("last", 20.25),
     ("max", 20.25),
 ]
-REAL = ["KTH-SP2-1996-2", "SDSC-DS-2004-2.1-cln", "SDSC-SP2-1998-4.2-cln", "CTC-SP2-1996-3.1-cln"]
+REAL = ["KTH-SP2-1996-2", "SDSC-DS-2004-2.1-cln"]
 REAL_METHODS = [
     ("arrival", 3600, None),
     ("last", 1200, None),
@@ -69,18 +69,19 @@ def infinite(cut):
     return math.inf if cut is None else cut
 
 
-@settings(max_examples=150)
+@settings(max_examples=80)
 @given(jobs=logs(), method=st.sampled_from(METHODS), threshold=THRESHOLDS)
 def test_sessions_agree_with_the_definition(jobs, method, threshold):
     agrees_on_sessions(jobs, trace_of(jobs), method[0], threshold, method[1])
 
 
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(jobs=logs(), method=st.sampled_from(METHODS), threshold=THRESHOLDS)
 def test_lengths_of_sessions_agree_with_the_definition(jobs, method, threshold):
     agrees_on_lengths(jobs, trace_of(jobs), method[0], threshold, method[1])
 
 
+@settings(max_examples=50)
 @given(jobs=logs(), method=st.sampled_from(["last", "max"]))
 def test_think_times_agree_with_the_definition(jobs, method):
     agrees_on_think_times(jobs, trace_of(jobs), method)

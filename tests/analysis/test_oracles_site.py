@@ -42,7 +42,7 @@ def knows_a_job(jobs):
     return any(job["user"] != -1 for job in ran(jobs).values())
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(sites.filter(knows_a_job))
 def test_distributions_agree_with_the_definition(jobs):
     agrees([jobs], trace_of(jobs))
