@@ -15,7 +15,7 @@ from typing import Any
 from analysis.studies import Each, Log, Result, Study, compare_count, read_table
 
 _TEMPORARY = (
-    "the rule as the text states it; no reading of it gives the published numbers of temporary "
+    "the rule as the text states it; no reading tried gives the published numbers of temporary "
     "users, not even on the same version of the log"
 )
 
