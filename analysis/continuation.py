@@ -91,8 +91,8 @@ def fit_continuation(
 
     References
     ----------
-    .. [1] E. Shmueli, "New methodologies for performance evaluation of parallel-systems
-       schedulers", PhD thesis, 2008, Figure 4.5 and equation 5.1.
+    .. [1] E. Shmueli, "The importance of feedback in evaluating and designing parallel
+       systems schedulers", PhD thesis, Hebrew University, 2008, Figure 4.5 and equation 5.1.
 
     Examples
     --------

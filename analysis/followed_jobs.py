@@ -58,8 +58,8 @@ def followed_jobs(traces: Trace | Sequence[Trace]) -> pd.DataFrame:
 
     References
     ----------
-    .. [1] E. Shmueli, "New methodologies for performance evaluation of parallel-systems
-       schedulers", PhD thesis, 2008, sections 4.3 and 4.4.
+    .. [1] E. Shmueli, "The importance of feedback in evaluating and designing parallel
+       systems schedulers", PhD thesis, Hebrew University, 2008, sections 4.3 and 4.4.
 
     Examples
     --------

@@ -113,8 +113,8 @@ def measure_reactions(
 
     References
     ----------
-    .. [1] E. Shmueli, "New methodologies for performance evaluation of parallel-systems
-       schedulers", PhD thesis, 2008, chapter 4.
+    .. [1] E. Shmueli, "The importance of feedback in evaluating and designing parallel
+       systems schedulers", PhD thesis, Hebrew University, 2008, chapter 4.
 
     Examples
     --------

@@ -85,8 +85,8 @@ def feedback_signature(
 
     References
     ----------
-    .. [1] E. Shmueli, "New methodologies for performance evaluation of parallel-systems
-       schedulers", PhD thesis, 2008, section 3.2.1 and Figure 3.1.
+    .. [1] E. Shmueli, "The importance of feedback in evaluating and designing parallel
+       systems schedulers", PhD thesis, Hebrew University, 2008, section 3.2.1 and Figure 3.1.
     .. [2] D. N. Politis, J. P. Romano, "A circular block-resampling procedure for stationary
        data", in: Exploring the limits of bootstrap, 1992.
 

@@ -59,7 +59,7 @@ class WorkingHours(Result):
         error = {"ecolor": style.INK, "elinewidth": 1, "capsize": 2}
         ax.barh(place, share, 0.5, xerr=bars, color=style.BLUE, error_kw=error, label="this log")
         published = [PUBLISHED_DAY, PUBLISHED_WEEKDAYS]
-        ax.plot(published, place, "|", color=style.ORANGE, markersize=22, label="published")
+        ax.plot(published, place, "D", color=style.ORANGE, markersize=6, label="published")
         ax.set_yticks(place, ["7:30 to 17:30", "Monday to Friday"])
         ax.set_xlim(0, 1)
         style.share_axis(ax.xaxis)
@@ -93,8 +93,8 @@ def working_hours(
 
     References
     ----------
-    .. [1] E. Shmueli, "New methodologies for performance evaluation of parallel-systems
-       schedulers", PhD thesis, 2008, section 5.3.2.3.
+    .. [1] E. Shmueli, "The importance of feedback in evaluating and designing parallel
+       systems schedulers", PhD thesis, Hebrew University, 2008, section 5.3.2.3.
 
     Examples
     --------

@@ -1,0 +1,219 @@
+import json
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from analysis import fit_continuation, followed_jobs, measure_reactions, reactions, style
+from analysis.followed_jobs import RESPONSE_BINS, SLOWDOWN_BINS, answered, draw_users
+from analysis.service_bins import reactions_of
+from tests.data import needs_traces, trace_path
+from workloadkit import Trace, read_swf
+
+
+def a_log(think_times, *, wait=0, run=60, user=7):
+    """A log of one user who submits again so long after each job."""
+    n = len(think_times) + 1
+    wait, run = (np.broadcast_to(x, n) for x in (wait, run))
+    submit = np.append(0, np.cumsum(wait[:-1] + run[:-1] + np.array(think_times)))
+    columns = {"submit": submit, "wait": wait, "run": run, "procs": [1] * n, "user": [user] * n}
+    return Trace.from_columns(columns)
+
+
+def many_users(rng, n_users=25, n_jobs=30):
+    """A log of users who go on less often after long responses."""
+    tables = []
+    for user in range(n_users):
+        wait = rng.choice([0, 200, 2000, 5000], n_jobs)
+        run = rng.choice([0, 30, 700, 9000], n_jobs)
+        stays = rng.random(n_jobs - 1) < 0.8 / (0.05 * (wait + run)[:-1] / 60 + 1)
+        think = np.where(stays, rng.integers(0, 1201, n_jobs - 1), 9000)
+        think[rng.random(n_jobs - 1) < 0.1] = -1
+        tables.append(a_log(think, wait=wait, run=run, user=user).jobs)
+    columns = pd.concat(tables)[["submit", "wait", "run", "procs", "user"]]
+    columns["submit"] += 10  # some are a second before the first
+    return Trace.from_columns({name: columns[name].to_numpy() for name in columns})
+
+
+@pytest.mark.parametrize(
+    ("response", "bin_"),
+    [(0, 0), (300, 0), (300.5, 1), (900, 1), (901, 2), (2700, 2), (8100, 3), (8101, 4)],
+)
+def test_an_edge_of_response_times_ends_the_lower_bin(response, bin_):
+    assert followed_jobs(a_log([5], run=response))["response_bin"].tolist() == [bin_]
+
+
+@pytest.mark.parametrize(
+    ("wait", "run", "slowdown", "bin_"),
+    [
+        (0, 100, 1, 0),
+        (41, 100, 1.41, 0),
+        (42, 100, 1.42, 1),
+        (100, 100, 2, 1),
+        (300, 100, 4, 2),
+        (1500, 100, 16, 3),
+        (1501, 100, 16.01, 4),
+        (3, 0, 3, 2),
+        (0, 0, 0, 0),
+    ],
+)
+def test_slowdowns_and_their_bins(wait, run, slowdown, bin_):
+    (job,) = followed_jobs(a_log([5], wait=wait, run=run)).itertuples()
+    assert job.slowdown == pytest.approx(slowdown)
+    assert job.slowdown_bin == bin_
+
+
+@pytest.mark.parametrize(("think", "stays"), [(0, True), (1200, True), (1201, False), (-1, False)])
+def test_the_threshold_itself_continues_and_a_negative_think_time_does_not(think, stays):
+    jobs = followed_jobs(a_log([think]))
+    assert jobs["continued"].tolist() == [stays]
+    assert len(answered(jobs)) == (think >= 0)
+
+
+def test_what_is_unknown_is_left_out_where_it_matters():
+    columns = {
+        "submit": [0, 10, 100, 200, 300, 400],
+        "wait": [0, 0, -1, 0, 0, 0],
+        "run": [50, -1, 20, 20, 20, 20],
+        "procs": [1] * 6,
+        "user": [1, 1, 1, 1, -1, -1],
+    }
+    jobs = followed_jobs(Trace.from_columns(columns))
+    # The job that never ran is no next job; the one of unknown wait is, but has no response time.
+    assert jobs["think_time"].tolist() == [50]
+
+
+def test_users_of_different_logs_are_different_users():
+    jobs = followed_jobs([a_log([5, 5]), a_log([7], user=7), a_log([])])
+    assert jobs["user"].tolist() == [0, 0, 1]
+    assert jobs["log"].tolist() == [0, 0, 1]
+    assert jobs["think_time"].tolist() == [5, 5, 7]
+
+
+def test_each_log_draws_its_own_users(rng):
+    logs = [many_users(rng, n, 4) for n in (3, 5)]
+    weights = draw_users(followed_jobs(logs), 50, rng=1)
+    assert weights[:, :3].sum(axis=1).tolist() == [3] * 50
+    assert weights[:, 3:].sum(axis=1).tolist() == [5] * 50
+
+
+def by_hand(trace):
+    """Bins by plain pandas."""
+    jobs = trace.jobs[trace.ran & (trace.jobs["user"] != -1)].copy()
+    jobs["end"] = jobs["submit"] + jobs["wait"].fillna(0) + jobs["run"]
+    jobs["think"] = jobs.groupby("user")["submit"].shift(-1) - jobs["end"]
+    jobs = jobs.dropna(subset=["think", "wait"])
+    negative = (jobs["think"] < 0).mean()
+    jobs = jobs[jobs["think"] >= 0]
+    jobs["response"] = jobs["wait"] + jobs["run"]
+    slowdown = jobs["response"] / jobs["run"].replace(0, 1)
+    minutes, root = jobs["response"] / 60, math.sqrt(2)
+    jobs["r"] = pd.cut(minutes, [-np.inf, 5, 15, 45, 135, np.inf], labels=RESPONSE_BINS)
+    jobs["s"] = pd.cut(slowdown, [-np.inf, root, 2, 4, 16, np.inf], labels=SLOWDOWN_BINS)
+    jobs["stays"] = jobs["think"] <= 1200
+    return jobs, negative
+
+
+def agrees_with_pandas(trace):
+    jobs, negative = by_hand(trace)
+    found = measure_reactions(trace, n_resamples=2, rng=0)
+    assert found.negative == pytest.approx(negative)
+    for table, name in ((found.by_response, "r"), (found.by_slowdown, "s")):
+        groups = jobs.groupby(name, observed=False)
+        assert table["jobs"].tolist() == groups.size().tolist()
+        np.testing.assert_array_equal(table["median_think_time"], groups["think"].median())
+        np.testing.assert_array_equal(table["median_response"], groups["response"].median())
+        np.testing.assert_allclose(table["probability"], groups["stays"].mean())
+        for bin_, its in groups:
+            curve = found.think_times[bin_]
+            assert curve[1200.0] == pytest.approx(its["stays"].mean())
+            assert curve.iloc[40] == pytest.approx((its["think"] <= curve.index[40]).mean())
+    both = jobs.groupby(["r", "s"], observed=False)
+    np.testing.assert_array_equal(found.by_both["median_think_time"], both["think"].median())
+    for kind, quantity in (("W", "wait"), ("E", "run")):
+        ours = found.expectations[found.expectations["kind"] == kind]
+        stays = jobs[jobs[quantity] <= 300].groupby("r", observed=False)["stays"]
+        assert ours["jobs"].tolist() == stays.size().tolist()
+        assert ours["probability"].tolist() == pytest.approx(stays.mean().tolist(), nan_ok=True)
+
+
+def test_bins_agree_with_plain_pandas(rng):
+    agrees_with_pandas(many_users(rng))
+
+
+@needs_traces
+def test_bins_of_a_real_log_agree_with_plain_pandas():
+    agrees_with_pandas(read_swf(trace_path("KTH-SP2-1996-2")))
+
+
+@needs_traces
+def test_bins_of_several_logs_are_those_of_their_jobs_together():
+    names = ("KTH-SP2-1996-2", "NASA-iPSC-1993-3.1-cln", "SDSC-Par-1996-3.1-cln")
+    traces = [read_swf(trace_path(name)) for name in names]
+    jobs = pd.concat([by_hand(trace)[0] for trace in traces])
+    found = measure_reactions(traces, n_resamples=2, rng=0)
+    both = jobs.groupby(["r", "s"], observed=False)["think"].median()
+    np.testing.assert_array_equal(found.by_both["median_think_time"], both)
+
+
+def test_limits_are_those_of_users_drawn_and_measured_anew(rng):
+    jobs = followed_jobs(many_users(rng, 12, 20))
+    weights = draw_users(jobs, 40, rng=3)
+    found = reactions_of(jobs, weights)
+    anew = {"probability": [], "median_think_time": [], "negative": [], "curve": []}
+    for weight in weights:
+        rows = jobs.loc[np.repeat(jobs.index, weight[jobs["user"]].astype(int))]
+        anew["negative"].append((rows["think_time"] < 0).mean())
+        its = rows[(rows["think_time"] >= 0) & (rows["response_bin"] == 0)]
+        anew["probability"].append(its["continued"].mean())
+        anew["median_think_time"].append(its["think_time"].median())
+        anew["curve"].append((its["think_time"] <= 512).mean())
+    limits = {name: np.quantile(values, [0.025, 0.975]).tolist() for name, values in anew.items()}
+    row = found.by_response.loc["R1"]
+    curves = found.think_times.loc[512.0]
+    assert [row["probability_low"], row["probability_high"]] == pytest.approx(limits["probability"])
+    ours = [row["think_time_low"], row["think_time_high"]]
+    assert ours == pytest.approx(limits["median_think_time"])
+    assert list(found.negative_interval) == pytest.approx(limits["negative"])
+    assert [curves["R1_low"], curves["R1_high"]] == pytest.approx(limits["curve"])
+
+
+def test_the_section_tells_numbers_with_their_intervals(rng):
+    section = reactions.section(many_users(rng))
+    found = measure_reactions(many_users(np.random.default_rng(20260101)), rng=31)
+    assert section.values["negative"] == found.negative
+    assert section.values["negative_low"] == found.negative_interval[0]
+    assert section.finding.startswith("Users submit again within 20 min ")
+    assert section.finding.count("[") == 4
+    assert json.dumps(section.to_dict(), allow_nan=False)
+    assert section.figures[0].name == "continuation"
+    for figure in section.figures:
+        assert style.draw(figure.plot, figure.data, name="x")
+    assert (
+        section.to_dict()
+        == reactions.section(many_users(np.random.default_rng(20260101))).to_dict()
+    )
+
+
+@pytest.mark.parametrize(
+    ("columns", "said"),
+    [
+        ({"run": -1}, "No job of this log ran"),
+        ({"user": -1}, "No user is known"),
+        ({"wait": -1}, "No wait time is known"),
+        ({"submit": 0}, "No user awaited the end"),
+    ],
+)
+def test_what_a_log_lacks_is_said(columns, said):
+    full = {"submit": 0, "wait": 3, "run": 9, "procs": 1, "user": 4} | columns
+    section = reactions.section(Trace.from_columns({name: [x] * 5 for name, x in full.items()}))
+    assert said in section.notes[0]
+    assert not section.figures
+
+
+def test_results_draw_themselves(rng):
+    trace = many_users(rng)
+    for result in (measure_reactions(trace, rng=1), fit_continuation(trace, rng=1)):
+        assert style.draw(lambda _, ax, of=result: of.plot(ax), pd.DataFrame(), name="x")
+        assert json.dumps(result.to_dict(), allow_nan=False)

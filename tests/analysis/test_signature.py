@@ -1,0 +1,114 @@
+import numpy as np
+import pytest
+from scipy.stats import spearmanr
+
+from analysis import feedback_signature, signature, style, working_hours
+from analysis.clock import WEEK
+from tests.data import needs_traces, trace_path
+from workloadkit import Header, Trace, read_swf
+
+
+def weekly(jobs, run, *, begin=1000):
+    """A log with so many jobs in each week, of such run times, and one job after the last."""
+    week = np.repeat(np.arange(len(jobs)), jobs)
+    submit = np.append(begin + WEEK * week, begin + WEEK * len(jobs))
+    runs = np.append(np.repeat(run, jobs), 5.0)
+    return Trace.from_columns({"submit": submit, "run": runs, "procs": [2] * submit.size})
+
+
+def test_weeks_by_hand():
+    columns = {
+        "submit": [50, 60, 50 + WEEK - 1, 50 + WEEK, 50 + 2 * WEEK, 50 + 3 * WEEK, 60 + 3 * WEEK],
+        "run": [10, -1, 30, 7, -1, 9, 9],
+        "procs": [2, 5, 1, 3, 1, 1, 1],
+    }
+    found = feedback_signature(Trace.from_columns(columns))
+    assert found.weeks["week"].tolist() == [0, 1]
+    assert found.weeks["jobs"].tolist() == [2, 1]
+    assert found.weeks["mean_work"].tolist() == [25, 21]
+    assert found.logs.loc[0, ["weeks", "empty"]].tolist() == [2, 1]
+    assert np.isnan(found.correlation)
+
+
+def test_the_correlation_is_that_of_scipy_and_lies_in_its_interval(rng):
+    jobs, run = rng.integers(1, 9, 30), rng.integers(1, 9, 30).astype(float)
+    found = feedback_signature(weekly(jobs, run), rng=1)
+    assert found.correlation == pytest.approx(spearmanr(jobs, run).statistic)
+    assert found.interval[0] < found.correlation < found.interval[1]
+
+
+def test_intervals_hold_no_correlation_about_as_often_as_they_say(rng):
+    held = 0
+    for _ in range(100):
+        trace = weekly(rng.permutation(40) + 1, rng.permutation(40) + 1.0)
+        low, high = feedback_signature(trace, n_resamples=100, rng=rng).interval
+        held += low <= 0 <= high
+    assert 0.86 <= held / 100 <= 1
+
+
+def test_several_logs_weigh_by_their_weeks(rng):
+    logs = [
+        weekly(rng.integers(1, 20, n), rng.integers(1, 99, n).astype(float)) for n in (20, 50, 3)
+    ]
+    found = feedback_signature(logs, rng=1)
+    alone = [feedback_signature(log, rng=1).correlation for log in logs[:2]]
+    fisher = (17 * np.arctanh(alone[0]) + 47 * np.arctanh(alone[1])) / 64
+    assert found.logs["correlation"].tolist()[:2] == pytest.approx(alone)
+    assert np.isnan(found.logs.loc[2, "correlation"])
+    assert found.correlation == pytest.approx(np.tanh(fisher))
+    assert set(found.weeks["log"]) == {0, 1, 2}
+    for narrower, wider in zip(found.interval, found.logs.loc[0, ["low", "high"]], strict=True):
+        assert abs(narrower - found.correlation) < abs(wider - alone[0])
+
+
+@pytest.mark.parametrize(
+    ("run", "said"),
+    [
+        (lambda jobs: 100.0 - jobs, "have smaller ones (rank correlation −1.00"),
+        (lambda jobs: 1.0 * jobs, "have larger ones (rank correlation 1.00"),
+    ],
+)
+def test_the_section_says_which_way_it_goes(run, said, rng):
+    jobs = rng.permutation(30) + 1
+    section = signature.section(weekly(jobs, run(jobs)))
+    assert said in section.finding
+    assert section.values["weeks"] == 30
+    assert style.draw(section.figures[0].plot, section.figures[0].data, name="x")
+
+
+def test_too_few_weeks_and_weeks_alike_are_said():
+    assert "at least 8" in signature.section(weekly([3, 4, 5], [1.0, 2.0, 3.0])).notes[0]
+    assert "all have as many" in signature.section(weekly([3] * 9, np.arange(9.0))).notes[0]
+    nothing = Trace.from_columns({"submit": [0, 5], "run": [-1, -1], "procs": [1, 1]})
+    assert "No job of this log ran" in signature.section(nothing).notes[0]
+
+
+@needs_traces
+def test_the_signature_of_a_real_log_agrees_with_plain_pandas():
+    trace = read_swf(trace_path("KTH-SP2-1996-2"))
+    jobs = trace.jobs.assign(week=(trace.jobs["submit"] - trace.jobs["submit"].iloc[0]) // WEEK)
+    jobs = jobs[(jobs["week"] < jobs["week"].max()) & (jobs["run"] >= 0) & (jobs["procs"] > 0)]
+    weeks = jobs.assign(work=jobs["run"] * jobs["procs"]).groupby("week")["work"]
+    found = feedback_signature(trace, rng=1)
+    assert found.weeks["jobs"].tolist() == weeks.size().tolist()
+    assert found.weeks["mean_work"].tolist() == pytest.approx(weeks.mean().tolist())
+    assert found.correlation == pytest.approx(spearmanr(weeks.size(), weeks.mean()).statistic)
+    assert found.interval[1] < -0.7
+
+
+def test_working_hours_by_hand():
+    # Second 0 is Monday, 5 January 1970, 0:00.
+    header = Header(("; UnixStartTime: 345600", "; TimeZone: 0"))
+    hours = [7.5, 17.5, 17.49, 7.49, 24 * 4 + 12, 24 * 5, 24 * 7 - 1, 24 * 7]
+    submit = [3600 * hour for hour in hours]
+    trace = Trace.from_columns({"submit": submit, "user": [1, 2, 3, 4, 1, 2, 3, 4]}, header=header)
+    found = working_hours([trace, Trace.from_columns({"submit": [5]})], rng=1)
+    assert (found.jobs, found.day, found.weekdays) == (8, 3 / 8, 6 / 8)
+    assert found.day_interval[0] < found.day < found.day_interval[1]
+    assert style.draw(lambda _, ax: found.plot(ax), None, name="x")
+
+
+def test_without_local_time_there_are_no_working_hours():
+    found = working_hours(Trace.from_columns({"submit": [5, 6]}))
+    assert found.jobs == 0
+    assert np.isnan([found.day, found.weekdays, *found.day_interval]).all()
