@@ -63,8 +63,6 @@ def assert_proved(report):
 @pytest.mark.parametrize("engine", ["compiled", "python"])
 @pytest.mark.parametrize("policy", POLICIES)
 def test_what_is_simulated_is_proved(policy, engine):
-    name = policy.partition(":")[0]
-
     @settings(max_examples=20)
     @given(st.one_of(logs(), logs(max_size=80), logs(scale=0.1)), overruns, estimates, passes)
     def check(trace, overrun, estimates, passes):
@@ -72,7 +70,7 @@ def test_what_is_simulated_is_proved(policy, engine):
         schedule = wk.simulate(trace, policy, engine=engine, **asked)
         report = wk.check_schedule(trace, schedule)
         assert_proved(report)
-        written = wk.check_schedule(trace, schedule.trace(), policy=name, **asked)
+        written = wk.check_schedule(trace, schedule.trace(), policy=policy, **asked)
         assert verdicts(written) == verdicts(report)
 
     check()
@@ -84,7 +82,7 @@ def test_what_is_simulated_is_proved(policy, engine):
 def test_what_another_simulator_makes_is_proved(policy, trace, overrun, estimates, passes):
     asked = {"overrun": overrun, "estimates": estimates, "passes": passes}
     schedule = by_the_definition(trace, policy, **asked)
-    assert_proved(wk.check_schedule(trace, schedule, policy=policy.partition(":")[0], **asked))
+    assert_proved(wk.check_schedule(trace, schedule, policy=policy, **asked))
 
 
 def by_the_definition(trace, policy, **asked):
@@ -178,6 +176,8 @@ ORDER = "jobs start in the order of arrival"
 HEAD = "the head starts as soon as it fits"
 SHADOW = "the head starts by its shadow time"
 PROMISE = "each job starts by its first promise"
+HOLE = "the first 2 in the queue start as soon as there is a hole for them"
+IN_THE_WAY = "no start is in the way of the reservations of the first 2"
 
 
 def log(**changed):
@@ -227,9 +227,15 @@ def test_each_policy_has_its_claims():
 
 def test_without_a_policy_its_order_is_not_checked():
     claim = check(scheduled(EASY)).claims[-1]
-    assert (claim.verdict, claim.why) == ("not applicable", "no policy was named")
+    assert (claim.verdict, claim.why) == (
+        "not applicable",
+        "no policy was named, so nothing was checked of its order",
+    )
     claim = check(scheduled(EASY), "sjf").claims[-1]
-    assert (claim.verdict, claim.why) == ("not applicable", "nothing is checked of sjf")
+    assert (claim.verdict, claim.why) == (
+        "not applicable",
+        "there is no check of the order of sjf, only of what any schedule must hold",
+    )
 
 
 @pytest.mark.parametrize(
@@ -289,12 +295,49 @@ def test_the_promise_to_the_head_goes_by_the_estimates():
     assert refuted(report)[SHADOW] == "job 2, head since 1 s, starts at 21 s, shadow time 20 s"
 
 
+def test_a_job_in_the_way_of_a_further_reservation_is_refuted():
+    # EASY lets job 4 overtake job 3, which with two reservations is promised 20
+    for policy in ("reservations:2", "easy:reservations=2", wk.schedulers.Reservations(2)):
+        assert refuted(check(scheduled(EASY), policy)) == {IN_THE_WAY: "job 4 starts at 3 s"}
+        report = check(scheduled(CONSERVATIVE), policy)
+        assert_proved(report)
+        assert verdicts(report)[HOLE] == verdicts(report)[IN_THE_WAY] == "proved"
+        assert report.claims[-1].why == "7 passes"  # at 0, 1, 2, 3, 10, 20, 30
+    assert IN_THE_WAY not in verdicts(check(scheduled(EASY), "reservations:1"))
+
+
+def test_a_job_that_waits_though_there_is_a_hole_is_refuted():
+    trace = log(procs=[3, 3, 1, 4])
+    assert_proved(check(scheduled([0, 10, 2, 20], trace), "reservations:2", trace))
+    schedule = scheduled([0, 10, 5, 20], trace)  # it passes job 3 over at 2 and at 3
+    assert refuted(check(schedule, "reservations:2", trace)) == {HOLE: "job 3 waits at 2 s; 1 more"}
+    assert_proved(check(schedule, "easy", trace))
+
+
+def test_reservations_are_of_each_pass_by_the_estimates():
+    # job 1 ends at 5, job 2 moves forward from 20 to 5, and job 3, which was promised 30, to 15
+    trace = log(run=[5, 10, 10, 25], requested_time=[20, 10, 10, 25])
+    for start in ([0, 5, 15, 25], [0, 5, 16, 26]):
+        report = check(scheduled(start, trace), "reservations:2", trace)
+        assert (HOLE in refuted(report)) == (start[2] == 16)
+
+
+def test_several_passes_of_a_second_are_not_told_apart():
+    trace = log(submit=[0, 1, 1, 1])
+    report = check(scheduled(FCFS, trace), "reservations:2", trace, passes="event")
+    assert_proved(report)
+    assert report.claims[-1].why == "4 passes; not of 1 second with several passes each"
+
+
 def test_jobs_that_outlive_their_estimates_end_all_promises():
     trace = log(run=[12, 10, 10, 25])
     for policy, text in (("easy", SHADOW), ("conservative", PROMISE)):
         report = check(scheduled([0, 12, 28, 3], trace), policy, trace, overrun="late")
         assert verdicts(report)[text] == "not applicable"
-        assert report.claims[-1].why == "1 run longer than estimated"
+        assert (
+            report.claims[-1].why
+            == "no such promise holds where jobs run longer than estimated, as 1 job did"
+        )
 
 
 @pytest.mark.parametrize(
@@ -350,9 +393,12 @@ def test_jobs_larger_than_the_machine_are_left_out_only_if_told_so():
     assert_proved(check(schedule, "easy", trace, oversize="drop"))
     with pytest.raises(wk.WorkloadError, match=r"1 job is larger than the machine .*: 3; leave"):
         check(schedule, "easy", trace)
-    assert refuted(check(schedule, "easy", trace, procs=9)) == {
-        ONCE: "job 3, submitted at 2 s, is missing"
-    }
+    assert f"{ONCE} (without 1 job larger than the machine)" in verdicts(
+        check(schedule, "easy", trace, oversize="drop")
+    )
+    with pytest.warns(wk.WorkloadWarning, match="is a simulation of procs 4, which is not what"):
+        report = check(schedule, "easy", trace, procs=9)
+    assert refuted(report) == {ONCE: "job 3, submitted at 2 s, is missing"}
 
 
 def test_jobs_that_never_ran_are_no_part_of_a_schedule():
@@ -389,7 +435,8 @@ def test_an_offered_load_moves_the_submit_times():
     schedule = wk.simulate(log(), "easy", procs=4, offered_load=2)
     assert_proved(wk.check_schedule(log(), schedule))
     assert_proved(check(schedule.trace(), "easy", offered_load=2))
-    report = check(schedule.trace(), "easy")
+    with pytest.warns(wk.WorkloadWarning, match="a simulation of offered_load 2, which is not"):
+        report = check(schedule.trace(), "easy")
     assert refuted(report) == {
         SUBMIT: "job 2, known by number and order, is submitted at 5 s, not 1 s; 2 more"
     }
@@ -498,7 +545,7 @@ def test_decimals_are_not_enough_for_conservative_promises():
     trace = log(run=[10.5, 10, 10, 25])
     report = check(scheduled([0, 10.5, 20.5, 30.5], trace), "conservative", trace)
     assert_proved(report)
-    assert report.claims[-1].why == "decimals round; whole seconds are needed"
+    assert report.claims[-1].why == "decimals round, and only whole seconds can be checked"
 
 
 @given(logs(scale=0.1), st.sampled_from(["fcfs", "easy"]))
@@ -519,10 +566,53 @@ def test_a_schedule_says_what_was_asked():
         report = wk.check_schedule(trace, schedule)
         assert_proved(report)
         given = report.provenance["parameters"]
-        assert given["policy"] == "easy"
+        assert given["policy"] == "easy:backfill=sjf"
         assert asked.items() <= given.items()
     assert not wk.check_schedule(trace, wk.simulate(trace, procs=4, overrun="kill"), overrun="late")
     assert not wk.check_schedule(trace, wk.simulate(trace, procs=4), policy="fcfs")
+
+
+@pytest.mark.parametrize(
+    ("made", "checked", "said"),
+    [
+        ({"overrun": "kill"}, {"overrun": "late"}, "overrun kill"),
+        ({"passes": "event"}, {}, "passes event"),
+        ({}, {"passes": "event"}, "passes instant"),
+        ({"offered_load": 1}, {"offered_load": 2}, "offered_load 1"),
+        ({"offered_load": 1}, {}, "offered_load 1"),
+        ({}, {"offered_load": 0.5}, "no offered_load"),
+        ({}, {"outages": wk.Outages(name="down", digest="c0ffee")}, "no outages"),
+        ({"estimates": "exact", "procs": 5}, {}, "procs 5, estimates exact"),
+        ({"scheduler": "reservations:3"}, {}, "scheduler reservations:depth=3"),
+    ],
+)
+def test_a_schedule_that_tells_of_another_simulation_is_worth_a_line(made, checked, said):
+    made = {"procs": 4, "scheduler": "easy"} | made
+    schedule = wk.simulate(log(), **made).trace()
+    with pytest.warns(wk.WorkloadWarning) as warned:
+        check(schedule, "easy", **checked)
+    told = str(warned[0].message).partition(" a simulation of ")[2].partition(", which is not")[0]
+    assert sorted(told.split(", ")) == sorted(said.split(", "))
+
+
+def test_a_schedule_of_another_log_is_worth_a_line():
+    schedule = wk.simulate(log(), procs=4).trace()
+    other = wk.Trace.from_columns(HAND, name="foot")
+    with pytest.warns(wk.WorkloadWarning, match="says that it is a simulation of log hand, which"):
+        check(schedule, "easy", other)
+    same = replace(log(), name="foot", digest="c0ffee")
+    check(wk.simulate(replace(same, name="hand"), procs=4).trace(), "easy", same)
+
+
+def test_what_a_schedule_says_of_itself_raises_no_question():
+    outages = wk.Outages((wk.Outage(1, 5, 9, 1),))
+    schedule = wk.simulate(log(), "recorded", procs=40)
+    check(schedule.trace(), "recorded", procs=40)
+    own = wk.schedulers.OwnOrder(min)
+    check(wk.simulate(log(), own, procs=4, engine="python").trace(), own)
+    for asked in ({"offered_load": 1}, {"offered_load": 0.5}, {"outages": outages}):
+        check(wk.simulate(log(), procs=4, **asked).trace(), "easy", **asked)
+        check(wk.simulate(log(), procs=4, **asked).trace(), **asked)
 
 
 def test_policies_as_objects():
@@ -538,7 +628,7 @@ class Shortest(wk.schedulers.OrderedScheduler):
 def test_a_scheduler_of_ones_own_is_checked_as_any():
     report = wk.check_schedule(log(), wk.simulate(log(), Shortest(), procs=4))
     assert_proved(report)
-    assert report.claims[-1].why == "Shortest is not built in"
+    assert report.claims[-1].why.startswith("Shortest is not built in, so nothing was checked")
 
 
 OUTAGES = wk.Outages((wk.Outage(1, 5, 40, 2), wk.Outage(2, 12, 60, 1)))
@@ -550,7 +640,7 @@ def test_with_outages_only_the_processors_that_are_up_are_used():
         for made in (schedule, schedule.trace()):
             report = wk.check_schedule(log(), made, procs=4, policy="easy", outages=OUTAGES)
             assert_proved(report)
-            assert report.claims[-1].why == "outages come between"
+            assert "outages break the promises of any policy" in report.claims[-1].why
             assert report.claims[5].why.endswith(" of 4, outages: 2")
     assert wk.check_schedule(log(), schedule).claims[1].why == "4 jobs, 1 lost"
     found = refuted(check(scheduled(EASY), outages=OUTAGES))

@@ -113,6 +113,28 @@ def test_a_schedule_is_checked_by_the_options_that_made_it(run, log, options):
     assert code == 0, out
 
 
+def test_the_title_has_the_policy_with_its_parameters(run, log):
+    schedule = log.parent / "made.swf"
+    run("simulate", log, "-o", schedule, "--scheduler", "reservations:2")
+    code, out, err = run("check", log, schedule, "--policy", "reservations:2")
+    assert (code, err) == (0, "")
+    text = " ".join(out.split())
+    assert text.startswith(
+        "made.swf, a schedule of small.swf on 4 processors under reservations:depth=2 proved "
+    )
+    assert "no start is in the way of the reservations of the first 2" in text
+
+
+def test_options_other_than_those_that_made_it_are_worth_a_line(run, log):
+    schedule = log.parent / "made.swf"
+    run("simulate", log, "-o", schedule, "--overrun", "kill", "--offered-load", "0.5")
+    _, _, err = run("check", log, schedule, "--policy", "fcfs")
+    assert err == (
+        "warning: made.swf says that it is a simulation of overrun kill, offered_load 0.5, "
+        "scheduler easy, which is not what it is checked for\n"
+    )
+
+
 def test_outages_take_processors_away(run, log, easy):
     path = log.parent / "outages.txt"
     wk.write_outages(wk.Outages((wk.Outage(1, 10, 20, 4),)), path)

@@ -5,13 +5,16 @@ schedule, and how, makes no difference.
 """
 
 import os
+import warnings
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from workloadkit.errors import ParameterError, WorkloadWarning
 from workloadkit.fields import CANCELLED, FAILED, MAX_PROCS
 from workloadkit.io.outages import Outages, read_outages
 from workloadkit.provenance import provenance
@@ -30,6 +33,7 @@ from workloadkit.simulate.claims import (
 from workloadkit.simulate.machine import Shutdown, settle
 from workloadkit.simulate.promises import Case, claims_of
 from workloadkit.simulate.schedule import Schedule
+from workloadkit.simulate.schedulers import Easy, Reservations
 from workloadkit.simulate.schedulers.policy import Policy
 from workloadkit.simulate.workload import (
     Estimates,
@@ -80,6 +84,11 @@ def check_schedule(
     - easy, reservations: a job that becomes the head of the queue starts by the shadow time found
       then: when the jobs that run at that point of the pass leave it enough processors, by their
       estimates; with exact estimates, when nothing that started later could have delayed it.
+    - easy, reservations with several of these: the same jobs start, and none else, in each pass
+      that can be told apart from others, as if the reservations were made anew from what runs
+      then: a job with a reservation starts as soon as its hole begins, and no other starts where
+      something is reserved. That a reservation of a pass is kept in the next one is promised to
+      the first of them alone, as estimates that were too long let them move. Whole seconds only.
     - conservative: each job starts by its first promise: the earliest hole for its estimate that
       the jobs running at its submission, by their estimates, and the reservations of those that
       wait then leave it. The reservations are kept by the definition alone (after terminations
@@ -141,7 +150,8 @@ def check_schedule(
     if not isinstance(schedule, Schedule):
         check_trace(schedule, "schedule")
     said = schedule.parameters if isinstance(schedule, Schedule) else {}
-    name = _policy_name(policy, said)
+    named = _policy_named(policy, said)
+    name = named if isinstance(named, str) else named.name
     recorded = name == "recorded"
     passes = passes or said.get("passes", "instant")
     check_choice("passes", passes, Passes)
@@ -171,7 +181,7 @@ def check_schedule(
     listed = _listed(schedule)
     at, others = _match(workload, listed)
     claims = [
-        _once(workload, listed, at, others),
+        _once(workload, listed, at, others, int(trace.ran.sum())),
         _needs(trace, workload, listed, at, changing),
         _submit_times(workload, listed, at, offered_load),
         _all_start(listed),
@@ -181,24 +191,79 @@ def check_schedule(
     same_jobs = all(claims[i].verdict == "proved" for i in (0, 1, 3))
     claims += claims_of(
         name,
+        _depth(named),
         _case(workload, listed, at, machine or 0, passes) if same_jobs else None,
         workload,
         changing,
     )
-    shown = {"policy": name or None, "procs": machine} | asked
+    described = named if isinstance(named, str) else schedulers.describe(named)
+    shown = {"policy": described or None, "procs": machine} | asked
+    if isinstance(schedule, Trace):
+        noted = {name: shown[name] for name in ("overrun", "estimates", "passes")}
+        noted |= {"procs": machine, "offered_load": offered_load}
+        if described:
+            noted["scheduler"] = described
+        if outages is None or outages.digest:
+            noted["outages"] = outages and f"{outages.name} (sha256 {outages.digest})"
+        _warn_of_note(trace, schedule, noted)
     return Report(
-        _title(trace, schedule, machine, name),
+        _title(trace, schedule, machine, described),
         tuple(claims),
         provenance(trace, **{key: value for key, value in shown.items() if value is not None}),
     )
 
 
-def _policy_name(policy: str | Policy | None, said: Mapping[str, Any]) -> str:
-    """Return the name of a policy; what a Schedule says of itself may be one's own class."""
-    name = str(said.get("scheduler", "")).partition(":")[0]
-    if isinstance(policy, str):
-        return schedulers.parse(policy).name
-    return name if policy is None else policy.name
+def _policy_named(policy: str | Policy | None, said: Mapping[str, Any]) -> Policy | str:
+    """Return the policy; what a Schedule says of itself may be one's own, of which we know a name.
+
+    It is an empty name where nobody says.
+    """
+    if policy is not None:
+        return schedulers.parse(policy) if isinstance(policy, str) else policy
+    name = str(said.get("scheduler", ""))
+    try:
+        return schedulers.parse(name)
+    except ParameterError:
+        return name.partition(":")[0]
+
+
+def _depth(policy: Policy | str) -> int:
+    """Return how many jobs have a reservation."""
+    if isinstance(policy, Easy):
+        return policy.reservations if policy.backfill != "none" else 1
+    return policy.depth if isinstance(policy, Reservations) else 1
+
+
+#: What a note about a simulation does not say where it is so.
+_UNSAID = {"passes": "instant", "offered_load": "", "outages": ""}
+
+
+def _warn_of_note(trace: Trace, schedule: Trace, asked: Mapping[str, Any]) -> None:
+    """Say where a schedule's header tells of another simulation than the one that is checked."""
+    notes = [note for note in schedule.header.get_all("Note") if note.startswith("simulated: ")]
+    if not notes:
+        return
+    said = dict(part.partition(" ")[::2] for part in notes[-1].split(", "))
+    others = []
+    log, _, digest = said.get("log", "").removesuffix(")").partition(" (sha256 ")
+    if digest != trace.digest if digest and trace.digest else log != trace.name:
+        others.append(f"log {log}")
+    with suppress(ParameterError):  # one's own
+        said["scheduler"] = schedulers.describe(schedulers.parse(said.get("scheduler", "")))
+    for name, value in asked.items():
+        given = said.get(name, _UNSAID.get(name))
+        right = {"" if value is None else str(value)}
+        if isinstance(value, int | float):
+            right.add(str(float(value)))
+        if given is not None and given not in right:
+            others.append(f"{name} {given}" if given else f"no {name}")
+    if others:
+        warnings.warn(
+            f"{schedule.name} says that it is a simulation of {', '.join(others)}, which is not "
+            "what it is checked for",
+            WorkloadWarning,
+            stacklevel=3,
+        )
 
 
 class _Listed(NamedTuple):
@@ -298,9 +363,16 @@ def _case(
 
 
 def _once(
-    workload: Workload, listed: _Listed, at: NDArray[np.int64], others: NDArray[np.int64]
+    workload: Workload,
+    listed: _Listed,
+    at: NDArray[np.int64],
+    others: NDArray[np.int64],
+    n_ran: int,
 ) -> Claim:
     text = "each job that ran is there once, no other is"
+    dropped = n_ran - workload.job.size
+    if dropped:
+        text += f" (without {count_of(dropped, 'job')} larger than the machine)"
     lost = np.flatnonzero(at < 0)
     if lost.size:
         submit = seconds(workload.submit[lost[0]])

@@ -1,6 +1,6 @@
 """What a policy promises of a schedule, checked against the times in the schedule alone."""
 
-from bisect import bisect_left, bisect_right, insort
+from bisect import bisect_left, insort
 from collections.abc import Callable, Iterable, Iterator
 from math import inf
 from typing import Any, NamedTuple
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from workloadkit.simulate import schedulers
 from workloadkit.simulate.claims import INSTANT, Claim, count_of, refuted, seconds, use_of
+from workloadkit.simulate.holes import Profile, by_time, look_at_passes
 from workloadkit.simulate.workload import Workload
 
 # Policies whose queue is in the order of arrival, and whose head starts as soon as it fits.
@@ -55,21 +56,25 @@ class Case(NamedTuple):
     by_event: bool
 
 
-def claims_of(name: str, case: Case | None, workload: Workload, changing: bool) -> Iterator[Claim]:
-    """Check what a policy states."""
+def claims_of(
+    name: str, depth: int, case: Case | None, workload: Workload, changing: bool
+) -> Iterator[Claim]:
+    """Check what a policy states, one of so many reservations."""
     text = "jobs start as the policy has it"
     if name not in schedulers.known():
         why = f"{name} is not built in" if name else "no policy was named"
-        yield Claim(text, "not applicable", why)
+        yield Claim(text, "not applicable", f"{why}, so nothing was checked of its order")
         return
     if case is None:
-        yield Claim(text, "not applicable", "not all jobs are there, as in the log, and start")
+        why = "only a schedule of all jobs as they are in the log can be checked for it"
+        yield Claim(text, "not applicable", why)
         return
     if name == "recorded":
         yield _as_recorded(case)
         return
     if changing:
-        yield Claim(text, "not applicable", "outages come between")
+        why = "nothing was checked of it, as outages break the promises of any policy"
+        yield Claim(text, "not applicable", why)
         return
     yield _claim("no job waits for an empty machine", _not_empty, case)
     if name == "fcfs":
@@ -77,14 +82,54 @@ def claims_of(name: str, case: Case | None, workload: Workload, changing: bool) 
     if name in _HEAD_STARTS:
         yield _claim("the head starts as soon as it fits", _head_fits, case)
     overdue = int((workload.run > workload.estimate).sum())
-    late = f"{count_of(overdue, 'run')} longer than estimated" if overdue else ""
+    late = ""
+    if overdue:
+        jobs = count_of(overdue, "job")
+        late = f"no such promise holds where jobs run longer than estimated, as {jobs} did"
     if name in _HEAD_IS_PROMISED:
         yield _claim("the head starts by its shadow time", _head_in_time, case, late)
+        if depth > 1:
+            yield from _reservations(case, depth, late or _decimals(case))
     elif name == "conservative":
-        decimals = "" if case.whole else "decimals round; whole seconds are needed"
-        yield _claim("each job starts by its first promise", _promises_kept, case, late or decimals)
+        hindrance = late or _decimals(case)
+        yield _claim("each job starts by its first promise", _promises_kept, case, hindrance)
     elif name != "fcfs":
-        yield Claim(text, "not applicable", f"nothing is checked of {name}")
+        why = f"there is no check of the order of {name}, only of what any schedule must hold"
+        yield Claim(text, "not applicable", why)
+
+
+def _decimals(case: Case) -> str:
+    """Say why decimals stand against a check, if they do."""
+    return "" if case.whole else "decimals round, and only whole seconds can be checked"
+
+
+def _reservations(case: Case, depth: int, hindrance: str) -> Iterator[Claim]:
+    """Check the reservations of the first so many in the queue, anew in each pass."""
+    texts = (
+        f"the first {depth} in the queue start as soon as there is a hole for them",
+        f"no start is in the way of the reservations of the first {depth}",
+    )
+    if hindrance:
+        yield from (Claim(text, "not applicable", hindrance) for text in texts)
+        return
+    columns = (case.submit, case.start, case.end, case.planned_end, case.procs)
+    found = look_at_passes(
+        *(column.tolist() for column in columns),
+        machine=case.machine,
+        depth=depth,
+        by_event=case.by_event,
+    )
+    proof = f"{found.seen:,} passes"
+    if found.unseen:
+        proof += f"; not of {count_of(found.unseen, 'second')} with several passes each"
+    for text, jobs, does in zip(
+        texts, (found.idle, found.in_the_way), ("waits", "starts"), strict=True
+    ):
+        if jobs:
+            job, now = jobs[0]
+            yield refuted(text, f"job {case.job[job]} {does} at {seconds(now)}", len(jobs))
+        else:
+            yield Claim(text, "proved", proof)
 
 
 class _Found(NamedTuple):
@@ -265,8 +310,8 @@ def first_promises(case: Case) -> list[int]:
             case.procs,
         )
     )
-    arriving, starting = _by_time(submit), _by_time(start)
-    profile = _Profile(submit[0], case.machine)
+    arriving, starting = by_time(submit), by_time(start)
+    profile = Profile(submit[0], case.machine)
     reserved: dict[int, int] = {}  # of the jobs that wait, in the order of arrival
     ending: dict[int, list[int]] = {}  # of the jobs that run, in the order of their starts
     promise = [0] * len(submit)
@@ -317,7 +362,7 @@ def first_promises(case: Case) -> list[int]:
 
 
 def _plan_anew(
-    profile: "_Profile",
+    profile: Profile,
     now: int,
     jobs: Iterable[int],
     reserved: dict[int, int],
@@ -344,70 +389,3 @@ def _rounds(
         yield [], [job]
     while ending.get(now):
         yield [ending[now].pop(0)], []
-
-
-def _by_time(times: list[int]) -> dict[int, list[int]]:
-    """Jobs of each instant, in order."""
-    jobs: dict[int, list[int]] = {}
-    for job, time in enumerate(times):
-        jobs.setdefault(time, []).append(job)
-    return jobs
-
-
-class _Profile:
-    """Free processors from now on, as planned: a level that holds until the next step."""
-
-    def __init__(self, now: int, machine: int) -> None:
-        self.times, self.free = [now], [machine]
-
-    def forget(self, now: int) -> None:
-        """Let time pass."""
-        last = bisect_right(self.times, now) - 1
-        del self.times[:last], self.free[:last]
-        self.times[0] = now
-
-    def earlier(self, begin: int, duration: int, procs: int) -> int:
-        """Return when the earliest hole begins for a job that has a reservation from `begin` on.
-
-        What is free until then may go on in the job's own reservation.
-        """
-        if max(self.free[: bisect_left(self.times, begin)], default=0) < procs:
-            return begin
-        hole = self.times[0]
-        for free, following in zip(self.free, self.times[1:], strict=False):
-            if free < procs:
-                hole = following
-                if hole >= begin:
-                    break
-            elif following >= begin or following - hole >= duration:
-                return hole
-        return begin
-
-    def reserve(self, duration: int, procs: int) -> int:
-        """Take the earliest hole; return when it begins."""
-        begin = self.times[0]
-        for free, following in zip(self.free, self.times[1:], strict=False):  # free for ever, last
-            if free < procs:
-                begin = following
-            elif following - begin >= duration:
-                break
-        self.take(begin, begin + duration, procs)
-        return begin
-
-    def take(self, begin: int, end: int, procs: int) -> None:
-        """Take processors from `begin`, not before now, until `end`; negative: give them back."""
-        if begin >= end:
-            return
-        first, last = self._step(begin), self._step(end)
-        self.free[first:last] = [free - procs for free in self.free[first:last]]
-        for step in (last, first):
-            if step > 0 and self.free[step - 1] == self.free[step]:
-                del self.times[step], self.free[step]
-
-    def _step(self, time: int) -> int:
-        """Return the step that begins at a time, made if need be."""
-        step = bisect_left(self.times, time)
-        if step == len(self.times) or self.times[step] != time:
-            self.times.insert(step, time)
-            self.free.insert(step, self.free[step - 1])
-        return step
