@@ -14,7 +14,9 @@ only" that a claim holds of the figures, but within what chance can do. Median t
 have no direction of their own, are held or differ.
 """
 
+import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -54,7 +56,16 @@ class Found(NamedTuple):
 
 
 def compare(logs: Sequence[Log], runs: int, each: Each) -> Iterator[Result]:
-    """Set what was published beside what the logs that are here say."""
+    """Set what was published beside what the logs that are here say, where they do."""
+    for result in _results(logs, each):
+        if math.isnan(result.ours):
+            continue
+        if result.low is not None and math.isnan(result.low):
+            result = replace(result, low=None, high=None)
+        yield result
+
+
+def _results(logs: Sequence[Log], each: Each) -> Iterator[Result]:
     *alone, combined = each(look, [(log,) for log in logs] + [tuple(logs)])
     together = Log("combined", "", Path(f"{len(logs)} logs.swf"))
     yield from _medians(together, combined)
