@@ -15,7 +15,7 @@ from analysis.bootstrap import interval, resample_users
 from analysis.families import BINS, FAMILIES, STATES, Sample
 from analysis.formats import count, number, share
 from analysis.marginal_fit import MarginalFit, fit_sample, largest_distance, plot_quantiles
-from analysis.marginals import quantities
+from analysis.marginals import listed, quantities
 from analysis.section import Columns, Figure, Result, Section, Table, shown
 from workloadkit.errors import ParameterError
 from workloadkit.fields import UNKNOWN
@@ -135,7 +135,7 @@ def fit_marginals(
             "best": fit.best,
             "best_ks": fit.table.loc[fit.best, "ks"],
         }
-    table = pd.DataFrame.from_dict(rows, orient="index", columns=list(_COLUMNS))
+    table = pd.DataFrame.from_dict(rows, orient="index", columns=_STATISTICS)
     return MarginalFits(table.rename_axis("quantity"), marginals, left_out)
 
 
@@ -260,13 +260,17 @@ def _interval(
 
 def _tables(found: MarginalFits) -> tuple[Table, ...]:
     titles = [_title_of(name) for name in found.table.index]
+    rows = found.table.to_dict("records")
     text = shown(found.table, _COLUMNS)
+    text["nearest, ≤ 2 parameters"] = [_nearest(r["simple"], _distance(r)) for r in rows]
+    text["nearest of all"] = [_nearest(r["best"], share(r["best_ks"])) for r in rows]
     text.index = titles
     summary = Table(
         "nearest",
         "What fits each quantity best, by Cramér and von Mises's distance; its distance by "
-        "Kolmogorov and Smirnov, and the interval that holds it for 95 % of resamples of the "
-        "users.",
+        "Kolmogorov and Smirnov, in brackets the interval that holds it for 95 % of resamples of "
+        "the users. Beside them the coefficient of variation and the share of the commonest "
+        "value.",
         found.table,
         text,
     )
@@ -274,8 +278,14 @@ def _tables(found: MarginalFits) -> tuple[Table, ...]:
     cells = ks.map(share)
     cells.index = [_name_of(family) for family in ks.index]
     cells.columns = pd.Index(titles)
-    far = Table("distances", "Kolmogorov and Smirnov's distance of each family.", ks, cells)
-    rows = pd.concat(
+    far = Table(
+        "distances",
+        "Kolmogorov and Smirnov's distance of each family; none where no distribution of the family "
+        "has the moments of the values.",
+        ks,
+        cells,
+    )
+    parts = pd.concat(
         {
             name: fit.table.loc[
                 fit.nearest, ["parameters", "cramer_von_mises", "anderson_darling", "aic"]
@@ -296,8 +306,8 @@ def _tables(found: MarginalFits) -> tuple[Table, ...]:
         "parameters",
         "Parameters of the nearest fits (in seconds, rates by the second); distances are for each "
         "value.",
-        rows,
-        shown(rows, columns).set_index("quantity").rename_axis(None),
+        parts,
+        shown(parts, columns).set_index("quantity").rename_axis(None),
         words=True,
         folded=True,
     )
@@ -333,19 +343,30 @@ def _figures(found: MarginalFits) -> tuple[Figure, ...]:
 
 
 def _finding(table: pd.DataFrame) -> str:
-    parts = []
+    parts: list[str] = []
     for name in ("run", "inter_arrival", "think_time"):
-        if name in table.index and table.loc[name, "simple"] is not None:
-            row = table.loc[name]
-            far = share(row["simple_ks"])
-            if not np.isnan(row["simple_low"]):
-                far += f", {share(row['simple_low'])} to {share(row['simple_high'])} for 95 % of "
-                far += "resamples of the users"
-            parts.append(f"{_plural_of(name)} {_name_of(row['simple'])} (distance {far})")
+        if name not in table.index or table.loc[name, "simple"] is None:
+            continue
+        row = table.loc[name].to_dict()
+        are, by, to = ("", "", "") if parts else (" are best fitted", _BY, "95 % interval ")
+        far = by + share(row["simple_ks"])
+        if not np.isnan(row["simple_low"]):
+            far += f", {to}{share(row['simple_low'])} to {share(row['simple_high'])}"
+        parts.append(f"{_plural_of(name)}{are} by {_name_of(row['simple'])} ({far})")
     if not parts:
         return ""
-    text = "Of the distributions with at most two parameters, nearest are: to "
-    return text + "; to ".join(parts) + "."
+    return f"Of the simpler distributions, {listed(parts)}."
+
+
+def _distance(row: Mapping[str, Any]) -> str:
+    far = share(row["simple_ks"])
+    if np.isnan(row["simple_low"]):
+        return far
+    return f"{far} [{share(row['simple_low'])}, {share(row['simple_high'])}]"
+
+
+def _nearest(family: str | None, distance: str) -> str:
+    return "–" if family is None else f"{_name_of(family)}, {distance}"
 
 
 def _title_of(quantity: str) -> str:
@@ -375,15 +396,14 @@ def _written(parameters: Mapping[str, Any]) -> str:
     return ", ".join(f"{name} {cell(value)}" for name, value in parameters.items())
 
 
+_STATISTICS = (
+    *("n", "zeros", "cv", "heap"),
+    *("simple", "simple_ks", "simple_low", "simple_high", "best", "best_ks"),
+)
 _COLUMNS: Columns = {
     "n": ("values", count),
     "zeros": ("zeros", share),
-    "cv": ("coefficient of variation", number),
-    "heap": ("commonest value", share),
-    "simple": ("nearest of ≤ 2 parameters", _name_of),
-    "simple_ks": ("its distance", share),
-    "simple_low": ("from", share),
-    "simple_high": ("to", share),
-    "best": ("nearest of all", _name_of),
-    "best_ks": ("its distance ", share),
+    "cv": ("variation", number),
+    "heap": ("commonest", share),
 }
+_BY = "Kolmogorov-Smirnov distance "

@@ -296,7 +296,7 @@ def section(trace: Trace) -> Section:
     figures.append(
         Figure(
             "times",
-            f"Distribution of {_listed([name + 's' for name in times])}",
+            f"Distribution of {listed([name + 's' for name in times])}",
             "Share of the jobs whose time is at most so long. The axis is logarithmic; shorter "
             "times are counted at its left end.",
             times,
@@ -390,6 +390,12 @@ def summary_table(
     return Table("summary", caption, data, text)
 
 
-def _listed(words: list[str]) -> str:
-    """Join words as in a sentence."""
+def listed(words: list[str]) -> str:
+    """Join words as in a sentence.
+
+    Examples
+    --------
+    >>> listed(["run times", "estimates", "waits"])
+    'run times, estimates and waits'
+    """
     return " and ".join(filter(None, [", ".join(words[:-1]), words[-1]]))
