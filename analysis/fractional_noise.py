@@ -5,7 +5,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from workloadkit.errors import ParameterError
 
-_TERMS = 4  # of the spectrum's sum that are added one by one; an integral is the rest
+_TERMS = 3  # of the spectrum's sum that are added one by one; an integral is the rest
 
 
 def fractional_gaussian_noise(
@@ -92,7 +92,7 @@ class NoiseSpectrum:
     """The spectrum of fractional Gaussian noise at given frequencies, for any H.
 
     The spectral density is a sum over the whole line. The terms near its middle are added one by
-    one; the rest, by Euler and Maclaurin's formula, to within 1e-7 of the whole. What does not
+    one; the rest, by Euler and Maclaurin's formula, to within 1e-6 of the whole. What does not
     depend on H is computed once.
 
     Parameters

@@ -12,7 +12,7 @@ from analysis.fractional_noise import NoiseSpectrum
 #: Where likelihoods look for the Hurst parameter; an estimate there means that it lies beyond.
 BOUNDS = (0.01, 0.99)
 
-_TOLERANCE = 1e-7  # of a Hurst parameter
+_TOLERANCE, _NEAR = 1e-6, 1e-4  # of a Hurst parameter
 
 
 def periodogram(series: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -160,8 +160,10 @@ def _likeliest(
     found = minimize_scalar(
         deviance, bounds=BOUNDS, method="bounded", options={"xatol": _TOLERANCE}
     )
-    # The search stays inside its bounds: look whether a bound itself is likelier.
-    estimate = min((float(found.x), *BOUNDS), key=deviance)
+    estimate = float(found.x)
+    for bound in BOUNDS:  # the search comes near to its bounds, but stays inside
+        if abs(estimate - bound) < _NEAR and deviance(bound) <= float(found.fun):
+            estimate = bound
     shape = log_shape(estimate)
     line = np.exp(height(shape) + shape)
     return Fit(estimate, pd.DataFrame({"scale": frequency, "value": power, "line": line}))
