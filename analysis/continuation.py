@@ -74,7 +74,8 @@ def fit_continuation(
 
     Each bin of response times of each log is a point: the share of think times up to 20 min among
     those that are not negative, at the median response time of their jobs. The curve
-    p = a / (b r + 1), r in minutes, is fitted by least squares, with 0 < a ≤ 1 and b > 0.
+    p = a / (b r + 1), r in minutes, is fitted by least squares, with 0 < a ≤ 1 and b from 10⁻⁶ to
+    1,000 per minute.
 
     Parameters
     ----------

@@ -126,9 +126,9 @@ def draw_users(
 
 
 def _followed_jobs(trace: Trace) -> pd.DataFrame:
-    chosen = trace.select(trace.ran & (trace.column("user") != UNKNOWN))
-    pairs = think_times(chosen)
-    pairs = pairs.sort_values("previous", ignore_index=True)
+    known = trace.column("user") != UNKNOWN
+    chosen = trace if known.all() else trace.select(known)
+    pairs = think_times(chosen).sort_values("previous", ignore_index=True)
     jobs = chosen.jobs.loc[pairs["previous"], ["user", "wait", "run"]].reset_index(drop=True)
     jobs["think_time"] = pairs["think_time"]
     jobs = jobs[jobs["wait"].notna()].reset_index(drop=True)
