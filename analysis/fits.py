@@ -280,8 +280,8 @@ def _tables(found: MarginalFits) -> tuple[Table, ...]:
     cells.columns = pd.Index(titles)
     far = Table(
         "distances",
-        "Kolmogorov and Smirnov's distance of each family; none where no distribution of the family "
-        "has the moments of the values.",
+        "Kolmogorov and Smirnov's distance of each family; none where no distribution of it has "
+        "the moments of the values.",
         ks,
         cells,
     )

@@ -14,7 +14,7 @@ TOLERANCE = 1e-8
 MOST_ROUNDS = 2000
 
 # Settings of orders are compared after so many rounds, and so many of them are fitted to the end.
-_TRIAL_ROUNDS, _FINALISTS = 20, 3
+_TRIAL_ROUNDS, _FINALISTS = 25, 4
 
 
 @dataclass(frozen=True)
@@ -353,7 +353,7 @@ def fit_hyper_erlang(
 ) -> tuple[HyperErlang, NDArray[np.float64]]:
     """Fit Erlang branches with that many phases in all, the orders chosen by likelihood [1]_.
 
-    All ways to divide the phases among branches are tried for a few rounds; the best three of
+    All ways to divide the phases among branches are tried for a few rounds; the best four of
     them are fitted to the end, and the likeliest is returned.
 
     Parameters
