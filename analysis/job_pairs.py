@@ -16,7 +16,7 @@ from workloadkit.trace import Trace
 ATTRIBUTES = {"procs": "processors", "requested_time": "requested time", "run": "run time"}
 
 #: How the ratios of many pairs are summed up, and the name in words.
-MEASURES = {"average": "average", "median": "median", "identical": "share of identical pairs"}
+MEASURES = {"average": "average", "identical": "share of identical pairs", "median": "median"}
 
 #: Users who are compared one by one have at least so many sessions, and one of two jobs
 #: (N. Zakay, thesis, 2018: the reading that gives the users of Tables II to IV).

@@ -226,7 +226,8 @@ def similarity_by_distance(
         tables[measure] = table.assign(pooled=pooled, pooled_low=low, pooled_high=high)
     by_distance = pd.concat(tables, names=["measure"]).swaplevel()
     by_distance = by_distance.sort_index(level="distance", sort_remaining=False)
-    values = {"pairs": found.pairs} | {name: found.measure(name) for name in MEASURES}
+    measures = ("average", "median", "identical")
+    values = {"pairs": found.pairs} | {name: found.measure(name) for name in measures}
     index = pd.MultiIndex.from_product([jobs.users, distances], names=["user", "distance"])
     of_users = pd.DataFrame({name: x.ravel() for name, x in values.items()}, index)
     return Similarity(trace.name, attribute, by_distance, of_users, seed)
@@ -313,7 +314,7 @@ def nearer_of(
             )
     index = pd.MultiIndex.from_tuples(rows, names=["attribute", "measure", "nearer", "farther"])
     columns = ["nearer_larger", "equal", "farther_larger", "without_pairs", "low", "high"]
-    users = pd.DataFrame(list(rows.values()), index, columns)
+    users = pd.DataFrame(list(rows.values()), index, columns).sort_index()
     return NearerIsMoreAlike(jobs.log, int(compared.sum()), users)
 
 

@@ -1,0 +1,213 @@
+"""Stack depths and the concentration of days, by hand and by their definitions."""
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from matplotlib.figure import Figure
+
+import analysis
+from analysis.day_concentration import daily_concentration, equal_weight_bins
+from analysis.locality import TOLERANCES, section, stack_depth, stack_depths
+from tests.data import needs_traces, trace_path
+from tests.oracles import locality as oracle
+from workloadkit import Header, ParameterError, Trace, WorkloadError, read_swf
+
+DAY = 86400
+
+
+@pytest.mark.parametrize(
+    ("values", "tolerance", "expected"),
+    [
+        ([7, 7, 7], 0, 0),
+        ([1, 2, 1, 2], 0, 1),
+        ([1, 2, 3, 1, 1, 3], 0, (2 + 0 + 1) / 3),
+        ([100, 105], 0.05, 0),  # the edge is near enough
+        ([100, 106, 100], 0.05, 1),
+        ([95, 100], 0.05, np.nan),  # 5 is more than the stored value's share
+        ([95, 100, 95], 0.05, 0),  # but no more than that of the one on top
+        ([100, 105, 110], 0.05, 0),  # 110 is not near 100, which stays what is stored
+        ([100, 106, 103], 0.05, 0),  # both are near; 106 is on top
+        ([106, 100, 103, 106], 0.05, (0 + 1) / 2),
+        ([0, 0, 1, 0], 0.05, (0 + 1) / 2),
+        ([3, np.nan, 3], 0, 0),
+    ],
+)
+def test_depths_worked_by_hand(values, tolerance, expected):
+    assert stack_depth(values, tolerance) == pytest.approx(expected, nan_ok=True)
+
+
+def test_what_is_never_found_again_has_no_depth():
+    assert np.isnan(stack_depth([]))
+    assert np.isnan(stack_depth([1, 2, 3]))
+    assert np.isnan(stack_depth([np.nan, np.nan]))
+    with pytest.raises(ParameterError, match=r"tolerance must be 0 or more, not -0\.1"):
+        stack_depth([1], -0.1)
+    with pytest.raises(ParameterError, match="not nan"):
+        stack_depth([1], np.nan)
+
+
+VALUES = st.lists(st.integers(0, 12) | st.sampled_from([100, 103, 105, 106, 110, 111.5]))
+
+
+@given(VALUES, st.sampled_from([0, 0.05, 0.25, 1, 3]))
+def test_depths_agree_with_the_definition(values, tolerance):
+    expected = oracle.stack_depth(values, tolerance)
+    assert stack_depth(values, tolerance) == pytest.approx(expected, nan_ok=True)
+
+
+@given(VALUES)
+def test_a_tolerance_of_almost_nothing_is_exactness(values):
+    assert stack_depth(values, 1e-9) == pytest.approx(stack_depth(values), nan_ok=True)
+
+
+@given(VALUES)
+def test_exact_depths_know_no_numbers_only_what_is_the_same(values):
+    other = [-3.5 * x for x in values]
+    assert stack_depth(values) == pytest.approx(stack_depth(other), nan_ok=True)
+
+
+def test_many_values_on_the_stack(rng):
+    values = np.concatenate([np.arange(200.0), np.arange(200.0)])
+    assert stack_depth(values) == 199
+    assert stack_depth(1.2 ** np.concatenate([np.arange(200.0)] * 2), 0.05) == 199
+
+
+def log(rng, n=400, **columns):
+    values = {
+        "submit": np.sort(rng.integers(0, 20 * DAY, n)),
+        "run": rng.integers(0, 900, n),
+        "procs": rng.integers(1, 9, n),
+        "requested_time": rng.integers(1, 900, n),
+        "user": rng.integers(1, 12, n),
+    }
+    return Trace.from_columns({**values, **columns})
+
+
+def test_depths_of_a_log(rng):
+    trace = log(rng, requested_time=[np.nan] * 400)
+    found = stack_depths(trace, n_shuffles=40, rng=5)
+    assert found.by_attribute.index.tolist() == ["procs", "run"]
+    for name, row in found.by_attribute.iterrows():
+        values = trace.column(name)
+        assert row["depth"] == pytest.approx(oracle.stack_depth(values, TOLERANCES[name]))
+        assert row["low"] <= row["depth"] <= row["high"]  # nothing repeats in this log
+        assert row["low"] < row["shuffled"] < row["high"]
+        assert row["hits"] + row["values"] == row["jobs"] == 400
+        assert row["hit_share"] == row["hits"] / 400
+    assert found.curves.iloc[-1].tolist() == [1] * 4
+    assert (found.curves.diff().dropna() >= 0).all(axis=None)
+
+
+def test_what_repeats_lies_less_deep_than_in_random_order():
+    n = 300
+    columns = {"submit": np.arange(n), "run": np.repeat(np.arange(30) * 100, 10), "procs": [1] * n}
+    row = stack_depths(Trace.from_columns(columns), rng=1).by_attribute.loc["run"]
+    assert row["depth"] == 0
+    assert row["low"] > 8
+
+
+def test_a_log_without_jobs_that_ran_has_no_depths():
+    trace = Trace.from_columns({"submit": [0], "run": [-1], "procs": [1]}, name="none")
+    with pytest.raises(WorkloadError, match=r"^none: no job ran"):
+        stack_depths(trace)
+    with pytest.raises(WorkloadError, match=r"^none: no run time of a job is known"):
+        daily_concentration(trace, "run")
+    with pytest.raises(ParameterError, match="no attribute 'wait'"):
+        daily_concentration(trace, "wait")
+    with pytest.raises(ParameterError, match="n_shuffles must be 1 or more, not 0"):
+        stack_depths(trace, n_shuffles=0)
+
+
+def test_bins_of_equal_weight():
+    edges, bins = equal_weight_bins(np.arange(1.0, 33))
+    assert np.bincount(bins).tolist() == [2] * 16
+    assert edges[-1] == 32
+    # Of values that are several quantiles, the first bin that ends there has them all.
+    edges, bins = equal_weight_bins(np.array([5.0] * 20 + [6.0]))
+    assert set(bins[:20]) == {0}
+    assert bins[20] == 15
+
+
+@given(
+    st.lists(st.integers(0, 9), min_size=1, max_size=40),
+    st.data(),
+)
+def test_concentration_agrees_with_the_definition(runs, data):
+    n = len(runs)
+    day = sorted(data.draw(st.lists(st.integers(0, 3), min_size=n, max_size=n)))
+    trace = Trace.from_columns({"submit": np.array(day) * DAY + 7, "run": runs, "procs": [1] * n})
+    found = daily_concentration(trace, "run", n_shuffles=1, rng=1).days
+    expected = oracle.daily_concentration(runs, [d - day[0] for d in day])
+    assert found["concentration"].to_dict() == pytest.approx(expected)
+    assert found["jobs"].sum() == n
+    assert (found["concentration"] >= 1 / 16).all()
+
+
+def test_days_are_those_of_the_local_clock():
+    # Second 0 is 23:30 in Stockholm.
+    header = Header(("; UnixStartTime: 843427800", "; TimeZoneString: Europe/Stockholm"))
+    columns = {"submit": [0, 3600], "run": [5, 900], "procs": [1, 1]}
+    local = daily_concentration(Trace.from_columns(columns, header=header), "run", rng=1)
+    assert local.days["jobs"].tolist() == [1, 1]
+    assert daily_concentration(Trace.from_columns(columns), "run").days["jobs"].tolist() == [2]
+
+
+def test_days_of_one_kind_are_told_from_chance(rng):
+    n, kinds = 3000, rng.integers(1, 17, 30)
+    day = np.repeat(np.arange(30), n // 30)
+    other = rng.integers(1, 17, n)
+    run = np.where(rng.random(n) < 0.5, kinds[day], other)
+    columns = {"submit": day * DAY, "run": run, "procs": [1] * n}
+    found = daily_concentration(Trace.from_columns(columns), "run", rng=1)
+    assert found.mean > 0.45
+    assert found.low < found.shuffled < found.high < 0.25
+    unordered = daily_concentration(
+        Trace.from_columns({**columns, "run": rng.permutation(run)}), "run", n_shuffles=200, rng=1
+    )
+    assert unordered.mean == pytest.approx(unordered.shuffled, abs=0.02)
+
+
+def test_results_are_drawn_and_written(rng):
+    trace = log(rng)
+    for result in (
+        stack_depths(trace, n_shuffles=3, rng=1),
+        daily_concentration(trace, "run", n_shuffles=3, rng=1),
+    ):
+        ax = Figure().add_subplot()
+        assert result.plot(ax) is ax
+        assert ax.get_ylabel().startswith("share of")
+        ax.figure.canvas.draw()
+        json.dumps(result.to_dict(), allow_nan=False)
+
+
+def test_the_section_says_what_repeats_and_what_is_unknown(rng):
+    n = 400
+    whole = section(log(rng, n))
+    assert [figure.name for figure in whole.figures] == ["distance", "shuffled", "stack", "days"]
+    assert "A run time that came before" in whole.finding
+    assert whole.to_dict() == section(log(np.random.default_rng(20260101), n)).to_dict()
+    nobody = section(log(rng, n, user=[-1] * n))
+    assert "No user is known" in " ".join(nobody.notes)
+    assert [figure.name for figure in nobody.figures] == ["stack", "days"]
+    assert section(log(rng, n, run=[-1] * n)).notes == ("No job of this log ran.",)
+
+
+@needs_traces
+def test_published_depths_of_a_real_log():
+    trace = read_swf(trace_path("KTH-SP2-1996-2"))
+    for name, depth in {"procs": 3.83, "requested_time": 6.46, "run": 35.25}.items():
+        assert round(analysis.stack_depth(trace.column(name), TOLERANCES[name]), 2) == depth
+    trace = read_swf(trace_path("CTC-SP2-1996-3.1-cln"))
+    ran = {name: trace.column(name)[trace.ran] for name in ("procs", "run")}
+    assert round(stack_depth(ran["procs"]), 2) == 3.44
+    assert round(stack_depth(ran["run"], 0.05), 2) == 28.01
+
+
+@needs_traces
+def test_the_finding_of_a_real_log():
+    finding = section(read_swf(trace_path("KTH-SP2-1996-2"))).finding
+    assert finding.startswith("For 89 % of 133 users (95 % interval 82 % to 93 %) the jobs of one ")
+    assert "lies on average 35.2 others back, in random order 49" in finding

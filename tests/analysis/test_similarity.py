@@ -1,0 +1,256 @@
+"""How alike a user's jobs are, worked by hand, and what must not change it."""
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from matplotlib.figure import Figure
+
+from analysis.job_pairs import user_jobs
+from analysis.similarity import nearer_is_more_alike, shuffled_similarity, similarity_by_distance
+from tests.data import needs_traces, trace_path
+from workloadkit import ParameterError, Trace, WorkloadError, read_swf
+
+ATTRIBUTES = ["procs", "requested_time", "run"]
+APART = 4000  # more than an hour between sessions
+
+
+def of_sessions(*sessions, user=1, **columns):
+    """A log of one user's sessions, each a list of run times."""
+    run = [x for session in sessions for x in session]
+    submit = [APART * k for k, session in enumerate(sessions) for _ in session]
+    n = len(run)
+    jobs = {"submit": submit, "run": run, "procs": [1] * n, "user": [user] * n}
+    return Trace.from_columns({**jobs, **columns})
+
+
+def row_of(trace, distance, **options):
+    found = similarity_by_distance(trace, attribute="run", max_distance=2, rng=1, **options)
+    return found.of_users.xs(distance, level="distance").iloc[0].tolist()
+
+
+def test_worked_by_hand():
+    trace = of_sessions([60, 30, 60], [60], [10, 20])
+    # 60:30, 60:60, 30:60 and 10:20; then 60:60, 30:60, 60:60 and 60:10, 60:20; then three by two.
+    assert row_of(trace, 0) == pytest.approx([4, 2.5 / 4, 0.5, 1 / 4])
+    assert row_of(trace, 1) == pytest.approx([5, (2.5 + 1 / 6 + 1 / 3) / 5, 0.5, 2 / 5])
+    ratios = sorted([1 / 6, 1 / 3, 1 / 3, 2 / 3, 1 / 6, 1 / 3])
+    assert row_of(trace, 2) == pytest.approx([6, sum(ratios) / 6, ratios[3], 0])
+
+
+def test_nothing_against_nothing_is_the_same_and_something_is_not():
+    assert row_of(of_sessions([0, 0]), 0) == [1, 1, 1, 1]
+    assert row_of(of_sessions([0, 0, 5]), 0) == pytest.approx([3, 1 / 3, 0, 1 / 3])
+
+
+def test_the_median_is_the_upper_one():
+    # Ratios 1/2, 1/4, 1/2 of three jobs; a second session of one pair, 1/8: the middle of four.
+    assert row_of(of_sessions([1, 2, 4], [1, 8]), 0)[2] == 0.5
+    assert row_of(of_sessions([1, 8], [1, 2]), 0)[2] == 0.5
+
+
+def test_pooled_values_and_means_of_users():
+    first = of_sessions([60, 60, 60])
+    second = of_sessions([10, 40], user=2)
+    columns = {
+        name: [*first.column(name), *second.column(name)]
+        for name in ("submit", "run", "procs", "user")
+    }
+    found = similarity_by_distance(Trace.from_columns(columns), attribute="run", rng=1)
+    average = found.by_distance.loc[(0, "average")]
+    assert average["users"] == 2
+    assert average["pairs"] == 4
+    assert average["mean"] == pytest.approx((1 + 0.25) / 2)
+    assert average["pooled"] == pytest.approx((3 + 0.25) / 4)
+    assert found.by_distance.loc[(0, "median"), "pooled"] == 1
+    assert average["low"] <= average["mean"] <= average["high"]
+    at_one = found.by_distance.loc[(1, "average")]
+    assert at_one["users"] == 0
+    assert np.isnan(at_one["mean"])
+
+
+def test_unknown_values_and_users_are_left_out():
+    trace = of_sessions([60, 30, 60, 7], requested_time=[60, np.nan, 30, 15])
+    found = similarity_by_distance(trace, attribute="requested_time", rng=1)
+    assert found.of_users.loc[(1, 0), "pairs"] == 3
+    unknown = of_sessions([60, 30, 60], [5], user=-1)
+    with pytest.raises(WorkloadError, match="no job of a known user ran"):
+        similarity_by_distance(unknown)
+    with pytest.raises(WorkloadError, match="no requested time is known"):
+        similarity_by_distance(of_sessions([60, 30]))
+    with pytest.raises(WorkloadError, match="no requested time is known"):
+        nearer_is_more_alike(of_sessions([60, 30]), attributes=["requested_time"])
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (
+            lambda t: similarity_by_distance(t, attribute="wait"),
+            "no attribute 'wait'; known: procs",
+        ),
+        (lambda t: similarity_by_distance(t, attribute="run", max_distance=-1), "not -1"),
+        (lambda t: nearer_is_more_alike(t, attributes=["wait"]), "no attribute 'wait'"),
+        (lambda t: shuffled_similarity(t, measures=["mode"]), "no measure 'mode'; known: average"),
+        (lambda t: shuffled_similarity(t, n_shuffles=0), "n_shuffles must be 1 or more, not 0"),
+    ],
+)
+def test_what_cannot_be_is_refused(call, message):
+    with pytest.raises(ParameterError, match=message):
+        call(of_sessions([60, 30]))
+
+
+def test_users_are_those_of_six_sessions_and_one_of_two_jobs():
+    assert nearer_is_more_alike(of_sessions([1, 1], [1], [1], [1], [1])).n_users == 0
+    assert nearer_is_more_alike(of_sessions([1], [1], [1], [1], [1], [1])).n_users == 0
+    found = nearer_is_more_alike(of_sessions([1, 1], [2], [1], [2], [1], [2]))
+    assert found.n_users == 1
+    rows = found.users.loc["run"]
+    assert rows.loc[("average", 0, 1), "nearer_larger"] == 1
+    assert rows.loc[("average", 1, 2), "farther_larger"] == 1
+    assert found.users.loc[("procs", "average", 0, 1), "equal"] == 1
+
+
+def test_equal_averages_are_equal_however_many_pairs():
+    # Sums of many equal ratios round; the users below have ratios 1/3 only, and 1 only.
+    thirds = of_sessions(*[[1, 3]] + [[1, 3], [3, 1]] * 3, requested_time=[49] * 14)
+    found = nearer_is_more_alike(thirds).users
+    assert found.loc[("requested_time", "average", 0, 1), "equal"] == 1
+    assert found.loc[("procs", "identical", 1, 2), "equal"] == 1
+
+
+def test_users_without_pairs_are_counted_apart():
+    times = [7, 7, *[np.nan] * 5]
+    found = nearer_is_more_alike(of_sessions([1, 1], [1], [1], [1], [1], [1], requested_time=times))
+    row = found.users.loc[("requested_time", "average", 0, 1)]
+    assert row["without_pairs"] == 1
+    assert row[["nearer_larger", "equal", "farther_larger"]].tolist() == [0, 0, 0]
+
+
+some_jobs = st.lists(
+    st.tuples(st.integers(0, 12), st.sampled_from([0, 1, 2, 3, 60, 61.5]), st.integers(1, 2)),
+    min_size=2,
+    max_size=40,
+).map(sorted)
+
+
+def log_of(jobs, scale=1, order=None):
+    submit, run, user = (np.array(x) for x in zip(*jobs, strict=True))
+    return Trace.from_columns(
+        {"submit": submit * 1800, "run": run * scale, "procs": [1] * len(jobs), "user": user}
+    )
+
+
+@settings(max_examples=50)
+@given(some_jobs)
+def test_only_ratios_count(jobs):
+    ours = similarity_by_distance(log_of(jobs), attribute="run", max_distance=3, rng=1)
+    scaled = similarity_by_distance(log_of(jobs, 8), attribute="run", max_distance=3, rng=1)
+    assert ours.by_distance.equals(scaled.by_distance)
+    values = ours.of_users[["average", "median", "identical"]]
+    assert ((values >= 0) | values.isna()).all(axis=None)
+    assert ((values <= 1 + 1e-12) | values.isna()).all(axis=None)
+
+
+@settings(max_examples=50)
+@given(some_jobs, st.randoms(use_true_random=False))
+def test_the_order_within_a_second_does_not_matter(jobs, random):
+    mixed = jobs.copy()
+    random.shuffle(mixed)
+    mixed.sort(key=lambda job: job[0])
+    a, b = (
+        similarity_by_distance(log_of(x), attribute="run", rng=1).of_users for x in (jobs, mixed)
+    )
+    assert a.sort_index().round(12).equals(b.sort_index().round(12))
+
+
+def test_shuffles_are_the_same_for_the_same_seed_and_keep_what_they_must():
+    trace = of_sessions([1, 1, 1], [2, 2], [3, 3, 3, 3], requested_time=[5, np.nan, *[9] * 7])
+    first = shuffled_similarity(trace, n_shuffles=50, rng=3)
+    second = shuffled_similarity(trace, n_shuffles=50, rng=3)
+    assert first.shuffles.equals(second.shuffles)
+    assert first.seed == 3
+    assert not first.shuffles.equals(shuffled_similarity(trace, n_shuffles=50, rng=4).shuffles)
+    run = first.test.loc[("run", "average", "mean")]
+    assert run["observed"] == 1
+    assert run["p"] <= 5 / 51
+    assert run["low"] <= run["shuffled"] <= run["high"] < 1
+    same = first.test.loc[("procs", "average", "mean")]  # all alike: no shuffle changes it
+    assert same[["observed", "shuffled", "low", "high", "p"]].tolist() == [1] * 5
+
+
+def test_medians_of_shuffles_on_demand():
+    trace = of_sessions([1, 1], [2, 2], [3, 3], [4, 4], [1, 1], [2, 2])
+    test = shuffled_similarity(trace, measures=["median"], n_shuffles=30, rng=1).test
+    assert set(test.index.get_level_values("measure")) == {"median"}
+    assert test.loc[("run", "median", "mean"), "observed"] == 1
+    assert test.loc[("run", "median", "users"), "observed"] == 1
+    assert test.loc[("run", "median", "mean"), "p"] < 0.2
+
+
+def test_results_are_drawn_and_written():
+    trace = of_sessions([1, 1], [2, 3], [3, 3], [4, 4], [1, 1], [2, 2])
+    test = shuffled_similarity(trace, n_shuffles=20, rng=1)
+    for result in (
+        similarity_by_distance(trace, attribute="run", rng=1),
+        nearer_is_more_alike(trace),
+        test,
+    ):
+        ax = Figure().add_subplot()
+        assert result.plot(ax) is ax
+        assert ax.get_ylabel()
+        ax.figure.canvas.draw()
+        json.dumps(result.to_dict(), allow_nan=False)
+    assert test.plot(Figure().add_subplot(), measure="identical")
+
+
+def test_sessions_of_a_user_follow_one_another():
+    jobs = user_jobs(log_of([(0, 1, 1), (0, 1, 2), (5, 1, 2), (5, 1, 1), (12, 1, 1)]))
+    assert jobs.user.tolist() == [0, 0, 0, 1, 1]
+    assert jobs.session.tolist() == [0, 1, 2, 3, 4]
+    assert jobs.first_session.tolist() == [0, 3, 5]
+
+
+def digits(log, attribute, measure):
+    users = nearer_is_more_alike(read_swf(trace_path(log)), attributes=[attribute])
+    rows = users.users.loc[(attribute, measure)]
+    parts = rows[["nearer_larger", "equal", "farther_larger"]]
+    return users.n_users, (parts * users.n_users).round(9).to_numpy().ravel().tolist()
+
+
+@needs_traces
+@pytest.mark.parametrize(
+    ("log", "n_users", "published"),
+    [
+        # Zakay (2018), Table III: shares of identical pairs, requested time.
+        ("KTH-SP2-1996-2", 133, [0.895, 0.0075, 0.098, 0.789, 0.0150, 0.195]),
+        ("CTC-SP2-1996-3.1-cln", 461, [0.757, 0.1041, 0.139, 0.705, 0.1085, 0.187]),
+        ("HPC2N-2002-2.2-cln", 215, [0.907, 0.0279, 0.065, 0.781, 0.0233, 0.195]),
+    ],
+)
+def test_requested_times_as_published(log, n_users, published):
+    n, counts = digits(log, "requested_time", "identical")
+    assert n == n_users
+    assert [round(x / n, d) for x, d in zip(counts, [3, 4, 3] * 2, strict=True)] == pytest.approx(
+        published, abs=1e-12
+    )
+
+
+@needs_traces
+@pytest.mark.parametrize(
+    ("log", "off", "published"),
+    [
+        # Table IV: upper medians, run time; off by users.
+        ("HPC2N-2002-2.2-cln", 0, [0.879, 0.0326, 0.088, 0.721, 0.0279, 0.251]),
+        ("CTC-SP2-1996-3.1-cln", 2, [0.829, 0.0043, 0.167, 0.722, 0.0065, 0.271]),
+        ("KTH-SP2-1996-2", 2, [0.827, 0.0075, 0.165, 0.684, 0.0000, 0.316]),
+    ],
+)
+def test_run_times_as_published(log, off, published):
+    n, counts = digits(log, "run", "median")
+    assert all(
+        abs(x - n * share) < off + n * 0.0005 + 1e-9
+        for x, share in zip(counts, published, strict=True)
+    )
