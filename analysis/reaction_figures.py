@@ -13,7 +13,7 @@ from analysis.followed_jobs import CONTINUE_WITHIN, RESPONSE_BINS, SLOWDOWN_BINS
 _LABELS = dict(
     zip(
         (*RESPONSE_BINS, *SLOWDOWN_BINS),
-        ("≤ 5 min", "≤ 15", "≤ 45", "≤ 135", "more", "≤ 1.41", "≤ 2", "≤ 4", "≤ 16", "more"),
+        ("≤5 min", "≤15", "≤45", "≤135", "more", "≤1.41", "≤2", "≤4", "≤16", "more"),
         strict=True,
     )
 )

@@ -130,7 +130,10 @@ def plot_signature(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
     drawn = data[data["mean_work"] > 0]  # others have no place on the axis
     for log, its in drawn.groupby("log"):
         colour = style.LINES[int(log) % len(style.LINES)]["color"]
-        ax.plot(its["jobs"], its["mean_work"] / 3600, ".", color=colour, markersize=6, alpha=0.7)
+        hours = its["mean_work"] / 3600
+        ax.plot(its["jobs"], hours, ".", color=colour, markersize=6, alpha=0.7)
+        ax.update_datalim([(its["jobs"].min() / 1.1, hours.min() / 1.1)])
+        ax.update_datalim([(its["jobs"].max() * 1.1, hours.max() * 1.1)])
     style.log_axis(ax.xaxis)
     style.log_axis(ax.yaxis)
     ax.set_xlabel("jobs in the week")

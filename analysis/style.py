@@ -224,6 +224,9 @@ def log_axis(axis: Any, *, percent: bool = False) -> None:
     low, high = _log_limits(axis)
     exponents = np.arange(np.ceil(np.log10(low) - 1e-9), np.floor(np.log10(high) + 1e-9) + 1)
     ticks = 10.0 ** exponents[:: 1 + exponents.size // 8]
+    if ticks.size < 2:
+        ticks = np.outer(10.0 ** np.arange(np.floor(np.log10(low)), np.log10(high)), [1, 2, 5])
+        ticks = ticks[(low <= ticks) & (ticks <= high)]
     form = "{:,.3g} %" if percent else "{:,.10g}"
     scale = 100 if percent else 1
     _fix_ticks(axis, ticks if ticks.size > 1 else [low, high], lambda x, _: form.format(x * scale))
@@ -287,7 +290,7 @@ def legend_above(ax: Axes) -> None:
         # In letters: what an inch holds, less the axis's own labels; what a handle takes.
         room, handle = 11 * ax.figure.get_figwidth() - 8, 6  # type: ignore[union-attr]
         widths = [handle + len(label) for label in labels]
-        for columns in range(min(len(labels), 4), 0, -1):
+        for columns in range(min(len(labels), 5), 0, -1):
             rows = -(-len(labels) // columns)
             if sum(max(widths[i : i + rows]) for i in range(0, len(widths), rows)) <= room:
                 break
