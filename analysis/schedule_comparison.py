@@ -1,5 +1,6 @@
 """Schedules of the same jobs side by side, paired job by job."""
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -22,7 +23,7 @@ from analysis.schedules import (
     time_axis,
 )
 from workloadkit import __version__, metrics
-from workloadkit.errors import ParameterError, WorkloadError
+from workloadkit.errors import ParameterError, WorkloadError, WorkloadWarning
 from workloadkit.experiments import measure, started_later, student_t
 from workloadkit.provenance import plain
 from workloadkit.simulate import Schedule
@@ -137,6 +138,9 @@ def compare_schedules(
 ) -> Comparison:
     """Set schedules of the same jobs side by side, paired job by job.
 
+    Where they were made on machines of different sizes, or jobs that outlive their estimates were
+    dealt with in different ways, differences are not the schedulers' alone, and a warning says so.
+
     Parameters
     ----------
     *schedules : Schedule, or one mapping of str to Schedule
@@ -208,6 +212,7 @@ def compare_schedules(
     if not 0 < block < np.inf:
         raise ParameterError(f"block is {block} s; it must be positive")
     _check_same_jobs(named)
+    _warn_of_other_rules(named)
     table = pd.DataFrame(
         {name: [measure(s, metric) for metric in chosen] for name, s in named.items()},
         index=pd.Index(chosen, name="metric"),
@@ -565,6 +570,17 @@ def _check_same_jobs(named: Mapping[str, Schedule]) -> None:
         if (first.counted[mine] != other.counted[theirs]).any():
             raise WorkloadError(
                 f"{name} and {other_name} do not count the same jobs: warm-up or cool-down differ"
+            )
+
+
+def _warn_of_other_rules(named: Mapping[str, Schedule]) -> None:
+    """Say where schedules differ by more than their schedulers."""
+    for rule, what in (("procs", "machines of different sizes"), ("overrun", "different overruns")):
+        rules = {n: s.parameters[rule] for n, s in named.items() if rule in s.parameters}
+        if len(set(rules.values())) > 1:
+            shown = ", ".join(f"{name} with {rule} {value}" for name, value in rules.items())
+            warnings.warn(
+                f"the schedules compared are of {what}: {shown}", WorkloadWarning, stacklevel=3
             )
 
 

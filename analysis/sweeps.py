@@ -3,16 +3,23 @@
 from itertools import cycle
 
 import numpy as np
+import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
 from analysis import style
 from analysis.formats import is_share, is_time, metric_title
 from workloadkit.errors import ParameterError
 from workloadkit.experiments import Sweep
 
+_MOST_ON_LINEAR = 30  # times the least value
+
 
 def plot_sweep(sweep: Sweep, metric: str | None = None, ax: Axes | None = None) -> Axes:
     """Plot a metric over the offered load, a line for each scheduler, with its intervals.
+
+    The axis of a metric whose values differ by more than 30 times is logarithmic, if all of them
+    are positive.
 
     Parameters
     ----------
@@ -31,6 +38,7 @@ def plot_sweep(sweep: Sweep, metric: str | None = None, ax: Axes | None = None) 
     if metric not in sweep.metrics:
         raise ParameterError(f"the sweep has no {metric!r}; it has {', '.join(sweep.metrics)}")
     ax = style.current_axes(ax)
+    logarithmic = _spreads(sweep.table[metric])
     ascending = sweep.table.sort_values("load", kind="stable")
     names = list(dict.fromkeys(sweep.table["scheduler"]))
     for name, line in zip(names, cycle(style.LINES), strict=False):
@@ -49,11 +57,30 @@ def plot_sweep(sweep: Sweep, metric: str | None = None, ax: Axes | None = None) 
     if loads.size <= 8:
         ax.set_xticks(loads)
     style.share_axis(ax.xaxis)
-    (style.share_axis if is_share(metric) else style.count_axis)(ax.yaxis)
-    if not is_share(metric):
-        ax.set_ylim(bottom=0)
+    if logarithmic:
+        _set_logarithmic(ax, sweep.table[metric] / (3600 if is_time(metric) else 1))
+    else:
+        (style.share_axis if is_share(metric) else style.count_axis)(ax.yaxis)
+        if not is_share(metric):
+            ax.set_ylim(bottom=0)
     style.legend_above(ax)
     return ax
+
+
+def _spreads(values: pd.Series) -> bool:
+    """Whether a linear axis would show the small values as none."""
+    least, most = values.min(), values.max()  # without NaN
+    return bool(least > 0 and most > _MOST_ON_LINEAR * least)
+
+
+def _set_logarithmic(ax: Axes, values: pd.Series) -> None:
+    """Make the y axis logarithmic, from below the least value; an interval may end below that."""
+    ax.set_yscale("log")
+    ax.set_ylim(bottom=values.min() / 1.5)
+    decades = np.log10(values.max() / values.min())
+    ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if decades < 3 else (1,)))
+    ax.yaxis.set_minor_locator(NullLocator())
+    ax.yaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:,.10g}"))
 
 
 def plot_sweeps(sweep: Sweep, ax: Axes | None = None) -> list[Axes]:

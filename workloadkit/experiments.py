@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from workloadkit.errors import ParameterError, WorkloadError
 from workloadkit.provenance import plain, provenance, seed_of
 from workloadkit.simulate.engine import Scheduler
-from workloadkit.simulate.schedule import Schedule
+from workloadkit.simulate.schedule import FURTHER, METRICS, Schedule
 from workloadkit.simulate.schedulers import Fcfs
 from workloadkit.simulate.schedulers.policy import Policy
 from workloadkit.simulate.simulate import simulate
@@ -29,6 +29,7 @@ WEEK = 604800
 MEASURED = ("mean_wait", "mean_bounded_slowdown", "utilization")
 
 _KEYS = ["load", "scheduler"]
+_LATER = "later_than_fcfs"
 
 
 @dataclass(frozen=True, eq=False)
@@ -282,12 +283,12 @@ def later_than_fcfs(schedule: Schedule) -> float:
 
 def measure(schedule: Schedule, metric: str) -> float:
     """Return an aggregate of a schedule: one of `Schedule.describe`, or `later_than_fcfs`."""
-    if metric == "later_than_fcfs":
+    if metric == _LATER:
         return later_than_fcfs(schedule)
     try:
         return schedule.measure(metric)
     except ParameterError as error:
-        raise ParameterError(f"{error}, later_than_fcfs") from None
+        raise ParameterError(f"{error}, {_LATER}") from None
 
 
 def mean_interval(values: ArrayLike, *, confidence: float = 0.95) -> tuple[float, float, float]:
@@ -408,6 +409,10 @@ def _check(
     for scheduler in named.values():
         if isinstance(scheduler, str):
             parse(scheduler)
+    known = (*METRICS, *FURTHER, _LATER)
+    for metric in metrics:
+        if metric not in known:
+            raise ParameterError(f"unknown metric {metric!r}; known: {', '.join(known)}")
     for load in loads:
         check_number("loads", load)
         if not 0 < load < np.inf:

@@ -15,8 +15,8 @@ import analysis
 import workloadkit as wk
 from analysis import schedule_comparison
 from analysis.clock import WEEK
-from workloadkit.errors import ParameterError, WorkloadError
-from workloadkit.experiments import student_t
+from workloadkit.errors import ParameterError, WorkloadError, WorkloadWarning
+from workloadkit.experiments import Sweep, student_t
 
 DAY = 86400
 
@@ -246,7 +246,8 @@ def test_schedules_of_other_jobs_are_refused():
 def test_schedules_are_called_by_what_they_differ_in():
     raised, late = (schedules(THREE_WEEKS, "easy", overrun=x)[0] for x in ("raise", "late"))
     (fcfs,) = schedules(THREE_WEEKS, "fcfs")
-    found = analysis.compare_schedules(raised, late, fcfs)
+    with pytest.warns(WorkloadWarning, match="different overruns: .*, easy, overrun late with ov"):
+        found = analysis.compare_schedules(raised, late, fcfs)
     assert list(found.schedules) == [
         "easy, overrun raise",
         "easy, overrun late",
@@ -409,6 +410,36 @@ def test_the_slowdown_ratio_is_drawn_by_week(sample, ax):
     ratio = analysis.slowdown_ratio(sample["fcfs"], sample["easy"])
     assert analysis.plot_slowdown_ratio(ratio, ax) is ax
     assert ax.get_xlabel() == "week of submission"
+
+
+def test_machines_of_different_sizes_are_worth_a_line():
+    four, eight = (schedules(THREE_WEEKS, "easy", machine=size)[0] for size in (4, 8))
+    message = "are of machines of different sizes: four with procs 4, eight with procs 8"
+    with pytest.warns(WorkloadWarning, match=message):
+        analysis.compare_schedules({"four": four, "eight": eight})
+
+
+def test_metrics_that_differ_much_are_drawn_on_a_logarithmic_axis(ax):
+    table = pd.DataFrame(
+        {
+            "load": [0.5, 0.9] * 2,
+            "scheduler": ["fcfs", "fcfs", "easy", "easy"],
+            "run": 0,
+            "mean_wait": [360.0, 7200, 60, 1801],
+            "mean_slowdown": [30.0, 2, 3, 1],
+            "wait_p50": [0.0, 7200, 60, 1801],
+        }
+    )
+    swept = Sweep(table, ("mean_wait", "mean_slowdown", "wait_p50"), 0.95, {})
+    wait, slowdown, median = analysis.plot_sweeps(swept, ax)
+    assert [panel.get_yscale() for panel in (wait, slowdown, median)] == ["log", "linear", "linear"]
+    low, high = wait.get_ylim()
+    assert 0 < low < 60 / 3600
+    assert high > 2
+    wait.figure.canvas.draw()
+    labels = [label.get_text() for label in wait.get_yticklabels()]
+    assert "0.1" in labels
+    assert "1" in labels
 
 
 def test_sweeps_are_drawn_with_a_line_for_each_scheduler(ax):

@@ -266,6 +266,14 @@ def test_what_cannot_be_is_refused(log, arguments, message):
         sweep(log, **arguments)
 
 
+def test_metrics_are_looked_at_before_anything_is_simulated(log, monkeypatch):
+    monkeypatch.setattr("workloadkit.experiments.simulate", None)
+    with pytest.raises(
+        ParameterError, match=r"unknown metric 'speed'; known: jobs, .*later_than_f"
+    ):
+        sweep(log, metrics=["mean_wait", "speed"])
+
+
 def test_several_runs_need_two_whole_weeks(log):
     short = log.select(log.column("submit") < 2 * WEEK)
     with pytest.raises(WorkloadError, match="draw weeks of the log, and it has 1 whole; two are"):

@@ -248,7 +248,7 @@ def test_an_announced_outage_without_end_is_named_where_jobs_never_start():
     outages = [down(20, -1, 1, announced=0)]
     message = "never starts 1 of 2 jobs; the first is job 2; 3 of 4 .* without end: 1"
     for policy in ("easy", "fcfs", "conservative"):
-        with pytest.raises(WorkloadError, match=message):
+        with pytest.raises(WorkloadError, match=f"{policy} {message}"):
             simulate(log((0, 10, 2), (1, 50, 4)), policy, outages)
     assert starts(log((0, 10, 2), (1, 10, 4)), "easy", outages) == [0, 10]
     assert starts(log((0, 10, 2), (1, 50, 4), (2, 9, 1)), "easy", [down(20, 90, 1)]) == [0, 90, 20]

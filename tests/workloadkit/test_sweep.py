@@ -72,6 +72,24 @@ def test_a_seed_makes_no_difference_to_a_single_run_and_it_says_so(run, log):
     )
 
 
+def test_on_a_narrow_terminal_there_is_a_table_for_each_metric(run, log, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    metrics = ("mean_wait", "mean_bounded_slowdown", "utilization")
+    options = [option for metric in metrics for option in ("--metric", metric)]
+    schedulers = ("--scheduler", "fcfs", "--scheduler", "user-priority:alpha_user=0.25,by=recency")
+    code, out, _ = run(log, *LOADS, *options, *schedulers, "--runs", 2, "--seed", 1)
+    assert code == 0
+    lines = out.splitlines()
+    assert max(map(len, lines)) <= 80
+    heads = [line.split() for line in lines if "scheduler" in line]
+    assert heads == [["load", "scheduler", *metric.split("_")] for metric in metrics]
+    rows = [line for line in lines if line.split()[:1] in (["0.5"], ["0.8"])]
+    assert len(rows) == 3 * 2 * 2
+    assert all(line.rstrip().endswith("]") for line in rows)  # no row is broken
+    code, out, _ = run(log, *LOADS, "--metric", "mean_wait")
+    assert out.count("scheduler") == 1
+
+
 def test_files_have_the_table_and_everything(run, log, tmp_path):
     table, everything, figure = tmp_path / "a.csv", tmp_path / "a.json", tmp_path / "a.svg"
     options = ("--scheduler", "sjf", "--load", 0.7, "--runs", 3, "--seed", 1, "--overrun", "kill")
@@ -124,6 +142,7 @@ def test_the_defaults_are_two_schedulers_and_five_loads(run):
         (["--overrun", "ignore"], "error: overrun is 'ignore'; known: kill, raise, late"),
         (["--warmup", "soon"], "'soon' is not a duration"),
         (["--plot", "sweep.txt"], "sweep.txt: a figure is written as .svg, .png or .pdf"),
+        (["--scheduler", "easy", "--scheduler", "easy"], "error: --scheduler easy is there twice"),
         (["--json", "-", "-o", "-"], "cannot both go to stdout"),
     ],
 )

@@ -1,5 +1,6 @@
 """`workloadkit sweep`: schedulers under several loads."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -21,8 +22,11 @@ from workloadkit.cli.common import (
     write_json,
 )
 from workloadkit.cli.simulate import figure_file
+from workloadkit.errors import ParameterError
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from workloadkit.experiments import Sweep
 
 EXAMPLES = """
@@ -146,6 +150,9 @@ def sweep(
     from workloadkit.experiments import MEASURED
     from workloadkit.experiments import sweep as run_sweep
 
+    for name in scheduler or ():
+        if scheduler and scheduler.count(name) > 1:
+            raise ParameterError(f"--scheduler {name} is there twice")
     check_outputs(output, plot, json, inputs=[trace])
     if seed is not None and runs == 1:
         say("warning: --seed makes no difference to a single run, which is the log as it is")
@@ -178,33 +185,47 @@ def sweep(
 
 
 def _show(sweep: "Sweep") -> None:
-    """Print the table on stdout."""
-    from rich import box
+    """Print the table on stdout, one for each metric where all of them are too wide for it."""
     from rich.console import Console
-    from rich.table import Table
+    from rich.measure import Measurement
 
-    from analysis.formats import metric, metric_title, plural
+    from analysis.formats import plural
 
-    shown = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    shown.add_column("load", justify="right")
-    shown.add_column("scheduler", overflow="fold")
-    for name in sweep.metrics:
-        shown.add_column(metric_title(name), justify="right", overflow="fold")
-    for row in sweep.table.to_dict("records"):
-        cells = [f"{row['load']:g}", row["scheduler"]]
-        for name in sweep.metrics:
-            value, low, high = (row[f"{name}{end}"] for end in ("", "_low", "_high"))
-            text = metric(name, value)
-            if row["runs"] > 1:
-                text += f" [{metric(name, low)}, {metric(name, high)}]"
-            cells.append(text)
-        shown.add_row(*cells)
     parameters = sweep.provenance["parameters"]
     made = f"{sweep.provenance['log']}, {plural(parameters['procs'], 'processor')}"
     if parameters["runs"] > 1:
         made += f", {parameters['runs']} runs, seed {parameters['seed']}"
     typer.echo(made)
-    Console().print(shown)
+    console = Console()
+    shown = _table(sweep, sweep.metrics)
+    whole = Measurement.get(console, console.options.update(max_width=1000), shown).maximum
+    tables = [shown] if whole <= console.width else [_table(sweep, [m]) for m in sweep.metrics]
+    for table in tables:
+        console.print(table)
+
+
+def _table(sweep: "Sweep", metrics: Sequence[str]) -> "Table":
+    """Lay out some of the metrics: a row for each load and scheduler."""
+    from rich import box
+    from rich.table import Table
+
+    from analysis.formats import metric, metric_title
+
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    table.add_column("load", justify="right")
+    table.add_column("scheduler", overflow="fold")
+    for name in metrics:
+        table.add_column(metric_title(name), justify="right", no_wrap=len(metrics) == 1)
+    for row in sweep.table.to_dict("records"):
+        cells = [f"{row['load']:g}", row["scheduler"]]
+        for name in metrics:
+            value, low, high = (row[f"{name}{end}"] for end in ("", "_low", "_high"))
+            text = metric(name, value)
+            if row["runs"] > 1:
+                text += f" [{metric(name, low)}, {metric(name, high)}]"
+            cells.append(text)
+        table.add_row(*cells)
+    return table
 
 
 def _draw(sweep: "Sweep", path: Path, name: str) -> None:

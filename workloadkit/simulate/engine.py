@@ -116,6 +116,9 @@ class Scheduler(_Participant):
 
     queue: list[Job]
 
+    #: What messages call it; by default its class.
+    name: str = ""
+
     #: Whether jobs may be started on more processors than the machine has.
     overcommits = False
 
@@ -220,10 +223,10 @@ class Scheduler(_Participant):
             If it does not fit or has been started before.
         """
         if job.start is not None or (job.procs > self.free and not self.overcommits):
+            who = self.name or type(self).__name__
             why = "a second time" if job.start is not None else f"on {self.free} free processors"
             raise WorkloadError(
-                f"{type(self).__name__} starts job {job.number} of {job.procs} processors {why}, "
-                f"at {self.now} s"
+                f"{who} starts job {job.number} of {job.procs} processors {why}, at {self.now} s"
             )
         with suppress(ValueError):  # a scheduler may keep a queue of its own
             place = self.queue.index(job)
@@ -386,9 +389,10 @@ class Simulation:
             self.scheduler.allocate()
         stuck = [job.number for job in self.jobs if job.start is None]
         if stuck:
+            who = self.scheduler.name or type(self.scheduler).__name__
             raise WorkloadError(
-                f"{type(self.scheduler).__name__} never starts {len(stuck)} of "
-                f"{len(self.jobs)} jobs; the first is job {stuck[0]}{self._what_stays_down()}"
+                f"{who} never starts {len(stuck)} of {len(self.jobs)} jobs; the first is "
+                f"job {stuck[0]}{self._what_stays_down()}"
             )
         return self.jobs
 

@@ -238,6 +238,7 @@ def _play(
 ) -> tuple[list[Job], Outcome, list[Run]]:
     """Run the plain engine; the jobs come in the order of submission."""
     scheduler = copy.deepcopy(policy) if isinstance(policy, Scheduler) else policy.plain()
+    scheduler.name = _name(policy)
     if outages is not None and (scheduler.overcommits or not scheduler.bears_outages):
         raise ParameterError(f"scheduler {_name(policy)}: it knows nothing of outages")
     rng = np.random.default_rng(seed)
@@ -338,7 +339,7 @@ def _name(thing: object) -> str:
         return " ".join(dict.fromkeys(type(user).__name__ for user in thing)) or "nobody"
     if isinstance(thing, Policy):
         return schedulers.describe(thing)
-    return getattr(thing, "name", type(thing).__name__)
+    return getattr(thing, "name", "") or type(thing).__name__
 
 
 def _submitted(jobs: list[Job], machine: int) -> tuple[Trace, Workload]:
