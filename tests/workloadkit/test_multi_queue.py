@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 import workloadkit as wk
 from tests.data import TRACES, needs_traces
+from tests.oracles import scheduling as oracle
 from tests.oracles.check import check_schedule
 from workloadkit.errors import ParameterError
 from workloadkit.simulate.schedulers.multi_queue import WEEK, MultiQueue
@@ -109,6 +110,37 @@ def test_processors_are_lent_where_no_pivot_is_delayed(engine):
     trace = jobs((0, 10, 3), (0, 10, 1), (1, 5, 4), (2, 8, 1))
     schedule = wk.simulate(trace, MultiQueue(2), procs=4, engine=engine)
     assert schedule.start.tolist() == [0, 0, 10, 15]
+
+
+@pytest.mark.parametrize(
+    ("head", "last", "starts"),
+    [
+        (4, 14, [179, 189, 174]),
+        (4, 15, [179, 189, 174]),
+        (4, 16, [179, 189, 229]),
+        (3, 16, [179, 189, 189]),
+        (2, 16, [179, 180, 189]),
+    ],
+)
+def test_what_is_lent_delays_the_pivot_of_no_partition(head, last, starts):
+    # In units of 1/20 day, on two partitions of two processors. By the first week jobs of less than
+    # 20 belong to the first. At 160 a job takes one processor of the second until 180, another all
+    # of the first until 179. At 163 comes a short job of two processors, the pivot of the first:
+    # it is promised 179, and ends at 189. The long one of 166, the pivot of the second, is promised
+    # 189 if it needs more than two, else 180. The last one, at 174, would be lent the processor
+    # that is idle in the second partition: if it ends by then. Else the second has none to lend, as
+    # its pivot requires them all (x in step 5 of the algorithm), also where it leaves one in the
+    # first. So the last one waits until its own partition, or all of the machine, has room.
+    past = [(0, 20, 1), (0, 60, 1)]
+    now = [(160, 20, 1), (160, 19, 2), (163, 10, 2), (166, 40, head), (174, last, 1)]
+    trace = jobs(*past, *now, scale=DAY // 20)
+    for passes in ("instant", "event"):
+        schedule = agree(trace, 2, procs=4, passes=passes)
+        assert schedule.jobs["partition"].tolist() == [1, 1, 2, 1, 1, 2, 1]
+        assert (schedule.start[4:] / (DAY // 20)).tolist() == starts
+        columns = (trace.column(name).tolist() for name in ("submit", "run", "run", "procs"))
+        found = oracle.schedule(*columns, 4, policy="multi-queue:partitions=2", passes=passes)
+        assert [start for start, *_ in found] == schedule.start.tolist()
 
 
 @pytest.mark.parametrize("engine", ENGINES)
