@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.ticker import FuncFormatter, LogLocator
 from numpy.typing import ArrayLike
 
 from analysis import style
@@ -56,13 +57,13 @@ class Hurst(Result):
         ax = style.current_axes(ax)
         method, points = METHODS[self.method], visible(self.points)
         x = points["scale"] / (2 * np.pi if method.scale == "frequency" else 1)
-        ax.plot(x, points["value"], ".", color=style.BLUE, ms=3, mew=0, zorder=2)
+        size = 3 if len(points) > 100 else 7
+        ax.plot(x, points["value"], ".", color=style.BLUE, ms=size, mew=0, zorder=2)
         label = f"H = {self.estimate:.2f}"
         ax.plot(x, points["line"], color=style.ORANGE, label=label, zorder=3)
         if self.method == "rs":
             plot_slopes(points, ax)
-        style.log_axis(ax.xaxis)
-        style.log_axis(ax.yaxis)
+        logarithmic_axes(ax)
         unit = "cycles per step" if method.scale == "frequency" else "steps"
         ax.set_xlabel(f"{method.scale} ({unit})")
         ax.set_ylabel(method.value)
@@ -154,6 +155,26 @@ def hurst(
 def visible(points: pd.DataFrame) -> pd.DataFrame:
     """Return the points that have a place on logarithmic axes: not those that are but rounding."""
     return points[points["value"] > 1e-12 * points["value"].max()]
+
+
+def logarithmic_axes(ax: Axes, *, times: bool = False) -> None:
+    """Make both axes logarithmic, with room around the points.
+
+    Parameters
+    ----------
+    ax : Axes
+    times : bool, default False
+        Whether the horizontal axis is one of times.
+    """
+    (style.time_axis if times else style.log_axis)(ax.xaxis)
+    style.log_axis(ax.yaxis)
+    for axis in (ax.yaxis,) if times else (ax.xaxis, ax.yaxis):
+        if len(axis.get_majorticklocs()) <= 2:  # of powers of 10
+            axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+            axis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:,.10g}"))
+    for low, high, limit in ((*ax.get_xlim(), ax.set_xlim), (*ax.get_ylim(), ax.set_ylim)):
+        room = (high / low) ** 0.02
+        limit(low / room, high * room)
 
 
 def plot_slopes(points: pd.DataFrame, ax: Axes) -> None:

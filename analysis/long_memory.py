@@ -5,7 +5,6 @@ from functools import partial
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.ticker import FuncFormatter, LogLocator
 
 from analysis import style
 from analysis.arrivals import arrivals_per_unit, treatments
@@ -13,7 +12,7 @@ from analysis.clock import Clock
 from analysis.estimators.methods import METHODS, SHORTEST, check_series
 from analysis.estimators.spectral import periodogram
 from analysis.formats import count, duration
-from analysis.hurst_parameter import hurst, plot_slopes, visible
+from analysis.hurst_parameter import hurst, logarithmic_axes, plot_slopes, visible
 from analysis.log_memory import (
     AGREEMENT,
     HEADLINE,
@@ -174,14 +173,7 @@ def plot_fits(
         ax.plot(line["scale"], line["line"], color=colour, lw=2, label=label, zorder=3)
     if slopes:
         plot_slopes(data[data["series"] == data["series"].iloc[0]], ax)
-    style.time_axis(ax.xaxis)
-    style.log_axis(ax.yaxis)
-    if len(ax.get_yticks()) == 2:  # less than two powers of 10
-        ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-        ax.yaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
-    for low, high, limit in ((*ax.get_xlim(), ax.set_xlim), (*ax.get_ylim(), ax.set_ylim)):
-        room = (high / low) ** 0.02
-        limit(low / room, high * room)
+    logarithmic_axes(ax, times=True)
     ax.set_xlabel(scale)
     ax.set_ylabel(value)
     ax.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=2, borderaxespad=0.2)
