@@ -1,6 +1,6 @@
 """Logs side by side: every measure of each, and how far their distributions are apart."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
@@ -24,20 +24,22 @@ from analysis.section import Result
 from workloadkit.errors import ParameterError
 from workloadkit.trace import Trace
 
-#: The modules of this package whose sections are compared, number by number.
-SECTIONS = (
-    "load",
-    "cycles",
-    "marginals",
-    "accuracy",
-    "users",
-    "sessions",
-    "reactions",
-    "signature",
-    "correlation",
-    "locality",
-    "long_memory",
-)
+#: The modules of this package whose sections are compared, number by number, and those of their
+#: tables whose rows are measures as well.
+SECTIONS: dict[str, tuple[str, ...]] = {
+    "load": (),
+    "cycles": ("days",),
+    "marginals": (),
+    "accuracy": (),
+    "users": (),
+    "sessions": (),
+    "session_methods": ("ways",),
+    "reactions": ("response_bins", "slowdown_bins", "predictors"),
+    "signature": (),
+    "correlation": (),
+    "locality": ("similarity", "stack_depths", "days"),
+    "long_memory": ("estimates",),
+}
 
 _MOST_POINTS = 500  # as many as a curve can show
 _HOURS = 168
@@ -117,7 +119,7 @@ class LogComparison(Result):
 
 
 def compare(
-    *logs: Trace | Mapping[str, Trace], sections: Sequence[str] = SECTIONS
+    *logs: Trace | Mapping[str, Trace], sections: Iterable[str] = tuple(SECTIONS)
 ) -> LogComparison:
     """Set logs side by side on every measure.
 
@@ -128,7 +130,7 @@ def compare(
     *logs : Trace, or one mapping of str to Trace
         One log or more, the original first. Without a mapping each goes by its own name; logs of
         the same name are numbered.
-    sections : sequence of str, optional
+    sections : iterable of str, optional
         The modules whose sections are compared, as in `SECTIONS`; fewer take less time.
 
     Returns
@@ -155,7 +157,7 @@ def compare(
     >>> found.farthest.loc[["jobs_by_user", "run"], "ks_max"].round(3).to_dict()
     {'jobs_by_user': 0.0, 'run': 0.333}
     """
-    named = _named(logs)
+    named, sections = _named(logs), list(sections)
     if unknown := [name for name in sections if name not in SECTIONS]:
         raise ParameterError(f"no section {unknown[0]!r}; known: {', '.join(SECTIONS)}")
     columns, samples = {}, {}
@@ -176,13 +178,13 @@ def compare(
     return LogComparison(tuple(named), table, _distances(samples), curves)
 
 
-def measures(trace: Trace, sections: Sequence[str] = SECTIONS) -> dict[str, float]:
+def measures(trace: Trace, sections: Iterable[str] = tuple(SECTIONS)) -> dict[str, float]:
     """Return every single number that sections of the report tell of a log.
 
     Parameters
     ----------
     trace : Trace
-    sections : sequence of str, optional
+    sections : iterable of str, optional
         Some of `SECTIONS`.
 
     Returns
@@ -198,9 +200,15 @@ def measures(trace: Trace, sections: Sequence[str] = SECTIONS) -> dict[str, floa
     """
     found: dict[str, float] = {}
     for name in sections:
-        section = import_module(f"analysis.{name}").section(trace) if trace.n_jobs else None
-        for key, value in _flat(section.values if section else {}):
-            found[f"{name}.{key}"] = value
+        if not trace.n_jobs:
+            continue
+        section = import_module(f"analysis.{name}").section(trace)
+        numbers = _flat(section.values)
+        for table in section.tables:
+            if table.name in SECTIONS[name]:
+                rows = table.data.T.to_dict()
+                numbers += _flat({f"{table.name}.{row}": cells for row, cells in rows.items()})
+        found |= {f"{name}.{key}".replace(" ", "_"): value for key, value in numbers}
     return found
 
 
@@ -300,7 +308,7 @@ def _flat(values: Mapping[str, Any], before: str = "") -> list[tuple[str, float]
     """
     found: list[tuple[str, float]] = []
     for name, value in values.items():
-        if str(name).endswith(("_low", "_high")):
+        if str(name).endswith(("_low", "_high")) or name in ("low", "high"):
             continue
         if isinstance(value, Mapping):
             found += _flat(value, f"{before}{name}.")

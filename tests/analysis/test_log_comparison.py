@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from scipy import stats
 
 import workloadkit as wk
-from analysis import compare, log_comparison
+from analysis import compare, log_comparison, stack_depth
 from analysis.log_comparison import SECTIONS, measures, plot_measures, plot_overlaid
 from analysis.log_distributions import DISTRIBUTIONS, LogParts, kolmogorov_smirnov, wasserstein
 from tests.data import needs_traces, trace_path
@@ -158,8 +158,16 @@ def test_what_cannot_be_compared_is_refused(rng):
         compare(log(rng), sections=[]).plot(Figure().add_subplot(), distribution="weather")
 
 
+def test_rows_of_tables_are_measures_too(rng):
+    trace = log(rng)
+    found = measures(trace, ["locality", "cycles"])
+    assert found["locality.stack_depths.procs.depth"] == stack_depth(trace.column("procs"))
+    assert found["cycles.days.Monday.jobs"] >= 0
+    assert not any(" " in name for name in found)
+
+
 def test_numbers_are_found_in_nested_values():
-    values = {"a": 1, "b": {"c": 2.5, "d": None, "word": "x", "c_low": 1}, "list": [1, 2]}
+    values = {"a": 1, "b": {"c": 2.5, "d": None, "word": "x", "c_low": 1, "low": 1}, "list": [1, 2]}
     assert str(log_comparison._flat(values)) == "[('a', 1.0), ('b.c', 2.5), ('b.d', nan)]"
 
 
