@@ -366,8 +366,8 @@ def _figures_of_similarity(jobs: UserJobs, test: ShuffledSimilarity) -> list[Fig
             "distance",
             "Similarity by distance",
             "Similarity of a user's jobs by the distance of their sessions, 0 being the same "
-            "session: mean of the users, each with the average ratio of the smaller value to the "
-            "larger; bands are 95 % intervals by resampling users.",
+            "session: mean of the users who have such jobs, each with the average ratio of the "
+            "smaller value to the larger; bands are 95 % intervals by resampling users.",
             side_by_side(means_by_distance(jobs, "average", _MAX_DISTANCE, _SEED)),
             plot_by_distance,
         )

@@ -83,9 +83,9 @@ def plot_shares_of_users(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
     ax = style.current_axes(ax)
     y = np.arange(len(data))
     parts = {
-        "nearer_larger": ("nearer more alike", style.BLUE),
+        "nearer_larger": ("nearer", style.BLUE),
         "equal": ("equal", style.PALE),
-        "farther_larger": ("farther more alike", style.ORANGE),
+        "farther_larger": ("farther", style.ORANGE),
     }
     left = np.zeros(len(data))
     for part, (label, colour) in parts.items():
@@ -97,7 +97,7 @@ def plot_shares_of_users(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
     ax.grid(visible=False, axis="y")
     ax.set_xlim(0, 1)
     style.share_axis(ax.xaxis)
-    ax.set_xlabel("share of users")
+    ax.set_xlabel("users more alike at that distance")
     ax.set_ylabel("distance in sessions")
     style.legend_above(ax)
     return ax
