@@ -4,7 +4,7 @@ Sessions and batches by "last", 20 minutes; `jobs` are as in `tests.oracles.sess
 seconds; every distribution is the list of its values.
 """
 
-import itertools
+from itertools import pairwise
 
 from tests.oracles.sessions import delimit, end, ran
 
@@ -23,10 +23,8 @@ def distributions(jobs):
         batches = runs(its, key=lambda i: labels[i][1])
         for batch in batches:
             found["batch_width"].append(len(batch))
-            found["gap"] += [
-                jobs[j]["submit"] - jobs[i]["submit"] for i, j in itertools.pairwise(batch)
-            ]
-        for before, after in itertools.pairwise(batches):
+            found["gap"] += [jobs[j]["submit"] - jobs[i]["submit"] for i, j in pairwise(batch)]
+        for before, after in pairwise(batches):
             silence = jobs[after[0]]["submit"] - end(jobs[before[-1]])
             if silence <= SESSION:
                 found["think_time"].append(silence)
