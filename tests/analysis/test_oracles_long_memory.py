@@ -9,6 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analysis import arrivals_per_unit, fractional_gaussian_noise, hurst
+from analysis.arrivals import without_cycle
+from analysis.clock import Clock
 from analysis.fractional_noise import autocovariance
 from tests.oracles import long_memory as oracle
 from tests.small_logs import logs, trace_of
@@ -177,3 +179,14 @@ def test_noise_has_exactly_its_covariances(n, H):
 def test_arrivals(jobs, unit):
     counts = arrivals_per_unit(trace_of(jobs), unit)
     assert counts.to_dict() == oracle.arrivals(jobs, unit)
+
+
+@pytest.mark.parametrize(("days", "unit"), [(20, 3600), (27.9, 1800), (29, 3600), (60, 7200)])
+def test_what_is_left_without_cycle(days, unit):
+    submits = np.random.default_rng(7).integers(5000, days * 86400, 3000)
+    jobs = [{"submit": int(submit)} for submit in np.sort(submits)]
+    trace = trace_of(jobs)
+    counts = arrivals_per_unit(trace, unit)
+    expected = oracle.without_cycle(oracle.arrivals(jobs, unit), unit)
+    left = without_cycle(counts, Clock.of(trace))
+    assert left.to_dict() == pytest.approx(expected, abs=1e-9)

@@ -188,3 +188,16 @@ def arrivals(jobs, unit):
     first, last = jobs[0]["submit"], jobs[-1]["submit"]
     begins = [first + k * unit for k in range(int((last - first) // unit))]
     return {b: sum(b <= job["submit"] < b + unit for job in jobs) for b in begins}
+
+
+def without_cycle(counts, unit):
+    """Counts less the mean of their hour of the week; of the day in less than four weeks."""
+    hours = 7 * 24 if len(counts) * unit >= 4 * 7 * 24 * 3600 else 24
+    same = {}
+    for begin in counts:
+        same.setdefault((begin + unit / 2) // 3600 % hours, []).append(begin)
+    return {
+        begin: counts[begin] - mean([counts[b] for b in begins])
+        for begins in same.values()
+        for begin in begins
+    }
