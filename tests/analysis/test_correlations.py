@@ -78,7 +78,7 @@ def test_each_pair_agrees_with_scipy_where_both_are_known(rng):
 def test_intervals_cover_what_users_differ_in():
     # The jobs of a user are alike: 20 users tell as much as 20 jobs do, not as 2,000.
     covered, widths = 0, []
-    for seed in range(40):
+    for seed in range(30):
         rng = np.random.default_rng(seed)
         x = rng.normal(size=20)
         y = 0.6 * x + 0.8 * rng.normal(size=20)
@@ -91,7 +91,7 @@ def test_intervals_cover_what_users_differ_in():
         row = correlations(trace, rng=seed).table.iloc[0]
         covered += row["pearson_log_low"] <= 0.6 <= row["pearson_log_high"]
         widths.append(row["pearson_log_high"] - row["pearson_log_low"])
-    assert covered >= 31  # the percentile interval of 20 is known to cover somewhat less than 95 %
+    assert covered >= 23  # the percentile interval of 20 is known to cover somewhat less than 95 %
     assert 0.4 < np.mean(widths) < 0.9
 
 
@@ -157,8 +157,11 @@ def test_the_section_says_what_goes_together(rng):
         assert figure.plot(figure.data, ax=ax) is ax
         assert ax.get_ylabel()
     assert json.dumps(shown.to_dict(), allow_nan=False)
-    again = section(log(np.random.default_rng(20260101)))
-    assert again.values == section(log(np.random.default_rng(20260101))).values
+
+
+def test_a_section_is_the_same_again(rng):
+    trace = log(rng, n=60)
+    assert section(trace).values == section(trace).values
 
 
 @pytest.mark.parametrize("n", [1, 9])

@@ -100,18 +100,19 @@ def test_curves_are_what_is_drawn(rng):
     assert found.curves["run"].iloc[-1].tolist() == [1, 1]
 
 
-@pytest.mark.parametrize("what", DISTRIBUTIONS)
 @pytest.mark.parametrize("others", [0, 2, 8])
-def test_distributions_are_overlaid(rng, what, others):
-    traces = {str(i): log(rng, n=40 + i) for i in range(1 + others)}
-    found = compare(traces, sections=[])
-    ax = Figure().add_subplot()
-    assert found.plot(ax, distribution=what) is ax
-    assert plot_overlaid(found.curves[what], Figure().add_subplot(), distribution=what)
-    assert len([line for line in ax.lines if line.get_xdata().size]) == 1 + others
-    if others:
-        assert ax.get_legend().get_texts()[0].get_text() == "0"
-    assert ax.get_ylabel()
+def test_distributions_are_overlaid(rng, others):
+    found = compare({str(i): log(rng, n=40 + i) for i in range(1 + others)}, sections=[])
+    assert list(found.curves) == list(DISTRIBUTIONS)
+    for what, data in found.curves.items():
+        ax = Figure().add_subplot()
+        assert found.plot(ax, distribution=what) is ax
+        assert len([line for line in ax.lines if line.get_xdata().size]) == 1 + others
+        assert ax.get_ylabel()
+        if others:
+            assert ax.get_legend().get_texts()[0].get_text() == "0"
+        other = Figure().add_subplot()
+        assert plot_overlaid(data, other, distribution=what) is other
 
 
 def test_measures_are_drawn_relative_to_the_first(rng):
