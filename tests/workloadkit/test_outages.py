@@ -44,6 +44,10 @@ def log(*jobs):
     return wk.Trace.from_columns(table | {"queue": [1] * len(jobs)})
 
 
+# What is odd is drawn on purpose.
+pytestmark = pytest.mark.filterwarnings(r"ignore:.*(1 outage is|outages are each) ")
+
+
 def down(start, end, *components, procs=-1, announced=-1, number=1):
     return Outage(number, start, end, procs, components, announced)
 
@@ -242,6 +246,11 @@ def test_conservative_starts_on_what_is_free_not_on_what_should_be():
     for outages in (far, []):
         late = starts(trace, "conservative", outages, 2, overrun="late")
         assert late == [0, 0, 20, 30]
+
+
+def test_odd_outages_of_ones_own_are_worth_a_line():
+    with pytest.warns(WorkloadWarning, match="outages: 1 outage is announced after its start"):
+        simulate(log((0, 10, 2)), "easy", [down(20, 30, 1, announced=25)])
 
 
 def test_an_announced_outage_without_end_is_named_where_jobs_never_start():

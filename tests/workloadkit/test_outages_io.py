@@ -15,6 +15,9 @@ from tests.workloadkit.test_hostile import TOKENS, bomb, mutated, peak_while_ref
 from workloadkit import FormatError, Header, Outage, Outages, WorkloadError
 from workloadkit.fields import MAX_PROCS, MAX_TIME
 
+# What is odd is drawn on purpose.
+pytestmark = pytest.mark.filterwarnings(r"ignore:.*(1 outage is|outages are each) ")
+
 TEXT = """\
 ; OutageFormat: 1
 ; Computer: caf\xe9
@@ -209,6 +212,34 @@ def test_a_log_of_jobs_is_no_file_of_outages():
 def test_a_file_of_nothing_or_of_another_version_is_refused(text, message):
     with pytest.raises(FormatError, match=message):
         read(text)
+
+
+@pytest.mark.parametrize(
+    ("outage", "message"),
+    [
+        ("3 6 5 9 1 1 -1", "1 outage is announced after its start, and never planned around: 3"),
+        ("3 -1 5 5 1 1 -1", "1 outage is over as it starts: 3"),
+        ("3 -1 5 9 1 0 -1", "1 outage is of no processor: 3"),
+        (
+            "3 -1 5 9 8 1 -1",
+            "1 outage is of a type that neither the format nor the header names: 3",
+        ),
+        (
+            "\n".join(f"{i} -1 5 9 1 0 -1" for i in range(1, 8)),
+            "7 outages are each of no processor: 1, 2, 3, 4, 5 and 2 more",
+        ),
+    ],
+)
+def test_what_is_legal_but_odd_is_worth_a_line(outage, message):
+    with pytest.warns(wk.WorkloadWarning) as said:
+        outages = read(f"; OutageFormat: 1\n; OutageType: 7 burst pipe\n{outage}\n")
+    assert [str(warning.message) for warning in said] == [f"<stream>: {message}"]
+    assert outages.oddities == [f"<stream>: {message}"]
+
+
+def test_what_is_unknown_named_or_announced_in_the_last_second_is_not_odd():
+    text = "; OutageType: 7 burst pipe\n1 -1 5 -1 -1 -1 -1\n2 5 5 9 7 1 1\n3 0 5 9 0 1 1\n"
+    assert read(text).oddities == []
 
 
 def test_a_machine_may_have_had_no_outage():

@@ -29,6 +29,7 @@ SHA-256 of its text.
 import hashlib
 import os
 import re
+import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -38,7 +39,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from workloadkit.errors import FormatError, WorkloadError
+from workloadkit.errors import FormatError, WorkloadError, WorkloadWarning
 from workloadkit.fields import MAX_PROCS, MAX_TIME, UNKNOWN
 from workloadkit.io.files import Source, source_path, text_chunks, writing
 from workloadkit.io.swf import (
@@ -64,6 +65,8 @@ OUTAGE_TYPES = {
 
 #: Version of the format.
 VERSION = "1"
+
+_SHOWN = 5  # outages that a warning names
 
 _NO_HEADER = Header((f"; OutageFormat: {VERSION}",))
 
@@ -239,6 +242,36 @@ class Outages:
         named = {int(code): title.strip() for code, _, title in own if code.isdecimal()}
         return OUTAGE_TYPES | named
 
+    @property
+    def oddities(self) -> list[str]:
+        """What is legal in them but hardly meant, a line for each kind.
+
+        Examples
+        --------
+        >>> Outages((Outage(4, 3600, 7200, procs=1, announced=5000),)).oddities
+        ['outages: 1 outage is announced after its start, and never planned around: 4']
+        """
+        kinds = (
+            (
+                "announced after its start, and never planned around",
+                lambda o: o.announced > o.start > UNKNOWN,
+            ),
+            ("over as it starts", lambda o: o.end == o.start > UNKNOWN),
+            ("of no processor", lambda o: o.procs == 0),
+            (
+                "of a type that neither the format nor the header names",
+                lambda o: o.type not in (UNKNOWN, *self.types),
+            ),
+        )
+        lines = []
+        for what, is_odd in kinds:
+            odd = [str(outage.number) for outage in self if is_odd(outage)]
+            if odd:
+                n_odd = "1 outage is" if len(odd) == 1 else f"{len(odd):,} outages are each"
+                more = f" and {len(odd) - _SHOWN:,} more" if len(odd) > _SHOWN else ""
+                lines.append(f"{self.name}: {n_odd} {what}: {', '.join(odd[:_SHOWN])}{more}")
+        return lines
+
     def text(self) -> str:
         """Return the text of a file that holds them."""
         return header_text(self.header) + "".join(f"{outage.line()}\n" for outage in self)
@@ -267,7 +300,8 @@ class Outages:
 def read_outages(source: Source) -> Outages:
     r"""Read the outages of a machine.
 
-    Comments among the outages, and behind one, go to the end of the header.
+    Comments among the outages, and behind one, go to the end of the header. What is legal but
+    hardly meant (see `Outages.oddities`) is worth a warning.
 
     Parameters
     ----------
@@ -318,7 +352,10 @@ def read_outages(source: Source) -> Outages:
     if version.split()[0] != VERSION:  # what follows may be a continued line
         raise FormatError(path, f"not of version {VERSION} of the format", text=version)
     name = "standard input" if path == "-" else Path(path).name
-    return Outages(tuple(outages.values()), header, name, digest.hexdigest())
+    read = Outages(tuple(outages.values()), header, name, digest.hexdigest())
+    for oddity in read.oddities:
+        warnings.warn(oddity, WorkloadWarning, stacklevel=2)
+    return read
 
 
 def write_outages(outages: Outages, path: str | os.PathLike[str]) -> None:

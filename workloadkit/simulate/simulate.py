@@ -280,6 +280,9 @@ def _outages(
         outages = read_outages(outages)
     if not isinstance(outages, Outages):
         raise ParameterError(f"outages is {outages!r}; give a path or an instance of Outages")
+    if not outages.digest:  # else it was said as they were read
+        for line in outages.oddities:
+            warnings.warn(line, WorkloadWarning, stacklevel=3)
     if trace is not None and (other := outages.other_log(trace)):
         warnings.warn(
             f"{outages.name} tells of the outages of {other}, not of {trace.name}",
