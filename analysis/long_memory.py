@@ -71,10 +71,12 @@ def section(trace: Trace) -> Section:
     notes = [
         f"Arrivals are counted per {_per(unit)}, {count(found.n_units)} times from the first "
         "submission on. The headline is the local Whittle estimate; H = 0.5 is no memory, and the "
-        "nearer H is to 1 the less do fluctuations average out. Without cycle means: less the "
-        "mean of each hour of the week; without trend: less a straight line. Intervals (95 %) are "
-        "those of fractional Gaussian noise and allow for the estimators' known errors, so they "
-        "need not be centred at the estimate.",
+        "nearer H is to 1 the less do fluctuations average out.",
+        "Without cycle means less the mean of each hour of the week (of the day, in logs of less "
+        "than four weeks), without trend less a straight line; over the longest periods, the "
+        "series without cycle is taken. A daily cycle can raise an estimate or lower it.",
+        "Intervals (95 %) are those of fractional Gaussian noise and allow for the estimators' "
+        "known errors, so they need not be centred at the estimate.",
         *found.warnings,
     ]
     return Section(
@@ -191,9 +193,9 @@ def _figures(trace: Trace, found: LongMemory) -> list[Figure]:
     estimates = Figure(
         "estimates",
         "Nine estimators, four series",
-        "Estimates of the Hurst parameter with 95 % intervals: of the arrivals as they are, less "
-        "the mean of each hour of the week, less a straight line, and shuffled, which leaves no "
-        "memory (H = 0.5, dashed). The intervals allow for the known bias of R/S, aggregated "
+        "Estimates of the Hurst parameter with 95 % intervals: of the arrivals as they are, without "
+        "their daily and weekly cycle, without their trend, and shuffled, which leaves no memory "
+        "(H = 0.5, dashed). The intervals allow for the known bias of R/S, aggregated "
         "variance and absolute moments, the points do not.",
         found.table,
         plot_hurst_estimates,
