@@ -193,9 +193,9 @@ def _figures(trace: Trace, found: LongMemory) -> list[Figure]:
     estimates = Figure(
         "estimates",
         "Nine estimators, four series",
-        "Estimates of the Hurst parameter with 95 % intervals: of the arrivals as they are, without "
-        "their daily and weekly cycle, without their trend, and shuffled, which leaves no memory "
-        "(H = 0.5, dashed). The intervals allow for the known bias of R/S, aggregated "
+        "Estimates of the Hurst parameter with 95 % intervals: of the arrivals as they are, "
+        "without their daily and weekly cycle, without their trend, and shuffled, which leaves no "
+        "memory (H = 0.5, dashed). The intervals allow for the known bias of R/S, aggregated "
         "variance and absolute moments, the points do not.",
         found.table,
         plot_hurst_estimates,
