@@ -604,6 +604,12 @@ def test_a_schedule_of_another_log_is_worth_a_line():
     check(wk.simulate(replace(same, name="hand"), procs=4).trace(), "easy", same)
 
 
+def test_what_the_log_says_of_itself_is_not_of_its_schedule():
+    made = wk.simulate(log(), "fcfs", procs=4, overrun="kill").trace()
+    check(made, "easy", made)  # as a simulator has it that keeps the header
+    check(wk.simulate(made, "fcfs", procs=4).trace(), "fcfs", made)
+
+
 def test_what_a_schedule_says_of_itself_raises_no_question():
     outages = wk.Outages((wk.Outage(1, 5, 9, 1),))
     schedule = wk.simulate(log(), "recorded", procs=40)

@@ -240,7 +240,8 @@ _UNSAID = {"passes": "instant", "offered_load": "", "outages": ""}
 
 def _warn_of_note(trace: Trace, schedule: Trace, asked: Mapping[str, Any]) -> None:
     """Say where a schedule's header tells of another simulation than the one that is checked."""
-    notes = [note for note in schedule.header.get_all("Note") if note.startswith("simulated: ")]
+    its_own = [n for n in schedule.header.get_all("Note") if n not in trace.header.get_all("Note")]
+    notes = [note for note in its_own if note.startswith("simulated: ")]
     if not notes:
         return
     said = dict(part.partition(" ")[::2] for part in notes[-1].split(", "))
