@@ -35,6 +35,7 @@ LEAST_JOBS = 10
 SEED = 20140613  # of the resamples in a report
 
 _TITLE = "What goes together"
+_WORTH_TELLING = 0.1  # a correlation without interval that is not a matter of chance
 _SHORT = {"inter_arrival": "gap before"}
 _KINDS = ("spearman", "kendall", "pearson_log")
 
@@ -493,7 +494,8 @@ def _finding(table: pd.DataFrame) -> str:
                 how = "neither longer nor shorter for sure"
             sentences.append(f"Jobs on more processors run {how}: rank correlation {_said(row)}.")
     others = known[~((known["first"] == "procs") & (known["second"] == "run"))]
-    sure = ~((others["spearman_low"] <= 0) & (others["spearman_high"] >= 0))
+    sure = (others["spearman_low"] > 0) | (others["spearman_high"] < 0)
+    sure |= others["spearman_low"].isna() & (others["spearman"].abs() > _WORTH_TELLING)
     if sure.any():
         row = others.loc[others["spearman"][sure].abs().idxmax()].to_dict()
         how = "go together" if row["spearman"] > 0 else "go against one another"
