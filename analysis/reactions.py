@@ -110,7 +110,8 @@ def _figures(found: Reactions, fit: Continuation, predictors: Predictors) -> tup
             "Going on after a job",
             "How likely users are to submit their next job within 20 min of a job's end, by "
             f"its response time: {_fit_text(fit)}. Dots are the bins of response times at "
-            "their median, bars their 95 % intervals; r is the response time in minutes.",
+            "their median, bars their 95 % intervals; dashed is the published curve. r is the "
+            "response time in minutes.",
             fit.points,
             partial(plot_continuation, a=fit.a, b=fit.b),
         ),

@@ -1,11 +1,19 @@
 import json
 import math
+from functools import partial
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from analysis import fit_continuation, followed_jobs, measure_reactions, reactions, style
+from analysis import (
+    fit_continuation,
+    followed_jobs,
+    measure_reactions,
+    plot_think_time_bins,
+    reactions,
+    style,
+)
 from analysis.followed_jobs import RESPONSE_BINS, SLOWDOWN_BINS, answered, draw_users
 from analysis.service_bins import reactions_of
 from tests.data import needs_traces, trace_path
@@ -82,6 +90,14 @@ def test_what_is_unknown_is_left_out_where_it_matters():
     jobs = followed_jobs(Trace.from_columns(columns))
     # The job that never ran is no next job; the one of unknown wait is, but has no response time.
     assert jobs["think_time"].tolist() == [50]
+
+
+def test_neither_names_of_users_nor_the_time_matter(rng):
+    trace = many_users(rng)
+    other = trace.with_columns(
+        user=1000 - trace.column("user"), submit=trace.column("submit") + 86_400
+    )
+    pd.testing.assert_frame_equal(followed_jobs(trace), followed_jobs(other))
 
 
 def test_users_of_different_logs_are_different_users():
@@ -214,6 +230,9 @@ def test_what_a_log_lacks_is_said(columns, said):
 
 def test_results_draw_themselves(rng):
     trace = many_users(rng)
+    curves = measure_reactions(trace, rng=1).think_times
+    svg = style.draw(partial(plot_think_time_bins, bins=SLOWDOWN_BINS), curves, name="x")
+    assert "≤1.41" in svg
     for result in (measure_reactions(trace, rng=1), fit_continuation(trace, rng=1)):
         assert style.draw(lambda _, ax, of=result: of.plot(ax), pd.DataFrame(), name="x")
         assert json.dumps(result.to_dict(), allow_nan=False)
