@@ -6,6 +6,8 @@ import warnings
 
 from tests.benchmarks import (
     conservative,
+    locality,
+    long_memory,
     multi_queue,
     reading,
     report,
@@ -18,7 +20,7 @@ from tests.data import DATA, TRACES
 
 PARTS = (
     *(reading, sessions, scheduling, conservative, user_aware, multi_queue),
-    *(report,),
+    *(locality, long_memory, report),
 )
 
 
