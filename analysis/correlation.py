@@ -6,12 +6,13 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from analysis import style
 from analysis.bootstrap import interval, resample_users, resampled_ratios
 from analysis.formats import count, duration
 from analysis.marginals import quantities, size_class
+from analysis.rank_tables import CLASSES, class_tables, table_kendall, table_spearman
 from analysis.section import Columns, Figure, Result, Section, Table, shown
 from workloadkit.fields import UNKNOWN
 from workloadkit.trace import Trace
@@ -25,9 +26,6 @@ PROPERTIES = {
     "memory": "memory",
     "inter_arrival": "inter-arrival time",
 }
-
-#: For the intervals of rank correlations, values are put into so many classes of about equal size.
-CLASSES = 32
 
 #: Fewer jobs tell nothing of how two properties go together.
 LEAST_JOBS = 10
@@ -325,8 +323,8 @@ def _pair(
     draws = dict.fromkeys(_KINDS, np.full(len(weights), np.nan))
     if varies and (user >= 0).any():
         of_known = user >= 0
-        tables = _class_tables(rank_x[of_known], rank_y[of_known], user[of_known], weights)
-        whole = _class_tables(rank_x, rank_y, np.zeros(x.size, np.int64), np.ones((1, 1)))
+        tables = class_tables(rank_x[of_known], rank_y[of_known], user[of_known], weights)
+        whole = class_tables(rank_x, rank_y, np.zeros(x.size, np.int64), np.ones((1, 1)))
         for kind, of_tables in (("spearman", table_spearman), ("kendall", table_kendall)):
             draws[kind] = of_tables(tables) + found[kind] - of_tables(whole)[0]
     if not np.isnan(found["pearson_log"]):
@@ -361,88 +359,6 @@ def _linear_draws(
     with np.errstate(divide="ignore", invalid="ignore"):
         spread = (sxx - sx**2 / n) * (syy - sy**2 / n)
         return np.where(spread > 0, (sxy - sx * sy / n) / np.sqrt(spread), np.nan)
-
-
-def _class_tables(
-    rank_x: NDArray[np.float64],
-    rank_y: NDArray[np.float64],
-    user: NDArray[np.int64],
-    weights: NDArray[np.float64],
-) -> NDArray[np.float64]:
-    """Cross tables of classes of ranks in each draw, shape (n_draws, CLASSES, CLASSES)."""
-    from scipy import sparse
-
-    def classes(rank: NDArray[np.float64]) -> NDArray[np.int64]:
-        return np.minimum((rank - 0.5) / rank.max() * CLASSES, CLASSES - 1).astype(np.int64)
-
-    cell = classes(rank_x) * CLASSES + classes(rank_y)
-    counts = sparse.csr_array(
-        (np.ones(cell.size), (cell, user)), shape=(CLASSES**2, weights.shape[1])
-    )
-    return (counts @ weights.T).T.reshape(len(weights), CLASSES, CLASSES)
-
-
-def table_spearman(tables: ArrayLike) -> NDArray[np.float64]:
-    """Return Spearman's correlation of each cross table of ordered classes.
-
-    Parameters
-    ----------
-    tables : array_like, shape (n_tables, n_rows, n_columns)
-        Counts, or weights.
-
-    Returns
-    -------
-    ndarray of float, shape (n_tables,)
-        NaN where all are in one row or in one column.
-
-    Examples
-    --------
-    >>> table_spearman([[[5, 0], [0, 5]], [[1, 1], [1, 1]]]).tolist()
-    [1.0, 0.0]
-    """
-    tables = np.asarray(tables, dtype=np.float64)
-    rows, columns = tables.sum(axis=2), tables.sum(axis=1)
-    total = tables.sum(axis=(1, 2))
-    half = total[:, None] / 2
-    x = np.cumsum(rows, axis=1) - rows / 2 - half  # ranks, the middle of each class, less the mean
-    y = np.cumsum(columns, axis=1) - columns / 2 - half
-    both = np.einsum("kij,ki,kj->k", tables, x, y)
-    spread = np.sqrt((rows * x**2).sum(axis=1) * (columns * y**2).sum(axis=1))
-    return np.divide(both, spread, out=np.full(total.size, np.nan), where=spread > 0)
-
-
-def table_kendall(tables: ArrayLike) -> NDArray[np.float64]:
-    """Return Kendall's tau-b of each cross table of ordered classes.
-
-    Parameters
-    ----------
-    tables : array_like, shape (n_tables, n_rows, n_columns)
-        Counts, or weights.
-
-    Returns
-    -------
-    ndarray of float, shape (n_tables,)
-        NaN where all are in one row or in one column.
-
-    Examples
-    --------
-    >>> table_kendall([[[5, 0], [0, 5]], [[1, 1], [1, 1]]]).tolist()
-    [1.0, 0.0]
-    """
-    tables = np.asarray(tables, dtype=np.float64)
-    before = np.zeros_like(tables)  # of each cell, what is above it and at its left
-    before[:, 1:, 1:] = np.cumsum(np.cumsum(tables, axis=1), axis=2)[:, :-1, :-1]
-    across = np.zeros_like(tables)  # and what is above it and at its right
-    turned = tables[:, :, ::-1]
-    across[:, 1:, 1:] = np.cumsum(np.cumsum(turned, axis=1), axis=2)[:, :-1, :-1]
-    concordant = (tables * before).sum(axis=(1, 2))
-    discordant = (turned * across).sum(axis=(1, 2))
-    total = tables.sum(axis=(1, 2))
-    x, y = (total**2 - (tables.sum(axis=a) ** 2).sum(axis=1) for a in (2, 1))
-    spread = np.sqrt(np.maximum(x, 0) * np.maximum(y, 0)) / 2
-    return np.divide(
-        concordant - discordant, spread, out=np.full(total.size, np.nan), where=spread > 0
-    )
 
 
 def _sizes(

@@ -9,7 +9,8 @@ from scipy import stats
 
 import workloadkit as wk
 from analysis import correlations
-from analysis.correlation import section, table_kendall, table_spearman
+from analysis.correlation import section
+from analysis.rank_tables import table_kendall, table_spearman
 from tests.data import needs_traces, trace_path
 from workloadkit import Trace
 
