@@ -256,11 +256,11 @@ def _expectation_table(data: pd.DataFrame) -> Table:
 
 def _predictor_table(found: Predictors) -> Table:
     columns = {
-        "correlation": ("rank correlation with think time", number),
+        "correlation": ("rank correlation", number),
         "explained": ("deviance explained", share),
-        "odds_ratio": ("odds of going on, for the tenfold", number),
-        "beside_response": ("adds to response time", _gain),
-        "beyond_it": ("response time adds to it", _gain),
+        "odds_ratio": ("odds for the tenfold", number),
+        "beside_response": ("adds to response", _gain),
+        "beyond_it": ("response adds to it", _gain),
     }
     cells = {
         title: [_cell(found.quantities.loc[q], name, form) for q in QUANTITIES]
@@ -270,9 +270,11 @@ def _predictor_table(found: Predictors) -> Table:
     together = with_interval(found.all_explained, *found.all_interval)
     caption = (
         "What tells whether users go on within 20 min: rank correlation with the think time, and "
-        "logistic models of going on, on the logarithm of each quantity. All together explain "
-        f"{together} of the deviance. Any two of response time, slowdown and run time tell the "
-        "third, so slowdown and run time add the same to response time."
+        "logistic models of going on, on the logarithm of each quantity: the deviance explained, "
+        "by what the odds of going on are multiplied for a tenfold quantity, and what it adds to "
+        f"response time, and response time to it. All together explain {together}. Any two of "
+        "response time, slowdown and run time tell the third, so slowdown and run time add the "
+        "same."
     )
     shown = pd.DataFrame(cells, index, dtype=object)
     return Table("predictors", caption, found.quantities, shown)
