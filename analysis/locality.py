@@ -246,19 +246,25 @@ def section(trace: Trace) -> Section:
     values: dict[str, Any] = {}
     tables: list[Table] = []
     figures: list[Figure] = []
-    if not (trace.ran & (trace.column("user") != UNKNOWN)).any():
+    depths = stack_depths(trace, n_shuffles=_LOG_SHUFFLES, rng=_SEED)
+    lacking = [title for name, title in ATTRIBUTES.items() if name not in depths.by_attribute.index]
+    notes += [f"No {title} is known, so it is left out." for title in lacking]
+    anonymous = int((trace.column("user")[trace.ran] == UNKNOWN).sum())
+    if anonymous == trace.ran.sum():
         notes.append("No user is known, so the jobs of sessions are not compared.")
     else:
-        jobs = user_jobs(trace)
-        nearer = nearer_of(jobs)
-        test = shuffled_of(jobs, n_shuffles=_SHUFFLES, rng=_SEED)
+        if anonymous:
+            jobs = plural(anonymous, "job")
+            notes.append(f"Left out where users are compared: {jobs} of no known user.")
+        work = user_jobs(trace)
+        nearer = nearer_of(work)
+        test = shuffled_of(work, n_shuffles=_SHUFFLES, rng=_SEED)
         finding, table = _similarity_in_words(nearer, test)
         findings += finding
         tables += table
-        figures += _figures_of_similarity(jobs, test)
+        figures += _figures_of_similarity(work, test)
         values |= {"n_users_compared": nearer.n_users}
         values |= {"users": _rows(nearer.users), "shuffled": _rows(test.test)}
-    depths = stack_depths(trace, n_shuffles=_LOG_SHUFFLES, rng=_SEED)
     days = {
         ATTRIBUTES[name]: daily_concentration(trace, name, n_shuffles=_LOG_SHUFFLES, rng=_SEED)
         for name in depths.by_attribute.index
@@ -329,10 +335,11 @@ def _similarity_in_words(
         text[ATTRIBUTES[name]] = {
             "in a session": number(alike["observed"]),
             "shuffled": _with_range(number, alike["shuffled"], alike["low"], alike["high"]),
+            "p": number(alike["p"]),
             "users: session over next": _with_range(
                 share, near["nearer_larger"], near["low"], near["high"]
             ),
-            "shuffled ": share(users["shuffled"]),
+            "users, shuffled": share(users["shuffled"]),
             "users: next over second": _with_range(
                 share, far["nearer_larger"], far["low"], far["high"]
             ),
@@ -340,7 +347,8 @@ def _similarity_in_words(
     table = Table(
         "similarity",
         "Mean similarity of the jobs of a session, in the log and with each user's jobs shuffled "
-        f"among the user's sessions (mean and 95 % range of {_SHUFFLES} shuffles); and for how "
+        f"among the user's sessions (mean and 95 % range of {_SHUFFLES} shuffles; p is the "
+        "probability of so large a similarity by chance); and for how "
         "many users the jobs of a session are on average more alike than those of successive "
         "sessions, and those more than jobs two sessions apart (with 95 % intervals).",
         pd.DataFrame.from_dict(rows, orient="index"),

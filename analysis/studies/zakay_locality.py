@@ -167,7 +167,8 @@ def _figure(
     notes = [note] if note else []
     if not equal:
         if n_users:
-            notes.append(f"{abs(value - published) * n_users:.0f} of {n_users} users")
+            apart = round(abs(value - published) * n_users)
+            notes.append(f"{apart or 'less than one'} of {n_users} users")
         if log.version != log.published:
             notes.append("another version of the log")
     verdict: Verdict = "equal" if equal else "differs"

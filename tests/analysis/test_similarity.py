@@ -143,7 +143,7 @@ def log_of(jobs, scale=1, order=None):
     )
 
 
-@settings(max_examples=50)
+@settings(max_examples=30)
 @given(some_jobs)
 def test_only_ratios_count(jobs):
     ours = similarity_by_distance(log_of(jobs), attribute="run", max_distance=3, rng=1)
@@ -154,7 +154,7 @@ def test_only_ratios_count(jobs):
     assert ((values <= 1 + 1e-12) | values.isna()).all(axis=None)
 
 
-@settings(max_examples=50)
+@settings(max_examples=30)
 @given(some_jobs, st.randoms(use_true_random=False))
 def test_the_order_within_a_second_does_not_matter(jobs, random):
     mixed = jobs.copy()

@@ -44,7 +44,7 @@ def test_on_a_small_log(small):
     assert results["run time, distance 0 against 1: 0 larger"].ours == 1
     differs = results["requested time, distance 0 against 1: equal"]
     assert (differs.published, differs.ours, differs.verdict) == (0.0075, 0, "differs")
-    assert differs.note == "0 of 1 users"
+    assert differs.note == "less than one of 1 users"
     assert results["processors, distance 0 against 1: equal"].note.startswith("exactly 1.0000")
     assert results["run time, mean stack depth"].ours == 0
     similarity = results["run time, similarity in sessions less that of shuffled jobs >"]
