@@ -256,7 +256,7 @@ def _classes(trace: Trace) -> Section:
         "new_users_per_week_at_first": early,
         "new_users_per_week_later": later,
     }
-    parameters = {"long_term_users": LONG_TERM, "log_edge": EDGE, "users_seed": _SEED}
+    parameters = {"long_term_users": float(LONG_TERM), "log_edge": float(EDGE), "users_seed": _SEED}
     of_long_term = (found.users["class"] == "long-term").to_numpy()
     jobs = found.users["jobs"].to_numpy(dtype=np.float64)
     draws = resampled_ratios(of_long_term * jobs, jobs, resample_users(jobs.size, rng=_SEED))
