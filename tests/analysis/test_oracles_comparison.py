@@ -33,7 +33,7 @@ def agrees(one, other, traces):
             assert row["wasserstein"] == pytest.approx(distance / scale, rel=1e-6, abs=1e-9), name
 
 
-@settings(max_examples=15)
+@settings(max_examples=7)
 @given(small, small)
 def test_distances_agree_with_the_definition(one, other):
     agrees(one, other, (trace_of(one), trace_of(other)))

@@ -42,7 +42,7 @@ def agrees(jobs, trace):
             )
 
 
-@settings(max_examples=8)
+@settings(max_examples=5)
 @given(logs(fewest=15))
 def test_correlations_agree_with_all_pairs(jobs):
     agrees(jobs, trace_of(jobs))

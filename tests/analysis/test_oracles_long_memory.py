@@ -33,7 +33,7 @@ def noise(rng, n):
 
 
 @pytest.fixture(
-    params=[(counts, 256), (counts, 389), (walk, 300), (noise, 257), (noise, 320)],
+    params=[(counts, 256), (counts, 389), (walk, 300), (noise, 257)],
     ids=lambda made: f"{made[0].__name__}-{made[1]}",
 )
 def series(request):

@@ -128,13 +128,13 @@ def test_think_times_after_jobs_agree_with_the_definition(jobs):
     agrees_on_followed_jobs(jobs, trace_of(jobs))
 
 
-@settings(max_examples=20)
+@settings(max_examples=12)
 @given(reactions)
 def test_probability_to_continue_agrees_with_the_definition(jobs):
     agrees_on_continuation(jobs, trace_of(jobs))
 
 
-@settings(max_examples=20)
+@settings(max_examples=12)
 @given(reactions)
 def test_bins_agree_with_the_definition(jobs):
     agrees_on_bins(jobs, trace_of(jobs))

@@ -121,14 +121,14 @@ def agrees_on_common_batches(jobs, trace):
             assert row["distance"] == pytest.approx(expected, abs=1e-12)
 
 
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(jobs=days.map(of_known_users))
 def test_common_batches_agree_with_the_definition(jobs):
     if oracle.ran(jobs):
         agrees_on_common_batches(jobs, trace_of(jobs))
 
 
-@settings(max_examples=20)
+@settings(max_examples=12)
 @given(jobs=days)
 def test_ways_agree_with_the_definition(jobs):
     known = of_known_users(jobs)
@@ -155,7 +155,7 @@ def test_ways_agree_with_the_definition(jobs):
         assert way.longest == max(lengths)
 
 
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(jobs=days)
 def test_inter_arrivals_and_their_threshold_agree_with_the_definition(jobs):
     times = {i: time for i, time in oracle.inter_arrivals(jobs).items() if jobs[i]["user"] != -1}

@@ -24,7 +24,7 @@ def framed(jobs):
     return [jobs[0], ends[0], *jobs[1:], ends[1]]
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(logs(submit=HALF_WEEKS, user=st.integers(-1, 9)).map(framed))
 def test_classes_agree_with_the_definition(jobs):
     agrees(jobs, trace_of(jobs))
