@@ -56,11 +56,11 @@ def look_at_passes(
 
     Examples
     --------
-    >>> times = {"submit": [0, 1, 2], "start": [0, 10, 2], "end": [10, 20, 13]}
+    >>> times = {"submit": [0, 1, 2], "start": [0, 13, 2], "end": [10, 23, 13]}
     >>> found = look_at_passes(
-    ...     **times, planned_end=[10, 20, 13], procs=[3, 4, 1], machine=4, depth=1, by_event=False
+    ...     **times, planned_end=[10, 23, 13], procs=[3, 4, 1], machine=4, depth=1, by_event=False
     ... )
-    >>> found.in_the_way  # of job 1, which needs the whole machine at 10
+    >>> found.in_the_way  # of job 1, which is promised 10
     [(2, 2)]
     """
     arriving, starting, ending = by_time(submit), by_time(start), by_time(end)
