@@ -13,7 +13,7 @@ from analysis.bootstrap import interval, resample_users, resampled_ratios
 from analysis.formats import count, duration
 from analysis.marginals import quantities, size_class
 from analysis.rank_tables import CLASSES, class_tables, table_kendall, table_spearman
-from analysis.section import Columns, Figure, Result, Section, Table, shown
+from analysis.section import SEED, Columns, Figure, Result, Section, Table, shown
 from workloadkit.fields import UNKNOWN
 from workloadkit.trace import Trace
 
@@ -30,7 +30,6 @@ PROPERTIES = {
 #: Fewer jobs tell nothing of how two properties go together.
 LEAST_JOBS = 10
 
-SEED = 20140613  # of the resamples in a report
 
 _TITLE = "What goes together"
 _WORTH_TELLING = 0.1  # a correlation without interval that is not a matter of chance
@@ -272,7 +271,7 @@ def section(trace: Trace) -> Section:
         values,
         tuple(tables),
         tuple(figures),
-        {"correlation_classes": CLASSES, "correlation_seed": SEED},
+        {"correlation_classes": CLASSES, "seed": SEED},
     )
 
 

@@ -24,21 +24,21 @@ from analysis.section import Result
 from workloadkit.errors import ParameterError
 from workloadkit.trace import Trace
 
-#: The modules of this package whose sections are compared, number by number, and those of their
-#: tables whose rows are measures as well.
-SECTIONS: dict[str, tuple[str, ...]] = {
-    "load": (),
-    "cycles": ("days",),
-    "marginals": (),
-    "accuracy": (),
-    "users": (),
-    "sessions": (),
-    "session_methods": ("ways",),
-    "reactions": ("response_bins", "slowdown_bins", "predictors"),
-    "signature": (),
-    "correlation": (),
-    "locality": ("similarity", "stack_depths", "days"),
-    "long_memory": ("estimates",),
+#: The sections that are compared, number by number: the module of each, and those of its tables
+#: whose rows are measures as well.
+SECTIONS: dict[str, tuple[str, tuple[str, ...]]] = {
+    "load": ("analysis.load", ()),
+    "cycles": ("analysis.cycles", ("days",)),
+    "marginals": ("analysis.marginals", ()),
+    "accuracy": ("analysis.accuracy", ()),
+    "users": ("analysis.users", ()),
+    "sessions": ("analysis.sessions.description", ()),
+    "session_methods": ("analysis.sessions.methods", ("ways",)),
+    "reactions": ("analysis.reactions.summary", ("response_bins", "slowdown_bins", "predictors")),
+    "signature": ("analysis.reactions.signature", ()),
+    "correlation": ("analysis.correlation", ()),
+    "locality": ("analysis.locality.summary", ("similarity", "stack_depths", "days")),
+    "long_memory": ("analysis.memory.summary", ("estimates",)),
 }
 
 _MOST_POINTS = 500  # as many as a curve can show
@@ -202,10 +202,10 @@ def measures(trace: Trace, sections: Iterable[str] = tuple(SECTIONS)) -> dict[st
     for name in sections:
         if not trace.n_jobs:
             continue
-        section = import_module(f"analysis.{name}").section(trace)
+        section = import_module(SECTIONS[name][0]).section(trace)
         numbers = _flat(section.values)
         for table in section.tables:
-            if table.name in SECTIONS[name]:
+            if table.name in SECTIONS[name][1]:
                 rows = table.data.T.to_dict()
                 numbers += _flat({f"{table.name}.{row}": cells for row, cells in rows.items()})
         found |= {f"{name}.{key}".replace(" ", "_"): value for key, value in numbers}

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from analysis.clock import DAY, WEEK, Clock
 from analysis.marginals import quantities
-from analysis.sessions import session_lengths
+from analysis.sessions.description import session_lengths
 from analysis.user_classes import classify_users
 from workloadkit.fields import UNKNOWN
 from workloadkit.sessions import delimit_sessions, think_times

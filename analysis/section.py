@@ -12,6 +12,9 @@ from workloadkit.provenance import plain
 #: For each column to show, its title and the function that formats a cell.
 Columns = Mapping[str, tuple[str, Callable[[Any], str]]]
 
+#: Seed of whatever is drawn for a report, so that the same log gives the same page.
+SEED = 1
+
 _HALF_PAGE = 60  # letters in a line of a table that shares the page's width with another
 
 

@@ -11,14 +11,13 @@ from numpy.typing import ArrayLike, NDArray
 from analysis import style
 from analysis.bootstrap import interval, resample_users, resampled_ratios
 from analysis.formats import count, number, plural, share
-from analysis.section import Figure, Section, Table, facts, shown
+from analysis.section import SEED, Figure, Section, Table, facts, shown
 from analysis.user_classes import EDGE, LONG_TERM, classify_users, plot_periods, plot_users_seen
 from workloadkit.fields import UNKNOWN
 from workloadkit.trace import Trace
 
 _TITLE = "Users"
 _TOP = 10
-_SEED = 20140613  # of the resamples in a report
 _MOST_POINTS = 500  # as many as a curve can show
 
 
@@ -256,10 +255,10 @@ def _classes(trace: Trace) -> Section:
         "new_users_per_week_at_first": early,
         "new_users_per_week_later": later,
     }
-    parameters = {"long_term_users": float(LONG_TERM), "log_edge": float(EDGE), "users_seed": _SEED}
+    parameters = {"long_term_users": float(LONG_TERM), "log_edge": float(EDGE), "seed": SEED}
     of_long_term = (found.users["class"] == "long-term").to_numpy()
     jobs = found.users["jobs"].to_numpy(dtype=np.float64)
-    draws = resampled_ratios(of_long_term * jobs, jobs, resample_users(jobs.size, rng=_SEED))
+    draws = resampled_ratios(of_long_term * jobs, jobs, resample_users(jobs.size, rng=SEED))
     low, high = interval(draws).tolist()
     values |= {"long_term_jobs_share_low": low, "long_term_jobs_share_high": high}
     if found.end - found.begin <= LONG_TERM:

@@ -210,10 +210,11 @@ def shown(result: Result) -> tuple[str, ...]:
     >>> shown(Result("KTH-SP2", "KTH-SP2-1996-2", "jobs", 2000, 1990, "differs"))
     ('KTH-SP2-1996-2', 'jobs', '2,000', '1,990', '-10 (-0.50 %)', 'differs')
     """
-    ours = f"{result.ours:,.6g}" if isinstance(result.ours, float) else f"{result.ours:,}"
+    ours = f"{result.ours:,.4g}" if isinstance(result.ours, float) else f"{result.ours:,}"
     if result.low is not None and result.high is not None:
-        ours += f" [{result.low:,.6g}, {result.high:,.6g}]"
-    difference = f"{result.difference:+,.6g}" if result.difference else "0"
+        ours += f" [{result.low:,.4g}, {result.high:,.4g}]"
+    form = "+,.2g" if isinstance(result.difference, float) else "+,"
+    difference = f"{result.difference:{form}}" if result.difference else "0"
     if result.difference and result.percent is not None:
         difference += f" ({result.percent:+.2f} %)"
     return (

@@ -25,8 +25,8 @@ from analysis.studies import Each, Log, Result, Study, Verdict, read_table
 if TYPE_CHECKING:
     import pandas as pd
 
-    from analysis.continuation import Continuation
-    from analysis.service_bins import Reactions
+    from analysis.reactions.continuation import Continuation
+    from analysis.reactions.service_bins import Reactions
     from analysis.working_hours import WorkingHours
 
 _SEED = 31
@@ -112,9 +112,9 @@ def _results(logs: Sequence[Log], each: Each) -> Iterator[Result]:
 def look(logs: tuple[Log, ...], rng: Any) -> Found:
     """Measure one log, or several combined."""
     from analysis import feedback_signature, followed_jobs, working_hours
-    from analysis.continuation import continuation_of
-    from analysis.followed_jobs import answered, draw_users
-    from analysis.service_bins import reactions_of
+    from analysis.reactions.continuation import continuation_of
+    from analysis.reactions.followed_jobs import answered, draw_users
+    from analysis.reactions.service_bins import reactions_of
 
     traces = [log.read() for log in logs]
     jobs = followed_jobs(traces)
@@ -141,7 +141,7 @@ def _differences(jobs: "pd.DataFrame", weights: Any) -> "pd.DataFrame":
     import pandas as pd
 
     from analysis.bootstrap import interval, resampled_ratios, totals_by_user
-    from analysis.followed_jobs import RESPONSE_BINS, SHORT
+    from analysis.reactions.followed_jobs import RESPONSE_BINS, SHORT
 
     n_users, user = weights.shape[1], jobs["user"].to_numpy()
     rows = {}

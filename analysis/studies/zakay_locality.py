@@ -26,7 +26,7 @@ from analysis.studies import Each, Log, Result, Study, Verdict, read_table
 if TYPE_CHECKING:
     import pandas as pd
 
-    from analysis.job_pairs import UserJobs
+    from analysis.locality.job_pairs import UserJobs
 
 #: Which way of summing up each table shows.
 MEASURES = {"procs": "average", "requested_time": "identical", "run": "median"}
@@ -78,9 +78,9 @@ def compare(logs: Sequence[Log], runs: int, each: Each) -> Iterator[Result]:
 
 def look(task: tuple[Log, int], rng: Any) -> Found:
     """Measure the locality of a log."""
-    from analysis.job_pairs import attribute_values, user_jobs
-    from analysis.locality import TOLERANCES, stack_depth
-    from analysis.similarity import nearer_of, shuffled_of
+    from analysis.locality.job_pairs import attribute_values, user_jobs
+    from analysis.locality.similarity import nearer_of, shuffled_of
+    from analysis.locality.stack import TOLERANCES, stack_depth
 
     log, runs = task
     trace = log.read()
@@ -100,7 +100,7 @@ def rounded_shares(jobs: "UserJobs") -> dict[tuple[int, str], float]:
     """Return the shares of users by processors, averages being sums of r/n with their rounding."""
     import numpy as np
 
-    from analysis.similarity import DISTANCES
+    from analysis.locality.similarity import DISTANCES
 
     known = jobs.known["procs"]
     procs = np.full(jobs.session.size, np.nan)
@@ -134,7 +134,7 @@ def _rounded_average(sessions: list, distance: int) -> float:
 
 def _shares(log: Log, row: dict[str, str], ours: Found) -> Iterator[Result]:
     """Set the shares of users of one table beside ours."""
-    from analysis.similarity import ATTRIBUTES, DISTANCES
+    from analysis.locality.similarity import ATTRIBUTES, DISTANCES
 
     attribute = row["attribute"]
     if attribute not in ours.users.index:
@@ -150,7 +150,7 @@ def _shares(log: Log, row: dict[str, str], ours: Found) -> Iterator[Result]:
 
 
 def _depths(log: Log, row: dict[str, str], ours: Found) -> Iterator[Result]:
-    from analysis.similarity import ATTRIBUTES
+    from analysis.locality.similarity import ATTRIBUTES
 
     for attribute, depth in ours.depths.items():
         published = row[f"{attribute}_original"]
@@ -176,7 +176,7 @@ def _figure(
 
 
 def _shuffled(log: Log, ours: Found) -> Iterator[Result]:
-    from analysis.similarity import ATTRIBUTES
+    from analysis.locality.similarity import ATTRIBUTES
 
     for name in ours.test.index.unique("attribute"):
         row = ours.test.loc[(name, "average", "mean")]

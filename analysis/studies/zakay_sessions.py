@@ -26,7 +26,7 @@ from analysis.studies import Each, Log, Result, Study, Verdict, compare_count, r
 if TYPE_CHECKING:
     import pandas as pd
 
-    from analysis.session_methods import SessionMethods
+    from analysis.sessions.methods import SessionMethods
 
 #: Longest session with any cut, and whether the text gives it as a bound. [min]
 LONGEST = {"SDSC-BLUE": (2600, False), "SDSC-SP2": (2000, True)}
@@ -73,7 +73,7 @@ def look(log: Log, rng: Any) -> Found:
     """Delimit the sessions of a log in every way."""
     import workloadkit as wk
     from analysis import compare_session_methods, session_lengths
-    from analysis.session_ways import WAYS
+    from analysis.sessions.ways import WAYS
 
     trace = log.read()
     sessions = wk.delimit_sessions(trace, method="arrival", threshold=3600)

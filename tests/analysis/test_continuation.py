@@ -5,9 +5,9 @@ from scipy.optimize import curve_fit
 from scipy.stats import spearmanr
 
 from analysis import compare_predictors, fit_continuation, followed_jobs, style
-from analysis.continuation import continuation_of, curve, fit_curve
-from analysis.followed_jobs import answered, draw_users
-from analysis.predictors import predictors_of
+from analysis.reactions.continuation import continuation_of, curve, fit_curve
+from analysis.reactions.followed_jobs import answered, draw_users
+from analysis.reactions.predictors import predictors_of
 from tests.analysis.test_reactions import a_log, many_users
 from tests.data import needs_traces, trace_path
 from workloadkit import read_swf

@@ -9,9 +9,10 @@ from matplotlib.figure import Figure
 from scipy import integrate, stats
 
 import workloadkit as wk
-from analysis import HyperErlang, fit_marginal, fit_marginals, fits, plot_fits, plot_quantiles
-from analysis.families import FAMILIES, Sample
-from analysis.marginal_fit import distances
+from analysis import HyperErlang, fit_marginal, fit_marginals, plot_fits, plot_quantiles
+from analysis.fits import summary as fits
+from analysis.fits.families import FAMILIES, Sample
+from analysis.fits.marginal_fit import distances
 from tests.data import needs_traces, trace_path
 from workloadkit import ParameterError, Trace
 

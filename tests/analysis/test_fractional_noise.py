@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis.strategies import floats, integers
 
 from analysis import fractional_gaussian_noise
-from analysis.fractional_noise import NoiseSpectrum, autocovariance
+from analysis.memory.fractional_noise import NoiseSpectrum, autocovariance
 from workloadkit import ParameterError
 
 

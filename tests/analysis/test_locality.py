@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from matplotlib.figure import Figure
 
 import analysis
-from analysis.day_concentration import daily_concentration, equal_weight_bins
-from analysis.locality import TOLERANCES, section, stack_depth, stack_depths
+from analysis.locality.days import daily_concentration, equal_weight_bins
+from analysis.locality.stack import TOLERANCES, stack_depth, stack_depths
+from analysis.locality.summary import section
 from tests.data import needs_traces, trace_path
 from tests.oracles import locality as oracle
 from workloadkit import Header, ParameterError, Trace, WorkloadError, read_swf

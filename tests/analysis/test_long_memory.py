@@ -11,14 +11,14 @@ from analysis import (
     fractional_gaussian_noise,
     hurst,
     hurst_of,
-    long_memory,
 )
-from analysis.arrivals import without_cycle, without_trend
 from analysis.clock import DAY, WEEK, Clock
-from analysis.estimators import aggregation, fluctuation, rescaled_range, sampling, wavelet
-from analysis.estimators.line import fit_line, sizes
-from analysis.estimators.methods import METHODS, check_series
-from analysis.log_memory import find_doubts
+from analysis.memory import summary as long_memory
+from analysis.memory.arrivals import without_cycle, without_trend
+from analysis.memory.estimators import aggregation, fluctuation, rescaled_range, sampling, wavelet
+from analysis.memory.estimators.line import fit_line, sizes
+from analysis.memory.estimators.methods import METHODS, check_series
+from analysis.memory.of_log import find_doubts
 from tests.data import needs_traces, trace_path
 from workloadkit import Header, ParameterError, Trace, read_swf
 

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analysis import arrivals_per_unit, fractional_gaussian_noise, hurst
-from analysis.arrivals import without_cycle
 from analysis.clock import Clock
-from analysis.fractional_noise import autocovariance
+from analysis.memory.arrivals import without_cycle
+from analysis.memory.fractional_noise import autocovariance
 from tests.oracles import long_memory as oracle
 from tests.small_logs import logs, trace_of
 

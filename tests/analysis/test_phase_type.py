@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import integrate, stats
 
-from analysis.phase_type import (
+from analysis.fits.phase_type import (
     HyperErlang,
     balanced_hyper_exponential,
     fit_hyper_erlang,

@@ -11,11 +11,12 @@ from analysis import (
     followed_jobs,
     measure_reactions,
     plot_think_time_bins,
-    reactions,
     style,
 )
-from analysis.followed_jobs import RESPONSE_BINS, SLOWDOWN_BINS, answered, draw_users
-from analysis.service_bins import reactions_of
+from analysis.reactions import summary as reactions
+from analysis.reactions.followed_jobs import RESPONSE_BINS, SLOWDOWN_BINS, answered, draw_users
+from analysis.reactions.service_bins import reactions_of
+from analysis.section import SEED
 from tests.data import needs_traces, trace_path
 from workloadkit import Trace, read_swf
 
@@ -197,7 +198,7 @@ def test_limits_are_those_of_users_drawn_and_measured_anew(rng):
 
 def test_the_section_tells_numbers_with_their_intervals(rng):
     section = reactions.section(many_users(rng))
-    found = measure_reactions(many_users(np.random.default_rng(20260101)), rng=31)
+    found = measure_reactions(many_users(np.random.default_rng(20260101)), rng=SEED)
     assert section.values["negative"] == found.negative
     assert section.values["negative_low"] == found.negative_interval[0]
     assert section.finding.startswith("Users submit again within 20 min ")

@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 from analysis import characterize
 from analysis.clock import DAY
 from analysis.report import SECTIONS
+from analysis.section import SEED
 from tests.data import TRACES, needs_traces, trace_path
 from workloadkit import Header, Trace, WorkloadError, read_swf
 from workloadkit.trace import Repair
@@ -254,7 +255,7 @@ def test_json_tells_what_made_it(rng):
     others = {name: value for name, value in parameters.items() if name not in times}
     assert others.pop("session_method") == "arrival"
     assert all(isinstance(number, int) for number in others.values())
-    assert {"fit_seed", "reactions_seed", "locality_seed", "long_memory_seed"} <= set(others)
+    assert others["seed"] == SEED
 
 
 @needs_traces

@@ -12,13 +12,13 @@ from matplotlib.figure import Figure
 
 import analysis
 import workloadkit as wk
-from analysis import session_methods
-from analysis.batch_agreement import compare_batches, distance
-from analysis.session_choice import judge, reasons, recommend
-from analysis.session_jumps import PEAK_EDGES, STEP_EDGES, count_about, drop, peak
-from analysis.session_methods import compare_session_methods
-from analysis.session_threshold import LEVEL, suggest_threshold
-from analysis.session_ways import WAYS
+from analysis.sessions import methods as session_methods
+from analysis.sessions.batches import compare_batches, distance
+from analysis.sessions.choice import judge, reasons, recommend
+from analysis.sessions.jumps import PEAK_EDGES, STEP_EDGES, count_about, drop, peak
+from analysis.sessions.methods import compare_session_methods
+from analysis.sessions.threshold import LEVEL, suggest_threshold
+from analysis.sessions.ways import WAYS
 from tests.analysis.test_report import HEADER, ODD, log
 from tests.data import needs_traces, trace_path
 

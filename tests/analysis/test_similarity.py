@@ -8,8 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from matplotlib.figure import Figure
 
-from analysis.job_pairs import user_jobs
-from analysis.similarity import nearer_is_more_alike, shuffled_similarity, similarity_by_distance
+from analysis.locality.job_pairs import user_jobs
+from analysis.locality.similarity import (
+    nearer_is_more_alike,
+    shuffled_similarity,
+    similarity_by_distance,
+)
 from tests.data import needs_traces, trace_path
 from workloadkit import ParameterError, Trace, WorkloadError, read_swf
 

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from matplotlib.figure import Figure
 
 import analysis
-from analysis.site import CYCLES, DISTRIBUTIONS, Empirical, site_distributions
-from analysis.site_files import read_site_distributions
-from analysis.site_plots import plot_empirical, site_curves
+from analysis.site.distributions import CYCLES, DISTRIBUTIONS, Empirical, site_distributions
+from analysis.site.files import read_site_distributions
+from analysis.site.plots import plot_empirical, site_curves
 from tests.data import needs_traces, trace_path
 from tests.oracles import site as oracle
 from tests.small_logs import logs, trace_of

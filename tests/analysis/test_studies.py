@@ -100,7 +100,7 @@ def test_findings_as_csv_and_as_a_page(folder):
     assert float(rows[1]["percent"]) == pytest.approx(200 * (ours - 0.5))
     page = findings.to_markdown()
     assert page.startswith("# Numbers drawn\n\nOne a run.\n\nSource: A. Uthor, 2001, Table 1.\n")
-    assert f"{ours:.6g} [{ours - 0.1:.6g}, {ours + 0.1:.6g}]" in page
+    assert f"{ours:.4g} [{ours - 0.1:.4g}, {ours + 0.1:.4g}]" in page
     assert f"| B | B-1 | B-2 | {wk.read_swf(folder / 'B-2.swf.gz').digest} |" in page
     assert page.endswith(f"Made by workloadkit {wk.__version__}, runs 1, seed 5.\n")
 

@@ -3,7 +3,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis import sessions, users
+from analysis import users
+from analysis.sessions import description as sessions
 from workloadkit import Trace, delimit_sessions
 
 AMOUNTS = st.lists(st.integers(0, 1000), min_size=1)

@@ -5,7 +5,7 @@ import pytest
 
 import workloadkit as wk
 from analysis import studies
-from analysis.job_pairs import user_jobs
+from analysis.locality.job_pairs import user_jobs
 from analysis.studies.zakay_locality import rounded_shares
 from tests.data import DATA, trace_path
 

@@ -6,8 +6,8 @@ import numpy as np
 
 import workloadkit as wk
 from analysis import shuffled_similarity, stack_depth
-from analysis.job_pairs import attribute_values
-from analysis.locality import TOLERANCES
+from analysis.locality.job_pairs import attribute_values
+from analysis.locality.stack import TOLERANCES
 from tests.benchmarks.measure import Row, best_of
 from tests.data import DATA
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from analysis import fractional_gaussian_noise, hurst
-from analysis.estimators.line import sizes
-from analysis.estimators.methods import METHODS
+from analysis.memory.estimators.line import sizes
+from analysis.memory.estimators.methods import METHODS
 from tests.benchmarks.measure import Row, best_of
 
 PARAMETERS = (0.5, 0.6, 0.7, 0.8, 0.9)

@@ -270,7 +270,7 @@ def test_study_writes_a_table_and_a_page(run, log, tmp_path, monkeypatch):
     code, out, err = run("study", "zakay-sessions", "--out", tmp_path / "a" / "b")
     assert code == 0
     assert "KTH-SP2-1996-2" in out
-    assert max(map(len, out.splitlines())) <= 80
+    assert max(map(len, out.splitlines())) <= 120
     table, page = tmp_path / "a" / "b" / "zakay-sessions.csv", tmp_path / "a/b/zakay-sessions.md"
     assert f"wrote {table}\nwrote {page}\n" in err
     assert err.count("warning: ") == 3  # one for each log that is not there

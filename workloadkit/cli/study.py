@@ -92,17 +92,29 @@ def study(
 
 
 def _show(findings: "Findings") -> None:
-    """Print the results as a table."""
+    """Print the results, a table for each log."""
     from rich import box
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
     from analysis.studies import SHOWN, shown
 
-    table = Table(title=findings.study.title, box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    for heading in SHOWN:
-        is_number = heading in ("published", "ours", "difference")
-        table.add_column(heading, justify="right" if is_number else "left", overflow="fold")
-    for result in findings.results:
-        table.add_row(*shown(result))
-    Console().print(table)
+    console = Console()
+    if not console.is_terminal:
+        console.width = 120  # nobody's screen, so there is no reason to fold
+    console.print(Text(findings.study.title))
+    for version in dict.fromkeys(result.version for result in findings.results):
+        table = Table(
+            title=Text(version, style="bold"),
+            title_justify="left",
+            box=box.SIMPLE_HEAD,
+            padding=(0, 1, 0, 0),
+        )
+        for heading in SHOWN[1:]:
+            is_number = heading in ("published", "ours", "difference")
+            table.add_column(heading, justify="right" if is_number else "left", overflow="fold")
+        for result in findings.results:
+            if result.version == version:
+                table.add_row(*map(Text, shown(result)[1:]))
+        console.print(table)

@@ -1,0 +1,1 @@
+"""Distributions that fit: families, phase types, distances."""

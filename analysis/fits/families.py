@@ -1,0 +1,346 @@
+"""Families of distributions of positive values, and how each is fitted to a sample."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from analysis.fits.phase_type import (
+    HyperErlang,
+    balanced_hyper_exponential,
+    fit_hyper_erlang,
+    fit_orders,
+    match_moments,
+)
+from workloadkit.errors import ParameterError
+
+#: Phases of a hyper-Erlang distribution, divided among its branches as is likeliest.
+STATES = 6
+
+#: EM takes the values in so many bins, evenly spaced on a logarithmic axis, each bin as its mean.
+BINS = 500
+
+_EXPONENTIAL, _ERLANG = range(1, 2), range(2, 201)  # orders of branches that match moments
+_STEEPEST = 1e4  # shape beyond which a fit stands for values that are all alike
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Positive values, each distinct one once.
+
+    Parameters
+    ----------
+    values : ndarray of float, shape (n_distinct,)
+        Ascending, more than 0.
+    counts : ndarray of float, shape (n_distinct,)
+        How often each occurs.
+    """
+
+    values: NDArray[np.float64]
+    counts: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, values: ArrayLike) -> "Sample":
+        """Return the sample of these values, each more than 0."""
+        distinct, counts = np.unique(np.asarray(values, dtype=np.float64), return_counts=True)
+        return cls(distinct, counts.astype(np.float64))
+
+    @property
+    def n(self) -> float:
+        """Number of values."""
+        return float(self.counts.sum())
+
+    def mean(self, of: NDArray[np.float64] | None = None) -> float:
+        """Return the mean of the values, or of what is given for each distinct value."""
+        # Not by np.dot, which starts threads for so little.
+        return float((self.counts * (self.values if of is None else of)).sum() / self.n)
+
+    def moments(self, n: int) -> list[float]:
+        """Return the first n moments about 0."""
+        scale = self.mean()  # keeps the powers of long times within reach
+        return [self.mean((self.values / scale) ** k) * scale**k for k in range(1, n + 1)]
+
+    @property
+    def squared_cv(self) -> float:
+        """Squared coefficient of variation."""
+        return self.mean((self.values / self.mean() - 1) ** 2)
+
+    def binned(self, n_bins: int = BINS) -> "Sample":
+        """Return the sample in bins even on a logarithmic axis, each at the mean of its values.
+
+        The mean of all values stays the same. A sample of no more distinct values stays as it is.
+        """
+        if self.values.size <= n_bins:
+            return self
+        edges = np.geomspace(self.values[0], self.values[-1], n_bins + 1)
+        place = np.clip(np.searchsorted(edges, self.values, side="right") - 1, 0, n_bins - 1)
+        counts = np.bincount(place, self.counts, minlength=n_bins)
+        totals = np.bincount(place, self.counts * self.values, minlength=n_bins)
+        some = counts > 0
+        return Sample(totals[some] / counts[some], counts[some].astype(np.float64))
+
+
+@dataclass(frozen=True)
+class Scaled:
+    """A distribution of scipy.stats at location 0, made in no time (a frozen one takes a while).
+
+    Parameters
+    ----------
+    family : object
+        As `scipy.stats.gamma`.
+    shapes : tuple of float
+    scale : float, default 1
+
+    Examples
+    --------
+    >>> from scipy import stats
+    >>> round(Scaled(stats.gamma, (2.0,), 3.0).mean(), 9)
+    6.0
+    """
+
+    family: Any
+    shapes: tuple[float, ...]
+    scale: float = 1.0
+
+    @property
+    def frozen(self) -> Any:
+        """The same as scipy.stats freezes it, with all that it knows."""
+        return self.family(*self.shapes, scale=self.scale)
+
+    def mean(self) -> float:
+        """Return the mean; infinite for some heavy tails."""
+        mean = float(self.family.mean(*self.shapes, scale=self.scale))
+        return np.inf if np.isnan(mean) else mean  # which is scipy's word for it
+
+    def cdf(self, x: ArrayLike) -> NDArray[np.float64]:
+        """Return the probability of a value of at most x."""
+        return self.family.cdf(x, *self.shapes, scale=self.scale)
+
+    def sf(self, x: ArrayLike) -> NDArray[np.float64]:
+        """Return the probability of a value above x."""
+        return self.family.sf(x, *self.shapes, scale=self.scale)
+
+    def logpdf(self, x: ArrayLike) -> NDArray[np.float64]:
+        """Return the logarithm of the density at x."""
+        return self.family.logpdf(x, *self.shapes, scale=self.scale)
+
+    def ppf(self, q: ArrayLike) -> NDArray[np.float64]:
+        """Return the value that a share q of all values do not exceed."""
+        return self.family.ppf(q, *self.shapes, scale=self.scale)
+
+    def rvs(
+        self, size: int = 1, rng: np.random.Generator | int | None = None
+    ) -> NDArray[np.float64]:
+        """Draw values, shape (size,)."""
+        rng = np.random.default_rng(rng)
+        return self.family.rvs(*self.shapes, scale=self.scale, size=size, random_state=rng)
+
+
+@dataclass(frozen=True)
+class Family:
+    """A family of distributions, and a way to fit it.
+
+    Parameters
+    ----------
+    title : str
+        What people call it.
+    method : str
+        How it is fitted: "ML" (maximum likelihood), "moments", "balanced means" or "EM".
+    fit : callable
+        ``fit(sample)`` gives the distribution, its parameters by name, and how many of them were
+        free. It raises a ParameterError where there is none.
+    """
+
+    title: str
+    method: str
+    fit: Callable[[Sample], tuple[Any, dict[str, Any], int]]
+
+
+def _exponential(sample: Sample) -> tuple[Any, dict[str, Any], int]:
+    from scipy import stats
+
+    scale = sample.mean()
+    return Scaled(stats.expon, (), scale), {"scale": scale}, 1
+
+
+def _gamma(sample: Sample) -> tuple[Any, dict[str, Any], int]:
+    from scipy import optimize, special, stats
+
+    excess = float(np.log(sample.mean())) - sample.mean(np.log(sample.values))
+    shape = _root(lambda a: np.log(a) - special.digamma(a) - excess, optimize)
+    scale = sample.mean() / shape
+    return Scaled(stats.gamma, (shape,), scale), {"shape": shape, "scale": scale}, 2
+
+
+def _lognormal(sample: Sample) -> tuple[Any, dict[str, Any], int]:
+    from scipy import stats
+
+    log = np.log(sample.values)
+    mu = sample.mean(log)
+    sigma = float(np.sqrt(sample.mean((log - mu) ** 2)))
+    if sigma < 1 / _STEEPEST:
+        raise ParameterError("the values are all but alike")
+    return Scaled(stats.lognorm, (sigma,), float(np.exp(mu))), {"mu": mu, "sigma": sigma}, 2
+
+
+def _weibull(sample: Sample) -> tuple[Any, dict[str, Any], int]:
+    from scipy import optimize, stats
+
+    log = np.log(sample.values)
+    log_mean = sample.mean(log)
+    log = log - log[-1]  # so that powers of the largest value are 1
+
+    def slope(shape: float) -> float:
+        power = np.exp(shape * log)
+        return 1 / shape - sample.mean(power * log) / sample.mean(power)
+
+    largest = float(np.log(sample.values[-1]))
+    shape = _root(lambda k: slope(k) + log_mean - largest, optimize)
+    scale = float(sample.values[-1] * sample.mean(np.exp(shape * log)) ** (1 / shape))
+    return Scaled(stats.weibull_min, (shape,), scale), {"shape": shape, "scale": scale}, 2
+
+
+def _log_logistic(sample: Sample) -> tuple[Any, dict[str, Any], int]:
+    from scipy import special, stats
+
+    log = np.log(sample.values)
+    centre = sample.mean(log)
+    spread = float(np.sqrt(sample.mean((log - centre) ** 2)))
+    if spread < 1 / _STEEPEST:
+        raise ParameterError("the values are all but alike")
+    z = (log - centre) / spread
+    # The logistic distribution of z has a likelihood concave in slope and intercept; Newton's
+    # steps, halved where they would lead too far, begin near to its maximum.
+    at = np.array([1.8, 0.0])
+    for _ in range(50):
+        p = special.expit(at[0] * z + at[1])
+        slant = 2 * p * (1 - p)
+        by_slope, by_intercept = 1 / at[0] - sample.mean((2 * p - 1) * z), 1 - 2 * sample.mean(p)
+        mixed = sample.mean(slant * z)
+        curve = np.array(
+            [[1 / at[0] ** 2 + sample.mean(slant * z**2), mixed], [mixed, sample.mean(slant)]]
+        )
+        step = np.linalg.solve(curve, [by_slope, by_intercept])
+        while at[0] + step[0] <= at[0] / 10:
+            step /= 2
+        at = at + step
+        if np.abs(step).max() < 1e-12:
+            break
+    slope, intercept = at
+    shape = float(slope / spread)
+    scale = float(np.exp(centre - spread * intercept / slope))
+    return Scaled(stats.fisk, (shape,), scale), {"shape": shape, "scale": scale}, 2
+
+
+def _lomax(sample: Sample) -> tuple[Any, dict[str, Any], int]:
+    from scipy import optimize, stats
+
+    mean = sample.mean()
+
+    def loss(log_scale: float) -> float:  # the likelihood with the best shape for a scale
+        spread = sample.mean(np.log1p(sample.values / np.exp(log_scale)))
+        return log_scale + np.log(spread) + spread
+
+    low, high = np.log(mean) - 20, np.log(mean) + 20
+    grid = np.linspace(low, high, 21)
+    best = int(np.argmin([loss(at) for at in grid]))
+    if best in (0, grid.size - 1):
+        raise ParameterError(
+            "the likelihood has no maximum: the tail is no heavier than that of "
+            "an exponential distribution"
+        )
+    bracket = (grid[best - 1], grid[best + 1])
+    found = optimize.minimize_scalar(
+        loss, bounds=bracket, method="bounded", options={"xatol": 1e-8}
+    )
+    scale = float(np.exp(found.x))
+    shape = 1 / sample.mean(np.log1p(sample.values / scale))
+    return Scaled(stats.lomax, (shape,), scale), {"shape": shape, "scale": scale}, 2
+
+
+def _pareto(sample: Sample) -> tuple[Any, dict[str, Any], int]:
+    from scipy import stats
+
+    scale = float(sample.values[0])
+    shape = 1 / sample.mean(np.log(sample.values / scale))
+    return Scaled(stats.pareto, (shape,), scale), {"shape": shape, "scale": scale}, 2
+
+
+def _log_uniform(sample: Sample) -> tuple[Any, dict[str, Any], int]:
+    from scipy import stats
+
+    low, high = float(sample.values[0]), float(sample.values[-1])
+    return Scaled(stats.loguniform, (low, high)), {"low": low, "high": high}, 2
+
+
+def _balanced(sample: Sample) -> tuple[Any, dict[str, Any], int]:
+    found = balanced_hyper_exponential(sample.mean(), sample.squared_cv)
+    return found, _parameters(found), 2
+
+
+def _moments(n_moments: int, orders: range) -> Callable[[Sample], tuple[Any, dict, int]]:
+    def fit(sample: Sample) -> tuple[Any, dict[str, Any], int]:
+        found = match_moments(sample.moments(n_moments), orders)
+        return found, _parameters(found), found.n_parameters
+
+    return fit
+
+
+def _hyper_exponential(phases: int) -> Callable[[Sample], tuple[Any, dict, int]]:
+    def fit(sample: Sample) -> tuple[Any, dict[str, Any], int]:
+        bins = sample.binned()
+        found, _ = fit_orders(bins.values, (1,) * phases, counts=bins.counts)
+        return found, _parameters(found), found.n_parameters
+
+    return fit
+
+
+def _hyper_erlang(sample: Sample) -> tuple[Any, dict[str, Any], int]:
+    bins = sample.binned()
+    found, _ = fit_hyper_erlang(bins.values, STATES, counts=bins.counts)
+    return found, _parameters(found), found.n_parameters
+
+
+def _parameters(found: HyperErlang) -> dict[str, Any]:
+    return {
+        "weights": list(found.weights),
+        "orders": list(found.orders),
+        "rates": list(found.rates),
+    }
+
+
+def _root(function: Callable[[float], float], optimize: Any) -> float:
+    """Find the shape at which a function that falls with the shape is 0."""
+    low, high = 1 / _STEEPEST, _STEEPEST
+    if not function(low) > 0 > function(high):
+        raise ParameterError("the values are all but alike, or beyond all measure apart")
+    found = optimize.brentq(
+        lambda log: function(np.exp(log)), np.log(low), np.log(high), xtol=1e-12
+    )
+    return float(np.exp(found))
+
+
+#: What values are fitted by, in the order of tables. All scipy families have location 0.
+FAMILIES: dict[str, Family] = {
+    "exponential": Family("exponential", "ML", _exponential),
+    "gamma": Family("gamma", "ML", _gamma),
+    "lognormal": Family("lognormal", "ML", _lognormal),
+    "weibull": Family("Weibull", "ML", _weibull),
+    "log_logistic": Family("log-logistic", "ML", _log_logistic),
+    "lomax": Family("Lomax", "ML", _lomax),
+    "pareto": Family("Pareto", "ML", _pareto),
+    "log_uniform": Family("log-uniform", "ML", _log_uniform),
+    "hyper_exponential_2_balanced": Family("hyper-exponential, 2", "balanced means", _balanced),
+    "hyper_exponential_2_moments": Family(
+        "hyper-exponential, 2", "moments", _moments(3, _EXPONENTIAL)
+    ),
+    "hyper_exponential_3_moments": Family(
+        "hyper-exponential, 3", "moments", _moments(5, _EXPONENTIAL)
+    ),
+    "hyper_exponential_2_em": Family("hyper-exponential, 2", "EM", _hyper_exponential(2)),
+    "hyper_exponential_3_em": Family("hyper-exponential, 3", "EM", _hyper_exponential(3)),
+    "hyper_erlang_moments": Family("hyper-Erlang, 2", "moments", _moments(3, _ERLANG)),
+    "hyper_erlang_em": Family("hyper-Erlang", "EM", _hyper_erlang),
+}

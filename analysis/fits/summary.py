@@ -1,0 +1,408 @@
+"""Distributions that fit the times and sizes of a log: which are near, and how near."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from numpy.typing import NDArray
+
+from analysis import style
+from analysis.bootstrap import interval, resample_users
+from analysis.fits.families import BINS, FAMILIES, STATES, Sample
+from analysis.fits.marginal_fit import MarginalFit, fit_sample, largest_distance, plot_quantiles
+from analysis.formats import count, number, share
+from analysis.marginals import listed, quantities
+from analysis.section import SEED, Columns, Figure, Result, Section, Table, shown
+from workloadkit.errors import ParameterError
+from workloadkit.fields import UNKNOWN
+from workloadkit.sessions import think_times
+from workloadkit.trace import Trace
+
+#: Fewer different values than this are a list of sizes, and not fitted.
+LEAST_DISTINCT = 10
+
+RESAMPLES = 100  # of the users, for the interval of a distance
+
+#: What is fitted, in the order of tables: its name, and whether it is a time.
+QUANTITIES: dict[str, tuple[str, bool]] = {
+    "run": ("run time", True),
+    "inter_arrival": ("inter-arrival time", True),
+    "think_time": ("think time", True),
+    "estimate": ("estimate", True),
+    "wait": ("wait", True),
+    "procs": ("processors", False),
+}
+_DRAWN = ("run", "inter_arrival", "think_time", "wait")
+
+_TITLE = "Distributions that fit"
+
+
+@dataclass(frozen=True, eq=False)
+class MarginalFits(Result):
+    """What fits the times and sizes of a log, as `fit_marginals` finds it.
+
+    Parameters
+    ----------
+    table : DataFrame
+        By `quantity`: `n` values, the share of `zeros` among them, `cv` and `heap` of the others;
+        `simple`, the nearest family of at most two parameters, its distance `simple_ks` and the
+        interval `simple_low` to `simple_high` of that; `best`, the nearest of all, and `best_ks`.
+    marginals : dict of str to MarginalFit
+        By quantity.
+    left_out : dict of str to str
+        Why there is no fit, by quantity.
+    """
+
+    table: pd.DataFrame
+    marginals: dict[str, MarginalFit]
+    left_out: dict[str, str]
+
+    @property
+    def distances(self) -> pd.DataFrame:
+        """Kolmogorov and Smirnov's distance by family and quantity; NaN where there is no fit."""
+        columns = {name: fit.table["ks"] for name, fit in self.marginals.items()}
+        return pd.DataFrame(columns, index=pd.Index(list(FAMILIES), name="family"))
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw how far the nearest families are."""
+        return plot_nearest(self.table, ax)
+
+
+def fit_marginals(
+    trace: Trace,
+    families: Iterable[str] | None = None,
+    *,
+    rng: np.random.Generator | int | None = None,
+) -> MarginalFits:
+    """Fit families of distributions to the times and sizes of a log.
+
+    Run times, times between arrivals, think times (from the end of the job that the same user
+    submitted before; negative ones left out), estimates, waits and processors, of the jobs that
+    ran. `fit_marginal` says how.
+
+    Parameters
+    ----------
+    trace : Trace
+    families : iterable of str, optional
+        Some of `analysis.families.FAMILIES`; by default all.
+    rng : Generator or int, optional
+        For the intervals: 100 times the users are drawn with replacement, the nearest simple
+        family is fitted to their values anew (in 500 bins, even on a logarithmic axis), and its
+        distance taken; the interval holds 95 % of these distances. Between the values of so few
+        users chance alone makes distances, so the interval lies somewhat high.
+
+    Returns
+    -------
+    MarginalFits
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(1)
+    >>> log = {"submit": rng.exponential(60, 999).cumsum(), "run": rng.weibull(0.7, 999) * 500}
+    >>> fits = fit_marginals(Trace.from_columns({**log, "procs": [4] * 999}), rng=1)
+    >>> fits.table.loc["run", "simple"]
+    'weibull'
+    >>> fits.left_out["procs"]
+    'all values but 0 are alike'
+    """
+    rng = np.random.default_rng(rng)
+    chosen = None if families is None else list(families)
+    marginals, left_out, rows = {}, {}, {}
+    for name, (values, user) in _samples(trace).items():
+        known = np.isfinite(values) & (values >= 0)
+        values, user = values[known], user[known]
+        sample = Sample.of(values[values > 0])
+        if sample.values.size < LEAST_DISTINCT:
+            left_out[name] = _too_few(sample.values.size)
+            continue
+        fit = marginals[name] = fit_sample(sample, values.size, chosen)
+        simple = fit.best_simple
+        low, high = _interval(simple, fit, values, user, rng) if simple else (np.nan, np.nan)
+        rows[name] = {
+            "n": fit.n,
+            "zeros": fit.zeros,
+            "cv": fit.cv,
+            "heap": fit.heap,
+            "simple": simple,
+            "simple_ks": fit.table.loc[simple, "ks"] if simple else np.nan,
+            "simple_low": low,
+            "simple_high": high,
+            "best": fit.best,
+            "best_ks": fit.table.loc[fit.best, "ks"],
+        }
+    table = pd.DataFrame.from_dict(rows, orient="index", columns=_STATISTICS)
+    return MarginalFits(table.rename_axis("quantity"), marginals, left_out)
+
+
+def plot_nearest(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
+    """Draw the distances of the nearest families, as `MarginalFits.table` holds them.
+
+    Parameters
+    ----------
+    data : DataFrame
+    ax : Axes, optional
+        Default: the current Axes.
+    """
+    ax = style.current_axes(ax)
+    place = np.arange(len(data))[::-1]
+    of_all: dict[str, Any] = {
+        "color": style.ORANGE,
+        "markersize": 5,
+        "linestyle": "none",
+        "label": "nearest of all",
+    }
+    ax.plot(data["best_ks"], place, "s", **of_all)
+    ax.hlines(place, data["simple_low"], data["simple_high"], color=style.PALE, linewidth=4)
+    of_few: dict[str, Any] = {
+        "color": style.BLUE,
+        "markersize": 5,
+        "linestyle": "none",
+        "label": "of ≤ 2 parameters",
+    }
+    ax.plot(data["simple_ks"], place, "o", **of_few)
+    names = [f"{_title_of(name)}\n{_name_of(row['simple'])}" for name, row in data.iterrows()]
+    ax.set_yticks(place, names, fontsize=9)
+    ax.set_ylim(-0.6, len(data) - 0.4)
+    ax.set_xlim(left=0)
+    style.share_axis(ax.xaxis)
+    ax.set_xlabel("Kolmogorov-Smirnov distance")
+    ax.set_ylabel("quantity, nearest simple family")
+    style.legend_above(ax)
+    return ax
+
+
+def section(trace: Trace) -> Section:
+    """Report which distributions fit the times and sizes of a log."""
+    if not trace.ran.any():
+        note = "No job of this log ran, so there is nothing to fit."
+        return Section("fits", _TITLE, notes=(note,))
+    found = fit_marginals(trace, rng=SEED)
+    notes = [
+        f"No distribution is fitted to {_plural_of(name)}: {reason}."
+        for name, reason in found.left_out.items()
+    ]
+    if not found.marginals:
+        return Section("fits", _TITLE, notes=tuple(notes))
+    notes.insert(
+        0,
+        "Zeros are counted apart, and the other values fitted: families at location 0 by maximum "
+        "likelihood, hyper-exponential and hyper-Erlang ones by moments and by EM (on "
+        f"{BINS} bins, even on a logarithmic axis). A distance is the largest difference of the "
+        "cumulative distributions (Kolmogorov and Smirnov); none can be smaller than half of the "
+        "commonest value's share.",
+    )
+    return Section(
+        "fits",
+        _TITLE,
+        _finding(found.table),
+        tuple(notes),
+        {name: fit.to_dict() for name, fit in found.marginals.items()},
+        _tables(found),
+        _figures(found),
+        {"erlang_phases": STATES, "fit_resamples": RESAMPLES, "seed": SEED},
+    )
+
+
+def _samples(trace: Trace) -> dict[str, tuple[NDArray[np.float64], NDArray[np.int64]]]:
+    """Return the values of each quantity, and their users."""
+    ran = trace.ran
+    user = trace.column("user")[ran]
+    samples = {name: (values, user) for name, values in quantities(trace).items()}
+    samples["inter_arrival"] = (np.diff(trace.column("submit")[ran]), user[1:])
+    known = trace if (user != UNKNOWN).all() else trace.select(trace.column("user") != UNKNOWN)
+    thought = think_times(known)
+    thinker = known.column("user")[thought.index.to_numpy()]
+    samples["think_time"] = (thought["think_time"].to_numpy(), thinker)
+    return {name: samples[name] for name in QUANTITIES}
+
+
+def _too_few(distinct: int) -> str:
+    if distinct == 0:
+        return "no value above 0 is known"
+    return "all values but 0 are alike" if distinct == 1 else f"only {distinct} values differ"
+
+
+def _interval(
+    family: str,
+    fit: MarginalFit,
+    values: NDArray[np.float64],
+    user: NDArray[np.int64],
+    rng: np.random.Generator,
+) -> tuple[float, float]:
+    """Find how far a family is from the values of resampled users."""
+    of_whom = (values > 0) & (user != UNKNOWN)
+    users, who = np.unique(user[of_whom], return_inverse=True)
+    if users.size < 2:
+        return np.nan, np.nan
+    bins = fit.sample.binned()
+    edges = np.sqrt(bins.values[1:] * bins.values[:-1])
+    place = np.searchsorted(edges, values[of_whom], side="right")
+    cell = who * bins.values.size + place
+    counts = np.bincount(cell, minlength=users.size * bins.values.size).astype(np.float64)
+    counts = counts.reshape(users.size, bins.values.size)
+    found = []
+    for resampled in resample_users(users.size, RESAMPLES, rng=rng) @ counts:
+        seen = resampled > 0
+        sample = Sample(bins.values[seen], resampled[seen])
+        try:
+            cdf = FAMILIES[family].fit(sample)[0].cdf(sample.values)
+            found.append(largest_distance(sample, cdf))
+        except ParameterError:  # all of these users' values are alike
+            found.append(np.nan)
+    low, high = interval(found).tolist()
+    return low, high
+
+
+def _tables(found: MarginalFits) -> tuple[Table, ...]:
+    titles = [_title_of(name) for name in found.table.index]
+    rows = found.table.to_dict("records")
+    text = shown(found.table, _COLUMNS)
+    text["nearest, ≤ 2 parameters"] = [_nearest(r["simple"], _distance(r)) for r in rows]
+    text["nearest of all"] = [_nearest(r["best"], share(r["best_ks"])) for r in rows]
+    text.index = titles
+    summary = Table(
+        "nearest",
+        "What fits each quantity best, by Cramér and von Mises's distance; its distance by "
+        "Kolmogorov and Smirnov, in brackets the interval that holds it for 95 % of resamples of "
+        "the users. Beside them the coefficient of variation and the share of the commonest "
+        "value.",
+        found.table,
+        text,
+    )
+    ks = found.distances
+    cells = ks.map(share)
+    cells.index = [_name_of(family) for family in ks.index]
+    cells.columns = pd.Index(titles)
+    far = Table(
+        "distances",
+        "Kolmogorov and Smirnov's distance of each family; none where no distribution of it has "
+        "the moments of the values.",
+        ks,
+        cells,
+    )
+    parts = pd.concat(
+        {
+            name: fit.table.loc[
+                fit.nearest, ["parameters", "cramer_von_mises", "anderson_darling", "aic"]
+            ]
+            for name, fit in found.marginals.items()
+        },
+        names=["quantity"],
+    ).reset_index()
+    columns: Columns = {
+        "quantity": ("quantity", _title_of),
+        "family": ("family", _name_of),
+        "parameters": ("parameters", _written),
+        "cramer_von_mises": ("Cramér–von Mises", lambda x: f"{x:.2g}"),
+        "anderson_darling": ("Anderson–Darling", lambda x: f"{x:.2g}"),
+        "aic": ("AIC", count),
+    }
+    parameters = Table(
+        "parameters",
+        "Parameters of the nearest fits (in seconds, rates by the second); distances are for each "
+        "value.",
+        parts,
+        shown(parts, columns).set_index("quantity").rename_axis(None),
+        words=True,
+        folded=True,
+    )
+    return summary, far, parameters
+
+
+def _figures(found: MarginalFits) -> tuple[Figure, ...]:
+    figures = [
+        Figure(
+            name,
+            f"Fits of {_plural_of(name)}",
+            f"Quantiles of the fitted distributions against those of the {_plural_of(name)} in "
+            "the log, on logarithmic axes: a fit on the dashed line is right. It bends away where "
+            "a tail is too light (below) or too heavy (above).",
+            found.marginals[name].quantiles(),
+            partial(plot_quantiles, times=QUANTITIES[name][1]),
+        )
+        for name in _DRAWN
+        if name in found.marginals
+    ]
+    figures.insert(
+        0,
+        Figure(
+            "distances",
+            "How far the fits are",
+            "Kolmogorov-Smirnov distance of the nearest family of at most two parameters, with the "
+            "interval that holds it for 95 % of resamples of the users, and of the nearest of all.",
+            found.table,
+            plot_nearest,
+        ),
+    )
+    return tuple(figures)
+
+
+def _finding(table: pd.DataFrame) -> str:
+    parts: list[str] = []
+    for name in ("run", "inter_arrival", "think_time"):
+        if name not in table.index or table.loc[name, "simple"] is None:
+            continue
+        row = table.loc[name].to_dict()
+        are, by, to = ("", "", "") if parts else (" are best fitted", _BY, "95 % interval ")
+        far = by + share(row["simple_ks"])
+        if not np.isnan(row["simple_low"]):
+            far += f", {to}{share(row['simple_low'])} to {share(row['simple_high'])}"
+        parts.append(f"{_plural_of(name)}{are} by {_name_of(row['simple'])} ({far})")
+    if not parts:
+        return ""
+    return f"Of the simpler distributions, {listed(parts)}."
+
+
+def _distance(row: Mapping[str, Any]) -> str:
+    far = share(row["simple_ks"])
+    if np.isnan(row["simple_low"]):
+        return far
+    return f"{far} [{share(row['simple_low'])}, {share(row['simple_high'])}]"
+
+
+def _nearest(family: str | None, distance: str) -> str:
+    return "–" if family is None else f"{_name_of(family)}, {distance}"
+
+
+def _title_of(quantity: str) -> str:
+    return QUANTITIES[quantity][0]
+
+
+def _plural_of(quantity: str) -> str:
+    title = QUANTITIES[quantity][0]
+    return title if title.endswith("s") else f"{title}s"
+
+
+def _name_of(family: Any) -> str:
+    if family is None:
+        return "–"
+    chosen = FAMILIES[family]
+    return chosen.title + ("" if chosen.method == "ML" else f" ({chosen.method})")
+
+
+def _written(parameters: Mapping[str, Any]) -> str:
+    """Write parameters in a line."""
+
+    def cell(value: Any) -> str:
+        if isinstance(value, list):
+            return " ".join(cell(x) for x in value)
+        return f"{value:.4g}"
+
+    return ", ".join(f"{name} {cell(value)}" for name, value in parameters.items())
+
+
+_STATISTICS = (
+    *("n", "zeros", "cv", "heap"),
+    *("simple", "simple_ks", "simple_low", "simple_high", "best", "best_ks"),
+)
+_COLUMNS: Columns = {
+    "n": ("values", count),
+    "zeros": ("zeros", share),
+    "cv": ("variation", number),
+    "heap": ("commonest", share),
+}
+_BY = "Kolmogorov-Smirnov distance "

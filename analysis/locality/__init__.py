@@ -1,0 +1,1 @@
+"""What repeats: jobs alike, values that come again, days of one kind."""

@@ -1,0 +1,228 @@
+"""How much the jobs of a day are of one kind."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from numpy.typing import NDArray
+
+from analysis import style
+from analysis.clock import DAY, Clock
+from analysis.locality.job_pairs import ATTRIBUTES, attribute_values
+from analysis.section import Result
+from workloadkit.errors import ParameterError, WorkloadError
+from workloadkit.provenance import seed_of
+from workloadkit.trace import Trace
+
+#: Bins of equal weight (Zakay 2018, section 5.2).
+N_BINS = 16
+
+
+@dataclass(frozen=True, eq=False)
+class DailyConcentration(Result):
+    """How much the jobs of each day are of one kind.
+
+    Parameters
+    ----------
+    log : str
+    attribute : str
+    edges : ndarray of float, shape (16,)
+        Largest value of each bin.
+    bins : ndarray of float, shape (16,)
+        Share of the log's jobs in each bin: 1/16, but for ties.
+    days : DataFrame
+        By `day` since the log's first, on which a job came: number of `jobs`, share of the fullest
+        bin in the log, `concentration`, and in one shuffle of the log's jobs, `shuffled`.
+    mean : float
+        Mean concentration of the days.
+    shuffled, low, high : float
+        Mean of the same if the log's jobs are shuffled, and the range in which 95 % of the
+        shuffles lie.
+    seed : int
+    """
+
+    log: str
+    attribute: str
+    edges: NDArray[np.float64]
+    bins: NDArray[np.float64]
+    days: pd.DataFrame
+    mean: float
+    shuffled: float
+    low: float
+    high: float
+    seed: int
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the share of the days that are at least so concentrated."""
+        return plot_daily_concentration(concentration_curves({"": self}), ax)
+
+
+def daily_concentration(
+    trace: Trace,
+    attribute: str,
+    *,
+    n_shuffles: int = 100,
+    rng: np.random.Generator | int | None = None,
+) -> DailyConcentration:
+    """Measure how much the jobs of each day are of one kind [1]_.
+
+    The values of the log are divided into 16 bins of equal weight; of each day counts the share
+    of its jobs in the fullest bin. Without locality it would be near 1/16 on days of many jobs;
+    but by chance it is larger on days of few, and where many jobs have the same value, so that it
+    is to be compared with the same of the log's jobs in random order.
+
+    Parameters
+    ----------
+    trace : Trace
+        Jobs that never ran, and unknown values, are left out.
+    attribute : {"procs", "requested_time", "run"}
+    n_shuffles : int, default 100
+    rng : Generator or int, optional
+
+    Returns
+    -------
+    DailyConcentration
+        Bins end at the log's quantiles (interpolated); a value that is one of them belongs to the
+        bin that ends there. Days are those of the local clock where the log tells it.
+
+    Raises
+    ------
+    ParameterError
+        If the attribute is not known, or there is no shuffle to do.
+    WorkloadError
+        If no value of the attribute is known.
+
+    References
+    ----------
+    .. [1] N. Zakay, "Resampling with feedback: a new paradigm of using workload data for
+       performance evaluation", thesis, 2018, section "Locality" and Figure 5.
+
+    Examples
+    --------
+    >>> log = {"submit": [0, 1, 90000, 90001], "run": [5, 5, 70, 5], "procs": [1] * 4}
+    >>> daily_concentration(Trace.from_columns(log), "run", rng=1).days["concentration"].tolist()
+    [1.0, 0.5]
+    """
+    from workloadkit._kernels.locality import largest_counts, shuffle_within
+
+    check_shuffles(n_shuffles)
+    values = attribute_values(trace, attribute)
+    known = values >= 0
+    if not known.any():
+        raise WorkloadError(f"{trace.name}: no {ATTRIBUTES[attribute]} of a job is known")
+    seed = seed_of(rng)
+    generator = np.random.default_rng(seed)
+    edges, code = equal_weight_bins(values[known])
+    local = Clock.of(trace).local(trace.column("submit")[trace.ran][known])
+    dates, day, jobs = np.unique(np.floor(local / DAY), return_inverse=True, return_counts=True)
+    concentration = largest_counts(code, day, jobs.size, N_BINS) / jobs
+    means, mixed = np.empty(n_shuffles), code.copy()
+    shuffled = concentration
+    for i in range(n_shuffles):
+        shuffle_within(mixed, np.array([0, mixed.size]), generator)
+        shuffled = largest_counts(mixed, day, jobs.size, N_BINS) / jobs
+        means[i] = shuffled.mean()
+    columns = {"jobs": jobs, "concentration": concentration, "shuffled": shuffled}
+    index = pd.Index((dates - dates[0]).astype(np.int64), name="day")
+    return DailyConcentration(
+        trace.name,
+        attribute,
+        edges,
+        np.bincount(code, minlength=N_BINS) / code.size,
+        pd.DataFrame(columns, index),
+        float(concentration.mean()),
+        *mean_and_range(means),
+        seed,
+    )
+
+
+def equal_weight_bins(values: NDArray[np.float64]) -> tuple[NDArray, NDArray[np.int64]]:
+    """Return the upper edges of 16 bins of equal weight, and the bin of each value, from 0.
+
+    Examples
+    --------
+    >>> equal_weight_bins(np.arange(17.0))[1].tolist()
+    [0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]
+    """
+    edges = np.quantile(values, np.arange(1, N_BINS + 1) / N_BINS)
+    edges[-1] = values.max()  # not a rounding error less
+    return edges, np.searchsorted(edges, values, side="left")
+
+
+def concentration_curves(found: dict[str, DailyConcentration]) -> pd.DataFrame:
+    """Return the shares of the days that are at most so concentrated, by name."""
+    value = np.linspace(0, 1, 201)
+    curves = {}
+    for name, of in found.items():
+        for column, suffix in (("concentration", ""), ("shuffled", ", shuffled")):
+            ordered = np.sort(of.days[column])
+            title = f"{name}{suffix}" if name else suffix.lstrip(", ") or "log"
+            curves[title] = np.searchsorted(ordered, value, side="right") / ordered.size
+    return pd.DataFrame(curves, index=pd.Index(value, name="concentration"))
+
+
+def plot_daily_concentration(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
+    """Draw how concentrated days are, as `concentration_curves` gives it.
+
+    Parameters
+    ----------
+    data : DataFrame
+    ax : Axes, optional
+        Default: the current Axes.
+    """
+    ax = style.current_axes(ax)
+    plot_log_and_shuffled(
+        data, ax, x="share of a day's jobs in the fullest bin", y="share of days", log=False
+    )
+    ax.axvline(1 / N_BINS, color=style.MUTED, linewidth=0.8, linestyle="-.")
+    ax.set_xlim(0, 1.02)
+    style.share_axis(ax.xaxis)
+    return ax
+
+
+def plot_log_and_shuffled(
+    data: pd.DataFrame, ax: Axes | None = None, *, x: str = "", y: str = "", log: bool = True
+) -> Axes:
+    """Draw cumulative shares in pairs: of the log, and dashed of the same values shuffled.
+
+    Parameters
+    ----------
+    data : DataFrame
+        The columns of the log and of its shuffles in turn.
+    ax : Axes, optional
+        Default: the current Axes.
+    x, y : str
+        Labels of the axes.
+    log : bool, default True
+        Whether the horizontal axis is logarithmic.
+    """
+    ax = style.current_axes(ax)
+    for i, name in enumerate(data):
+        line = style.LINES[i // 2 + (4 if i % 2 else 0)]
+        last = i == data.shape[1] - 1
+        label = name if i % 2 == 0 else "shuffled" if last else "_"  # "_": not in the legend
+        ax.plot(data.index, data[name], **line, drawstyle="steps-post", label=label)
+    if log:
+        style.log_axis(ax.xaxis)
+    ax.set_ylim(0, 1.02)
+    style.share_axis(ax.yaxis)
+    ax.set_xlabel(x)
+    ax.set_ylabel(y)
+    style.legend_above(ax)
+    return ax
+
+
+def mean_and_range(values: NDArray[np.float64]) -> tuple[float, float, float]:
+    """Mean, and range of the middle 95 %, of the values that are known."""
+    values = values[~np.isnan(values)]
+    if not values.size:
+        return np.nan, np.nan, np.nan
+    low, high = np.quantile(values, (0.025, 0.975))
+    return float(values.mean()), float(low), float(high)
+
+
+def check_shuffles(n_shuffles: int) -> None:
+    """Raise an error if there is no shuffle to do."""
+    if n_shuffles < 1:
+        raise ParameterError(f"n_shuffles must be 1 or more, not {n_shuffles}")

@@ -1,0 +1,454 @@
+"""How alike a user's jobs are, in one session and in sessions apart."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from numpy.typing import NDArray
+
+from analysis.bootstrap import interval, resample_users, resampled_ratios
+from analysis.locality.job_pairs import (
+    ATTRIBUTES,
+    MEASURES,
+    UserJobs,
+    check_known,
+    compare_distances,
+    quotient,
+    ratios,
+    upper_medians,
+    user_jobs,
+)
+from analysis.locality.similarity_plots import (
+    plot_by_distance,
+    plot_shares_of_users,
+    plot_shuffled,
+    side_by_side,
+)
+from analysis.section import Result
+from workloadkit.errors import ParameterError
+from workloadkit.provenance import seed_of
+from workloadkit.trace import Trace
+
+#: The distances that are set against each other, the nearer first (Zakay 2018, Tables II to IV).
+DISTANCES = ((0, 1), (1, 2))
+
+_ROUNDING = 1e-12  # of the sums of ratios
+
+
+@dataclass(frozen=True, eq=False)
+class Similarity(Result):
+    """How alike the jobs of a log are, by their distance in sessions.
+
+    Parameters
+    ----------
+    log : str
+    attribute : str
+    by_distance : DataFrame
+        By `distance` and `measure`: `pairs`, `users` who have such pairs, the `mean` of the users'
+        values with its interval from `low` to `high`, and the `pooled` value of all pairs of all
+        users, with `pooled_low` and `pooled_high` (NaN for the median).
+    of_users : DataFrame
+        By `user` and `distance`: `pairs`, and `average`, `median` and share `identical` of their
+        ratios, NaN where there is no pair.
+    seed : int
+        Of the resampling of users, by which the 95 % intervals are found.
+    """
+
+    log: str
+    attribute: str
+    by_distance: pd.DataFrame
+    of_users: pd.DataFrame
+    seed: int
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the means of the users by distance, with their intervals."""
+        means = {
+            title: self.by_distance.xs(measure, level="measure")
+            for measure, title in MEASURES.items()
+        }
+        return plot_by_distance(side_by_side(means), ax)
+
+
+@dataclass(frozen=True, eq=False)
+class NearerIsMoreAlike(Result):
+    """For how many users jobs of nearer sessions are more alike than those of sessions apart.
+
+    Parameters
+    ----------
+    log : str
+    n_users : int
+        Users with at least 6 sessions and one session of at least two jobs.
+    users : DataFrame
+        By `attribute`, `measure` and the distances `nearer` and `farther`: the shares of these
+        users whose pairs are more alike at the `nearer_larger`, `equal` or `farther_larger`
+        distance, the number `without_pairs` at one of them, and the 95 % interval of the first
+        share, from `low` to `high` (Wilson, 1927).
+    """
+
+    log: str
+    n_users: int
+    users: pd.DataFrame
+
+    def plot(self, ax: Axes | None = None, *, measure: str = "average") -> Axes:
+        """Draw the shares of users by attribute, a bar for each pair of distances."""
+        return plot_shares_of_users(self.bars(measure), ax)
+
+    def bars(self, measure: str) -> pd.DataFrame:
+        """Return the shares of users by one measure, as `plot_shares_of_users` draws them."""
+        of = self.users.xs(measure, level="measure")
+        labels = [f"{ATTRIBUTES[name]}, {near} against {far}" for name, near, far in of.index]
+        return of.set_axis(labels)
+
+
+@dataclass(frozen=True, eq=False)
+class ShuffledSimilarity(Result):
+    """How alike the jobs of a session are, against jobs mixed among the sessions of their user.
+
+    Parameters
+    ----------
+    log : str
+    test : DataFrame
+        By `attribute`, `measure` and `statistic`: its value as `observed` in the log; the mean of
+        the `shuffled` logs, and the range from `low` to `high` in which 95 % of them lie; and `p`,
+        the probability of so large a value by chance. The statistic is the `mean` of the users'
+        values, the `pooled` value of all pairs, or the share of `users` whose jobs of one session
+        are more alike than those of successive sessions.
+    shuffles : DataFrame
+        The same statistics as columns, one row a shuffle.
+    seed : int
+    """
+
+    log: str
+    test: pd.DataFrame
+    shuffles: pd.DataFrame
+    seed: int
+
+    def plot(self, ax: Axes | None = None, *, measure: str = "average") -> Axes:
+        """Draw the mean of the users in the log, a line, beside those of the shuffled logs."""
+        return plot_shuffled(self.means(measure), ax)
+
+    def means(self, measure: str) -> pd.DataFrame:
+        """Return the means of the users by attribute: of the log, and of every shuffle."""
+        chosen = {
+            ATTRIBUTES[name]: [self.test.at[(name, measure, "mean"), "observed"], *values]
+            for (name, of, statistic), values in self.shuffles.items()
+            if (of, statistic) == (measure, "mean")
+        }
+        return pd.DataFrame(chosen, index=["log", *range(1, len(self.shuffles) + 1)])
+
+
+def similarity_by_distance(
+    trace: Trace,
+    *,
+    attribute: str = "requested_time",
+    max_distance: int = 10,
+    rng: np.random.Generator | int | None = None,
+) -> Similarity:
+    """Compare the jobs of each user with those of the sessions that follow [1]_.
+
+    Two jobs are alike by the ratio r of the smaller value to the larger, 1 where they are the
+    same (also where both are 0). At distance 0 all pairs of jobs in one session count, at
+    distance d all pairs of jobs from sessions that are d apart in the sequence of their user's.
+    The sessions are those by arrival, with 60 min.
+
+    Parameters
+    ----------
+    trace : Trace
+        Jobs that never ran or have no known user, and unknown values, are left out.
+    attribute : {"procs", "requested_time", "run"}, default "requested_time"
+    max_distance : int, default 10
+        The largest distance, in sessions.
+    rng : Generator or int, optional
+        To resample users for the intervals.
+
+    Returns
+    -------
+    Similarity
+        The ratios of a user's pairs are summed up by their average, by their upper median (of
+        n ratios in ascending order, the one with n // 2 before it) and by the share of identical
+        pairs. All are exact but for the rounding of the averages' sums: ratios of whole numbers
+        up to 2²⁶ are the same number only if they are equal.
+
+    Raises
+    ------
+    ParameterError
+        If the attribute is not known or the distance negative.
+    WorkloadError
+        If no job of known user and known value ran.
+
+    References
+    ----------
+    .. [1] N. Zakay, "Resampling with feedback: a new paradigm of using workload data for
+       performance evaluation", thesis, 2018, section "Granularity of resampling", Figure 1.
+
+    Examples
+    --------
+    User 5 asks for 60 s and 30 s, and in the next session for 60 s again.
+
+    >>> trace = Trace.from_columns(
+    ...     {
+    ...         "submit": [0, 10, 9000],
+    ...         "run": [5, 5, 5],
+    ...         "procs": [1, 1, 1],
+    ...         "requested_time": [60, 30, 60],
+    ...         "user": [5, 5, 5],
+    ...     }
+    ... )
+    >>> similarity_by_distance(trace, max_distance=1).of_users
+                   pairs  average  median  identical
+    user distance
+    5    0             1     0.50     0.5        0.0
+         1             2     0.75     1.0        0.5
+    """
+    if max_distance < 0:
+        raise ParameterError(f"max_distance must be 0 or more, not {max_distance}")
+    seed = seed_of(rng)
+    jobs = user_jobs(trace)
+    check_known(jobs, [attribute])
+    distances = np.arange(max_distance + 1)
+    found = ratios(jobs, attribute, distances)
+    medians = upper_medians(jobs, attribute, distances, np.array([0, jobs.n_users]))[0]
+    weights = resample_users(jobs.n_users, rng=seed)
+    unknown = np.full(distances.size, np.nan)
+    tables = {}
+    for measure in MEASURES:
+        table = means_of_users(found.measure(measure), weights)
+        table.insert(0, "pairs", found.pairs.sum(axis=0))
+        pooled, low, high = medians, unknown, unknown
+        if measure != "median":
+            above = found.total if measure == "average" else found.identical.astype(np.float64)
+            pairs = found.pairs.astype(np.float64)
+            pooled = quotient(above.sum(axis=0), pairs.sum(axis=0))
+            low, high = interval(resampled_ratios(above, pairs, weights))
+        tables[measure] = table.assign(pooled=pooled, pooled_low=low, pooled_high=high)
+    by_distance = pd.concat(tables, names=["measure"]).swaplevel()
+    by_distance = by_distance.sort_index(level="distance", sort_remaining=False)
+    measures = ("average", "median", "identical")
+    values = {"pairs": found.pairs} | {name: found.measure(name) for name in measures}
+    index = pd.MultiIndex.from_product([jobs.users, distances], names=["user", "distance"])
+    of_users = pd.DataFrame({name: x.ravel() for name, x in values.items()}, index)
+    return Similarity(trace.name, attribute, by_distance, of_users, seed)
+
+
+def nearer_is_more_alike(
+    trace: Trace,
+    *,
+    attributes: Collection[str] | None = None,
+    distances: Sequence[tuple[int, int]] = DISTANCES,
+) -> NearerIsMoreAlike:
+    """Find for how many users the jobs of nearer sessions are more alike [1]_.
+
+    Parameters
+    ----------
+    trace : Trace
+        As for `similarity_by_distance`.
+    attributes : collection of str, optional
+        Of "procs", "requested_time" and "run"; by default those that the log knows.
+    distances : sequence of (int, int), default ((0, 1), (1, 2))
+        The nearer and the farther distance, in sessions.
+
+    Returns
+    -------
+    NearerIsMoreAlike
+        Shares of identical pairs are compared as whole numbers; averages that differ by less than
+        10⁻¹² are equal.
+
+    Raises
+    ------
+    ParameterError
+        If an attribute is not known.
+    WorkloadError
+        If no job of known user and known value ran.
+
+    Notes
+    -----
+    The source's Table III (requested time) is the share of identical pairs and its Table IV (run
+    time) the upper median. Its Table II (processors) is the average taken as the sum of r/n, pair
+    by pair: rounding then tells apart most averages that are equal, so that the table counts as
+    larger or smaller what is equal here. `analysis.studies.zakay_locality` shows both.
+
+    References
+    ----------
+    .. [1] N. Zakay, "Resampling with feedback: a new paradigm of using workload data for
+       performance evaluation", thesis, 2018, Tables II to IV.
+
+    Examples
+    --------
+    >>> log = {"submit": [0, 1, 5000, 5001, 10000, 15000, 20000, 25000]}
+    >>> log |= {"procs": [2, 2, 4, 4, 2, 4, 2, 4], "run": [1] * 8, "user": [5] * 8}
+    >>> found = nearer_is_more_alike(Trace.from_columns(log), attributes=["procs"])
+    >>> float(found.users.loc[("procs", "average", 0, 1), "nearer_larger"])
+    1.0
+    """
+    return nearer_of(user_jobs(trace), attributes=attributes, distances=distances)
+
+
+def nearer_of(
+    jobs: UserJobs,
+    *,
+    attributes: Collection[str] | None = None,
+    distances: Sequence[tuple[int, int]] = DISTANCES,
+) -> NearerIsMoreAlike:
+    """Do `nearer_is_more_alike` for jobs that were taken before."""
+    check_known(jobs, attributes or ())
+    names = [name for name in jobs.known if attributes is None or name in attributes]
+    needed = np.unique(np.array(distances, dtype=np.int64))
+    compared = jobs.compared()
+    rows = {}
+    for name in names:
+        found = ratios(jobs, name, needed)
+        for measure, (nearer, farther) in product(MEASURES, distances):
+            at, other = np.searchsorted(needed, (nearer, farther))
+            sign, paired = compare_distances(found, measure, at, other)
+            sign, paired = sign[compared], paired[compared]
+            n, larger = sign.size, int((paired & (sign > 0)).sum())
+            rows[name, measure, nearer, farther] = (
+                float(quotient(larger, n)),
+                float(quotient((paired & (sign == 0)).sum(), n)),
+                float(quotient((paired & (sign < 0)).sum(), n)),
+                int((~paired).sum()),
+                *_wilson(larger, n),
+            )
+    index = pd.MultiIndex.from_tuples(rows, names=["attribute", "measure", "nearer", "farther"])
+    columns = ["nearer_larger", "equal", "farther_larger", "without_pairs", "low", "high"]
+    users = pd.DataFrame(list(rows.values()), index, columns).sort_index()
+    return NearerIsMoreAlike(jobs.log, int(compared.sum()), users)
+
+
+def shuffled_similarity(
+    trace: Trace,
+    *,
+    measures: Collection[str] = ("average", "identical"),
+    n_shuffles: int = 1000,
+    rng: np.random.Generator | int | None = None,
+) -> ShuffledSimilarity:
+    """Test whether the jobs of a session are more alike than a user's jobs in general [1]_.
+
+    The jobs of each user are mixed among the places in the user's sessions: sessions keep their
+    sizes, jobs their attributes. The similarity in sessions is then measured again.
+
+    Parameters
+    ----------
+    trace : Trace
+        As for `similarity_by_distance`.
+    measures : collection of str, default ("average", "identical")
+        Also "median", which takes ten times as long.
+    n_shuffles : int, default 1000
+    rng : Generator or int, optional
+
+    Returns
+    -------
+    ShuffledSimilarity
+        For the attributes that the log knows; p is (1 + the shuffles with a value at least as
+        large) / (1 + all shuffles).
+
+    Raises
+    ------
+    ParameterError
+        If a measure is not known or there is no shuffle to do.
+    WorkloadError
+        If no job of known user ran.
+
+    References
+    ----------
+    .. [1] N. Zakay, "Resampling with feedback: a new paradigm of using workload data for
+       performance evaluation", thesis, 2018, section "Granularity of resampling", Figure 2.
+
+    Examples
+    --------
+    >>> log = {"submit": [0, 1, 5000, 5001], "run": [1] * 4, "user": [5] * 4}
+    >>> log |= {"procs": [2, 2, 4, 4]}
+    >>> test = shuffled_similarity(Trace.from_columns(log), n_shuffles=99, rng=1).test
+    >>> test.loc[("procs", "average", "mean"), ["observed", "low", "high"]].tolist()
+    [1.0, 0.5, 1.0]
+    """
+    return shuffled_of(user_jobs(trace), measures=measures, n_shuffles=n_shuffles, rng=rng)
+
+
+def shuffled_of(
+    jobs: UserJobs,
+    *,
+    measures: Collection[str] = ("average", "identical"),
+    n_shuffles: int = 1000,
+    rng: np.random.Generator | int | None = None,
+) -> ShuffledSimilarity:
+    """Do `shuffled_similarity` for jobs that were taken before."""
+    from workloadkit._kernels.locality import shuffle_within
+
+    if unknown := set(measures) - set(MEASURES):
+        raise ParameterError(f"no measure {min(unknown)!r}; known: {', '.join(MEASURES)}")
+    if n_shuffles < 1:
+        raise ParameterError(f"n_shuffles must be 1 or more, not {n_shuffles}")
+    seed = seed_of(rng)
+    generator = np.random.default_rng(seed)
+    chosen = [measure for measure in MEASURES if measure in measures]
+    compared = jobs.compared()
+    session = jobs.session.copy()
+    observed = _statistics(jobs, session, chosen, compared)
+    shuffled = []
+    for _ in range(n_shuffles):
+        shuffle_within(session, jobs.first_job, generator)
+        shuffled.append(list(_statistics(jobs, session, chosen, compared).values()))
+    columns = pd.MultiIndex.from_tuples(observed, names=["attribute", "measure", "statistic"])
+    shuffles = pd.DataFrame(shuffled, columns=columns)
+    of_log = np.array(list(observed.values()))
+    low, high = (shuffles.quantile(q).to_numpy() for q in (0.025, 0.975))
+    reached = (shuffles.to_numpy() >= of_log - _ROUNDING).sum(axis=0)
+    p = np.where(np.isnan(of_log), np.nan, (1 + reached) / (1 + n_shuffles))
+    table = {"observed": of_log, "shuffled": shuffles.mean().to_numpy(), "low": low, "high": high}
+    return ShuffledSimilarity(jobs.log, pd.DataFrame(table | {"p": p}, columns), shuffles, seed)
+
+
+def means_by_distance(
+    jobs: UserJobs, measure: str, max_distance: int, seed: int
+) -> dict[str, pd.DataFrame]:
+    """Return the means of the users by distance, "average" or "identical", by attribute."""
+    weights = resample_users(jobs.n_users, rng=seed)
+    tables = {}
+    for name in jobs.known:
+        found = ratios(jobs, name, np.arange(max_distance + 1), medians=False)
+        tables[ATTRIBUTES[name]] = means_of_users(found.measure(measure), weights)
+    return tables
+
+
+def means_of_users(values: NDArray, weights: NDArray) -> pd.DataFrame:
+    """Return, by column of users' values, how many have one, their mean and its interval."""
+    has = ~np.isnan(values)
+    filled = np.where(has, values, 0)
+    low, high = interval(resampled_ratios(filled, has.astype(np.float64), weights))
+    mean = quotient(filled.sum(axis=0), has.sum(axis=0))
+    table = {"users": has.sum(axis=0), "mean": mean, "low": low, "high": high}
+    return pd.DataFrame(table, pd.RangeIndex(values.shape[1], name="distance"))
+
+
+def _statistics(
+    jobs: UserJobs, session: NDArray, measures: Sequence[str], compared: NDArray
+) -> dict[tuple[str, str, str], float]:
+    found = {}
+    medians = "median" in measures
+    for name in jobs.known:
+        of = ratios(jobs, name, np.array(DISTANCES[0]), session=session, medians=medians)
+        has, n_pairs = of.pairs[:, 0] > 0, of.pairs[:, 0].sum()
+        for measure in measures:
+            values = of.measure(measure)[has, 0]
+            found[name, measure, "mean"] = float(quotient(values.sum(), values.size))
+            if measure != "median":
+                total = of.total if measure == "average" else of.identical
+                found[name, measure, "pooled"] = float(quotient(total[:, 0].sum(), n_pairs))
+            sign, paired = compare_distances(of, measure, 0, 1)
+            larger = ((sign > 0) & paired & compared).sum()
+            found[name, measure, "users"] = float(quotient(larger, compared.sum()))
+    return found
+
+
+def _wilson(n: int, of: int) -> tuple[float, float]:
+    """95 % interval of a share of independent users."""
+    if not of:
+        return np.nan, np.nan
+    z, p = 1.959963984540054, n / of
+    centre, width = p + z * z / (2 * of), z * np.sqrt(p * (1 - p) / of + (z / (2 * of)) ** 2)
+    low, high = (centre - width) / (1 + z * z / of), (centre + width) / (1 + z * z / of)
+    return float(low), float(high)

@@ -1,0 +1,37 @@
+"""The Hurst parameter from fluctuations around local trends."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analysis.memory.estimators.line import Fit, fit_line, sizes
+
+#: A size must have so many boxes.
+FEWEST_BOXES = 10
+
+
+def detrended_fluctuation(series: NDArray[np.float64], smallest: int) -> Fit:
+    """Fit the fluctuations of the summed series around a line in each box, which grow as s^H [1]_.
+
+    Parameters
+    ----------
+    series : ndarray of float, shape (n,)
+    smallest : int
+        Smallest box; the largest is such that there are 10.
+
+    References
+    ----------
+    .. [1] C.-K. Peng et al., "Mosaic organization of DNA nucleotides", Physical Review E 49(2),
+       1994.
+
+    Examples
+    --------
+    >>> series = np.random.default_rng(1).standard_normal(4096)
+    >>> bool(0.4 < detrended_fluctuation(series, 10).estimate < 0.6)
+    True
+    """
+    from workloadkit._kernels.long_memory import fluctuations
+
+    size = sizes(smallest, series.size / FEWEST_BOXES)
+    profile = np.cumsum(series - series.mean())
+    slope, points = fit_line(size, fluctuations(profile, size))
+    return Fit(slope, points)

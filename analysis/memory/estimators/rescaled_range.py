@@ -1,0 +1,57 @@
+"""The Hurst parameter from rescaled ranges: the pox plot."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analysis.memory.estimators.line import Fit, fit_line, sizes
+
+#: How many windows of each size are laid, evenly from the beginning to the end.
+STARTS = 10
+
+
+def rescaled_range(series: NDArray[np.float64], smallest: int) -> Fit:
+    """Fit the pox plot of a series [1]_.
+
+    For windows of sizes a factor 1.2 apart, ten of each size, evenly spaced, so that large ones
+    overlap: the range of the summed deviations from the window's mean, over the window's standard
+    deviation. The slope over all points is the estimate.
+
+    Parameters
+    ----------
+    series : ndarray of float, shape (n,)
+    smallest : int
+        Smallest window.
+
+    References
+    ----------
+    .. [1] N. Zakay, D. G. Feitelson, "Workload resampling for performance evaluation of parallel
+       job schedulers", Concurrency and Computation 26(12), 2014, section 5.3; the statistic is
+       H. E. Hurst's (1951).
+
+    Examples
+    --------
+    >>> series = np.random.default_rng(1).standard_normal(4096)
+    >>> bool(0.45 < rescaled_range(series, 10).estimate < 0.65)
+    True
+    """
+    from workloadkit._kernels.long_memory import rescaled_ranges
+
+    begin, size = windows(series.size, smallest)
+    slope, points = fit_line(size, rescaled_ranges(series, begin, size))
+    return Fit(slope, points)
+
+
+def windows(n: int, smallest: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return begin and size of the windows of a pox plot over a series of length `n`.
+
+    Examples
+    --------
+    >>> begin, size = windows(100, 90)
+    >>> list(zip(begin.tolist(), size.tolist()))[:4]
+    [(0, 90), (1, 90), (2, 90), (3, 90)]
+    """
+    size = np.repeat(sizes(smallest, n), STARTS)
+    step = np.tile(np.arange(STARTS), size.size // STARTS)
+    begin = step * (n - size) // (STARTS - 1)
+    pairs = np.unique(np.column_stack([size, begin]), axis=0)  # the largest may coincide
+    return pairs[:, 1].copy(), pairs[:, 0].copy()

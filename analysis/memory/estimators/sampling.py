@@ -1,0 +1,120 @@
+"""How the estimators err on fractional Gaussian noise, and the intervals that follow.
+
+Points of one plot depend on each other, so the interval of a line through them is far too narrow.
+The intervals here come from the distribution of the estimator itself: its mean error and its
+standard deviation on exact noise of the same length, found by simulation and kept in a table.
+An interval holds every H whose noise gives such an estimate with 95 %; where an estimator is
+biased, its interval is not centred at the estimate and may even lie beside it.
+"""
+
+import csv
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analysis.memory.estimators.methods import METHODS, check_series
+from analysis.memory.fractional_noise import fractional_gaussian_noise
+
+#: Lengths of series and Hurst parameters of the table.
+LENGTHS = (256, 1024, 4096, 16384, 65536)
+PARAMETERS = (0.1, 0.3, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98)
+
+_TABLE = Path(__file__).with_suffix(".csv")
+_NORMAL_95 = 1.959964
+_GRID = np.linspace(0, 1, 10001)
+_SERIES = 100  # simulated where the table does not reach
+_SEED = 20131
+
+
+def measure(
+    method: str,
+    n: int,
+    H: float,
+    *,
+    n_series: int,
+    rng: np.random.Generator,
+    chosen: int | None = None,
+) -> tuple[float, float]:
+    """Return an estimator's mean error and standard deviation on fractional Gaussian noise."""
+    series = (check_series(fractional_gaussian_noise(n, H, rng)) for _ in range(n_series))
+    found = np.array([METHODS[method](x, chosen).estimate for x in series])
+    return float(found.mean() - H), float(found.std(ddof=1))
+
+
+def interval(
+    method: str, estimate: float, n: int, chosen: int | None = None
+) -> tuple[float, float]:
+    """Return the smallest and the largest H whose noise gives such an estimate with 95 %.
+
+    Parameters
+    ----------
+    method : str
+    estimate : float
+    n : int
+        Length of the series.
+    chosen : int, optional
+        The method's parameter, if it is not the default one; noise is then simulated, always from
+        the same seed.
+
+    Returns
+    -------
+    tuple of float
+        Within 0 to 1; NaN if no fractional Gaussian noise gives such an estimate.
+
+    Examples
+    --------
+    R/S is known to come out high for independent values, and low where H is large.
+
+    >>> low, high = interval("rs", 0.53, 16384)
+    >>> bool(low < 0.5 < high)
+    True
+    """
+    H = _GRID
+    if chosen is None:
+        bias, sd = errors(method, n)
+    else:
+        rng = np.random.default_rng(_SEED)
+        at = float(np.clip(estimate, PARAMETERS[0], PARAMETERS[-1]))
+        bias, sd = (
+            np.full(H.size, x)
+            for x in measure(method, n, at, n_series=_SERIES, rng=rng, chosen=chosen)
+        )
+    # Below the interval, the estimate would be too high; above, too low.
+    fits = H[np.abs(estimate - H - bias) <= _NORMAL_95 * sd]
+    return (float(fits[0]), float(fits[-1])) if fits.size else (np.nan, np.nan)
+
+
+def errors(method: str, n: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return mean error and standard deviation at H = 0, 0.0001, …, 1, interpolated in the table.
+
+    Examples
+    --------
+    >>> bias, sd = errors("whittle", 16384)
+    >>> bool(sd[5000] < 0.006)
+    True
+    """
+    lengths, bias, sd = _tables()[method]
+    at = np.log(n)
+    logs = np.log(lengths)
+    step = int(np.clip(np.searchsorted(logs, at) - 1, 0, logs.size - 2))
+    part = (at - logs[step]) / (logs[step + 1] - logs[step])  # above 1 beyond the table
+    bias_n = bias[step] + min(part, 1.0) * (bias[step + 1] - bias[step])
+    sd_n = np.exp(np.log(sd[step]) + part * (np.log(sd[step + 1]) - np.log(sd[step])))
+    return np.interp(_GRID, PARAMETERS, bias_n), np.interp(_GRID, PARAMETERS, sd_n)
+
+
+@cache
+def _tables() -> dict[str, tuple[NDArray, NDArray, NDArray]]:
+    """Lengths, and by length and parameter the mean errors and standard deviations, by method."""
+    with _TABLE.open(newline="", encoding="utf-8") as stream:
+        rows = {
+            (row["method"], int(row["n"]), float(row["H"])): (float(row["bias"]), float(row["sd"]))
+            for row in csv.DictReader(stream)
+        }
+    tables = {}
+    for method in METHODS:
+        cells = np.array([[rows[method, n, H] for H in PARAMETERS] for n in LENGTHS])
+        tables[method] = (np.array(LENGTHS), cells[:, :, 0], cells[:, :, 1])
+    return tables

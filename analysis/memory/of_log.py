@@ -1,0 +1,302 @@
+"""Long memory of a log's arrivals: whether bursts last beyond the day and the week."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from numpy.typing import NDArray
+
+from analysis import style
+from analysis.clock import Clock
+from analysis.formats import UNKNOWN, duration
+from analysis.memory.arrivals import arrivals_per_unit, treatments
+from analysis.memory.estimators.methods import METHODS, check_series
+from analysis.memory.estimators.spectral import BOUNDS
+from analysis.memory.hurst_parameter import Hurst, hurst
+from analysis.section import Result
+from workloadkit.errors import ParameterError
+from workloadkit.trace import Trace
+
+#: The treatments of a series of arrivals, in words.
+TREATMENTS = {
+    "raw": "as they are",
+    "cycle_removed": "without cycle",
+    "detrended": "without trend",
+    "shuffled": "shuffled",
+}
+
+#: Estimators that differ by more do not agree.
+AGREEMENT = 0.1
+
+#: The estimator of the headline.
+HEADLINE = "local_whittle"
+
+
+@dataclass(frozen=True, eq=False)
+class LongMemory(Result):
+    """Hurst parameters of the arrivals of a log.
+
+    Parameters
+    ----------
+    log : str
+        Its name.
+    unit : float
+        Over which arrivals are counted. [s]
+    n_units : int
+        Length of the series.
+    headline : Hurst
+        Local Whittle of the series as it is.
+    table : DataFrame
+        One row for each treatment ("raw", "cycle_removed", "detrended", "shuffled") and method:
+        `estimate`, its interval from `low` to `high`, and whether it is `at_bound`; NaN where there
+        is none.
+    longest : mapping of str to float
+        Local Whittle over the longest periods alone, n^(1/2) frequencies of the series without
+        cycle (as it is, where that cannot be had): `estimate`, `low`, `high`, and `period`, the
+        shortest of these periods [s]. Correlations that end after some hours or days raise the
+        headline, but not this one.
+    warnings : tuple of str
+        Where estimators disagree by more than 0.1, hit a bound or cannot be computed.
+    """
+
+    log: str
+    unit: float
+    n_units: int
+    headline: Hurst
+    table: pd.DataFrame
+    longest: Mapping[str, float]
+    warnings: tuple[str, ...]
+
+    @property
+    def estimate(self) -> float:
+        """The headline number."""
+        return self.headline.estimate
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Interval of the headline number."""
+        return self.headline.interval
+
+    def of(self, treatment: str, method: str = HEADLINE) -> pd.Series:
+        """Return the row of a treatment and a method."""
+        rows = self.table
+        chosen = (rows["treatment"] == treatment) & (rows["method"] == method)
+        return rows[chosen].iloc[0]
+
+    @property
+    def verdict(self) -> str:
+        """What the headline's estimator says: one of eight words.
+
+        "real": H is above 0.5 with and without the cycle, without the trend, and over the longest
+        periods. "hidden": the same, but not with the cycle. "cycle", "trend": it is not, once that
+        is removed. "short": it is not over the longest periods. "none": it is not at all. "drift":
+        without the cycle it is at its upper bound, so the arrivals are not stationary. "unknown":
+        the cycle could not be removed.
+        """
+        low = {treatment: self.of(treatment)["low"] for treatment in TREATMENTS}
+        if np.isnan(low["cycle_removed"]):
+            return "none" if low["raw"] <= 0.5 else "unknown"
+        if low["cycle_removed"] <= 0.5:
+            return "cycle" if low["raw"] > 0.5 else "none"
+        if self.longest["low"] <= 0.5:
+            return "short"
+        if low["raw"] <= 0.5:
+            return "hidden"
+        if low["detrended"] <= 0.5:
+            return "trend"
+        return "drift" if self.of("cycle_removed")["estimate"] >= BOUNDS[1] else "real"
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw all estimates with their intervals."""
+        return plot_hurst_estimates(self.table, ax)
+
+
+def hurst_of(
+    trace: Trace, unit: float = 3600, *, rng: np.random.Generator | int | None = None
+) -> LongMemory:
+    """Estimate the Hurst parameter of a log's arrivals, in many ways.
+
+    Daily cycles, trends and heavy bursts can look like long memory to an estimator. So all methods
+    of `hurst` are applied to the arrivals per unit as they are, without their daily and weekly
+    cycle, without their trend, and shuffled, which leaves no memory at all.
+
+    Parameters
+    ----------
+    trace : Trace
+        All its jobs count as arrivals.
+    unit : float, default 3600
+        Units are counted from the first submission to the last; only whole ones. [s]
+    rng : int or Generator, optional
+        Shuffles.
+
+    Returns
+    -------
+    LongMemory
+
+    Raises
+    ------
+    ParameterError
+        If there are fewer than 256 units or more than 262,144, or all have the same number of jobs.
+
+    Notes
+    -----
+    The cycle is the mean of each hour of the week, in local time where the header tells it (of each
+    hour of the day in logs of less than four weeks); the trend is a line. Intervals are those of
+    fractional Gaussian noise.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(1)
+    >>> trace = Trace.from_columns({"submit": np.cumsum(rng.integers(60, 900, 4000))})
+    >>> found = hurst_of(trace, rng=1)
+    >>> found.n_units, found.verdict, found.table.shape
+    (537, 'none', (36, 6))
+    """
+    counts = arrivals_per_unit(trace, unit)
+    try:
+        headline = hurst(counts, HEADLINE)
+    except ParameterError as error:
+        raise ParameterError(f"{trace.name}, in units of {duration(unit)}: {error}") from None
+    made = treatments(counts, Clock.of(trace), np.random.default_rng(rng))
+    rows = []
+    warnings: list[str] = []
+    for treatment, series in made.items():
+        if isinstance(series, ParameterError):
+            warnings.append(_upper(f"{TREATMENTS[treatment]}: {series}."))
+        rows += [_row(treatment, method, series) for method in METHODS]
+    table = pd.DataFrame(rows)
+    missing = table[table["estimate"].isna() & (table["why"] != "")]
+    for (treatment, why), group in missing.groupby(["treatment", "why"], sort=False):
+        if not isinstance(made[str(treatment)], ParameterError):
+            warnings.append(_upper(f"{TREATMENTS[str(treatment)]}, {_titles(group)}: {why}."))
+    table = table.drop(columns="why")
+    warnings += find_doubts(table)
+    treated = made["cycle_removed"]
+    known = not table[table["treatment"] == "cycle_removed"]["estimate"].isna().all()
+    longest = _longest_periods(
+        counts.to_numpy() if isinstance(treated, ParameterError) or not known else treated, unit
+    )
+    return LongMemory(
+        trace.name, float(unit), counts.size, headline, table, longest, tuple(warnings)
+    )
+
+
+def find_doubts(table: pd.DataFrame) -> list[str]:
+    """Say where estimators disagree or hit a bound, in sentences.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As in `LongMemory`.
+
+    Examples
+    --------
+    >>> rows = [("raw", "gph", 0.6, False), ("raw", "dfa", 0.99, True)]
+    >>> columns = ["treatment", "method", "estimate", "at_bound"]
+    >>> for doubt in find_doubts(pd.DataFrame(rows, columns=columns)):
+    ...     print(doubt)
+    As they are, the estimators disagree: from 0.60 (GPH) to 0.99 (DFA).
+    As they are, at a bound, where no stationary series has its parameter: DFA.
+    """
+    doubts = []
+    for treatment, rows in table.groupby("treatment", sort=False):
+        words = _upper(TREATMENTS[str(treatment)])
+        known = rows.dropna(subset="estimate")
+        if known.empty:
+            continue
+        low, high = (known.loc[i] for i in (known["estimate"].idxmin(), known["estimate"].idxmax()))
+        if high["estimate"] - low["estimate"] > AGREEMENT:
+            doubts.append(
+                f"{words}, the estimators disagree: "
+                f"from {low['estimate']:.2f} ({METHODS[low['method']].title}) "
+                f"to {high['estimate']:.2f} ({METHODS[high['method']].title})."
+            )
+        if known["at_bound"].any():
+            doubts.append(
+                f"{words}, at a bound, where no stationary series has its parameter: "
+                f"{_titles(known[known['at_bound']])}."
+            )
+    return doubts
+
+
+def written(row: Mapping | pd.Series) -> str:
+    """Write an estimate with its interval.
+
+    Examples
+    --------
+    >>> written({"estimate": 0.7, "low": 0.661, "high": 0.74})
+    '0.70 [0.66, 0.74]'
+    """
+    if np.isnan(row["estimate"]):
+        return UNKNOWN
+    if np.isnan(row["low"]):
+        return f"{row['estimate']:.2f}"
+    return f"{row['estimate']:.2f} [{row['low']:.2f}, {row['high']:.2f}]"
+
+
+def plot_hurst_estimates(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
+    """Draw estimates with their intervals: a row a method, a colour a treatment.
+
+    Parameters
+    ----------
+    data : DataFrame
+        As the table of `LongMemory`.
+    ax : Axes, optional
+        Default: the current Axes.
+    """
+    ax = style.current_axes(ax)
+    names = [name for name in METHODS if name in set(data["method"])]
+    colours = (style.BLUE, style.ORANGE, style.GREEN, style.MUTED)
+    for k, (treatment, colour) in enumerate(zip(TREATMENTS, colours, strict=True)):
+        rows = data[data["treatment"] == treatment].set_index("method").reindex(names)
+        y = np.arange(len(names)) + (k - 1.5) * 0.18
+        ax.hlines(y, rows["low"], rows["high"], color=colour, lw=1.2, alpha=0.7)
+        ax.plot(rows["estimate"], y, "o", color=colour, ms=3.2, label=TREATMENTS[treatment])
+    ax.axvline(0.5, color=style.MUTED, lw=0.8, ls="--", zorder=1)
+    known = data[["estimate", "low", "high"]].to_numpy()
+    known = known[np.isfinite(known)]
+    ax.set_xlim(min(0.4, known.min(initial=1)) - 0.02, max(1.0, known.max(initial=0)) + 0.02)
+    ax.set_yticks(range(len(names)), [METHODS[name].title for name in names])
+    ax.set_ylim(len(names) - 0.5, -0.5)
+    ax.grid(axis="y", visible=False)
+    ax.set_xlabel("Hurst parameter H, with 95 % interval")
+    ax.set_ylabel("estimator")
+    ax.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=2, borderaxespad=0.2)
+    return ax
+
+
+def _longest_periods(series: NDArray[np.float64], unit: float) -> dict[str, float]:
+    bandwidth = int(series.size**0.5)
+    estimate = METHODS[HEADLINE](check_series(series), bandwidth).estimate
+    reach = 1.96 / (2 * bandwidth**0.5)  # Robinson (1995), theorem 2
+    return {
+        "estimate": estimate,
+        "low": max(estimate - reach, 0.0),
+        "high": min(estimate + reach, 1.0),
+        "period": unit * series.size / bandwidth,
+    }
+
+
+def _row(treatment: str, method: str, series: NDArray[np.float64] | ParameterError) -> dict:
+    row = {"treatment": treatment, "method": method, "estimate": np.nan, "low": np.nan}
+    row |= {"high": np.nan, "at_bound": False, "why": ""}
+    if isinstance(series, ParameterError):
+        return row
+    try:
+        found = hurst(series, method)
+    except ParameterError as error:
+        return row | {"why": str(error)}
+    low, high = found.interval
+    return row | {
+        "estimate": found.estimate, "low": low, "high": high, "at_bound": found.at_bound
+    }  # fmt: skip
+
+
+def _titles(rows: pd.DataFrame) -> str:
+    return ", ".join(METHODS[method].title for method in rows["method"])
+
+
+def _upper(text: str) -> str:
+    return text[:1].upper() + text[1:]

@@ -1,0 +1,1 @@
+"""How users react to the service they get."""

@@ -1,0 +1,236 @@
+"""How likely users are to go on after a job, by its response time."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from numpy.typing import NDArray
+
+from analysis import style
+from analysis.bootstrap import (
+    N_RESAMPLES,
+    interval,
+    resampled_medians,
+    resampled_ratios,
+    totals_by_user,
+)
+from analysis.reactions.figures import plot_points, probability_axes
+from analysis.reactions.followed_jobs import RESPONSE_BINS, answered, draw_users, followed_jobs
+from analysis.section import Result
+from workloadkit.trace import Trace
+
+#: The published curve p = a / (b r + 1), r in minutes (Shmueli 2008, equation 5.1).
+PUBLISHED_A, PUBLISHED_B = 0.8, 0.05
+
+#: What is tried for b. [1/min]
+_LOWEST_B, _HIGHEST_B = 1e-6, 1e3
+_MINUTE = 60.0
+
+
+@dataclass(frozen=True, eq=False)
+class Continuation(Result):
+    """How likely users are to go on after a job, and the curve p = a / (b r + 1) through it.
+
+    Parameters
+    ----------
+    points : DataFrame
+        A row for each log and bin of response times that has jobs: `log`, `bin`, `jobs`,
+        `median_response` [s], `probability` with its interval `probability_low` to
+        `probability_high`, and what the `fitted` and the `published` curve say there.
+    a : float
+        Probability after a response of no time, in (0, 1].
+    b : float
+        How fast it falls: it is halved at a response of 1 / b minutes. [1/min]
+    a_interval, b_interval : tuple of float
+        NaN if there are too few users.
+    rmse : float
+        Root of the mean squared distance of the points from the curve.
+    published_rmse : float
+        The same from the published curve.
+    """
+
+    points: pd.DataFrame
+    a: float
+    b: float
+    a_interval: tuple[float, float]
+    b_interval: tuple[float, float]
+    rmse: float
+    published_rmse: float
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the points with the curve and the published one."""
+        return plot_continuation(self.points, ax, a=self.a, b=self.b)
+
+
+def fit_continuation(
+    traces: Trace | Sequence[Trace],
+    *,
+    n_resamples: int = N_RESAMPLES,
+    rng: int | np.random.Generator | None = None,
+) -> Continuation:
+    """Fit how likely users are to continue their session after a job [1]_.
+
+    Each bin of response times of each log is a point: the share of think times up to 20 min among
+    those that are not negative, at the median response time of their jobs. The curve
+    p = a / (b r + 1), r in minutes, is fitted by least squares, with 0 < a ≤ 1 and b from 10⁻⁶ to
+    1,000 per minute.
+
+    Parameters
+    ----------
+    traces : Trace or sequence of Trace
+        One log or several combined; see `analysis.followed_jobs`.
+    n_resamples : int, default 500
+        How many times users are drawn anew, for 95 % percentile intervals.
+    rng : int or Generator, optional
+
+    Returns
+    -------
+    Continuation
+        a and b are NaN where there are fewer than two points.
+
+    References
+    ----------
+    .. [1] E. Shmueli, "The importance of feedback in evaluating and designing parallel
+       systems schedulers", PhD thesis, Hebrew University, 2008, Figure 4.5 and equation 5.1.
+
+    Examples
+    --------
+    Users return after a minute from half of the jobs of 4 min, and from a tenth of those of 10 h.
+
+    >>> log = {"submit": [], "run": [], "wait": 40 * [0], "procs": 40 * [1], "user": 40 * [1]}
+    >>> now = 0
+    >>> for i in range(40):
+    ...     log["submit"].append(now)
+    ...     log["run"].append(240 if i < 20 else 36000)
+    ...     now += log["run"][i] + (60 if i % (2 if i < 20 else 10) == 0 else 7200)
+    >>> fit = fit_continuation(Trace.from_columns(log))
+    >>> fit.points["probability"].round(3).tolist(), round(fit.a, 3), round(fit.b, 4)
+    ([0.5, 0.105], 0.513, 0.0065)
+    """
+    jobs = followed_jobs(traces)
+    return continuation_of(answered(jobs), draw_users(jobs, n_resamples, rng=rng))
+
+
+def continuation_of(jobs: pd.DataFrame, weights: NDArray[np.float64]) -> Continuation:
+    """Fit the curve to the jobs at hand; see `fit_continuation`.
+
+    Parameters
+    ----------
+    jobs : DataFrame
+        As `answered` gives them.
+    weights : ndarray, shape (n_resamples, n_users)
+        As `draw_users` gives them.
+    """
+    n_users = weights.shape[1]
+    rows, at_of_draws, p_of_draws = [], [], []
+    for (log, which), its in jobs.groupby(["log", "response_bin"]):
+        user = its["user"].to_numpy()
+        stays, all_ = (totals_by_user(x, user, n_users) for x in (its["continued"], user >= 0))
+        response = its["response"].to_numpy()
+        at_of_draws.append(resampled_medians(response, user, weights))
+        p_of_draws.append(resampled_ratios(stays, all_, weights))
+        at, probability = float(np.median(response)), float(its["continued"].mean())
+        low, high = interval(p_of_draws[-1])
+        rows.append((log, RESPONSE_BINS[which], len(its), at, probability, low, high))
+    columns = ["log", "bin", "jobs", "median_response", "probability"]
+    columns += ["probability_low", "probability_high"]
+    points = pd.DataFrame(rows, columns=columns)
+    at, p = points["median_response"].to_numpy(), points["probability"].to_numpy()
+    (a,), (b,) = fit_curve(at[None, :] / _MINUTE, p[None, :])
+    if rows:
+        limits = interval(
+            np.column_stack(fit_curve(np.array(at_of_draws).T / _MINUTE, np.array(p_of_draws).T))
+        )
+    else:
+        limits = np.full((2, 2), np.nan)
+    points["fitted"] = curve(at, a, b)
+    points["published"] = curve(at, PUBLISHED_A, PUBLISHED_B)
+    errors = (np.sqrt(((points[name] - p) ** 2).mean()) for name in ("fitted", "published"))
+    (a_low, a_high), (b_low, b_high) = limits.T.tolist()
+    return Continuation(
+        points, float(a), float(b), (a_low, a_high), (b_low, b_high), *map(float, errors)
+    )
+
+
+def curve(response: NDArray[np.float64], a: float, b: float) -> NDArray[np.float64]:
+    """Return a / (b r + 1) for response times r in seconds, b in 1/min; r below 0 counts as 0.
+
+    Examples
+    --------
+    >>> curve(np.array([0.0, 1200.0]), 0.8, 0.05).tolist()
+    [0.8, 0.4]
+    """
+    return a / (b * np.maximum(response, 0) / _MINUTE + 1)
+
+
+def fit_curve(
+    response: NDArray[np.float64], probability: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Fit p = a / (b r + 1) by least squares to several sets of points at once.
+
+    For each b the best a is known, so that only b is sought: on a grid of its logarithm, which is
+    then refined about the best.
+
+    Parameters
+    ----------
+    response, probability : ndarray, shape (n_sets, n_points)
+        NaN where a set has no such point. Response times in minutes.
+
+    Returns
+    -------
+    a, b : ndarray, shape (n_sets,)
+        NaN where there are fewer than two points.
+    """
+    known = np.isfinite(response) & np.isfinite(probability)
+    r = np.maximum(np.where(known, response, 0.0), 0.0)[:, None, :]
+    p = np.where(known, probability, 0.0)[:, None, :]
+
+    def best_a(log_b: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        shape = known[:, None, :] / (10 ** log_b[:, :, None] * r + 1)
+        squares = np.maximum((shape**2).sum(axis=2), 1e-300)
+        a = np.clip((p * shape).sum(axis=2) / squares, 1e-12, 1.0)
+        return a, ((a[:, :, None] * shape - p) ** 2).sum(axis=2)
+
+    row = np.arange(r.shape[0])
+    first, last = np.log10(_LOWEST_B), np.log10(_HIGHEST_B)
+    log_b = np.tile(np.linspace(first, last, 181), (row.size, 1))
+    step = log_b[0, 1] - log_b[0, 0]
+    for _ in range(10):
+        a, misfit = best_a(log_b)
+        best = misfit.argmin(axis=1)
+        centre = log_b[row, best]
+        log_b = np.clip(centre[:, None] + np.linspace(-step, step, 11), first, last)
+        step /= 5
+    enough = known.sum(axis=1) >= 2
+    return np.where(enough, a[row, best], np.nan), np.where(enough, 10**centre, np.nan)
+
+
+def plot_continuation(data: pd.DataFrame, ax: Axes | None = None, *, a: float, b: float) -> Axes:
+    """Draw how likely users are to go on against the response time.
+
+    Parameters
+    ----------
+    data : DataFrame
+        As `Continuation.points`.
+    ax : Axes, optional
+        Default: the current Axes.
+    a, b : float
+        Of the fitted curve; NaN for none.
+    """
+    ax = style.current_axes(ax)
+    for log, points in data.groupby("log"):
+        plot_points(points, ax, style.LINES[int(log) % len(style.LINES)]["color"])
+    spread = data["median_response"].clip(lower=1.0)
+    at = np.geomspace(spread.min() / 2, spread.max() * 2, 200)
+    if not np.isnan(a):
+        ax.plot(at, curve(at, a, b), color=style.INK, label=f"{a:.2f} / ({b:.3f} r + 1)")
+    ax.plot(
+        at,
+        curve(at, PUBLISHED_A, PUBLISHED_B),
+        color=style.MUTED,
+        linestyle="--",
+        label=f"published: {PUBLISHED_A} / ({PUBLISHED_B} r + 1)",
+    )
+    return probability_axes(ax)

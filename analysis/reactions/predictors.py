@@ -1,0 +1,269 @@
+"""Which quantity of a job tells most about whether its user goes on: measured, not looked at."""
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from numpy.typing import NDArray
+
+from analysis import style
+from analysis.bootstrap import (
+    N_RESAMPLES,
+    interval,
+    resampled_rank_correlation,
+    resampled_ratios,
+    totals_by_user,
+)
+from analysis.reactions.followed_jobs import answered, draw_users, followed_jobs
+from analysis.section import Result
+from workloadkit.trace import Trace
+
+#: What is compared, with its name in words.
+TITLES = {
+    "response": "response time",
+    "slowdown": "slowdown",
+    "run": "run time",
+    "wait": "wait",
+}
+QUANTITIES = tuple(TITLES)
+
+#: Fewer answered jobs than this tell nothing.
+_FEWEST_JOBS = 30
+
+
+@dataclass(frozen=True, eq=False)
+class Predictors(Result):
+    """How much response time, slowdown, run time and wait tell about what the user does next.
+
+    Parameters
+    ----------
+    quantities : DataFrame
+        By `quantity`, each column with its interval in `…_low` and `…_high`:
+
+        - `correlation`: Spearman's rank correlation with the think time;
+        - `explained`: share of the deviance that a logistic model of continuing on the quantity's
+          logarithm explains;
+        - `odds_ratio`: by what the odds of continuing are multiplied for a tenfold quantity;
+        - `beside_response`: what it adds to the deviance explained by response time;
+        - `beyond_it`: what response time adds to the deviance explained by the quantity.
+    all_explained : float
+        Share of the deviance that all of them together explain.
+    all_interval : tuple of float
+    jobs : int
+    users : int
+    """
+
+    quantities: pd.DataFrame
+    all_explained: float
+    all_interval: tuple[float, float]
+    jobs: int
+    users: int
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the deviance that each quantity explains, with its interval."""
+        return plot_predictors(self.quantities, ax)
+
+
+class _Model(NamedTuple):
+    """A logistic model: by user, the deviance without and with the quantities; and its slopes."""
+
+    null: NDArray[np.float64]
+    left: NDArray[np.float64]
+    slope: float
+    slope_interval: tuple[float, float]
+
+
+def compare_predictors(
+    traces: Trace | Sequence[Trace],
+    *,
+    n_resamples: int = N_RESAMPLES,
+    rng: int | np.random.Generator | None = None,
+) -> Predictors:
+    """Measure which quantity of a job tells most about whether its user continues the session.
+
+    The jobs are those whose end the user awaited. Continuing (a next job within 20 min) is
+    modelled by logistic regression on the logarithms of response time, slowdown, run time and
+    wait (values below 1, s or times, count as 1), each alone, each together with response time,
+    and all together. The share of the deviance that a model explains is McFadden's R² [1]_.
+
+    Parameters
+    ----------
+    traces : Trace or sequence of Trace
+        One log or several combined; see `analysis.followed_jobs`.
+    n_resamples : int, default 500
+        How many times users are drawn anew, for 95 % percentile intervals.
+    rng : int or Generator, optional
+
+    Returns
+    -------
+    Predictors
+        NaN where there are fewer than 30 jobs, or nothing to tell apart.
+
+    Notes
+    -----
+    As slowdown is response over run time, any two of the three, on logarithms, tell the third.
+    Leaving one of the three out of all four so loses nothing, and what each adds to another is
+    the measure of its own worth.
+
+    Users are the clusters. The errors of the odds ratios are clustered by user [2]_. For the
+    deviance, users are drawn anew with the coefficients held: at its minimum the deviance does
+    not change with them, to first order.
+
+    References
+    ----------
+    .. [1] D. McFadden, "Conditional logit analysis of qualitative choice behavior", in: Frontiers
+       in econometrics, 1974.
+    .. [2] A. C. Cameron, D. L. Miller, "A practitioner's guide to cluster-robust inference",
+       Journal of Human Resources 50, 2015.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(1)
+    >>> n = 300
+    >>> log = {"submit": [], "run": rng.choice([60, 6000], n), "wait": rng.choice([0, 50], n)}
+    >>> now = 0
+    >>> for i in range(n):
+    ...     log["submit"].append(now)
+    ...     stays = rng.random() < (0.8 if log["run"][i] == 60 else 0.3)
+    ...     now += log["wait"][i] + log["run"][i] + (60 if stays else 5000)
+    >>> trace = Trace.from_columns({**log, "procs": [1] * n, "user": [1] * n})
+    >>> found = compare_predictors(trace).quantities["explained"].round(2)
+    >>> found["response"] > found["wait"]
+    np.True_
+    """
+    jobs = followed_jobs(traces)
+    return predictors_of(answered(jobs), draw_users(jobs, n_resamples, rng=rng))
+
+
+def predictors_of(jobs: pd.DataFrame, weights: NDArray[np.float64]) -> Predictors:
+    """Compare the quantities on the jobs at hand; see `compare_predictors`.
+
+    Parameters
+    ----------
+    jobs : DataFrame
+        As `answered` gives them.
+    weights : ndarray, shape (n_resamples, n_users)
+        As `draw_users` gives them.
+    """
+    logs = {name: np.log(np.maximum(jobs[name].to_numpy(), 1.0)) for name in QUANTITIES}
+    alone = {name: _fit(jobs, {name: logs[name]}, weights) for name in QUANTITIES}
+    response = alone["response"]
+    pairs = {
+        name: _fit(jobs, {"response": logs["response"], name: logs[name]}, weights)
+        for name in ("slowdown", "wait")
+    }
+    pairs["run"] = pairs["slowdown"]  # both, beside response time, tell the same
+    rows = []
+    for name in QUANTITIES:
+        model = alone[name]
+        row = {"quantity": name} | _with_interval("correlation", *_correlation(jobs, name, weights))
+        row |= _with_interval("explained", *_share(model.null - model.left, model.null, weights))
+        low, high = model.slope_interval
+        row |= _with_interval("odds_ratio", *(10.0**x for x in (model.slope, low, high)))
+        if name != "response":
+            both = pairs[name]
+            for title, other in (("beside_response", response), ("beyond_it", model)):
+                found = _share(other.left - both.left, other.null, weights)
+                row |= _with_interval(title, *found)
+        rows.append(row)
+    # Run time is left out: response time and slowdown tell it.
+    together = _fit(jobs, {name: logs[name] for name in ("response", "slowdown", "wait")}, weights)
+    explained, low, high = _share(together.null - together.left, together.null, weights)
+    table = pd.DataFrame(rows).set_index("quantity")
+    return Predictors(table, explained, (low, high), len(jobs), jobs["user"].nunique())
+
+
+def plot_predictors(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
+    """Draw the deviance explained by each quantity alone, and what it adds to response time.
+
+    Parameters
+    ----------
+    data : DataFrame
+        As `Predictors.quantities`.
+    ax : Axes, optional
+        Default: the current Axes.
+    """
+    ax = style.current_axes(ax)
+    place = np.arange(len(data))[::-1]
+    bars = {"explained": "alone", "beside_response": "added to response time"}
+    for (name, title), colour, shift in zip(
+        bars.items(), (style.BLUE, style.ORANGE), (0.18, -0.18), strict=True
+    ):
+        value = data[name].fillna(0)
+        limits = [
+            (value - data[f"{name}_low"]).clip(lower=0).fillna(0),
+            (data[f"{name}_high"] - value).clip(lower=0).fillna(0),
+        ]
+        error = {"ecolor": style.INK, "elinewidth": 1, "capsize": 2}
+        ax.barh(place + shift, value, 0.34, xerr=limits, color=colour, error_kw=error, label=title)
+    ax.set_yticks(place, [TITLES[name] for name in data.index])
+    ax.tick_params(axis="y", labelcolor=style.INK)
+    ax.grid(visible=False, axis="y")
+    ax.set_xlim(left=0)
+    style.share_axis(ax.xaxis)
+    ax.set_xlabel("deviance explained")
+    style.legend_above(ax)
+    return ax
+
+
+def _with_interval(name: str, value: float, low: float, high: float) -> dict[str, float]:
+    return {name: value, f"{name}_low": low, f"{name}_high": high}
+
+
+def _correlation(
+    jobs: pd.DataFrame, name: str, weights: NDArray[np.float64]
+) -> tuple[float, float, float]:
+    """Rank correlation with the think time, and its interval."""
+    user = jobs["user"].to_numpy()
+    if len(jobs) < _FEWEST_JOBS:
+        return np.nan, np.nan, np.nan
+    value, draws = resampled_rank_correlation(jobs[name], jobs["think_time"], user, weights)
+    low, high = interval(draws)
+    return value, float(low), float(high)
+
+
+def _share(
+    explained: NDArray[np.float64], whole: NDArray[np.float64], weights: NDArray[np.float64]
+) -> tuple[float, float, float]:
+    """Share of the deviance, given by user, and its interval."""
+    total = whole.sum()
+    if not total > 0:  # NaN where there is no model
+        return np.nan, np.nan, np.nan
+    low, high = interval(resampled_ratios(explained, whole, weights))
+    return float(explained.sum() / total), float(low), float(high)
+
+
+def _fit(
+    jobs: pd.DataFrame, columns: Mapping[str, NDArray[np.float64]], weights: NDArray[np.float64]
+) -> _Model:
+    """Model continuing on quantities; the slope is the first one's, for a factor of e."""
+    n_users = weights.shape[1]
+    user, stays = jobs["user"].to_numpy(), jobs["continued"].to_numpy(dtype=np.float64)
+    unknown = np.full(n_users, np.nan)
+    nothing = _Model(unknown, unknown, np.nan, (np.nan, np.nan))
+    constant = any(np.ptp(x) == 0 for x in columns.values()) if len(jobs) else True
+    if len(jobs) < _FEWEST_JOBS or constant or not 0 < stays.mean() < 1:
+        return nothing
+    from statsmodels.discrete.discrete_model import Logit
+
+    x = np.column_stack([np.ones(user.size), *columns.values()])
+    clusters = {"cov_type": "cluster", "cov_kwds": {"groups": user}} if n_users > 1 else {}
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")  # as it did not converge, or separates perfectly
+            model = Logit(stays, x).fit(disp=0, **clusters)
+    except (np.linalg.LinAlgError, ValueError, ArithmeticError, Warning):
+        return nothing
+    low, high = model.conf_int()[1] if n_users > 1 else (np.nan, np.nan)
+    losses = _losses(stays, np.full(user.size, stays.mean())), _losses(stays, model.predict())
+    null, left = (totals_by_user(loss, user, n_users) for loss in losses)
+    return _Model(null, left, float(model.params[1]), (float(low), float(high)))
+
+
+def _losses(stays: NDArray[np.float64], probability: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Deviance of each job."""
+    return -2 * np.log(np.where(stays > 0, probability, 1 - probability))

@@ -1,0 +1,238 @@
+"""Think times after jobs, by the service that the jobs had."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from numpy.typing import NDArray
+
+from analysis.bootstrap import (
+    N_RESAMPLES,
+    interval,
+    resampled_medians,
+    resampled_ratios,
+    totals_by_user,
+)
+from analysis.reactions.figures import plot_medians
+from analysis.reactions.followed_jobs import (
+    CONTINUE_WITHIN,
+    RESPONSE_BINS,
+    SHORT,
+    SLOWDOWN_BINS,
+    answered,
+    draw_users,
+    followed_jobs,
+)
+from analysis.section import Result
+from workloadkit.trace import Trace
+
+#: Think times at which the distributions are told: four a doubling from 1 s to 30 days, and the
+#: end of a session. [s]
+_DAYS_30 = 30 * 86400
+GRID = np.unique(np.append(2 ** np.arange(0, np.log2(_DAYS_30), 0.25), [CONTINUE_WITHIN, _DAYS_30]))
+
+_NUMBERS = ["jobs", "median_response", "median_think_time", "think_time_low", "think_time_high"]
+_SHARES = ["probability", "probability_low", "probability_high"]
+
+
+@dataclass(frozen=True, eq=False)
+class Reactions(Result):
+    """Think times after jobs, by how the jobs were served.
+
+    The tables of bins have `jobs`, `median_response` [s], `median_think_time` with its interval
+    `think_time_low` to `think_time_high` [s], and `probability`, the share of think times up
+    to 20 min, with `probability_low` to `probability_high`; NaN where a bin is empty, limits also
+    where it has too few users. Negative think times are in none of them.
+
+    Parameters
+    ----------
+    jobs : int
+        Jobs that their user followed by another, with a known wait.
+    users : int
+        Users of those jobs.
+    negative : float
+        Share of them whose user did not await the end: the think time is negative.
+    negative_interval : tuple of float
+    by_response : DataFrame
+        By `bin`, R1 to R5.
+    by_slowdown : DataFrame
+        By `bin`, S1 to S5.
+    by_both : DataFrame
+        A row for each `response_bin` and `slowdown_bin`.
+    expectations : DataFrame
+        A row for each `kind`, W (waited up to 5 min) or E (ran up to 5 min), and response `bin`.
+        A job that did both is in both.
+    think_times : DataFrame
+        By `think_time` [s]: the share of think times up to it, for each bin R1 to R5 and S1 to
+        S5, with limits `…_low` and `…_high`.
+    """
+
+    jobs: int
+    users: int
+    negative: float
+    negative_interval: tuple[float, float]
+    by_response: pd.DataFrame
+    by_slowdown: pd.DataFrame
+    by_both: pd.DataFrame
+    expectations: pd.DataFrame
+    think_times: pd.DataFrame
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the median think time of the bins."""
+        return plot_medians(self.medians, ax)
+
+    @property
+    def medians(self) -> pd.DataFrame:
+        """The bins of response time and of slowdown, one under the other."""
+        names = ["response time", "slowdown"]
+        return pd.concat([self.by_response, self.by_slowdown], keys=names, names=["metric"])
+
+
+def measure_reactions(
+    traces: Trace | Sequence[Trace],
+    *,
+    n_resamples: int = N_RESAMPLES,
+    rng: int | np.random.Generator | None = None,
+) -> Reactions:
+    """Measure the think times after jobs against the service that the jobs had [1]_.
+
+    Parameters
+    ----------
+    traces : Trace or sequence of Trace
+        One log or several combined; see `analysis.followed_jobs`.
+    n_resamples : int, default 500
+        How many times users are drawn anew, for 95 % percentile intervals.
+    rng : int or Generator, optional
+
+    Returns
+    -------
+    Reactions
+
+    References
+    ----------
+    .. [1] E. Shmueli, "The importance of feedback in evaluating and designing parallel
+       systems schedulers", PhD thesis, Hebrew University, 2008, chapter 4.
+
+    Examples
+    --------
+    >>> log = {
+    ...     "submit": [0, 200, 500, 9000],
+    ...     "wait": [0, 0, 100, 0],
+    ...     "run": [100, 100, 100, 5],
+    ...     "procs": [1] * 4,
+    ...     "user": [7] * 4,
+    ... }
+    >>> reactions = measure_reactions(Trace.from_columns(log))
+    >>> reactions.by_response.loc["R1", ["jobs", "median_think_time", "probability"]].tolist()
+    [3.0, 200.0, 0.6666666666666666]
+    >>> reactions.by_slowdown["jobs"].tolist()
+    [2, 1, 0, 0, 0]
+    """
+    jobs = followed_jobs(traces)
+    return reactions_of(jobs, draw_users(jobs, n_resamples, rng=rng))
+
+
+def reactions_of(jobs: pd.DataFrame, weights: NDArray[np.float64]) -> Reactions:
+    """Measure reactions to the jobs at hand; see `measure_reactions`.
+
+    Parameters
+    ----------
+    jobs : DataFrame
+        As `followed_jobs` gives them.
+    weights : ndarray, shape (n_resamples, n_users)
+        As `draw_users` gives them.
+    """
+    user, n_users = jobs["user"].to_numpy(), weights.shape[1]
+    negative = jobs["think_time"].to_numpy() < 0
+    of_user = totals_by_user(np.ones(user.size), user, n_users)
+    draws = resampled_ratios(totals_by_user(negative, user, n_users), of_user, weights)
+    low, high = interval(draws)
+    its = answered(jobs)
+    response, slowdown = its["response_bin"].to_numpy(), its["slowdown_bin"].to_numpy()
+    both = _by_bin(its, 5 * response + slowdown, 25, weights)
+    both.index = pd.MultiIndex.from_product(
+        [RESPONSE_BINS, SLOWDOWN_BINS], names=["response_bin", "slowdown_bin"]
+    )
+    expectations = {}
+    for kind, quantity in (("W", "wait"), ("E", "run")):
+        short = its[quantity].to_numpy() <= SHORT
+        rows = _by_bin(its[short], response[short], 5, weights, medians=False)
+        expectations[kind] = rows.set_axis(pd.Index(RESPONSE_BINS, name="bin"))
+    return Reactions(
+        jobs=len(jobs),
+        users=n_users,
+        negative=float(negative.mean()) if negative.size else np.nan,
+        negative_interval=(float(low), float(high)),
+        by_response=_by_bin(its, response, 5, weights).set_axis(_index(RESPONSE_BINS)),
+        by_slowdown=_by_bin(its, slowdown, 5, weights).set_axis(_index(SLOWDOWN_BINS)),
+        by_both=both.reset_index(),
+        expectations=pd.concat(expectations, names=["kind"]).reset_index(),
+        think_times=pd.concat(
+            [
+                _distributions(its, response, RESPONSE_BINS, weights),
+                _distributions(its, slowdown, SLOWDOWN_BINS, weights),
+            ],
+            axis=1,
+        ),
+    )
+
+
+def _index(bins: Sequence[str]) -> pd.Index:
+    return pd.Index(bins, name="bin")
+
+
+def _by_bin(
+    jobs: pd.DataFrame,
+    which: NDArray[np.integer],
+    n_bins: int,
+    weights: NDArray[np.float64],
+    *,
+    medians: bool = True,
+) -> pd.DataFrame:
+    """Describe the jobs of each bin; `which` is the number of each job's."""
+    n_users = weights.shape[1]
+    place = jobs["user"].to_numpy() * n_bins + which
+    continued = jobs["continued"].to_numpy()
+    shape = (n_users, n_bins)
+    counts = np.bincount(place, minlength=n_users * n_bins).reshape(shape)
+    stays = totals_by_user(continued, place, n_users * n_bins).reshape(shape)
+    ratios = resampled_ratios(stays, counts.astype(np.float64), weights)
+    table = pd.DataFrame(index=range(n_bins), columns=[*_NUMBERS, *_SHARES], dtype=np.float64)
+    table["jobs"] = counts.sum(axis=0)
+    table["probability_low"], table["probability_high"] = interval(ratios)
+    for i in np.flatnonzero(table["jobs"] > 0):
+        its = jobs[which == i]
+        time = its["think_time"].to_numpy()
+        row = {
+            "median_response": np.median(its["response"]),
+            "median_think_time": np.median(time),
+            "probability": its["continued"].mean(),
+        }
+        if medians:
+            draws = resampled_medians(time, its["user"].to_numpy(), weights)
+            row["think_time_low"], row["think_time_high"] = interval(draws)
+        table.loc[i, list(row)] = list(row.values())
+    return table if medians else table.drop(columns=["think_time_low", "think_time_high"])
+
+
+def _distributions(
+    jobs: pd.DataFrame, which: NDArray[np.integer], bins: Sequence[str], weights: NDArray
+) -> pd.DataFrame:
+    """Share of the think times of each bin up to those of the grid."""
+    n_users, n_bins, n_cells = weights.shape[1], len(bins), GRID.size + 1
+    cell = np.searchsorted(GRID, jobs["think_time"].to_numpy())
+    place = (jobs["user"].to_numpy() * n_bins + which) * n_cells + cell
+    counts = np.bincount(place, minlength=n_users * n_bins * n_cells)
+    up_to = counts.reshape(n_users, n_bins, n_cells).cumsum(axis=2).astype(np.float64)
+    below = np.broadcast_to(up_to[:, :, -1:], up_to.shape)
+    low, high = interval(resampled_ratios(up_to, below, weights))
+    total = below.sum(axis=0)
+    shares = np.divide(up_to.sum(axis=0), total, out=np.full(total.shape, np.nan), where=total > 0)
+    columns: dict[str, Any] = {}
+    for i, name in enumerate(bins):
+        ends = {name: shares, f"{name}_low": low, f"{name}_high": high}
+        columns |= {title: values[i, :-1] for title, values in ends.items()}
+    return pd.DataFrame(columns, index=pd.Index(GRID, name="think_time"))

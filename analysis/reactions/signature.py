@@ -1,0 +1,270 @@
+"""The signature of feedback: in weeks of many jobs, jobs are smaller."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from numpy.typing import NDArray
+
+from analysis import style
+from analysis.bootstrap import LEVEL, N_RESAMPLES
+from analysis.clock import WEEK
+from analysis.formats import count
+from analysis.section import SEED, Figure, Result, Section
+from workloadkit.trace import Trace
+
+_TITLE = "Signature of feedback"
+
+#: Fewer weeks with jobs than this tell nothing about a correlation.
+FEWEST_WEEKS = 8
+
+
+@dataclass(frozen=True, eq=False)
+class Signature(Result):
+    """Jobs of each week against their mean size.
+
+    Parameters
+    ----------
+    weeks : DataFrame
+        A row for each week in which jobs were submitted that ran: `log`, `week` from 0, `jobs`
+        and `mean_work` [processor-seconds].
+    logs : DataFrame
+        By `log`: `weeks` with such jobs, `empty` weeks, `correlation` (Spearman's) of `jobs` and
+        `mean_work`, with its interval `low` to `high`.
+    correlation : float
+        Of one log, its correlation; of several, the mean of theirs on Fisher's scale, each
+        weighted by its weeks less 3. NaN if there are fewer than 8 weeks.
+    interval : tuple of float
+    """
+
+    weeks: pd.DataFrame
+    logs: pd.DataFrame
+    correlation: float
+    interval: tuple[float, float]
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw a dot for each week."""
+        return plot_signature(self.weeks, ax)
+
+
+def feedback_signature(
+    traces: Trace | Sequence[Trace],
+    *,
+    n_resamples: int = N_RESAMPLES,
+    rng: int | np.random.Generator | None = None,
+) -> Signature:
+    """Correlate the number of jobs of a week with their mean size [1]_.
+
+    Users who wait for their jobs submit fewer of them while the machine is loaded. So a log has
+    weeks of many small jobs and weeks of few large ones, and the correlation is negative.
+
+    Weeks are counted from the log's first submission; the last, incomplete one is left out.
+    Counted are the jobs submitted in a week that ran; their size is processors × run time.
+
+    Parameters
+    ----------
+    traces : Trace or sequence of Trace
+        One log or several.
+    n_resamples : int, default 500
+        How many times weeks are drawn anew.
+    rng : int or Generator, optional
+
+    Returns
+    -------
+    Signature
+
+    Notes
+    -----
+    The 95 % interval is Fisher's, of atanh of the correlation, with the spread of a circular
+    block bootstrap [2]_ in place of 1/√(n − 3): neighbouring weeks are alike, so blocks of about
+    the cube root of the number of weeks are drawn.
+
+    References
+    ----------
+    .. [1] E. Shmueli, "The importance of feedback in evaluating and designing parallel
+       systems schedulers", PhD thesis, Hebrew University, 2008, section 3.2.1 and Figure 3.1.
+    .. [2] D. N. Politis, J. P. Romano, "A circular block-resampling procedure for stationary
+       data", in: Exploring the limits of bootstrap, 1992.
+
+    Examples
+    --------
+    In week i there are i jobs, each 100 - i s long.
+
+    >>> week = np.repeat(np.arange(1, 13), np.arange(1, 13))
+    >>> log = {"submit": 604800 * week, "run": 100 - week, "procs": np.ones(week.size)}
+    >>> found = feedback_signature(Trace.from_columns(log))
+    >>> found.weeks["jobs"].tolist(), round(found.correlation, 9)
+    ([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11], -1.0)
+    """
+    traces = [traces] if isinstance(traces, Trace) else list(traces)
+    rng = np.random.default_rng(rng)
+    weeks, rows, spreads = [], [], []
+    for log, trace in enumerate(traces):
+        table, n_weeks = _weeks(trace)
+        weeks.append(table.assign(log=log)[["log", "week", "jobs", "mean_work"]])
+        correlation, spread = _correlation(table, n_weeks, n_resamples, rng)
+        low, high = _limits(correlation, spread)
+        rows.append((len(table), n_weeks - len(table), correlation, low, high))
+        spreads.append(spread)
+    columns = ["weeks", "empty", "correlation", "low", "high"]
+    logs = pd.DataFrame(rows, columns=columns, index=pd.RangeIndex(len(rows), name="log"))
+    combined, ends = _combine(logs, np.array(spreads))
+    return Signature(pd.concat(weeks, ignore_index=True), logs, combined, ends)
+
+
+def plot_signature(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
+    """Draw a dot for each week: how many jobs, and how large they are.
+
+    Parameters
+    ----------
+    data : DataFrame
+        As `Signature.weeks`.
+    ax : Axes, optional
+        Default: the current Axes.
+    """
+    ax = style.current_axes(ax)
+    drawn = data[data["mean_work"] > 0]  # others have no place on the axis
+    for log, its in drawn.groupby("log"):
+        colour = style.LINES[int(log) % len(style.LINES)]["color"]
+        hours = its["mean_work"] / 3600
+        ax.plot(its["jobs"], hours, ".", color=colour, markersize=6, alpha=0.7)
+        ax.update_datalim([(its["jobs"].min() / 1.1, hours.min() / 1.1)])
+        ax.update_datalim([(its["jobs"].max() * 1.1, hours.max() * 1.1)])
+    style.log_axis(ax.xaxis)
+    style.log_axis(ax.yaxis)
+    ax.set_xlabel("jobs in the week")
+    ax.set_ylabel("mean processor-hours of a job")
+    return ax
+
+
+def section(trace: Trace) -> Section:
+    """Report whether weeks of many jobs have smaller ones."""
+    if not trace.ran.any():
+        notes = ("No job of this log ran, so there is nothing to measure.",)
+        return Section("signature", _TITLE, notes=notes)
+    found = feedback_signature(trace, rng=SEED)
+    n_weeks = int(found.logs["weeks"].iloc[0])
+    if np.isnan(found.correlation):
+        said = (
+            "all have as many jobs or jobs of the same size"
+            if n_weeks >= FEWEST_WEEKS
+            else f"at least {FEWEST_WEEKS} are needed"
+        )
+        notes = (
+            f"Whole weeks with jobs that ran: {count(n_weeks)}; {said}, so that no correlation can "
+            "be told.",
+        )
+        return Section("signature", _TITLE, notes=notes, values={"weeks": n_weeks})
+    low, high = found.interval
+    known = f"rank correlation {_signed(found.correlation)} [{_signed(low)}, {_signed(high)}]"
+    if high < 0:
+        finding = (
+            f"Weeks of many jobs have smaller ones ({known}), as where users hold back under load."
+        )
+    elif low > 0:
+        finding = f"Weeks of many jobs have larger ones ({known}): no sign of users holding back."
+    else:
+        finding = f"Weeks of many jobs have neither surely smaller nor larger ones ({known})."
+    return Section(
+        "signature",
+        _TITLE,
+        finding,
+        (
+            "A week is 7 days from the first submission on; the size of a job is its processors "
+            "times its run time. In brackets, a 95 % interval: Fisher's, with the spread that "
+            f"{N_RESAMPLES} draws of blocks of weeks have.",
+            "A machine that is always full shows the same: jobs times mean size is a week's work.",
+        ),
+        {
+            "weeks": n_weeks,
+            "empty_weeks": int(found.logs["empty"].iloc[0]),
+            "correlation": found.correlation,
+            "correlation_low": low,
+            "correlation_high": high,
+        },
+        figures=(
+            Figure(
+                "weeks",
+                "Jobs and their size, week by week",
+                "Each dot is a week: how many jobs were submitted in it that ran, and how many "
+                "processor-hours they took on average. Both axes are logarithmic. Where users "
+                "hold back under load, the dots fall to the right.",
+                found.weeks,
+                plot_signature,
+            ),
+        ),
+        parameters={"signature_resamples": N_RESAMPLES, "seed": SEED},
+    )
+
+
+def _weeks(trace: Trace) -> tuple[pd.DataFrame, int]:
+    """Jobs that ran and their mean work, by week; and how many whole weeks there are."""
+    submit = trace.column("submit")
+    if not submit.size:
+        return pd.DataFrame({"week": [], "jobs": [], "mean_work": []}), 0
+    n_weeks = int((submit[-1] - submit[0]) // WEEK)
+    week = (submit - submit[0]) // WEEK
+    chosen = trace.ran & (week < n_weeks)
+    work = (trace.used_procs * trace.column("run"))[chosen]
+    by_week = pd.Series(work).groupby(week[chosen].astype(np.int64))
+    table = by_week.agg(jobs="size", mean_work="mean")
+    return table.rename_axis("week").reset_index(), n_weeks
+
+
+def _correlation(
+    table: pd.DataFrame, n_weeks: int, n_resamples: int, rng: np.random.Generator
+) -> tuple[float, float]:
+    """Spearman's correlation of jobs and mean work, and its spread on Fisher's scale."""
+    pairs = table[["jobs", "mean_work"]].to_numpy(dtype=np.float64)
+    n = len(pairs)
+    if n < FEWEST_WEEKS or (pairs == pairs[0]).all(axis=0).any():
+        return np.nan, np.nan
+    length = max(1, round(n ** (1 / 3)))
+    begins = rng.integers(0, n, (n_resamples, -(-n // length)))
+    rows = (begins[:, :, None] + np.arange(length)).reshape(n_resamples, -1)[:, :n] % n
+    (value,) = _spearman(pairs[None])
+    drawn = _spearman(pairs[rows])
+    drawn = drawn[np.isfinite(drawn)]
+    return float(value), float(np.std(_fisher(drawn), ddof=1)) if drawn.size > 1 else np.nan
+
+
+def _combine(logs: pd.DataFrame, spreads: NDArray[np.float64]) -> tuple[float, tuple[float, float]]:
+    """Mean correlation of several logs on Fisher's scale, weighted by weeks less 3."""
+    known = logs["correlation"].notna().to_numpy()
+    if known.sum() <= 1:
+        row = logs[known].sum(min_count=1)  # the only one, else NaN
+        return float(row["correlation"]), (float(row["low"]), float(row["high"]))
+    weight = (logs["weeks"].to_numpy() - 3.0)[known]
+    weight /= weight.sum()
+    combined = float(np.tanh(weight @ _fisher(logs["correlation"].to_numpy()[known])))
+    return combined, _limits(combined, float(np.sqrt(weight**2 @ spreads[known] ** 2)))
+
+
+def _spearman(pairs: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Spearman's correlation of each set of pairs, shape (n_sets, n_pairs, 2)."""
+    from scipy.stats import rankdata
+
+    ranks = rankdata(pairs, axis=1)
+    ranks -= ranks.mean(axis=1, keepdims=True)
+    x, y = ranks[:, :, 0], ranks[:, :, 1]
+    scale = np.sqrt((x**2).sum(axis=1) * (y**2).sum(axis=1))
+    return np.divide((x * y).sum(axis=1), scale, out=np.full(len(x), np.nan), where=scale > 0)
+
+
+def _fisher(correlation: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.arctanh(np.clip(correlation, -1 + 1e-9, 1 - 1e-9))
+
+
+def _limits(correlation: float, spread: float) -> tuple[float, float]:
+    """Limits of a correlation with a spread on Fisher's scale."""
+    from scipy.stats import norm
+
+    reach = norm.ppf((1 + LEVEL) / 2) * spread
+    centre = _fisher(np.array(correlation))
+    return float(np.tanh(centre - reach)), float(np.tanh(centre + reach))
+
+
+def _signed(value: float) -> str:
+    return f"{value:.2f}".replace("-", "−")

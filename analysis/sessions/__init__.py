@@ -1,0 +1,1 @@
+"""How users work: sessions and batches, and the ways to delimit them."""

@@ -1,0 +1,1 @@
+"""What simulating a site needs to know of logs."""

@@ -1,0 +1,152 @@
+"""The file in which a site's distributions are kept."""
+
+import json
+from os import PathLike
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analysis.site.distributions import (
+    CYCLES,
+    DISTRIBUTIONS,
+    LONGEST_BREAK,
+    SESSION,
+    Empirical,
+    SiteDistributions,
+    combine,
+)
+from workloadkit import __version__
+from workloadkit.errors import FormatError
+from workloadkit.io.files import Source, source_path, text_chunks, write_text
+
+_FORMAT, _VERSION = "workloadkit site distributions", 1
+_MAY_BE_NEGATIVE = ("since_end",)
+
+
+def write_site(site: SiteDistributions, path: str | PathLike[str]) -> None:
+    """Write distributions as JSON, those of each log apart; see `SiteDistributions.save`."""
+    content = {
+        "format": _FORMAT,
+        "version": _VERSION,
+        "provenance": {
+            "workloadkit": __version__,
+            "logs": [dict(log) for log in site.made_from],
+            "parameters": {
+                "session_method": "last",
+                "session_threshold": SESSION,
+                "longest_break": LONGEST_BREAK,
+            },
+        },
+        "logs": [_of_log(log) for log in site.by_log.values() or [site]],
+    }
+    write_text(path, json.dumps(content, separators=(",", ":")) + "\n")
+
+
+def read_site_distributions(source: Source) -> SiteDistributions:
+    """Read the distributions that `SiteDistributions.save` wrote.
+
+    Parameters
+    ----------
+    source : str, path or binary file
+        Compressed or not; ``-`` is standard input.
+
+    Returns
+    -------
+    SiteDistributions
+
+    Raises
+    ------
+    FormatError
+        If the file cannot be read, or is not such a file; it names file and field.
+    """
+    path = source_path(source)
+    try:
+        content = json.loads(b"".join(text_chunks(source)))
+    except ValueError as error:  # also text that is not UTF-8
+        raise FormatError(path, "is not JSON") from error
+    except RecursionError as error:
+        raise FormatError(path, "is nested too deeply") from error
+    if not isinstance(content, dict) or content.get("format") != _FORMAT:
+        raise FormatError(path, f"is not a file of {_FORMAT}")
+    if content.get("version") != _VERSION:
+        text = str(content.get("version"))
+        raise FormatError(path, f"only version {_VERSION} is known", field="version", text=text)
+    logs = _Field(path, "", content).get("logs", list)
+    sites = [_read_log(_Field(path, f"logs[{i}]", log)) for i, log in enumerate(logs.value)]
+    names = [site.logs[0] for site in sites]
+    if len(set(names)) != len(names) or not names:
+        raise FormatError(path, "holds no log, or two of one name", field="logs")
+    return combine(sites)
+
+
+class _Field:
+    """A value in the file, with its place for messages."""
+
+    def __init__(self, path: str, name: str, value: Any) -> None:
+        self.path, self.name, self.value = path, name, value
+
+    def get(self, name: str, kind: type | tuple[type, ...]) -> "_Field":
+        """Return a member of it, which is of some type."""
+        place = f"{self.name}.{name}".lstrip(".")
+        if not isinstance(self.value, dict) or name not in self.value:
+            raise FormatError(self.path, "is missing", field=place)
+        found = _Field(self.path, place, self.value[name])
+        if not isinstance(found.value, kind) or isinstance(found.value, bool):
+            found.refuse("has the wrong type")
+        return found
+
+    def numbers(self, name: str, *, least: float = -np.inf) -> NDArray[np.float64]:
+        """Return a list of numbers, none less than `least`."""
+        found = self.get(name, list)
+        for x in found.value:
+            if type(x) not in (int, float) or not least <= x <= 1e300:
+                raise FormatError(self.path, "not such a number", field=found.name, text=repr(x))
+        return np.array(found.value, dtype=np.float64)
+
+    def counts(self, name: str, *, least: int, n: int) -> NDArray[np.int64]:
+        """Return `n` whole numbers, none less than `least`."""
+        values = self.numbers(name, least=least)
+        if values.size != n:
+            self.get(name, list).refuse(f"has {values.size} numbers, not {n}")
+        if (values % 1).any() or (values > 2**53).any():
+            self.get(name, list).refuse("counts are whole numbers")
+        return values.astype(np.int64)
+
+    def refuse(self, message: str) -> None:
+        """Raise the error that says what is wrong with it."""
+        raise FormatError(self.path, message, field=self.name)
+
+
+def _read_log(log: _Field) -> SiteDistributions:
+    digest = log.get("sha256", (str, type(None))).value
+    made_from = {"log": log.get("log", str).value, "sha256": digest}
+    users, jobs = (log.get(name, int) for name in ("users", "jobs"))
+    for number in (users, jobs):
+        if number.value < 1:
+            number.refuse("must be 1 or more")
+    found: dict[str, Any] = {}
+    for name in DISTRIBUTIONS:
+        part = log.get(name, dict)
+        values = part.numbers("values", least=-np.inf if name in _MAY_BE_NEGATIVE else 0)
+        if not (np.diff(values) > 0).all():
+            part.get("values", list).refuse("values must ascend")
+        found[name] = Empirical(values, part.counts("counts", least=1, n=values.size))
+    found |= {f"{name}_jobs": log.counts(name, least=0, n=n) for name, n in CYCLES.items()}
+    return SiteDistributions((made_from,), users.value, jobs.value, **found, by_log={})
+
+
+def _of_log(site: SiteDistributions) -> dict[str, Any]:
+    return {
+        **site.made_from[0],
+        "users": site.n_users,
+        "jobs": site.n_jobs,
+        **{name: _written(getattr(site, name)) for name in DISTRIBUTIONS},
+        **{name: getattr(site, f"{name}_jobs").tolist() for name in CYCLES},
+    }
+
+
+def _written(of: Empirical) -> dict[str, list]:
+    whole = (of.values % 1 == 0).all() and (np.abs(of.values) < 2**53).all()
+    values = of.values.astype(np.int64) if whole else of.values
+    return {"values": values.tolist(), "counts": of.counts.tolist()}
