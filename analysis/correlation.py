@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from analysis import style
 from analysis.bootstrap import interval, resample_users, resampled_ratios
-from analysis.formats import count, duration
+from analysis.formats import coefficient, count, duration, with_interval
 from analysis.marginals import quantities, size_class
 from analysis.rank_tables import CLASSES, class_tables, table_kendall, table_spearman
 from analysis.section import SEED, Columns, Figure, Result, Section, Table, shown
@@ -149,8 +149,9 @@ def plot_correlations(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
         at = np.array(chosen).reshape(-1, 3)
         ax.scatter(at[:, 0], at[:, 1], 420 * np.abs(at[:, 2]), color=colour, label=label)
         for x, y, value in chosen:
-            written = f"{value:.2f}".replace("-", "−")
-            ax.annotate(written, (x, y), (19, 0), textcoords="offset points", va="center", size=9)
+            ax.annotate(
+                coefficient(value), (x, y), (19, 0), textcoords="offset points", va="center", size=9
+            )
     titles = [_SHORT.get(name, PROPERTIES[name]) for name in names]
     n = max(len(names), 2)
     ax.set_xticks(range(len(names) - 1), titles[:-1], size=9)
@@ -218,13 +219,18 @@ def section(trace: Trace) -> Section:
     if (trace.column("user")[trace.ran] == UNKNOWN).all():
         notes.append("No user is known, so there are no intervals.")
     sizes = found.sizes
+    text = shown(sizes, _SIZES)
+    text["mean"] = [
+        with_interval(mean, low, high, duration)
+        for mean, low, high in sizes[["mean", "mean_low", "mean_high"]].to_numpy()
+    ]
     tables = [
         Table(
             "sizes",
-            "Run times by the number of processors, in classes up to a power of two; intervals of "
-            "95 %, from resampled users.",
+            "Run times by the number of processors, in classes up to a power of two; in brackets: "
+            "95 % intervals, from resampled users.",
             sizes,
-            shown(sizes, _SIZES).set_index("processors").rename_axis(None),
+            text.set_index("processors").rename_axis(None),
         )
     ]
     figures = [
@@ -243,8 +249,8 @@ def section(trace: Trace) -> Section:
         )
         text = shown(rows, {"pair": ("pair", str), "n": ("jobs", count)}).set_index("pair")
         for kind, title in zip(_KINDS, ("Spearman", "Kendall", "linear, of logs"), strict=True):
-            text[title] = [_with_interval(row, kind) for row in rows.to_dict("records")]
-        caption = "Correlations between properties of jobs, with intervals of 95 %."
+            text[title] = [_cell(row, kind) for row in rows.to_dict("records")]
+        caption = "Correlations between properties of jobs, with 95 % intervals."
         tables.insert(0, Table("pairs", caption, found.table, text.rename_axis(None)))
         figures.insert(
             0,
@@ -280,10 +286,7 @@ _COLUMNS = ("n", *(f"{kind}{end}" for kind in _KINDS for end in ("", "_low", "_h
 _SIZES: Columns = {
     "high": ("processors", count),
     "jobs": ("jobs", count),
-    "mean": ("mean run time", duration),
-    "mean_low": ("from", duration),
-    "mean_high": ("to", duration),
-    "median": ("median", duration),
+    "median": ("median run time", duration),
 }
 
 
@@ -388,12 +391,9 @@ def _pairs(table: pd.DataFrame) -> list[tuple[str, str]]:
     return list(zip(table["first"], table["second"], strict=True))
 
 
-def _with_interval(row: dict, kind: str) -> str:
+def _cell(row: dict, kind: str) -> str:
     value, low, high = (row[f"{kind}{end}"] for end in ("", "_low", "_high"))
-    if np.isnan(value):
-        return "–"
-    text = f"{value:.2f}" if np.isnan(low) else f"{value:.2f} [{low:.2f}, {high:.2f}]"
-    return text.replace("-", "−")
+    return with_interval(value, low, high, coefficient)
 
 
 def _finding(table: pd.DataFrame) -> str:
@@ -407,7 +407,9 @@ def _finding(table: pd.DataFrame) -> str:
                 how = "shorter"
             else:
                 how = "neither longer nor shorter for sure"
-            sentences.append(f"Jobs on more processors run {how}: rank correlation {_said(row)}.")
+            sentences.append(
+                f"Jobs on more processors run {how}: rank correlation {_cell(row, _KINDS[0])}."
+            )
     others = known[~((known["first"] == "procs") & (known["second"] == "run"))]
     sure = (others["spearman_low"] > 0) | (others["spearman_high"] < 0)
     sure |= others["spearman_low"].isna() & (others["spearman"].abs() > _WORTH_TELLING)
@@ -416,13 +418,6 @@ def _finding(table: pd.DataFrame) -> str:
         how = "go together" if row["spearman"] > 0 else "go against one another"
         sentences.append(
             f"Of all other pairs, {PROPERTIES[row['first']]} and {PROPERTIES[row['second']]} {how} "
-            f"most, {_said(row)}."
+            f"most, {_cell(row, _KINDS[0])}."
         )
     return " ".join(sentences)
-
-
-def _said(row: dict) -> str:
-    text = f"{row['spearman']:.2f}"
-    if not np.isnan(row["spearman_low"]):
-        text += f" (95 % interval {row['spearman_low']:.2f} to {row['spearman_high']:.2f})"
-    return text.replace("-", "−")

@@ -57,6 +57,19 @@ def share(value: float) -> str:
     return f"{percent:.1f} %"
 
 
+def coefficient(value: float) -> str:
+    """Write a correlation or an exponent with two decimals.
+
+    Examples
+    --------
+    >>> [coefficient(x) for x in (0.696, -0.5, -0.001, float("nan"))]
+    ['0.70', '−0.50', '0.00', '–']
+    """
+    if math.isnan(value):
+        return UNKNOWN
+    return f"{round(value, 2) + 0.0:.2f}".replace("-", "−")  # -0.0 + 0.0 is 0.0
+
+
 def duration(seconds: float) -> str:
     """Write a time in the units that a person would use.
 

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from analysis import style
 from analysis.bootstrap import interval, resample_users, resampled_ratios
-from analysis.formats import count, number, plural, share
+from analysis.formats import count, number, plural, share, with_interval
 from analysis.section import SEED, Figure, Section, Table, facts, shown
 from analysis.user_classes import EDGE, LONG_TERM, classify_users, plot_periods, plot_users_seen
 from workloadkit.fields import UNKNOWN
@@ -296,7 +296,6 @@ def _classes(trace: Trace) -> Section:
     n = int(counts.loc["long-term", "users"])
     finding = (
         f"{plural(n, 'user')} stayed for more than 12 weeks and submitted "
-        f"{share(values['long_term_jobs_share'])} of the jobs"
-        + ("." if np.isnan(low) else f" (95 % interval {share(low)} to {share(high)}).")
+        f"{with_interval(values['long_term_jobs_share'], low, high)} of the jobs."
     )
     return Section("users", _TITLE, finding, (note,), values, (table,), figures, parameters)

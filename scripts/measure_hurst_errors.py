@@ -1,6 +1,6 @@
 """Measure how the estimators of the Hurst parameter err, for the table that intervals come from.
 
-Writes analysis/estimators/sampling.csv, from a seed; takes some fifteen minutes on one core.
+Writes analysis/memory/estimators/sampling.csv, from a seed; takes some fifteen minutes on one core.
 """
 
 import csv

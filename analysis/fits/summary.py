@@ -14,7 +14,7 @@ from analysis import style
 from analysis.bootstrap import interval, resample_users
 from analysis.fits.families import BINS, FAMILIES, STATES, Sample
 from analysis.fits.marginal_fit import MarginalFit, fit_sample, largest_distance, plot_quantiles
-from analysis.formats import count, number, share
+from analysis.formats import count, number, share, with_interval
 from analysis.marginals import listed, quantities
 from analysis.section import SEED, Columns, Figure, Result, Section, Table, shown
 from workloadkit.errors import ParameterError
@@ -347,21 +347,16 @@ def _finding(table: pd.DataFrame) -> str:
         if name not in table.index or table.loc[name, "simple"] is None:
             continue
         row = table.loc[name].to_dict()
-        are, by, to = ("", "", "") if parts else (" are best fitted", _BY, "95 % interval ")
-        far = by + share(row["simple_ks"])
-        if not np.isnan(row["simple_low"]):
-            far += f", {to}{share(row['simple_low'])} to {share(row['simple_high'])}"
-        parts.append(f"{_plural_of(name)}{are} by {_name_of(row['simple'])} ({far})")
+        are, by = ("", "") if parts else (" are best fitted", _BY)
+        fit = f"{_name_of(row['simple'])} ({by}{_distance(row)})"
+        parts.append(f"{_plural_of(name)}{are} by {fit}")
     if not parts:
         return ""
     return f"Of the simpler distributions, {listed(parts)}."
 
 
 def _distance(row: Mapping[str, Any]) -> str:
-    far = share(row["simple_ks"])
-    if np.isnan(row["simple_low"]):
-        return far
-    return f"{far} [{share(row['simple_low'])}, {share(row['simple_high'])}]"
+    return with_interval(row["simple_ks"], row["simple_low"], row["simple_high"])
 
 
 def _nearest(family: str | None, distance: str) -> str:

@@ -1,13 +1,12 @@
 """What repeats in a log, for its report."""
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from analysis.formats import UNKNOWN as UNKNOWN_NUMBER
-from analysis.formats import count, number, plural, share
+from analysis.formats import count, number, plural, share, with_interval
 from analysis.locality.days import (
     DailyConcentration,
     concentration_curves,
@@ -139,15 +138,13 @@ def _similarity_in_words(
         }
         text[ATTRIBUTES[name]] = {
             "in a session": number(alike["observed"]),
-            "shuffled": _with_range(number, alike["shuffled"], alike["low"], alike["high"]),
+            "shuffled": with_interval(alike["shuffled"], alike["low"], alike["high"], number),
             "p": number(alike["p"]),
-            "users: session over next": _with_range(
-                share, near["nearer_larger"], near["low"], near["high"]
+            "users: session over next": with_interval(
+                near["nearer_larger"], near["low"], near["high"]
             ),
             "users, shuffled": share(users["shuffled"]),
-            "users: next over second": _with_range(
-                share, far["nearer_larger"], far["low"], far["high"]
-            ),
+            "users: next over second": with_interval(far["nearer_larger"], far["low"], far["high"]),
         }
     table = Table(
         "similarity",
@@ -164,10 +161,9 @@ def _similarity_in_words(
         return [], [table]
     near = nearer.users.loc[(name, "average", *DISTANCES[0])]
     most = test.shuffles[(name, "average", "users")].max()
-    of = f"{share(near['nearer_larger'])} of {plural(nearer.n_users, 'user')}"
+    part = with_interval(near["nearer_larger"], near["low"], near["high"])
     finding = (
-        f"For {of} (95 % interval {share(near['low'])} to {share(near['high'])}) the jobs of one "
-        f"session are more alike in {ATTRIBUTES[name]} than those of successive sessions; with "
+        f"For {part} of {plural(nearer.n_users, 'user')} the jobs of one session are more alike in {ATTRIBUTES[name]} than those of successive sessions; with "
         f"jobs shuffled among each user's sessions, for at most {share(most)} in {_SHUFFLES} tries."
     )
     return [finding], [table]
@@ -205,7 +201,7 @@ def _table_of_depths(data: pd.DataFrame) -> Table:
             "found again": share(row["hit_share"]),
             "different values": count(row["values"]),
             "mean depth": number(row["depth"]),
-            "shuffled": _with_range(number, row["shuffled"], row["low"], row["high"]),
+            "shuffled": with_interval(row["shuffled"], row["low"], row["high"], number),
         }
         for name, row in data.iterrows()
     }
@@ -228,7 +224,7 @@ def _table_of_days(days: dict[str, DailyConcentration]) -> Table:
     text = {
         name: {
             "mean of days": _percent(of.mean),
-            "shuffled": _with_range(_percent, of.shuffled, of.low, of.high),
+            "shuffled": with_interval(of.shuffled, of.low, of.high, _percent),
             "whole log": _percent(of.bins.max()),
         }
         for name, of in days.items()
@@ -249,12 +245,8 @@ def _depths_in_words(data: pd.DataFrame) -> list[str]:
         return []
     return [
         f"A run time that came before (within 5 %) lies on average {plural(run['depth'], 'other')} "
-        f"back, in random order {_with_range(number, run['shuffled'], run['low'], run['high'])}."
+        f"back, in random order {with_interval(run['shuffled'], run['low'], run['high'], number)}."
     ]
-
-
-def _with_range(form: Callable[[float], str], value: float, low: float, high: float) -> str:
-    return form(value) if np.isnan(low) else f"{form(value)} ({form(low)} to {form(high)})"
 
 
 def _rows(table: pd.DataFrame) -> list[dict]:

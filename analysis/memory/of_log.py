@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from analysis import style
 from analysis.clock import Clock
-from analysis.formats import UNKNOWN, duration
+from analysis.formats import coefficient, duration, with_interval
 from analysis.memory.arrivals import arrivals_per_unit, treatments
 from analysis.memory.estimators.methods import METHODS, check_series
 from analysis.memory.estimators.spectral import BOUNDS
@@ -229,11 +229,7 @@ def written(row: Mapping | pd.Series) -> str:
     >>> written({"estimate": 0.7, "low": 0.661, "high": 0.74})
     '0.70 [0.66, 0.74]'
     """
-    if np.isnan(row["estimate"]):
-        return UNKNOWN
-    if np.isnan(row["low"]):
-        return f"{row['estimate']:.2f}"
-    return f"{row['estimate']:.2f} [{row['low']:.2f}, {row['high']:.2f}]"
+    return with_interval(row["estimate"], row["low"], row["high"], coefficient)
 
 
 def plot_hurst_estimates(data: pd.DataFrame, ax: Axes | None = None) -> Axes:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from analysis import style
 from analysis.bootstrap import LEVEL, N_RESAMPLES
 from analysis.clock import WEEK
-from analysis.formats import count
+from analysis.formats import coefficient, count, with_interval
 from analysis.section import SEED, Figure, Result, Section
 from workloadkit.trace import Trace
 
@@ -158,7 +158,7 @@ def section(trace: Trace) -> Section:
         )
         return Section("signature", _TITLE, notes=notes, values={"weeks": n_weeks})
     low, high = found.interval
-    known = f"rank correlation {_signed(found.correlation)} [{_signed(low)}, {_signed(high)}]"
+    known = f"rank correlation {with_interval(found.correlation, low, high, coefficient)}"
     if high < 0:
         finding = (
             f"Weeks of many jobs have smaller ones ({known}), as where users hold back under load."
@@ -264,7 +264,3 @@ def _limits(correlation: float, spread: float) -> tuple[float, float]:
     reach = norm.ppf((1 + LEVEL) / 2) * spread
     centre = _fisher(np.array(correlation))
     return float(np.tanh(centre - reach)), float(np.tanh(centre + reach))
-
-
-def _signed(value: float) -> str:
-    return f"{value:.2f}".replace("-", "−")

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import pandas as pd
 
-from analysis.formats import duration, number, share
+from analysis.formats import duration, number, share, with_interval
 from analysis.sessions.ways import WAYS
 
 #: Nobody works this long without a break (Zakay 2012, section 6). [s]
@@ -120,5 +120,4 @@ def _range(rows: pd.DataFrame, name: str, form: Callable[[float], str]) -> str:
     low, high = rows[name].min(), rows[name].max()
     if len(rows) > 1:
         return f"{form(low)} to {form(high)}"
-    ends = rows[f"{name}_low"].iloc[0], rows[f"{name}_high"].iloc[0]
-    return form(low) + ("" if np.isnan(ends[0]) else f" (95 %: {form(ends[0])} to {form(ends[1])})")
+    return with_interval(low, rows[f"{name}_low"].iloc[0], rows[f"{name}_high"].iloc[0], form)

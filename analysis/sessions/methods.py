@@ -16,7 +16,7 @@ from analysis.bootstrap import (
     resampled_ratios,
     totals_by_user,
 )
-from analysis.formats import count, duration, number, share
+from analysis.formats import count, duration, number, share, with_interval
 from analysis.load import waits_known
 from analysis.section import SEED, Figure, Result, Section, Table, shown
 from analysis.sessions.batches import BatchAgreement, compare_batches, plot_batch_agreement
@@ -246,20 +246,18 @@ def section(trace: Trace) -> Section:
 
 def _finding(found: SessionMethods) -> str:
     last, arrival = found.ways.loc["Last"], found.ways.loc["Arrival"]
-    low, high = share(last["over_16h_low"]), share(last["over_16h_high"])
-    limit = duration(OVERLONG)
-    text = f"Sessions longer than {limit}: {share(last['over_16h'])}"
-    text += "" if np.isnan(last["over_16h_low"]) else f" (95 %: {low} to {high})"
-    text += " by Last" + (", an artefact of long jobs" if last["overlong"] else "")
+    part = with_interval(last["over_16h"], last["over_16h_low"], last["over_16h_high"])
+    text = f"Sessions longer than {duration(OVERLONG)}: {part} by Last" + (
+        ", an artefact of long jobs" if last["overlong"] else ""
+    )
     text += f"; {share(arrival['over_16h'])} by Arrival."
     if found.recommended:
         text += f" The measures speak for {found.recommended}."
     if found.threshold.threshold > 0:
-        low, high = (_in_minutes(end) for end in found.threshold.interval)
+        level = with_interval(found.threshold.threshold, *found.threshold.interval, _in_minutes)
         text += (
-            f" Users' inter-arrivals level off at {_in_minutes(found.threshold.threshold)}"
-            + ("" if np.isnan(found.threshold.interval[0]) else f" (95 %: {low} to {high})")
-            + f"; the threshold used is {duration(found.threshold.fixed)}."
+            f" Users' inter-arrivals level off at {level}; the threshold used is "
+            f"{duration(found.threshold.fixed)}."
         )
     return text
 
@@ -298,17 +296,19 @@ def _table_of_jumps(jumps: pd.DataFrame) -> Table:
         "limit": ("limit", duration),
         "at": ("sessions at the limit", count),
         "beside": ("beside it", number),
-        "jump": ("jump", number),
-        "jump_low": ("95 %: from", number),
-        "jump_high": ("to", number),
     }
+    text = shown(data, columns)
+    text["jump"] = [
+        with_interval(jump, low, high, number)
+        for jump, low, high in data[["jump", "jump_low", "jump_high"]].to_numpy()
+    ]
     caption = (
         "The mark that a limit leaves in the distribution of session lengths. At a cut: sessions "
         "as long as the cut (within a bin an eighth of a doubling wide) over the mean of the two "
         "bins below and the two above. At a threshold: sessions up to a fifth shorter over those "
         "up to a quarter longer, relative to the trend on both sides. A jump of 1 is none."
     )
-    return Table("jumps", caption, data, shown(data, columns), folded=True)
+    return Table("jumps", caption, data, text, folded=True)
 
 
 def _table_of_batches(found: BatchAgreement) -> Table:
@@ -318,11 +318,12 @@ def _table_of_batches(found: BatchAgreement) -> Table:
         "unique": ("unique", count),
         "common_median": ("median think time after common", duration),
         "unique_median": ("after unique", duration),
-        "distance": ("distance", number),
-        "low": ("95 %: from", number),
-        "high": ("to", number),
     }
     text = shown(found.batches, columns).rename(str.title)
+    text["distance"] = [
+        with_interval(distance, low, high, number)
+        for distance, low, high in found.batches[["distance", "low", "high"]].to_numpy()
+    ]
     caption = (
         "Batches that Last and Max have in common, and others; the think times of up to a day "
         "that follow them, and the largest difference between their cumulative distributions."
