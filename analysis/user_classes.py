@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from analysis import style
 from analysis.clock import WEEK
 from analysis.section import Result
+from workloadkit.errors import ParameterError
 from workloadkit.fields import UNKNOWN
 from workloadkit.trace import Trace
 
@@ -43,7 +44,7 @@ class UserClasses(Result):
         By `week` of the log, from 0: `users`, how many were seen before it; a thousand weeks of
         a longer log.
     begin, end : float
-        First and last submission of the log. [s]
+        When logging began and ended. [s]
     """
 
     users: pd.DataFrame
@@ -54,7 +55,7 @@ class UserClasses(Result):
 
     @property
     def weeks(self) -> float:
-        """Weeks from the first to the last submission."""
+        """Weeks from the begin of logging to its end."""
         return (self.end - self.begin) / WEEK
 
     @property
@@ -91,23 +92,38 @@ class UserClasses(Result):
         return plot_users_seen(self.seen, ax)
 
 
-def classify_users(trace: Trace) -> UserClasses:
+def classify_users(trace: Trace, *, edge: float = EDGE, begin: float | None = None) -> UserClasses:
     """Tell the users who stay from those who pass [1]_.
 
     A user is long-term if more than 12 weeks lie between the first and the last job, else
-    temporary. Temporary users whose jobs all lie within 4 weeks of the log's begin or of its end
-    are set apart as "truncated": they may have been active before or after as well, and nobody
-    knows.
+    temporary. Temporary users whose jobs all lie within 4 weeks of the begin of logging or of its
+    end are set apart as "truncated": they may have been active before or after as well, and
+    nobody knows.
 
     Parameters
     ----------
     trace : Trace
-        Jobs that never ran and jobs of unknown user are left out; but the log begins and ends
-        with its first and last submission, whose ever they are.
+        Jobs that never ran and jobs of unknown user are left out; but the log ends with its last
+        submission, whose ever it is.
+    edge : float, default 4 weeks
+        How near to an end of the log users are truncated. [s]
+    begin : float, optional
+        When logging began. By default with the first submission, whose ever it is; in a whole log
+        of an archive it may be second 0, long before that. [s]
 
     Returns
     -------
     UserClasses
+
+    Raises
+    ------
+    ParameterError
+        If `edge` is negative, or if `begin` lies after the last submission.
+
+    Notes
+    -----
+    The source says 4 weeks, but the numbers that it prints are those of 60 days, from second 0:
+    ``classify_users(trace, edge=60 * 86400, begin=0)``.
 
     See Also
     --------
@@ -133,9 +149,14 @@ def classify_users(trace: Trace) -> UserClasses:
     users = jobs.groupby("user", sort=False)["submit"].agg(["min", "max", "size"])
     users.columns = pd.Index(["first", "last", "jobs"])
     submit = trace.column("submit")
-    begin, end = (float(submit[i]) if submit.size else 0.0 for i in (0, -1))
+    first, end = (float(submit[i]) if submit.size else 0.0 for i in (0, -1))
+    begin = first if begin is None else float(begin)
+    if not edge >= 0:
+        raise ParameterError(f"edge must be at least 0 s, not {edge:g}")
+    if not begin <= end:
+        raise ParameterError(f"logging began at {begin:g} s, after the last submission, {end:g} s")
     period = users["last"] - users["first"]
-    at_an_end = (users["last"] <= begin + EDGE) | (users["first"] >= end - EDGE)
+    at_an_end = (users["last"] <= begin + edge) | (users["first"] >= end - edge)
     kind = np.where(period > LONG_TERM, 0, np.where(at_an_end, 2, 1))
     users.insert(2, "period", period)
     users["class"] = np.array(CLASSES, dtype=object)[kind]

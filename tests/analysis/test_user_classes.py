@@ -55,6 +55,39 @@ def test_jobs_that_never_ran_and_unknown_users_count_for_nothing():
     assert (found.begin, found.end) == (0, 40 * WEEK)
 
 
+def test_the_log_begins_and_ends_with_jobs_that_never_ran():
+    submit = np.array([0, 4.5, 9]) * WEEK
+    columns = {"submit": submit, "user": [1, 0, 2], "run": [-1, 5, -1], "procs": [1] * 3}
+    found = classify_users(Trace.from_columns(columns))
+    assert found.users["class"].to_dict() == {0: "temporary"}
+
+
+@pytest.mark.parametrize(
+    ("begin", "edge", "expected"),
+    [
+        (None, 4, "temporary"),  # 7 weeks from the first submission to the last job
+        (None, 7, "truncated"),
+        (0, 7, "temporary"),  # 10 weeks from second 0
+        (0, 10, "truncated"),
+        (5, 4, "temporary"),
+    ],
+)
+def test_the_begin_of_logging_and_what_is_near_it(begin, edge, expected):
+    trace = log([(3, 0), (40, 0), (8, 1), (10, 1)])
+    begin = None if begin is None else begin * WEEK
+    found = classify_users(trace, begin=begin, edge=edge * WEEK)
+    assert found.users.loc[1, "class"] == expected
+    assert found.begin == (3 * WEEK if begin is None else begin)
+    assert found.seen["users"].iloc[-1] == 2
+
+
+def test_a_log_that_ends_before_it_begins_is_refused():
+    with pytest.raises(wk.ParameterError, match="began at 4e\\+06 s, after the last submission"):
+        classify_users(log([(0, 0), (1, 0)]), begin=4e6)
+    with pytest.raises(wk.ParameterError, match="edge must be at least 0 s, not -1"):
+        classify_users(log([(0, 0), (1, 0)]), edge=-1)
+
+
 @given(st.lists(st.tuples(st.integers(0, 500), st.integers(0, 6)), min_size=1))
 def test_counts_agree_with_the_definition(days):
     trace = log([(day / 7, user) for day, user in days])
@@ -136,14 +169,28 @@ def test_the_study_counts_what_is_there(tmp_path):
     with pytest.warns(wk.WorkloadWarning, match="left out"):
         logs = studies.find_logs(study, tmp_path)
     results = studies.run_study(study, logs).results
-    assert [result.ours for result in results] == [1, 2, 1, 2]
-    assert [result.published for result in results] == [102, 25_202, 66, 2_349]
+    assert [result.ours for result in results] == [1, 2, 1, 2, 1, 2]
+    assert [result.published for result in results] == [102, 25_202, *2 * (66, 2_349)]
+    assert all("60 days" in result.note for result in results[2:])
 
 
 @needs_traces
 def test_the_published_long_term_users_of_a_real_log():
     found = classify_users(wk.read_swf(trace_path("KTH-SP2-1996-2")))
     assert found.counts.loc["long-term", ["users", "jobs"]].tolist() == [102, 25_202]
+
+
+@needs_traces
+@pytest.mark.parametrize(
+    ("name", "published"),
+    [
+        ("KTH-SP2-1996-2", [66, 2_349]),
+        ("SDSC-SP2-1998-4.2-cln", [206, 8_790]),
+    ],
+)
+def test_the_published_temporary_users_are_those_of_60_days(name, published):
+    found = classify_users(wk.read_swf(trace_path(name)), edge=60 * 86400, begin=0)
+    assert found.counts.loc["temporary", ["users", "jobs"]].tolist() == published
 
 
 @pytest.mark.slow
@@ -160,3 +207,6 @@ def test_the_published_long_term_users_of_all_logs():
     }
     assert equal >= {"KTH-SP2", "LANL-CM5", "SDSC-SP2", "SDSC-BLUE", "HPC2N"}
     assert ours.loc[("LANL-CM5", "long-term jobs"), "ours"] == 119_998
+    of_60_days = ours[ours.index.get_level_values("quantity").str.contains("60 days")]
+    exact = of_60_days.index[of_60_days["verdict"] == "equal"].get_level_values("log")
+    assert exact.value_counts()[["LANL-CM5", "KTH-SP2", "SDSC-SP2"]].tolist() == [2, 2, 2]
