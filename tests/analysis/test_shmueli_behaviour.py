@@ -1,8 +1,12 @@
+from pathlib import Path
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from analysis import studies
+from analysis.studies import shmueli_behaviour
 from analysis.studies.shmueli_behaviour import STUDY
 from tests.analysis.test_reactions import many_users
 from tests.data import DATA, needs_traces, trace_path
@@ -51,6 +55,40 @@ def test_the_study_on_two_small_logs(tmp_path, rng):
     assert not any(np.isnan([r.ours, r.low or 0, r.high or 0]).any() for r in found.results)
 
 
+@pytest.mark.parametrize(
+    ("figure", "expected"),
+    [(15, "held"), (12, "held"), (21, "direction only"), (31, "not held"), (9, "not held")],
+)
+def test_the_verdict_of_a_median(figure, expected, monkeypatch):
+    """R2 is 15 min, from 12 to 18 min, between R1 of 10 min and R3 of 30 min."""
+    rows = [{"response_bin": "R1", "S1": "10"}, {"response_bin": "R2", "S1": str(figure)}]
+    rows += [{"response_bin": r, "S1": "30"} for r in ("R3", "R4", "R5")]
+    monkeypatch.setattr(shmueli_behaviour, "read_table", lambda path: rows)
+    minutes = {"R1": (10, 9, 11), "R2": (15, 12, 18)} | dict.fromkeys(
+        ("R3", "R4", "R5"), (30, 29, 31)
+    )
+    cells = [(r, "S1", *(60 * m for m in three)) for r, three in minutes.items()]
+    columns = ["response_bin", "slowdown_bin"]
+    columns += ["median_think_time", "think_time_low", "think_time_high"]
+    reactions = SimpleNamespace(by_both=pd.DataFrame(cells, columns=columns))
+    log = studies.Log("combined", "", Path("logs.swf"))
+    plain, without = [
+        r for r in shmueli_behaviour._medians(log, reactions, reactions) if "R2S1" in r.quantity
+    ]
+    assert (plain.verdict, without.verdict) == (expected, expected)
+    assert bool(plain.note) == (expected != "held")
+    assert "on average" in without.note
+
+
+def test_cancelled_jobs_left_out_are_no_next_submissions(tmp_path):
+    columns = {"submit": [0, 100, 1000], "run": [60] * 3, "procs": [1] * 3, "user": [1] * 3}
+    trace = Trace.from_columns({**columns, "wait": [0] * 3, "status": [1, 5, 1]})
+    write_swf(trace, tmp_path / "SDSC-SP2-1998-4.2-cln.swf")
+    log = studies.Log("SDSC-SP2", "", tmp_path / "SDSC-SP2-1998-4.2-cln.swf")
+    first = shmueli_behaviour.without_cancelled((log,), None).reactions.by_response.loc["R1"]
+    assert (first["jobs"], first["median_think_time"]) == (1, 940)
+
+
 @needs_traces
 def test_shares_of_a_real_log_agree_with_plain_pandas():
     trace = read_swf(trace_path("SDSC-SP2-1998-4.2-cln"))
@@ -80,9 +118,18 @@ def test_the_study_on_the_real_logs():
     results = studies.run_study(STUDY, logs).results
     rows = by_quantity(results)
     medians = [r for r in results if r.quantity.startswith("median think time")]
-    assert len(medians) == 25
-    assert sum(r.verdict == "held" for r in medians) >= 20
-    assert all(abs(r.percent) < 36 for r in medians)
+    without = [r for r in medians if r.quantity.endswith("without cancelled jobs")]
+    plain = [r for r in medians if r not in without]
+    assert len(plain) == len(without) == 25
+    assert sum(r.verdict == "held" for r in plain) == 23
+    assert {r.verdict for r in plain} == {"held", "direction only"}
+    assert {r.verdict for r in without} == {"held"}
+    assert (
+        np.mean([abs(r.percent) for r in without])
+        < 6
+        < 12
+        < np.mean([abs(r.percent) for r in plain])
+    )
     rises = [r for r in results if r.quantity.startswith(("rises", "falls"))]
     assert {r.verdict for r in rises} == {"held"}
     assert len(rises) == 12
@@ -90,4 +137,8 @@ def test_the_study_on_the_real_logs():
     assert [r.verdict for r in signature] == ["held"] * 5
     assert rows["combined", "curve of going on, a"].ours == pytest.approx(0.762, abs=0.001)
     assert rows["combined", "curve of going on, b (1/min)"].ours == pytest.approx(0.0276, abs=1e-4)
-    assert rows["SDSC-SP2", "go on within 20 min after R1"].verdict == "held"
+    for name, published in (("R1", 0.72), ("R2", 0.55)):
+        row = rows["SDSC-SP2", f"go on within 20 min after {name}, without cancelled jobs"]
+        assert row.ours == pytest.approx(published, abs=0.01)
+    assert rows["SDSC-SP2", "go on within 20 min after R2"].verdict == "not held"
+    assert all(r.note for r in results if r.verdict in ("not held", "direction only"))

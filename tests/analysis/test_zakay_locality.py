@@ -44,7 +44,7 @@ def test_on_a_small_log(small):
     assert results["run time, distance 0 against 1: 0 larger"].ours == 1
     differs = results["requested time, distance 0 against 1: equal"]
     assert (differs.published, differs.ours, differs.verdict) == (0.0075, 0, "differs")
-    assert differs.note == "less than one of 1 users"
+    assert differs.note == "less than one of 1 users; cause unknown"
     assert results["processors, distance 0 against 1: equal"].note.startswith("exactly 1.0000")
     assert results["run time, mean stack depth"].ours == 0
     similarity = results["run time, similarity in sessions less that of shuffled jobs >"]
@@ -92,5 +92,12 @@ def test_on_all_real_logs():
     shares = [r for r in results if "against" in r.quantity]
     assert len(shares) == 7 * 18
     assert all(abs(r.difference) < 0.025 for r in shares)
+    exact = {("requested time", log) for log in ("KTH-SP2", "CTC-SP2", "HPC2N")}
+    exact |= {("run time", log) for log in ("CTC-SP2", "HPC2N")} | {("processors", "KTH-SP2")}
+    found = {(r.quantity.split(",")[0], r.log) for r in shares}
+    differ = {(r.quantity.split(",")[0], r.log) for r in shares if r.verdict == "differs"}
+    assert found - differ == exact
+    depths = [r for r in results if r.quantity.endswith("stack depth")]
+    assert {r.verdict for r in depths if r.log in ("KTH-SP2", "CTC-SP2")} == {"equal"}
     equal = [r for r in shares if r.quantity.endswith("equal") and "processors" in r.quantity]
     assert sum(r.verdict == "equal" for r in equal) >= 10  # of 14: rounding finds the ties again
