@@ -21,7 +21,7 @@ from analysis.log_distributions import (
 )
 from analysis.marginals import cumulative_shares
 from analysis.section import Result
-from workloadkit.errors import ParameterError
+from workloadkit.errors import ParameterError, WorkloadError
 from workloadkit.trace import Trace
 
 #: The sections that are compared, number by number: the module of each, and those of its tables
@@ -102,16 +102,20 @@ class LogComparison(Result):
         found.columns = pd.Index([f"{name}_{how}" for name, how in found.columns])
         return found
 
-    def plot(self, ax: Axes | None = None, *, distribution: str = "jobs_by_user") -> Axes:
+    def plot(self, ax: Axes | None = None, *, distribution: str | None = None) -> Axes:
         """Draw one distribution in all logs, the first highlighted.
 
         Parameters
         ----------
         ax : Axes, optional
             Default: the current Axes.
-        distribution : str, default "jobs_by_user"
-            One of `analysis.log_distributions.DISTRIBUTIONS`.
+        distribution : str, optional
+            One of `analysis.log_distributions.DISTRIBUTIONS`; by default the first that is known
+            of a log: "jobs_by_user", if it has users.
         """
+        if not self.curves:
+            raise WorkloadError("these logs have no jobs, so there is nothing to draw")
+        distribution = distribution or next(iter(self.curves))
         if distribution not in self.curves:
             known = ", ".join(self.curves)
             raise ParameterError(f"no distribution {distribution!r}; known: {known}")

@@ -314,7 +314,9 @@ def panels(ax: Axes, n_panels: int, *, share_y: bool = False) -> list[Axes]:
 
 def _log_limits(axis: Any) -> tuple[float, float]:
     low, high = axis.get_data_interval()
-    if high <= low * 1.001:  # one value only
+    if not (np.isfinite(low) and np.isfinite(high)):  # nothing is drawn
+        low, high = 1.0, 10.0
+    elif high <= low * 1.001:  # one value only
         low, high = low / 2, high * 2
     if axis.axis_name == "x":
         axis.axes.set_xscale("log")

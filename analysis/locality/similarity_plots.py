@@ -53,7 +53,9 @@ def plot_shuffled(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
     """
     ax = style.current_axes(ax)
     for i, name in enumerate(data):
-        values = data[name].to_numpy()[1:]
+        values = data[name].dropna().to_numpy()[1:]
+        if not values.size:  # no user has two jobs in a session
+            continue
         middle, width = values.mean(), max(np.ptp(values), 1e-3)  # also where all are the same
         counts, edges = np.histogram(values, 20, (middle - 0.7 * width, middle + 0.7 * width))
         label = "shuffled" if i == 0 else "_"  # an underscore keeps it out of the legend

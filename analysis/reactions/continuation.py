@@ -26,7 +26,7 @@ PUBLISHED_A, PUBLISHED_B = 0.8, 0.05
 
 #: What is tried for b. [1/min]
 _LOWEST_B, _HIGHEST_B = 1e-6, 1e3
-_MINUTE = 60.0
+_MINUTE, _DAY = 60.0, 86400.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,7 +137,8 @@ def continuation_of(jobs: pd.DataFrame, weights: NDArray[np.float64]) -> Continu
     columns = ["log", "bin", "jobs", "median_response", "probability"]
     columns += ["probability_low", "probability_high"]
     points = pd.DataFrame(rows, columns=columns)
-    at, p = points["median_response"].to_numpy(), points["probability"].to_numpy()
+    numbers = points[["median_response", "probability"]]
+    at, p = numbers.to_numpy(dtype=np.float64).T
     (a,), (b,) = fit_curve(at[None, :] / _MINUTE, p[None, :])
     if rows:
         limits = interval(
@@ -223,7 +224,8 @@ def plot_continuation(data: pd.DataFrame, ax: Axes | None = None, *, a: float, b
     for log, points in data.groupby("log"):
         plot_points(points, ax, style.LINES[int(log) % len(style.LINES)]["color"])
     spread = data["median_response"].clip(lower=1.0)
-    at = np.geomspace(spread.min() / 2, spread.max() * 2, 200)
+    low, high = (spread.min(), spread.max()) if len(data) else (1.0, _DAY)
+    at = np.geomspace(low / 2, high * 2, 200)
     if not np.isnan(a):
         ax.plot(at, curve(at, a, b), color=style.INK, label=f"{a:.2f} / ({b:.3f} r + 1)")
     ax.plot(

@@ -224,7 +224,7 @@ def _think_times_after_batches(
 
 def _next(starts: NDArray[np.int64], n_jobs: int) -> NDArray[np.int64]:
     """Where the batch after each begins; after the last one, at the end."""
-    return np.append(starts[1:], n_jobs)
+    return np.append(starts, n_jobs)[1:]
 
 
 def _resampled_distances(

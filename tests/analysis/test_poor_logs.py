@@ -1,0 +1,64 @@
+"""Logs that lack users, waits or jobs: a measure gives numbers and draws, or says what it needs."""
+
+import json
+
+import pytest
+from matplotlib.figure import Figure
+
+import analysis
+from workloadkit import Trace, WorkloadError
+
+MEASURES = {
+    "classify_users": analysis.classify_users,
+    "compare": analysis.compare,
+    "compare_batches": analysis.compare_batches,
+    "compare_predictors": analysis.compare_predictors,
+    "compare_session_methods": analysis.compare_session_methods,
+    "correlations": analysis.correlations,
+    "daily_concentration": lambda log: analysis.daily_concentration(log, "run", rng=1),
+    "feedback_signature": analysis.feedback_signature,
+    "fit_continuation": analysis.fit_continuation,
+    "fit_marginals": analysis.fit_marginals,
+    "hurst_of": analysis.hurst_of,
+    "measure_reactions": analysis.measure_reactions,
+    "nearer_is_more_alike": analysis.nearer_is_more_alike,
+    "shuffled_similarity": lambda log: analysis.shuffled_similarity(log, n_shuffles=3, rng=1),
+    "similarity_by_distance": lambda log: analysis.similarity_by_distance(log, attribute="run"),
+    "site_distributions": analysis.site_distributions,
+    "stack_depths": analysis.stack_depths,
+    "suggest_threshold": analysis.suggest_threshold,
+    "working_hours": analysis.working_hours,
+}
+LOGS = {
+    "no jobs": {"submit": []},
+    "one job": {"submit": [0], "wait": [3], "run": [5], "procs": [1], "user": [1]},
+    "none ran": {"submit": [0, 5], "run": [-1, -1], "procs": [1, 1], "user": [1, 1]},
+    "no users": {"submit": [0, 5, 90], "wait": [1, 1, 1], "run": [9, 5, 3], "procs": [1, 1, 2]},
+    "no waits": {"submit": [0, 5, 90], "run": [9, 5, 3], "procs": [1, 1, 2], "user": [1, 2, 1]},
+    "none awaited": {
+        "submit": [0, 5, 9],
+        "wait": [0, 0, 0],
+        "run": [900, 500, 3],
+        "procs": [1, 1, 2],
+        "user": [1, 1, 1],
+    },
+}
+
+
+@pytest.mark.parametrize("lacking", LOGS)
+@pytest.mark.parametrize("measure", MEASURES)
+def test_a_log_that_lacks_something_is_measured_or_refused(measure, lacking):
+    trace = Trace.from_columns(LOGS[lacking], name="poor")
+    try:
+        found = MEASURES[measure](trace)
+    except WorkloadError as error:
+        assert "poor" in str(error)
+        return
+    json.dumps(found.to_dict(), allow_nan=False)
+    if measure == "compare" and not found.curves:
+        with pytest.raises(WorkloadError, match="no jobs"):
+            found.plot()
+        return
+    ax = Figure().subplots()
+    assert found.plot(ax) is ax
+    ax.figure.canvas.draw()
