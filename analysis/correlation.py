@@ -13,7 +13,7 @@ from analysis.bootstrap import interval, resample_users, resampled_ratios
 from analysis.formats import coefficient, count, duration, with_interval
 from analysis.marginals import quantities, size_class
 from analysis.rank_tables import CLASSES, class_tables, table_kendall, table_spearman
-from analysis.section import SEED, Columns, Figure, Result, Section, Table, shown
+from analysis.section import SEED, Columns, Figure, Result, Section, Table, shown, shown_intervals
 from workloadkit.fields import UNKNOWN
 from workloadkit.trace import Trace
 
@@ -220,10 +220,7 @@ def section(trace: Trace) -> Section:
         notes.append("No user is known, so there are no intervals.")
     sizes = found.sizes
     text = shown(sizes, _SIZES)
-    text["mean"] = [
-        with_interval(mean, low, high, duration)
-        for mean, low, high in sizes[["mean", "mean_low", "mean_high"]].to_numpy()
-    ]
+    text["mean run time"] = shown_intervals(sizes, "mean", duration)
     tables = [
         Table(
             "sizes",

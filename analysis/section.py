@@ -4,9 +4,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
+from analysis.formats import share, with_interval
 from workloadkit.provenance import plain
 
 #: For each column to show, its title and the function that formats a cell.
@@ -178,6 +180,30 @@ def shown(data: pd.DataFrame, columns: Columns) -> pd.DataFrame:
     """
     cells = {title: [form(x) for x in data[name]] for name, (title, form) in columns.items()}
     return pd.DataFrame(cells, index=data.index, dtype=object)
+
+
+def shown_intervals(
+    data: pd.DataFrame, name: str, form: Callable[[float], str] = share, *, limits: str = ""
+) -> list[str]:
+    """Return formatted cells of a column with its interval, `name_low` to `name_high`.
+
+    Parameters
+    ----------
+    data : DataFrame
+    name : str
+    form : callable, optional
+    limits : str, optional
+        Name that the ends of the interval go by, where that is not `name`.
+
+    Examples
+    --------
+    >>> data = pd.DataFrame({"part": [0.5], "part_low": [0.4], "part_high": [0.65]})
+    >>> shown_intervals(data, "part")
+    ['50 % [40, 65]']
+    """
+    ends = [f"{limits or name}_{end}" for end in ("low", "high")]
+    rows = data[[name, *ends]].to_numpy(dtype=np.float64)
+    return [with_interval(value, low, high, form) for value, low, high in rows]
 
 
 def facts(name: str, caption: str, rows: Mapping[str, tuple[Any, str]]) -> Table:

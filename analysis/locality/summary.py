@@ -163,8 +163,9 @@ def _similarity_in_words(
     most = test.shuffles[(name, "average", "users")].max()
     part = with_interval(near["nearer_larger"], near["low"], near["high"])
     finding = (
-        f"For {part} of {plural(nearer.n_users, 'user')} the jobs of one session are more alike in {ATTRIBUTES[name]} than those of successive sessions; with "
-        f"jobs shuffled among each user's sessions, for at most {share(most)} in {_SHUFFLES} tries."
+        f"For {part} of {plural(nearer.n_users, 'user')} the jobs of one session are more alike "
+        f"in {ATTRIBUTES[name]} than those of successive sessions; with jobs shuffled among each "
+        f"user's sessions, for at most {share(most)} in {_SHUFFLES} tries."
     )
     return [finding], [table]
 

@@ -210,8 +210,8 @@ def find_doubts(table: pd.DataFrame) -> list[str]:
         if high["estimate"] - low["estimate"] > AGREEMENT:
             doubts.append(
                 f"{words}, the estimators disagree: "
-                f"from {low['estimate']:.2f} ({METHODS[low['method']].title}) "
-                f"to {high['estimate']:.2f} ({METHODS[high['method']].title})."
+                f"from {coefficient(low['estimate'])} ({METHODS[low['method']].title}) "
+                f"to {coefficient(high['estimate'])} ({METHODS[high['method']].title})."
             )
         if known["at_bound"].any():
             doubts.append(

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 
 from analysis import style
 from analysis.clock import Clock
-from analysis.formats import count, duration
+from analysis.formats import coefficient, count, duration
 from analysis.memory.arrivals import arrivals_per_unit, treatments
 from analysis.memory.estimators.methods import METHODS, SHORTEST, check_series
 from analysis.memory.estimators.spectral import periodogram
@@ -74,7 +74,7 @@ def section(trace: Trace) -> Section:
         "Without cycle means less the mean of each hour of the week (of the day, in logs of less "
         "than four weeks), without trend less a straight line; over the longest periods, the "
         "series without cycle is taken. A daily cycle can raise an estimate or lower it.",
-        "Intervals (95 %) are those of fractional Gaussian noise and allow for the estimators' "
+        "Intervals are those of fractional Gaussian noise and allow for the estimators' "
         "known errors, so they need not be centred at the estimate.",
         *found.warnings,
     ]
@@ -118,7 +118,7 @@ def finding(found: LongMemory) -> str:
     ):
         row = rows[treatment]
         if not np.isnan(row["estimate"]):
-            number = written(row) if treatment == "cycle_removed" else f"{row['estimate']:.2f}"
+            number = written(row) if treatment == "cycle_removed" else coefficient(row["estimate"])
             said.append(f"{number} {words}")
     sentence = (
         f"{opening}: H = {', '.join(said)}. Over periods of more than "
@@ -129,8 +129,8 @@ def finding(found: LongMemory) -> str:
         if known.size:
             if np.ptp(known) > AGREEMENT:
                 sentence += (
-                    f" The estimators disagree: {words}, from {known.min():.2f} to "
-                    f"{known.max():.2f}."
+                    f" The estimators disagree: {words}, from {coefficient(known.min())} to "
+                    f"{coefficient(known.max())}."
                 )
             break
     return sentence
@@ -170,7 +170,7 @@ def plot_fits(
         )
         line = points.dropna(subset="line").sort_values("scale")
         H = points["estimate"].iloc[0]
-        label = f"{TREATMENTS[str(treatment)]}, H = {H:.2f}"
+        label = f"{TREATMENTS[str(treatment)]}, H = {coefficient(H)}"
         ax.plot(line["scale"], line["line"], color=colour, lw=2, label=label, zorder=3)
     if slopes:
         plot_slopes(data[data["series"] == data["series"].iloc[0]], ax)

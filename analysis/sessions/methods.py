@@ -18,7 +18,7 @@ from analysis.bootstrap import (
 )
 from analysis.formats import count, duration, number, share, with_interval
 from analysis.load import waits_known
-from analysis.section import SEED, Figure, Result, Section, Table, shown
+from analysis.section import SEED, Figure, Result, Section, Table, shown, shown_intervals
 from analysis.sessions.batches import BatchAgreement, compare_batches, plot_batch_agreement
 from analysis.sessions.choice import OVERLONG, judge, reasons, recommend
 from analysis.sessions.curves import (
@@ -263,12 +263,13 @@ def _finding(found: SessionMethods) -> str:
 
 
 def _tables_of_ways(ways: pd.DataFrame) -> tuple[Table, Table]:
+    over = f"over {duration(OVERLONG)}"
     lengths = {
         "threshold": ("threshold", duration),
         "sessions": ("sessions", count),
         "zero_length": ("length 0", share),
         "median_length": ("median", duration),
-        "over_16h": (f"over {duration(OVERLONG)}", share),
+        "over_16h": (over, share),
         "longest": ("longest", duration),
         "jump": ("jump at limit", number),
     }
@@ -284,8 +285,10 @@ def _tables_of_ways(ways: pd.DataFrame) -> tuple[Table, Table]:
         "than so long after its arrival; with a cut of 0, Last and Max are Arrival with their own "
         "threshold."
     )
+    text = shown(ways, lengths)
+    text[over] = shown_intervals(ways, "over_16h")
     return (
-        Table("ways", caption, ways, shown(ways, lengths)),
+        Table("ways", caption, ways, text),
         Table("sizes", "Sizes of the sessions by each way.", ways[[*sizes]], shown(ways, sizes)),
     )
 
@@ -298,10 +301,7 @@ def _table_of_jumps(jumps: pd.DataFrame) -> Table:
         "beside": ("beside it", number),
     }
     text = shown(data, columns)
-    text["jump"] = [
-        with_interval(jump, low, high, number)
-        for jump, low, high in data[["jump", "jump_low", "jump_high"]].to_numpy()
-    ]
+    text["jump"] = shown_intervals(data, "jump", number)
     caption = (
         "The mark that a limit leaves in the distribution of session lengths. At a cut: sessions "
         "as long as the cut (within a bin an eighth of a doubling wide) over the mean of the two "

@@ -210,5 +210,5 @@ def test_published_depths_of_a_real_log():
 @needs_traces
 def test_the_finding_of_a_real_log():
     finding = section(read_swf(trace_path("KTH-SP2-1996-2"))).finding
-    assert finding.startswith("For 89 % of 133 users (95 % interval 82 % to 93 %) the jobs of one ")
+    assert finding.startswith("For 89 % [82, 93] of 133 users the jobs of one ")
     assert "lies on average 35.2 others back, in random order 49" in finding

@@ -278,3 +278,16 @@ def test_every_real_log_is_characterised(path):
     page = Page(found.to_html())
     assert len(page.ids) == len(set(page.ids))
     json.dumps(found.to_dict(), allow_nan=False)
+
+
+def test_intervals_are_written_one_way_and_named_once(rng):
+    page = characterize(Trace.from_columns(log(rng), header=HEADER)).to_html()
+    findings = page.split('<section id="findings">')[1].split("</section>")[0]
+    assert re.search(r"\d \[\d", findings)
+    assert findings.count("In brackets: 95 % intervals.") == 1
+    assert not re.search(r"\(95 %|95 %: from", page)
+
+
+def test_a_page_without_intervals_names_none():
+    page = characterize(Trace.from_columns({"submit": [0, 9]})).to_html()
+    assert "In brackets" not in page
