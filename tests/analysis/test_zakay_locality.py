@@ -1,5 +1,7 @@
 """The study of locality on a small log and on real ones."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -100,4 +102,5 @@ def test_on_all_real_logs():
     depths = [r for r in results if r.quantity.endswith("stack depth")]
     assert {r.verdict for r in depths if r.log in ("KTH-SP2", "CTC-SP2")} == {"equal"}
     equal = [r for r in shares if r.quantity.endswith("equal") and "processors" in r.quantity]
-    assert sum(r.verdict == "equal" for r in equal) >= 10  # of 14: rounding finds the ties again
+    assert len(equal) == 14  # rounding finds the ties again, but for one user at most
+    assert all(r.verdict == "equal" or re.search("; (1|less than one) of ", r.note) for r in equal)
