@@ -17,7 +17,7 @@ from analysis.bootstrap import (
 )
 from analysis.clock import DAY, WEEK, Clock
 from analysis.section import Result
-from workloadkit.trace import Trace
+from workloadkit.trace import Trace, list_of_logs
 
 #: Daytime, from 7:30 to 17:30 (Shmueli 2008, section 5.3.2.3). [s]
 DAY_BEGINS, DAY_ENDS = 7.5 * 3600, 17.5 * 3600
@@ -91,6 +91,11 @@ def working_hours(
     -------
     WorkingHours
 
+    Raises
+    ------
+    ParameterError
+        If no log is given, or something is no Trace.
+
     References
     ----------
     .. [1] E. Shmueli, "The importance of feedback in evaluating and designing parallel
@@ -107,10 +112,9 @@ def working_hours(
     >>> round(hours.day, 3), round(hours.weekdays, 3)
     (0.667, 0.667)
     """
-    traces = [traces] if isinstance(traces, Trace) else list(traces)
     rng = np.random.default_rng(rng)
     counts, weights = [np.empty((0, 3))], []
-    for trace in traces:
+    for trace in list_of_logs(traces):
         clock = Clock.of(trace) if trace.n_jobs else None
         if clock is None or not clock.known:
             continue

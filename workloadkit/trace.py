@@ -1,7 +1,7 @@
 """A log of jobs: its header and its job table."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import timedelta, timezone, tzinfo
 from functools import cached_property
@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from workloadkit.errors import WorkloadError
+from workloadkit.errors import ParameterError, WorkloadError
 from workloadkit.fields import BY_NAME, FIELDS, NAMES, UNKNOWN, Field
 
 _LABEL = re.compile(r"^;[ \t]?([A-Za-z][A-Za-z0-9_]*):(.*)$")
@@ -324,6 +324,25 @@ class Trace:
         new = {name: _as_column(f, columns[name], self.n_jobs) for name, f in known.items()}
         check_ascending(new.get("submit", np.empty(0)))
         return replace(self, jobs=self.jobs.assign(**new))
+
+
+def list_of_logs(traces: Trace | Iterable[Trace]) -> list[Trace]:
+    """Return one log, or several, as a list.
+
+    Raises
+    ------
+    ParameterError
+        If there is none, or something is no Trace.
+    """
+    if isinstance(traces, Trace):
+        return [traces]
+    logs = [*traces] if isinstance(traces, Iterable) and not isinstance(traces, str) else [traces]
+    if not logs:
+        raise ParameterError("no log given; one Trace or more is needed")
+    for log in logs:
+        if not isinstance(log, Trace):
+            raise ParameterError(f"a log must be a Trace, not a {type(log).__name__}")
+    return logs
 
 
 def check_ascending(submit: NDArray) -> None:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from analysis.bootstrap import N_RESAMPLES, resample_users
 from workloadkit.fields import UNKNOWN
 from workloadkit.sessions import THRESHOLDS, think_times
-from workloadkit.trace import Trace
+from workloadkit.trace import Trace, list_of_logs
 
 _MINUTE = 60.0
 
@@ -56,6 +56,11 @@ def followed_jobs(traces: Trace | Sequence[Trace]) -> pd.DataFrame:
         - `response_bin`, `slowdown_bin`: from 0 to 4, by `RESPONSE_EDGES` and `SLOWDOWN_EDGES`;
         - `continued`: whether the think time is 0 to 20 min.
 
+    Raises
+    ------
+    ParameterError
+        If no log is given, or something is no Trace.
+
     References
     ----------
     .. [1] E. Shmueli, "The importance of feedback in evaluating and designing parallel
@@ -76,8 +81,7 @@ def followed_jobs(traces: Trace | Sequence[Trace]) -> pd.DataFrame:
     0     420.0      1.05        80.0             1       True
     1     900.0      1.00      -800.0             1      False
     """
-    traces = [traces] if isinstance(traces, Trace) else list(traces)
-    tables = [_followed_jobs(trace) for trace in traces]
+    tables = [_followed_jobs(trace) for trace in list_of_logs(traces)]
     n_users = 0
     for log, table in enumerate(tables):
         table.insert(0, "log", log)

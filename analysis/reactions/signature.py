@@ -13,7 +13,7 @@ from analysis.bootstrap import LEVEL, N_RESAMPLES
 from analysis.clock import WEEK
 from analysis.formats import coefficient, count, with_interval
 from analysis.section import SEED, Figure, Result, Section
-from workloadkit.trace import Trace
+from workloadkit.trace import Trace, list_of_logs
 
 _TITLE = "Signature of feedback"
 
@@ -75,6 +75,11 @@ def feedback_signature(
     -------
     Signature
 
+    Raises
+    ------
+    ParameterError
+        If no log is given, or something is no Trace.
+
     Notes
     -----
     The 95 % interval is Fisher's, of atanh of the correlation, with the spread of a circular
@@ -98,10 +103,9 @@ def feedback_signature(
     >>> found.weeks["jobs"].tolist(), round(found.correlation, 9)
     ([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11], -1.0)
     """
-    traces = [traces] if isinstance(traces, Trace) else list(traces)
     rng = np.random.default_rng(rng)
     weeks, rows, spreads = [], [], []
-    for log, trace in enumerate(traces):
+    for log, trace in enumerate(list_of_logs(traces)):
         table, n_weeks = _weeks(trace)
         weeks.append(table.assign(log=log)[["log", "week", "jobs", "mean_work"]])
         correlation, spread = _correlation(table, n_weeks, n_resamples, rng)

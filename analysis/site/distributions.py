@@ -16,7 +16,7 @@ from workloadkit.errors import ParameterError, WorkloadError
 from workloadkit.fields import UNKNOWN
 from workloadkit.provenance import provenance
 from workloadkit.sessions import delimit_sessions, think_times
-from workloadkit.trace import Trace
+from workloadkit.trace import Trace, list_of_logs
 
 #: Longest think time in a session, and longest pause of a user that is modelled (Shmueli 2008,
 #: sections 3.3.1 and 5.3.2.1). [s]
@@ -252,7 +252,7 @@ def site_distributions(traces: Trace | Iterable[Trace]) -> SiteDistributions:
     Raises
     ------
     ParameterError
-        If no log is given, or two of the same name.
+        If no log is given, something is no Trace, or two have the same name.
     WorkloadError
         If no job of a known user ran in a log.
 
@@ -278,14 +278,11 @@ def site_distributions(traces: Trace | Iterable[Trace]) -> SiteDistributions:
     >>> site.think_time.values.tolist(), site.repetition.values.tolist()
     ([30.0], [1.0, 2.0])
     """
-    traces = [traces] if isinstance(traces, Trace) else list(traces)
-    return combine([_of_log(trace) for trace in traces])
+    return combine([_of_log(trace) for trace in list_of_logs(traces)])
 
 
 def combine(sites: list[SiteDistributions]) -> SiteDistributions:
     """Put the distributions of single logs together, each value counting as often as it occurs."""
-    if not sites:
-        raise ParameterError("no log given, so there is nothing to take distributions from")
     names = [site.logs[0] for site in sites]
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise ParameterError(f"two logs are called {twice[0]}")

@@ -6,7 +6,7 @@ import pytest
 from matplotlib.figure import Figure
 
 import analysis
-from workloadkit import Trace, WorkloadError
+from workloadkit import ParameterError, Trace, WorkloadError
 
 MEASURES = {
     "classify_users": analysis.classify_users,
@@ -62,3 +62,23 @@ def test_a_log_that_lacks_something_is_measured_or_refused(measure, lacking):
     ax = Figure().subplots()
     assert found.plot(ax) is ax
     ax.figure.canvas.draw()
+
+
+OF_SEVERAL = (
+    analysis.compare_predictors,
+    analysis.feedback_signature,
+    analysis.fit_continuation,
+    analysis.followed_jobs,
+    analysis.measure_reactions,
+    analysis.site_distributions,
+    analysis.working_hours,
+)
+
+
+@pytest.mark.parametrize("measure", OF_SEVERAL)
+@pytest.mark.parametrize(
+    ("given", "said"), [([], "no log given"), ("log.swf", "str"), (["log.swf"], "str")]
+)
+def test_what_is_no_log_is_refused(measure, given, said):
+    with pytest.raises(ParameterError, match=said):
+        measure(given)
