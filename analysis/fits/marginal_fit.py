@@ -213,7 +213,7 @@ def fit_marginal(values: ArrayLike, families: Iterable[str] | None = None) -> Ma
     values : array_like, shape (n_values,)
         0 or more. NaN is left out; zeros are counted, and the others fitted.
     families : iterable of str, optional
-        Some of `analysis.families.FAMILIES`; by default all.
+        Some of `analysis.fits.families.FAMILIES`; by default all.
 
     Returns
     -------

@@ -88,7 +88,7 @@ def fit_marginals(
     ----------
     trace : Trace
     families : iterable of str, optional
-        Some of `analysis.families.FAMILIES`; by default all.
+        Some of `analysis.fits.families.FAMILIES`; by default all.
     rng : Generator or int, optional
         For the intervals: 100 times the users are drawn with replacement, the nearest simple
         family is fitted to their values anew (in 500 bins, even on a logarithmic axis), and its

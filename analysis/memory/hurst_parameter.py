@@ -114,7 +114,7 @@ def hurst(
     Mean error on fractional Gaussian noise of 2^14 values: R/S +0.03 at H = 0.5, 0 at 0.7, -0.05
     at 0.9; aggregated variance and absolute moments -0.01, -0.02 and -0.06; of the others, at most
     0.01. The estimates are given as they are; the intervals set the error right. The errors are
-    kept in `analysis/estimators/sampling.csv`.
+    kept in `analysis/memory/estimators/sampling.csv`.
 
     An interval takes the series for such noise. The full likelihood, "whittle", depends on it most:
     where the short term does not follow from the long one, its narrow interval means little.

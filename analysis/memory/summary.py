@@ -31,8 +31,6 @@ _NAME, _TITLE = "long_memory", "Long memory"
 #: Over what arrivals are counted: the first unit of which the log has enough. [s]
 _UNITS = (3600, 600, 60)
 
-#: Shuffles the arrivals.
-
 _BINS_PER_DECADE = 60  # of a periodogram that is drawn
 _DRAWN = ("raw", "cycle_removed")
 _COLOURS = {"raw": style.BLUE, "cycle_removed": style.ORANGE}

@@ -68,7 +68,7 @@ def reasons(ways: pd.DataFrame, recommended: str) -> Iterator[str]:
     Parameters
     ----------
     ways : DataFrame
-        As `judge` returns them, with the names of `analysis.session_ways.WAYS`.
+        As `judge` returns them, with the names of `analysis.sessions.ways.WAYS`.
     recommended : str
         What `recommend` returned.
     """

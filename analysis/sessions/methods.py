@@ -63,7 +63,7 @@ class SessionMethods(Result):
         `longest` session [s]; the `jump` at the cut, else at the threshold, and its 95 % interval,
         `jump_low` and `jump_high`; `overlong` and `jumps`, whether these are faults.
     jumps : DataFrame
-        One row for each limit, as `analysis.session_jumps.jump_at_limit` gives it.
+        One row for each limit, as `analysis.sessions.jumps.jump_at_limit` gives it.
     survival : DataFrame
         By `value`, a length [s]: for each way the share of the sessions that are longer.
     lengths : DataFrame

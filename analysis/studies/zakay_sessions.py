@@ -11,7 +11,7 @@ interval.
 and the rest of the paragraph speak. Shares read off a logarithmic axis are equal if they are to a
 tenth of a decade. That Max+Cut and Last+Cut differ only marginally is taken for less than 5 % of
 the sessions at every length; that Last and Max have no discontinuity, for a jump of 1 inside the
-interval. The jumps are those of `analysis.session_jumps`.
+interval. The jumps are those of `analysis.sessions.jumps`.
 
 The source does not say which versions of the logs it took; those named here are the ones that
 N. Zakay's thesis (2018, Table 1.1) lists.
