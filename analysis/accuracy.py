@@ -178,9 +178,14 @@ def section(trace: Trace) -> Section:
         plot_accuracy,
     )
     finding = (
-        f"Half of the jobs use at most {share(values['median'])} of their estimate; "
-        f"{share(values['above_estimate'])} run longer than estimated. The most popular "
-        f"{plural(len(popular), 'estimate')} cover{'s' * (len(popular) == 1)} "
-        f"{share(values['popular_share'])} of the jobs."
+        f"The median job uses {share(values['median'])} of its estimate; "
+        f"{share(values['above_estimate'])} run longer than estimated. "
     )
+    if len(popular) == 1:
+        finding += "All estimates are the same."
+    else:
+        finding += (
+            f"The most popular {plural(len(popular), 'estimate')} cover "
+            f"{share(values['popular_share'])} of the jobs."
+        )
     return Section("accuracy", _TITLE, finding, tuple(notes), values, (summary, table), (figure,))

@@ -398,9 +398,10 @@ def _finding(table: pd.DataFrame) -> str:
     sentences = []
     for row in known.to_dict("records"):
         if (row["first"], row["second"]) == ("procs", "run"):
-            if row["spearman_low"] > 0 or (np.isnan(row["spearman_low"]) and row["spearman"] > 0):
+            alone = np.isnan(row["spearman_low"])  # without an interval
+            if row["spearman_low"] > 0 or (alone and row["spearman"] > _WORTH_TELLING):
                 how = "longer"
-            elif row["spearman_high"] < 0 or np.isnan(row["spearman_low"]):
+            elif row["spearman_high"] < 0 or (alone and row["spearman"] < -_WORTH_TELLING):
                 how = "shorter"
             else:
                 how = "neither longer nor shorter for sure"
@@ -413,8 +414,9 @@ def _finding(table: pd.DataFrame) -> str:
     if sure.any():
         row = others.loc[others["spearman"][sure].abs().idxmax()].to_dict()
         how = "go together" if row["spearman"] > 0 else "go against one another"
+        pairs = "other pairs" if sentences else "pairs"
         sentences.append(
-            f"Of all other pairs, {PROPERTIES[row['first']]} and {PROPERTIES[row['second']]} {how} "
-            f"most, {_cell(row, _KINDS[0])}."
+            f"Of all {pairs}, {PROPERTIES[row['first']]} and {PROPERTIES[row['second']]} {how} "
+            f"most, rank correlation {_cell(row, _KINDS[0])}."
         )
     return " ".join(sentences)

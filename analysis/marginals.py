@@ -343,13 +343,13 @@ def _finding(numbers: dict[str, dict[str, float]], serial: float, powers: float)
         f"and {share(powers)} use a power of two."
     )
     if numbers["wait"]["count"]:
-        median = numbers["wait"]["p50"]
+        median, long = numbers["wait"]["p50"], numbers["wait"]["p95"]
         half = f"waited at most {duration(median)}" if median > 0 else "did not wait at all"
-        text += (
-            f" Half of the jobs {half}, one in twenty waited "
-            f"{duration(numbers['wait']['p95'])} or more; the mean bounded slowdown is "
-            f"{number(numbers['bounded_slowdown']['mean'])}."
-        )
+        waits = f"Half of the jobs {half}, one in twenty waited {duration(long)} or more"
+        if long == 0:
+            waits = "Nineteen in twenty jobs did not wait at all"
+        slowdown = number(numbers["bounded_slowdown"]["mean"])
+        text += f" {waits}; the mean bounded slowdown is {slowdown}."
     return text
 
 

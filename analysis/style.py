@@ -291,8 +291,8 @@ def legend_above(ax: Axes) -> None:
         room, handle = 11 * ax.figure.get_figwidth() - 8, 6  # type: ignore[union-attr]
         widths = [handle + len(label) for label in labels]
         for columns in range(min(len(labels), 5), 0, -1):
-            rows = -(-len(labels) // columns)
-            if sum(max(widths[i : i + rows]) for i in range(0, len(widths), rows)) <= room:
+            # As matplotlib does, the first columns hold one more where it does not come out even.
+            if sum(max(column) for column in np.array_split(widths, columns)) <= room:
                 break
         ax.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=columns, borderaxespad=0.2)
 

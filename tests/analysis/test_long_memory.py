@@ -199,6 +199,8 @@ def test_parameters_that_make_no_sense(method, given, message, noise):
         ([7.3] * 400, "all 400 values of the series are alike"),
         ([*range(300), np.nan], "value 300 is nan"),
         ([np.inf] * 300, "value 0 is inf"),
+        ("log.swf", "a row of numbers, not 'log.swf'"),
+        ({"a": 1}, "a row of numbers, not {'a': 1}"),
     ],
 )
 @every_method
@@ -450,6 +452,12 @@ def test_a_log_that_is_nothing_but_a_cycle():
     assert any("Without cycle" in warning and "alike" in warning for warning in found.warnings)
     assert np.isnan(found.of("cycle_removed")["estimate"])
     assert json.dumps(long_memory.section(trace).to_dict(), allow_nan=False)
+
+
+@pytest.mark.parametrize("method", ["periodogram", "gph", "local_whittle", "whittle"])
+def test_a_series_without_power_at_the_frequencies_has_no_spectral_estimate(method):
+    with pytest.raises(ParameterError, match=r"no power at|needs points at 3 scales"):
+        hurst([1, 2] * 200, method)
 
 
 # The section

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from analysis import characterize
+from analysis import accuracy, characterize, correlation, marginals, style
 from analysis.clock import DAY
 from analysis.report import SECTIONS
 from analysis.section import SEED
@@ -286,6 +286,45 @@ def test_intervals_are_written_one_way_and_named_once(rng):
     assert re.search(r"\d \[\d", findings)
     assert findings.count("In brackets: 95 % intervals.") == 1
     assert not re.search(r"\(95 %|95 %: from", page)
+
+
+@pytest.mark.parametrize(
+    ("columns", "said"),
+    [
+        ({"wait": [0] * N}, "Nineteen in twenty jobs did not wait at all; the mean"),
+        ({"wait": [0] * (N - 9) + [60] * 9}, "did not wait at all, one in twenty waited 1 min or"),
+        ({"requested_time": [10**7] * N}, "All estimates are the same."),
+        ({"requested_time": [10**9] * N}, "The median job uses < 0.1 % of its estimate"),
+        (
+            {"run": [60] * N, "wait": [*range(N)], "requested_time": [*range(1, N + 1)]},
+            "Of all pairs, ",
+        ),
+    ],
+)
+def test_findings_of_odd_logs_are_sentences(columns, said, rng):
+    trace = Trace.from_columns(log(rng, **columns))
+    sections = (marginals.section, accuracy.section, correlation.section)
+    assert said in " ".join(section(trace).finding for section in sections)
+
+
+def test_a_small_correlation_without_interval_says_nothing(rng):
+    trace = Trace.from_columns(
+        log(rng, user=[-1] * N, run=[5, 4, 4, 5] * (N // 4), procs=[1, 2, 1, 2] * (N // 4))
+    )
+    assert (
+        "run neither longer nor shorter for sure: rank correlation 0.00."
+        in correlation.section(trace).finding
+    )
+
+
+def test_a_legend_of_uneven_columns_stays_inside_the_figure():
+    figure = Figure(figsize=(5.6, 3.1))
+    ax = figure.add_subplot()
+    for label in ("Last", "Max", "Arrival", "Cut 30 min", "Cut 1 h", "Cut 2 h"):
+        ax.plot([0, 1], label=label)
+    style.legend_above(ax)
+    figure.canvas.draw()
+    assert ax.get_legend().get_window_extent().x1 <= figure.bbox.x1
 
 
 def test_a_page_without_intervals_names_none():

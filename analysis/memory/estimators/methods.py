@@ -120,7 +120,10 @@ def check_series(series: Any) -> NDArray[np.float64]:
         If it is not a row of numbers, is too short, has unknown or infinite values, or if all
         values are alike.
     """
-    values = np.asarray(series, dtype=np.float64)
+    try:
+        values = np.asarray(series, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ParameterError(f"a series is a row of numbers, not {series!r:.40}") from None
     if values.ndim != 1:
         raise ParameterError(f"a series has one dimension, not {values.ndim}")
     if odd := np.flatnonzero(~np.isfinite(values)).tolist():

@@ -8,11 +8,13 @@ from numpy.typing import NDArray
 
 from analysis.memory.estimators.line import Fit, fit_line
 from analysis.memory.fractional_noise import NoiseSpectrum
+from workloadkit.errors import ParameterError
 
 #: Where likelihoods look for the Hurst parameter; an estimate there means that it lies beyond.
 BOUNDS = (0.01, 0.99)
 
 _TOLERANCE, _NEAR = 1e-6, 1e-4  # of a Hurst parameter
+_NOTHING = 1e-20  # of a power, where the series has variance 1: less is rounding
 
 
 def periodogram(series: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -149,6 +151,9 @@ def _likeliest(
 ) -> Fit:
     """Choose H by Whittle's likelihood: exponential ordinates, the height left free."""
     from scipy.optimize import minimize_scalar
+
+    if not power.max() > _NOTHING:
+        raise ParameterError(f"the series has no power at the {power.size:,} frequencies fitted")
 
     def height(shape: NDArray[np.float64]) -> float:
         return float(np.log(np.mean(power * np.exp(-shape))))
