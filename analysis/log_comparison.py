@@ -30,6 +30,7 @@ SECTIONS: dict[str, tuple[str, tuple[str, ...]]] = {
     "load": ("analysis.load", ()),
     "cycles": ("analysis.cycles", ("days",)),
     "marginals": ("analysis.marginals", ()),
+    "fits": ("analysis.fits.summary", ("distances",)),
     "accuracy": ("analysis.accuracy", ()),
     "users": ("analysis.users", ()),
     "sessions": ("analysis.sessions.description", ()),

@@ -15,6 +15,7 @@ from analysis.bootstrap import interval, resample_users
 from analysis.fits.families import BINS, FAMILIES, STATES, Sample
 from analysis.fits.marginal_fit import MarginalFit, fit_sample, largest_distance, plot_quantiles
 from analysis.formats import count, number, share, with_interval
+from analysis.load import waits_known
 from analysis.marginals import listed, quantities
 from analysis.section import SEED, Columns, Figure, Result, Section, Table, shown
 from workloadkit.errors import ParameterError
@@ -195,6 +196,11 @@ def section(trace: Trace) -> Section:
         "cumulative distributions (Kolmogorov and Smirnov); none can be smaller than half of the "
         "commonest value's share.",
     )
+    if "think_time" in found.marginals and not waits_known(trace):
+        notes.append(
+            "No wait time is known; jobs are taken to end their run time after they were "
+            "submitted, so think times are only roughly right."
+        )
     return Section(
         "fits",
         _TITLE,

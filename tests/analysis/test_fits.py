@@ -241,6 +241,12 @@ def test_a_log_without_anything_to_fit():
     assert not section.figures
 
 
+def test_without_waits_think_times_are_said_to_be_rough(rng):
+    rough = "No wait time is known"
+    assert any(rough in note for note in fits.section(log(rng, wait=[-1] * 300)).notes)
+    assert not any(rough in note for note in fits.section(log(rng)).notes)
+
+
 def test_results_draw_themselves(rng):
     found = fit_marginals(log(rng), rng=1)
     fit = found.marginals["run"]

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from scipy import stats
 
 import workloadkit as wk
-from analysis import compare, log_comparison, stack_depth
+from analysis import compare, log_comparison, report, stack_depth
 from analysis.log_comparison import SECTIONS, measures, plot_measures, plot_overlaid
 from analysis.log_distributions import DISTRIBUTIONS, LogParts, kolmogorov_smirnov, wasserstein
 from tests.data import needs_traces, trace_path
@@ -129,6 +129,12 @@ def test_every_section_has_measures(rng):
     for name in SECTIONS:
         assert any(key.startswith(f"{name}.") for key in found), name
     assert not any(key.endswith(("_low", "_high")) for key in found)
+
+
+def test_every_section_of_the_report_that_measures_is_compared(rng):
+    of_report = {section.__module__ for section in report.SECTIONS} - {"analysis.overview"}
+    assert {module for module, _ in SECTIONS.values()} == of_report
+    assert measures(log(rng), ["fits"])["fits.distances.gamma.run"] < 0.5
 
 
 def test_poor_logs_have_gaps_and_no_errors(rng):
