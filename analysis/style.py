@@ -227,6 +227,9 @@ def log_axis(axis: Any, *, percent: bool = False) -> None:
     if ticks.size < 2:
         ticks = np.outer(10.0 ** np.arange(np.floor(np.log10(low)), np.log10(high)), [1, 2, 5])
         ticks = ticks[(low <= ticks) & (ticks <= high)]
+    if ticks.size < 2:  # less than a factor of about 2: as good as linear
+        ticks = np.asarray(MaxNLocator(4, steps=[1, 2, 5, 10]).tick_values(low, high))
+        ticks = ticks[(low <= ticks) & (ticks <= high)]
     form = "{:,.3g} %" if percent else "{:,.10g}"
     scale = 100 if percent else 1
     _fix_ticks(axis, ticks if ticks.size > 1 else [low, high], lambda x, _: form.format(x * scale))

@@ -266,7 +266,7 @@ def _classes(trace: Trace) -> Section:
         return Section("users", _TITLE, "", (note,), values, parameters=parameters)
     note = (
         "A user is long-term if more than 12 weeks lie between the first and the last job, else "
-        "temporary, or truncated if all jobs lie within 4 weeks of the log's begin or end."
+        "temporary, or truncated if all jobs lie within 4 weeks of the log's beginning or end."
     )
     columns = {
         "users": ("users", count),

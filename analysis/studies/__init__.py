@@ -210,17 +210,29 @@ def shown(result: Result) -> tuple[str, ...]:
     >>> shown(Result("KTH-SP2", "KTH-SP2-1996-2", "jobs", 2000, 1990, "differs"))
     ('KTH-SP2-1996-2', 'jobs', '2,000', '1,990', '-10 (-0.50 %)', 'differs')
     """
-    ours = f"{result.ours:,.4g}" if isinstance(result.ours, float) else f"{result.ours:,}"
+    ours = _digits(result.ours, 4)
     if result.low is not None and result.high is not None:
-        ours += f" [{result.low:,.4g}, {result.high:,.4g}]"
-    form = "+,.2g" if isinstance(result.difference, float) else "+,"
-    difference = f"{result.difference:{form}}" if result.difference else "0"
+        ours += f" [{_digits(result.low, 4)}, {_digits(result.high, 4)}]"
+    difference = _digits(result.difference, 2, sign="+") if result.difference else "0"
     if result.difference and result.percent is not None:
         difference += f" ({result.percent:+.2f} %)"
     return (
         *(result.version, result.quantity, f"{result.published:,}"),
         *(ours, difference, result.verdict),
     )
+
+
+def _digits(value: float, digits: int, sign: str = "") -> str:
+    """Write a count in full, any other number with so many digits, but never with an exponent.
+
+    Examples
+    --------
+    >>> _digits(28489, 4), _digits(0.52834, 4), _digits(-199.8, 2, sign="+")
+    ('28,489', '0.5283', '-200')
+    """
+    if not isinstance(value, float):
+        return f"{value:{sign},}"
+    return f"{value:{sign},.0f}" if abs(value) >= 10**digits else f"{value:{sign},.{digits}g}"
 
 
 def compare_count(log: Log, quantity: str, published: int, ours: int) -> Result:

@@ -25,6 +25,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from analysis.formats import plural
 from analysis.studies import Each, Log, Result, Study, Verdict, read_table
 
 if TYPE_CHECKING:
@@ -88,7 +89,7 @@ def compare(logs: Sequence[Log], runs: int, each: Each) -> Iterator[Result]:
 
 def _results(logs: Sequence[Log], each: Each) -> Iterator[Result]:
     *alone, combined = each(look, [(log,) for log in logs] + [tuple(logs)])
-    together = Log("combined", "", Path(f"{len(logs)} logs.swf"))
+    together = Log("combined", "", Path(f"{plural(len(logs), 'log')}.swf"))
     found = dict(zip(logs, alone, strict=True))
     named = [log for log in logs if log.name == "SDSC-SP2"]
     *kept_alone, kept = each(without_cancelled, [(log,) for log in named] + [tuple(logs)])

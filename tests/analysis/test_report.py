@@ -317,6 +317,16 @@ def test_a_small_correlation_without_interval_says_nothing(rng):
     )
 
 
+@pytest.mark.parametrize(("low", "high"), [(530.909, 1010.9), (41.7, 77.7), (0.031, 0.039)])
+def test_a_short_logarithmic_axis_has_round_labels(low, high):
+    ax = Figure(figsize=(5.6, 3.1)).add_subplot()
+    ax.plot([low, high], [low, high])
+    style.log_axis(ax.xaxis)
+    labels = [label.get_text() for label in ax.get_xticklabels()]
+    assert len(labels) >= 2
+    assert all(len(label.replace("0.0", "").strip("0")) <= 2 for label in labels)
+
+
 def test_a_legend_of_uneven_columns_stays_inside_the_figure():
     figure = Figure(figsize=(5.6, 3.1))
     ax = figure.add_subplot()
