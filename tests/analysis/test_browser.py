@@ -36,13 +36,25 @@ for (const svg of document.querySelectorAll("figure svg")) {
     }
   });
 }
-const probe = document.createElement("script");
-probe.type = "application/json";
-probe.id = "probe";
-probe.textContent = JSON.stringify(
-  {width: document.documentElement.scrollWidth, screen: window.innerWidth, found});
-document.body.append(probe);
+const {scrollWidth} = document.documentElement;
+parent.postMessage({width: scrollWidth, screen: window.innerWidth, found}, "*");
 </script>
+"""
+
+# No window is narrower than 500 px, so the page is looked at in a frame as wide as asked for.
+FRAME = """<!doctype html>
+<meta name="color-scheme" content="light dark">
+<body style="margin: 0">
+<script>
+addEventListener("message", message => {{
+  const probe = document.createElement("script");
+  probe.type = "application/json";
+  probe.id = "probe";
+  probe.textContent = JSON.stringify(message.data);
+  document.body.append(probe);
+}});
+</script>
+<iframe src="page.html" style="border: 0; width: {width}px; height: 1400px"></iframe>
 """
 
 IMAGE = '<img src="http://127.0.0.1:9/image.png">'
@@ -51,15 +63,16 @@ ERROR = '<script>console.error("something broke")</script>'
 
 def look(page, folder, *, width, scheme="light"):
     """What the page logs, what it asks of others, and what the probe found; with a picture."""
-    file, log, picture = folder / "page.html", folder / "net.json", folder / "page.png"
-    file.write_text(page.replace("</body>", PROBE + "</body>"))
+    file, log, picture = folder / "frame.html", folder / "net.json", folder / "page.png"
+    file.write_text(FRAME.format(width=width))
+    (folder / "page.html").write_text(page.replace("</body>", PROBE + "</body>"))
     options = [
         *("--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"),
         *("--no-first-run", "--disable-background-networking", "--disable-component-update"),
         *("--disable-sync", "--disable-extensions", "--enable-logging=stderr", "--v=0"),
         "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1",
         f"--user-data-dir={folder / 'profile'}",
-        f"--window-size={width},1400",
+        f"--window-size={max(width, 500)},1400",
         f"--blink-settings=preferredColorScheme={['dark', 'light'].index(scheme)}",
         f"--log-net-log={log}",
     ]
@@ -104,7 +117,8 @@ def test_a_page_is_quiet_self_contained_and_fits(page, width, tmp_path):
     console, asked, probe, light = look(page, tmp_path, width=width)
     assert console == []
     assert asked == set()
-    assert probe["width"] <= probe["screen"]
+    assert probe["screen"] == width
+    assert probe["width"] <= width
     assert probe["found"] == []
     _, _, _, dark = look(page, tmp_path, width=width, scheme="dark")
     assert light != dark
