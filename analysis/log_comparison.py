@@ -38,6 +38,7 @@ SECTIONS: dict[str, tuple[str, tuple[str, ...]]] = {
     "reactions": ("analysis.reactions.summary", ("response_bins", "slowdown_bins", "predictors")),
     "signature": ("analysis.reactions.signature", ()),
     "correlation": ("analysis.correlation", ()),
+    "site": ("analysis.site.summary", ()),
     "locality": ("analysis.locality.summary", ("similarity", "stack_depths", "days")),
     "long_memory": ("analysis.memory.summary", ("estimates",)),
 }

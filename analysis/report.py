@@ -15,6 +15,7 @@ from analysis.reactions import summary as reactions
 from analysis.section import Section
 from analysis.sessions import description as sessions
 from analysis.sessions import methods as session_methods
+from analysis.site import summary as site
 from workloadkit.errors import WorkloadError
 from workloadkit.io.files import write_text
 from workloadkit.provenance import provenance
@@ -34,6 +35,7 @@ SECTIONS: tuple[Callable[[Trace], Section], ...] = (
     session_methods.section,
     reactions.section,
     signature.section,
+    site.section,
     locality.section,
     memory.section,
     overview.reading_section,

@@ -20,7 +20,7 @@ from workloadkit.errors import ParameterError
 
 _N_POINTS = 400
 _DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
-_COUNTS = ("batch_width", "size", "repetition")  # numbers, the others being times
+COUNTS = ("batch_width", "size", "repetition")  # numbers, the others being times
 _RANGES = {
     "think_time": (0.0, SESSION),
     "break_time": (SESSION, LONGEST_BREAK),
@@ -51,15 +51,30 @@ def plot_site(
     if what not in DISTRIBUTIONS:
         known = ", ".join([*DISTRIBUTIONS, *CYCLES])
         raise ParameterError(f"no distribution {what!r} of a site; known: {known}")
+    return plot_site_curves(site_curves(site, what), ax, what=what)
+
+
+def plot_site_curves(data: pd.DataFrame, ax: Axes | None = None, *, what: str) -> Axes:
+    """Draw a distribution of a site.
+
+    Parameters
+    ----------
+    data : DataFrame
+        As `site_curves` gives it.
+    ax : Axes, optional
+        Default: the current Axes.
+    what : str
+        Which distribution it is.
+    """
     ax = style.current_axes(ax)
-    curves = site_curves(site, what)
-    for name, column in curves.items():
-        ax.plot(column.index, column, **_line(ax, name), drawstyle="steps-post", label=name)
-    if curves.empty:
+    for name, column in data.items():
+        line = _line(ax, str(name))
+        ax.plot(column.index, column, **line, drawstyle="steps-post", label=name)
+    if data.empty:
         ax.text(0.5, 0.5, "none in the log", ha="center", transform=ax.transAxes)
     elif what in _RANGES:
         _hours(ax, *_RANGES[what])
-    elif what in _COUNTS:
+    elif what in COUNTS:
         style.log_axis(ax.xaxis)
     else:
         style.time_axis(ax.xaxis)
@@ -91,7 +106,7 @@ def site_curves(site: SiteDistributions, what: str) -> pd.DataFrame:
         points = np.linspace(*_RANGES[what], _N_POINTS)
     else:
         points = np.geomspace(1, max(largest, 10), _N_POINTS)
-        points = np.unique(np.round(points)) if what in _COUNTS else points
+        points = np.unique(np.round(points)) if what in COUNTS else points
     each = {name: getattr(of, what) for name, of in site.each().items()}
     curves = {name: of.share_at_most(points) for name, of in each.items() if of.n}
     return pd.DataFrame(curves, index=pd.Index(points, name=what))

@@ -250,6 +250,8 @@ def test_json_tells_what_made_it(rng):
         "long_term_users": 7257600.0,
         "log_edge": 2419200.0,
         "session_threshold": 3600.0,
+        "site_session_threshold": 1200.0,
+        "site_longest_break": 28800.0,
         "long_memory_unit": 3600.0,
     }
     others = {name: value for name, value in parameters.items() if name not in times}

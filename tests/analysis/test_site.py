@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from matplotlib.figure import Figure
 
 import analysis
+from analysis.site import summary
 from analysis.site.distributions import CYCLES, DISTRIBUTIONS, Empirical, site_distributions
 from analysis.site.files import read_site_distributions
 from analysis.site.plots import plot_empirical, site_curves
@@ -275,3 +276,26 @@ def test_batches_of_a_real_log():
     # Shmueli (2008), Figure 3.5 and the text: most batches have one job, about 10 % have two.
     assert 0.6 < row["width_1"] < 0.9
     assert 0.08 < row["width_2"] < 0.15
+
+
+def test_the_section_shows_what_is_taken():
+    section = summary.section(two_users())
+    taken = site_distributions(two_users())
+    assert section.values["think_time"]["count"] == taken.think_time.n
+    assert section.values["batch_width"]["mean"] == pytest.approx(taken.batch_width.mean)
+    assert [figure.name for figure in section.figures][:2] == ["batch_width", "gap"]
+    for figure in section.figures:
+        ax = Figure().add_subplot()
+        assert figure.plot(figure.data, ax=ax) is ax
+    assert json.dumps(section.to_dict(), allow_nan=False)
+
+
+def test_the_section_says_what_a_log_lacks():
+    nobody = Trace.from_columns({"submit": [0], "run": [1], "procs": [1]})
+    assert summary.section(nobody).notes[0].startswith("No user is known")
+    none = Trace.from_columns({"submit": [0], "run": [-1], "procs": [1], "user": [1]})
+    assert summary.section(none).notes[0].startswith("No job of this log ran")
+    columns = {"submit": [0, 9, 12], "run": [1, 1, 1], "procs": [1] * 3, "user": [1, 1, -1]}
+    notes = summary.section(Trace.from_columns(columns)).notes
+    assert "Left out: 1 job of no known user." in notes
+    assert any("No wait time is known" in note for note in notes)
