@@ -397,6 +397,6 @@ def plot_quantiles(data: pd.DataFrame, ax: Axes | None = None, *, times: bool = 
     for axis in (ax.xaxis, ax.yaxis):
         (style.time_axis if times else style.log_axis)(axis)
     ax.set_xlabel("quantile of the log")
-    ax.set_ylabel("of the fit")
+    ax.set_ylabel("quantile of the fit")
     style.legend_above(ax)
     return ax

@@ -303,8 +303,8 @@ def _tables(found: MarginalFits) -> tuple[Table, ...]:
         "quantity": ("quantity", _title_of),
         "family": ("family", _name_of),
         "parameters": ("parameters", _written),
-        "cramer_von_mises": ("Cramér–von Mises", lambda x: f"{x:.2g}"),
-        "anderson_darling": ("Anderson–Darling", lambda x: f"{x:.2g}"),
+        "cramer_von_mises": ("Cramér–von Mises", _per_value),
+        "anderson_darling": ("Anderson–Darling", _per_value),
         "aic": ("AIC", count),
     }
     parameters = Table(
@@ -339,7 +339,8 @@ def _figures(found: MarginalFits) -> tuple[Figure, ...]:
             "distances",
             "How far the fits are",
             "Kolmogorov-Smirnov distance of the nearest family of at most two parameters, with the "
-            "interval that holds it for 95 % of resamples of the users, and of the nearest of all.",
+            "interval that holds it for 95 % of resamples of the users, and of the nearest of all; "
+            "nearest by Cramér and von Mises's distance, so the order may be another.",
             found.table,
             plot_nearest,
         ),
@@ -383,6 +384,10 @@ def _name_of(family: Any) -> str:
         return "–"
     chosen = FAMILIES[family]
     return chosen.title + ("" if chosen.method == "ML" else f" ({chosen.method})")
+
+
+def _per_value(distance: float) -> str:
+    return number(distance) if np.isinf(distance) else f"{distance:.2g}"
 
 
 def _written(parameters: Mapping[str, Any]) -> str:
