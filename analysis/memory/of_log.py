@@ -55,8 +55,8 @@ class LongMemory(Result):
     longest : mapping of str to float
         Local Whittle over the longest periods alone, n^(1/2) frequencies of the series without
         cycle (as it is, where that cannot be had): `estimate`, `low`, `high`, and `period`, the
-        shortest of these periods [s]. Correlations that end after some hours or days raise the
-        headline, but not this one.
+        shortest of these periods [s]; NaN where these have no power. Correlations that end after
+        some hours or days raise the headline, but not this one.
     warnings : tuple of str
         Where estimators disagree by more than 0.1, hit a bound or cannot be computed.
     """
@@ -100,7 +100,7 @@ class LongMemory(Result):
             return "none" if low["raw"] <= 0.5 else "unknown"
         if low["cycle_removed"] <= 0.5:
             return "cycle" if low["raw"] > 0.5 else "none"
-        if self.longest["low"] <= 0.5:
+        if not self.longest["low"] > 0.5:  # NaN where these periods have no power at all
             return "short"
         if low["raw"] <= 0.5:
             return "hidden"
@@ -178,6 +178,11 @@ def hurst_of(
     longest = _longest_periods(
         counts.to_numpy() if isinstance(treated, ParameterError) or not known else treated, unit
     )
+    if longest["estimate"] in BOUNDS:
+        warnings.append(
+            "Over the longest periods alone, at a bound, where no stationary series has its "
+            "parameter: the arrivals drift, or the log is too short to tell."
+        )
     return LongMemory(
         trace.name, float(unit), counts.size, headline, table, longest, tuple(warnings)
     )
@@ -265,12 +270,15 @@ def plot_hurst_estimates(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
 
 def _longest_periods(series: NDArray[np.float64], unit: float) -> dict[str, float]:
     bandwidth = int(series.size**0.5)
-    estimate = METHODS[HEADLINE](check_series(series), bandwidth).estimate
+    try:
+        estimate = METHODS[HEADLINE](check_series(series), bandwidth).estimate
+    except ParameterError:  # no power at these periods, as of nothing but a cycle
+        estimate = np.nan
     reach = 1.96 / (2 * bandwidth**0.5)  # Robinson (1995), theorem 2
     return {
         "estimate": estimate,
-        "low": max(estimate - reach, 0.0),
-        "high": min(estimate + reach, 1.0),
+        "low": float(np.maximum(estimate - reach, 0)),
+        "high": float(np.minimum(estimate + reach, 1)),
         "period": unit * series.size / bandwidth,
     }
 

@@ -405,6 +405,8 @@ def test_arrivals_that_drift(rng):
     assert found.verdict == "drift"
     assert "drift too much" in long_memory.finding(found)
     assert any("at a bound" in warning for warning in found.warnings)
+    assert found.longest["estimate"] == 0.99
+    assert found.warnings[-1].startswith("Over the longest periods alone, at a bound")
 
 
 def test_memory_that_does_not_last(rng):
@@ -451,6 +453,7 @@ def test_a_log_that_is_nothing_but_a_cycle():
     found = hurst_of(trace, rng=1)
     assert any("Without cycle" in warning and "alike" in warning for warning in found.warnings)
     assert np.isnan(found.of("cycle_removed")["estimate"])
+    assert np.isnan(found.longest["estimate"])
     assert json.dumps(long_memory.section(trace).to_dict(), allow_nan=False)
 
 
