@@ -54,6 +54,7 @@ def test_a_log_that_lacks_something_is_measured_or_refused(measure, lacking):
     except WorkloadError as error:
         assert "poor" in str(error)
         return
+    assert type(found).__name__ in analysis.__all__
     json.dumps(found.to_dict(), allow_nan=False)
     if measure == "compare" and not found.curves:
         with pytest.raises(WorkloadError, match="no jobs"):
