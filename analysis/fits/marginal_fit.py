@@ -20,6 +20,8 @@ from workloadkit.provenance import plain
 _MOST_POINTS = 300  # as many as a curve can show
 _BEYOND = 30  # a fitted quantile so many times beyond all values is not drawn
 
+_LARGEST = 1e50  # of values, whose squares and cubes are finite
+
 
 @dataclass(frozen=True, eq=False)
 class Fit:
@@ -222,8 +224,8 @@ def fit_marginal(values: ArrayLike, families: Iterable[str] | None = None) -> Ma
     Raises
     ------
     ParameterError
-        If a family is not known, values are negative or not finite, or fewer than two positive
-        ones are different.
+        If a family is not known, values are negative or not finite, positive ones lie beyond
+        1e-50 to 1e50, or fewer than two of them are different.
 
     Notes
     -----
@@ -251,6 +253,12 @@ def fit_marginal(values: ArrayLike, families: Iterable[str] | None = None) -> Ma
         odd = known.min() if known.min() < 0 else known.max()
         raise ParameterError(f"values to fit must be finite and 0 or more, not {odd:g}")
     sample = Sample.of(known[known > 0])
+    odd_sizes = sample.values[(sample.values < 1 / _LARGEST) | (sample.values > _LARGEST)]
+    if odd_sizes.size:
+        raise ParameterError(
+            f"values to fit must lie between {1 / _LARGEST:g} and {_LARGEST:g}, not at "
+            f"{odd_sizes[0]:g}; take another unit"
+        )
     if sample.values.size < 2:
         raise ParameterError(
             f"{sample.values.size} different positive values; a fit needs two at least"

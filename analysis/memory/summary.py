@@ -51,6 +51,10 @@ def section(trace: Trace) -> Section:
         found = hurst_of(trace, unit, rng=SEED)
     except ParameterError as error:
         return Section(_NAME, _TITLE, notes=(f"No long memory to be found: {error}.",))
+    parameters = {"long_memory_unit": float(unit), "seed": SEED}
+    if trace.n_jobs < SHORTEST:  # most units are empty, and any estimate is that of a few jobs
+        note = f"Jobs: {count(trace.n_jobs)}; to tell of long memory takes {SHORTEST} or more."
+        return Section(_NAME, _TITLE, notes=(note,), parameters=parameters)
     raw, treated = found.of("raw"), found.of("cycle_removed")
     values = {
         "unit": found.unit,
@@ -84,7 +88,7 @@ def section(trace: Trace) -> Section:
         values,
         (_table(found.table),),
         tuple(_figures(trace, found)),
-        {"long_memory_unit": float(unit), "seed": SEED},
+        parameters,
     )
 
 

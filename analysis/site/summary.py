@@ -4,7 +4,7 @@ from functools import partial
 
 import numpy as np
 
-from analysis.formats import plural
+from analysis.formats import duration, plural
 from analysis.load import waits_known
 from analysis.marginals import describe, summary_table
 from analysis.section import Figure, Section
@@ -94,12 +94,25 @@ def section(trace: Trace) -> Section:
     return Section(
         "site",
         _TITLE,
-        notes=tuple(notes),
+        _finding(numbers),
+        tuple(notes),
         values={"n_users": found.n_users, "n_jobs": found.n_jobs, **numbers},
         tables=(table,),
         figures=tuple(_figures(found)),
         parameters={"site_session_threshold": SESSION, "site_longest_break": LONGEST_BREAK},
     )
+
+
+def _finding(numbers: dict[str, dict[str, float]]) -> str:
+    """Say how large batches are and how long users pause."""
+    finding = f"By Last, a batch has {plural(numbers['batch_width']['mean'], 'job')} on average."
+    for name, what in (
+        ("think_time", "think times within sessions"),
+        ("break_time", "breaks between sessions, of up to 8 h,"),
+    ):
+        if numbers[name]["count"]:
+            finding += f" Half of the {what} last at most {duration(numbers[name]['p50'])}."
+    return finding
 
 
 def _sample(of: Empirical) -> np.ndarray:

@@ -160,6 +160,8 @@ def test_what_cannot_be_fitted_is_refused():
         ([], "0 different"),
         ([-1, 2, 3], "0 or more, not -1"),
         ([1, np.inf], "not inf"),
+        ([1e300, 2e300], "between 1e-50 and 1e[+]50, not at 1e[+]300"),
+        ([1e-300, 1], "not at 1e-300"),
     ):
         with pytest.raises(ParameterError, match=message):
             fit_marginal(values)

@@ -475,6 +475,7 @@ def test_a_series_without_power_at_the_frequencies_has_no_spectral_estimate(meth
         ([*range(59), 10**10], "at most 262,144 are counted"),
         ([*range(59), 10**12], "at most 262,144 are counted"),
         (np.arange(300) * 3600, "are alike"),
+        (np.arange(5) ** 2 * DAY, "Jobs: 5; to tell of long memory takes 256 or more"),
     ],
 )
 def test_a_section_without_a_number_says_why(submit, said):
