@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from numba import config
 
 from analysis.studies import data_folder
 
@@ -12,6 +13,10 @@ ODD = sorted((DATA / "odd").glob("*.swf"))
 
 needs_traces = pytest.mark.skipif(not TRACES, reason=f"no logs in {DATA / 'traces'}")
 needs_odd = pytest.mark.skipif(not ODD, reason=f"no odd logs in {DATA / 'odd'}")
+
+needs_compiler = pytest.mark.skipif(
+    bool(config.DISABLE_JIT), reason="takes minutes without the compiler"
+)
 
 
 def trace_path(name: str) -> Path:

@@ -9,9 +9,13 @@ import pytest
 
 import workloadkit as wk
 from analysis import characterize
+from tests.data import needs_compiler
 
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "chrome"))), None)
-pytestmark = pytest.mark.skipif(BROWSER is None, reason="no Chromium is installed")
+pytestmark = [
+    needs_compiler,
+    pytest.mark.skipif(BROWSER is None, reason="no Chromium is installed"),
+]
 
 # What only the laid out page knows, left where it can be read: width of the page, and labels of
 # figures that are cut off or lie upon each other.

@@ -12,7 +12,7 @@ import analysis
 from analysis.locality.days import daily_concentration, equal_weight_bins
 from analysis.locality.stack import TOLERANCES, stack_depth, stack_depths
 from analysis.locality.summary import section
-from tests.data import needs_traces, trace_path
+from tests.data import needs_compiler, needs_traces, trace_path
 from tests.oracles import locality as oracle
 from workloadkit import Header, ParameterError, Trace, WorkloadError, read_swf
 
@@ -207,6 +207,7 @@ def test_published_depths_of_a_real_log():
     assert round(stack_depth(ran["run"], 0.05), 2) == 28.01
 
 
+@needs_compiler
 @needs_traces
 def test_the_finding_of_a_real_log():
     finding = section(read_swf(trace_path("KTH-SP2-1996-2"))).finding
