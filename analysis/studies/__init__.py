@@ -34,6 +34,21 @@ if TYPE_CHECKING:
 #: Of a count: equal or differs. Of a claim: held, direction only or not held.
 Verdict = Literal["equal", "differs", "held", "direction only", "not held"]
 
+#: The logs of N. Zakay's thesis, and their versions as its Table 1.1 (2018) lists them.
+ZAKAY_LOGS: Mapping[str, str] = {
+    "LANL-CM5": "LANL-CM5-1994-3.1-cln",
+    "SDSC-Par": "SDSC-Par-1995-3.1-cln",
+    "CTC-SP2": "CTC-SP2-1996-2.1-cln",
+    "KTH-SP2": "KTH-SP2-1996-2",
+    "SDSC-SP2": "SDSC-SP2-1998-3.1-cln",
+    "SDSC-BLUE": "SDSC-BLUE-2000-3.1-cln",
+    "HPC2N": "HPC2N-2002-1.1-cln",
+    "SDSC-DS": "SDSC-DS-2004-1",
+    "ANL-Intrepid": "ANL-Intrepid-2009-1",
+    "PIK-IPLEX": "PIK-IPLEX-2009-1",
+    "CEA-Curie": "CEA-Curie-2011-2.1-cln",
+}
+
 Each = Callable[[Callable[[Any, "np.random.Generator"], Any], Iterable[Any]], list[Any]]
 
 

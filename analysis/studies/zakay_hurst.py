@@ -19,7 +19,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from analysis.studies import Each, Log, Result, Study, Verdict, read_table
+from analysis.studies import ZAKAY_LOGS, Each, Log, Result, Study, Verdict, read_table
 
 UNIT = 3600
 OTHERS = (5, 15, 20, 30)
@@ -94,18 +94,6 @@ STUDY = Study(
     source='N. Zakay, D. G. Feitelson, "Workload resampling for performance evaluation of '
     'parallel job schedulers", Concurrency and Computation: Practice and Experience 26, 2014, '
     "section 5.3 and Table VII",
-    logs={
-        "LANL-CM5": "LANL-CM5-1994-3.1-cln",
-        "SDSC-Par": "SDSC-Par-1995-3.1-cln",
-        "CTC-SP2": "CTC-SP2-1996-2.1-cln",
-        "KTH-SP2": "KTH-SP2-1996-2",
-        "SDSC-SP2": "SDSC-SP2-1998-3.1-cln",
-        "SDSC-BLUE": "SDSC-BLUE-2000-3.1-cln",
-        "HPC2N": "HPC2N-2002-1.1-cln",
-        "SDSC-DS": "SDSC-DS-2004-1",
-        "ANL-Intrepid": "ANL-Intrepid-2009-1",
-        "PIK-IPLEX": "PIK-IPLEX-2009-1",
-        "CEA-Curie": "CEA-Curie-2011-2.1-cln",
-    },
+    logs=ZAKAY_LOGS,
     compare=compare,
 )

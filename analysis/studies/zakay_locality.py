@@ -26,7 +26,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from analysis.studies import Each, Log, Result, Study, Verdict, read_table
+from analysis.studies import ZAKAY_LOGS, Each, Log, Result, Study, Verdict, read_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -220,17 +220,7 @@ STUDY = Study(
     source='N. Zakay, "Resampling with feedback: a new paradigm of using workload data for '
     'performance evaluation", thesis, 2018, chapter on resampling, Tables II to IV and VI, '
     "Figure 2",
-    logs={
-        "LANL-CM5": "LANL-CM5-1994-3.1-cln",
-        "CTC-SP2": "CTC-SP2-1996-2.1-cln",
-        "KTH-SP2": "KTH-SP2-1996-2",
-        "SDSC-SP2": "SDSC-SP2-1998-3.1-cln",
-        "SDSC-BLUE": "SDSC-BLUE-2000-3.1-cln",
-        "HPC2N": "HPC2N-2002-1.1-cln",
-        "SDSC-DS": "SDSC-DS-2004-1",
-        "ANL-Intrepid": "ANL-Intrepid-2009-1",
-        "CEA-Curie": "CEA-Curie-2011-2.1-cln",
-    },
+    logs={name: ZAKAY_LOGS[name] for name in ZAKAY_LOGS if name not in ("SDSC-Par", "PIK-IPLEX")},
     compare=compare,
     runs=1000,
 )

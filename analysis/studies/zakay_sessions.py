@@ -23,7 +23,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from analysis.formats import duration
-from analysis.studies import Each, Log, Result, Study, Verdict, compare_count, read_table
+from analysis.studies import (
+    ZAKAY_LOGS,
+    Each,
+    Log,
+    Result,
+    Study,
+    Verdict,
+    compare_count,
+    read_table,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -228,11 +237,6 @@ STUDY = Study(
     text=__doc__,
     source='N. Zakay, D. G. Feitelson, "On identifying user session boundaries in parallel '
     'workload logs", JSSPP 2012, Table 1 and sections 3 to 7',
-    logs={
-        "SDSC-SP2": "SDSC-SP2-1998-3.1-cln",
-        "SDSC-DS": "SDSC-DS-2004-1",
-        "KTH-SP2": "KTH-SP2-1996-2",
-        "SDSC-BLUE": "SDSC-BLUE-2000-3.1-cln",
-    },
+    logs={name: ZAKAY_LOGS[name] for name in ("SDSC-SP2", "SDSC-DS", "KTH-SP2", "SDSC-BLUE")},
     compare=compare,
 )
