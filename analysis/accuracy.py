@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from analysis import style
 from analysis.formats import count, duration, plural, share
 from analysis.section import Figure, Section, Table, facts, shown
-from workloadkit.trace import Trace
+from workloadkit.trace import Trace, check_trace
 
 _TITLE = "Accuracy of the estimates"
 
@@ -35,6 +35,7 @@ def run_over_estimate(trace: Trace) -> NDArray[np.float64]:
     >>> run_over_estimate(Trace.from_columns(log)).tolist()
     [0.5]
     """
+    check_trace(trace)
     estimate, run = trace.column("requested_time"), trace.column("run")
     chosen = trace.ran & (estimate > 0)
     return run[chosen] / estimate[chosen]

@@ -15,7 +15,7 @@ from analysis.marginals import quantities, size_class
 from analysis.rank_tables import CLASSES, class_tables, table_kendall, table_spearman
 from analysis.section import SEED, Columns, Figure, Result, Section, Table, shown, shown_intervals
 from workloadkit.fields import UNKNOWN
-from workloadkit.trace import Trace
+from workloadkit.trace import Trace, check_trace
 
 #: What is correlated, in the order of tables and figures.
 PROPERTIES = {
@@ -105,6 +105,7 @@ def correlations(trace: Trace, *, rng: np.random.Generator | int | None = None) 
     >>> found.table.loc[0, ["spearman", "kendall"]].tolist()
     [1.0, 1.0]
     """
+    check_trace(trace)
     ran = trace.ran
     values = quantities(trace)
     values["memory"] = trace.column("memory")[ran]

@@ -13,7 +13,7 @@ from analysis.clock import DAY, WEEK, Clock
 from analysis.formats import number, share, with_interval
 from analysis.section import SEED, Figure, Section, Table, shown
 from analysis.working_hours import PUBLISHED_DAY, PUBLISHED_WEEKDAYS, working_hours
-from workloadkit.trace import Trace
+from workloadkit.trace import Trace, check_trace
 
 _HOUR = 3600
 DAY_NAMES = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
@@ -46,6 +46,7 @@ def weekly_cycle(trace: Trace) -> pd.DataFrame:
     1        0    1.0   0.0
     2        1    0.0   NaN
     """
+    check_trace(trace)
     clock, submit = Clock.of(trace), trace.column("submit")
     hour = np.floor(clock.local(submit) % WEEK / _HOUR).astype(np.int64)
     jobs = np.bincount(hour, minlength=168)

@@ -13,7 +13,7 @@ from analysis.clock import DAY, Clock, span
 from analysis.formats import duration, number, plural, share
 from analysis.section import Columns, Figure, Section, Table, facts
 from workloadkit import metrics
-from workloadkit.trace import Trace
+from workloadkit.trace import Trace, check_trace
 
 _MOST_INTERVALS = 1500  # as many as a figure can show
 
@@ -53,6 +53,7 @@ def summarize_load(trace: Trace) -> dict[str, Any]:
     >>> load["work"], load["offered_load"], round(load["utilization"], 3)
     (500.0, 1.25, 0.833)
     """
+    check_trace(trace)
     ran, machine = trace.ran, trace.header.procs
     submit, procs = trace.column("submit"), trace.used_procs[ran]
     run, ends = trace.column("run")[ran], trace.end[ran]

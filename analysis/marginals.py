@@ -13,7 +13,7 @@ from analysis import style
 from analysis.formats import count, duration, number, plural, share
 from analysis.section import Figure, Section, Table
 from workloadkit import metrics
-from workloadkit.trace import Trace
+from workloadkit.trace import Trace, check_trace
 
 PERCENTILES = (1, 5, 25, 50, 75, 95, 99)
 
@@ -56,6 +56,7 @@ def quantities(trace: Trace) -> dict[str, NDArray[np.float64]]:
     >>> quantities(trace)["run"].tolist()
     [5.0]
     """
+    check_trace(trace)
     ran = trace.ran
     wait, run = trace.column("wait")[ran], trace.column("run")[ran]
     return {

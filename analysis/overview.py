@@ -9,7 +9,7 @@ from analysis.clock import Clock, span
 from analysis.formats import count, day, duration, number, plural, share
 from analysis.section import Columns, Section, Table, facts, shown
 from workloadkit.fields import FIELDS, UNKNOWN
-from workloadkit.trace import Trace
+from workloadkit.trace import Trace, check_trace
 
 _ABOUT = {
     "Computer": "computer",
@@ -53,6 +53,7 @@ def coverage(trace: Trace) -> pd.DataFrame:
     user        1    0.5  3.0
     wait        0    0.0  NaN
     """
+    check_trace(trace)
     rows = []
     for field in FIELDS:
         values = trace.column(field.name)

@@ -19,7 +19,7 @@ from analysis.site import summary as site
 from workloadkit.errors import WorkloadError
 from workloadkit.io.files import write_text
 from workloadkit.provenance import provenance
-from workloadkit.trace import Trace
+from workloadkit.trace import Trace, check_trace
 
 #: The sections of a characterisation, in the order of the page: each a function of a Trace.
 SECTIONS: tuple[Callable[[Trace], Section], ...] = (
@@ -153,6 +153,7 @@ def characterize(trace: Trace) -> Characterization:
     >>> characterization.to_dict()["overview"]["finding"]
     '2 jobs of 1 user over 1 min.'
     """
+    check_trace(trace)
     if not trace.n_jobs:
         raise WorkloadError(f"{trace.name} has no jobs, so there is nothing to characterise")
     return Characterization(trace, tuple(section(trace) for section in SECTIONS))

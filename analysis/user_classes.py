@@ -12,7 +12,7 @@ from analysis.clock import WEEK
 from analysis.section import Result
 from workloadkit.errors import ParameterError
 from workloadkit.fields import UNKNOWN
-from workloadkit.trace import Trace
+from workloadkit.trace import Trace, check_trace
 
 #: A user whose first and last job are further apart than this is long-term (Zakay, Feitelson 2014,
 #: section 4). [s]
@@ -144,6 +144,7 @@ def classify_users(trace: Trace, *, edge: float = EDGE, begin: float | None = No
     >>> classify_users(trace).users["class"].to_dict()
     {3: 'long-term', 4: 'temporary', 5: 'truncated'}
     """
+    check_trace(trace)
     chosen = trace.ran & (trace.column("user") != UNKNOWN)
     jobs = trace.jobs.loc[chosen, ["user", "submit"]]
     users = jobs.groupby("user", sort=False)["submit"].agg(["min", "max", "size"])

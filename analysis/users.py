@@ -14,7 +14,7 @@ from analysis.formats import count, number, plural, share, with_interval
 from analysis.section import SEED, Figure, Section, Table, facts, shown
 from analysis.user_classes import EDGE, LONG_TERM, classify_users, plot_periods, plot_users_seen
 from workloadkit.fields import UNKNOWN
-from workloadkit.trace import Trace
+from workloadkit.trace import Trace, check_trace
 
 _TITLE = "Users"
 _TOP = 10
@@ -44,6 +44,7 @@ def user_shares(trace: Trace) -> pd.DataFrame:
     7        2  20.0    0.666667        0.25
     8        1  60.0    0.333333        0.75
     """
+    check_trace(trace)
     chosen = trace.ran & (trace.column("user") != UNKNOWN)
     work = (trace.column("run") * trace.used_procs)[chosen]
     by_user = pd.DataFrame({"user": trace.column("user")[chosen], "work": work}).groupby("user")

@@ -17,8 +17,8 @@ from workloadkit.simulate.schedule import FURTHER, METRICS, Schedule
 from workloadkit.simulate.schedulers import Fcfs
 from workloadkit.simulate.schedulers.policy import Policy
 from workloadkit.simulate.simulate import simulate
-from workloadkit.simulate.workload import Rules, check_number, check_trace, machine_size
-from workloadkit.trace import Trace
+from workloadkit.simulate.workload import Rules, check_number, machine_size
+from workloadkit.trace import Trace, check_trace
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor

@@ -7,7 +7,7 @@ import pandas as pd
 
 from workloadkit.errors import ParameterError, WorkloadWarning
 from workloadkit.fields import UNKNOWN
-from workloadkit.trace import Trace, check_ascending
+from workloadkit.trace import Trace, check_ascending, check_trace
 
 #: The threshold of each method where none is given. [s]
 THRESHOLDS = {"arrival": 3600.0, "last": 1200.0, "max": 1200.0}
@@ -108,6 +108,7 @@ def delimit_sessions(
     """
     from workloadkit._kernels.sessions import label_sessions
 
+    check_trace(trace)
     if method not in THRESHOLDS:
         raise ParameterError(
             f"no method {method!r} to delimit sessions; known: {', '.join(THRESHOLDS)}"
@@ -174,6 +175,7 @@ def think_times(trace: Trace, *, method: str = "last") -> pd.DataFrame:
     1         0       -30.0      True
     2         1        35.0     False
     """
+    check_trace(trace)
     if method not in ("last", "max"):
         raise ParameterError(f"no method {method!r} to measure think times; known: last, max")
     submit, end, user, _, index = _work_of_users(trace)

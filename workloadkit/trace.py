@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import timedelta, timezone, tzinfo
 from functools import cached_property
+from os import PathLike, fspath
 from zoneinfo import ZoneInfo
 
 import numpy as np
@@ -326,6 +327,20 @@ class Trace:
         return replace(self, jobs=self.jobs.assign(**new))
 
 
+def check_trace(trace: object, name: str = "trace") -> None:
+    """Refuse what is no log, with what to do about it.
+
+    Raises
+    ------
+    ParameterError
+    """
+    if isinstance(trace, str | PathLike):
+        raise ParameterError(f"{name} is {fspath(trace)!r}; read it first, with wk.read_swf")
+    if not isinstance(trace, Trace):
+        what = "None" if trace is None else f"of type {type(trace).__name__}"
+        raise ParameterError(f"{name} is {what}; give a Trace, such as wk.read_swf returns")
+
+
 def list_of_logs(traces: Trace | Iterable[Trace]) -> list[Trace]:
     """Return one log, or several, as a list.
 
@@ -340,8 +355,7 @@ def list_of_logs(traces: Trace | Iterable[Trace]) -> list[Trace]:
     if not logs:
         raise ParameterError("no log given; one Trace or more is needed")
     for log in logs:
-        if not isinstance(log, Trace):
-            raise ParameterError(f"a log must be a Trace, not a {type(log).__name__}")
+        check_trace(log, "a log")
     return logs
 
 

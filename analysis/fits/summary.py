@@ -21,7 +21,7 @@ from analysis.section import SEED, Columns, Figure, Result, Section, Table, show
 from workloadkit.errors import ParameterError
 from workloadkit.fields import UNKNOWN
 from workloadkit.sessions import think_times
-from workloadkit.trace import Trace
+from workloadkit.trace import Trace, check_trace
 
 #: Fewer different values than this are a list of sizes, and not fitted.
 LEAST_DISTINCT = 10
@@ -110,6 +110,7 @@ def fit_marginals(
     >>> fits.left_out["procs"]
     'all values but 0 are alike'
     """
+    check_trace(trace)
     rng = np.random.default_rng(rng)
     chosen = None if families is None else list(families)
     marginals, left_out, rows = {}, {}, {}

@@ -13,7 +13,7 @@ from analysis.locality.job_pairs import ATTRIBUTES, attribute_values
 from analysis.section import Result
 from workloadkit.errors import ParameterError, WorkloadError
 from workloadkit.provenance import seed_of
-from workloadkit.trace import Trace
+from workloadkit.trace import Trace, check_trace
 
 #: Bins of equal weight (Zakay 2018, section 5.2).
 N_BINS = 16
@@ -106,6 +106,7 @@ def daily_concentration(
     """
     from workloadkit._kernels.locality import largest_counts, shuffle_within
 
+    check_trace(trace)
     check_shuffles(n_shuffles)
     values = attribute_values(trace, attribute)
     known = values >= 0

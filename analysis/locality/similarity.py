@@ -30,7 +30,7 @@ from analysis.locality.similarity_plots import (
 from analysis.section import Result
 from workloadkit.errors import ParameterError
 from workloadkit.provenance import seed_of
-from workloadkit.trace import Trace
+from workloadkit.trace import Trace, check_trace
 
 #: The distances that are set against each other, the nearer first (Zakay 2018, Tables II to IV).
 DISTANCES = ((0, 1), (1, 2))
@@ -203,6 +203,7 @@ def similarity_by_distance(
     5    0             1     0.50     0.5        0.0
          1             2     0.75     1.0        0.5
     """
+    check_trace(trace)
     if max_distance < 0:
         raise ParameterError(f"max_distance must be 0 or more, not {max_distance}")
     seed = seed_of(rng)
@@ -283,6 +284,7 @@ def nearer_is_more_alike(
     >>> float(found.users.loc[("procs", "average", 0, 1), "nearer_larger"])
     1.0
     """
+    check_trace(trace)
     return nearer_of(user_jobs(trace), attributes=attributes, distances=distances)
 
 
@@ -365,6 +367,7 @@ def shuffled_similarity(
     >>> test.loc[("procs", "average", "mean"), ["observed", "low", "high"]].tolist()
     [1.0, 0.5, 1.0]
     """
+    check_trace(trace)
     return shuffled_of(user_jobs(trace), measures=measures, n_shuffles=n_shuffles, rng=rng)
 
 

@@ -17,7 +17,7 @@ from analysis.locality.job_pairs import ATTRIBUTES, attribute_values
 from analysis.section import Result
 from workloadkit.errors import ParameterError, WorkloadError
 from workloadkit.provenance import seed_of
-from workloadkit.trace import Trace
+from workloadkit.trace import Trace, check_trace
 
 #: How much a value may differ from one on the stack to be the same again: times need not be the
 #: same to the second (Zakay 2018, section 5.2).
@@ -134,6 +134,7 @@ def stack_depths(
     """
     from workloadkit._kernels.locality import shuffle_within
 
+    check_trace(trace)
     check_shuffles(n_shuffles)
     if not trace.ran.any():
         raise WorkloadError(f"{trace.name}: no job ran, so there is nothing to look for")

@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 
 from analysis.clock import DAY, WEEK, Clock
 from workloadkit.errors import ParameterError
-from workloadkit.trace import Trace
+from workloadkit.trace import Trace, check_trace
 
 #: The longest series that is made; beyond, a log has gaps of centuries.
 MOST_UNITS = 2**18
@@ -49,6 +49,7 @@ def arrivals_per_unit(trace: Trace, unit: float = 3600) -> pd.Series:
     7250.0    1.0
     Name: jobs, dtype: float64
     """
+    check_trace(trace)
     if not 0 < unit < np.inf:
         raise ParameterError(f"unit must be positive, not {unit:g} s")
     submit = trace.column("submit")

@@ -17,7 +17,7 @@ from analysis.memory.estimators.spectral import BOUNDS
 from analysis.memory.hurst_parameter import Hurst, hurst
 from analysis.section import Result
 from workloadkit.errors import ParameterError
-from workloadkit.trace import Trace
+from workloadkit.trace import Trace, check_trace
 
 #: The treatments of a series of arrivals, in words.
 TREATMENTS = {
@@ -154,6 +154,7 @@ def hurst_of(
     >>> found.n_units, found.verdict, found.table.shape
     (537, 'none', (36, 6))
     """
+    check_trace(trace)
     counts = arrivals_per_unit(trace, unit)
     try:
         headline = hurst(counts, HEADLINE)

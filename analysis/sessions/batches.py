@@ -13,7 +13,7 @@ from analysis.marginals import cumulative_shares
 from analysis.section import Result
 from workloadkit.fields import UNKNOWN
 from workloadkit.sessions import delimit_sessions
-from workloadkit.trace import Trace
+from workloadkit.trace import Trace, check_trace
 
 #: Think times above a day are left out, as the inter-arrivals are. [s]
 LONGEST = 86400.0
@@ -102,6 +102,7 @@ def compare_batches(
     last          3       1       2
     max           2       1       1
     """
+    check_trace(trace)
     known = trace.column("user") != UNKNOWN
     if not known.all():
         trace = trace.select(known)

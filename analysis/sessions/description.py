@@ -13,7 +13,7 @@ from analysis.marginals import cumulative_shares, describe, plot_cumulative, sum
 from analysis.section import Figure, Section
 from workloadkit.fields import UNKNOWN
 from workloadkit.sessions import THRESHOLDS, delimit_sessions
-from workloadkit.trace import Trace
+from workloadkit.trace import Trace, check_trace
 
 _TITLE = "Sessions and batches"
 _METHOD = "arrival"
@@ -129,6 +129,7 @@ def session_lengths(
     >>> float(session_lengths(trace, method="max", cut=3600)[0])
     3600.0
     """
+    check_trace(trace)
     labels = delimit_sessions(trace, method=method, threshold=threshold, cut=cut)
     return lengths_of(trace, labels, method=method, cut=cut)
 

@@ -39,7 +39,7 @@ from analysis.sessions.threshold import (
 from analysis.sessions.ways import UNCUT, WAYS, Way
 from workloadkit.fields import UNKNOWN
 from workloadkit.sessions import delimit_sessions
-from workloadkit.trace import Trace
+from workloadkit.trace import Trace, check_trace
 
 _TITLE = "Ways to delimit sessions"
 
@@ -133,6 +133,7 @@ def compare_session_methods(
     >>> found.ways["over_16h"].head(4).tolist()
     [1.0, 1.0, 0.0, 0.0]
     """
+    check_trace(trace)
     known = trace.column("user") != UNKNOWN
     if not known.all():
         trace = trace.select(known)

@@ -12,7 +12,7 @@ from analysis.bootstrap import interval, resample_users
 from analysis.section import Result
 from workloadkit.fields import UNKNOWN
 from workloadkit.sessions import THRESHOLDS
-from workloadkit.trace import Trace
+from workloadkit.trace import Trace, check_trace
 
 #: Inter-arrivals above a day defy the notion of a single session (Zakay 2012, section 3). [s]
 LONGEST = 86400.0
@@ -81,6 +81,7 @@ def inter_arrivals(trace: Trace) -> pd.Series:
     >>> inter_arrivals(Trace.from_columns(log)).to_dict()
     {2: 60.0}
     """
+    check_trace(trace)
     jobs = trace.jobs.loc[trace.ran & (trace.column("user") != UNKNOWN), ["user", "submit"]]
     return jobs.groupby("user")["submit"].diff().dropna().rename("inter_arrival")
 
@@ -134,6 +135,7 @@ def suggest_threshold(
     >>> suggestion.threshold
     600.0
     """
+    check_trace(trace)
     every = inter_arrivals(trace)
     user, users = pd.factorize(trace.jobs.loc[every.index, "user"])
     near = (every <= LONGEST).to_numpy()

@@ -6,7 +6,7 @@ import pytest
 from matplotlib.figure import Figure
 
 import analysis
-from workloadkit import ParameterError, Trace, WorkloadError
+from workloadkit import ParameterError, Trace, WorkloadError, delimit_sessions, think_times
 
 MEASURES = {
     "classify_users": analysis.classify_users,
@@ -78,8 +78,37 @@ OF_SEVERAL = (
 
 @pytest.mark.parametrize("measure", OF_SEVERAL)
 @pytest.mark.parametrize(
-    ("given", "said"), [([], "no log given"), ("log.swf", "str"), (["log.swf"], "str")]
+    ("given", "said"),
+    [([], "no log given"), ("log.swf", "read it first"), (["log.swf"], "read it first")],
 )
 def test_what_is_no_log_is_refused(measure, given, said):
     with pytest.raises(ParameterError, match=said):
         measure(given)
+
+
+OF_ONE_LOG = {
+    **{
+        name: getattr(analysis, name)
+        for name in (
+            *("characterize", "classify_users", "compare_batches", "compare_session_methods"),
+            *("correlations", "coverage", "fit_marginals", "hurst_of", "inter_arrivals"),
+            *("nearer_is_more_alike", "quantities", "run_over_estimate", "session_lengths"),
+            *("shuffled_similarity", "stack_depths", "suggest_threshold", "summarize_load"),
+            *("user_shares", "weekly_cycle"),
+        )
+    },
+    "daily_concentration": lambda log: analysis.daily_concentration(log, "run"),
+    "similarity_by_distance": lambda log: analysis.similarity_by_distance(log, attribute="run"),
+    "delimit_sessions": delimit_sessions,
+    "think_times": think_times,
+}
+
+
+@pytest.mark.parametrize("name", OF_ONE_LOG)
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [("log.swf", "trace is 'log.swf'; read it first"), (None, "trace is None; give a Trace")],
+)
+def test_what_is_no_log_is_refused_with_what_to_do(name, given, message):
+    with pytest.raises(ParameterError, match=message):
+        OF_ONE_LOG[name](given)

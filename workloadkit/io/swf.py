@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from workloadkit.errors import FormatError, WorkloadError
 from workloadkit.fields import BURST_STATUS, FIELDS, MAX_PROCS, MAX_TIME, UNKNOWN, Field
 from workloadkit.io.files import CHUNK, Source, source_path, text_chunks, writing
-from workloadkit.trace import Header, Repair, Trace
+from workloadkit.trace import Header, Repair, Trace, check_trace
 
 #: A longer line is refused. [bytes]
 MAX_LINE = 1 << 20
@@ -128,6 +128,7 @@ def write_swf(trace: Trace, path: str | os.PathLike[str]) -> None:
     >>> wk.write_swf(wk.Trace.from_columns({"submit": [0], "run": [2.5]}), "-")
     1 0 -1 2.5 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1
     """
+    check_trace(trace)
     header = header_text(trace.header)
     behind = _lines_behind(trace)
     with writing(path) as stream:

@@ -42,11 +42,10 @@ from workloadkit.simulate.workload import (
     Passes,
     Workload,
     check_choice,
-    check_trace,
     machine_size,
     make_workload,
 )
-from workloadkit.trace import Trace
+from workloadkit.trace import Trace, check_trace
 
 
 def check_schedule(

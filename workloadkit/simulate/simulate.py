@@ -34,11 +34,10 @@ from workloadkit.simulate.workload import (
     Workload,
     check_choice,
     check_number,
-    check_trace,
     machine_size,
     make_workload,
 )
-from workloadkit.trace import Header, Trace
+from workloadkit.trace import Header, Trace, check_trace
 
 Engine = Literal["compiled", "python"]
 

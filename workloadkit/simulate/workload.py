@@ -3,7 +3,6 @@
 import warnings
 from dataclasses import dataclass, replace
 from numbers import Real
-from os import PathLike, fspath
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -94,20 +93,6 @@ def check_choice(name: str, value: str, choices: object) -> None:
     known = get_args(choices)
     if value not in known:
         raise ParameterError(f"{name} is {value!r}; known: {', '.join(known)}")
-
-
-def check_trace(trace: object, name: str = "trace") -> None:
-    """Refuse what is no log, with what to do about it.
-
-    Raises
-    ------
-    ParameterError
-    """
-    if isinstance(trace, str | PathLike):
-        raise ParameterError(f"{name} is {fspath(trace)!r}; read it first, with wk.read_swf")
-    if not isinstance(trace, Trace):
-        what = "None" if trace is None else f"of type {type(trace).__name__}"
-        raise ParameterError(f"{name} is {what}; give a Trace, such as wk.read_swf returns")
 
 
 def check_number(name: str, value: object) -> None:
