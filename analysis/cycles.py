@@ -13,6 +13,7 @@ from analysis.clock import DAY, WEEK, Clock
 from analysis.formats import number, share, with_interval
 from analysis.section import SEED, Figure, Section, Table, shown
 from analysis.working_hours import PUBLISHED_DAY, PUBLISHED_WEEKDAYS, working_hours
+from workloadkit.errors import WorkloadError
 from workloadkit.trace import Trace, check_trace
 
 _HOUR = 3600
@@ -36,6 +37,11 @@ def weekly_cycle(trace: Trace) -> pd.DataFrame:
         `hours`, how much of that hour lies between the first and the last submission [h]; `rate`
         of arrivals [jobs per hour], NaN where the log does not cover the hour.
 
+    Raises
+    ------
+    WorkloadError
+        If the log has no jobs.
+
     Examples
     --------
     >>> trace = Trace.from_columns({"submit": [0, 1800, 7200]})
@@ -47,6 +53,8 @@ def weekly_cycle(trace: Trace) -> pd.DataFrame:
     2        1    0.0   NaN
     """
     check_trace(trace)
+    if not trace.n_jobs:
+        raise WorkloadError(f"{trace.name} has no jobs")
     clock, submit = Clock.of(trace), trace.column("submit")
     hour = np.floor(clock.local(submit) % WEEK / _HOUR).astype(np.int64)
     jobs = np.bincount(hour, minlength=168)

@@ -13,6 +13,7 @@ from analysis.clock import DAY, Clock, span
 from analysis.formats import duration, number, plural, share
 from analysis.section import Columns, Figure, Section, Table, facts
 from workloadkit import metrics
+from workloadkit.errors import WorkloadError
 from workloadkit.trace import Trace, check_trace
 
 _MOST_INTERVALS = 1500  # as many as a figure can show
@@ -45,6 +46,11 @@ def summarize_load(trace: Trace) -> dict[str, Any]:
         and `utilization`, the share of the machine that was busy from the first submission to the
         last end. None is what the log does not tell.
 
+    Raises
+    ------
+    WorkloadError
+        If the log has no jobs.
+
     Examples
     --------
     >>> from workloadkit import Header
@@ -54,6 +60,8 @@ def summarize_load(trace: Trace) -> dict[str, Any]:
     (500.0, 1.25, 0.833)
     """
     check_trace(trace)
+    if not trace.n_jobs:
+        raise WorkloadError(f"{trace.name} has no jobs")
     ran, machine = trace.ran, trace.header.procs
     submit, procs = trace.column("submit"), trace.used_procs[ran]
     run, ends = trace.column("run")[ran], trace.end[ran]

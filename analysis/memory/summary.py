@@ -104,7 +104,7 @@ def finding(found: LongMemory) -> str:
         "hidden": "There is long memory beneath the daily cycle",
         "cycle": "What looks like long memory is the daily and weekly cycle",
         "trend": "What looks like long memory is a trend",
-        "short": "What looks like long memory does not last",
+        "short": "There is memory, but it does not last",
         "none": "No long memory is seen",
         "drift": "The arrivals drift too much to speak of a Hurst parameter",
         "unknown": "There may be long memory, or only a daily cycle",

@@ -112,3 +112,9 @@ OF_ONE_LOG = {
 def test_what_is_no_log_is_refused_with_what_to_do(name, given, message):
     with pytest.raises(ParameterError, match=message):
         OF_ONE_LOG[name](given)
+
+
+@pytest.mark.parametrize("measure", [analysis.summarize_load, analysis.weekly_cycle])
+def test_a_log_without_jobs_has_no_load_and_no_week(measure):
+    with pytest.raises(WorkloadError, match="trace has no jobs"):
+        measure(Trace.from_columns({"submit": []}))
