@@ -62,7 +62,7 @@ def _errors(method: str, title: str, noise: dict[float, list[Any]]) -> Row:
     goal = f"covers {COVERED[0]:g} to {COVERED[1]:g}"
     if method in GOALS:
         largest, widest = GOALS[method]
-        goal = f"|bias| ≤ {largest:g}, sd ≤ {widest:g}; {goal}"
+        goal = f"bias within ±{largest:g}, sd ≤ {widest:g}; {goal}"
         met &= max(np.abs(bias)) <= largest and max(sd) <= widest
     return Row(
         f"H by {title}, {N_SERIES} series each of H {PARAMETERS[0]} to {PARAMETERS[-1]}",
