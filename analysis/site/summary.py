@@ -74,7 +74,7 @@ def section(trace: Trace) -> Section:
     notes = [
         "A session by Last ends where a user submits nothing for 20 min after the end of the job "
         "submitted last; think times and breaks begin with that end. "
-        "`analysis.site_distributions` saves the distributions for a simulation."
+        "analysis.site_distributions saves the distributions for a simulation."
     ]
     if anonymous := int((trace.ran & ~known).sum()):
         notes.append(f"Left out: {plural(anonymous, 'job')} of no known user.")
