@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import workloadkit as wk
-from tests.data import TRACES, needs_traces
+from tests.data import TRACES, needs_traces, trace_path
 from workloadkit.errors import WorkloadError, WorkloadWarning
 
 ENGINES = ("compiled", "python")
@@ -102,8 +102,6 @@ def test_engines_agree_on_the_beginning_of_real_logs(path):
 
 @needs_traces
 def test_a_machine_of_the_nineties_held_more_than_it_had():
-    path = next((path for path in TRACES if path.name.startswith("KTH-SP2-1996-2.swf")), None)
-    if path is None:
-        pytest.skip("no KTH-SP2-1996-2")
+    trace = wk.read_swf(trace_path("KTH-SP2-1996-2"))
     with pytest.warns(WorkloadWarning, match="up to 104 processors of 100"):
-        wk.simulate(wk.read_swf(path), "recorded")
+        wk.simulate(trace, "recorded")
