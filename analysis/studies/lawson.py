@@ -147,7 +147,7 @@ def compare(logs: Sequence[Log], runs: int, each: Each) -> Iterator[Result]:
 def simulate(run: Run, rng: Any) -> Found:
     """Return the slowdown ratio of a run against EASY, and what its scheduler decided."""
     import workloadkit as wk
-    from analysis.schedule_comparison import slowdown_ratio
+    from analysis.relative_slowdown import slowdown_ratio
 
     trace = run.log.read()
     submit = trace.column("submit")

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 import analysis
 import workloadkit as wk
-from analysis import schedule_comparison
 from analysis.clock import WEEK
+from analysis.jackknife import jackknifed, means_without_each
 from workloadkit.errors import ParameterError, WorkloadError, WorkloadWarning
 from workloadkit.experiments import Sweep, student_t
 
@@ -162,9 +162,7 @@ def test_intervals_hold_as_often_as_they_say(rng):
         size = rng.integers(1, 12, 25)
         block = np.repeat(np.arange(25), size)
         values = rng.normal(0, 1, 25)[block] + rng.normal(0, 1, block.size)
-        half = schedule_comparison._jackknifed(
-            schedule_comparison._means_without_each(values, block), 0.9
-        )
+        half = jackknifed(means_without_each(values, block), 0.9)
         held.append(abs(values.mean()) <= half)
     assert np.mean(held) == pytest.approx(0.9, abs=0.04)
 

@@ -1,0 +1,44 @@
+"""Intervals by leaving out one block of jobs at a time (Quenouille, 1949)."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workloadkit import metrics
+from workloadkit.experiments import student_t
+
+
+def means_without_each(values: NDArray, block: NDArray[np.integer]) -> NDArray[np.float64]:
+    """Means of the values without those of each block; NaN values do not count."""
+    known = ~np.isnan(np.asarray(values, dtype=np.float64))
+    total, number = np.bincount(block, np.where(known, values, 0)), np.bincount(block, known)
+    rest = number.sum() - number
+    return np.divide(total.sum() - total, rest, out=np.full(rest.size, np.nan), where=rest > 0)
+
+
+def percentiles_without_each(
+    values: NDArray, block: NDArray[np.integer], percent: int
+) -> NDArray[np.float64]:
+    """Percentiles of the values without those of each block."""
+    ascending = np.argsort(values, kind="stable")
+    result = []
+    for places in _members(block[ascending]):
+        place = metrics.rank(values.size - places.size, percent) - 1
+        # so many of the block's own values lie below: the others move down by as many
+        below = np.searchsorted(places - np.arange(places.size), place, side="right")
+        result.append(float(values[ascending[place + below]]))
+    return np.array(result)
+
+
+def _members(block: NDArray[np.integer]) -> list[NDArray[np.intp]]:
+    """Places of each block's members, ascending."""
+    order = np.argsort(block, kind="stable")
+    return np.split(order, np.cumsum(np.bincount(block))[:-1])
+
+
+def jackknifed(values: NDArray[np.float64], confidence: float) -> float:
+    """Half of the interval of what was measured without each of so many blocks."""
+    n = values.size
+    if n < 2:
+        return np.nan
+    error = np.sqrt((n - 1) / n * ((values - values.mean()) ** 2).sum())
+    return student_t(confidence, n - 1) * float(error)
