@@ -126,8 +126,6 @@ from .site.plots import plot_site_cycle as plot_site_cycle
 from .style import save_figure as save_figure
 from .sweeps import plot_sweep as plot_sweep
 from .sweeps import plot_sweeps as plot_sweeps
-from .user_classes import UserClasses as UserClasses
-from .user_classes import classify_users as classify_users
 from .user_classes import plot_periods as plot_periods
 from .user_classes import plot_users_seen as plot_users_seen
 from .users import concentration as concentration

@@ -9,10 +9,10 @@ from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
 from numpy.typing import NDArray
 
 from analysis import style
-from analysis.clock import DAY, WEEK, Clock
 from analysis.formats import number, share, with_interval
 from analysis.section import SEED, Figure, Section, Table, shown
 from analysis.working_hours import PUBLISHED_DAY, PUBLISHED_WEEKDAYS, working_hours
+from workloadkit.clock import DAY, WEEK, Clock
 from workloadkit.errors import WorkloadError
 from workloadkit.trace import Trace, check_trace
 

@@ -9,10 +9,10 @@ from matplotlib.axes import Axes
 from numpy.typing import ArrayLike, NDArray
 
 from analysis import style
-from analysis.clock import DAY, Clock, span
 from analysis.formats import duration, number, plural, share
 from analysis.section import Columns, Figure, Section, Table, facts
 from workloadkit import metrics
+from workloadkit.clock import DAY, Clock, span
 from workloadkit.errors import WorkloadError
 from workloadkit.trace import Trace, check_trace
 

@@ -8,13 +8,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from analysis.clock import DAY, WEEK, Clock
 from analysis.marginals import quantities
 from analysis.sessions.description import session_lengths
-from analysis.user_classes import classify_users
+from workloadkit.clock import DAY, WEEK, Clock
 from workloadkit.fields import UNKNOWN
 from workloadkit.sessions import delimit_sessions, think_times
 from workloadkit.trace import Trace
+from workloadkit.user_classes import classify_users
 
 _HOUR = 3600
 

@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from analysis.clock import Clock, span
 from analysis.formats import count, day, duration, number, plural, share
 from analysis.section import Columns, Section, Table, facts, shown
+from workloadkit.clock import Clock, span
 from workloadkit.fields import FIELDS, UNKNOWN
 from workloadkit.trace import Trace, check_trace
 

@@ -10,10 +10,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from analysis.clock import WEEK
 from analysis.jackknife import jackknifed, means_without_each, percentiles_without_each
 from analysis.same_jobs import check_same_jobs, same_order, served_in_order
 from workloadkit import __version__
+from workloadkit.clock import WEEK
 from workloadkit.errors import ParameterError, WorkloadWarning
 from workloadkit.experiments import measure, started_later
 from workloadkit.provenance import plain

@@ -13,11 +13,11 @@ from matplotlib.patches import Patch
 from numpy.typing import ArrayLike, NDArray
 
 from analysis import style
-from analysis.clock import DAY, WEEK, Clock
 from analysis.formats import duration
 from analysis.load import load_between
 from analysis.marginals import size_class
 from workloadkit import metrics
+from workloadkit.clock import DAY, WEEK, Clock
 from workloadkit.errors import ParameterError, WorkloadError
 from workloadkit.metrics import use_over_time
 from workloadkit.simulate import Schedule

@@ -15,8 +15,8 @@ from analysis.bootstrap import (
     resampled_ratios,
     totals_by_user,
 )
-from analysis.clock import DAY, WEEK, Clock
 from analysis.section import Result
+from workloadkit.clock import DAY, WEEK, Clock
 from workloadkit.trace import Trace, list_of_logs
 
 #: Daytime, from 7:30 to 17:30 (Shmueli 2008, section 5.3.2.3). [s]

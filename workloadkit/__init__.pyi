@@ -20,5 +20,7 @@ from .simulate.schedule import Schedule as Schedule
 from .simulate.simulate import simulate as simulate
 from .trace import Header as Header
 from .trace import Trace as Trace
+from .user_classes import UserClasses as UserClasses
+from .user_classes import classify_users as classify_users
 
 __version__: str

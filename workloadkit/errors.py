@@ -1,5 +1,8 @@
 """The errors and warnings of the toolkit: one family, so that a caller can catch it."""
 
+from numbers import Real
+from typing import get_args
+
 
 class WorkloadError(Exception):
     """The input is at fault: a log, a schedule or what they hold.
@@ -60,6 +63,36 @@ class ParameterError(WorkloadError):
 
 class WorkloadWarning(UserWarning):
     """Odd, but legal: the result stands, and the user should know."""
+
+
+def check_choice(name: str, value: str, choices: object) -> None:
+    """Refuse a parameter's value that is not one of a Literal's.
+
+    Raises
+    ------
+    ParameterError
+    """
+    known = get_args(choices)
+    if value not in known:
+        raise ParameterError(f"{name} is {value!r}; known: {', '.join(known)}")
+
+
+def check_number(name: str, value: object) -> None:
+    """Refuse a parameter's value that is no number.
+
+    Raises
+    ------
+    ParameterError
+
+    Examples
+    --------
+    >>> check_number("warmup", "1w")
+    Traceback (most recent call last):
+        ...
+    workloadkit.errors.ParameterError: warmup is '1w'; it is a number
+    """
+    if not isinstance(value, Real) or isinstance(value, bool):
+        raise ParameterError(f"{name} is {value!r}; it is a number")
 
 
 def shorten(text: str, width: int = 60) -> str:

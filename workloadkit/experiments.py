@@ -10,20 +10,19 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from workloadkit.errors import ParameterError, WorkloadError
+from workloadkit.clock import WEEK
+from workloadkit.errors import ParameterError, WorkloadError, check_number
 from workloadkit.provenance import plain, provenance, seed_of
 from workloadkit.simulate.engine import Scheduler
 from workloadkit.simulate.schedule import FURTHER, METRICS, Schedule
 from workloadkit.simulate.schedulers import Fcfs
 from workloadkit.simulate.schedulers.policy import Policy
 from workloadkit.simulate.simulate import simulate
-from workloadkit.simulate.workload import Rules, check_number, machine_size
+from workloadkit.simulate.workload import Rules, machine_size
 from workloadkit.trace import Trace, check_trace
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
-
-WEEK = 604800
 
 #: What a sweep measures unless told otherwise.
 MEASURED = ("mean_wait", "mean_bounded_slowdown", "utilization")

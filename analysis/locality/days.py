@@ -8,9 +8,9 @@ from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
 from analysis import style
-from analysis.clock import DAY, Clock
 from analysis.locality.job_pairs import ATTRIBUTES, attribute_values
 from analysis.section import Result
+from workloadkit.clock import DAY, Clock
 from workloadkit.errors import ParameterError, WorkloadError
 from workloadkit.provenance import seed_of
 from workloadkit.trace import Trace, check_trace

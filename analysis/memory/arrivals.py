@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from analysis.clock import DAY, WEEK, Clock
+from workloadkit.clock import DAY, WEEK, Clock
 from workloadkit.errors import ParameterError
 from workloadkit.trace import Trace, check_trace
 

@@ -9,13 +9,13 @@ from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
 from analysis import style
-from analysis.clock import Clock
 from analysis.formats import coefficient, duration, with_interval
 from analysis.memory.arrivals import arrivals_per_unit, treatments
 from analysis.memory.estimators.methods import METHODS, check_series
 from analysis.memory.estimators.spectral import BOUNDS
 from analysis.memory.hurst_parameter import Hurst, hurst
 from analysis.section import Result
+from workloadkit.clock import Clock
 from workloadkit.errors import ParameterError
 from workloadkit.trace import Trace, check_trace
 

@@ -7,7 +7,6 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from analysis import style
-from analysis.clock import Clock
 from analysis.formats import coefficient, count, duration
 from analysis.memory.arrivals import arrivals_per_unit, treatments
 from analysis.memory.estimators.methods import METHODS, SHORTEST, check_series
@@ -23,6 +22,7 @@ from analysis.memory.of_log import (
     written,
 )
 from analysis.section import SEED, Figure, Section, Table
+from workloadkit.clock import Clock
 from workloadkit.errors import ParameterError
 from workloadkit.trace import Trace
 

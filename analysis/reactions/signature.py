@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from analysis import style
 from analysis.bootstrap import LEVEL, N_RESAMPLES
-from analysis.clock import WEEK
 from analysis.formats import coefficient, count, with_interval
 from analysis.section import SEED, Figure, Result, Section
+from workloadkit.clock import WEEK
 from workloadkit.trace import Trace, list_of_logs
 
 _TITLE = "Signature of feedback"

@@ -10,8 +10,8 @@ import pandas as pd
 from matplotlib.axes import Axes
 from numpy.typing import ArrayLike, NDArray
 
-from analysis.clock import DAY, Clock
 from analysis.section import Result
+from workloadkit.clock import DAY, Clock
 from workloadkit.errors import ParameterError, WorkloadError
 from workloadkit.fields import UNKNOWN
 from workloadkit.provenance import provenance

@@ -53,10 +53,10 @@ def estimate(log: Log, rng: Any) -> dict[str, Any]:
     """Return R/S with its interval and for other smallest windows, and local Whittle."""
     import numpy as np
 
-    from analysis.clock import Clock
     from analysis.memory.arrivals import arrivals_per_unit, treatments
     from analysis.memory.estimators.methods import METHODS, check_series
     from analysis.memory.hurst_parameter import hurst
+    from workloadkit.clock import Clock
     from workloadkit.errors import ParameterError
 
     trace = log.read()

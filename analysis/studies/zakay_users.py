@@ -48,8 +48,8 @@ def compare(logs: Sequence[Log], runs: int, each: Each) -> Iterator[Result]:
 
 def count(log: Log, rng: Any) -> tuple[dict[str, int], dict[str, int]]:
     """Count the long-term and the temporary users of a log and their jobs, by both rules."""
-    from analysis import classify_users
-    from analysis.clock import DAY
+    from workloadkit import classify_users
+    from workloadkit.clock import DAY
 
     trace = log.read()
     found = classify_users(trace), classify_users(trace, edge=_DAYS * DAY, begin=0)

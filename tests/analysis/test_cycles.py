@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 from analysis import cycles
-from analysis.clock import DAY
 from workloadkit import Header, Trace
+from workloadkit.clock import DAY
 
 STOCKHOLM = ZoneInfo("Europe/Stockholm")
 

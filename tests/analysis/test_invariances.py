@@ -32,7 +32,7 @@ def told(trace):
         method: sorted(analysis.session_lengths(trace, method=method))
         for method in ("arrival", "last", "max")
     }
-    classes = analysis.classify_users(trace)
+    classes = wk.classify_users(trace)
     similarity = analysis.similarity_by_distance(trace, max_distance=2, rng=1)
     followed = analysis.followed_jobs(trace)
     site = analysis.site_distributions(trace)

@@ -12,7 +12,6 @@ from analysis import (
     hurst,
     hurst_of,
 )
-from analysis.clock import DAY, WEEK, Clock
 from analysis.memory import summary as long_memory
 from analysis.memory.arrivals import without_cycle, without_trend
 from analysis.memory.estimators import aggregation, fluctuation, rescaled_range, sampling, wavelet
@@ -21,6 +20,7 @@ from analysis.memory.estimators.methods import METHODS, check_series
 from analysis.memory.of_log import find_doubts
 from tests.data import needs_traces, trace_path
 from workloadkit import Header, ParameterError, Trace, read_swf
+from workloadkit.clock import DAY, WEEK, Clock
 
 HOUR = 3600
 SPECTRAL = ("periodogram", "gph", "local_whittle", "whittle")

@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analysis import arrivals_per_unit, fractional_gaussian_noise, hurst
-from analysis.clock import Clock
 from analysis.memory.arrivals import without_cycle
 from analysis.memory.fractional_noise import autocovariance
 from tests.oracles import long_memory as oracle
 from tests.small_logs import logs, trace_of
+from workloadkit.clock import Clock
 
 PARAMETERS = [0.2, 0.5, 0.6, 0.75, 0.9, 0.99]
 

@@ -4,11 +4,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis import classify_users
 from tests.data import needs_traces, trace_path
 from tests.oracles import users as oracle
 from tests.small_logs import jobs_of, logs, trace_of
-from workloadkit import read_swf
+from workloadkit import classify_users, read_swf
 
 HALF_WEEKS = st.integers(0, 50).map(lambda n: n * oracle.WEEK / 2)
 

@@ -9,7 +9,6 @@ import analysis
 from workloadkit import ParameterError, Trace, WorkloadError, delimit_sessions, think_times
 
 MEASURES = {
-    "classify_users": analysis.classify_users,
     "compare": analysis.compare,
     "compare_batches": analysis.compare_batches,
     "compare_predictors": analysis.compare_predictors,
@@ -90,7 +89,7 @@ OF_ONE_LOG = {
     **{
         name: getattr(analysis, name)
         for name in (
-            *("characterize", "classify_users", "compare_batches", "compare_session_methods"),
+            *("characterize", "compare_batches", "compare_session_methods"),
             *("correlations", "coverage", "fit_marginals", "hurst_of", "inter_arrivals"),
             *("nearer_is_more_alike", "quantities", "run_over_estimate", "session_lengths"),
             *("shuffled_similarity", "stack_depths", "suggest_threshold", "summarize_load"),

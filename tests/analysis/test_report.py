@@ -8,11 +8,11 @@ import pytest
 from matplotlib.figure import Figure
 
 from analysis import accuracy, characterize, correlation, marginals, style
-from analysis.clock import DAY
 from analysis.report import SECTIONS
 from analysis.section import SEED
 from tests.data import TRACES, needs_traces, trace_path
 from workloadkit import Header, Trace, WorkloadError, read_swf
+from workloadkit.clock import DAY
 from workloadkit.trace import Repair
 
 HEADER = Header(

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 import analysis
 import workloadkit as wk
-from analysis.clock import WEEK
 from analysis.jackknife import jackknifed, means_without_each
+from workloadkit.clock import WEEK
 from workloadkit.errors import ParameterError, WorkloadError, WorkloadWarning
 from workloadkit.experiments import Sweep, student_t
 

@@ -3,10 +3,10 @@ import pytest
 from scipy.stats import spearmanr
 
 from analysis import feedback_signature, style, working_hours
-from analysis.clock import WEEK
 from analysis.reactions import signature
 from tests.data import needs_traces, trace_path
 from workloadkit import Header, Trace, read_swf
+from workloadkit.clock import WEEK
 
 
 def weekly(jobs, run, *, begin=1000):

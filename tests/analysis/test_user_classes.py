@@ -6,9 +6,9 @@ from hypothesis import strategies as st
 from matplotlib.figure import Figure
 
 import workloadkit as wk
-from analysis import classify_users, studies, user_classes, users
+from analysis import studies, user_classes, users
 from tests.data import DATA, needs_traces, trace_path
-from workloadkit import Trace
+from workloadkit import Trace, classify_users
 
 WEEK = 7 * 86400
 
@@ -45,6 +45,42 @@ def test_the_class_of_a_user(first, last, expected):
     assert found.users.loc[1, ["first", "last", "jobs"]].tolist() == [first * WEEK, last * WEEK, 2]
     assert found.counts["users"].sum() == 2
     assert found.counts.loc[expected, "jobs"] >= 2
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "expected"),
+    [
+        (1, 4 + 1 / WEEK, "truncated"),  # its first job lies in the first four weeks
+        (4, 9, "truncated"),
+        (4 + 1 / WEEK, 9, "temporary"),
+        (30, 36 - 1 / WEEK, "temporary"),
+        (30, 36, "truncated"),
+        (0, 13, "long-term"),
+    ],
+)
+def test_users_whose_activity_touches_an_end(first, last, expected):
+    found = classify_users(log([*FRAME, (first, 1), (last, 1)]), end_effects="any")
+    assert found.users.loc[1, "class"] == expected
+
+
+def test_other_thresholds():
+    jobs = log([*FRAME, (10, 1), (15, 1), (2, 2), (2.5, 2)])
+    found = classify_users(jobs, long_term=4 * WEEK, edge=WEEK).users["class"]
+    assert found.to_dict() == {0: "long-term", 2: "temporary", 1: "long-term"}
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"end_effects": "all"}, "end_effects is 'all'; known: whole, any"),
+        ({"long_term": -1}, "long_term must be at least 0 s, not -1"),
+        ({"long_term": "12w"}, "long_term is '12w'; it is a number"),
+        ({"edge": float("nan")}, "edge must be at least 0 s, not nan"),
+    ],
+)
+def test_wrong_parameters_are_named(wrong, message):
+    with pytest.raises(wk.ParameterError, match=message):
+        classify_users(log(FRAME), **wrong)
 
 
 def test_jobs_that_never_ran_and_unknown_users_count_for_nothing():
@@ -148,17 +184,6 @@ def test_a_short_log_tells_nothing_of_who_stays():
     section = users.section(log([(0, 1), (12, 2)]))
     assert any("no more than 12 weeks" in note for note in section.notes)
     assert len(section.figures) == 2
-
-
-def test_results_are_plain():
-    found = classify_users(log(FRAME)).to_dict()
-    assert found["counts"][0] == {
-        "class": "long-term",
-        "users": 1,
-        "jobs": 2,
-        "users_share": 1.0,
-        "jobs_share": 1.0,
-    }
 
 
 def test_the_study_counts_what_is_there(tmp_path):

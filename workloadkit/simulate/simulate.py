@@ -11,7 +11,13 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from workloadkit.errors import ParameterError, WorkloadError, WorkloadWarning
+from workloadkit.errors import (
+    ParameterError,
+    WorkloadError,
+    WorkloadWarning,
+    check_choice,
+    check_number,
+)
 from workloadkit.fields import MAX_PROCS, UNKNOWN
 from workloadkit.io.outages import Outages, read_outages
 from workloadkit.metrics import use_over_time
@@ -32,8 +38,6 @@ from workloadkit.simulate.workload import (
     Passes,
     Rules,
     Workload,
-    check_choice,
-    check_number,
     machine_size,
     make_workload,
 )

@@ -2,13 +2,18 @@
 
 import warnings
 from dataclasses import dataclass, replace
-from numbers import Real
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from workloadkit.errors import ParameterError, WorkloadError, WorkloadWarning
+from workloadkit.errors import (
+    ParameterError,
+    WorkloadError,
+    WorkloadWarning,
+    check_choice,
+    check_number,
+)
 from workloadkit.fields import MAX_PROCS, MAX_TIME
 from workloadkit.trace import Header, Trace
 
@@ -81,36 +86,6 @@ class Workload:
     queue: NDArray[np.int64]
     wait: NDArray
     left_out: int
-
-
-def check_choice(name: str, value: str, choices: object) -> None:
-    """Refuse a parameter's value that is not one of a Literal's.
-
-    Raises
-    ------
-    ParameterError
-    """
-    known = get_args(choices)
-    if value not in known:
-        raise ParameterError(f"{name} is {value!r}; known: {', '.join(known)}")
-
-
-def check_number(name: str, value: object) -> None:
-    """Refuse a parameter's value that is no number.
-
-    Raises
-    ------
-    ParameterError
-
-    Examples
-    --------
-    >>> check_number("warmup", "1w")
-    Traceback (most recent call last):
-        ...
-    workloadkit.errors.ParameterError: warmup is '1w'; it is a number
-    """
-    if not isinstance(value, Real):
-        raise ParameterError(f"{name} is {value!r}; it is a number")
 
 
 def machine_size(header: Header, procs: int | None) -> int:

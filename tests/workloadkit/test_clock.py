@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.clock import DAY, Clock, span
 from workloadkit import Header, Trace
+from workloadkit.clock import DAY, Clock, span
 
 ZONES = ("Europe/Stockholm", "US/Pacific", "America/Sao_Paulo", "America/Havana", "Asia/Kolkata")
 START = int(datetime.fromisoformat("2016-01-10T12:00:00+00:00").timestamp())

@@ -1,0 +1,190 @@
+"""Which users stay and which only pass: long-term and temporary users of a log."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from workloadkit.clock import WEEK
+from workloadkit.errors import ParameterError, check_choice, check_number
+from workloadkit.fields import UNKNOWN
+from workloadkit.trace import Trace, check_trace
+
+#: A user whose first and last job are further apart than this is long-term (Zakay, Feitelson 2014,
+#: section 4). [s]
+LONG_TERM = 12 * WEEK
+
+#: A temporary user all of whose jobs lie so near to an end of the log may be cut off by it. [s]
+EDGE = 4 * WEEK
+
+#: The classes of users, in the order of tables.
+CLASSES = ("long-term", "temporary", "truncated")
+
+EndEffects = Literal["whole", "any"]
+
+_BIN = 4  # weeks; so the classes' limit of 12 weeks is an edge
+_MOST_BINS = 60  # as many as a figure can show
+_MOST_WEEKS = 1000
+
+
+@dataclass(frozen=True, eq=False)
+class UserClasses:
+    """Long-term and temporary users, as `classify_users` tells them apart.
+
+    Parameters
+    ----------
+    users : DataFrame
+        By `user`, in the order of first jobs: `first` and `last`, the submissions of the first
+        and the last job [s]; `period`, the time between them [s]; `jobs`; `class`.
+    counts : DataFrame
+        By class: `users`, `jobs` and their shares of all, `users_share` and `jobs_share`.
+    seen : DataFrame
+        By `week` of the log, from 0: `users`, how many were seen before it; a thousand weeks of
+        a longer log.
+    begin, end : float
+        When logging began and ended. [s]
+    """
+
+    users: pd.DataFrame
+    counts: pd.DataFrame
+    seen: pd.DataFrame
+    begin: float
+    end: float
+
+    @property
+    def weeks(self) -> float:
+        """Weeks from the begin of logging to its end."""
+        return (self.end - self.begin) / WEEK
+
+    @property
+    def new_per_week(self) -> tuple[float, float]:
+        """New users a week in the first four weeks, and after them; NaN if there is no after."""
+        early = int((self.users["first"] < self.begin + EDGE).sum())
+        later = self.weeks - EDGE / WEEK
+        rest = (len(self.users) - early) / later if later > 0 else np.nan
+        return early / (EDGE / WEEK), rest
+
+    @property
+    def periods(self) -> pd.DataFrame:
+        """Number of users by their period of activity, in bins of 4 weeks or more.
+
+        Returns
+        -------
+        DataFrame
+            By `weeks`, where the bin begins: `long_term` users, and the `other`. A period on an
+            edge belongs to the bin below, as one of exactly 12 weeks is not yet long-term.
+        """
+        weeks = self.users["period"].to_numpy() / WEEK
+        width = _BIN * max(1, int(np.ceil(self.weeks / _BIN / _MOST_BINS)))
+        place = np.maximum(np.ceil(weeks / width).astype(np.int64) - 1, 0)
+        n_bins = max(int(np.ceil(self.weeks / width)), int(LONG_TERM / WEEK / _BIN))
+        is_long_term = self.users["class"].to_numpy() == CLASSES[0]
+        counts = {
+            name: np.bincount(place[chosen], minlength=n_bins)
+            for name, chosen in (("other", ~is_long_term), ("long_term", is_long_term))
+        }
+        return pd.DataFrame(counts, pd.Index(width * np.arange(n_bins), name="weeks"))
+
+
+def classify_users(
+    trace: Trace,
+    *,
+    long_term: float = LONG_TERM,
+    edge: float = EDGE,
+    end_effects: EndEffects = "whole",
+    begin: float | None = None,
+) -> UserClasses:
+    """Tell the users who stay from those who pass [1]_.
+
+    A user is long-term if more than 12 weeks lie between the first and the last job, else
+    temporary. Temporary users near the begin of logging or its end are set apart as "truncated":
+    they may have been active before or after as well, and nobody knows.
+
+    Parameters
+    ----------
+    trace : Trace
+        Jobs that never ran and jobs of unknown user are left out; but the log ends with its last
+        submission, whose ever it is.
+    long_term : float, default 12 weeks
+        The longest period of activity of a temporary user. [s]
+    edge : float, default 4 weeks
+        How near to an end of the log users are truncated. [s]
+    end_effects : {"whole", "any"}
+        Whether all jobs of a truncated user lie so near to one end, as the source says, or any.
+    begin : float, optional
+        When logging began. By default with the first submission, whose ever it is; in a whole log
+        of an archive it may be second 0, long before that. [s]
+
+    Returns
+    -------
+    UserClasses
+
+    Raises
+    ------
+    ParameterError
+        If `long_term` or `edge` is negative or no number, `end_effects` is not known, or `begin`
+        lies after the last submission.
+
+    Notes
+    -----
+    The source says 4 weeks, but the numbers that it prints are those of 60 days, from second 0:
+    ``classify_users(trace, edge=60 * 86400, begin=0)``.
+
+    References
+    ----------
+    .. [1] N. Zakay, D. G. Feitelson, "Workload resampling for performance evaluation of parallel
+       job schedulers", Concurrency and Computation: Practice and Experience 26, 2014, section 4.
+
+    Examples
+    --------
+    One user stays for all 30 weeks, one for two weeks in their midst, one for the last week.
+
+    >>> week = 7 * 86400
+    >>> log = {"submit": np.array([0, 10, 12, 29, 30]) * week, "user": [3, 4, 4, 5, 3]}
+    >>> trace = Trace.from_columns({**log, "run": [60] * 5, "procs": [1] * 5})
+    >>> classify_users(trace).users["class"].to_dict()
+    {3: 'long-term', 4: 'temporary', 5: 'truncated'}
+    """
+    check_trace(trace)
+    chosen = trace.ran & (trace.column("user") != UNKNOWN)
+    jobs = trace.jobs.loc[chosen, ["user", "submit"]]
+    users = jobs.groupby("user", sort=False)["submit"].agg(["min", "max", "size"])
+    users.columns = pd.Index(["first", "last", "jobs"])
+    submit = trace.column("submit")
+    first, end = (float(submit[i]) if submit.size else 0.0 for i in (0, -1))
+    begin = first if begin is None else float(begin)
+    check_choice("end_effects", end_effects, EndEffects)
+    for name, value in (("long_term", long_term), ("edge", edge)):
+        check_number(name, value)
+        if not value >= 0:
+            raise ParameterError(f"{name} must be at least 0 s, not {value:g}")
+    if not begin <= end:
+        raise ParameterError(f"logging began at {begin:g} s, after the last submission, {end:g} s")
+    period = users["last"] - users["first"]
+    near_begin, near_end = ("last", "first") if end_effects == "whole" else ("first", "last")
+    at_an_end = (users[near_begin] <= begin + edge) | (users[near_end] >= end - edge)
+    kind = np.where(period > long_term, 0, np.where(at_an_end, 2, 1))
+    users.insert(2, "period", period)
+    users["class"] = np.array(CLASSES, dtype=object)[kind]
+    week = np.floor((users["first"].to_numpy() - begin) / WEEK).astype(np.int64)
+    n_weeks = int((end - begin) // WEEK) + 1
+    return UserClasses(users, _count(users), _seen(week, n_weeks), begin, end)
+
+
+def _count(users: pd.DataFrame) -> pd.DataFrame:
+    """Count users and jobs by class."""
+    groups = users.groupby("class")["jobs"]
+    counts = pd.DataFrame({"users": groups.size(), "jobs": groups.sum()})
+    counts = counts.reindex(list(CLASSES), fill_value=0).rename_axis("class")
+    for name in ("users", "jobs"):
+        counts[f"{name}_share"] = counts[name] / max(counts[name].sum(), 1)
+    return counts
+
+
+def _seen(week: NDArray[np.int64], n_weeks: int) -> pd.DataFrame:
+    """Count the users seen by the begin of each week, from the weeks of their first jobs."""
+    at = np.unique(np.linspace(0, n_weeks, min(n_weeks, _MOST_WEEKS) + 1).astype(np.int64))
+    seen = np.searchsorted(np.sort(week), at, side="left")
+    return pd.DataFrame({"users": seen}, pd.Index(at, name="week"))
