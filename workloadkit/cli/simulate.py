@@ -98,6 +98,13 @@ def simulate(
             "lost.",
         ),
     ] = None,
+    utility_at: Annotated[
+        str,
+        typer.Option(
+            metavar="turnaround|start",
+            help="When the value of a job that has a utility function is read.",
+        ),
+    ] = "turnaround",
     offered_load: Annotated[
         float | None,
         typer.Option(
@@ -180,6 +187,7 @@ def simulate(
             passes=passes,  # type: ignore[arg-type]
             outages=outages,
             interrupted=interrupted or "requeue",  # type: ignore[arg-type]
+            utility_at=utility_at,  # type: ignore[arg-type]
             offered_load=offered_load,
             warmup=warmup or 0.0,
             cooldown=cooldown or 0.0,

@@ -25,7 +25,8 @@ import numpy as np
 from workloadkit.errors import WorkloadError
 from workloadkit.fields import UNKNOWN
 from workloadkit.simulate.machine import Machine, Run, Shutdown
-from workloadkit.simulate.workload import Interrupted, Overrun, Passes, plan
+from workloadkit.simulate.workload import Interrupted, Overrun, Passes, UtilityAt, plan
+from workloadkit.utility import Point, fault
 
 # The order of events at one instant.
 _TERMINATION, _MACHINE, _SUBMISSION, _SCHEDULER_WAKE_UP, _WAKE_UP = range(5)
@@ -60,6 +61,8 @@ class Job:
         Its queue in the log, -1 for unknown.
     recorded_wait : int or float
         How long it waited in the log. [s]
+    utility : tuple of (float, float)
+        Points (time since its submission [s], value) of its utility function; none without one.
     interruptions : int
         How often an outage stopped it.
     lost : bool
@@ -80,6 +83,7 @@ class Job:
     killed: bool = False
     queue: int = UNKNOWN
     recorded_wait: Any = 0
+    utility: tuple[Point, ...] = ()
     start: Any = None
     end: Any = None
     interruptions: int = 0
@@ -187,6 +191,11 @@ class Scheduler(_Participant):
         return len(self.queue)
 
     @property
+    def utility_at(self) -> UtilityAt:
+        """When the value of a job is read: at its end ("turnaround") or at its "start"."""
+        return self._at.utility_at
+
+    @property
     def outages_ahead(self) -> bool:
         """Whether outages are announced, or under way with an end that is known."""
         return self._at.outages_ahead
@@ -272,6 +281,7 @@ class User(_Participant):
         *,
         at: Any = None,
         number: int | None = None,
+        utility: Sequence[Point] = (),
     ) -> Job:
         """Submit a job, now or at a later second, and return it.
 
@@ -287,14 +297,17 @@ class User(_Participant):
             When; by default now. [s]
         number : int, optional
             Its job number; by default jobs are numbered by submission.
+        utility : sequence of (float, float), optional
+            Points of its utility function, see `workloadkit.utility`: time since the submission
+            [s], value.
 
         Raises
         ------
         WorkloadError
-            If the job cannot be: no processors, more than the machine has, a negative run time
-            or a time that has passed.
+            If the job cannot be: no processors, more than the machine has, a negative run time,
+            a time that has passed or points that are no utility function.
         """
-        return self._at.submit(self, procs, run, estimate, at, number)
+        return self._at.submit(self, procs, run, estimate, at, number, utility)
 
     def sleep(self, seconds: Any) -> None:
         """Ask for `wake_up` after so many seconds."""
@@ -322,6 +335,8 @@ class Simulation:
         only counted.
     interrupted : {"requeue", "lose"}
         What becomes of jobs whose processors go down.
+    utility_at : {"turnaround", "start"}
+        When the value of a job is read, see `Workload`.
     """
 
     def __init__(
@@ -335,6 +350,7 @@ class Simulation:
         rng: np.random.Generator,
         outages: Sequence[Shutdown] | None = None,
         interrupted: Interrupted = "requeue",
+        utility_at: UtilityAt = "turnaround",
     ) -> None:
         self.machine = machine
         self.used = 0
@@ -359,6 +375,7 @@ class Simulation:
             user._simulation = self
         self.outages = outages or ()
         self.requeues = interrupted == "requeue"
+        self.utility_at = utility_at
         self.runs: list[Run] = []  # where processors have numbers
         self._processors: Machine | None = None
         if outages is not None:
@@ -397,7 +414,14 @@ class Simulation:
         return self.jobs
 
     def submit(
-        self, user: User, procs: int, run: Any, estimate: Any, at: Any, number: int | None
+        self,
+        user: User,
+        procs: int,
+        run: Any,
+        estimate: Any,
+        at: Any,
+        number: int | None,
+        utility: Sequence[Point] = (),
     ) -> Job:
         """Make a job that arrives now or later; see `User.submit`."""
         at = self.now if at is None else at
@@ -417,8 +441,11 @@ class Simulation:
             )
         if number is not None and not 0 <= number < 2**63:
             raise WorkloadError(f"user {user.number} submits a job of number {number}")
+        if utility and (what := fault(utility)):
+            raise WorkloadError(f"user {user.number} submits a job whose utility is none: {what}")
         run, estimate, killed = (value.item() for value in plan(run, estimate, self.overrun))
         job = Job(user, user.number, int(procs), run, estimate, at, number, killed)
+        job.utility = tuple((float(time), float(value)) for time, value in utility)
         self.add(job)
         return job
 

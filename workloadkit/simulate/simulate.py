@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any, Literal
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from workloadkit.errors import (
@@ -37,11 +38,13 @@ from workloadkit.simulate.workload import (
     Oversize,
     Passes,
     Rules,
+    UtilityAt,
     Workload,
     machine_size,
     make_workload,
 )
 from workloadkit.trace import Header, Trace, check_trace
+from workloadkit.utility import pack
 
 Engine = Literal["compiled", "python"]
 
@@ -61,6 +64,7 @@ def simulate(
     cooldown: float = 0.0,
     outages: Outages | str | os.PathLike[str] | None = None,
     interrupted: Interrupted = "requeue",
+    utility_at: UtilityAt = "turnaround",
     rng: np.random.Generator | int | None = None,
     engine: Engine | None = None,
 ) -> Schedule:
@@ -105,6 +109,8 @@ def simulate(
     interrupted : {"requeue", "lose"}
         What becomes of a job whose processors go down while it runs: it waits again, by its first
         submission, and then runs from the beginning; or it ends there, failed (status 0).
+    utility_at : {"turnaround", "start"}
+        When the value of a job that has a utility function is read: at its end or at its start.
     rng : Generator or int, optional
         Where the seed of users of one's own comes from; it is recorded in `parameters`, and
         gives the same again. What is built in draws nothing.
@@ -147,6 +153,7 @@ def simulate(
     check_choice("overrun", overrun, Overrun)
     check_choice("passes", passes, Passes)
     check_choice("interrupted", interrupted, Interrupted)
+    check_choice("utility_at", utility_at, UtilityAt)
     for name, value in (("warmup", warmup), ("cooldown", cooldown)):
         check_number(name, value)
         if not 0 <= value < np.inf:
@@ -179,7 +186,8 @@ def simulate(
     if warmup or cooldown:
         parameters |= {"warmup": warmup, "cooldown": cooldown}
     rules = Rules(machine, overrun, passes)
-    plain = partial(_play, policy, rules, down, interrupted, parameters.get("seed", 0))
+    seed = parameters.get("seed", 0)
+    plain = partial(_play, policy, rules, down, interrupted, utility_at, seed)
     runs: Sequence[Run] = ()
 
     if isinstance(behaviour, OpenUsers):
@@ -196,6 +204,7 @@ def simulate(
             overrun=overrun,
             offered_load=offered_load,
             passes=passes,
+            utility_at=utility_at,
         )
         if engine == "compiled" and not isinstance(policy, Scheduler):
             outcome = policy.compiled(workload, rules)
@@ -212,8 +221,10 @@ def simulate(
                 "offered_load are for users who replay a log"
             )
         jobs, outcome, runs = plain(_copies(behaviour))
-        trace, workload = _submitted(jobs, machine)
+        trace, workload = _submitted(jobs, machine, utility_at)
         outcome = outcome._replace(start=outcome.start.astype(workload.submit.dtype))
+    if workload.utilities is not None:
+        parameters["utility_at"] = utility_at
     if recorded:
         largest = _warn_of_use(workload, outcome.start, machine)
         machine = largest if unknown else machine
@@ -236,6 +247,7 @@ def _play(
     rules: Rules,
     outages: Outages | None,
     interrupted: Interrupted,
+    utility_at: UtilityAt,
     seed: int,
     users: list[User],
 ) -> tuple[list[Job], Outcome, list[Run]]:
@@ -254,6 +266,7 @@ def _play(
         rng=rng,
         outages=settle(outages, rules.machine) if outages is not None else None,
         interrupted=interrupted,
+        utility_at=utility_at,
     )
     jobs = simulation.go()
     if rules.passes == "instant":
@@ -348,7 +361,7 @@ def _name(thing: object) -> str:
     return getattr(thing, "name", "") or type(thing).__name__
 
 
-def _submitted(jobs: list[Job], machine: int) -> tuple[Trace, Workload]:
+def _submitted(jobs: list[Job], machine: int, utility_at: UtilityAt) -> tuple[Trace, Workload]:
     """Make a log of jobs that users of one's own submitted, and its workload.
 
     The jobs are in the order of (submit, job number).
@@ -376,6 +389,12 @@ def _submitted(jobs: list[Job], machine: int) -> tuple[Trace, Workload]:
         header=Header(("; Version: 2.2", f"; MaxProcs: {machine}")),
         name="simulation",
     )
+    points = [(row, *point) for row, job in enumerate(jobs) for point in job.utility]
+    utilities = None
+    if points:
+        utility = pd.DataFrame(points, columns=["row", "time", "value"])
+        trace = replace(trace, utility=utility)
+        utilities = pack(utility, len(jobs))
     workload = Workload(
         row=np.arange(len(jobs)),
         job=table["number"],
@@ -388,5 +407,7 @@ def _submitted(jobs: list[Job], machine: int) -> tuple[Trace, Workload]:
         queue=np.full(len(jobs), UNKNOWN),
         wait=np.zeros(len(jobs), dtype),
         left_out=0,
+        utilities=utilities,
+        utility_at=utility_at,
     )
     return trace, workload

@@ -16,12 +16,14 @@ from workloadkit.errors import (
 )
 from workloadkit.fields import MAX_PROCS, MAX_TIME
 from workloadkit.trace import Header, Trace
+from workloadkit.utility import Utilities, check, pack
 
 Oversize = Literal["error", "drop"]
 Estimates = Literal["user", "exact"]
 Overrun = Literal["kill", "raise", "late"]
 Passes = Literal["instant", "event"]
 Interrupted = Literal["requeue", "lose"]
+UtilityAt = Literal["turnaround", "start"]
 
 #: The shortest estimate a scheduler plans with. [s]
 SHORTEST_ESTIMATE = 1
@@ -73,6 +75,10 @@ class Workload:
         Wait in the log, 0 for unknown. [s]
     left_out : int
         Jobs of the log that are not simulated.
+    utilities : Utilities, optional
+        What each job is worth to its user over time; None where no job has a utility function.
+    utility_at : {"turnaround", "start"}
+        When a job's value is read: at its end or at its start, since its submission.
     """
 
     row: NDArray[np.int64]
@@ -86,6 +92,8 @@ class Workload:
     queue: NDArray[np.int64]
     wait: NDArray
     left_out: int
+    utilities: Utilities | None = None
+    utility_at: UtilityAt = "turnaround"
 
 
 def machine_size(header: Header, procs: int | None) -> int:
@@ -162,6 +170,7 @@ def make_workload(
     overrun: Overrun = "raise",
     offered_load: float | None = None,
     passes: Passes = "instant",
+    utility_at: UtilityAt = "turnaround",
 ) -> Workload:
     """Take from a log what a simulation needs.
 
@@ -180,6 +189,8 @@ def make_workload(
         Stretch or compress the submit times until work / (processors × submit span) is this.
     passes : {"instant", "event"}
         By event, jobs submitted in the same second keep the order of the log.
+    utility_at : {"turnaround", "start"}
+        When the value of a job that has a utility function is read.
 
     Returns
     -------
@@ -188,7 +199,8 @@ def make_workload(
     Raises
     ------
     WorkloadError
-        Where no job ran, jobs are larger than the machine, or their load cannot be set.
+        Where no job ran, jobs are larger than the machine, their load cannot be set, or points are
+        no utility function.
     """
     if oversize is not None:
         check_choice("oversize", oversize, Oversize)
@@ -254,17 +266,32 @@ def make_workload(
         queue=trace.column("queue")[row],
         wait=wait,
         left_out=trace.n_jobs - row.size,
+        utilities=_utilities(trace, row),
+        utility_at=utility_at,
     )
     if passes == "event":  # the rows of a trace are in the order of (submit, place in the log)
         return workload
     return workload if _in_order(submit, job) else _sorted(workload)
 
 
+def _utilities(trace: Trace, row: NDArray[np.int64]) -> Utilities | None:
+    """Return the utility functions of the jobs at some rows; None if they have none."""
+    if not len(trace.utility):
+        return None
+    check(trace)
+    utilities = pack(trace.utility, trace.n_jobs).take(row)
+    return utilities if utilities.known.any() else None
+
+
 def _sorted(workload: Workload) -> Workload:
     order = np.lexsort((workload.job, workload.submit))
     columns: dict[str, Any] = {
-        name: values[order] for name, values in vars(workload).items() if name != "left_out"
+        name: values[order]
+        for name, values in vars(workload).items()
+        if isinstance(values, np.ndarray)
     }
+    if workload.utilities is not None:
+        columns["utilities"] = workload.utilities.take(order)
     return replace(workload, **columns)
 
 

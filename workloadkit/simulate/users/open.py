@@ -29,5 +29,6 @@ class Replay(User):
         """Submit every job for its time."""
         w = self.workload
         columns = (w.user, w.procs, w.run, w.estimate, w.submit, w.job, w.killed, w.queue, w.wait)
-        for job in zip(*(column.tolist() for column in columns), strict=True):
-            self._at.add(Job(self, *job))
+        for i, job in enumerate(zip(*(column.tolist() for column in columns), strict=True)):
+            utility = w.utilities.of(i) if w.utilities is not None else ()
+            self._at.add(Job(self, *job, utility=utility))
