@@ -116,6 +116,11 @@ def is_share(metric: str) -> bool:
     return metric in ("utilization", "later_than_fcfs")
 
 
+def is_percentage(metric: str) -> bool:
+    """Whether a metric of schedules counts percent, by its name."""
+    return metric.startswith("earned_p")
+
+
 def metric(name: str, value: float) -> str:
     """Write a metric of schedules in the unit that its name tells of.
 
@@ -124,6 +129,8 @@ def metric(name: str, value: float) -> str:
     >>> metric("mean_wait", 90), metric("utilization", 0.5), metric("mean_slowdown", 1.5)
     ('1 min 30 s', '50.0 %', '1.5')
     """
+    if is_percentage(name) and not math.isnan(value):
+        return f"{value:.1f} %"
     if is_share(name) and not math.isnan(value):
         return f"{100 * value:.1f} %"
     return (duration if is_time(name) else number)(value)
@@ -136,8 +143,12 @@ def metric_title(name: str) -> str:
     --------
     >>> metric_title("mean_bounded_slowdown"), metric_title("wait_p98")
     ('mean bounded slowdown', 'wait, 98th percentile')
+    >>> metric_title("earned_p25"), metric_title("earned_p100")
+    ('earned by the best 25 %', 'earned by all')
     """
     quantity, _, percent = name.rpartition("_p")
+    if is_percentage(name):  # from the best
+        return f"earned by {'all' if percent == '100' else f'the best {percent} %'}"
     if percent.isdigit():
         name = f"{quantity}, {percent}th percentile" if percent != "100" else f"largest {quantity}"
     return name.replace("_", " ").replace("fcfs", "FCFS")

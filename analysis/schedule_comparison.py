@@ -18,7 +18,13 @@ from workloadkit.errors import ParameterError, WorkloadWarning
 from workloadkit.experiments import measure, started_later
 from workloadkit.provenance import plain
 from workloadkit.simulate import Schedule
-from workloadkit.simulate.measures import MEANS, OF_JOBS, PERCENTILES, QUANTITIES
+from workloadkit.simulate.measures import (
+    MEANS,
+    OF_JOBS,
+    OF_UTILITIES,
+    PERCENTILES,
+    QUANTITIES,
+)
 
 #: What a comparison measures unless told otherwise.
 MEASURED = (
@@ -28,8 +34,8 @@ MEASURED = (
 
 #: Metrics that are better the larger they are; all others, the smaller.
 LARGER_IS_BETTER = (
-    *("jobs", "utilization", "throughput_per_hour", "jain_fairness", "aggregate_utility"),
-    "jobs_per_session",
+    *("jobs", "utilization", "throughput_per_hour", "jain_fairness"),
+    *("jobs_per_session", *OF_UTILITIES),
 )
 
 
@@ -310,9 +316,12 @@ def _without_each(schedule: Schedule, metric: str, block: float) -> NDArray[np.f
         if percent == 100:
             return np.empty(0)
         return percentiles_without_each(QUANTITIES[quantity](jobs), of_block, percent)
-    if metric in OF_JOBS:
+    if metric == "aggregate_utility":  # a total: of as many jobs as there are, by their mean
+        n_valued = np.count_nonzero(~np.isnan(jobs.utility))
+        return n_valued * means_without_each(jobs.utility, of_block)
+    if metric != "earned_p100" and (measured := {**OF_JOBS, **OF_UTILITIES}.get(metric)):
         rest = (jobs.take(of_block != b) for b in range(of_block.max() + 1))
-        return np.array([OF_JOBS[metric](some) for some in rest])
+        return np.array([measured(some) for some in rest])
     return np.empty(0)
 
 

@@ -14,6 +14,7 @@ from workloadkit.clock import WEEK
 from workloadkit.errors import ParameterError, WorkloadError, check_number
 from workloadkit.provenance import plain, provenance, seed_of
 from workloadkit.simulate.engine import Scheduler
+from workloadkit.simulate.measures import OF_UTILITIES
 from workloadkit.simulate.schedule import FURTHER, METRICS, Schedule
 from workloadkit.simulate.schedulers import Fcfs
 from workloadkit.simulate.schedulers.policy import Policy
@@ -408,7 +409,7 @@ def _check(
     for scheduler in named.values():
         if isinstance(scheduler, str):
             parse(scheduler)
-    known = (*METRICS, *FURTHER, _LATER)
+    known = (*METRICS, *FURTHER, *OF_UTILITIES, _LATER)
     for metric in metrics:
         if metric not in known:
             raise ParameterError(f"unknown metric {metric!r}; known: {', '.join(known)}")

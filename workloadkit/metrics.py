@@ -181,6 +181,19 @@ def percentile(values: ArrayLike, percent: int) -> float:
     return float(np.partition(values, place)[place])
 
 
+def percentile_from_best(values: ArrayLike, percent: int) -> float:
+    """Largest value that `percent` % of the values reach or exceed; NaN where there are none.
+
+    The percentile of what is better the larger it is: "the best quarter earned so much or more".
+
+    Examples
+    --------
+    >>> [percentile_from_best([90, 50, 10, 0], p) for p in (25, 26, 75, 100)]
+    [90.0, 50.0, 10.0, 0.0]
+    """
+    return -percentile(-np.asarray(values, dtype=np.float64), percent) + 0.0  # 0, never -0
+
+
 def lee_jobs(n_jobs: int) -> slice:
     """Which of the jobs, in the order of submission, Lee and Snavely [1]_ count.
 

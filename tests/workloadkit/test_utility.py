@@ -216,3 +216,81 @@ def test_users_of_ones_own_say_what_their_jobs_are_worth():
 
     with pytest.raises(WorkloadError, match=r"user 1 submits .* time 0 of point 2 is not after"):
         wk.simulate(None, "fcfs", [Wrong()], procs=1)
+
+
+# -- what a schedule earns -----------------------------------------------------------------------
+
+ONE_BY_ONE = {"submit": [0, 0, 0, 0], "run": [10, 10, 10, 10], "procs": [1, 1, 1, 1]}
+FALLING = [(0, 100), (40, 0)]
+
+
+@pytest.fixture
+def queue():
+    """Four jobs of 10 s that run one after the other; the third has no utility function."""
+    return with_utilities(wk.Trace.from_columns(ONE_BY_ONE), FALLING, FALLING, [], [(0, 0)])
+
+
+def test_what_jobs_earn_worked_by_hand(queue):
+    schedule = wk.simulate(queue, "fcfs", procs=1)
+    assert schedule.jobs["utility"].tolist()[:2] == [75, 50]
+    assert np.isnan(schedule.utility[2])
+    found = schedule.to_dict()
+    assert found["aggregate_utility"] == 125
+    assert found["utility_per_proc_hour"] == pytest.approx(125 / (40 / 3600))
+    # of the two that could earn something
+    assert [found[f"earned_p{p}"] for p in (25, 50, 75, 98, 100)] == [75, 75, 50, 50, 50]
+    assert found["provenance"]["parameters"]["utility_at"] == "turnaround"
+    early = wk.simulate(queue, "fcfs", procs=1, utility_at="start")
+    assert early.utility[:2].tolist() == [100, 75]
+    assert early.metrics["aggregate_utility"] == 175
+
+
+@pytest.mark.parametrize("engine", ["compiled", "python"])
+def test_a_log_without_utility_functions_has_no_such_metrics(engine):
+    schedule = wk.simulate(wk.Trace.from_columns(ONE_BY_ONE), "fcfs", procs=1, engine=engine)
+    assert schedule.utility is None
+    assert not {"aggregate_utility", "utility_at", "utility"} & (
+        set(schedule.describe()) | set(schedule.parameters) | set(schedule.jobs)
+    )
+    with pytest.raises(WorkloadError, match="earned_p25 is of jobs with utility functions"):
+        schedule.measure("earned_p25")
+
+
+@pytest.mark.parametrize("engine", ["compiled", "python"])
+@pytest.mark.parametrize("scheduler", ["fcfs", "easy", "conservative", "sjf", "wfp3"])
+def test_the_log_of_a_schedule_earns_what_the_schedule_did(queue, scheduler, engine, tmp_path):
+    schedule = wk.simulate(queue, scheduler, procs=1, engine=engine)
+    wk.write_swf(schedule.trace(), tmp_path / "out.swf")
+    again = wk.simulate(wk.read_swf(tmp_path / "out.swf"), "recorded", procs=4)
+    assert again.metrics["aggregate_utility"] == schedule.metrics["aggregate_utility"]
+
+
+def test_a_job_that_was_stopped_earns_nothing(queue):
+    overrun = queue.with_columns(requested_time=[10, 5, 10, 10])
+    schedule = wk.simulate(overrun, "fcfs", procs=1, overrun="kill")
+    assert schedule.utility[:2].tolist() == [75, 0]
+    outage = wk.Outages([wk.Outage(1, start=5, end=6, procs=1)])
+    lost = wk.simulate(queue, "fcfs", procs=1, outages=outage, interrupted="lose")
+    assert lost.jobs["lost"].tolist() == [True, False, False, False]
+    assert lost.utility[:2].tolist() == [0, 60]
+    again = wk.simulate(queue, "fcfs", procs=1, outages=outage)
+    assert again.utility[:2].tolist() == [60, 35]
+
+
+def test_only_the_jobs_that_count_earn(queue):
+    later = queue.with_columns(submit=[0, 15, 30, 45])
+    found = wk.simulate(later, "fcfs", procs=1, warmup=10, cooldown=5).describe()
+    assert (found["aggregate_utility"], found["earned_p100"]) == (75, 75)
+    nobody = wk.simulate(later, "fcfs", procs=1, warmup=20, cooldown=5).describe()
+    assert nobody["aggregate_utility"] == 0
+    assert np.isnan(nobody["earned_p25"])
+    assert nobody["utility_per_proc_hour"] == 0
+
+
+def test_utilities_are_swept_and_compared(queue):
+    queue = queue.with_columns(submit=[0, 20, 30, 40])
+    found = wk.sweep(queue, ["fcfs"], [1.0], metrics=["aggregate_utility", "earned_p50"], procs=1)
+    assert found.table[["aggregate_utility", "earned_p50"]].to_numpy().tolist() == [[150, 75]]
+    bare = replace(queue, utility=queue.utility.iloc[:0])
+    with pytest.raises(WorkloadError, match="and there are none"):
+        wk.sweep(bare, ["fcfs"], [1.0], metrics=["earned_p50"], procs=1)

@@ -207,7 +207,7 @@ def simulate(
 
 def _show(schedule: "Schedule") -> None:
     """Print the metrics on stdout."""
-    from analysis.formats import count, duration, number, plural, share
+    from analysis.formats import count, duration, metric, metric_title, number, plural, share
 
     values = schedule.metrics
     written = {
@@ -227,6 +227,9 @@ def _show(schedule: "Schedule") -> None:
         written["interrupted"] = count(values["interrupted"])
         written["lost"] = count(values["lost"])
         written["work lost"] = f"{number(values['lost_work'] / 3600)} processor hours"
+    if schedule.workload.utilities is not None:
+        names = ("aggregate_utility", "utility_per_proc_hour", "earned_p25", "earned_p50")
+        written |= {metric_title(n): metric(n, schedule.measure(n)) for n in names}
     name = schedule.parameters["scheduler"]
     typer.echo(f"{schedule.source.name} under {name}, {plural(schedule.machine, 'processor')}")
     if not schedule.counted.all():

@@ -21,6 +21,9 @@ class Served:
     requested_time : ndarray, shape (n_jobs,)
         What the user asked for; the run time where that is not known. [s]
     user : ndarray of int64, shape (n_jobs,)
+    procs : ndarray of int64, shape (n_jobs,)
+    utility, start_value : ndarray of float64, shape (n_jobs,)
+        What the job earned and could have earned; NaN for a job without a utility function.
     """
 
     submit: NDArray
@@ -28,6 +31,9 @@ class Served:
     run: NDArray
     requested_time: NDArray
     user: NDArray[np.int64]
+    procs: NDArray[np.int64]
+    utility: NDArray[np.float64]
+    start_value: NDArray[np.float64]
 
     def take(self, which: NDArray | slice) -> "Served":
         """Return some of the jobs, by a mask, places or a slice."""
@@ -42,6 +48,16 @@ QUANTITIES: Mapping[str, Callable[[Served], NDArray]] = {
     "bounded_slowdown": lambda jobs: metrics.bounded_slowdown(jobs.wait, jobs.run),
     "expansion_factor": lambda jobs: metrics.expansion_factor(jobs.wait, jobs.requested_time),
 }
+
+
+def earned_percent(jobs: Served) -> NDArray[np.float64]:
+    """Return what each job earned, in percent of its start value.
+
+    NaN for jobs without a utility function, and for those whose start value is 0.
+    """
+    worth = np.where(jobs.start_value > 0, jobs.start_value, np.nan)
+    return np.asarray(100 * (jobs.utility / worth))
+
 
 _IN_CLASSES = ("wait", "bounded_slowdown")
 _DISTRIBUTED = ("wait", "expansion_factor", "bounded_slowdown")
@@ -106,6 +122,27 @@ def _jain_fairness(jobs: Served) -> float:
     total = np.bincount(user, metrics.slowdown(jobs.wait, jobs.run))
     return metrics.jain_fairness(total / np.bincount(user))
 
+
+def _aggregate_utility(jobs: Served) -> float:
+    return float(np.nansum(jobs.utility))
+
+
+def _utility_per_proc_hour(jobs: Served) -> float:
+    hours = float(np.dot(jobs.run.astype(np.float64), jobs.procs)) / 3600
+    return _aggregate_utility(jobs) / hours if hours > 0 else np.nan
+
+
+def _earned(jobs: Served, *, percent: int) -> float:
+    earned = earned_percent(jobs)
+    return metrics.percentile_from_best(earned[~np.isnan(earned)], percent)
+
+
+#: Aggregates of what jobs with utility functions earned.
+OF_UTILITIES: Mapping[str, Callable[[Served], float]] = {
+    "aggregate_utility": _aggregate_utility,
+    "utility_per_proc_hour": _utility_per_proc_hour,
+    **{f"earned_p{percent}": partial(_earned, percent=percent) for percent in metrics.PERCENTILES},
+}
 
 #: Aggregates that depend on nothing but the jobs served.
 OF_JOBS: Mapping[str, Callable[[Served], float]] = {

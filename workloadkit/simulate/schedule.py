@@ -15,9 +15,11 @@ from workloadkit.errors import ParameterError, WorkloadError
 from workloadkit.fields import CANCELLED, FAILED
 from workloadkit.provenance import as_note, plain, provenance
 from workloadkit.simulate.machine import Run
-from workloadkit.simulate.measures import OF_JOBS, Served
+from workloadkit.simulate.measures import OF_JOBS, OF_UTILITIES, Served
+from workloadkit.simulate.saturation import Saturation, saturation
 from workloadkit.simulate.workload import Workload
 from workloadkit.trace import Header, Trace
+from workloadkit.utility import start_value, value
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +47,8 @@ class Schedule:
     runs : sequence of Run
         With outages: which processors ran which job and when, also in vain, in the order of the
         ends.
+    uncounted : sequence of int
+        Users whose jobs are left out of the metrics.
     """
 
     source: Trace
@@ -57,6 +61,7 @@ class Schedule:
     warmup: float = 0.0
     cooldown: float = 0.0
     runs: Sequence[Run] = ()
+    uncounted: Sequence[int] = ()
 
     @property
     def end(self) -> NDArray:
@@ -69,14 +74,29 @@ class Schedule:
         return self.start - self.workload.submit
 
     @cached_property
+    def utility(self) -> NDArray[np.float64] | None:
+        """What each job earned, shape (n_jobs,); None where no job has a utility function.
+
+        The value of its function at its turnaround time, or at its wait where `utility_at` is
+        "start"; nothing for a job that was stopped, killed at its estimate or lost to an outage:
+        it was not completed. NaN for a job without a utility function.
+        """
+        w = self.workload
+        if w.utilities is None:
+            return None
+        earned = value(w.utilities, self.wait + (w.run if w.utility_at == "turnaround" else 0))
+        stopped = w.killed | np.asarray(self.columns.get("lost", False), dtype=bool)
+        return np.where(stopped & w.utilities.known, 0.0, earned)
+
+    @cached_property
     def jobs(self) -> pd.DataFrame:
         """One row a job, in the order of (submit, job number).
 
         Columns: `job submit start end wait run procs estimate killed response slowdown
-        bounded_slowdown` and what the scheduler told of each job; with outages also
-        `interruptions`, whether it was `lost`, and `lost_work`, the processors × seconds that it
-        ran in vain; `start` is the last one then. Times in seconds, whole numbers where all given
-        times were.
+        bounded_slowdown`; where jobs have utility functions, the `utility` that each earned; and
+        what the scheduler told of each job. With outages also `interruptions`, whether it was
+        `lost`, and `lost_work`, the processors × seconds that it ran in vain; `start` is the last
+        one then. Times in seconds, whole numbers where all given times were.
         """
         w = self.workload
         wait, end = self.wait, self.end
@@ -94,11 +114,15 @@ class Schedule:
             "slowdown": metrics.slowdown(wait, w.run),
             "bounded_slowdown": metrics.bounded_slowdown(wait, w.run),
         }
+        if self.utility is not None:
+            columns["utility"] = self.utility
         return pd.DataFrame(columns | dict(self.columns))
 
     @cached_property
     def counted(self) -> NDArray[np.bool_]:
-        """Whether the metrics count a job, shape (n_jobs,): neither warm-up nor cool-down.
+        """Whether the metrics count a job, shape (n_jobs,).
+
+        They leave out warm-up, cool-down and the jobs of `uncounted` users.
 
         Raises
         ------
@@ -116,6 +140,13 @@ class Schedule:
                 f"a warm-up of {self.warmup:g} s and a cool-down of {self.cooldown:g} s leave no "
                 f"job of {submit[-1] - submit[0]:g} s of submissions"
             )
+        if len(self.uncounted):
+            counted &= ~np.isin(self.workload.user, self.uncounted)
+            if not counted.any():
+                raise WorkloadError(
+                    f"{self.source.name}: all jobs that would count are of the "
+                    f"{len(self.uncounted):,} uncounted users"
+                )
         return counted
 
     @cached_property
@@ -124,8 +155,28 @@ class Schedule:
         w, counted = self.workload, self.counted
         requested = self.source.column("requested_time")[w.row]
         requested = np.where(requested >= 0, requested, w.run)  # NaN is not
-        jobs = Served(w.submit, self.wait, w.run, requested, w.user)
+        nothing = np.broadcast_to(np.nan, w.submit.size)
+        jobs = Served(
+            w.submit,
+            self.wait,
+            w.run,
+            requested,
+            w.user,
+            w.procs,
+            utility=nothing if self.utility is None else self.utility,
+            start_value=nothing if w.utilities is None else start_value(w.utilities),
+        )
         return jobs if counted.all() else jobs.take(counted)
+
+    @cached_property
+    def saturation(self) -> Saturation:
+        """Whether more and more jobs were outstanding, week after week, of all that ran."""
+        return saturation(self.workload.submit, self.end)
+
+    @property
+    def saturated(self) -> bool | None:
+        """Whether the system saturated, see `saturation`; None if that cannot be told."""
+        return self.saturation.saturated
 
     @property
     def window(self) -> tuple[float, float]:
@@ -145,6 +196,8 @@ class Schedule:
         With outages, also `interrupted`, how often they stopped a job; `lost`, the jobs that ended
         so; and `lost_work`, the processors × seconds of runs that were stopped. The utilization
         counts the last run of each job, and all processors, those that are down, too.
+
+        Where jobs have utility functions, also `aggregate_utility`, the sum of what they earned.
         """
         w, counted, jobs = self.workload, self.counted, self.served
         begin, until = self.window
@@ -159,6 +212,7 @@ class Schedule:
             "throughput_per_hour": n_jobs / makespan * 3600 if makespan > 0 else np.nan,
             **{name: OF_JOBS[name](jobs) for name in _MEASURED},
             **self._interruptions,
+            **({} if w.utilities is None else {n: OF_UTILITIES[n](jobs) for n in UTILITY}),
         }
 
     @property
@@ -179,12 +233,22 @@ class Schedule:
         """
         if name in OF_JOBS:
             return OF_JOBS[name](self.served)
+        if name in OF_UTILITIES:
+            if self.workload.utilities is None:
+                raise WorkloadError(
+                    f"{self.source.name}: {name} is of jobs with utility functions, and there are "
+                    "none"
+                )
+            return OF_UTILITIES[name](self.served)
         if name in self.metrics:
             return self.metrics[name]
         if name == "mean_queue_length":
             submit = self.workload.submit
             return metrics.utilization(submit, self.start, np.ones(submit.size), 1, *self.window)
-        raise ParameterError(f"unknown metric {name!r}; known: {', '.join((*METRICS, *FURTHER))}")
+        if name == "saturation_slope":
+            return self.saturation.slope
+        known = ", ".join((*METRICS, *FURTHER, *OF_UTILITIES))
+        raise ParameterError(f"unknown metric {name!r}; known: {known}")
 
     def describe(self) -> dict[str, float]:
         """Return all aggregates over the jobs that count: the metrics, and what takes longer.
@@ -193,10 +257,18 @@ class Schedule:
         `bounded_slowdown`, as `wait_p25`: the smallest value that so many percent of the jobs do
         not exceed. Means of jobs that ran a minute at most (`mean_wait_short`), longer but ten at
         most (`_medium`), and longer (`_long`). `mean_expansion_factor`; `mean_queue_length`, the
-        mean over the makespan; `lee_bounded_slowdown`, the mean without the jobs that
-        `metrics.lee_jobs` leaves out; `jain_fairness`, Jain's index of the users' mean slowdowns.
+        mean over the makespan; `saturation_slope`, by how many jobs a week the outstanding ones
+        grow in number for good, NaN in less than three weeks; `lee_bounded_slowdown`, the mean
+        without the jobs that `metrics.lee_jobs` leaves out; `jain_fairness`, Jain's index of the
+        users' mean slowdowns.
+
+        Where jobs have utility functions: `utility_per_proc_hour`, the aggregate utility by the
+        processors × hours of all jobs that count; and what they earned in percent of their start values, the 25th,
+        50th, 75th, 98th and 100th percentile from the best, as `earned_p25`: what the best quarter
+        earned at least; jobs of start value 0 are left out.
         """
-        return self.metrics | {name: self.measure(name) for name in FURTHER}
+        names = (*FURTHER, *(() if self.workload.utilities is None else OF_UTILITIES))
+        return self.metrics | {name: self.measure(name) for name in names}
 
     @property
     def provenance(self) -> dict[str, Any]:
@@ -245,6 +317,9 @@ class Schedule:
         )
 
 
+#: Names that `Schedule.metrics` has where jobs have utility functions.
+UTILITY = ("aggregate_utility",)
+
 _MEASURED = ("mean_wait", "median_wait", "mean_response", "mean_slowdown", "mean_bounded_slowdown")
 
 #: Names of `Schedule.metrics`.
@@ -254,7 +329,10 @@ METRICS = (
 )
 
 #: Names of what `Schedule.describe` adds to them.
-FURTHER = ("mean_queue_length", *(name for name in OF_JOBS if name not in METRICS))
+FURTHER = (
+    *("mean_queue_length", "saturation_slope"),
+    *(name for name in OF_JOBS if name not in METRICS),
+)
 
 
 def _date(header: Header, second: float) -> str | None:

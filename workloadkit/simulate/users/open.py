@@ -29,6 +29,8 @@ class Replay(User):
         """Submit every job for its time."""
         w = self.workload
         columns = (w.user, w.procs, w.run, w.estimate, w.submit, w.job, w.killed, w.queue, w.wait)
-        for i, job in enumerate(zip(*(column.tolist() for column in columns), strict=True)):
-            utility = w.utilities.of(i) if w.utilities is not None else ()
-            self._at.add(Job(self, *job, utility=utility))
+        for place, values in enumerate(zip(*(c.tolist() for c in columns), strict=True)):
+            job = Job(self, *values)
+            if w.utilities is not None:
+                job.utility = w.utilities.of(place)
+            self._at.add(job)
