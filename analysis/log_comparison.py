@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -166,22 +166,63 @@ def compare(
     named, sections = _named(logs), list(sections)
     if unknown := [name for name in sections if name not in SECTIONS]:
         raise ParameterError(f"no section {unknown[0]!r}; known: {', '.join(SECTIONS)}")
-    columns, samples = {}, {}
-    for name, trace in named.items():
-        columns[name] = measures(trace, sections)
-        parts = LogParts(trace)
-        samples[name] = {
-            what: sorted_sample(distribution, parts) if trace.n_jobs else np.empty(0)
-            for what, distribution in DISTRIBUTIONS.items()
-        }
+    return side_by_side({name: look(trace, sections) for name, trace in named.items()})
+
+
+class Looked(NamedTuple):
+    """What is taken from a log to be compared.
+
+    Parameters
+    ----------
+    measures : mapping of str to float
+        Single numbers, by name.
+    samples : mapping of str to ndarray of float
+        By distribution, its values in ascending order.
+    """
+
+    measures: Mapping[str, float]
+    samples: Mapping[str, NDArray[np.float64]]
+
+
+def look(
+    trace: Trace, sections: Iterable[str] = (), distributions: Iterable[str] = tuple(DISTRIBUTIONS)
+) -> Looked:
+    """Take from a log what is compared, so that the log itself need not be kept.
+
+    Parameters
+    ----------
+    trace : Trace
+    sections : iterable of str, optional
+        Some of `SECTIONS`.
+    distributions : iterable of str, optional
+        Some of `analysis.log_distributions.DISTRIBUTIONS`, by default all.
+    """
+    parts = LogParts(trace)
+    samples = {
+        name: sorted_sample(DISTRIBUTIONS[name], parts) if trace.n_jobs else np.empty(0)
+        for name in distributions
+    }
+    return Looked(measures(trace, sections), samples)
+
+
+def side_by_side(looked: Mapping[str, Looked]) -> LogComparison:
+    """Set logs side by side, as `look` took from each what is compared.
+
+    Parameters
+    ----------
+    looked : mapping of str to Looked
+        By the name of each log, the original first; of all the same distributions.
+    """
+    columns = {name: of_log.measures for name, of_log in looked.items()}
     order = list(dict.fromkeys(measure for column in columns.values() for measure in column))
     table = pd.DataFrame(columns, index=pd.Index(order, name="measure"), dtype=np.float64)
+    samples = {name: of_log.samples for name, of_log in looked.items()}
     curves = {}
-    for what in DISTRIBUTIONS:
+    for what in next(iter(samples.values())):
         of_logs = {name: found[what] for name, found in samples.items()}
         if any(values.size for values in of_logs.values()):
             curves[what] = _curves(DISTRIBUTIONS[what].over, of_logs)
-    return LogComparison(tuple(named), table, _distances(samples), curves)
+    return LogComparison(tuple(looked), table, _distances(samples), curves)
 
 
 def measures(trace: Trace, sections: Iterable[str] = tuple(SECTIONS)) -> dict[str, float]:
@@ -325,10 +366,10 @@ def _flat(values: Mapping[str, Any], before: str = "") -> list[tuple[str, float]
     return found
 
 
-def _distances(samples: dict[str, dict[str, NDArray[np.float64]]]) -> pd.DataFrame:
+def _distances(samples: Mapping[str, Mapping[str, NDArray[np.float64]]]) -> pd.DataFrame:
     first, *others = samples
     rows = []
-    for what in DISTRIBUTIONS:
+    for what in samples[first]:
         original = samples[first][what]
         unit = float(original.std()) if original.size else np.nan
         for name in others:

@@ -106,17 +106,10 @@ def daily_concentration(
     """
     from workloadkit._kernels.locality import largest_counts, shuffle_within
 
-    check_trace(trace)
     check_shuffles(n_shuffles)
-    values = attribute_values(trace, attribute)
-    known = values >= 0
-    if not known.any():
-        raise WorkloadError(f"{trace.name}: no {ATTRIBUTES[attribute]} of a job is known")
     seed = seed_of(rng)
     generator = np.random.default_rng(seed)
-    edges, code = equal_weight_bins(values[known])
-    local = Clock.of(trace).local(trace.column("submit")[trace.ran][known])
-    dates, day, jobs = np.unique(np.floor(local / DAY), return_inverse=True, return_counts=True)
+    edges, code, dates, day, jobs = _binned_by_day(trace, attribute)
     concentration = largest_counts(code, day, jobs.size, N_BINS) / jobs
     means, mixed = np.empty(n_shuffles), code.copy()
     shuffled = concentration
@@ -136,6 +129,48 @@ def daily_concentration(
         *mean_and_range(means),
         seed,
     )
+
+
+def concentrations(trace: Trace, attribute: str) -> NDArray[np.float64]:
+    """Return the concentration of each day, as `daily_concentration` defines it, ascending.
+
+    Parameters
+    ----------
+    trace : Trace
+    attribute : {"procs", "requested_time", "run"}
+
+    Raises
+    ------
+    ParameterError
+        If the attribute is not known.
+    WorkloadError
+        If no value of it is known.
+
+    Examples
+    --------
+    >>> log = {"submit": [0, 1, 90000, 90001], "run": [5, 5, 70, 5], "procs": [1] * 4}
+    >>> concentrations(Trace.from_columns(log), "run").tolist()
+    [0.5, 1.0]
+    """
+    from workloadkit._kernels.locality import largest_counts
+
+    _, code, _, day, jobs = _binned_by_day(trace, attribute)
+    return np.sort(largest_counts(code, day, jobs.size, N_BINS) / jobs)
+
+
+def _binned_by_day(
+    trace: Trace, attribute: str
+) -> tuple[NDArray, NDArray[np.int64], NDArray, NDArray[np.int64], NDArray[np.int64]]:
+    """Edges of the bins, bin of each job, the days, the day of each job, and the jobs of a day."""
+    check_trace(trace)
+    values = attribute_values(trace, attribute)
+    known = values >= 0
+    if not known.any():
+        raise WorkloadError(f"{trace.name}: no {ATTRIBUTES[attribute]} of a job is known")
+    edges, code = equal_weight_bins(values[known])
+    local = Clock.of(trace).local(trace.column("submit")[trace.ran][known])
+    dates, day, jobs = np.unique(np.floor(local / DAY), return_inverse=True, return_counts=True)
+    return edges, code, dates, day, jobs
 
 
 def equal_weight_bins(values: NDArray[np.float64]) -> tuple[NDArray, NDArray[np.int64]]:

@@ -83,20 +83,19 @@ def compare(logs: Sequence[Log], runs: int, each: Each) -> Iterator[Result]:
 
 def look(task: tuple[Log, int], rng: Any) -> Found:
     """Measure the locality of a log."""
-    from analysis.locality.job_pairs import attribute_values, user_jobs
+    from analysis.locality.job_pairs import user_jobs
     from analysis.locality.similarity import nearer_of, shuffled_of
-    from analysis.locality.stack import TOLERANCES, stack_depth
+    from analysis.locality.stack import mean_depths
 
     log, runs = task
     trace = log.read()
     jobs = user_jobs(trace)
     nearer = nearer_of(jobs)
-    depths = {name: attribute_values(trace, name) for name in TOLERANCES}
     return Found(
         nearer.n_users,
         nearer.users,
         rounded_shares(jobs),
-        {name: stack_depth(x[x >= 0], TOLERANCES[name]) for name, x in depths.items()},
+        mean_depths(trace),
         shuffled_of(jobs, measures=["average"], n_shuffles=runs, rng=rng).test,
     )
 
