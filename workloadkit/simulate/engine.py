@@ -196,6 +196,11 @@ class Scheduler(_Participant):
         return self._at.utility_at
 
     @property
+    def rng(self) -> np.random.Generator:
+        """The generator of the simulation, for a scheduler that draws; users have their own."""
+        return self._at.rng
+
+    @property
     def outages_ahead(self) -> bool:
         """Whether outages are announced, or under way with an end that is known."""
         return self._at.outages_ahead
@@ -329,7 +334,8 @@ class Simulation:
     passes : {"instant", "event"}
         Whether the scheduler allocates once an instant or after each single event.
     rng : Generator
-        Each user gets a stream of its own, spawned from it in the order of `users`.
+        For the scheduler; each user gets a stream of its own, spawned from it in the order of
+        `users`.
     outages : sequence of Shutdown, optional
         What goes down and when, see `workloadkit.simulate.machine`; by default the processors are
         only counted.
@@ -375,6 +381,7 @@ class Simulation:
             user._simulation = self
         self.outages = outages or ()
         self.requeues = interrupted == "requeue"
+        self.rng = rng
         self.utility_at = utility_at
         self.runs: list[Run] = []  # where processors have numbers
         self._processors: Machine | None = None

@@ -44,11 +44,14 @@ class Rules:
         What happens to jobs that outlive their estimates, see `plan`.
     passes : {"instant", "event"}
         Whether processors are allocated once an instant or after each single event.
+    seed : int
+        Of what the policy draws, if it does.
     """
 
     machine: int
     overrun: Overrun = "raise"
     passes: Passes = "instant"
+    seed: int = 0
 
 
 @dataclass(frozen=True)

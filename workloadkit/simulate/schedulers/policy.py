@@ -52,9 +52,18 @@ def check_types(policy: Any) -> None:
             )
 
 
+def draws(policy: object) -> bool:
+    """Whether a policy that is built in draws random numbers."""
+    return getattr(policy, "draws", False)
+
+
 @runtime_checkable
 class Policy(Protocol):
-    """A scheduling policy with its parameters, in the forms that the two engines run."""
+    """A scheduling policy with its parameters, in the forms that the two engines run.
+
+    One that draws random numbers says so by an attribute `draws`, and is given a seed: as
+    `Rules.seed`, and in plain Python as `Scheduler.rng`.
+    """
 
     name: ClassVar[str]
 

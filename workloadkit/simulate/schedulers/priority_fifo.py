@@ -1,25 +1,21 @@
 """Priority-FIFO: the jobs of more urgent queues before all others."""
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from workloadkit.errors import ParameterError, WorkloadWarning
 from workloadkit.simulate.engine import Job, Scheduler
 from workloadkit.simulate.schedulers.ordered import FixedOrder, OrderedScheduler
 from workloadkit.simulate.schedulers.policy import Outcome
+from workloadkit.simulate.schedulers.queue_priority import QueuePriority
 from workloadkit.simulate.workload import Rules, Workload
-
-_LAST = np.iinfo(np.int64).max
 
 
 @dataclass(frozen=True)
-class PriorityFifo(FixedOrder):
+class PriorityFifo(QueuePriority, FixedOrder):
     """EASY on one queue in the order of (priority, arrival) [1]_.
 
     A job's priority is that of its queue in the log. There is one reservation, for the first job
@@ -53,28 +49,7 @@ class PriorityFifo(FixedOrder):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        numbers = self.queues.split("/") if self.queues else []
-        try:
-            right = len(set(map(int, numbers))) == len(numbers)
-        except ValueError:
-            right = False
-        if not right:
-            raise ParameterError(
-                f"scheduler {self.name}: queues is {self.queues!r}; give different numbers of "
-                "queues, as in 5/2/1"
-            )
-
-    @cached_property
-    def named(self) -> dict[int, int]:
-        """Priority of each queue that is named, 0 for the most urgent."""
-        numbers = self.queues.split("/") if self.queues else []
-        return {int(number): place for place, number in enumerate(numbers)}
-
-    def priority(self, queue: int) -> int:
-        """Return the priority of the jobs of a queue; the smallest is the most urgent."""
-        if self.queues:
-            return self.named.get(queue, len(self.named))
-        return queue if queue >= 0 else _LAST
+        self.check_queues()
 
     def key(self, job: Job) -> int:
         """Return what the queue is ordered by, smallest first."""
@@ -82,8 +57,7 @@ class PriorityFifo(FixedOrder):
 
     def keys(self, workload: Workload) -> NDArray[np.int64]:
         """Return what the queue is ordered by for all jobs, shape (n_jobs,)."""
-        queues, place = np.unique(workload.queue, return_inverse=True)
-        return np.array([self.priority(queue) for queue in queues.tolist()])[place]
+        return self.priorities(workload)
 
     def plain(self) -> Scheduler:
         """Return the policy in plain Python, fresh for one simulation."""
@@ -93,20 +67,6 @@ class PriorityFifo(FixedOrder):
         """Simulate `workload` in the compiled engine."""
         self.warn_of_equals(set(workload.queue.tolist()))
         return super().compiled(workload, rules)
-
-    def warn_of_equals(self, queues: set[int]) -> None:
-        """Say that all jobs have the same priority, where their `queues` are not known."""
-        if all(queue < 0 for queue in queues):
-            why = "the queue of no job is known"
-        elif self.queues and queues.isdisjoint(self.named):
-            why = f"no job is of queues {self.queues}"
-        else:
-            return
-        warnings.warn(
-            f"scheduler {self.name}: {why}; all have the same priority",
-            WorkloadWarning,
-            stacklevel=2,
-        )
 
 
 class _PriorityScheduler(OrderedScheduler):
