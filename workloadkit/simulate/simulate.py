@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from workloadkit.errors import (
     ParameterError,
@@ -28,7 +28,7 @@ from workloadkit.simulate import users as behaviours
 from workloadkit.simulate.engine import Job, Scheduler, Simulation, User
 from workloadkit.simulate.machine import Run, settle
 from workloadkit.simulate.schedule import Schedule
-from workloadkit.simulate.schedulers.policy import Outcome, Policy
+from workloadkit.simulate.schedulers.policy import Outcome, Policy, draws
 from workloadkit.simulate.schedulers.recorded import Recorded
 from workloadkit.simulate.users import OpenUsers
 from workloadkit.simulate.workload import (
@@ -62,6 +62,7 @@ def simulate(
     offered_load: float | None = None,
     warmup: float = 0.0,
     cooldown: float = 0.0,
+    uncounted: ArrayLike = (),
     outages: Outages | str | os.PathLike[str] | None = None,
     interrupted: Interrupted = "requeue",
     utility_at: UtilityAt = "turnaround",
@@ -101,6 +102,9 @@ def simulate(
         Stretch or compress the submit times until work / (processors × submit span) is this.
     warmup, cooldown : float, default 0
         Leave jobs submitted in the first and last such time out of the metrics. [s]
+    uncounted : array_like of int, optional
+        Users whose jobs are simulated and left out of the metrics, such as the `rare_users` of a
+        resampled log.
     outages : Outages or path, optional
         When which processors are down; plain engine only. From the second on at which an outage
         was announced jobs are planned around it: none starts on processors that go down before
@@ -112,8 +116,8 @@ def simulate(
     utility_at : {"turnaround", "start"}
         When the value of a job that has a utility function is read: at its end or at its start.
     rng : Generator or int, optional
-        Where the seed of users of one's own comes from; it is recorded in `parameters`, and
-        gives the same again. What is built in draws nothing.
+        Where the seed comes from of all that draws: schedulers and users of one's own, and
+        `genetic`. It is recorded in `parameters` then, and gives the same again.
     engine : {"compiled", "python"}, optional
         By default compiled for all that is built in, plain Python for what is one's own. Both
         give the same schedule.
@@ -178,16 +182,17 @@ def simulate(
         parameters["overrun"] = overrun
     if passes != "instant":
         parameters["passes"] = passes
-    if own:
+    if own or draws(policy):
         parameters["seed"] = seed_of(rng)
     if down is not None:
         text = f"{down.name} (sha256 {down.digest})" if down.digest else down.text()
         parameters |= {"outages": text, "interrupted": interrupted}
     if warmup or cooldown:
         parameters |= {"warmup": warmup, "cooldown": cooldown}
-    rules = Rules(machine, overrun, passes)
-    seed = parameters.get("seed", 0)
-    plain = partial(_play, policy, rules, down, interrupted, utility_at, seed)
+    if skipped := _users(uncounted):
+        parameters["uncounted"] = skipped
+    rules = Rules(machine, overrun, passes, parameters.get("seed", 0))
+    plain = partial(_play, policy, rules, down, interrupted, utility_at)
     runs: Sequence[Run] = ()
 
     if isinstance(behaviour, OpenUsers):
@@ -239,7 +244,19 @@ def simulate(
         warmup,
         cooldown,
         runs,
+        skipped,
     )
+
+
+def _users(uncounted: ArrayLike) -> list[int]:
+    """Return the numbers of users that were meant, ascending."""
+    try:
+        given = np.atleast_1d(np.asarray(uncounted))
+    except ValueError:  # lists of different lengths
+        given = np.array([None])
+    if given.size and not (given.dtype.kind in "iuf" and np.array_equal(given, np.rint(given))):
+        raise ParameterError(f"uncounted is {uncounted!r}; give numbers of users")
+    return sorted({int(user) for user in given})
 
 
 def _play(
@@ -248,7 +265,6 @@ def _play(
     outages: Outages | None,
     interrupted: Interrupted,
     utility_at: UtilityAt,
-    seed: int,
     users: list[User],
 ) -> tuple[list[Job], Outcome, list[Run]]:
     """Run the plain engine; the jobs come in the order of submission."""
@@ -256,7 +272,7 @@ def _play(
     scheduler.name = _name(policy)
     if outages is not None and (scheduler.overcommits or not scheduler.bears_outages):
         raise ParameterError(f"scheduler {_name(policy)}: it knows nothing of outages")
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(rules.seed)
     simulation = Simulation(
         rules.machine,
         scheduler,

@@ -1,0 +1,119 @@
+"""Saturation: more and more jobs outstanding; and users whose jobs the metrics leave out."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import workloadkit as wk
+from workloadkit.clock import WEEK
+from workloadkit.simulate.saturation import saturation
+
+
+def jobs_of(outstanding):
+    """Submissions and ends such that so many jobs are outstanding at the begin of each week."""
+    begin = WEEK * np.arange(len(outstanding))
+    submit = [np.full(n, t) for n, t in zip(outstanding, begin, strict=True)]
+    end = [t + WEEK / 2 for t in submit]
+    marks = begin[[0, -1]]  # jobs that take no time make the first and the last week begin
+    return np.concatenate([*submit, marks]), np.concatenate([*end, marks])
+
+
+@pytest.mark.parametrize(
+    ("outstanding", "slope"),
+    [
+        ([1, 2, 3], 1.0),  # three counts: a fifth of them is none
+        ([1, 2, 3, 4], 1.0),
+        ([0, 3, 6, 9, 100], 3.0),  # the last of five is left out
+        ([5, 90, 7, 80, 5, 5], 0.0),  # bursts that are worked off
+        ([9, 8, 7, 6, 5], 0.0),  # falling counts are all replaced by the last
+        ([0, 2, 4, 6, 8, 10, 12, 14, 16, 0], 0.0),  # even if only the last week is free again
+        ([1, 1, 1, 4], 0.9),  # (-1.5 - 0.5 + 0.5 + 4 * 1.5) / 5
+    ],
+)
+def test_the_four_steps(outstanding, slope):
+    found = saturation(*jobs_of(outstanding))
+    assert found.outstanding.tolist() == outstanding
+    assert found.slope == slope
+    assert found.saturated is (found.slope > 1)  # no more than one a week is stable
+
+
+def test_a_job_counts_from_its_very_arrival_until_its_very_end():
+    submit, end = [0, 0, WEEK, 2 * WEEK], [0, WEEK, 3 * WEEK, 2 * WEEK + 1]
+    assert saturation(submit, end).outstanding.tolist() == [1, 1, 2]
+
+
+@pytest.mark.parametrize("submit", [[], [0], [0, WEEK], [0, 2 * WEEK - 1]])
+def test_fewer_than_three_weeks_do_not_tell(submit):
+    found = saturation(submit, np.asarray(submit) + 10.0 * WEEK)
+    assert found.outstanding.size == min(len(submit), 2)
+    assert np.isnan(found.slope)
+    assert found.saturated is None
+
+
+def test_after_the_last_submission_no_week_begins():
+    found = saturation([0, WEEK, 2 * WEEK], [9 * WEEK, 9 * WEEK, 9 * WEEK])
+    assert found.outstanding.tolist() == [1, 2, 3]
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 12 * WEEK), st.integers(0, 20 * WEEK)), min_size=1, max_size=30
+    ),
+    st.integers(-(10**6), 10**6),
+)
+def test_neither_order_nor_origin_of_time_matters(jobs, shift):
+    submit, stay = np.array(jobs).T
+    found = saturation(submit, submit + stay)
+    again = saturation(submit[::-1] + shift, (submit + stay)[::-1] + shift)
+    assert again.outstanding.tolist() == found.outstanding.tolist()
+    assert again.slope == pytest.approx(found.slope, nan_ok=True)
+    assert not found.slope < -1e-9  # what remains of the counts never falls
+
+
+def trace_of(weeks, jobs_a_week, run):
+    """Jobs of one processor, one at a time, evenly over the weeks."""
+    submit = np.arange(weeks * jobs_a_week) * (WEEK // jobs_a_week)
+    user = 1 + np.arange(submit.size) % 2
+    columns = {"submit": submit, "run": np.full(submit.size, run), "user": user}
+    header = wk.Header(("; MaxProcs: 1",))
+    return wk.Trace.from_columns(columns | {"procs": np.ones(submit.size)}, header=header)
+
+
+def test_a_machine_that_cannot_keep_up_saturates():
+    idle, full = (wk.simulate(trace_of(10, 7, run), "fcfs") for run in (9_000, 200_000))
+    assert (idle.saturated, full.saturated) == (False, True)
+    # Of seven jobs a week the machine does three.
+    assert full.saturation.slope == pytest.approx(7 - WEEK / 200_000, abs=0.1)
+    assert full.describe()["saturation_slope"] == full.saturation.slope
+    short = wk.simulate(trace_of(2, 7, 200_000), "fcfs")
+    assert short.saturated is None
+    assert short.to_dict()["saturation_slope"] is None
+
+
+def test_jobs_of_uncounted_users_are_simulated_and_left_out_of_the_metrics():
+    trace = trace_of(4, 7, 200_000)
+    whole, part = (wk.simulate(trace, "fcfs", uncounted=users) for users in ([], [2]))
+    assert part.start.tolist() == whole.start.tolist()
+    assert part.saturation.slope == whole.saturation.slope
+    odd = trace.column("user") == 1
+    assert part.counted.tolist() == odd.tolist()
+    assert part.metrics["jobs"] == odd.sum()
+    assert part.metrics["mean_wait"] == pytest.approx(whole.wait[odd].mean())
+    assert part.provenance["parameters"]["uncounted"] == [2]
+    assert "uncounted" not in whole.provenance["parameters"]
+    assert any("uncounted [2]" in note for note in part.trace().header.get_all("Note"))
+
+
+def test_whoever_is_not_in_the_log_is_missed_by_nobody():
+    trace = trace_of(4, 7, 1)
+    assert wk.simulate(trace, uncounted=np.array([77, 78])).counted.all()
+
+
+def test_uncounted_users_are_numbers_and_not_all_there_are():
+    trace = trace_of(4, 7, 1)
+    for wrong in ("2", [1.5], [True], None, [[1], [1, 2]], float("nan")):
+        with pytest.raises(wk.ParameterError, match=r"^uncounted is "):
+            wk.simulate(trace, uncounted=wrong)
+    with pytest.raises(wk.WorkloadError, match="are of the 2 uncounted users"):
+        _ = wk.simulate(trace, uncounted=[1, 2.0]).metrics
