@@ -10,6 +10,12 @@ from .io.outages import read_outages as read_outages
 from .io.outages import write_outages as write_outages
 from .io.swf import read_swf as read_swf
 from .io.swf import write_swf as write_swf
+from .resample.assembling import rare_users as rare_users
+from .resample.runs import resample as resample
+from .resample.runs import resamples as resamples
+from .resample.segments import segments as segments
+from .resample.segments import stationary_segments as stationary_segments
+from .resample.shaking import shake as shake
 from .sample import load_sample as load_sample
 from .sessions import delimit_sessions as delimit_sessions
 from .sessions import think_times as think_times

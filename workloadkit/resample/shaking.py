@@ -1,0 +1,110 @@
+"""Shake a log: move its jobs, batches, sessions or users by small random times."""
+
+from dataclasses import replace
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workloadkit.errors import ParameterError, check_choice, check_number
+from workloadkit.fields import MAX_TIME, UNKNOWN
+from workloadkit.provenance import as_note, provenance, seed_of
+from workloadkit.sessions import delimit_sessions
+from workloadkit.trace import Trace, check_trace
+
+Unit = Literal["job", "batch", "session", "user"]
+
+
+def shake(
+    trace: Trace,
+    unit: Unit = "job",
+    by: float = 60.0,
+    rng: np.random.Generator | int | None = None,
+) -> Trace:
+    """Move each job, batch, session or user by a small random time.
+
+    A simulation can hang on the exact second of one job. Shaken many times, the log gives a
+    distribution of results instead, whose mean says more of the log and others like it than the
+    single result does [1]_. Jobs that are shaken one by one may overtake the jobs before them that
+    their user waited for; batches, sessions and users move as a whole, so that their jobs keep
+    their order and distances [2]_.
+
+    Parameters
+    ----------
+    trace : Trace
+    unit : {"job", "batch", "session", "user"}, default "job"
+        What moves as a whole; sessions are those by arrival (60 min), batches those in them.
+    by : float, default 60
+        Each unit moves by a time drawn uniformly from -`by` to `by`, independent of the others. In
+        a log of whole seconds these are whole, too. [s]
+    rng : Generator or int, optional
+
+    Returns
+    -------
+    Trace
+        The same jobs, with their numbers, sorted by their new submit times; a note in the header
+        says what made it. No unit moves before second 0, or before the log's first submission
+        where that is earlier: it stays there. Jobs that are in no unit (those of unknown user;
+        for batches and sessions also those that never ran) move one by one. Bursts of checkpointed
+        jobs are left out.
+
+    Raises
+    ------
+    ParameterError
+        If the unit is not known, or `by` is negative, absurdly long or no number.
+
+    References
+    ----------
+    .. [1] D. Tsafrir, K. Ouaknine, D. G. Feitelson, "Reducing performance evaluation sensitivity
+       and variability by input shaking", MASCOTS 2007.
+    .. [2] N. Zakay, D. G. Feitelson, "Workload resampling for performance evaluation of parallel
+       job schedulers", Concurrency and Computation: Practice and Experience 26, 2014,
+       section 6.5.3.
+
+    Examples
+    --------
+    >>> log = {"submit": [0, 50, 9000, 9020], "run": [9] * 4, "procs": [1] * 4, "user": [5] * 4}
+    >>> shake(Trace.from_columns(log), "session", rng=2).column("submit").tolist()
+    [41.0, 91.0, 8971.0, 8991.0]
+    """
+    check_trace(trace)
+    check_choice("unit", unit, Unit)
+    check_number("by", by)
+    if not 0 <= by <= MAX_TIME:  # written so that NaN is refused
+        raise ParameterError(f"by must be from 0 to {MAX_TIME:g} s, not {by:g}")
+    seed = seed_of(rng)
+    submit = trace.column("submit")
+    moved = submit + _shifts(submit, _units(trace, unit), by, seed)
+    order = np.argsort(moved, kind="stable")
+    made = provenance(trace, unit=unit, by=float(by), seed=seed)
+    shaken = trace.take(order).with_columns(submit=moved[order])
+    header = trace.header.appended(("Note", f"shaken: {as_note(made)}"))
+    return replace(shaken, header=header, bursts=trace.bursts.iloc[:0], digest="", repairs=())
+
+
+def _units(trace: Trace, unit: Unit) -> NDArray[np.int64]:
+    """Return the unit of each job, from 0 in the order of their first jobs."""
+    label = -1 - np.arange(trace.n_jobs)  # below 0: a job on its own
+    known = trace.column("user") != UNKNOWN
+    if unit == "user":
+        label[known] = np.unique(trace.column("user")[known], return_inverse=True)[1]
+    elif unit != "job":
+        found = known & trace.ran
+        label[found] = delimit_sessions(trace.select(found))[unit]
+    _, first, inverse = np.unique(label, return_index=True, return_inverse=True)
+    return np.argsort(np.argsort(first))[inverse]
+
+
+def _shifts(submit: NDArray, unit: NDArray, by: float, seed: int) -> NDArray[np.float64]:
+    """Draw how far each job moves, whole units by the same; none before the log can begin."""
+    generator = np.random.default_rng(seed)
+    n_units = int(unit.max(initial=-1)) + 1
+    if (submit == np.rint(submit)).all():
+        most = int(by)
+        shift = generator.integers(-most, most, n_units, endpoint=True).astype(np.float64)
+    else:
+        shift = generator.uniform(-by, by, n_units)
+    begin = np.full(n_units, np.inf)
+    np.minimum.at(begin, unit, submit)
+    floor = min(0.0, float(submit.min(initial=0.0)))
+    return np.maximum(shift, floor - begin)[unit]
