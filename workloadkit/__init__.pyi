@@ -1,3 +1,4 @@
+from .augment import add_utility as add_utility
 from .errors import FormatError as FormatError
 from .errors import ParameterError as ParameterError
 from .errors import WorkloadError as WorkloadError

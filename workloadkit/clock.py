@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from workloadkit.trace import Trace
+from workloadkit.trace import Header, Trace
 
 DAY = 86400
 WEEK = 7 * DAY
@@ -52,8 +52,12 @@ class Clock:
         >>> str(clock.dates([0])[0])
         '1996-09-23 14:00:31'
         """
-        first, last = span(trace)
-        start, zone = trace.header.start, trace.header.time_zone
+        return cls.between(trace.header, *span(trace))
+
+    @classmethod
+    def between(cls, header: Header, first: float, last: float) -> "Clock":
+        """Return the clock of a header, true from second `first` to second `last` of its log."""
+        start, zone = header.start, header.time_zone
         if not start:  # synthetic logs write 0
             note = "The header has no UnixStartTime, so local time is unknown"
         elif zone is None:
@@ -84,6 +88,31 @@ class Clock:
         unix = np.asarray(time, dtype=np.float64) + self.start
         offset = self.offsets[np.searchsorted(self.begins, unix, side="right") - 1]
         return unix + offset + (_MONDAY if self.known else 0)
+
+    def seconds(self, local: ArrayLike) -> NDArray[np.float64]:
+        """Return when clocks first show a local time, in seconds of the log: undoes `local`.
+
+        A local time that clocks jump over is taken for the second of the jump.
+
+        Parameters
+        ----------
+        local : array_like
+            As `local` gives it. [s]
+
+        Examples
+        --------
+        >>> from workloadkit import Header
+        >>> header = Header(("; UnixStartTime: 843480031", "; TimeZoneString: Europe/Stockholm"))
+        >>> clock = Clock.between(header, 0, 300 * DAY)
+        >>> clock.seconds(clock.local([0, 200 * DAY])).tolist()
+        [0.0, 17280000.0]
+        """
+        shown = np.asarray(local, dtype=np.float64) - (_MONDAY if self.known else 0)
+        if self.begins.size == 1:
+            return shown - self.offsets[0] - self.start
+        # An offset holds up to where its own clock stands when the next one takes over.
+        piece = np.searchsorted(self.begins[1:] + self.offsets[:-1], shown, side="right")
+        return np.maximum(shown - self.offsets[piece], self.begins[piece]) - self.start
 
     def dates(self, time: ArrayLike) -> pd.DatetimeIndex:
         """Return the local dates and times of day, to the second; only where they are known."""

@@ -37,18 +37,23 @@ def seed_of(rng: np.random.Generator | int | None) -> int:
     Raises
     ------
     ParameterError
-        If the seed is negative.
+        If the seed is negative, or `rng` is nothing that numpy makes a Generator of.
 
     Examples
     --------
     >>> seed_of(7)
     7
     """
-    if isinstance(rng, int | np.integer):
+    if isinstance(rng, int | np.integer) and not isinstance(rng, bool):
         if rng < 0:
             raise ParameterError(f"rng is {rng}; a seed is 0 or more")
         return int(rng)
-    return int(np.random.default_rng(rng).integers(2**63))
+    try:
+        if isinstance(rng, bool):
+            raise TypeError
+        return int(np.random.default_rng(rng).integers(2**63))
+    except (TypeError, ValueError):
+        raise ParameterError(f"rng is {rng!r}; it is a seed or a numpy Generator") from None
 
 
 def as_note(provenance: Mapping[str, Any]) -> str:

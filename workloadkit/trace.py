@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import timedelta, timezone, tzinfo
+from datetime import datetime, timedelta, timezone, tzinfo
 from functools import cached_property
 from os import PathLike, fspath
 from zoneinfo import ZoneInfo
@@ -93,6 +93,22 @@ class Header:
                 lines[i] = f"; {match[1]}: {value}"
                 return Header(tuple(lines))
         return self.appended((label, value))
+
+    def date(self, second: float) -> str | None:
+        """Return the local date of a second of the log, as headers write it; None if unknown.
+
+        Examples
+        --------
+        >>> Header(("; UnixStartTime: 843480031", "; TimeZoneString: Europe/Stockholm")).date(0)
+        'Mon Sep 23 14:00:31 CEST 1996'
+        """
+        if not self.start or self.time_zone is None:
+            return None
+        try:
+            date = datetime.fromtimestamp(self.start + second, self.time_zone)
+        except (ValueError, OverflowError, OSError):  # beyond all calendars
+            return None
+        return date.strftime("%a %b %d %H:%M:%S %Z %Y")
 
     @property
     def procs(self) -> int | None:
@@ -215,17 +231,19 @@ class Trace:
         if "submit" not in columns:
             raise WorkloadError("a trace needs the submit times of its jobs")
         n_jobs = len(np.atleast_1d(np.asarray(columns["submit"])))
-        table: dict[str, NDArray] = {}
-        for f in FIELDS:
-            if f.name in columns:
-                table[f.name] = _as_column(f, columns[f.name], n_jobs)
-            else:
-                table[f.name] = np.full(n_jobs, np.nan if f.measured else UNKNOWN, f.dtype)
-        order = np.argsort(table["submit"], kind="stable")
-        table = {name: values[order] for name, values in table.items()}
+        given = {
+            f.name: _as_column(f, columns[f.name], n_jobs) for f in FIELDS if f.name in columns
+        }
+        order = np.argsort(given["submit"], kind="stable")
+        table = {
+            f.name: given[f.name][order]
+            if f.name in given
+            else np.full(n_jobs, np.nan if f.measured else UNKNOWN, f.dtype)
+            for f in FIELDS
+        }
         if "job" not in columns:
             table["job"] = np.arange(1, n_jobs + 1)
-        return cls(pd.DataFrame(table), header or Header(), name=name)
+        return cls(pd.DataFrame(table, copy=False), header or Header(), name=name)
 
     @property
     def n_jobs(self) -> int:

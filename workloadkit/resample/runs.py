@@ -1,0 +1,292 @@
+"""Resample a log: new ones that are alike, longer, heavier or lighter."""
+
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from workloadkit import __version__
+from workloadkit.errors import ParameterError, WorkloadWarning, check_number
+from workloadkit.provenance import as_note, plain, seed_of
+from workloadkit.resample.assembling import assemble
+from workloadkit.resample.drawing import Plan, draw, make_plan
+from workloadkit.resample.pools import Pools, RareBehaviour, Unit, make_pools
+from workloadkit.trace import Trace
+from workloadkit.user_classes import EDGE, LONG_TERM, EndEffects
+
+_DEFAULTS = {
+    "weeks": None,
+    "load": 1.0,
+    "unit": "user",
+    "long_term": LONG_TERM,
+    "edge": EDGE,
+    "end_effects": "whole",
+    "begin": None,
+    "long_term_users": None,
+    "temporary_users": None,
+    "arrivals": None,
+    "rare": (),
+    "rare_per_week": 0.0,
+}
+
+
+def resample(
+    trace: Trace | Iterable[Trace],
+    weeks: float | None = None,
+    load: float = 1.0,
+    rng: np.random.Generator | int | None = None,
+    *,
+    unit: Unit = "user",
+    long_term: float = LONG_TERM,
+    edge: float = EDGE,
+    end_effects: EndEffects = "whole",
+    begin: float | None = None,
+    long_term_users: int | None = None,
+    temporary_users: float | None = None,
+    arrivals: float | None = None,
+    rare: Sequence[RareBehaviour] = (),
+    rare_per_week: float = 0.0,
+) -> Trace:
+    r"""Draw a new log from the users of an old one.
+
+    The new log is made of whole users, each with all that he did in the old one, in the order and
+    at the hours in which he did it; but who is there, and since when, is drawn anew [1]_. So it
+    keeps what happens within a user's work, and is independent of what users did together:
+
+    - *Long-term users*, those active for more than 12 weeks, are all there once. Each begins in
+      some week of his activity, drawn uniformly. When the activity is over, it is regenerated: its
+      first job comes again the length of the log after it was there before.
+    - *Temporary users* who are there in week 0 are binomial in number, as many on average as were
+      present in a week of the log; they are drawn in proportion to the weeks of their activity,
+      and begin in any of these.
+    - In *each later week*, temporary users arrive, binomial in number, at the log's mean rate;
+      they are drawn uniformly, none twice in a week, and begin with their first jobs.
+
+    Temporary users near an end of the log are left out (`classify_users`): they may have been cut
+    off. Everybody is moved by whole weeks, so each job keeps its weekday and its time of day, by
+    the clock of the log's time zone; without one, by the log's seconds.
+
+    Parameters
+    ----------
+    trace : Trace or iterable of Trace
+        The log. Jobs that never ran or are of unknown user are left out.
+    weeks : float, optional
+        Length of the new log. By default that of the old one. [weeks]
+    load : float, default 1
+        Factor of the numbers of users, and so, on average, of the load. Long-term users are all
+        taken once before any is twice; replicas of one begin far apart in his activity.
+    rng : Generator or int, optional
+    unit : {"user", "session", "batch", "job"}, default "user"
+        What stays whole. Sessions, batches or jobs of the users that were drawn are moved one by
+        one: each goes to a week of its user's activity drawn uniformly, cyclically, to the same
+        weekday and time of day. It measures what is lost when less than a user stays together.
+    long_term, edge, end_effects, begin
+        As of `classify_users`. If logging began before the first submission, so does the new log.
+    long_term_users : int, optional
+        How many, in place of `load` times those of the log.
+    temporary_users : float, optional
+        How many to expect in week 0, in place of `load` times the log's mean.
+    arrivals : float, optional
+        How many temporary users to expect in each later week, in place of `load` times the log's
+        rate.
+    rare : sequence of (user, first second, last second), optional
+        Rare behaviours, such as flurries: the jobs of these users submitted between these seconds
+        of the log leave the users' own activity and make a pool of their own.
+    rare_per_week : float, default 0
+        How many of the temporary users who arrive in a week are rare behaviours, on average. The
+        header names them as RareUsers; see `rare_users`.
+
+    Returns
+    -------
+    Trace
+        The jobs are numbered 1, 2, … by submission, the users 1, 2, … by their first jobs; each
+        incarnation is a user of its own. Waits and all other fields stay as they were; the
+        preceding job (field 17) is renumbered where it is there as well, else unknown, and with it
+        the think time. Utility functions stay with their jobs. The header is the old one, made
+        true, with a note of what made the log and its seed.
+
+    Raises
+    ------
+    ParameterError
+        If a number is not one that can be, `load` (or a number in its place) asks for more
+        temporary users than the pool has, or a rare behaviour is of no job.
+    WorkloadError
+        If the log has no job of a known user that ran, is shorter than five weeks, or all of its
+        users are left out at its ends.
+
+    Warns
+    -----
+    WorkloadWarning
+        If jobs are left out, a pool is empty, or the new log has no job.
+
+    See Also
+    --------
+    resamples : many of them.
+    classify_users : who is long-term and who is temporary.
+
+    Notes
+    -----
+    Where the source is silent: a week is one of local time, counted from the log's begin; a user
+    is present from the week of the first job to that of the last. The length of a log is rounded
+    to whole weeks where long-term users are regenerated after it; of one whose activity is longer
+    than that, nothing overlaps. A time that clocks jump over becomes the second of the jump, one
+    that they show twice is the first; in neither case do jobs of one user change their order.
+
+    References
+    ----------
+    .. [1] N. Zakay, D. G. Feitelson, "Workload resampling for performance evaluation of parallel
+       job schedulers", Concurrency and Computation: Practice and Experience 26, 2014, sections 4
+       and 6.
+
+    Examples
+    --------
+    >>> import workloadkit as wk
+    >>> log = wk.load_sample()
+    >>> new = wk.resample(log, weeks=8, rng=1)
+    >>> new.header.get_all("Note")[-1].partition(", log")[0]
+    'resampled: workloadkit 0.1.0'
+    """
+    how = {
+        "unit": unit,
+        "long_term": long_term,
+        "edge": edge,
+        "end_effects": end_effects,
+        "begin": begin,
+        "long_term_users": long_term_users,
+        "temporary_users": temporary_users,
+        "arrivals": arrivals,
+        "rare": rare,
+        "rare_per_week": rare_per_week,
+    }
+    return prepare(trace, weeks, load, **how).run(seed_of(rng))
+
+
+def resamples(
+    trace: Trace | Iterable[Trace],
+    count: int,
+    weeks: float | None = None,
+    load: float = 1.0,
+    rng: np.random.Generator | int | None = None,
+    **how: Any,
+) -> Iterator[Trace]:
+    """Draw many new logs from the users of an old one, one when the one before has been taken.
+
+    Parameters
+    ----------
+    trace : Trace or iterable of Trace
+    count : int
+        How many.
+    weeks, load, **how
+        As of `resample`.
+    rng : Generator or int, optional
+        Run i depends on the seed and on i alone. Its header tells its own seed, too, with which
+        `resample` gives the same log again.
+
+    Yields
+    ------
+    Trace
+
+    Raises
+    ------
+    ParameterError, WorkloadError
+        As `resample`, at once.
+
+    Examples
+    --------
+    >>> import workloadkit as wk
+    >>> log = wk.load_sample()
+    >>> jobs = [new.n_jobs for new in wk.resamples(log, 3, rng=1)]
+    >>> len(jobs)
+    3
+    """
+    check_count("count", count)
+    prepared = prepare(trace, weeks, load, **how)
+    seed = seed_of(rng)
+    return (prepared.run_of(i, seed) for i in range(int(count)))
+
+
+@dataclass(frozen=True, eq=False)
+class Resampling:
+    """What all new logs of one kind have in common; only a seed is missing.
+
+    Parameters
+    ----------
+    pools : Pools
+    plan : Plan
+    parameters : mapping of str to object
+        Those of `resample` that are not the default.
+    """
+
+    pools: Pools
+    plan: Plan
+    parameters: dict[str, Any]
+
+    def run(self, seed: int, *, of: tuple[int, int] | None = None) -> Trace:
+        """Draw the new log of a seed; `of` is its place in a run of several, and their seed."""
+        drawn = draw(self.pools, self.plan, np.random.default_rng(seed))
+        logs = self.pools.logs
+        name = " and ".join(log.name for log in logs)
+        if not drawn.job.size:
+            warnings.warn(
+                f"{name}: the new log of seed {seed} has no job", WorkloadWarning, stacklevel=3
+            )
+        parameters = {"seed": seed} | self.parameters
+        if of is not None:
+            parameters["run"] = f"{of[0]} of seed {of[1]}"
+        sources = [log.name + (f" (sha256 {log.digest})" if log.digest else "") for log in logs]
+        made = {"workloadkit": __version__, "log": " and ".join(sources), "sha256": None}
+        note = f"resampled: {as_note(made | {'parameters': plain(parameters)})}"
+        return assemble(self.pools, drawn, name=f"{name}, resampled by seed {seed}", note=note)
+
+    def run_of(self, i: int, seed: int) -> Trace:
+        """Draw the i-th new log of several."""
+        return self.run(own_seed(seed, i), of=(i, seed))
+
+
+def prepare(
+    trace: Trace | Iterable[Trace],
+    weeks: float | None = None,
+    load: float = 1.0,
+    **how: Any,
+) -> Resampling:
+    """Make the pools and the plan for new logs; parameters as of `resample`."""
+    if unknown := set(how) - set(_DEFAULTS):
+        raise ParameterError(f"unknown parameter {unknown.pop()!r}; known: {', '.join(_DEFAULTS)}")
+    of_pools = ("unit", "long_term", "edge", "end_effects", "begin", "rare")
+    pools = make_pools(trace, **{name: how[name] for name in of_pools if name in how})
+    of_plan = {name: value for name, value in how.items() if name not in of_pools}
+    plan = make_plan(pools, weeks, load, **of_plan)
+    given = {"weeks": weeks, "load": load} | how
+    changed = {k: v for k, v in given.items() if k in _DEFAULTS and not _same(v, _DEFAULTS[k])}
+    return Resampling(pools, plan, changed)
+
+
+def own_seed(seed: int, i: int) -> int:
+    """Return the seed of run i of several.
+
+    Examples
+    --------
+    >>> own_seed(1, 0) == own_seed(1, 0) != own_seed(1, 1)
+    True
+    """
+    return int(np.random.SeedSequence(seed, spawn_key=(i,)).generate_state(1, np.uint64)[0])
+
+
+def check_count(name: str, value: int) -> None:
+    """Refuse what is no number of things.
+
+    Raises
+    ------
+    ParameterError
+    """
+    check_number(name, value)
+    if not (value >= 0 and value == int(value)):
+        raise ParameterError(f"{name} is {value:g}; it is a whole number, 0 or more")
+
+
+def _same(value: Any, default: Any) -> bool:
+    if isinstance(default, tuple):
+        return len(value) == 0
+    return bool(value == default)
