@@ -124,7 +124,7 @@ def fault(points: Sequence[Point]) -> str:
     'value 6 of point 2 is above the 5 before it'
     """
     numbers = np.array(points, dtype=np.float64).reshape(-1, 2)
-    found = _first_fault(Utilities(np.array([0, len(numbers)]), numbers[:, 0], numbers[:, 1]))
+    found = first_fault(Utilities(np.array([0, len(numbers)]), numbers[:, 0], numbers[:, 1]))
     return found[1] if found else ""
 
 
@@ -148,7 +148,7 @@ after the 0 before it
     """
     check_trace(trace)
     try:
-        found = _first_fault(pack(trace.utility, trace.n_jobs))
+        found = first_fault(pack(trace.utility, trace.n_jobs))
     except WorkloadError as error:
         raise WorkloadError(f"{trace.name}: {error}") from None
     if found:
@@ -256,8 +256,8 @@ def _first(n_points: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.concatenate([[0], np.cumsum(n_points)])
 
 
-def _first_fault(utilities: Utilities) -> tuple[int, str] | None:
-    """Find the first point that breaks a rule: its job, and what is wrong."""
+def first_fault(utilities: Utilities) -> tuple[int, str] | None:
+    """Find the first point that breaks a rule: its job, and what is wrong; None if none does."""
     first, time, value = utilities
     begins = np.zeros(time.size, dtype=bool)
     begins[first[:-1][utilities.known]] = True

@@ -1,0 +1,375 @@
+"""Give the jobs of a log utility functions, drawn from a model or taken from a table."""
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from numbers import Real
+from os import PathLike
+from typing import Any, Literal, NamedTuple, get_args
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from workloadkit.errors import ParameterError, WorkloadWarning
+from workloadkit.fields import MAX_TIME
+from workloadkit.provenance import as_note, provenance, seed_of
+from workloadkit.trace import Trace, check_trace
+from workloadkit.utility import Utilities, check, unpack
+from workloadkit.utility_tables import Shapes, read_table
+
+Formula = Literal["opposite", "paper"]
+Decay = Literal["linear", "exponential", "step"]
+Deadline = Literal["wait", "wait+run", "wait+requested"]
+
+#: The shortest time in which a job loses all its value. [s]
+SHORTEST_DEADLINE = 10.0
+
+#: More inner points than this are refused.
+MOST_POINTS = 1000
+
+_DECAYS: tuple[str, ...] = get_args(Decay)
+_SHOWN = 12  # queues that a warning names
+
+
+def add_utility(
+    trace: Trace,
+    *,
+    priority: Mapping[int, int] | None = None,
+    formula: Formula = "opposite",
+    decay: str | Sequence[str] | Mapping[str, float] = _DECAYS,
+    deadline: Deadline = "wait",
+    deadline_factor: float = 2.0,
+    points: int = 1,
+    sd: float = 0.5,
+    globmax: float = 1.0,
+    table: pd.DataFrame | str | PathLike[str] | None = None,
+    rng: np.random.Generator | int | None = None,
+) -> Trace:
+    """Give every job a utility function, as Lee and Snavely do [1]_.
+
+    The value of a processor-minute that a job requests is normal around the middle of the bin of
+    its priority, cut at 0; times processors and minutes requested it is the job's start value.
+    The job loses all of it by its deadline, on the way there in one of three ways:
+
+    - linear: times and values of inner points are uniform, sorted;
+    - exponential: each value is uniform below the one before;
+    - step: the start value up to a uniform time, then a uniform part of it up to the deadline.
+
+    Parameters
+    ----------
+    trace : Trace
+        Utility functions that it has are replaced.
+    priority : mapping of int to int, optional
+        Priority of each queue, 0 the highest; jobs of other queues have the lowest. By default
+        the queues' own numbers, unknown the lowest of all, and a warning says so.
+    formula : {"opposite", "paper"}
+        Whether the middle of the bin rises with urgency, or as the formula is printed, see the
+        notes.
+    decay : str, sequence of str or mapping of str to float
+        Of "linear", "exponential" and "step"; with equal weights or with these.
+    deadline : {"wait", "wait+run", "wait+requested"}
+        What the deadline is a multiple of: what the job waited in the log, that and its run time,
+        or that and its requested time. An unknown wait is 0. [s]
+    deadline_factor : float, default 2
+        The multiple; no deadline is below 10 s.
+    points : int, default 1
+        Points between the first and the last of a linear or exponential function.
+    sd : float, default 0.5
+        Standard deviation of the value of a processor-minute, in bins.
+    globmax : float, default 1
+        Upper end of the bins: the scale of all values.
+    table : DataFrame or path of a CSV file, optional
+        Functions of one's own. Columns `job`, `time` [s], `value`: the points of each job by its
+        number, as they are; nothing is drawn. Otherwise `time`, `value` and one or more of `queue`,
+        `user` and `shape`: shapes for the jobs of a queue or user, of which one is drawn where
+        they have several. A shape is stretched so that its first value is the job's start value
+        and its last time the job's deadline, in whatever units it stands.
+    rng : Generator or int, optional
+        Where the seed comes from; the header tells it.
+
+    Returns
+    -------
+    Trace
+        Jobs of unknown size, and those that the table has nothing for, have no utility function;
+        a warning counts them.
+
+    Raises
+    ------
+    ParameterError
+        For a value that cannot be.
+    WorkloadError
+        If a table does not hold utility functions.
+
+    Notes
+    -----
+    "Higher priority jobs should have higher start values than lower priority ones", says the text
+    of [1]_; its formula, mean = (priority + 0.5) / N · globmax, gives the priority 0, the highest
+    of N, the lowest mean. The text tells what is meant, so the default is the opposite of the
+    formula, mean = (N − priority − 0.5) / N · globmax. Only so does a scheduler that serves high
+    priorities first come out ahead, as it does there.
+
+    Also, the deadline of the text, 2 · wait, read at the end of the job, leaves nothing to the
+    jobs that ran longer than they had waited, which are most jobs of most logs; more than its
+    tables show to earn nothing. ``deadline="wait+run"`` comes near to them.
+
+    References
+    ----------
+    .. [1] C. B. Lee, A. E. Snavely, "Precise and realistic utility functions for user-centric
+       performance analysis of schedulers", HPDC 2007, sections 4.2 and 4.3.
+
+    Examples
+    --------
+    >>> jobs = {"submit": [0, 5], "wait": [60, 0], "run": [90, 30], "procs": [4, 1]}
+    >>> log = Trace.from_columns(jobs | {"queue": [1, 0]})
+    >>> trace = add_utility(log, priority={0: 0, 1: 1}, decay="step", sd=0, rng=1)
+    >>> for points in trace.utilities.values():
+    ...     print([(round(time, 3), round(value, 3)) for time, value in points])
+    [(0.0, 1.5), (17.299, 1.5), (17.3, 1.423), (120.0, 1.423)]
+    [(0.0, 0.375), (8.277, 0.375), (8.278, 0.153), (10.0, 0.153)]
+    """
+    check_trace(trace)
+    if len(trace.utility):
+        _warn(f"{trace.name}: the utility functions of the log are replaced")
+    _check_choice("formula", formula, Formula)
+    _check_choice("deadline", deadline, Deadline)
+    kinds = _decays(decay)
+    _check_number("deadline_factor", deadline_factor, above=0)
+    _check_number("globmax", globmax, above=0)
+    _check_number("sd", sd)
+    _check_number("points", points)
+    if points != int(points) or points > MOST_POINTS:
+        raise ParameterError(f"points is {points}; give a whole number up to {MOST_POINTS:,}")
+    given = None if table is None else read_table(table)
+    if given is not None and given.of_jobs:
+        functions, n_others = given.functions(trace)
+        if n_others:
+            _warn(f"{given.name}: {trace.name} has no job of {n_others:,} of the numbers in it")
+        return _augmented(trace, unpack(functions), {"table": given.name})
+
+    rank, n_priorities = _ranks(trace, priority)
+    bins_below = rank if formula == "paper" else n_priorities - 1 - rank
+    law = _Law(
+        mean=(bins_below + 0.5) / n_priorities * globmax,
+        sd=sd * globmax / n_priorities,
+        size=_sizes(trace),
+        deadline=_deadlines(trace, deadline, deadline_factor),
+    )
+    shapes = None if given is None else given.shapes(trace)
+    wanted = ~np.isnan(law.size)
+    if shapes is not None:
+        wanted &= shapes.n_shapes > 0
+    rows = np.flatnonzero(wanted)
+    seed = seed_of(rng)
+    generator = np.random.default_rng(seed)
+    if shapes is None:
+        drawn = _draw(law.take(rows), kinds, int(points), generator)
+    else:
+        drawn = _stretch(law.take(rows), shapes, rows, generator)
+    frame = unpack(drawn)
+    parameters: dict[str, Any] = {"seed": seed, "deadline": deadline, "formula": formula}
+    if priority is not None:
+        parameters["priority"] = _written(priority)
+    if given is None:
+        parameters |= {"decay": _written(kinds), "points": int(points)}
+    else:
+        parameters["table"] = given.name
+    parameters |= {"deadline_factor": deadline_factor, "sd": sd, "globmax": globmax}
+    return _augmented(trace, frame.assign(row=rows[frame["row"]]), parameters)
+
+
+def queue_descriptions(trace: Trace) -> list[str]:
+    """Return what the header of a log says of its queues, a line each.
+
+    Examples
+    --------
+    >>> from workloadkit import Header
+    >>> header = Header(("; Queue:  0  interactive", "; Queue:  1  express"))
+    >>> queue_descriptions(Trace.from_columns({"submit": [0]}, header=header))
+    ['0 interactive', '1 express']
+    """
+    return [" ".join(line.split()) for line in trace.header.get_all("Queue")]
+
+
+def _augmented(trace: Trace, frame: pd.DataFrame, parameters: dict[str, Any]) -> Trace:
+    """Return the log with utility functions, and a note of what made them."""
+    n_without = trace.n_jobs - frame["row"].nunique()
+    if n_without:
+        why = "the table has none for them" if "table" in parameters else "their size is unknown"
+        _warn(
+            f"{trace.name}: {n_without:,} of {trace.n_jobs:,} jobs have no utility function: {why}"
+        )
+    note = as_note(provenance(trace, **parameters))
+    header = trace.header.appended(("Note", f"utility functions: {note}"))
+    made = replace(trace, utility=frame, header=header, digest="", repairs=())
+    check(made)
+    return made
+
+
+class _Law(NamedTuple):
+    """What functions are drawn from: of each job, but for the standard deviation."""
+
+    mean: NDArray[np.float64]
+    sd: float
+    size: NDArray[np.float64]
+    deadline: NDArray[np.float64]
+
+    def take(self, rows: NDArray[np.intp]) -> "_Law":
+        return _Law(self.mean[rows], self.sd, self.size[rows], self.deadline[rows])
+
+
+def _draw(
+    law: _Law, decay: Mapping[str, float], n_inner: int, rng: np.random.Generator
+) -> Utilities:
+    """Draw functions by the model."""
+    from workloadkit._kernels.augment import draw_functions
+
+    kinds = np.array([_DECAYS.index(name) for name in decay])
+    passed = np.cumsum(np.array(list(decay.values()), dtype=np.float64))
+    return Utilities(*draw_functions(rng, kinds, passed, *law, n_inner))
+
+
+def _stretch(
+    law: _Law, shapes: Shapes, rows: NDArray[np.intp], rng: np.random.Generator
+) -> Utilities:
+    """Draw a shape for the job at each row and a start value; stretch the one by the other."""
+    from workloadkit._kernels.augment import draw_shapes
+
+    place, normal = draw_shapes(rng, shapes.n_shapes[rows])
+    start = np.maximum(law.mean + law.sd * normal, 0) * law.size
+    first, time, value = shapes.functions.take(shapes.first[rows] + place)
+    n_points = np.diff(first)
+    deadline, start = (np.repeat(x, n_points) for x in (law.deadline, start))
+    return Utilities(first, time * deadline, value * start)
+
+
+def _sizes(trace: Trace) -> NDArray[np.float64]:
+    """Processors times minutes that jobs requested, else used; NaN where they are not known."""
+    requested, used = trace.column("requested_procs"), trace.used_procs
+    procs = np.where(requested > 0, requested, np.where(used > 0, used, np.nan))
+    return np.asarray(procs * _requested_time(trace) / 60)
+
+
+def _requested_time(trace: Trace) -> NDArray[np.float64]:
+    """Return the requested time, else the run time; NaN where neither is known. [s]."""
+    requested, run = trace.column("requested_time"), trace.column("run")
+    return np.where(requested >= 0, requested, np.where(run >= 0, run, np.nan))
+
+
+def _deadlines(trace: Trace, kind: Deadline, factor: float) -> NDArray[np.float64]:
+    """When jobs lose all their value; what is unknown takes no time. [s]."""
+    times = np.maximum(np.nan_to_num(trace.column("wait")), 0)
+    if kind != "wait":
+        more = trace.column("run") if kind == "wait+run" else _requested_time(trace)
+        times = times + np.maximum(np.nan_to_num(more), 0)
+    deadlines = np.maximum(factor * times, SHORTEST_DEADLINE)
+    if deadlines.max(initial=0) > MAX_TIME:
+        job = trace.column("job")[np.argmax(deadlines)]
+        raise ParameterError(
+            f"deadline_factor is {factor:g}; the deadline of job {job}, {deadlines.max():g} s, is "
+            "beyond what is believed"
+        )
+    return deadlines
+
+
+def _ranks(trace: Trace, priority: Mapping[int, int] | None) -> tuple[NDArray[np.int64], int]:
+    """Return the rank of each job's priority, 0 the highest, and how many ranks there are."""
+    numbers, place, n_jobs = np.unique(
+        trace.column("queue"), return_inverse=True, return_counts=True
+    )
+    queues = numbers.tolist()
+    if priority is None:
+        known = [queue for queue in queues if queue >= 0]
+        ranks = {queue: rank for rank, queue in enumerate(known)}
+        n_unknown = int(n_jobs[numbers < 0].sum())
+        n_ranks = len(known) + (n_unknown > 0)
+        if not known:
+            _warn(f"{trace.name}: the queue of no job is known; all have the same priority")
+        else:
+            lowest = f"; {n_unknown:,} jobs of unknown queue have the lowest" if n_unknown else ""
+            _warn(
+                f"{trace.name}: no priorities are given; the numbers of the queues stand for them, "
+                f"{_listed(known)}, the first for the highest{lowest}"
+            )
+    else:
+        _check_priority(priority)
+        order = {value: rank for rank, value in enumerate(sorted(set(priority.values())))}
+        ranks = {int(queue): order[value] for queue, value in priority.items()}
+        n_ranks = len(order)
+        if others := [queue for queue in queues if queue not in ranks]:
+            n_others = int(n_jobs[np.isin(numbers, others)].sum())
+            _warn(
+                f"{trace.name}: {n_others:,} jobs are of queues without a priority, "
+                f"{_listed(others)}; they have the lowest"
+            )
+    of_queue = np.array([ranks.get(queue, n_ranks - 1) for queue in queues], dtype=np.int64)
+    return of_queue[place], n_ranks
+
+
+def _check_priority(priority: Mapping[int, int]) -> None:
+    """Refuse what is no mapping of whole numbers."""
+    if not isinstance(priority, Mapping) or not priority:
+        raise ParameterError(f"priority is {priority!r}; give a mapping of queues to priorities")
+    for queue, value in priority.items():
+        if not all(_is_number(x) and x == np.rint(x) for x in (queue, value)):
+            raise ParameterError(
+                f"priority of queue {queue!r} is {value!r}; both are whole numbers"
+            )
+
+
+def _decays(decay: object) -> dict[str, float]:
+    """Return the kinds of decay that were meant, with weights above 0."""
+    names: Any = [decay] if isinstance(decay, str) else decay
+    if not isinstance(names, Mapping):
+        if not isinstance(names, Sequence) or not all(isinstance(name, str) for name in names):
+            raise ParameterError(f"decay is {decay!r}; give names, or a mapping of them to weights")
+        if len(set(names)) < len(names):
+            raise ParameterError(f"decay is {decay!r}; a name is there twice")
+        names = dict.fromkeys(names, 1.0)
+    for name, weight in names.items():
+        if name not in _DECAYS:
+            raise ParameterError(f"decay is {name!r}; known: {', '.join(_DECAYS)}")
+        _check_number(f"weight of decay {name}", weight)
+    kinds = {name: weight for name, weight in names.items() if weight > 0}
+    if not kinds:
+        raise ParameterError("decay: one kind at least needs a weight above 0")
+    return kinds
+
+
+def _written(mapping: Mapping[Any, float]) -> str:
+    """Write a mapping for a note.
+
+    Examples
+    --------
+    >>> _written({1: 2, 3: 0}), _written({"linear": 1.0, "step": 2.5})
+    ('1=2 3=0', 'linear=1 step=2.5')
+    """
+    return " ".join(f"{key}={value:g}" for key, value in mapping.items())
+
+
+def _listed(numbers: list[int]) -> str:
+    shown = ", ".join(map(str, numbers[:_SHOWN]))
+    return f"{shown}, …" if len(numbers) > _SHOWN else shown
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool | np.bool_)
+
+
+def _check_number(name: str, value: Any, *, above: float | None = None) -> None:
+    """Refuse what is no finite number of 0 or more, or not above a bound."""
+    if not _is_number(value):
+        raise ParameterError(f"{name} is {value!r}; it is a number")
+    if not 0 <= value < np.inf or (above is not None and not value > above):
+        least = "0 or more" if above is None else f"above {above:g}"
+        raise ParameterError(f"{name} is {value:g}; it must be {least}, and finite")
+
+
+def _check_choice(name: str, value: object, choices: object) -> None:
+    """Refuse what is not one of a Literal's."""
+    if value not in get_args(choices):
+        raise ParameterError(f"{name} is {value!r}; known: {', '.join(get_args(choices))}")
+
+
+def _warn(message: str) -> None:
+    warnings.warn(message, WorkloadWarning, stacklevel=3)
