@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from workloadkit import __version__
-from workloadkit.cli import characterize, check, sessions, simulate, study, sweep
+from workloadkit.cli import characterize, check, resample, sessions, simulate, study, sweep
 from workloadkit.cli.common import Commands, say
 from workloadkit.cli.schedulers import SCHEDULERS
 
@@ -53,6 +53,7 @@ def _paragraph(heading: str, text: str) -> str:
 for command, examples in (
     (characterize.characterize, characterize.EXAMPLES),
     (sessions.sessions, sessions.EXAMPLES),
+    (resample.resample, resample.EXAMPLES),
     (simulate.simulate, simulate.EXAMPLES),
     (check.check, check.EXAMPLES),
     (sweep.sweep, sweep.EXAMPLES),

@@ -163,16 +163,23 @@ def write_json(target: Path, data: Any) -> None:
     write(target, json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
 
 
+_shared: Any = None  # what this process works on, if it is one of several
+
+
 @contextmanager
-def executor(workers: int) -> "Iterator[Executor | None]":
-    """Give the processes that share the work; None for one worker, which is this process."""
+def executor(workers: int, *, share: Any = None) -> "Iterator[Executor | None]":
+    """Give the processes that share the work; None for one worker, which is this process.
+
+    What they `share` each of them gets once, however many tasks there are: see `shared`.
+    """
     from concurrent.futures import ProcessPoolExecutor
     from multiprocessing import active_children, get_context
 
     if workers == 1:
         yield None
         return
-    pool = ProcessPoolExecutor(workers, get_context("spawn"), initializer=_warn_in_one_line)
+    context = get_context("spawn")
+    pool = ProcessPoolExecutor(workers, context, initializer=_begin_work, initargs=(share,))
     # Ctrl-C is for this process alone: the workers, which start now, inherit that it is ignored.
     handler = signal.signal(signal.SIGINT, signal.SIG_IGN)
     for _ in range(workers):
@@ -186,6 +193,17 @@ def executor(workers: int) -> "Iterator[Executor | None]":
         raise
     finally:
         pool.shutdown(cancel_futures=True)
+
+
+def shared() -> Any:
+    """Return what the processes of an `executor` share; only within one of them."""
+    return _shared
+
+
+def _begin_work(share: Any) -> None:
+    global _shared  # a process has no other place that its tasks know
+    _warn_in_one_line()
+    _shared = share
 
 
 def _warn_in_one_line() -> None:

@@ -323,7 +323,7 @@ def _check_log(trace: Trace, chosen: NDArray[np.bool_]) -> None:
         warnings.warn(
             f"{trace.name}: of the jobs, those are left out of the pools: {', '.join(said)}",
             WorkloadWarning,
-            stacklevel=4,
+            stacklevel=6,  # whoever called `resample` or `resamples`
         )
 
 
@@ -354,7 +354,7 @@ def _check_pools(
             f"{name}: the pool of {empty} users is empty: all are drawn from the "
             f"{long_term or temporary} others",
             WorkloadWarning,
-            stacklevel=5,
+            stacklevel=6,
         )
 
 

@@ -142,11 +142,19 @@ def resample(
 
     Examples
     --------
-    >>> import workloadkit as wk
-    >>> log = wk.load_sample()
-    >>> new = wk.resample(log, weeks=8, rng=1)
-    >>> new.header.get_all("Note")[-1].partition(", log")[0]
-    'resampled: workloadkit 0.1.0'
+    User 3 works every week, on the same day; user 4 for two weeks amid the others.
+
+    >>> week = 7 * 86400
+    >>> submit = week * np.array([*range(9), 8.5, 9, 9.5, *range(10, 21)])
+    >>> log = {"submit": submit, "user": [3] * 9 + [4, 3, 4] + [3] * 11}
+    >>> trace = Trace.from_columns(log | {"run": [60] * 23, "procs": [1] * 23})
+    >>> new = resample(trace, weeks=6, rng=6)
+    >>> (new.jobs["submit"] / week).tolist()
+    [0.0, 1.0, 2.0, 2.5, 3.0, 3.5, 4.0, 5.0]
+    >>> new.jobs["user"].tolist()
+    [1, 1, 1, 2, 1, 2, 1, 1]
+    >>> new.header.lines
+    ('; Note: resampled: workloadkit 0.1.0, log trace, seed 6, weeks 6',)
     """
     how = {
         "unit": unit,
@@ -195,11 +203,11 @@ def resamples(
 
     Examples
     --------
-    >>> import workloadkit as wk
-    >>> log = wk.load_sample()
-    >>> jobs = [new.n_jobs for new in wk.resamples(log, 3, rng=1)]
-    >>> len(jobs)
-    3
+    >>> submit = 7 * 86400 * np.array([*range(9), 8.5, 9, 9.5, *range(10, 21)])
+    >>> log = {"submit": submit, "user": [3] * 9 + [4, 3, 4] + [3] * 11}
+    >>> trace = Trace.from_columns(log | {"run": [60] * 23, "procs": [1] * 23})
+    >>> [new.n_jobs for new in resamples(trace, 5, load=2, rng=1)]
+    [46, 49, 43, 48, 48]
     """
     check_count("count", count)
     prepared = prepare(trace, weeks, load, **how)

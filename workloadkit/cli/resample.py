@@ -1,0 +1,259 @@
+"""`workloadkit resample`: new logs drawn from the users of an old one."""
+
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from workloadkit.cli.common import (
+    SeedOption,
+    StrictOption,
+    TraceArgument,
+    WorkersOption,
+    check_outputs,
+    duration,
+    executor,
+    load,
+    say,
+    shared,
+    working,
+)
+from workloadkit.errors import ParameterError, WorkloadError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from workloadkit.resample.runs import Resampling
+
+EXAMPLES = """
+workloadkit resample log.swf.gz -o new.swf.gz --seed 1
+workloadkit resample log.swf.gz --weeks 260 --load 1.2 -o longer.swf.gz
+workloadkit resample log.swf.gz --count 1000 -o many --workers 2 --seed 1
+workloadkit resample log.swf.gz --rare 374:30w-31w --rare-per-week 0.25 > new.swf
+"""
+
+
+def resample(
+    trace: TraceArgument = None,
+    output: Annotated[
+        Path,
+        typer.Option(
+            "-o",
+            metavar="OUT",
+            help='Write the new log to this file; "-" is stdout. With --count, a folder.',
+        ),
+    ] = Path("-"),
+    count: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="K",
+            show_default=False,
+            help="Draw K logs, into a folder without such files: 0001.swf.gz, 0002.swf.gz, ...",
+        ),
+    ] = None,
+    weeks: Annotated[
+        float | None,
+        typer.Option(
+            metavar="W",
+            show_default=False,
+            help="Length of the new log in weeks. By default that of the old one.",
+        ),
+    ] = None,
+    factor: Annotated[
+        float,
+        typer.Option("--load", metavar="F", help="Factor of the numbers of users."),
+    ] = 1.0,
+    unit: Annotated[
+        str,
+        typer.Option(
+            metavar="user|session|batch|job",
+            help="What stays whole. All but users are moved on their own, by whole weeks within "
+            "the user's activity.",
+        ),
+    ] = "user",
+    long_term: Annotated[
+        float | None,
+        typer.Option(
+            parser=duration,
+            metavar="T",
+            show_default=False,
+            help="Users active for longer than T are long-term, the others temporary. By default "
+            "12w.",
+        ),
+    ] = None,
+    end_effects: Annotated[
+        str,
+        typer.Option(
+            metavar="whole|any",
+            help="Leave temporary users out if all their jobs, or any, lie near an end of the log.",
+        ),
+    ] = "whole",
+    edge: Annotated[
+        float | None,
+        typer.Option(
+            parser=duration,
+            metavar="T",
+            show_default=False,
+            help="How near to an end that is. By default 4w.",
+        ),
+    ] = None,
+    long_term_users: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            show_default=False,
+            help="Number of long-term users. By default the log's, times --load.",
+        ),
+    ] = None,
+    temporary_users: Annotated[
+        float | None,
+        typer.Option(
+            metavar="X",
+            show_default=False,
+            help="Mean number of temporary users in the first week. By default the log's, times "
+            "--load.",
+        ),
+    ] = None,
+    arrivals: Annotated[
+        float | None,
+        typer.Option(
+            metavar="X",
+            show_default=False,
+            help="Mean number of temporary users who arrive in each later week. By default the "
+            "log's, times --load.",
+        ),
+    ] = None,
+    rare: Annotated[
+        str,
+        typer.Option(
+            metavar="USER:BEGIN-END,...",
+            show_default=False,
+            help="Rare behaviours, set apart from all else: jobs of a user in a time of the log, "
+            "as in 374:30w-31w.",
+        ),
+    ] = "",
+    rare_per_week: Annotated[
+        float,
+        typer.Option(
+            metavar="X",
+            help="How many of the temporary users who arrive in a week are rare behaviours.",
+        ),
+    ] = 0.0,
+    seed: SeedOption = None,
+    workers: WorkersOption = 1,
+    strict: StrictOption = False,
+) -> None:
+    """Draw new logs from the users of an old one.
+
+    Whole users are drawn, each with all that he did, at the same weekdays and hours; who is there,
+    and since when, is new. The header of each new log says what made it, and its seed.
+    """
+    from workloadkit.provenance import seed_of
+    from workloadkit.resample.runs import prepare
+    from workloadkit.user_classes import EDGE, LONG_TERM
+
+    behaviours = _rare_behaviours(rare)
+    if count is None:
+        check_outputs(output, inputs=[trace])
+    else:
+        _check_folder(output)
+    log = load(trace, strict=strict)
+    with working(f"sorting the users of {log.name}"):
+        resampling = prepare(
+            log,
+            weeks,
+            factor,
+            unit=unit,
+            long_term=LONG_TERM if long_term is None else long_term,
+            edge=EDGE if edge is None else edge,
+            end_effects=end_effects,
+            long_term_users=long_term_users,
+            temporary_users=temporary_users,
+            arrivals=arrivals,
+            rare=behaviours,
+            rare_per_week=rare_per_week,
+        )
+    used = seed_of(seed)
+    if count is None:
+        _write_one(resampling, output, used)
+    else:
+        _write_many(resampling, output, count, used, workers)
+
+
+def _write_one(resampling: "Resampling", output: Path, seed: int) -> None:
+    """Write the new log of the seed itself."""
+    import workloadkit as wk
+
+    with working("resampling"):
+        new = resampling.run(seed)
+        wk.write_swf(new, str(output))
+    n_users = int(new.column("user").max(initial=0))
+    said = "" if str(output) == "-" else f"wrote {output}: "
+    say(f"{said}jobs {new.n_jobs:,}, users {n_users:,}, seed {seed}")
+
+
+def _write_many(
+    resampling: "Resampling", folder: Path, count: int, seed: int, workers: int
+) -> None:
+    """Write so many new logs."""
+    from functools import partial
+
+    from workloadkit.resample.files import whole_folder, write_run, write_runs
+
+    workers = min(workers, count)
+    share = (resampling, seed)
+    with (
+        _progress(count) as done,
+        whole_folder(folder) as place,
+        executor(workers, share=share) as pool,
+    ):
+        write = _write_shared if pool else partial(write_run, *share)
+        for _ in write_runs(write, count, place, executor=pool):
+            done()
+    say(f"wrote {folder}: logs {count:,}, seed {seed}")
+
+
+def _write_shared(i: int, path: str) -> None:
+    """Write a new log in a process that was given what they have in common."""
+    from workloadkit.resample.files import write_run
+
+    write_run(*shared(), i, path)
+
+
+@contextmanager
+def _progress(count: int) -> "Iterator[Callable[[], Any]]":
+    """Show on a terminal how many of the logs are written."""
+    from rich.console import Console
+    from rich.progress import MofNCompleteColumn, Progress, TimeRemainingColumn
+
+    console = Console(stderr=True)
+    columns = [*Progress.get_default_columns()[:2], MofNCompleteColumn(), TimeRemainingColumn()]
+    with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
+        task = progress.add_task("resampling", total=count)
+        yield lambda: progress.advance(task)
+
+
+def _check_folder(folder: Path) -> None:
+    """Refuse what cannot be a folder of new logs, before anything is read."""
+    from workloadkit.resample.files import check_has_none
+
+    if str(folder) == "-":
+        raise ParameterError("--count writes files; name their folder with -o")
+    if folder.exists() and not folder.is_dir():
+        raise WorkloadError(f"{folder}: is a file; with --count, -o names a folder")
+    check_outputs(folder)
+    check_has_none(folder)
+
+
+def _rare_behaviours(text: str) -> list[tuple[int, float, float]]:
+    """Read users and times such as 50:1w-2w,38:90-1200."""
+    behaviours = []
+    for part in filter(None, text.split(",")):
+        user, _, times = part.partition(":")
+        begin, _, end = times.partition("-")
+        if not (user.strip().isdecimal() and begin and end):
+            raise ParameterError(f"--rare {part!r}; write USER:BEGIN-END, as in 374:30w-31w")
+        behaviours.append((int(user), duration(begin), duration(end)))
+    return behaviours

@@ -1,0 +1,116 @@
+"""Write many new logs into a folder: by any number of processes, all of them or none."""
+
+import re
+import secrets
+import shutil
+from collections.abc import Callable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from contextlib import contextmanager, suppress
+from itertools import islice
+from pathlib import Path
+
+from workloadkit.errors import WorkloadError
+from workloadkit.io.swf import write_swf
+from workloadkit.resample.runs import Resampling
+
+_NAME = re.compile(r"\d{4,}\.swf\.gz")
+_AT_A_TIME = 64  # tasks that wait for a process or are at work; bounds what is remembered
+
+
+def check_has_none(folder: Path) -> None:
+    """Refuse a folder that has new logs already: there would be no telling them apart.
+
+    Raises
+    ------
+    WorkloadError
+    """
+    names = (file.name for file in (folder.iterdir() if folder.is_dir() else ()))
+    if found := sorted(filter(_NAME.fullmatch, names)):
+        raise WorkloadError(f"{folder}: has {found[0]} already; name another folder")
+
+
+@contextmanager
+def whole_folder(folder: Path) -> Iterator[Path]:
+    """Fill a folder with new logs: with all of them in the end, or with none.
+
+    Parameters
+    ----------
+    folder : Path
+        Made if it is not there.
+
+    Yields
+    ------
+    Path
+        A hidden folder within it. Its files move to `folder` at the end; on any failure, an
+        interrupt too, they vanish.
+
+    Raises
+    ------
+    WorkloadError
+        If the folder has new logs already, or cannot be written to.
+    """
+    try:
+        made = not folder.exists()
+        folder.mkdir(exist_ok=True)
+        check_has_none(folder)
+        place = folder / f".{secrets.token_hex(4)}.part"
+        place.mkdir()
+        try:
+            yield place
+            for file in sorted(place.iterdir()):
+                file.replace(folder / file.name)
+            place.rmdir()
+        except BaseException:
+            shutil.rmtree(place, ignore_errors=True)
+            if made:
+                with suppress(OSError):
+                    folder.rmdir()
+            raise
+    except OSError as error:
+        raise WorkloadError(f"{folder}: cannot be written: {error.strerror or error}") from error
+
+
+def write_runs(
+    write: Callable[[int, str], None],
+    count: int,
+    folder: Path,
+    *,
+    executor: Executor | None = None,
+) -> Iterator[None]:
+    """Write so many new logs as ``0001.swf.gz``, ``0002.swf.gz``, … into a folder.
+
+    Parameters
+    ----------
+    write : callable
+        Writes run i, from 0, to a path; see `write_run`.
+    count : int
+    folder : Path
+    executor : Executor, optional
+        Who does the work; by default this process.
+
+    Yields
+    ------
+    None
+        Whenever a log is written.
+    """
+    digits = max(4, len(str(count)))
+    tasks = ((i, str(folder / f"{i + 1:0{digits}}.swf.gz")) for i in range(count))
+    if executor is None:
+        for task in tasks:
+            write(*task)
+            yield
+        return
+    running: set[Future[None]] = set()
+    while True:
+        running |= {executor.submit(write, *t) for t in islice(tasks, _AT_A_TIME - len(running))}
+        if not running:
+            return
+        finished, running = wait(running, return_when=FIRST_COMPLETED)
+        for future in finished:
+            future.result()
+            yield
+
+
+def write_run(resampling: Resampling, seed: int, i: int, path: str) -> None:
+    """Write the i-th new log of a seed."""
+    write_swf(resampling.run_of(i, seed), path)
