@@ -1,3 +1,4 @@
+from . import models as models
 from .augment import add_utility as add_utility
 from .errors import FormatError as FormatError
 from .errors import ParameterError as ParameterError
@@ -11,9 +12,9 @@ from .io.outages import read_outages as read_outages
 from .io.outages import write_outages as write_outages
 from .io.swf import read_swf as read_swf
 from .io.swf import write_swf as write_swf
+from .resample.assembling import rare_users as rare_users
 from .resample.locality import enhance_locality as enhance_locality
 from .resample.locality import reduce_locality as reduce_locality
-from .resample.assembling import rare_users as rare_users
 from .resample.runs import resample as resample
 from .resample.runs import resamples as resamples
 from .resample.segments import segments as segments

@@ -1,13 +1,28 @@
-"""Hyper-exponential and hyper-Erlang distributions, and how to find them from moments or values."""
+"""Hyper-exponential and hyper-Erlang distributions found from values by likelihood."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from workloadkit.errors import ParameterError
+from workloadkit.models.hyper_erlang import (
+    HyperErlang,
+    as_floats,
+    balanced_hyper_exponential,
+    log_branches,
+    match_moments,
+    normalised,
+)
+
+__all__ = [
+    "HyperErlang",
+    "balanced_hyper_exponential",
+    "fit_hyper_erlang",
+    "fit_orders",
+    "match_moments",
+    "orders_of",
+]
 
 #: EM stops where a round adds less than this to the mean log-likelihood of a value.
 TOLERANCE = 1e-8
@@ -15,248 +30,6 @@ MOST_ROUNDS = 2000
 
 # Settings of orders are compared after so many rounds, and so many of them are fitted to the end.
 _TRIAL_ROUNDS, _FINALISTS = 25, 4
-
-
-@dataclass(frozen=True)
-class HyperErlang:
-    """A mixture of Erlang distributions; with all orders 1, of exponential ones.
-
-    Branch i is taken with probability `weights[i]`, and is a sum of `orders[i]` exponential phases
-    with rate `rates[i]` each.
-
-    Parameters
-    ----------
-    weights : tuple of float
-        Sum 1.
-    orders : tuple of int
-    rates : tuple of float
-        [1/s] for times.
-
-    Examples
-    --------
-    >>> fast_or_slow = HyperErlang((0.5, 0.5), (1, 2), (1.0, 0.1))
-    >>> fast_or_slow.mean(), round(fast_or_slow.moment(2), 9)
-    (10.5, 301.0)
-    """
-
-    weights: tuple[float, ...]
-    orders: tuple[int, ...]
-    rates: tuple[float, ...]
-
-    def __post_init__(self) -> None:
-        if not len(self.weights) == len(self.orders) == len(self.rates) > 0:
-            raise ParameterError(
-                f"{len(self.weights)} weights, {len(self.orders)} orders and "
-                f"{len(self.rates)} rates; each branch needs one of each"
-            )
-        if min(self.weights) < 0 or abs(sum(self.weights) - 1) > 1e-9:
-            raise ParameterError(f"weights must be 0 or more with sum 1, not {self.weights}")
-        if min(self.rates) <= 0 or min(self.orders) < 1:
-            raise ParameterError(
-                f"orders must be 1 or more and rates more than 0, not {self.orders}, {self.rates}"
-            )
-
-    @property
-    def n_parameters(self) -> int:
-        """Number of free parameters; orders are not counted."""
-        return 2 * len(self.rates) - 1
-
-    def moment(self, k: int) -> float:
-        """Return the k-th moment about 0."""
-        # E[X^k] of an Erlang branch is r (r + 1) … (r + k − 1) / λ^k.
-        return float(
-            sum(
-                p * np.prod(np.arange(r, r + k, dtype=np.float64)) / rate**k
-                for p, r, rate in zip(self.weights, self.orders, self.rates, strict=True)
-            )
-        )
-
-    def mean(self) -> float:
-        """Return the mean."""
-        return self.moment(1)
-
-    def var(self) -> float:
-        """Return the variance."""
-        return self.moment(2) - self.moment(1) ** 2
-
-    def cdf(self, x: ArrayLike) -> NDArray[np.float64]:
-        """Return the probability of a value of at most x."""
-        from scipy.special import gammainc
-
-        return self._mixed(gammainc, x)
-
-    def sf(self, x: ArrayLike) -> NDArray[np.float64]:
-        """Return the probability of a value above x."""
-        from scipy.special import gammaincc
-
-        return self._mixed(gammaincc, x)
-
-    def _mixed(self, of_branch: Callable[..., Any], x: ArrayLike) -> NDArray[np.float64]:
-        """Mix what an incomplete gamma function gives for each branch."""
-        at = np.maximum(np.asarray(x, dtype=np.float64), 0)
-        total = np.zeros_like(at)
-        for p, r, rate in zip(self.weights, self.orders, self.rates, strict=True):
-            total += p * of_branch(r, rate * at)
-        return total
-
-    def logpdf(self, x: ArrayLike) -> NDArray[np.float64]:
-        """Return the logarithm of the density at x; -inf where x is not positive."""
-        at = np.atleast_1d(np.asarray(x, dtype=np.float64))
-        result = np.full(at.shape, -np.inf)
-        inside = at > 0
-        branches = _log_branches(
-            at[inside], np.array(self.weights), np.array(self.orders), np.array(self.rates)
-        )
-        result[inside] = _normalised(branches)[1]
-        return result.reshape(np.shape(x))
-
-    def pdf(self, x: ArrayLike) -> NDArray[np.float64]:
-        """Return the density at x."""
-        return np.exp(self.logpdf(x))
-
-    def ppf(self, q: ArrayLike) -> NDArray[np.float64]:
-        """Return the value that a share q of all values do not exceed, to 12 digits."""
-        share = np.atleast_1d(np.asarray(q, dtype=np.float64))
-        value = np.where(share >= 1, np.inf, 0.0)
-        value[~((share >= 0) & (share <= 1))] = np.nan
-        inside = (share > 0) & (share < 1)
-        if inside.any():
-            value[inside] = self._quantiles(1 - share[inside])
-        return value.reshape(np.shape(q))
-
-    def _quantiles(self, survival: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Find by bisection of the logarithm where the survival function has these values."""
-        from scipy.special import gammainccinv
-
-        # The quantile of the mixture lies between those of its branches.
-        taken = [
-            gammainccinv(r, survival) / rate
-            for p, r, rate in zip(self.weights, self.orders, self.rates, strict=True)
-            if p > 0
-        ]
-        low = np.log(np.maximum(np.min(taken, axis=0), np.finfo(float).tiny))
-        high = np.log(np.maximum(np.max(taken, axis=0), np.finfo(float).tiny))
-        for _ in range(60):
-            middle = (low + high) / 2
-            above = self.sf(np.exp(middle)) > survival
-            low, high = np.where(above, middle, low), np.where(above, high, middle)
-        return np.exp((low + high) / 2)
-
-    def rvs(
-        self, size: int = 1, rng: np.random.Generator | int | None = None
-    ) -> NDArray[np.float64]:
-        """Draw values, shape (size,)."""
-        rng = np.random.default_rng(rng)
-        ends = np.cumsum(self.weights)
-        branch = np.searchsorted(ends, rng.random(size) * ends[-1], side="right")
-        branch = np.minimum(branch, ends.size - 1)
-        orders, rates = np.array(self.orders), np.array(self.rates)
-        return rng.standard_gamma(orders[branch]) / rates[branch]
-
-
-def balanced_hyper_exponential(mean: float, squared_cv: float) -> HyperErlang:
-    """Find two exponential branches with equal shares of the mean ("balanced means") [1]_.
-
-    Parameters
-    ----------
-    mean : float
-        More than 0.
-    squared_cv : float
-        Squared coefficient of variation, at least 1.
-
-    Raises
-    ------
-    ParameterError
-        If there is none with these moments.
-
-    References
-    ----------
-    .. [1] W. Whitt, "Approximating a point process by a renewal process, I: two basic methods",
-       Operations Research 30, 1982, section 3.
-
-    Examples
-    --------
-    >>> round(balanced_hyper_exponential(10, 4).var(), 9)
-    400.0
-    """
-    if not (mean > 0 and squared_cv >= 1):
-        raise ParameterError(
-            f"a hyper-exponential distribution has a mean above 0 and a squared coefficient of "
-            f"variation of at least 1, not {mean:g} and {squared_cv:g}"
-        )
-    p = (1 + np.sqrt((squared_cv - 1) / (squared_cv + 1))) / 2
-    weights, rates = _plain([p, 1 - p]), _plain([2 * p / mean, 2 * (1 - p) / mean])
-    return HyperErlang(weights, (1, 1), rates)
-
-
-def match_moments(moments: Sequence[float], orders: Iterable[int] = range(1, 201)) -> HyperErlang:
-    """Find Erlang branches of a common order that have the given moments [1]_.
-
-    2n − 1 moments determine n branches: three of them two, five of them three. Not all moments
-    can be had: two exponential branches, for one, need m₂ > 2 m₁² and m₁ m₃ > 3/2 m₂².
-
-    Parameters
-    ----------
-    moments : sequence of float
-        The first 3, 5, … moments about 0.
-    orders : iterable of int, default range(1, 201)
-        The first of these orders that can have the moments is taken; 1 makes the branches
-        exponential.
-
-    Raises
-    ------
-    ParameterError
-        If their number is even, or no branches of these orders have these moments.
-
-    References
-    ----------
-    .. [1] M. A. Johnson, M. R. Taaffe, "Matching moments to phase distributions: mixtures of
-       Erlang distributions of common order", Stochastic Models 5, 1989.
-
-    Examples
-    --------
-    >>> found = match_moments([10.5, 301, 24004.5])
-    >>> found.orders, round(found.moment(3), 6)
-    ((1, 1), 24004.5)
-    """
-    if len(moments) < 3 or len(moments) % 2 == 0:
-        raise ParameterError(f"branches have 3, 5, … moments, not {len(moments)}")
-    for order in orders:
-        found = _match(moments, order)
-        if found is not None:
-            return found
-    raise ParameterError(
-        f"no {len(moments) // 2 + 1} branches of any order asked for have the moments "
-        f"{', '.join(f'{m:.4g}' for m in moments)}"
-    )
-
-
-def _match(moments: Sequence[float], order: int) -> HyperErlang | None:
-    """Find branches of that order with these moments, if there are any."""
-    scale = moments[0]
-    # What is left of the moments, m_k / (r (r + 1) … (r + k − 1)), are those of 1 / rate.
-    reduced, rising = [1.0], 1.0
-    for k, moment in enumerate(moments, start=1):
-        rising *= order + k - 1
-        reduced.append(moment / scale**k / rising)
-    n = len(reduced) // 2
-    first = np.array([[reduced[i + j] for j in range(n)] for i in range(n)])
-    second = np.array([[reduced[i + j + 1] for j in range(n)] for i in range(n)])
-    # A distribution on n positive points has these moments just where both are positive definite;
-    # the points are the eigenvalues of one by the other.
-    try:
-        half = np.linalg.cholesky(first)
-        np.linalg.cholesky(second)
-    except np.linalg.LinAlgError:
-        return None
-    inner = np.linalg.solve(half, np.linalg.solve(half, second).T)
-    means, vectors = np.linalg.eigh((inner + inner.T) / 2)
-    weights = vectors[0] ** 2  # as in Gaussian quadrature (Golub and Welsch, 1969)
-    if not (means > 0).all():
-        return None
-    found = HyperErlang(_plain(weights), (order,) * n, _plain(1 / (means * scale)))
-    matched = [found.moment(k + 1) for k in range(len(moments))]
-    return found if np.allclose(matched, moments, rtol=1e-6) else None
 
 
 def orders_of(states: int) -> Iterator[tuple[int, ...]]:
@@ -329,8 +102,8 @@ def fit_orders(
     weighted = share * x
     history: list[float] = []
     while True:
-        branches = _log_branches(x, weights, n, rates)
-        of_branch, total = _normalised(branches)
+        branches = log_branches(x, weights, n, rates)
+        of_branch, total = normalised(branches)
         history.append(float(share @ total))
         small_step = len(history) > 1 and history[-1] - history[-2] < TOLERANCE
         if small_step or len(history) > rounds or (n.size == 1 and len(history) > 1):
@@ -343,7 +116,7 @@ def fit_orders(
         weights = weights / weights.sum()
     order = np.argsort(-rates / n, kind="stable")
     found = HyperErlang(
-        _plain(weights[order] / weights.sum()), tuple(n[order].tolist()), _plain(rates[order])
+        as_floats(weights[order] / weights.sum()), tuple(n[order].tolist()), as_floats(rates[order])
     )
     return found, np.array(history)
 
@@ -405,32 +178,6 @@ def _equal_parts(
     apart = overall * 2.0 ** np.arange(orders.size)
     means = np.where(weight > 0, amount / np.where(weight > 0, weight, 1), apart)
     n = orders.size
-    return HyperErlang(_plain(np.full(n, 1 / n)), tuple(orders.tolist()), _plain(orders / means))
-
-
-def _log_branches(
-    x: NDArray[np.float64],
-    weights: NDArray[np.float64],
-    orders: NDArray[np.int64],
-    rates: NDArray[np.float64],
-) -> NDArray[np.float64]:
-    """Logarithm of each branch's weighted density at x, shape (n_branches, n_values)."""
-    from scipy.special import gammaln
-
-    with np.errstate(divide="ignore"):  # a weight of 0
-        constant = np.log(weights) + orders * np.log(rates) - gammaln(orders)
-    return constant[:, None] + np.outer(orders - 1, np.log(x)) - np.outer(rates, x)
-
-
-def _normalised(
-    branches: NDArray[np.float64],
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the share of each branch in the density, and the logarithm of the density."""
-    largest = branches.max(axis=0)
-    parts = np.exp(branches - largest)
-    total = parts.sum(axis=0)
-    return parts / total, largest + np.log(total)
-
-
-def _plain(values: Any) -> tuple[float, ...]:
-    return tuple(np.asarray(values, dtype=np.float64).tolist())
+    return HyperErlang(
+        as_floats(np.full(n, 1 / n)), tuple(orders.tolist()), as_floats(orders / means)
+    )

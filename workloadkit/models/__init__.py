@@ -1,0 +1,60 @@
+"""Statistical models of workloads: logs made from a few parameters; and the load of a log, set.
+
+`known` lists the models by the names of the command line. Each takes a number of jobs, a number of
+processors and a seed, and gives a `Trace`; each says what it leaves out.
+"""
+
+from collections.abc import Callable
+
+from workloadkit.models.cirne import cirne, moldable
+from workloadkit.models.downey97 import downey97, downey97_jobs
+from workloadkit.models.feitelson96 import feitelson96
+from workloadkit.models.jann97 import SizeClass, fit_jann97, jann97
+from workloadkit.models.load import offered_load, scale_load
+from workloadkit.models.lublin import JobType, lublin
+from workloadkit.models.speedup import downey_speedup
+from workloadkit.models.tsafrir import add_estimates, tsafrir
+from workloadkit.trace import Trace
+
+__all__ = [
+    "JobType",
+    "SizeClass",
+    "add_estimates",
+    "cirne",
+    "downey97",
+    "downey97_jobs",
+    "downey_speedup",
+    "feitelson96",
+    "fit_jann97",
+    "jann97",
+    "known",
+    "lublin",
+    "moldable",
+    "offered_load",
+    "scale_load",
+    "tsafrir",
+]
+
+_MODELS: tuple[Callable[..., Trace], ...] = (
+    lublin,
+    feitelson96,
+    jann97,
+    downey97,
+    cirne,
+    tsafrir,
+)
+
+
+def __dir__() -> list[str]:
+    return __all__
+
+
+def known() -> dict[str, Callable[..., Trace]]:
+    """Return the models, by name.
+
+    Examples
+    --------
+    >>> ", ".join(known())
+    'lublin, feitelson96, jann97, downey97, cirne, tsafrir'
+    """
+    return {model.__name__: model for model in _MODELS}

@@ -1,0 +1,307 @@
+"""The model of Lublin and Feitelson: rigid jobs, two types of them, and a daily cycle."""
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workloadkit.errors import ParameterError, check_choice
+from workloadkit.models.cycle import DailyCycle
+from workloadkit.models.made import as_trace, check_counts, draw_until, gap_factor
+from workloadkit.provenance import seed_of
+from workloadkit.trace import Trace
+
+Types = Literal["two", "one", "batch", "interactive"]
+
+#: Processors of the machine that the parameters of sizes are given for.
+REFERENCE = 128
+
+#: Logarithms of the longest run time (45 h) and of the longest gap (5 days); longer ones are
+#: drawn again.
+LONGEST_RUN, LONGEST_GAP = 12.0, 13.0
+
+_LEAST_MED = 1.5  # the authors' example for a machine of 8 processors
+_PARTS = 48  # half hours of a day
+_FIRST_PART = 11  # the day of the cycle begins with the eleventh half hour, at 5:00
+
+
+@dataclass(frozen=True)
+class JobType:
+    """Parameters of one type of jobs, by the symbols of the paper.
+
+    Gamma distributions are (shape, scale), and those of run times and of gaps are of natural
+    logarithms of seconds.
+
+    Parameters
+    ----------
+    serial, power2 : float
+        Shares of the jobs that are serial, and that are made parallel with a power of two.
+    u_low, u_med, u_hi : float
+        Ends of the two uniform distributions of the binary logarithm of the other sizes, on a
+        machine of 128 processors.
+    u_prob : float
+        Share of the first of them.
+    run_1, run_2 : tuple of float
+        The two gamma distributions of run times.
+    pa, pb : float
+        The first of them is taken with probability pa × size + pb.
+    gap : tuple of float
+        Gamma distribution of the gaps between arrivals in the rush hours.
+    arar : float
+        Factor of its shape that makes it hold for all hours.
+    day : tuple of float
+        Gamma distribution of the half hour at which jobs arrive, on a day that begins at 5:00.
+    """
+
+    serial: float
+    power2: float
+    u_low: float
+    u_med: float
+    u_hi: float
+    u_prob: float
+    run_1: tuple[float, float]
+    run_2: tuple[float, float]
+    pa: float
+    pb: float
+    gap: tuple[float, float]
+    arar: float
+    day: tuple[float, float]
+
+    def cycle(self) -> DailyCycle:
+        """Return the daily cycle of arrivals, by half hours."""
+        from scipy.special import gammainc
+
+        shape, scale = self.day
+        part = np.arange(_FIRST_PART, _FIRST_PART + _PARTS)
+        weights = np.empty(_PARTS)
+        weights[(part - 1) % _PARTS] = np.diff(
+            gammainc(shape, np.append(part - 0.5, part[-1] + 0.5) / scale)
+        )
+        return DailyCycle(tuple(weights.tolist()))
+
+    def mean_gap(self) -> float:
+        """Return the mean gap between arrivals of this type, in seconds."""
+        from scipy.special import gammainc
+
+        shape, scale = self.gap[0] * self.arar, self.gap[1]
+        # the mean of exp(x) for a gamma distribution that is cut off at the longest gap
+        below = gammainc(shape, LONGEST_GAP / scale)
+        whole = gammainc(shape, LONGEST_GAP * (1 / scale - 1)) * (1 - scale) ** -shape
+        return float(whole / below)
+
+
+BATCH = JobType(
+    serial=0.2927, power2=0.6686, u_low=1.2, u_med=5.0, u_hi=7.0, u_prob=0.875,
+    run_1=(6.57, 0.823), run_2=(639.1, 0.0156), pa=-0.003, pb=0.6986,
+    gap=(6.0415, 0.8531), arar=1.0519, day=(6.1271, 5.2740),
+)  # fmt: skip
+INTERACTIVE = JobType(
+    serial=0.1541, power2=0.625, u_low=1.0, u_med=3.0, u_hi=5.5, u_prob=0.705,
+    run_1=(3.8351, 0.6605), run_2=(7.073, 0.6856), pa=-0.0118, pb=0.9156,
+    gap=(6.5510, 0.6621), arar=0.9797, day=(8.9186, 3.6680),
+)  # fmt: skip
+ALL_JOBS = JobType(
+    serial=0.244, power2=0.576, u_low=0.8, u_med=4.5, u_hi=7.0, u_prob=0.86,
+    run_1=(4.2, 0.94), run_2=(312.0, 0.03), pa=-0.0054, pb=0.78,
+    gap=(10.2303, 0.4871), arar=1.0225, day=(8.1737, 3.9631),
+)  # fmt: skip
+
+_QUEUES = {"interactive": 0, "batch": 1}  # of the standard: 0 is for interactive jobs
+
+
+def lublin(
+    jobs: int,
+    procs: int = REFERENCE,
+    rng: np.random.Generator | int | None = None,
+    *,
+    load: float | None = None,
+    types: Types = "one",
+    batch: JobType = BATCH,
+    interactive: JobType = INTERACTIVE,
+    all_jobs: JobType = ALL_JOBS,
+) -> Trace:
+    """Make a log by the model of Lublin and Feitelson [1]_.
+
+    A job is serial, or has a size whose binary logarithm is drawn from one of two uniform
+    distributions, mostly rounded so that the size is a power of two. The logarithm of its run
+    time comes from one of two gamma distributions, the one of longer run times the likelier the
+    larger the job. The logarithms of the gaps between arrivals are from a gamma distribution, and
+    the clock by which they pass runs fast when, by another, many jobs arrive. Batch and
+    interactive jobs arrive independently, each type with parameters of its own.
+
+    Parameters
+    ----------
+    jobs : int
+        How many.
+    procs : int, default 128
+        Processors of the machine.
+    rng : Generator or int, optional
+        Generator of random numbers, or seed.
+    load : float, optional
+        Offered load: all gaps are multiplied by what gives it, and the hours of the day keep
+        their shares of the arrivals. By default as the model has it.
+    types : {"one", "two", "batch", "interactive"}
+        "one" is the model of all jobs together, whose parameters were found without regard to
+        types; the queue of a job is unknown. "two" mixes batch and interactive jobs, in queues 1
+        and 0, each type with parameters of its own; 85 % of the jobs are then interactive. "batch"
+        and "interactive" make jobs of one type only.
+    batch, interactive, all_jobs : JobType
+        Parameters of each type, and of all jobs together.
+
+    Returns
+    -------
+    trace : Trace
+        It begins on Monday, 2 January 1995, 0:00 UTC. Times are in whole seconds.
+
+    Raises
+    ------
+    ParameterError
+        If a number is not what it should be, or the load cannot be set.
+
+    Notes
+    -----
+    Parameters are those of the authors, for a machine of 128 processors. For another, u_hi and
+    u_med are moved with the binary logarithm of its size, as the authors advise: the largest job
+    takes the whole machine, the largest interactive job 0.35 of it. On small machines u_med is no
+    lower than 1.5 or u_hi − 1.5, whichever is less; theirs is an example of 8 processors. A power
+    of two above the size of the machine is halved. The probability pa × size + pb is cut to 0 and
+    1; so jobs of more than some 145 processors are all long.
+
+    On 128 processors this gives
+
+    ===========  ======  ============  =========  ========================
+    jobs         serial  power of two  mean size  ln run: mean (deviation)
+    ===========  ======  ============  =========  ========================
+    one          .244    .869          12.13      5.484 (2.94)
+    batch        .293    .968          13.89      6.945 (2.74)
+    interactive  .154    .845          8.05       2.946 (1.65)
+    ===========  ======  ============  =========  ========================
+
+    where powers of two include serial jobs and those that are so by chance.
+
+    The authors' program truncates its clock to whole seconds at each job and so loses some three
+    hours of the daily cycle in 21,000 jobs; here only what is returned is rounded.
+
+    Left out: users, sessions, what users ask for or estimate, repeated jobs, weekends, any
+    feedback from waits to arrivals, and memory beyond the daily cycle.
+
+    References
+    ----------
+    .. [1] U. Lublin, D. G. Feitelson, "The workload on parallel supercomputers: modeling the
+       characteristics of rigid jobs", Journal of Parallel and Distributed Computing 63, 2003.
+
+    Examples
+    --------
+    >>> trace = lublin(1000, 64, rng=7)
+    >>> trace.n_jobs, trace.header.procs, int(trace.column("procs").max()) <= 64
+    (1000, 64, True)
+    """
+    n_jobs, machine = check_counts(jobs, procs)
+    check_choice("types", types, Types)
+    chosen: dict[str, JobType] = {"batch": batch, "interactive": interactive, "one": all_jobs}
+    kinds = ["batch", "interactive"] if types == "two" else [types]
+    for kind in kinds:
+        if not isinstance(chosen[kind], JobType):
+            raise ParameterError(f"the parameters of {kind} jobs are no JobType")
+    seed = seed_of(rng)
+    generator = np.random.default_rng(seed)
+
+    cycles = [chosen[kind].cycle() for kind in kinds]
+    passed = _first_arrivals([chosen[kind] for kind in kinds], cycles, n_jobs, generator)
+    size = [
+        _sizes(chosen[kind], arrivals.size, machine, generator)
+        for kind, arrivals in zip(kinds, passed, strict=True)
+    ]
+    run = [_run_times(chosen[k], s, generator) for k, s in zip(kinds, size, strict=True)]
+
+    ends = [(c, p[[0, -1]]) for c, p in zip(cycles, passed, strict=True) if p.size]
+
+    def span_of(factor: float) -> float:
+        times = np.concatenate([cycle.time(end * factor) for cycle, end in ends])
+        return float(np.ptp(times))
+
+    work = float(sum(np.dot(np.rint(r), s) for r, s in zip(run, size, strict=True)))
+    factor = gap_factor(span_of, work, machine, load)
+    columns = {
+        "submit": np.concatenate(
+            [cycle.time(p * factor) for cycle, p in zip(cycles, passed, strict=True)]
+        ),
+        "run": np.concatenate(run),
+        "procs": np.concatenate(size),
+    }
+    notes: tuple[tuple[str, str], ...] = ()
+    if types != "one":
+        columns["queue"] = np.repeat([_QUEUES[k] for k in kinds], [p.size for p in passed])
+        notes = tuple(("Queue", f"{_QUEUES[k]} {k}") for k in reversed(kinds))
+    return as_trace(
+        "lublin",
+        "Lublin and Feitelson, 2003",
+        columns,
+        procs=machine,
+        seed=seed,
+        parameters={"types": types} | ({} if load is None else {"load": load}),
+        hours=True,
+        notes=notes,
+    )
+
+
+def _first_arrivals(
+    kinds: list[JobType], cycles: list[DailyCycle], n: int, rng: np.random.Generator
+) -> list[NDArray[np.float64]]:
+    """Arrival time passed at the first n arrivals of all types together, see `DailyCycle`."""
+    rates = np.array([1 / kind.mean_gap() for kind in kinds])
+    passed = [np.empty(0) for _ in kinds]
+    short = list(range(len(kinds)))  # types of which more may arrive before the n-th of all
+    while True:
+        for i in short:
+            more = _arrivals(kinds[i], int(n * rates[i] / rates.sum()) + 1, rng)
+            passed[i] = np.append(passed[i], more + (passed[i][-1] if passed[i].size else 0))
+        if len(kinds) == 1:
+            return [passed[0][:n]]
+        submit = [cycle.time(arrivals) for cycle, arrivals in zip(cycles, passed, strict=True)]
+        last = np.partition(np.concatenate(submit), n - 1)[n - 1]
+        short = [i for i, times in enumerate(submit) if times[-1] <= last]
+        if not short:
+            return [p[t <= last] for p, t in zip(passed, submit, strict=True)]
+
+
+def _arrivals(kind: JobType, n: int, rng: np.random.Generator) -> NDArray[np.float64]:
+    """Arrival time passed at the first n arrivals of one type."""
+    shape, scale = kind.gap[0] * kind.arar, kind.gap[1]
+    gaps = draw_until(lambda at: scale * rng.standard_gamma(shape, at.size), n, LONGEST_GAP)
+    return np.cumsum(np.exp(gaps))
+
+
+def _sizes(kind: JobType, n: int, machine: int, rng: np.random.Generator) -> NDArray[np.float64]:
+    """Sizes of n jobs."""
+    if machine == 1:
+        return np.ones(n)
+    u_low = min(kind.u_low, math.log2(machine))
+    moved = math.log2(machine / REFERENCE)
+    u_hi = max(kind.u_hi + moved, u_low)
+    u_med = max(kind.u_med + moved, min(_LEAST_MED, u_hi - 1.5), u_low)
+
+    which = rng.random(n)
+    first = rng.random(n) < kind.u_prob
+    place = rng.random(n)
+    log_size = np.where(first, u_low + place * (u_med - u_low), u_med + place * (u_hi - u_med))
+    rounded = np.floor(log_size + 0.5)
+    powers = np.minimum(rounded, math.floor(math.log2(machine)))
+    log_size = np.where(which < kind.serial + kind.power2, powers, log_size)
+    return np.where(which < kind.serial, 1.0, np.floor(2.0**log_size + 0.5))
+
+
+def _run_times(
+    kind: JobType, size: NDArray[np.float64], rng: np.random.Generator
+) -> NDArray[np.float64]:
+    """Run times of jobs of these sizes, in seconds."""
+    first = np.clip(kind.pa * size + kind.pb, 0, 1)
+
+    def draw(at: NDArray[np.int64]) -> NDArray[np.float64]:
+        short = rng.random(at.size) < first[at]
+        shape = np.where(short, kind.run_1[0], kind.run_2[0])
+        return np.where(short, kind.run_1[1], kind.run_2[1]) * rng.standard_gamma(shape)
+
+    return np.exp(draw_until(draw, size.size, LONGEST_RUN))
