@@ -302,7 +302,7 @@ def _popularity(n: int, rng: np.random.Generator) -> NDArray[np.int64]:
     place in time or an earlier one, of two drawn the more popular; a rank that no log has later
     is taken at its last place.
     """
-    places = [np.flatnonzero((_RANKS == rank).any(axis=0)) for rank in range(1, HEAD + 1)]
+    places = [np.flatnonzero(np.equal(_RANKS, rank).any(axis=0)) for rank in range(1, HEAD + 1)]
     last_place = np.array([at.max() for at in places])
     taken = np.zeros(HEAD, dtype=bool)
     pool: list[int] = []  # a rank once for each log that had it
