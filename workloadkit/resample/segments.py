@@ -168,12 +168,14 @@ def segments(trace: Trace, at: Iterable[int] | None = None) -> list[Trace]:
     weeks, those of a shorter segment are all temporary, and those near its ends are discarded; let
     then both limits shrink with the segment, for example to a half and an eighth of it:
 
-    >>> from workloadkit import resample  # doctest: +SKIP
+    >>> from workloadkit import resample
     >>> submit = np.arange(0, 10 * WEEK, 3600)
-    >>> log = {"submit": submit, "user": 1 + submit // WEEK % 5, "run": submit % 7}
-    >>> trace = Trace.from_columns({**log, "procs": np.ones(submit.size)})
-    >>> [segment] = segments(trace, at=[0])
-    >>> year = resample(segment, weeks=52, long_term=5 * WEEK, edge=1.25 * WEEK)  # doctest: +SKIP
+    >>> user = np.where(submit % 7200, 1, 2 + submit // (2 * WEEK))  # one stays, five pass
+    >>> log = {"submit": submit, "user": user, "run": submit % 7, "procs": user}
+    >>> [segment] = segments(Trace.from_columns(log), at=[0])
+    >>> year = resample(segment, weeks=52, long_term=5 * WEEK, edge=1.25 * WEEK, rng=1)
+    >>> round(float(np.ptp(year.column("submit")) / WEEK))
+    52
 
     Examples
     --------

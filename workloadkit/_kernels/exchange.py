@@ -1,0 +1,86 @@
+"""Jobs exchanged between places in a log, or repeated, while the load of each period holds.
+
+A place is when and by whom a job is submitted; a job is what is submitted there. Places and jobs
+are numbered 0..n-1; where a job stood before, it has the number of its place.
+"""
+
+from math import exp, log
+
+import numpy as np
+
+from workloadkit._kernels.compile import helper, kernel
+
+
+@kernel
+def exchange_jobs(place, period, work, load, low, high, n_proposals, rng):
+    """Exchange random pairs of jobs, in place, unless that takes a period out of its band.
+
+    The jobs are numbered by ascending `work`; ``place[j]`` is where job j stands and ``period[p]``
+    the period of place p. `load` is the periods' work. How far apart in work the two jobs of a
+    pair are is drawn so that all orders of magnitude are tried: jobs of much work can only take
+    the place of their like, those of little any. Returns how many pairs were exchanged.
+    """
+    n = work.size
+    n_exchanged = 0
+    for _ in range(n_proposals):
+        a = int(rng.random() * n)
+        b = a + int(exp(rng.random() * log(n)))
+        if b >= n:
+            continue
+        here, there = period[place[a]], period[place[b]]
+        if here != there:
+            more_here = load[here] + (work[b] - work[a])
+            more_there = load[there] + (work[a] - work[b])
+            if not (low[here] <= more_here <= high[here]):
+                continue
+            if not (low[there] <= more_there <= high[there]):
+                continue
+            load[here] = more_here
+            load[there] = more_there
+        place[a], place[b] = place[b], place[a]
+        n_exchanged += 1
+    return n_exchanged
+
+
+@kernel
+def repeat_jobs(first, period, work, load, low, high, go_on, rng):
+    """Let one job stand for a run of places that follow each other; return the job of each place.
+
+    The places of one user (or session) g are first[g]..first[g+1]-1, in order of time. A run goes
+    on to the next place with probability `go_on`. The job that it repeats is drawn from those that
+    stand there; if that would take a period out of its band, the next of them is tried, and if
+    none fits, all stay.
+    """
+    job = np.arange(period.size)
+    for g in range(first.size - 1):
+        begin = first[g]
+        while begin < first[g + 1]:
+            end = begin + 1
+            while end < first[g + 1] and rng.random() < go_on:
+                end += 1
+            size = end - begin
+            drawn = int(rng.random() * size)
+            for i in range(size if size > 1 else 0):
+                chosen = begin + (drawn + i) % size
+                if _fits(begin, end, work[chosen], period, work, load, low, high):
+                    for p in range(begin, end):
+                        load[period[p]] += work[chosen] - work[p]
+                        job[p] = chosen
+                    break
+            begin = end
+    return job
+
+
+@helper
+def _fits(begin, end, new, period, work, load, low, high):
+    """Whether work `new` at each of the places begin..end-1 keeps all periods in their bands."""
+    p = begin
+    while p < end:
+        now = period[p]
+        change = 0.0
+        while p < end and period[p] == now:
+            change += new - work[p]
+            p += 1
+        if not (low[now] <= load[now] + change <= high[now]):
+            return False
+    return True

@@ -1,0 +1,258 @@
+"""Change how soon jobs of one kind come again, while the load over time stays what it was."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workloadkit.clock import DAY, WEEK, Clock
+from workloadkit.errors import ParameterError, WorkloadError, check_choice, check_number
+from workloadkit.fields import NAMES
+from workloadkit.provenance import as_note, provenance, seed_of
+from workloadkit.sessions import delimit_sessions
+from workloadkit.trace import Trace, check_trace
+from workloadkit.utility import pack, unpack
+
+Period = Literal["hour", "day", "week"]
+Within = Literal["session", "user"]
+
+#: What stays where it is when jobs change places: all else is the job's.
+OF_PLACE = ("job", "submit", "user", "group", "preceding_job", "think_time")
+
+_LENGTHS = {"hour": 3600, "day": DAY, "week": WEEK}
+
+
+def reduce_locality(
+    trace: Trace,
+    rng: np.random.Generator | int | None = None,
+    *,
+    period: Period = "day",
+    tolerance: float = 0.1,
+    proposals: int = 50,
+) -> Trace:
+    """Exchange jobs at random, while the load of each day stays near what it was.
+
+    The jobs of users and sessions are alike, which systems that learn can use. To reduce that
+    locality, jobs must be sampled one by one; but simply shuffled they would no longer make the
+    stable load that the users of a real log make [1]_. So random pairs of jobs change places one
+    after the other, unless the work submitted on a day would then differ from the log's by more
+    than the tolerance.
+
+    Parameters
+    ----------
+    trace : Trace
+        Jobs that never ran stay where they are.
+    rng : Generator or int, optional
+    period : {"hour", "day", "week"}, default "day"
+        The periods whose load is kept, by the log's own clock.
+    tolerance : float, default 0.1
+        By how much the work submitted in each period may differ from the log's, as a share of
+        that. Infinite: the jobs are simply shuffled.
+    proposals : int, default 50
+        How many pairs are tried for each job of the log.
+
+    Returns
+    -------
+    Trace
+        The same jobs at other places: when, by which user and of which group a job is submitted,
+        its number and the job before it (fields 17 and 18) belong to the place, all else to the
+        job. A note in the header says what made it. Bursts are left out.
+
+    Raises
+    ------
+    ParameterError
+        If the tolerance is negative, there are fewer than no proposals, or the period is not known.
+    WorkloadError
+        If no job ran.
+
+    Notes
+    -----
+    All arrangements of the jobs that hold the tolerance are equally likely in the end: the pairs
+    are tried whatever stands where. How far apart two jobs are in the order of their work is drawn
+    by its logarithm, so that also those find a partner that nearly fill a day.
+
+    In eleven logs of the archive, run times are found on a stack (`analysis.stack_depths`) at 39 to
+    77 % of the depth at which they are if the jobs are shuffled; exchanged like this, at 96 to
+    102 %, and at least 97 % of the work is done on another day.
+
+    References
+    ----------
+    .. [1] N. Zakay, D. G. Feitelson, "Workload resampling for performance evaluation of parallel
+       job schedulers", Concurrency and Computation: Practice and Experience 26, 2014,
+       section 6.5.5.
+
+    See Also
+    --------
+    enhance_locality : more repetitions, instead.
+
+    Examples
+    --------
+    The second day has the longer jobs; only jobs of one day change places.
+
+    >>> submit = [0, 60, 120, DAY, DAY + 60]
+    >>> log = {"submit": submit, "run": [10, 20, 30, 600, 700], "procs": [1] * 5}
+    >>> changed = reduce_locality(Trace.from_columns(log), rng=3)
+    >>> changed.column("run").tolist()
+    [30.0, 10.0, 20.0, 700.0, 600.0]
+    """
+    from workloadkit._kernels.exchange import exchange_jobs
+
+    check_number("proposals", proposals)
+    if not (proposals % 1 == 0 and proposals >= 0):
+        raise ParameterError(f"proposals must be a whole number of at least 0, not {proposals:g}")
+    rows, bands = _bands(trace, period, tolerance)
+    seed = seed_of(rng)
+    order = np.argsort(bands.work, kind="stable")
+    place = order.copy()
+    n_proposals = int(proposals) * rows.size
+    generator = np.random.default_rng(seed)
+    exchange_jobs(place, *bands._replace(work=bands.work[order]), n_proposals, generator)
+    job = np.empty(rows.size, np.int64)
+    job[place] = order
+    how = {"period": period, "tolerance": tolerance, "proposals": int(proposals), "seed": seed}
+    return _placed(trace, rows, job, "locality reduced", how)
+
+
+def enhance_locality(
+    trace: Trace,
+    repeat: float = 2.0,
+    rng: np.random.Generator | int | None = None,
+    *,
+    within: Within = "user",
+    period: Period = "day",
+    tolerance: float = 0.1,
+) -> Trace:
+    """Let users repeat jobs, while the load of each day stays near what it was [1]_.
+
+    The jobs of each user, in order, are cut into runs of random length, and one job of each run
+    takes the place of all. As each of them is equally likely to be the one, the log keeps the
+    jobs that it has on average, and so their distributions.
+
+    Parameters
+    ----------
+    trace : Trace
+        Jobs that never ran stay as they are; those of unknown user are taken for those of one.
+    repeat : float, default 2
+        Mean length of the runs, which is geometric; 1 changes nothing.
+    rng : Generator or int, optional
+    within : {"user", "session"}, default "user"
+        Whether runs go on through the sessions of a user, or end with each (by arrival, 60 min),
+        which makes those cut short by it shorter than `repeat`.
+    period : {"hour", "day", "week"}, default "day"
+        The periods whose load is kept, by the log's own clock.
+    tolerance : float, default 0.1
+        By how much the work submitted in each period may differ from the log's, as a share of
+        that. If that leaves no job of a run to choose, all jobs of the run stay.
+
+    Returns
+    -------
+    Trace
+        As many jobs as before, at the same places (as of `reduce_locality`). A note in the header
+        says what made it. Bursts are left out.
+
+    Raises
+    ------
+    ParameterError
+        If `repeat` is below 1 or infinite, the tolerance is negative, or a choice is not known.
+    WorkloadError
+        If no job ran.
+
+    Notes
+    -----
+    The tolerance lets jobs of much work repeat less than others. In eleven logs of the archive,
+    with runs of 2 on average, run times are found on a stack at 25 to 50 % of the depth at which
+    they are if the jobs are shuffled, instead of at 39 to 77 %; the distributions of run times and
+    processors differ by at most 0.011 from those of the log (Kolmogorov–Smirnov).
+
+    References
+    ----------
+    .. [1] N. Zakay, D. G. Feitelson, "Workload resampling for performance evaluation of parallel
+       job schedulers", Concurrency and Computation: Practice and Experience 26, 2014,
+       section 6.5.5.
+
+    Examples
+    --------
+    >>> log = {"submit": range(8), "run": range(20, 28), "procs": [1] * 8, "user": [1] * 8}
+    >>> repeated = enhance_locality(Trace.from_columns(log), repeat=3, rng=1)
+    >>> repeated.column("run").tolist()
+    [20.0, 20.0, 22.0, 23.0, 23.0, 27.0, 27.0, 27.0]
+    """
+    from workloadkit._kernels.exchange import repeat_jobs
+
+    check_choice("within", within, Within)
+    check_number("repeat", repeat)
+    if not 1 <= repeat < np.inf:
+        raise ParameterError(f"repeat must be 1 or more, and finite, not {repeat:g}")
+    rows, bands = _bands(trace, period, tolerance)
+    seed = seed_of(rng)
+    if within == "user":
+        group = trace.column("user")[rows]
+    else:
+        group = delimit_sessions(trace)["session"].to_numpy()
+    order = np.argsort(group, kind="stable")
+    first = np.append(np.flatnonzero(np.diff(group[order], prepend=group[order][0] - 1)), rows.size)
+    sorted_bands = bands._replace(period=bands.period[order], work=bands.work[order])
+    generator = np.random.default_rng(seed)
+    repeated = repeat_jobs(first, *sorted_bands, 1 - 1 / repeat, generator)
+    job = np.empty(rows.size, np.int64)
+    job[order] = order[repeated]
+    how = {"repeat": repeat, "within": within, "period": period, "tolerance": tolerance}
+    return _placed(trace, rows, job, "locality enhanced", how | {"seed": seed})
+
+
+class _Bands(NamedTuple):
+    """Period and work of each job, and the load of each period with its least and most."""
+
+    period: NDArray[np.int64]
+    work: NDArray[np.float64]
+    load: NDArray[np.float64]
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+
+
+def _bands(trace: Trace, period: Period, tolerance: float) -> tuple[NDArray[np.int64], _Bands]:
+    """Rows of the jobs that ran, and what must hold of the periods' loads."""
+    check_trace(trace)
+    check_choice("period", period, Period)
+    check_number("tolerance", tolerance)
+    if not tolerance >= 0:
+        raise ParameterError(f"tolerance must be 0 or more, not {tolerance:g}")
+    rows = np.flatnonzero(trace.ran)
+    if not rows.size:
+        raise WorkloadError(f"{trace.name}: no job ran, so there is none to change places")
+    local = Clock.of(trace).local(trace.column("submit")[rows])
+    of = np.unique(np.floor(local / _LENGTHS[period]), return_inverse=True)[1]
+    work = trace.column("run")[rows] * trace.used_procs[rows]
+    load = np.bincount(of, work)
+    if tolerance == np.inf:
+        low, high = np.full_like(load, -np.inf), np.full_like(load, np.inf)
+    else:
+        low, high = load * (1 - tolerance), load * (1 + tolerance)
+    return rows, _Bands(of, work, load, low, high)
+
+
+def _placed(
+    trace: Trace,
+    rows: NDArray[np.int64],
+    job: NDArray[np.int64],
+    what: str,
+    how: Mapping[str, object],
+) -> Trace:
+    """Return a log with job ``rows[job[i]]`` at the place of ``rows[i]``."""
+    taken = np.arange(trace.n_jobs)
+    taken[rows] = rows[job]
+    of_job = {n: trace.column(n)[taken] for n in NAMES if n not in OF_PLACE}
+    utility = trace.utility
+    if len(utility):
+        utility = unpack(pack(utility, trace.n_jobs).take(taken))
+    header = trace.header.appended(("Note", f"{what}: {as_note(provenance(trace, **how))}"))
+    return replace(
+        trace.with_columns(**of_job),
+        header=header,
+        utility=utility,
+        bursts=trace.bursts.iloc[:0],
+        digest="",
+        repairs=(),
+    )
