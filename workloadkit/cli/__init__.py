@@ -12,7 +12,16 @@ from typing import Annotated
 import typer
 
 from workloadkit import __version__
-from workloadkit.cli import characterize, check, resample, sessions, simulate, study, sweep
+from workloadkit.cli import (
+    characterize,
+    check,
+    generate,
+    resample,
+    sessions,
+    simulate,
+    study,
+    sweep,
+)
 from workloadkit.cli.common import Commands, say
 from workloadkit.cli.schedulers import SCHEDULERS
 
@@ -56,12 +65,15 @@ for command, examples in (
     (resample.resample, resample.EXAMPLES),
     (simulate.simulate, simulate.EXAMPLES),
     (check.check, check.EXAMPLES),
+    (generate.generate, generate.EXAMPLES),
     (sweep.sweep, sweep.EXAMPLES),
     (study.study, study.EXAMPLES),
 ):
     epilog = _paragraph("Examples:", examples)
     if command is simulate.simulate:
         epilog = _paragraph("Schedulers:", SCHEDULERS) + "\n\n" + epilog
+    elif command is generate.generate:
+        epilog = _paragraph("Models:", generate.MODELS) + "\n\n" + epilog
     app.command(epilog=epilog)(command)
 
 

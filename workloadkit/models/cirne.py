@@ -1,7 +1,5 @@
 """The model of Cirne and Berman: requests with estimates and cancellations, and moldable jobs."""
 
-from typing import Any
-
 import numpy as np
 import pandas as pd
 
@@ -10,6 +8,7 @@ from workloadkit.fields import CANCELLED
 from workloadkit.models.cycle import DailyCycle
 from workloadkit.models.made import (
     as_trace,
+    changed,
     check_counts,
     check_positive,
     check_share,
@@ -139,7 +138,18 @@ def cirne(
 
     cycle, ends = DailyCycle(HOURS), passed[~never][[0, -1]] if (~never).any() else passed[:1]
     factor = gap_factor(lambda f: float(np.ptp(cycle.time(ends * f))), work, machine, load)
-    given: dict[str, Any] = {} if load is None else {"load": load}
+    given = changed(
+        cirne,
+        gap=gap,
+        serial=serial,
+        power2=power2,
+        shortest=shortest,
+        longest=longest,
+        accuracy_shape=accuracy_shape,
+        accuracy_scale=accuracy_scale,
+        cancelled=cancelled,
+        load=load,
+    )
     return as_trace(
         "cirne",
         "Cirne and Berman, 2001",

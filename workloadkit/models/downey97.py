@@ -1,7 +1,5 @@
 """Downey's model of 1997: flexible jobs of log-uniform work and parallelism."""
 
-from typing import Any
-
 import numpy as np
 import pandas as pd
 
@@ -9,6 +7,7 @@ from workloadkit.errors import ParameterError
 from workloadkit.models.cycle import DailyCycle
 from workloadkit.models.made import (
     as_trace,
+    changed,
     check_counts,
     check_positive,
     check_share,
@@ -106,14 +105,13 @@ def downey97(
     factor = gap_factor(
         lambda f: float(np.ptp(cycle.time(passed[[0, -1]] * f))), work, machine, load
     )
-    given: dict[str, Any] = {} if load is None else {"load": load}
     return as_trace(
         "downey97",
         "Downey, 1997",
         {"submit": cycle.time(passed * factor), "run": run, "procs": size},
         procs=machine,
         seed=seed,
-        parameters=given,
+        parameters=changed(downey97, **how, load=load),
         hours=True,
     )
 

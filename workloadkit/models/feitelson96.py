@@ -1,7 +1,6 @@
 """Feitelson's model of 1996: rigid jobs, small sizes and powers of two, jobs run repeatedly."""
 
 import math
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,6 +8,7 @@ from numpy.typing import NDArray
 from workloadkit.errors import ParameterError, check_number
 from workloadkit.models.made import (
     as_trace,
+    changed,
     check_counts,
     check_positive,
     check_share,
@@ -131,7 +131,18 @@ def feitelson96(
         "procs": n[job],
         "executable": job + 1,
     }
-    given: dict[str, Any] = {} if load is None else {"load": load}
+    given = changed(
+        feitelson96,
+        gap=gap,
+        size_order=size_order,
+        power2=power2,
+        short=short,
+        long=long,
+        short_serial=short_serial,
+        short_drop=short_drop,
+        repeat_order=repeat_order,
+        load=load,
+    )
     return as_trace(
         "feitelson96", "Feitelson, 1996", columns, procs=machine, seed=seed, parameters=given
     )

@@ -107,6 +107,7 @@ def jann97(
     n_jobs, machine = check_counts(jobs, procs)
     if classes is not None and like is not None:
         raise ParameterError("give either classes or a log to fit them to (like), not both")
+    own = classes is not None
     if like is not None:
         classes = fit_jann97(like)
     if classes is None:
@@ -127,9 +128,11 @@ def jann97(
         run[of_class] = c.run.rvs(of_class.size, generator)
     work = float(np.dot(np.rint(run), size))
     factor = gap_factor(lambda f: f * float(np.ptp(submit)), work, machine, load)
-    given: dict[str, Any] = {} if like is None else {"like": like.name, "sha256": like.digest}
-    if load is not None:
-        given["load"] = load
+    given: dict[str, Any] = {} if load is None else {"load": load}
+    if like is not None:
+        given["like"] = like.name + (f" (sha256 {like.digest})" if like.digest else "")
+    elif own:
+        given["classes"] = "given"
     return as_trace(
         "jann97",
         "Jann, Pattnaik, Franke, Wang, Skovira and Riordan, 1997",

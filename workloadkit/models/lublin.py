@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from workloadkit.errors import ParameterError, check_choice
 from workloadkit.models.cycle import DailyCycle
-from workloadkit.models.made import as_trace, check_counts, draw_until, gap_factor
+from workloadkit.models.made import as_trace, changed, check_counts, draw_until, gap_factor
 from workloadkit.provenance import seed_of
 from workloadkit.trace import Trace
 
@@ -241,7 +241,14 @@ def lublin(
         columns,
         procs=machine,
         seed=seed,
-        parameters={"types": types} | ({} if load is None else {"load": load}),
+        parameters=changed(
+            lublin,
+            types=types,
+            batch=batch,
+            interactive=interactive,
+            all_jobs=all_jobs,
+            load=load,
+        ),
         hours=True,
         notes=notes,
     )

@@ -1,6 +1,7 @@
 """What the models share: the checks of what they are asked for, and the trace they return."""
 
 from collections.abc import Callable, Mapping
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -61,6 +62,12 @@ def check_share(**parameters: Any) -> None:
         check_number(name, value)
         if not 0 <= value <= 1:
             raise ParameterError(f"{name} is {value:g}; it is a share, from 0 to 1")
+
+
+def changed(model: Callable[..., Trace], **parameters: Any) -> dict[str, Any]:
+    """Return those of the parameters that differ from the defaults of the model."""
+    defaults = signature(model).parameters
+    return {name: value for name, value in parameters.items() if value != defaults[name].default}
 
 
 def draw_until(

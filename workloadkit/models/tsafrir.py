@@ -56,7 +56,7 @@ def tsafrir(
     rng: np.random.Generator | int | None = None,
     *,
     load: float | None = None,
-    max_estimate: float = 48 * HOUR,
+    max_estimate: float = 48.0 * HOUR,
     estimates: int | None = None,
 ) -> Trace:
     """Make a log whose users estimate run times by the model of Tsafrir, Etsion and Feitelson.
@@ -214,7 +214,7 @@ def add_estimates(
         pool = np.sort(np.where(raised, most, pool))[::-1]
     estimate = np.empty(trace.n_jobs)
     estimate[order] = assign_estimates(needed, np.ascontiguousarray(pool), generator)
-    given: dict[str, Any] = {"max_estimate": most, "seed": seed}
+    given: dict[str, Any] = {"max_estimate": int(most), "seed": seed}
     made = as_note(provenance(trace, estimates="tsafrir", **given))
     header = trace.header.appended(("Note", f"estimates of a model: {made}"))
     return replace(trace.with_columns(requested_time=estimate), header=header, digest="")
