@@ -1,6 +1,7 @@
 """Laws of the statistical models, in closed form, from the papers that define them."""
 
 import math
+from itertools import pairwise
 
 from scipy.special import gammainc
 
@@ -99,3 +100,49 @@ def lublin_half_hours(shape, scale):
         chance = gammainc(shape, (i + 0.5) / scale) - gammainc(shape, (i - 0.5) / scale)
         weights[(i - 1) % 48] = chance
     return [weights[part] / sum(weights.values()) for part in range(48)]
+
+
+def harmonic_sizes(machine, order, power2):
+    """Probability of each size: n to the power of -order, powers of two preferred.
+
+    D. G. Feitelson, "Packing schemes for gang scheduling", 1996.
+    """
+    weight = {
+        n: n**-order * (power2 if n > 1 and is_power_of_two(n) else 1)
+        for n in range(1, machine + 1)
+    }
+    return {n: weight[n] / sum(weight.values()) for n in weight}
+
+
+def zipf(r, order, terms=200_000):
+    """Probability of r runs of a job, in proportion to r to the power of -order."""
+    return r**-order / math.fsum(k**-order for k in range(1, terms))
+
+
+def log_uniform(low, high):
+    """Mean and standard deviation of the natural logarithm."""
+    a, b = math.log(low), math.log(high)
+    return (a + b) / 2, (b - a) / math.sqrt(12)
+
+
+def mean_of_gamma_cut_at_one(shape, scale):
+    """Mean of min(1, X)."""
+    return shape * scale * gammainc(shape + 1, 1 / scale) + 1 - gammainc(shape, 1 / scale)
+
+
+def shares_of_popular_estimates():
+    """Percentage of the jobs by rank of popularity, 1 to 20 (Tsafrir et al. 2005).
+
+    That of the first, the largest allowed, is what is missing to 89.
+    """
+    others = {x: 14.0491 * math.exp(-0.177531 * x) + 0.462513 for x in range(2, 21)}
+    return {1: 89 - sum(others.values()), **others}
+
+
+def number_of_estimates(n_jobs):
+    """How many different estimates so many jobs have: a line from point to point."""
+    points = [(0, 0), (20, 10), (200, 20), (1000, 35), (10_000, 90), (70_000, 340), (250_000, 565)]
+    for (a, low), (b, high) in pairwise(points):
+        if a <= n_jobs <= b:
+            return low + (high - low) * (n_jobs - a) / (b - a)
+    raise ValueError(n_jobs)
