@@ -256,17 +256,47 @@ def _first(n_points: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.concatenate([[0], np.cumsum(n_points)])
 
 
-def first_fault(utilities: Utilities) -> tuple[int, str] | None:
-    """Find the first point that breaks a rule: its job, and what is wrong; None if none does."""
+#: What can be wrong with a point, the first that applies; `broken_rules` gives its place.
+RULES = (
+    "",
+    "a time is negative or not finite",
+    "a time is beyond what is believed",
+    "a value is negative or not finite",
+    "the first time is not 0",
+    "times do not rise",
+    "values rise",
+)
+
+
+def broken_rules(utilities: Utilities) -> NDArray[np.int64]:
+    """Tell of each point which of `RULES` it breaks first, shape (n_points,); 0 is none.
+
+    Examples
+    --------
+    >>> broken_rules(Utilities(np.array([0, 3]), np.array([1, 9, 9.0]), np.array([4, 4, 5.0])))
+    array([4, 0, 5])
+    """
     first, time, value = utilities
     begins = np.zeros(time.size, dtype=bool)
     begins[first[:-1][utilities.known]] = True
-    goes_on = (time > np.roll(time, 1)) & (value <= np.roll(value, 1))
-    right = np.where(begins, time == 0, goes_on)
-    right &= (time >= 0) & (time <= MAX_TIME) & (value >= 0) & (value < np.inf)  # NaN is not
-    if right.all():
+    broken = (
+        ~((time >= 0) & (time < np.inf)),  # NaN is not
+        time > MAX_TIME,
+        ~((value >= 0) & (value < np.inf)),
+        begins & (time != 0),
+        ~begins & (time <= np.roll(time, 1)),
+        ~begins & (value > np.roll(value, 1)),
+    )
+    return np.select(broken, range(1, len(RULES)), 0)
+
+
+def first_fault(utilities: Utilities) -> tuple[int, str] | None:
+    """Find the first point that breaks a rule: its job, and what is wrong; None if none does."""
+    broken = broken_rules(utilities)
+    if not broken.any():
         return None
-    at = int(np.argmin(right))
+    first, time, value = utilities
+    at = int(np.argmax(broken > 0))
     job = int(np.searchsorted(first, at, side="right")) - 1
     place = at - int(first[job])
     points = [(float(time[i]), float(value[i])) for i in range(at - (place > 0), at + 1)]

@@ -6,6 +6,7 @@ import hashlib
 import io
 import lzma
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -13,7 +14,15 @@ import pytest
 import zstandard
 
 from tests.data import ODD, TRACES, needs_odd, needs_traces
-from workloadkit import FormatError, Header, Trace, WorkloadError, read_swf, write_swf
+from workloadkit import (
+    FormatError,
+    Header,
+    Trace,
+    WorkloadError,
+    add_utility,
+    read_swf,
+    write_swf,
+)
 from workloadkit.fields import FIELDS, NAMES
 from workloadkit.io import swf
 
@@ -140,6 +149,8 @@ def test_a_byte_order_mark_is_skipped():
     assert repairs(trace) == [("byte order mark skipped", 1, 1)]
 
 
+LEFT_OUT = "columns after the 18th left out, no utility function"
+
 # -- repairs -------------------------------------------------------------------------------------
 
 
@@ -152,7 +163,7 @@ def test_missing_columns_are_unknown():
 
 def test_extra_columns_are_counted_and_left_out():
     trace = read(f"{job(1)} 5 4 3\n{job(2)}\n{job(3)} 7")
-    assert repairs(trace) == [("columns after the 18th, not of a utility function, left out", 2, 1)]
+    assert repairs(trace) == [(f"{LEFT_OUT}: an odd number of them", 2, 1)]
     assert trace.utility.empty
 
 
@@ -241,13 +252,34 @@ def test_utility_functions_go_with_their_jobs_through_sorting(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "extra",
-    ["0", "0 5 9", "1 5", "0 5 0 4", "0 5 9 6", "0 5 9 -1", "0 x", "0 nan", "0 1e300", "0 0x1"],
+    ("extra", "why"),
+    [
+        ("0", "an odd number of them"),
+        ("0 5 9", "an odd number of them"),
+        ("1 5", "the first time is not 0"),
+        ("0 5 0 4", "times do not rise"),
+        ("0 5 9 6", "values rise"),
+        ("0 5 9 -1", "a value is negative or not finite"),
+        ("0 5 -9 1", "a time is negative or not finite"),
+        ("0 5 2e12 1", "a time is beyond what is believed"),
+        ("0 x", "not all are numbers"),
+        ("0 nan", "not all are numbers"),
+        ("0 1e999", "a value is negative or not finite"),
+        ("0 0x1", "not all are numbers"),
+        ("0 1_0", "not all are numbers"),
+        ("0 5 e 1", "not all are numbers"),
+        ("0 5 1-2", "not all are numbers"),
+    ],
 )
-def test_what_is_no_utility_function_is_left_out(extra):
-    trace = read(f"{JOB} {extra}")
-    assert trace.utility.empty
-    assert trace.repairs[0].count == 1
+@pytest.mark.parametrize("compiled_from", [0, 1 << 30])
+def test_what_is_no_utility_function_is_left_out(extra, why, compiled_from, monkeypatch):
+    monkeypatch.setattr(swf, "COMPILED_FROM", compiled_from)
+    text = f"{job(1)} 0 5 9.5 4.5\n{job(2)}\n; Note\n{job(3)} {extra}\n{job(4)} {extra}\n"
+    trace = read(text + f"{job(5)} 0 7\n{job(6)} 0 0 9 0\n")
+    assert trace.utilities == {0: [(0, 5), (9.5, 4.5)], 4: [(0, 7)], 5: [(0, 0), (9, 0)]}
+    kinds = {kind: rest for kind, *rest in repairs(trace)}
+    assert kinds[f"{LEFT_OUT}: {why}"] == [2, 4]
+    assert len(kinds) == 2
 
 
 # -- refusals ------------------------------------------------------------------------------------
@@ -513,7 +545,7 @@ OUTCOMES = {
     "ANL-Intrepid-first10-noeol": (10, []),
     "columns28-burstbuffer": (
         100,
-        [("columns after the 18th, not of a utility function, left out", 100, 5)],
+        [(f"{LEFT_OUT}: the first time is not 0", 100, 5)],
     ),
     "crlf-noheader-noeol": (25, []),
     "float-times-unsorted-id0-crlf": (800, [("jobs out of order sorted by submit time", 612, 5)]),
@@ -563,3 +595,47 @@ def test_an_unknown_submit_time_among_known_ones_is_reported():
     assert [str(repair) for repair in trace.repairs] == [
         "unknown submit times (-1) kept as second -1 (once, on line 1)"
     ]
+
+
+def eighteen_columns(text):
+    """A reader that knows nothing of more columns."""
+    lines = (line.split() for line in text.splitlines() if not line.startswith(";"))
+    return [[float(word) for word in words[:18]] for words in lines]
+
+
+@pytest.mark.parametrize("compiled_from", [0, 1 << 30])
+def test_a_log_with_utility_functions_comes_back_as_it_was(
+    tmp_path, rng, compiled_from, monkeypatch
+):
+    monkeypatch.setattr(swf, "COMPILED_FROM", compiled_from)
+    n_jobs = 300
+    columns = {
+        "submit": np.arange(n_jobs),
+        "wait": rng.integers(0, 9000, n_jobs),
+        "run": rng.integers(1, 9000, n_jobs),
+        "procs": rng.integers(1, 99, n_jobs),
+        "queue": rng.integers(0, 3, n_jobs),
+    }
+    log = add_utility(Trace.from_columns(columns), priority={0: 0, 1: 1, 2: 2}, rng=1)
+    small = log.utility.assign(value=log.utility["value"] * 1e-7)
+    large = log.utility.assign(value=log.utility["value"] * 1e18)
+    for utility in (log.utility, small, large):
+        trace = replace(log, utility=utility)
+        again = read(text := written(trace, tmp_path))
+        assert again.repairs == ()
+        assert again.utility.equals(trace.utility)
+        assert written(again, tmp_path) == text
+        bare = read(written(replace(trace, utility=utility.iloc[:0]), tmp_path))
+        known = bare.jobs[[*NAMES]].fillna(-1).to_numpy().tolist()
+        assert eighteen_columns(text) == known
+        rows = rng.permutation(n_jobs)[:100]
+        part = read(written(trace.take(np.sort(rows)), tmp_path))
+        assert list(part.utilities.values()) == [trace.utilities[row] for row in sorted(rows)]
+
+
+def test_points_that_are_no_function_are_not_written(tmp_path):
+    utility = pd.DataFrame({"row": [0, 0], "time": [0.0, 5.0], "value": [1.0, 2.0]})
+    trace = replace(read(job(8)), utility=utility)
+    with pytest.raises(WorkloadError, match="utility function of job 8: value 2 of point 2 is abo"):
+        write_swf(trace, tmp_path / "a.swf")
+    assert not list(tmp_path.iterdir())

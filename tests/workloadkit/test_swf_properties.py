@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workloadkit import FormatError, Header, Trace, read_swf, write_swf
+from workloadkit._kernels import swf as parser
 from workloadkit.fields import FIELDS
 from workloadkit.io import files, swf
 
@@ -113,3 +114,25 @@ def test_the_compiled_parser_rounds_decimals_as_float_does(text):
     with mock.patch.object(swf, "COMPILED_FROM", 0):
         value = read_swf(io.BytesIO(log)).jobs["cpu"][0]
     assert value == float(text)
+
+
+@given(st.floats(0, 1e300) | st.from_regex(r"\A[0-9]{0,20}\.?[0-9]{1,24}\Z").map(str))
+def test_compiled_points_are_read_as_float_reads_them(number):
+    number = str(number)
+    text = f"1 0 5 60 4{' -1' * 13} 0 {number} 9 0\n".encode()
+    with mock.patch.object(swf, "COMPILED_FROM", 0):
+        trace = read_swf(io.BytesIO(text))
+    assert trace.utilities == {0: [(0, float(number)), (9, 0)]}
+
+
+@given(st.integers(2**53, 10**18 - 1), st.integers(0, 22))
+def test_quotients_of_long_numbers_are_those_of_float_or_in_doubt(mantissa, decimals):
+    found = parser.quotient(mantissa, parser.POWER[decimals])
+    assert found in (float(f"{mantissa}e-{decimals}"), -1)
+
+
+def test_doubt_is_rare():
+    rng = np.random.default_rng(1)
+    mantissas = rng.integers(2**53, 10**18, 2000)
+    doubts = sum(parser.quotient(int(mantissa), 1e11) < 0 for mantissa in mantissas)
+    assert doubts <= 2

@@ -1,8 +1,10 @@
 """Parse the ordinary lines of a log in the Standard Workload Format, byte by byte."""
 
+import math
+
 import numpy as np
 
-from workloadkit._kernels.compile import kernel
+from workloadkit._kernels.compile import helper, kernel
 from workloadkit.fields import FIELDS
 
 N_COLUMNS = len(FIELDS)
@@ -18,16 +20,30 @@ TAB, NEWLINE, RETURN, BLANK, MINUS, POINT, ZERO, ONE = b"\t\n\r -.01"
 # floating point numbers accurately", PLDI 1990). 18 digits keep the mantissa inside int64.
 MAX_DIGITS = 18
 MAX_MANTISSA = 2**53
-POWER = 10.0 ** np.arange(MAX_DIGITS + 1)
+POWER = np.array([float(10**n) for n in range(23)])  # the exact ones
+SPLITTER = 2.0**27 + 1  # parts a float in two halves
 
 
 @kernel
-def parse_lines(text, at, max_line, strict, last_job, last_submit, measured, identifiers, n_jobs):
+def parse_lines(
+    text,
+    at,
+    max_line,
+    strict,
+    last_job,
+    last_submit,
+    measured,
+    identifiers,
+    more,
+    n_more_of,
+    n_jobs,
+):
     """Parse lines from `at` on until one is not ordinary.
 
-    An ordinary line has exactly 18 plain numbers between blanks and tabs: digits, perhaps a point
-    and digits, or -1. If `strict`, it also follows the standard and is no burst. The others are
-    for the reader that knows all about them.
+    An ordinary line has 18 plain numbers between blanks and tabs: digits, perhaps a point and
+    digits, or -1; perhaps there are more behind them, none of them negative. If `strict`, there
+    are none, and the line also follows the standard and is no burst. The others are for the reader
+    that knows all about them.
 
     Parameters
     ----------
@@ -44,6 +60,10 @@ def parse_lines(text, at, max_line, strict, last_job, last_submit, measured, ide
         Filled from column `n_jobs` on.
     identifiers : ndarray of int64, shape (8, room)
         Likewise.
+    more : ndarray of float64, shape (n_bytes,)
+        Filled with the numbers after the 18th column of all jobs.
+    n_more_of : ndarray of int64, shape (room,)
+        Filled with how many of them are of each job, from `n_jobs` on.
     n_jobs : int
         Columns filled before.
 
@@ -54,9 +74,12 @@ def parse_lines(text, at, max_line, strict, last_job, last_submit, measured, ide
     n_jobs : int
         Columns filled now.
     last_job, last_submit : int, float
+    n_more : int
+        Numbers in `more`.
     """
+    n_more = 0
     while at < text.size:
-        begin = at
+        begin, n_before = at, n_more
         for column in range(N_COLUMNS):
             while text[at] == BLANK or text[at] == TAB:
                 at += 1
@@ -88,13 +111,13 @@ def parse_lines(text, at, max_line, strict, last_job, last_submit, measured, ide
                 decimals = at - first
                 n_digits += decimals
                 if decimals == 0 or not MEASURED[column] or mantissa > MAX_MANTISSA:
-                    return begin, n_jobs, last_job, last_submit
+                    return begin, n_jobs, last_job, last_submit, n_before
                 if strict and column != CPU:
-                    return begin, n_jobs, last_job, last_submit
+                    return begin, n_jobs, last_job, last_submit, n_before
             if n_digits == 0 or n_digits > MAX_DIGITS:
-                return begin, n_jobs, last_job, last_submit
+                return begin, n_jobs, last_job, last_submit, n_before
             if mantissa > LIMIT[column] or text[at] > BLANK:
-                return begin, n_jobs, last_job, last_submit
+                return begin, n_jobs, last_job, last_submit, n_before
 
             if not MEASURED[column]:
                 identifiers[SLOT[column], n_jobs] = mantissa
@@ -105,16 +128,78 @@ def parse_lines(text, at, max_line, strict, last_job, last_submit, measured, ide
 
         while text[at] == BLANK or text[at] == TAB:
             at += 1
+        if not strict:
+            at, n_more = parse_more(text, at, more, n_more)
         if text[at] == RETURN:
             at += 1
         if text[at] != NEWLINE or at - begin > max_line:
-            return begin, n_jobs, last_job, last_submit
+            return begin, n_jobs, last_job, last_submit, n_before
         at += 1
         if strict:
             job, submit = identifiers[SLOT[0], n_jobs], measured[SLOT[SUBMIT], n_jobs]
             status = identifiers[SLOT[STATUS], n_jobs]
             if job <= last_job or submit < last_submit or 2 <= status <= 4:
-                return begin, n_jobs, last_job, last_submit
+                return begin, n_jobs, last_job, last_submit, n_before
             last_job, last_submit = job, submit
+        n_more_of[n_jobs] = n_more - n_before
         n_jobs += 1
-    return at, n_jobs, last_job, last_submit
+    return at, n_jobs, last_job, last_submit, n_more
+
+
+@helper
+def parse_more(text, at, more, n_more):
+    """Parse the numbers after the 18th column, up to anything else.
+
+    Returns where that is, and how many numbers are there now.
+    """
+    while text[at] > BLANK:
+        mantissa = 0
+        n_digits = 0  # without zeros at the front
+        first = at
+        point = -1
+        digit = int(text[at]) - ZERO
+        while 0 <= digit <= 9 or (text[at] == POINT and point < 0):
+            if text[at] == POINT:
+                point = at
+            else:
+                mantissa = mantissa * 10 + digit
+                n_digits += mantissa != 0  # it wraps around beyond 18 digits
+            at += 1
+            digit = int(text[at]) - ZERO
+        decimals = at - 1 - point if point >= 0 else 0
+        if at - first - (point >= 0) == 0 or n_digits > MAX_DIGITS or decimals >= POWER.size:
+            return first, n_more
+        more[n_more] = quotient(mantissa, POWER[decimals])
+        if text[at] > BLANK or more[n_more] < 0:
+            return first, n_more
+        n_more += 1
+        while text[at] == BLANK or text[at] == TAB:
+            at += 1
+    return at, n_more
+
+
+@helper
+def quotient(mantissa, power):
+    """Divide a whole number up to 10**18 by an exact power of ten; -1 where rounding is in doubt.
+
+    The quotient and what is left of the division are added without an intermediate rounding
+    (T. J. Dekker, "A floating-point technique for extending the available precision", Numerische
+    Mathematik 18, 1971): the sum is the nearest float unless it lies next to halfway between two.
+    """
+    if mantissa <= MAX_MANTISSA:
+        return mantissa / power
+    high = float(mantissa)
+    low = float(mantissa - int(high))
+    result = high / power
+    # result * power, exactly
+    product = result * power
+    a, b = SPLITTER * result, SPLITTER * power
+    a, b = a - (a - result), b - (b - power)
+    error = ((a * b - product) + a * (power - b) + (result - a) * b) + (result - a) * (power - b)
+    rest = ((high - product) - error + low) / power
+    rounded = result + rest
+    beyond = rest - (rounded - result)
+    fraction, exponent = math.frexp(rounded)
+    if fraction == 0.5 or abs(beyond) > 0.999999 * math.ldexp(1.0, exponent - 54):
+        return -1.0
+    return rounded

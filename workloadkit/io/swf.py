@@ -10,7 +10,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterator
-from itertools import chain, islice
+from itertools import chain, islice, pairwise
 from operator import itemgetter
 from pathlib import Path
 from typing import NoReturn
@@ -20,9 +20,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from workloadkit.errors import FormatError, WorkloadError
-from workloadkit.fields import BURST_STATUS, FIELDS, MAX_PROCS, MAX_TIME, UNKNOWN, Field
+from workloadkit.fields import BURST_STATUS, FIELDS, MAX_PROCS, UNKNOWN, Field
 from workloadkit.io.files import CHUNK, Source, source_path, text_chunks, writing
 from workloadkit.trace import Header, Repair, Trace, check_trace
+from workloadkit.utility import RULES, Utilities, broken_rules, check, pack
 
 #: A longer line is refused. [bytes]
 MAX_LINE = 1 << 20
@@ -49,6 +50,10 @@ BLANK_LINES = re.compile(rb"(?:[ \t\r]*+\n)++")
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _INT64_MAX = 2**63 - 1
 
+# What can be wrong with the columns after the 18th, besides what breaks a rule of functions.
+_FAULTS = (*RULES, "not all are numbers", "an odd number of them")
+_NO_NUMBERS, _ODD = len(RULES), len(RULES) + 1
+
 _Row = tuple[list[float], list[int]]
 
 
@@ -58,8 +63,8 @@ def read_swf(source: Source, *, strict: bool = False) -> Trace:
     What can be put right is put right and listed in `Trace.repairs`, nothing is dropped in
     silence: jobs out of order are sorted by submit time, missing trailing columns become
     unknown, columns beyond the 18th are left out unless they are the points of a utility
-    function (``0 v1 t2 v2 …``, times rising, values falling), comments among the jobs move
-    behind the header. Lines of status 2, 3 and 4 are the bursts of a checkpointed job where
+    function (``0 v1 t2 v2 …``, times rising, values falling or equal), comments among the jobs
+    move behind the header. Lines of status 2, 3 and 4 are the bursts of a checkpointed job where
     exactly one other line of the same job number sums them up, and exit codes elsewhere.
 
     Parameters
@@ -120,7 +125,8 @@ def write_swf(trace: Trace, path: str | os.PathLike[str]) -> None:
     Raises
     ------
     WorkloadError
-        If the file cannot be written, or the trace holds what the format cannot.
+        If the file cannot be written, or the trace holds what the format cannot; also where
+        points of the trace are no utility function.
 
     Examples
     --------
@@ -130,13 +136,18 @@ def write_swf(trace: Trace, path: str | os.PathLike[str]) -> None:
     """
     check_trace(trace)
     header = header_text(trace.header)
-    behind = _lines_behind(trace)
+    check(trace)
+    utilities = pack(trace.utility, trace.n_jobs)
+    bursts = _bursts_behind(trace)
     with writing(path) as stream:
         stream.write(header.encode(errors="replace"))
         for start in range(0, trace.n_jobs, _ROWS_AT_A_TIME):
-            lines = _lines(trace.jobs.iloc[start : start + _ROWS_AT_A_TIME])
-            for row in behind.keys() & range(start, start + len(lines)) if behind else ():
-                lines[row - start] += behind[row]
+            rows = range(start, min(start + _ROWS_AT_A_TIME, trace.n_jobs))
+            lines = _lines(trace.jobs.iloc[start : rows.stop])
+            if utilities.time.size:
+                lines = list(map(str.__add__, lines, _points(utilities.take(rows))))
+            for row in bursts.keys() & rows if bursts else ():
+                lines[row - start] += bursts[row]
             stream.write(("\n".join(lines) + "\n").encode())
 
 
@@ -177,7 +188,10 @@ class _Reader:
         self.comments: list[str] = []
         self.comment_bytes = 0
         self.others: Counter[int] = Counter()  # lines that are no jobs, by the jobs before them
-        self.utility: list[tuple[int, float, float]] = []  # row in file order, time, value
+        self.more: list[NDArray] = []  # numbers after the 18th column, of a chunk's jobs
+        self.n_more = np.empty(0, np.int64)  # how many of them each job has
+        self.room_for_more = np.empty(0)
+        self.utility: list[tuple[NDArray, ...]] = []  # row in file order, time, value
         self.repairs: dict[str, tuple[int, int]] = {}  # count and first line, by kind
 
     def read_all(self, chunks: Iterator[bytes]) -> None:
@@ -217,16 +231,20 @@ class _Reader:
                 if at == len(text):
                     break
             end = text.index(b"\n", at) + 1
+            n_before = len(self.more)
             row = self.read_line(text[at:end])
             at = end
             if row is not None:
                 self.measured[:, n_jobs], self.identifiers[:, n_jobs] = row
+                self.n_more[n_jobs] = sum(map(len, self.more[n_before:]))
                 n_jobs += 1
             elif blank := BLANK_LINES.match(text, at):  # a flood of them is soon over
                 n_blank = text.count(b"\n", at, blank.end())
                 self.n_lines += n_blank
                 self.others[self.n_jobs] += n_blank
                 at = blank.end()
+        if self.more:
+            self.take_utilities(n_jobs)
         measured = self.measured[1:, :n_jobs]  # all but the submit time
         measured[measured == UNKNOWN] = np.nan
         for fields, table in ((_MEASURED, self.measured), (_IDENTIFIERS, self.identifiers)):
@@ -238,6 +256,7 @@ class _Reader:
         if room > self.measured.shape[1]:
             self.measured = np.empty((len(_MEASURED), room))
             self.identifiers = np.empty((len(_IDENTIFIERS), room), np.int64)
+            self.n_more = np.empty(room, np.int64)
         needed = self.n_jobs + room
         if needed > self.columns["job"].size:
             # Parts to be joined at the end would take the memory of the table twice, so columns
@@ -254,7 +273,9 @@ class _Reader:
         """Read ordinary lines up to one that is not, by the compiled parser."""
         from workloadkit._kernels.swf import parse_lines
 
-        at, n_parsed, self.last_job, self.last_submit = parse_lines(
+        if self.room_for_more.size < len(text) // 2:
+            self.room_for_more = np.empty(len(text) // 2)
+        at, n_parsed, self.last_job, self.last_submit, n_more = parse_lines(
             np.frombuffer(text, np.uint8),
             at,
             MAX_LINE,
@@ -263,8 +284,12 @@ class _Reader:
             self.last_submit,
             self.measured,
             self.identifiers,
+            self.room_for_more,
+            self.n_more,
             n_jobs,
         )
+        if n_more:
+            self.more.append(self.room_for_more[:n_more].copy())
         self.n_lines += n_parsed - n_jobs
         self.n_jobs += n_parsed - n_jobs
         return at, n_parsed
@@ -283,11 +308,46 @@ class _Reader:
             return None
         if b"\r" in data.rstrip():
             self.refuse("a carriage return within the line", text=data)
+        if not self.strict and len(tokens) > len(FIELDS):
+            self.more.append(_numbers(tokens[len(FIELDS) :]))
+            tokens = tokens[: len(FIELDS)]
+            data = b" ".join(tokens)
         row = None if self.strict or semicolon else _plain_row(data, tokens)
         if row is None:
             row = self.read_odd_line(tokens)
         self.n_jobs += 1
         return row
+
+    def take_utilities(self, n_jobs: int) -> None:
+        """Take the columns after the 18th of a chunk's jobs for utility functions, or say why not.
+
+        Parameters
+        ----------
+        n_jobs : int
+            Jobs of the chunk.
+        """
+        jobs = np.flatnonzero(self.n_more[:n_jobs])
+        n_more, numbers = self.n_more[jobs], np.concatenate(self.more)
+        self.more = []
+        row = self.n_jobs - n_jobs + jobs
+        fault = np.where(n_more % 2 == 1, _ODD, 0)
+        begins = np.cumsum(n_more) - n_more
+        fault[np.add.reduceat(np.isnan(numbers), begins) > 0] = _NO_NUMBERS
+        paired = np.flatnonzero(fault == 0)
+        time, value = numbers[np.repeat(fault == 0, n_more)].reshape(-1, 2).T
+        n_points = n_more[paired] // 2
+        function = np.repeat(np.arange(paired.size), n_points)
+        rule = broken_rules(Utilities(np.append(0, np.cumsum(n_points)), time, value))
+        broken = np.flatnonzero(rule)
+        of_function, first = np.unique(function[broken], return_index=True)
+        fault[paired[of_function]] = rule[broken[first]]
+        for code in dict.fromkeys(fault[fault > 0].tolist()):  # in the order of their lines
+            rows = row[fault == code]
+            repair = f"columns after the 18th left out, no utility function: {_FAULTS[code]}"
+            count, first_line = self.repairs.get(repair, (0, self.line_of(int(rows[0]))))
+            self.repairs[repair] = (count + rows.size, first_line)
+        right = fault[paired[function]] == 0
+        self.utility.append((row[paired[function[right]]], time[right], value[right]))
 
     def read_odd_line(self, tokens: list[bytes]) -> _Row:
         """Read a job whatever its form, or say what is wrong with it."""
@@ -301,13 +361,7 @@ class _Reader:
             )
             numbers += [UNKNOWN] * (len(FIELDS) - n_columns)
         elif n_columns > len(FIELDS):
-            points = _utility_points(tokens[len(FIELDS) :])
-            self.utility += [(self.n_jobs, time, value) for time, value in points]
-            if self.strict or not points:
-                self.depart(
-                    f"{n_columns} columns, not 18",
-                    "columns after the 18th, not of a utility function, left out",
-                )
+            self.depart(f"{n_columns} columns, not 18", "")  # only strict reading asks
         if self.strict:
             self.check_order(*itemgetter(0, 1, 10)(numbers))
         return [float(value) for value in _pick_measured(numbers)], list(_pick_identifiers(numbers))
@@ -448,15 +502,18 @@ class _Reader:
         jobs = np.arange(self.n_jobs)[rows]
         place = np.full(self.n_jobs, -1)
         place[jobs] = np.arange(jobs.size)
-        found, time, value = np.array(self.utility, float).reshape(-1, 3).T
-        row = place[found.astype(np.int64)]
-        lost = np.unique(found[row < 0]).astype(int)
+        found, time, value = map(np.concatenate, zip(*self.utility, strict=True))
+        row = place[found]
+        lost = np.unique(found[row < 0])
         if lost.size:
             repair = "utility functions of bursts left out"
             self.repairs[repair] = (lost.size, self.line_of(int(lost[0])))
-        order = np.argsort(row, kind="stable")
-        order = order[row[order] >= 0]
-        return pd.DataFrame({"row": row[order], "time": time[order], "value": value[order]})
+            kept = row >= 0
+            row, time, value = row[kept], time[kept], value[kept]
+        if (row[1:] < row[:-1]).any():
+            order = np.argsort(row, kind="stable")
+            row, time, value = row[order], time[order], value[order]
+        return pd.DataFrame({"row": row, "time": time, "value": value}, copy=False)
 
     def line_of(self, row: int) -> int:
         """Line of a job, counted from 0 in file order."""
@@ -488,16 +545,9 @@ def _plain_row(data: bytes, tokens: list[bytes]) -> _Row | None:
     return measured, identifiers
 
 
-def _utility_points(tokens: list[bytes]) -> list[tuple[float, float]]:
-    """Points of a utility function, if that is what the columns after the 18th are; else none."""
-    if len(tokens) % 2 or not all(map(_NUMBER.fullmatch, tokens)):
-        return []
-    numbers = np.array([float(token) for token in tokens])
-    time, value = numbers[::2], numbers[1::2]
-    falls = (np.diff(value) <= 0).all() and value[-1] >= 0
-    if time[0] != 0 or (np.diff(time) <= 0).any() or not falls or numbers.max() > MAX_TIME:
-        return []
-    return list(zip(time.tolist(), value.tolist(), strict=True))
+def _numbers(words: list[bytes]) -> NDArray[np.float64]:
+    """Return the values of decimal numbers, NaN for what is none."""
+    return np.array([float(word) if _NUMBER.fullmatch(word) else np.nan for word in words])
 
 
 def _bursts(
@@ -543,11 +593,17 @@ def _texts(field: Field, column: NDArray) -> Iterator[str]:
     return (str(int(v)) if v.is_integer() else repr(v) for v in known.tolist())
 
 
-def _lines_behind(trace: Trace) -> dict[int, str]:
-    """Text behind the 18 columns of a job, by row: utility points, the lines of its bursts."""
+def _points(utilities: Utilities) -> Iterator[str]:
+    """Text of each job's utility function, to stand behind its 18 columns."""
+    numbers = np.stack([utilities.time, utilities.value], axis=1).ravel().tolist()
+    texts = [f" {int(x)}" if x.is_integer() else f" {x!r}" for x in numbers]
+    bounds = (2 * utilities.first).tolist()
+    return ("".join(texts[low:high]) for low, high in pairwise(bounds))
+
+
+def _bursts_behind(trace: Trace) -> dict[int, str]:
+    """Lines of the bursts of a job, to stand behind its own, by row."""
     behind: dict[int, str] = {}
-    for row, points in trace.utilities.items():
-        behind[row] = "".join(f" {_shortest(t)} {_shortest(v)}" for t, v in points)
     if len(trace.bursts):
         row_of = {job: row for row, job in enumerate(trace.column("job").tolist())}
         for job, line in zip(trace.bursts["job"].tolist(), _lines(trace.bursts), strict=True):
@@ -555,7 +611,3 @@ def _lines_behind(trace: Trace) -> dict[int, str]:
                 raise WorkloadError(f"a burst of job {job}, which is not among the jobs")
             behind[row_of[job]] = behind.get(row_of[job], "") + "\n" + line
     return behind
-
-
-def _shortest(value: float) -> str:
-    return str(int(value)) if value.is_integer() else repr(value)
