@@ -94,6 +94,25 @@ class Header:
                 return Header(tuple(lines))
         return self.appended((label, value))
 
+    def without(self, label: str) -> "Header":
+        """Return a header without the lines of a label, nor those that continue them.
+
+        Examples
+        --------
+        >>> Header(("; Note: a", ";       and b", "; MaxProcs: 8")).without("Note").lines
+        ('; MaxProcs: 8',)
+        """
+        lines: list[str] = []
+        left_out = False
+        for line in self.lines:
+            if match := _LABEL.match(line.lstrip()):
+                left_out = match[1].lower() == label.lower()
+            elif not _CONTINUED.match(line.lstrip()):
+                left_out = False
+            if not left_out:
+                lines.append(line)
+        return Header(tuple(lines))
+
     def date(self, second: float) -> str | None:
         """Return the local date of a second of the log, as headers write it; None if unknown.
 

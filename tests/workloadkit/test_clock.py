@@ -2,6 +2,7 @@ from datetime import datetime
 from zoneinfo import ZoneInfo
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,9 +14,12 @@ ZONES = ("Europe/Stockholm", "US/Pacific", "America/Sao_Paulo", "America/Havana"
 START = int(datetime.fromisoformat("2016-01-10T12:00:00+00:00").timestamp())
 
 
+def header_in(zone, start=START):
+    return Header((f"; UnixStartTime: {start}", f"; TimeZoneString: {zone}"))
+
+
 def trace_in(zone, submit, *, start=START):
-    header = Header((f"; UnixStartTime: {start}", f"; TimeZoneString: {zone}"))
-    return Trace.from_columns({"submit": submit}, header=header)
+    return Trace.from_columns({"submit": submit}, header=header_in(zone, start))
 
 
 @pytest.mark.parametrize("zone", ZONES)
@@ -87,3 +91,56 @@ def test_an_unknown_wait_counts_as_none():
     trace = Trace.from_columns(log)
     assert trace.end.tolist() == [12, 100]
     assert span(trace) == (0, 100)
+
+
+@pytest.mark.parametrize("zone", ZONES)
+@given(st.lists(st.integers(0, 1000 * DAY), min_size=1))
+def test_clocks_show_a_local_time_first_at_the_second_that_it_gives(zone, shown):
+    clock = Clock.between(header_in(zone), 0, 1000 * DAY)
+    first = clock.seconds(clock.local(0) + np.sort(shown))
+    local = clock.local(first)
+    assert (np.diff(first) >= 0).all()
+    assert (local >= clock.local(0) + np.sort(shown)).all()
+    # No second before shows it, nor any later time of an hour that is skipped.
+    assert (clock.local(first - 1) < clock.local(0) + np.sort(shown)).all()
+
+
+@pytest.mark.parametrize("zone", ZONES)
+@given(st.integers(0, 1000 * DAY))
+def test_local_times_are_undone_as_the_zone_says(zone, second):
+    clock = Clock.between(header_in(zone), 0, 1000 * DAY)
+    there = datetime.fromtimestamp(START + second, ZoneInfo(zone))
+    first = there.replace(fold=0).timestamp() - START
+    assert clock.seconds(clock.local(second)) == first
+
+
+@pytest.mark.parametrize(
+    ("local", "second"),
+    [
+        ("2016-03-27 01:59:59", "2016-03-27 00:59:59"),
+        ("2016-03-27 02:00:00", "2016-03-27 01:00:00"),  # from here on skipped
+        ("2016-03-27 02:59:59", "2016-03-27 01:00:00"),
+        ("2016-03-27 03:00:00", "2016-03-27 01:00:00"),
+        ("2016-03-27 03:00:01", "2016-03-27 01:00:01"),
+        ("2016-10-30 02:00:00", "2016-10-30 00:00:00"),  # struck twice: the first
+        ("2016-10-30 02:59:59", "2016-10-30 00:59:59"),
+        ("2016-10-30 03:00:00", "2016-10-30 02:00:00"),
+    ],
+)
+def test_skipped_and_repeated_local_times(local, second):
+    clock = Clock.between(header_in("Europe/Stockholm"), 0, 365 * DAY)
+    shown = clock.local(0) + (pd.Timestamp(local) - clock.dates([0])[0]).total_seconds()
+    assert clock.seconds(shown) + START == pd.Timestamp(second, tz="UTC").timestamp()
+
+
+def test_without_a_zone_local_time_is_undone_as_it_was_made():
+    clock = Clock.of(Trace.from_columns({"submit": [5]}))
+    assert clock.seconds(clock.local([5.25, 7.0])).tolist() == [5.25, 7.0]
+
+
+def test_a_clock_can_be_true_beyond_the_end_of_its_log():
+    trace = trace_in("Europe/Stockholm", [0, DAY])
+    assert Clock.of(trace).begins.size == 1
+    longer = Clock.between(trace.header, 0, 1000 * DAY)
+    date = longer.dates([200 * DAY])[0]
+    assert str(date) == f"{datetime.fromtimestamp(START + 200 * DAY, ZoneInfo('CET')):%F %T}"

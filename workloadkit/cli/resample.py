@@ -219,7 +219,8 @@ def _write_shared(i: int, path: str) -> None:
     """Write a new log in a process that was given what they have in common."""
     from workloadkit.resample.files import write_run
 
-    write_run(*shared(), i, path)
+    resampling, seed = shared()
+    write_run(resampling, seed, i, path)
 
 
 @contextmanager

@@ -29,19 +29,21 @@ def assemble(pools: Pools, drawn: Draw, *, name: str = "resampled", note: str = 
     -------
     Trace
     """
-    jobs = {field.name: pools.columns[field.name].take(drawn.job) for field in FIELDS}
-    user, incarnations = _users(drawn)
-    jobs["job"] = np.arange(1, user.size + 1)
-    jobs["submit"] = drawn.submit
-    jobs["user"] = user
-    jobs["preceding_job"] = _preceding(pools, drawn)
-    jobs["think_time"][jobs["preceding_job"] == UNKNOWN] = np.nan
-    member = drawn.placements.member[drawn.placement]
-    members = np.empty(incarnations, np.int64)
-    members[user - 1] = member
-    rare = np.flatnonzero(pools.members.kind[members] == RARE_USER) + 1
+    new = {"job": np.arange(1, drawn.job.size + 1), "submit": drawn.submit, "user": _users(drawn)}
+    new |= _preceding(pools, drawn)
+    jobs = {
+        field.name: new[field.name]
+        if field.name in new
+        else pools.columns[field.name].take(drawn.job)
+        for field in FIELDS
+    }
+    rare = np.empty(0, np.int64)
+    if (pools.members.kind == RARE_USER).any():
+        kind = pools.members.kind[drawn.placements.member[drawn.placement]]
+        rare = np.unique(jobs["user"][kind == RARE_USER])
     end = drawn.submit + np.nan_to_num(jobs["wait"]) + jobs["run"]
-    header = _header(pools.logs[0].header, user.size, float(end.max(initial=-np.inf)), rare, note)
+    last = float(end.max(initial=-np.inf))
+    header = _header(pools.logs[0].header, drawn.job.size, last, rare, note)
     table = pd.DataFrame(jobs, copy=False)
     if pools.utilities is None:
         return Trace(table, header, name=name)
@@ -70,32 +72,31 @@ def rare_users(trace: Trace) -> NDArray[np.int64]:
     return np.unique(np.array([int(x) for x in numbers if x.isdecimal()], dtype=np.int64))
 
 
-def _users(drawn: Draw) -> tuple[NDArray[np.int64], int]:
-    """Give incarnations the numbers 1, 2, … by their first jobs; also return how many there are."""
+def _users(drawn: Draw) -> NDArray[np.int64]:
+    """Give incarnations the numbers 1, 2, … in the order of their first jobs."""
     incarnation = drawn.placements.incarnation[drawn.placement]
-    n = int(drawn.placements.incarnation.max(initial=-1)) + 1
-    first = np.full(n, incarnation.size)
+    first = np.full(int(drawn.placements.incarnation.max(initial=-1)) + 1, incarnation.size)
     first[incarnation[::-1]] = np.arange(incarnation.size)[::-1]  # the last one written stays
-    number = np.empty(n, np.int64)
-    number[np.argsort(first, kind="stable")] = np.arange(1, n + 1)
-    return number[incarnation], int((first < incarnation.size).sum())
+    number = np.empty(first.size, np.int64)
+    number[np.argsort(first, kind="stable")] = np.arange(1, first.size + 1)
+    return number[incarnation]
 
 
-def _preceding(pools: Pools, drawn: Draw) -> NDArray[np.int64]:
-    """Numbers of the preceding jobs, -1 where there is none in the same placement before."""
-    preceding = np.full(drawn.job.size, UNKNOWN)
-    if pools.before is None:
-        return preceding
-    asked = np.flatnonzero(pools.before[drawn.job] >= 0)
-    n_jobs = pools.row.size
-    key = drawn.placement * n_jobs + drawn.job
-    order = np.argsort(key)
-    wanted = drawn.placement[asked] * n_jobs + pools.before[drawn.job[asked]]
-    place = np.minimum(np.searchsorted(key, wanted, sorter=order), key.size - 1)
-    found = order[place]
-    there = (key[found] == wanted) & (found < asked)
-    preceding[asked[there]] = found[there] + 1
-    return preceding
+def _preceding(pools: Pools, drawn: Draw) -> dict[str, NDArray]:
+    """Fields 17 and 18: unknown unless the preceding job comes before in the same placement."""
+    n_jobs = drawn.job.size
+    preceding, think_time = np.full(n_jobs, UNKNOWN), np.full(n_jobs, np.nan)
+    if pools.before is not None:
+        asked = np.flatnonzero(pools.before[drawn.job] >= 0)
+        key = drawn.placement * pools.row.size + drawn.job
+        order = np.argsort(key)
+        wanted = drawn.placement[asked] * pools.row.size + pools.before[drawn.job[asked]]
+        found = order[np.minimum(np.searchsorted(key, wanted, sorter=order), n_jobs - 1)]
+        there = (key[found] == wanted) & (found < asked)
+        asked, found = asked[there], found[there]
+        preceding[asked] = found + 1
+        think_time[asked] = pools.columns["think_time"][drawn.job[asked]]
+    return {"preceding_job": preceding, "think_time": think_time}
 
 
 def _header(header: Header, n_jobs: int, end: float, rare: NDArray, note: str) -> Header:
@@ -103,8 +104,9 @@ def _header(header: Header, n_jobs: int, end: float, rare: NDArray, note: str) -
     for label in ("MaxJobs", "MaxRecords"):
         if header.get(label) is not None:
             header = header.replaced(label, str(n_jobs))
-    if header.get("EndTime") is not None and (date := header.date(end)):
-        header = header.replaced("EndTime", date)
+    if header.get("EndTime") is not None:
+        date = header.date(end)
+        header = header.replaced("EndTime", date) if date else header.without("EndTime")
     if rare.size:
         header = header.appended((_RARE_LABEL, " ".join(map(str, rare.tolist()))))
     return header.appended(("Note", note)) if note else header

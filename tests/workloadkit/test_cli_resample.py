@@ -1,0 +1,223 @@
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+import workloadkit as wk
+from workloadkit import cli
+from workloadkit.clock import WEEK
+from workloadkit.resample import files
+from workloadkit.resample.runs import own_seed
+
+
+@pytest.fixture
+def run(capsys):
+    """Run the command line as a user would; gives exit code, stdout and stderr."""
+
+    def run(*arguments):
+        words = ["resample", *map(str, arguments)]
+        with pytest.raises(SystemExit) as exit_:
+            cli.app(words, prog_name="workloadkit")
+        captured = capsys.readouterr()
+        return exit_.value.code, captured.out, captured.err
+
+    return run
+
+
+@pytest.fixture
+def log(tmp_path):
+    """A log of 40 weeks: one user who stays and two who pass."""
+    week = np.concatenate([np.arange(41), [10.5, 11.5, 20.25]])
+    user = np.array([1] * 41 + [2, 2, 3])
+    columns = {"submit": week * WEEK, "user": user, "run": [60] * 44, "procs": [1] * 44}
+    path = tmp_path / "small.swf"
+    wk.write_swf(wk.Trace.from_columns(columns), path)
+    return path
+
+
+def read(path):
+    return wk.read_swf(path, strict=True)
+
+
+def test_the_new_log_goes_to_stdout(run, log, tmp_path):
+    code, out, err = run(log, "--seed", 3)
+    assert code == 0
+    wk.write_swf(wk.resample(wk.read_swf(log), rng=3), tmp_path / "new.swf")
+    assert out == (tmp_path / "new.swf").read_text()
+    assert err == "jobs 45, users 3, seed 3\n"
+
+
+def test_the_seed_that_was_drawn_makes_the_same_bytes(run, log, tmp_path):
+    first, second = tmp_path / "1.swf.gz", tmp_path / "2.swf.gz"
+    code, out, err = run(log, "-o", first)
+    assert (code, out) == (0, "")
+    assert err.startswith(f"wrote {first}: jobs ")
+    assert run(log, "-o", second, "--seed", err.split()[-1])[0] == 0
+    assert first.read_bytes() == second.read_bytes()
+
+
+def test_options_reach_the_resampling(run, log, tmp_path):
+    new = tmp_path / "new.swf"
+    options = {
+        "--weeks": 30, "--load": 2, "--unit": "job", "--long-term": "30d", "--edge": "1w",
+        "--end-effects": "any", "--long-term-users": 3, "--temporary-users": 1.5,
+        "--arrivals": 0.5, "--rare": f"2:1w-11w,1:{5 * WEEK}-{6 * WEEK}", "--rare-per-week": 0.25,
+    }  # fmt: skip
+    words = [word for option in options.items() for word in option]
+    code, _, err = run(log, "-o", new, "--seed", 1, *words)
+    assert code == 0, err
+    expected = wk.resample(
+        wk.read_swf(log), 30, 2, 1, unit="job", long_term=30 * 86400, edge=WEEK, end_effects="any",
+        long_term_users=3, temporary_users=1.5, arrivals=0.5, rare_per_week=0.25,
+        rare=[(2, WEEK, 11 * WEEK), (1, 5 * WEEK, 6 * WEEK)],
+    )  # fmt: skip
+    assert read(new).jobs.equals(expected.jobs)
+    assert read(new).header == expected.header
+    assert wk.rare_users(read(new)).size
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_many_logs_are_the_same_bytes_whoever_writes_them(run, log, tmp_path, workers):
+    folder = tmp_path / "many"
+    options = ["--count", 5, "--seed", 3, "--workers", workers, "--load", 4]
+    code, out, err = run(log, "-o", folder, *options)
+    assert (code, out, err) == (0, "", f"wrote {folder}: logs 5, seed 3\n")
+    names = [f"000{i}.swf.gz" for i in range(1, 6)]
+    assert sorted(path.name for path in folder.iterdir()) == names
+    for i, name in enumerate(names):
+        alone = tmp_path / "alone.swf.gz"
+        wk.write_swf(list(wk.resamples(wk.read_swf(log), 5, load=4, rng=3))[i], alone)
+        assert (folder / name).read_bytes() == alone.read_bytes()
+        notes = read(folder / name).header.get_all("Note")
+        assert f"seed {own_seed(3, i)}, load 4, run {i} of seed 3" in notes[-1]
+
+
+def test_more_than_9999_files_have_longer_names(tmp_path):
+    wanted = []
+    for _ in files.write_runs(lambda i, path: wanted.append((i, path)), 10_000, tmp_path):
+        pass
+    assert wanted[0] == (0, str(tmp_path / "00001.swf.gz"))
+    assert wanted[-1] == (9999, str(tmp_path / "10000.swf.gz"))
+
+
+def test_a_folder_that_has_new_logs_is_left_as_it_is(run, log, tmp_path):
+    folder = tmp_path / "many"
+    assert run(log, "-o", folder, "--count", 2, "--seed", 1)[0] == 0
+    before = {path: path.read_bytes() for path in folder.iterdir()}
+    code, _, err = run(log, "-o", folder, "--count", 3)
+    assert (code, err) == (1, f"error: {folder}: has 0001.swf.gz already; name another folder\n")
+    assert {path: path.read_bytes() for path in folder.iterdir()} == before
+
+
+def test_other_files_of_a_folder_do_not_matter(run, log, tmp_path):
+    (tmp_path / "many").mkdir()
+    (tmp_path / "many" / "notes.txt").write_text("mine")
+    assert run(log, "-o", tmp_path / "many", "--count", 1)[0] == 0
+    names = sorted(path.name for path in (tmp_path / "many").iterdir())
+    assert names == ["0001.swf.gz", "notes.txt"]
+
+
+def test_what_fails_midway_leaves_nothing(run, log, tmp_path, monkeypatch):
+    def write(trace, path):
+        if path.endswith("3.swf.gz"):
+            raise OSError(28, "No space left on device")
+        wk.write_swf(trace, path)
+
+    monkeypatch.setattr(files, "write_swf", write)
+    folder = tmp_path / "many"
+    code, _, err = run(log, "-o", folder, "--count", 3)
+    assert (code, err) == (1, f"error: {folder}: cannot be written: No space left on device\n")
+    assert not folder.exists()
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_an_interrupt_leaves_no_file_and_no_process(tmp_path, workers):
+    folder = tmp_path / "many"
+    command = [sys.executable, "-c", "from workloadkit.cli import main; main()", "resample"]
+    process = subprocess.Popen(
+        [*command, "--count", "100000", "-o", str(folder), "--workers", str(workers)],
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    begin = time.monotonic()
+    while not list(folder.glob(".*.part/*.swf.gz")) and time.monotonic() < begin + 60:
+        time.sleep(0.05)
+    assert folder.exists()
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to all that belong to it
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert err.splitlines()[-1] == "interrupted"
+    assert "Traceback" not in err
+    assert not folder.exists()
+    with pytest.raises(ProcessLookupError):
+        while time.monotonic() < begin + 60:  # Python's own helper of the workers goes last
+            os.killpg(process.pid, 0)
+            time.sleep(0.05)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--load", 0], "error: load is 0; it must be positive"),
+        (["--load", 99], "error: load 99 is beyond the pool of 2 temporary users"),
+        (["--weeks", "nan"], "error: weeks is nan; it must be positive"),
+        (["--unit", "week"], "error: unit is 'week'; known: user, session, batch, job"),
+        (["--end-effects", "x"], "error: end_effects is 'x'; known: whole, any"),
+        (["--count", 3], "error: --count writes files; name their folder with -o"),
+        (["--rare", "3"], "error: --rare '3'; write USER:BEGIN-END, as in 374:30w-31w"),
+        (["--rare", "3:1w-x"], "'x' is not a duration"),
+        (["--rare", "9:1w-2w"], "no job of user 9 from 604800 to 1209600 s"),
+        (["--rare-per-week", 1], "rare_per_week is 1, beyond the 0.05 temporary users"),
+        (["--count", 0], "Invalid value for '--count'"),
+        (["--seed", -1], "Invalid value for '--seed'"),
+    ],
+)
+def test_wrong_usage_is_exit_2_and_writes_nothing(run, log, arguments, message):
+    code, out, err = run(log, *arguments)
+    assert (code, out) == (2, "")
+    assert message in err
+
+
+def test_a_log_that_cannot_be_resampled_is_exit_1_and_writes_nothing(run, tmp_path):
+    path = tmp_path / "short.swf"
+    columns = {"submit": [0, 9 * 86400], "run": [1, 1], "procs": [1, 1], "user": [1, 1]}
+    wk.write_swf(wk.Trace.from_columns(columns), path)
+    for options in (["-o", tmp_path / "new.swf"], ["-o", tmp_path / "many", "--count", 2]):
+        code, _, err = run(path, *options)
+        assert code == 1
+        assert err.endswith(
+            "error: short.swf: 9 days from its begin to the last submission; resampling needs 5 "
+            "weeks at least\n"
+        )
+    assert [path.name for path in tmp_path.iterdir()] == ["short.swf"]
+
+
+def test_outputs_that_cannot_be_written_are_exit_1(run, log, tmp_path):
+    assert "cannot be written" in run(log, "-o", tmp_path / "no" / "new.swf")[2]
+    assert "cannot be written" in run(log, "-o", tmp_path / "no" / "many", "--count", 2)[2]
+    code, _, err = run(log, "-o", log, "--count", 2)
+    assert (code, err) == (1, f"error: {log}: is a file; with --count, -o names a folder\n")
+    code, _, err = run(log, "-o", log)
+    assert code == 2
+    assert "is the input" in err
+    assert "Is a directory" in run(log, "-o", tmp_path)[2]
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="the superuser may write anywhere")
+def test_a_folder_that_cannot_be_written_to_is_exit_1(run, log, tmp_path):
+    folder = tmp_path / "many"
+    folder.mkdir(mode=0o555)
+    code, _, err = run(log, "-o", folder, "--count", 2)
+    assert (code, err) == (1, f"error: {folder}: cannot be written: Permission denied\n")
+
+
+def test_without_a_trace_the_sample_is_resampled(run):
+    code, out, err = run("--weeks", 4, "--seed", 1)
+    assert code == 0
+    assert out.startswith(";")
+    assert err.startswith("no TRACE named: the built-in sample\n")
