@@ -165,6 +165,8 @@ def check_population(log, starts, n_long_term, end_effects="whole"):
 
 def fits(observed, chances):
     """Whether counts are likely under the chances of the cases, rare ones taken together."""
+    if any(count and not chance for count, chance in zip(observed, chances, strict=True)):
+        return False
     total = sum(observed)
     pairs = sorted(zip(chances, observed, strict=True))
     merged = [[0.0, 0]]

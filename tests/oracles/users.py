@@ -27,3 +27,34 @@ def kind(first, last, begin, end):
     if last <= begin + 4 * WEEK or first >= end - 4 * WEEK:
         return "truncated"
     return "temporary"
+
+
+def work(jobs):
+    """Jobs and work of each known user whose jobs ran: lists of run × processors."""
+    works = {}
+    for job in ran(jobs).values():
+        if job["user"] != -1:
+            works.setdefault(job["user"], []).append(job["run"] * job["procs"])
+    return works
+
+
+def who_make_half(amounts):
+    """The fewest users who together make half of something; None where ties leave a choice."""
+    ordered = sorted(amounts, key=lambda user: -amounts[user])
+    total = sum(amounts.values())
+    n = next(n for n in range(1, len(ordered) + 1) if 2 * sum_of(amounts, ordered[:n]) >= total)
+    if n < len(ordered) and amounts[ordered[n - 1]] == amounts[ordered[n]]:
+        return None
+    return set(ordered[:n])
+
+
+def sum_of(amounts, users):
+    return sum(amounts[user] for user in users)
+
+
+def length(jobs, user):
+    """Class of a user's median run time: up to 1 min, up to 10 min, longer."""
+    runs = sorted(job["run"] for job in ran(jobs).values() if job["user"] == user)
+    n = len(runs)
+    median = (runs[(n - 1) // 2] + runs[n // 2]) / 2
+    return "short" if median <= 60 else "medium" if median <= 600 else "long"

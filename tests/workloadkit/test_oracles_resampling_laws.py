@@ -122,3 +122,43 @@ def test_the_remainder_of_the_long_term_users_is_a_random_subset():
         assert sorted(count.values()) == [1, 1, 2]
         twice[max(count, key=count.__getitem__)] += 1
     assert fits([twice[user] for user in pool], [1 / 3] * 3)
+
+
+# Users preferred.
+
+
+@cache
+def preferring(weights):
+    """Starts of all incarnations, by run, where some of the four users are preferred."""
+    trace, log = four_users()
+    logs = wk.resamples(trace, N_RUNS, load=4.0, rng=11, weights=dict(weights))
+    return [starts_of(log, new) for new in logs]
+
+
+@pytest.mark.parametrize("weights", [((1, 4.0),), ((2, 0.0), (4, 2.5)), ((1, 1.0),)])
+def test_preferred_users_are_drawn_in_proportion(weights):
+    factor = dict.fromkeys(PRESENT, 1.0) | dict(weights)
+    alone, at_start = Counter(), Counter()
+    for starts in preferring(weights):
+        temporary = [(user, week) for user, week in starts if user in PRESENT]
+        weeks = Counter(week for _, week in temporary)
+        alone.update(user for user, week in temporary if week > 0 and weeks[week] == 1)
+        first = [user for user, week in temporary if week <= 0]
+        if len(first) == 1:
+            at_start.update(first)
+    total = sum(factor.values())
+    assert fits([alone[user] for user in PRESENT], [factor[user] / total for user in PRESENT])
+    present = {user: PRESENT[user] * factor[user] for user in PRESENT}
+    total = sum(present.values())
+    assert fits([at_start[user] for user in PRESENT], [present[user] / total for user in PRESENT])
+
+
+def test_preferences_leave_the_numbers_of_users():
+    _, log = four_users()
+    arrived = Counter()
+    for starts in preferring(((1, 4.0),)):
+        weeks = [week for user, week in starts if user in PRESENT]
+        for week in range(1, 50):
+            arrived[weeks.count(week)] += 1
+    per_week = oracle.binomial(4, 4.0 * log.arrivals_per_week() / 4)
+    assert fits([arrived[k] for k in range(5)], per_week)
