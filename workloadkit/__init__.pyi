@@ -20,6 +20,7 @@ from .resample.runs import resamples as resamples
 from .resample.segments import segments as segments
 from .resample.segments import stationary_segments as stationary_segments
 from .resample.shaking import shake as shake
+from .resample.user_table import user_table as user_table
 from .sample import load_sample as load_sample
 from .sessions import delimit_sessions as delimit_sessions
 from .sessions import think_times as think_times

@@ -259,11 +259,14 @@ def _long_term_users(
     pools: Pools, plan: Plan, log: int, number: int, rng: np.random.Generator
 ) -> Placements:
     """Take each once before any twice; replicas begin far apart; all are regenerated."""
-    pool = pools.members.of(log, LONG_TERM_USER)
-    rounds, rest = divmod(number, max(pool.size, 1))
-    once_more = choose(pool.size, rest, rng, _weights(pools, pool))
-    place = np.concatenate([np.tile(np.arange(pool.size), rounds), once_more])
-    replica = np.repeat(np.arange(rounds + 1), [pool.size] * rounds + [rest])
+    pool = pools.members.drawable(log, LONG_TERM_USER)
+    times, remainder = _times(pools, pool, number)
+    once_more = choose(pool.size, number - int(times.sum()), rng, remainder)
+    again = np.repeat(np.arange(pool.size), times)
+    replica = np.arange(again.size) - np.repeat(np.cumsum(times) - times, times)
+    by_round = np.argsort(replica, kind="stable")
+    place = np.concatenate([again[by_round], once_more])
+    replica = np.concatenate([replica[by_round], times[once_more]])
     replicas = np.bincount(place, minlength=pool.size)
     n_weeks = pools.members.n_weeks[pool]
     first = rng.integers(n_weeks)
@@ -277,9 +280,21 @@ def _long_term_users(
     return Placements(pool[place][incarnation], incarnation, week)
 
 
+def _times(
+    pools: Pools, pool: NDArray[np.int64], number: int
+) -> tuple[NDArray[np.int64], NDArray[np.float64] | None]:
+    """How often each member is there for certain, and the weights for the number that is left."""
+    weights = _weights(pools, pool)
+    if weights is None:
+        return np.full(pool.size, number // max(pool.size, 1)), None
+    expected = number * weights / weights.sum()
+    times = np.floor(expected + 1e-9)  # what is whole but for rounding is whole
+    return times.astype(np.int64), np.maximum(expected - times, 0)
+
+
 def _present_users(pools: Pools, log: int, expected: float, rng: np.random.Generator) -> Placements:
     """Draw temporary users who are amid their activity as the new log begins."""
-    pool = pools.members.of(log, TEMPORARY_USER)
+    pool = pools.members.drawable(log, TEMPORARY_USER)
     n_weeks = pools.members.n_weeks[pool]
     count = rng.binomial(pool.size, expected / max(pool.size, 1))
     weights = _weights(pools, pool)
@@ -291,7 +306,7 @@ def _arriving_users(
     pools: Pools, plan: Plan, log: int, expected: float, rng: np.random.Generator
 ) -> Placements:
     """Draw temporary users, and rare behaviours among them, for each week after the first."""
-    pool = pools.members.of(log, TEMPORARY_USER)
+    pool = pools.members.drawable(log, TEMPORARY_USER)
     rare = np.flatnonzero(pools.members.kind == RARE_USER)
     counts = rng.binomial(pool.size, expected / max(pool.size, 1), size=plan.n_weeks - 1)
     n_rare = np.zeros_like(counts)
@@ -372,8 +387,9 @@ def _rates(
     for number, log in enumerate(pools.logs):
         temporary = members.of(number, TEMPORARY_USER)
         long_term = members.of(number, LONG_TERM_USER).size
+        drawable = members.drawable(number, TEMPORARY_USER).size
         present = float(members.n_weeks[temporary].sum()) / log.n_weeks
-        defaults.append((long_term, present, temporary.size / log.weeks, temporary.size))
+        defaults.append((long_term, present, temporary.size / log.weeks, drawable))
     for name, value in (
         ("long_term_users", long_term_users),
         ("temporary_users", temporary_users),
@@ -387,6 +403,9 @@ def _rates(
     if long_term_users and not pooled:
         raise ParameterError(f"long_term_users is {long_term_users:g}; that pool is empty")
     n_long_term = _shared_out(long_term_users, [d[0] for d in defaults], load)
+    for number, log in enumerate(pools.logs):
+        if n_long_term[number] and not members.drawable(number, LONG_TERM_USER).size:
+            raise ParameterError(f"each of the long-term users of log {log.name} has weight 0")
     rates = []
     totals = [sum(default[i] for default in defaults) for i in (1, 2)]
     for number, (_, present, arriving, n) in enumerate(defaults):
@@ -435,14 +454,15 @@ def _check_number_of_jobs(pools: Pools, weeks: float, rates: tuple[Rates, ...]) 
     members = pools.members
     expected = 0.0
     for log, rate in enumerate(rates):
-        pool = members.of(log, LONG_TERM_USER)
+        pool = members.drawable(log, LONG_TERM_USER)
         if pool.size:
-            per_week = float((members.n_jobs[pool] / members.period[pool]).mean())
-            expected += rate.long_term * per_week * weeks
-        pool = members.of(log, TEMPORARY_USER)
+            per_week = members.n_jobs[pool] / members.period[pool]
+            mean = float(np.average(per_week, weights=members.weight[pool]))
+            expected += rate.long_term * weeks * mean
+        pool = members.drawable(log, TEMPORARY_USER)
         if pool.size:
-            n_users = rate.present + rate.arrivals * weeks
-            expected += n_users * float(members.n_jobs[pool].mean())
+            mean = float(np.average(members.n_jobs[pool], weights=members.weight[pool]))
+            expected += (rate.present + rate.arrivals * weeks) * mean
     if expected > MAX_JOBS:
         raise ParameterError(
             f"a new log of {weeks:g} weeks would have some {expected:.1e} jobs; more than "

@@ -225,7 +225,7 @@ def _bands(trace: Trace, period: Period, tolerance: float) -> tuple[NDArray[np.i
     local = Clock.of(trace).local(trace.column("submit")[rows])
     of = np.unique(np.floor(local / _LENGTHS[period]), return_inverse=True)[1]
     work = trace.column("run")[rows] * trace.used_procs[rows]
-    load = np.bincount(of, work)
+    load = np.bincount(of, work).astype(np.float64)
     if tolerance == np.inf:
         low, high = np.full_like(load, -np.inf), np.full_like(load, np.inf)
     else:

@@ -107,6 +107,11 @@ class Members(NamedTuple):
         """Return the members of one pool."""
         return np.flatnonzero((self.log == log) & (self.kind == kind))
 
+    def drawable(self, log: int, kind: int) -> NDArray[np.int64]:
+        """Return the members of one pool who can be drawn: those whose weight is not 0."""
+        pool = self.of(log, kind)
+        return pool[self.weight[pool] > 0]
+
     @property
     def n_jobs(self) -> NDArray[np.int64]:
         """Number of jobs of each."""

@@ -1,7 +1,7 @@
 """Resample a log: new ones that are alike, longer, heavier or lighter."""
 
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,10 +12,13 @@ from workloadkit.errors import ParameterError, WorkloadWarning, check_number
 from workloadkit.provenance import as_note, plain, seed_of
 from workloadkit.resample.assembling import assemble
 from workloadkit.resample.drawing import Plan, draw, make_plan
+from workloadkit.resample.mixing import fit_machine
 from workloadkit.resample.pools import Pools, RareBehaviour, Unit, make_pools
-from workloadkit.trace import Trace
+from workloadkit.resample.weights import Weights, weigh
+from workloadkit.trace import Trace, list_of_logs
 from workloadkit.user_classes import EDGE, LONG_TERM, EndEffects
 
+_OF_POOLS = ("unit", "long_term", "edge", "end_effects", "begin", "rare")
 _DEFAULTS = {
     "weeks": None,
     "load": 1.0,
@@ -29,6 +32,9 @@ _DEFAULTS = {
     "arrivals": None,
     "rare": (),
     "rare_per_week": 0.0,
+    "weights": None,
+    "procs": None,
+    "rescale": False,
 }
 
 
@@ -48,6 +54,9 @@ def resample(
     arrivals: float | None = None,
     rare: Sequence[RareBehaviour] = (),
     rare_per_week: float = 0.0,
+    weights: Weights | None = None,
+    procs: int | None = None,
+    rescale: bool = False,
 ) -> Trace:
     r"""Draw a new log from the users of an old one.
 
@@ -71,7 +80,8 @@ def resample(
     Parameters
     ----------
     trace : Trace or iterable of Trace
-        The log. Jobs that never ran or are of unknown user are left out.
+        The log. Jobs that never ran or are of unknown user are left out. Several logs are mixed:
+        each gives its own users at its own rates, so that their numbers, and the loads, add up.
     weeks : float, optional
         Length of the new log. By default that of the old one. [weeks]
     load : float, default 1
@@ -97,6 +107,17 @@ def resample(
     rare_per_week : float, default 0
         How many of the temporary users who arrive in a week are rare behaviours, on average. The
         header names them as RareUsers; see `rare_users`.
+    weights : mapping or callable, optional
+        Preference for some users: numbers of users, or names of classes of `user_table`, with the
+        factor by which they are drawn more often than others; or a function that tells it from a
+        row of that table. Temporary users are drawn in proportion to it, and long-term users are
+        taken in proportion to it, where otherwise each is taken equally often; so the numbers of
+        users stay, and the load changes with what they do. At 0 a user never comes.
+    procs : int, optional
+        Processors of the machine. By default those of the (largest) log's.
+    rescale : bool, default False
+        Whether the sizes of jobs are multiplied by the new machine over that of their own log,
+        rounded half up to at least 1, or stay.
 
     Returns
     -------
@@ -105,16 +126,20 @@ def resample(
         incarnation is a user of its own. Waits and all other fields stay as they were; the
         preceding job (field 17) is renumbered where it is there as well, else unknown, and with it
         the think time. Utility functions stay with their jobs. The header is the old one, made
-        true, with a note of what made the log and its seed.
+        true, with a note of what made the log and its seed; of several logs it is that of the
+        first, and so are dates and the time zone, but a job keeps the weekday and the time of day
+        of its own zone. Groups, executables, queues and partitions of the other logs get numbers
+        beyond those of the logs before; the header says by how much they were raised.
 
     Raises
     ------
     ParameterError
         If a number is not one that can be, `load` (or a number in its place) asks for more
-        temporary users than the pool has, or a rare behaviour is of no job.
+        temporary users than the pool has, a rare behaviour is of no job, a user or a class of the
+        weights is not known, or a job is larger than the machine.
     WorkloadError
         If the log has no job of a known user that ran, is shorter than five weeks, or all of its
-        users are left out at its ends.
+        users are left out at its ends; if sizes are to be rescaled and the header has no MaxProcs.
 
     Warns
     -----
@@ -167,6 +192,9 @@ def resample(
         "arrivals": arrivals,
         "rare": rare,
         "rare_per_week": rare_per_week,
+        "weights": weights,
+        "procs": procs,
+        "rescale": rescale,
     }
     return prepare(trace, weeks, load, **how).run(seed_of(rng))
 
@@ -262,13 +290,19 @@ def prepare(
     """Make the pools and the plan for new logs; parameters as of `resample`."""
     if unknown := set(how) - set(_DEFAULTS):
         raise ParameterError(f"unknown parameter {unknown.pop()!r}; known: {', '.join(_DEFAULTS)}")
-    of_pools = ("unit", "long_term", "edge", "end_effects", "begin", "rare")
-    pools = make_pools(trace, **{name: how[name] for name in of_pools if name in how})
-    of_plan = {name: value for name, value in how.items() if name not in of_pools}
+    logs = list_of_logs(trace)
+    asked = _DEFAULTS | how
+    pools = make_pools(logs, **{name: asked[name] for name in _OF_POOLS})
+    pools = fit_machine(pools, asked["procs"], asked["rescale"])
+    if (weights := asked["weights"]) is not None:
+        pools = weigh(pools, logs, weights)
+        how |= {"weights": weights if isinstance(weights, Mapping) else _name_of(weights)}
+    others = (*_OF_POOLS, "procs", "rescale", "weights")
+    of_plan = {name: value for name, value in how.items() if name not in others}
     plan = make_plan(pools, weeks, load, **of_plan)
     given = {"weeks": weeks, "load": load} | how
-    changed = {k: v for k, v in given.items() if k in _DEFAULTS and not _same(v, _DEFAULTS[k])}
-    return Resampling(pools, plan, changed)
+    changed = {k: v for k, v in given.items() if not _same(v, _DEFAULTS[k])}
+    return Resampling(pools, plan, {k: _shortest(v) for k, v in changed.items()})
 
 
 def own_seed(seed: int, i: int) -> int:
@@ -294,7 +328,18 @@ def check_count(name: str, value: int) -> None:
         raise ParameterError(f"{name} is {value:g}; it is a whole number, 0 or more")
 
 
+def _name_of(function: Callable) -> str:
+    return getattr(function, "__name__", type(function).__name__)
+
+
 def _same(value: Any, default: Any) -> bool:
     if isinstance(default, tuple):
         return len(value) == 0
     return bool(value == default)
+
+
+def _shortest(value: Any) -> Any:
+    """Write whole numbers without a decimal point, however they were given."""
+    if isinstance(value, list | tuple):
+        return [_shortest(item) for item in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value

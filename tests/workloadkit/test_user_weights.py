@@ -1,0 +1,201 @@
+"""Users of some classes preferred in resampling."""
+
+from collections import Counter
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import workloadkit as wk
+from tests.data import needs_traces, trace_path
+from workloadkit.clock import WEEK
+from workloadkit.errors import ParameterError, WorkloadError
+from workloadkit.resample.runs import prepare
+
+
+def log_of(users, **columns):
+    """A log of jobs at so many weeks after second 0, by user, whose number is the executable."""
+    rows = [(user, week * WEEK) for user, weeks in users.items() for week in weeks]
+    jobs = pd.DataFrame(rows, columns=["user", "submit"]).sort_values("submit", kind="stable")
+    given = jobs.assign(executable=jobs["user"], **{"run": 60, "procs": 1, **columns})
+    return wk.Trace.from_columns(given)
+
+
+@pytest.fixture
+def log():
+    """Users 1 to 4 stay, 11 to 30 pass."""
+    stay = {u: [u / 100 + week for week in range(41)] for u in (1, 2, 3, 4)}
+    return log_of(stay | {u: [u - 5.5] for u in range(11, 31)})
+
+
+def incarnations(new):
+    """How often each user of the log is there."""
+    return Counter(new.jobs.drop_duplicates("user")["executable"].tolist())
+
+
+def drawn(log, weights, *, count=200, **how):
+    total = Counter()
+    for new in wk.resamples(log, count, rng=1, weights=weights, **how):
+        total += incarnations(new)
+    return total
+
+
+# The table.
+
+
+def test_the_table_says_what_users_do():
+    log = {
+        "submit": np.array([0, 60, 7200, 8 * 86400, 100]),
+        "run": [10, 20, 700, 900, 5],
+        "procs": [1, 1, 4, 2, 1],
+        "user": [1, 1, 1, 1, 2],
+        "memory": [100, -1, -1, -1, -1],
+        "requested_memory": [500, 200, -1, -1, -1],
+    }
+    table = wk.user_table(wk.Trace.from_columns(log))
+    one = table.loc[1]
+    assert (one["jobs"], one["sessions"], one["weeks"]) == (4, 3, 2)
+    assert one["work"] == 10 + 20 + 2800 + 1800
+    assert one["run"] == 407.5
+    assert one["procs"] == 2
+    assert one["memory"] == 150
+    assert one["serial_share"] == 0.5
+    assert one[["size", "length", "share", "frequency"]].tolist() == [
+        *("parallel", "medium", "heavy", "frequent")
+    ]
+    assert np.isnan(table.loc[2, "memory"])
+
+
+@pytest.mark.parametrize(
+    ("runs", "length"), [([60], "short"), ([61], "medium"), ([600, 600, 9e9], "medium")]
+)
+def test_the_median_run_time_decides_the_length(runs, length):
+    log = wk.Trace.from_columns(
+        {"submit": range(len(runs)), "run": runs, "procs": [1] * len(runs), "user": [1] * len(runs)}
+    )
+    assert wk.user_table(log).loc[1, "length"] == length
+
+
+def test_the_fewest_who_make_half_are_heavy():
+    log = {"submit": range(4), "run": [5, 2, 2, 1], "procs": [1] * 4, "user": [1, 2, 3, 4]}
+    shares = wk.user_table(wk.Trace.from_columns(log))["share"]
+    assert shares.tolist() == ["heavy", "light", "light", "light"]
+    log["run"] = [4, 3, 2, 1]
+    shares = wk.user_table(wk.Trace.from_columns(log))["share"]
+    assert shares.tolist() == ["heavy", "heavy", "light", "light"]
+
+
+def test_a_log_without_users_has_no_table():
+    with pytest.raises(WorkloadError, match="no job that ran has a known user"):
+        wk.user_table(wk.Trace.from_columns({"submit": [0], "run": [1], "procs": [1]}))
+
+
+# Drawing.
+
+
+def test_equal_weights_change_nothing(log):
+    same = wk.resample(log, rng=3, weights={"serial": 2.5})
+    assert same.jobs.equals(wk.resample(log, rng=3).jobs)
+
+
+def test_temporary_users_come_in_proportion(log):
+    """Of 20, half with thrice the weight: nearly 3 to 1, as few arrive in one week."""
+    weights = dict.fromkeys(range(11, 21), 3)
+    total = drawn(log, weights, long_term_users=0, arrivals=0.5, temporary_users=0)
+    often = sum(total[user] for user in weights)
+    seldom = sum(total.values()) - often
+    assert often / seldom == pytest.approx(3, rel=0.15)
+    assert sum(total.values()) == pytest.approx(200 * 0.5 * 40, rel=0.1)
+
+
+def test_those_of_the_first_week_do_so_too(log):
+    weights = dict.fromkeys(range(11, 21), 3)
+    total = drawn(log, weights, count=300, arrivals=0, temporary_users=1)
+    often = sum(total[user] for user in weights)
+    assert often / (sum(total.values()) - often - 4 * 300) == pytest.approx(3, rel=0.5)
+
+
+def test_long_term_users_are_taken_in_proportion(log):
+    none = {"arrivals": 0, "temporary_users": 0}
+    new = wk.resample(log, rng=1, load=2, weights={1: 3, 2: 5, 3: 0, 4: 0}, **none)
+    assert incarnations(new) == {1: 3, 2: 5}
+    for seed in range(20):
+        new = wk.resample(log, rng=seed, weights={1: 5}, **none)
+        found = incarnations(new)  # of 4: 2.5 of user 1, 0.5 of the others
+        assert sum(found.values()) == 4
+        assert found[1] in (2, 3)
+        assert max(found[user] for user in (2, 3, 4)) <= 1
+    assert drawn(log, {1: 5}, **none)[1] / 200 == pytest.approx(2.5, abs=0.2)
+
+
+def test_replicas_begin_far_apart(log):
+    new = wk.resample(
+        log, rng=1, weights={2: 0, 3: 0, 4: 0}, arrivals=0, temporary_users=0, long_term_users=2
+    )
+    assert incarnations(new) == {1: 2}
+    assert new.n_jobs == 82
+
+
+def test_users_of_no_weight_never_come(log):
+    total = drawn(log, {1: 0} | dict.fromkeys(range(11, 25), 0), count=30, load=1.2)
+    assert set(total) <= {2, 3, 4} | set(range(25, 31))
+
+
+def test_a_function_of_the_row_gives_weights(log):
+    def rare_ones(row):
+        return 0 if row["jobs"] == 1 else row["weeks"]
+
+    new = wk.resample(log, rng=1, weights=rare_ones, arrivals=0, temporary_users=0)
+    assert incarnations(new) == {1: 1, 2: 1, 3: 1, 4: 1}
+    assert new.header.get("Note").endswith("weights rare_ones")
+
+
+def test_weights_of_several_classes_multiply(log):
+    weights = prepare(log, weights={"serial": 2, "short": 3, "frequent": 1.5}).pools.members.weight
+    assert sorted(set(weights)) == [6, 9]
+
+
+def test_the_header_tells_the_weights(log):
+    new = wk.resample(log, rng=1, weights={"heavy": 2, 11: 0.5})
+    assert new.header.get("Note").endswith("weights {'heavy': 2, '11': 0.5}")
+
+
+def test_classes_of_several_logs_have_weights(log):
+    other = log.with_columns(procs=np.full(log.n_jobs, 2.0))
+    members = prepare([log, other], weights={"parallel": 3}).pools.members
+    assert members.weight.tolist() == [1 if of == 0 else 3 for of in members.log]
+    with pytest.raises(ParameterError, match="weights has user 1, and there are several logs"):
+        wk.resample([log, other], weights={1: 2})
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        ({"fast": 2}, "weights has 'fast', which is no user of trace and no class; known"),
+        ({99: 2}, "weights has 99"),
+        ({"serial": -1}, "the weight of 'serial' is -1"),
+        ({"serial": float("nan")}, "the weight of 'serial' is nan"),
+        ({"serial": "2"}, "the weight of 'serial' is '2'; it is a number"),
+        (lambda row: -row["jobs"], "the weight of user 1 is -41"),
+        ("serial", "weights is of type str"),
+        (dict.fromkeys(range(11, 31), 0), "beyond the pool of 0 temporary users"),
+        (dict.fromkeys(range(1, 5), 0), "each of the long-term users of log trace has weight 0"),
+    ],
+)
+def test_weights_that_cannot_be_are_refused(log, weights, message):
+    with pytest.raises(ParameterError, match=message):
+        wk.resample(log, rng=1, weights=weights)
+
+
+@needs_traces
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::workloadkit.WorkloadWarning")
+def test_preferring_long_jobs_brings_more_work():
+    trace = wk.read_swf(trace_path("KTH-SP2-1996-2.1-cln"))
+
+    def work(**how):
+        made = wk.resamples(trace, 10, rng=1, **how)
+        return np.mean([(new.column("run") * new.column("procs")).sum() for new in made])
+
+    assert work(weights={"heavy": 4}) > 1.5 * work()
+    assert work(weights={"heavy": 0.25}) < 0.7 * work()

@@ -1,0 +1,128 @@
+"""Fit the pools of several logs, or of one, to the machine of the new log."""
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workloadkit.errors import ParameterError, WorkloadError, check_number
+from workloadkit.fields import MAX_PROCS
+from workloadkit.resample.pools import Pools
+from workloadkit.trace import Header
+
+#: Fields whose numbers mean something else in each log.
+NUMBERED = ("group", "executable", "queue", "partition")
+
+_SIZES = ("procs", "requested_procs")
+
+
+def fit_machine(pools: Pools, procs: int | None = None, rescale: bool = False) -> Pools:
+    """Make the pools those of one machine.
+
+    Parameters
+    ----------
+    pools : Pools
+    procs : int, optional
+        Processors of the machine; by default those of the largest machine of the logs.
+    rescale : bool, default False
+        Whether the processors that jobs use and request grow by as much as the machine is larger
+        than that of their log (rounded, half up, to at least 1), or stay as they are.
+
+    Returns
+    -------
+    Pools
+        The header's MaxProcs is the machine. Of several logs, each has groups, executables, queues
+        and partitions of its own, whose numbers go on from those of the log before; a note says by
+        how much.
+
+    Raises
+    ------
+    ParameterError
+        If `procs` is no number of processors, or a job is larger than the machine.
+    WorkloadError
+        If sizes are to be rescaled and a log's header does not tell its machine.
+    """
+    if not isinstance(rescale, bool):
+        raise ParameterError(f"rescale is {rescale!r}; it is True or False")
+    several = len(pools.logs) > 1
+    own = [log.header.procs for log in pools.logs]
+    if procs is None:
+        machine = max((size for size in own if size), default=None)
+    else:
+        check_number("procs", procs)
+        if not (procs % 1 == 0 and 1 <= procs <= MAX_PROCS):
+            raise ParameterError(f"procs is {procs:g}; a machine has 1 to {MAX_PROCS:,} processors")
+        machine = int(procs)
+    if procs is None and not several:
+        return pools  # the machine and all sizes stay
+    log = np.repeat(pools.members.log, pools.members.n_jobs)
+    columns = dict(pools.columns)
+    if several:  # a log that knows field 8 only has the processors of its jobs there
+        columns["procs"] = np.where(columns["procs"] > 0, *(columns[name] for name in _SIZES))
+    if rescale:
+        factor = np.array([_factor(pools, i, machine) for i in range(len(own))])[log]
+        for name in _SIZES:
+            columns[name] = _rescaled(columns[name], factor)
+    header = pools.logs[0].header
+    if machine is not None:
+        _check_sizes(pools, columns, log, machine)
+        given = header.get("MaxProcs") is not None
+        size = ("MaxProcs", str(machine))
+        header = header.replaced(*size) if given else header.appended(size)
+    if several:
+        header = _number_apart(pools, columns, log, header)
+    logs = (replace(pools.logs[0], header=header), *pools.logs[1:])
+    return replace(pools, logs=logs, columns=columns)
+
+
+def _factor(pools: Pools, log: int, machine: int | None) -> float:
+    own = pools.logs[log].header.procs
+    if not own or not machine:
+        raise WorkloadError(
+            f"{pools.logs[log].name}: the header has no MaxProcs, so sizes cannot be rescaled"
+        )
+    return machine / own
+
+
+def _rescaled(sizes: NDArray, factor: NDArray) -> NDArray[np.float64]:
+    """Sizes times the factor, rounded half up, at least 1; what is unknown stays."""
+    with np.errstate(invalid="ignore"):
+        return np.where(sizes > 0, np.maximum(np.floor(sizes * factor + 0.5), 1), sizes)
+
+
+def _check_sizes(
+    pools: Pools, columns: dict[str, NDArray], log: NDArray[np.int64], machine: int
+) -> None:
+    """Refuse jobs that need more processors than the machine has."""
+    used, requested = (columns[name] for name in _SIZES)
+    needed = np.where(requested > 0, requested, used)
+    large = np.flatnonzero(needed > machine)
+    if large.size:
+        worst = large[np.argmax(needed[large])]
+        name, job = pools.logs[log[worst]].name, columns["job"][worst]
+        raise ParameterError(
+            f"{name}: job {job} needs {needed[worst]:g} processors, the machine has {machine} "
+            f"({large.size:,} such jobs); let procs be larger, or rescale"
+        )
+
+
+def _number_apart(
+    pools: Pools, columns: dict[str, NDArray], log: NDArray[np.int64], header: Header
+) -> Header:
+    """Give each log a range of its own of all numbers that mean something else there."""
+    raised = np.zeros((len(pools.logs), len(NUMBERED)), np.int64)
+    for i, name in enumerate(NUMBERED):
+        values = columns[name].copy()
+        following = 0
+        for number in range(len(pools.logs)):
+            known = (log == number) & (columns[name] >= 0)
+            if known.any():
+                raised[number, i] = following
+                values[known] += following
+                following = int(values[known].max()) + 1
+        columns[name] = values
+    for by, of in zip(raised[1:].tolist(), pools.logs[1:], strict=True):
+        said = ", ".join(f"{name} {n}" for name, n in zip(NUMBERED, by, strict=True) if n)
+        if said:
+            header = header.appended(("Note", f"numbers of {of.name} raised by: {said}"))
+    return header
