@@ -48,8 +48,8 @@ from .locality.stack import stack_depth as stack_depth
 from .locality.stack import stack_depths as stack_depths
 from .log_comparison import LogComparison as LogComparison
 from .log_comparison import compare as compare
-from .log_comparison import plot_measures as plot_measures
-from .log_comparison import plot_overlaid as plot_overlaid
+from .log_plots import plot_measures as plot_measures
+from .log_plots import plot_overlaid as plot_overlaid
 from .marginals import cumulative_shares as cumulative_shares
 from .marginals import describe as describe
 from .marginals import plot_cumulative as plot_cumulative
@@ -84,6 +84,10 @@ from .relative_slowdown import plot_slowdown_ratio as plot_slowdown_ratio
 from .relative_slowdown import slowdown_ratio as slowdown_ratio
 from .report import Characterization as Characterization
 from .report import characterize as characterize
+from .resampling.units import UnitComparison as UnitComparison
+from .resampling.units import compare_units as compare_units
+from .resampling.validation import ResamplingValidation as ResamplingValidation
+from .resampling.validation import validate_resampling as validate_resampling
 from .schedule_comparison import Comparison as Comparison
 from .schedule_comparison import compare_schedules as compare_schedules
 from .schedules import busiest_week as busiest_week

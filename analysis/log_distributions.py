@@ -2,12 +2,14 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from analysis.locality.days import concentrations
+from analysis.locality.job_pairs import ATTRIBUTES, attribute_values
 from analysis.marginals import quantities
 from analysis.sessions.description import session_lengths
 from workloadkit.clock import DAY, WEEK, Clock
@@ -71,6 +73,11 @@ class LogParts:
         submit = self.trace.column("submit")
         return Clock.of(self.trace).local(submit) % WEEK / _HOUR
 
+    def concentration(self, attribute: str) -> NDArray[np.float64]:
+        """By day: how much its jobs are of one kind; nothing if the log does not tell."""
+        values = attribute_values(self.trace, attribute)
+        return concentrations(self.trace, attribute) if (values >= 0).any() else np.empty(0)
+
     @cached_property
     def thinking(self) -> NDArray[np.float64]:
         """Think times since the end of the job that the same user submitted before."""
@@ -88,7 +95,7 @@ class Distribution:
     over : {"users", "values", "week"}
         How it is drawn: by users in the order of their values; by the share of the values that are
         at most so large; by hours of the week.
-    unit : {"time", "number", "days", "processor-seconds", "hour"}
+    unit : {"time", "number", "days", "processor-seconds", "hour", "share"}
     sample : callable
         ``sample(parts)`` gives its values; those that are not known are NaN.
     """
@@ -143,6 +150,16 @@ DISTRIBUTIONS: dict[str, Distribution] = {
     "jobs_per_session": Distribution(
         "jobs per session", "values", "number", lambda log: log.sessions["jobs"].to_numpy()
     ),
+    # The source's Figure 5.
+    **{
+        f"concentration_of_{name}": Distribution(
+            f"share of a day's jobs in the fullest bin, {title}",
+            "values",
+            "share",
+            partial(LogParts.concentration, attribute=name),
+        )
+        for name, title in ATTRIBUTES.items()
+    },
 }
 
 

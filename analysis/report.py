@@ -2,14 +2,13 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
-from pathlib import Path
-from typing import Any
+from typing import ClassVar
 
-from analysis import accuracy, correlation, cycles, load, marginals, overview, style, users
+from analysis import accuracy, correlation, cycles, load, marginals, overview, users
 from analysis.fits import summary as fits
 from analysis.locality import summary as locality
 from analysis.memory import summary as memory
+from analysis.page import Report
 from analysis.reactions import signature
 from analysis.reactions import summary as reactions
 from analysis.section import Section
@@ -17,8 +16,6 @@ from analysis.sessions import description as sessions
 from analysis.sessions import methods as session_methods
 from analysis.site import summary as site
 from workloadkit.errors import WorkloadError
-from workloadkit.io.files import write_text
-from workloadkit.provenance import provenance
 from workloadkit.trace import Trace, check_trace
 
 #: The sections of a characterisation, in the order of the page: each a function of a Trace.
@@ -43,7 +40,7 @@ SECTIONS: tuple[Callable[[Trace], Section], ...] = (
 
 
 @dataclass(frozen=True, eq=False)
-class Characterization:
+class Characterization(Report):
     """What a log tells.
 
     Parameters
@@ -53,79 +50,7 @@ class Characterization:
     sections : tuple of Section
     """
 
-    source: Trace
-    sections: tuple[Section, ...]
-
-    @property
-    def name(self) -> str:
-        """Name of the log."""
-        return self.source.name
-
-    @property
-    def findings(self) -> tuple[tuple[Section, str], ...]:
-        """The findings, each with its section."""
-        return tuple((section, section.finding) for section in self.sections if section.finding)
-
-    @cached_property
-    def provenance(self) -> dict[str, Any]:
-        """What made it: version of workloadkit, name and digest of the log, parameters."""
-        parameters: dict[str, Any] = {}
-        for section in self.sections:
-            parameters |= section.parameters
-        return provenance(self.source, **parameters)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return all numbers in full precision, as JSON knows them; None is what is unknown."""
-        return {
-            "provenance": self.provenance,
-            "findings": [finding for _, finding in self.findings],
-            **{section.name: section.to_dict() for section in self.sections},
-        }
-
-    def to_html(self) -> str:
-        """Return one page that needs nothing else."""
-        from jinja2 import Environment, PackageLoader, StrictUndefined
-
-        environment = Environment(
-            loader=PackageLoader("analysis"),
-            autoescape=True,
-            undefined=StrictUndefined,
-            trim_blocks=True,
-            lstrip_blocks=True,
-        )
-        svgs = {}
-        for section in self.sections:
-            for figure in section.figures:
-                name = f"{section.name}-{figure.name}"
-                svg = style.draw(figure.plot, figure.data, name=name)
-                svgs[name] = style.inline(svg, name=name, label=figure.caption)
-        template = environment.get_template("report.html.j2")
-        return template.render(log=self, svgs=svgs, theme=style.THEME)
-
-    def save_figures(self, directory: str | Path) -> list[Path]:
-        """Write every figure as an SVG file, named by section and figure.
-
-        Parameters
-        ----------
-        directory : str or path
-            Made if it is not there.
-
-        Returns
-        -------
-        list of Path
-            The files.
-        """
-        folder = Path(directory)
-        folder.mkdir(parents=True, exist_ok=True)
-        paths = []
-        for section in self.sections:
-            for figure in section.figures:
-                name = f"{section.name}-{figure.name}"
-                title = f"{figure.title} · {self.name}"
-                svg = style.draw(figure.plot, figure.data, name=name, title=title)
-                paths.append(folder / f"{name}.svg")
-                write_text(paths[-1], svg)
-        return paths
+    kind: ClassVar[str] = "What is in the log"
 
 
 def characterize(trace: Trace) -> Characterization:

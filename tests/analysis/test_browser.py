@@ -8,7 +8,7 @@ import subprocess
 import pytest
 
 import workloadkit as wk
-from analysis import characterize
+from analysis import characterize, validate_resampling
 from tests.data import needs_compiler
 
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "chrome"))), None)
@@ -97,9 +97,12 @@ def look(page, folder, *, width, scheme="light"):
     return console, asked, json.loads(probe[1]), picture.read_bytes()
 
 
-@pytest.fixture(scope="module")
-def page():
-    return characterize(wk.load_sample()).to_html()
+@pytest.fixture(scope="module", params=["log", "resampled"])
+def page(request):
+    sample = wk.load_sample()
+    if request.param == "log":
+        return characterize(sample).to_html()
+    return validate_resampling(sample.select(sample.ran), 8, rng=1).report().to_html()
 
 
 def test_the_look_sees_errors_requests_widths_and_labels(tmp_path):

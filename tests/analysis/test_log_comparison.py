@@ -9,8 +9,9 @@ from scipy import stats
 
 import workloadkit as wk
 from analysis import compare, log_comparison, report, stack_depth
-from analysis.log_comparison import SECTIONS, measures, plot_measures, plot_overlaid
+from analysis.log_comparison import SECTIONS, measures
 from analysis.log_distributions import DISTRIBUTIONS, LogParts, kolmogorov_smirnov, wasserstein
+from analysis.log_plots import plot_measures, plot_overlaid
 from tests.data import needs_traces, trace_path
 from workloadkit import Header, ParameterError, Trace
 

@@ -1,0 +1,102 @@
+"""A report of a log: sections, as a page, as JSON and as figures."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, ClassVar
+
+from analysis import style
+from analysis.section import Section
+from workloadkit.io.files import write_text
+from workloadkit.provenance import provenance
+from workloadkit.trace import Trace
+
+
+@dataclass(frozen=True, eq=False)
+class Report:
+    """What is said of a log.
+
+    Each kind of report says by `kind`, in a few words, what it is.
+
+    Parameters
+    ----------
+    source : Trace
+        The log.
+    sections : tuple of Section
+    """
+
+    kind: ClassVar[str]
+
+    source: Trace
+    sections: tuple[Section, ...]
+
+    @property
+    def name(self) -> str:
+        """Name of the log."""
+        return self.source.name
+
+    @property
+    def findings(self) -> tuple[tuple[Section, str], ...]:
+        """The findings, each with its section."""
+        return tuple((section, section.finding) for section in self.sections if section.finding)
+
+    @cached_property
+    def provenance(self) -> dict[str, Any]:
+        """What made it: version of workloadkit, name and digest of the log, parameters."""
+        parameters: dict[str, Any] = {}
+        for section in self.sections:
+            parameters |= section.parameters
+        return provenance(self.source, **parameters)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all numbers in full precision, as JSON knows them; None is what is unknown."""
+        return {
+            "provenance": self.provenance,
+            "findings": [finding for _, finding in self.findings],
+            **{section.name: section.to_dict() for section in self.sections},
+        }
+
+    def to_html(self) -> str:
+        """Return one page that needs nothing else."""
+        from jinja2 import Environment, PackageLoader, StrictUndefined
+
+        environment = Environment(
+            loader=PackageLoader("analysis"),
+            autoescape=True,
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+        )
+        svgs = {}
+        for section in self.sections:
+            for figure in section.figures:
+                name = f"{section.name}-{figure.name}"
+                svg = style.draw(figure.plot, figure.data, name=name)
+                svgs[name] = style.inline(svg, name=name, label=figure.caption)
+        template = environment.get_template("report.html.j2")
+        return template.render(log=self, svgs=svgs, theme=style.THEME)
+
+    def save_figures(self, directory: str | Path) -> list[Path]:
+        """Write every figure as an SVG file, named by section and figure.
+
+        Parameters
+        ----------
+        directory : str or path
+            Made if it is not there.
+
+        Returns
+        -------
+        list of Path
+            The files.
+        """
+        folder = Path(directory)
+        folder.mkdir(parents=True, exist_ok=True)
+        paths = []
+        for section in self.sections:
+            for figure in section.figures:
+                name = f"{section.name}-{figure.name}"
+                title = f"{figure.title} · {self.name}"
+                svg = style.draw(figure.plot, figure.data, name=name, title=title)
+                paths.append(folder / f"{name}.svg")
+                write_text(paths[-1], svg)
+        return paths

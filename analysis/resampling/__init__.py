@@ -1,0 +1,1 @@
+"""Whether resampled logs are like the log they are made from."""

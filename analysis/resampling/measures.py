@@ -1,0 +1,166 @@
+"""What resampled logs are compared with their original by."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+import analysis.studies
+from analysis import formats
+from analysis.load import summarize_load
+from analysis.locality.days import concentrations
+from analysis.locality.job_pairs import ATTRIBUTES, attribute_values
+from analysis.locality.stack import mean_depths
+from analysis.memory.arrivals import arrivals_per_unit
+from analysis.memory.hurst_parameter import Hurst, hurst
+from analysis.studies import ZAKAY_LOGS, read_table
+from workloadkit.clock import WEEK
+from workloadkit.errors import ParameterError
+from workloadkit.fields import UNKNOWN
+from workloadkit.trace import Trace
+
+#: Over what arrivals are counted for the Hurst parameter. [s]
+UNIT = 3600
+
+#: Its estimators: that of the source, and the steadier one.
+ESTIMATORS = {"rs": "R/S", "local_whittle": "local Whittle"}
+
+
+class Measure(NamedTuple):
+    """A single number of a log: what it is, and how it is written."""
+
+    title: str
+    written: Callable[[float], str]
+
+
+#: The single numbers of a log, in the order of the page.
+MEASURES: Mapping[str, Measure] = {
+    "jobs": Measure("jobs", formats.count),
+    "users": Measure("users", formats.count),
+    "jobs_per_week": Measure("jobs a week", formats.number),
+    "offered_load": Measure("offered load", "{:.3f}".format),
+    **{
+        f"stack_depth_{name}": Measure(f"stack depth, {title}", "{:.2f}".format)
+        for name, title in ATTRIBUTES.items()
+    },
+    **{
+        f"concentration_{name}": Measure(f"fullest bin of a day, {title}", "{:.3f}".format)
+        for name, title in ATTRIBUTES.items()
+    },
+    **{
+        f"hurst_{name}": Measure(f"H by {title}", "{:.3f}".format)
+        for name, title in ESTIMATORS.items()
+    },
+}
+
+
+def comparable(trace: Trace) -> Trace:
+    """Return the jobs of a log that may be resampled: those of known users that ran."""
+    keep = trace.ran & (trace.column("user") != UNKNOWN)
+    return trace if keep.all() else trace.select(keep)
+
+
+def measure_log(trace: Trace) -> dict[str, float]:
+    """Measure a log by the `MEASURES`.
+
+    Parameters
+    ----------
+    trace : Trace
+
+    Returns
+    -------
+    dict of str to float
+        NaN for what the log does not tell.
+
+    Examples
+    --------
+    >>> log = {"submit": [0, 604800], "run": [60, 61], "procs": [1, 1], "user": [1, 1]}
+    >>> found = measure_log(Trace.from_columns(log))
+    >>> found["jobs_per_week"], found["stack_depth_run"], found["hurst_rs"]
+    (2.0, 0.0, nan)
+    """
+    load = summarize_load(trace)
+    user = trace.column("user")
+    found: dict[str, float] = {
+        "jobs": trace.n_jobs,
+        "users": np.unique(user[user != UNKNOWN]).size,
+        "jobs_per_week": trace.n_jobs / (load["submit_span"] / WEEK or np.nan),
+        "offered_load": np.nan if load["offered_load"] is None else load["offered_load"],
+    }
+    found |= {f"stack_depth_{name}": depth for name, depth in mean_depths(trace).items()}
+    for name in ATTRIBUTES:
+        known = (attribute_values(trace, name) >= 0).any()
+        mean = concentrations(trace, name).mean() if known else np.nan
+        found[f"concentration_{name}"] = float(mean)
+    for method in ESTIMATORS:
+        estimate = hurst_or_none(trace, method)
+        found[f"hurst_{method}"] = np.nan if estimate is None else estimate.estimate
+    return {name: float(found[name]) for name in MEASURES}
+
+
+def hurst_or_none(trace: Trace, method: str) -> Hurst | None:
+    """Estimate the Hurst parameter of the hourly arrivals; None where they do not tell."""
+    try:
+        return hurst(arrivals_per_unit(trace, UNIT), method)
+    except ParameterError:  # too few hours, or the same number of jobs in all of them
+        return None
+
+
+def pox_line(trace: Trace) -> pd.Series | None:
+    """Return the line through the pox plot of R/S: its height by the window's size [s].
+
+    None where the arrivals do not tell.
+    """
+    estimate = hurst_or_none(trace, "rs")
+    if estimate is None:
+        return None
+    points = estimate.points.dropna(subset="line").drop_duplicates("scale").sort_values("scale")
+    return pd.Series(points["line"].to_numpy(), points["scale"].to_numpy() * UNIT)
+
+
+def published(name: str) -> tuple[str, dict[str, dict[str, float]]]:
+    """Return what the source published of a log and eight resampled ones.
+
+    Parameters
+    ----------
+    name : str
+        Name of the log, such as that of its file.
+
+    Returns
+    -------
+    version : str
+        Version of the log in the source; empty if it is none of its logs.
+    figures : dict of str to dict
+        By measure: `published_original`, `published` (the mean of the resampled logs) and
+        `published_sd`. Of N. Zakay, D. G. Feitelson, "Workload resampling for performance
+        evaluation of parallel job schedulers", 2014, Tables VI and VII.
+
+    Examples
+    --------
+    >>> published("KTH-SP2-1996-2.swf.gz")[1]["hurst_rs"]
+    {'published_original': 0.666, 'published': 0.648, 'published_sd': 0.04}
+    """
+    log = next((log for log in ZAKAY_LOGS if name.startswith(f"{log}-")), None)
+    if log is None:
+        return "", {}
+    folder = Path(analysis.studies.__file__).parent
+    found = {}
+    for row in read_table(folder / "zakay_locality_depth.csv"):
+        if row["log"] == log:
+            for attribute in ATTRIBUTES:
+                found[f"stack_depth_{attribute}"] = _figures(row, f"{attribute}_")
+    for row in read_table(folder / "zakay_hurst.csv"):
+        if row["log"] == log:
+            found["hurst_rs"] = _figures(row | {"sd": row["resampled_sd"]}, "")
+    return ZAKAY_LOGS[log], found
+
+
+def _figures(row: Mapping[str, Any], prefix: str) -> dict[str, float]:
+    names = {
+        "published_original": "original",
+        "published": "resampled",
+        "published_sd": "sd",
+    }
+    return {name: float(row[f"{prefix}{column}"]) for name, column in names.items()}

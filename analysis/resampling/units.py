@@ -1,0 +1,173 @@
+"""What is lost when less than a user stays together in resampling."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+
+from analysis import style
+from analysis.locality.job_pairs import ATTRIBUTES, ratios, user_jobs
+from analysis.resampling.measures import MEASURES, comparable, measure_log
+from analysis.section import Result
+from workloadkit.errors import ParameterError, check_choice, check_number
+from workloadkit.provenance import seed_of
+from workloadkit.resample.pools import Unit
+from workloadkit.resample.runs import prepare
+from workloadkit.trace import Trace, check_trace
+
+UNITS = ("user", "session", "batch", "job")
+
+#: Similarities of a user's jobs in one session (0) and in successive ones (1).
+SIMILARITIES = {
+    f"similarity_{distance}_{name}": f"similarity {where}, {title}"
+    for distance, where in ((0, "in a session"), (1, "to the next session"))
+    for name, title in ATTRIBUTES.items()
+}
+
+_LOCAL = ("stack_depth", "concentration", "hurst")
+
+
+@dataclass(frozen=True, eq=False)
+class UnitComparison(Result):
+    """Measures of a log, and of logs resampled from it with different parts left whole.
+
+    Parameters
+    ----------
+    log : str
+    count : int
+        Logs resampled for each unit.
+    seed : int
+    how : mapping of str to object
+        Further parameters of `workloadkit.resample`.
+    table : DataFrame
+        By `measure`: that of the `original`, and for each unit its `_mean` and `_sd` over the
+        resampled logs, as "session_mean". The measures are the stack depths and concentrations of
+        days, the Hurst parameters, and how alike the jobs of a user are in one session
+        ("similarity_0_run") and in successive ones ("similarity_1_run"): the mean over users of
+        the mean ratio of the smaller value to the larger.
+    """
+
+    log: str
+    count: int
+    seed: int
+    how: Mapping[str, Any]
+    table: pd.DataFrame
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the measures by unit, relative to the original, with standard deviations."""
+        return plot_units(self.table, ax)
+
+
+def compare_units(
+    trace: Trace,
+    count: int = 8,
+    rng: np.random.Generator | int | None = None,
+    *,
+    units: Iterable[str] = UNITS,
+    **how: Any,
+) -> UnitComparison:
+    """Measure what of a log's locality and memory is kept if users stay whole, or less does.
+
+    By session, batch or job the same users are drawn, and then their sessions, batches or jobs are
+    moved one by one, each by whole weeks. What a source concludes from similarities of sessions,
+    that resampling by sessions would lose information [1]_, is so measured directly.
+
+    Parameters
+    ----------
+    trace : Trace
+    count : int, default 8
+        How many logs to resample for each unit, one at least.
+    rng : Generator or int, optional
+    units : iterable of str
+        Some of "user", "session", "batch" and "job".
+    **how
+        As of `workloadkit.resample`.
+
+    Returns
+    -------
+    UnitComparison
+
+    Raises
+    ------
+    ParameterError
+        If there is nothing to compare, or as `workloadkit.resample`.
+    WorkloadError
+        As `workloadkit.resample`.
+
+    References
+    ----------
+    .. [1] N. Zakay, D. G. Feitelson, "Workload resampling for performance evaluation of parallel
+       job schedulers", Concurrency and Computation: Practice and Experience 26, 2014, section 3.
+
+    Examples
+    --------
+    >>> import workloadkit as wk
+    >>> log = wk.load_sample()
+    >>> found = compare_units(log.select(log.ran), 2, rng=1, units=["user", "job"])
+    >>> row = found.table.loc["similarity_0_requested_time"]
+    >>> bool(row["user_mean"] > row["job_mean"])
+    True
+    """
+    check_trace(trace)
+    check_number("count", count)
+    units = list(dict.fromkeys(units))
+    if not (count >= 1 and count == int(count)):
+        raise ParameterError(f"count is {count:g}; it is a whole number, 1 or more")
+    if "unit" in how:
+        raise ParameterError("unit is what is compared; give units")
+    if not units:
+        raise ParameterError(f"units: give some of {', '.join(UNITS)}")
+    for unit in units:
+        check_choice("units", unit, Unit)
+    seed = seed_of(rng)
+    table = pd.DataFrame({"original": _measure(comparable(trace))})
+    for unit in units:
+        prepared = prepare(trace, unit=unit, **how)
+        runs = pd.DataFrame([_measure(prepared.run_of(i, seed)) for i in range(int(count))])
+        table[f"{unit}_mean"], table[f"{unit}_sd"] = runs.mean(), runs.std()
+    return UnitComparison(trace.name, int(count), seed, dict(how), table.rename_axis("measure"))
+
+
+def plot_units(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
+    """Draw measures by unit of resampling, relative to those of the original.
+
+    Parameters
+    ----------
+    data : DataFrame
+        As `UnitComparison.table`; what is 0 or unknown in the original is left out.
+    ax : Axes, optional
+        Default: the current Axes.
+    """
+    ax = style.current_axes(ax)
+    data = data[data["original"].notna() & (data["original"] != 0)]
+    units = [name.removesuffix("_mean") for name in data if name.endswith("_mean")]
+    titles = {name: measure.title for name, measure in MEASURES.items()} | SIMILARITIES
+    place = np.arange(len(data))[::-1].astype(np.float64)
+    ax.axvline(1, color=style.MUTED, linewidth=1)
+    for i, (unit, line) in enumerate(zip(units, style.LINES, strict=False)):
+        mean, sd = (data[f"{unit}_{what}"] / data["original"] for what in ("mean", "sd"))
+        at = place + 0.3 - 0.6 * i / max(len(units) - 1, 1)
+        look = {"color": line["color"], "fmt": "o", "markersize": 3.5, "elinewidth": 1}
+        ax.errorbar(mean, at, xerr=sd.fillna(0), label=f"by {unit}", **look)
+    ax.set_yticks(place, [titles[str(name)] for name in data.index], fontsize=8)
+    ax.set_ylim(-0.7, len(data) - 0.3)
+    style.share_axis(ax.xaxis)
+    ax.set_xlabel("relative to the original")
+    style.legend_above(ax)
+    return ax
+
+
+def _measure(trace: Trace) -> dict[str, float]:
+    """Measure what may be lost."""
+    found = {k: value for k, value in measure_log(trace).items() if k.startswith(_LOCAL)}
+    similarities = dict.fromkeys(SIMILARITIES, np.nan)
+    jobs = user_jobs(trace)
+    for name in jobs.known:
+        average = ratios(jobs, name, np.array([0, 1]), medians=False).measure("average")
+        for distance, of_users in enumerate(average.T):
+            if not np.isnan(of_users).all():
+                similarities[f"similarity_{distance}_{name}"] = float(np.nanmean(of_users))
+    return similarities | found

@@ -1,0 +1,248 @@
+"""Resampled logs beside their original: distributions, locality, long memory, load."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+
+from analysis.log_comparison import LogComparison, look, side_by_side
+from analysis.log_distributions import DISTRIBUTIONS
+from analysis.log_plots import plot_overlaid
+from analysis.resampling.measures import (
+    comparable,
+    measure_log,
+    pox_line,
+    published,
+)
+from analysis.section import Result
+from workloadkit.errors import ParameterError, check_number
+from workloadkit.provenance import seed_of
+from workloadkit.resample.runs import own_seed, prepare
+from workloadkit.trace import Trace, check_trace
+
+if TYPE_CHECKING:
+    from analysis.resampling.page import ValidationReport
+
+#: The distributions of the source's Figure 4, by users and over the week.
+FIGURE_4 = tuple(name for name, of in DISTRIBUTIONS.items() if of.over in ("users", "week"))
+
+#: Those of its Figure 5.
+FIGURE_5 = tuple(name for name in DISTRIBUTIONS if name.startswith("concentration_of_"))
+
+_POINTS = 50  # of a line in a pox plot
+
+
+@dataclass(frozen=True, eq=False)
+class ResamplingValidation(Result):
+    """How like its original a log is after resampling, as `validate_resampling` finds it.
+
+    Parameters
+    ----------
+    source : Trace
+        The original: of its jobs those that may be resampled.
+    left_out : int
+        Its other jobs: those that never ran, and those of no known user.
+    count : int
+        Number of resampled logs.
+    seed : int
+    how : mapping of str to object
+        Parameters of `workloadkit.resample`.
+    table : DataFrame
+        By `measure`, as `analysis.resampling.measures.MEASURES` lists them: that of the `original`;
+        `mean`, `sd`, `low` and `high` (least and largest) of the resampled logs; whether the
+        original lies `within` these two; and `published_original`, `published` and `published_sd`
+        of the source's eight resampled logs, NaN where it gives none.
+    runs : DataFrame
+        By `run`: its own `seed`, and a column for each measure.
+    distributions : LogComparison
+        The original, called "original", and the runs "1", "2", …: the distributions of users, of
+        the week, and of the days by how much of a day is of one kind.
+    pox : DataFrame
+        By window `size` [s], a column for each log: the line through the pox plot of R/S.
+    version : str
+        The version of the log in the source; empty if it is none of its logs.
+    """
+
+    source: Trace
+    left_out: int
+    count: int
+    seed: int
+    how: Mapping[str, Any]
+    table: pd.DataFrame
+    runs: pd.DataFrame
+    distributions: LogComparison
+    pox: pd.DataFrame
+    version: str
+
+    def plot(self, ax: Axes | None = None, *, distribution: str = "jobs_by_user") -> Axes:
+        """Draw a distribution in all logs, the original highlighted.
+
+        Parameters
+        ----------
+        ax : Axes, optional
+            Default: the current Axes.
+        distribution : str, default "jobs_by_user"
+            One of those in `distributions`.
+        """
+        curves = self.distributions.curves
+        if distribution not in curves:
+            raise ParameterError(f"no distribution {distribution!r}; known: {', '.join(curves)}")
+        return plot_overlaid(
+            curves[distribution], ax, distribution=distribution, others="resampled"
+        )
+
+    def report(self) -> "ValidationReport":
+        """Return the report, which knows how to become a page."""
+        from analysis.resampling.page import report
+
+        return report(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all of it as plain Python values; of the original, what made the numbers."""
+        return self.report().to_dict()
+
+
+def validate_resampling(
+    trace: Trace,
+    count: int = 8,
+    rng: np.random.Generator | int | None = None,
+    **how: Any,
+) -> ResamplingValidation:
+    """Compare a log with new ones resampled from it [1]_.
+
+    The original is taken without the jobs that cannot be resampled: those that never ran and those
+    of no known user. Users who are left out of the pools at the ends of the log stay in it.
+
+    Parameters
+    ----------
+    trace : Trace
+    count : int, default 8
+        How many logs to resample, one at least.
+    rng : Generator or int, optional
+        Run i is that of ``workloadkit.resamples(trace, count, rng=rng, **how)``.
+    **how
+        As of `workloadkit.resample`.
+
+    Returns
+    -------
+    ResamplingValidation
+
+    Raises
+    ------
+    ParameterError
+        If there is nothing to compare, or as `workloadkit.resample`.
+    WorkloadError
+        As `workloadkit.resample`.
+
+    Warns
+    -----
+    WorkloadWarning
+        As `workloadkit.resample`.
+
+    References
+    ----------
+    .. [1] N. Zakay, D. G. Feitelson, "Workload resampling for performance evaluation of parallel
+       job schedulers", Concurrency and Computation: Practice and Experience 26, 2014, section 5.
+
+    Examples
+    --------
+    >>> import workloadkit as wk
+    >>> log = wk.load_sample()
+    >>> found = validate_resampling(log.select(log.ran), 3, rng=1)
+    >>> row = found.table.loc["stack_depth_run"]
+    >>> float(round(row["original"], 2)), bool(row["within"])
+    (44.36, True)
+    """
+    check_trace(trace)
+    check_number("count", count)
+    if not (count >= 1 and count == int(count)):
+        raise ParameterError(f"count is {count:g}; it is a whole number, 1 or more")
+    seed = seed_of(rng)
+    prepared = prepare(trace, **how)
+    original = comparable(trace)
+    looked, rows, lines = {}, {}, {}
+
+    def logs() -> Iterator[tuple[str, Trace]]:
+        yield "original", original
+        for i in range(int(count)):
+            yield str(i + 1), prepared.run_of(i, seed)
+
+    for name, log in logs():
+        looked[name] = look(log, distributions=(*FIGURE_4, *FIGURE_5))
+        rows[name] = measure_log(log)
+        lines[name] = pox_line(log)
+    table = pd.DataFrame.from_dict(rows, orient="index")
+    runs = table.iloc[1:].rename_axis("run")
+    runs.insert(0, "seed", [own_seed(seed, i) for i in range(len(runs))])
+    version, figures = published(trace.name)
+    return ResamplingValidation(
+        original,
+        trace.n_jobs - original.n_jobs,
+        int(count),
+        seed,
+        prepared.parameters,
+        beside(table, figures),
+        runs,
+        side_by_side(looked),
+        _on_one_scale(lines),
+        version,
+    )
+
+
+def beside(
+    measures: pd.DataFrame, figures: Mapping[str, Mapping[str, float]] | None = None
+) -> pd.DataFrame:
+    """Set the measures of an original beside those of the logs made from it.
+
+    Parameters
+    ----------
+    measures : DataFrame
+        One row a log, the original first; a column for each measure.
+    figures : mapping, optional
+        By measure, what is published.
+
+    Returns
+    -------
+    DataFrame
+        As `ResamplingValidation.table`.
+
+    Examples
+    --------
+    >>> found = beside(pd.DataFrame({"jobs": [10, 8, 12]}))
+    >>> found.loc["jobs", ["original", "mean", "low", "high"]].to_list()
+    [10.0, 10.0, 8.0, 12.0]
+    """
+    measures = measures.astype(np.float64)
+    original, others = measures.iloc[0], measures.iloc[1:]
+    low, high = others.min(), others.max()
+    table = pd.DataFrame(
+        {
+            "original": original,
+            "mean": others.mean(),
+            "sd": others.std(),
+            "low": low,
+            "high": high,
+            "within": (low <= original) & (original <= high),
+        }
+    )
+    columns = ["published_original", "published", "published_sd"]
+    known = pd.DataFrame.from_dict(figures or {}, orient="index", columns=columns)
+    return table.join(known.astype(np.float64)).rename_axis("measure")
+
+
+def _on_one_scale(lines: Mapping[str, pd.Series | None]) -> pd.DataFrame:
+    """Take straight lines in logarithmic coordinates at the same points."""
+    known = {name: line for name, line in lines.items() if line is not None}
+    if not known:
+        return pd.DataFrame(index=pd.Index([], name="size", dtype=np.float64))
+    ends = [(line.index[0], line.index[-1]) for line in known.values()]
+    size = np.geomspace(min(low for low, _ in ends), max(high for _, high in ends), _POINTS)
+    columns = {}
+    for name, line in known.items():
+        x, y = np.log(line.index.to_numpy()[[0, -1]]), np.log(line.to_numpy()[[0, -1]])
+        height = np.exp(y[0] + (np.log(size) - x[0]) * (y[1] - y[0]) / (x[1] - x[0]))
+        columns[name] = np.where((size >= line.index[0]) & (size <= line.index[-1]), height, np.nan)
+    return pd.DataFrame(columns, pd.Index(size, name="size"))

@@ -1,0 +1,234 @@
+"""Resampled logs beside their original: as a table, as a page, by unit."""
+
+import json
+from functools import partial
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+import analysis
+import workloadkit as wk
+from analysis.resampling.measures import MEASURES, comparable, measure_log, published
+from analysis.resampling.page import plot_pox_lines
+from analysis.resampling.units import SIMILARITIES
+from analysis.resampling.validation import FIGURE_4, FIGURE_5
+from tests.data import needs_traces, trace_path
+from workloadkit.clock import WEEK
+
+LEFT_OUT = pytest.mark.filterwarnings("ignore:.*left out of the pools")
+
+
+@pytest.fixture(scope="module")
+def log():
+    sample = wk.load_sample()
+    return sample.select(sample.ran)
+
+
+@pytest.fixture(scope="module")
+def found(log):
+    return analysis.validate_resampling(log, 3, rng=5)
+
+
+def test_the_runs_are_those_of_resamples(log, found):
+    for (name, row), run in zip(found.runs.iterrows(), wk.resamples(log, 3, rng=5), strict=True):
+        assert row["jobs"] == run.n_jobs
+        assert row["users"] == np.unique(run.column("user")).size
+        assert measure_log(run) == pytest.approx(row[list(MEASURES)].to_dict(), nan_ok=True)
+        again = wk.resample(log, rng=int(found.runs.at[name, "seed"]))
+        assert again.column("submit").tolist() == run.column("submit").tolist()
+    assert found.count == 3
+    assert found.seed == 5
+
+
+def test_the_table_sums_up_the_runs(log, found):
+    assert list(found.table.index) == list(MEASURES)
+    original = measure_log(log)
+    for name, row in found.table.iterrows():
+        runs = found.runs[name]
+        assert row["original"] == pytest.approx(original[name], nan_ok=True)
+        sums = [runs.mean(), runs.std(), runs.min(), runs.max()]
+        assert row[["mean", "sd", "low", "high"]].tolist() == pytest.approx(sums, nan_ok=True)
+        assert row["within"] == (runs.min() <= original[name] <= runs.max())
+        assert np.isnan(row["published"])  # of no log of the source
+
+
+def test_the_original_is_told_by_its_own_measures(log):
+    found = measure_log(log)
+    submit = log.column("submit")
+    assert found["jobs_per_week"] == pytest.approx(log.n_jobs / (np.ptp(submit) / WEEK))
+    assert found["offered_load"] == analysis.summarize_load(log)["offered_load"]
+    depths = analysis.stack_depths(log, n_shuffles=1, rng=1).by_attribute["depth"]
+    for name, depth in depths.items():
+        assert found[f"stack_depth_{name}"] == depth
+        days = analysis.daily_concentration(log, name, n_shuffles=1, rng=1)
+        assert found[f"concentration_{name}"] == pytest.approx(days.mean)
+    counts = analysis.arrivals_per_unit(log)
+    assert found["hurst_rs"] == analysis.hurst(counts, "rs").estimate
+    assert found["hurst_local_whittle"] == analysis.hurst(counts).estimate
+
+
+def test_all_distributions_of_the_source_are_there(found):
+    curves = found.distributions.curves
+    assert list(curves) == [*FIGURE_4, *FIGURE_5]
+    assert len(FIGURE_4) == 8
+    for data in curves.values():
+        assert list(data) == ["original", "1", "2", "3"]
+    jobs = curves["jobs_by_user"]["original"].dropna()
+    assert jobs.is_monotonic_increasing
+    assert jobs.sum() == found.source.n_jobs
+
+
+@LEFT_OUT
+def test_what_cannot_be_resampled_is_no_part_of_the_original():
+    sample = wk.load_sample()
+    nobody = np.where(np.arange(sample.n_jobs) % 50 == 7, -1, sample.column("user"))
+    trace = sample.with_columns(user=nobody)
+    found = analysis.validate_resampling(trace, 1, rng=1)
+    known = sample.ran & (nobody != -1)
+    assert found.source.n_jobs == known.sum()
+    assert found.left_out == trace.n_jobs - known.sum()
+    assert comparable(found.source) is found.source
+    assert np.isnan(found.table["sd"]).all()  # of a single run
+    notes = found.report().sections[0].notes
+    assert notes[0].startswith("The original is compared with 1 resampled log,")
+    assert notes[1].startswith("Left out of the original")
+
+
+def test_published_figures_stand_beside_ours(log, monkeypatch):
+    monkeypatch.setattr(
+        analysis.resampling.validation, "published", lambda _: published("KTH-SP2-")
+    )
+    found = analysis.validate_resampling(log, 2, rng=1)
+    row = found.table.loc["stack_depth_run"]
+    assert row[["published_original", "published", "published_sd"]].tolist() == [35.25, 35.03, 0.37]
+    assert found.table.loc["hurst_rs", "published_sd"] == 0.04
+    assert found.table.loc["jobs"].isna()["published"]
+    page = found.report().to_html()
+    assert "35.03 ± 0.37" in page
+    assert "Published for KTH-SP2-1996-2 and eight logs" in page
+
+
+def test_only_logs_of_the_source_have_published_figures():
+    assert published("CTC-SP2-1996-3.1-cln.swf.gz")[0] == "CTC-SP2-1996-2.1-cln"
+    assert set(published("SDSC-Par-1996-3.1-cln")[1]) == {"hurst_rs"}
+    for name in ("sample.swf.gz", "KTH-SP20-1996", "", "OSC-Clust-2000-3.1-cln"):
+        assert published(name) == ("", {})
+
+
+def test_the_page_tells_it_all_and_is_the_same_again(log, found):
+    report = found.report()
+    names = [section.name for section in report.sections]
+    assert names == ["throughput", "distributions", "locality", "memory"]
+    assert all(finding for _, finding in report.findings)
+    assert len(report.sections[1].figures) == 8
+    page = report.to_html()
+    assert "<svg" in page
+    assert "3 resampled" in page
+    assert "count 3; seed 5." in page
+    assert page == analysis.validate_resampling(log, 3, rng=5).report().to_html()
+    data = found.to_dict()
+    json.dumps(data, allow_nan=False)
+    assert data["provenance"]["parameters"] == {"count": 3, "seed": 5}
+    rows = data["locality"]["tables"]["measures"]["rows"]
+    assert rows[0]["original"] == found.table.loc["stack_depth_procs", "original"]
+
+
+def test_it_draws_itself(found):
+    for plot in (found.plot, *(partial(found.plot, distribution=x) for x in FIGURE_5)):
+        ax = Figure().add_subplot()
+        assert plot(ax) is ax
+        assert len(ax.lines) == 4
+    with pytest.raises(wk.ParameterError, match="no distribution 'jobs'; known: jobs_by_user, "):
+        found.plot(Figure().add_subplot(), distribution="jobs")
+    ax = plot_pox_lines(found.pox, Figure().add_subplot())
+    assert len(ax.lines) == 6  # with slopes 1/2 and 1
+
+
+def test_lines_of_pox_plots_have_the_slopes_that_are_told(found):
+    for name, line in found.pox.items():
+        line = line.dropna()
+        slope = np.polyfit(np.log(line.index), np.log(line), 1)[0]
+        hurst = found.table["original"] if name == "original" else found.runs.loc[name]
+        assert slope == pytest.approx(hurst["hurst_rs"])
+
+
+def test_parameters_of_resample_pass_through(log):
+    found = analysis.validate_resampling(log, 2, rng=1, weeks=60, unit="session")
+    assert found.how == {"weeks": 60, "unit": "session"}
+    assert (found.runs["jobs"] > 1.5 * found.table.loc["jobs", "original"]).all()
+    assert found.report().provenance["parameters"]["weeks"] == 60
+
+
+def quiet_log(**columns):
+    """Twelve users who submit now and then, for ten weeks."""
+    rng = np.random.default_rng(1)
+    submit = np.sort(rng.integers(0, 10 * WEEK, 150))
+    made = {
+        "submit": submit,
+        "run": rng.integers(1, 9000, submit.size),
+        "user": rng.integers(1, 13, submit.size),
+    }
+    return wk.Trace.from_columns(made | columns)
+
+
+@pytest.mark.filterwarnings("ignore::workloadkit.errors.WorkloadWarning")
+def test_a_log_that_tells_little_gets_a_page_that_says_so():
+    poor = quiet_log(procs=np.ones(150))
+    found = analysis.validate_resampling(poor, 2, rng=1, end_effects="whole", edge=WEEK)
+    for name in ("offered_load", "stack_depth_requested_time"):
+        assert found.table.loc[name, ["original", "mean", "low"]].isna().all()
+    assert "concentration_of_requested_time" not in found.distributions.curves
+    page = found.report().to_html()
+    assert "requested time" not in page.split("<main>")[1].split('id="locality"')[1]
+
+
+@pytest.mark.parametrize("count", [0, -1, 1.5, "8", None, True])
+def test_a_count_is_a_number_of_logs(log, count):
+    for function in (analysis.validate_resampling, analysis.compare_units):
+        with pytest.raises(wk.ParameterError, match=r"^count is "):
+            function(log, count)
+
+
+def test_what_is_wrong_is_said_before_anything_is_drawn(log):
+    with pytest.raises(wk.ParameterError, match=r"unknown parameter 'week'"):
+        analysis.validate_resampling(log, week=3)
+    with pytest.raises(wk.ParameterError, match=r"trace is "):
+        analysis.validate_resampling(log.jobs)
+    with pytest.raises(wk.ParameterError, match=r"^unit is what is compared"):
+        analysis.compare_units(log, unit="job")
+    with pytest.raises(wk.ParameterError, match=r"^units is 'day'; known: user, session, "):
+        analysis.compare_units(log, units=["day"])
+    with pytest.raises(wk.ParameterError, match=r"^units: give some"):
+        analysis.compare_units(log, units=[])
+
+
+def test_less_than_a_user_loses_what_lies_between(log):
+    found = analysis.compare_units(log, 2, rng=3, units=["user", "session", "job"])
+    table = found.table
+    assert set(SIMILARITIES) < set(table.index)
+    near = table.loc["similarity_0_requested_time"]
+    depth, day = table.loc["stack_depth_run"], table.loc["concentration_run"]
+    assert near["original"] > near["job_mean"]
+    assert near["session_mean"] > near["job_mean"]
+    assert depth["user_mean"] < depth["job_mean"]
+    assert day["user_mean"] > day["job_mean"]
+    users = [measure_log(run)["stack_depth_run"] for run in wk.resamples(log, 2, rng=3)]
+    assert depth["user_mean"] == pytest.approx(np.mean(users))
+    ax = found.plot(Figure().add_subplot())
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == [
+        "by user",
+        "by session",
+        "by job",
+    ]
+    assert found.to_dict()["seed"] == 3
+
+
+@needs_traces
+@pytest.mark.slow
+def test_kth_is_as_published():
+    log = wk.read_swf(trace_path("KTH-SP2-1996-2"))
+    table = analysis.validate_resampling(log, 8, rng=1).table
+    for name in ("stack_depth_procs", "stack_depth_requested_time", "stack_depth_run", "hurst_rs"):
+        row = table.loc[name]
+        assert abs(row["mean"] - row["published"]) < 3 * row["published_sd"]
