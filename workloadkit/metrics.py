@@ -312,4 +312,5 @@ def utilization(
     if not until > begin:
         return np.nan
     held = np.minimum(end, until) - np.maximum(start, begin)
-    return float(np.dot(np.maximum(held, 0), procs) / (machine * (until - begin)))
+    # no dot product: its threads sum in an order of their own, and wait for one another
+    return float((np.maximum(held, 0) * procs).sum() / (machine * (until - begin)))

@@ -11,16 +11,18 @@ from tests.benchmarks import (
     multi_queue,
     reading,
     report,
+    resampling,
     scheduling,
     sessions,
     user_aware,
+    utilities,
 )
 from tests.benchmarks.measure import Row, machine
 from tests.data import DATA, TRACES
 
 PARTS = (
     *(reading, sessions, scheduling, conservative, user_aware, multi_queue),
-    *(locality, long_memory, report),
+    *(locality, long_memory, report, utilities),
 )
 
 
