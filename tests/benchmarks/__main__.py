@@ -22,7 +22,7 @@ from tests.data import DATA, TRACES
 
 PARTS = (
     *(reading, sessions, scheduling, conservative, user_aware, multi_queue),
-    *(locality, long_memory, report, utilities),
+    *(locality, long_memory, report, resampling, utilities),
 )
 
 
