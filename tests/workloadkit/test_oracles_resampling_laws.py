@@ -162,3 +162,26 @@ def test_preferences_leave_the_numbers_of_users():
             arrived[weeks.count(week)] += 1
     per_week = oracle.binomial(4, 4.0 * log.arrivals_per_week() / 4)
     assert fits([arrived[k] for k in range(5)], per_week)
+
+
+# Finer units.
+
+
+@pytest.mark.parametrize("unit", ["session", "batch", "job"])
+def test_pieces_are_put_into_weeks_drawn_uniformly_and_independently(unit):
+    # User 4 has one job in each of 11 weeks. When he arrived cannot be told from where his jobs
+    # stand, but how far apart two of them are must be as of two numbers drawn from 0 to 10.
+    trace, log = four_users()
+    apart = Counter()
+    how = {"weeks": 400, "temporary_users": 0, "arrivals": 2.0, "long_term_users": 0}
+    for new in wk.resamples(trace, 4, rng=13, unit=unit, **how):
+        users, submits = (new.column(name).tolist() for name in ("user", "submit"))
+        rows = [int(row) for row in new.column("requested_memory")]
+        for jobs in oracle.incarnations(rows, users, submits).values():
+            if log.jobs[jobs[0][0]]["user"] == 4 and len(jobs) == 11:
+                week = [int(submit // WEEK) for _, submit in sorted(jobs)]
+                for i in range(0, 10, 2):
+                    apart[week[i + 1] - week[i]] += 1
+    assert sum(apart.values()) > 2000
+    differences = range(-10, 11)
+    assert fits([apart[d] for d in differences], [(11 - abs(d)) / 121 for d in differences])
