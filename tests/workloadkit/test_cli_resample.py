@@ -3,6 +3,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -78,6 +79,23 @@ def test_options_reach_the_resampling(run, log, tmp_path):
     assert read(new).jobs.equals(expected.jobs)
     assert read(new).header == expected.header
     assert wk.rare_users(read(new)).size
+
+
+def test_several_logs_are_mixed_and_some_users_preferred(run, log, tmp_path):
+    other = tmp_path / "other.swf"
+    header = wk.Header(("; MaxProcs: 8",))
+    wk.write_swf(replace(wk.read_swf(log), header=header), other)
+    options = ["--procs", 32, "--rescale", "--weight", "occasional=3, 2=2"]
+    code, out, err = run(other, "--seed", 1, *options)
+    assert code == 0, err
+    weights = {"occasional": 3.0, 2: 2.0}
+    how = {"rng": 1, "procs": 32, "rescale": True}
+    wk.write_swf(wk.resample(wk.read_swf(other), weights=weights, **how), tmp_path / "new.swf")
+    assert out == (tmp_path / "new.swf").read_text()
+    assert "; MaxProcs: 32\n" in out
+    code, out, err = run(other, other, "--seed", 1)
+    wk.write_swf(wk.resample([wk.read_swf(other)] * 2, rng=1), tmp_path / "mixed.swf")
+    assert out == (tmp_path / "mixed.swf").read_text()
 
 
 @pytest.mark.parametrize("workers", [1, 2])
@@ -175,6 +193,9 @@ def test_an_interrupt_leaves_no_file_and_no_process(tmp_path, workers):
         (["--rare-per-week", 1], "rare_per_week is 1, beyond the 0.05 temporary users"),
         (["--count", 0], "Invalid value for '--count'"),
         (["--seed", -1], "Invalid value for '--seed'"),
+        (["--weight", "serial"], "error: --weight 'serial'; write CLASS=X, as in long=3"),
+        (["--weight", "fast=2"], "error: weights has 'fast', which is no user of small.swf"),
+        (["--procs", 0], "error: procs is 0; a machine has 1 to"),
     ],
 )
 def test_wrong_usage_is_exit_2_and_writes_nothing(run, log, arguments, message):

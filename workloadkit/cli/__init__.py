@@ -13,11 +13,13 @@ import typer
 
 from workloadkit import __version__
 from workloadkit.cli import (
+    augment,
     characterize,
     check,
     generate,
     resample,
     sessions,
+    shake,
     simulate,
     study,
     sweep,
@@ -63,6 +65,8 @@ for command, examples in (
     (characterize.characterize, characterize.EXAMPLES),
     (sessions.sessions, sessions.EXAMPLES),
     (resample.resample, resample.EXAMPLES),
+    (augment.augment, augment.EXAMPLES),
+    (shake.shake, shake.EXAMPLES),
     (simulate.simulate, simulate.EXAMPLES),
     (check.check, check.EXAMPLES),
     (generate.generate, generate.EXAMPLES),

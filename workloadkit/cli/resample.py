@@ -9,7 +9,6 @@ import typer
 from workloadkit.cli.common import (
     SeedOption,
     StrictOption,
-    TraceArgument,
     WorkersOption,
     check_outputs,
     duration,
@@ -31,11 +30,22 @@ workloadkit resample log.swf.gz -o new.swf.gz --seed 1
 workloadkit resample log.swf.gz --weeks 260 --load 1.2 -o longer.swf.gz
 workloadkit resample log.swf.gz --count 1000 -o many --workers 2 --seed 1
 workloadkit resample log.swf.gz --rare 374:30w-31w --rare-per-week 0.25 > new.swf
+workloadkit resample one.swf.gz two.swf.gz --procs 512 --rescale -o mixed.swf.gz
+workloadkit resample log.swf.gz --weight long=3,serial=0.5 -o other.swf.gz
 """
 
 
 def resample(
-    trace: TraceArgument = None,
+    trace: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            metavar="TRACE...",
+            show_default=False,
+            readable=False,  # reading says what is wrong
+            help='Log in the Standard Workload Format, plain, gz, bz2, xz or zst; "-" is standard '
+            "input. Several are mixed. By default the built-in sample.",
+        ),
+    ] = None,
     output: Annotated[
         Path,
         typer.Option(
@@ -141,6 +151,29 @@ def resample(
             help="How many of the temporary users who arrive in a week are rare behaviours.",
         ),
     ] = 0.0,
+    weight: Annotated[
+        str,
+        typer.Option(
+            metavar="CLASS=X,...",
+            show_default=False,
+            help="How much more often users of a class are drawn than others: serial, parallel, "
+            "short, medium, long, heavy, light, frequent or occasional, or a user by number.",
+        ),
+    ] = "",
+    procs: Annotated[
+        int | None,
+        typer.Option(
+            metavar="P",
+            show_default=False,
+            help="Processors of the machine. By default those of the (largest) log's.",
+        ),
+    ] = None,
+    rescale: Annotated[
+        bool,
+        typer.Option(
+            "--rescale", help="Let jobs grow by as much as the machine is larger than their own."
+        ),
+    ] = False,
     seed: SeedOption = None,
     workers: WorkersOption = 1,
     strict: StrictOption = False,
@@ -154,15 +187,15 @@ def resample(
     from workloadkit.resample.runs import prepare
     from workloadkit.user_classes import EDGE, LONG_TERM
 
-    behaviours = _rare_behaviours(rare)
+    behaviours, weights = _rare_behaviours(rare), _weights(weight)
     if count is None:
-        check_outputs(output, inputs=[trace])
+        check_outputs(output, inputs=trace or [])
     else:
         _check_folder(output)
-    log = load(trace, strict=strict)
-    with working(f"sorting the users of {log.name}"):
+    logs = [load(path, strict=strict) for path in trace or [None]]
+    with working(f"sorting the users of {' and '.join(log.name for log in logs)}"):
         resampling = prepare(
-            log,
+            logs,
             weeks,
             factor,
             unit=unit,
@@ -174,6 +207,9 @@ def resample(
             arrivals=arrivals,
             rare=behaviours,
             rare_per_week=rare_per_week,
+            weights=weights,
+            procs=procs,
+            rescale=rescale,
         )
     used = seed_of(seed)
     if count is None:
@@ -258,3 +294,15 @@ def _rare_behaviours(text: str) -> list[tuple[int, float, float]]:
             raise ParameterError(f"--rare {part!r}; write USER:BEGIN-END, as in 374:30w-31w")
         behaviours.append((int(user), duration(begin), duration(end)))
     return behaviours
+
+
+def _weights(text: str) -> dict[int | str, float] | None:
+    """Read classes and users with their weights, such as long=3,13=0.5."""
+    weights: dict[int | str, float] = {}
+    for part in filter(None, text.split(",")):
+        name, _, number = (word.strip() for word in part.partition("="))
+        try:
+            weights[int(name) if name.isdecimal() else name] = float(number)
+        except ValueError:
+            raise ParameterError(f"--weight {part!r}; write CLASS=X, as in long=3") from None
+    return weights or None
