@@ -144,7 +144,7 @@ def add_utility(
     if given is not None and given.of_jobs:
         functions, n_others = given.functions(trace)
         if n_others:
-            _warn(f"{given.name}: {trace.name} has no job of {n_others:,} of the numbers in it")
+            _warn(f"{given.name}: {_jobs(n_others)} of it not in {trace.name}")
         return _augmented(trace, unpack(functions), {"table": given.name})
 
     rank, n_priorities = _ranks(trace, priority)
@@ -196,9 +196,7 @@ def _augmented(trace: Trace, frame: pd.DataFrame, parameters: dict[str, Any]) ->
     n_without = trace.n_jobs - frame["row"].nunique()
     if n_without:
         why = "the table has none for them" if "table" in parameters else "their size is unknown"
-        _warn(
-            f"{trace.name}: {n_without:,} of {trace.n_jobs:,} jobs have no utility function: {why}"
-        )
+        _warn(f"{trace.name}: no utility function for {_jobs(n_without)}: {why}")
     note = as_note(provenance(trace, **parameters))
     header = trace.header.appended(("Note", f"utility functions: {note}"))
     made = replace(trace, utility=frame, header=header, digest="", repairs=())
@@ -286,7 +284,7 @@ def _ranks(trace: Trace, priority: Mapping[int, int] | None) -> tuple[NDArray[np
         if not known:
             _warn(f"{trace.name}: the queue of no job is known; all have the same priority")
         else:
-            lowest = f"; {n_unknown:,} jobs of unknown queue have the lowest" if n_unknown else ""
+            lowest = f"; the lowest: {_jobs(n_unknown)} of unknown queue" if n_unknown else ""
             _warn(
                 f"{trace.name}: no priorities are given; the numbers of the queues stand for them, "
                 f"{_listed(known)}, the first for the highest{lowest}"
@@ -299,8 +297,8 @@ def _ranks(trace: Trace, priority: Mapping[int, int] | None) -> tuple[NDArray[np
         if others := [queue for queue in queues if queue not in ranks]:
             n_others = int(n_jobs[np.isin(numbers, others)].sum())
             _warn(
-                f"{trace.name}: {n_others:,} jobs are of queues without a priority, "
-                f"{_listed(others)}; they have the lowest"
+                f"{trace.name}: the lowest priority for {_jobs(n_others)} of queues without, "
+                f"{_listed(others)}"
             )
     of_queue = np.array([ranks.get(queue, n_ranks - 1) for queue in queues], dtype=np.int64)
     return of_queue[place], n_ranks
@@ -350,6 +348,10 @@ def _written(mapping: Mapping[Any, float]) -> str:
 def _listed(numbers: list[int]) -> str:
     shown = ", ".join(map(str, numbers[:_SHOWN]))
     return f"{shown}, …" if len(numbers) > _SHOWN else shown
+
+
+def _jobs(n_jobs: int) -> str:
+    return f"{n_jobs:,} job{'s' * (n_jobs != 1)}"
 
 
 def _is_number(value: object) -> bool:

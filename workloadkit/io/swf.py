@@ -188,10 +188,10 @@ class _Reader:
         self.comments: list[str] = []
         self.comment_bytes = 0
         self.others: Counter[int] = Counter()  # lines that are no jobs, by the jobs before them
-        self.more: list[NDArray] = []  # numbers after the 18th column, of a chunk's jobs
-        self.n_more = np.empty(0, np.int64)  # how many of them each job has
+        self.more: list[NDArray] = []  # numbers after the 18th column
+        self.n_more = np.empty(0, np.int64)  # how many of them each job of a chunk has
+        self.with_more: list[NDArray] = []  # jobs with any, in file order, and how many
         self.room_for_more = np.empty(0)
-        self.utility: list[tuple[NDArray, ...]] = []  # row in file order, time, value
         self.repairs: dict[str, tuple[int, int]] = {}  # count and first line, by kind
 
     def read_all(self, chunks: Iterator[bytes]) -> None:
@@ -243,8 +243,8 @@ class _Reader:
                 self.n_lines += n_blank
                 self.others[self.n_jobs] += n_blank
                 at = blank.end()
-        if self.more:
-            self.take_utilities(n_jobs)
+        if (jobs := np.flatnonzero(self.n_more[:n_jobs])).size:
+            self.with_more.append(np.stack([self.n_jobs - n_jobs + jobs, self.n_more[jobs]]))
         measured = self.measured[1:, :n_jobs]  # all but the submit time
         measured[measured == UNKNOWN] = np.nan
         for fields, table in ((_MEASURED, self.measured), (_IDENTIFIERS, self.identifiers)):
@@ -317,37 +317,6 @@ class _Reader:
             row = self.read_odd_line(tokens)
         self.n_jobs += 1
         return row
-
-    def take_utilities(self, n_jobs: int) -> None:
-        """Take the columns after the 18th of a chunk's jobs for utility functions, or say why not.
-
-        Parameters
-        ----------
-        n_jobs : int
-            Jobs of the chunk.
-        """
-        jobs = np.flatnonzero(self.n_more[:n_jobs])
-        n_more, numbers = self.n_more[jobs], np.concatenate(self.more)
-        self.more = []
-        row = self.n_jobs - n_jobs + jobs
-        fault = np.where(n_more % 2 == 1, _ODD, 0)
-        begins = np.cumsum(n_more) - n_more
-        fault[np.add.reduceat(np.isnan(numbers), begins) > 0] = _NO_NUMBERS
-        paired = np.flatnonzero(fault == 0)
-        time, value = numbers[np.repeat(fault == 0, n_more)].reshape(-1, 2).T
-        n_points = n_more[paired] // 2
-        function = np.repeat(np.arange(paired.size), n_points)
-        rule = broken_rules(Utilities(np.append(0, np.cumsum(n_points)), time, value))
-        broken = np.flatnonzero(rule)
-        of_function, first = np.unique(function[broken], return_index=True)
-        fault[paired[of_function]] = rule[broken[first]]
-        for code in dict.fromkeys(fault[fault > 0].tolist()):  # in the order of their lines
-            rows = row[fault == code]
-            repair = f"columns after the 18th left out, no utility function: {_FAULTS[code]}"
-            count, first_line = self.repairs.get(repair, (0, self.line_of(int(rows[0]))))
-            self.repairs[repair] = (count + rows.size, first_line)
-        right = fault[paired[function]] == 0
-        self.utility.append((row[paired[function[right]]], time[right], value[right]))
 
     def read_odd_line(self, tokens: list[bytes]) -> _Row:
         """Read a job whatever its form, or say what is wrong with it."""
@@ -454,7 +423,7 @@ class _Reader:
             column = self.columns.pop(field.name)
             bursts[field.name] = column[burst]
             jobs[field.name] = column[rows]
-        riding = {"utility": self.utility_table(rows)} if self.utility else {}
+        riding = {"utility": self.utility_table(rows)} if self.with_more else {}
         return Trace(
             pd.DataFrame(jobs, copy=False),
             Header(tuple(self.comments)),
@@ -502,10 +471,10 @@ class _Reader:
         jobs = np.arange(self.n_jobs)[rows]
         place = np.full(self.n_jobs, -1)
         place[jobs] = np.arange(jobs.size)
-        found, time, value = map(np.concatenate, zip(*self.utility, strict=True))
+        found, time, value = self.take_utilities()
         row = place[found]
-        lost = np.unique(found[row < 0])
-        if lost.size:
+        if (row < 0).any():
+            lost = np.unique(found[row < 0])
             repair = "utility functions of bursts left out"
             self.repairs[repair] = (lost.size, self.line_of(int(lost[0])))
             kept = row >= 0
@@ -514,6 +483,37 @@ class _Reader:
             order = np.argsort(row, kind="stable")
             row, time, value = row[order], time[order], value[order]
         return pd.DataFrame({"row": row, "time": time, "value": value}, copy=False)
+
+    def take_utilities(self) -> tuple[NDArray, NDArray, NDArray]:
+        """Take the columns after the 18th for the points of utility functions, or say why not.
+
+        Returns
+        -------
+        job : ndarray of int64, shape (n_points,)
+            In file order.
+        time, value : ndarray of float64, shape (n_points,)
+        """
+        job, n_more = np.concatenate(self.with_more, axis=1)
+        numbers = np.concatenate(self.more)
+        fault = np.where(n_more % 2 == 1, _ODD, 0)
+        begins = np.cumsum(n_more) - n_more
+        fault[np.add.reduceat(np.isnan(numbers), begins) > 0] = _NO_NUMBERS
+        paired = np.flatnonzero(fault == 0)
+        if paired.size < job.size:
+            numbers = numbers[np.repeat(fault == 0, n_more)]
+        time, value = numbers.reshape(-1, 2).T
+        n_points = n_more[paired] // 2
+        function = np.repeat(paired, n_points)
+        rule = broken_rules(Utilities(np.append(0, np.cumsum(n_points)), time, value))
+        broken = np.flatnonzero(rule)
+        of_function, first = np.unique(function[broken], return_index=True)
+        fault[of_function] = rule[broken[first]]
+        for code in dict.fromkeys(fault[fault > 0].tolist()):  # in the order of their lines
+            jobs = job[fault == code]
+            repair = f"columns after the 18th left out, no utility function: {_FAULTS[code]}"
+            self.repairs[repair] = (jobs.size, self.line_of(int(jobs[0])))
+        right = fault[function] == 0
+        return job[function[right]], time[right], value[right]
 
     def line_of(self, row: int) -> int:
         """Line of a job, counted from 0 in file order."""

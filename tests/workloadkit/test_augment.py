@@ -1,0 +1,380 @@
+"""Utility functions for a log: the model, tables of one's own, and `workloadkit augment`."""
+
+import io
+import json
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import workloadkit as wk
+from workloadkit import cli, utility
+from workloadkit.augment import MOST_POINTS, add_utility, queue_descriptions
+from workloadkit.cli.augment import decays, priorities
+from workloadkit.errors import ParameterError, WorkloadError, WorkloadWarning
+
+JOBS = {
+    "job": [11, 12, 13, 14],
+    "submit": [0, 1, 2, 3],
+    "wait": [100, -1, 0, 300],
+    "run": [60, 30, -1, 600],
+    "procs": [2, 4, -1, 8],
+    "requested_procs": [4, -1, 8, 8],
+    "requested_time": [120, -1, 600, -1],
+    "user": [1, 2, 1, 3],
+    "queue": [0, 1, 2, 1],
+}
+RANKS = {0: 0, 1: 1, 2: 2}
+MINUTES = [8, 2, 80, 80]  # processors times minutes: requested, else used
+
+
+@pytest.fixture
+def log():
+    header = wk.Header(("; MaxProcs: 8", "; Queue: 0 high", "; Queue:  1  low"))
+    return wk.Trace.from_columns(JOBS, header=header, name="a.swf")
+
+
+def starts(trace):
+    return utility.start_value(utility.pack(trace.utility, trace.n_jobs)).tolist()
+
+
+def deadlines(trace):
+    return [points[-1][0] for points in trace.utilities.values()]
+
+
+# -- the model -----------------------------------------------------------------------------------
+
+
+def test_start_values_without_spread(log):
+    made = add_utility(log, priority=RANKS, sd=0, globmax=6, rng=1)
+    assert starts(made) == [5 * 8, 3 * 2, 1 * 80, 3 * 80]
+    printed = add_utility(log, priority=RANKS, sd=0, globmax=6, formula="paper", rng=1)
+    assert starts(printed) == [1 * 8, 3 * 2, 5 * 80, 3 * 80]
+    # ranks are what counts, not the numbers
+    again = add_utility(log, priority={0: -7, 1: 3, 2: 90}, sd=0, globmax=6, rng=1)
+    assert starts(again) == starts(made)
+
+
+@pytest.mark.parametrize(
+    ("deadline", "expected"),
+    [
+        ("wait", [200, 10, 10, 600]),
+        ("wait+run", [320, 60, 10, 1800]),
+        ("wait+requested", [440, 60, 1200, 1800]),
+    ],
+)
+def test_deadlines(log, deadline, expected):
+    assert deadlines(add_utility(log, priority=RANKS, deadline=deadline, rng=1)) == expected
+    tripled = add_utility(log, priority=RANKS, deadline=deadline, deadline_factor=6, rng=1)
+    assert deadlines(tripled) == [max(3 * x, 10) if x > 10 else 10 for x in expected]
+
+
+def test_without_a_mapping_the_numbers_of_the_queues_are_priorities(log):
+    with pytest.warns(WorkloadWarning, match="stand for them, 0, 1, 2, the first for the highest"):
+        made = add_utility(log, sd=0, globmax=6, rng=1)
+    assert starts(made) == [40, 6, 80, 240]
+    odd = log.with_columns(queue=[5, -1, 3, 3])
+    with pytest.warns(WorkloadWarning, match="3, 5, .*; the lowest: 1 job of unknown queue"):
+        made = add_utility(odd, sd=0, globmax=6, rng=1)
+    assert starts(made) == [3 * 8, 1 * 2, 5 * 80, 5 * 80]
+    with pytest.warns(WorkloadWarning, match="the queue of no job is known"):
+        made = add_utility(log.with_columns(queue=[-1] * 4), sd=0, globmax=6, rng=1)
+    assert starts(made) == [3 * x for x in MINUTES]
+
+
+def test_queues_without_a_priority_have_the_lowest(log):
+    with pytest.warns(
+        WorkloadWarning, match="lowest priority for 2 jobs of queues without, 1"
+    ):
+        made = add_utility(log, priority={0: 0, 2: 5}, sd=0, globmax=4, rng=1)
+    assert starts(made) == [3 * 8, 1 * 2, 1 * 80, 1 * 80]
+
+
+@given(st.integers(0, 5), st.integers(0, 2**32), st.sampled_from(["linear", "exponential", "step"]))
+def test_functions_are_functions_of_so_many_points(points, seed, decay):
+    log = wk.Trace.from_columns(JOBS)
+    made = add_utility(log, priority=RANKS, decay=decay, points=points, globmax=1e6, rng=seed)
+    utility.check(made)
+    for function in made.utilities.values():
+        assert len(function) == (4 if decay == "step" else points + 2)
+        if decay == "step":
+            (_, start), (drop, high), (after, low), (_, last) = function
+            assert (start, low) == (high, last)
+            assert after == drop + 0.001
+        else:
+            assert function[-1][1] == 0
+
+
+def test_the_same_seed_gives_the_same_and_the_header_tells_it(log):
+    made = add_utility(log, priority=RANKS, rng=np.random.default_rng(5))
+    note = made.header.get_all("Note")[-1]
+    assert note.startswith("utility functions: workloadkit ")
+    assert "priority 0=0 1=1 2=2" in note
+    seed = int(note.split("seed ")[1].split(",")[0])
+    again = add_utility(log, priority=RANKS, rng=seed)
+    assert again.utility.equals(made.utility)
+    assert again.header == made.header
+    assert not add_utility(log, priority=RANKS, rng=seed + 1).utility.equals(made.utility)
+    assert log.utility.empty
+    assert made.jobs.equals(log.jobs)
+
+
+def test_jobs_of_unknown_size_have_no_function(log):
+    odd = log.with_columns(requested_procs=[4, -1, -1, 8])
+    with pytest.warns(WorkloadWarning, match="no utility function for 1 job: their size is"):
+        made = add_utility(odd, priority=RANKS, rng=1)
+    assert sorted(made.utilities) == [0, 1, 3]
+
+
+def test_functions_of_the_log_are_replaced(log):
+    made = add_utility(log, priority=RANKS, rng=1)
+    with pytest.warns(WorkloadWarning, match="functions of the log are replaced"):
+        again = add_utility(made, priority=RANKS, rng=2)
+    assert len(again.utilities) == 4
+
+
+@pytest.mark.parametrize(
+    ("how", "message"),
+    [
+        ({"priority": {}}, "priority is {}; give a mapping"),
+        ({"priority": [0, 1]}, r"priority is \[0, 1\]; give a mapping"),
+        ({"priority": {0: 0.5}}, "priority of queue 0 is 0.5; both are whole numbers"),
+        ({"priority": {0: True}}, "priority of queue 0 is True"),
+        ({"formula": "printed"}, "formula is 'printed'; known: opposite, paper"),
+        ({"decay": "fast"}, "decay is 'fast'; known: linear, exponential, step"),
+        ({"decay": 3}, "decay is 3; give names"),
+        ({"decay": ["step", "step"]}, "a name is there twice"),
+        ({"decay": {"step": -1}}, "weight of decay step is -1"),
+        ({"decay": {"step": 0}}, "one kind at least needs a weight"),
+        ({"decay": {"step": "1"}}, "weight of decay step is '1'; it is a number"),
+        ({"decay": []}, "one kind at least needs a weight"),
+        ({"deadline": "run"}, r"deadline is 'run'; known: wait, wait\+run, wait\+requested"),
+        ({"deadline_factor": 0}, "deadline_factor is 0; it must be above 0"),
+        ({"deadline_factor": np.nan}, "deadline_factor is nan"),
+        ({"deadline_factor": None}, "deadline_factor is None; it is a number"),
+        ({"deadline_factor": 1e12}, "deadline of job 14, .* is beyond what is believed"),
+        ({"points": -1}, "points is -1"),
+        ({"points": 1.5}, "points is 1.5; give a whole number"),
+        ({"points": MOST_POINTS + 1}, "points is 1001"),
+        ({"points": True}, "points is True; it is a number"),
+        ({"sd": -1}, "sd is -1"),
+        ({"sd": np.inf}, "sd is inf"),
+        ({"globmax": 0}, "globmax is 0"),
+        ({"table": 7}, "table is of type int; give a DataFrame or a path"),
+        ({"rng": -1}, "rng is -1"),
+    ],
+)
+def test_values_that_cannot_be(log, how, message):
+    with pytest.raises(ParameterError, match=message):
+        add_utility(log, **{"priority": RANKS, **how})
+
+
+def test_a_table_is_no_log():
+    with pytest.raises(ParameterError, match="trace is of type DataFrame; give a Trace"):
+        add_utility(pd.DataFrame(JOBS))
+
+
+# -- tables --------------------------------------------------------------------------------------
+
+
+def test_a_table_of_jobs_is_taken_as_it_stands(log, tmp_path):
+    table = pd.DataFrame(
+        {"job": [14, 11, 14, 11, 99], "time": [0, 0, 7, 90, 0], "value": [5, 4, 1, 0, 3]}
+    )
+    table.to_csv(tmp_path / "worth.csv", index=False)
+    for given_ in (table, str(tmp_path / "worth.csv"), tmp_path / "worth.csv"):
+        with pytest.warns(WorkloadWarning) as caught:
+            made = add_utility(log, table=given_)
+        assert made.utilities == {0: [(0, 4), (90, 0)], 3: [(0, 5), (7, 1)]}
+        said = [str(warning.message) for warning in caught]
+        assert said[0].endswith(": 1 job of it not in a.swf")
+        assert said[1] == "a.swf: no utility function for 2 jobs: the table has none for them"
+    assert "table worth.csv" in made.header.get_all("Note")[-1]
+
+
+def test_shapes_are_stretched_to_start_value_and_deadline(log):
+    table = pd.DataFrame(
+        {
+            "queue": [0, 0, 0, 1, 1],
+            "time": [0, 2, 8, 0, 1],  # in whatever units
+            "value": [10, 5, 0, 1, 1],
+        }
+    )
+    with pytest.warns(WorkloadWarning, match="no utility function for 1 job"):
+        made = add_utility(log, priority=RANKS, table=table, sd=0, globmax=6, rng=1)
+    assert made.utilities == {
+        0: [(0, 40), (50, 20), (200, 0)],
+        1: [(0, 6), (10, 6)],
+        3: [(0, 240), (600, 240)],
+    }
+
+
+def test_shapes_are_drawn_for_everybody_or_of_ones_own():
+    n_jobs = 3000
+    log = wk.Trace.from_columns(
+        {
+            "submit": range(n_jobs),
+            "run": [60] * n_jobs,
+            "procs": [1] * n_jobs,
+            "queue": [0] * n_jobs,
+            "user": np.arange(n_jobs) % 2 + 1,
+        }
+    )
+    shapes = pd.DataFrame(
+        {"shape": [*"aabbbcc"], "time": [0, 1, 0, 1, 2, 0, 1], "value": [1, 0, 1, 1, 0, 1, 1]}
+    )
+    made = add_utility(log, priority={0: 0}, table=shapes, sd=0, rng=3)
+    ends = [(len(points), points[-1][1]) for points in made.utilities.values()]
+    counts = {kind: ends.count(kind) for kind in set(ends)}
+    assert set(counts) == {(2, 0.0), (3, 0.0), (2, 0.5)}
+    assert all(abs(count - 1000) < 130 for count in counts.values())  # five standard deviations
+    of_users = shapes.assign(user=[1, 1, 1, 1, 1, 2, 2])
+    made = add_utility(log, priority={0: 0}, table=of_users, sd=0, rng=3)
+    for row, points in made.utilities.items():
+        assert (points[-1][1] == 0.5) == (row % 2 == 1)
+    again = add_utility(log, priority={0: 0}, table=of_users, sd=0, rng=3)
+    assert again.utility.equals(made.utility)
+
+
+@pytest.mark.parametrize(
+    ("columns", "error", "message"),
+    [
+        ({"time": [0], "worth": [1]}, ParameterError, "table has no column value; known: job"),
+        ({"time": [0], "value": [1], "x": [1]}, ParameterError, "table has a column 'x'; known"),
+        (
+            {"job": [1], "user": [1], "time": [0], "value": [1]},
+            ParameterError,
+            "by job and by more",
+        ),
+        ({"job": [], "time": [], "value": []}, WorkloadError, "table has no points"),
+        (
+            {"job": [1.5], "time": [0], "value": [1]},
+            WorkloadError,
+            "row 1: job is .*1.5.*, not a wh",
+        ),
+        (
+            {"job": [1, 1], "time": [0, "x"], "value": [1, 1]},
+            WorkloadError,
+            "row 2: time is 'x', n",
+        ),
+        (
+            {"shape": ["a"], "time": [0], "value": [None]},
+            WorkloadError,
+            "row 1: value is None, not",
+        ),
+        ({"shape": [None], "time": [0], "value": [1]}, WorkloadError, "row 1: shape is None"),
+        (
+            {"job": [4, 12, 12], "time": [0, 0, 9], "value": [1, 1, 2]},
+            WorkloadError,
+            "table: utility function of job 12: value 2 of point 2 is above the 1 before it",
+        ),
+        (
+            {"queue": [3, 3], "shape": ["a", "a"], "time": [0, 0], "value": [1, 1]},
+            WorkloadError,
+            "utility function of queue 3, shape a: time 0 of point 2 is not after",
+        ),
+        ({"shape": ["a"], "time": [0], "value": [1]}, WorkloadError, "shape of shape a ends at"),
+        ({"time": [0, 1], "value": [0, 0]}, WorkloadError, "the shape is worth nothing; it cannot"),
+    ],
+)
+def test_tables_that_cannot_be(log, columns, error, message):
+    with pytest.raises(error, match=message):
+        add_utility(log, priority=RANKS, table=pd.DataFrame(columns))
+
+
+@pytest.mark.parametrize("content", [b"", b"\xff\xfe\x00", b'a,"b\n1'])
+def test_files_that_are_no_tables(log, tmp_path, content):
+    path = tmp_path / "odd.csv"
+    path.write_bytes(content)
+    with pytest.raises(WorkloadError, match=r"odd\.csv"):
+        add_utility(log, priority=RANKS, table=path)
+
+
+# -- the command ---------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def run(capsys):
+    """Run a command in this process; returns its exit code, stdout and stderr."""
+
+    def run(*arguments):
+        with pytest.raises(SystemExit) as exit_, warnings.catch_warnings():
+            cli.app([*map(str, arguments)], prog_name="workloadkit")
+        captured = capsys.readouterr()
+        return exit_.value.code, captured.out, captured.err
+
+    return run
+
+
+@pytest.fixture
+def path(log, tmp_path):
+    wk.write_swf(log, tmp_path / "a.swf")
+    return tmp_path / "a.swf"
+
+
+def test_augment_writes_what_add_utility_gives(run, path, log):
+    ranks = "0=0, 1=1,2=2"
+    code, out, err = run(
+        "augment", path, "--priority", ranks, "--seed", 4, "--decay", "linear=2,step"
+    )
+    assert (code, err) == (0, "")
+    made = wk.read_swf(io.BytesIO(out.encode()))
+    expected = add_utility(log, priority=RANKS, decay={"linear": 2, "step": 1}, rng=4)
+    assert made.utility.equals(expected.utility)
+    code, out, err = run("augment", path, "-o", path.with_name("b.swf"), "--seed", 4)
+    assert (code, out) == (0, "")
+    assert err.splitlines() == [
+        "a.swf: queues by the header: 0 high; 1 low",
+        "warning: a.swf: no priorities are given; the numbers of the queues stand for them, "
+        "0, 1, 2, the first for the highest",
+        f"wrote {path.with_name('b.swf')}",
+    ]
+    default = wk.read_swf(path.with_name("b.swf"))
+    assert default.utility.equals(add_utility(log, priority=RANKS, rng=4).utility)
+    assert queue_descriptions(default) == ["0 high", "1 low"]
+
+
+def test_what_jobs_earn_is_simulated(run, path):
+    made = path.with_name("b.swf")
+    run("augment", path, "-o", made, "--seed", 4, "--priority", "0=0,1=1,2=2")
+    code, out, _ = run("simulate", made, "--json", "-", "--utility-at", "start")
+    found = json.loads(out)
+    assert code == 0
+    assert found["aggregate_utility"] > 0
+    assert found["provenance"]["parameters"]["utility_at"] == "start"
+    _, out, _ = run("simulate", made)
+    assert "aggregate utility" in out
+    assert "earned by the best 25 %" in out
+    _, out, _ = run("simulate", path)
+    assert "utility" not in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["--priority", "1"], 2, "write QUEUE=PRIORITY"),
+        (["--priority", "1=x"], 2, "whole numbers"),
+        (["--priority", "1=2,1=3"], 2, "1 is there twice"),
+        (["--decay", "linear=x"], 2, "weights are numbers"),
+        (["--decay", "linear,"], 2, "neither NAME nor NAME=NUMBER"),
+        (["--decay", "fast"], 2, "decay is 'fast'"),
+        (["--deadline-factor", "-1"], 2, "deadline_factor is -1"),
+        (["--table", "/nowhere.csv"], 1, "/nowhere.csv: cannot be read: No such file"),
+        (["-o", "/nowhere/b.swf"], 1, "cannot be written"),
+    ],
+)
+def test_wrong_usage_and_bad_input(run, path, arguments, code, message):
+    found, out, err = run("augment", path, *arguments)
+    assert (found, out) == (code, "")
+    assert message in " ".join(err.split())
+    assert [p.name for p in path.parent.iterdir()] == ["a.swf"]
+
+
+def test_mappings_as_written():
+    assert priorities("1=2, 3=0") == {1: 2, 3: 0}
+    assert priorities("-1=5") == {-1: 5}
+    assert priorities(None) is None
+    assert decays("linear,exponential,step") == {"linear": 1, "exponential": 1, "step": 1}
