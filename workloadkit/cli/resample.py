@@ -192,7 +192,8 @@ def resample(
         check_outputs(output, inputs=trace or [])
     else:
         _check_folder(output)
-    logs = [load(path, strict=strict) for path in trace or [None]]
+    paths: list[Path | None] = [*trace] if trace else [None]
+    logs = [load(path, strict=strict) for path in paths]
     with working(f"sorting the users of {' and '.join(log.name for log in logs)}"):
         resampling = prepare(
             logs,
