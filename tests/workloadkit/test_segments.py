@@ -1,6 +1,7 @@
 """Stationary segments of a log."""
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -111,6 +112,18 @@ def test_segments_part_the_log():
     assert parts[1].column("submit")[0] == 10 * WEEK
     assert parts[1].name == "trace (weeks 10 to 24)"
     assert parts[1].header.get("Note").endswith("log trace, weeks 10 to 24")
+
+
+def test_the_header_of_a_segment_is_true():
+    header = ("; UnixStartTime: 843480031", "; TimeZoneString: Europe/Stockholm", "; MaxJobs: 121")
+    dates = ("; StartTime: Mon Sep 23 14:00:31 CEST 1996", "; EndTime: never", "; MaxProcs: 4")
+    trace = replace(log_of([3] * 40), header=wk.Header((*header, *dates)))
+    part = wk.segments(trace, at=[10])[0]
+    assert part.header.lines[2:5] == (
+        *("; MaxJobs: 31", "; StartTime: Mon Sep 23 14:00:31 CEST 1996"),
+        "; EndTime: Mon Dec 02 13:01:31 CET 1996",  # an hour short of ten weeks by the clock
+    )
+    assert part.header.procs == 4
 
 
 def test_segments_are_those_found(rng):

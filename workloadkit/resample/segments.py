@@ -10,9 +10,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from workloadkit.clock import WEEK, Clock
+from workloadkit.clock import WEEK, Clock, span
 from workloadkit.errors import ParameterError, WorkloadError, check_choice, check_number
 from workloadkit.provenance import as_note, provenance
+from workloadkit.resample.assembling import true_header
 from workloadkit.trace import Trace, check_trace
 
 Series = Literal["jobs", "work", "users"]
@@ -197,10 +198,7 @@ def segments(trace: Trace, at: Iterable[int] | None = None) -> list[Trace]:
     for first, end in itertools.pairwise(edges.tolist()):
         rows = np.arange(*np.searchsorted(week, [first, end]))
         if rows.size:
-            made = as_note(provenance(trace, weeks=f"{first} to {end - 1}"))
-            header = trace.header.appended(("Note", f"segment: {made}"))
-            name = f"{trace.name} (weeks {first} to {end - 1})"
-            parts.append(replace(trace.take(rows), header=header, name=name, repairs=()))
+            parts.append(_part(trace, rows, f"weeks {first} to {end - 1}"))
     return parts
 
 
@@ -216,6 +214,15 @@ def _whole_weeks(trace: Trace) -> NDArray[np.int64]:
             f"{_MOST_WEEKS:,}"
         )
     return week
+
+
+def _part(trace: Trace, rows: NDArray[np.int64], weeks: str) -> Trace:
+    """Return some rows of a log as a log of its own, whose header is true."""
+    part = trace.take(rows)
+    first, last = span(part)
+    header = true_header(trace.header, part.n_jobs, StartTime=first, EndTime=last)
+    header = header.appended(("Note", f"segment: {as_note(provenance(trace))}, {weeks}"))
+    return replace(part, header=header, name=f"{trace.name} ({weeks})", repairs=())
 
 
 def weeks_of(trace: Trace) -> NDArray[np.int64]:
