@@ -212,8 +212,8 @@ def test_a_log_that_cannot_be_resampled_is_exit_1_and_writes_nothing(run, tmp_pa
         code, _, err = run(path, *options)
         assert code == 1
         assert err.endswith(
-            "error: short.swf: 9 days from its begin to the last submission; resampling needs 5 "
-            "weeks at least\n"
+            "error: short.swf: 1.2 weeks from its begin to the last submission; resampling needs 5 "
+            "at least\n"
         )
     assert [path.name for path in tmp_path.iterdir()] == ["short.swf"]
 

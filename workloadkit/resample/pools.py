@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from workloadkit.clock import DAY, WEEK, Clock
+from workloadkit.clock import WEEK, Clock
 from workloadkit.errors import (
     ParameterError,
     WorkloadError,
@@ -335,8 +335,8 @@ def _check_log(trace: Trace, chosen: NDArray[np.bool_]) -> None:
 def _check_length(log: PooledLog) -> None:
     if not log.weeks >= LEAST_WEEKS:
         raise WorkloadError(
-            f"{log.name}: {log.weeks * WEEK / DAY:.3g} days from its begin to the last submission; "
-            f"resampling needs {LEAST_WEEKS} weeks at least"
+            f"{log.name}: {math.floor(log.weeks * 10) / 10:.1f} weeks from its begin to the last "
+            f"submission; resampling needs {LEAST_WEEKS} at least"
         )
 
 
