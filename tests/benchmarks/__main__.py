@@ -8,6 +8,7 @@ from tests.benchmarks import (
     conservative,
     locality,
     long_memory,
+    models,
     multi_queue,
     reading,
     report,
@@ -22,7 +23,7 @@ from tests.data import DATA, TRACES
 
 PARTS = (
     *(reading, sessions, scheduling, conservative, user_aware, multi_queue),
-    *(locality, long_memory, report, resampling, utilities),
+    *(locality, long_memory, report, resampling, utilities, models),
 )
 
 

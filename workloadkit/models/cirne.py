@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from workloadkit.errors import ParameterError, WorkloadError
+from workloadkit.errors import ParameterError
 from workloadkit.fields import CANCELLED
 from workloadkit.models.cycle import DailyCycle
 from workloadkit.models.made import (
@@ -13,6 +13,7 @@ from workloadkit.models.made import (
     check_positive,
     check_share,
     gap_factor,
+    machine_of,
 )
 from workloadkit.models.speedup import downey_speedup
 from workloadkit.provenance import seed_of
@@ -226,13 +227,7 @@ def moldable(
     [[1.0, 400.0], [2.0, 200.0], [4.0, 100.0]]
     """
     check_trace(trace)
-    machine = procs or trace.header.procs
-    if machine is None:
-        raise WorkloadError(
-            f"{trace.name}: the header names neither MaxProcs nor MaxNodes; give the processors "
-            "of the machine (procs)"
-        )
-    _, machine = check_counts(1, machine)
+    machine = machine_of(trace, procs)
     if sigma != 0:
         check_positive(sigma=sigma)
     generator = np.random.default_rng(rng)

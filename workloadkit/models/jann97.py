@@ -1,6 +1,6 @@
 """The model of Jann and others: hyper-Erlang gaps and run times of each class of sizes."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -114,7 +114,10 @@ def jann97(
         from workloadkit.models.jann97_ctc import CTC
 
         classes = CTC
-    fitting = [c for c in classes if c.low <= machine]
+    listed = list(classes) if isinstance(classes, Iterable) else []
+    if not listed or not all(isinstance(c, SizeClass) for c in listed):
+        raise ParameterError("classes are given as a sequence of SizeClass, one or more")
+    fitting = [c for c in listed if c.low <= machine]
     if not fitting:
         raise ParameterError(f"procs is {machine}; no class has jobs so small")
     seed = seed_of(rng)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from workloadkit.errors import ParameterError, WorkloadError, check_choice
 from workloadkit.fields import MAX_PROCS, MAX_TIME
 from workloadkit.models.load_by_users import double_users, remove_users
-from workloadkit.models.made import check_counts, check_positive
+from workloadkit.models.made import check_positive, machine_of
 from workloadkit.provenance import as_note, provenance, seed_of
 from workloadkit.trace import Trace, check_trace
 
@@ -44,7 +44,7 @@ def offered_load(trace: Trace, procs: int | None = None) -> float:
     1.25
     """
     work, span = _work_and_span(trace)
-    return work / (_machine(trace, procs) * span)
+    return work / (machine_of(trace, procs) * span)
 
 
 def scale_load(
@@ -111,7 +111,7 @@ def scale_load(
         if procs is not None:
             raise ParameterError("procs is given, but by machine it is what is found")
         return _by_machine(trace, load)
-    machine = _machine(trace, procs)
+    machine = machine_of(trace, procs)
     if procs is not None:
         trace = replace(trace, header=trace.header.replaced("MaxProcs", str(machine)))
     return (
@@ -119,17 +119,6 @@ def scale_load(
         if by == "arrivals"
         else _by_users(trace, load, machine, seed_of(rng))
     )
-
-
-def _machine(trace: Trace, procs: int | None) -> int:
-    if procs is not None:
-        return check_counts(1, procs)[1]
-    if trace.header.procs is None:
-        raise WorkloadError(
-            f"{trace.name}: the header names neither MaxProcs nor MaxNodes; give the processors "
-            "of the machine (procs)"
-        )
-    return trace.header.procs
 
 
 def _needed(trace: Trace) -> NDArray[np.float64]:

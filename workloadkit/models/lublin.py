@@ -9,11 +9,19 @@ from numpy.typing import NDArray
 
 from workloadkit.errors import ParameterError, check_choice
 from workloadkit.models.cycle import DailyCycle
-from workloadkit.models.made import as_trace, changed, check_counts, draw_until, gap_factor
+from workloadkit.models.made import (
+    as_trace,
+    changed,
+    check_counts,
+    check_positive,
+    check_share,
+    draw_until,
+    gap_factor,
+)
 from workloadkit.provenance import seed_of
 from workloadkit.trace import Trace
 
-Types = Literal["two", "one", "batch", "interactive"]
+Types = Literal["one", "two", "batch", "interactive"]
 
 #: Processors of the machine that the parameters of sizes are given for.
 REFERENCE = 128
@@ -68,6 +76,27 @@ class JobType:
     gap: tuple[float, float]
     arar: float
     day: tuple[float, float]
+
+    def __post_init__(self) -> None:
+        check_share(serial=self.serial, power2=self.power2, u_prob=self.u_prob)
+        if self.serial + self.power2 > 1:
+            raise ParameterError(
+                f"serial and power2 are shares of all jobs; {self.serial:g} and {self.power2:g} "
+                "are more than all"
+            )
+        if not 0 <= self.u_low <= self.u_med <= self.u_hi < np.inf:
+            raise ParameterError(
+                f"u_low, u_med and u_hi ascend from 0; they are {self.u_low:g}, {self.u_med:g}, "
+                f"{self.u_hi:g}"
+            )
+        for name in ("run_1", "run_2", "gap", "day"):
+            shape, scale = getattr(self, name)
+            check_positive(**{f"shape of {name}": shape, f"scale of {name}": scale})
+        check_positive(arar=self.arar)
+        if self.gap[1] >= 1:
+            raise ParameterError(f"the scale of gap is {self.gap[1]:g}; it must be less than 1")
+        if not np.isfinite(self.pa + self.pb):
+            raise ParameterError(f"pa and pb are {self.pa:g} and {self.pb:g}; they are numbers")
 
     def cycle(self) -> DailyCycle:
         """Return the daily cycle of arrivals, by half hours."""

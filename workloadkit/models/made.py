@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from workloadkit import __version__
-from workloadkit.errors import ParameterError, check_number
+from workloadkit.errors import ParameterError, WorkloadError, check_number
 from workloadkit.fields import MAX_PROCS, MAX_TIME
 from workloadkit.provenance import plain
 from workloadkit.trace import Header, Trace
@@ -36,6 +36,26 @@ def _count(name: str, value: Any, most: int) -> int:
     if not (1 <= value <= most and value == int(value)):
         raise ParameterError(f"{name} is {value}; it is a whole number from 1 to {most:,}")
     return int(value)
+
+
+def machine_of(trace: Trace, procs: object) -> int:
+    """Return the processors of the machine: as given, else the header's.
+
+    Raises
+    ------
+    ParameterError
+        If what is given is no number of processors.
+    WorkloadError
+        Where nobody says.
+    """
+    if procs is not None:
+        return check_counts(1, procs)[1]
+    if trace.header.procs is None:
+        raise WorkloadError(
+            f"{trace.name}: the header names neither MaxProcs nor MaxNodes; give the processors "
+            "of the machine (procs)"
+        )
+    return trace.header.procs
 
 
 def check_positive(**parameters: Any) -> None:

@@ -45,9 +45,14 @@ def downey_speedup(
     >>> downey_speedup([1, 8, 64], 8, 1).round(3).tolist()
     [1.0, 5.565, 8.0]
     """
-    n, A, s = np.broadcast_arrays(
-        *(np.asarray(values, dtype=np.float64) for values in (procs, parallelism, sigma))
-    )
+    try:
+        n, A, s = np.broadcast_arrays(
+            *(np.asarray(values, dtype=np.float64) for values in (procs, parallelism, sigma))
+        )
+    except (TypeError, ValueError) as error:
+        raise ParameterError(
+            f"procs, parallelism and sigma are numbers that go together: {error}"
+        ) from None
     for name, values, least in (("procs", n, 1), ("parallelism", A, 1), ("sigma", s, 0)):
         if not (values >= least).all():
             wrong = values[~(values >= least)][0]

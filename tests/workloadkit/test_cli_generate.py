@@ -1,0 +1,173 @@
+"""`workloadkit generate`: what is made and what wrong usage gets."""
+
+import numpy as np
+import pytest
+
+import workloadkit as wk
+from workloadkit import cli, models
+from workloadkit.cli.generate import MODELS
+
+
+@pytest.fixture
+def run(capsys):
+    """Run `generate` in this process; returns its exit code, stdout and stderr."""
+
+    def run(*arguments):
+        with pytest.raises(SystemExit) as exit_:
+            cli.app(["generate", *map(str, arguments)], prog_name="workloadkit")
+        captured = capsys.readouterr()
+        return exit_.value.code, captured.out, captured.err
+
+    return run
+
+
+@pytest.fixture
+def log(tmp_path):
+    path = tmp_path / "log.swf"
+    wk.write_swf(wk.load_sample().take(range(1500)), path)
+    return path
+
+
+@pytest.mark.parametrize("name", models.known())
+def test_a_model_is_written_and_said(run, tmp_path, name):
+    path = tmp_path / "made.swf.gz"
+    code, out, err = run(name, "--jobs", 300, "--procs", 64, "--seed", 4, "-o", path)
+    assert (code, out) == (0, "")
+    made = wk.read_swf(path, strict=True)
+    assert made.jobs.equals(models.known()[name](300, 64, rng=4).jobs)
+    load = models.offered_load(made)
+    assert err == f"wrote {path}\njobs 300, processors 64, load {load:.4g}\n"
+
+
+def test_the_log_goes_to_stdout_where_no_file_is_named(run, tmp_path):
+    code, out, err = run("lublin", "--jobs", 50, "--seed", 1)
+    assert code == 0
+    (tmp_path / "out.swf").write_text(out)
+    assert wk.read_swf(tmp_path / "out.swf").n_jobs == 50
+    assert err.startswith("jobs 50, processors 128, load ")
+
+
+def test_the_same_seed_gives_the_same_bytes(run, tmp_path):
+    paths = [tmp_path / f"{i}.swf.gz" for i in range(3)]
+    for path, seed in zip(paths, (7, 7, 8), strict=True):
+        run("lublin:types=two", "--jobs", 500, "--load", 0.7, "--seed", seed, "-o", path)
+    first, again, other = (path.read_bytes() for path in paths)
+    assert first == again != other
+
+
+def test_a_seed_that_nobody_gave_is_in_the_header(run):
+    _, out, _ = run("feitelson96:gap=50", "--jobs", 40)
+    note = next(line for line in out.splitlines() if line.startswith("; Note:"))
+    seed = note.partition("seed ")[2].partition(",")[0]
+    assert "gap 50.0" in note
+    assert run("feitelson96:gap=50", "--jobs", 40, "--seed", seed)[1] == out
+
+
+@pytest.mark.parametrize("by", ["arrivals", "machine"])
+def test_the_load_is_set(run, tmp_path, by):
+    path = tmp_path / "made.swf"
+    arguments = ("jann97", "--jobs", 2000, "--procs", 512, "--seed", 3, "-o", path)
+    run(*arguments)
+    plain = wk.read_swf(path)
+    code, _, _ = run(*arguments, "--load", 0.25, "--load-by", by)
+    assert code == 0
+    made = wk.read_swf(path)
+    assert models.offered_load(made) == pytest.approx(0.25, rel=0.01)
+    assert (made.header.procs == 512) == (by == "arrivals")
+    assert (made.column("submit") == plain.column("submit")).all() == (by == "machine")
+
+
+def test_a_model_is_fitted_to_a_log(run, tmp_path, log):
+    path = tmp_path / "made.swf"
+    code, _, _ = run("jann97", "--like", log, "--jobs", 400, "--procs", 96, "--seed", 3, "-o", path)
+    assert code == 0
+    made = wk.read_swf(path)
+    assert made.jobs.equals(models.jann97(400, 96, 3, like=wk.read_swf(log)).jobs)
+    assert f"like {log.name} (sha256 " in made.header.get("Note")
+
+
+def test_estimates_are_laid_over_a_log(run, tmp_path, log):
+    path = tmp_path / "made.swf"
+    arguments = ("tsafrir:max_estimate=172800", "--over", log, "--seed", 3, "-o", path)
+    code, _, err = run(*arguments)
+    assert code == 0
+    made, before = wk.read_swf(path), wk.read_swf(log)
+    assert np.array_equal(made.column("run"), before.column("run"), equal_nan=True)
+    assert (made.column("requested_time") == 172800).mean() > 0.2
+    assert "jobs 1,500, processors 96" in err
+    run(*arguments, "--load", 0.1, "--load-by", "users")
+    fewer = wk.read_swf(path)
+    assert fewer.jobs["user"].nunique() < before.jobs["user"].nunique()
+    run(*arguments, "--load", 0.1)
+    assert models.offered_load(wk.read_swf(path)) == pytest.approx(0.1, rel=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("lublin2", "--jobs", 5), "unknown model 'lublin2'; known: lublin, feitelson96, jann97"),
+        (("lublin",), "--jobs is missing"),
+        (("lublin:types=3", "--jobs", 5), "types is '3'; known: one, two, batch, interactive"),
+        (("lublin:size=3", "--jobs", 5), "model lublin has no parameter 'size'; known: types"),
+        (("cirne:gap=long", "--jobs", 5), "model cirne: gap is 'long'; it is a number"),
+        (("lublin", "--jobs", 0), "jobs is 0"),
+        (("lublin", "--jobs", 5, "--procs", -1), "procs is -1"),
+        (("lublin", "--jobs", 5, "--load", 0), "load is 0; it must be positive"),
+        (("lublin", "--jobs", 1, "--load", 1), "it cannot be set"),
+        (("lublin", "--jobs", 5, "--load-by", "x"), "--load-by is 'x'; known: arrivals, users"),
+        (("lublin", "--jobs", 5, "--like", "LOG"), "--like goes with jann97, not with lublin"),
+        (("lublin", "--jobs", 5, "--over", "LOG"), "--over goes with tsafrir, not with lublin"),
+        (("tsafrir", "--jobs", 5, "--over", "LOG"), "--over goes without --jobs and --procs"),
+    ],
+)
+def test_wrong_usage_is_2_and_writes_nothing(run, tmp_path, log, arguments, message):
+    path = tmp_path / "made.swf"
+    code, out, err = run(*(log if a == "LOG" else a for a in arguments), "-o", path)
+    assert (code, out) == (2, "")
+    assert err.startswith("error: ") and message in err and err.count("\n") == 1
+    assert not path.exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("jann97", "--like", "none.swf", "--jobs", 5), "none.swf: no such file"),
+        (("lublin", "--jobs", 5, "--load", 1, "--load-by", "users"), "no user is known"),
+        (("lublin", "--jobs", 500, "--load", 9, "--load-by", "machine"), "takes a machine of"),
+        (("lublin", "--jobs", 5, "-o", "nowhere/made.swf"), "nowhere/made.swf: cannot be written"),
+    ],
+)
+def test_what_is_at_fault_is_1(run, tmp_path, monkeypatch, arguments, message):
+    monkeypatch.chdir(tmp_path)
+    code, out, err = run("-o", "made.swf", *arguments)
+    assert (code, out) == (1, "")
+    assert err.startswith("error: ") and message in err and err.count("\n") == 1
+    assert [*tmp_path.iterdir()] == []
+
+
+def test_no_log_is_written_over(run, log):
+    before = log.read_bytes()
+    assert run("tsafrir", "--over", log, "-o", log)[0] == 2
+    assert log.read_bytes() == before
+
+
+def test_a_result_that_cannot_be_finished_leaves_nothing(run, tmp_path, monkeypatch):
+    def fail(*_, **__):
+        raise KeyboardInterrupt
+
+    path = tmp_path / "made.swf"
+    monkeypatch.setattr(np, "cumsum", fail)
+    assert run("lublin", "--jobs", 50, "-o", path)[0] == 130
+    assert [*tmp_path.iterdir()] == []
+
+
+def test_the_help_lists_all_models_within_80_columns(run):
+    listed = {line.split()[0] for line in MODELS.splitlines() if line[:1].isalpha()}
+    assert set(models.known()) <= listed
+    assert max(map(len, MODELS.splitlines())) <= 76
+    _, help_text, _ = run("--help")
+    for line in MODELS.strip().splitlines():
+        assert line.rstrip() in help_text
+    for name, model in models.known().items():
+        for parameter in models._written(model):
+            assert parameter in MODELS, f"{name}: {parameter}"
