@@ -5,8 +5,11 @@ processors -1.
 """
 
 import math
+from dataclasses import replace
 from functools import cache
 
+import numpy as np
+import pandas as pd
 from hypothesis import strategies as st
 
 import workloadkit as wk
@@ -45,6 +48,22 @@ def trace_of(jobs):
         if name in jobs[0]
     }
     return wk.Trace.from_columns(columns)
+
+
+def valued(trace, rng):
+    """The same log with utility functions of up to three points, for the first job in any case."""
+    rng = np.random.default_rng(rng)
+    rows = []
+    for row, run in enumerate(np.nan_to_num(trace.column("run")).tolist()):
+        n_points = max(int(rng.integers(0, 10)) % 4, int(row == 0))
+        time = np.cumsum(rng.uniform(1, 2 * max(run, 1) + 20, n_points))
+        value = np.sort(rng.uniform(0, 10, n_points))[::-1]
+        if n_points:
+            time[0], value[-1] = 0, value[-1] * rng.integers(0, 2)
+        rows += zip([row] * n_points, time.tolist(), value.tolist(), strict=True)
+    points = np.array(rows).reshape(-1, 3)
+    table = {"row": points[:, 0].astype(np.int64), "time": points[:, 1], "value": points[:, 2]}
+    return replace(trace, utility=pd.DataFrame(table))
 
 
 def first_jobs(name, n=500):

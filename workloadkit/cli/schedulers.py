@@ -18,6 +18,9 @@ multi-queue:partitions=4  a queue and processors for each class of estimates
 self-adaptive:threshold=10,weeks=1,forecast=waiting|replay|actual
                           multi-queue; simulates how many queues are best
                           (more parameters: most, measure, family)
+genetic:window=50,individuals=20,generations=100,mutation=0.1
+                          EASY, orders bred for what jobs are worth by their
+                          utility functions (also: queues as above; --seed)
 recorded                  each job waits as it did in the log
 
 EASY and its orders up to priority-fifo take backfill=ORDER for those who

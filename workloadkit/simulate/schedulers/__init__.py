@@ -15,6 +15,7 @@ from workloadkit.simulate.schedulers.creasy import Creasy
 from workloadkit.simulate.schedulers.easy import Easy
 from workloadkit.simulate.schedulers.f1 import F1
 from workloadkit.simulate.schedulers.fcfs import Fcfs
+from workloadkit.simulate.schedulers.genetic import Genetic
 from workloadkit.simulate.schedulers.largest import Largest
 from workloadkit.simulate.schedulers.ljf import Ljf
 from workloadkit.simulate.schedulers.multi_queue import MultiQueue
@@ -37,6 +38,7 @@ __all__ = [
     "Creasy",
     "Easy",
     "Fcfs",
+    "Genetic",
     "Largest",
     "Ljf",
     "MultiQueue",
@@ -76,6 +78,7 @@ _BUILT_IN: tuple[type[Policy], ...] = (
     UserPriority,
     MultiQueue,
     SelfAdaptive,
+    Genetic,
     Recorded,
 )
 
