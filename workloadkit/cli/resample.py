@@ -151,6 +151,14 @@ def resample(
             help="How many of the temporary users who arrive in a week are rare behaviours.",
         ),
     ] = 0.0,
+    start: Annotated[
+        str,
+        typer.Option(
+            metavar="activity|period",
+            help="Where long-term users are in the first week: amid their activity, all of them, "
+            "or anywhere, so that some pause and the load to expect is the same in all weeks.",
+        ),
+    ] = "activity",
     weight: Annotated[
         str,
         typer.Option(
@@ -208,6 +216,7 @@ def resample(
             arrivals=arrivals,
             rare=behaviours,
             rare_per_week=rare_per_week,
+            start=start,
             weights=weights,
             procs=procs,
             rescale=rescale,

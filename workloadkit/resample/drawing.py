@@ -2,15 +2,18 @@
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit.clock import WEEK, Clock
-from workloadkit.errors import ParameterError, check_number
+from workloadkit.errors import ParameterError, check_choice, check_number
 from workloadkit.fields import MAX_TIME
 from workloadkit.resample.pools import LONG_TERM_USER, RARE_USER, TEMPORARY_USER, Pieces, Pools
+
+#: From where on a long-term user is there in week 0: see `resample`.
+Start = Literal["activity", "period"]
 
 #: New logs of more jobs are refused before they are drawn.
 MAX_JOBS = 20_000_000
@@ -54,6 +57,9 @@ class Plan:
         One for each log.
     rare : float
         Probability that an arriving temporary user is a rare one.
+    start : {"activity", "period"}
+        Where long-term users begin: amid their activity, or anywhere from a first job to its
+        regeneration.
     """
 
     clock: Clock
@@ -64,6 +70,7 @@ class Plan:
     last_week: int
     rates: tuple[Rates, ...]
     rare: float
+    start: Start
 
 
 class Placements(NamedTuple):
@@ -116,6 +123,7 @@ def make_plan(
     temporary_users: float | None = None,
     arrivals: float | None = None,
     rare_per_week: float = 0.0,
+    start: Start = "activity",
 ) -> Plan:
     """Settle what a new log shall be; parameters as of `resample`.
 
@@ -124,6 +132,7 @@ def make_plan(
     ParameterError
         If a number cannot be, or asks for more users than there are.
     """
+    check_choice("start", start, Start)
     first = pools.logs[0]
     if weeks is not None:
         _check_positive("weeks", weeks)
@@ -146,6 +155,7 @@ def make_plan(
         last_week=int((clock.local(end) - first.origin) // WEEK),
         rates=rates,
         rare=_share_of_rare(pools, rare_per_week, sum(rate.arrivals for rate in rates)),
+        start=start,
     )
 
 
@@ -268,11 +278,11 @@ def _long_term_users(
     place = np.concatenate([again[by_round], once_more])
     replica = np.concatenate([replica[by_round], times[once_more]])
     replicas = np.bincount(place, minlength=pool.size)
-    n_weeks = pools.members.n_weeks[pool]
-    first = rng.integers(n_weeks)
-    n, k = n_weeks[place], replicas[place]
+    period = pools.members.period[pool]
+    weeks = pools.members.n_weeks[pool] if plan.start == "activity" else period
+    first = rng.integers(weeks)
+    n, k, period = weeks[place], replicas[place], period[place]
     start = (first[place] + replica * n // np.maximum(k, 1)) % n
-    period = pools.members.period[pool[place]]
     cycles = -(-(plan.last_week + 1 + start) // period)
     incarnation = np.repeat(np.arange(place.size), cycles)
     cycle = np.arange(incarnation.size) - np.repeat(np.cumsum(cycles) - cycles, cycles)

@@ -11,7 +11,7 @@ from workloadkit import __version__
 from workloadkit.errors import ParameterError, WorkloadWarning, check_number
 from workloadkit.provenance import as_note, plain, seed_of
 from workloadkit.resample.assembling import assemble
-from workloadkit.resample.drawing import Plan, draw, make_plan
+from workloadkit.resample.drawing import Plan, Start, draw, make_plan
 from workloadkit.resample.mixing import fit_machine
 from workloadkit.resample.pools import Pools, RareBehaviour, Unit, make_pools
 from workloadkit.resample.weights import Weights, weigh
@@ -19,6 +19,7 @@ from workloadkit.trace import Trace, list_of_logs
 from workloadkit.user_classes import EDGE, LONG_TERM, EndEffects
 
 _OF_POOLS = ("unit", "long_term", "edge", "end_effects", "begin", "rare")
+_OF_PLAN = ("long_term_users", "temporary_users", "arrivals", "rare_per_week", "start")
 _DEFAULTS = {
     "weeks": None,
     "load": 1.0,
@@ -32,6 +33,7 @@ _DEFAULTS = {
     "arrivals": None,
     "rare": (),
     "rare_per_week": 0.0,
+    "start": "activity",
     "weights": None,
     "procs": None,
     "rescale": False,
@@ -54,6 +56,7 @@ def resample(
     arrivals: float | None = None,
     rare: Sequence[RareBehaviour] = (),
     rare_per_week: float = 0.0,
+    start: Start = "activity",
     weights: Weights | None = None,
     procs: int | None = None,
     rescale: bool = False,
@@ -107,6 +110,13 @@ def resample(
     rare_per_week : float, default 0
         How many of the temporary users who arrive in a week are rare behaviours, on average. The
         header names them as RareUsers; see `rare_users`.
+    start : {"activity", "period"}, default "activity"
+        Where long-term users are in week 0: in a week of their activity drawn uniformly, as the
+        source has it, or in one of the whole time from a first job to its regeneration, so that
+        some of them pause. By the first, all of them are active at the begin and many pause
+        together later, so that the new logs begin with more load than the old one has on average
+        (up to twice as much) and have less after some months; by the second, the load to expect is
+        the same in all weeks.
     weights : mapping or callable, optional
         Preference for some users: numbers of users, or names of classes of `user_table`, with the
         factor by which they are drawn more often than others; or a function that tells it from a
@@ -192,6 +202,7 @@ def resample(
         "arrivals": arrivals,
         "rare": rare,
         "rare_per_week": rare_per_week,
+        "start": start,
         "weights": weights,
         "procs": procs,
         "rescale": rescale,
@@ -280,6 +291,15 @@ class Resampling:
         """Draw the i-th new log of several."""
         return self.run(own_seed(seed, i), of=(i, seed))
 
+    def at_load(self, load: float) -> "Resampling":
+        """Return what differs by nothing but the factor of the numbers of users; same pools."""
+        kept = {name: value for name, value in self.parameters.items() if name != "load"}
+        weeks = kept.pop("weeks", None)
+        plan = make_plan(self.pools, weeks, load, **{k: kept[k] for k in _OF_PLAN if k in kept})
+        given = {"weeks": weeks, "load": _shortest(load)}
+        changed = {k: v for k, v in given.items() if not _same(v, _DEFAULTS[k])}
+        return Resampling(self.pools, plan, changed | kept)
+
 
 def prepare(
     trace: Trace | Iterable[Trace],
@@ -297,9 +317,7 @@ def prepare(
     if (weights := asked["weights"]) is not None:
         pools = weigh(pools, logs, weights)
         how |= {"weights": weights if isinstance(weights, Mapping) else _name_of(weights)}
-    others = (*_OF_POOLS, "procs", "rescale", "weights")
-    of_plan = {name: value for name, value in how.items() if name not in others}
-    plan = make_plan(pools, weeks, load, **of_plan)
+    plan = make_plan(pools, weeks, load, **{k: how[k] for k in _OF_PLAN if k in how})
     given = {"weeks": weeks, "load": load} | how
     changed = {k: v for k, v in given.items() if not _same(v, _DEFAULTS[k])}
     return Resampling(pools, plan, {k: _shortest(v) for k, v in changed.items()})
