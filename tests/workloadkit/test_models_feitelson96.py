@@ -61,6 +61,13 @@ def test_no_run_is_missing_before_the_end():
     assert left <= runs["run"].iloc[0] + 1 or len(runs) < 3000
 
 
+def test_endless_repetition_takes_no_more_than_is_asked_for():
+    trace = feitelson96(20_000, rng=5, repeat_order=1.01)
+    assert trace.n_jobs == 20_000
+    for _, runs in trace.jobs.groupby("executable"):
+        assert np.abs(np.diff(runs["submit"]) - runs["run"].iloc[0]).max(initial=0) <= 1
+
+
 def test_a_load_moves_first_runs_only():
     trace = feitelson96(2000, rng=6, load=0.5)
     often = trace.jobs["executable"].value_counts().index[0]

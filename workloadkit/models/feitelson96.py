@@ -165,12 +165,24 @@ def _repeated(
     first: NDArray[np.float64], run: NDArray[np.float64], runs: NDArray[np.int64], n: int
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Return the job of each of the first n runs, and how long after its first run it comes."""
-    # No job needs more runs than those that begin before the last first run.
-    with np.errstate(divide="ignore", invalid="ignore"):
-        before_end = np.floor((first[-1] - first) / run) + 1
-    before_end = np.where(run > 0, np.minimum(before_end, n), n)
-    job = np.repeat(np.arange(n), np.minimum(runs, before_end.astype(np.int64)))
-    since = np.arange(job.size) - np.searchsorted(job, job)
-    later = since * run[job]
+    by_end = _runs_until(first[-1], first, run, runs)
+    if by_end.sum() > 4 * n:  # far more than are asked for: find the time of the n-th
+        low, high = first[0], first[-1]
+        for _ in range(60):
+            middle = (low + high) / 2
+            enough = _runs_until(middle, first, run, runs).sum() >= n
+            low, high = (low, middle) if enough else (middle, high)
+        by_end = _runs_until(high, first, run, runs)
+    job = np.repeat(np.arange(n), by_end)
+    later = (np.arange(job.size) - np.searchsorted(job, job)) * run[job]
     earliest = np.argsort(first[job] + later, kind="stable")[:n]
     return job[earliest], later[earliest]
+
+
+def _runs_until(
+    time: float, first: NDArray[np.float64], run: NDArray[np.float64], runs: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Count the runs of each job that are submitted by then; those of 0 s are all at once."""
+    passed = time - first
+    follow = np.divide(passed, run, out=np.full(run.size, np.inf), where=run > 0)
+    return np.where(passed >= 0, np.minimum(runs, np.floor(follow) + 1), 0).astype(np.int64)
