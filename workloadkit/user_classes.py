@@ -154,13 +154,15 @@ def classify_users(
     users.columns = pd.Index(["first", "last", "jobs"])
     submit = trace.column("submit")
     first, end = (float(submit[i]) if submit.size else 0.0 for i in (0, -1))
-    begin = first if begin is None else float(begin)
+    if begin is None:
+        begin = first
+    check_number("begin", begin)
     check_choice("end_effects", end_effects, EndEffects)
     for name, value in (("long_term", long_term), ("edge", edge)):
         check_number(name, value)
         if not value >= 0:
             raise ParameterError(f"{name} must be at least 0 s, not {value:g}")
-    if not begin <= end:
+    if not -np.inf < begin <= end:
         raise ParameterError(f"logging began at {begin:g} s, after the last submission, {end:g} s")
     period = users["last"] - users["first"]
     near_begin, near_end = ("last", "first") if end_effects == "whole" else ("first", "last")

@@ -410,7 +410,13 @@ def test_logs_that_cannot_be_resampled(log):
         ({"end_effects": "none"}, "end_effects is 'none'; known: whole, any"),
         ({"long_term": -1}, "long_term must be at least 0 s, not -1"),
         ({"edge": "4w"}, "edge is '4w'; it is a number"),
-        ({"begin": 41 * WEEK}, "logging began at .* after the last submission"),
+        ({"begin": 1}, "begin is 1; logging begins at the first submission, 0 s, or before"),
+        ({"begin": -np.inf}, "begin is -inf"),
+        ({"begin": "0"}, "begin is '0'; it is a number"),
+        ({"weeks": 0.001, "long_term_users": 10**9}, r"would have some 1.0e\+09 users"),
+        ({"load": 1e300}, "is beyond the pool of 2 temporary users"),
+        ({"rare": None}, "rare is None; it is a list of rare behaviours"),
+        ({"rare": [(np.nan, 0, 1)]}, "user of a rare behaviour is nan; it is a whole number"),
         ({"long_term_users": 1.5}, "long_term_users is 1.5; it is a whole number"),
         ({"long_term_users": -1}, "long_term_users is -1; it must be 0 or more"),
         ({"temporary_users": 3}, "temporary_users 3 is beyond the pool of 2 temporary users"),
@@ -434,7 +440,7 @@ def test_what_cannot_be_is_refused(log, how, message):
         wk.resample(log, **how)
 
 
-@pytest.mark.parametrize("count", [-1, 1.5, "3", None])
+@pytest.mark.parametrize("count", [-1, 1.5, "3", None, np.inf, np.nan, True])
 def test_a_count_is_a_whole_number(log, count):
     with pytest.raises(ParameterError, match="count is "):
         wk.resamples(log, count)

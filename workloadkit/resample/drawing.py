@@ -15,7 +15,7 @@ from workloadkit.resample.pools import LONG_TERM_USER, RARE_USER, TEMPORARY_USER
 #: From where on a long-term user is there in week 0: see `resample`.
 Start = Literal["activity", "period"]
 
-#: New logs of more jobs are refused before they are drawn.
+#: New logs of more jobs, or of more users, are refused before they are drawn.
 MAX_JOBS = 20_000_000
 
 
@@ -462,22 +462,23 @@ def _share_of_rare(pools: Pools, per_week: float, arrivals: float) -> float:
 def _check_number_of_jobs(pools: Pools, weeks: float, rates: tuple[Rates, ...]) -> None:
     """Refuse what would never end or not fit into memory."""
     members = pools.members
-    expected = 0.0
+    n_jobs = n_users = 0.0
     for log, rate in enumerate(rates):
-        pool = members.drawable(log, LONG_TERM_USER)
+        pool = members.of(log, LONG_TERM_USER)
         if pool.size:
-            per_week = members.n_jobs[pool] / members.period[pool]
-            mean = float(np.average(per_week, weights=members.weight[pool]))
-            expected += rate.long_term * weeks * mean
-        pool = members.drawable(log, TEMPORARY_USER)
+            per_week = float((members.n_jobs[pool] / members.period[pool]).mean())
+            n_jobs += rate.long_term * per_week * weeks
+        pool = members.of(log, TEMPORARY_USER)
+        temporary = rate.present + rate.arrivals * weeks
         if pool.size:
-            mean = float(np.average(members.n_jobs[pool], weights=members.weight[pool]))
-            expected += (rate.present + rate.arrivals * weeks) * mean
-    if expected > MAX_JOBS:
-        raise ParameterError(
-            f"a new log of {weeks:g} weeks would have some {expected:.1e} jobs; more than "
-            f"{MAX_JOBS:,} are not made at once"
-        )
+            n_jobs += temporary * float(members.n_jobs[pool].mean())
+        n_users += rate.long_term + temporary
+    for number, what in ((n_jobs, "jobs"), (n_users, "users")):
+        if number > MAX_JOBS:
+            raise ParameterError(
+                f"a new log of {weeks:g} weeks would have some {number:.1e} {what}; more than "
+                f"{MAX_JOBS:,} are not made at once"
+            )
 
 
 def _check_positive(name: str, value: float) -> None:

@@ -19,7 +19,7 @@ from workloadkit.errors import (
     check_choice,
     check_number,
 )
-from workloadkit.fields import FIELDS, UNKNOWN
+from workloadkit.fields import FIELDS, MAX_TIME, UNKNOWN
 from workloadkit.sessions import delimit_sessions
 from workloadkit.trace import Header, Trace, check_ascending, list_of_logs
 from workloadkit.user_classes import EDGE, LONG_TERM, EndEffects, classify_users
@@ -228,9 +228,10 @@ def make_pools(
     """
     logs = list_of_logs(traces)
     check_choice("unit", unit, Unit)
+    rare = triples(rare)
     if len(logs) > 1 and begin is not None:
         raise ParameterError("begin is of one log, and there are several")
-    if len(logs) > 1 and len(rare):
+    if len(logs) > 1 and rare:
         raise ParameterError("rare behaviours are of one log, and there are several")
     parts: list[_Part] = []
     for number, trace in enumerate(logs):
@@ -260,6 +261,13 @@ def _pool(
     check_ascending(submit)
     chosen = trace.ran & (user != UNKNOWN)
     _check_log(trace, chosen)
+    if begin is not None:
+        check_number("begin", begin)
+        if not -MAX_TIME <= begin <= submit[0]:
+            raise ParameterError(
+                f"begin is {begin:.15g}; logging begins at the first submission, "
+                f"{submit[0]:.15g} s, or before"
+            )
     behaviour = _rare_behaviours(trace, chosen, rare)
     apart = trace.with_columns(user=np.where(chosen & (behaviour < 0), user, UNKNOWN))
     classes = classify_users(
@@ -363,22 +371,36 @@ def _check_pools(
         )
 
 
+def triples(rare: object) -> list[RareBehaviour]:
+    """Return rare behaviours as a list.
+
+    Raises
+    ------
+    ParameterError
+        If one is not of three parts.
+    """
+    if not isinstance(rare, Iterable):
+        raise ParameterError(f"rare is {rare!r}; it is a list of rare behaviours")
+    behaviours = []
+    for given in rare:
+        if not isinstance(given, Iterable) or len(parts := tuple(given)) != 3:
+            raise ParameterError(
+                f"rare behaviour {given!r}; it is a user, the first and the last second"
+            )
+        behaviours.append(parts)
+    return behaviours
+
+
 def _rare_behaviours(
     trace: Trace, chosen: NDArray[np.bool_], rare: Sequence[RareBehaviour]
 ) -> NDArray[np.int64]:
     """Place of the rare behaviour that each job is part of, -1 for all others."""
     submit, user = trace.column("submit"), trace.column("user")
     behaviour = np.full(trace.n_jobs, -1)
-    for place, given in enumerate(rare):
-        try:
-            number, begin, end = given
-        except (TypeError, ValueError):
-            raise ParameterError(
-                f"rare behaviour {given!r}; it is a user, the first and the last second"
-            ) from None
+    for place, (number, begin, end) in enumerate(rare):
         for name, value in (("user", number), ("first second", begin), ("last second", end)):
             check_number(f"{name} of a rare behaviour", value)
-        if not isinstance(number, Integral) and number != math.floor(number):
+        if not isinstance(number, Integral) and not float(number).is_integer():
             raise ParameterError(f"user of a rare behaviour is {number!r}; it is a whole number")
         part = chosen & (user == number) & (submit >= begin) & (submit <= end) & (behaviour < 0)
         if not part.any():

@@ -13,7 +13,7 @@ from workloadkit.provenance import as_note, plain, seed_of
 from workloadkit.resample.assembling import assemble
 from workloadkit.resample.drawing import Plan, Start, draw, make_plan
 from workloadkit.resample.mixing import fit_machine
-from workloadkit.resample.pools import Pools, RareBehaviour, Unit, make_pools
+from workloadkit.resample.pools import Pools, RareBehaviour, Unit, make_pools, triples
 from workloadkit.resample.weights import Weights, weigh
 from workloadkit.trace import Trace, list_of_logs
 from workloadkit.user_classes import EDGE, LONG_TERM, EndEffects
@@ -311,6 +311,7 @@ def prepare(
     if unknown := set(how) - set(_DEFAULTS):
         raise ParameterError(f"unknown parameter {unknown.pop()!r}; known: {', '.join(_DEFAULTS)}")
     logs = list_of_logs(trace)
+    how |= {"rare": triples(how["rare"])} if "rare" in how else {}
     asked = _DEFAULTS | how
     pools = make_pools(logs, **{name: asked[name] for name in _OF_POOLS})
     pools = fit_machine(pools, asked["procs"], asked["rescale"])
@@ -342,7 +343,7 @@ def check_count(name: str, value: int) -> None:
     ParameterError
     """
     check_number(name, value)
-    if not (value >= 0 and value == int(value)):
+    if not (value >= 0 and float(value).is_integer()):
         raise ParameterError(f"{name} is {value:g}; it is a whole number, 0 or more")
 
 
