@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit import metrics
-from workloadkit.experiments import student_t
+from workloadkit.experiments.intervals import student_t
 
 
 def means_without_each(values: NDArray, block: NDArray[np.integer]) -> NDArray[np.float64]:

@@ -15,7 +15,7 @@ from analysis.same_jobs import check_same_jobs, same_order, served_in_order
 from workloadkit import __version__
 from workloadkit.clock import WEEK
 from workloadkit.errors import ParameterError, WorkloadWarning
-from workloadkit.experiments import measure, started_later
+from workloadkit.experiments.measuring import measure, started_later
 from workloadkit.provenance import plain
 from workloadkit.simulate import Schedule
 from workloadkit.simulate.measures import (

@@ -10,13 +10,14 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 from analysis import style
 from analysis.formats import is_share, is_time, metric_title
 from workloadkit.errors import ParameterError
-from workloadkit.experiments import Sweep
+from workloadkit.experiments.sweep import Sweep
 
+_STABLE = "stable"
 _MOST_ON_LINEAR = 30  # times the least value
 
 
 def plot_sweep(sweep: Sweep, metric: str | None = None, ax: Axes | None = None) -> Axes:
-    """Plot a metric over the offered load, a line for each scheduler, with its intervals.
+    """Plot a metric over the load, a line for each scheduler, with its intervals.
 
     The axis of a metric whose values differ by more than 30 times is logarithmic, if all of them
     are positive.
@@ -25,7 +26,7 @@ def plot_sweep(sweep: Sweep, metric: str | None = None, ax: Axes | None = None) 
     ----------
     sweep : Sweep
     metric : str, optional
-        By default the first.
+        By default the first; "stable" is the share of the runs that do not saturate.
     ax : Axes, optional
         By default the current ones.
 
@@ -35,34 +36,44 @@ def plot_sweep(sweep: Sweep, metric: str | None = None, ax: Axes | None = None) 
         If the sweep does not have the metric.
     """
     metric = sweep.metrics[0] if metric is None else metric
-    if metric not in sweep.metrics:
-        raise ParameterError(f"the sweep has no {metric!r}; it has {', '.join(sweep.metrics)}")
+    if metric not in (*sweep.metrics, _STABLE):
+        known = ", ".join((*sweep.metrics, _STABLE))
+        raise ParameterError(f"the sweep has no {metric!r}; it has {known}")
     ax = style.current_axes(ax)
-    logarithmic = _spreads(sweep.table[metric])
+    logarithmic = metric != _STABLE and _spreads(sweep.table[metric])
     ascending = sweep.table.sort_values("load", kind="stable")
     names = list(dict.fromkeys(sweep.table["scheduler"]))
     for name, line in zip(names, cycle(style.LINES), strict=False):
         rows = ascending[ascending["scheduler"] == name]
         load = rows["load"].to_numpy(dtype=np.float64)
-        values = rows[[metric, f"{metric}_low", f"{metric}_high"]].to_numpy(dtype=np.float64)
+        ends = [metric, metric] if metric == _STABLE else [f"{metric}_low", f"{metric}_high"]
+        values = rows[[metric, *ends]].to_numpy(dtype=np.float64)
         if is_time(metric):
             values = values / 3600
         mean, low, high = values.T
         ax.plot(load, mean, marker="o", markersize=3.5, label=name, **line)
         if sweep.table["runs"].min() > 1:
             ax.fill_between(load, low, high, color=line["color"], alpha=0.15, linewidth=0)
-    ax.set_xlabel("offered load")
-    ax.set_ylabel(metric_title(metric) + (" [h]" if is_time(metric) else ""))
+    by_users = sweep.load_by == "users"
+    ax.set_xlabel("factor of the numbers of users" if by_users else "offered load")
+    title = "runs that do not saturate" if metric == _STABLE else metric_title(metric)
+    ax.set_ylabel(title + (" [h]" if is_time(metric) else ""))
     loads = ascending["load"].unique()
     if loads.size <= 8:
         ax.set_xticks(loads)
-    style.share_axis(ax.xaxis)
+    if by_users:
+        ax.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
+    else:
+        style.share_axis(ax.xaxis)
     if logarithmic:
         _set_logarithmic(ax, sweep.table[metric] / (3600 if is_time(metric) else 1))
     else:
-        (style.share_axis if is_share(metric) else style.count_axis)(ax.yaxis)
-        if not is_share(metric):
+        shares = is_share(metric) or metric == _STABLE
+        (style.share_axis if shares else style.count_axis)(ax.yaxis)
+        if not shares:
             ax.set_ylim(bottom=0)
+        if metric == _STABLE:
+            ax.set_ylim(-0.04, 1.04)
     style.legend_above(ax)
     return ax
 
@@ -84,7 +95,7 @@ def _set_logarithmic(ax: Axes, values: pd.Series) -> None:
 
 
 def plot_sweeps(sweep: Sweep, ax: Axes | None = None) -> list[Axes]:
-    """Plot all metrics of a sweep side by side.
+    """Plot all metrics of a sweep side by side; by users, and the share of stable runs.
 
     Parameters
     ----------
@@ -97,8 +108,9 @@ def plot_sweeps(sweep: Sweep, ax: Axes | None = None) -> list[Axes]:
     list of Axes
         One a metric.
     """
-    panels = style.panels(style.current_axes(ax), len(sweep.metrics))
-    for i, (panel, metric) in enumerate(zip(panels, sweep.metrics, strict=True)):
+    metrics = (*sweep.metrics, *((_STABLE,) if sweep.load_by == "users" else ()))
+    panels = style.panels(style.current_axes(ax), len(metrics))
+    for i, (panel, metric) in enumerate(zip(panels, metrics, strict=True)):
         plot_sweep(sweep, metric, panel)
         if i and (legend := panel.get_legend()):
             legend.remove()

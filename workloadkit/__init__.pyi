@@ -4,8 +4,8 @@ from .errors import FormatError as FormatError
 from .errors import ParameterError as ParameterError
 from .errors import WorkloadError as WorkloadError
 from .errors import WorkloadWarning as WorkloadWarning
-from .experiments import Sweep as Sweep
-from .experiments import sweep as sweep
+from .experiments.sweep import Sweep as Sweep
+from .experiments.sweep import sweep as sweep
 from .io.outages import Outage as Outage
 from .io.outages import Outages as Outages
 from .io.outages import read_outages as read_outages

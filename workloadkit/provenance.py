@@ -16,6 +16,7 @@ def provenance(trace: Trace, **parameters: Any) -> dict[str, Any]:
     """Say what made a result: version, log, the digest of its text, and parameters.
 
     Carries no date, path, host or number of workers: the same input and parameters give the same.
+    Of a log that was not read, but made, the last note of its header says what made it.
 
     Examples
     --------
@@ -23,10 +24,12 @@ def provenance(trace: Trace, **parameters: Any) -> dict[str, Any]:
     >>> provenance(trace, scheduler="easy")["parameters"]
     {'scheduler': 'easy'}
     """
+    notes = trace.header.get_all("Note")
     return {
         "workloadkit": __version__,
         "log": trace.name,
         "sha256": trace.digest or None,
+        **({"note": notes[-1]} if notes and not trace.digest else {}),
         "parameters": plain(parameters),
     }
 

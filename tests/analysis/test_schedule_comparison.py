@@ -16,7 +16,8 @@ import workloadkit as wk
 from analysis.jackknife import jackknifed, means_without_each
 from workloadkit.clock import WEEK
 from workloadkit.errors import ParameterError, WorkloadError, WorkloadWarning
-from workloadkit.experiments import Sweep, student_t
+from workloadkit.experiments.intervals import student_t
+from workloadkit.experiments.sweep import Sweep
 
 DAY = 86400
 
@@ -423,6 +424,7 @@ def test_metrics_that_differ_much_are_drawn_on_a_logarithmic_axis(ax):
             "load": [0.5, 0.9] * 2,
             "scheduler": ["fcfs", "fcfs", "easy", "easy"],
             "run": 0,
+            "saturated": False,
             "mean_wait": [360.0, 7200, 60, 1801],
             "mean_slowdown": [30.0, 2, 3, 1],
             "wait_p50": [0.0, 7200, 60, 1801],

@@ -13,16 +13,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import workloadkit as wk
-from workloadkit import experiments
+from workloadkit.clock import WEEK
 from workloadkit.errors import ParameterError, WorkloadError
-from workloadkit.experiments import (
-    WEEK,
-    later_than_fcfs,
-    mean_interval,
-    resample_weeks,
-    student_t,
-    sweep,
-)
+from workloadkit.experiments.intervals import mean_interval, student_t
+from workloadkit.experiments.measuring import later_than_fcfs, measure
+from workloadkit.experiments.sweep import sweep
+from workloadkit.experiments.workloads import resample_weeks
 
 
 @pytest.fixture(scope="module")
@@ -182,7 +178,7 @@ def test_a_run_is_the_same_whatever_other_runs_loads_and_schedulers_there_are(lo
 class Backwards(Executor):
     """Does the last task first."""
 
-    def map(self, function, *iterables):
+    def map(self, function, *iterables, timeout=None, chunksize=1):
         tasks = list(zip(*iterables, strict=True))
         done = [function(*task) for task in reversed(tasks)]
         return reversed(done)
@@ -218,7 +214,7 @@ def test_the_result_says_what_made_it_and_is_ready_for_json(log):
         },
     }
     assert result["table"][0]["mean_wait_low"] is None
-    assert pd.read_csv(io.StringIO(found.to_csv())).shape == (1, 6)
+    assert pd.read_csv(io.StringIO(found.to_csv())).shape == (1, 7)
     drawn = sweep(log, ["easy"], [0.5], runs=2, rng=np.random.default_rng(8))
     again = sweep(log, ["easy"], [0.5], runs=2, rng=drawn.provenance["parameters"]["seed"])
     assert again.to_dict() == drawn.to_dict()
@@ -251,7 +247,7 @@ def test_a_scheduler_of_ones_own_is_swept_too(log):
         ({"loads": []}, "a sweep needs loads"),
         ({"metrics": []}, "a sweep needs metrics"),
         ({"schedulers": ["best"]}, "unknown scheduler 'best'"),
-        ({"loads": [0.5, 0]}, "loads: 0; an offered load must be positive"),
+        ({"loads": [0.5, 0]}, "loads: 0; a load must be positive"),
         ({"loads": [0.5, 0.5]}, "loads: one is there twice"),
         ({"metrics": ["speed"]}, "unknown metric 'speed'; known: jobs, "),
         ({"runs": 0}, "runs is 0; one is the least"),
@@ -267,7 +263,7 @@ def test_what_cannot_be_is_refused(log, arguments, message):
 
 
 def test_metrics_are_looked_at_before_anything_is_simulated(log, monkeypatch):
-    monkeypatch.setattr("workloadkit.experiments.simulate", None)
+    monkeypatch.setattr("workloadkit.experiments.sweep.simulate", None)
     with pytest.raises(
         ParameterError, match=r"unknown metric 'speed'; known: jobs, .*later_than_f"
     ):
@@ -311,7 +307,7 @@ def test_jobs_larger_than_the_machine_have_no_fcfs():
         schedule = wk.simulate(trace, "recorded")
     with pytest.raises(WorkloadError, match="the schedule has jobs larger"):
         later_than_fcfs(schedule)
-    assert experiments.measure(schedule, "mean_wait") == 0
+    assert measure(schedule, "mean_wait") == 0
 
 
 def test_with_outages_fcfs_is_not_known(log):

@@ -8,7 +8,7 @@ import pytest
 
 import workloadkit as wk
 from workloadkit import cli
-from workloadkit.experiments import WEEK
+from workloadkit.clock import WEEK
 
 LOADS = ("--load", 0.5, "--load", 0.8)
 
@@ -135,7 +135,7 @@ def test_the_defaults_are_two_schedulers_and_five_loads(run):
     ("arguments", "message"),
     [
         (["--scheduler", "best"], "error: unknown scheduler 'best'; known: fcfs, easy"),
-        (["--load", "0"], "error: loads: 0; an offered load must be positive"),
+        (["--load", "0"], "error: loads: 0; a load must be positive"),
         (["--load", "much"], "--load"),
         (["--metric", "speed"], "error: unknown metric 'speed'; known: jobs, left_out"),
         (["--runs", "0"], "--runs"),

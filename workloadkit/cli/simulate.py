@@ -7,6 +7,7 @@ import typer
 
 from workloadkit.cli.common import (
     JsonOption,
+    SeedOption,
     StrictOption,
     TraceArgument,
     check_outputs,
@@ -25,6 +26,7 @@ EXAMPLES = """
 workloadkit simulate log.swf.gz -o easy.swf.gz --json easy.json
 workloadkit simulate log.swf.gz --scheduler fcfs --offered-load 0.9
 workloadkit simulate log.swf.gz --gantt gantt.svg --warmup 1w
+workloadkit simulate log.swf.gz --resampled --load 1.2 --weeks 52 --seed 1
 """
 
 
@@ -105,6 +107,37 @@ def simulate(
             help="When the value of a job that has a utility function is read.",
         ),
     ] = "turnaround",
+    resampled: Annotated[
+        bool,
+        typer.Option(
+            "--resampled", help="Simulate a new log drawn from the users of this one: `resample`."
+        ),
+    ] = False,
+    weeks: Annotated[
+        float | None,
+        typer.Option(
+            metavar="W",
+            show_default=False,
+            help="Length of the resampled log in weeks. By default that of the log.",
+        ),
+    ] = None,
+    factor: Annotated[
+        float | None,
+        typer.Option(
+            "--load",
+            metavar="F",
+            show_default=False,
+            help="Factor of the numbers of users in the resampled log. By default 1.",
+        ),
+    ] = None,
+    skip_rare: Annotated[
+        bool,
+        typer.Option(
+            "--skip-rare",
+            help="Leave the jobs of rare behaviours, which the header of a resampled log names, "
+            "out of the metrics.",
+        ),
+    ] = False,
     offered_load: Annotated[
         float | None,
         typer.Option(
@@ -131,6 +164,7 @@ def simulate(
             help="Leave jobs submitted in the last T out of the metrics.",
         ),
     ] = None,
+    seed: SeedOption = None,
     output: Annotated[
         Path | None,
         typer.Option(
@@ -174,7 +208,15 @@ def simulate(
     if interrupted and not outages:
         raise ParameterError("--interrupted goes with --outages: nothing else interrupts a job")
     check_outputs(output, json, gantt, queue, inputs=[trace, outages])
+    for option, value in (("--weeks", weeks), ("--load", factor)):
+        if value is not None and not resampled:
+            raise ParameterError(f"{option} goes with --resampled: a log is as it is")
     log = load(trace, strict=strict)
+    if resampled:
+        log = wk.resample(log, weeks, 1.0 if factor is None else factor, rng=seed)
+    rare = wk.rare_users(log) if skip_rare else ()
+    if skip_rare and not len(rare):
+        say(f"warning: --skip-rare: the header of {log.name} names no rare behaviours")
     with working(f"simulating {log.name}"):
         schedule = wk.simulate(
             log,
@@ -191,8 +233,17 @@ def simulate(
             offered_load=offered_load,
             warmup=warmup or 0.0,
             cooldown=cooldown or 0.0,
+            uncounted=rare,
+            rng=seed,
         )
         summary = schedule.to_dict()
+    if seed is not None and not resampled and "seed" not in schedule.parameters:
+        say(f"warning: --seed makes no difference to {schedule.parameters['scheduler']}")
+    if resampled and schedule.saturated:
+        say(
+            f"warning: {log.name} saturates the machine: the number of outstanding jobs grows by "
+            f"{schedule.saturation.slope:.3g} a week"
+        )
     if output:
         wk.write_swf(schedule.trace(), str(output))
         if str(output) != "-":
@@ -234,6 +285,9 @@ def _show(schedule: "Schedule") -> None:
     typer.echo(f"{schedule.source.name} under {name}, {plural(schedule.machine, 'processor')}")
     if not schedule.counted.all():
         written["not counted"] = count(int((~schedule.counted).sum()))
+    if "note" in schedule.provenance:  # made from another log, perhaps of another load
+        said = {True: "yes", False: "no", None: "too short to tell"}
+        written["saturated"] = said[schedule.saturated]
     for label, value in written.items():
         typer.echo(f"  {label:<22}{value:>20}")
 

@@ -27,12 +27,13 @@ from workloadkit.errors import ParameterError
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from workloadkit.experiments import Sweep
+    from workloadkit.experiments.sweep import Sweep
 
 EXAMPLES = """
 workloadkit sweep log.swf.gz --scheduler easy --scheduler sjf --load 0.9
 workloadkit sweep log.swf.gz --runs 10 --seed 1 --workers 4 --plot sweep.svg
 workloadkit sweep --metric wait_p98 --metric later_than_fcfs -o sweep.csv
+workloadkit sweep log.swf.gz --load-by users --load 1 --load 1.2 --runs 10
 """
 
 
@@ -53,7 +54,23 @@ def sweep(
             metavar="X",
             show_default=False,
             help="Offered load, work / (processors x span); several by repeating. By default 0.5 "
-            "to 0.9 by tenths.",
+            "to 0.9 by tenths. By users, the factor of their numbers, by default 0.8 to 1.5.",
+        ),
+    ] = None,
+    load_by: Annotated[
+        str,
+        typer.Option(
+            metavar="arrivals|users",
+            help="Set the load by stretching or compressing the log's time, or by the number of "
+            "users in logs resampled from it, as of `resample`.",
+        ),
+    ] = "arrivals",
+    weeks: Annotated[
+        float | None,
+        typer.Option(
+            metavar="W",
+            show_default=False,
+            help="By users: length of the resampled logs. By default that of the log.",
         ),
     ] = None,
     metric: Annotated[
@@ -71,7 +88,7 @@ def sweep(
             min=1,
             metavar="R",
             help="Workloads to simulate. One is the log itself; of several, each is made of whole "
-            "weeks of the log, drawn with replacement.",
+            "weeks of the log, drawn with replacement. By users, each is a resampled log.",
         ),
     ] = 1,
     seed: SeedOption = None,
@@ -142,26 +159,31 @@ def sweep(
     json: JsonOption = None,
     strict: StrictOption = False,
 ) -> None:
-    """Simulate schedulers under several offered loads.
+    """Simulate schedulers under several loads.
 
     Shows the means over the runs, with 95 % intervals where there are several, unless the table
-    or the JSON goes to stdout. All schedulers and loads get the same workloads.
+    or the JSON goes to stdout. All schedulers get the same workloads. By users, runs in which ever
+    more jobs wait are left out of the means, and the share of the others is shown as stable.
     """
-    from workloadkit.experiments import MEASURED
-    from workloadkit.experiments import sweep as run_sweep
+    from workloadkit.experiments.sweep import MEASURED
+    from workloadkit.experiments.sweep import sweep as run_sweep
 
     for name in scheduler or ():
         if scheduler and scheduler.count(name) > 1:
             raise ParameterError(f"--scheduler {name} is there twice")
     check_outputs(output, plot, json, inputs=[trace])
-    if seed is not None and runs == 1:
+    if weeks is not None and load_by != "users":
+        raise ParameterError("--weeks goes with --load-by users: else a log is as long as it is")
+    if seed is not None and runs == 1 and load_by != "users":
         say("warning: --seed makes no difference to a single run, which is the log as it is")
     log = load(trace, strict=strict)
     with executor(workers) as pool, working(f"sweeping {log.name}"):
         found = run_sweep(
             log,
             scheduler or ("fcfs", "easy"),
-            offered or (0.5, 0.6, 0.7, 0.8, 0.9),
+            offered or None,
+            load_by=load_by,  # type: ignore[arg-type]  # refused by name if not known
+            resampling=None if weeks is None else {"weeks": weeks},
             metrics=metric or MEASURED,
             runs=runs,
             rng=seed,
@@ -193,7 +215,7 @@ def _show(sweep: "Sweep") -> None:
 
     parameters = sweep.provenance["parameters"]
     made = f"{sweep.provenance['log']}, {plural(parameters['procs'], 'processor')}"
-    if parameters["runs"] > 1:
+    if "seed" in parameters:
         made += f", {parameters['runs']} runs, seed {parameters['seed']}"
     typer.echo(made)
     console = Console()
@@ -209,13 +231,15 @@ def _table(sweep: "Sweep", metrics: Sequence[str]) -> "Table":
     from rich import box
     from rich.table import Table
 
-    from analysis.formats import metric, metric_title
+    from analysis.formats import metric, metric_title, share
 
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
     table.add_column("load", justify="right")
     table.add_column("scheduler", overflow="fold")
     for name in metrics:
         table.add_column(metric_title(name), justify="right", no_wrap=len(metrics) == 1)
+    if sweep.load_by == "users":
+        table.add_column("stable", justify="right")
     for row in sweep.table.to_dict("records"):
         cells = [f"{row['load']:g}", row["scheduler"]]
         for name in metrics:
@@ -224,6 +248,8 @@ def _table(sweep: "Sweep", metrics: Sequence[str]) -> "Table":
             if row["runs"] > 1:
                 text += f" [{metric(name, low)}, {metric(name, high)}]"
             cells.append(text)
+        if sweep.load_by == "users":
+            cells.append(share(row["stable"]))
         table.add_row(*cells)
     return table
 

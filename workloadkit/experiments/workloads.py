@@ -1,0 +1,131 @@
+"""The logs that runs of an experiment simulate."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from workloadkit.clock import WEEK
+from workloadkit.errors import ParameterError, WorkloadError
+from workloadkit.resample.assembling import rare_users
+from workloadkit.resample.runs import Resampling, prepare
+from workloadkit.trace import Trace
+
+
+class Task(NamedTuple):
+    """A run under a load.
+
+    Parameters
+    ----------
+    load : float
+    run : int
+        Its number, from 0.
+    weeks : ndarray of int, optional
+        The weeks that its log is made of; None for the log as it is.
+    seed : int
+        For schedulers that draw.
+    """
+
+    load: float
+    run: int
+    weeks: NDArray[np.int64] | None
+    seed: int
+
+
+class Stretched(NamedTuple):
+    """The log, or weeks of it, under offered loads."""
+
+    trace: Trace
+
+    def log(self, task: Task) -> tuple[Trace, dict[str, Any]]:
+        """Return the log of a run, and what else `simulate` is to be told."""
+        trace = self.trace if task.weeks is None else resample_weeks(self.trace, task.weeks)
+        return trace, {"offered_load": task.load}
+
+
+class Resampled(NamedTuple):
+    """Logs of more or fewer users."""
+
+    by_load: Mapping[float, Resampling]
+    seed: int
+
+    @classmethod
+    def make(
+        cls, trace: Trace, loads: Sequence[float], how: dict[str, Any], seed: int
+    ) -> "Resampled":
+        """Make the pools once, and a plan for each load."""
+        if "load" in how:
+            raise ParameterError("resampling takes no load: that is what is swept")
+        one = prepare(trace, load=loads[0], **how)
+        return cls({load: one.at_load(load) for load in loads}, seed)
+
+    def log(self, task: Task) -> tuple[Trace, dict[str, Any]]:
+        """Return the log of a run, and what else `simulate` is to be told."""
+        trace = self.by_load[task.load].run_of(task.run, self.seed)
+        return trace, {"uncounted": rare_users(trace)}
+
+
+Logs = Stretched | Resampled
+
+
+def resample_weeks(trace: Trace, weeks: ArrayLike) -> Trace:
+    """Set weeks of a log one after the other, in any order, any of them as often as wanted.
+
+    Weeks are counted from the first submission; jobs keep their times within their week. Jobs are
+    numbered 1, 2, … by submission; waits and other fields are kept, fields 17 and 18 are unknown.
+
+    Parameters
+    ----------
+    trace : Trace
+    weeks : array_like of int, shape (n_weeks,)
+        From 0.
+
+    Returns
+    -------
+    Trace
+
+    Examples
+    --------
+    >>> trace = Trace.from_columns({"submit": [0, 5, 604801], "user": [7, 8, 9]})
+    >>> resample_weeks(trace, [1, 0]).jobs[["job", "submit", "user"]].to_numpy().tolist()
+    [[1.0, 1.0, 9.0], [2.0, 604800.0, 7.0], [3.0, 604805.0, 8.0]]
+    """
+    submit = trace.column("submit")
+    weeks = np.asarray(weeks, dtype=np.int64)
+    if not trace.n_jobs or not weeks.size or (weeks < 0).any():
+        raise ParameterError("weeks of a log are 0, 1, 2, …, and it needs jobs")
+    begins = submit[0] + WEEK * weeks
+    low, high = np.searchsorted(submit, begins), np.searchsorted(submit, begins + WEEK)
+    rows = np.concatenate([np.arange(*part) for part in zip(low, high, strict=True)])
+    moved = np.repeat(WEEK * np.arange(weeks.size) - WEEK * weeks, high - low)
+    if not rows.size:
+        raise WorkloadError(f"{trace.name}: no job in the weeks taken")
+    jobs = trace.jobs.iloc[rows].reset_index(drop=True)
+    jobs = jobs.assign(
+        submit=submit[rows] + moved,
+        job=np.arange(1, rows.size + 1),
+        preceding_job=-1,
+        think_time=np.nan,
+    )
+    places = pd.DataFrame({"row": rows, "place": np.arange(rows.size)})
+    utility = places.merge(trace.utility, on="row").drop(columns="row")
+    return Trace(
+        jobs,
+        trace.header,
+        utility=utility.rename(columns={"place": "row"}),
+        name=trace.name,
+    )
+
+
+def draw_weeks(trace: Trace, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Draw as many weeks as the log has whole ones, with replacement."""
+    submit = trace.column("submit")
+    whole = int((submit[-1] - submit[0]) // WEEK) if submit.size else 0
+    if whole < 2:
+        raise WorkloadError(
+            f"{trace.name}: several runs draw weeks of the log, and it has {whole} whole; two are "
+            "the least"
+        )
+    return rng.integers(whole, size=whole)
