@@ -128,7 +128,7 @@ def _aggregate_utility(jobs: Served) -> float:
 
 
 def _utility_per_proc_hour(jobs: Served) -> float:
-    hours = float(np.dot(jobs.run.astype(np.float64), jobs.procs)) / 3600
+    hours = float((jobs.run * jobs.procs.astype(np.float64)).sum()) / 3600
     return _aggregate_utility(jobs) / hours if hours > 0 else np.nan
 
 
