@@ -28,6 +28,12 @@ def test_names_are_those_of_the_functions():
     assert set(MODELS) < set(dir(wk.models))
 
 
+def test_a_model_says_where_it_comes_from_and_what_it_leaves_out(model):
+    text = " ".join(model.__doc__.split())
+    for part in ("References", "Left out", "users, sessions", "feedback", "Parameters"):
+        assert part in text
+
+
 def test_a_model_gives_what_is_asked_for(name, model):
     trace = model(2000, 64, rng=1)
     assert trace.name == name

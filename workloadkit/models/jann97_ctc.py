@@ -1,7 +1,7 @@
 """What `jann97` finds for the Cornell Theory Center, 26 June to 12 September 1996."""
 
 from workloadkit.models.hyper_erlang import HyperErlang
-from workloadkit.models.jann97 import SizeClass
+from workloadkit.models.size_classes import SizeClass
 
 # Jobs of the archive's log CTC-SP2-1996-3.1-cln that were submitted before 13 September 1996,
 # local time, on at most 322 processors, fitted by `fit_jann97` and rounded to six digits.

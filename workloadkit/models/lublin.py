@@ -226,6 +226,13 @@ def lublin(
     >>> trace = lublin(1000, 64, rng=7)
     >>> trace.n_jobs, trace.header.procs, int(trace.column("procs").max()) <= 64
     (1000, 64, True)
+
+    Half of the jobs serial:
+
+    >>> from dataclasses import replace
+    >>> serial = lublin(1000, rng=7, all_jobs=replace(ALL_JOBS, serial=0.5, power2=0.4))
+    >>> int((serial.column("procs") == 1).sum())
+    484
     """
     n_jobs, machine = check_counts(jobs, procs)
     check_choice("types", types, Types)

@@ -59,7 +59,7 @@ def tsafrir(
     max_estimate: float = 48.0 * HOUR,
     estimates: int | None = None,
 ) -> Trace:
-    """Make a log whose users estimate run times by the model of Tsafrir, Etsion and Feitelson.
+    """Make a log whose users estimate run times by the model of Tsafrir, Etsion and Feitelson [1]_.
 
     The model is of estimates only. The jobs are those of `lublin` with the same seed, and the
     estimates are laid over them by `add_estimates`, which says what the model is.
@@ -87,6 +87,16 @@ def tsafrir(
     ------
     ParameterError
         As `lublin` and `add_estimates`.
+
+    Notes
+    -----
+    Left out is what those two leave out: users, sessions, repeated jobs, weekends, any feedback,
+    and that the estimates of one user are alike.
+
+    References
+    ----------
+    .. [1] D. Tsafrir, Y. Etsion, D. G. Feitelson, "Modeling user runtime estimates", Job
+       Scheduling Strategies for Parallel Processing, 2005.
 
     Examples
     --------
