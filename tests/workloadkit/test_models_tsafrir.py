@@ -102,7 +102,8 @@ def test_no_job_outlives_its_estimate(run, seed):
 def test_the_shares_of_the_model_are_met_by_whole_jobs():
     log = log_of([0] * 9999)
     found = add_estimates(log, 3, max_estimate=HOURS_18).column("requested_time")
-    time, percent = estimate_distribution(9999, HOURS_18, np.random.default_rng(3))
+    stream = np.random.default_rng(np.random.SeedSequence(3, spawn_key=(1,)))
+    time, percent = estimate_distribution(9999, HOURS_18, stream)
     count = {t: (found == t).sum() for t in time}
     assert sum(count.values()) == 9999
     assert [count[t] for t in time] == pytest.approx(percent * 99.99, abs=1)

@@ -78,7 +78,7 @@ def fit_jann97(trace: Trace, *, least: int = 30) -> tuple[SizeClass, ...]:
             f"{trace.name}: {size.size} jobs ran; a class of sizes is fitted to {max(least, 3)} "
             "or more"
         )
-    power = np.ceil(np.log2(size)).astype(np.int64)
+    power = np.maximum(np.ceil(np.log2(size)), 0).astype(np.int64)
     # from the largest sizes down, powers are joined until enough jobs are together
     groups: list[list[int]] = [[]]
     for p in range(int(power.max()), -1, -1):

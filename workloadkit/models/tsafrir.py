@@ -198,7 +198,8 @@ def add_estimates(
                 f"{trace.n_jobs:,} jobs"
             )
     seed = seed_of(rng)
-    generator = np.random.default_rng(seed)
+    # a stream of its own: the jobs may have been made with the same seed
+    generator = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(1,)))
 
     most = np.rint(max_estimate)
     time, percent = estimate_distribution(trace.n_jobs, most, generator, estimates=estimates)
