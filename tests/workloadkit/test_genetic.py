@@ -1,0 +1,430 @@
+"""The genetic scheduler: its parts by hand, what evolution can and cannot do, both engines."""
+
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import workloadkit as wk
+from tests.data import trace_path
+from tests.small_logs import valued
+from tests.workloadkit.cast import Script, submits
+from workloadkit.errors import ParameterError, WorkloadError, WorkloadWarning
+from workloadkit.io.outages import Outages
+from workloadkit.simulate.engine import Job
+from workloadkit.simulate.schedulers import Genetic, parse
+from workloadkit.simulate.schedulers.evolution import (
+    draw_parent,
+    earned_by_easy,
+    evolve,
+    shuffled,
+    swap_two,
+    zipped,
+)
+from workloadkit.simulate.workload import make_workload
+
+MACHINE = 8
+ENGINES = ("compiled", "python")
+OVERRUNS = ("kill", "raise", "late")
+PASSES = ("instant", "event")
+READ_AT = ("turnaround", "start")
+
+
+def a_log(seed, *, n_jobs=40, scale=None):
+    """Draw a log: long queues, jobs of the same second, jobs that outlive their estimates."""
+    rng = np.random.default_rng(seed)
+    scale = rng.choice([1, 60, 0.1]) if scale is None else scale
+    trace = wk.Trace.from_columns(
+        {
+            "submit": np.sort(rng.integers(0, rng.choice([5, 40, 200]), n_jobs)) * scale,
+            "run": rng.integers(0, 40, n_jobs) * scale,
+            "requested_time": rng.integers(0, 40, n_jobs) * scale,
+            "procs": rng.integers(1, MACHINE + 1, n_jobs),
+            "queue": rng.integers(-1, 4, n_jobs),
+        }
+    )
+    return valued(trace, rng)
+
+
+def log(*jobs, queue=None):
+    """A log of jobs (submit, run, procs, points)."""
+    submit, run, procs, points = zip(*jobs, strict=True)
+    columns = {"submit": submit, "run": run, "procs": procs}
+    if queue is not None:
+        columns["queue"] = queue
+    rows = [(row, *point) for row, of_job in enumerate(points) for point in of_job]
+    table = pd.DataFrame(rows, columns=["row", "time", "value"])
+    return replace(wk.Trace.from_columns(columns), utility=table)
+
+
+def starts(trace, scheduler, **options):
+    """Start of each job, the same in both engines."""
+    options = {"procs": MACHINE, "rng": 1} | options
+    found = [wk.simulate(trace, scheduler, engine=engine, **options) for engine in ENGINES]
+    assert found[0].start.tolist() == found[1].start.tolist()
+    assert found[0].history == found[1].history
+    return found[0].start.tolist()
+
+
+# The parts.
+
+
+def test_a_child_takes_the_jobs_of_its_parents_in_turn():
+    assert "".join(zipped("abcd", "dcba")) == "adbc"
+    # b is there by the time it is the other's turn, and so is a after it
+    assert "".join(zipped("bacd", "bdac")) == "bdac"
+    assert "".join(zipped("abcdef", "fabcde")) == "afbcde"
+    assert "".join(zipped("abc", "abc")) == "abc"
+
+
+class Dice:
+    """A generator that draws what it is told."""
+
+    def __init__(self, *draws):
+        self.draws = list(draws)
+
+    def random(self):
+        return self.draws.pop(0)
+
+    def integers(self, low, high):
+        value = self.draws.pop(0)
+        assert low <= value < high
+        return value
+
+
+def test_two_places_of_a_swap_differ():
+    # the second draw is among the four other places
+    for draws, expected in (((1, 3), "aecdb"), ((1, 1), "acbde"), ((3, 2), "abdce")):
+        order = list("abcde")
+        swap_two(order, Dice(*draws))
+        assert "".join(order) == expected
+
+
+def test_a_shuffle_takes_from_those_that_are_left():
+    assert "".join(shuffled("abcd", Dice(0, 1, 0))) == "cdba"
+    assert "".join(shuffled("abcd", Dice(3, 2, 1))) == "abcd"
+
+
+@pytest.mark.parametrize(
+    ("fitness", "draw", "parent"),
+    [
+        ((1, 3, 4), 0.0, 0),
+        ((1, 3, 4), 0.12, 0),
+        ((1, 3, 4), 0.125, 1),
+        ((1, 3, 4), 0.49, 1),
+        ((1, 3, 4), 0.999, 2),
+        ((0, 3, 4), 0.0, 1),
+        ((3, 0, 0), 0.999, 0),
+        ((0, 0, 0), 0.34, 1),
+        ((0, 0, 0), 0.999, 2),
+    ],
+)
+def test_parents_are_drawn_in_proportion_to_their_fitness(fitness, draw, parent):
+    assert draw_parent(np.cumsum(fitness).tolist(), Dice(draw)) == parent
+
+
+def job(arrival, procs, estimate, utility=(), submit=0):
+    return Job(None, 1, procs, estimate, estimate, submit, arrival=arrival, utility=utility)
+
+
+def test_what_an_order_earns():
+    # Four processors, of which two are free until 10. At 0 the wide job of 4 waits for 10; the
+    # narrow one of 2 for 5 s overtakes it, that of 2 for 20 s cannot.
+    line = ((0.0, 100.0), (100.0, 0.0))
+    wide, narrow, long = job(0, 4, 10, line), job(1, 2, 5, line), job(2, 2, 20, line)
+    running = [(10, 2)]
+    at_end = earned_by_easy([wide, narrow, long], 0, 2, running, "turnaround")
+    assert at_end == (100 - 20) + (100 - 5) + (100 - 40)
+    at_start = earned_by_easy([wide, narrow, long], 0, 2, running, "start")
+    assert at_start == (100 - 10) + 100 + (100 - 20)
+    # The long one first: it starts at 0, and the narrow one at 10 beside it; the wide one at 20.
+    assert earned_by_easy([long, narrow, wide], 0, 2, running, "start") == 100 + 90 + 80
+    # The narrow one is no later than the wide one's shadow time, 20, and overtakes at 10.
+    assert earned_by_easy([long, wide, narrow], 0, 2, running, "start") == 100 + 80 + 90
+    # Submitted long ago they are worth less; without a function nothing.
+    old = job(0, 4, 10, line, submit=-50)
+    assert earned_by_easy([old, job(1, 2, 5)], 0, 2, running, "start") == 40
+
+
+def test_a_planned_end_that_has_passed_frees_its_processors_after_the_first_pass():
+    step = ((0.0, 1.0), (9.0, 1.0))
+    one, two = job(0, 3, 10, step), job(1, 2, 5, ((0.0, 4.0), (100.0, 4.0)))
+    # one has the reservation, for this very second; two would end later and is no spare
+    assert earned_by_easy([one, two], 50, 2, [(40, 2)], "start") == 0 + 4
+    assert earned_by_easy([one], 5, 2, [(4, 2)], "start") == 1
+    # with the same end in the future it is too late
+    assert earned_by_easy([one], 5, 2, [(10, 2)], "start") == 0
+
+
+def evolution(seed, generations, *, individuals=8, seeds=1):
+    """Fitness of the best order of ten jobs after so many generations."""
+    rng = np.random.default_rng(seed)
+    worth = rng.random((10, 10))
+    jobs = list(range(10))
+    orders = [jobs, jobs[::-1]][:seeds]
+    earns = lambda order: sum(worth[place, job] for place, job in enumerate(order))  # noqa: E731
+    best = evolve(
+        orders, earns, individuals=individuals, generations=generations, mutation=0.2, rng=rng
+    )
+    assert sorted(best) == jobs
+    return earns(best)
+
+
+@given(st.integers(0, 2**32))
+def test_fitness_never_falls_over_the_generations(seed):
+    found = [evolution(seed, generations) for generations in range(6)]
+    assert found == sorted(found)
+    assert found[-1] >= evolution(seed, 0, individuals=1)
+
+
+def test_without_generations_the_best_of_the_first_is_taken_the_earlier_of_equals():
+    def best(fitness):
+        orders = [["a", "b"], ["b", "a"]]
+        fitness = {"".join(order): worth for order, worth in zip(orders, fitness, strict=True)}
+        earns = lambda order: fitness["".join(order)]  # noqa: E731
+        return evolve(orders, earns, individuals=2, generations=0, mutation=0, rng=Dice())
+
+    assert best([1, 2]) == ["b", "a"]
+    assert best([2, 1]) == best([1, 1]) == ["a", "b"]
+
+
+def test_the_four_orders_that_are_not_random():
+    line = lambda start: ((0.0, start), (100.0, 0.0))  # noqa: E731
+    jobs = [
+        job(0, 8, 10, line(800.0)),
+        job(1, 1, 100, line(200.0)),
+        job(2, 1, 10, line(200.0)),
+        job(3, 1, 10),
+    ]
+    for one, queue in zip(jobs, (3, 1, -1, 2), strict=True):
+        one.queue = queue
+    scheduler = Genetic().plain()
+    scheduler._simulation = SimpleNamespace(now=50)
+    by = [[one.arrival for one in order] for order in scheduler.seeds(jobs)]
+    assert by == [
+        [0, 1, 2, 3],
+        [1, 3, 0, 2],  # those of unknown queue last
+        [2, 0, 1, 3],  # at 50 they are worth 400, 100 and 100: by processor × s 5, 1 and 10
+        [0, 1, 2, 3],
+    ]
+    named = Genetic(queues="2/3").plain()
+    named._simulation = scheduler._simulation
+    assert [one.arrival for one in list(named.seeds(jobs))[1]] == [3, 0, 1, 2]
+
+
+# The whole.
+
+
+def falling(start, end):
+    return ((0, start), (end, 0))
+
+
+def test_the_obviously_best_order_is_found():
+    # One processor, six jobs of 10 s that are worth something for so long that only one order
+    # serves them all: the last first.
+    jobs = [(0, 10, 1, ())]
+    jobs += [(1, 10, 1, ((0, 1), (10 * (8 - i), 1))) for i in range(1, 7)]
+    trace = log(*jobs)
+    found = starts(trace, "genetic:generations=60,mutation=0.5", procs=1)
+    assert found == [0, 60, 50, 40, 30, 20, 10]
+    assert starts(trace, "easy", procs=1) == [0, 10, 20, 30, 40, 50, 60]
+
+
+def test_of_the_first_generation_one_of_the_four_may_be_best():
+    # A job of low priority and no hurry, one of an urgent queue: 1 processor until 10.
+    jobs = [(0, 10, 1, ()), (1, 10, 1, falling(1, 1000)), (1, 10, 1, falling(1000, 30))]
+    trace = log(*jobs, queue=[0, 2, 1])
+    first = "genetic:generations=0,individuals="
+    # by arrival alone; with the order by priority
+    assert starts(trace, f"{first}1", procs=1) == starts(trace, "easy", procs=1) == [0, 10, 20]
+    assert starts(trace, f"{first}2", procs=1) == [0, 20, 10]
+    assert starts(trace, f"{first}2,queues=2/1", procs=1) == [0, 10, 20]
+    assert starts(trace, f"{first}3,queues=2/1", procs=1) == [0, 20, 10]
+
+
+def test_the_reservation_is_for_the_first_of_the_order_and_others_are_backfilled_in_it():
+    # Of 4 processors 2 are free until 10. The wide job is worth most by far; the long one must
+    # not delay it, though it came first, while of the two short ones but one fits at a time.
+    jobs = [
+        (0, 10, 2, ()),
+        (1, 30, 2, falling(10, 10000)),
+        (1, 20, 4, falling(10000, 60)),
+        (1, 5, 2, falling(10, 200)),
+        (1, 5, 2, falling(30, 200)),
+    ]
+    assert starts(log(*jobs), "genetic", procs=4) == [0, 30, 10, 30, 1]
+    assert starts(log(*jobs), "easy", procs=4) == [0, 1, 31, 10, 15]
+
+
+def test_jobs_behind_the_window_wait_for_their_turn():
+    jobs = [(0, 10, 1, ())]
+    jobs += [(1, 10, 1, ((0, 1), (1000, 1))) for _ in range(3)] + [(2, 10, 1, falling(9999, 40))]
+    assert starts(log(*jobs), "genetic:window=4", procs=1)[4] == 10
+    # by the time that it is among the first three another one has started
+    assert starts(log(*jobs), "genetic:window=3", procs=1) == [0, 10, 30, 40, 20]
+    assert starts(log(*jobs), "genetic:window=1", procs=1) == [0, 10, 20, 30, 40]
+
+
+@settings(max_examples=20)
+@given(st.integers(0, 2**32), st.sampled_from(["window=1", "individuals=1"]))
+def test_with_one_job_or_one_order_this_is_easy(seed, setting):
+    trace = a_log(seed)
+    easy = wk.simulate(trace, "easy", procs=MACHINE).start.tolist()
+    assert starts(trace, f"genetic:{setting},generations=2") == easy
+
+
+@settings(max_examples=60)
+@given(
+    seed=st.integers(0, 2**32),
+    overrun=st.sampled_from(OVERRUNS),
+    passes=st.sampled_from(PASSES),
+    utility_at=st.sampled_from(READ_AT),
+    setting=st.sampled_from(
+        [
+            "individuals=6,generations=3",
+            "individuals=3,generations=4,mutation=1",
+            "individuals=9,generations=1,mutation=0,window=7",
+            "individuals=5,generations=0,queues=2/1",
+        ]
+    ),
+)
+@pytest.mark.filterwarnings("ignore:scheduler genetic. no job is of queues")
+def test_engines_agree(seed, overrun, passes, utility_at, setting):
+    trace = a_log(seed)
+    options = {"overrun": overrun, "passes": passes, "utility_at": utility_at, "rng": seed}
+    starts(trace, f"genetic:{setting}", **options)
+    schedule = wk.simulate(trace, f"genetic:{setting}", procs=MACHINE, **options)
+    assert wk.check_schedule(trace, schedule)
+
+
+@pytest.mark.parametrize(
+    ("overrun", "passes", "utility_at"),
+    [
+        ("raise", "instant", "turnaround"),
+        ("late", "event", "start"),
+    ],
+)
+@pytest.mark.parametrize("name", ["sample", "SDSC-BLUE-2000-4.2-cln"])
+def test_engines_agree_on_200_jobs_over_5_generations(name, overrun, passes, utility_at):
+    if name == "sample":
+        trace = wk.load_sample().take(np.arange(900, 1100))
+    else:
+        trace = wk.read_swf(trace_path(name)).take(np.arange(5000, 5200))
+    options = {"overrun": overrun, "passes": passes, "utility_at": utility_at, "rng": 3}
+    options |= {"procs": None, "offered_load": 1.1}
+    starts(valued(trace, 1), "genetic:generations=5", **options)
+
+
+@given(st.integers(0, 2**32), st.integers(2, 30), st.sampled_from(READ_AT))
+def test_the_evaluation_of_the_kernel_is_the_plain_one_to_the_last_bit(seed, n_jobs, utility_at):
+    from workloadkit._kernels import evolution as kernels
+    from workloadkit._kernels.state import Jobs
+
+    rng = np.random.default_rng(seed)
+    trace = a_log(rng, n_jobs=n_jobs)
+    work = make_workload(trace, MACHINE)
+    dtype = work.submit.dtype
+    jobs = Jobs(work.submit, work.run, work.estimate, work.procs)
+    now = (work.submit.max() + rng.integers(0, 60)).astype(dtype)
+    ends = np.sort(now + rng.integers(-5, 60, 3).astype(dtype))[::-1]
+    held = rng.integers(1, 3, 3)
+    free = MACHINE - int(held.sum())
+    window = kernels.new_window(n_jobs, dtype)
+    at_start = utility_at == "start"
+    kernels.fill_window(
+        window, np.arange(n_jobs), n_jobs, now, jobs, work.queue, tuple(work.utilities), at_start
+    )
+    desk = kernels.new_desk(n_jobs, MACHINE + 1, dtype)
+    evaluate = getattr(kernels.evaluate, "py_func", kernels.evaluate)  # no time to compile it
+    columns = zip(*(c.tolist() for c in (work.procs, work.estimate, work.submit)), strict=True)
+    waiting = [
+        job(i, procs, estimate, work.utilities.of(i), submit)
+        for i, (procs, estimate, submit) in enumerate(columns)
+    ]
+    running = list(zip(ends.tolist(), held.tolist(), strict=True))
+    for _ in range(3):
+        order = rng.permutation(n_jobs)
+        args = (order, now, free, ends, held, 3, window, tuple(work.utilities), at_start, desk)
+        in_order = [waiting[i] for i in order]
+        plain = earned_by_easy(in_order, now.item(), free, running, utility_at)
+        assert evaluate(*args) == plain
+
+
+# The seed.
+
+
+def test_the_same_seed_gives_the_same_schedule_and_is_recorded():
+    trace = a_log(5, n_jobs=60, scale=60)
+    setting = "genetic:individuals=5,generations=2"
+    one, again, other = (wk.simulate(trace, setting, procs=MACHINE, rng=seed) for seed in (1, 1, 2))
+    assert one.parameters["seed"] == 1
+    assert one.start.tolist() == again.start.tolist() != other.start.tolist()
+    drawn = wk.simulate(trace, setting, procs=MACHINE)
+    seed = drawn.parameters["seed"]
+    assert wk.simulate(trace, setting, procs=MACHINE, rng=seed).start.tolist() == (
+        drawn.start.tolist()
+    )
+    assert "seed" not in wk.simulate(trace, "easy", procs=MACHINE, rng=1).parameters
+
+
+# What cannot be.
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_without_utility_functions_it_says_what_to_do(engine):
+    trace = wk.Trace.from_columns({"submit": [0, 1], "run": [5, 5], "procs": [1, 1]})
+    with pytest.raises(WorkloadError, match=r"no job has a utility function.*workloadkit augment"):
+        wk.simulate(trace, "genetic", procs=2, engine=engine)
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ("window=0", "window is 0; from 1 to 10,000"),
+        ("window=10001", "window is 10001; from 1 to 10,000"),
+        ("individuals=0", "individuals is 0; from 1 to 1,000"),
+        ("generations=-1", "generations is -1; at least 0"),
+        ("mutation=1.5", "mutation is 1.5; from 0 to 1"),
+        ("mutation=nan", "mutation is nan; from 0 to 1"),
+        ("window=2.5", "window is '2.5'; it is a whole number"),
+        ("queues=1/x", "queues is '1/x'; give different numbers of queues"),
+        ("order=1", "known: window, individuals, generations, mutation, queues"),
+    ],
+)
+def test_parameters_that_cannot_be(setting, message):
+    with pytest.raises(ParameterError, match=f"scheduler genetic.*{message}"):
+        parse(f"genetic:{setting}")
+
+
+def test_parameters_of_another_type_are_named():
+    with pytest.raises(ParameterError, match="scheduler genetic: window is '50'; it is a whole"):
+        Genetic("50")
+    assert parse("genetic:20") == Genetic(window=20)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_queues_that_no_job_is_of_are_worth_a_warning(engine):
+    trace = log((0, 5, 1, falling(1, 9)), queue=[1])
+    with pytest.warns(WorkloadWarning, match=r"genetic: no job is of queues 7; all have the same"):
+        wk.simulate(trace, "genetic:queues=7", procs=2, engine=engine)
+
+
+def test_it_knows_nothing_of_outages():
+    with pytest.raises(ParameterError, match="genetic: it knows nothing of outages"):
+        wk.simulate(log((0, 5, 1, falling(1, 9))), "genetic", procs=2, outages=Outages())
+
+
+def test_it_serves_users_of_ones_own():
+    cheap, dear = ((0.0, 1.0), (1000.0, 1.0)), ((0.0, 9.0), (30.0, 0.0))
+    users = [
+        Script({0: submits(1, 10), 1: submits(1, 10, utility=cheap)}),
+        Script({2: submits(1, 10, utility=dear)}),
+    ]
+    schedule = wk.simulate(None, "genetic", users, procs=1, rng=1)
+    assert schedule.jobs["start"].tolist() == [0, 20, 10]
+    with pytest.raises(WorkloadError, match="no job has a utility function"):
+        wk.simulate(None, "genetic", [Script({0: submits(1, 10)})], procs=1)
