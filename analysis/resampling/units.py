@@ -14,7 +14,7 @@ from analysis.resampling.measures import MEASURES, comparable, measure_log
 from analysis.section import Result
 from workloadkit.errors import ParameterError, check_choice, check_number
 from workloadkit.provenance import seed_of
-from workloadkit.resample.pools import Unit
+from workloadkit.resample.pooling import Unit
 from workloadkit.resample.runs import prepare
 from workloadkit.trace import Trace, check_trace
 

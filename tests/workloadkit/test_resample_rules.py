@@ -15,7 +15,8 @@ import workloadkit as wk
 from tests.data import TRACES, needs_traces
 from workloadkit.clock import WEEK, Clock
 from workloadkit.resample import files
-from workloadkit.resample.drawing import _expand, _order, choose, choose_each
+from workloadkit.resample.drawing import _expand, _order
+from workloadkit.resample.population import choose, choose_each
 from workloadkit.resample.runs import prepare
 
 pytestmark = pytest.mark.filterwarnings("ignore::workloadkit.errors.WorkloadWarning")

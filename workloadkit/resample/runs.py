@@ -11,9 +11,11 @@ from workloadkit import __version__
 from workloadkit.errors import ParameterError, WorkloadWarning, check_number
 from workloadkit.provenance import as_note, plain, seed_of
 from workloadkit.resample.assembling import assemble
-from workloadkit.resample.drawing import Plan, Start, draw, make_plan
+from workloadkit.resample.drawing import draw
 from workloadkit.resample.mixing import fit_machine
-from workloadkit.resample.pools import Pools, RareBehaviour, Unit, make_pools, triples
+from workloadkit.resample.planning import Plan, Start, make_plan
+from workloadkit.resample.pooling import RareBehaviour, Unit, make_pools, triples
+from workloadkit.resample.pools import Pools
 from workloadkit.resample.weights import Weights, weigh
 from workloadkit.trace import Trace, list_of_logs
 from workloadkit.user_classes import EDGE, LONG_TERM, EndEffects
