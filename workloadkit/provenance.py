@@ -16,7 +16,7 @@ def provenance(trace: Trace, **parameters: Any) -> dict[str, Any]:
     """Say what made a result: version, log, the digest of its text, and parameters.
 
     Carries no date, path, host or number of workers: the same input and parameters give the same.
-    Of a log that was not read, but made, the last note of its header says what made it.
+    Of a log that was not read, but made here, it has the note of the header that says so.
 
     Examples
     --------
@@ -24,7 +24,7 @@ def provenance(trace: Trace, **parameters: Any) -> dict[str, Any]:
     >>> provenance(trace, scheduler="easy")["parameters"]
     {'scheduler': 'easy'}
     """
-    notes = trace.header.get_all("Note")
+    notes = [note for note in trace.header.get_all("Note") if ": workloadkit " in note]
     return {
         "workloadkit": __version__,
         "log": trace.name,

@@ -20,7 +20,7 @@ from analysis.resampling.measures import (
 from analysis.section import Result
 from workloadkit.errors import ParameterError, check_number
 from workloadkit.provenance import seed_of
-from workloadkit.resample.runs import own_seed, prepare
+from workloadkit.resample.runs import Resampling, own_seed, prepare
 from workloadkit.trace import Trace, check_trace
 
 if TYPE_CHECKING:
@@ -160,15 +160,18 @@ def validate_resampling(
     check_number("count", count)
     if not (count >= 1 and count == int(count)):
         raise ParameterError(f"count is {count:g}; it is a whole number, 1 or more")
-    seed = seed_of(rng)
-    prepared = prepare(trace, **how)
+    return validate(trace, prepare(trace, **how), int(count), seed_of(rng))
+
+
+def validate(trace: Trace, resampling: Resampling, count: int, seed: int) -> ResamplingValidation:
+    """Compare a log with the first new ones of a resampling of it, see `validate_resampling`."""
     original = comparable(trace)
     looked, rows, lines = {}, {}, {}
 
     def logs() -> Iterator[tuple[str, Trace]]:
         yield "original", original
-        for i in range(int(count)):
-            yield str(i + 1), prepared.run_of(i, seed)
+        for i in range(count):
+            yield str(i + 1), resampling.run_of(i, seed)
 
     for name, log in logs():
         looked[name] = look(log, distributions=(*FIGURE_4, *FIGURE_5))
@@ -176,14 +179,14 @@ def validate_resampling(
         lines[name] = pox_line(log)
     table = pd.DataFrame.from_dict(rows, orient="index")
     runs = table.iloc[1:].rename_axis("run")
-    runs.insert(0, "seed", [own_seed(seed, i) for i in range(len(runs))])
+    runs.insert(0, "seed", [own_seed(seed, i) for i in range(count)])
     version, figures = published(trace.name)
     return ResamplingValidation(
         original,
         trace.n_jobs - original.n_jobs,
-        int(count),
+        count,
         seed,
-        prepared.parameters,
+        resampling.parameters,
         beside(table, figures),
         runs,
         side_by_side(looked),

@@ -14,6 +14,7 @@ from analysis.resampling.page import plot_pox_lines
 from analysis.resampling.units import SIMILARITIES
 from analysis.resampling.validation import FIGURE_4, FIGURE_5
 from tests.data import needs_traces, trace_path
+from workloadkit import cli
 from workloadkit.clock import WEEK
 
 LEFT_OUT = pytest.mark.filterwarnings("ignore:.*left out of the pools")
@@ -232,3 +233,66 @@ def test_kth_is_as_published():
     for name in ("stack_depth_procs", "stack_depth_requested_time", "stack_depth_run", "hurst_rs"):
         row = table.loc[name]
         assert abs(row["mean"] - row["published"]) < 3 * row["published_sd"]
+
+
+@pytest.fixture
+def run(capsys):
+    """Run `resample` in this process; returns its exit code, stdout and stderr."""
+
+    def run(*arguments):
+        with pytest.raises(SystemExit) as exit_:
+            cli.app(["resample", *map(str, arguments)], prog_name="workloadkit")
+        captured = capsys.readouterr()
+        return exit_.value.code, captured.out, captured.err
+
+    return run
+
+
+@pytest.fixture
+def path(tmp_path, log):
+    """The first nine weeks of the sample, less some jobs that never ran."""
+    first = log.select(log.column("submit") < 9 * WEEK)
+    wk.write_swf(first, tmp_path / "log.swf")
+    return tmp_path / "log.swf"
+
+
+QUIET = pytest.mark.filterwarnings("ignore::workloadkit.errors.WorkloadWarning")
+
+
+@QUIET
+def test_the_command_writes_the_comparison_alone(run, path, tmp_path):
+    page, data = tmp_path / "a.html", tmp_path / "a.json"
+    code, out, err = run(path, "--count", 2, "--seed", 3, "--report", page, "--json", data)
+    assert (code, out) == (0, "")
+    assert err.splitlines()[-2:] == [f"wrote {page}", f"wrote {data}"]
+    found = analysis.validate_resampling(wk.read_swf(path), 2, rng=3)
+    assert page.read_text() == found.report().to_html()
+    assert json.loads(data.read_text()) == json.loads(json.dumps(found.to_dict()))
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["a.html", "a.json", "log.swf"]
+
+
+@QUIET
+def test_the_command_compares_the_logs_that_it_writes(run, path, tmp_path):
+    data = tmp_path / "a.json"
+    code, _, _ = run(path, "--count", 2, "--seed", 3, "-o", tmp_path / "many", "--json", data)
+    assert code == 0
+    rows = json.loads(data.read_text())["throughput"]["tables"]["runs"]["rows"]
+    for i, row in enumerate(rows):
+        assert wk.read_swf(tmp_path / "many" / f"{i + 1:04}.swf.gz").n_jobs == row["jobs"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (("--report", "{0}/nowhere/a.html"), 1, "nowhere/a.html: cannot be written"),
+        (("--report", "{0}/a", "--json", "{0}/a"), 2, "two results cannot both go to"),
+        (("{0}/log.swf", "--json", "-"), 2, "compare new logs with one original"),
+        (("--report", "{0}/log.swf"), 2, "is not written over"),
+        (("--count", "2"), 2, "--count writes files; name their folder with -o"),
+    ],
+)
+def test_the_command_says_what_is_wrong(run, path, tmp_path, arguments, code, said):
+    found, out, err = run(path, *(word.format(tmp_path) for word in arguments))
+    assert (found, out) == (code, "")
+    assert said in err
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["log.swf"]

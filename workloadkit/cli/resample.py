@@ -17,6 +17,8 @@ from workloadkit.cli.common import (
     say,
     shared,
     working,
+    write,
+    write_json,
 )
 from workloadkit.errors import ParameterError, WorkloadError
 
@@ -24,11 +26,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from workloadkit.resample.runs import Resampling
+    from workloadkit.trace import Trace
 
 EXAMPLES = """
 workloadkit resample log.swf.gz -o new.swf.gz --seed 1
 workloadkit resample log.swf.gz --weeks 260 --load 1.2 -o longer.swf.gz
 workloadkit resample log.swf.gz --count 1000 -o many --workers 2 --seed 1
+workloadkit resample log.swf.gz --count 8 --seed 1 --report validation.html
 workloadkit resample log.swf.gz --rare 374:30w-31w --rare-per-week 0.25 > new.swf
 workloadkit resample one.swf.gz two.swf.gz --procs 512 --rescale -o mixed.swf.gz
 workloadkit resample log.swf.gz --weight long=3,serial=0.5 -o other.swf.gz
@@ -47,13 +51,15 @@ def resample(
         ),
     ] = None,
     output: Annotated[
-        Path,
+        Path | None,
         typer.Option(
             "-o",
             metavar="OUT",
-            help='Write the new log to this file; "-" is stdout. With --count, a folder.',
+            show_default=False,
+            help='Write the new log to this file; "-" is stdout. With --count, a folder. By '
+            "default stdout, or no log if only --report or --json is given.",
         ),
-    ] = Path("-"),
+    ] = None,
     count: Annotated[
         int | None,
         typer.Option(
@@ -107,6 +113,16 @@ def resample(
             metavar="T",
             show_default=False,
             help="How near to an end that is. By default 4w.",
+        ),
+    ] = None,
+    begin: Annotated[
+        float | None,
+        typer.Option(
+            parser=duration,
+            metavar="T",
+            show_default=False,
+            help="When logging began, counted from second 0 of the log. By default with the "
+            "first job.",
         ),
     ] = None,
     long_term_users: Annotated[
@@ -182,6 +198,25 @@ def resample(
             "--rescale", help="Let jobs grow by as much as the machine is larger than their own."
         ),
     ] = False,
+    report: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            show_default=False,
+            readable=False,
+            help="Compare the log with K new ones, by default 8: its users, locality, long memory "
+            "and load. Write the report, one HTML page, to this file.",
+        ),
+    ] = None,
+    json: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            show_default=False,
+            readable=False,
+            help='Write the same comparison as JSON to this file; "-" is stdout.',
+        ),
+    ] = None,
     seed: SeedOption = None,
     workers: WorkersOption = 1,
     strict: StrictOption = False,
@@ -196,10 +231,17 @@ def resample(
     from workloadkit.user_classes import EDGE, LONG_TERM
 
     behaviours, weights = _rare_behaviours(rare), _weights(weight)
-    if count is None:
-        check_outputs(output, inputs=trace or [])
+    if output is None and not (report or json):
+        output = Path("-")
+    if count is None or output is None:
+        check_outputs(output, report, json, inputs=trace or [])
     else:
         _check_folder(output)
+        check_outputs(report, json, inputs=trace or [])
+    if (report or json) and trace and len(trace) > 1:
+        raise ParameterError(
+            "--report and --json compare new logs with one original, not with more"
+        )
     paths: list[Path | None] = [*trace] if trace else [None]
     logs = [load(path, strict=strict) for path in paths]
     with working(f"sorting the users of {' and '.join(log.name for log in logs)}"):
@@ -211,6 +253,7 @@ def resample(
             long_term=LONG_TERM if long_term is None else long_term,
             edge=EDGE if edge is None else edge,
             end_effects=end_effects,
+            begin=begin,
             long_term_users=long_term_users,
             temporary_users=temporary_users,
             arrivals=arrivals,
@@ -222,10 +265,12 @@ def resample(
             rescale=rescale,
         )
     used = seed_of(seed)
-    if count is None:
+    if output is not None and count is None:
         _write_one(resampling, output, used)
-    else:
+    elif output is not None and count is not None:
         _write_many(resampling, output, count, used, workers)
+    if report or json:
+        _compare(logs[0], resampling, 8 if count is None else count, used, report, json)
 
 
 def _write_one(resampling: "Resampling", output: Path, seed: int) -> None:
@@ -259,6 +304,26 @@ def _write_many(
         for _ in write_runs(write, count, place, executor=pool):
             done()
     say(f"wrote {folder}: logs {count:,}, seed {seed}")
+
+
+def _compare(
+    log: "Trace",
+    resampling: "Resampling",
+    count: int,
+    seed: int,
+    page: Path | None,
+    json: Path | None,
+) -> None:
+    """Compare the log with new ones, and write what comes out."""
+    from analysis.resampling.validation import validate
+
+    with working(f"comparing {log.name} with {count:,} new logs"):
+        found = validate(log, resampling, count, seed).report()
+        html = found.to_html() if page else ""
+    if page:
+        write(page, html)
+    if json:
+        write_json(json, found.to_dict())
 
 
 def _write_shared(i: int, path: str) -> None:
