@@ -29,6 +29,12 @@ def calendar_of(trace):
     return Calendar(trace.header.start or 0, trace.header.time_zone if trace.header.start else None)
 
 
+def changes(calendar, begin, end):
+    """When clocks are changed, all on the hour."""
+    hours = range(-(-begin // 3600) * 3600, end, 3600)
+    return [time for time in hours if calendar.shows(time) - calendar.shows(time - 1) != 1]
+
+
 @cache
 def make_log(seed, zone, n_weeks=45, n_temporary=9):
     """A log of users of every kind, with many jobs about the hours in which clocks are changed.
@@ -39,16 +45,19 @@ def make_log(seed, zone, n_weeks=45, n_temporary=9):
     calendar = Calendar(JANUARY_2001, zone and ZoneInfo(zone))
     begin, end = 1000, 1000 + n_weeks * WEEK - rnd.randrange(6 * 86400)
     spans = []
-    for _ in range(3):
+    for _ in range(2):
         first = begin + rnd.randrange(10 * WEEK)
         spans.append((first, rnd.randrange(first + 13 * WEEK, end)))
     for _ in range(n_temporary):
         first = rnd.randrange(begin + 4 * WEEK, end - 8 * WEEK)
         spans.append((first, min(first + rnd.randrange(11 * WEEK), end)))
+    spans += [(begin, end)]  # longer than the log's length rounded to weeks, often
     spans += [(begin + WEEK, begin + 3 * WEEK), (end - 2 * WEEK, end - WEEK), (begin, begin)]
     jobs = [(begin, -1, 0), (end, -1, 0)]  # an unknown user's, and the last of all
     for user, (first, last) in enumerate(spans, 11):
         times = [first, last]
+        for change in changes(calendar, begin, end):
+            times += [time for time in (change - 600, change + 600) if first <= time <= last]
         for _ in range(rnd.randrange(4, 25)):
             time = rnd.randint(first, last)
             if zone and rnd.random() < 0.6:  # on Sunday, between 1 and 4

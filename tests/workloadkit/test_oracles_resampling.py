@@ -10,7 +10,7 @@ import pytest
 
 import workloadkit as wk
 from tests.data import needs_traces, trace_path
-from tests.oracles.resampling import Calendar
+from tests.oracles.resampling import WEEK, Calendar
 from tests.resampled_logs import (
     JANUARY_2001,
     check_jobs,
@@ -132,6 +132,16 @@ def test_the_sample_is_resampled_by_the_rules():
         check_population(log, starts, n_long_term)
         own = np.random.SeedSequence(3, spawn_key=(run,)).generate_state(1, np.uint64)[0]
         assert wk.resample(trace, load=1.5, rng=int(own)).jobs.equals(new.jobs)
+
+
+def test_the_last_second_of_the_log_counts_and_nobody_overlaps_himself():
+    # One job a week, at the hour of the last one: a cycle of 21 weeks, as 20 would put the first
+    # job of the next one beside the last. So each week has one job, whichever the first is.
+    submit = [week * WEEK + 5000 for week in range(21)]
+    jobs = {"run": [1] * 21, "procs": [1] * 21, "user": [7] * 21}
+    trace = wk.Trace.from_columns({"submit": submit, **jobs})
+    for seed in range(10):
+        assert wk.resample(trace, rng=seed).column("submit").tolist() == submit
 
 
 # The oracle itself.

@@ -109,6 +109,24 @@ def test_finer_units_are_moved_by_whole_weeks(unit):
     assert moved
 
 
+def test_a_session_goes_round_job_by_job():
+    # Two jobs on both sides of the end of the fifth week, of a user of the weeks 3 to 8.
+    times = [3 * WEEK + 9000, 5 * WEEK - 600, 5 * WEEK + 600, 8 * WEEK + 9000]
+    submit = [0, *(10 * WEEK + time for time in times), 40 * WEEK]
+    jobs = {"run": [1] * 6, "procs": [1] * 6, "user": [1, 2, 2, 2, 2, 1]}
+    trace = wk.Trace.from_columns({"submit": submit, **jobs, "requested_memory": range(6)})
+    apart = Counter()
+    how = {"temporary_users": 0, "long_term_users": 0, "arrivals": 0.9}
+    for new in wk.resamples(trace, 10, 100, rng=1, unit="session", **how):
+        users, submits = (new.column(name).tolist() for name in ("user", "submit"))
+        for of_user in oracle.incarnations(rows_of(new), users, submits).values():
+            at = dict(of_user)
+            if len(at) == 4:
+                apart[at[3] - at[2]] += 1
+    assert set(apart) == {1200, 1200 - 6 * WEEK}
+    assert fits([apart[1200], apart[1200 - 6 * WEEK]], [5 / 6, 1 / 6])
+
+
 def delimit_by_user(log):
     """Sessions and batches by 60 minutes between arrivals."""
     labels = {}
