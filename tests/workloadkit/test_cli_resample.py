@@ -65,7 +65,7 @@ def test_options_reach_the_resampling(run, log, tmp_path):
     new = tmp_path / "new.swf"
     options = {
         "--weeks": 30, "--load": 2, "--unit": "job", "--long-term": "30d", "--edge": "1w",
-        "--end-effects": "any", "--long-term-users": 3, "--temporary-users": 1.5,
+        "--end-effects": "any", "--begin": 0, "--long-term-users": 3, "--temporary-users": 1.5,
         "--arrivals": 0.5, "--rare": f"2:1w-11w,1:{5 * WEEK}-{6 * WEEK}", "--rare-per-week": 0.25,
     }  # fmt: skip
     words = [word for option in options.items() for word in option]
@@ -73,7 +73,7 @@ def test_options_reach_the_resampling(run, log, tmp_path):
     assert code == 0, err
     expected = wk.resample(
         wk.read_swf(log), 30, 2, 1, unit="job", long_term=30 * 86400, edge=WEEK, end_effects="any",
-        long_term_users=3, temporary_users=1.5, arrivals=0.5, rare_per_week=0.25,
+        begin=0, long_term_users=3, temporary_users=1.5, arrivals=0.5, rare_per_week=0.25,
         rare=[(2, WEEK, 11 * WEEK), (1, 5 * WEEK, 6 * WEEK)],
     )  # fmt: skip
     assert read(new).jobs.equals(expected.jobs)

@@ -332,8 +332,7 @@ def test_left_out_jobs_are_counted_once_for_all_runs(log):
     with pytest.warns(WorkloadWarning) as said:
         runs = list(wk.resamples(log.with_columns(run=run, user=user), 5, rng=1))
     assert [str(warning.message) for warning in said] == [
-        "trace: of the jobs, those are left out of the pools: 2 that never ran, 1 that are of "
-        "unknown user"
+        "trace: jobs left out of the pools: 2 that never ran, 1 of unknown user"
     ]
     assert said[0].filename == __file__
     assert all((new.column("run") == 60).all() for new in runs)

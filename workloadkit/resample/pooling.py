@@ -174,14 +174,14 @@ def _check_log(trace: Trace, chosen: NDArray[np.bool_]) -> None:
             "them cannot be resampled"
         )
     left_out = {
-        "never ran": trace.n_jobs - n_ran,
-        "are of unknown user": n_ran - n_chosen,
-        "are bursts of checkpointed ones": len(trace.bursts),
+        "that never ran": trace.n_jobs - n_ran,
+        "of unknown user": n_ran - n_chosen,
+        "that are bursts of checkpointed ones": len(trace.bursts),
     }
-    said = [f"{count:,} that {what}" for what, count in left_out.items() if count]
+    said = [f"{count:,} {what}" for what, count in left_out.items() if count]
     if said:
         warnings.warn(
-            f"{trace.name}: of the jobs, those are left out of the pools: {', '.join(said)}",
+            f"{trace.name}: jobs left out of the pools: {', '.join(said)}",
             WorkloadWarning,
             stacklevel=6,  # whoever called `resample` or `resamples`
         )
