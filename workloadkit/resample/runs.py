@@ -166,10 +166,12 @@ def resample(
     Notes
     -----
     Where the source is silent: a week is one of local time, counted from the log's begin; a user
-    is present from the week of the first job to that of the last. The length of a log is rounded
-    to whole weeks where long-term users are regenerated after it; of one whose activity is longer
-    than that, nothing overlaps. A time that clocks jump over becomes the second of the jump, one
-    that they show twice is the first; in neither case do jobs of one user change their order.
+    is present from the week of the first job to that of the last. A new log begins at the very
+    second of the old one; it ends before its `weeks` are over, or with the old one's last second.
+    The length of a log is rounded to whole weeks where long-term users are regenerated after it;
+    of one whose activity is longer than that, nothing overlaps. A time that clocks jump over
+    becomes the second of the jump, one that they show twice is the first; in neither case do jobs
+    of one user change their order.
 
     References
     ----------

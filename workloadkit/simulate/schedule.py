@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 from functools import cached_property
 from typing import Any
 
@@ -18,7 +17,7 @@ from workloadkit.simulate.machine import Run
 from workloadkit.simulate.measures import OF_JOBS, OF_UTILITIES, Served
 from workloadkit.simulate.saturation import Saturation, saturation
 from workloadkit.simulate.workload import Workload
-from workloadkit.trace import Header, Trace
+from workloadkit.trace import Trace
 from workloadkit.utility import start_value, value
 
 
@@ -263,9 +262,9 @@ class Schedule:
         users' mean slowdowns.
 
         Where jobs have utility functions: `utility_per_proc_hour`, the aggregate utility by the
-        processors × hours of all jobs that count; and what they earned in percent of their start values, the 25th,
-        50th, 75th, 98th and 100th percentile from the best, as `earned_p25`: what the best quarter
-        earned at least; jobs of start value 0 are left out.
+        processors × hours of all jobs that count; and what they earned in percent of their start
+        values, the 25th, 50th, 75th, 98th and 100th percentile from the best, as `earned_p25`: what
+        the best quarter earned at least; jobs of start value 0 are left out.
         """
         names = (*FURTHER, *(() if self.workload.utilities is None else OF_UTILITIES))
         return self.metrics | {name: self.measure(name) for name in names}
@@ -300,7 +299,7 @@ class Schedule:
         for label in ("MaxJobs", "MaxRecords"):
             if header.get(label) is not None:
                 header = header.replaced(label, str(w.row.size))
-        if header.get("EndTime") is not None and (end := _date(header, float(self.end.max()))):
+        if header.get("EndTime") is not None and (end := header.date(float(self.end.max()))):
             header = header.replaced("EndTime", end)
         if "procs" in self.parameters and header.number("MaxProcs") != self.machine:
             given = header.get("MaxProcs") is not None
@@ -333,14 +332,3 @@ FURTHER = (
     *("mean_queue_length", "saturation_slope"),
     *(name for name in OF_JOBS if name not in METRICS),
 )
-
-
-def _date(header: Header, second: float) -> str | None:
-    """Write a second of a log as its header does, in local time; None if that is unknown."""
-    if not header.start or header.time_zone is None:
-        return None
-    try:
-        date = datetime.fromtimestamp(header.start + second, header.time_zone)
-    except (ValueError, OverflowError, OSError):  # beyond all calendars
-        return None
-    return date.strftime("%a %b %d %H:%M:%S %Z %Y")
