@@ -76,6 +76,13 @@ def test_a_larger_penalty_finds_fewer_changes(rng):
     assert found[0] > found[-1] == 1
 
 
+@pytest.mark.parametrize("n_weeks", [1, 2, 7, 16])
+def test_short_logs_are_one_segment(n_weeks):
+    found = wk.stationary_segments(log_of([5, 7] * 8).take(range(6 * n_weeks + 1)), least=n_weeks)
+    assert found["week"].tolist() == [0]
+    assert found["weeks"].tolist() == [n_weeks]
+
+
 @given(
     st.lists(st.tuples(st.integers(-3, 3), st.integers(-3, 3)), min_size=2, max_size=11),
     st.integers(1, 4),

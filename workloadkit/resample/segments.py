@@ -270,6 +270,8 @@ def _standardized(series: NDArray, hurst: float) -> NDArray[np.float64]:
     from scipy.special import ndtri
 
     n = series.shape[1]
+    if n < 2:
+        return np.empty((0, n))
     ranks = pd.DataFrame(series.T).rank().to_numpy().T
     scores = ndtri((ranks - 0.5) / n)
     steps = np.diff(scores, axis=1)
@@ -282,7 +284,8 @@ def _standardized(series: NDArray, hurst: float) -> NDArray[np.float64]:
     # Steps of fractional noise have 2 - 2 r times its variance; r = 2^(2H-1) - 1 is the
     # correlation of one value with the next.
     deviation = size[moves, None] / math.sqrt(4 - 2 ** (2 * hurst))
-    shared, directions = np.linalg.eigh(np.atleast_2d(np.corrcoef(steps[moves])))
+    alike = steps[moves] / np.sqrt((steps[moves] ** 2).sum(axis=1, keepdims=True))
+    shared, directions = np.linalg.eigh(alike @ alike.T)
     kept = shared > _SINGULAR
     turned = directions.T @ (scores[moves] / deviation)
     return turned[kept] / np.sqrt(shared[kept, None])
