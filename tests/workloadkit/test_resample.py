@@ -474,3 +474,21 @@ def test_jobs_from_before_second_0_and_of_repeated_numbers_are_resampled(log):
     new = wk.resample(trace, rng=1)
     assert new.column("submit")[0] >= -5 * WEEK
     assert new.column("job")[0] == 1
+
+
+@pytest.mark.parametrize(
+    ("begin", "hours"), [("2016-10-30 00:30:00", {1, 2}), ("2016-10-30 01:30:00", {2, 3})]
+)
+def test_a_log_can_begin_in_an_hour_that_clocks_strike_twice(begin, hours):
+    # User 1's jobs are in winter at 1:30 and in summer at 2:30 (or at 2:30 and at 3:30), but for
+    # the very first one, before clocks are set back; in March, 2:30 is skipped.
+    start = int(pd.Timestamp(begin, tz="UTC").timestamp())
+    header = (f"; UnixStartTime: {start}", "; TimeZoneString: Europe/Stockholm")
+    users = {1: every_week(0, 40), 2: [10.5], 3: [20.001, 20.002]}
+    trace = log_of(users, header=header)
+    for new in wk.resamples(trace, 5, weeks=120, rng=1):
+        assert new.column("submit")[0] in (0, 3600)
+        zone = ZoneInfo("Europe/Stockholm")
+        seconds = new.column("submit")[new.column("user") == 1]
+        found = {datetime.fromtimestamp(start + second, zone).hour for second in seconds}
+        assert hours <= found <= hours | {3}
