@@ -166,8 +166,10 @@ def segments(trace: Trace, at: Iterable[int] | None = None) -> list[Trace]:
     Notes
     -----
     Each segment can be resampled to any length. As users are long-term who stay for more than 12
-    weeks, those of a shorter segment are all temporary, and those near its ends are discarded; let
-    then both limits shrink with the segment, for example to a half and an eighth of it:
+    weeks, those of a shorter segment are all temporary, and most of them are discarded, being near
+    one of its ends; let then both limits shrink with the segment, for example to a half and an
+    eighth of it. (The first eight weeks of OSC-Clust-2000 resampled to a year have 30 to 69 % of
+    the work a week that they had, by such limits 85 to 108 %.)
 
     >>> from workloadkit import resample
     >>> submit = np.arange(0, 10 * WEEK, 3600)
