@@ -7,6 +7,7 @@ import warnings
 from tests.benchmarks import (
     conservative,
     locality,
+    log_changes,
     long_memory,
     models,
     multi_queue,
@@ -23,7 +24,7 @@ from tests.data import DATA, TRACES
 
 PARTS = (
     *(reading, sessions, scheduling, conservative, user_aware, multi_queue),
-    *(locality, long_memory, report, resampling, utilities, models),
+    *(locality, long_memory, report, resampling, log_changes, utilities, models),
 )
 
 
