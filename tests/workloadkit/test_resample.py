@@ -266,7 +266,7 @@ def test_finer_units_stay_within_their_user_and_his_weeks(unit):
     trace = log_of({1: every_week(0, 40), 2: near}, run=1e4)
     trace = trace.with_columns(cpu=np.arange(trace.n_jobs))
     apart = 0
-    for new in wk.resamples(trace, 20, rng=1, unit=unit, temporary_users=0, arrivals=0.9):
+    for new in wk.resamples(trace, 8, rng=1, unit=unit, temporary_users=0, arrivals=0.9):
         for _, jobs in new.jobs.groupby("user"):
             if jobs["cpu"].isin(np.flatnonzero(trace.column("user") == 1)).any():
                 continue

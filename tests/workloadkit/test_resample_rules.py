@@ -36,15 +36,15 @@ def test_nobody_is_chosen_twice_at_once(data):
 
 def test_choices_are_as_likely_as_they_should_be():
     rng = np.random.default_rng(1)
-    n_draws = 24_000
+    n_draws = 9_000
     uniform = Counter(tuple(choose(4, 2, rng).tolist()) for _ in range(n_draws))
     for pair in permutations(range(4), 2):
-        assert uniform[pair] == pytest.approx(n_draws / 12, rel=0.1)
+        assert uniform[pair] == pytest.approx(n_draws / 12, rel=0.15)
     weights = np.array([1, 2, 3])
     drawn = Counter(tuple(choose(3, 2, rng, weights).tolist()) for _ in range(n_draws))
     for one, other in permutations(range(3), 2):
         chance = weights[one] / 6 * weights[other] / (6 - weights[one])
-        assert drawn[one, other] == pytest.approx(n_draws * chance, rel=0.1)
+        assert drawn[one, other] == pytest.approx(n_draws * chance, rel=0.15)
 
 
 @given(
