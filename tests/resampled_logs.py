@@ -29,9 +29,11 @@ def calendar_of(trace):
     return Calendar(trace.header.start or 0, trace.header.time_zone if trace.header.start else None)
 
 
-def changes(calendar, begin, end):
-    """When clocks are changed, all on the hour."""
-    hours = range(-(-begin // 3600) * 3600, end, 3600)
+@cache
+def changes(zone):
+    """When clocks are changed in about a year, all on the hour."""
+    calendar = Calendar(JANUARY_2001, zone and ZoneInfo(zone))
+    hours = range(0, 60 * WEEK, 3600)
     return [time for time in hours if calendar.shows(time) - calendar.shows(time - 1) != 1]
 
 
@@ -56,7 +58,7 @@ def make_log(seed, zone, n_weeks=45, n_temporary=9):
     jobs = [(begin, -1, 0), (end, -1, 0)]  # an unknown user's, and the last of all
     for user, (first, last) in enumerate(spans, 11):
         times = [first, last]
-        for change in changes(calendar, begin, end):
+        for change in changes(zone):
             times += [time for time in (change - 600, change + 600) if first <= time <= last]
         for _ in range(rnd.randrange(4, 25)):
             time = rnd.randint(first, last)

@@ -44,7 +44,7 @@ def four_users():
 
 
 PRESENT = {1: 2, 2: 3, 3: 5, 4: 11}
-N_RUNS = 500
+N_RUNS = 400
 
 
 @cache
@@ -135,7 +135,7 @@ def preferring(weights):
     return [starts_of(log, new) for new in logs]
 
 
-@pytest.mark.parametrize("weights", [((1, 4.0),), ((2, 0.0), (4, 2.5)), ((1, 1.0),)])
+@pytest.mark.parametrize("weights", [((1, 4.0),), ((2, 0.0), (4, 2.5))])
 def test_preferred_users_are_drawn_in_proportion(weights):
     factor = dict.fromkeys(PRESENT, 1.0) | dict(weights)
     alone, at_start = Counter(), Counter()

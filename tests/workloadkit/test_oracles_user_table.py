@@ -1,7 +1,7 @@
 """What each user of a log does, against the definitions."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import workloadkit as wk
@@ -37,6 +37,7 @@ def agrees(jobs, trace):
             assert row["frequency"] == ("frequent" if user in frequent else "occasional")
 
 
+@settings(max_examples=50)
 @given(
     logs(
         user=st.integers(-1, 6), run=some_runs, submit=st.integers(0, 30).map(lambda n: 600 * n)

@@ -1,0 +1,284 @@
+"""The genetic scheduler's parts against their definitions, and the whole where all is known."""
+
+import math
+from collections import Counter
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import workloadkit as wk
+from tests.data import needs_compiler
+from tests.oracles import genetic as oracle
+from tests.oracles.scheduling import Site, play
+from workloadkit._kernels import evolution as kernels
+from workloadkit.simulate.engine import Job
+from workloadkit.simulate.schedulers import evolution as plain
+from workloadkit.utility import Utilities
+
+
+@given(st.integers(1, 9).flatmap(lambda n: st.tuples(*[st.permutations(range(n))] * 2)))
+def test_a_child_zips_its_parents(parents):
+    one, other = parents
+    expected = oracle.zipper(one, other)
+    assert plain.zipped(one, other) == expected
+    child, taken = np.empty(len(one), np.int64), np.empty(len(one), np.bool_)
+    kernels.zip_orders(np.array(one), np.array(other), child, taken)
+    assert child.tolist() == expected
+
+
+def test_the_zipper_passes_over_what_is_there_already():
+    # a from one, b from the other; then one's next is b, which is there: c; the other's next is
+    # a, which is there, and c: d.
+    assert oracle.zipper("abcd", "bacd") == ["a", "b", "c", "d"]
+    assert oracle.zipper("abcd", "dcba") == ["a", "d", "b", "c"]
+
+
+@settings(max_examples=50)
+@given(st.integers(2, 9).flatmap(lambda n: st.permutations(range(n))), st.integers(0, 99))
+def test_a_mutant_has_two_jobs_swapped(order, seed):
+    mutant, other = list(order), np.array(order)
+    plain.swap_two(mutant, np.random.default_rng(seed))
+    assert mutant in oracle.mutants(order)
+    kernels.swap_two(other, np.random.default_rng(seed))
+    assert other.tolist() == mutant
+
+
+def is_uniform(counts, n_cases):
+    total = sum(counts.values())
+    squares = sum((counts[case] - total / n_cases) ** 2 for case in counts)
+    squares += (n_cases - len(counts)) * (total / n_cases) ** 2
+    freedom = n_cases - 1
+    return squares / (total / n_cases) < freedom + 5 * math.sqrt(2 * freedom)
+
+
+def test_mutants_and_random_orders_are_all_as_likely():
+    rng = np.random.default_rng(1)
+    mutants, shuffled = Counter(), Counter()
+    for _ in range(6000):
+        order = [0, 1, 2, 3]
+        plain.swap_two(order, rng)
+        mutants[tuple(order)] += 1
+        shuffled[tuple(plain.shuffled([0, 1, 2, 3], rng))] += 1
+    assert is_uniform(mutants, 6)
+    assert is_uniform(shuffled, 24)
+
+
+@pytest.mark.parametrize("fitness", [[1, 2, 0, 5], [0, 0, 0, 0], [0, 0, 3, 0]])
+def test_parents_are_drawn_in_proportion_to_their_fitness(fitness):
+    rng = np.random.default_rng(2)
+    sums = np.cumsum(fitness, dtype=float)
+    drawn = Counter(plain.draw_parent(sums.tolist(), rng) for _ in range(4000))
+    weights = fitness if sum(fitness) else [1] * 4
+    for i, weight in enumerate(weights):
+        chance = weight / sum(weights)
+        deviation = math.sqrt(4000 * chance * (1 - chance))
+        assert drawn[i] == pytest.approx(4000 * chance, abs=4.5 * deviation)
+
+
+# Queues.
+
+MACHINE, NOW = 8, 100
+
+
+@st.composite
+def functions(draw):
+    times = [0, *sorted(draw(st.sets(st.integers(1, 400), max_size=4)))]
+    values = draw(st.lists(st.integers(0, 50), min_size=len(times), max_size=len(times)))
+    return list(zip(times, sorted(values, reverse=True), strict=True))
+
+
+a_job = st.fixed_dictionaries(
+    {
+        "submit": st.integers(0, NOW),
+        "procs": st.integers(1, MACHINE),
+        "estimate": st.integers(1, 60),
+        "priority": st.integers(0, 2),
+        "utility": st.none() | functions(),
+    }
+)
+queues = st.lists(a_job, min_size=1, max_size=8).map(
+    lambda jobs: sorted(jobs, key=lambda job: job["submit"])
+)
+
+
+@st.composite
+def running_jobs(draw):
+    """Planned ends, some of which have passed, and processors."""
+    sizes = draw(st.lists(st.integers(1, 4), max_size=4))
+    while sum(sizes) > MACHINE:
+        sizes.pop()
+    return [(draw(st.integers(NOW - 5, NOW + 80)), size) for size in sizes]
+
+
+def columns(queue):
+    names = ("submit", "procs", "estimate", "priority", "utility")
+    return {name: [job[name] for job in queue] for name in names}
+
+
+def plain_jobs(queue):
+    return [
+        Job(
+            None,
+            1,
+            job["procs"],
+            1,
+            job["estimate"],
+            submit=job["submit"],
+            utility=tuple(job["utility"] or ()),
+            arrival=place,
+        )
+        for place, job in enumerate(queue)
+    ]
+
+
+def packed(queue):
+    points = [job["utility"] or [] for job in queue]
+    first = np.cumsum([0, *map(len, points)])
+    numbers = np.array([point for of in points for point in of], float).reshape(-1, 2)
+    return Utilities(first, numbers[:, 0].copy(), numbers[:, 1].copy())
+
+
+def window_of(queue, at="turnaround", *, told=True):
+    """The queue as the search sees it, which may be told after which end a job earns nothing."""
+    window = kernels.new_window(len(queue), np.dtype(np.int64))
+    for place, job in enumerate(queue):
+        window.job[place] = place
+        for name in ("submit", "procs", "estimate", "priority"):
+            getattr(window, name)[place] = job[name]
+        last = job["utility"][-1][0] if job["utility"] else -NOW
+        length = job["estimate"] if at == "start" else 0
+        window.due[place] = job["submit"] + last + length if told else 10**9
+    return window
+
+
+@pytest.mark.parametrize("at", ["turnaround", "start"])
+@settings(max_examples=80)
+@given(queue=queues, running=running_jobs(), told=st.booleans(), data=st.data())
+def test_an_order_earns_what_easy_would_make_of_it(at, queue, running, told, data):
+    order = data.draw(st.permutations(range(len(queue))))
+    of = columns(queue)
+    expected = oracle.fitness(
+        order,
+        NOW,
+        running,
+        MACHINE,
+        of["submit"],
+        of["procs"],
+        of["estimate"],
+        of["utility"],
+        at=at,
+    )
+    free = MACHINE - sum(size for _, size in running)
+    jobs = plain_jobs(queue)
+    found = plain.earned_by_easy([jobs[i] for i in order], NOW, free, running, at)
+    assert found == pytest.approx(expected, rel=1e-12, abs=1e-12)
+
+    ends = sorted(running, reverse=True)
+    planned_ends, planned_procs = np.zeros(9, np.int64), np.zeros(9, np.int64)
+    for i, (end, size) in enumerate(ends):
+        planned_ends[i], planned_procs[i] = end, size
+    desk = kernels.new_desk(len(queue), MACHINE + 1, np.dtype(np.int64))
+    compiled = kernels.evaluate(
+        np.array(order),
+        NOW,
+        free,
+        planned_ends,
+        planned_procs,
+        len(running),
+        window_of(queue, at, told=told),
+        packed(queue),
+        at == "start",
+        desk,
+    )
+    assert compiled == found
+
+
+@settings(max_examples=50)
+@given(queue=queues)
+def test_four_orders_are_not_random(queue):
+    of = columns(queue)
+    n = len(queue)
+    expected = oracle.special_seeds(
+        list(range(n)),
+        NOW,
+        of["submit"],
+        of["procs"],
+        of["estimate"],
+        of["priority"],
+        of["utility"],
+    )
+    desk = kernels.new_desk(n, MACHINE + 1, np.dtype(np.int64))
+    for which, order in enumerate(expected):
+        found = np.arange(n)
+        kernels.make_seed(which, found, NOW, window_of(queue), packed(queue), desk)
+        assert found.tolist() == order
+
+
+# The whole.
+
+
+def trace_of(jobs):
+    columns = {name: [job[name] for job in jobs] for name in ("submit", "run", "procs")}
+    trace = wk.Trace.from_columns({**columns, "requested_time": [job["estimate"] for job in jobs]})
+    rows = [(row, *point) for row, job in enumerate(jobs) for point in job["utility"] or ()]
+    table = pd.DataFrame(rows, columns=["row", "time", "value"])
+    table = table.astype({"row": np.int64, "time": np.float64, "value": np.float64})
+    return replace(trace, utility=table)
+
+
+def random_log(seed, n_jobs=14):
+    """A log whose jobs lose value all the time, so that different schedules earn differently."""
+    rng = np.random.default_rng(seed)
+    jobs, now = [], 0
+    for _ in range(n_jobs):
+        now += int(rng.integers(0, 40))
+        run = int(rng.integers(5, 60))
+        value = float(rng.uniform(1, 100))
+        middle, end = sorted(rng.uniform(1, 2000, 2).tolist())
+        utility = [(0, value), (middle, value * float(rng.uniform(0.2, 0.8))), (end + 2000, 0)]
+        job = {"submit": now, "run": run, "procs": int(rng.integers(1, 9)), "utility": utility}
+        jobs.append({**job, "estimate": run + int(rng.integers(0, 30))})
+    return jobs
+
+
+class TooManyError(Exception):
+    """More jobs wait than all orders can be tried of."""
+
+
+@pytest.mark.parametrize("engine", ["python", pytest.param("compiled", marks=needs_compiler)])
+def test_evolution_finds_the_best_of_all_orders_of_few_jobs(engine):
+    tried = 0
+    for seed in range(30):
+        jobs = random_log(seed)
+        of = {name: [job[name] for job in jobs] for name in jobs[0]}
+        site = Site(8, of["submit"], of["estimate"], of["procs"])
+
+        def allocate(site=site, functions=of["utility"]):
+            if len(site.waiting) > 4:
+                raise TooManyError
+            oracle.allocate_best(site, functions)
+
+        try:
+            play(site, range(len(jobs)), of["run"], allocate, "instant")
+        except TooManyError:
+            continue
+        tried += 1
+        scheduler = "genetic:generations=40,mutation=0.3"
+        schedule = wk.simulate(trace_of(jobs), scheduler, procs=8, rng=seed, engine=engine)
+        starts = schedule.jobs["start"].tolist()
+        assert starts == [site.start[job] for job in range(len(jobs))]
+    assert tried >= 5
+
+
+@settings(max_examples=25)
+@given(seed=st.integers(0, 999))
+def test_where_nothing_can_be_earned_it_is_easy(seed):
+    jobs = [{**job, "utility": [(0, 0.0)]} for job in random_log(seed, 30)]
+    simulate = partial(wk.simulate, trace_of(jobs), procs=8, engine="python", rng=seed)
+    genetic = simulate("genetic:generations=2,individuals=6")
+    assert genetic.jobs["start"].tolist() == simulate("easy").jobs["start"].tolist()
