@@ -124,6 +124,27 @@ def test_the_remainder_of_the_long_term_users_is_a_random_subset():
     assert fits([twice[user] for user in pool], [1 / 3] * 3)
 
 
+def test_long_term_users_can_begin_anywhere_in_their_cycle():
+    # One user, active for 20 of the 50 weeks after which he comes again.
+    submit = [0, *((10 + week) * WEEK + 3600 for week in range(20)), 50 * WEEK]
+    users = [-1, *[5] * 20, -1]
+    jobs = {"run": [1] * 22, "procs": [1] * 22, "user": users, "requested_memory": range(22)}
+    trace = wk.Trace.from_columns({"submit": submit, **jobs})
+    log = log_of(trace)
+    assert log.period(5) == 50
+    weeks = Counter()
+    for seed in range(N_RUNS):
+        new = wk.resample(trace, rng=seed, start="period")
+        ((_, week),) = starts_of(log, new)
+        assert week <= 0 or 50 - week >= 20  # in a pause at first
+        weeks[-week % 50] += 1
+    for seed in range(20):
+        replicas = wk.resample(trace, rng=seed, start="period", load=3.0)
+        starts = [-week % 50 for _, week in starts_of(log, replicas)]
+        assert oracle.are_far_apart(starts, 50)
+    assert fits([weeks[week] for week in range(50)], [1 / 50] * 50)
+
+
 # Users preferred.
 
 
