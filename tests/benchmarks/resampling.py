@@ -24,7 +24,7 @@ def rows() -> Iterator[Row]:
     prepared = prepare(trace)
     wk.simulate(prepared.run(0))  # compiles
 
-    drawn, new = best_of(20, lambda: prepared.run(1))
+    drawn, new = best_of(100, lambda: prepared.run(1))
     assert 0.8 * trace.n_jobs < new.n_jobs < 1.2 * trace.n_jobs
     yield Row(
         "resampling, a year in memory", LOG, f"{drawn * 1e3:.1f} ms",
