@@ -4,6 +4,7 @@ import math
 from collections import Counter
 from dataclasses import replace
 from functools import partial
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
@@ -282,3 +283,49 @@ def test_where_nothing_can_be_earned_it_is_easy(seed):
     simulate = partial(wk.simulate, trace_of(jobs), procs=8, engine="python", rng=seed)
     genetic = simulate("genetic:generations=2,individuals=6")
     assert genetic.jobs["start"].tolist() == simulate("easy").jobs["start"].tolist()
+
+
+def generations_of(n_jobs, individuals, generations, mutation, worth, seed):
+    """Every population of a search, the best of the last generation first; and what it returns."""
+    seen = []
+
+    def earns(order):
+        seen.append(list(order))
+        return worth(order)
+
+    rng = np.random.default_rng(seed)
+    seeds = [[*range(k, n_jobs), *range(k)] for k in range(4)]
+    how = {"individuals": individuals, "generations": generations, "mutation": mutation}
+    found = plain.evolve([list(order) for order in seeds], earns, rng=rng, **how)
+    populations = [seen[:individuals]]
+    assert populations[0][:4] == seeds[: min(individuals, 4)]
+    for at in range(individuals, len(seen), individuals - 1):
+        best = max(populations[-1], key=worth)  # the earlier one of equal ones
+        populations.append([best, *seen[at : at + individuals - 1]])
+    return populations, found
+
+
+def place_of_the_last(order):
+    return 1 + order.index(max(order))
+
+
+@pytest.mark.parametrize("mutation", [0.0, 0.4, 1.0])
+@settings(max_examples=25)
+@given(seed=st.integers(0, 999), n_jobs=st.integers(4, 6), individuals=st.integers(2, 7))
+def test_a_generation_is_the_best_of_the_last_one_and_children(mutation, seed, n_jobs, individuals):
+    populations, found = generations_of(n_jobs, individuals, 4, mutation, place_of_the_last, seed)
+    assert [len(population) for population in populations] == [individuals] * 5
+    for parents, children in pairwise(populations):
+        zipped = [oracle.zipper(one, other) for one in parents for other in parents]
+        swapped = [mutant for child in zipped for mutant in oracle.mutants(child)]
+        possible = {0.0: zipped, 1.0: swapped}.get(mutation, zipped + swapped)
+        assert all(child in possible for child in children[1:])
+    assert found == max(populations[-1], key=place_of_the_last)
+
+
+def test_parents_that_earn_nothing_have_no_children():
+    def worth(order):
+        return float(order == [1, 2, 3, 4, 0])
+
+    populations, found = generations_of(5, 6, 3, 0.0, worth, 1)
+    assert all(population == [found] * 6 for population in populations[1:])
