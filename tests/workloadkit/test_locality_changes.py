@@ -196,7 +196,7 @@ def test_the_header_says_what_made_it(rng):
     assert (
         wk.enhance_locality(trace, 2.0, 3)
         .header.get("Note")
-        .endswith("log trace, repeat 2.0, within user, period day, tolerance 0.1, seed 3")
+        .endswith("log trace, repeat 2, within user, period day, tolerance 0.1, seed 3")
     )
 
 

@@ -111,8 +111,8 @@ def reduce_locality(
     exchange_jobs(place, *bands._replace(work=bands.work[order]), n_proposals, generator)
     job = np.empty(rows.size, np.int64)
     job[place] = order
-    how = {"period": period, "tolerance": tolerance, "proposals": int(proposals), "seed": seed}
-    return _placed(trace, rows, job, "locality reduced", how)
+    how = {"period": period, "tolerance": f"{tolerance:g}", "proposals": int(proposals)}
+    return _placed(trace, rows, job, "locality reduced", how | {"seed": seed})
 
 
 def enhance_locality(
@@ -198,7 +198,8 @@ def enhance_locality(
     repeated = repeat_jobs(first, *sorted_bands, 1 - 1 / repeat, generator)
     job = np.empty(rows.size, np.int64)
     job[order] = order[repeated]
-    how = {"repeat": repeat, "within": within, "period": period, "tolerance": tolerance}
+    how = {"repeat": f"{repeat:g}", "within": within, "period": period}
+    how |= {"tolerance": f"{tolerance:g}"}
     return _placed(trace, rows, job, "locality enhanced", how | {"seed": seed})
 
 

@@ -76,7 +76,7 @@ def shake(
     submit = trace.column("submit")
     moved = submit + _shifts(submit, _units(trace, unit), by, seed)
     order = np.argsort(moved, kind="stable")
-    made = provenance(trace, unit=unit, by=float(by), seed=seed)
+    made = provenance(trace, unit=unit, by=f"{by:.15g}", seed=seed)
     shaken = trace.take(order).with_columns(submit=moved[order])
     header = trace.header.appended(("Note", f"shaken: {as_note(made)}"))
     return replace(shaken, header=header, bursts=trace.bursts.iloc[:0], digest="", repairs=())
