@@ -88,7 +88,8 @@ def resample(
         The log. Jobs that never ran or are of unknown user are left out. Several logs are mixed:
         each gives its own users at its own rates, so that their numbers, and the loads, add up.
     weeks : float, optional
-        Length of the new log. By default that of the old one. [weeks]
+        Length of the new log. By default that of the old one, of several that of the first.
+        [weeks]
     load : float, default 1
         Factor of the numbers of users, and so, on average, of the load. Long-term users are all
         taken once before any is twice; replicas of one begin far apart in his activity.
