@@ -75,7 +75,7 @@ def reduce_locality(
 
     In eleven logs of the archive, run times are found on a stack (`analysis.stack_depths`) at 39 to
     77 % of the depth at which they are if the jobs are shuffled; exchanged like this, at 96 to
-    102 %, and at least 97 % of the work is done on another day.
+    102 %, and at least 96 % of the work is submitted on another day.
 
     References
     ----------
