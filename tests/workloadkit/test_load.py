@@ -90,6 +90,7 @@ def test_by_machine_the_header_changes_alone():
     assert scaled.header.procs == 19  # 5 / 0.26 = 19.2
     assert scaled.jobs.equals(log.jobs)
     assert offered_load(scaled) == pytest.approx(0.26, rel=1 / 38)
+    assert scale_load(log, 0.255, "machine").header.procs == 20  # 19.6
     with pytest.raises(wk.WorkloadError, match="a machine of 2 processors, and job 1 needs 4"):
         scale_load(log, 2, "machine")
     with pytest.raises(wk.ParameterError, match="procs is given"):
@@ -115,6 +116,32 @@ def test_users_leave_whole(share, seed):
     assert np.isin(preceding[preceding != -1], numbers).all()
     assert np.isnan(scaled.column("think_time")[preceding == -1]).all()
     assert (preceding == kept["preceding_job"])[np.isin(kept["preceding_job"], numbers)].all()
+
+
+@pytest.mark.parametrize(("load", "left"), [(0.36, 4), (0.34, 3), (0.26, 3), (0.24, 2), (0.01, 0)])
+def test_so_many_users_leave_that_the_load_is_nearest(load, left):
+    # four users of a tenth each; two jobs of nobody hold the span
+    columns = {
+        "submit": [0, 10, 20, 30, 40, 100],
+        "run": [0, 10, 10, 10, 10, 0],
+        "procs": [1] * 6,
+        "user": [-1, 1, 2, 3, 4, -1],
+    }
+    scaled = scale_load(log_of(columns, 1), load, "users", rng=1)
+    assert scaled.n_jobs == left + 2
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_span_is_that_of_the_users_who_stay(seed):
+    log = log_of_users(6, seed=seed)
+    part = log.select(log.column("submit") > log.column("user") * WEEK)  # users come one by one
+    users = np.random.default_rng(seed).permutation(np.unique(part.column("user")))
+    left = [part.select(~np.isin(part.column("user"), users[:k])) for k in range(users.size)]
+    loads = [offered_load(trace) for trace in left]
+    load = 0.6 * loads[0]
+    passed = next((k for k, value in enumerate(loads) if value <= load), len(loads) - 1)
+    best = min(range(max(passed - 1, 0), passed + 1), key=lambda k: abs(loads[k] - load))
+    assert offered_load(scale_load(part, load, "users", rng=seed)) == pytest.approx(loads[best])
 
 
 def work_by_user(log):

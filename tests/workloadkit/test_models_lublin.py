@@ -123,6 +123,16 @@ def test_two_types_are_the_first_arrivals_of_both():
         assert submit[-1] / n == pytest.approx(kind.mean_gap(), rel=0.05)
 
 
+def test_neither_type_ends_before_the_log():
+    # so many of each type as its rate says end days before or after so many of the other
+    silent = []
+    for seed in range(30):
+        trace = lublin(1000, rng=seed, types="two")
+        last = trace.column("submit")[trace.column("queue") == 0][-1]
+        silent.append(trace.column("submit")[-1] - last > DAY / 4)
+    assert np.mean(silent) < 0.15
+
+
 def test_the_log_begins_on_a_monday_at_midnight():
     header = lublin(10, rng=1).header
     assert header.date(0) == "Mon Jan 02 00:00:00 UTC 1995"

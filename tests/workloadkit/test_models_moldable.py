@@ -176,13 +176,22 @@ def test_other_requests_are_faster_on_more_processors():
     trace = cirne(2000, 48, rng=9)
     for row, requests in moldable(trace, rng=9).groupby("row"):
         size = trace.column("procs")[row]
-        assert (np.diff(requests["run"]) <= 0).all()
+        assert (np.diff(requests["run"]) < 0).all() or requests["run"].iloc[-1] == 0
         assert (np.log2(requests["procs"] / size) % 1 == 0).all()
         assert requests["procs"].between(1, 48).all()
         assert len(requests) == 1 or size > 1
         # the work never falls: no speedup is more than the processors
         work = (requests["run"] * requests["procs"]).to_numpy()
         assert (np.diff(work) >= -1e-6 * work[:-1]).all()
+
+
+def test_the_parallelism_is_log_uniform_up_to_the_machine():
+    n = 20_000
+    log = wk.Trace.from_columns({"submit": range(n), "run": [100] * n, "procs": [4] * n})
+    requests = moldable(log, 2, sigma=0, procs=16)
+    # without variation 16 is faster than 8 where A, from 4 to 16, is above 8
+    assert (requests["procs"] == 16).sum() / n == pytest.approx(0.5, abs=0.015)
+    assert (requests["procs"] == 8).sum() == n
 
 
 def test_moldable_jobs_of_any_log():

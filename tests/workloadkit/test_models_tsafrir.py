@@ -58,6 +58,24 @@ def test_ranks_stay_near_their_places_in_the_four_logs():
     assert len({tuple(row) for row in ranks.tolist()}) > 250
 
 
+def test_of_two_ranks_drawn_the_more_popular_is_taken():
+    # second by time: the ranks 3 (twice), 4 and 6 of the logs are there, so 3 is not taken only
+    # if both draws are of the other two
+    second = np.array([_popularity(20, np.random.default_rng(i))[1] for i in range(2000)]) + 1
+    shares = [(second == rank).mean() for rank in (3, 4, 6)]
+    assert shares == pytest.approx([0.75, 0.1875, 0.0625], abs=0.03)
+
+
+def test_estimates_in_the_tail_are_mostly_short():
+    time, percent = estimate_distribution(70_000, 100.0 * HOUR, 1)
+    tail = ~np.isin(time, popular_estimates(100.0 * HOUR))
+    a = 1 + 12.1039 * 340**-0.6026
+    for x in (0.25, 0.5, 0.75):
+        expected = (a - 1) * x / (a - x) * 100 * HOUR
+        assert np.quantile(time[tail], x) == pytest.approx(expected, rel=0.02)
+    assert np.abs(np.corrcoef(time[tail], percent[tail])[0, 1]) < 0.3  # of no order
+
+
 @given(st.integers(0, 5000), st.integers(20, 10**6), st.integers(60, 9000))
 def test_a_distribution_is_one(seed, jobs, minutes):
     time, percent = estimate_distribution(jobs, minutes * 60.0, seed)
