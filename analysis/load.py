@@ -65,7 +65,7 @@ def summarize_load(trace: Trace) -> dict[str, Any]:
     ran, machine = trace.ran, trace.header.procs
     submit, procs = trace.column("submit"), trace.used_procs[ran]
     run, ends = trace.column("run")[ran], trace.end[ran]
-    work = float(np.dot(run, procs))
+    work = float((run * procs).sum())
     submit_span = float(np.ptp(submit))
     first, last = span(trace)
     offered = work / (machine * submit_span) if machine and submit_span > 0 else None

@@ -236,7 +236,7 @@ def jain_fairness(values: ArrayLike) -> float:
     (1.0, 0.3333333333333333, 0.8)
     """
     values = np.asarray(values, dtype=np.float64)
-    squares = values.size * float(np.dot(values, values))
+    squares = values.size * float((values * values).sum())
     return float(values.sum()) ** 2 / squares if squares > 0 else np.nan
 
 

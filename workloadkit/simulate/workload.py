@@ -250,7 +250,7 @@ def make_workload(
         wait = wait.astype(np.int64)
     run, estimate, killed = plan(run, estimate, overrun)
     if offered_load is not None:
-        work = float(np.dot(run.astype(np.float64), procs))
+        work = float((run.astype(np.float64) * procs).sum())
         submit = _scale_load(submit, work, machine, offered_load)
 
     most = np.maximum(run, estimate).astype(np.float64).sum() + np.abs(submit).max()
