@@ -139,5 +139,9 @@ from .users import jobs_by_rank as jobs_by_rank
 from .users import plot_concentration as plot_concentration
 from .users import plot_ranks as plot_ranks
 from .users import user_shares as user_shares
+from .utilities import earned_shares as earned_shares
+from .utilities import plot_earned as plot_earned
+from .utilities import plot_utilities as plot_utilities
+from .utilities import utility_shapes as utility_shapes
 from .working_hours import WorkingHours as WorkingHours
 from .working_hours import working_hours as working_hours

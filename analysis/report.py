@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
-from analysis import accuracy, correlation, cycles, load, marginals, overview, users
+from analysis import accuracy, correlation, cycles, load, marginals, overview, users, utilities
 from analysis.fits import summary as fits
 from analysis.locality import summary as locality
 from analysis.memory import summary as memory
@@ -18,8 +18,9 @@ from analysis.site import summary as site
 from workloadkit.errors import WorkloadError
 from workloadkit.trace import Trace, check_trace
 
-#: The sections of a characterisation, in the order of the page: each a function of a Trace.
-SECTIONS: tuple[Callable[[Trace], Section], ...] = (
+#: The sections of a characterisation, in the order of the page: each a function of a Trace, which
+#: returns None where it is not for logs of this kind.
+SECTIONS: tuple[Callable[[Trace], Section | None], ...] = (
     overview.section,
     load.section,
     cycles.section,
@@ -27,6 +28,7 @@ SECTIONS: tuple[Callable[[Trace], Section], ...] = (
     fits.section,
     accuracy.section,
     correlation.section,
+    utilities.section,
     users.section,
     sessions.section,
     session_methods.section,
@@ -81,4 +83,4 @@ def characterize(trace: Trace) -> Characterization:
     check_trace(trace)
     if not trace.n_jobs:
         raise WorkloadError(f"{trace.name} has no jobs, so there is nothing to characterise")
-    return Characterization(trace, tuple(section(trace) for section in SECTIONS))
+    return Characterization(trace, tuple(filter(None, (section(trace) for section in SECTIONS))))

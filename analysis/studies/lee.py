@@ -1,4 +1,4 @@
-"""Schedulers and what jobs are worth, on three weeks of SDSC-BLUE.
+"""What jobs earn under four schedulers of SDSC-BLUE.
 
 The jobs on lines 5,000 to 10,000 of the log, the first behind the header being line 1: they span
 the 20.84 days of the source, and their work would keep the whole machine busy for 1.3469e6 s, which

@@ -1,0 +1,209 @@
+"""What jobs are worth over time, and how much of it schedules earn."""
+
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from numpy.typing import ArrayLike, NDArray
+
+from analysis import style
+from analysis.formats import count, duration, number, plural, share
+from analysis.section import Figure, Section, facts
+from workloadkit import metrics
+from workloadkit.errors import ParameterError, WorkloadError
+from workloadkit.simulate import Schedule
+from workloadkit.simulate.measures import earned_percent
+from workloadkit.trace import Trace, check_trace
+from workloadkit.utility import Utilities, pack, start_value, value
+
+_STEPS = 200  # of a drawn function
+_SHOWN = 4  # jobs that are drawn unless told otherwise
+_MOST = 500  # steps of a curve
+_ALL = "mean of all jobs"
+
+
+def utility_shapes(trace: Trace, jobs: ArrayLike | None = None) -> pd.DataFrame:
+    """Follow the value of some jobs, and of all on average, from submission to deadline.
+
+    The deadline is the time of the last point of a utility function: beyond it nothing is left.
+
+    Parameters
+    ----------
+    trace : Trace
+    jobs : array_like of int, optional
+        Numbers of the jobs; by default four, evenly from the shortest deadline to the longest.
+
+    Returns
+    -------
+    DataFrame
+        By `time`, in units of the deadline, from 0 to 1: the value in units of the start value,
+        of each job and the mean of all. Jobs worth nothing from the beginning, or of no length,
+        are left out.
+
+    Raises
+    ------
+    WorkloadError
+        If no job has a utility function that falls.
+    ParameterError
+        If a job has none.
+
+    Examples
+    --------
+    >>> points = pd.DataFrame({"row": [0, 0, 1, 1], "time": [0, 9] * 2, "value": [4, 0, 5, 5.0]})
+    >>> log = Trace.from_columns({"submit": [0, 1], "job": [7, 8]})
+    >>> from dataclasses import replace
+    >>> shapes = utility_shapes(replace(log, utility=points), [7])
+    >>> shapes.loc[[0, 0.5, 1]].reset_index().to_numpy().tolist()
+    [[0.0, 1.0, 1.0], [0.5, 0.75, 0.5], [1.0, 0.5, 0.0]]
+    """
+    check_trace(trace)
+    utilities = pack(trace.utility, trace.n_jobs)
+    start, last = start_value(utilities), deadlines(utilities)
+    chosen = np.flatnonzero((start > 0) & (last > 0))  # NaN is neither
+    if not chosen.size:
+        raise WorkloadError(f"{trace.name}: no job has a utility function to be drawn")
+    if jobs is None:
+        order = chosen[np.argsort(last[chosen], kind="stable")]
+        places = np.linspace(0, order.size - 1, min(_SHOWN, order.size)).round().astype(np.int64)
+        shown = order[places]
+    else:
+        number = trace.column("job")
+        wanted = np.atleast_1d(np.asarray(jobs))
+        known = number[chosen].tolist()
+        for job in wanted.tolist():
+            if job not in known:
+                raise ParameterError(f"jobs: job {job} has no utility function to be drawn")
+        shown = np.array([chosen[known.index(job)] for job in wanted.tolist()])
+    functions, worth, length = utilities.take(chosen), start[chosen], last[chosen]
+    place = np.searchsorted(chosen, shown)
+    rows = []
+    for part in (times := np.linspace(0, 1, _STEPS + 1)):
+        shares = value(functions, part * length) / worth
+        rows.append([shares.mean(), *shares[place]])
+    names = [f"job {number}" for number in trace.column("job")[shown].tolist()]
+    return pd.DataFrame(rows, columns=[_ALL, *names], index=pd.Index(times, name="time"))
+
+
+def deadlines(utilities: Utilities) -> NDArray[np.float64]:
+    """Time of the last point of each utility function, NaN without one, shape (n_jobs,). [s]."""
+    last = np.full(utilities.first.size - 1, np.nan)
+    last[utilities.known] = utilities.time[utilities.first[1:][utilities.known] - 1]
+    return last
+
+
+def plot_utilities(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
+    """Plot what jobs are worth over time.
+
+    Parameters
+    ----------
+    data : DataFrame
+        As `utility_shapes` returns it.
+    ax : Axes, optional
+        By default the current ones.
+    """
+    ax = style.current_axes(ax)
+    ax.fill_between(data.index, data[_ALL], color=style.PALE, linewidth=0, label=_ALL)
+    for name, line in zip(data.columns.drop(_ALL), style.LINES, strict=False):
+        ax.plot(data.index, data[name], label=name, **{**line, "linewidth": 1.2})
+    ax.set_xlim(0, 1)
+    ax.set_ylim(0, 1.03)
+    ax.set_xlabel("time since the submission, as a share of the deadline")
+    ax.set_ylabel("share of the start value")
+    style.share_axis(ax.xaxis)
+    style.share_axis(ax.yaxis)
+    style.legend_above(ax)
+    return ax
+
+
+def earned_shares(schedule: Schedule) -> pd.DataFrame:
+    """Sort jobs by the share of their start value that they earned, the best first.
+
+    Parameters
+    ----------
+    schedule : Schedule
+
+    Returns
+    -------
+    DataFrame
+        One row for each job that counts and whose start value is above 0: `earned`, the share of
+        the start value, falling; `jobs`, the share of the jobs that earned so much or more.
+
+    Raises
+    ------
+    WorkloadError
+        If there are none.
+    """
+    percent = earned_percent(schedule.served)
+    earned = np.sort(percent[~np.isnan(percent)])[::-1] / 100
+    if not earned.size:
+        raise WorkloadError(f"{schedule.source.name}: no job that counts could earn anything")
+    return pd.DataFrame({"earned": earned, "jobs": np.arange(1, earned.size + 1) / earned.size})
+
+
+def plot_earned(schedules: Schedule | Mapping[str, Schedule], ax: Axes | None = None) -> Axes:
+    """Plot which share of the jobs earned how much of their start value, or more.
+
+    Parameters
+    ----------
+    schedules : Schedule, or mapping of str to Schedule
+    ax : Axes, optional
+        By default the current ones.
+    """
+    ax = style.current_axes(ax)
+    if isinstance(schedules, Schedule):
+        schedules = {str(schedules.parameters["scheduler"]): schedules}
+    for (name, schedule), line in zip(schedules.items(), style.LINES, strict=False):
+        data = earned_shares(schedule)
+        if len(data) > _MOST:  # more than can be seen
+            data = data.iloc[np.linspace(0, len(data) - 1, _MOST).round().astype(np.int64)]
+        ax.stairs(data["earned"], np.append(0, data["jobs"]), baseline=None, label=name, **line)
+    ax.set_xlim(0, 1)
+    ax.set_ylim(0, 1.03)
+    ax.set_xlabel("share of the jobs, from the best")
+    ax.set_ylabel("start value earned, at least")
+    style.share_axis(ax.xaxis)
+    style.share_axis(ax.yaxis)
+    style.legend_above(ax)
+    return ax
+
+
+def section(trace: Trace) -> Section | None:
+    """Report what the jobs of a log are worth; nothing for a log without utility functions."""
+    if not len(trace.utility):
+        return None
+    utilities = pack(trace.utility, trace.n_jobs)
+    start, last = (x[utilities.known] for x in (start_value(utilities), deadlines(utilities)))
+    names = {25: "quarter", 50: "half", 75: "three quarters", 98: "98 %", 100: "all"}
+    rows: dict[str, tuple[object, str]] = {
+        "jobs with a utility function": (start.size, count(start.size)),
+        "without": (trace.n_jobs - start.size, count(trace.n_jobs - start.size)),
+        "worth nothing from the start": (int((start == 0).sum()), count(int((start == 0).sum()))),
+        "sum of the start values": (float(start.sum()), number(float(start.sum()))),
+    }
+    for percent in (50, 98, 100):
+        at = metrics.percentile(start, percent)
+        rows[f"start value of {names[percent]}, at most"] = (at, number(at))
+    for percent in (25, 50, 75, 100):
+        at = metrics.percentile(last, percent)
+        rows[f"deadline of {names[percent]}, at most"] = (at, duration(at))
+    values = {
+        "n_jobs": int(start.size),
+        "start_value": float(start.sum()),
+        "median_start_value": metrics.percentile(start, 50),
+        "median_deadline": metrics.percentile(last, 50),
+    }
+    finding = (
+        f"{plural(start.size, 'job')} ({share(start.size / trace.n_jobs)}) have utility functions: "
+        f"half of them are worth nothing after {duration(values['median_deadline'])}."
+    )
+    tables = (facts("summary", "What the jobs are worth, and for how long.", rows),)
+    figures: tuple[Figure, ...] = ()
+    if ((start > 0) & (last > 0)).any():
+        caption = (
+            "The value of single jobs, from a short deadline to a long one, and the mean of all, "
+            "in units of start value and deadline."
+        )
+        shapes = utility_shapes(trace)
+        figures = (Figure("shapes", "Utility functions", caption, shapes, plot_utilities),)
+    return Section("utilities", "What the jobs are worth", finding, (), values, tables, figures)
