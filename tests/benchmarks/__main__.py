@@ -6,6 +6,7 @@ import warnings
 
 from tests.benchmarks import (
     conservative,
+    genetic,
     locality,
     log_changes,
     long_memory,
@@ -23,7 +24,7 @@ from tests.benchmarks.measure import Row, machine
 from tests.data import DATA, TRACES
 
 PARTS = (
-    *(reading, sessions, scheduling, conservative, user_aware, multi_queue),
+    *(reading, sessions, scheduling, conservative, user_aware, multi_queue, genetic),
     *(locality, long_memory, report, resampling, log_changes, utilities, models),
 )
 

@@ -1,0 +1,151 @@
+"""How fast the genetic scheduler is, and how fast it judges an order, against the yardstick."""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+import workloadkit as wk
+from tests.benchmarks import yardstick
+from tests.benchmarks.measure import Row, best_of, in_turn
+from tests.data import DATA
+from workloadkit import utility
+from workloadkit._kernels import evolution
+from workloadkit._kernels.state import Jobs
+from workloadkit.simulate.schedule import Schedule
+
+BLUE = "SDSC-BLUE-2000-4.2-cln"
+LINES = slice(4999, 10000)
+HEAVY = 1.2
+INDIVIDUALS, GENERATIONS = 20, 100
+
+SECONDS = 25  # for the whole call
+GOALS = {50: 5.0, 100: None}  # µs an order, by the length of the window
+N_STATES, N_ORDERS = 20, 200
+ROUNDS = 9
+
+
+class Pass(NamedTuple):
+    """What a search is given."""
+
+    now: int
+    free: int
+    planned_ends: NDArray[np.int64]
+    planned_procs: NDArray[np.int64]
+    waiting: NDArray[np.int64]
+
+
+def rows() -> Iterator[Row]:
+    """Judging orders, in passes of the log under heavy load; scheduling it, as it is and so."""
+    log = wk.read_swf(DATA / "traces" / f"{BLUE}.swf.gz")
+    log = log.take(np.arange(log.n_jobs)[LINES])
+    queues = {queue: queue for queue in range(24)}
+    log = wk.add_utility(log, priority=queues, deadline="wait+run", rng=1)
+    heavy = wk.simulate(log, "easy", offered_load=HEAVY)
+    for length, goal in GOALS.items():
+        yield _judging(heavy, length, goal)
+    wk.simulate(log.take(np.arange(50)), "genetic", rng=1)  # compiles
+    for load in (None, HEAVY):
+        time, schedule = best_of(
+            1, lambda x=load: wk.simulate(log, "genetic", offered_load=x, rng=1)
+        )
+        easy = wk.simulate(log, "easy", offered_load=load).metrics["aggregate_utility"]
+        gain = schedule.metrics["aggregate_utility"] / easy
+        assert gain > 1
+        n_orders = schedule.history["searches"] * (INDIVIDUALS + GENERATIONS * (INDIVIDUALS - 1))
+        yield Row(
+            f"genetic, {log.n_jobs:,} jobs, {INDIVIDUALS} × {GENERATIONS}",
+            BLUE if load is None else f"{BLUE}, load {load}",
+            f"{time:.1f} s, {time / n_orders * 1e6:.1f} µs an order",
+            f"{gain:.2f} × the utility under EASY",
+            f"≤ {SECONDS} s",
+            time <= SECONDS,
+        )
+
+
+def _judging(schedule: Schedule, length: int, goal: float | None) -> Row:
+    """Judge random orders of so many jobs."""
+    work = schedule.workload
+    assert work.utilities is not None
+    jobs = Jobs(work.submit, work.run, work.estimate, work.procs)
+    utilities = tuple(work.utilities)
+    rng = np.random.default_rng(1)
+    orders = np.concatenate([rng.permutation(length) for _ in range(N_ORDERS)])
+    window = evolution.new_window(length, jobs.submit.dtype)
+    desk = evolution.new_desk(length, schedule.machine + 1, jobs.submit.dtype)
+    priority = np.zeros(jobs.submit.size, np.int64)
+    found, naive, time, slow = [], [], 0.0, 0.0
+    for state in _passes(schedule, length):
+        evolution.fill_window(
+            window, state.waiting, length, state.now, jobs, priority, utilities, False
+        )
+        args = (orders, length, *state[:4], window, utilities, desk)
+        _judge_all(*args)
+        as_logs = [
+            _as_log(state, orders[i : i + length], jobs) for i in range(0, orders.size, length)
+        ]
+        (fast, earned), (plain, starts) = in_turn(
+            ROUNDS,
+            lambda a=args: _judge_all(*a),
+            lambda logs=as_logs, m=schedule.machine: [yardstick.easy(*log, m) for log in logs],
+        )
+        time, slow = time + fast, slow + plain
+        found.append(earned)
+        naive.append([_earned(work, state, s, orders, i, length) for i, s in enumerate(starts)])
+    assert np.allclose(found, naive)
+    each = time / (N_STATES * N_ORDERS) * 1e6
+    return Row(
+        f"genetic, an order of {length} judged",
+        f"{BLUE}, load {HEAVY}",
+        f"{each:.1f} µs",
+        f"{slow / time:.1f} × the yardstick's speed",
+        f"≤ {goal:g} µs" if goal else "",
+        not goal or each <= goal,
+    )
+
+
+def _passes(schedule: Schedule, length: int) -> list[Pass]:
+    """Take passes of a schedule in which as many jobs wait and one fits."""
+    work, start, end = schedule.workload, schedule.start, schedule.end
+    rng = np.random.default_rng(0)
+    found: list[Pass] = []
+    for now in rng.permutation(np.unique(end)):
+        running = np.flatnonzero((start < now) & (end > now))
+        waiting = np.flatnonzero((work.submit <= now) & (start >= now))[:length]
+        free = schedule.machine - int(work.procs[running].sum())
+        if waiting.size == length and work.procs[waiting].min() <= free:
+            planned = start[running] + work.estimate[running]
+            falling = np.argsort(-planned, kind="stable")
+            held = work.procs[running][falling]
+            found.append(Pass(now, free, planned[falling], held, waiting))
+        if len(found) == N_STATES:
+            break
+    return found
+
+
+@numba.njit
+def _judge_all(orders, length, now, free, planned_ends, planned_procs, window, utilities, desk):
+    earned = np.empty(orders.size // length)
+    for i in range(earned.size):
+        earned[i] = evolution.evaluate(
+            orders[i * length : (i + 1) * length], now, free, planned_ends, planned_procs,
+            planned_ends.size, window, utilities, False, desk,
+        )  # fmt: skip
+    return earned
+
+
+def _as_log(state: Pass, order: NDArray[np.int64], jobs: Jobs) -> tuple[Any, ...]:
+    """Lay out the running jobs and those that wait as a log of jobs that all arrive now."""
+    waiting = state.waiting[order]
+    run = np.concatenate([state.planned_ends - state.now, jobs.estimate[waiting]])
+    procs = np.concatenate([state.planned_procs, jobs.procs[waiting]])
+    return np.full(run.size, state.now), run, run, procs
+
+
+def _earned(work: Any, state: Pass, start: Any, orders: Any, i: int, length: int) -> float:
+    """Aggregate utility of the jobs that wait, by their starts in such a log."""
+    waiting = state.waiting[orders[i * length : (i + 1) * length]]
+    turnaround = start[state.planned_ends.size :] + work.estimate[waiting] - work.submit[waiting]
+    return float(np.nansum(utility.value(work.utilities.take(waiting), turnaround)))
