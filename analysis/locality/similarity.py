@@ -29,6 +29,7 @@ from analysis.locality.similarity_plots import (
 )
 from analysis.section import Result
 from workloadkit.errors import ParameterError
+from workloadkit.experiments.intervals import share_interval
 from workloadkit.provenance import seed_of
 from workloadkit.trace import Trace, check_trace
 
@@ -312,7 +313,7 @@ def nearer_of(
                 float(quotient((paired & (sign == 0)).sum(), n)),
                 float(quotient((paired & (sign < 0)).sum(), n)),
                 int((~paired).sum()),
-                *_wilson(larger, n),
+                *share_interval(larger, n)[1:],
             )
     index = pd.MultiIndex.from_tuples(rows, names=["attribute", "measure", "nearer", "farther"])
     columns = ["nearer_larger", "equal", "farther_larger", "without_pairs", "low", "high"]
@@ -445,13 +446,3 @@ def _statistics(
             larger = ((sign > 0) & paired & compared).sum()
             found[name, measure, "users"] = float(quotient(larger, compared.sum()))
     return found
-
-
-def _wilson(n: int, of: int) -> tuple[float, float]:
-    """95 % interval of a share of independent users."""
-    if not of:
-        return np.nan, np.nan
-    z, p = 1.959963984540054, n / of
-    centre, width = p + z * z / (2 * of), z * np.sqrt(p * (1 - p) / of + (z / (2 * of)) ** 2)
-    low, high = (centre - width) / (1 + z * z / of), (centre + width) / (1 + z * z / of)
-    return float(low), float(high)

@@ -147,7 +147,8 @@ class Study:
     compare : callable
         ``compare(logs, runs, each)`` yields the results.
     runs : int, optional
-        Runs that the source made; None where nothing is random.
+        Runs unless told otherwise: as many as the source made, or fewer where these take long; None
+        where nothing is random.
     """
 
     name: str
@@ -328,7 +329,7 @@ def run_study(
     study : Study
     logs : sequence of Log
     runs : int, optional
-        By default as many as the source made.
+        By default those of the study.
     rng : int or Generator, optional
         Task i gets the i-th stream spawned from it, so that results do not depend on who does
         the tasks.

@@ -12,7 +12,7 @@ The interval is that of fractional Gaussian noise and allows for the bias of R/S
 if it differs from the published one by no more than the standard deviation that the source gives
 for resampled workloads of the same log; else the direction is held if the interval lies above 0.5.
 
-The published SDSC-Par is the log of 1995.
+The published SDSC-Par is the log of 1995. The study `zakay-resampling` has the resampled workloads.
 """
 
 from collections.abc import Iterator, Sequence

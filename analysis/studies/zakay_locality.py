@@ -19,7 +19,8 @@ the very version of the source; of its 133 users, one is on another side in Tabl
 known why: neither another median nor other similarities of two run times of 0 do better.
 
 Users are those with at least 6 sessions by arrival and one session of at least two jobs, jobs
-those that ran. Where requested times are unknown the pairs are left out.
+those that ran. Where requested times are unknown the pairs are left out. Of Table VI these are the
+original logs; the resampled ones are in the study `zakay-resampling`.
 """
 
 from collections.abc import Iterator, Sequence

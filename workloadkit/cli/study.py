@@ -58,7 +58,8 @@ def study(
             min=1,
             metavar="R",
             show_default=False,
-            help="Runs of what is random. By default as many as the source made.",
+            help="Runs of what is random. By default as many as the source made, or fewer where "
+            "these take long.",
         ),
     ] = None,
     seed: SeedOption = None,

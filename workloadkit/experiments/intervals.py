@@ -1,4 +1,4 @@
-"""Means of independent runs, and their intervals."""
+"""Means, medians and shares of independent runs, and their intervals."""
 
 import math
 
@@ -32,6 +32,64 @@ def mean_interval(values: ArrayLike, *, confidence: float = 0.95) -> tuple[float
     error = float(values.std(ddof=1)) / math.sqrt(values.size)
     half = student_t(confidence, values.size - 1) * error
     return mean, mean - half, mean + half
+
+
+def median_interval(values: ArrayLike) -> tuple[float, float, float]:
+    """Median of independent values and its 95 % interval by their order; none of less than six.
+
+    Parameters
+    ----------
+    values : array_like, shape (n,)
+
+    Returns
+    -------
+    median, low, high : float
+        The ends are the innermost values between which the median lies with 95 % at least.
+
+    Examples
+    --------
+    >>> median_interval([3, 1, 2, 5, 4, 6])
+    (3.5, 1.0, 6.0)
+    """
+    ordered = np.sort(np.asarray(values, dtype=np.float64))
+    n = ordered.size
+    outside = np.cumsum([math.comb(n, i) / 2**n for i in range(n // 2)])  # on one side
+    place = int((outside <= 0.025).sum()) - 1
+    median = float(np.median(ordered)) if n else np.nan
+    if place < 0:
+        return median, np.nan, np.nan
+    return median, float(ordered[place]), float(ordered[n - 1 - place])
+
+
+def share_interval(n: int, of: int) -> tuple[float, float, float]:
+    """Share of independent things of which something is so, and its 95 % interval by Wilson [1]_.
+
+    Parameters
+    ----------
+    n, of : int
+        Of how many it is so, and how many there are.
+
+    Returns
+    -------
+    share, low, high : float
+        NaN where there are none.
+
+    References
+    ----------
+    .. [1] E. B. Wilson, "Probable inference, the law of succession, and statistical inference",
+       Journal of the American Statistical Association 22, 1927.
+
+    Examples
+    --------
+    >>> [round(x, 3) for x in share_interval(9, 10)]
+    [0.9, 0.596, 0.982]
+    """
+    if not of:
+        return np.nan, np.nan, np.nan
+    z, p = 1.959963984540054, n / of
+    centre, width = p + z * z / (2 * of), z * math.sqrt(p * (1 - p) / of + (z / (2 * of)) ** 2)
+    low, high = (centre - width) / (1 + z * z / of), (centre + width) / (1 + z * z / of)
+    return p, low, high
 
 
 def student_t(confidence: float, freedom: int) -> float:
