@@ -173,7 +173,7 @@ def test_a_job_is_as_it_was_in_the_request_that_was_made():
 
 
 def test_other_requests_are_faster_on_more_processors():
-    trace = cirne(2000, 48, rng=9)
+    trace = cirne(400, 48, rng=9)
     for row, requests in moldable(trace, rng=9).groupby("row"):
         size = trace.column("procs")[row]
         assert (np.diff(requests["run"]) < 0).all() or requests["run"].iloc[-1] == 0

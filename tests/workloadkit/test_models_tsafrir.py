@@ -61,9 +61,9 @@ def test_ranks_stay_near_their_places_in_the_four_logs():
 def test_of_two_ranks_drawn_the_more_popular_is_taken():
     # second by time: the ranks 3 (twice), 4 and 6 of the logs are there, so 3 is not taken only
     # if both draws are of the other two
-    second = np.array([_popularity(20, np.random.default_rng(i))[1] for i in range(2000)]) + 1
+    second = np.array([_popularity(20, np.random.default_rng(i))[1] for i in range(1000)]) + 1
     shares = [(second == rank).mean() for rank in (3, 4, 6)]
-    assert shares == pytest.approx([0.75, 0.1875, 0.0625], abs=0.03)
+    assert shares == pytest.approx([0.75, 0.1875, 0.0625], abs=0.045)
 
 
 def test_estimates_in_the_tail_are_mostly_short():

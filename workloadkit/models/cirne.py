@@ -135,7 +135,7 @@ def cirne(
     accuracy = accuracy_scale * generator.standard_gamma(accuracy_shape, n_jobs)
     run = np.rint(np.minimum(accuracy, 1.0) * requested)
     never = generator.random(n_jobs) < cancelled
-    work = float(np.dot(np.where(never, 0.0, run), size))
+    work = float((np.where(never, 0.0, run) * size).sum())
 
     cycle, ends = DailyCycle(HOURS), passed[~never][[0, -1]] if (~never).any() else passed[:1]
     factor = gap_factor(lambda f: float(np.ptp(cycle.time(ends * f))), work, machine, load)

@@ -101,7 +101,7 @@ def downey97(
     size = np.clip(np.rint(drawn["parallelism"].to_numpy()), 1, machine)
     run = drawn["work"].to_numpy() / downey_speedup(size, drawn["parallelism"], drawn["sigma"])
     cycle, passed = _cycle(night), drawn["passed"].to_numpy()
-    work = float(np.dot(np.rint(run), size))
+    work = float((np.rint(run) * size).sum())
     factor = gap_factor(
         lambda f: float(np.ptp(cycle.time(passed[[0, -1]] * f))), work, machine, load
     )

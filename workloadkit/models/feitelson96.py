@@ -123,7 +123,7 @@ def feitelson96(
     runs = np.minimum(generator.zipf(repeat_order, n_jobs), n_jobs)
 
     job, later = _repeated(first, run, runs, n_jobs)
-    work = float(np.dot(run[job], n[job]))
+    work = float((run[job] * n[job]).sum())
     factor = gap_factor(lambda f: float(np.ptp(first[job] * f + later)), work, machine, load)
     columns = {
         "submit": first[job] * factor + later,

@@ -107,7 +107,7 @@ def jann97(
         of_class = np.flatnonzero(kind == i)
         size[of_class] = _sizes(c, of_class.size, machine, generator)
         run[of_class] = c.run.rvs(of_class.size, generator)
-    work = float(np.dot(np.rint(run), size))
+    work = float((np.rint(run) * size).sum())
     factor = gap_factor(lambda f: f * float(np.ptp(submit)), work, machine, load)
     return as_trace(
         "jann97",

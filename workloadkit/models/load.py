@@ -131,7 +131,7 @@ def _work_and_span(trace: Trace) -> tuple[float, float]:
     """Return the work of the jobs that ran, and the time in which they were submitted."""
     check_trace(trace)
     ran = trace.ran
-    work = float(np.dot(trace.column("run")[ran], _needed(trace)[ran]))
+    work = float((trace.column("run")[ran] * _needed(trace)[ran]).sum())
     span = float(np.ptp(trace.column("submit")[ran])) if ran.any() else 0.0
     if not span > 0:
         raise WorkloadError(f"{trace.name}: there is no offered load, for no time passes")

@@ -258,7 +258,7 @@ def lublin(
         times = np.concatenate([cycle.time(end * factor) for cycle, end in ends])
         return float(np.ptp(times))
 
-    work = float(sum(np.dot(np.rint(r), s) for r, s in zip(run, size, strict=True)))
+    work = float(sum((np.rint(r) * s).sum() for r, s in zip(run, size, strict=True)))
     factor = gap_factor(span_of, work, machine, load)
     columns = {
         "submit": np.concatenate(
