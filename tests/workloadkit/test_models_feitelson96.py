@@ -75,6 +75,11 @@ def test_a_load_moves_first_runs_only():
     assert np.abs(np.diff(runs["submit"]) - runs["run"].iloc[0]).max() <= 1
 
 
+def test_a_machine_too_large_to_list_its_sizes():
+    with pytest.raises(wk.ParameterError, match="procs is 100000000; this model lists sizes"):
+        feitelson96(10, 10**8, rng=1)
+
+
 def test_a_load_that_no_gap_gives():
     with pytest.raises(wk.ParameterError, match=r"load is 1e\+09; the most that these jobs can"):
         feitelson96(2000, rng=6, load=1e9)

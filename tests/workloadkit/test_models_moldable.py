@@ -207,5 +207,6 @@ def test_moldable_jobs_of_any_log():
     for wrong in ({"procs": 0}, {"procs": 1.5}, {"sigma": -1}, {"sigma": "x"}):
         with pytest.raises(wk.ParameterError):
             moldable(log, 1, **{"procs": 16} | wrong)
-    with pytest.raises(wk.ParameterError):
-        moldable(log.jobs)
+    for wrong in ((log.jobs,), (log, "seed")):
+        with pytest.raises(wk.ParameterError):
+            moldable(*wrong, procs=16)

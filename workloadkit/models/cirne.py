@@ -230,7 +230,7 @@ def moldable(
     machine = machine_of(trace, procs)
     if sigma != 0:
         check_positive(sigma=sigma)
-    generator = np.random.default_rng(rng)
+    generator = np.random.default_rng(seed_of(rng))
     row = np.flatnonzero(trace.ran)
     size, run = trace.used_procs[row], trace.column("run")[row]
     largest = np.maximum(size, machine)

@@ -17,6 +17,8 @@ from workloadkit.models.made import (
 from workloadkit.provenance import seed_of
 from workloadkit.trace import Trace
 
+_MOST_PROCS = 10**7
+
 
 def feitelson96(
     jobs: int,
@@ -110,6 +112,8 @@ def feitelson96(
         raise ParameterError(
             f"short_drop is {short_drop:g}; it is at most short_serial, {short_serial:g}"
         )
+    if machine > _MOST_PROCS:
+        raise ParameterError(f"procs is {machine}; this model lists sizes up to {_MOST_PROCS:,}")
     seed = seed_of(rng)
     generator = np.random.default_rng(seed)
 

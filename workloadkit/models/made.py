@@ -27,8 +27,7 @@ def check_counts(jobs: object, procs: object) -> tuple[int, int]:
     ------
     ParameterError
     """
-    numbers = {"jobs": (jobs, MOST_JOBS), "procs": (procs, MAX_PROCS)}
-    return tuple(_count(name, value, most) for name, (value, most) in numbers.items())  # type: ignore[return-value]
+    return _count("jobs", jobs, MOST_JOBS), _count("procs", procs, MAX_PROCS)
 
 
 def _count(name: str, value: Any, most: int) -> int:
