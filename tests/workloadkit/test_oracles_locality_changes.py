@@ -132,8 +132,27 @@ def test_every_job_is_the_one_repeated_as_often_as_others():
         share = (1 / 3) * (2 / 3) ** (length - 1)
         expected = len(count) * share
         assert lengths[length] == pytest.approx(expected, abs=5 * math.sqrt(expected))
-    runs = np.bincount(changed.column("run").astype(int))[1:]
-    assert runs == pytest.approx(np.full(7, n / 7), rel=0.08)
+    # Each job of a run is as likely as the others to be the one.
+    places = {}
+    for place, row in enumerate(changed.column("requested_memory").astype(int).tolist()):
+        places.setdefault(row, []).append(place)
+    for length in (2, 3, 4):
+        chosen = Counter(row - of[0] for row, of in places.items() if len(of) == length)
+        assert sum(chosen.values()) == lengths[length]
+        expected = lengths[length] / length
+        for at in range(length):
+            assert chosen[at] == pytest.approx(expected, abs=4.5 * math.sqrt(expected))
+
+
+@pytest.mark.parametrize("period", PERIODS)
+@pytest.mark.parametrize("tolerance", [0.02, 0.3])
+@pytest.mark.parametrize("change", [wk.reduce_locality, wk.enhance_locality])
+def test_the_work_of_the_sample_holds(change, period, tolerance):
+    sample = wk.load_sample().take(range(2000))
+    trace = sample.with_columns(requested_memory=np.arange(sample.n_jobs))
+    changed = change(trace, rng=1, period=period, tolerance=tolerance)
+    rows = check_places(trace, changed, period, tolerance)
+    assert sum(row != place for place, row in enumerate(rows)) > 100
 
 
 def test_locality_goes_down_and_up():
