@@ -131,7 +131,7 @@ def add_utility(
     """
     check_trace(trace)
     if len(trace.utility):
-        _warn(f"{trace.name}: the utility functions of the log are replaced")
+        _warn(f"{trace.name}: the utility functions of the log are replaced", stacklevel=3)
     _check_choice("formula", formula, Formula)
     _check_choice("deadline", deadline, Deadline)
     kinds = _decays(decay)
@@ -145,7 +145,7 @@ def add_utility(
     if given is not None and given.of_jobs:
         functions, n_others = given.functions(trace)
         if n_others:
-            _warn(f"{given.name}: {_jobs(n_others)} of it not in {trace.name}")
+            _warn(f"{given.name}: {_jobs(n_others)} of it not in {trace.name}", stacklevel=3)
         return _augmented(trace, unpack(functions), {"table": given.name})
 
     rank, n_priorities = _ranks(trace, priority)
@@ -374,5 +374,6 @@ def _check_choice(name: str, value: object, choices: object) -> None:
         raise ParameterError(f"{name} is {value!r}; known: {', '.join(get_args(choices))}")
 
 
-def _warn(message: str) -> None:
-    warnings.warn(message, WorkloadWarning, stacklevel=3)
+def _warn(message: str, *, stacklevel: int = 4) -> None:
+    """Warn whoever called `add_utility`, from a function that it called."""
+    warnings.warn(message, WorkloadWarning, stacklevel=stacklevel)
