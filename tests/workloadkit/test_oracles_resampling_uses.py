@@ -71,6 +71,27 @@ def test_rare_behaviours_are_pieces_of_their_own():
     assert fits([by_piece[piece] for piece in range(3)], [1 / 3] * 3)
 
 
+def test_rare_users_are_served_but_not_counted():
+    sample = wk.load_sample()
+    log = log_of(sample)
+    user = log.pool("long-term")[0]
+    rare = [(user, log.begin, log.end)]
+    new = wk.resample(sample, 6, rng=2, rare=rare, rare_per_week=1.0, arrivals=2.0)
+    named = wk.rare_users(new).tolist()
+    assert named
+    schedule = wk.simulate(new, "fcfs", uncounted=named, engine="python")
+    of_all = wk.simulate(new, "fcfs", engine="python")
+    assert schedule.jobs["start"].tolist() == of_all.jobs["start"].tolist()
+    users = dict(zip(new.column("job").tolist(), new.column("user").tolist(), strict=True))
+    waits = [
+        wait
+        for job, wait in zip(of_all.jobs["job"].tolist(), of_all.jobs["wait"].tolist(), strict=True)
+        if users[job] not in named
+    ]
+    assert len(waits) < len(of_all.jobs)
+    assert schedule.metrics["mean_wait"] == pytest.approx(math.fsum(waits) / len(waits))
+
+
 # Finer units.
 
 

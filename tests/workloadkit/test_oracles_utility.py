@@ -298,7 +298,7 @@ def test_what_a_schedule_earns_is_the_sum_over_its_jobs(utility_at, jobs, schedu
 @pytest.mark.filterwarnings("ignore::workloadkit.errors.WorkloadWarning")  # queues not given
 @pytest.mark.parametrize("utility_at", ["turnaround", "start"])
 def test_a_real_log_earns_what_the_definition_says(utility_at):
-    trace = wk.read_swf(trace_path("SDSC-BLUE-2000-4.2-cln")).take(range(1500))
+    trace = wk.read_swf(trace_path("KTH-SP2-1996-2")).take(range(800))
     trace = wk.add_utility(trace, priority={1: 2, 2: 1, 3: 0}, deadline="wait+run", rng=1)
     schedule = wk.simulate(trace, "easy", utility_at=utility_at)
     schedules_agree(trace, schedule, utility_at)
