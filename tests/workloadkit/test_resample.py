@@ -439,6 +439,14 @@ def test_what_cannot_be_is_refused(log, how, message):
         wk.resample(log, **how)
 
 
+def test_what_is_wrong_is_all_that_is_said():
+    trace = log_of({1: every_week(0, 40), -1: [3]})  # a pool is empty, a job left out
+    with pytest.raises(ParameterError, match="temporary_users 2 is beyond the pool of 0"):
+        wk.resample(trace, temporary_users=2)
+    with pytest.raises(ParameterError, match="start is 'x'; known: activity, period"):
+        wk.resample(None, start="x")
+
+
 @pytest.mark.parametrize("count", [-1, 1.5, "3", None, np.inf, np.nan, True])
 def test_a_count_is_a_whole_number(log, count):
     with pytest.raises(ParameterError, match="count is "):
@@ -456,10 +464,7 @@ def test_what_is_no_log_is_refused(trace, message):
 
 def test_all_that_is_rare_leaves_nobody():
     trace = log_of({1: [10], -1: [0, 40]})
-    with (
-        pytest.warns(WorkloadWarning, match="unknown user"),
-        pytest.raises(WorkloadError, match="all jobs are of 1 rare behaviours"),
-    ):
+    with pytest.raises(WorkloadError, match="all jobs are of 1 rare behaviours"):
         wk.resample(trace, rare=[(1, 0, 40 * WEEK)])
 
 

@@ -227,6 +227,7 @@ def resample(
     and since when, is new. The header of each new log says what made it, and its seed.
     """
     from workloadkit.provenance import seed_of
+    from workloadkit.resample.planning import check_numbers
     from workloadkit.resample.runs import prepare
     from workloadkit.user_classes import EDGE, LONG_TERM
 
@@ -242,6 +243,14 @@ def resample(
         raise ParameterError(
             "--report and --json compare new logs with one original, not with more"
         )
+    of_plan = {
+        "long_term_users": long_term_users,
+        "temporary_users": temporary_users,
+        "arrivals": arrivals,
+        "rare_per_week": rare_per_week,
+        "start": start,
+    }
+    check_numbers(weeks, factor, **of_plan)  # type: ignore[arg-type]  # refused if not known
     paths: list[Path | None] = [*trace] if trace else [None]
     logs = [load(path, strict=strict) for path in paths]
     with working(f"sorting the users of {' and '.join(log.name for log in logs)}"):
@@ -254,15 +263,11 @@ def resample(
             edge=EDGE if edge is None else edge,
             end_effects=end_effects,
             begin=begin,
-            long_term_users=long_term_users,
-            temporary_users=temporary_users,
-            arrivals=arrivals,
             rare=behaviours,
-            rare_per_week=rare_per_week,
-            start=start,
             weights=weights,
             procs=procs,
             rescale=rescale,
+            **of_plan,
         )
     used = seed_of(seed)
     if output is not None and count is None:

@@ -90,14 +90,14 @@ def make_plan(
     ParameterError
         If a number cannot be, or asks for more users than there are.
     """
-    check_choice("start", start, Start)
+    check_numbers(
+        weeks, load, long_term_users=long_term_users, temporary_users=temporary_users,
+        arrivals=arrivals, rare_per_week=rare_per_week, start=start,
+    )  # fmt: skip
     first = pools.logs[0]
-    if weeks is not None:
-        _check_positive("weeks", weeks)
     length = first.weeks if weeks is None else float(weeks)
     if not first.begin + length * WEEK <= MAX_TIME:
         raise ParameterError(f"weeks is {weeks:g}; the log would end beyond what is believed")
-    _check_positive("load", load)
     rates = _rates(pools, load, long_term_users, temporary_users, arrivals)
     _check_number_of_jobs(pools, length, rates)
     clock = Clock.between(first.header, first.begin, first.begin + length * WEEK)
@@ -117,6 +117,43 @@ def make_plan(
     )
 
 
+def check_numbers(
+    weeks: float | None = None,
+    load: float = 1.0,
+    *,
+    long_term_users: int | None = None,
+    temporary_users: float | None = None,
+    arrivals: float | None = None,
+    rare_per_week: float = 0.0,
+    start: Start = "activity",
+) -> None:
+    """Refuse what cannot be, whatever the log; parameters as of `resample`.
+
+    Raises
+    ------
+    ParameterError
+    """
+    check_choice("start", start, Start)
+    for name, value in (("weeks", 1.0 if weeks is None else weeks), ("load", load)):
+        check_number(name, value)
+        if not 0 < value < np.inf:
+            raise ParameterError(f"{name} is {value:g}; it must be positive")
+    counts = {
+        "long_term_users": long_term_users,
+        "temporary_users": temporary_users,
+        "arrivals": arrivals,
+        "rare_per_week": rare_per_week,
+    }
+    for name, count in counts.items():
+        if count is None and name != "rare_per_week":
+            continue
+        check_number(name, count)
+        if count is None or not 0 <= count < np.inf:
+            raise ParameterError(f"{name} is {count:g}; it must be 0 or more")
+    if long_term_users is not None and long_term_users != math.floor(long_term_users):
+        raise ParameterError(f"long_term_users is {long_term_users:g}; it is a whole number")
+
+
 def _rates(
     pools: Pools,
     load: float,
@@ -133,15 +170,6 @@ def _rates(
         drawable = members.drawable(number, TEMPORARY_USER).size
         present = float(members.n_weeks[temporary].sum()) / log.n_weeks
         defaults.append((long_term, present, temporary.size / log.weeks, drawable))
-    for name, value in (
-        ("long_term_users", long_term_users),
-        ("temporary_users", temporary_users),
-        ("arrivals", arrivals),
-    ):
-        if value is not None:
-            _check_not_negative(name, value)
-    if long_term_users is not None and long_term_users != math.floor(long_term_users):
-        raise ParameterError(f"long_term_users is {long_term_users:g}; it is a whole number")
     pooled = sum(default[0] for default in defaults)
     if long_term_users and not pooled:
         raise ParameterError(f"long_term_users is {long_term_users:g}; that pool is empty")
@@ -181,7 +209,6 @@ def _shared_out(total: int | None, pools: list[int], load: float) -> list[int]:
 
 def _share_of_rare(pools: Pools, per_week: float, arrivals: float) -> float:
     """Probability that an arriving temporary user is a rare one."""
-    _check_not_negative("rare_per_week", per_week)
     if per_week > arrivals:
         raise ParameterError(
             f"rare_per_week is {per_week:g}, beyond the {arrivals:.3g} temporary users who arrive "
@@ -212,15 +239,3 @@ def _check_number_of_jobs(pools: Pools, weeks: float, rates: tuple[Rates, ...]) 
                 f"a new log of {weeks:g} weeks would have some {number:.1e} {what}; more than "
                 f"{MAX_JOBS:,} are not made at once"
             )
-
-
-def _check_positive(name: str, value: float) -> None:
-    check_number(name, value)
-    if not 0 < value < np.inf:
-        raise ParameterError(f"{name} is {value:g}; it must be positive")
-
-
-def _check_not_negative(name: str, value: float) -> None:
-    check_number(name, value)
-    if not 0 <= value < np.inf:
-        raise ParameterError(f"{name} is {value:g}; it must be 0 or more")

@@ -1,7 +1,6 @@
 """Sort the users of logs into the pools that new logs are drawn from."""
 
 import math
-import warnings
 from collections.abc import Iterable, Sequence
 from numbers import Integral
 from typing import Literal, NamedTuple
@@ -14,7 +13,6 @@ from workloadkit.clock import WEEK, Clock
 from workloadkit.errors import (
     ParameterError,
     WorkloadError,
-    WorkloadWarning,
     check_choice,
     check_number,
 )
@@ -45,6 +43,7 @@ class _Part(NamedTuple):
     before: NDArray[np.int64]
     utilities: Utilities
     label: NDArray[np.int64]  # of the session, batch or job, as the log numbers them
+    notes: list[str]
 
 
 def make_pools(
@@ -66,12 +65,6 @@ def make_pools(
     WorkloadError
         If a log has no jobs that ran of known users, is shorter than five weeks, or all users are
         left out at its ends.
-
-    Warns
-    -----
-    WorkloadWarning
-        If jobs are left out because they never ran or nobody knows whose they are, or bursts of
-        checkpointed jobs are; if a pool is empty.
     """
     logs = list_of_logs(traces)
     check_choice("unit", unit, Unit)
@@ -107,7 +100,7 @@ def _pool(
     submit, user = trace.column("submit"), trace.column("user")
     check_ascending(submit)
     chosen = trace.ran & (user != UNKNOWN)
-    _check_log(trace, chosen)
+    notes = _check_log(trace, chosen)
     if begin is not None:
         check_number("begin", begin)
         if not -MAX_TIME <= begin <= submit[0]:
@@ -130,7 +123,7 @@ def _pool(
     users = classes.users.index.to_numpy(dtype=np.int64)
     kinds = [classes.users["class"].to_numpy() == name for name in ("long-term", "temporary")]
     pool = [users[kind] for kind in kinds] + [np.array([b[0] for b in rare], dtype=np.int64)]
-    _check_pools(trace.name, pool, users.size, end_effects)
+    notes += _check_pools(trace.name, pool, users.size, end_effects)
     kind = np.repeat(np.arange(3), [members.size for members in pool])
     regular = np.concatenate(pool[:2])
     member = pd.Index(regular).get_indexer(apart.column("user"))  # -1: in no pool
@@ -158,11 +151,11 @@ def _pool(
     utilities = pack(trace.utility, trace.n_jobs).take(row)
     label = _labels(trace, chosen, unit)[row]
     before = _before(trace, columns["preceding_job"], row, of)
-    return _Part(log, members, row, time, columns, before, utilities, label)
+    return _Part(log, members, row, time, columns, before, utilities, label, notes)
 
 
-def _check_log(trace: Trace, chosen: NDArray[np.bool_]) -> None:
-    """Refuse a log without jobs that could be drawn; say what is left out."""
+def _check_log(trace: Trace, chosen: NDArray[np.bool_]) -> list[str]:
+    """Refuse a log without jobs that could be drawn; tell what is left out."""
     if not trace.n_jobs:
         raise WorkloadError(f"{trace.name}: no jobs, so no users to draw from")
     n_ran, n_chosen = int(trace.ran.sum()), int(chosen.sum())
@@ -179,12 +172,7 @@ def _check_log(trace: Trace, chosen: NDArray[np.bool_]) -> None:
         "that are bursts of checkpointed ones": len(trace.bursts),
     }
     said = [f"{count:,} {what}" for what, count in left_out.items() if count]
-    if said:
-        warnings.warn(
-            f"{trace.name}: jobs left out of the pools: {', '.join(said)}",
-            WorkloadWarning,
-            stacklevel=6,  # whoever called `resample` or `resamples`
-        )
+    return [f"{trace.name}: jobs left out of the pools: {', '.join(said)}"] if said else []
 
 
 def _check_length(log: PooledLog) -> None:
@@ -197,8 +185,8 @@ def _check_length(log: PooledLog) -> None:
 
 def _check_pools(
     name: str, pool: Sequence[NDArray[np.int64]], n_users: int, end_effects: str
-) -> None:
-    """Refuse a log that leaves both pools empty; say so where one is."""
+) -> list[str]:
+    """Refuse a log that leaves both pools empty; tell where one is."""
     long_term, temporary, rare = (users.size for users in pool)
     if not long_term and not temporary:
         why = (
@@ -210,12 +198,12 @@ def _check_pools(
         raise WorkloadError(f"{name}: nobody is left in the pools: {why}")
     if not long_term or not temporary:
         empty = "temporary" if long_term else "long-term"
-        warnings.warn(
-            f"{name}: the pool of {empty} users is empty: all are drawn from the "
-            f"{long_term or temporary} others",
-            WorkloadWarning,
-            stacklevel=6,
-        )
+        n = long_term or temporary
+        return [
+            f"{name}: the pool of {empty} users is empty: all are drawn from the {n} "
+            f"other{'s' * (n != 1)}"
+        ]
+    return []
 
 
 def triples(rare: object) -> list[RareBehaviour]:
@@ -340,6 +328,7 @@ def _joined(parts: Sequence[_Part], unit: Unit) -> Pools:
         before=before if (before >= 0).any() else None,
         utilities=utilities if utilities.time.size else None,
         pieces=None if unit == "user" else _pieces(join("label"), member, week, members),
+        notes=tuple(note for part in parts for note in part.notes),
         whole=bool((columns["submit"] == np.rint(columns["submit"])).all()),
     )
 

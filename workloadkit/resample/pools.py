@@ -142,6 +142,8 @@ class Pools:
         What is moved on its own; None if users stay whole.
     whole : bool
         Whether all submit times are whole seconds.
+    notes : tuple of str
+        What a user should be told: the jobs that are left out, a pool that is empty.
     """
 
     logs: tuple[PooledLog, ...]
@@ -155,6 +157,7 @@ class Pools:
     utilities: Utilities | None
     pieces: Pieces | None
     whole: bool
+    notes: tuple[str, ...]
 
     @property
     def stride(self) -> int:

@@ -13,7 +13,7 @@ from workloadkit.provenance import as_note, plain, seed_of
 from workloadkit.resample.assembling import assemble
 from workloadkit.resample.drawing import draw
 from workloadkit.resample.mixing import fit_machine
-from workloadkit.resample.planning import Plan, Start, make_plan
+from workloadkit.resample.planning import Plan, Start, check_numbers, make_plan
 from workloadkit.resample.pooling import RareBehaviour, Unit, make_pools, triples
 from workloadkit.resample.pools import Pools
 from workloadkit.resample.weights import Weights, weigh
@@ -315,6 +315,8 @@ def prepare(
     """Make the pools and the plan for new logs; parameters as of `resample`."""
     if unknown := set(how) - set(_DEFAULTS):
         raise ParameterError(f"unknown parameter {unknown.pop()!r}; known: {', '.join(_DEFAULTS)}")
+    of_plan = {name: how[name] for name in _OF_PLAN if name in how}
+    check_numbers(weeks, load, **of_plan)
     logs = list_of_logs(trace)
     how |= {"rare": triples(how["rare"])} if "rare" in how else {}
     asked = _DEFAULTS | how
@@ -323,10 +325,13 @@ def prepare(
     if (weights := asked["weights"]) is not None:
         pools = weigh(pools, logs, weights)
         how |= {"weights": weights if isinstance(weights, Mapping) else _name_of(weights)}
-    plan = make_plan(pools, weeks, load, **{k: how[k] for k in _OF_PLAN if k in how})
+    plan = make_plan(pools, weeks, load, **of_plan)
+    for note in pools.notes:  # nothing is wrong, so there is nothing else to say
+        warnings.warn(note, WorkloadWarning, stacklevel=3)
     given = {"weeks": weeks, "load": load} | how
-    changed = {k: v for k, v in given.items() if not _same(v, _DEFAULTS[k])}
-    return Resampling(pools, plan, {k: _shortest(v) for k, v in changed.items()})
+    in_order = {name: given[name] for name in _DEFAULTS if name in given}
+    changed = {k: _shortest(v) for k, v in in_order.items() if not _same(v, _DEFAULTS[k])}
+    return Resampling(pools, plan, changed)
 
 
 def own_seed(seed: int, i: int) -> int:
