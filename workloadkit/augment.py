@@ -72,7 +72,7 @@ def add_utility(
         What the deadline is a multiple of: what the job waited in the log, that and its run time,
         or that and its requested time. An unknown wait is 0. [s]
     deadline_factor : float, default 2
-        The multiple; no deadline is below 10 s.
+        The multiple; no deadline is below 10 s, which is that of a job that never waited.
     points : int, default 1
         Points between the first and the last of a linear or exponential function. With a single
         one both have the same law: a uniform time and a uniform value.
@@ -261,7 +261,8 @@ def _deadlines(trace: Trace, kind: Deadline, factor: float) -> NDArray[np.float6
     if kind != "wait":
         more = trace.column("run") if kind == "wait+run" else _requested_time(trace)
         times = times + np.maximum(np.nan_to_num(more), 0)
-    deadlines = np.maximum(factor * times, SHORTEST_DEADLINE)
+    with np.errstate(over="ignore"):  # seen below
+        deadlines = np.maximum(factor * times, SHORTEST_DEADLINE)
     if deadlines.max(initial=0) > MAX_TIME:
         job = trace.column("job")[np.argmax(deadlines)]
         raise ParameterError(
@@ -310,7 +311,7 @@ def _check_priority(priority: Mapping[int, int]) -> None:
     if not isinstance(priority, Mapping) or not priority:
         raise ParameterError(f"priority is {priority!r}; give a mapping of queues to priorities")
     for queue, value in priority.items():
-        if not all(_is_number(x) and x == np.rint(x) for x in (queue, value)):
+        if not all(_is_number(x) and abs(x) < np.inf and x == int(x) for x in (queue, value)):
             raise ParameterError(
                 f"priority of queue {queue!r} is {value!r}; both are whole numbers"
             )

@@ -86,9 +86,7 @@ def test_without_a_mapping_the_numbers_of_the_queues_are_priorities(log):
 
 
 def test_queues_without_a_priority_have_the_lowest(log):
-    with pytest.warns(
-        WorkloadWarning, match="lowest priority for 2 jobs of queues without, 1"
-    ):
+    with pytest.warns(WorkloadWarning, match="lowest priority for 2 jobs of queues without, 1"):
         made = add_utility(log, priority={0: 0, 2: 5}, sd=0, globmax=4, rng=1)
     assert starts(made) == [3 * 8, 1 * 2, 1 * 80, 1 * 80]
 
@@ -143,6 +141,8 @@ def test_functions_of_the_log_are_replaced(log):
         ({"priority": [0, 1]}, r"priority is \[0, 1\]; give a mapping"),
         ({"priority": {0: 0.5}}, "priority of queue 0 is 0.5; both are whole numbers"),
         ({"priority": {0: True}}, "priority of queue 0 is True"),
+        ({"priority": {np.inf: 0}}, "priority of queue inf is 0"),
+        ({"priority": {0: np.nan}}, "priority of queue 0 is nan"),
         ({"formula": "printed"}, "formula is 'printed'; known: opposite, paper"),
         ({"decay": "fast"}, "decay is 'fast'; known: linear, exponential, step"),
         ({"decay": 3}, "decay is 3; give names"),
@@ -156,6 +156,7 @@ def test_functions_of_the_log_are_replaced(log):
         ({"deadline_factor": np.nan}, "deadline_factor is nan"),
         ({"deadline_factor": None}, "deadline_factor is None; it is a number"),
         ({"deadline_factor": 1e12}, "deadline of job 14, .* is beyond what is believed"),
+        ({"deadline_factor": 1e308}, "deadline of job 14, .* is beyond what is believed"),
         ({"points": -1}, "points is -1"),
         ({"points": 1.5}, "points is 1.5; give a whole number"),
         ({"points": MOST_POINTS + 1}, "points is 1001"),
