@@ -244,6 +244,12 @@ def test_rare_behaviours_come_as_often_as_they_are_asked_for():
     assert count == pytest.approx(0.2 * weeks, rel=0.2)
 
 
+def test_the_header_names_rare_behaviours_as_the_command_line_does(log):
+    rare = [(np.int64(3), 0, 40.0 * WEEK), (1, 0.5, WEEK)]
+    note = wk.resample(log, rng=1, rare=rare).header.get_all("Note")[-1]
+    assert note.endswith(", seed 1, rare 3:0-24192000,1:0.5-604800")
+
+
 def test_the_rare_pool_can_be_smaller_than_what_arrives():
     trace = log_of({1: every_week(0, 40), 2: [10.5], 3: [20.25], 5: [30.125]})
     rare = [(3, 0, 40 * WEEK)]

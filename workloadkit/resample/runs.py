@@ -329,6 +329,9 @@ def prepare(
     for note in pools.notes:  # nothing is wrong, so there is nothing else to say
         warnings.warn(note, WorkloadWarning, stacklevel=3)
     given = {"weeks": weeks, "load": load} | how
+    if given.get("rare"):  # as the command line takes them
+        behaviours = [map(_shortest, behaviour) for behaviour in given["rare"]]
+        given["rare"] = ",".join("{}:{}-{}".format(*parts) for parts in behaviours)
     in_order = {name: given[name] for name in _DEFAULTS if name in given}
     changed = {k: _shortest(v) for k, v in in_order.items() if not _same(v, _DEFAULTS[k])}
     return Resampling(pools, plan, changed)
