@@ -349,8 +349,9 @@ def test_what_jobs_earn_is_simulated(run, path):
     _, out, _ = run("simulate", made)
     assert "aggregate utility" in out
     assert "earned by the best 25 %" in out
-    _, out, _ = run("simulate", path)
+    _, out, err = run("simulate", path, "--utility-at", "start")
     assert "utility" not in out
+    assert "--utility-at makes no difference" in err
 
 
 @pytest.mark.parametrize(

@@ -237,6 +237,8 @@ def simulate(
             rng=seed,
         )
         summary = schedule.to_dict()
+    if utility_at != "turnaround" and schedule.workload.utilities is None:
+        say("warning: --utility-at makes no difference: no job has a utility function")
     if seed is not None and not resampled and "seed" not in schedule.parameters:
         say(f"warning: --seed makes no difference to {schedule.parameters['scheduler']}")
     if resampled and schedule.saturated:
