@@ -319,6 +319,20 @@ def test_engines_agree_on_200_jobs_over_5_generations(name, overrun, passes, uti
     starts(valued(trace, 1), "genetic:generations=5", **options)
 
 
+@pytest.mark.parametrize("passes", PASSES)
+def test_breath_may_be_taken_after_any_search(monkeypatch, passes):
+    trace = a_log(7, n_jobs=60)
+    options = {"procs": MACHINE, "overrun": "late", "passes": passes, "rng": 1}
+    schedules = []
+    for breath in (64, 1, 3):
+        monkeypatch.setattr("workloadkit._kernels.genetic.BREATH", breath)
+        schedules.append(wk.simulate(trace, "genetic:individuals=5,generations=1", **options))
+    assert schedules[0].history["searches"] > 6
+    for schedule in schedules[1:]:
+        assert schedule.start.tolist() == schedules[0].start.tolist()
+        assert schedule.history == schedules[0].history
+
+
 @given(st.integers(0, 2**32), st.integers(2, 30), st.sampled_from(READ_AT))
 def test_the_evaluation_of_the_kernel_is_the_plain_one_to_the_last_bit(seed, n_jobs, utility_at):
     from workloadkit._kernels import evolution as kernels

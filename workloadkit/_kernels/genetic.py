@@ -12,7 +12,18 @@ from workloadkit._kernels.evolution import (
     new_window,
 )
 from workloadkit._kernels.running import find_shadow, insert_end, insert_end_in_order, remove_end
-from workloadkit._kernels.state import Jobs, new_state, next_instant
+from workloadkit._kernels.state import (
+    ARRIVED,
+    FREE,
+    N_RUNNING,
+    N_WAITING,
+    Jobs,
+    new_state,
+    next_instant,
+)
+
+# Searches after which the loop comes back, so that whoever waits for it can interrupt it.
+BREATH = 64
 
 
 def schedule_by_evolution(
@@ -61,9 +72,7 @@ def schedule_by_evolution(
     n_jobs, dtype = jobs.submit.size, jobs.submit.dtype
     length = min(window, n_jobs)
     state = new_state(jobs, machine)
-    n_searches = _run(
-        jobs,
-        state,
+    how = (
         machine,
         (utilities[0], utilities[1], utilities[2]),
         at_start,
@@ -76,11 +85,14 @@ def schedule_by_evolution(
         by_event,
         rng,
     )
+    n_searches = 0
+    while state.at[N_RUNNING] or state.at[ARRIVED] < n_jobs:
+        n_searches += _go_on(jobs, state, *how, BREATH)
     return state.start, n_searches
 
 
 @kernel
-def _run(
+def _go_on(
     jobs,
     state,
     machine,
@@ -94,16 +106,19 @@ def _run(
     mutation,
     by_event,
     rng,
+    most,
 ):
-    """Run to the end of the last job; how often an order was searched for."""
+    """Go on to the end of the last job, or to the `most`-th search; how many there were."""
     submit, run, estimate, procs = jobs
-    start, ends, end_jobs, planned_ends, planned_procs, waiting, _ = state
+    start, ends, end_jobs, planned_ends, planned_procs, waiting, at = state
     n_jobs = submit.size
+    n_running, free, arrived, n_waiting = at[N_RUNNING], at[FREE], at[ARRIVED], at[N_WAITING]
     line = np.empty(n_jobs, np.int64)  # the waiting jobs in the order that was found
     waits = np.zeros(n_jobs, np.bool_)
-    n_running, free, arrived, n_waiting, n_searches = 0, machine, 0, 0, 0
-    smallest = machine + 1  # no waiting job is smaller
-    while n_running > 0 or arrived < n_jobs:
+    waits[waiting[:n_waiting]] = True
+    n_searches = 0
+    smallest = 1  # no waiting job is smaller
+    while (n_running > 0 or arrived < n_jobs) and n_searches < most:
         now = next_instant(submit, arrived, ends, n_running)
         n_left = 0
         if by_event:  # submissions come before terminations, one by one
@@ -179,4 +194,5 @@ def _run(
                 waiting[kept] = waiting[place]
                 kept += 1
         n_waiting = kept
+    at[N_RUNNING], at[FREE], at[ARRIVED], at[N_WAITING] = n_running, free, arrived, n_waiting
     return n_searches
