@@ -153,3 +153,9 @@ def mean_with_one_point(time):
 def mean_of_steps(time):
     """Mean value at a time in (0, 1) of a step: still at the top, or anywhere below."""
     return (1 - time) + time / 2
+
+
+def stretched(shape, start, last):
+    """A shape made a function of this start value and deadline."""
+    height, length = shape[0][1], shape[-1][0]
+    return [(time / length * last, worth / height * start) for time, worth in shape]

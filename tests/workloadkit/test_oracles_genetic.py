@@ -39,9 +39,9 @@ def test_the_zipper_passes_over_what_is_there_already():
     assert oracle.zipper("abcd", "dcba") == ["a", "d", "b", "c"]
 
 
-@settings(max_examples=50)
-@given(st.integers(2, 9).flatmap(lambda n: st.permutations(range(n))), st.integers(0, 99))
-def test_a_mutant_has_two_jobs_swapped(order, seed):
+@pytest.mark.parametrize("seed", range(30))
+def test_a_mutant_has_two_jobs_swapped(seed):
+    order = np.random.default_rng(seed).permutation(2 + seed % 8).tolist()
     mutant, other = list(order), np.array(order)
     plain.swap_two(mutant, np.random.default_rng(seed))
     assert mutant in oracle.mutants(order)

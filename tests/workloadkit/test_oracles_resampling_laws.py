@@ -133,13 +133,11 @@ def test_long_term_users_can_begin_anywhere_in_their_cycle():
     log = log_of(trace)
     assert log.period(5) == 50
     weeks = Counter()
-    for seed in range(N_RUNS):
-        new = wk.resample(trace, rng=seed, start="period")
+    for new in wk.resamples(trace, N_RUNS, rng=5, start="period"):
         ((_, week),) = starts_of(log, new)
         assert week <= 0 or 50 - week >= 20  # in a pause at first
         weeks[-week % 50] += 1
-    for seed in range(20):
-        replicas = wk.resample(trace, rng=seed, start="period", load=3.0)
+    for replicas in wk.resamples(trace, 20, rng=6, start="period", load=3.0):
         starts = [-week % 50 for _, week in starts_of(log, replicas)]
         assert oracle.are_far_apart(starts, 50)
     assert fits([weeks[week] for week in range(50)], [1 / 50] * 50)

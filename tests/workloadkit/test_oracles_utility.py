@@ -1,6 +1,7 @@
 """Utility functions against their definition."""
 
 import math
+from collections import Counter
 from dataclasses import replace
 from functools import partial
 
@@ -246,6 +247,39 @@ def test_kinds_come_by_their_weights():
     steps = sum(len(points) == 4 for points in points_of(made))  # a linear one has three points
     expected = 0.75 * made.n_jobs
     assert steps == pytest.approx(expected, abs=5 * math.sqrt(expected * 0.25))
+
+
+def test_functions_of_ones_own_stand_as_they_are():
+    of = [[(0.0, 5.0), (9.5, 2.0)], [(0.0, 1.5)], [(0.0, 7.0), (1.0, 7.0), (2.0, 0.0)]]
+    table = pd.DataFrame(
+        [(11 + row, *point) for row, points in enumerate(of) for point in points],
+        columns=["job", "time", "value"],
+    )
+    trace = wk.Trace.from_columns({"submit": range(3), "job": range(11, 14)})
+    assert points_of(wk.add_utility(trace, table=table)) == of
+
+
+def test_shapes_are_stretched_over_the_jobs_of_their_queue():
+    shapes = {
+        (0, "a"): [(0, 10), (1, 5), (4, 0)],
+        (0, "b"): [(0, 1), (0.5, 1), (1, 0.25)],
+        (1, "a"): [(0, 3), (2, 0)],
+    }
+    rows = [(*key, *point) for key, points in shapes.items() for point in points]
+    table = pd.DataFrame(rows, columns=["queue", "shape", "time", "value"])
+    trace = many(2000, queue=np.arange(2000) % 2)
+    made = wk.add_utility(trace, table=table, priority={0: 0, 1: 1}, sd=0.0, globmax=4.0, rng=8)
+    centre = [oracle.bin_centre(rank, 2, 4.0, "opposite") for rank in (0, 1)]
+    drawn = Counter()
+    for row, points in enumerate(points_of(made)):
+        queue = row % 2
+        for (of, name), shape in shapes.items():
+            expected = oracle.stretched(shape, centre[queue], 1000)  # a job of one minute
+            if of == queue and len(points) == len(shape) and np.allclose(points, expected):
+                drawn[of, name] += 1
+    assert drawn[1, "a"] == 1000
+    assert drawn[0, "a"] + drawn[0, "b"] == 1000
+    assert drawn[0, "a"] == pytest.approx(500, abs=5 * math.sqrt(250))
 
 
 # What a schedule earns.
