@@ -95,13 +95,13 @@ def marked(trace):
     return trace.with_columns(requested_memory=np.arange(trace.n_jobs))
 
 
-def log_of(trace):
+def log_of(trace, first=None):
     names = ("job", "submit", "wait", "run", "user", "preceding_job")
     columns = [trace.column(name).tolist() for name in names] + [trace.used_procs.tolist()]
     jobs = [dict(zip((*names, "procs"), row, strict=True)) for row in zip(*columns, strict=True)]
     for job in jobs:
         job["wait"] = 0 if math.isnan(job["wait"]) else job["wait"]
-    return Log(jobs, calendar_of(trace))
+    return Log(jobs, calendar_of(trace), first)
 
 
 def until_of(log, weeks):

@@ -51,7 +51,7 @@ class Log:
     Of each job, what the clock on the wall shows, and its week, counted on it from the begin.
     """
 
-    def __init__(self, jobs, calendar):
+    def __init__(self, jobs, calendar, first=None):
         self.jobs, self.calendar = jobs, calendar
         self.begin, self.end = jobs[0]["submit"], jobs[-1]["submit"]
         self.rows = {}
@@ -59,7 +59,12 @@ class Log:
             if job["run"] >= 0 and job["procs"] > 0 and job["user"] != -1:
                 self.rows.setdefault(job["user"], []).append(row)
         self.shown = [calendar.shows(job["submit"]) for job in jobs]
-        self.weeks = [math.floor((shown - self.shown[0]) / WEEK) for shown in self.shown]
+        # The new log has the clock of the `first` of several; weeks begin as that one's do.
+        first = first or self
+        self.new_calendar = first.calendar
+        origin = self.shown[0] - (self.shown[0] - first.shown[0]) % WEEK
+        self.weeks = [math.floor((shown - origin) / WEEK) for shown in self.shown]
+        self.later = first.shown[0] - origin  # whole weeks
 
     def length_in_weeks(self):
         return (self.end - self.begin) / WEEK
@@ -122,7 +127,8 @@ class Log:
             for row in self.rows[user]:
                 if self.weeks[row] + shift < 0:
                     continue
-                latest = max(self.calendar.first_second(self.shown[row] + shift * WEEK), latest)
+                shown = self.shown[row] + self.later + shift * WEEK
+                latest = max(self.new_calendar.first_second(shown), latest)
                 moved.append((row, cycle, latest))
             if self.kind(user) != "long-term" or latest > until:
                 return [job for job in moved if job[2] <= until]
@@ -134,7 +140,8 @@ class Log:
 
         The clock may have been changed between, or have jumped over that time; a week is longer.
         """
-        shift = round((self.calendar.shows(submit) - self.shown[row]) / WEEK)
+        moved = self.new_calendar.shows(submit) - self.later - self.shown[row]
+        shift = round(moved / WEEK)
         return shift + self.first_week(user)
 
 

@@ -169,7 +169,8 @@ def test_logs_are_mixed_pool_by_pool(rescale):
     other = other.with_columns(requested_memory=other.column("requested_memory") + shift)
     lines = tuple(line.replace("MaxProcs: 16", "MaxProcs: 40") for line in other.header.lines)
     other = wk.Trace(other.jobs, wk.Header(lines))
-    logs = log_of(one), log_of(other)
+    logs = [log_of(one)]
+    logs.append(log_of(other, logs[0]))
     new = wk.resample([one, other], rng=1, rescale=rescale)
     assert new.header.procs == 40
     rows = rows_of(new)
@@ -179,12 +180,13 @@ def test_logs_are_mixed_pool_by_pool(rescale):
         which = {row >= shift for row, _ in jobs}
         assert len(which) == 1
         log = logs[which.pop()]
-        (user,) = {log.jobs[row % shift]["user"] for row, _ in jobs}
+        jobs = [(row % shift, submit) for row, submit in jobs]
+        (user,) = {log.jobs[row]["user"] for row, _ in jobs}
         kinds[log is logs[1], log.kind(user)] += 1
-        for row, submit in jobs:
-            theirs, ours = log.shown[row % shift] % WEEK, logs[0].calendar.weekday_and_time(submit)
-            sunday_night = 3 * 86400 <= theirs < 3 * 86400 + 4 * 3600
-            assert theirs == ours or sunday_night
+        start = log.start_of(user, *jobs[0])
+        assert -log.weeks_present(user) < start
+        expected = log.incarnation(user, start, logs[0].end)
+        assert jobs == [(row, submit) for row, _, submit in expected]
     for at, log in enumerate(logs):
         assert kinds[bool(at), "long-term"] == len(log.pool("long-term"))
         assert kinds[bool(at), "temporary"] > 0
