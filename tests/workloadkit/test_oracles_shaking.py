@@ -1,7 +1,6 @@
-"""Shaken logs, segments and logs of other locality against what defines them."""
+"""Shaken logs and stationary segments against what defines them."""
 
 import math
-from collections import Counter
 
 import numpy as np
 import pytest
@@ -138,16 +137,3 @@ def test_three_levels_are_three_segments_whose_means_are_theirs():
     ]
     together = np.concatenate([part.column("submit") for part in parts])
     np.testing.assert_array_equal(together, trace.column("submit"))
-
-
-# Locality.
-
-
-def daily_work(trace):
-    """Work submitted in each day of a log without a time zone."""
-    work = Counter()
-    submit, run = (trace.column(name).tolist() for name in ("submit", "run"))
-    first = submit[0]
-    for time, length, procs in zip(submit, run, trace.used_procs.tolist(), strict=True):
-        work[math.floor((time - first) / 86400)] += length * procs
-    return work
