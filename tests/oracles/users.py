@@ -5,7 +5,7 @@ from tests.oracles.sessions import ran
 WEEK = 7 * 24 * 3600
 
 
-def classify(jobs):
+def classify(jobs, end_effects="whole"):
     """First and last submission, number of jobs and class of each known user whose jobs ran.
 
     The logging period is from the first to the last job in the log, whether they ran or not.
@@ -16,15 +16,22 @@ def classify(jobs):
         if job["user"] != -1:
             submits.setdefault(job["user"], []).append(job["submit"])
     return {
-        user: (times[0], times[-1], len(times), kind(times[0], times[-1], begin, end))
+        user: (times[0], times[-1], len(times), kind(times, begin, end, end_effects))
         for user, times in submits.items()
     }
 
 
-def kind(first, last, begin, end):
-    if last - first > 12 * WEEK:
+def kind(times, begin, end, end_effects):
+    """Class of a user of these submit times.
+
+    The activity of a truncated one "falls within a short time" from an end: whole, or any of it.
+    """
+    if times[-1] - times[0] > 12 * WEEK:
         return "long-term"
-    if last <= begin + 4 * WEEK or first >= end - 4 * WEEK:
+    some = {"whole": all, "any": any}[end_effects]
+    if some(time <= begin + 4 * WEEK for time in times):
+        return "truncated"
+    if some(time >= end - 4 * WEEK for time in times):
         return "truncated"
     return "temporary"
 
