@@ -8,6 +8,7 @@ import sys
 import pytest
 
 import workloadkit as wk
+from tests.small_logs import valued
 from workloadkit import cli
 from workloadkit.cli.schedulers import SCHEDULERS
 
@@ -347,6 +348,29 @@ def test_outages_of_another_log_are_worth_a_line(run, log, tmp_path):
     code, _, err = run(log, "--outages", outages)
     assert code == 0
     assert err == "warning: small.outages tells of the outages of large.swf, not of small.swf\n"
+
+
+def test_what_draws_takes_a_seed_and_says_it(run, trace, log):
+    wk.write_swf(valued(trace, 1), log)
+    genetic = ("--scheduler", "genetic:individuals=5,generations=1", "--json", "-")
+    code, out, err = run(log, *genetic, "--seed", 7)
+    assert (code, err) == (0, "")
+    assert json.loads(out)["provenance"]["parameters"]["seed"] == 7
+    assert run(log, *genetic, "--seed", 7)[1] == out
+    assert json.loads(run(log, *genetic)[1])["provenance"]["parameters"]["seed"] >= 0
+
+
+def test_a_seed_for_what_draws_nothing_is_worth_a_line(run, log):
+    code, out, err = run(log, "--seed", 7)
+    assert (code, out) == (0, run(log)[1])
+    assert err == "warning: --seed makes no difference to easy\n"
+
+
+def test_no_orders_are_bred_of_jobs_without_utility_functions(run, log):
+    code, out, err = run(log, "--scheduler", "genetic")
+    assert (code, out) == (1, "")
+    assert err.startswith("error: scheduler genetic: no job has a utility function; give the jobs")
+    assert err.count("\n") == 1
 
 
 def test_the_help_lists_all_schedulers_within_80_columns(run):

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 import workloadkit as wk
+from tests.small_logs import valued
 from workloadkit import cli
 from workloadkit.clock import WEEK
 
@@ -70,6 +71,15 @@ def test_a_seed_makes_no_difference_to_a_single_run_and_it_says_so(run, log):
     assert err == (
         "warning: --seed makes no difference to a single run, which is the log as it is\n"
     )
+
+
+def test_a_seed_makes_a_difference_to_a_scheduler_that_draws(run, log, tmp_path):
+    worth = tmp_path / "worth.swf"
+    wk.write_swf(valued(wk.read_swf(log), 1), worth)
+    scheduler = ("--scheduler", "genetic:individuals=5,generations=1")
+    code, out, err = run(worth, "--load", 0.5, *scheduler, "--seed", 5, "--json", "-")
+    assert (code, err) == (0, "")
+    assert json.loads(out)["provenance"]["parameters"]["seed"] == 5
 
 
 def test_on_a_narrow_terminal_there_is_a_table_for_each_metric(run, log, monkeypatch):

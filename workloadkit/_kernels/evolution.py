@@ -407,6 +407,9 @@ def evolve(
             )
             if rng.random() < mutation:
                 swap_two(child, rng)
+            elif one == other:  # the child is its parent
+                new_fitness[i] = fitness[one]
+                continue
             new_fitness[i] = evaluate(
                 child, now, free, planned_ends, planned_procs, n_running,
                 window, utilities, at_start, desk,

@@ -174,8 +174,6 @@ def sweep(
     check_outputs(output, plot, json, inputs=[trace])
     if weeks is not None and load_by != "users":
         raise ParameterError("--weeks goes with --load-by users: else a log is as long as it is")
-    if seed is not None and runs == 1 and load_by != "users":
-        say("warning: --seed makes no difference to a single run, which is the log as it is")
     log = load(trace, strict=strict)
     with executor(workers) as pool, working(f"sweeping {log.name}"):
         found = run_sweep(
@@ -196,6 +194,8 @@ def sweep(
             warmup=warmup or 0.0,
             cooldown=cooldown or 0.0,
         )
+    if seed is not None and "seed" not in found.provenance["parameters"]:
+        say("warning: --seed makes no difference to a single run, which is the log as it is")
     if output:
         write(output, found.to_csv())
     if json:
