@@ -34,6 +34,10 @@ def provenance(trace: Trace, **parameters: Any) -> dict[str, Any]:
     }
 
 
+#: Seeds that are drawn are smaller: JSON's readers know whole numbers up to here.
+MOST_SEEDS = 2**53
+
+
 def seed_of(rng: np.random.Generator | int | None) -> int:
     """Return a seed that gives the same again: the one given, one drawn from `rng`, or a new one.
 
@@ -54,7 +58,7 @@ def seed_of(rng: np.random.Generator | int | None) -> int:
     try:
         if isinstance(rng, bool):
             raise TypeError
-        return int(np.random.default_rng(rng).integers(2**63))
+        return int(np.random.default_rng(rng).integers(MOST_SEEDS))
     except (TypeError, ValueError):
         raise ParameterError(f"rng is {rng!r}; it is a seed or a numpy Generator") from None
 

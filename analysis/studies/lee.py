@@ -191,7 +191,9 @@ def lines_of(trace: "Trace") -> "Trace":
 
 
 def _draw_seed(run: int, rng: Any) -> int:
-    return int(rng.integers(2**63))
+    from workloadkit.provenance import seed_of
+
+    return seed_of(rng)
 
 
 def _results(log: Log, found: Found, trials: Sequence[float]) -> Iterator[Result]:

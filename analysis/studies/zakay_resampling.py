@@ -110,8 +110,10 @@ def tables(log: Log, rng: "np.random.Generator") -> "pd.DataFrame":
     """Measure the stack depths and the Hurst parameter of a log and of eight resampled ones."""
     import pandas as pd
 
+    from workloadkit.provenance import seed_of
+
     trace, resampling = _pools(log)
-    seed = int(rng.integers(2**63))
+    seed = seed_of(rng)
     new = (resampling.run_of(i, seed) for i in range(TABLE_RUNS))
     return pd.DataFrame([_measure(x) for x in (trace, *new)])
 
@@ -122,9 +124,10 @@ def simulations(part: Part, rng: "np.random.Generator") -> "pd.DataFrame":
 
     import workloadkit as wk
     from workloadkit.errors import ParameterError
+    from workloadkit.provenance import seed_of
 
     trace, resampling = _pools(part.log)
-    seed = int(rng.integers(2**63))
+    seed = seed_of(rng)
     rows: list[dict[str, Any]] = []
     try:
         factor = resampling.at_load(part.factor)

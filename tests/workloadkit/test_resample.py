@@ -498,7 +498,8 @@ def test_a_log_can_begin_in_an_hour_that_clocks_strike_twice(begin, hours):
     users = {1: every_week(0, 40), 2: [10.5], 3: [20.001, 20.002]}
     trace = log_of(users, header=header)
     for new in wk.resamples(trace, 5, weeks=120, rng=1):
-        assert new.column("submit")[0] in (0, 3600)
+        # jobs of winter come an hour before the week is over that begins with those of summer
+        assert new.column("submit")[0] in (0, 3600, WEEK)
         zone = ZoneInfo("Europe/Stockholm")
         seconds = new.column("submit")[new.column("user") == 1]
         found = {datetime.fromtimestamp(start + second, zone).hour for second in seconds}

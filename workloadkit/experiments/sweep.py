@@ -218,7 +218,7 @@ def sweep(
     tasks = []
     for run, stream in enumerate(np.random.default_rng(seed).spawn(runs)):
         weeks = draw_weeks(trace, stream) if load_by == "arrivals" and runs > 1 else None
-        of_run = int(stream.integers(2**63))  # for schedulers that draw
+        of_run = seed_of(stream)  # for schedulers that draw
         tasks += [Task(load, run, weeks, of_run) for load in loads]
     work = partial(_simulate, logs, named, metrics, {**options, "procs": machine})
     if executor is None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from workloadkit import __version__
 from workloadkit.errors import ParameterError, WorkloadWarning, check_number
-from workloadkit.provenance import as_note, plain, seed_of
+from workloadkit.provenance import MOST_SEEDS, as_note, plain, seed_of
 from workloadkit.resample.assembling import assemble
 from workloadkit.resample.drawing import draw
 from workloadkit.resample.mixing import fit_machine
@@ -251,7 +251,7 @@ def resamples(
     >>> log = {"submit": submit, "user": [3] * 9 + [4, 3, 4] + [3] * 11}
     >>> trace = Trace.from_columns(log | {"run": [60] * 23, "procs": [1] * 23})
     >>> [new.n_jobs for new in resamples(trace, 5, load=2, rng=1)]
-    [46, 49, 43, 48, 48]
+    [46, 48, 44, 46, 51]
     """
     check_count("count", count)
     prepared = prepare(trace, weeks, load, **how)
@@ -345,7 +345,8 @@ def own_seed(seed: int, i: int) -> int:
     >>> own_seed(1, 0) == own_seed(1, 0) != own_seed(1, 1)
     True
     """
-    return int(np.random.SeedSequence(seed, spawn_key=(i,)).generate_state(1, np.uint64)[0])
+    state = np.random.SeedSequence(seed, spawn_key=(i,)).generate_state(1, np.uint64)[0]
+    return int(state) % MOST_SEEDS
 
 
 def check_count(name: str, value: int) -> None:
