@@ -21,7 +21,7 @@ LINES = slice(4999, 10000)
 HEAVY = 1.2
 INDIVIDUALS, GENERATIONS = 20, 100
 
-SECONDS = 25  # for the whole call
+SECONDS = {None: 25, HEAVY: None}  # for the whole call, by the load
 GOALS = {50: 5.0, 100: None}  # µs an order, by the length of the window
 N_STATES, N_ORDERS = 20, 200
 ROUNDS = 9
@@ -47,7 +47,7 @@ def rows() -> Iterator[Row]:
     for length, goal in GOALS.items():
         yield _judging(heavy, length, goal)
     wk.simulate(log.take(np.arange(50)), "genetic", rng=1)  # compiles
-    for load in (None, HEAVY):
+    for load, goal in SECONDS.items():
         time, schedule = best_of(
             1, lambda x=load: wk.simulate(log, "genetic", offered_load=x, rng=1)
         )
@@ -60,8 +60,8 @@ def rows() -> Iterator[Row]:
             BLUE if load is None else f"{BLUE}, load {load}",
             f"{time:.1f} s, {time / n_orders * 1e6:.1f} µs an order",
             f"{gain:.2f} × the utility under EASY",
-            f"≤ {SECONDS} s",
-            time <= SECONDS,
+            f"≤ {goal} s" if goal else "",
+            not goal or time <= goal,
         )
 
 
