@@ -19,6 +19,7 @@ _LABEL = re.compile(r"^;[ \t]?([A-Za-z][A-Za-z0-9_]*):(.*)$")
 _CONTINUED = re.compile(r"^;(?:[ ]{2,}|[ ]*\t)[ \t]*(\S.*)$")
 # 1664 of "1664 (72, 1368, 224)" and of "1,664"; nothing of "4k", "1.5" or 400 digits
 _WHOLE_NUMBER = re.compile(r"\s*\+?(\d{1,3}(?:,\d{3}){1,5}|\d{1,18})(?![\w]|[.,]\d)")
+_MAX_NODES = re.compile(r"; ?MaxNodes:", re.IGNORECASE)
 _OFFSET = re.compile(r"\s*([-+]?\d{1,5})(?!\d)")
 
 
@@ -128,6 +129,27 @@ class Header:
         except (ValueError, OverflowError, OSError):  # beyond all calendars
             return None
         return date.strftime("%a %b %d %H:%M:%S %Z %Y")
+
+    def with_procs(self, procs: int) -> "Header":
+        """Return a header of a machine of so many processors.
+
+        MaxProcs says how many; MaxNodes says the same if both were equal, and else is left out
+        where the machine is another.
+
+        Examples
+        --------
+        >>> Header(("; MaxNodes: 4", "; MaxProcs: 8")).with_procs(16).lines
+        ('; MaxProcs: 16',)
+        """
+        if self.number("MaxProcs") == procs:
+            return self
+        header = self
+        if (nodes := self.number("MaxNodes")) is not None and nodes != procs:
+            if nodes == self.procs:
+                header = header.replaced("MaxNodes", str(procs))
+            else:
+                header = Header(tuple(x for x in self.lines if not _MAX_NODES.match(x.lstrip())))
+        return header.replaced("MaxProcs", str(procs))
 
     @property
     def procs(self) -> int | None:
@@ -388,7 +410,9 @@ def list_of_logs(traces: Trace | Iterable[Trace]) -> list[Trace]:
     """
     if isinstance(traces, Trace):
         return [traces]
-    logs = [*traces] if isinstance(traces, Iterable) and not isinstance(traces, str) else [traces]
+    if isinstance(traces, str | Mapping | pd.DataFrame) or not isinstance(traces, Iterable):
+        check_trace(traces, "a log")  # refuses it
+    logs = [*traces]
     if not logs:
         raise ParameterError("no log given; one Trace or more is needed")
     for log in logs:

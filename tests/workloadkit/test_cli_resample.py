@@ -188,7 +188,8 @@ def test_an_interrupt_leaves_no_file_and_no_process(tmp_path, workers):
         (["--end-effects", "x"], "error: end_effects is 'x'; known: whole, any"),
         (["--count", 3], "error: --count writes files; name their folder with -o"),
         (["--rare", "3"], "error: --rare '3'; write USER:BEGIN-END, as in 374:30w-31w"),
-        (["--rare", "3:1w-x"], "'x' is not a duration"),
+        (["--rare", "3:1w-x"], "error: --rare '3:1w-x': 'x' is not a duration"),
+        (["--weight", "long=1,long=2"], "error: --weight 'long=1,long=2'; long is there twice"),
         (["--rare", "9:1w-2w"], "no job of user 9 from 604800 to 1209600 s"),
         (["--rare-per-week", 1], "rare_per_week is 1, beyond the 0.05 temporary users"),
         (["--count", 0], "Invalid value for '--count'"),
@@ -202,6 +203,17 @@ def test_wrong_usage_is_exit_2_and_writes_nothing(run, log, arguments, message):
     code, out, err = run(log, *arguments)
     assert (code, out) == (2, "")
     assert message in err
+
+
+def test_standard_input_is_one_log(run):
+    assert run("-", "-") == (2, "", "error: standard input can be one of the logs, not several\n")
+
+
+def test_rare_behaviours_that_never_come_are_worth_a_line(run, log):
+    code, _, err = run(log, "--rare", "2:0-40w", "--seed", 1)
+    assert code == 0
+    said = "rare behaviours: 2 jobs set apart, none of them drawn: --rare-per-week is 0\n"
+    assert err.startswith(said)
 
 
 def test_a_log_that_cannot_be_resampled_is_exit_1_and_writes_nothing(run, tmp_path):

@@ -429,7 +429,8 @@ def test_logs_that_cannot_be_resampled(log):
         ({"rare": [(3, 0)]}, r"rare behaviour \(3, 0\); it is a user, the first and the last"),
         ({"rare": [(3, 0, "1w")]}, "last second of a rare behaviour is '1w'; it is a number"),
         ({"rare": [(7, 0, 1e9)]}, "no job of user 7 from 0 to 1000000000 s"),
-        ({"rare": [(3, 0, 1e9)] * 2}, "no job of user 3"),
+        ({"rare": [(3, 0, 1e9)] * 2}, "user 3 from 0 to 1000000000 s: another has jobs of it"),
+        ({"rare": [(3, 9, 0)]}, "user 3 from 9 to 0 s: it ends before it begins"),
         ({"rare_per_week": 0.01}, "rare_per_week is 0.01, but no rare behaviour is given"),
         ({"rare_per_week": -1}, "rare_per_week is -1; it must be 0 or more"),
         (
@@ -466,6 +467,11 @@ def test_a_count_is_a_whole_number(log, count):
 def test_what_is_no_log_is_refused(trace, message):
     with pytest.raises(ParameterError, match=message):
         wk.resample(trace)
+
+
+def test_a_table_is_no_log(log):
+    with pytest.raises(ParameterError, match="a log is of type DataFrame; give a Trace"):
+        wk.resample(log.jobs)
 
 
 def test_all_that_is_rare_leaves_nobody():

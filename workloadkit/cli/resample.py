@@ -228,6 +228,7 @@ def resample(
     """
     from workloadkit.provenance import seed_of
     from workloadkit.resample.planning import check_numbers
+    from workloadkit.resample.pools import RARE_USER
     from workloadkit.resample.runs import prepare
     from workloadkit.user_classes import EDGE, LONG_TERM
 
@@ -252,6 +253,8 @@ def resample(
     }
     check_numbers(weeks, factor, **of_plan)  # type: ignore[arg-type]  # refused if not known
     paths: list[Path | None] = [*trace] if trace else [None]
+    if paths.count(Path("-")) > 1:
+        raise ParameterError("standard input can be one of the logs, not several")
     logs = [load(path, strict=strict) for path in paths]
     with working(f"sorting the users of {' and '.join(log.name for log in logs)}"):
         resampling = prepare(
@@ -269,6 +272,10 @@ def resample(
             rescale=rescale,
             **of_plan,
         )
+    if behaviours and not rare_per_week:
+        members = resampling.pools.members
+        n_jobs = members.n_jobs[members.kind == RARE_USER].sum()
+        say(f"rare behaviours: {n_jobs:,} jobs set apart, none of them drawn: --rare-per-week is 0")
     used = seed_of(seed)
     if output is not None and count is None:
         _write_one(resampling, output, used)
@@ -372,7 +379,10 @@ def _rare_behaviours(text: str) -> list[tuple[int, float, float]]:
         begin, _, end = times.partition("-")
         if not (user.strip().isdecimal() and begin and end):
             raise ParameterError(f"--rare {part!r}; write USER:BEGIN-END, as in 374:30w-31w")
-        behaviours.append((int(user), duration(begin), duration(end)))
+        try:
+            behaviours.append((int(user), duration(begin), duration(end)))
+        except typer.BadParameter as error:
+            raise ParameterError(f"--rare {part!r}: {error}") from None
     return behaviours
 
 
@@ -381,8 +391,11 @@ def _weights(text: str) -> dict[int | str, float] | None:
     weights: dict[int | str, float] = {}
     for part in filter(None, text.split(",")):
         name, _, number = (word.strip() for word in part.partition("="))
+        key = int(name) if name.isdecimal() else name
+        if key in weights:
+            raise ParameterError(f"--weight {text!r}; {name} is there twice")
         try:
-            weights[int(name) if name.isdecimal() else name] = float(number)
+            weights[key] = float(number)
         except ValueError:
             raise ParameterError(f"--weight {part!r}; write CLASS=X, as in long=3") from None
     return weights or None

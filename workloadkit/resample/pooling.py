@@ -237,11 +237,19 @@ def _rare_behaviours(
             check_number(f"{name} of a rare behaviour", value)
         if not isinstance(number, Integral) and not float(number).is_integer():
             raise ParameterError(f"user of a rare behaviour is {number!r}; it is a whole number")
-        part = chosen & (user == number) & (submit >= begin) & (submit <= end) & (behaviour < 0)
+        when = f"from {begin:.15g} to {end:.15g} s"
+        if end < begin:
+            raise ParameterError(
+                f"rare behaviour of user {number:g} {when}: it ends before it begins"
+            )
+        part = chosen & (user == number) & (submit >= begin) & (submit <= end)
+        if (part & (behaviour >= 0)).any():
+            raise ParameterError(
+                f"rare behaviour of user {number:g} {when}: another has jobs of it already"
+            )
         if not part.any():
             raise ParameterError(
-                f"{trace.name}: no job of user {number:g} from {begin:.15g} to {end:.15g} s that "
-                "could be a rare behaviour"
+                f"{trace.name}: no job of user {number:g} {when} that could be a rare behaviour"
             )
         behaviour[part] = place
     return behaviour
