@@ -269,6 +269,31 @@ def test_jobs_behind_the_window_wait_for_their_turn():
     assert starts(log(*jobs), "genetic:window=1", procs=1) == [0, 10, 20, 30, 40]
 
 
+def test_what_ends_too_late_may_be_worth_something_at_its_start():
+    # One processor until 10; the long job is worth something for 50 s, and runs for 100.
+    trace = log((0, 10, 1, ()), (1, 10, 1, falling(1, 1000)), (1, 100, 1, falling(1000, 50)))
+    assert starts(trace, "genetic", procs=1, utility_at="turnaround") == [0, 10, 20]
+    assert starts(trace, "genetic", procs=1, utility_at="start") == [0, 110, 10]
+
+
+def searches(jobs, procs=2, **options):
+    options = {"procs": procs, "rng": 1} | options
+    return wk.simulate(log(*jobs), "genetic:generations=1", **options).history["searches"]
+
+
+def test_where_the_order_makes_no_difference_none_is_searched_for():
+    some = falling(5, 1000)
+    running = (0, 10, 1, some)
+    assert searches([running, (1, 10, 1, some)]) == 0  # all fit
+    assert searches([running, (1, 10, 2, some), (1, 10, 2, some)]) == 1  # at 10, and at 1 none fits
+    assert searches([running, (1, 10, 2, some), (2, 10, 1, some)]) == 1  # at 2
+    assert (
+        searches([running, (1, 10, 2, falling(5, 9)), (2, 10, 1, falling(5, 9))]) == 0
+    )  # too late
+    start = {"utility_at": "start"}
+    assert searches([running, (1, 10, 2, falling(5, 9)), (2, 10, 1, falling(5, 9))], **start) == 1
+
+
 @settings(max_examples=20)
 @given(st.integers(0, 2**32), st.sampled_from(["window=1", "individuals=1"]))
 def test_with_one_job_or_one_order_this_is_easy(seed, setting):
