@@ -87,7 +87,9 @@ def test_by_arrivals_all_gaps_have_the_same_factor():
 def test_by_machine_the_header_changes_alone():
     log = log_of(TWO, 4, MaxNodes=4, EndTime="some day")
     scaled = scale_load(log, 0.26, "machine")
-    assert scaled.header.procs == 19  # 5 / 0.26 = 19.2
+    assert scaled.header.procs == scaled.header.number("MaxNodes") == 19  # 5 / 0.26 = 19.2
+    nodes_of_two = scale_load(log_of(TWO, 4, MaxNodes=2), 0.26, "machine")
+    assert nodes_of_two.header.get("MaxNodes") is None  # of how many there are now, nobody knows
     assert scaled.jobs.equals(log.jobs)
     assert offered_load(scaled) == pytest.approx(0.26, rel=1 / 38)
     assert scale_load(log, 0.255, "machine").header.procs == 20  # 19.6

@@ -8,7 +8,8 @@ from scipy import integrate, stats
 
 import workloadkit as wk
 from tests.data import trace_path
-from workloadkit.models.cycle import DAY, DailyCycle
+from workloadkit.clock import DAY
+from workloadkit.models.cycle import DailyCycle
 from workloadkit.models.lublin import ALL_JOBS, BATCH, INTERACTIVE, lublin
 
 # Of 400,000 jobs of the authors' program on 128 processors: shares of serial jobs and of powers of

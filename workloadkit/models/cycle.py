@@ -6,7 +6,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-DAY = 86400
+from workloadkit.clock import DAY
 
 
 @dataclass(frozen=True)

@@ -113,7 +113,7 @@ def scale_load(
         return _by_machine(trace, load)
     machine = machine_of(trace, procs)
     if procs is not None:
-        trace = replace(trace, header=trace.header.replaced("MaxProcs", str(machine)))
+        trace = replace(trace, header=trace.header.with_procs(machine))
     return (
         _by_arrivals(trace, load, machine)
         if by == "arrivals"
@@ -167,7 +167,7 @@ def _by_machine(trace: Trace, load: float) -> Trace:
             f"{trace.name}: a load of {load:g} takes a machine of {machine} processors, and job "
             f"{trace.column('job')[largest]} needs {needed[largest]:g}"
         )
-    made = replace(trace, header=trace.header.replaced("MaxProcs", str(machine)))
+    made = replace(trace, header=trace.header.with_procs(machine))
     return _noted(made, trace, load=load, by="machine")
 
 
