@@ -13,7 +13,7 @@ from analysis.resampling.measures import MEASURES, comparable, measure_log, publ
 from analysis.resampling.page import plot_pox_lines
 from analysis.resampling.units import SIMILARITIES
 from analysis.resampling.validation import FIGURE_4, FIGURE_5
-from tests.data import needs_traces, trace_path
+from tests.data import needs_compiler, needs_traces, trace_path
 from workloadkit import cli
 from workloadkit.clock import WEEK
 
@@ -96,6 +96,7 @@ def test_what_cannot_be_resampled_is_no_part_of_the_original():
     assert notes[1].startswith("Left out of the original")
 
 
+@needs_compiler
 def test_published_figures_stand_beside_ours(log, monkeypatch):
     monkeypatch.setattr(
         analysis.resampling.validation, "published", lambda _: published("KTH-SP2-")
@@ -154,6 +155,7 @@ def test_lines_of_pox_plots_have_the_slopes_that_are_told(found):
         assert slope == pytest.approx(hurst["hurst_rs"])
 
 
+@needs_compiler
 def test_parameters_of_resample_pass_through(log):
     found = analysis.validate_resampling(log, 2, rng=1, weeks=60, unit="session")
     assert found.how == {"weeks": 60, "unit": "session"}
@@ -204,6 +206,7 @@ def test_what_is_wrong_is_said_before_anything_is_drawn(log):
         analysis.compare_units(log, units=[])
 
 
+@needs_compiler
 def test_less_than_a_user_loses_what_lies_between(log):
     found = analysis.compare_units(log, 2, rng=3, units=["user", "session", "job"])
     table = found.table

@@ -11,8 +11,9 @@ import workloadkit as wk
 from analysis import studies
 from analysis.studies import Log, zakay_resampling
 from analysis.studies.zakay_resampling import FACTORS, Part, simulations, tables
-from tests.data import DATA, needs_traces
+from tests.data import DATA, needs_compiler, needs_traces
 from workloadkit.experiments.intervals import median_interval
+from workloadkit.provenance import seed_of
 
 MISSING = pytest.mark.filterwarnings("ignore:.*left out")
 NAMES = ("SDSC-BLUE-2000-3.1-cln", "KTH-SP2-1996-2", "OSC-Clust-2000-3.1-cln")
@@ -69,6 +70,7 @@ def result(found, log, start):
     return one
 
 
+@needs_compiler
 def test_who_does_the_work_makes_no_difference(study, logs, found):
     with ThreadPoolExecutor(3) as executor:
         again = studies.run_study(study, logs, runs=6, rng=1, executor=executor)
@@ -108,7 +110,7 @@ def test_simulations_are_of_the_log_or_of_resampled_ones(logs):
     assert row["utilization"] == pytest.approx(busy / (16 * (last - first)))
     assert row["saturated"] is False
     rng = np.random.default_rng(1)
-    seed = int(np.random.default_rng(1).integers(2**63))
+    seed = seed_of(np.random.default_rng(1))
     runs = simulations(Part(log, 2, 1.2), rng)
     expected = [new.n_jobs for new in wk.resamples(log.read(), 2, load=1.2, rng=seed)]
     assert runs["jobs"].tolist() == expected
@@ -126,9 +128,9 @@ def test_blue_is_judged_by_its_published_share(found):
 def test_the_load_of_the_osc_cluster_is_that_of_its_users(found):
     once = result(found, "OSC-Clust", "utilization of the log")
     assert once.verdict == "differs"
-    six = result(found, "OSC-Clust", "utilization with 6 times")
+    six = result(found, "OSC-Clust", "offered load with 6 times")
     assert (six.published, six.verdict) == (0.768, "direction only")
-    assert once.ours < six.low < six.ours < six.high < 1
+    assert 5 * once.ours < six.low < six.ours < six.high < 7 * once.ours
 
 
 def test_verdicts():
@@ -197,7 +199,7 @@ def test_on_the_real_logs(study):
     blue = [r for r in found.results if r.log == "SDSC-BLUE" and "stack depth" in r.quantity]
     assert {r.verdict for r in blue} == {"held"}
     assert result(found, "OSC-Clust", "utilization of the log").verdict == "equal"
-    assert result(found, "OSC-Clust", "utilization with 6 times").ours == pytest.approx(
+    assert result(found, "OSC-Clust", "offered load with 6 times").ours == pytest.approx(
         0.768, abs=0.05
     )
     for r in found.results:
