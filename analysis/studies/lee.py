@@ -3,8 +3,8 @@
 The jobs on lines 5,000 to 10,000 of the log, the first behind the header being line 1: they span
 the 20.84 days of the source, and their work would keep the whole machine busy for 1.3469e6 s, which
 is utilization times makespan in every row of its tables. Each alone cannot be met: the source's
-makespans are twice the days in which the jobs arrive, and it does not say why. Of the 5,001 jobs
-4,401 ran, in the version of the log that is here.
+makespans are one and a half to two times the days in which the jobs arrive, and it does not say
+why. Of the 5,001 jobs 4,401 ran, in the version of the log that is here.
 
 Each job is given a utility function by the source's model, with six priorities, highest first:
 interactive, express, high, normal, low and standby; the few jobs of other queues count as standby.
