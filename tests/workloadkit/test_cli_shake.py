@@ -41,7 +41,7 @@ def test_options_reach_the_shaking_and_the_seed_is_told(run, log, tmp_path):
     *said, seed = err.split()
     assert said == ["wrote", str(new) + ":", "jobs", "4,", "seed"]
     expected = wk.shake(wk.read_swf(log), "user", 120, int(seed))
-    assert wk.read_swf(new, strict=True).jobs.equals(expected.jobs)
+    assert wk.read_swf(new).jobs.equals(expected.jobs)
     assert wk.read_swf(new).header == expected.header
 
 

@@ -91,3 +91,19 @@ def test_sessions_are_not_found_in_a_table_out_of_order():
 )
 def test_a_number_in_the_header_is_read_whole_or_not_at_all(value, number):
     assert wk.Header((f"; MaxProcs: {value}",)).number("MaxProcs") == number
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        (("; MaxNodes: 100", "; MaxProcs: 100"), ["100", "100"]),
+        (("; MaxNodes: 60", "; MaxProcs: 60"), ["100", "100"]),
+        (("; MaxProcs: 60", ";MaxNodes: 15 (4 each)"), [None, "100"]),
+        (("; MaxNodes: 60",), ["100", "100"]),
+        ((), [None, "100"]),
+    ],
+)
+def test_a_header_of_another_machine(lines, expected):
+    found = wk.Header(("; Computer: x", *lines)).with_procs(100)
+    assert [found.get("MaxNodes"), found.get("MaxProcs")] == expected
+    assert found.get("Computer") == "x"

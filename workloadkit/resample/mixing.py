@@ -66,9 +66,7 @@ def fit_machine(pools: Pools, procs: int | None = None, rescale: bool = False) -
     header = pools.logs[0].header
     if machine is not None:
         _check_sizes(pools, columns, log, machine)
-        given = header.get("MaxProcs") is not None
-        size = ("MaxProcs", str(machine))
-        header = header.replaced(*size) if given else header.appended(size)
+        header = header.with_procs(machine)
     if several:
         header = _number_apart(pools, columns, log, header)
     logs = (replace(pools.logs[0], header=header), *pools.logs[1:])

@@ -1,12 +1,13 @@
 """Shake a log: move its jobs, batches, sessions or users by small random times."""
 
+import warnings
 from dataclasses import replace
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from workloadkit.errors import ParameterError, check_choice, check_number
+from workloadkit.errors import ParameterError, WorkloadWarning, check_choice, check_number
 from workloadkit.fields import MAX_TIME, UNKNOWN
 from workloadkit.provenance import as_note, provenance, seed_of
 from workloadkit.sessions import delimit_sessions
@@ -53,6 +54,11 @@ def shake(
     ParameterError
         If the unit is not known, or `by` is negative, absurdly long or no number.
 
+    Warns
+    -----
+    WorkloadWarning
+        If users, or what is found by them, shall move, and no job has a known user.
+
     References
     ----------
     .. [1] D. Tsafrir, K. Ouaknine, D. G. Feitelson, "Reducing performance evaluation sensitivity
@@ -74,6 +80,12 @@ def shake(
         raise ParameterError(f"by must be from 0 to {MAX_TIME:g} s, not {by:g}")
     seed = seed_of(rng)
     submit = trace.column("submit")
+    if unit != "job" and trace.n_jobs and (trace.column("user") == UNKNOWN).all():
+        warnings.warn(
+            f"{trace.name}: no job has a known user, so each moves on its own, not with its {unit}",
+            WorkloadWarning,
+            stacklevel=2,
+        )
     moved = submit + _shifts(submit, _units(trace, unit), by, seed)
     order = np.argsort(moved, kind="stable")
     made = provenance(trace, unit=unit, by=f"{by:.15g}", seed=seed)

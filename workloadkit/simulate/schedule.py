@@ -301,10 +301,8 @@ class Schedule:
                 header = header.replaced(label, str(w.row.size))
         if header.get("EndTime") is not None and (end := header.date(float(self.end.max()))):
             header = header.replaced("EndTime", end)
-        if "procs" in self.parameters and header.number("MaxProcs") != self.machine:
-            given = header.get("MaxProcs") is not None
-            size = ("MaxProcs", str(self.machine))
-            header = header.replaced(*size) if given else header.appended(size)
+        if "procs" in self.parameters:
+            header = header.with_procs(self.machine)
         header = header.appended(("Note", f"simulated: {as_note(self.provenance)}"))
         if w.left_out:
             header = header.appended(
