@@ -109,8 +109,8 @@ def add_utility(
     of N, the lowest mean. The text tells what is meant, so the default is the opposite of the
     formula, mean = (N − priority − 0.5) / N · globmax.
 
-    The deadline of the text, twice the wait, read at the end of a job, leaves nothing to all who
-    run for longer than they waited: in the three weeks of SDSC-BLUE that [1]_ simulates, under
+    The deadline of the text, twice the wait, read at the end of a job, leaves nothing to a job that
+    waits as before and runs for longer: in the three weeks of SDSC-BLUE that [1]_ simulates, under
     EASY, to more than three quarters of the jobs, where in its tables the best quarter keep 90 % of
     their start value or more. With ``deadline="wait+run"`` they keep 86 %.
 

@@ -13,9 +13,9 @@ utilities are compared as ratios, in which the scale of the values cancels.
 
 The deadline of a function, by which nothing is left, is twice something, and there are four
 readings of what. The source's words are the wait in the log; read when the job ends, that leaves
-nothing to all who run for longer than they wait. So the wait is also read when the job starts; and
-there are wait and run time, and wait and requested time. Wait and run time comes nearest to the
-tables, and what follows them is read so: value that decays in one way only (by three inner points:
+nothing to a job that waits as before and runs for longer. So the wait is also read when the job
+starts; and there are wait and run time, and wait and requested time. Wait and run time comes
+nearest to the tables, and what follows them is read so: value that decays in one way only (by three inner points:
 with a single one linear and exponential decay have the same law), arrivals at 0.85 and 0.7 of their
 distances, deadlines of once and three times the wait and run time, exact estimates.
 
