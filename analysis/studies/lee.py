@@ -15,9 +15,10 @@ The deadline of a function, by which nothing is left, is twice something, and th
 readings of what. The source's words are the wait in the log; read when the job ends, that leaves
 nothing to a job that waits as before and runs for longer. So the wait is also read when the job
 starts; and there are wait and run time, and wait and requested time. Wait and run time comes
-nearest to the tables, and what follows them is read so: value that decays in one way only (by three inner points:
-with a single one linear and exponential decay have the same law), arrivals at 0.85 and 0.7 of their
-distances, deadlines of once and three times the wait and run time, exact estimates.
+nearest to the tables, and what follows them is read so: value that decays in one way only (by three
+inner points: with a single one linear and exponential decay have the same law), arrivals at 0.85
+and 0.7 of their distances, deadlines of once and three times the wait and run time, exact
+estimates.
 
 Intervals (95 %) are by Student's t over the augmentations, with one run of the genetic scheduler
 each. A printed figure is *held* if it lies in our interval, or is ours to its last digit where
