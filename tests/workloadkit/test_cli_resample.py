@@ -205,6 +205,16 @@ def test_wrong_usage_is_exit_2_and_writes_nothing(run, log, arguments, message):
     assert message in err
 
 
+def test_a_new_log_without_jobs_is_not_written(run, log, tmp_path):
+    for output in (["-o", tmp_path / "new.swf"], ["-o", tmp_path / "many", "--count", 2]):
+        none = ["--long-term-users", 0, "--temporary-users", 0, "--arrivals", 0]
+        code, out, err = run(log, *output, *none)
+        assert (code, out) == (2, "")
+        assert err.startswith("error: small.swf, resampled by seed ")
+        assert err.endswith(": no job is in it; more weeks or a greater load bring some\n")
+    assert [path.name for path in tmp_path.iterdir()] == ["small.swf"]
+
+
 def test_standard_input_is_one_log(run):
     assert run("-", "-") == (2, "", "error: standard input can be one of the logs, not several\n")
 

@@ -371,7 +371,7 @@ def test_one_user_is_enough():
 
 
 def test_a_new_log_without_jobs_is_worth_a_warning(log):
-    with pytest.warns(WorkloadWarning, match="the new log of seed 1 has no job"):
+    with pytest.warns(WorkloadWarning, match="trace, resampled by seed 1: no job is in it"):
         new = wk.resample(log, rng=1, long_term_users=0, temporary_users=0, arrivals=0)
     assert new.n_jobs == 0
     assert list(new.jobs.columns) == [field.name for field in FIELDS]

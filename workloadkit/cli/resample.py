@@ -287,11 +287,11 @@ def resample(
 
 def _write_one(resampling: "Resampling", output: Path, seed: int) -> None:
     """Write the new log of the seed itself."""
-    import workloadkit as wk
+    from workloadkit.resample.files import write_new
 
     with working("resampling"):
         new = resampling.run(seed)
-        wk.write_swf(new, str(output))
+        write_new(new, str(output))
     n_users = int(new.column("user").max(initial=0))
     said = "" if str(output) == "-" else f"wrote {output}: "
     say(f"{said}jobs {new.n_jobs:,}, users {n_users:,}, seed {seed}")

@@ -9,9 +9,10 @@ from contextlib import contextmanager, suppress
 from itertools import islice
 from pathlib import Path
 
-from workloadkit.errors import WorkloadError
+from workloadkit.errors import ParameterError, WorkloadError
 from workloadkit.io.swf import write_swf
 from workloadkit.resample.runs import Resampling
+from workloadkit.trace import Trace
 
 _NAME = re.compile(r"\d{4,}\.swf\.gz")
 _AT_A_TIME = 64  # tasks that wait for a process or are at work; bounds what is remembered
@@ -113,4 +114,18 @@ def write_runs(
 
 def write_run(resampling: Resampling, seed: int, i: int, path: str) -> None:
     """Write the i-th new log of a seed."""
-    write_swf(resampling.run_of(i, seed), path)
+    write_new(resampling.run_of(i, seed), path)
+
+
+def write_new(new: Trace, path: str) -> None:
+    """Write a new log, unless it has no job: nothing reads a file without jobs.
+
+    Raises
+    ------
+    ParameterError
+    """
+    if not new.n_jobs:
+        raise ParameterError(
+            f"{new.name}: no job is in it; more weeks or a greater load bring some"
+        )
+    write_swf(new, path)

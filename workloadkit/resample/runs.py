@@ -212,7 +212,7 @@ def resample(
         "procs": procs,
         "rescale": rescale,
     }
-    return prepare(trace, weeks, load, **how).run(seed_of(rng))
+    return _told(prepare(trace, weeks, load, **how).run(seed_of(rng)))
 
 
 def resamples(
@@ -256,7 +256,7 @@ def resamples(
     check_count("count", count)
     prepared = prepare(trace, weeks, load, **how)
     seed = seed_of(rng)
-    return (prepared.run_of(i, seed) for i in range(int(count)))
+    return (_told(prepared.run_of(i, seed)) for i in range(int(count)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -280,10 +280,6 @@ class Resampling:
         drawn = draw(self.pools, self.plan, np.random.default_rng(seed))
         logs = self.pools.logs
         name = " and ".join(log.name for log in logs)
-        if not drawn.job.size:
-            warnings.warn(
-                f"{name}: the new log of seed {seed} has no job", WorkloadWarning, stacklevel=3
-            )
         parameters = {"seed": seed} | self.parameters
         if of is not None:
             parameters["run"] = f"{of[0]} of seed {of[1]}"
@@ -335,6 +331,13 @@ def prepare(
     in_order = {name: given[name] for name in _DEFAULTS if name in given}
     changed = {k: _shortest(v) for k, v in in_order.items() if not _same(v, _DEFAULTS[k])}
     return Resampling(pools, plan, changed)
+
+
+def _told(new: Trace) -> Trace:
+    """Return a new log; warn if it is empty."""
+    if not new.n_jobs:
+        warnings.warn(f"{new.name}: no job is in it", WorkloadWarning, stacklevel=3)
+    return new
 
 
 def own_seed(seed: int, i: int) -> int:
