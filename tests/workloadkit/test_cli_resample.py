@@ -178,6 +178,30 @@ def test_an_interrupt_leaves_no_file_and_no_process(tmp_path, workers):
             time.sleep(0.05)
 
 
+@pytest.mark.parametrize("workers", [1, 2])
+def test_nor_does_a_termination(tmp_path, workers):
+    folder = tmp_path / "many"
+    command = [sys.executable, "-c", "from workloadkit.cli import main; main()", "resample"]
+    process = subprocess.Popen(
+        [*command, "--count", "100000", "-o", str(folder), "--workers", str(workers)],
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    begin = time.monotonic()
+    while not list(folder.glob(".*.part/*.swf.gz")) and time.monotonic() < begin + 60:
+        time.sleep(0.05)
+    process.terminate()  # as `timeout` and batch systems do: this process alone
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 143
+    assert "Traceback" not in err
+    assert not folder.exists()
+    with pytest.raises(ProcessLookupError):
+        while time.monotonic() < begin + 60:
+            os.killpg(process.pid, 0)
+            time.sleep(0.05)
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -5,6 +5,7 @@ wrong usage answer at once.
 """
 
 import os
+import signal
 import sys
 from textwrap import indent
 from typing import Annotated
@@ -83,6 +84,8 @@ for command, examples in (
 
 def main() -> None:
     """Run the command that the arguments name."""
+    # as after an interrupt: what is half written and who helps write it must go first
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     try:
         app(prog_name="workloadkit")
     except OSError as error:  # of standard output: files say for themselves what is wrong
