@@ -36,7 +36,7 @@ def test_a_model_is_written_and_said(run, tmp_path, name):
     made = wk.read_swf(path, strict=True)
     assert made.jobs.equals(models.known()[name](300, 64, rng=4).jobs)
     load = models.offered_load(made)
-    assert err == f"wrote {path}\njobs 300, processors 64, load {load:.4g}\n"
+    assert err == f"wrote {path}\njobs 300, processors 64, load {load:.4g}, seed 4\n"
 
 
 def test_the_log_goes_to_stdout_where_no_file_is_named(run, tmp_path):
@@ -114,6 +114,10 @@ def test_estimates_are_laid_over_a_log(run, tmp_path, log):
         (("lublin", "--jobs", 5, "--procs", -1), "procs is -1"),
         (("lublin", "--jobs", 5, "--load", 0), "load is 0; it must be positive"),
         (("lublin", "--jobs", 1, "--load", 1), "it cannot be set"),
+        (("lublin", "--jobs", 99, "--load", 1e9), "all jobs would come within a second"),
+        (("lublin", "--jobs", 5, "--load-by", "machine"), "--load-by goes with --load"),
+        (("lublin", "--jobs", 5, "--load", 1, "--load-by", "users"), "goes with --over"),
+        (("cirne:gap=1e300", "--jobs", 5), "model cirne makes times of up to"),
         (("lublin", "--jobs", 5, "--load-by", "x"), "--load-by is 'x'; known: arrivals, users"),
         (("lublin", "--jobs", 5, "--like", "LOG"), "--like goes with jann97, not with lublin"),
         (("lublin", "--jobs", 5, "--over", "LOG"), "--over goes with tsafrir, not with lublin"),
@@ -132,7 +136,6 @@ def test_wrong_usage_is_2_and_writes_nothing(run, tmp_path, log, arguments, mess
     ("arguments", "message"),
     [
         (("jann97", "--like", "none.swf", "--jobs", 5), "none.swf: no such file"),
-        (("lublin", "--jobs", 5, "--load", 1, "--load-by", "users"), "no user is known"),
         (("lublin", "--jobs", 500, "--load", 9, "--load-by", "machine"), "takes a machine of"),
         (("lublin", "--jobs", 5, "-o", "nowhere/made.swf"), "nowhere/made.swf: cannot be written"),
     ],

@@ -109,6 +109,15 @@ def test_a_log_made_like_another_has_its_moments():
     assert "like trace" in made.header.get("Note")
 
 
+def test_the_machine_is_that_of_the_log():
+    log = log_of_two_sizes(500)
+    assert jann97(10, rng=1, like=log).header.procs == 4  # the largest job, where nobody says
+    assert jann97(10, rng=1, like=wk.load_sample()).header.procs == 96
+    assert jann97(10, rng=1).header.procs == 322
+    with pytest.warns(wk.WorkloadWarning, match="has jobs of up to 4 processors; those beyond"):
+        assert jann97(10, 3, rng=1, like=log).column("procs").max() == 3
+
+
 def test_the_default_has_the_moments_of_its_table():
     made = jann97(200_000, rng=5)
     size = made.column("procs")

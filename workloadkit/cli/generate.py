@@ -61,7 +61,8 @@ def generate(
         typer.Option(
             metavar="P",
             show_default=False,
-            help="Processors of the machine. By default those the model was made for.",
+            help="Processors of the machine. By default those the model was made for, or those "
+            "of the log named by --like.",
         ),
     ] = None,
     offered_load: Annotated[
@@ -74,13 +75,14 @@ def generate(
         ),
     ] = None,
     load_by: Annotated[
-        str,
+        str | None,
         typer.Option(
             metavar="arrivals|users|machine",
-            help="What is changed for the load: the gaps between arrivals, the users (of a log "
-            "named by --over), or the processors of the machine.",
+            show_default=False,
+            help="What is changed for the load: the gaps between arrivals, as by default, the "
+            "users (of a log named by --over), or the processors of the machine.",
         ),
-    ] = "arrivals",
+    ] = None,
     like: Annotated[
         Path | None,
         typer.Option(
@@ -120,8 +122,13 @@ def generate(
         raise ParameterError("--over goes without --jobs and --procs: the log has its own")
     if jobs is None and not over:
         raise ParameterError("--jobs is missing: say how many")
-    if load_by not in ("arrivals", "users", "machine"):
+    if load_by not in (None, "arrivals", "users", "machine"):
         raise ParameterError(f"--load-by is {load_by!r}; known: arrivals, users, machine")
+    if load_by and offered_load is None:
+        raise ParameterError("--load-by goes with --load")
+    if load_by == "users" and not over:
+        raise ParameterError("--load-by users goes with --over: jobs of a model have no users")
+    load_by = load_by or "arrivals"
     check_outputs(output, inputs=[like, over])
     chosen = seed_of(seed)
     scaled = offered_load is not None and (load_by != "arrivals" or over is not None)
@@ -145,8 +152,8 @@ def generate(
     wk.write_swf(made, str(output))
     if str(output) != "-":
         say(f"wrote {output}")
-    met = _load_of(made)
-    say(f"jobs {made.n_jobs:,}, processors {made.header.procs or 'unknown'}, load {met}")
+    machine = made.header.procs or "unknown"
+    say(f"jobs {made.n_jobs:,}, processors {machine}, load {_load_of(made)}, seed {chosen}")
 
 
 def _load_of(trace: "Trace") -> str:

@@ -1,22 +1,26 @@
 """The model of Jann and others: hyper-Erlang gaps and run times of each class of sizes."""
 
+import warnings
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from workloadkit.errors import ParameterError
+from workloadkit.errors import ParameterError, WorkloadWarning
 from workloadkit.models.jann97_ctc import CTC
 from workloadkit.models.made import as_trace, check_counts, gap_factor
 from workloadkit.models.size_classes import SizeClass, fit_jann97
 from workloadkit.provenance import seed_of
 from workloadkit.trace import Trace
 
+#: Processors of the machine that the paper is about.
+REFERENCE = 322
+
 
 def jann97(
     jobs: int,
-    procs: int = 322,
+    procs: int | None = None,
     rng: np.random.Generator | int | None = None,
     *,
     load: float | None = None,
@@ -33,9 +37,9 @@ def jann97(
     ----------
     jobs : int
         How many.
-    procs : int, default 322
-        Processors of the machine. Classes of larger jobs are left out, and a class that reaches
-        beyond is cut.
+    procs : int, optional
+        Processors of the machine. By default those of the log to fit, else 322. Classes of larger
+        jobs are left out, and a class that reaches beyond is cut.
     rng : Generator or int, optional
         Generator of random numbers, or seed.
     load : float, optional
@@ -57,6 +61,11 @@ def jann97(
         set.
     WorkloadError
         If no class can be fitted to the log.
+
+    Warns
+    -----
+    WorkloadWarning
+        Where the log to fit has jobs that are larger than the machine.
 
     Notes
     -----
@@ -81,17 +90,26 @@ def jann97(
     >>> trace.n_jobs, int(trace.column("procs").max()) <= 322
     (1000, True)
     """
-    n_jobs, machine = check_counts(jobs, procs)
     if classes is not None and like is not None:
         raise ParameterError("give either classes or a log to fit them to (like), not both")
     given: dict[str, Any] = {} if load is None else {"load": load}
     if like is not None:
         classes = fit_jann97(like)
+        largest = max(c.high for c in classes)
+        procs = like.header.procs or largest if procs is None else procs
         given["like"] = like.name + (f" (sha256 {like.digest})" if like.digest else "")
     elif classes is not None:
         given["classes"] = "given"
     else:
         classes = CTC
+    n_jobs, machine = check_counts(jobs, REFERENCE if procs is None else procs)
+    if like is not None and machine < largest:
+        warnings.warn(
+            f"{like.name} has jobs of up to {largest} processors; those beyond the machine of "
+            f"{machine} are left out or cut",
+            WorkloadWarning,
+            stacklevel=2,
+        )
     listed = list(classes) if isinstance(classes, Iterable) else []
     if not listed or not all(isinstance(c, SizeClass) for c in listed):
         raise ParameterError("classes are given as a sequence of SizeClass, one or more")

@@ -6,6 +6,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from workloadkit.clock import span
 from workloadkit.errors import ParameterError, WorkloadError, check_choice
 from workloadkit.fields import MAX_PROCS, MAX_TIME
 from workloadkit.models.load_by_users import double_users, remove_users
@@ -193,12 +194,6 @@ def _check_work(trace: Trace, work: float) -> None:
 
 def _noted(made: Trace, trace: Trace, **parameters: object) -> Trace:
     """Make the header true and say in it what was done."""
-    header = made.header
-    for label in ("MaxJobs", "MaxRecords"):
-        if header.get(label) is not None:
-            header = header.replaced(label, str(made.n_jobs))
-    end = float(np.nan_to_num(made.end, nan=-np.inf).max(initial=-np.inf))
-    if header.get("EndTime") is not None and (date := header.date(end)):
-        header = header.replaced("EndTime", date)
+    header = made.header.with_jobs(made.n_jobs, EndTime=span(made)[1])
     note = f"load set: {as_note(provenance(trace, **parameters))}"
     return replace(made, header=header.appended(("Note", note)), digest="")

@@ -128,6 +128,8 @@ def gap_factor(
     wanted = work / procs / load
     if wanted > MAX_TIME:
         raise ParameterError(f"load is {load:g}; the log would never end")
+    if wanted < 1:
+        raise ParameterError(f"load is {load:g}; all jobs would come within a second")
     if span_of(0.0) >= wanted:
         most = work / procs / span_of(0.0)
         raise ParameterError(f"load is {load:g}; the most that these jobs can offer is {most:.3g}")
@@ -167,6 +169,12 @@ def as_trace(
         Further lines of the header.
     """
     n_jobs = len(np.asarray(columns["submit"]))
+    longest = np.nanmax([np.nanmax(columns["submit"]), np.nanmax(columns["run"], initial=0)])
+    if not longest <= MAX_TIME:
+        raise ParameterError(
+            f"model {model} makes times of up to {longest:.3g} s with these parameters, "
+            "which are not believed"
+        )
     made = ", ".join(
         [f"workloadkit {__version__}", f"model {model}", f"seed {seed}"]
         + [f"{name} {plain(value)}" for name, value in parameters.items()]
