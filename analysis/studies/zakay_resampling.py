@@ -21,8 +21,8 @@ the largest factor at which at least half of the runs do not saturate.
 "In most cases the most extreme differences were not more than 10-20 %" cannot hold of the waits
 by the source's own figures: elsewhere in the thesis, the largest mean wait of 100 such simulations
 is 2.7 to 17 times the least; here it is 4 times and more. In a resampled log users come together
-who did not, and nobody waits for better times: in some months more work arrives than the machine can
-do, as it never did for long in the log.
+who did not, and nobody waits for better times: in some months more work arrives than the machine
+can do, as it never did for long in the log.
 
 Jobs that outlive their estimates have these raised; jobs larger than the machine are dropped. The
 OSC cluster's log has no estimates: its run times are taken for them.
