@@ -19,7 +19,6 @@ _LABEL = re.compile(r"^;[ \t]?([A-Za-z][A-Za-z0-9_]*):(.*)$")
 _CONTINUED = re.compile(r"^;(?:[ ]{2,}|[ ]*\t)[ \t]*(\S.*)$")
 # 1664 of "1664 (72, 1368, 224)" and of "1,664"; nothing of "4k", "1.5" or 400 digits
 _WHOLE_NUMBER = re.compile(r"\s*\+?(\d{1,3}(?:,\d{3}){1,5}|\d{1,18})(?![\w]|[.,]\d)")
-_MAX_NODES = re.compile(r"; ?MaxNodes:", re.IGNORECASE)
 _OFFSET = re.compile(r"\s*([-+]?\d{1,5})(?!\d)")
 
 
@@ -130,6 +129,33 @@ class Header:
             return None
         return date.strftime("%a %b %d %H:%M:%S %Z %Y")
 
+    def with_jobs(self, n_jobs: int, **dates: float) -> "Header":
+        """Return a header that is true of other jobs, where it tells of them.
+
+        Parameters
+        ----------
+        n_jobs : int
+            How many they are.
+        **dates : float
+            Seconds of the log by label, StartTime or EndTime. Where the local date is not known,
+            the label is left out. [s]
+
+        Examples
+        --------
+        >>> header = Header(("; MaxJobs: 99", "; EndTime: Mon Sep 23 14:00:31 CEST 1996"))
+        >>> header.with_jobs(5, EndTime=60.0).lines
+        ('; MaxJobs: 5',)
+        """
+        header = self
+        for label in ("MaxJobs", "MaxRecords"):
+            if header.get(label) is not None:
+                header = header.replaced(label, str(n_jobs))
+        for label, second in dates.items():
+            if header.get(label) is not None:
+                date = header.date(second)
+                header = header.replaced(label, date) if date else header.without(label)
+        return header
+
     def with_procs(self, procs: int) -> "Header":
         """Return a header of a machine of so many processors.
 
@@ -148,7 +174,7 @@ class Header:
             if nodes == self.procs:
                 header = header.replaced("MaxNodes", str(procs))
             else:
-                header = Header(tuple(x for x in self.lines if not _MAX_NODES.match(x.lstrip())))
+                header = header.without("MaxNodes")
         return header.replaced("MaxProcs", str(procs))
 
     @property

@@ -101,34 +101,7 @@ def _preceding(pools: Pools, drawn: Draw) -> dict[str, NDArray]:
 
 def _header(header: Header, n_jobs: int, end: float, rare: NDArray, note: str) -> Header:
     """Make the header of the first log true for the new one, which begins as the old one did."""
-    header = true_header(header, n_jobs, EndTime=end)
+    header = header.with_jobs(n_jobs, EndTime=end)
     if rare.size:
         header = header.appended((_RARE_LABEL, " ".join(map(str, rare.tolist()))))
     return header.appended(("Note", note)) if note else header
-
-
-def true_header(header: Header, n_jobs: int, **dates: float) -> Header:
-    """Make a header true for a log of other jobs, where it tells how many and from when to when.
-
-    Parameters
-    ----------
-    header : Header
-    n_jobs : int
-    **dates : float
-        Seconds of the log by label, StartTime or EndTime. Where the local date is not known, the
-        label is left out. [s]
-
-    Examples
-    --------
-    >>> header = Header(("; MaxJobs: 99", "; EndTime: Mon Sep 23 14:00:31 CEST 1996"))
-    >>> true_header(header, 5, EndTime=60.0).lines
-    ('; MaxJobs: 5',)
-    """
-    for label in ("MaxJobs", "MaxRecords"):
-        if header.get(label) is not None:
-            header = header.replaced(label, str(n_jobs))
-    for label, second in dates.items():
-        if header.get(label) is not None:
-            date = header.date(second)
-            header = header.replaced(label, date) if date else header.without(label)
-    return header

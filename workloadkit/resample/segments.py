@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from workloadkit.clock import WEEK, Clock, span
 from workloadkit.errors import ParameterError, WorkloadError, check_choice, check_number
 from workloadkit.provenance import as_note, provenance
-from workloadkit.resample.assembling import true_header
 from workloadkit.trace import Trace, check_trace
 
 Series = Literal["jobs", "work", "users"]
@@ -222,7 +221,7 @@ def _part(trace: Trace, rows: NDArray[np.int64], weeks: str) -> Trace:
     """Return some rows of a log as a log of its own, whose header is true."""
     part = trace.take(rows)
     first, last = span(part)
-    header = true_header(trace.header, part.n_jobs, StartTime=first, EndTime=last)
+    header = trace.header.with_jobs(part.n_jobs, StartTime=first, EndTime=last)
     header = header.appended(("Note", f"segment: {as_note(provenance(trace))}, {weeks}"))
     return replace(part, header=header, name=f"{trace.name} ({weeks})", repairs=())
 

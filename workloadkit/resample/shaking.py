@@ -7,6 +7,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from workloadkit.clock import span
 from workloadkit.errors import ParameterError, WorkloadWarning, check_choice, check_number
 from workloadkit.fields import MAX_TIME, UNKNOWN
 from workloadkit.provenance import as_note, provenance, seed_of
@@ -90,7 +91,10 @@ def shake(
     order = np.argsort(moved, kind="stable")
     made = provenance(trace, unit=unit, by=f"{by:.15g}", seed=seed)
     shaken = trace.take(order).with_columns(submit=moved[order])
-    header = trace.header.appended(("Note", f"shaken: {as_note(made)}"))
+    header = trace.header
+    if shaken.n_jobs:
+        header = header.with_jobs(shaken.n_jobs, EndTime=span(shaken)[1])
+    header = header.appended(("Note", f"shaken: {as_note(made)}"))
     return replace(shaken, header=header, bursts=trace.bursts.iloc[:0], digest="", repairs=())
 
 

@@ -295,12 +295,7 @@ class Schedule:
         status = np.where(w.killed, CANCELLED, taken.column("status"))
         status = np.where(self.columns.get("lost", False), FAILED, status)
         times = {"submit": w.submit, "wait": self.wait, "run": w.run}
-        header = self.source.header
-        for label in ("MaxJobs", "MaxRecords"):
-            if header.get(label) is not None:
-                header = header.replaced(label, str(w.row.size))
-        if header.get("EndTime") is not None and (end := header.date(float(self.end.max()))):
-            header = header.replaced("EndTime", end)
+        header = self.source.header.with_jobs(w.row.size, EndTime=float(self.end.max()))
         if "procs" in self.parameters:
             header = header.with_procs(self.machine)
         header = header.appended(("Note", f"simulated: {as_note(self.provenance)}"))
