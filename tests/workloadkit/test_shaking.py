@@ -160,9 +160,9 @@ def test_a_log_without_users_is_shaken_by_its_jobs_and_says_so(unit):
 
 
 def test_the_header_tells_when_the_shaken_log_ends():
-    lines = ("; MaxJobs: 9", "; UnixStartTime: 0", "; TimeZoneString: UTC", "; EndTime: never")
+    lines = ("; MaxJobs: 9", "; UnixStartTime: 86400", "; TimeZoneString: UTC", "; EndTime: never")
     columns = {"submit": [500, 86400], "run": [60] * 2, "procs": [1] * 2, "user": [1, 2]}
     trace = wk.Trace.from_columns(columns, header=wk.Header(lines))
     shaken = wk.shake(trace, by=0, rng=1)
-    assert shaken.header.get("EndTime") == "Fri Jan 02 00:01:00 UTC 1970"
+    assert shaken.header.get("EndTime") == "Sat Jan 03 00:01:00 UTC 1970"
     assert shaken.header.get("MaxJobs") == "2"
