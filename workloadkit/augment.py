@@ -257,7 +257,13 @@ def _requested_time(trace: Trace) -> NDArray[np.float64]:
 
 def _deadlines(trace: Trace, kind: Deadline, factor: float) -> NDArray[np.float64]:
     """When jobs lose all their value; what is unknown takes no time. [s]."""
-    times = np.maximum(np.nan_to_num(trace.column("wait")), 0)
+    wait = trace.column("wait")
+    if kind == "wait" and trace.n_jobs and not (wait >= 0).any():  # NaN is not
+        _warn(
+            f"{trace.name}: the wait of no job is known, so all value is lost within "
+            f"{SHORTEST_DEADLINE:g} s; the deadlines wait+run and wait+requested tell jobs apart"
+        )
+    times = np.maximum(np.nan_to_num(wait), 0)
     if kind != "wait":
         more = trace.column("run") if kind == "wait+run" else _requested_time(trace)
         times = times + np.maximum(np.nan_to_num(more), 0)

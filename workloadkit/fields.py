@@ -32,6 +32,9 @@ MAX_TIME = 10**12
 #: Processor counts beyond this are refused as absurd.
 MAX_PROCS = 10**9
 
+#: Logs of more jobs, or of more users, are not made from others.
+MAX_JOBS_MADE = 20_000_000
+
 
 @dataclass(frozen=True)
 class Field:

@@ -70,8 +70,8 @@ def _load(found: "ResamplingValidation") -> Section:
     if found.left_out:
         jobs = plural(found.left_out, "job")
         notes.append(
-            f"Left out of the original, as of the resampled logs: {jobs} that never ran or are of "
-            "no known user."
+            "Left out of the original, as of the resampled logs, for want of a run or of a known "
+            f"user: {jobs}."
         )
     finding = (
         f"Jobs a week: {_beside(found, 'jobs_per_week')}; load asked for: "

@@ -85,6 +85,14 @@ def test_without_a_mapping_the_numbers_of_the_queues_are_priorities(log):
     assert starts(made) == [3 * x for x in MINUTES]
 
 
+def test_where_no_wait_is_known_all_value_is_lost_at_once(log):
+    unknown = log.with_columns(wait=[-1] * 4)
+    with pytest.warns(WorkloadWarning, match="the wait of no job is known, so all value is lost"):
+        made = add_utility(unknown, priority=RANKS, rng=1)
+    assert deadlines(made) == [10] * 4
+    add_utility(unknown, priority=RANKS, deadline="wait+run", rng=1)  # without a word
+
+
 def test_queues_without_a_priority_have_the_lowest(log):
     with pytest.warns(WorkloadWarning, match="lowest priority for 2 jobs of queues without, 1"):
         made = add_utility(log, priority={0: 0, 2: 5}, sd=0, globmax=4, rng=1)
@@ -213,6 +221,7 @@ def test_shapes_are_stretched_to_start_value_and_deadline(log):
     }
 
 
+@pytest.mark.filterwarnings("ignore:.*the wait of no job is known:workloadkit.WorkloadWarning")
 def test_shapes_are_drawn_for_everybody_or_of_ones_own():
     n_jobs = 3000
     log = wk.Trace.from_columns(

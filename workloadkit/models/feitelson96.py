@@ -79,7 +79,8 @@ def feitelson96(
     -----
     The orders 1.5 and 2.5 and the form of the distributions are the paper's, as the Parallel
     Workloads Archive describes it; the probabilities 0.95 − 0.2 n / procs and the ratio 7 of the
-    means are given as the author quotes them elsewhere, and the seconds are a choice made here.
+    means are those that the model is known by, not read in the paper; the seconds are a choice
+    made here.
     The paper tailors its sizes by hand to six logs and gives no rule for it: the factor 5 is a
     choice made here, by which 22 % of the jobs on 128 processors are serial and 81 % a power of
     two, serial ones among them. So are the arrivals of first runs, of which the paper says

@@ -7,11 +7,9 @@ from numpy.typing import NDArray
 
 from workloadkit.clock import DAY, WEEK
 from workloadkit.errors import ParameterError, WorkloadError
-from workloadkit.fields import UNKNOWN
+from workloadkit.fields import MAX_JOBS_MADE, UNKNOWN
 from workloadkit.trace import Trace
 from workloadkit.utility import pack, unpack
-
-_MOST_JOBS = 10**8
 
 
 def remove_users(
@@ -83,8 +81,11 @@ def double_users(
     if not of_user.sum() > 0:
         raise WorkloadError(f"{trace.name}: no user whose jobs do any work is known")
     rounds = int(lacking // of_user.sum()) + 1
-    if rounds * trace.n_jobs > _MOST_JOBS:
-        raise ParameterError("load is too high: users would be doubled more often than can be held")
+    if rounds * trace.n_jobs > MAX_JOBS_MADE:
+        raise ParameterError(
+            f"load is too high: users would be doubled {rounds:,} times, and more than "
+            f"{MAX_JOBS_MADE:,} jobs are not made at once"
+        )
     order = np.concatenate([rng.permutation(users.size) for _ in range(rounds)])
     total = np.concatenate([[0.0], np.cumsum(of_user[order])])
     k = int(np.argmin(np.abs(total - lacking)))

@@ -8,14 +8,11 @@ import numpy as np
 
 from workloadkit.clock import WEEK, Clock
 from workloadkit.errors import ParameterError, check_choice, check_number
-from workloadkit.fields import MAX_TIME
+from workloadkit.fields import MAX_JOBS_MADE, MAX_TIME
 from workloadkit.resample.pools import LONG_TERM_USER, RARE_USER, TEMPORARY_USER, Pools
 
 #: From where on a long-term user is there in week 0: see `resample`.
 Start = Literal["activity", "period"]
-
-#: New logs of more jobs, or of more users, are refused before they are drawn.
-MAX_JOBS = 20_000_000
 
 
 class Rates(NamedTuple):
@@ -234,8 +231,8 @@ def _check_number_of_jobs(pools: Pools, weeks: float, rates: tuple[Rates, ...]) 
             n_jobs += temporary * float(members.n_jobs[pool].mean())
         n_users += rate.long_term + temporary
     for number, what in ((n_jobs, "jobs"), (n_users, "users")):
-        if number > MAX_JOBS:
+        if number > MAX_JOBS_MADE:
             raise ParameterError(
                 f"a new log of {weeks:g} weeks would have some {number:.1e} {what}; more than "
-                f"{MAX_JOBS:,} are not made at once"
+                f"{MAX_JOBS_MADE:,} are not made at once"
             )

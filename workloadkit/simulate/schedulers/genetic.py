@@ -47,6 +47,9 @@ class Genetic(QueuePriority):
     Where no job of the window would earn anything even if it started now, the order of arrival is
     taken. Nothing keeps jobs that have lost their value from starving.
 
+    What is bred is best for the estimates and for the jobs that wait now. Where estimates are poor,
+    or deadlines shorter than they are, it can earn less than `PriorityFifo`, and than EASY.
+
     To judge an order of 50 jobs takes some microseconds, so a search by the defaults some
     milliseconds; there may be one for each job of a log. Fewer generations are as much faster.
 
