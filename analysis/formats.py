@@ -27,16 +27,16 @@ def number(value: float) -> str:
 
     Examples
     --------
-    >>> [number(x) for x in (3, 0.12345, 12.345, 98765.4, float("nan"), float("inf"))]
-    ['3', '0.123', '12.3', '98,765', '–', '∞']
+    >>> [number(x) for x in (3, 0.12345, -12.345, 98765.4, float("nan"), float("inf"))]
+    ['3', '0.123', '−12.3', '98,765', '–', '∞']
     """
     if math.isnan(value):
         return UNKNOWN
     if math.isinf(value):
         return "∞" if value > 0 else "−∞"
-    if abs(value) >= 100 or value == round(value):
-        return f"{value:,.0f}"
-    return f"{value:.3g}"
+    whole = abs(value) >= 100 or value == round(value)
+    mantissa, e, exponent = (f"{value:,.0f}" if whole else f"{value:.3g}").partition("e")
+    return mantissa.replace("-", "−") + e + exponent
 
 
 def share(value: float) -> str:

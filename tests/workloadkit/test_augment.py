@@ -330,7 +330,7 @@ def test_augment_writes_what_add_utility_gives(run, path, log):
     code, out, err = run(
         "augment", path, "--priority", ranks, "--seed", 4, "--decay", "linear=2,step"
     )
-    assert (code, err) == (0, "")
+    assert (code, err) == (0, "jobs 4, utility functions 4, seed 4\n")
     made = wk.read_swf(io.BytesIO(out.encode()))
     expected = add_utility(log, priority=RANKS, decay={"linear": 2, "step": 1}, rng=4)
     assert made.utility.equals(expected.utility)
@@ -340,7 +340,7 @@ def test_augment_writes_what_add_utility_gives(run, path, log):
         "a.swf: queues by the header: 0 high; 1 low",
         "warning: a.swf: no priorities are given; the numbers of the queues stand for them, "
         "0, 1, 2, the first for the highest",
-        f"wrote {path.with_name('b.swf')}",
+        f"wrote {path.with_name('b.swf')}: jobs 4, utility functions 4, seed 4",
     ]
     default = wk.read_swf(path.with_name("b.swf"))
     assert default.utility.equals(add_utility(log, priority=RANKS, rng=4).utility)

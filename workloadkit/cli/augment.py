@@ -131,8 +131,9 @@ def augment(
     """
     import workloadkit as wk
     from workloadkit.augment import queue_descriptions
+    from workloadkit.provenance import seed_of
 
-    ranks, kinds = priorities(priority), decays(decay)
+    ranks, kinds, used = priorities(priority), decays(decay), seed_of(seed)
     check_outputs(output, inputs=[trace, table])
     log = load(trace, strict=strict)
     if ranks is None and table is None and (queues := queue_descriptions(log)):
@@ -147,8 +148,9 @@ def augment(
             deadline_factor=deadline_factor,
             points=points,
             table=table,
-            rng=seed,
+            rng=used,
         )
     wk.write_swf(made, str(output))
-    if str(output) != "-":
-        say(f"wrote {output}")
+    said = "" if str(output) == "-" else f"wrote {output}: "
+    n_functions = made.utility["row"].nunique()
+    say(f"{said}jobs {made.n_jobs:,}, utility functions {n_functions:,}, seed {used}")

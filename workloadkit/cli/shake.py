@@ -47,7 +47,8 @@ def shake(
     """Move jobs, batches, sessions or users by small random times.
 
     Simulated many times with different seeds, a log gives a distribution of results that does not
-    hang on the exact second of one job. All jobs keep their numbers.
+    hang on the exact second of one job. All jobs keep their numbers; those that would be moved
+    before second 0 stay there.
     """
     import workloadkit as wk
     from workloadkit.provenance import seed_of
