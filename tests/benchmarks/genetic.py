@@ -15,6 +15,7 @@ from workloadkit import utility
 from workloadkit._kernels import evolution
 from workloadkit._kernels.state import Jobs
 from workloadkit.simulate.schedule import Schedule
+from workloadkit.simulate.workload import machine_size, make_workload
 
 BLUE = "SDSC-BLUE-2000-4.2-cln"
 LINES = slice(4999, 10000)
@@ -22,7 +23,9 @@ HEAVY = 1.2
 INDIVIDUALS, GENERATIONS = 20, 100
 
 SECONDS = {None: 25, HEAVY: None}  # for the whole call, by the load
-GOALS = {50: 5.0, 100: None}  # µs an order, by the length of the window
+# By the length of the window, how fast its jobs are judged: in 5 µs on a machine on which the
+# yardstick does 5.8 M jobs/s of the whole log.
+GOALS = {50: 50 / 5 / 5.8, 100: None}
 N_STATES, N_ORDERS = 20, 200
 ROUNDS = 9
 
@@ -40,12 +43,13 @@ class Pass(NamedTuple):
 def rows() -> Iterator[Row]:
     """Judging orders, in passes of the log under heavy load; scheduling it, as it is and so."""
     log = wk.read_swf(DATA / "traces" / f"{BLUE}.swf.gz")
+    speed = _yardstick(log)
     log = log.take(np.arange(log.n_jobs)[LINES])
     queues = {queue: queue for queue in range(24)}
     log = wk.add_utility(log, priority=queues, deadline="wait+run", rng=1)
     heavy = wk.simulate(log, "easy", offered_load=HEAVY)
     for length, goal in GOALS.items():
-        yield _judging(heavy, length, goal)
+        yield _judging(heavy, length, goal, speed)
     wk.simulate(log.take(np.arange(50)), "genetic", rng=1)  # compiles
     for load, goal in SECONDS.items():
         time, schedule = best_of(
@@ -65,8 +69,18 @@ def rows() -> Iterator[Row]:
         )
 
 
-def _judging(schedule: Schedule, length: int, goal: float | None) -> Row:
-    """Judge random orders of so many jobs."""
+def _yardstick(log: wk.Trace) -> float:
+    """Jobs a second that the yardstick schedules of the whole log."""
+    machine = machine_size(log.header, None)
+    w = make_workload(log, machine)
+    jobs = (w.submit, w.run, w.estimate, w.procs)
+    yardstick.easy(*(column[:50] for column in jobs), machine)  # compiles
+    time, _ = best_of(ROUNDS, lambda: yardstick.easy(*jobs, machine))
+    return w.job.size / time
+
+
+def _judging(schedule: Schedule, length: int, goal: float | None, speed: float) -> Row:
+    """Judge random orders of so many jobs; the yardstick does `speed` jobs a second."""
     work = schedule.workload
     assert work.utilities is not None
     jobs = Jobs(work.submit, work.run, work.estimate, work.procs)
@@ -95,14 +109,16 @@ def _judging(schedule: Schedule, length: int, goal: float | None) -> Row:
         found.append(earned)
         naive.append([_earned(work, state, s, orders, i, length) for i, s in enumerate(starts)])
     assert np.allclose(found, naive)
-    each = time / (N_STATES * N_ORDERS) * 1e6
+    each = time / (N_STATES * N_ORDERS)
+    ratio = length / each / speed
     return Row(
         f"genetic, an order of {length} judged",
         f"{BLUE}, load {HEAVY}",
-        f"{each:.1f} µs",
-        f"{slow / time:.1f} × the yardstick's speed",
-        f"≤ {goal:g} µs" if goal else "",
-        not goal or each <= goal,
+        f"{each * 1e6:.1f} µs",
+        f"{ratio:.1f} × the yardstick's speed at the log's own load, {slow / time:.1f} × it on the "
+        "same jobs",
+        f"≥ {goal:.1f}" if goal else "",
+        not goal or ratio >= goal,
     )
 
 
