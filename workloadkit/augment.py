@@ -11,7 +11,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from workloadkit.errors import ParameterError, WorkloadWarning
+from workloadkit.errors import (
+    ParameterError,
+    WorkloadWarning,
+    check_choice,
+    check_count,
+    check_not_negative,
+    check_positive,
+)
 from workloadkit.fields import MAX_TIME
 from workloadkit.provenance import as_note, provenance, seed_of
 from workloadkit.trace import Trace, check_trace
@@ -132,15 +139,12 @@ def add_utility(
     check_trace(trace)
     if len(trace.utility):
         _warn(f"{trace.name}: the utility functions of the log are replaced", stacklevel=3)
-    _check_choice("formula", formula, Formula)
-    _check_choice("deadline", deadline, Deadline)
+    check_choice("formula", formula, Formula)
+    check_choice("deadline", deadline, Deadline)
     kinds = _decays(decay)
-    _check_number("deadline_factor", deadline_factor, above=0)
-    _check_number("globmax", globmax, above=0)
-    _check_number("sd", sd)
-    _check_number("points", points)
-    if points != int(points) or points > MOST_POINTS:
-        raise ParameterError(f"points is {points}; give a whole number up to {MOST_POINTS:,}")
+    check_positive(deadline_factor=deadline_factor, globmax=globmax)
+    check_not_negative(sd=sd)
+    check_count("points", points, most=MOST_POINTS)
     given = None if table is None else read_table(table)
     if given is not None and given.of_jobs:
         functions, n_others = given.functions(trace)
@@ -317,10 +321,11 @@ def _check_priority(priority: Mapping[int, int]) -> None:
     if not isinstance(priority, Mapping) or not priority:
         raise ParameterError(f"priority is {priority!r}; give a mapping of queues to priorities")
     for queue, value in priority.items():
-        if not all(_is_number(x) and abs(x) < np.inf and x == int(x) for x in (queue, value)):
-            raise ParameterError(
-                f"priority of queue {queue!r} is {value!r}; both are whole numbers"
-            )
+        for x in (queue, value):
+            if not isinstance(x, Real) or isinstance(x, bool) or not float(x).is_integer():
+                raise ParameterError(
+                    f"priority of queue {queue!r} is {value!r}; both are whole numbers"
+                )
 
 
 def _decays(decay: object) -> dict[str, float]:
@@ -335,7 +340,7 @@ def _decays(decay: object) -> dict[str, float]:
     for name, weight in names.items():
         if name not in _DECAYS:
             raise ParameterError(f"decay is {name!r}; known: {', '.join(_DECAYS)}")
-        _check_number(f"weight of decay {name}", weight)
+        check_not_negative(**{f"weight of decay {name}": weight})
     kinds = {name: weight for name, weight in names.items() if weight > 0}
     if not kinds:
         raise ParameterError("decay: one kind at least needs a weight above 0")
@@ -360,25 +365,6 @@ def _listed(numbers: list[int]) -> str:
 
 def _jobs(n_jobs: int) -> str:
     return f"{n_jobs:,} job{'s' * (n_jobs != 1)}"
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool | np.bool_)
-
-
-def _check_number(name: str, value: Any, *, above: float | None = None) -> None:
-    """Refuse what is no finite number of 0 or more, or not above a bound."""
-    if not _is_number(value):
-        raise ParameterError(f"{name} is {value!r}; it is a number")
-    if not 0 <= value < np.inf or (above is not None and not value > above):
-        least = "0 or more" if above is None else f"above {above:g}"
-        raise ParameterError(f"{name} is {value:g}; it must be {least}, and finite")
-
-
-def _check_choice(name: str, value: object, choices: object) -> None:
-    """Refuse what is not one of a Literal's."""
-    if value not in get_args(choices):
-        raise ParameterError(f"{name} is {value!r}; known: {', '.join(get_args(choices))}")
 
 
 def _warn(message: str, *, stacklevel: int = 4) -> None:

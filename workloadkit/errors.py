@@ -1,7 +1,8 @@
 """The errors and warnings of the toolkit: one family, so that a caller can catch it."""
 
+from math import inf
 from numbers import Real
-from typing import get_args
+from typing import Any, get_args
 
 
 class WorkloadError(Exception):
@@ -93,6 +94,58 @@ def check_number(name: str, value: object) -> None:
     """
     if not isinstance(value, Real) or isinstance(value, bool):
         raise ParameterError(f"{name} is {value!r}; it is a number")
+
+
+def check_positive(**parameters: Any) -> None:
+    """Refuse parameters that are not finite numbers above 0.
+
+    Raises
+    ------
+    ParameterError
+
+    Examples
+    --------
+    >>> check_positive(load=0)
+    Traceback (most recent call last):
+        ...
+    workloadkit.errors.ParameterError: load is 0; it must be positive
+    """
+    for name, value in parameters.items():
+        check_number(name, value)
+        if not 0 < value < inf:
+            raise ParameterError(f"{name} is {value:g}; it must be positive")
+
+
+def check_not_negative(**parameters: Any) -> None:
+    """Refuse parameters that are not finite numbers of 0 or more.
+
+    Raises
+    ------
+    ParameterError
+    """
+    for name, value in parameters.items():
+        check_number(name, value)
+        if not 0 <= value < inf:
+            raise ParameterError(f"{name} is {value:g}; it must be 0 or more, and finite")
+
+
+def check_count(name: str, value: Any, *, least: int = 0, most: int | None = None) -> int:
+    """Return a parameter that is a number of things, whole and within its bounds.
+
+    Raises
+    ------
+    ParameterError
+
+    Examples
+    --------
+    >>> check_count("count", 3.0, least=1)
+    3
+    """
+    check_number(name, value)
+    if not (least <= value < inf and value == int(value)) or (most is not None and value > most):
+        bounds = f", {least:,} or more" if most is None else f" from {least:,} to {most:,}"
+        raise ParameterError(f"{name} is {value:.15g}; it is a whole number{bounds}")
+    return int(value)
 
 
 def shorten(text: str, width: int = 60) -> str:

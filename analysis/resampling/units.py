@@ -12,7 +12,7 @@ from analysis import style
 from analysis.locality.job_pairs import ATTRIBUTES, ratios, user_jobs
 from analysis.resampling.measures import MEASURES, comparable, measure_log
 from analysis.section import Result
-from workloadkit.errors import ParameterError, check_choice, check_number
+from workloadkit.errors import ParameterError, check_choice, check_count
 from workloadkit.provenance import seed_of
 from workloadkit.resample.pooling import Unit
 from workloadkit.resample.runs import prepare
@@ -112,10 +112,8 @@ def compare_units(
     True
     """
     check_trace(trace)
-    check_number("count", count)
+    n_runs = check_count("count", count, least=1)
     units = list(dict.fromkeys(units))
-    if not (count >= 1 and count == int(count)):
-        raise ParameterError(f"count is {count:g}; it is a whole number, 1 or more")
     if "unit" in how:
         raise ParameterError("unit is what is compared; give units")
     if not units:
@@ -126,9 +124,9 @@ def compare_units(
     table = pd.DataFrame({"original": _measure(comparable(trace))})
     for unit in units:
         prepared = prepare(trace, unit=unit, **how)
-        runs = pd.DataFrame([_measure(prepared.run_of(i, seed)) for i in range(int(count))])
+        runs = pd.DataFrame([_measure(prepared.run_of(i, seed)) for i in range(n_runs)])
         table[f"{unit}_mean"], table[f"{unit}_sd"] = runs.mean(), runs.std()
-    return UnitComparison(trace.name, int(count), seed, dict(how), table.rename_axis("measure"))
+    return UnitComparison(trace.name, n_runs, seed, dict(how), table.rename_axis("measure"))
 
 
 def plot_units(data: pd.DataFrame, ax: Axes | None = None) -> Axes:

@@ -18,7 +18,7 @@ from analysis.resampling.measures import (
     published,
 )
 from analysis.section import Result
-from workloadkit.errors import ParameterError, check_number
+from workloadkit.errors import ParameterError, check_count
 from workloadkit.provenance import seed_of
 from workloadkit.resample.runs import Resampling, own_seed, prepare
 from workloadkit.trace import Trace, check_trace
@@ -157,10 +157,8 @@ def validate_resampling(
     (44.36, True)
     """
     check_trace(trace)
-    check_number("count", count)
-    if not (count >= 1 and count == int(count)):
-        raise ParameterError(f"count is {count:g}; it is a whole number, 1 or more")
-    return validate(trace, prepare(trace, **how), int(count), seed_of(rng))
+    n_runs = check_count("count", count, least=1)
+    return validate(trace, prepare(trace, **how), n_runs, seed_of(rng))
 
 
 def validate(trace: Trace, resampling: Resampling, count: int, seed: int) -> ResamplingValidation:

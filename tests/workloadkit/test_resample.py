@@ -423,7 +423,7 @@ def test_logs_that_cannot_be_resampled(log):
         ({"rare": None}, "rare is None; it is a list of rare behaviours"),
         ({"rare": [(np.nan, 0, 1)]}, "user of a rare behaviour is nan; it is a whole number"),
         ({"long_term_users": 1.5}, "long_term_users is 1.5; it is a whole number"),
-        ({"long_term_users": -1}, "long_term_users is -1; it must be 0 or more"),
+        ({"long_term_users": -1}, "long_term_users is -1; it is a whole number, 0 or more"),
         ({"temporary_users": 3}, "temporary_users 3 is beyond the pool of 2 temporary users"),
         ({"arrivals": 2.5}, "arrivals 2.5 is beyond the pool of 2 temporary users"),
         ({"rare": [(3, 0)]}, r"rare behaviour \(3, 0\); it is a user, the first and the last"),

@@ -3,14 +3,13 @@
 import numpy as np
 import pandas as pd
 
-from workloadkit.errors import ParameterError
+from workloadkit.errors import ParameterError, check_positive
 from workloadkit.fields import CANCELLED
 from workloadkit.models.cycle import DailyCycle
 from workloadkit.models.made import (
     as_trace,
     changed,
     check_counts,
-    check_positive,
     check_share,
     gap_factor,
     machine_of,

@@ -5,12 +5,11 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from workloadkit.errors import ParameterError, check_number
+from workloadkit.errors import ParameterError, check_number, check_positive
 from workloadkit.models.made import (
     as_trace,
     changed,
     check_counts,
-    check_positive,
     check_share,
     gap_factor,
 )

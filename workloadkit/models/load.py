@@ -7,10 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit.clock import span
-from workloadkit.errors import ParameterError, WorkloadError, check_choice
+from workloadkit.errors import ParameterError, WorkloadError, check_choice, check_positive
 from workloadkit.fields import MAX_PROCS, MAX_TIME
 from workloadkit.models.load_by_users import double_users, remove_users
-from workloadkit.models.made import check_positive, machine_of
+from workloadkit.models.made import machine_of
 from workloadkit.provenance import as_note, provenance, seed_of
 from workloadkit.trace import Trace, check_trace
 

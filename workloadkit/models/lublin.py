@@ -7,13 +7,12 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from workloadkit.errors import ParameterError, check_choice
+from workloadkit.errors import ParameterError, check_choice, check_positive
 from workloadkit.models.cycle import DailyCycle
 from workloadkit.models.made import (
     as_trace,
     changed,
     check_counts,
-    check_positive,
     check_share,
     draw_until,
     gap_factor,

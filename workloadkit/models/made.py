@@ -8,7 +8,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from workloadkit import __version__
-from workloadkit.errors import ParameterError, WorkloadError, check_number
+from workloadkit.errors import (
+    ParameterError,
+    WorkloadError,
+    check_count,
+    check_number,
+    check_positive,
+)
 from workloadkit.fields import MAX_PROCS, MAX_TIME
 from workloadkit.provenance import plain
 from workloadkit.trace import Header, Trace
@@ -27,14 +33,8 @@ def check_counts(jobs: object, procs: object) -> tuple[int, int]:
     ------
     ParameterError
     """
-    return _count("jobs", jobs, MOST_JOBS), _count("procs", procs, MAX_PROCS)
-
-
-def _count(name: str, value: Any, most: int) -> int:
-    check_number(name, value)
-    if not (1 <= value <= most and value == int(value)):
-        raise ParameterError(f"{name} is {value}; it is a whole number from 1 to {most:,}")
-    return int(value)
+    n_jobs = check_count("jobs", jobs, least=1, most=MOST_JOBS)
+    return n_jobs, check_count("procs", procs, least=1, most=MAX_PROCS)
 
 
 def machine_of(trace: Trace, procs: object) -> int:
@@ -55,19 +55,6 @@ def machine_of(trace: Trace, procs: object) -> int:
             "of the machine (procs)"
         )
     return trace.header.procs
-
-
-def check_positive(**parameters: Any) -> None:
-    """Refuse parameters that are not finite numbers above 0.
-
-    Raises
-    ------
-    ParameterError
-    """
-    for name, value in parameters.items():
-        check_number(name, value)
-        if not 0 < value < np.inf:
-            raise ParameterError(f"{name} is {value:g}; it must be positive")
 
 
 def check_share(**parameters: Any) -> None:

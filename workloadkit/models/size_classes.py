@@ -5,9 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from workloadkit.errors import ParameterError, WorkloadError
+from workloadkit.errors import ParameterError, WorkloadError, check_positive
 from workloadkit.models.hyper_erlang import HyperErlang, match_moments
-from workloadkit.models.made import check_positive
 from workloadkit.trace import Trace, check_trace
 
 _HIGHEST_ORDER = 200

@@ -7,9 +7,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workloadkit.errors import ParameterError, WorkloadError, WorkloadWarning, check_number
+from workloadkit.errors import (
+    ParameterError,
+    WorkloadError,
+    WorkloadWarning,
+    check_count,
+    check_positive,
+)
 from workloadkit.models.lublin import lublin
-from workloadkit.models.made import check_counts, check_positive
+from workloadkit.models.made import check_counts
 from workloadkit.provenance import as_note, provenance, seed_of
 from workloadkit.trace import Trace, check_trace
 
@@ -191,12 +197,7 @@ def add_estimates(
     if max_estimate < HOUR:
         raise ParameterError(f"max_estimate is {max_estimate:g}; it is one hour, 3600, or more")
     if estimates is not None:
-        check_number("estimates", estimates)
-        if not (HEAD <= estimates <= trace.n_jobs and estimates == int(estimates)):
-            raise ParameterError(
-                f"estimates is {estimates}; it is a whole number from {HEAD} to the "
-                f"{trace.n_jobs:,} jobs"
-            )
+        check_count("estimates", estimates, least=HEAD, most=trace.n_jobs)
     seed = seed_of(rng)
     # a stream of its own: the jobs may have been made with the same seed
     generator = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(1,)))

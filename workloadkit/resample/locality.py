@@ -8,7 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit.clock import DAY, WEEK, Clock
-from workloadkit.errors import ParameterError, WorkloadError, check_choice, check_number
+from workloadkit.errors import (
+    ParameterError,
+    WorkloadError,
+    check_choice,
+    check_count,
+    check_number,
+)
 from workloadkit.fields import NAMES
 from workloadkit.provenance import as_note, provenance, seed_of
 from workloadkit.sessions import delimit_sessions
@@ -99,19 +105,17 @@ def reduce_locality(
     """
     from workloadkit._kernels.exchange import exchange_jobs
 
-    check_number("proposals", proposals)
-    if not (proposals % 1 == 0 and proposals >= 0):
-        raise ParameterError(f"proposals must be a whole number of at least 0, not {proposals:g}")
+    proposals = check_count("proposals", proposals)
     rows, bands = _bands(trace, period, tolerance)
     seed = seed_of(rng)
     order = np.argsort(bands.work, kind="stable")
     place = order.copy()
-    n_proposals = int(proposals) * rows.size
+    n_proposals = proposals * rows.size
     generator = np.random.default_rng(seed)
     exchange_jobs(place, *bands._replace(work=bands.work[order]), n_proposals, generator)
     job = np.empty(rows.size, np.int64)
     job[place] = order
-    how = {"period": period, "tolerance": f"{tolerance:g}", "proposals": int(proposals)}
+    how = {"period": period, "tolerance": f"{tolerance:g}", "proposals": proposals}
     return _placed(trace, rows, job, "locality reduced", how | {"seed": seed})
 
 

@@ -4,10 +4,14 @@ import math
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-import numpy as np
-
 from workloadkit.clock import WEEK, Clock
-from workloadkit.errors import ParameterError, check_choice, check_number
+from workloadkit.errors import (
+    ParameterError,
+    check_choice,
+    check_count,
+    check_not_negative,
+    check_positive,
+)
 from workloadkit.fields import MAX_JOBS_MADE, MAX_TIME
 from workloadkit.resample.pools import LONG_TERM_USER, RARE_USER, TEMPORARY_USER, Pools
 
@@ -131,24 +135,12 @@ def check_numbers(
     ParameterError
     """
     check_choice("start", start, Start)
-    for name, value in (("weeks", 1.0 if weeks is None else weeks), ("load", load)):
-        check_number(name, value)
-        if not 0 < value < np.inf:
-            raise ParameterError(f"{name} is {value:g}; it must be positive")
-    counts = {
-        "long_term_users": long_term_users,
-        "temporary_users": temporary_users,
-        "arrivals": arrivals,
-        "rare_per_week": rare_per_week,
-    }
-    for name, count in counts.items():
-        if count is None and name != "rare_per_week":
-            continue
-        check_number(name, count)
-        if count is None or not 0 <= count < np.inf:
-            raise ParameterError(f"{name} is {count:g}; it must be 0 or more")
-    if long_term_users is not None and long_term_users != math.floor(long_term_users):
-        raise ParameterError(f"long_term_users is {long_term_users:g}; it is a whole number")
+    check_positive(weeks=1.0 if weeks is None else weeks, load=load)
+    given = {"temporary_users": temporary_users, "arrivals": arrivals}
+    check_not_negative(**{name: value for name, value in given.items() if value is not None})
+    check_not_negative(rare_per_week=rare_per_week)
+    if long_term_users is not None:
+        check_count("long_term_users", long_term_users)
 
 
 def _rates(

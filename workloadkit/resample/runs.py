@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from workloadkit import __version__
-from workloadkit.errors import ParameterError, WorkloadWarning, check_number
+from workloadkit.errors import ParameterError, WorkloadWarning, check_count
 from workloadkit.provenance import MOST_SEEDS, as_note, plain, seed_of
 from workloadkit.resample.assembling import assemble
 from workloadkit.resample.drawing import draw
@@ -253,10 +253,10 @@ def resamples(
     >>> [new.n_jobs for new in resamples(trace, 5, load=2, rng=1)]
     [46, 48, 44, 46, 51]
     """
-    check_count("count", count)
+    n_runs = check_count("count", count)
     prepared = prepare(trace, weeks, load, **how)
     seed = seed_of(rng)
-    return (_told(prepared.run_of(i, seed)) for i in range(int(count)))
+    return (_told(prepared.run_of(i, seed)) for i in range(n_runs))
 
 
 @dataclass(frozen=True, eq=False)
@@ -350,18 +350,6 @@ def own_seed(seed: int, i: int) -> int:
     """
     state = np.random.SeedSequence(seed, spawn_key=(i,)).generate_state(1, np.uint64)[0]
     return int(state) % MOST_SEEDS
-
-
-def check_count(name: str, value: int) -> None:
-    """Refuse what is no number of things.
-
-    Raises
-    ------
-    ParameterError
-    """
-    check_number(name, value)
-    if not (value >= 0 and float(value).is_integer()):
-        raise ParameterError(f"{name} is {value:g}; it is a whole number, 0 or more")
 
 
 def _name_of(function: Callable) -> str:

@@ -11,7 +11,13 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from workloadkit.clock import WEEK, Clock, span
-from workloadkit.errors import ParameterError, WorkloadError, check_choice, check_number
+from workloadkit.errors import (
+    ParameterError,
+    WorkloadError,
+    check_choice,
+    check_count,
+    check_number,
+)
 from workloadkit.provenance import as_note, provenance
 from workloadkit.trace import Trace, check_trace
 
@@ -238,10 +244,9 @@ def _check(of: Collection[str], least: int, hurst: float, penalty: float) -> Non
         raise ParameterError(f"of is {of!r}; give a list of {', '.join(get_args(Series))}")
     for name in of:
         check_choice("of", name, Series)
-    for name, value in (("least", least), ("hurst", hurst), ("penalty", penalty)):
+    check_count("least", least, least=1)
+    for name, value in (("hurst", hurst), ("penalty", penalty)):
         check_number(name, value)
-    if not (least % 1 == 0 and least >= 1):
-        raise ParameterError(f"least must be a whole number of weeks of at least 1, not {least:g}")
     if not 0.5 <= hurst < 1:
         raise ParameterError(f"hurst must be from 0.5 to below 1, not {hurst:g}")
     if not penalty > 0:
