@@ -152,8 +152,19 @@ def test_what_fails_midway_leaves_nothing(run, log, tmp_path, monkeypatch):
     assert not folder.exists()
 
 
+def interrupt(process):
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to all that belong to it
+
+
+def terminate(process):
+    process.terminate()  # as `timeout` and batch systems do: this process alone
+
+
 @pytest.mark.parametrize("workers", [1, 2])
-def test_an_interrupt_leaves_no_file_and_no_process(tmp_path, workers):
+@pytest.mark.parametrize(
+    ("stop", "code", "said"), [(interrupt, 130, "interrupted\n"), (terminate, 143, "")]
+)
+def test_whoever_is_stopped_leaves_no_file_and_no_process(tmp_path, workers, stop, code, said):
     folder = tmp_path / "many"
     command = [sys.executable, "-c", "from workloadkit.cli import main; main()", "resample"]
     process = subprocess.Popen(
@@ -166,38 +177,14 @@ def test_an_interrupt_leaves_no_file_and_no_process(tmp_path, workers):
     while not list(folder.glob(".*.part/*.swf.gz")) and time.monotonic() < begin + 60:
         time.sleep(0.05)
     assert folder.exists()
-    os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to all that belong to it
+    stop(process)
     _, err = process.communicate(timeout=60)
-    assert process.returncode == 130
-    assert err.splitlines()[-1] == "interrupted"
+    assert process.returncode == code
+    assert err.endswith(said)
     assert "Traceback" not in err
     assert not folder.exists()
     with pytest.raises(ProcessLookupError):
         while time.monotonic() < begin + 60:  # Python's own helper of the workers goes last
-            os.killpg(process.pid, 0)
-            time.sleep(0.05)
-
-
-@pytest.mark.parametrize("workers", [1, 2])
-def test_nor_does_a_termination(tmp_path, workers):
-    folder = tmp_path / "many"
-    command = [sys.executable, "-c", "from workloadkit.cli import main; main()", "resample"]
-    process = subprocess.Popen(
-        [*command, "--count", "100000", "-o", str(folder), "--workers", str(workers)],
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
-    begin = time.monotonic()
-    while not list(folder.glob(".*.part/*.swf.gz")) and time.monotonic() < begin + 60:
-        time.sleep(0.05)
-    process.terminate()  # as `timeout` and batch systems do: this process alone
-    _, err = process.communicate(timeout=60)
-    assert process.returncode == 143
-    assert "Traceback" not in err
-    assert not folder.exists()
-    with pytest.raises(ProcessLookupError):
-        while time.monotonic() < begin + 60:
             os.killpg(process.pid, 0)
             time.sleep(0.05)
 
