@@ -21,7 +21,8 @@ from workloadkit._kernels.profile import (
     pass_time,
 )
 from workloadkit._kernels.running import insert_end_in_order
-from workloadkit._kernels.state import Jobs, next_instant
+from workloadkit._kernels.state import Jobs
+from workloadkit._kernels.users import next_instant
 
 
 def schedule_conservatively(jobs: Jobs, machine: int, *, late: bool, by_event: bool) -> NDArray:
@@ -69,7 +70,7 @@ def _run(
     # Where processors were freed since the jobs were looked at, by jobs behind them in the queue.
     left_low, left_high = never, submit[0]
     while n_running > 0 or arrived < n_jobs:
-        now = next_instant(submit, arrived, ends, n_running)
+        now = next_instant(None, submit, arrived, ends, n_running)
         count = pass_time(times, count, now)
         released = now  # until when processors are free that were to be in use
         ended = void = False

@@ -32,8 +32,8 @@ from workloadkit._kernels.state import (
     Jobs,
     State,
     new_state,
-    next_instant,
 )
+from workloadkit._kernels.users import next_instant
 from workloadkit._kernels.waiting import set_leaf
 
 # A queue longer than this is searched by trees, until it is half as long.
@@ -267,7 +267,7 @@ def _go_on(
                 break
             if trees and n_waiting < crowd // 2:
                 break
-            now = next_instant(submit, arrived, ends, n_running)
+            now = next_instant(None, submit, arrived, ends, n_running)
             if now > until:
                 stage = OVER
                 break

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit._kernels.compile import helper, kernel
+from workloadkit._kernels.orders import Keys, rank_arrivals
 from workloadkit._kernels.running import find_shadow, insert_end, insert_end_in_order, remove_end
 from workloadkit._kernels.state import (
     ARRIVED,
@@ -28,7 +29,12 @@ from workloadkit._kernels.state import (
     Jobs,
     State,
     new_state,
+)
+from workloadkit._kernels.users import (
+    keep_running,
     next_instant,
+    some_to_come,
+    take_arrivals,
 )
 from workloadkit._kernels.waiting import (
     BLOCK,
@@ -61,6 +67,8 @@ def schedule_in_order(
     by_event: bool,
     crowd: int = CROWD,
     patience: int = PATIENCE,
+    users: Any = None,
+    keys: Keys | None = None,
 ) -> NDArray:
     """Start of each job when the queue has a fixed order and its head has a reservation.
 
@@ -81,6 +89,11 @@ def schedule_in_order(
         Longest queue that is kept as a list.
     patience : int
         Jobs of longer queues that are looked at first, for each job of the log.
+    users : NamedTuple, optional
+        Users who react, see `users`; `jobs`, `rank` and `backfill_rank` are tables then, to be
+        filled as jobs arrive.
+    keys : Keys, optional
+        What jobs of such users are ranked by.
 
     Returns
     -------
@@ -94,10 +107,12 @@ def schedule_in_order(
         backfill_rank=backfill_rank,
         late=late,
         by_event=by_event,
-        begin=jobs.submit[0],
+        begin=jobs.submit[0] if users is None else users.agenda.time[0],
         until=_after_all(jobs.submit.dtype),
         crowd=crowd,
         patience=patience,
+        users=users,
+        keys=keys,
     )
     return state.start
 
@@ -114,6 +129,8 @@ def advance(
     until: Any,
     crowd: int = CROWD,
     patience: int = PATIENCE,
+    users: Any = None,
+    keys: Keys | None = None,
 ) -> None:
     """Go on from a pass at `begin` to all that happens until `until`, before a pass at it.
 
@@ -131,16 +148,20 @@ def advance(
     now, until = dtype.type(begin), dtype.type(until)
     backfill = backfill_rank is not None
     backfill_rank = rank if backfill_rank is None else backfill_rank
-    apart = rank is not backfill_rank and not np.array_equal(rank, backfill_rank)
+    apart = rank is not backfill_rank
     how = (rank, backfill_rank, backfill, late, by_event)
     nothing = _after_all(dtype)  # longer than whatever is looked for
-    if not backfill and (rank[1:] > rank[:-1]).all():
-        crowd = rank.size  # the list is touched at its ends only
+    if users is not None:
+        crowd = rank.size  # trees are of jobs that are all known
+    else:
+        apart = apart and not np.array_equal(rank, backfill_rank)
+        if not backfill and (rank[1:] > rank[:-1]).all():
+            crowd = rank.size  # the list is touched at its ends only
     few, forest = crowd // 2, None
     to_look_at = patience * rank.size if backfill else 0
     while True:
         _sort_waiting(state, backfill_rank)
-        now = run_short(jobs, state, *how, apart, crowd, to_look_at, now, until)
+        now = run_short(jobs, users, keys, state, *how, apart, crowd, to_look_at, now, until)
         if state.at[N_WAITING] <= crowd or now >= until:
             break
         if forest is None:
@@ -167,7 +188,7 @@ def _last_instant(jobs: Jobs) -> float:
 
 def _sort_waiting(state: State, rank: NDArray[np.int64]) -> None:
     waiting = state.waiting[: state.at[N_WAITING]]
-    waiting[:] = waiting[np.argsort(rank[waiting])]
+    waiting[:] = waiting[np.argsort(rank[waiting], kind="stable")]
 
 
 @helper
@@ -181,8 +202,9 @@ def in_turn(rank, backfill_rank, arrived, n_arrived):
 
 @kernel
 def run_short(
-    jobs, state, rank, backfill_rank, backfill, late, by_event, apart, crowd, patience, begin, until
-):
+    jobs, users, keys, state, rank, backfill_rank, backfill, late, by_event, apart, crowd,
+    patience, begin, until,
+):  # fmt: skip
     """Go on until `until`, until all jobs have ended, or until more than `crowd` of them wait.
 
     Queues longer than that are put up with until `patience` of their jobs have been looked at.
@@ -191,7 +213,6 @@ def run_short(
     """
     submit, run, estimate, procs = jobs
     start, ends, end_jobs, planned_ends, planned_procs, waiting, at = state
-    n_jobs = submit.size
     n_running, free, arrived = at[N_RUNNING], at[FREE], at[ARRIVED]
     first, last = 0, at[N_WAITING]  # the queue is waiting[first:last]
     head = foremost(waiting, first, last, rank) if last > 0 else -1
@@ -199,12 +220,9 @@ def run_short(
     now = begin
     look = True
     while True:
-        n_arrived, n_left = arrived, 0
-        while n_arrived < n_jobs and submit[n_arrived] <= now:
-            n_arrived += 1
-        if by_event and now < until:  # submissions come before terminations, one by one
-            n_left = n_running if n_arrived > arrived else max(n_running - 1, 0)
-            n_arrived = min(n_arrived, arrived + 1)
+        one_by_one = by_event and now < until
+        n_left = keep_running(users, submit, arrived, n_running, now, one_by_one)
+        n_before = n_running
         while n_running > n_left and ends[n_running - 1] <= now:
             job = end_jobs[n_running - 1]
             planned_end = start[job] + estimate[job]
@@ -212,6 +230,10 @@ def run_short(
             n_running -= 1
             free += procs[job]
             look = True
+        n_arrived = take_arrivals(
+            users, jobs, arrived, end_jobs, n_before, n_running, now, one_by_one
+        )
+        rank_arrivals(users, jobs, keys, rank, backfill_rank, arrived, n_arrived)
         look = (
             look
             or now == until
@@ -295,9 +317,11 @@ def run_short(
                         kept += 1
                 last = kept
             look = False
-        if (last - first > crowd and patience <= 0) or (n_running == 0 and arrived == n_jobs):
+        if last - first > crowd and patience <= 0:
             break
-        now = min(next_instant(submit, arrived, ends, n_running), until)
+        if n_running == 0 and not some_to_come(users, submit, arrived):
+            break
+        now = min(next_instant(users, submit, arrived, ends, n_running), until)
     for place in range(first, last):
         waiting[place - first] = waiting[place]
     at[N_RUNNING], at[FREE], at[ARRIVED], at[N_WAITING] = n_running, free, arrived, last - first
@@ -472,7 +496,7 @@ def run_long(
             look = False
         if n_waiting < few or (n_running == 0 and arrived == n_jobs):
             break
-        now = min(next_instant(submit, arrived, ends, n_running), until)
+        now = min(next_instant(None, submit, arrived, ends, n_running), until)
     place = 0
     for last in range(n_waiting):
         place = next_in_line(waits, in_block, place)

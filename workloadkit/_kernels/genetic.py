@@ -19,8 +19,8 @@ from workloadkit._kernels.state import (
     N_WAITING,
     Jobs,
     new_state,
-    next_instant,
 )
+from workloadkit._kernels.users import next_instant
 
 # Searches after which the loop comes back, so that whoever waits for it can interrupt it.
 BREATH = 64
@@ -119,7 +119,7 @@ def _go_on(
     n_searches = 0
     smallest = 1  # no waiting job is smaller
     while (n_running > 0 or arrived < n_jobs) and n_searches < most:
-        now = next_instant(submit, arrived, ends, n_running)
+        now = next_instant(None, submit, arrived, ends, n_running)
         n_left = 0
         if by_event:  # submissions come before terminations, one by one
             arrives = arrived < n_jobs and submit[arrived] == now

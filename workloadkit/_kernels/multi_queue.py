@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 from workloadkit._kernels.compile import helper, kernel
 from workloadkit._kernels.running import insert_end, insert_end_in_order, remove_end
-from workloadkit._kernels.state import Jobs, next_instant
+from workloadkit._kernels.state import Jobs
+from workloadkit._kernels.users import next_instant
 
 # Places in PartitionedState.at.
 N_RUNNING, FREE, ARRIVED, N_WAITING, N_PARTITIONS, N_DEMOTED, N_ENDED, N_WEEKS = range(8)
@@ -550,7 +551,7 @@ def _go_on(jobs, state, week, by_event, begin, until, never):
     while wakes or n_running > 0 or arrived < n_jobs:
         coming = begin
         if n_running > 0 or arrived < n_jobs:
-            coming = next_instant(submit, arrived, ends, n_running)
+            coming = next_instant(None, submit, arrived, ends, n_running)
         opens = wakes and coming >= begin
         now = begin if opens else coming
         if now > until:

@@ -5,14 +5,34 @@ Both engines call these functions, the plain one by `in_python`, so that they so
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from workloadkit._kernels.compile import helper, kernel
 
+# Orders that are settled as a job arrives, for `Keys`.
+ARRIVAL, SJF, LJF, SMALLEST, LARGEST, F1, PRIORITY = range(7)
+
 # Orders that vary with time, for `order_by`.
 WFP3, UNICEF = range(2)
+
+
+class Keys(NamedTuple):
+    """What jobs of users who react are ranked by, as they arrive.
+
+    Parameters
+    ----------
+    order, backfill : int
+        Orders of the queue and of backfilling.
+    queues : ndarray of int64, shape (n_queues,)
+        Queues from the most urgent to the least, for PRIORITY.
+    """
+
+    order: int
+    backfill: int
+    queues: NDArray[np.int64]
 
 
 @helper
@@ -49,6 +69,44 @@ def f1_of_all(submit, estimate, procs):
     for job in range(submit.size):
         value[job] = f1(submit[0], submit[job], estimate[job], procs[job])
     return value
+
+
+@helper
+def urgency(queue, queues):
+    """Place of a queue among `queues`, behind them all if it is not there."""
+    place = 0
+    while place < queues.size and queues[place] != queue:
+        place += 1
+    return place
+
+
+@helper
+def settled_key(order, queues, first, submit, estimate, procs, queue):
+    """Return what an order ranks a job by; the first submission of all was at `first`."""
+    if order == ARRIVAL:
+        return 0.0
+    if order == SJF:
+        return float(estimate)
+    if order == LJF:
+        return -float(estimate)
+    if order == SMALLEST:
+        return float(procs)
+    if order == LARGEST:
+        return -float(procs)
+    if order == F1:
+        return f1(first, submit, estimate, procs)
+    return float(urgency(queue, queues))
+
+
+@helper
+def rank_arrivals(users, jobs, keys, rank, backfill_rank, arrived, n_arrived):
+    """Rank the jobs from `arrived` on, if they are of users who react; ties go by arrival."""
+    if users is not None:
+        submit, _, estimate, procs = jobs
+        for job in range(arrived, n_arrived):
+            of_job = (submit[0], submit[job], estimate[job], procs[job], users.tables.queue[job])
+            backfill_rank[job] = settled_key(keys.backfill, keys.queues, *of_job)
+            rank[job] = settled_key(keys.order, keys.queues, *of_job)
 
 
 def in_python(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from workloadkit._kernels.compile import helper, kernel
 from workloadkit._kernels.profile import change_free, find_hole, fits_now, pass_time
 from workloadkit._kernels.running import insert_end, insert_end_in_order, remove_end
-from workloadkit._kernels.state import Jobs, next_instant
+from workloadkit._kernels.state import Jobs
+from workloadkit._kernels.users import next_instant
 
 
 def schedule_with_reservations(
@@ -81,7 +82,7 @@ def _run(jobs, machine, rank, backfill_rank, reservations, backfill, by_event, n
     known = False  # whether the profile holds the running jobs and the reservations
     last_rank = -1  # of those reserved
     while n_running > 0 or arrived < n_jobs:
-        now = next_instant(submit, arrived, ends, n_running)
+        now = next_instant(None, submit, arrived, ends, n_running)
         first = arrived
         if by_event and arrived < n_jobs and submit[arrived] == now:
             arrived += 1

@@ -5,8 +5,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from workloadkit._kernels.compile import helper
-
 # Places in State.at.
 N_RUNNING, FREE, ARRIVED, N_WAITING = range(4)
 
@@ -72,13 +70,3 @@ def new_state(jobs: Jobs, machine: int) -> State:
 def copy_state(state: State) -> State:
     """Return a state that can be continued without touching `state`."""
     return State(*(array.copy() for array in state))
-
-
-@helper
-def next_instant(submit, arrived, ends, n_running):
-    """When something happens next; jobs are left to arrive or to end."""
-    if n_running == 0:
-        return submit[arrived]
-    if arrived == submit.size:
-        return ends[n_running - 1]
-    return min(ends[n_running - 1], submit[arrived])

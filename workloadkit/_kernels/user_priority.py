@@ -30,8 +30,8 @@ from workloadkit._kernels.state import (
     N_WAITING,
     Jobs,
     new_state,
-    next_instant,
 )
+from workloadkit._kernels.users import next_instant
 from workloadkit._kernels.waiting import next_leaf, set_leaf
 
 # A queue longer than this is searched by trees, until it is half as long.
@@ -242,7 +242,7 @@ def _go_on(
     while n_running > 0 or arrived < n_jobs:
         if n_waiting < crowd // 2 if trees else n_waiting > crowd:
             break
-        now = next_instant(submit, arrived, ends, n_running)
+        now = next_instant(None, submit, arrived, ends, n_running)
         taken = False
         new = arrived
         while arrived < n_jobs and submit[arrived] == now and not (by_event and taken):

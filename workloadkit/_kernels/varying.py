@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from workloadkit._kernels.compile import helper, kernel
 from workloadkit._kernels.orders import order_by
 from workloadkit._kernels.running import find_shadow, insert_end, insert_end_in_order, remove_end
-from workloadkit._kernels.state import Jobs, new_state, next_instant
+from workloadkit._kernels.state import Jobs, new_state
+from workloadkit._kernels.users import next_instant
 
 
 def schedule_in_varying_order(
@@ -70,7 +71,7 @@ def _run(jobs, state, machine, user, built_in, own, backfill_rank, same, backfil
     candidate = np.empty(n_jobs, np.int64)  # their places in `waiting`
     smallest = machine + 1  # no waiting job is smaller
     while n_running > 0 or arrived < n_jobs:
-        now = next_instant(submit, arrived, ends, n_running)
+        now = next_instant(None, submit, arrived, ends, n_running)
         n_left = 0
         if by_event:  # submissions come before terminations, one by one
             arrives = arrived < n_jobs and submit[arrived] == now

@@ -182,11 +182,12 @@ def insert_waiting(waiting, first, last, backfill_rank, job):
 
 @helper
 def foremost(waiting, first, last, rank):
-    """Job of waiting[first:last] that comes first by `rank`."""
+    """Job of waiting[first:last] that comes first by `rank`, ties by arrival."""
     head = waiting[first]
     for place in range(first + 1, last):
-        if rank[waiting[place]] < rank[head]:
-            head = waiting[place]
+        job = waiting[place]
+        if rank[job] < rank[head] or (rank[job] == rank[head] and job < head):
+            head = job
     return head
 
 

@@ -1,0 +1,249 @@
+"""Users who go through what they did in a log, batch by batch.
+
+Each user is an incarnation of a member: of somebody whose batches, sessions and dependencies are
+known. He hands over all jobs of a batch at once; after the last of them is submitted, and after
+all that the next batch depends on has ended, he decides when that one arrives.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workloadkit._kernels.agenda import UNNUMBERED, WAKE_UP, Agenda, enter
+from workloadkit._kernels.compile import helper, kernel
+
+# How users behave.
+ADJUSTED = 0
+
+
+class Acts(NamedTuple):
+    """What the members did; see `workloadkit.dependencies.Activities`.
+
+    `batch` is the batch of each job; the others are as there.
+    """
+
+    first_batch: NDArray[np.int64]
+    first_session: NDArray[np.int64]
+    first_job: NDArray[np.int64]
+    job: NDArray[np.int64]
+    batch: NDArray[np.int64]
+    gap: NDArray
+    session: NDArray[np.int64]
+    think_time: NDArray
+    interarrival: NDArray
+    needs: NDArray[np.int64]
+    place: NDArray[np.int64]
+
+
+class Source(NamedTuple):
+    """The jobs of the log, by place.
+
+    `key` orders submissions of one second; see `agenda`.
+    """
+
+    run: NDArray
+    estimate: NDArray
+    procs: NDArray[np.int64]
+    queue: NDArray[np.int64]
+    key: NDArray[np.int64]
+
+
+class Cast(NamedTuple):
+    """Who is there.
+
+    Parameters
+    ----------
+    member : ndarray of int64, shape (n_users,)
+    opening : ndarray of int64, shape (n_users,)
+        The job that comes first, a place in `Acts.job`.
+    begin : ndarray, shape (n_users,)
+        When it is submitted. [s]
+    first_left, first_over : ndarray of int64, shape (n_users + 1,)
+        Where the batches and the sessions of each begin in `Progress`.
+    """
+
+    member: NDArray[np.int64]
+    opening: NDArray[np.int64]
+    begin: NDArray
+    first_left: NDArray[np.int64]
+    first_over: NDArray[np.int64]
+
+
+class Progress(NamedTuple):
+    """How far everybody has come.
+
+    Parameters
+    ----------
+    next_batch : ndarray of int64, shape (n_users,)
+    submitted : ndarray of bool, shape (n_users,)
+        Whether the batch before has been submitted to its last job.
+    last_submission : ndarray, shape (n_users,)
+        When that is, or was, the case. [s]
+    n_over : ndarray of int64, shape (n_users,)
+        How many sessions, by recorded end, have ended without one among them that has not.
+    left : ndarray of int64
+        Jobs of each batch that have not ended.
+    over : ndarray of bool
+        Whether the last batch of each session has ended, by recorded end.
+    """
+
+    next_batch: NDArray[np.int64]
+    submitted: NDArray[np.bool_]
+    last_submission: NDArray
+    n_over: NDArray[np.int64]
+    left: NDArray[np.int64]
+    over: NDArray[np.bool_]
+
+
+class Tables(NamedTuple):
+    """What is known of each job that has arrived, beside `state.Jobs`.
+
+    Parameters
+    ----------
+    row : ndarray of int64, shape (room,)
+        Its place among the jobs of the log, -1 for none.
+    user : ndarray of int64, shape (room,)
+        From 0.
+    queue : ndarray of int64, shape (room,)
+    batch : ndarray of int64, shape (room,)
+    """
+
+    row: NDArray[np.int64]
+    user: NDArray[np.int64]
+    queue: NDArray[np.int64]
+    batch: NDArray[np.int64]
+
+
+class BatchUsers(NamedTuple):
+    """A mechanism of `users`.
+
+    `until` is when nobody submits any more, and `by_event` whether there is a pass after each
+    event: then submissions of one second keep the order in which they were planned.
+    """
+
+    agenda: Agenda
+    tables: Tables
+    rng: np.random.Generator
+    until: NDArray
+    by_event: bool
+    behaviour: int
+    acts: Acts
+    source: Source
+    cast: Cast
+    progress: Progress
+
+
+@kernel
+def set_out(users):
+    """Let everybody plan the first batch."""
+    acts, cast, progress = users.acts, users.cast, users.progress
+    for who in range(cast.member.size):
+        member = cast.member[who]
+        position = cast.opening[who]
+        opening = acts.batch[position]
+        first = acts.first_batch[member]
+        base = cast.first_left[who]
+        for batch in range(opening, acts.first_batch[member + 1]):
+            progress.left[base + batch - first] = acts.first_job[batch + 1] - acts.first_job[batch]
+        progress.left[base + opening - first] = acts.first_job[opening + 1] - position
+        for session in range(acts.first_session[member], acts.session[opening]):
+            _close_session(users, who, session)
+        progress.next_batch[who] = opening
+        _send(users, who, position, cast.begin[who])
+
+
+@helper
+def submit(users, jobs, place, item):
+    """Fill in the job that an item stands for."""
+    acts, source, tables = users.acts, users.source, users.tables
+    position = item % acts.job.size
+    row = acts.job[position]
+    jobs.run[place], jobs.estimate[place] = source.run[row], source.estimate[row]
+    jobs.procs[place] = source.procs[row]
+    tables.row[place], tables.queue[place] = row, source.queue[row]
+    tables.user[place] = item // acts.job.size
+    tables.batch[place] = acts.batch[position]
+
+
+@helper
+def job_ended(users, jobs, place, now):
+    """Tell the user of a job that it has ended."""
+    acts, progress = users.acts, users.progress
+    who, batch = users.tables.user[place], users.tables.batch[place]
+    member = users.cast.member[who]
+    at = users.cast.first_left[who] + batch - acts.first_batch[member]
+    progress.left[at] -= 1
+    if progress.left[at] > 0:
+        return
+    session = acts.session[batch]
+    closes = batch + 1 == acts.first_batch[member + 1] or acts.session[batch + 1] != session
+    if closes:
+        _close_session(users, who, session)
+    following = progress.next_batch[who]
+    if following == acts.first_batch[member + 1]:
+        return
+    if closes:
+        released = (
+            acts.session[following] != acts.session[following - 1]
+            and progress.submitted[who]
+            and progress.n_over[who] >= acts.needs[following]
+        )
+    else:
+        released = following == batch + 1
+    if released:
+        _release(users, jobs, who, now, True)
+
+
+@helper
+def wake_up(users, jobs, who, now):
+    """Wake a user, as the last job of a batch has been submitted."""
+    progress = users.progress
+    progress.submitted[who] = True
+    if progress.n_over[who] >= users.acts.needs[progress.next_batch[who]]:
+        _release(users, jobs, who, now, False)
+
+
+@helper
+def _close_session(users, who, session):
+    """Take note that all of a session has ended."""
+    acts, progress = users.acts, users.progress
+    base = users.cast.first_over[who]
+    member = users.cast.member[who]
+    n_sessions = acts.first_session[member + 1] - acts.first_session[member]
+    progress.over[base + acts.place[session]] = True
+    n_over = progress.n_over[who]
+    while n_over < n_sessions and progress.over[base + n_over]:
+        n_over += 1
+    progress.n_over[who] = n_over
+
+
+@helper
+def _release(users, jobs, who, now, by_end):
+    """Decide when the next batch arrives; a job's end or a submission has released it."""
+    batch = users.progress.next_batch[who]
+    delays = users.acts.think_time if by_end else users.acts.interarrival
+    _send(users, who, users.acts.first_job[batch], now + delays[batch])
+
+
+@helper
+def _send(users, who, position, arrival):
+    """Plan the submissions of the next batch, from a position on, and go on to the one after."""
+    acts, progress, agenda = users.acts, users.progress, users.agenda
+    until = users.until[0]
+    batch = acts.batch[position]
+    last = acts.first_job[batch + 1] - 1
+    for at in range(position, last + 1):
+        time = arrival + (acts.gap[at] - acts.gap[position])
+        if time < until:
+            key = 0 if users.by_event else users.source.key[acts.job[at]]
+            if key == UNNUMBERED:
+                key += who
+            enter(agenda, time, key, who * acts.job.size + at)
+    progress.next_batch[who] = batch + 1
+    progress.submitted[who] = False
+    end = acts.first_batch[users.cast.member[who] + 1]
+    if batch + 1 < end and acts.session[batch + 1] != acts.session[batch]:
+        time = arrival + (acts.gap[last] - acts.gap[position])
+        if time < until:
+            enter(agenda, time, WAKE_UP + who, -1 - who)
