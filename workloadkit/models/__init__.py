@@ -5,10 +5,8 @@ processors and a seed, and gives a `Trace`; each says what it leaves out.
 """
 
 from collections.abc import Callable
-from inspect import Parameter, signature
 from typing import Any
 
-from workloadkit.errors import ParameterError
 from workloadkit.models.cirne import cirne, moldable
 from workloadkit.models.downey97 import downey97, downey97_jobs
 from workloadkit.models.feitelson96 import feitelson96
@@ -18,6 +16,7 @@ from workloadkit.models.lublin import JobType, lublin
 from workloadkit.models.size_classes import SizeClass, fit_jann97
 from workloadkit.models.speedup import downey_speedup
 from workloadkit.models.tsafrir import add_estimates, tsafrir
+from workloadkit.parameters import read_choice
 from workloadkit.trace import Trace
 
 __all__ = [
@@ -90,37 +89,4 @@ def parse(text: str) -> tuple[Callable[..., Trace], dict[str, Any]]:
     >>> model.__name__, parameters
     ('lublin', {'types': 'two'})
     """
-    name, _, settings = text.partition(":")
-    if name not in known():
-        raise ParameterError(f"unknown model {name!r}; known: {', '.join(known())}")
-    types = _written(known()[name])
-    values: dict[str, Any] = {}
-    for setting in filter(None, settings.split(",")):
-        parameter, _, value = setting.partition("=")
-        if parameter in values:
-            raise ParameterError(f"model {name}: {parameter} is given twice")
-        if parameter not in types:
-            raise ParameterError(
-                f"model {name} has no parameter {parameter!r}; known: {', '.join(types) or 'none'}"
-            )
-        try:
-            values[parameter] = types[parameter](value)
-        except ValueError:
-            raise ParameterError(
-                f"model {name}: {parameter} is {value!r}; it is a number"
-            ) from None
-    return known()[name], values
-
-
-def _written(model: Callable[..., Trace]) -> dict[str, Callable[[str], Any]]:
-    """Parameters of a model that can be written in a word, and how each is read."""
-    kinds: dict[str, Callable[[str], Any]] = {}
-    for name, parameter in signature(model).parameters.items():
-        if parameter.kind is Parameter.KEYWORD_ONLY and name != "load":
-            if isinstance(parameter.default, str):
-                kinds[name] = str
-            elif isinstance(parameter.default, float):
-                kinds[name] = float
-            elif parameter.annotation == int | None:
-                kinds[name] = int
-    return kinds
+    return read_choice("model", known(), text, besides=("load",), unnamed=False)

@@ -5,10 +5,8 @@ one for each engine. `known` lists those built in; `parse` reads ``name:param=va
 `describe` writes.
 """
 
-from dataclasses import Field, fields, is_dataclass
-from typing import Any
-
-from workloadkit.errors import ParameterError
+from workloadkit import parameters
+from workloadkit.parameters import read_choice
 from workloadkit.simulate.engine import Scheduler
 from workloadkit.simulate.schedulers.conservative import Conservative
 from workloadkit.simulate.schedulers.creasy import Creasy
@@ -21,7 +19,7 @@ from workloadkit.simulate.schedulers.ljf import Ljf
 from workloadkit.simulate.schedulers.multi_queue import MultiQueue
 from workloadkit.simulate.schedulers.ordered import OrderedScheduler
 from workloadkit.simulate.schedulers.own_order import OwnOrder
-from workloadkit.simulate.schedulers.policy import WRITTEN, Outcome, Policy
+from workloadkit.simulate.schedulers.policy import Outcome, Policy
 from workloadkit.simulate.schedulers.priority_fifo import PriorityFifo
 from workloadkit.simulate.schedulers.recorded import Recorded
 from workloadkit.simulate.schedulers.reservations import Reservations
@@ -110,36 +108,7 @@ def parse(text: str) -> Policy:
     >>> parse("easy")
     Easy(backfill='same', reservations=1)
     """
-    name, _, settings = text.partition(":")
-    if name not in known():
-        raise ParameterError(f"unknown scheduler {name!r}; known: {', '.join(known())}")
-    policy: Any = known()[name]
-    # others cannot be written down: they are for Python
-    types: dict[str, Any] = {f.name: f.type for f in fields(policy) if f.type in WRITTEN}
-    values: dict[str, object] = {}
-    for setting in filter(None, settings.split(",")):
-        parameter, equals, value = setting.partition("=")
-        if not equals and types:
-            if values:
-                raise ParameterError(
-                    f"scheduler {name}: {setting!r} names no parameter, which only the first value "
-                    "need not"
-                )
-            parameter, value = next(iter(types)), setting
-        if parameter in values:
-            raise ParameterError(f"scheduler {name}: {parameter} is given twice")
-        if parameter not in types:
-            raise ParameterError(
-                f"scheduler {name} has no parameter {parameter!r}; "
-                f"known: {', '.join(types) or 'none'}"
-            )
-        convert = types[parameter]
-        try:
-            values[parameter] = convert(value)
-        except ValueError:
-            raise ParameterError(
-                f"scheduler {name}: {parameter} is {value!r}; it is {WRITTEN[convert]}"
-            ) from None
+    policy, values = read_choice("scheduler", known(), text)
     return policy(**values)
 
 
@@ -151,10 +120,4 @@ def describe(policy: Policy) -> str:
     >>> describe(Easy(backfill="sjf"))
     'easy:backfill=sjf'
     """
-    parameters: tuple[Field, ...] = fields(policy) if is_dataclass(policy) else ()
-    settings = [
-        f"{parameter.name}={getattr(value, '__name__', value)}"
-        for parameter in parameters
-        if (value := getattr(policy, parameter.name)) != parameter.default
-    ]
-    return f"{policy.name}:{','.join(settings)}" if settings else policy.name
+    return parameters.describe(policy)

@@ -1,13 +1,11 @@
 """What a policy that is built in looks like."""
 
 from collections.abc import Mapping
-from dataclasses import fields
-from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple, Protocol, runtime_checkable
 
 from numpy.typing import NDArray
 
-from workloadkit.errors import ParameterError
+from workloadkit import parameters
 from workloadkit.simulate.engine import Scheduler
 from workloadkit.simulate.workload import Rules, Workload
 
@@ -30,12 +28,6 @@ class Outcome(NamedTuple):
     history: Mapping[str, Any] = {}
 
 
-#: What parameters may be, in words.
-WRITTEN = {int: "a whole number", float: "a number", str: "a word"}
-
-_TYPES: dict[Any, type] = {int: Integral, float: Real, str: str}
-
-
 def check_types(policy: Any) -> None:
     """Refuse parameters of a policy that are of another type than they are declared.
 
@@ -43,13 +35,7 @@ def check_types(policy: Any) -> None:
     ------
     ParameterError
     """
-    for parameter in fields(policy):
-        value = getattr(policy, parameter.name)
-        wanted: Any = parameter.type
-        if wanted in WRITTEN and not isinstance(value, _TYPES[wanted]):
-            raise ParameterError(
-                f"scheduler {policy.name}: {parameter.name} is {value!r}; it is {WRITTEN[wanted]}"
-            )
+    parameters.check_types("scheduler", policy)
 
 
 def draws(policy: object) -> bool:

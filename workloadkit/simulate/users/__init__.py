@@ -1,34 +1,46 @@
-"""Users: one file a behaviour, by the names of the command line."""
+"""Users: one file a behaviour, by the names of the command line.
 
-from workloadkit.errors import ParameterError
+A behaviour is a small frozen object: a name and its parameters. `known` lists those built in;
+`parse` reads ``name:param=value,...``.
+"""
+
+from typing import Any
+
+from workloadkit.parameters import read_choice
 from workloadkit.simulate.engine import User
 from workloadkit.simulate.users.open import OpenUsers
 
 __all__ = ["OpenUsers", "User", "known", "parse"]
+
+_BUILT_IN: tuple[type[Any], ...] = (OpenUsers,)
 
 
 def __dir__() -> list[str]:
     return __all__
 
 
-def known() -> dict[str, type[OpenUsers]]:
+def known() -> dict[str, type[Any]]:
     """Return the behaviours built in, by name."""
-    return {OpenUsers.name: OpenUsers}
+    return {behaviour.name: behaviour for behaviour in _BUILT_IN}
 
 
-def parse(text: str) -> OpenUsers:
-    """Make a behaviour from its name.
+def parse(text: str) -> Any:
+    """Make a behaviour from its name and parameters.
+
+    Parameters
+    ----------
+    text : str
+        ``name`` or ``name:param=value,...``; one value without ``param=`` is the first parameter.
 
     Raises
     ------
     ParameterError
-        For an unknown name; it names the known ones.
+        For an unknown name, parameter or value; it names the known ones.
 
     Examples
     --------
     >>> parse("open")
     OpenUsers()
     """
-    if text not in known():
-        raise ParameterError(f"unknown users {text!r}; known: {', '.join(known())}")
-    return known()[text]()
+    behaviour, values = read_choice("users", known(), text)
+    return behaviour(**values)

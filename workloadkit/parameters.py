@@ -1,0 +1,188 @@
+"""What has a name and parameters, in a word: ``name:param=value,...``, read and written.
+
+Schedulers, users, populations and models are all chosen so. Each is a frozen dataclass, whose
+fields are its parameters, or a function, whose keyword-only ones are.
+"""
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import MISSING, Field, fields, is_dataclass
+from inspect import Parameter, isclass, signature
+from numbers import Integral, Real
+from typing import Any, Literal, NamedTuple, TypeVar, get_origin
+
+from workloadkit.errors import ParameterError
+
+Made = TypeVar("Made")
+
+
+class _Kind(NamedTuple):
+    """How values of one type are read from a word and told from others."""
+
+    read: Callable[[str], Any]
+    type: type
+    words: str
+
+
+def _yes_or_no(text: str) -> bool:
+    answer = {"yes": True, "true": True, "no": False, "false": False}.get(text.lower())
+    if answer is None:
+        raise ValueError(text)
+    return answer
+
+
+_KINDS: dict[Any, _Kind] = {
+    int: _Kind(int, Integral, "a whole number"),
+    float: _Kind(float, Real, "a number"),
+    str: _Kind(str, str, "a word"),
+    bool: _Kind(_yes_or_no, bool, "yes or no"),
+    int | None: _Kind(int, Integral, "a number"),
+    float | None: _Kind(float, Real, "a number"),
+}
+
+
+def read_choice(
+    kind: str,
+    known: Mapping[str, Callable[..., Made]],
+    text: str,
+    *,
+    besides: Collection[str] = (),
+    unnamed: bool = True,
+) -> tuple[Callable[..., Made], dict[str, Any]]:
+    """Find one of several things by its name, and the parameters to call it with.
+
+    A value that has a colon of its own takes in what follows, up to the next ``param=``.
+
+    Parameters
+    ----------
+    kind : str
+        What they are, for messages.
+    known : mapping of str to callable
+        Dataclasses, or functions. What cannot be written in a word is for Python.
+    text : str
+        ``name`` or ``name:param=value,...``
+    besides : collection of str
+        Parameters that are not given so.
+    unnamed : bool
+        Whether one value without ``param=`` is the first parameter.
+
+    Returns
+    -------
+    make : callable
+    values : dict
+
+    Raises
+    ------
+    ParameterError
+        For an unknown name, parameter or value; it names the known ones.
+
+    Examples
+    --------
+    >>> def constant(*, rate: float = 1.0, curve: str = "flat"): ...
+    >>> read_choice("law", {"constant": constant}, "constant:2,curve=steps:1,2")[1]
+    {'rate': 2.0, 'curve': 'steps:1,2'}
+    """
+    name, _, settings = text.partition(":")
+    if name not in known:
+        raise ParameterError(f"unknown {kind} {name!r}; known: {', '.join(known)}")
+    make = known[name]
+    kinds = {p: k for p, k in written(make).items() if p not in besides}
+    values: dict[str, Any] = {}
+    for setting in _settings(settings):
+        parameter, equals, value = setting.partition("=")
+        if unnamed and not equals and kinds:
+            if values:
+                raise ParameterError(
+                    f"{kind} {name}: {setting!r} names no parameter, which only the first value "
+                    "need not"
+                )
+            parameter, value = next(iter(kinds)), setting
+        if parameter in values:
+            raise ParameterError(f"{kind} {name}: {parameter} is given twice")
+        if parameter not in kinds:
+            raise ParameterError(
+                f"{kind} {name} has no parameter {parameter!r}; known: {', '.join(kinds) or 'none'}"
+            )
+        try:
+            values[parameter] = kinds[parameter].read(value)
+        except ValueError:
+            raise ParameterError(
+                f"{kind} {name}: {parameter} is {value!r}; it is {kinds[parameter].words}"
+            ) from None
+    for parameter in _needed(make):
+        if parameter not in values:
+            raise ParameterError(f"{kind} {name} needs {parameter}: {name}:{parameter}=...")
+    return make, values
+
+
+def describe(thing: Any) -> str:
+    """Name a thing and those of its parameters that differ from the defaults.
+
+    Parameters
+    ----------
+    thing : object
+        With an attribute `name`; its parameters are the fields of a dataclass.
+    """
+    parameters: tuple[Field, ...] = fields(thing) if is_dataclass(thing) else ()
+    settings = [
+        f"{parameter.name}={getattr(value, '__name__', value)}"
+        for parameter in parameters
+        if (value := getattr(thing, parameter.name)) != parameter.default
+    ]
+    return f"{thing.name}:{','.join(settings)}" if settings else thing.name
+
+
+def check_types(kind: str, thing: Any) -> None:
+    """Refuse parameters that are of another type than the dataclass declares.
+
+    Parameters
+    ----------
+    kind : str
+        What it is, for messages.
+    thing : dataclass instance
+        With an attribute `name`.
+
+    Raises
+    ------
+    ParameterError
+    """
+    for parameter, declared in written(type(thing)).items():
+        value = getattr(thing, parameter)
+        number = declared.type in (Integral, Real)
+        fits = isinstance(value, declared.type) and not (number and isinstance(value, bool))
+        if not fits and not (value is None and _optional(type(thing), parameter)):
+            raise ParameterError(
+                f"{kind} {thing.name}: {parameter} is {value!r}; it is {declared.words}"
+            )
+
+
+def _settings(text: str) -> list[str]:
+    """Split at the commas that no value has to itself."""
+    settings: list[str] = []
+    for piece in filter(None, text.split(",")):
+        if settings and "=" not in piece and ":" in settings[-1]:
+            settings[-1] += f",{piece}"
+        else:
+            settings.append(piece)
+    return settings
+
+
+def written(make: Callable[..., Any]) -> dict[str, _Kind]:
+    """Find the parameters that can be written in a word, in their order."""
+    kinds = {}
+    for name, parameter in signature(make).parameters.items():
+        declared = str if get_origin(parameter.annotation) is Literal else parameter.annotation
+        if (isclass(make) or parameter.kind is Parameter.KEYWORD_ONLY) and declared in _KINDS:
+            kinds[name] = _KINDS[declared]
+    return kinds
+
+
+def _needed(make: Callable[..., Any]) -> list[str]:
+    """Find the parameters of a dataclass that have no default."""
+    if not is_dataclass(make):
+        return []
+    return [f.name for f in fields(make) if f.default is MISSING and f.default_factory is MISSING]
+
+
+def _optional(make: Callable[..., Any], parameter: str) -> bool:
+    """Whether a parameter may be None."""
+    return signature(make).parameters[parameter].annotation in (int | None, float | None)
