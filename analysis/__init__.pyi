@@ -123,8 +123,8 @@ from .sessions.threshold import plot_inter_arrivals as plot_inter_arrivals
 from .sessions.threshold import suggest_threshold as suggest_threshold
 from .site.distributions import Empirical as Empirical
 from .site.distributions import SiteDistributions as SiteDistributions
+from .site.distributions import read_site_distributions as read_site_distributions
 from .site.distributions import site_distributions as site_distributions
-from .site.files import read_site_distributions as read_site_distributions
 from .site.plots import plot_site as plot_site
 from .site.plots import plot_site_cycle as plot_site_cycle
 from .style import save_figure as save_figure

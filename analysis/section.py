@@ -1,7 +1,7 @@
 """What a section of a report is made of."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any
 
 import numpy as np
@@ -220,6 +220,8 @@ def _plain(value: Any) -> Any:
         return _plain(value.to_frame(value.name if value.name is not None else "value"))
     if isinstance(value, Result):
         return value.to_dict()
+    if is_dataclass(value):  # data of workloadkit
+        return {f.name: _plain(getattr(value, f.name)) for f in fields(value)}
     if isinstance(value, Mapping):
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, tuple | list):

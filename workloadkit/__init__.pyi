@@ -1,4 +1,5 @@
 from . import models as models
+from . import site as site
 from .augment import add_utility as add_utility
 from .errors import FormatError as FormatError
 from .errors import ParameterError as ParameterError

@@ -8,15 +8,9 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, MultipleLocator
 
 from analysis import style
-from analysis.site.distributions import (
-    CYCLES,
-    DISTRIBUTIONS,
-    LONGEST_BREAK,
-    SESSION,
-    Empirical,
-    SiteDistributions,
-)
 from workloadkit.errors import ParameterError
+from workloadkit.site import Empirical, SiteDistributions
+from workloadkit.site.distributions import CYCLES, DISTRIBUTIONS, LONGEST_BREAK, SESSION
 
 _N_POINTS = 400
 _DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")

@@ -8,16 +8,10 @@ from analysis.formats import duration, plural
 from analysis.load import waits_known
 from analysis.marginals import describe, summary_table
 from analysis.section import Figure, Section
-from analysis.site.distributions import (
-    DISTRIBUTIONS,
-    LONGEST_BREAK,
-    SESSION,
-    Empirical,
-    SiteDistributions,
-    site_distributions,
-)
 from analysis.site.plots import COUNTS, plot_site_curves, site_curves
 from workloadkit.fields import UNKNOWN
+from workloadkit.site import Empirical, SiteDistributions, site_distributions
+from workloadkit.site.distributions import DISTRIBUTIONS, LONGEST_BREAK, SESSION
 from workloadkit.trace import Trace
 
 _TITLE = "What a site model needs"

@@ -11,13 +11,17 @@ from matplotlib.figure import Figure
 
 import analysis
 from analysis.site import summary
-from analysis.site.distributions import CYCLES, DISTRIBUTIONS, Empirical, site_distributions
-from analysis.site.files import read_site_distributions
+from analysis.site.distributions import (
+    Empirical,
+    read_site_distributions,
+    site_distributions,
+)
 from analysis.site.plots import plot_empirical, site_curves
 from tests.data import needs_traces, trace_path
 from tests.oracles import site as oracle
 from tests.small_logs import logs, trace_of
 from workloadkit import FormatError, Header, ParameterError, Trace, WorkloadError, read_swf
+from workloadkit.site.distributions import CYCLES, DISTRIBUTIONS
 
 MINUTE, HOUR, DAY = 60, 3600, 86400
 
@@ -301,3 +305,51 @@ def test_the_section_says_what_a_log_lacks():
     notes = summary.section(Trace.from_columns(columns)).notes
     assert "Left out: 1 job of no known user." in notes
     assert any("No wait time is known" in note for note in notes)
+
+
+def test_workpools_are_those_of_the_part_of_the_week():
+    # user 5: 4 processors at 9:00 on Monday, again at 20:00, then 2; user 8 on Saturday night
+    hours = [9, 20, 20, 5 * 24 + 3, 5 * 24 + 9, 7 * 24 + 7]
+    trace = Trace.from_columns(
+        {
+            "submit": [hour * HOUR for hour in hours],
+            "run": [60, 60, 10, 5, 6, 7],
+            "procs": [4, 4, 2, 1, 1, 1],
+            "user": [5, 5, 5, 8, 8, 8],
+        },
+        header=HEADER,
+    )
+    pools = site_distributions(trace).workpools
+    assert [*pools] == ["day", "night", "weekend"]
+    assert {name: pool.run.tolist() for name, pool in pools.items()} == {
+        "day": [60],
+        "night": [5, 10, 60],
+        "weekend": [6, 7],
+    }
+    assert pools["night"].size.tolist() == [1, 2, 4]
+    assert listed(pools["day"].repetition) == [2]
+    assert listed(pools["night"].repetition) == [1, 3]
+    assert pools["weekend"].repetition.n == 0
+
+
+def test_a_file_without_workpools_is_read(tmp_path):
+    path = tmp_path / "site.json"
+    site_distributions(two_users()).save(path)
+    changed(path, lambda c: c["logs"][0].pop("workpools"))
+    old = read_site_distributions(path)
+    assert old.workpools == {}
+    assert old.n_jobs == 6
+
+
+def test_workpools_are_combined_and_kept(tmp_path):
+    nowhere = Trace.from_columns({"submit": [0], "run": [3], "procs": [1], "user": [1]}, name="b")
+    both = site_distributions([two_users(), nowhere])
+    assert [*both.workpools] == ["night", "weekend", "unknown"]
+    both.save(tmp_path / "site.json")
+    again = read_site_distributions(tmp_path / "site.json").workpools
+    for name, pool in both.workpools.items():
+        assert again[name].size.tolist() == pool.size.tolist()
+        assert again[name].run.tolist() == pool.run.tolist()
+        assert again[name].counts.tolist() == pool.counts.tolist()
+        assert listed(again[name].repetition) == listed(pool.repetition)
+    assert json.dumps(both.to_dict(), allow_nan=False)

@@ -7,18 +7,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.site.distributions import (
-    CYCLES,
-    DISTRIBUTIONS,
-    LONGEST_BREAK,
-    SESSION,
-    Empirical,
-    SiteDistributions,
-    combine,
-)
 from workloadkit import __version__
 from workloadkit.errors import FormatError
 from workloadkit.io.files import Source, source_path, text_chunks, write_text
+from workloadkit.site.distributions import (
+    CYCLES,
+    DISTRIBUTIONS,
+    LONGEST_BREAK,
+    PERIODS,
+    SESSION,
+    UNKNOWN_PERIOD,
+    SiteDistributions,
+    combine,
+)
+from workloadkit.site.empirical import Empirical, Workpool
 
 _FORMAT, _VERSION = "workloadkit site distributions", 1
 _MAY_BE_NEGATIVE = ("since_end",)
@@ -118,6 +120,23 @@ class _Field:
         raise FormatError(self.path, message, field=self.name)
 
 
+def _read_workpool(pool: _Field) -> Workpool:
+    size, run = (pool.numbers(name, least=0) for name in ("sizes", "runs"))
+    counts = pool.counts("counts", least=1, n=size.size)
+    if run.size != size.size:
+        pool.get("runs", list).refuse(f"has {run.size} numbers, not {size.size}")
+    return Workpool.of(
+        size, run, repetition=_read_empirical(pool.get("repetition", dict)), weights=counts
+    )
+
+
+def _read_empirical(part: _Field, *, least: float = 0) -> Empirical:
+    values = part.numbers("values", least=least)
+    if not (np.diff(values) > 0).all():
+        part.get("values", list).refuse("values must ascend")
+    return Empirical(values, part.counts("counts", least=1, n=values.size))
+
+
 def _read_log(log: _Field) -> SiteDistributions:
     digest = log.get("sha256", (str, type(None))).value
     made_from = {"log": log.get("log", str).value, "sha256": digest}
@@ -127,12 +146,13 @@ def _read_log(log: _Field) -> SiteDistributions:
             number.refuse("must be 1 or more")
     found: dict[str, Any] = {}
     for name in DISTRIBUTIONS:
-        part = log.get(name, dict)
-        values = part.numbers("values", least=-np.inf if name in _MAY_BE_NEGATIVE else 0)
-        if not (np.diff(values) > 0).all():
-            part.get("values", list).refuse("values must ascend")
-        found[name] = Empirical(values, part.counts("counts", least=1, n=values.size))
+        least = -np.inf if name in _MAY_BE_NEGATIVE else 0
+        found[name] = _read_empirical(log.get(name, dict), least=least)
     found |= {f"{name}_jobs": log.counts(name, least=0, n=n) for name, n in CYCLES.items()}
+    if "workpools" in log.value:  # which older files have not
+        pools = log.get("workpools", dict)
+        known = [p for p in (*PERIODS, UNKNOWN_PERIOD) if p in pools.value]
+        found["workpools"] = {p: _read_workpool(pools.get(p, dict)) for p in known}
     return SiteDistributions((made_from,), users.value, jobs.value, **found, by_log={})
 
 
@@ -143,10 +163,26 @@ def _of_log(site: SiteDistributions) -> dict[str, Any]:
         "jobs": site.n_jobs,
         **{name: _written(getattr(site, name)) for name in DISTRIBUTIONS},
         **{name: getattr(site, f"{name}_jobs").tolist() for name in CYCLES},
+        **({"workpools": pools} if (pools := _written_pools(site)) else {}),
+    }
+
+
+def _written_pools(site: SiteDistributions) -> dict[str, Any]:
+    return {
+        name: {
+            "sizes": _listed(pool.size),
+            "runs": _listed(pool.run),
+            "counts": pool.counts.tolist(),
+            "repetition": _written(pool.repetition),
+        }
+        for name, pool in site.workpools.items()
     }
 
 
 def _written(of: Empirical) -> dict[str, list]:
-    whole = (of.values % 1 == 0).all() and (np.abs(of.values) < 2**53).all()
-    values = of.values.astype(np.int64) if whole else of.values
-    return {"values": values.tolist(), "counts": of.counts.tolist()}
+    return {"values": _listed(of.values), "counts": of.counts.tolist()}
+
+
+def _listed(values: NDArray[np.float64]) -> list[float]:
+    whole = (values % 1 == 0).all() and (np.abs(values) < 2**53).all()
+    return (values.astype(np.int64) if whole else values).tolist()

@@ -1,0 +1,17 @@
+"""What simulating a site needs to know of logs: how users submit, and what."""
+
+from workloadkit.site.built_in import built_in
+from workloadkit.site.distributions import SiteDistributions, combine
+from workloadkit.site.empirical import Empirical, Workpool
+from workloadkit.site.files import read_site_distributions
+from workloadkit.site.taking import site_distributions
+
+__all__ = [
+    "Empirical",
+    "SiteDistributions",
+    "Workpool",
+    "built_in",
+    "combine",
+    "read_site_distributions",
+    "site_distributions",
+]

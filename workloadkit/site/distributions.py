@@ -1,0 +1,199 @@
+"""What a model of a site's users and jobs needs: the distributions, and how logs combine."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from os import PathLike
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from workloadkit.errors import ParameterError
+from workloadkit.site.empirical import Empirical, Workpool, pooled, together
+
+#: Longest think time in a session, and longest pause of a user that is modelled (Shmueli 2008,
+#: sections 3.3.1 and 5.3.2.1). [s]
+SESSION, LONGEST_BREAK = 1200.0, 28800.0
+
+#: The distributions, and their names in words.
+DISTRIBUTIONS = {
+    "batch_width": "batch width",
+    "gap": "time between submissions in a batch",
+    "think_time": "think time",
+    "break_time": "break",
+    "size": "job size",
+    "run": "run time",
+    "repetition": "jobs of the same size in a row",
+    "since_end": "time since the end of the job before",
+}
+
+#: Parts of the week that have workpools of their own, and where jobs of unknown hours are kept.
+PERIODS, UNKNOWN_PERIOD = ("day", "night", "weekend"), "unknown"
+
+#: Hours of the day and days of the week, from Monday.
+CYCLES = {"hour": 24, "weekday": 7}
+
+
+@dataclass(frozen=True, eq=False)
+class SiteDistributions:
+    """How users submit and what they submit, for simulating a site.
+
+    Parameters
+    ----------
+    made_from : tuple of mapping
+        Of each log its name, `log`, and the digest of its text, `sha256`.
+    n_users, n_jobs : int
+        In all logs. The same user of two logs counts twice.
+    batch_width : Empirical
+        Jobs in a batch.
+    gap : Empirical
+        Time between two submissions that follow each other in a batch. [s]
+    think_time : Empirical
+        Time from the end of the job submitted last in a batch to the next batch of the same
+        session: more than 0, up to 20 min. [s]
+    break_time : Empirical
+        The same to the first batch of the user's next session: above 20 min, up to 8 h. [s]
+    size : Empirical
+        Processors of a job.
+    run : Empirical
+        Run time. [s]
+    repetition : Empirical
+        How many jobs of the same size a user submits one after the other.
+    since_end : Empirical
+        Time from the end of a user's job to the submission of the next, also where it is negative
+        or long. [s]
+    hour_jobs, weekday_jobs : ndarray of int64, shapes (24,) and (7,)
+        Jobs submitted by hour of the day and by day of the week from Monday, in each log's own
+        local time; all 0 if no log tells it.
+    by_log : mapping of str to SiteDistributions
+        Those of each log, if there are several.
+    workpools : mapping of str to Workpool
+        Sizes and run times together, of the jobs submitted by "day", by "night" and at the
+        "weekend", see `period`, or at times of day that the log does not tell ("unknown"). None
+        in files that older versions wrote.
+    """
+
+    made_from: tuple[Mapping[str, Any], ...]
+    n_users: int
+    n_jobs: int
+    batch_width: Empirical
+    gap: Empirical
+    think_time: Empirical
+    break_time: Empirical
+    size: Empirical
+    run: Empirical
+    repetition: Empirical
+    since_end: Empirical
+    hour_jobs: NDArray[np.int64]
+    weekday_jobs: NDArray[np.int64]
+    by_log: Mapping[str, "SiteDistributions"]
+    workpools: Mapping[str, Workpool] = field(default_factory=dict)
+
+    @property
+    def logs(self) -> tuple[str, ...]:
+        """Names of the logs."""
+        return tuple(log["log"] for log in self.made_from)
+
+    @property
+    def hour(self) -> NDArray[np.float64]:
+        """Shares of the jobs by hour of the day, NaN if no log tells its local time."""
+        return _shares(self.hour_jobs)
+
+    @property
+    def weekday(self) -> NDArray[np.float64]:
+        """Shares of the jobs by day of the week, from Monday; NaN as for `hour`."""
+        return _shares(self.weekday_jobs)
+
+    def each(self) -> dict[str, "SiteDistributions"]:
+        """Return those of each log by name, and all as "combined" if there are several."""
+        if not self.by_log:
+            return {self.logs[0]: self}
+        return {**self.by_log, "combined": self}
+
+    def summary(self) -> pd.DataFrame:
+        """Return numbers of each log, and of all combined.
+
+        Returns
+        -------
+        DataFrame
+            By log: `users`, `jobs` and `batches`; the shares of batches of `width_1` and
+            `width_2`; medians of `gap`, `think_time`, `break_time` and `run` [s]; the mean
+            `repetition`; shares `negative` of the times since the end of the job before, and of
+            the jobs submitted on `weekdays`, Monday to Friday.
+        """
+        rows = {
+            name: {
+                "users": site.n_users,
+                "jobs": site.n_jobs,
+                "batches": site.batch_width.n,
+                "width_1": site.batch_width.share(1),
+                "width_2": site.batch_width.share(2),
+                "gap": site.gap.median,
+                "think_time": site.think_time.median,
+                "break_time": site.break_time.median,
+                "run": site.run.median,
+                "repetition": site.repetition.mean,
+                "negative": float(site.since_end.share_at_most(np.nextafter(0, -1))),
+                "weekdays": float(site.weekday[:5].sum()),
+            }
+            for name, site in self.each().items()
+        }
+        return pd.DataFrame.from_dict(rows, orient="index").rename_axis("log")
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write them for `read_site_distributions`, whole or not at all.
+
+        Parameters
+        ----------
+        path : str or path
+            JSON; compressed if the name ends in .gz, .bz2, .xz or .zst. No date or path is in it.
+        """
+        from workloadkit.site.files import write_site
+
+        write_site(self, path)
+
+
+def combine(sites: Iterable[SiteDistributions]) -> SiteDistributions:
+    """Put distributions together, each value counting as often as it occurs.
+
+    Parameters
+    ----------
+    sites : iterable of SiteDistributions
+        Of one log or of several.
+
+    Returns
+    -------
+    SiteDistributions
+        With workpools where all have them.
+
+    Raises
+    ------
+    ParameterError
+        If two logs have the same name.
+    """
+    logs = [log for site in sites for log in site.by_log.values() or [site]]
+    names = [log.logs[0] for log in logs]
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        raise ParameterError(f"two logs are called {twice[0]}")
+    if len(logs) == 1:
+        return logs[0]
+    pools: dict[str, list[Workpool]] = {}
+    if all(log.workpools for log in logs):
+        for period in (*PERIODS, UNKNOWN_PERIOD):
+            pools[period] = [x.workpools[period] for x in logs if period in x.workpools]
+    return SiteDistributions(
+        tuple(log.made_from[0] for log in logs),
+        sum(log.n_users for log in logs),
+        sum(log.n_jobs for log in logs),
+        **{name: together(getattr(log, name) for log in logs) for name in DISTRIBUTIONS},
+        hour_jobs=np.sum([log.hour_jobs for log in logs], axis=0),
+        weekday_jobs=np.sum([log.weekday_jobs for log in logs], axis=0),
+        by_log=dict(zip(names, logs, strict=True)),
+        workpools={period: pooled(of) for period, of in pools.items() if of},
+    )
+
+
+def _shares(jobs: NDArray[np.int64]) -> NDArray[np.float64]:
+    total = jobs.sum()
+    return jobs / total if total else np.full(jobs.size, np.nan)

@@ -1,0 +1,131 @@
+"""Empirical distributions: of a number, and of the sizes and run times of jobs."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+
+@dataclass(frozen=True, eq=False)
+class Empirical:
+    """An empirical distribution: the values that occur, and how often.
+
+    Parameters
+    ----------
+    values : ndarray of float, shape (n_values,)
+        Ascending.
+    counts : ndarray of int64, shape (n_values,)
+        More than 0.
+
+    Examples
+    --------
+    >>> widths = Empirical.of([1, 1, 2, 1])
+    >>> widths.n, widths.mean, widths.share(1), widths.share_at_most([0, 1, 2]).tolist()
+    (4, 1.25, 0.75, [0.0, 0.75, 1.0])
+    """
+
+    values: NDArray[np.float64]
+    counts: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, sample: ArrayLike, weights: ArrayLike | None = None) -> "Empirical":
+        """Return the distribution of a sample, of which each value counts `weights` times."""
+        values, code = np.unique(np.asarray(sample, dtype=np.float64), return_inverse=True)
+        if weights is None:
+            return cls(values, np.bincount(code, minlength=values.size))
+        counts = np.zeros(values.size, np.int64)
+        np.add.at(counts, code, np.asarray(weights, dtype=np.int64))
+        return cls(values, counts)
+
+    @property
+    def n(self) -> int:
+        """Size of the sample."""
+        return int(self.counts.sum())
+
+    @property
+    def mean(self) -> float:
+        """Mean, NaN of an empty sample."""
+        return float(self.values @ self.counts / self.n) if self.n else np.nan
+
+    @property
+    def median(self) -> float:
+        """Upper median, NaN of an empty sample."""
+        if not self.n:
+            return np.nan
+        return float(self.values[np.searchsorted(np.cumsum(self.counts), self.n // 2 + 1)])
+
+    def share(self, value: float) -> float:
+        """Return the share that is `value`, NaN of an empty sample."""
+        return float(self.counts[self.values == value].sum() / self.n) if self.n else np.nan
+
+    def share_at_most(self, value: ArrayLike) -> NDArray[np.float64]:
+        """Return the shares at or below each value, NaN of an empty sample."""
+        if not self.n:
+            return np.full(np.shape(value), np.nan)
+        cumulative = np.append(0, np.cumsum(self.counts)) / self.n
+        return cumulative[np.searchsorted(self.values, value, side="right")]
+
+
+@dataclass(frozen=True, eq=False)
+class Workpool:
+    """What jobs are like: pairs of size and run time that occur, and how often jobs come again.
+
+    Parameters
+    ----------
+    size, run : ndarray of float, shape (n_pairs,)
+        Processors and run time [s] of each pair; pairs ascend by size, then by run time.
+    counts : ndarray of int64, shape (n_pairs,)
+        Jobs of each pair, more than 0.
+    repetition : Empirical
+        How many jobs of one size a user submits one after the other, the first of them in this
+        pool.
+
+    Examples
+    --------
+    >>> pool = Workpool.of([4, 1, 4], [60, 5, 60], repetition=[2, 1])
+    >>> pool.size.tolist(), pool.run.tolist(), pool.counts.tolist()
+    ([1.0, 4.0], [5.0, 60.0], [1, 2])
+    """
+
+    size: NDArray[np.float64]
+    run: NDArray[np.float64]
+    counts: NDArray[np.int64]
+    repetition: Empirical
+
+    @classmethod
+    def of(
+        cls,
+        size: ArrayLike,
+        run: ArrayLike,
+        *,
+        repetition: "ArrayLike | Empirical",
+        weights: ArrayLike | None = None,
+    ) -> "Workpool":
+        """Return the pool of some jobs, of which each counts `weights` times."""
+        jobs = np.column_stack([np.asarray(size, np.float64), np.asarray(run, np.float64)])
+        pairs, code = np.unique(jobs, axis=0, return_inverse=True)
+        counts = np.zeros(len(pairs), np.int64)
+        np.add.at(counts, code.ravel(), 1 if weights is None else np.asarray(weights, np.int64))
+        if not isinstance(repetition, Empirical):
+            repetition = Empirical.of(repetition)
+        return cls(pairs[:, 0], pairs[:, 1], counts, repetition)
+
+
+def together(parts: Iterable[Empirical]) -> Empirical:
+    """Put distributions together, each value counting as often as it occurs."""
+    of = list(parts)
+    return Empirical.of(
+        np.concatenate([x.values for x in of]), np.concatenate([x.counts for x in of])
+    )
+
+
+def pooled(parts: Iterable[Workpool]) -> Workpool:
+    """Put workpools together, each job counting as one."""
+    of = list(parts)
+    return Workpool.of(
+        np.concatenate([x.size for x in of]),
+        np.concatenate([x.run for x in of]),
+        repetition=together(x.repetition for x in of),
+        weights=np.concatenate([x.counts for x in of]),
+    )

@@ -1,0 +1,169 @@
+"""Take from logs the distributions by which a site is simulated."""
+
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from workloadkit.clock import DAY, Clock
+from workloadkit.errors import WorkloadError
+from workloadkit.fields import UNKNOWN
+from workloadkit.provenance import provenance
+from workloadkit.sessions import delimit_sessions, think_times
+from workloadkit.site.distributions import (
+    CYCLES,
+    LONGEST_BREAK,
+    PERIODS,
+    SESSION,
+    UNKNOWN_PERIOD,
+    SiteDistributions,
+    combine,
+)
+from workloadkit.site.empirical import Empirical, Workpool
+from workloadkit.trace import Trace, list_of_logs
+
+#: When the day begins, and how long it is, up to the night (Shmueli 2008, section 5.3.2.3). [s]
+MORNING, DAYTIME = 7.5 * 3600, 10 * 3600
+
+
+def period(local: ArrayLike) -> NDArray[np.int64]:
+    """Return the part of the week: 0 for day, 1 for night, 2 for the weekend.
+
+    Days are from 7:30 to 17:30, nights from then to 7:30 and belong to the day on which they
+    begin; the weekend is from 7:30 on Saturday to 7:30 on Monday.
+
+    Parameters
+    ----------
+    local : array_like
+        Time since some Monday 0:00. [s]
+
+    Examples
+    --------
+    Monday at 9:00, Monday at 3:00, Saturday at 3:00 and at 9:00:
+
+    >>> period([9 * 3600, 3 * 3600, (5 * 24 + 3) * 3600, (5 * 24 + 9) * 3600]).tolist()
+    [0, 2, 1, 2]
+    """
+    since = np.asarray(local, dtype=np.float64) - MORNING
+    weekday = since // DAY % 7
+    return np.where(weekday >= 5, 2, np.where(since % DAY < DAYTIME, 0, 1))
+
+
+def site_distributions(traces: Trace | Iterable[Trace]) -> SiteDistributions:
+    """Take from logs what a model of users and jobs needs to simulate a site [1]_.
+
+    Sessions are those by "last" with 20 min: a job belongs to the session if it is submitted at
+    most 20 min after the end of its user's job before, and to the batch if it is submitted no
+    later than that end.
+
+    Parameters
+    ----------
+    traces : Trace or iterable of Trace
+        Jobs that never ran or have no known user are left out; an unknown wait counts as 0.
+
+    Returns
+    -------
+    SiteDistributions
+        Of several logs, every job, batch or pause counts as one, whatever its log.
+
+    Raises
+    ------
+    ParameterError
+        If no log is given, something is no Trace, or two have the same name.
+    WorkloadError
+        If no job of a known user ran in a log.
+
+    See Also
+    --------
+    read_site_distributions : read them again.
+
+    References
+    ----------
+    .. [1] E. Shmueli, "Using site-level modeling to evaluate the performance of parallel system
+       schedulers", thesis, 2008, sections 3.3 and 5.3.
+
+    Examples
+    --------
+    User 5 submits two jobs at once, thinks for 30 s after the second and submits another.
+
+    >>> trace = Trace.from_columns(
+    ...     {"submit": [0, 10, 60], "run": [90, 20, 5], "procs": [4, 4, 1], "user": [5, 5, 5]}
+    ... )
+    >>> site = site_distributions(trace)
+    >>> site.batch_width.values.tolist(), site.gap.values.tolist()
+    ([1.0, 2.0], [10.0])
+    >>> site.think_time.values.tolist(), site.repetition.values.tolist()
+    ([30.0], [1.0, 2.0])
+    """
+    return combine([_of_log(trace) for trace in list_of_logs(traces)])
+
+
+def _of_log(trace: Trace) -> SiteDistributions:
+    chosen = trace.ran & (trace.column("user") != UNKNOWN)
+    if not chosen.any():
+        raise WorkloadError(f"{trace.name}: no job of a known user ran, so no batches are to find")
+    made_from = {name: provenance(trace)[name] for name in ("log", "sha256")}
+    trace = trace.select(chosen)
+    labels = delimit_sessions(trace, method="last", threshold=SESSION)
+    thinking = think_times(trace, method="last")
+    opens = (
+        labels["session"][thinking.index].to_numpy()
+        != labels["session"][thinking["previous"]].to_numpy()
+    )
+    breaks = thinking["think_time"].to_numpy()[opens]
+
+    user = trace.column("user")
+    by_user = np.argsort(user, kind="stable")
+    submit, batch = trace.column("submit")[by_user], labels["batch"].to_numpy()[by_user]
+    size, user = trace.used_procs[by_user], user[by_user]
+    changes = np.flatnonzero((np.diff(size) != 0) | (np.diff(user) != 0)) + 1
+    first = by_user[np.append(0, changes)]  # jobs after which the user goes on with their size
+    repetition = np.diff([0, *changes, size.size])
+    local = _local_time(trace)
+    return SiteDistributions(
+        (made_from,),
+        np.unique(user).size,
+        trace.n_jobs,
+        batch_width=Empirical.of(np.bincount(batch)),
+        gap=Empirical.of(np.diff(submit)[np.diff(batch) == 0]),
+        think_time=Empirical.of(labels["think_time"].dropna()),
+        break_time=Empirical.of(breaks[breaks <= LONGEST_BREAK]),
+        size=Empirical.of(size),
+        run=Empirical.of(trace.column("run")),
+        repetition=Empirical.of(repetition),
+        since_end=Empirical.of(thinking["think_time"]),
+        hour_jobs=_by_cycle(local, CYCLES["hour"], 3600),
+        weekday_jobs=_by_cycle(local, CYCLES["weekday"], DAY),
+        by_log={},
+        workpools=_workpools(trace, local, first, repetition),
+    )
+
+
+def _workpools(
+    trace: Trace, local: NDArray | None, first: NDArray[np.int64], repetition: NDArray[np.int64]
+) -> dict[str, Workpool]:
+    """Return the jobs by the part of the week in which they were submitted."""
+    names = (UNKNOWN_PERIOD,) if local is None else PERIODS
+    at = np.zeros(trace.n_jobs, np.int64) if local is None else period(local)
+    return {
+        name: Workpool.of(
+            trace.used_procs[at == i],
+            trace.column("run")[at == i],
+            repetition=repetition[at[first] == i],
+        )
+        for i, name in enumerate(names)
+        if (at == i).any()
+    }
+
+
+def _local_time(trace: Trace) -> NDArray[np.float64] | None:
+    """Local times of the submissions, since some Monday 0:00; None if not known. [s]."""
+    clock = Clock.of(trace)
+    return clock.local(trace.column("submit")) if clock.known else None
+
+
+def _by_cycle(local: NDArray | None, n: int, length: int) -> NDArray[np.int64]:
+    """Jobs by hour of the day or by day of the week; all 0 if local time is not known."""
+    if local is None:
+        return np.zeros(n, np.int64)
+    return np.bincount((local // length % n).astype(np.int64), minlength=n)
