@@ -1,0 +1,93 @@
+"""Small logs of users with sessions, batches and silences, for the oracles of reacting users."""
+
+from functools import cache
+from zoneinfo import ZoneInfo
+
+from hypothesis import strategies as st
+
+import workloadkit as wk
+from tests.data import trace_path
+from tests.oracles.resampling import Calendar
+from tests.small_logs import known
+
+ZONES = (None, "Europe/Berlin", "America/New_York")
+#: Weeks that hold a change of the clock, from the Thursday before it.
+STARTS = {None: 0, "Europe/Berlin": 985_251_600, "America/New_York": 1_004_011_200}
+
+NAMES = ("job", "submit", "wait", "run", "procs", "requested_procs", "requested_time", "user")
+
+#: Half hours with seconds about them: gaps fall upon, below and above the hour that parts sessions.
+seconds = st.builds(lambda half, more: 1800 * half + more, st.integers(0, 16), st.integers(-1, 1))
+submits = seconds.map(lambda time: max(time, 0))
+lasting = st.sampled_from([0, 0, 1, 600, 1799, 1800, 3600, 5400, 9000, 20_000])
+
+
+def quarters(times):
+    """Some of the times with quarters of a second, which floats hold exactly."""
+    return st.builds(lambda time, more: time + more / 4, times, st.sampled_from([0, 0, 1, 3]))
+
+
+def logs(decimals=False, most=25, **fields):
+    """Logs of few users as lists of dicts, in the order of submit."""
+    some = quarters if decimals else lambda times: times
+    job = {
+        "job": st.integers(1, 60) | st.integers(1, 3),
+        "submit": some(submits),
+        "wait": st.none() | some(lasting),
+        "run": some(lasting) | st.just(-1),
+        "procs": st.integers(1, 4) | st.just(-1),
+        "requested_time": st.none() | lasting,
+        "user": st.sampled_from([1, 1, 1, 2, 7, -1]),
+    }
+    first = {"job": 9, "submit": 0, "wait": 0, "run": 5, "procs": 1, "requested_time": 9, "user": 1}
+    first |= {name: -1 for name in fields if name not in first}
+    one = st.fixed_dictionaries({**job, **fields})
+    return st.lists(one, max_size=most).map(
+        lambda jobs: sorted([first, *jobs], key=lambda job: job["submit"])
+    )
+
+
+def header(zone=None, start=None):
+    lines = ["; MaxProcs: 4"]
+    if zone:
+        lines += [f"; UnixStartTime: {STARTS[zone] if start is None else start}"]
+        lines += [f"; TimeZoneString: {zone}"]
+    return wk.Header(tuple(lines))
+
+
+def calendar(zone):
+    return Calendar(STARTS[zone], zone and ZoneInfo(zone))
+
+
+def trace_of(jobs, zone=None):
+    """The trace of jobs."""
+    columns = {name: [-1 if job[name] is None else job[name] for job in jobs] for name in jobs[0]}
+    return wk.Trace.from_columns(columns, header=header(zone))
+
+
+def jobs_of(trace):
+    """The jobs of a trace, each with the processors that a simulation gives it."""
+    names = [*NAMES, "preceding_job", "think_time", "queue"]
+    rows = zip(*(trace.column(name).tolist() for name in names), strict=True)
+    jobs = [{name: known(name, x) for name, x in zip(names, row, strict=True)} for row in rows]
+    for job, used in zip(jobs, trace.used_procs.tolist(), strict=True):
+        asked = job["requested_procs"]
+        job["procs"] = -1 if not used > 0 else asked if asked is not None and asked > 0 else used
+        job["procs"] = int(job["procs"])
+        for name in ("submit", "wait", "run", "requested_time", "think_time"):
+            job[name] = whole(job[name])
+        for name in ("wait", "requested_time", "think_time"):
+            if job[name] is not None and job[name] < 0:
+                job[name] = None
+    return jobs
+
+
+def whole(time):
+    return int(time) if time is not None and time == int(time) else time
+
+
+@cache
+def real(name, n, skip=0):
+    """Some jobs of a real log, as a trace."""
+    trace = wk.read_swf(trace_path(name))
+    return trace.take(range(skip, min(skip + n, trace.n_jobs)))
