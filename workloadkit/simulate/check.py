@@ -32,6 +32,7 @@ from workloadkit.simulate.claims import (
 )
 from workloadkit.simulate.machine import Shutdown, settle
 from workloadkit.simulate.promises import Case, claims_of
+from workloadkit.simulate.scaling import scaled_log
 from workloadkit.simulate.schedule import Schedule
 from workloadkit.simulate.schedulers import Easy, Reservations
 from workloadkit.simulate.schedulers.policy import Policy
@@ -171,6 +172,10 @@ def check_schedule(
         offered_load = said.get("offered_load")
     if offered_load is not None:
         asked["offered_load"] = offered_load
+    if "scale_arrivals" in said:
+        asked["scale_arrivals"] = said["scale_arrivals"]
+    scales = {"runs": said.get("scale_runs", 1.0), "sizes": said.get("scale_sizes", 1.0)}
+    trace = scaled_log(trace, machine or MAX_PROCS, **scales)
     workload = make_workload(trace, machine or MAX_PROCS, **asked)
     if isinstance(outages, str | os.PathLike):
         outages = read_outages(outages)

@@ -18,6 +18,7 @@ from workloadkit.errors import (
     WorkloadWarning,
     check_choice,
     check_number,
+    check_positive,
 )
 from workloadkit.fields import MAX_PROCS, UNKNOWN
 from workloadkit.io.outages import Outages, read_outages
@@ -27,6 +28,7 @@ from workloadkit.simulate import schedulers
 from workloadkit.simulate import users as behaviours
 from workloadkit.simulate.engine import Job, Scheduler, Simulation, User
 from workloadkit.simulate.machine import Run, settle
+from workloadkit.simulate.scaling import scaled_log, scaled_machine
 from workloadkit.simulate.schedule import Schedule
 from workloadkit.simulate.schedulers.policy import Outcome, Policy, draws
 from workloadkit.simulate.schedulers.recorded import Recorded
@@ -60,6 +62,10 @@ def simulate(
     overrun: Overrun = "raise",
     passes: Passes = "instant",
     offered_load: float | None = None,
+    scale_arrivals: float = 1.0,
+    scale_runs: float = 1.0,
+    scale_sizes: float = 1.0,
+    scale_machine: float = 1.0,
     warmup: float = 0.0,
     cooldown: float = 0.0,
     uncounted: ArrayLike = (),
@@ -100,6 +106,14 @@ def simulate(
         of the log, then terminations in the order of the starts.
     offered_load : float, optional
         Stretch or compress the submit times until work / (processors × submit span) is this.
+    scale_arrivals : float, default 1
+        Stretch or compress them by this factor of all inter-arrival times instead.
+    scale_runs, scale_sizes : float, default 1
+        Factors of the run times and their estimates, and of the processors that jobs need,
+        rounded half up; no job that fits into the machine grows larger than it. Utility functions
+        stay as they are.
+    scale_machine : float, default 1
+        Factor of the machine's processors.
     warmup, cooldown : float, default 0
         Leave jobs submitted in the first and last such time out of the metrics. [s]
     uncounted : array_like of int, optional
@@ -168,8 +182,19 @@ def simulate(
             "or users of one's own and for outages"
         )
     header = trace.header if trace is not None else Header()
+    scales = {
+        "scale_arrivals": scale_arrivals,
+        "scale_runs": scale_runs,
+        "scale_sizes": scale_sizes,
+        "scale_machine": scale_machine,
+    }
+    scales = {name: factor for name, factor in scales.items() if factor != 1}
+    check_positive(**scales)
+    if offered_load is not None and "scale_arrivals" in scales:
+        raise ParameterError("offered_load and scale_arrivals both set the submit times; give one")
     unknown = recorded and (procs, header.procs, offered_load) == (None, None, None)
-    machine = MAX_PROCS if unknown else machine_size(header, procs)
+    unknown = unknown and "scale_machine" not in scales
+    machine = MAX_PROCS if unknown else scaled_machine(machine_size(header, procs), scale_machine)
     if recorded:
         overrun = "late"  # nothing is killed, and no estimate is raised
     parameters: dict[str, Any] = {
@@ -191,6 +216,7 @@ def simulate(
         parameters |= {"warmup": warmup, "cooldown": cooldown}
     if skipped := _users(uncounted):
         parameters["uncounted"] = skipped
+    parameters |= scales
     rules = Rules(machine, overrun, passes, parameters.get("seed", 0))
     plain = partial(_play, policy, rules, down, interrupted, utility_at)
     runs: Sequence[Run] = ()
@@ -201,6 +227,7 @@ def simulate(
             parameters |= {"oversize": oversize, "estimates": estimates}
         if offered_load is not None:
             parameters["offered_load"] = offered_load
+        trace = scaled_log(trace, machine, runs=scale_runs, sizes=scale_sizes)
         workload = make_workload(
             trace,
             machine,
@@ -208,6 +235,7 @@ def simulate(
             estimates=estimates,
             overrun=overrun,
             offered_load=offered_load,
+            scale_arrivals=scale_arrivals,
             passes=passes,
             utility_at=utility_at,
         )
@@ -220,10 +248,11 @@ def simulate(
                 killed = np.array([job.killed for job in jobs])
                 workload = replace(workload, run=run, killed=killed)
     else:
-        if trace is not None or (oversize, estimates, offered_load) != ("error", "user", None):
+        replayed = (oversize, estimates, offered_load) != ("error", "user", None)
+        if trace is not None or replayed or scales.keys() - {"scale_machine"}:
             raise ParameterError(
-                "users of one's own submit their own jobs: a log, oversize, estimates and "
-                "offered_load are for users who replay a log"
+                "users of one's own submit their own jobs: a log, oversize, estimates, "
+                "offered_load and factors but that of the machine are for users who replay a log"
             )
         jobs, outcome, runs = plain(_copies(behaviour))
         trace, workload = _submitted(jobs, machine, utility_at)

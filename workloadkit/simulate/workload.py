@@ -13,6 +13,7 @@ from workloadkit.errors import (
     WorkloadWarning,
     check_choice,
     check_number,
+    check_positive,
 )
 from workloadkit.fields import MAX_PROCS, MAX_TIME
 from workloadkit.trace import Header, Trace
@@ -82,6 +83,9 @@ class Workload:
         What each job is worth to its user over time; None where no job has a utility function.
     utility_at : {"turnaround", "start"}
         When a job's value is read: at its end or at its start, since its submission.
+    users : NamedTuple, optional
+        Users who react, see `workloadkit._kernels.users`. The arrays are tables then, which are
+        filled in as the jobs arrive.
     """
 
     row: NDArray[np.int64]
@@ -97,6 +101,18 @@ class Workload:
     left_out: int
     utilities: Utilities | None = None
     utility_at: UtilityAt = "turnaround"
+    users: Any = None
+
+    def take(self, which: NDArray) -> "Workload":
+        """Return the jobs at some places, in that order."""
+        columns: dict[str, Any] = {
+            name: values[which]
+            for name, values in vars(self).items()
+            if isinstance(values, np.ndarray)
+        }
+        if self.utilities is not None:
+            columns["utilities"] = self.utilities.take(which)
+        return replace(self, **columns)
 
 
 def machine_size(header: Header, procs: int | None) -> int:
@@ -172,6 +188,7 @@ def make_workload(
     estimates: Estimates = "user",
     overrun: Overrun = "raise",
     offered_load: float | None = None,
+    scale_arrivals: float = 1.0,
     passes: Passes = "instant",
     utility_at: UtilityAt = "turnaround",
 ) -> Workload:
@@ -190,6 +207,8 @@ def make_workload(
         What happens to jobs that outlive their estimates, see `plan`.
     offered_load : float, optional
         Stretch or compress the submit times until work / (processors × submit span) is this.
+    scale_arrivals : float, default 1
+        Stretch or compress them by this factor of all inter-arrival times.
     passes : {"instant", "event"}
         By event, jobs submitted in the same second keep the order of the log.
     utility_at : {"turnaround", "start"}
@@ -251,7 +270,10 @@ def make_workload(
     run, estimate, killed = plan(run, estimate, overrun)
     if offered_load is not None:
         work = float((run.astype(np.float64) * procs).sum())
-        submit = _scale_load(submit, work, machine, offered_load)
+        factor = _stretch_for(submit, work, machine, offered_load)
+        submit = _stretched(submit, factor, offered_load=offered_load)
+    elif scale_arrivals != 1:
+        submit = _stretched(submit, scale_arrivals, scale_arrivals=scale_arrivals)
 
     most = np.maximum(run, estimate).astype(np.float64).sum() + np.abs(submit).max()
     if submit.dtype.kind == "i" and most > _LAST_SECOND:
@@ -274,7 +296,7 @@ def make_workload(
     )
     if passes == "event":  # the rows of a trace are in the order of (submit, place in the log)
         return workload
-    return workload if _in_order(submit, job) else _sorted(workload)
+    return workload if _in_order(submit, job) else workload.take(np.lexsort((job, submit)))
 
 
 def _utilities(trace: Trace, row: NDArray[np.int64]) -> Utilities | None:
@@ -286,18 +308,6 @@ def _utilities(trace: Trace, row: NDArray[np.int64]) -> Utilities | None:
     return utilities if utilities.known.any() else None
 
 
-def _sorted(workload: Workload) -> Workload:
-    order = np.lexsort((workload.job, workload.submit))
-    columns: dict[str, Any] = {
-        name: values[order]
-        for name, values in vars(workload).items()
-        if isinstance(values, np.ndarray)
-    }
-    if workload.utilities is not None:
-        columns["utilities"] = workload.utilities.take(order)
-    return replace(workload, **columns)
-
-
 def _whole(times: NDArray) -> bool:
     return bool((times == np.rint(times)).all())
 
@@ -307,17 +317,22 @@ def _in_order(submit: NDArray, job: NDArray) -> bool:
     return bool((earlier | (equal & (job[:-1] <= job[1:]))).all())
 
 
-def _scale_load(submit: NDArray, work: float, machine: int, offered_load: float) -> NDArray:
-    check_number("offered_load", offered_load)
-    if not 0 < offered_load < np.inf:
-        raise ParameterError(f"offered_load is {offered_load:g}; it must be positive")
+def _stretch_for(submit: NDArray, work: float, machine: int, offered_load: float) -> float:
+    """Return the factor of all inter-arrival times that sets an offered load."""
+    check_positive(offered_load=offered_load)
     span = float(submit.max() - submit.min())
     if not (span > 0 and work > 0):
         raise WorkloadError("the offered load cannot be set: no time passes, or no work is done")
-    stretch = work / machine / span / offered_load
-    if not stretch * span <= MAX_TIME:
-        raise ParameterError(f"offered_load is {offered_load:g}; the log would never end")
-    scaled = (submit - submit.min()) * stretch
+    return work / machine / span / offered_load
+
+
+def _stretched(submit: NDArray, factor: float, **asked: float) -> NDArray:
+    """Multiply inter-arrival times by a factor, from the first submission on."""
+    check_positive(**asked)
+    if not float(submit.max() - submit.min()) * factor <= MAX_TIME:
+        name, value = asked.popitem()
+        raise ParameterError(f"{name} is {value:g}; the log would never end")
+    scaled = (submit - submit.min()) * factor
     if submit.dtype.kind == "i":
         scaled = np.rint(scaled).astype(np.int64)
     return submit.min() + scaled

@@ -1,0 +1,138 @@
+"""Crude changes of a log's load."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import workloadkit as wk
+from workloadkit.errors import ParameterError, WorkloadError
+from workloadkit.simulate.scaling import scaled_log, scaled_machine
+
+COLUMNS = {
+    "submit": [10, 20, 50],
+    "wait": [5, -1, 0],
+    "run": [10, 5, -1],
+    "procs": [1, 3, 8],
+    "requested_procs": [2, -1, 8],
+    "requested_time": [15, -1, 60],
+}
+HEADER = wk.Header(("; MaxProcs: 8",))
+
+factors = st.floats(0.01, 100)
+
+
+@pytest.fixture
+def log():
+    return wk.Trace.from_columns(COLUMNS, header=HEADER, name="small.swf")
+
+
+def test_times_and_sizes_are_rounded_half_up_and_what_is_unknown_stays(log):
+    made = scaled_log(log, 8, runs=0.5, sizes=1.5).jobs.fillna(-1)
+    assert made["run"].tolist() == [5, 3, -1]
+    assert made["requested_time"].tolist() == [8, -1, 30]
+    assert made["procs"].tolist() == [2, 5, 8]
+    assert made["requested_procs"].tolist() == [3, -1, 8]
+    for name in ("submit", "wait", "job"):
+        assert made[name].tolist() == log.jobs[name].fillna(-1).tolist()
+
+
+def test_times_with_decimals_are_not_rounded():
+    log = wk.Trace.from_columns({"submit": [0, 1], "run": [1.5, 3], "procs": [1, 1]})
+    assert scaled_log(log, 8, runs=0.5).column("run").tolist() == [0.75, 1.5]
+
+
+@given(st.lists(st.integers(1, 40), min_size=1), factors, st.integers(1, 40))
+def test_no_job_that_fits_outgrows_the_machine_and_none_vanishes(sizes, factor, machine):
+    log = wk.Trace.from_columns({"submit": [0] * len(sizes), "procs": sizes})
+    made = scaled_log(log, machine, sizes=factor).column("procs")
+    for before, after in zip(sizes, made.tolist(), strict=True):
+        assert after >= 1
+        exact = max(np.floor(before * factor + 0.5), 1)
+        assert after == (min(exact, machine) if before <= machine else exact)
+
+
+@given(st.integers(1, 10_000), factors)
+def test_a_machine_keeps_a_processor(machine, factor):
+    assert scaled_machine(machine, factor) == max(int(np.floor(machine * factor + 0.5)), 1)
+
+
+def test_without_a_change_the_log_is_the_same(log):
+    assert scaled_log(log, 8) is log
+
+
+def test_a_simulation_takes_all_factors_and_tells_of_them(log):
+    schedule = wk.simulate(
+        log, "fcfs", scale_arrivals=0.5, scale_runs=3, scale_sizes=2, scale_machine=0.75
+    )
+    jobs = schedule.jobs
+    assert schedule.machine == 6
+    assert jobs["submit"].tolist() == [10, 15]
+    assert jobs["run"].tolist() == [30, 15]
+    assert jobs["procs"].tolist() == [4, 6]
+    assert jobs["estimate"].tolist() == [45, 15]
+    assert jobs["start"].tolist() == [10, 40]
+    factors = {"scale_arrivals": 0.5, "scale_runs": 3, "scale_sizes": 2, "scale_machine": 0.75}
+    assert factors.items() <= schedule.parameters.items()
+    made = schedule.trace()
+    assert made.column("requested_procs")[0] == 4
+    assert made.column("requested_time")[0] == 45
+    assert made.header.procs == 6
+    assert "scale_arrivals 0.5, scale_runs 3, scale_sizes 2" in made.header.get_all("Note")[0]
+    assert wk.check_schedule(log, schedule)
+    assert wk.check_schedule(made, made, policy="fcfs")
+
+
+def test_both_engines_see_the_same_jobs(log):
+    both = [
+        wk.simulate(log, scale_runs=2, scale_sizes=0.5, scale_machine=0.5, engine=engine).jobs
+        for engine in ("compiled", "python")
+    ]
+    assert both[0].equals(both[1])
+
+
+def test_utility_functions_and_recorded_waits_stay():
+    log = wk.load_sample().take(range(50))
+    made = scaled_log(log, 96, runs=2, sizes=2)
+    assert made.utility is log.utility
+    schedule = wk.simulate(log, "recorded", scale_runs=2)
+    wait = np.nan_to_num(log.column("wait")[log.ran])
+    assert np.array_equal(schedule.wait, wait)
+
+
+def test_the_offered_load_is_that_of_the_scaled_jobs_on_the_scaled_machine():
+    log = wk.load_sample().take(range(500))
+    schedule = wk.simulate(log, "fcfs", offered_load=0.5, scale_runs=2, scale_machine=2)
+    w = schedule.workload
+    load = (w.run * w.procs).sum() / np.ptp(w.submit) / schedule.machine
+    assert load == pytest.approx(0.5, rel=1e-4)
+    assert schedule.machine == 192
+
+
+def test_jobs_larger_than_the_scaled_machine_are_refused_or_dropped(log):
+    with pytest.raises(WorkloadError, match="1 job is larger than the machine of 2 processors"):
+        wk.simulate(log, scale_machine=0.25)
+    assert wk.simulate(log, scale_machine=0.25, oversize="drop").metrics["jobs"] == 1
+
+
+@pytest.mark.parametrize("name", ["scale_arrivals", "scale_runs", "scale_sizes", "scale_machine"])
+@pytest.mark.parametrize("value", [0, -1, float("nan"), float("inf"), "2", None])
+def test_factors_that_cannot_be_are_refused_by_name(log, name, value):
+    with pytest.raises(ParameterError, match=f"^{name} is "):
+        wk.simulate(log, **{name: value})
+
+
+def test_a_log_that_would_never_end_is_refused(log):
+    with pytest.raises(ParameterError, match=r"scale_arrivals is 1e\+30; the log would never end"):
+        wk.simulate(log, scale_arrivals=1e30)
+
+
+@pytest.mark.parametrize("name", ["scale_runs", "scale_sizes"])
+def test_factors_beyond_belief_are_refused(log, name):
+    with pytest.raises(WorkloadError, match=r"not believed|larger than the machine"):
+        wk.simulate(log, **{name: 1e308}, scale_machine=0.125)
+
+
+def test_two_ways_to_set_the_submit_times_are_refused(log):
+    with pytest.raises(ParameterError, match="both set the submit times"):
+        wk.simulate(log, offered_load=0.5, scale_arrivals=2)
