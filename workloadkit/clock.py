@@ -2,12 +2,16 @@
 
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from workloadkit.trace import Header, Trace
+
+if TYPE_CHECKING:
+    from workloadkit._kernels.local_time import Zone
 
 DAY = 86400
 WEEK = 7 * DAY
@@ -147,6 +151,22 @@ class Clock:
             passed = np.minimum(local - offset, end)
             unix = np.where(passed > begin, passed, unix)
         return unix - self.start
+
+    def for_kernels(self) -> "Zone":
+        """Return what kernels, and all who ask for one second at a time, need to know.
+
+        Examples
+        --------
+        >>> from workloadkit import Header
+        >>> from workloadkit._kernels.local_time import local_time, seconds
+        >>> header = Header(("; UnixStartTime: 843480031", "; TimeZoneString: Europe/Stockholm"))
+        >>> zone = Clock.between(header, 0, 300 * DAY).for_kernels()
+        >>> float(seconds(*zone, local_time(*zone, 60)))
+        60.0
+        """
+        from workloadkit._kernels.local_time import Zone
+
+        return Zone(self.begins, self.offsets + (_MONDAY if self.known else 0), self.start)
 
     def pieces(self) -> list[tuple[float, float, float]]:
         """Return begin, end and offset of the times in which the zone's offset is constant."""

@@ -9,6 +9,7 @@ from typing import Any
 
 import numba
 import numba.core.config
+import numba.extending
 import platformdirs
 
 config: Any = numba.core.config  # its settings are made at run time, unknown to type checkers
@@ -50,3 +51,11 @@ def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
 def helper(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile a function that only kernels call; it is kept within their code."""
     return numba.njit(function)
+
+
+def shared(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile a function where kernels call it; for all others it stays plain Python.
+
+    So the plain engine and the compiled one have one definition of what they both need.
+    """
+    return numba.extending.register_jitable(function)

@@ -1,0 +1,55 @@
+"""Local time and back, for one second at a time: `workloadkit.clock.Clock` for kernels."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workloadkit._kernels.compile import shared
+
+
+class Zone(NamedTuple):
+    """What `local_time` and `seconds` need to know of a clock.
+
+    Parameters
+    ----------
+    begins : ndarray of float, shape (n_offsets,)
+        When each offset begins, since 1970 UTC; the first is -inf. [s]
+    offsets : ndarray of float, shape (n_offsets,)
+        What turns time since 1970 UTC into local time, which counts from Monday 0:00 of some
+        week. [s]
+    start : float
+        Second 0 of the log, since 1970 UTC. [s]
+    """
+
+    begins: NDArray[np.float64]
+    offsets: NDArray[np.float64]
+    start: float
+
+
+@shared
+def local_time(begins, offsets, start, t):
+    """Return local time at second `t` of the log, as `Clock.local` does."""
+    unix = t + start
+    piece, last = 0, begins.size - 1
+    while piece < last:
+        middle = (piece + last + 1) // 2
+        if unix >= begins[middle]:
+            piece = middle
+        else:
+            last = middle - 1
+    return unix + offsets[piece]
+
+
+@shared
+def seconds(begins, offsets, start, local):
+    """Return the second of the log at which clocks first show `local`, as `Clock.seconds` does."""
+    piece, last = 0, begins.size - 1
+    while piece < last:
+        middle = (piece + last + 1) // 2
+        # an offset holds up to where its own clock stands when the next one takes over
+        if local >= begins[middle] + offsets[middle - 1]:
+            piece = middle
+        else:
+            last = middle - 1
+    return max(local - offsets[piece], begins[piece]) - start
