@@ -12,6 +12,9 @@ from workloadkit.trace import Trace, check_trace
 #: Where a batch depends on nothing, or follows none.
 NONE = -1
 
+#: The fields of `Activities` that are times.
+TIMES = ("gap", "arrival", "think_time", "interarrival", "begin", "until", "end", "ended")
+
 
 class Activities(NamedTuple):
     """The work of the users of a log: sessions, their batches, and what each batch waits for.
@@ -54,6 +57,8 @@ class Activities(NamedTuple):
         Place of each session among those of its user by `end`, ties by `begin`: 0, 1, 2, …
     begin, until, end : ndarray, shape (n_sessions,)
         First submission, last submission and latest end. An unknown wait counts as 0. [s]
+    ended : ndarray, shape (n_jobs,)
+        When each `job` ended. [s]
 
     References
     ----------
@@ -76,6 +81,7 @@ class Activities(NamedTuple):
     begin: NDArray
     until: NDArray
     end: NDArray
+    ended: NDArray
 
 
 def activities(trace: Trace) -> Activities:
@@ -112,25 +118,25 @@ def activities(trace: Trace) -> Activities:
         trace = trace.with_columns(wait=np.where(wait < 0, np.nan, wait))
     row = np.flatnonzero(trace.ran)
     sessions = delimit_sessions(trace)
-    submit, end = _times(trace, row)
+    submit, ended = _times(trace, row)
     number, user = trace.column("job")[row], trace.column("user")[row]
     users, of_user = np.unique(user, return_inverse=True)
 
     # Labels ascend with time, so that by user and label batches come in the order of arrival.
     batch = sessions["batch"].to_numpy()
     order = np.lexsort((number, submit, batch, of_user))
-    submit, end, of_user, batch = submit[order], end[order], of_user[order], batch[order]
+    submit, ended, of_user, batch = submit[order], ended[order], of_user[order], batch[order]
     first_job = _bounds(batch)
     opens = first_job[:-1]
     arrival, last_arrival = submit[opens], submit[first_job[1:] - 1]
-    ended = _latest(end, opens)
+    batch_end = _latest(ended, opens)
 
     of_user = of_user[opens]
     bounds = _bounds(sessions["session"].to_numpy()[order[opens]])
     heads = bounds[:-1]  # first batch of each session
     session = np.repeat(np.arange(heads.size), np.diff(bounds))
     begin, until = arrival[heads], last_arrival[bounds[1:] - 1]
-    end = _latest(ended, heads)
+    end = _latest(batch_end, heads)
     first_session = np.searchsorted(of_user[heads], np.arange(users.size + 1))
     by_end = np.lexsort((begin, end, of_user[heads]))
     place = np.empty_like(by_end)
@@ -143,7 +149,7 @@ def activities(trace: Trace) -> Activities:
     follows = np.flatnonzero(of_user[1:] == of_user[:-1]) + 1
     interarrival[follows] = arrival[follows] - last_arrival[follows - 1]
     inside = np.flatnonzero(session[1:] == session[:-1]) + 1
-    think_time[inside] = arrival[inside] - ended[inside - 1]
+    think_time[inside] = arrival[inside] - batch_end[inside - 1]
     waits = np.flatnonzero(needed)
     latest = by_end[first_session[of_user[heads[waits]]] + needed[waits] - 1]
     think_time[heads[waits]] = begin[waits] - end[latest]
@@ -165,6 +171,7 @@ def activities(trace: Trace) -> Activities:
         begin=begin,
         until=until,
         end=end,
+        ended=ended,
     )
 
 

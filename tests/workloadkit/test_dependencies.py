@@ -6,7 +6,7 @@ from hypothesis import given
 
 import workloadkit as wk
 from tests.small_logs import logs, trace_of
-from workloadkit.dependencies import activities
+from workloadkit.dependencies import TIMES, activities
 
 HOUR = 3600
 
@@ -52,6 +52,7 @@ def test_the_work_of_two_users_by_hand():
     assert found.begin.tolist() == [0, 8000, 13000, 30000, 200]
     assert found.until.tolist() == [120, 8400, 13000, 30000, 310]
     assert found.end.tolist() == [20000, 8410, 13010, 30050, 315]
+    assert found.ended.tolist() == [20000, 10120, 8300, 8410, 13010, 30050, 300, 315]
     assert {found[i].dtype.kind for i in range(len(found))} == {"i"}
 
 
@@ -93,8 +94,7 @@ def test_jobs_of_one_second_go_by_number_and_rows_count_those_that_never_ran():
 def test_a_fraction_of_a_second_makes_all_times_floats():
     found = activities(log((1, 0, 0.5), (1, 1, 1)))
     assert found.think_time.tolist() == [-1, 0.5]
-    times = (found.gap, found.arrival, found.interarrival, found.begin, found.until, found.end)
-    assert all(times.dtype == np.float64 for times in times)
+    assert all(getattr(found, name).dtype == np.float64 for name in TIMES)
 
 
 def test_jobs_of_unknown_user_are_one_user():

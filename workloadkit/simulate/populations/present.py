@@ -7,13 +7,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit.clock import Clock
-from workloadkit.dependencies import Activities, activities
+from workloadkit.dependencies import TIMES, Activities, activities
 from workloadkit.simulate.workload import Workload
 from workloadkit.trace import Trace
 
 
 class Incarnations(NamedTuple):
-    """The users of a simulation, in the order of their numbers 1, 2, …
+    """The users of a simulation, in the order of their numbers.
 
     Each is an incarnation of a *member*: of somebody whose jobs are known. All that a member did
     before the opening counts as submitted and ended.
@@ -76,6 +76,9 @@ class Present:
         How long one who begins again rests before. [s]
     until : int or float
         From then on nobody submits anything; the greatest number there is for no end. [s]
+    numbered : bool
+        Whether jobs keep the numbers that they have in the log; else they are numbered by
+        submission.
     """
 
     workload: Workload
@@ -86,6 +89,7 @@ class Present:
     first_time: NDArray
     pause: NDArray
     until: Any
+    numbered: bool = True
 
 
 def activities_of(trace: Trace, workload: Workload) -> tuple[Workload, Activities]:
@@ -108,12 +112,7 @@ def activities_of(trace: Trace, workload: Workload) -> tuple[Workload, Activitie
     found = activities(simulated)
     dtype = np.result_type(workload.submit, found.arrival)
     times = {name: getattr(workload, name).astype(dtype) for name in ("submit", "run", "estimate")}
-    found = found._replace(
-        **{
-            name: getattr(found, name).astype(dtype)
-            for name in ("gap", "arrival", "think_time", "interarrival", "begin", "until", "end")
-        }
-    )
+    found = found._replace(**{name: getattr(found, name).astype(dtype) for name in TIMES})
     return replace(workload, **times), found
 
 
