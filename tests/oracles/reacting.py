@@ -121,7 +121,9 @@ class Person:
     def job_ended(self, job):
         pass
 
-    def send(self, place, time, *, numbered=True):
+    numbered = True  # as in the log; else by submission
+
+    def send(self, place, time):
         job = self.log[place]
         run = job["run"]
         asked = job.get("requested_time")
@@ -137,7 +139,7 @@ class Person:
             estimate,
             job["procs"],
             time,
-            number(self.log, place) if numbered else None,
+            number(self.log, place) if self.numbered else None,
             job["wait"] or 0,
             job.get("queue", -1),
         )
@@ -282,7 +284,7 @@ class Reacting(Person):
 
         Of several that have not ended, the one that was submitted first.
         """
-        its = [self.sent[i] for i in batch.jobs]
+        its = [self.sent[i] for i in batch.jobs if i in self.sent]
         job = its[-1]
         if of == "end":
             running = [one for one in its if one.end is None]
@@ -404,13 +406,17 @@ class Fluid(Drawing):
         self.times = {}
 
     def begin(self, person):
+        self.begin_again(person, person.line[0].arrival, 0)
+
+    def begin_again(self, person, time, shift):
+        """From `time` on, with sessions that are moved by `shift` on the clock on the wall."""
         recorded = []
         for session in dict.fromkeys(batch.session for batch in person.line):
             ends = {"submit": session.until, "end": session.end, "threshold": session.until + HOUR}
             recorded.append((session.begin, ends[self.end]))
         rule = {"recycle": Recycled, "reinsert": Reinserted}[self.skipped]
-        self.times[person] = rule(self.wall, recorded)
-        self.times[person].used_at(person.line[0].arrival)
+        self.times[person] = rule(self.wall, recorded, shift)
+        self.times[person].used_at(time)
 
     def arrival(self, person, batch, event):
         now, times = person.world.now, self.times[person]
@@ -431,17 +437,17 @@ class Fluid(Drawing):
 class Recycled:
     """Sessions that come again, all of them, after whole weeks."""
 
-    def __init__(self, wall, recorded):
-        self.wall, self.recorded = wall, recorded
+    def __init__(self, wall, recorded, shift):
+        self.wall, self.recorded, self.shift = wall, recorded, shift
         first, last = (wall.shows(recorded[k][0]) for k in (0, -1))
         self.period = WEEK * (math.floor((last - first) / WEEK) + 1)
 
     def about(self, now):
-        many = math.ceil((now - self.recorded[0][0]) / self.period) + 2
+        many = math.ceil((now - self.recorded[0][0] - self.shift) / self.period) + 2
         return [
-            (moved(self.wall, begin, k * self.period), moved(self.wall, end, k * self.period))
+            tuple(moved(self.wall, time, self.shift + k * self.period) for time in times)
             for k in range(max(many, 2))
-            for begin, end in self.recorded
+            for times in self.recorded
         ]
 
     def it_is(self, now):
@@ -459,15 +465,15 @@ def moved(wall, time, by):
 class Reinserted:
     """Sessions that come again a week later where they were skipped, and all when all are used."""
 
-    def __init__(self, wall, recorded):
-        self.wall, self.recorded = wall, recorded
+    def __init__(self, wall, recorded, shift):
+        self.wall, self.recorded, self.shift = wall, recorded, shift
         self.week = [0] * len(recorded)
         self.used = [False] * len(recorded)
         self.past = []  # when used ones were
 
     def place(self, k):
-        begin, end = self.recorded[k]
-        return tuple(moved(self.wall, time, self.week[k] * WEEK) for time in (begin, end))
+        by = self.shift + self.week[k] * WEEK
+        return tuple(moved(self.wall, time, by) for time in self.recorded[k])
 
     def it_is(self, now):
         for k, used in enumerate(self.used):

@@ -1,0 +1,131 @@
+"""Users of a site, by the words of Shmueli (2008): static sessions of chapter 3, dynamic of 5.3.2.
+
+They live in a world of `tests.oracles.reacting`. Distributions are lists of values, `made` maps
+their names to them; second 0 is a Monday, 0:00.
+"""
+
+import math
+
+from tests.oracles.reacting import Hours, Sent, Wall, World
+from tests.oracles.resampling import Calendar
+
+WEEK = 7 * 86400
+
+
+class Submitter:
+    """Submits batches of jobs that look alike for a while, and waits for the last of each."""
+
+    def __init__(self, world, rng, made, repeat="job", joint=False):
+        world.people.append(self)
+        self.world, self.rng, self.made = world, rng, made
+        self.number = len(world.people)
+        self.repeat, self.joint = repeat, joint
+        self.again, self.like = 0, None
+        self.last = None  # the job that is waited for
+        self.sessions, self.batch = 0, 0
+        self.batches = []  # lists of jobs, with the session and the think time before each
+
+    def draw(self, name):
+        values = self.made[name]
+        return values[int(self.rng.random() * len(values))]
+
+    def seconds(self, name):
+        return math.floor(self.draw(name) + 0.5)
+
+    def job(self):
+        """Size and run time of the next job."""
+        if self.again:
+            self.again -= 1
+            if self.repeat == "size":
+                self.like = self.like[0], self.seconds("run")
+            return self.like
+        if self.joint:
+            size, run = self.draw("pair")
+            self.like = size, math.floor(run + 0.5)
+        else:
+            size = self.draw("size")
+            self.like = size, self.seconds("run")
+        self.again = self.draw("repetition") - 1
+        return self.like
+
+    def submit_batch(self):
+        width = int(self.draw("batch_width"))
+        jobs = [self.job() for _ in range(width)]
+        time = self.world.now
+        its = []
+        for k, (size, run) in enumerate(jobs):
+            if k:
+                time += self.seconds("gap")
+            job = Sent(None, self, run, max(run, 1), int(size), time, None)
+            self.world.submit(job)
+            its.append(job)
+        self.last = its[-1]
+        self.batches.append((self.sessions, its))
+
+    def job_ended(self, job):
+        if job is self.last:
+            self.respond()
+
+    def wake_after(self, seconds, happens):
+        self.wake_at(self.world.now + seconds, happens)
+
+    def wake_at(self, time, happens):
+        self.world.later(time, 2, (self.number,), happens)
+
+
+class Static(Submitter):
+    """A session that never ends."""
+
+    def begin(self):
+        self.world.now = 0
+        self.respond()
+
+    def respond(self):
+        self.wake_after(self.seconds("think_time"), self.submit_batch)
+
+
+class Dynamic(Submitter):
+    """Somebody who comes to work, goes on or takes a break, and sleeps."""
+
+    def __init__(self, *args, patience=math.inf, leave=math.inf, **more):
+        super().__init__(*args, **more)
+        self.patience, self.leave = patience, leave
+        self.left = False
+
+    def begin(self):
+        self.hours = Hours(self.rng, Wall(Calendar()))
+        self.sessions += 1
+        self.wake_at(self.hours.within(0), self.wake)
+
+    def wake(self):
+        if not self.hours.active(self.world.now):
+            self.sleep()
+        else:
+            self.submit_batch()
+
+    def sleep(self):
+        self.sessions += 1
+        self.wake_at(self.hours.next_start(self.world.now), self.wake)
+
+    def respond(self):
+        response = self.last.end - self.last.submit
+        if response > self.leave:
+            self.left = True
+        elif not self.hours.active(self.world.now):
+            self.sleep()
+        elif response <= self.patience and (self.rng.random() < 0.8 / (0.05 * (response / 60) + 1)):
+            self.wake_after(self.seconds("think_time"), self.wake)
+        else:
+            self.sessions += 1
+            self.wake_after(self.seconds("break_time"), self.wake)
+
+
+def simulate(kind, n, weeks, machine, policy, made, rng, **parameters):
+    """Jobs in the order of submission, and the people."""
+    made = made | {"size": [size for size in made["size"] if size <= machine]}
+    made["pair"] = [pair for pair in made.get("pair", []) if pair[0] <= machine]
+    world = World(machine, policy, until=weeks * WEEK)
+    for _ in range(n):
+        {"static-site": Static, "site": Dynamic}[kind](world, rng, made, **parameters)
+    jobs = world.go()
+    return sorted(jobs, key=lambda job: (job.submit, job.number)), world
