@@ -1,18 +1,23 @@
 """Small logs of users with sessions, batches and silences, for the oracles of reacting users."""
 
 from functools import cache
-from zoneinfo import ZoneInfo
 
 from hypothesis import strategies as st
 
 import workloadkit as wk
 from tests.data import trace_path
+from tests.oracles.reacting import Wall
 from tests.oracles.resampling import Calendar
 from tests.small_logs import known
 
-ZONES = (None, "Europe/Berlin", "America/New_York")
-#: Weeks that hold a change of the clock, from the Thursday before it.
-STARTS = {None: 0, "Europe/Berlin": 985_251_600, "America/New_York": 1_004_011_200}
+#: Zones with second 0: three days before clocks are changed, and three hours before.
+ZONES = (
+    None,
+    ("Europe/Berlin", 985_251_600),
+    ("Europe/Berlin", 985_471_200),
+    ("America/New_York", 1_004_011_200),
+    ("America/New_York", 1_004_238_000),
+)
 
 NAMES = ("job", "submit", "wait", "run", "procs", "requested_procs", "requested_time", "user")
 
@@ -47,16 +52,17 @@ def logs(decimals=False, most=25, **fields):
     )
 
 
-def header(zone=None, start=None):
+def header(zone=None):
     lines = ["; MaxProcs: 4"]
     if zone:
-        lines += [f"; UnixStartTime: {STARTS[zone] if start is None else start}"]
-        lines += [f"; TimeZoneString: {zone}"]
+        lines += [f"; UnixStartTime: {zone[1]}", f"; TimeZoneString: {zone[0]}"]
     return wk.Header(tuple(lines))
 
 
-def calendar(zone):
-    return Calendar(STARTS[zone], zone and ZoneInfo(zone))
+def wall_of(trace):
+    """The clock on the wall of a log."""
+    start, zone = trace.header.start, trace.header.time_zone
+    return Wall(Calendar(start, zone) if start and zone else Calendar())
 
 
 def trace_of(jobs, zone=None):

@@ -1,0 +1,46 @@
+"""Working hours and the clock on the wall against `datetime` and `zoneinfo`."""
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.oracles.reacting import DAY, Hours
+from tests.reacting_logs import ZONES, trace_of, wall_of
+from workloadkit._kernels.local_time import local_time, seconds
+from workloadkit._kernels.shifts import draw_shift, is_active, next_beginning
+from workloadkit.clock import Clock
+
+DAYS = 500
+LOGS = [trace_of([{"submit": 0, "run": 1, "procs": 1}], zone) for zone in ZONES]
+CLOCKS = [(wall_of(log), Clock.between(log.header, 0, DAYS * DAY).for_kernels()) for log in LOGS]
+
+times = st.integers(0, 4 * 480 * DAY).map(lambda quarters: quarters / 4)
+near_hours = st.builds(
+    lambda half, more: 1800 * half + more, st.integers(0, 480 * 48), st.integers(-3700, 3700)
+)
+
+
+@settings(max_examples=300)
+@given(times | near_hours, st.sampled_from(CLOCKS), st.integers(0, 99))
+def test_hours_are_those_of_the_wall(time, clock, seed):
+    wall, zone = clock
+    hours = Hours(np.random.default_rng(seed), wall)
+    shift = draw_shift(np.random.default_rng(seed))
+    local = local_time(*zone, time)
+    assert local % (7 * DAY) == wall.shows(time) % (7 * DAY)
+    assert seconds(*zone, local) == wall.first_second(wall.shows(time))
+    assert is_active(local, *shift) == hours.active(time)
+    assert hours.first == (27000 if shift[0] else 63000) + shift[2]
+    if not hours.active(time):
+        assert seconds(*zone, next_beginning(local, *shift)) == hours.next_start(time)
+
+
+def test_shares_of_the_four_classes():
+    rng = np.random.default_rng(4)
+    drawn = [draw_shift(rng) for _ in range(4000)]
+    for share, which in ((0.7, 0), (0.8, 1)):
+        assert abs(np.mean([shift[which] for shift in drawn]) - share) < 4 * 0.5 / 4000**0.5
+    moved = np.array([shift[2] for shift in drawn])
+    assert moved.min() >= -3600
+    assert moved.max() <= 3600
+    assert (moved == np.rint(moved)).all()
