@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from workloadkit._kernels.compile import helper
 
 # Places in Agenda.at.
-SIZE, SERIAL, OVERFLOWS = range(3)
+SIZE, SERIAL, OVERFLOWS, ARRIVED = range(4)
 
 # Keys of submissions without a job number, and of wake-ups, begin here: behind all before.
 UNNUMBERED, WAKE_UP = 2**61, 2**62
@@ -29,8 +29,8 @@ class Agenda(NamedTuple):
     key, serial, item : ndarray of int64, shape (capacity,)
     due : ndarray of int64, shape (capacity,)
         Items that were taken together.
-    at : ndarray of int64, shape (3,)
-        Entries; those made so far; whether there was no room for one.
+    at : ndarray of int64, shape (4,)
+        Entries; those made so far; whether there was no room for one; jobs that have arrived.
     """
 
     time: NDArray
@@ -43,8 +43,8 @@ class Agenda(NamedTuple):
 
 def new_agenda(capacity: int, dtype: np.dtype) -> Agenda:
     """Return an empty agenda."""
-    numbers = [np.empty(capacity, np.int64) for _ in range(4)]
-    return Agenda(np.empty(capacity, dtype), *numbers, np.zeros(3, np.int64))
+    key, serial, item, due = (np.empty(capacity, np.int64) for _ in range(4))
+    return Agenda(np.empty(capacity, dtype), key, serial, item, due, np.zeros(4, np.int64))
 
 
 @helper

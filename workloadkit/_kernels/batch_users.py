@@ -115,6 +115,12 @@ class Tables(NamedTuple):
     batch: NDArray[np.int64]
 
 
+def new_tables(room: int) -> Tables:
+    """Return tables with room for so many jobs."""
+    row, user, queue, batch = (np.empty(room, np.int64) for _ in range(4))
+    return Tables(row, user, queue, batch)
+
+
 class BatchUsers(NamedTuple):
     """A mechanism of `users`.
 

@@ -17,12 +17,13 @@ from typing import Any
 
 from numba.extending import overload
 
-from workloadkit._kernels import batch_users
-from workloadkit._kernels.agenda import OVERFLOWS, SIZE, WAKE_UP, take_due, take_first
+from workloadkit._kernels import batch_users, queue_users
+from workloadkit._kernels.agenda import ARRIVED, OVERFLOWS, SIZE, WAKE_UP, take_due, take_first
 from workloadkit._kernels.compile import helper
 
 _MECHANISMS: dict[type, ModuleType] = {
     batch_users.BatchUsers: batch_users,
+    queue_users.QueueUsers: queue_users,
 }
 
 
@@ -150,6 +151,7 @@ def _act(users, jobs, arrived, n_due, now):
             jobs.submit[arrived] = now
             submit(users, jobs, arrived, item)
             arrived += 1
+    users.agenda.at[ARRIVED] = arrived
     if users.agenda.at[OVERFLOWS]:
         users.agenda.at[SIZE] = 0
     return arrived

@@ -14,7 +14,7 @@ import heapq
 from bisect import insort
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import count
 from math import inf
@@ -71,6 +71,10 @@ class Job:
         Processors × seconds that it ran in vain. [s]
     arrival : int
         Its place in the order of arrival, from 0.
+    row : int
+        Its place among the jobs of the log that its user goes through, -1 for none.
+    notes : dict of str to object
+        What else its user knows of it: further columns of `Schedule.jobs`.
     """
 
     submitter: "User"
@@ -90,6 +94,8 @@ class Job:
     lost: bool = False
     lost_work: Any = 0
     arrival: int = 0
+    row: int = -1
+    notes: dict[str, Any] = field(default_factory=dict)
 
 
 class _Participant:
@@ -318,6 +324,17 @@ class User(_Participant):
         """Ask for `wake_up` after so many seconds."""
         self._at.wake_later(self, seconds)
 
+    def introduce(self, user: "User", number: int) -> None:
+        """Let another user take part from now on, who draws from the generator of this one.
+
+        Parameters
+        ----------
+        user : User
+        number : int
+            Its number; several may have the same.
+        """
+        user.number, user.rng, user._simulation = number, self.rng, self._at
+
 
 class Simulation:
     """A machine, its scheduler and its users, from the first event to the last.
@@ -526,9 +543,13 @@ class Simulation:
     def wake_later(self, sleeper: Scheduler | User, seconds: Any) -> None:
         """Wake somebody up after so many seconds, the scheduler before the users."""
         if isinstance(sleeper, User):
-            self._later(self._after(seconds), _WAKE_UP, (sleeper.number,), sleeper.wake_up)
+            self.wake_at(sleeper, self._after(seconds))
         else:
             self._later(self._after(seconds), _SCHEDULER_WAKE_UP, (), sleeper.wake_up)
+
+    def wake_at(self, user: User, time: Any) -> None:
+        """Wake a user at a time."""
+        self._later(time, _WAKE_UP, (user.number,), user.wake_up)
 
     def _after(self, seconds: Any) -> Any:
         if not 0 <= seconds < inf:

@@ -1,6 +1,5 @@
 """Simulate a scheduler serving users."""
 
-import copy
 import os
 import warnings
 from collections.abc import Sequence
@@ -9,30 +8,41 @@ from functools import partial
 from typing import Any, Literal
 
 import numpy as np
-import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from workloadkit.errors import (
     ParameterError,
-    WorkloadError,
     WorkloadWarning,
     check_choice,
     check_number,
     check_positive,
 )
-from workloadkit.fields import MAX_PROCS, UNKNOWN
+from workloadkit.fields import MAX_PROCS
 from workloadkit.io.outages import Outages, read_outages
 from workloadkit.metrics import use_over_time
+from workloadkit.parameters import describe
 from workloadkit.provenance import seed_of
-from workloadkit.simulate import schedulers
+from workloadkit.simulate import populations, schedulers
 from workloadkit.simulate import users as behaviours
-from workloadkit.simulate.engine import Job, Scheduler, Simulation, User
-from workloadkit.simulate.machine import Run, settle
+from workloadkit.simulate.crowd import BatchCrowd, Crowd
+from workloadkit.simulate.engine import Scheduler, User
+from workloadkit.simulate.made_up import as_log
+from workloadkit.simulate.playing import (
+    Play,
+    copies,
+    play_crowd_compiled,
+    play_crowd_plain,
+    play_plain,
+    submitted,
+    with_changed_runs,
+)
+from workloadkit.simulate.populations.population import Population
 from workloadkit.simulate.scaling import scaled_log, scaled_machine
 from workloadkit.simulate.schedule import Schedule
-from workloadkit.simulate.schedulers.policy import Outcome, Policy, draws
+from workloadkit.simulate.schedulers.policy import Policy
 from workloadkit.simulate.schedulers.recorded import Recorded
 from workloadkit.simulate.users import OpenUsers
+from workloadkit.simulate.users.behaviour import Behaviour, Community, draws
 from workloadkit.simulate.workload import (
     Estimates,
     Interrupted,
@@ -46,7 +56,6 @@ from workloadkit.simulate.workload import (
     make_workload,
 )
 from workloadkit.trace import Header, Trace, check_trace
-from workloadkit.utility import pack
 
 Engine = Literal["compiled", "python"]
 
@@ -54,8 +63,9 @@ Engine = Literal["compiled", "python"]
 def simulate(
     trace: Trace | None = None,
     scheduler: str | Policy | Scheduler = "easy",
-    users: str | OpenUsers | Sequence[User] = "open",
+    users: str | OpenUsers | Behaviour | Community | Sequence[User] = "open",
     *,
+    population: str | Population = "recorded",
     procs: int | None = None,
     oversize: Oversize = "error",
     estimates: Estimates = "user",
@@ -88,8 +98,12 @@ def simulate(
     scheduler : str or object, default "easy"
         A name with parameters as on the command line, a policy of `workloadkit.schedulers`, or an
         instance of a subclass of `Scheduler`, which is copied for the simulation.
-    users : str or sequence of User, default "open"
-        How the users of the log behave, or users of one's own (copied, too).
+    users : str, object or sequence of User, default "open"
+        How the users of the log behave, or users who need no log: a name with parameters, or an
+        object of `workloadkit.users`; or users of one's own (copied, too).
+    population : str or object, default "recorded"
+        Which users of the log are present: a name with parameters, or an object of
+        `workloadkit.populations`.
     procs : int, optional
         Processors of the machine; by default the header's MaxProcs.
     oversize : {"error", "drop"}
@@ -160,11 +174,13 @@ def simulate(
         check_trace(trace)
     policy = _policy(scheduler)
     behaviour = behaviours.parse(users) if isinstance(users, str) else users
-    if trace is None and isinstance(behaviour, OpenUsers):
-        raise ParameterError("there is no log to simulate; give a trace, or users of one's own")
+    who = populations.parse(population) if isinstance(population, str) else population
+    of_log = isinstance(behaviour, OpenUsers | Behaviour)
+    _check_presence(trace, behaviour, who, of_log=of_log)
     recorded = isinstance(policy, Recorded)
     down = _outages(outages, trace, recorded=recorded)
-    own = isinstance(policy, Scheduler) or not isinstance(behaviour, OpenUsers)
+    built_in = of_log or isinstance(behaviour, Community)
+    own = isinstance(policy, Scheduler) or not built_in
     engine = engine or ("python" if own or down is not None else "compiled")
     check_choice("engine", engine, Engine)
     check_choice("oversize", oversize, Oversize)
@@ -194,6 +210,8 @@ def simulate(
         raise ParameterError("offered_load and scale_arrivals both set the submit times; give one")
     unknown = recorded and (procs, header.procs, offered_load) == (None, None, None)
     unknown = unknown and "scale_machine" not in scales
+    if procs is None and isinstance(behaviour, Community):
+        procs = behaviour.processors
     machine = MAX_PROCS if unknown else scaled_machine(machine_size(header, procs), scale_machine)
     if recorded:
         overrun = "late"  # nothing is killed, and no estimate is raised
@@ -201,13 +219,15 @@ def simulate(
         "scheduler": scheduler if isinstance(scheduler, str) else _name(policy),
         "users": _name(behaviour),
     }
+    if not isinstance(who, populations.Recorded):
+        parameters["population"] = describe(who)
     if not unknown:
         parameters["procs"] = machine
     if not recorded:
         parameters["overrun"] = overrun
     if passes != "instant":
         parameters["passes"] = passes
-    if own or draws(policy):
+    if own or draws(policy) or draws(behaviour) or draws(who):
         parameters["seed"] = seed_of(rng)
     if down is not None:
         text = f"{down.name} (sha256 {down.digest})" if down.digest else down.text()
@@ -218,63 +238,117 @@ def simulate(
         parameters["uncounted"] = skipped
     parameters |= scales
     rules = Rules(machine, overrun, passes, parameters.get("seed", 0))
-    plain = partial(_play, policy, rules, down, interrupted, utility_at)
-    runs: Sequence[Run] = ()
-
+    outage_rules: dict[str, Any] = {
+        "outages": down,
+        "interrupted": interrupted,
+        "utility_at": utility_at,
+    }
+    as_workload = partial(
+        _workload,
+        machine=machine,
+        scales=scales,
+        oversize=None if recorded else oversize,
+        estimates=estimates,
+        overrun=overrun,
+        offered_load=offered_load,
+        passes=passes,
+        utility_at=utility_at,
+    )
+    if of_log and not recorded:
+        parameters |= {"oversize": oversize, "estimates": estimates}
+    if offered_load is not None:
+        parameters["offered_load"] = offered_load
+    play_with: Any = partial(play_plain, policy, _name(policy), rules, **outage_rules)
+    compiles = engine == "compiled" and not isinstance(policy, Scheduler)
     if isinstance(behaviour, OpenUsers):
         assert trace is not None  # as was seen above
-        if not recorded:
-            parameters |= {"oversize": oversize, "estimates": estimates}
-        if offered_load is not None:
-            parameters["offered_load"] = offered_load
-        trace = scaled_log(trace, machine, runs=scale_runs, sizes=scale_sizes)
-        workload = make_workload(
-            trace,
-            machine,
-            oversize=None if recorded else oversize,
-            estimates=estimates,
-            overrun=overrun,
-            offered_load=offered_load,
-            scale_arrivals=scale_arrivals,
-            passes=passes,
-            utility_at=utility_at,
-        )
-        if engine == "compiled" and not isinstance(policy, Scheduler):
-            outcome = policy.compiled(workload, rules)
+        trace, workload = as_workload(who.log(trace, rules.seed))
+        if compiles:
+            assert not isinstance(policy, Scheduler)
+            play = Play(workload, policy.compiled(workload, rules))
         else:
-            jobs, outcome, runs = plain(behaviour.plain(workload))
-            if any(job.lost for job in jobs):
-                run = np.array([job.run for job in jobs])
-                killed = np.array([job.killed for job in jobs])
-                workload = replace(workload, run=run, killed=killed)
+            jobs, outcome, runs = play_with(behaviour.plain(workload))
+            play = Play(with_changed_runs(workload, jobs), outcome, runs=runs)
+    elif isinstance(behaviour, Behaviour | Community):
+        if offered_load is not None or "scale_arrivals" in scales:
+            raise ParameterError(
+                "offered_load and scale_arrivals are for users who submit by timestamps; the load "
+                f"of users {_name(behaviour)} follows from what they do: add users or take some "
+                "away, or scale run times, sizes or the machine"
+            )
+        if isinstance(behaviour, Behaviour):
+            assert trace is not None
+            present = who.present(trace, lambda log: as_workload(log)[1], rules.seed)
+            crowd: Crowd = BatchCrowd(who, behaviour, trace, present)
+        else:
+            crowd = behaviour.crowd(machine)
+        if compiles:
+            assert not isinstance(policy, Scheduler)
+            play = play_crowd_compiled(policy, rules, crowd)
+        else:
+            play = play_crowd_plain(policy, _name(policy), rules, crowd, **outage_rules)
+        trace, workload, notes = crowd.result(play.workload, play.notes, machine)
+        play = play._replace(workload=workload, notes=notes)
     else:
         replayed = (oversize, estimates, offered_load) != ("error", "user", None)
-        if trace is not None or replayed or scales.keys() - {"scale_machine"}:
+        if replayed or scales.keys() - {"scale_machine"}:
             raise ParameterError(
                 "users of one's own submit their own jobs: a log, oversize, estimates, "
                 "offered_load and factors but that of the machine are for users who replay a log"
             )
-        jobs, outcome, runs = plain(_copies(behaviour))
-        trace, workload = _submitted(jobs, machine, utility_at)
-        outcome = outcome._replace(start=outcome.start.astype(workload.submit.dtype))
+        jobs, outcome, runs = play_with(copies(behaviour))
+        play = Play(submitted(jobs), outcome, runs=runs)
+        points = {place: job.utility for place, job in enumerate(jobs) if job.utility}
+        trace, workload = as_log(play.workload, machine, utilities=points)
+        play = play._replace(workload=workload)
+    workload = replace(play.workload, utility_at=utility_at)
+    start = play.outcome.start.astype(workload.submit.dtype, copy=False)
     if workload.utilities is not None:
         parameters["utility_at"] = utility_at
     if recorded:
-        largest = _warn_of_use(workload, outcome.start, machine)
+        largest = _warn_of_use(workload, start, machine)
         machine = largest if unknown else machine
     return Schedule(
         trace,
         workload,
-        outcome.start,
+        start,
         machine,
         parameters,
-        outcome.columns,
-        outcome.history,
+        {**play.notes, **play.outcome.columns},
+        {**play.history, **play.outcome.history},
         warmup,
         cooldown,
-        runs,
+        play.runs,
         skipped,
     )
+
+
+def _check_presence(
+    trace: Trace | None, behaviour: object, population: object, *, of_log: bool
+) -> None:
+    """Refuse a log where nobody needs one, and the lack of one where somebody does."""
+    if not isinstance(population, Population):
+        raise ParameterError(
+            f"population is {population!r}; give a name or an object of workloadkit.populations"
+        )
+    if trace is None and of_log:
+        raise ParameterError("there is no log to simulate; give a trace, or users of one's own")
+    if not of_log and (trace is not None or not isinstance(population, populations.Recorded)):
+        raise ParameterError(
+            f"users {_name(behaviour)} submit jobs of their own: a log and a population are for "
+            "users who replay one"
+        )
+
+
+def _workload(
+    trace: Trace, machine: int, scales: dict[str, float], **how: Any
+) -> tuple[Trace, Workload]:
+    """Return a log, with its load changed crudely, and its jobs as a simulation sees them."""
+    trace = scaled_log(
+        trace, machine, runs=scales.get("scale_runs", 1.0), sizes=scales.get("scale_sizes", 1.0)
+    )
+    scale_arrivals = scales.get("scale_arrivals", 1.0)
+    return trace, make_workload(trace, machine, scale_arrivals=scale_arrivals, **how)
 
 
 def _users(uncounted: ArrayLike) -> list[int]:
@@ -286,42 +360,6 @@ def _users(uncounted: ArrayLike) -> list[int]:
     if given.size and not (given.dtype.kind in "iuf" and np.array_equal(given, np.rint(given))):
         raise ParameterError(f"uncounted is {uncounted!r}; give numbers of users")
     return sorted({int(user) for user in given})
-
-
-def _play(
-    policy: Policy | Scheduler,
-    rules: Rules,
-    outages: Outages | None,
-    interrupted: Interrupted,
-    utility_at: UtilityAt,
-    users: list[User],
-) -> tuple[list[Job], Outcome, list[Run]]:
-    """Run the plain engine; the jobs come in the order of submission."""
-    scheduler = copy.deepcopy(policy) if isinstance(policy, Scheduler) else policy.plain()
-    scheduler.name = _name(policy)
-    if outages is not None and (scheduler.overcommits or not scheduler.bears_outages):
-        raise ParameterError(f"scheduler {_name(policy)}: it knows nothing of outages")
-    rng = np.random.default_rng(rules.seed)
-    simulation = Simulation(
-        rules.machine,
-        scheduler,
-        users,
-        overrun=rules.overrun,
-        passes=rules.passes,
-        rng=rng,
-        outages=settle(outages, rules.machine) if outages is not None else None,
-        interrupted=interrupted,
-        utility_at=utility_at,
-    )
-    jobs = simulation.go()
-    if rules.passes == "instant":
-        jobs.sort(key=lambda job: (job.submit, job.number))
-    columns: dict[str, Any] = dict(scheduler.columns(jobs))
-    if outages is not None:
-        for name in ("interruptions", "lost", "lost_work"):
-            columns[name] = np.array([getattr(job, name) for job in jobs])
-    start = np.array([job.start for job in jobs])
-    return jobs, Outcome(start, columns, scheduler.history()), simulation.runs
 
 
 def _outages(
@@ -385,74 +423,10 @@ def _policy(scheduler: str | Policy | Scheduler) -> Policy | Scheduler:
     return scheduler
 
 
-def _copies(users: Sequence[User]) -> list[User]:
-    """Copy users of one's own, who change as they act."""
-    if not isinstance(users, list | tuple) or not all(isinstance(user, User) for user in users):
-        raise ParameterError(
-            f"users is {users!r}; give a name or a list of instances of a subclass of "
-            "workloadkit.users.User"
-        )
-    if len({id(user) for user in users}) < len(users):
-        raise ParameterError("users: the same object stands for several users; make one for each")
-    return copy.deepcopy(list(users))
-
-
 def _name(thing: object) -> str:
     """Name a policy, a behaviour or somebody's own class."""
     if isinstance(thing, (list, tuple)):
         return " ".join(dict.fromkeys(type(user).__name__ for user in thing)) or "nobody"
-    if isinstance(thing, Policy):
-        return schedulers.describe(thing)
+    if isinstance(thing, Policy | Behaviour | Community):
+        return describe(thing)
     return getattr(thing, "name", "") or type(thing).__name__
-
-
-def _submitted(jobs: list[Job], machine: int, utility_at: UtilityAt) -> tuple[Trace, Workload]:
-    """Make a log of jobs that users of one's own submitted, and its workload.
-
-    The jobs are in the order of (submit, job number).
-    """
-    if not jobs:
-        raise WorkloadError("the users submitted no job")
-    table = {
-        name: np.array([getattr(job, name) for job in jobs])
-        for name in ("number", "user", "submit", "run", "estimate", "procs", "killed", "start")
-    }
-    times = ("submit", "run", "estimate", "start")
-    dtype = np.result_type(*(table[name] for name in times))
-    for name in times:
-        table[name] = table[name].astype(dtype)
-    trace = Trace.from_columns(
-        {
-            "job": table["number"],
-            "submit": table["submit"],
-            "run": table["run"],
-            "procs": table["procs"],
-            "requested_procs": table["procs"],
-            "requested_time": table["estimate"],
-            "user": table["user"],
-        },
-        header=Header(("; Version: 2.2", f"; MaxProcs: {machine}")),
-        name="simulation",
-    )
-    points = [(row, *point) for row, job in enumerate(jobs) for point in job.utility]
-    utilities = None
-    if points:
-        utility = pd.DataFrame(points, columns=["row", "time", "value"])
-        trace = replace(trace, utility=utility)
-        utilities = pack(utility, len(jobs))
-    workload = Workload(
-        row=np.arange(len(jobs)),
-        job=table["number"],
-        user=table["user"],
-        submit=table["submit"],
-        run=table["run"],
-        estimate=table["estimate"],
-        procs=table["procs"],
-        killed=table["killed"],
-        queue=np.full(len(jobs), UNKNOWN),
-        wait=np.zeros(len(jobs), dtype),
-        left_out=0,
-        utilities=utilities,
-        utility_at=utility_at,
-    )
-    return trace, workload

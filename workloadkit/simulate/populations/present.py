@@ -1,5 +1,6 @@
 """Who is present in a simulation of users who react, and what they may do."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -10,6 +11,9 @@ from workloadkit.clock import Clock
 from workloadkit.dependencies import TIMES, Activities, activities
 from workloadkit.simulate.workload import Workload
 from workloadkit.trace import Trace
+
+#: Further columns of `Schedule.jobs`, by name.
+Notes = Mapping[str, NDArray]
 
 
 class Incarnations(NamedTuple):

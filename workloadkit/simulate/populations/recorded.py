@@ -1,6 +1,7 @@
 """The users of a log, as they were."""
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -8,6 +9,7 @@ import numpy as np
 from workloadkit.clock import Clock
 from workloadkit.simulate.populations.present import (
     Incarnations,
+    Notes,
     Present,
     SessionTimes,
     activities_of,
@@ -23,16 +25,13 @@ class Recorded:
 
     name: ClassVar[str] = "recorded"
 
-    def present(self, trace: Trace, workload: Workload) -> Present:
-        """Return the users of a log.
+    def log(self, trace: Trace, seed: int) -> Trace:
+        """Return the log as it is."""
+        return trace
 
-        Parameters
-        ----------
-        trace : Trace
-        workload : Workload
-            Its jobs.
-        """
-        workload, acts = activities_of(trace, workload)
+    def present(self, trace: Trace, as_workload: Callable[[Trace], Workload], seed: int) -> Present:
+        """Return the users of a log; see `Population.present`."""
+        workload, acts = activities_of(trace, as_workload(trace))
         dtype = workload.submit.dtype
         clock = Clock.of(trace)
         n_users = acts.user.size
@@ -56,3 +55,13 @@ class Recorded:
             pause=nothing,
             until=no_end(dtype),
         )
+
+    def result(
+        self, present: Present, trace: Trace, workload: Workload, notes: Notes
+    ) -> tuple[Trace, Workload, Notes]:
+        """Return the log, and its jobs as they were submitted; see `Population.result`."""
+        taken = present.workload.take(workload.row)
+        names = ("submit", "run", "estimate", "killed")
+        submitted = {name: getattr(workload, name) for name in names}
+        left_out = trace.n_jobs - workload.row.size
+        return trace, replace(taken, **submitted, left_out=left_out), notes

@@ -68,6 +68,33 @@ def places_to_backfill(
     return queue if backfill == "same" else place_in_order(ORDERS[backfill](workload))
 
 
+def ranked_as_they_arrive(
+    order: str, backfill: str, workload: Workload, queues: NDArray[np.int64]
+) -> dict[str, Any]:
+    """Tables of ranks for jobs of users who react, and what they are to be ranked by."""
+    from workloadkit._kernels import orders
+
+    codes = {
+        "sjf": orders.SJF,
+        "ljf": orders.LJF,
+        "smallest": orders.SMALLEST,
+        "largest": orders.LARGEST,
+        "f1": orders.F1,
+        "priority-fifo": orders.PRIORITY,
+    }
+    room = workload.submit.size
+    rank = np.empty(room)
+    code = codes.get(order, orders.ARRIVAL)
+    backfill_rank = {"none": None, "same": rank}.get(backfill, np.empty(room))
+    backfill_code = code if backfill == "same" else codes.get(backfill, orders.ARRIVAL)
+    return {
+        "rank": rank,
+        "backfill_rank": backfill_rank,
+        "users": workload.users,
+        "keys": orders.Keys(code, backfill_code, queues),
+    }
+
+
 class FixedOrder:
     """What policies in a fixed order have in common; their parameters are those of `Ordered`."""
 
@@ -91,6 +118,11 @@ class FixedOrder:
         """Return what the queue is ordered by for all jobs, shape (n_jobs,)."""
         return ORDERS[self.name](workload)
 
+    @property
+    def urgent_queues(self) -> NDArray[np.int64]:
+        """Queues from the most urgent to the least, where the order goes by them."""
+        return np.empty(0, np.int64)
+
     def plain(self) -> Scheduler:
         """Return the policy in plain Python, fresh for one simulation."""
         return OrderedScheduler(self.key, self.backfill, self.reservations)
@@ -102,13 +134,15 @@ class FixedOrder:
         from workloadkit._kernels.state import Jobs
 
         jobs = Jobs(workload.submit, workload.run, workload.estimate, workload.procs)
-        rank = place_in_order(self.keys(workload))
         how: dict[str, Any] = {
-            "rank": rank,
-            "backfill_rank": places_to_backfill(self.backfill, workload, rank),
             "late": rules.overrun == "late",
             "by_event": rules.passes == "event",
         }
+        if workload.users is None:
+            how["rank"] = rank = place_in_order(self.keys(workload))
+            how["backfill_rank"] = places_to_backfill(self.backfill, workload, rank)
+        else:
+            how |= ranked_as_they_arrive(self.name, self.backfill, workload, self.urgent_queues)
         if self.reservations == 1:
             return Outcome(schedule_in_order(jobs, rules.machine, **how))
         how["reservations"] = self.reservations

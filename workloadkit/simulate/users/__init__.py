@@ -8,11 +8,16 @@ from typing import Any
 
 from workloadkit.parameters import read_choice
 from workloadkit.simulate.engine import User
+from workloadkit.simulate.users.adjusted import Adjusted
+from workloadkit.simulate.users.mixed import Mixed
 from workloadkit.simulate.users.open import OpenUsers
+from workloadkit.simulate.users.poisson import Poisson
+from workloadkit.simulate.users.reopen import Reopen
+from workloadkit.simulate.users.think import Think
 
-__all__ = ["OpenUsers", "User", "known", "parse"]
+__all__ = ["Adjusted", "Mixed", "OpenUsers", "Poisson", "Reopen", "Think", "User", "known", "parse"]
 
-_BUILT_IN: tuple[type[Any], ...] = (OpenUsers,)
+_BUILT_IN: tuple[type[Any], ...] = (OpenUsers, Adjusted, Poisson, Think, Mixed, Reopen)
 
 
 def __dir__() -> list[str]:

@@ -1,0 +1,170 @@
+"""The users of one simulation who react: who is there, and how they behave."""
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from workloadkit.simulate.engine import User
+from workloadkit.simulate.made_up import without_log
+from workloadkit.simulate.populations.present import Notes, Present
+from workloadkit.simulate.workload import Workload
+from workloadkit.trace import Trace
+
+
+class Crowd(Protocol):
+    """Users in the forms that the two engines run, each fresh for one simulation.
+
+    In a workload of what they submitted, `row` is the place of each job in the log that the user
+    goes through, -1 for none, and `user` counts the users from 0. Its jobs are in the order of
+    their arrival.
+    """
+
+    @property
+    def n_jobs(self) -> int:
+        """How many jobs to expect."""
+        ...
+
+    def plain(self, rng: np.random.Generator) -> list[User]:
+        """Return the users in plain Python, who draw from `rng`."""
+        ...
+
+    def compiled(self, rng: np.random.Generator, room: int, *, by_event: bool) -> Workload:
+        """Return tables with room for so many jobs, and the users who will fill them in."""
+        ...
+
+    def told(self, tables: Workload, n_jobs: int) -> tuple[Workload, Notes, dict[str, Any]]:
+        """Return the jobs that compiled users submitted, notes on them, and a history."""
+        ...
+
+    def told_plain(self, users: list[User]) -> dict[str, Any]:
+        """Return the history of users in plain Python."""
+        ...
+
+    def result(
+        self, workload: Workload, notes: Notes, machine: int
+    ) -> tuple[Trace, Workload, Notes]:
+        """Return the log that tells of the jobs, and the jobs as jobs of that log."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class BatchCrowd:
+    """Users who go through what they, or others, did in a log.
+
+    Parameters
+    ----------
+    population : object
+        Who is there, see `workloadkit.simulate.populations`.
+    behaviour : object
+        How they behave, see `workloadkit.simulate.users`.
+    trace : Trace
+        The log.
+    present : Present
+        What the population made of it.
+    """
+
+    population: Any
+    behaviour: Any
+    trace: Trace
+    present: Present
+
+    @property
+    def n_jobs(self) -> int:
+        """How many jobs to expect."""
+        acts, users = self.present.activities, self.present.users
+        ends = acts.first_job[acts.first_batch[users.member + 1]]
+        return int((ends - users.opening).sum())
+
+    def plain(self, rng: np.random.Generator) -> list[User]:
+        """Return the users in plain Python."""
+        return self.behaviour.plain(self.present, rng)
+
+    def compiled(self, rng: np.random.Generator, room: int, *, by_event: bool) -> Workload:
+        """Return tables with room for so many jobs, and the users who will fill them in."""
+        from workloadkit._kernels import batch_users as kernels
+        from workloadkit._kernels.agenda import UNNUMBERED, new_agenda
+
+        acts, users = self.present.activities, self.present.users
+        log = self.present.workload
+        n_users, dtype = users.member.size, log.submit.dtype
+        n_batches, n_sessions = (
+            np.append(0, np.cumsum(np.diff(first)[users.member]))
+            for first in (acts.first_batch, acts.first_session)
+        )
+        if self.present.numbered:
+            key = np.unique(log.job, return_inverse=True)[1]
+        else:
+            key = np.full(log.job.size, UNNUMBERED)
+        mechanism = kernels.BatchUsers(
+            agenda=new_agenda(room + 2 * n_users, dtype),
+            tables=kernels.new_tables(room),
+            rng=rng,
+            until=np.array([self.present.until], dtype),
+            by_event=by_event,
+            behaviour=kernels.ADJUSTED,
+            acts=kernels.Acts(
+                first_batch=acts.first_batch,
+                first_session=acts.first_session,
+                first_job=acts.first_job,
+                job=acts.job,
+                batch=np.repeat(np.arange(acts.arrival.size), np.diff(acts.first_job)),
+                gap=acts.gap,
+                session=acts.session,
+                think_time=acts.think_time,
+                interarrival=acts.interarrival,
+                needs=acts.needs,
+                place=acts.place,
+            ),
+            source=kernels.Source(log.run, log.estimate, log.procs, log.queue, key),
+            cast=kernels.Cast(users.member, users.opening, users.begin, n_batches, n_sessions),
+            progress=kernels.Progress(
+                next_batch=np.zeros(n_users, np.int64),
+                submitted=np.zeros(n_users, np.bool_),
+                last_submission=np.zeros(n_users, dtype),
+                n_over=np.zeros(n_users, np.int64),
+                left=np.zeros(n_batches[-1], np.int64),
+                over=np.zeros(n_sessions[-1], np.bool_),
+            ),
+        )
+        kernels.set_out(mechanism)
+        tables = mechanism.tables
+        return without_log(
+            submit=np.empty(room, dtype),
+            run=np.empty(room, dtype),
+            estimate=np.empty(room, dtype),
+            procs=np.empty(room, np.int64),
+            user=tables.user,
+            queue=tables.queue,
+            users=mechanism,
+        )
+
+    def told(self, tables: Workload, n_jobs: int) -> tuple[Workload, Notes, dict[str, Any]]:
+        """Return the jobs that compiled users submitted, notes on them, and a history."""
+        log, made = self.present.workload, tables.users.tables
+        row, batch = made.row[:n_jobs], made.batch[:n_jobs]
+        job = log.job[row] if self.present.numbered else np.arange(1, n_jobs + 1)
+        workload = Workload(
+            row=row,
+            job=job,
+            user=made.user[:n_jobs],
+            submit=tables.submit[:n_jobs],
+            run=tables.run[:n_jobs],
+            estimate=tables.estimate[:n_jobs],
+            procs=tables.procs[:n_jobs],
+            killed=log.killed[row],
+            queue=made.queue[:n_jobs],
+            wait=log.wait[row],
+            left_out=0,
+        )
+        return workload, {"session": self.present.activities.session[batch], "batch": batch}, {}
+
+    def told_plain(self, users: list[User]) -> dict[str, Any]:
+        """Return the history of users in plain Python."""
+        return {}
+
+    def result(
+        self, workload: Workload, notes: Notes, machine: int
+    ) -> tuple[Trace, Workload, Notes]:
+        """Return the log that tells of the jobs, and the jobs as jobs of that log."""
+        return self.population.result(self.present, self.trace, workload, notes)

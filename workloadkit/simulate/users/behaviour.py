@@ -1,0 +1,43 @@
+"""What a behaviour that is built in looks like."""
+
+from typing import Any, ClassVar, Protocol, runtime_checkable
+
+import numpy as np
+
+from workloadkit.simulate.crowd import Crowd
+from workloadkit.simulate.engine import User
+from workloadkit.simulate.populations.present import Present
+
+
+@runtime_checkable
+class Behaviour(Protocol):
+    """How users of a log behave, in the forms that the two engines run.
+
+    One that draws random numbers says so by an attribute `draws`.
+    """
+
+    name: ClassVar[str]
+
+    def plain(self, present: Present, rng: np.random.Generator) -> list[User]:
+        """Return the users in plain Python, in the order of their numbers; they share `rng`."""
+        ...
+
+
+@runtime_checkable
+class Community(Protocol):
+    """Users who need no log: who they are, and how they behave.
+
+    `processors` is the size of the machine where nobody says.
+    """
+
+    name: ClassVar[str]
+    processors: ClassVar[int]
+
+    def crowd(self, machine: int) -> Crowd:
+        """Return the users of one simulation."""
+        ...
+
+
+def draws(choice: Any) -> bool:
+    """Whether a behaviour or a population draws random numbers."""
+    return getattr(choice, "draws", False)
