@@ -5,14 +5,14 @@ from numpy.typing import NDArray
 
 from workloadkit.errors import ParameterError, WorkloadError
 from workloadkit.simulate.measures import OF_UTILITIES
-from workloadkit.simulate.schedule import FURTHER, METRICS, Schedule
+from workloadkit.simulate.schedule import FURTHER, METRICS, PRODUCTIVITY, Schedule
 from workloadkit.simulate.schedulers import Fcfs
 from workloadkit.simulate.workload import Rules
 
 LATER = "later_than_fcfs"
 
 #: Names of all that can be measured.
-KNOWN = (*METRICS, *FURTHER, *OF_UTILITIES, LATER)
+KNOWN = (*METRICS, *FURTHER, *PRODUCTIVITY, *OF_UTILITIES, LATER)
 
 
 def started_later(schedule: Schedule) -> NDArray[np.bool_]:

@@ -10,11 +10,18 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from workloadkit import metrics
+from workloadkit.clock import Clock
 from workloadkit.errors import ParameterError, WorkloadError
 from workloadkit.fields import CANCELLED, FAILED
 from workloadkit.provenance import as_note, plain, provenance
 from workloadkit.simulate.machine import Run
 from workloadkit.simulate.measures import OF_JOBS, OF_UTILITIES, Served
+from workloadkit.simulate.productivity import (
+    NAMES,
+    Productivity,
+    arrival_sessions,
+    measure_productivity,
+)
 from workloadkit.simulate.saturation import Saturation, saturation
 from workloadkit.simulate.workload import Workload
 from workloadkit.trace import Trace
@@ -40,7 +47,8 @@ class Schedule:
     columns : mapping of str to array_like of shape (n_jobs,)
         What else the scheduler told of each job, such as its partition.
     history : mapping of str to object
-        What the scheduler decided over time.
+        What the scheduler decided over time, and what users who react tell: `until` is the end of
+        the time that they submit jobs in, where there is one.
     warmup, cooldown : float
         Jobs submitted in the first and last such time are left out of the metrics. [s]
     runs : sequence of Run
@@ -183,6 +191,51 @@ class Schedule:
         jobs = self.served
         return float(jobs.submit[0]), float((jobs.submit + jobs.wait + jobs.run).max())
 
+    @property
+    def reacting(self) -> bool:
+        """Whether users react to what they get, rather than submit jobs at recorded times."""
+        return self.parameters.get("users", "open") != "open"
+
+    @property
+    def period(self) -> tuple[float, float]:
+        """Begin and end of the time in which jobs that end count for throughput. [s].
+
+        It is the `window`; where users submit jobs up to the end of a simulated period, it ends
+        there, less the cool-down, since then what is left is only worked off.
+        """
+        begin, last = self.window
+        until = self.history.get("until")
+        return begin, last if until is None else float(until) - self.cooldown
+
+    @cached_property
+    def productivity(self) -> Productivity:
+        """What the users got done with the jobs that count.
+
+        Sessions are those that the users themselves tell of, where it is theirs to begin and to
+        end one (`site`); else those of `workloadkit.delimit_sessions` on the jobs as simulated,
+        by arrival.
+        """
+        w, counted, jobs = self.workload, self.counted, self.served
+        if "sessions" in self.history:
+            session = np.asarray(self.columns["session"])
+        else:
+            session = arrival_sessions(w.submit, w.user)
+        clock = Clock.between(self.source.header, float(w.submit[0]), float(self.end.max()))
+        return measure_productivity(
+            jobs.submit,
+            jobs.submit + jobs.wait + jobs.run,
+            jobs.user,
+            session=session[counted],
+            period=self.period,
+            clock=clock,
+        )
+
+    @property
+    def aborted_share(self) -> float:
+        """Share of all sessions that users broke off for bad service; NaN if they cannot."""
+        n_sessions = self.history.get("sessions", 0)
+        return self.history.get("aborted", np.nan) / n_sessions if n_sessions else np.nan
+
     @cached_property
     def metrics(self) -> dict[str, float]:
         """Aggregates over the jobs that count.
@@ -190,7 +243,9 @@ class Schedule:
         `jobs left_out killed makespan utilization throughput_per_hour mean_wait median_wait
         mean_response mean_slowdown mean_bounded_slowdown`. Times in seconds. The makespan goes
         from the first submission to the last end of a job that counts; the utilization is that of
-        the machine between these two instants, by whichever jobs.
+        the machine between these two instants, by whichever jobs. The throughput counts the jobs
+        that ended within the `period`, which is the same time, but ends with a simulated period
+        where there is one.
 
         With outages, also `interrupted`, how often they stopped a job; `lost`, the jobs that ended
         so; and `lost_work`, the processors × seconds of runs that were stopped. The utilization
@@ -208,11 +263,17 @@ class Schedule:
             "killed": int(w.killed[counted].sum()),
             "makespan": makespan,
             "utilization": busy,
-            "throughput_per_hour": n_jobs / makespan * 3600 if makespan > 0 else np.nan,
+            "throughput_per_hour": self._throughput,
             **{name: OF_JOBS[name](jobs) for name in _MEASURED},
             **self._interruptions,
             **({} if w.utilities is None else {n: OF_UTILITIES[n](jobs) for n in UTILITY}),
         }
+
+    @property
+    def _throughput(self) -> float:
+        jobs, (begin, until) = self.served, self.period
+        ended = int((jobs.submit + jobs.wait + jobs.run <= until).sum())
+        return ended / (until - begin) * 3600 if until > begin else np.nan
 
     @property
     def _interruptions(self) -> dict[str, float]:
@@ -246,7 +307,11 @@ class Schedule:
             return metrics.utilization(submit, self.start, np.ones(submit.size), 1, *self.window)
         if name == "saturation_slope":
             return self.saturation.slope
-        known = ", ".join((*METRICS, *FURTHER, *OF_UTILITIES))
+        if name in NAMES:
+            return self.productivity.summary[name]
+        if name == "aborted_share":
+            return self.aborted_share
+        known = ", ".join((*METRICS, *FURTHER, *PRODUCTIVITY, *OF_UTILITIES))
         raise ParameterError(f"unknown metric {name!r}; known: {known}")
 
     def describe(self) -> dict[str, float]:
@@ -261,12 +326,21 @@ class Schedule:
         without the jobs that `metrics.lee_jobs` leaves out; `jain_fairness`, Jain's index of the
         users' mean slowdowns.
 
+        Where users react: `users`; `sessions`; `jobs_per_session`; `sessions_per_user`;
+        `mean_session_length`; `mean_activity_length` and `median_activity_length`, the time from a
+        user's first submission to the last, see `productivity`; and for `site` the
+        `aborted_share` of all sessions.
+
         Where jobs have utility functions: `utility_per_proc_hour`, the aggregate utility by the
         processors × hours of all jobs that count; and what they earned in percent of their start
         values, the 25th, 50th, 75th, 98th and 100th percentile from the best, as `earned_p25`: what
         the best quarter earned at least; jobs of start value 0 are left out.
         """
-        names = (*FURTHER, *(() if self.workload.utilities is None else OF_UTILITIES))
+        names = [*FURTHER]
+        if self.workload.utilities is not None:
+            names += OF_UTILITIES
+        if self.reacting:
+            names += PRODUCTIVITY if "aborted" in self.history else NAMES
         return self.metrics | {name: self.measure(name) for name in names}
 
     @property
@@ -315,13 +389,16 @@ UTILITY = ("aggregate_utility",)
 _MEASURED = ("mean_wait", "median_wait", "mean_response", "mean_slowdown", "mean_bounded_slowdown")
 
 #: Names of `Schedule.metrics`.
-METRICS = (
+METRICS: tuple[str, ...] = (
     *("jobs", "left_out", "killed", "makespan", "utilization", "throughput_per_hour"),
     *_MEASURED,
 )
 
-#: Names of what `Schedule.describe` adds to them.
-FURTHER = (
+#: Names of what `Schedule.describe` adds where users react.
+PRODUCTIVITY: tuple[str, ...] = (*NAMES, "aborted_share")
+
+#: Names of what it adds for all.
+FURTHER: tuple[str, ...] = (
     *("mean_queue_length", "saturation_slope"),
     *(name for name in OF_JOBS if name not in METRICS),
 )
