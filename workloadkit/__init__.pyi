@@ -25,6 +25,7 @@ from .resample.user_table import user_table as user_table
 from .sample import load_sample as load_sample
 from .sessions import delimit_sessions as delimit_sessions
 from .sessions import think_times as think_times
+from .simulate import populations as populations
 from .simulate import schedulers as schedulers
 from .simulate import users as users
 from .simulate.check import check_schedule as check_schedule

@@ -1,11 +1,13 @@
 """Local time and back, for one second at a time: `workloadkit.clock.Clock` for kernels."""
 
+from math import floor
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit._kernels.compile import shared
+from workloadkit._kernels.shifts import WEEK
 
 
 class Zone(NamedTuple):
@@ -53,3 +55,16 @@ def seconds(begins, offsets, start, local):
         else:
             last = middle - 1
     return max(local - offsets[piece], begins[piece]) - start
+
+
+@shared
+def weeks_until(begins, offsets, start, local, earliest):
+    """Return by how much to move a local time so that clocks first show it at `earliest` or later.
+
+    That is as few whole weeks as will do, in seconds.
+    """
+    # one week less than by the clocks at that time, since they may be changed meanwhile
+    moved = (floor((local_time(begins, offsets, start, earliest) - local) / WEEK) - 1) * WEEK
+    while seconds(begins, offsets, start, local + moved) < earliest:
+        moved += WEEK
+    return moved

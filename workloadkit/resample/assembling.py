@@ -13,13 +13,22 @@ from workloadkit.utility import unpack
 _RARE_LABEL = "RareUsers"
 
 
-def assemble(pools: Pools, drawn: Draw, *, name: str = "resampled", note: str = "") -> Trace:
+def assemble(
+    pools: Pools,
+    drawn: Draw,
+    *,
+    user: NDArray[np.int64] | None = None,
+    name: str = "resampled",
+    note: str = "",
+) -> Trace:
     """Make a log of a draw.
 
     Parameters
     ----------
     pools : Pools
     drawn : Draw
+    user : ndarray of int, shape (n_jobs,), optional
+        Their users. By default incarnations are numbered 1, 2, … in the order of their first jobs.
     name : str, default "resampled"
         Of the log.
     note : str, optional
@@ -29,7 +38,8 @@ def assemble(pools: Pools, drawn: Draw, *, name: str = "resampled", note: str = 
     -------
     Trace
     """
-    new = {"job": np.arange(1, drawn.job.size + 1), "submit": drawn.submit, "user": _users(drawn)}
+    user = _users(drawn) if user is None else user
+    new = {"job": np.arange(1, drawn.job.size + 1), "submit": drawn.submit, "user": user}
     new |= _preceding(pools, drawn)
     jobs = {
         field.name: new[field.name]

@@ -278,15 +278,29 @@ class Resampling:
     def run(self, seed: int, *, of: tuple[int, int] | None = None) -> Trace:
         """Draw the new log of a seed; `of` is its place in a run of several, and their seed."""
         drawn = draw(self.pools, self.plan, np.random.default_rng(seed))
+        name, note = self.label(seed, of=of)
+        return assemble(self.pools, drawn, name=name, note=note)
+
+    def label(
+        self,
+        seed: int,
+        *,
+        of: tuple[int, int] | None = None,
+        further: Mapping[str, Any] | None = None,
+    ) -> tuple[str, str]:
+        """Return the name of the new log of a seed, and the note of its header.
+
+        The note tells of `further` parameters, too.
+        """
         logs = self.pools.logs
         name = " and ".join(log.name for log in logs)
-        parameters = {"seed": seed} | self.parameters
+        parameters = {"seed": seed} | self.parameters | dict(further or {})
         if of is not None:
             parameters["run"] = f"{of[0]} of seed {of[1]}"
         sources = [log.name + (f" (sha256 {log.digest})" if log.digest else "") for log in logs]
         made = {"workloadkit": __version__, "log": " and ".join(sources), "sha256": None}
         note = f"resampled: {as_note(made | {'parameters': plain(parameters)})}"
-        return assemble(self.pools, drawn, name=f"{name}, resampled by seed {seed}", note=note)
+        return f"{name}, resampled by seed {seed}", note
 
     def run_of(self, i: int, seed: int) -> Trace:
         """Draw the i-th new log of several."""

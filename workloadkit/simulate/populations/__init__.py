@@ -8,10 +8,11 @@ from typing import Any
 
 from workloadkit.parameters import read_choice
 from workloadkit.simulate.populations.recorded import Recorded
+from workloadkit.simulate.populations.resampled import Resampled, ResampledUsers
 
-__all__ = ["Recorded", "known", "parse"]
+__all__ = ["Recorded", "Resampled", "ResampledUsers", "known", "parse"]
 
-_BUILT_IN: tuple[type[Any], ...] = (Recorded,)
+_BUILT_IN: tuple[type[Any], ...] = (Recorded, Resampled)
 
 
 def __dir__() -> list[str]:

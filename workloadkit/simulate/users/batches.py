@@ -34,6 +34,8 @@ class Script:
         Of lists.
     batch : list of int
         The batch of each job of `Activities.job`.
+    first_time, pause : list
+        As of `Present`. [s]
     until : int or float
         From then on nobody submits anything. [s]
     """
@@ -43,11 +45,21 @@ class Script:
         self.acts = Activities(*(values.tolist() for values in acts))
         self.users = Incarnations(*(values.tolist() for values in present.users))
         self.batch = np.repeat(np.arange(acts.session.size), np.diff(acts.first_job)).tolist()
+        self.first_time, self.pause = present.first_time.tolist(), present.pause.tolist()
         self.until = present.until
         self.present = present
         self.rng = rng
         columns = ("user", "procs", "run", "estimate", "job", "killed", "queue", "wait")
         self._jobs = [getattr(present.workload, name).tolist() for name in columns]
+
+    def beginning_again(self, member: int, now: Any) -> tuple[Any, Any]:
+        """Say when one who has done with everything now begins again, and with what shift."""
+        from workloadkit._kernels.local_time import seconds, weeks_until
+
+        zone, first = self.present.clock.for_kernels(), self.first_time[member]
+        shift = weeks_until(*zone, first, now + self.pause[member])
+        arrival = seconds(*zone, first + shift)
+        return (int(arrival), int(shift)) if isinstance(now, int) else (arrival, shift)
 
     def job(self, user: User, place: int, batch: int, submit: Any) -> Job:
         """Make a job of the log, to be submitted by a user at some second."""
@@ -83,13 +95,15 @@ class BatchUser(User):
         The jobs of the batch before.
     last_submission : int or float
         When the last of these is, or was, submitted. [s]
+    shift : int or float
+        Local time of what the user does less that of the member: whole weeks. [s]
     """
 
     def __init__(self, script: Script, who: int) -> None:
         super().__init__()
         acts, member = script.acts, script.users.member[who]
         self.script = script
-        self.who = who
+        self.who, self.member = who, member
         self.batches = range(acts.first_batch[member], acts.first_batch[member + 1])
         self._first_session = acts.first_session[member]
 
@@ -106,15 +120,23 @@ class BatchUser(User):
         raise NotImplementedError(f"{type(self).__name__} must say when a batch arrives")
 
     def all_ended(self) -> None:
-        """Learn that the last of all jobs has ended."""
+        """Begin again, if that is what the user does: after a pause, with the very first job.
+
+        It comes at the same weekday and time of day as it did.
+        """
+        script = self.script
+        if script.users.again[self.who]:
+            arrival, shift = script.beginning_again(self.member, self.now)
+            self.set_out(script.acts.first_job[self.batches[0]], arrival, shift)
 
     def begin(self) -> None:
         """Plan the first batch."""
-        users = self.script.users
-        self.set_out(users.opening[self.who], users.begin[self.who])
+        users, who = self.script.users, self.who
+        self.set_out(users.opening[who], users.begin[who], users.shift[who])
 
-    def set_out(self, opening: int, arrival: Any) -> None:
+    def set_out(self, opening: int, arrival: Any, shift: Any) -> None:
         """Begin with a job, a place in `Activities.job`, as if all before had been done."""
+        self.shift = shift
         acts = self.script.acts
         first = self.script.batch[opening]
         rest = range(first, self.batches.stop)
