@@ -1,12 +1,16 @@
 """First come, first served."""
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from workloadkit.simulate.engine import Scheduler
-from workloadkit.simulate.schedulers.ordered import ORDERS, OrderedScheduler
+from workloadkit.simulate.schedulers.ordered import (
+    ORDERS,
+    OrderedScheduler,
+    ranked_as_they_arrive,
+)
 from workloadkit.simulate.schedulers.policy import Outcome
 from workloadkit.simulate.workload import Rules, Workload
 
@@ -26,12 +30,14 @@ class Fcfs:
         from workloadkit._kernels.easy import schedule_in_order
         from workloadkit._kernels.state import Jobs
 
+        how: dict[str, Any] = {"rank": np.arange(workload.submit.size), "backfill_rank": None}
+        if workload.users is not None:
+            how = ranked_as_they_arrive("arrival", "none", workload)
         start = schedule_in_order(
             Jobs(workload.submit, workload.run, workload.estimate, workload.procs),
             rules.machine,
-            rank=np.arange(workload.submit.size),
-            backfill_rank=None,
             late=rules.overrun == "late",
             by_event=rules.passes == "event",
+            **how,
         )
         return Outcome(start)

@@ -69,7 +69,7 @@ def places_to_backfill(
 
 
 def ranked_as_they_arrive(
-    order: str, backfill: str, workload: Workload, queues: NDArray[np.int64]
+    order: str, backfill: str, workload: Workload, queues: tuple[int, ...] = ()
 ) -> dict[str, Any]:
     """Tables of ranks for jobs of users who react, and what they are to be ranked by."""
     from workloadkit._kernels import orders
@@ -91,7 +91,7 @@ def ranked_as_they_arrive(
         "rank": rank,
         "backfill_rank": backfill_rank,
         "users": workload.users,
-        "keys": orders.Keys(code, backfill_code, queues),
+        "keys": orders.Keys(code, backfill_code, np.array(queues, np.int64)),
     }
 
 
@@ -119,9 +119,9 @@ class FixedOrder:
         return ORDERS[self.name](workload)
 
     @property
-    def urgent_queues(self) -> NDArray[np.int64]:
+    def urgent_queues(self) -> tuple[int, ...]:
         """Queues from the most urgent to the least, where the order goes by them."""
-        return np.empty(0, np.int64)
+        return ()
 
     def plain(self) -> Scheduler:
         """Return the policy in plain Python, fresh for one simulation."""
