@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import MISSING, Field, fields, is_dataclass
 from inspect import Parameter, isclass, signature
 from numbers import Integral, Real
-from typing import Any, Literal, NamedTuple, TypeVar, get_origin
+from typing import Any, Literal, NamedTuple, TypeVar, get_args, get_origin
 
 from workloadkit.errors import ParameterError
 
@@ -149,7 +149,7 @@ def check_types(kind: str, thing: Any) -> None:
         value = getattr(thing, parameter)
         number = declared.type in (Integral, Real)
         fits = isinstance(value, declared.type) and not (number and isinstance(value, bool))
-        if not fits and not (value is None and _optional(type(thing), parameter)):
+        if not fits and not _something_else(type(thing), parameter, value):
             raise ParameterError(
                 f"{kind} {thing.name}: {parameter} is {value!r}; it is {declared.words}"
             )
@@ -170,10 +170,15 @@ def written(make: Callable[..., Any]) -> dict[str, _Kind]:
     """Find the parameters that can be written in a word, in their order."""
     kinds = {}
     for name, parameter in signature(make).parameters.items():
-        declared = str if get_origin(parameter.annotation) is Literal else parameter.annotation
+        declared = str if _is_word(parameter.annotation) else parameter.annotation
         if (isclass(make) or parameter.kind is Parameter.KEYWORD_ONLY) and declared in _KINDS:
             kinds[name] = _KINDS[declared]
     return kinds
+
+
+def _is_word(declared: Any) -> bool:
+    """Whether a parameter is one of several words, or a word among other things it may be."""
+    return any(x is str or get_origin(x) is Literal for x in (declared, *get_args(declared)))
 
 
 def _needed(make: Callable[..., Any]) -> list[str]:
@@ -183,6 +188,7 @@ def _needed(make: Callable[..., Any]) -> list[str]:
     return [f.name for f in fields(make) if f.default is MISSING and f.default_factory is MISSING]
 
 
-def _optional(make: Callable[..., Any], parameter: str) -> bool:
-    """Whether a parameter may be None."""
-    return signature(make).parameters[parameter].annotation in (int | None, float | None)
+def _something_else(make: Callable[..., Any], parameter: str, value: object) -> bool:
+    """Whether a parameter may be what no word is: None, or what the thing itself looks at."""
+    others = get_args(signature(make).parameters[parameter].annotation)
+    return type(None) in others if value is None else str in others

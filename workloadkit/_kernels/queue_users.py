@@ -1,0 +1,258 @@
+"""Users of queueing models: open ones who arrive and may go on, closed ones who always do.
+
+Users are numbered from 0, the closed ones first. A wake-up is that of the process of arrivals
+(ARRIVALS), of a closed user before his first job (1 more than his number), or of the user of an
+earlier job (by its place). Each makes a job, which is submitted at this very second.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workloadkit._kernels.agenda import OVERFLOWS, UNNUMBERED, WAKE_UP, Agenda, enter
+from workloadkit._kernels.compile import helper, kernel
+
+# Laws of run times and of think times.
+FIXED, EXPONENTIAL, DRAWN, LISTED = range(4)
+
+# Forms of the probability that an open user goes on.
+NEVER, CONSTANT, FALLING, HYPERBOLA, TABLE = range(5)
+
+# Places in QueueUsers.counts: open users that have arrived, jobs that have been made, and how many
+# may be.
+N_ARRIVED, N_MADE, MOST = range(3)
+
+ARRIVALS = 0
+
+
+class Needs(NamedTuple):
+    """What jobs need.
+
+    Parameters
+    ----------
+    law : int
+        Of the run times.
+    mean : float
+        Of run times that are not given. [s]
+    run : ndarray of float64, shape (n_given,)
+        Run times that are given, if they are. [s]
+    procs : ndarray of int64
+        Processors, of shape (1,) where they are always the same. Else given with run times they
+        are of the same jobs.
+    """
+
+    law: int
+    mean: float
+    run: NDArray[np.float64]
+    procs: NDArray[np.int64]
+
+
+class Again(NamedTuple):
+    """How likely an open user goes on after a response time.
+
+    Parameters
+    ----------
+    form : int
+    a, b : float
+        The constant; the rate of the exponential; or both numbers of the hyperbola.
+    times, values : ndarray of float64, shape (n_points,)
+        Of the table.
+    """
+
+    form: int
+    a: float
+    b: float
+    times: NDArray[np.float64]
+    values: NDArray[np.float64]
+
+
+class Tables(NamedTuple):
+    """What is known of each job that has arrived, beside `state.Jobs`; each of shape (room,).
+
+    Parameters
+    ----------
+    user : ndarray of int64
+    visit : ndarray of int64
+        How many jobs of the user came before.
+    queue : ndarray of int64
+        -1 for all.
+    """
+
+    user: NDArray[np.int64]
+    visit: NDArray[np.int64]
+    queue: NDArray[np.int64]
+
+
+class Made(NamedTuple):
+    """Jobs that are made, in the order in which they are; each of shape (room,)."""
+
+    user: NDArray[np.int64]
+    visit: NDArray[np.int64]
+    procs: NDArray[np.int64]
+    run: NDArray[np.float64]
+
+
+class QueueUsers(NamedTuple):
+    """A mechanism of `users`.
+
+    Parameters
+    ----------
+    agenda, tables, rng
+        See `users`.
+    by_event : bool
+        Whether there is a pass after each event: then submissions of one second keep the order in
+        which they were planned.
+    rate : float
+        Arrivals of open users. [1/s]
+    n_closed : int
+        Closed users.
+    think : float
+        Mean think time. [s]
+    think_law : int
+    until : float
+        From then on nobody submits anything. [s]
+    needs : Needs
+    again : Again
+    made : Made
+    counts : ndarray of int64, shape (3,)
+    """
+
+    agenda: Agenda
+    tables: Tables
+    rng: np.random.Generator
+    by_event: bool
+    rate: float
+    n_closed: int
+    think: float
+    think_law: int
+    until: float
+    needs: Needs
+    again: Again
+    made: Made
+    counts: NDArray[np.int64]
+
+
+@kernel
+def set_out(users):
+    """Let closed users think, and wait for the first arrival."""
+    for user in range(users.n_closed):
+        _rest(users, user, 1 + user, 0.0)
+    if users.rate > 0.0:
+        _await_arrival(users, 0.0)
+
+
+@helper
+def submit(users, jobs, place, item):
+    """Fill in the job that an item stands for."""
+    made, tables = users.made, users.tables
+    run = made.run[item]
+    jobs.run[place] = run
+    jobs.estimate[place] = max(run, 1.0)  # no scheduler plans with less
+    jobs.procs[place] = made.procs[item]
+    tables.user[place] = made.user[item]
+    tables.visit[place] = made.visit[item]
+    tables.queue[place] = -1
+
+
+@helper
+def job_ended(users, jobs, place, now):
+    """Let the user of a job that has ended think, or leave."""
+    if users.counts[N_MADE] == users.counts[MOST]:
+        return
+    user = users.tables.user[place]
+    if user >= users.n_closed:
+        if users.again.form == NEVER:
+            return
+        likely = how_likely(users.again, now - jobs.submit[place])
+        if not users.rng.random() < likely:
+            return
+    _rest(users, user, 1 + users.n_closed + place, now)
+
+
+@helper
+def wake_up(users, jobs, who, now):
+    """Let somebody submit a job."""
+    counts = users.counts
+    if counts[N_MADE] == counts[MOST]:
+        return
+    if who == ARRIVALS:
+        _make(users, users.n_closed + counts[N_ARRIVED], 0, now)
+        counts[N_ARRIVED] += 1
+        _await_arrival(users, now)
+    elif who <= users.n_closed:
+        _make(users, who - 1, 0, now)
+    else:
+        place = who - 1 - users.n_closed
+        _make(users, users.tables.user[place], users.tables.visit[place] + 1, now)
+
+
+@helper
+def how_likely(again, response):
+    """How likely a user goes on after a response time."""
+    if again.form == CONSTANT:
+        return again.a
+    if again.form == FALLING:
+        return math.exp(-again.a * response)
+    if again.form == HYPERBOLA:
+        return again.a / (again.b * response + 1.0)
+    times, values = again.times, again.values
+    if response < times[0]:
+        return values[0]
+    low, high = 0, times.size - 1
+    if response >= times[high]:
+        return values[high]
+    while high - low > 1:  # times[low] <= response < times[high]
+        middle = (low + high) >> 1
+        if times[middle] <= response:
+            low = middle
+        else:
+            high = middle
+    part = (response - times[low]) / (times[high] - times[low])
+    return values[low] + (values[high] - values[low]) * part
+
+
+@helper
+def _make(users, user, visit, now):
+    """Make a job, and submit it now."""
+    needs, made, rng = users.needs, users.made, users.rng
+    item = users.counts[N_MADE]
+    if item == made.run.size:
+        users.agenda.at[OVERFLOWS] = 1
+        return
+    place = -1
+    if needs.law == FIXED:
+        run = needs.mean
+    elif needs.law == EXPONENTIAL:
+        run = needs.mean * rng.standard_exponential()
+    else:
+        n_given = needs.run.size
+        place = item % n_given if needs.law == LISTED else int(rng.random() * n_given)
+        run = needs.run[place]
+    if needs.procs.size == 1:
+        place = 0
+    elif place < 0:
+        place = int(rng.random() * needs.procs.size)
+    made.user[item], made.visit[item] = user, visit
+    made.run[item], made.procs[item] = run, needs.procs[place]
+    users.counts[N_MADE] += 1
+    enter(users.agenda, now, 0 if users.by_event else UNNUMBERED + user, item)
+
+
+@helper
+def _rest(users, user, who, now):
+    """Wake somebody up when he has thought, unless all is over by then."""
+    pause = users.think
+    if users.think_law == EXPONENTIAL:
+        pause = users.think * users.rng.standard_exponential()
+    if now + pause < users.until:
+        enter(users.agenda, now + pause, WAKE_UP + user, -1 - who)
+
+
+@helper
+def _await_arrival(users, now):
+    """Wait until the next open user arrives."""
+    gap = users.rng.standard_exponential() / users.rate
+    if now + gap < users.until:
+        enter(users.agenda, now + gap, WAKE_UP + users.n_closed, -1 - ARRIVALS)

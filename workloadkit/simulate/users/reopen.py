@@ -1,0 +1,84 @@
+"""Users who arrive, and go on if they like the response."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from workloadkit.errors import ParameterError, check_positive
+from workloadkit.simulate.users.again import Again, Constant, Own, parse_again
+from workloadkit.simulate.users.customers import ThinkLaw, Visitors
+from workloadkit.simulate.users.queueing import QueueingUsers, check_think
+
+
+@dataclass(frozen=True)
+class Reopen(QueueingUsers):
+    """Users who arrive by a Poisson process and may submit another job after each: re-open.
+
+    After a response time r the user goes on with probability p(r), thinks, and submits the next
+    job, else is gone [1]_. Column `visit` of `Schedule.jobs` is 0 for the first job of a user, 1
+    for the second, and so on. No log is needed. The further parameters, by keyword, are those of
+    `QueueingUsers`.
+
+    Parameters
+    ----------
+    rate : float
+        Arrivals. [1/s]
+    again : str, float, Table or callable
+        p: a constant; ``exp:THETA`` for e^(-THETA r); ``hyperbolic:A,B`` for A / (B r + 1);
+        ``table:TIME/P,TIME/P,...``, straight lines between points; ``shmueli``, that is
+        0.8 / (0.05 r + 1) with r in minutes, or ``zakay``, the same where a second stands for ten
+        minutes. Times in seconds. Or any function of r [s]: the plain engine calls it, the
+        compiled one has a table of it.
+    think : float, default 1
+        Mean time between the end of a job and the next. [s]
+    think_law : {"exponential", "fixed"}
+    step : float, optional
+        Step of the table of one's own function, of 100,000 steps; behind them, the last value
+        holds. [s]
+
+    References
+    ----------
+    .. [1] N. Zakay, "Improved realism and representativeness of workloads to improve reliability
+       of performance evaluations", PhD thesis, The Hebrew University of Jerusalem, 2018, chapter
+       on semi-open queueing models, section IV; the hyperbola is of E. Shmueli's thesis, 2008.
+
+    Examples
+    --------
+    With a constant p each user submits 1 / (1 - p) jobs:
+
+    >>> import workloadkit as wk
+    >>> schedule = wk.simulate(None, "fcfs", Reopen(0.25, "0.5", jobs=20_000), procs=1, rng=1)
+    >>> round(1 / (schedule.jobs["visit"] == 0).mean(), 1)
+    2.0
+    """
+
+    name: ClassVar[str] = "reopen"
+
+    rate: float
+    again: str | float | Again | Callable[[float], float]
+    think: float = 1.0
+    think_law: ThinkLaw = "exponential"
+    step: float | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_positive(rate=self.rate)
+        check_think(self.think, self.think_law)
+        again = self.again
+        if isinstance(again, str):
+            again = parse_again(again)
+        elif not callable(again):
+            again = Constant(again)
+        if self.step is not None:
+            check_positive(step=self.step)
+            if isinstance(again, Again):
+                raise ParameterError(f"reopen: step is for a function of one's own, not {again}")
+        object.__setattr__(self, "again", again)
+
+    @property
+    def visitors(self) -> Visitors:
+        """Who they are."""
+        again: Any = self.again  # read or wrapped before
+        if not isinstance(again, Again):
+            again = Own(again, self.step)
+        return Visitors(self.rate, 0, self.think, self.think_law, again)

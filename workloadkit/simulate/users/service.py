@@ -1,0 +1,197 @@
+"""What the jobs of made-up users need: run times by a law, or given ones, and processors."""
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from workloadkit.errors import ParameterError, check_choice, check_number, check_positive
+from workloadkit.fields import MAX_PROCS, MAX_TIME
+from workloadkit.trace import Trace
+
+Law = Literal["exponential", "fixed", "drawn", "listed"]
+
+#: Run times by a law are of a mean; the others are given.
+_OF_A_MEAN = ("exponential", "fixed")
+
+
+@dataclass(frozen=True, eq=False)
+class Given:
+    """Values that were given, of which jobs take theirs.
+
+    Parameters
+    ----------
+    values : ndarray, shape (n_values,)
+    source : str
+        Where they are from.
+    """
+
+    values: NDArray
+    source: str
+
+    def __str__(self) -> str:
+        return f"{self.values.size} values of {self.source}"
+
+    __repr__ = __str__
+
+
+class Service:
+    """What one job after the other needs.
+
+    Parameters
+    ----------
+    run : float or Given
+        Mean run time, or run times. [s]
+    law : {"exponential", "fixed", "drawn", "listed"}
+        Of the run times: exponential of that mean; always the mean; drawn from those given, with
+        replacement; those given in their order, and over again.
+    procs : int or Given
+        Processors of each job, or sizes. Given with as many run times, they are of the same jobs
+        and go with these; without, they are drawn with replacement, after the run time.
+    rng : Generator
+    """
+
+    def __init__(
+        self, run: float | Given, law: Law, procs: int | Given, rng: np.random.Generator
+    ) -> None:
+        self.run, self.law, self.procs, self.rng = run, law, procs, rng
+        self.n_made = 0
+
+    def make(self) -> tuple[int, float]:
+        """Return the processors and the run time [s] of another job."""
+        place = -1
+        if not isinstance(self.run, Given):
+            run = self.run * self.rng.standard_exponential() if self.law != "fixed" else self.run
+        else:
+            n_given = self.run.values.size
+            listed = self.law == "listed"
+            place = self.n_made % n_given if listed else int(self.rng.random() * n_given)
+            run = self.run.values[place]
+        self.n_made += 1
+        if not isinstance(self.procs, Given):
+            return self.procs, float(run)
+        if place < 0:
+            place = int(self.rng.random() * self.procs.values.size)
+        return int(self.procs.values[place]), float(run)
+
+
+def check_service(name: str, run: Any, law: str | None, procs: Any) -> tuple[Any, Law, Any]:
+    """Return what `Service` takes of what was asked for.
+
+    Parameters
+    ----------
+    name : str
+        Of the users, for messages.
+    run : float, array_like, Trace or str
+        Mean run time, or run times; those of the jobs of a log that ran; or of a log in a file.
+    law : str, optional
+        By default "exponential" for a mean, "drawn" for run times.
+    procs : int, array_like, Trace or str
+        Processors, likewise.
+
+    Raises
+    ------
+    ParameterError
+    """
+    run = _number_or_given(name, "run", run)
+    procs = _number_or_given(name, "procs", procs)
+    given = isinstance(run, Given)
+    law = law or ("drawn" if given else "exponential")
+    check_choice("law", law, Law)
+    if given == (law in _OF_A_MEAN):
+        what = f"{run.values.size} run times" if given else "a mean run time"
+        fitting = ("drawn", "listed") if given else _OF_A_MEAN
+        raise ParameterError(f"{name}: law is {law!r}, of {what} it is {' or '.join(fitting)}")
+    if not given:
+        check_positive(run=run)
+    elif not run.values.any():
+        raise ParameterError(f"{name}: run has no value above 0")
+    if isinstance(procs, Given) and procs.values.size == 1:
+        procs = procs.values.item()
+    if not isinstance(procs, Given):
+        _check_whole(name, np.array([procs]))
+        procs = int(procs)
+    elif given and procs.values.size != run.values.size:
+        raise ParameterError(
+            f"{name}: run has {run.values.size} values and procs has {procs.values.size}; given "
+            "together they are of the same jobs"
+        )
+    return run, law, procs  # type: ignore[return-value]  # which check_choice has seen
+
+
+def check_sizes(name: str, procs: int | Given, machine: int) -> None:
+    """Refuse jobs that a machine has not enough processors for.
+
+    Raises
+    ------
+    ParameterError
+    """
+    largest = int(procs.values.max()) if isinstance(procs, Given) else procs
+    if largest > machine:
+        raise ParameterError(
+            f"{name}: procs is {largest}; the machine has {machine} processor{'s' * (machine != 1)}"
+        )
+
+
+def _number_or_given(name: str, parameter: str, value: Any) -> Any:
+    """Return a number, or values with where they are from."""
+    if isinstance(value, Given):
+        return value
+    if isinstance(value, str):
+        try:
+            return float(value)
+        except ValueError:
+            value = _read(value)
+    if isinstance(value, os.PathLike):
+        value = _read(os.fspath(value))
+    if isinstance(value, Trace):
+        return _check_given(name, parameter, _of_log(parameter, value), value.name)
+    if isinstance(value, (Sequence, np.ndarray)) or hasattr(value, "to_numpy"):
+        return _check_given(name, parameter, value, "one's own")
+    check_number(parameter, value)
+    return value
+
+
+def _read(path: str) -> Trace:
+    from workloadkit.io.swf import read_swf
+
+    return read_swf(path)
+
+
+def _of_log(parameter: str, trace: Trace) -> NDArray:
+    """Return the run times, or the processors needed, of the jobs of a log that ran."""
+    if parameter == "run":
+        return trace.column("run")[trace.ran]
+    requested = trace.column("requested_procs")
+    return np.where(requested > 0, requested, trace.used_procs)[trace.ran]
+
+
+def _check_given(name: str, parameter: str, values: ArrayLike, source: str) -> Given:
+    """Return values that jobs can have."""
+    try:
+        array = np.array(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ParameterError(
+            f"{name}: {parameter} is {values!r}; it is a list of numbers"
+        ) from None
+    if array.ndim != 1 or not array.size:
+        raise ParameterError(f"{name}: {parameter} has the shape {array.shape}; it is a list")
+    if parameter == "procs":
+        _check_whole(name, array)
+        array = array.astype(np.int64)
+    elif not (array >= 0).all() or not (array <= MAX_TIME).all():
+        absurd = array[~((array >= 0) & (array <= MAX_TIME))][0]
+        raise ParameterError(f"{name}: run has the value {absurd:g} s")
+    array.setflags(write=False)
+    return Given(array, source)
+
+
+def _check_whole(name: str, procs: NDArray) -> None:
+    fine = (procs >= 1) & (procs <= MAX_PROCS) & (procs == np.rint(procs))
+    if not fine.all():
+        raise ParameterError(
+            f"{name}: procs is {procs[~fine][0]:g}; a job needs a whole number, 1 or more"
+        )
