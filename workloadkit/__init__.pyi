@@ -1,6 +1,8 @@
 from . import models as models
 from . import site as site
 from .augment import add_utility as add_utility
+from .dependencies import dependencies as dependencies
+from .dependencies import with_dependencies as with_dependencies
 from .errors import FormatError as FormatError
 from .errors import ParameterError as ParameterError
 from .errors import WorkloadError as WorkloadError

@@ -1,11 +1,14 @@
 """What each batch of a user's work waits for."""
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
-from workloadkit.fields import MAX_TIME
+from workloadkit.fields import MAX_TIME, UNKNOWN
+from workloadkit.provenance import as_note, provenance
 from workloadkit.sessions import delimit_sessions
 from workloadkit.trace import Trace, check_trace
 
@@ -173,6 +176,179 @@ def activities(trace: Trace) -> Activities:
         end=end,
         ended=ended,
     )
+
+
+def dependencies(trace: Trace) -> pd.DataFrame:
+    """Tell what each batch of a log follows and depends on.
+
+    Parameters
+    ----------
+    trace : Trace
+        As for `activities`.
+
+    Returns
+    -------
+    DataFrame
+        One row a batch, in the order in which they start: `user`, `session` and `batch` (labels as
+        of `delimit_sessions`); `first_job`, the number of its first job; `jobs`, how many it has;
+        `arrival`, `last_arrival` and `end` of its jobs [s]; `follows`, the user's batch before, -1
+        for none; `depends_on`, how many batches it depends on; `think_time` since the latest end
+        of these and `interarrival` since the last arrival of the batch that it follows (float, NaN
+        for none) [s].
+
+    Warns
+    -----
+    WorkloadWarning
+        If jobs have no known user; they are taken for the jobs of one user.
+
+    Examples
+    --------
+    >>> log = {"submit": [0, 90, 7290], "run": [60, 30, 10], "procs": [1, 1, 1], "user": [5, 5, 5]}
+    >>> table = dependencies(Trace.from_columns(log))
+    >>> table[["session", "batch", "follows", "depends_on", "think_time"]]
+       session  batch  follows  depends_on  think_time
+    0        0      0       -1           0         NaN
+    1        0      1        0           1        30.0
+    2        1      2        1           1      7170.0
+    """
+    acts = activities(trace)
+    opens, n_batches = acts.first_job[:-1], acts.session.size
+    # labels go by the first row of each
+    label = _rank(np.minimum.reduceat(acts.job, opens) if n_batches else opens)
+    heads = _bounds(acts.session)[:-1]
+    session = _rank(np.minimum.reduceat(label, heads) if n_batches else heads)
+    last = acts.first_job[1:] - 1
+    follows = np.append(NONE, label[:-1])[:n_batches]
+    follows[acts.first_batch[:-1]] = NONE
+    table = pd.DataFrame(
+        {
+            "user": np.repeat(acts.user, np.diff(acts.first_batch)),
+            "session": session[acts.session],
+            "batch": label,
+            "first_job": trace.column("job")[acts.job[opens]],
+            "jobs": np.diff(acts.first_job),
+            "arrival": acts.arrival,
+            "last_arrival": acts.arrival + acts.gap[last],
+            "end": _latest(acts.ended, opens),
+            "follows": follows,
+            "depends_on": _n_needed(acts),
+            "think_time": np.where(acts.think_time == NONE, np.nan, acts.think_time),
+            "interarrival": np.where(acts.interarrival == NONE, np.nan, acts.interarrival),
+        }
+    )
+    return table.sort_values("batch", ignore_index=True)
+
+
+def with_dependencies(trace: Trace) -> Trace:
+    """Write what each batch depends on into the fields for it, as far as they can tell.
+
+    The first job of a batch gets as `preceding_job` (field 17) the job that ended last, of all in
+    the batches that its batch depends on (of several the one submitted last, then the largest job
+    number), and as `think_time` (field 18) the time from that end to its arrival. All other jobs
+    have neither. See `not_carried` for what is lost.
+
+    Parameters
+    ----------
+    trace : Trace
+        As for `activities`.
+
+    Warns
+    -----
+    WorkloadWarning
+        If jobs have no known user; they are taken for the jobs of one user.
+
+    Examples
+    --------
+    >>> log = {"submit": [0, 90, 7290], "run": [60, 30, 10], "procs": [1, 1, 1], "user": [5, 5, 5]}
+    >>> trace = with_dependencies(Trace.from_columns(log))
+    >>> trace.jobs[["preceding_job", "think_time"]].to_numpy().tolist()
+    [[-1.0, nan], [1.0, 30.0], [2.0, 7170.0]]
+    """
+    acts = activities(trace)
+    row, before = _preceding(trace, acts)
+    preceding, think_time = np.full(trace.n_jobs, UNKNOWN), np.full(trace.n_jobs, np.nan)
+    preceding[row] = trace.column("job")[before]
+    think_time[row] = acts.think_time[acts.think_time != NONE]
+    header = trace.header.appended(("Note", f"dependencies: {as_note(provenance(trace))}"))
+    made = trace.with_columns(preceding_job=preceding, think_time=think_time)
+    return replace(made, header=header, digest="", repairs=())
+
+
+def not_carried(trace: Trace) -> dict[str, int]:
+    """Count what `with_dependencies` writes and what it cannot.
+
+    Parameters
+    ----------
+    trace : Trace
+        As for `activities`.
+
+    Returns
+    -------
+    dict of str to int
+        `batches`, and `dependencies` of one batch on another; `written`, batches whose first job
+        has a preceding job; `of_several`, batches that depend on further ones; `only_following`,
+        batches that follow one and depend on none; `within_batches`, jobs that are not the first
+        of their batch, whose gaps are lost; `ambiguous`, preceding jobs whose number is that of
+        other jobs, too, or is none.
+
+    Examples
+    --------
+    >>> log = {"submit": [0, 90, 7290], "run": [60, 30, 10], "procs": [1, 1, 1], "user": [5, 5, 5]}
+    >>> not_carried(Trace.from_columns(log))["written"]
+    2
+    """
+    acts = activities(trace)
+    _, before = _preceding(trace, acts)
+    numbers, n_such = np.unique(trace.column("job"), return_counts=True)
+    number = trace.column("job")[before]
+    repeats = n_such[np.searchsorted(numbers, number)] > 1
+    n_needed = _n_needed(acts)
+    return {
+        "batches": acts.session.size,
+        "dependencies": int(n_needed.sum()),
+        "written": before.size,
+        "of_several": int((n_needed > 1).sum()),
+        "only_following": int(((n_needed == 0) & (acts.interarrival != NONE)).sum()),
+        "within_batches": acts.job.size - acts.session.size,
+        "ambiguous": int((repeats | (number < 1)).sum()),
+    }
+
+
+def _preceding(trace: Trace, acts: Activities) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """First jobs of batches that depend on any, and the jobs that ended last before, as rows."""
+    n_batches = acts.session.size
+    batch = np.repeat(np.arange(n_batches), np.diff(acts.first_job))
+    submit = acts.arrival[batch] + acts.gap
+    number = trace.column("job")[acts.job]
+    order = np.lexsort((acts.job, number, submit, acts.ended, batch))
+    last = order[acts.first_job[1:] - 1]  # of each batch, a place in `acts.job`
+
+    inside = np.append(False, acts.session[1:] == acts.session[:-1])[:n_batches]
+    before = np.full(n_batches, NONE)
+    before[inside] = last[np.flatnonzero(inside) - 1]
+    of_session = last[_bounds(acts.session)[1:] - 1]
+    user = np.repeat(np.arange(acts.user.size), np.diff(acts.first_session))
+    # equal ends are all needed or none is, so that in this order, too, the first ones are those
+    keys = (acts.job[of_session], number[of_session], submit[of_session], acts.end, user)
+    in_order = of_session[np.lexsort(keys)]
+    needy = np.flatnonzero(acts.needs)
+    first = acts.first_session[user[acts.session[needy]]]
+    before[needy] = in_order[first + acts.needs[needy] - 1]
+    has = np.flatnonzero(before != NONE)
+    return acts.job[acts.first_job[has]], acts.job[before[has]]
+
+
+def _n_needed(acts: Activities) -> NDArray[np.int64]:
+    """How many batches each depends on."""
+    inside = np.append(False, acts.session[1:] == acts.session[:-1])[: acts.session.size]
+    return np.where(inside, 1, acts.needs)
+
+
+def _rank(values: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Place of each of distinct values in their order."""
+    rank = np.empty_like(values)
+    rank[np.argsort(values)] = np.arange(values.size)
+    return rank
 
 
 def _times(trace: Trace, row: NDArray[np.int64]) -> tuple[NDArray, NDArray]:

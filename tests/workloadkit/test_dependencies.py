@@ -6,7 +6,7 @@ from hypothesis import given
 
 import workloadkit as wk
 from tests.small_logs import logs, trace_of
-from workloadkit.dependencies import TIMES, activities
+from workloadkit.dependencies import TIMES, activities, not_carried
 
 HOUR = 3600
 
@@ -155,3 +155,87 @@ def test_each_batch_waits_for_what_the_definition_says(jobs):
             assert {first + int(s) for s in np.flatnonzero(place < found.needs[b])} == before
             last = max((end[of_session[s]].max() for s in before), default=None)
             assert found.think_time[b] == (-1 if last is None else found.arrival[b] - last)
+
+
+def test_the_table_tells_of_batches_in_the_order_in_which_they_start():
+    table = wk.dependencies(WORK)
+    assert table["user"].tolist() == [5, 8, 8, 5, 5, 5, 5]
+    assert table["session"].tolist() == [0, 1, 1, 2, 2, 3, 4]
+    assert table["batch"].tolist() == [0, 1, 2, 3, 4, 5, 6]
+    assert table["first_job"].tolist() == [1, 3, 4, 5, 6, 7, 8]
+    assert table["jobs"].tolist() == [2, 1, 1, 1, 1, 1, 1]
+    assert table["arrival"].tolist() == [0, 200, 310, 8000, 8400, 13000, 30000]
+    assert table["last_arrival"].tolist() == [120, 200, 310, 8000, 8400, 13000, 30000]
+    assert table["end"].tolist() == [20000, 300, 315, 8300, 8410, 13010, 30050]
+    assert table["follows"].tolist() == [-1, -1, 1, 0, 3, 4, 5]
+    assert table["depends_on"].tolist() == [0, 0, 1, 0, 1, 1, 3]
+    assert table["think_time"].fillna(-1).tolist() == [-1, -1, 10, -1, 100, 4590, 10000]
+    assert table["interarrival"].fillna(-1).tolist() == [-1, -1, 110, 7880, 400, 4600, 17000]
+
+
+@given(hours)
+def test_labels_are_those_of_the_sessions(jobs):
+    trace = trace_of(jobs)
+    table = wk.dependencies(trace).set_index("batch")
+    for batch, of_batch in wk.delimit_sessions(trace).groupby("batch"):
+        assert table.loc[batch, "session"] == of_batch["session"].iloc[0]
+        assert table.loc[batch, "jobs"] == len(of_batch)
+        assert table.loc[batch, "end"] == trace.end[of_batch.index].max()
+        user = trace.column("user")[of_batch.index[0]]
+        assert table.loc[batch, "user"] == user
+        before = table.index[(table["user"] == user) & (table.index < batch)]
+        assert table.loc[batch, "follows"] == max(before, default=-1)
+
+
+def test_the_fields_carry_the_job_that_ended_last():
+    made = wk.with_dependencies(WORK)
+    assert made.column("preceding_job").tolist() == [-1, -1, -1, 3, -1, 5, 6, 1]
+    assert np.nan_to_num(made.column("think_time"), nan=-1).tolist() == [
+        *(-1, -1, -1, 10, -1, 100, 4590, 10000)
+    ]
+    assert made.jobs.drop(columns=["preceding_job", "think_time"]).equals(
+        WORK.jobs.drop(columns=["preceding_job", "think_time"])
+    )
+    assert "dependencies: workloadkit" in made.header.get_all("Note")[-1]
+
+
+@pytest.mark.parametrize(
+    ("jobs", "number"),
+    [
+        ([(1, 0, 50), (1, 10, 40), (1, 100, 1)], 2),  # of those that end together the last one
+        ([(1, 0, 50), (1, 0, 50), (1, 100, 1)], 7),  # of one second the largest number
+        ([(1, 0, 5000), (1, 4000, 1000), (1, 9000, 1)], 2),  # of several sessions, too
+        ([(1, 0, 20000), (1, 5000, 1), (1, 12000, 1), (1, 30000, 1)], 7),
+    ],
+)
+def test_ties_of_preceding_jobs(jobs, number):
+    trace = log(*jobs, job=[7, 2, 5, 6][: len(jobs)])
+    assert wk.with_dependencies(trace).column("preceding_job")[-1] == number
+
+
+def test_fields_that_were_there_are_written_anew():
+    trace = log((1, 0, 10), (1, 20, 10), preceding_job=[-1, -1], think_time=[3, -1])
+    made = wk.with_dependencies(trace)
+    assert made.column("preceding_job").tolist() == [-1, 1]
+    assert np.isnan(made.column("think_time")[0])
+
+
+def test_what_the_fields_cannot_carry_is_counted():
+    assert not_carried(WORK) == {
+        "batches": 7,
+        "dependencies": 6,
+        "written": 4,
+        "of_several": 1,
+        "only_following": 1,
+        "within_batches": 1,
+        "ambiguous": 0,
+    }
+    repeated = log((1, 0, 10), (1, 20, 10), (1, 40, 10), (1, 60, 10), job=[3, 3, 0, 9])
+    assert not_carried(repeated)["ambiguous"] == 3
+
+
+def test_a_log_without_a_job_that_ran_depends_on_nothing():
+    trace = log((1, 0, -1))
+    assert wk.dependencies(trace).empty
+    assert wk.with_dependencies(trace).column("preceding_job").tolist() == [-1]
+    assert set(not_carried(trace).values()) == {0}

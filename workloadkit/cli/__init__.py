@@ -17,6 +17,7 @@ from workloadkit.cli import (
     augment,
     characterize,
     check,
+    dependencies,
     generate,
     resample,
     sessions,
@@ -65,6 +66,7 @@ def _paragraph(heading: str, text: str) -> str:
 for command, examples in (
     (characterize.characterize, characterize.EXAMPLES),
     (sessions.sessions, sessions.EXAMPLES),
+    (dependencies.dependencies, dependencies.EXAMPLES),
     (resample.resample, resample.EXAMPLES),
     (augment.augment, augment.EXAMPLES),
     (shake.shake, shake.EXAMPLES),

@@ -1,0 +1,67 @@
+"""`workloadkit dependencies`: what each batch depends on, in fields 17 and 18."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from workloadkit.cli.common import (
+    JsonOption,
+    StrictOption,
+    TraceArgument,
+    check_outputs,
+    load,
+    say,
+    working,
+    write_json,
+)
+
+EXAMPLES = """
+workloadkit dependencies log.swf.gz -o dependent.swf.gz
+workloadkit dependencies log.swf.gz | workloadkit simulate - --users dependent
+workloadkit dependencies log.swf.gz -o dependent.swf.gz --json lost.json
+"""
+
+#: What the counts that tell of losses count.
+NOT_CARRIED = {
+    "of_several": "batches that depend on more than the one of the preceding job",
+    "only_following": "batches that only follow one, after an inter-arrival time",
+    "within_batches": "jobs that come at their time within a batch, after its first one",
+    "ambiguous": "preceding jobs whose number is that of others, too, or is none",
+}
+
+
+def dependencies(
+    trace: TraceArgument = None,
+    output: Annotated[
+        Path, typer.Option("-o", metavar="FILE", help='Write to this file; "-" is stdout.')
+    ] = Path("-"),
+    json: JsonOption = None,
+    strict: StrictOption = False,
+) -> None:
+    """Write what each batch of a user's jobs depends on into fields 17 and 18.
+
+    A batch depends on the one before in its session, the first of a session on the last batches of
+    all sessions of the user that had ended before it. The fields of its first job tell of the job
+    that ended last among these, and of the think time since; what they cannot tell is counted.
+    """
+    import workloadkit as wk
+    from workloadkit.dependencies import not_carried
+    from workloadkit.provenance import provenance
+
+    check_outputs(output, json, inputs=[trace])
+    log = load(trace, strict=strict)
+    with working(f"finding the batches of {log.name}"):
+        made = wk.with_dependencies(log)
+        counts = not_carried(log)
+    wk.write_swf(made, str(output))
+    if json:
+        write_json(json, counts | {"provenance": provenance(log)})
+    said = "" if str(output) == "-" else f"wrote {output}: "
+    say(
+        f"{said}jobs {made.n_jobs:,}, batches {counts['batches']:,}, "
+        f"with a preceding job {counts['written']:,}"
+    )
+    for name, what in NOT_CARRIED.items():
+        if counts[name]:
+            say(f"not carried: {what}: {counts[name]:,}")
