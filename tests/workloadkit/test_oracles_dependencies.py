@@ -1,14 +1,16 @@
 """Batches and what they depend on, against the graphs of the definitions."""
 
+import math
 from itertools import accumulate
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 
+import workloadkit as wk
 from tests.data import needs_traces
 from tests.oracles import dependencies as oracle
-from tests.oracles.sessions import ran
+from tests.oracles.sessions import delimit_by_arrival, ran
 from tests.reacting_logs import jobs_of, logs, real, trace_of
 from workloadkit.dependencies import activities
 
@@ -81,3 +83,54 @@ def test_activities_are_those_of_the_graph(jobs):
 def test_activities_of_real_logs(name):
     trace = real(name, 600)
     check_activities(trace, jobs_of(trace))
+
+
+def check_tables(trace, jobs):
+    """The table of batches, and the fields of the jobs."""
+    label = oracle_labels(jobs)
+    line = oracle.batches(jobs)
+    line.sort(key=lambda batch: label[batch.jobs[0]][1])
+    table = wk.dependencies(trace)
+    assert table["user"].tolist() == [batch.user for batch in line]
+    assert table["session"].tolist() == [label[batch.jobs[0]][0] for batch in line]
+    assert table["batch"].tolist() == [label[batch.jobs[0]][1] for batch in line]
+    assert table["first_job"].tolist() == [jobs[batch.jobs[0]]["job"] for batch in line]
+    assert table["jobs"].tolist() == [len(batch.jobs) for batch in line]
+    for name in ("arrival", "last_arrival", "end"):
+        assert table[name].tolist() == [getattr(batch, name) for batch in line]
+    assert table["follows"].tolist() == [
+        label[batch.follows.jobs[0]][1] if batch.follows else -1 for batch in line
+    ]
+    assert table["depends_on"].tolist() == [len(batch.depends_on) for batch in line]
+    for name in ("think_time", "interarrival"):
+        ours = [math.nan if x is None else x for x in (getattr(batch, name) for batch in line)]
+        np.testing.assert_array_equal(table[name], ours)
+
+    fields = oracle.predecessors(jobs)
+    written = wk.with_dependencies(trace)
+    before = [fields.get(i, (-1, None))[0] for i in range(len(jobs))]
+    think = [fields.get(i, (-1, math.nan))[1] for i in range(len(jobs))]
+    assert written.column("preceding_job").tolist() == before
+    np.testing.assert_array_equal(written.column("think_time"), think)
+    for name in set(trace.jobs.columns) - {"preceding_job", "think_time"}:
+        np.testing.assert_array_equal(written.column(name), trace.column(name), name)
+
+
+def oracle_labels(jobs):
+    """Session and batch of each job by the article's definition."""
+    labels = delimit_by_arrival(jobs, 3600)
+    return {i: (session, batch) for i, (session, batch, _) in labels.items()}
+
+
+@settings(max_examples=100)
+@given(any_log)
+def test_tables_and_fields_are_those_of_the_graph(jobs):
+    trace = trace_of(jobs)
+    check_tables(trace, jobs_of(trace))
+
+
+@needs_traces
+@pytest.mark.parametrize("name", ["KTH-SP2-1996-2.1-cln", "SDSC-DS-2004-2.1-cln"])
+def test_tables_of_real_logs(name):
+    trace = real(name, 400)
+    check_tables(trace, jobs_of(trace))
