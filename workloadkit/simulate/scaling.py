@@ -1,11 +1,64 @@
 """Crude changes of a log's load: its run times, its jobs' sizes, its machine."""
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit.errors import check_positive
 from workloadkit.fields import MAX_PROCS
+from workloadkit.simulate.workload import (
+    Estimates,
+    Overrun,
+    Oversize,
+    Passes,
+    UtilityAt,
+    Workload,
+    make_workload,
+)
 from workloadkit.trace import Trace
+
+
+@dataclass(frozen=True)
+class AsWorkload:
+    """By what rules the jobs of a log are simulated: called with a log, it gives its workload.
+
+    The parameters are those of `make_workload`, and the factors of `scaled_log`.
+    """
+
+    machine: int
+    oversize: Oversize | None = "error"
+    estimates: Estimates = "user"
+    overrun: Overrun = "raise"
+    offered_load: float | None = None
+    passes: Passes = "instant"
+    utility_at: UtilityAt = "turnaround"
+    scale_arrivals: float = 1.0
+    scale_runs: float = 1.0
+    scale_sizes: float = 1.0
+    scale_machine: float = 1.0
+
+    def scaled(self, trace: Trace) -> Trace:
+        """Return the log with other run times and sizes, where these are asked for."""
+        return scaled_log(trace, self.machine, runs=self.scale_runs, sizes=self.scale_sizes)
+
+    def of(self, scaled: Trace) -> Workload:
+        """Return the workload of a log that has been scaled."""
+        return make_workload(
+            scaled,
+            self.machine,
+            oversize=self.oversize,
+            estimates=self.estimates,
+            overrun=self.overrun,
+            offered_load=self.offered_load,
+            scale_arrivals=self.scale_arrivals,
+            passes=self.passes,
+            utility_at=self.utility_at,
+        )
+
+    def __call__(self, trace: Trace) -> Workload:
+        """Return the workload of a log."""
+        return self.of(self.scaled(trace))
 
 
 def scaled_log(trace: Trace, machine: int, *, runs: float = 1.0, sizes: float = 1.0) -> Trace:

@@ -36,8 +36,9 @@ from workloadkit.simulate.playing import (
     submitted,
     with_changed_runs,
 )
+from workloadkit.simulate.populations import Resampled, ResampledUsers
 from workloadkit.simulate.populations.population import Population
-from workloadkit.simulate.scaling import scaled_log, scaled_machine
+from workloadkit.simulate.scaling import AsWorkload, scaled_machine
 from workloadkit.simulate.schedule import Schedule
 from workloadkit.simulate.schedulers.policy import Policy
 from workloadkit.simulate.schedulers.recorded import Recorded
@@ -53,7 +54,6 @@ from workloadkit.simulate.workload import (
     UtilityAt,
     Workload,
     machine_size,
-    make_workload,
 )
 from workloadkit.trace import Header, Trace, check_trace
 
@@ -177,6 +177,9 @@ def simulate(
     who = populations.parse(population) if isinstance(population, str) else population
     of_log = isinstance(behaviour, OpenUsers | Behaviour)
     _check_presence(trace, behaviour, who, of_log=of_log)
+    if isinstance(who, Resampled):
+        assert trace is not None  # as was seen above
+        who = who.prepare(trace)
     recorded = isinstance(policy, Recorded)
     down = _outages(outages, trace, recorded=recorded)
     built_in = of_log or isinstance(behaviour, Community)
@@ -197,7 +200,10 @@ def simulate(
             "the compiled engine runs only what is built in; take engine='python' for schedulers "
             "or users of one's own and for outages"
         )
+    log: Any = trace  # a population that has its own needs none
     header = trace.header if trace is not None else Header()
+    if isinstance(who, ResampledUsers):
+        header = who.header_of(trace)
     scales = {
         "scale_arrivals": scale_arrivals,
         "scale_runs": scale_runs,
@@ -243,16 +249,15 @@ def simulate(
         "interrupted": interrupted,
         "utility_at": utility_at,
     }
-    as_workload = partial(
-        _workload,
+    as_workload = AsWorkload(
         machine=machine,
-        scales=scales,
         oversize=None if recorded else oversize,
         estimates=estimates,
         overrun=overrun,
         offered_load=offered_load,
         passes=passes,
         utility_at=utility_at,
+        **scales,
     )
     if of_log and not recorded:
         parameters |= {"oversize": oversize, "estimates": estimates}
@@ -261,8 +266,8 @@ def simulate(
     play_with: Any = partial(play_plain, policy, _name(policy), rules, **outage_rules)
     compiles = engine == "compiled" and not isinstance(policy, Scheduler)
     if isinstance(behaviour, OpenUsers):
-        assert trace is not None  # as was seen above
-        trace, workload = as_workload(who.log(trace, rules.seed))
+        trace = as_workload.scaled(who.log(log, rules.seed))
+        workload = as_workload.of(trace)
         if compiles:
             assert not isinstance(policy, Scheduler)
             play = Play(workload, policy.compiled(workload, rules))
@@ -276,26 +281,23 @@ def simulate(
                 f"of users {_name(behaviour)} follows from what they do: add users or take some "
                 "away, or scale run times, sizes or the machine"
             )
-        if isinstance(behaviour, Behaviour):
-            assert trace is not None
-            present = who.present(trace, lambda log: as_workload(log)[1], rules.seed)
-            crowd: Crowd = BatchCrowd(who, behaviour, trace, present)
+        if made_up := isinstance(behaviour, Community):
+            _check_made_up(_name(behaviour), oversize, estimates, scales)
+            crowd: Crowd = behaviour.crowd(machine)
         else:
-            crowd = behaviour.crowd(machine)
+            present = who.present(log, as_workload, rules.seed)
+            crowd = BatchCrowd(who, behaviour, log, present)
         if compiles:
             assert not isinstance(policy, Scheduler)
             play = play_crowd_compiled(policy, rules, crowd)
         else:
             play = play_crowd_plain(policy, _name(policy), rules, crowd, **outage_rules)
         trace, workload, notes = crowd.result(play.workload, play.notes, machine)
+        trace = trace if made_up else as_workload.scaled(trace)
         play = play._replace(workload=workload, notes=notes)
     else:
-        replayed = (oversize, estimates, offered_load) != ("error", "user", None)
-        if replayed or scales.keys() - {"scale_machine"}:
-            raise ParameterError(
-                "users of one's own submit their own jobs: a log, oversize, estimates, "
-                "offered_load and factors but that of the machine are for users who replay a log"
-            )
+        own_load = {**scales, "offered_load": 1} if offered_load is not None else scales
+        _check_made_up("of one's own", oversize, estimates, own_load)
         jobs, outcome, runs = play_with(copies(behaviour))
         play = Play(submitted(jobs), outcome, runs=runs)
         points = {place: job.utility for place, job in enumerate(jobs) if job.utility}
@@ -327,28 +329,29 @@ def _check_presence(
     trace: Trace | None, behaviour: object, population: object, *, of_log: bool
 ) -> None:
     """Refuse a log where nobody needs one, and the lack of one where somebody does."""
-    if not isinstance(population, Population):
+    if not isinstance(population, Population | Resampled):
         raise ParameterError(
             f"population is {population!r}; give a name or an object of workloadkit.populations"
         )
-    if trace is None and of_log:
+    if trace is None and of_log and not isinstance(population, ResampledUsers):
         raise ParameterError("there is no log to simulate; give a trace, or users of one's own")
     if not of_log and (trace is not None or not isinstance(population, populations.Recorded)):
+        name = _name(behaviour) if isinstance(behaviour, Community) else "of one's own"
         raise ParameterError(
-            f"users {_name(behaviour)} submit jobs of their own: a log and a population are for "
-            "users who replay one"
+            f"users {name} submit their own jobs: a log and a population are for users who replay "
+            "one"
         )
 
 
-def _workload(
-    trace: Trace, machine: int, scales: dict[str, float], **how: Any
-) -> tuple[Trace, Workload]:
-    """Return a log, with its load changed crudely, and its jobs as a simulation sees them."""
-    trace = scaled_log(
-        trace, machine, runs=scales.get("scale_runs", 1.0), sizes=scales.get("scale_sizes", 1.0)
-    )
-    scale_arrivals = scales.get("scale_arrivals", 1.0)
-    return trace, make_workload(trace, machine, scale_arrivals=scale_arrivals, **how)
+def _check_made_up(
+    who: str, oversize: Oversize, estimates: Estimates, scales: dict[str, float]
+) -> None:
+    """Refuse what is for the jobs of a log, where users submit jobs of their own."""
+    if (oversize, estimates) != ("error", "user") or scales.keys() - {"scale_machine"}:
+        raise ParameterError(
+            f"users {who} submit their own jobs: a log, oversize, estimates, offered_load and "
+            "factors but that of the machine are for users who replay a log"
+        )
 
 
 def _users(uncounted: ArrayLike) -> list[int]:

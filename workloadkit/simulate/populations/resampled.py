@@ -67,7 +67,6 @@ class Resampled:
     """
 
     name: ClassVar[str] = "resampled"
-    draws: ClassVar[bool] = True
 
     weeks: float | None = None
     load: float = 1.0
@@ -111,28 +110,19 @@ class Resampled:
         Examples
         --------
         >>> import workloadkit as wk
-        >>> users = Resampled(weeks=6).prepare(wk.load_sample())
-        >>> users.log(None, 1).n_jobs == wk.resample(wk.load_sample(), weeks=6, rng=1).n_jobs
-        True
+        >>> submit = WEEK * np.array([*range(9), 8.5, 9, 9.5, *range(10, 21)])
+        >>> log = {"submit": submit, "user": [3] * 9 + [4, 3, 4] + [3] * 11}
+        >>> trace = Trace.from_columns(log | {"run": [60] * 23, "procs": [1] * 23})
+        >>> ready = Resampled(weeks=6).prepare(trace)
+        >>> for seed in (5, 6):
+        ...     told = wk.simulate(trace, "easy", "adjusted", population=ready, procs=1, rng=seed)
+        ...     print((told.jobs["submit"] / WEEK).tolist())
+        [0.0, 1.0, 2.0, 3.0, 4.0, 5.0]
+        [0.0, 1.0, 2.0, 2.5, 3.0, 3.5, 4.0, 5.0]
         """
         given = {f.name: getattr(self, f.name) for f in fields(self)}
         del given["pause"]
         return ResampledUsers(prepare(trace, **given), self)
-
-    def log(self, trace: Trace, seed: int) -> Trace:
-        """Return the log of users who do not react; see `Population.log`."""
-        return self.prepare(trace).log(trace, seed)
-
-    def present(self, trace: Trace, as_workload: AsWorkload, seed: int) -> "Drawn":
-        """Draw who is present; see `Population.present`."""
-        return self.prepare(trace).present(trace, as_workload, seed)
-
-    def result(
-        self, present: Present, trace: Trace, workload: Workload, notes: Notes
-    ) -> tuple[Trace, Workload, Notes]:
-        """Return the log of what was submitted; see `Population.result`."""
-        assert isinstance(present, Drawn)
-        return present.drawn_from.result(present, trace, workload, notes)
 
 
 class _Source(NamedTuple):
@@ -196,10 +186,18 @@ class ResampledUsers:
     choice: Resampled
     _sources: dict[AsWorkload, _Source] = field(default_factory=dict, repr=False)
 
-    @property
-    def header(self) -> Header:
-        """Header of the logs that are drawn."""
-        return self.resampling.pools.logs[0].header
+    def header_of(self, trace: Trace | None) -> Header:
+        """Return the header of the logs that are drawn from a log, None for the one they are from.
+
+        Raises
+        ------
+        ParameterError
+            If it is another log.
+        """
+        log = self.resampling.pools.logs[0]
+        if trace is not None and (trace.name, trace.digest) != (log.name, log.digest):
+            raise ParameterError(f"population: users of {log.name} are not those of {trace.name}")
+        return log.header
 
     def at_load(self, load: float) -> "ResampledUsers":
         """Return what differs by nothing but the factor of the numbers of users; same pools."""
