@@ -344,14 +344,13 @@ def _check_presence(
 
 
 def _check_made_up(
-    who: str, oversize: Oversize, estimates: Estimates, scales: dict[str, float]
+    who: str, oversize: Oversize, estimates: Estimates, changes: dict[str, float]
 ) -> None:
     """Refuse what is for the jobs of a log, where users submit jobs of their own."""
-    if (oversize, estimates) != ("error", "user") or scales.keys() - {"scale_machine"}:
-        raise ParameterError(
-            f"users {who} submit their own jobs: a log, oversize, estimates, offered_load and "
-            "factors but that of the machine are for users who replay a log"
-        )
+    asked = [name for name in changes if name != "scale_machine"]
+    asked += ["oversize"] * (oversize != "error") + ["estimates"] * (estimates != "user")
+    if asked:
+        raise ParameterError(f"users {who} submit their own jobs: {asked[0]} is for those of a log")
 
 
 def _users(uncounted: ArrayLike) -> list[int]:
