@@ -39,11 +39,13 @@ class Acts(NamedTuple):
 class Source(NamedTuple):
     """The jobs of the log, by place.
 
-    `key` orders submissions of one second; see `agenda`.
+    `wait` is how long they waited in the log; `key` orders submissions of one second, see
+    `agenda`.
     """
 
     run: NDArray
     estimate: NDArray
+    wait: NDArray
     procs: NDArray[np.int64]
     queue: NDArray[np.int64]
     key: NDArray[np.int64]
@@ -107,18 +109,21 @@ class Tables(NamedTuple):
         From 0.
     queue : ndarray of int64, shape (room,)
     batch : ndarray of int64, shape (room,)
+    wait : ndarray, shape (room,)
+        How long it waited in the log. [s]
     """
 
     row: NDArray[np.int64]
     user: NDArray[np.int64]
     queue: NDArray[np.int64]
     batch: NDArray[np.int64]
+    wait: NDArray
 
 
-def new_tables(room: int) -> Tables:
+def new_tables(room: int, dtype: np.dtype) -> Tables:
     """Return tables with room for so many jobs."""
     row, user, queue, batch = (np.empty(room, np.int64) for _ in range(4))
-    return Tables(row, user, queue, batch)
+    return Tables(row, user, queue, batch, np.empty(room, dtype))
 
 
 class BatchUsers(NamedTuple):
@@ -170,6 +175,7 @@ def submit(users, jobs, place, item):
     tables.row[place], tables.queue[place] = row, source.queue[row]
     tables.user[place] = item // acts.job.size
     tables.batch[place] = acts.batch[position]
+    tables.wait[place] = source.wait[row]
 
 
 @helper

@@ -95,7 +95,7 @@ def keep_running(users, submit, arrived, n_running, now, by_event):
     if users is None:
         submitted = arrived < submit.size and submit[arrived] <= now
     else:
-        submitted = _submission_due(users.agenda, now)
+        submitted = submission_due(users.agenda, now)
     return n_running if submitted else max(n_running - 1, 0)
 
 
@@ -132,7 +132,7 @@ def take_arrivals(users, jobs, arrived, end_jobs, n_before, n_running, now, by_e
 
 
 @helper
-def _submission_due(agenda, now):
+def submission_due(agenda, now):
     """Whether a job is to be submitted now."""
     return agenda.at[SIZE] > 0 and agenda.time[0] <= now and agenda.key[0] < WAKE_UP
 

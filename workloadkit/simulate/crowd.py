@@ -1,6 +1,6 @@
 """The users of one simulation who react: who is there, and how they behave."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -98,7 +98,7 @@ class BatchCrowd:
             key = np.full(log.job.size, UNNUMBERED)
         mechanism = kernels.BatchUsers(
             agenda=new_agenda(room + 2 * n_users, dtype),
-            tables=kernels.new_tables(room),
+            tables=kernels.new_tables(room, dtype),
             rng=rng,
             until=np.array([self.present.until], dtype),
             by_event=by_event,
@@ -116,7 +116,9 @@ class BatchCrowd:
                 needs=acts.needs,
                 place=acts.place,
             ),
-            source=kernels.Source(log.run, log.estimate, log.procs, log.queue, key),
+            source=kernels.Source(
+                log.run, log.estimate, log.wait.astype(dtype), log.procs, log.queue, key
+            ),
             cast=kernels.Cast(users.member, users.opening, users.begin, n_batches, n_sessions),
             progress=kernels.Progress(
                 next_batch=np.zeros(n_users, np.int64),
@@ -129,7 +131,7 @@ class BatchCrowd:
         )
         kernels.set_out(mechanism)
         tables = mechanism.tables
-        return without_log(
+        made = without_log(
             submit=np.empty(room, dtype),
             run=np.empty(room, dtype),
             estimate=np.empty(room, dtype),
@@ -138,6 +140,7 @@ class BatchCrowd:
             queue=tables.queue,
             users=mechanism,
         )
+        return replace(made, wait=tables.wait)
 
     def told(self, tables: Workload, n_jobs: int) -> tuple[Workload, Notes, dict[str, Any]]:
         """Return the jobs that compiled users submitted, notes on them, and a history."""

@@ -27,7 +27,14 @@ class Recorded:
 
     def compiled(self, workload: Workload, rules: Rules) -> Outcome:
         """Simulate `workload` in the compiled engine: there is nothing to decide."""
-        return Outcome(workload.submit + workload.wait)
+        if workload.users is None:
+            return Outcome(workload.submit + workload.wait)
+        from workloadkit._kernels.recorded import schedule_as_recorded
+        from workloadkit._kernels.state import Jobs
+
+        jobs = Jobs(workload.submit, workload.run, workload.estimate, workload.procs)
+        by_event = rules.passes == "event"
+        return Outcome(schedule_as_recorded(jobs, workload.wait, workload.users, by_event))
 
 
 class RecordedScheduler(Scheduler):
