@@ -24,8 +24,9 @@ class Closed:
     ----------
     think : {"none", "recorded"}, default "none"
         How long a user thinks before the next job: not at all, and all users begin with the first
-        of them; or as long as in the log from the end of the job before, not at all where the next
-        one did not wait for it, and each begins with the own first job.
+        of them, but those of a resampled population when they come; or as long as in the log from
+        the end of the job before, not at all where the next one did not wait for it, and each
+        begins with the own first job.
     """
 
     name: ClassVar[str] = "closed"
@@ -39,7 +40,7 @@ class Closed:
         """Return users whose batches are of one job and depend on the one before."""
         acts = one_at_a_time(present.activities, think=self.think == "recorded")
         users = present.users
-        if self.think == "none" and users.begin.size:
+        if self.think == "none" and present.numbered and users.begin.size:
             users = users._replace(begin=np.full_like(users.begin, users.begin.min()))
         return replace(present, activities=acts, users=users)
 
