@@ -1,12 +1,13 @@
 """Small logs of users with sessions, batches and silences, for the oracles of reacting users."""
 
+import random
 from functools import cache
 
 from hypothesis import strategies as st
 
 import workloadkit as wk
 from tests.data import trace_path
-from tests.oracles.reacting import Wall
+from tests.oracles.reacting import DAY, WEEK, Wall
 from tests.oracles.resampling import Calendar
 from tests.small_logs import known
 
@@ -97,3 +98,41 @@ def real(name, n, skip=0):
     """Some jobs of a real log, as a trace."""
     trace = wk.read_swf(trace_path(name))
     return trace.take(range(skip, min(skip + n, trace.n_jobs)))
+
+
+@cache
+def long_log(seed, zone=None, n_weeks=30):
+    """A log of months, with long-term and temporary users, their sessions and overlapping work.
+
+    The row of a job is its requested memory, which resampling keeps.
+    """
+    rnd = random.Random(seed)
+    end = n_weeks * WEEK - rnd.randrange(6 * DAY)
+    spans = [(0, end)]
+    for _ in range(2):
+        first = rnd.randrange(10 * WEEK)
+        spans.append((first, rnd.randrange(first + 13 * WEEK, end)))
+    for _ in range(6):
+        first = rnd.randrange(5 * WEEK, end - 8 * WEEK)
+        spans.append((first, first + rnd.randrange(10 * WEEK)))
+    times = []
+    for user, (first, last) in enumerate(spans, 11):
+        begins = [first, last, *(rnd.randint(first, last) for _ in range(rnd.randrange(3, 14)))]
+        for begin in begins:
+            time = begin
+            for _ in range(rnd.choice([1, 1, 2, 3, 5])):
+                times.append((min(time, last), user))
+                time += rnd.choice([0, 60, 1200, 3600])
+    times.sort()
+    n = len(times)
+    trace = {
+        "job": [3 * row + 5 for row in range(n)],
+        "submit": [time for time, _ in times],
+        "wait": [rnd.choice([-1, 0, rnd.randrange(5000)]) for _ in times],
+        "run": [rnd.choice([0, 60, rnd.randrange(9000), rnd.randrange(200_000)]) for _ in times],
+        "procs": [rnd.randrange(1, 5) for _ in times],
+        "requested_time": [rnd.randrange(1, 20_000) for _ in times],
+        "requested_memory": range(n),
+        "user": [user for _, user in times],
+    }
+    return wk.Trace.from_columns(trace, header=header(zone))
