@@ -17,13 +17,15 @@ from typing import Any
 
 from numba.extending import overload
 
-from workloadkit._kernels import batch_users, queue_users
+from workloadkit._kernels import batch_users, dependent_users, queue_users, site_users
 from workloadkit._kernels.agenda import ARRIVED, OVERFLOWS, SIZE, WAKE_UP, take_due, take_first
 from workloadkit._kernels.compile import helper
 
 _MECHANISMS: dict[type, ModuleType] = {
     batch_users.BatchUsers: batch_users,
+    dependent_users.DependentUsers: dependent_users,
     queue_users.QueueUsers: queue_users,
+    site_users.SiteUsers: site_users,
 }
 
 
@@ -125,7 +127,9 @@ def take_arrivals(users, jobs, arrived, end_jobs, n_before, n_running, now, by_e
     n_due = take_due(agenda, now)
     for place in range(n_before - 1, n_running - 1, -1):
         job_ended(users, jobs, end_jobs[place], now)
-    while n_due > 0:
+    arrived = _act(users, jobs, arrived, n_due, now)
+    n_due = take_due(agenda, now)
+    while n_due > 0:  # what these have planned for this very second
         arrived = _act(users, jobs, arrived, n_due, now)
         n_due = take_due(agenda, now)
     return arrived

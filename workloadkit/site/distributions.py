@@ -90,6 +90,9 @@ class SiteDistributions:
     by_log: Mapping[str, "SiteDistributions"]
     workpools: Mapping[str, Workpool] = field(default_factory=dict)
 
+    def __str__(self) -> str:
+        return "+".join(self.logs)
+
     @property
     def logs(self) -> tuple[str, ...]:
         """Names of the logs."""

@@ -9,15 +9,50 @@ from typing import Any
 from workloadkit.parameters import read_choice
 from workloadkit.simulate.engine import User
 from workloadkit.simulate.users.adjusted import Adjusted
+from workloadkit.simulate.users.closed import Closed
+from workloadkit.simulate.users.dependent import Dependent
+from workloadkit.simulate.users.distribution import Distribution
+from workloadkit.simulate.users.fluid import Fluid
 from workloadkit.simulate.users.mixed import Mixed
 from workloadkit.simulate.users.open import OpenUsers
 from workloadkit.simulate.users.poisson import Poisson
 from workloadkit.simulate.users.reopen import Reopen
+from workloadkit.simulate.users.site import DynamicSite
+from workloadkit.simulate.users.static_site import StaticSite
 from workloadkit.simulate.users.think import Think
 
-__all__ = ["Adjusted", "Mixed", "OpenUsers", "Poisson", "Reopen", "Think", "User", "known", "parse"]
+__all__ = [
+    "Adjusted",
+    "Closed",
+    "Dependent",
+    "Distribution",
+    "DynamicSite",
+    "Fluid",
+    "Mixed",
+    "OpenUsers",
+    "Poisson",
+    "Reopen",
+    "StaticSite",
+    "Think",
+    "User",
+    "known",
+    "parse",
+]
 
-_BUILT_IN: tuple[type[Any], ...] = (OpenUsers, Adjusted, Poisson, Think, Mixed, Reopen)
+_BUILT_IN: tuple[type[Any], ...] = (
+    OpenUsers,
+    Closed,
+    Dependent,
+    Adjusted,
+    Distribution,
+    Fluid,
+    Poisson,
+    Think,
+    Mixed,
+    Reopen,
+    DynamicSite,
+    StaticSite,
+)
 
 
 def __dir__() -> list[str]:
