@@ -45,8 +45,15 @@ class Clock:
     note: str = ""
 
     @classmethod
-    def of(cls, trace: Trace) -> "Clock":
+    def of(cls, trace: Trace, *, beyond: float = 0.0) -> "Clock":
         """Return the clock of a log.
+
+        Parameters
+        ----------
+        trace : Trace
+        beyond : float, default 0
+            For how long after the log it is to be true, too, within the years that Python knows.
+            [s]
 
         Examples
         --------
@@ -56,7 +63,9 @@ class Clock:
         >>> str(clock.dates([0])[0])
         '1996-09-23 14:00:31'
         """
-        return cls.between(trace.header, *span(trace))
+        first, last = span(trace)
+        known = _YEAR_9000 - 1 - (trace.header.start or 0)
+        return cls.between(trace.header, first, max(last, min(last + beyond, known)))
 
     @classmethod
     def between(cls, header: Header, first: float, last: float) -> "Clock":

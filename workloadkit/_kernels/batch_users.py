@@ -5,6 +5,7 @@ known. He hands over all jobs of a batch at once; after the last of them is subm
 all that the next batch depends on has ended, he decides when that one arrives.
 """
 
+from math import inf
 from typing import NamedTuple
 
 import numpy as np
@@ -12,9 +13,18 @@ from numpy.typing import NDArray
 
 from workloadkit._kernels.agenda import UNNUMBERED, WAKE_UP, Agenda, enter
 from workloadkit._kernels.compile import helper, kernel
+from workloadkit._kernels.habits import (
+    Habits,
+    arrival_by_hours,
+    arrival_by_sessions,
+    choose_hours,
+    forget_ends,
+    note_end,
+    take_up_sessions,
+)
 
 # How users behave.
-ADJUSTED = 0
+ADJUSTED, DISTRIBUTION, FLUID = range(3)
 
 
 class Acts(NamedTuple):
@@ -108,7 +118,8 @@ class Tables(NamedTuple):
     user : ndarray of int64, shape (room,)
         From 0.
     queue : ndarray of int64, shape (room,)
-    batch : ndarray of int64, shape (room,)
+    at : ndarray of int64, shape (room,)
+        Its place in `Acts.job`.
     wait : ndarray, shape (room,)
         How long it waited in the log. [s]
     """
@@ -116,14 +127,14 @@ class Tables(NamedTuple):
     row: NDArray[np.int64]
     user: NDArray[np.int64]
     queue: NDArray[np.int64]
-    batch: NDArray[np.int64]
+    at: NDArray[np.int64]
     wait: NDArray
 
 
 def new_tables(room: int, dtype: np.dtype) -> Tables:
     """Return tables with room for so many jobs."""
-    row, user, queue, batch = (np.empty(room, np.int64) for _ in range(4))
-    return Tables(row, user, queue, batch, np.empty(room, dtype))
+    row, user, queue, at = (np.empty(room, np.int64) for _ in range(4))
+    return Tables(row, user, queue, at, np.empty(room, dtype))
 
 
 class BatchUsers(NamedTuple):
@@ -143,25 +154,36 @@ class BatchUsers(NamedTuple):
     source: Source
     cast: Cast
     progress: Progress
+    habits: Habits
 
 
 @kernel
 def set_out(users):
     """Let everybody plan the first batch."""
-    acts, cast, progress = users.acts, users.cast, users.progress
+    cast = users.cast
     for who in range(cast.member.size):
-        member = cast.member[who]
-        position = cast.opening[who]
-        opening = acts.batch[position]
-        first = acts.first_batch[member]
-        base = cast.first_left[who]
-        for batch in range(opening, acts.first_batch[member + 1]):
-            progress.left[base + batch - first] = acts.first_job[batch + 1] - acts.first_job[batch]
-        progress.left[base + opening - first] = acts.first_job[opening + 1] - position
-        for session in range(acts.first_session[member], acts.session[opening]):
-            _close_session(users, who, session)
-        progress.next_batch[who] = opening
-        _send(users, who, position, cast.begin[who])
+        if users.behaviour == DISTRIBUTION:
+            choose_hours(users.habits, users.rng, who)
+        _begin(users, who, cast.opening[who], cast.begin[who])
+
+
+@helper
+def _begin(users, who, position, arrival):
+    """Let somebody begin with a job at some time, as if all before had been done."""
+    acts, cast, progress = users.acts, users.cast, users.progress
+    member = cast.member[who]
+    opening = acts.batch[position]
+    base = cast.first_left[who] - acts.first_batch[member]
+    for batch in range(opening, acts.first_batch[member + 1]):
+        progress.left[base + batch] = acts.first_job[batch + 1] - acts.first_job[batch]
+    progress.left[base + opening] = acts.first_job[opening + 1] - position
+    progress.over[cast.first_over[who] : cast.first_over[who + 1]] = False
+    progress.n_over[who] = 0
+    for session in range(acts.first_session[member], acts.session[opening]):
+        _close_session(users, who, session)
+    if users.behaviour == FLUID:
+        take_up_sessions(users, who, opening, arrival)
+    _send(users, who, position, arrival)
 
 
 @helper
@@ -174,7 +196,7 @@ def submit(users, jobs, place, item):
     jobs.procs[place] = source.procs[row]
     tables.row[place], tables.queue[place] = row, source.queue[row]
     tables.user[place] = item // acts.job.size
-    tables.batch[place] = acts.batch[position]
+    tables.at[place] = position
     tables.wait[place] = source.wait[row]
 
 
@@ -182,7 +204,9 @@ def submit(users, jobs, place, item):
 def job_ended(users, jobs, place, now):
     """Tell the user of a job that it has ended."""
     acts, progress = users.acts, users.progress
-    who, batch = users.tables.user[place], users.tables.batch[place]
+    who, batch = users.tables.user[place], acts.batch[users.tables.at[place]]
+    if users.behaviour != ADJUSTED:
+        note_end(users, jobs, who, place, now)
     member = users.cast.member[who]
     at = users.cast.first_left[who] + batch - acts.first_batch[member]
     progress.left[at] -= 1
@@ -233,9 +257,23 @@ def _close_session(users, who, session):
 @helper
 def _release(users, jobs, who, now, by_end):
     """Decide when the next batch arrives; a job's end or a submission has released it."""
-    batch = users.progress.next_batch[who]
-    delays = users.acts.think_time if by_end else users.acts.interarrival
-    _send(users, who, users.acts.first_job[batch], now + delays[batch])
+    progress = users.progress
+    batch = progress.next_batch[who]
+    first = users.acts.first_job[batch]
+    if users.behaviour == ADJUSTED:
+        delays = users.acts.think_time if by_end else users.acts.interarrival
+        _send(users, who, first, now + delays[batch])
+        return
+    if users.behaviour == DISTRIBUTION:
+        arrival = arrival_by_hours(users, who, batch, now, by_end)
+    else:
+        arrival = arrival_by_sessions(users, who, batch, now, by_end)
+    if arrival == inf:  # never
+        progress.next_batch[who] = batch + 1
+        progress.submitted[who] = False
+        return
+    progress.last_submission[who] = arrival  # of the type that times have
+    _send(users, who, first, progress.last_submission[who])
 
 
 @helper
@@ -252,10 +290,13 @@ def _send(users, who, position, arrival):
             if key == UNNUMBERED:
                 key += who
             enter(agenda, time, key, who * acts.job.size + at)
+    if users.behaviour != ADJUSTED:
+        forget_ends(users, who, batch, position)
+    progress.last_submission[who] = arrival + (acts.gap[last] - acts.gap[position])
     progress.next_batch[who] = batch + 1
     progress.submitted[who] = False
     end = acts.first_batch[users.cast.member[who] + 1]
     if batch + 1 < end and acts.session[batch + 1] != acts.session[batch]:
-        time = arrival + (acts.gap[last] - acts.gap[position])
+        time = progress.last_submission[who]
         if time < until:
             enter(agenda, time, WAKE_UP + who, -1 - who)

@@ -8,6 +8,8 @@ import numpy as np
 from workloadkit.simulate.engine import User
 from workloadkit.simulate.made_up import without_log
 from workloadkit.simulate.populations.present import Notes, Present
+from workloadkit.simulate.users.drawing import COUNTED, DrawingUser
+from workloadkit.simulate.users.habits import no_habits
 from workloadkit.simulate.workload import Workload
 from workloadkit.trace import Trace
 
@@ -96,13 +98,17 @@ class BatchCrowd:
             key = np.unique(log.job, return_inverse=True)[1]
         else:
             key = np.full(log.job.size, UNNUMBERED)
+        if hasattr(self.behaviour, "compiled"):
+            behaviour, habits = self.behaviour.compiled(self.present)
+        else:
+            behaviour, habits = kernels.ADJUSTED, no_habits(dtype)
         mechanism = kernels.BatchUsers(
             agenda=new_agenda(room + 2 * n_users, dtype),
             tables=kernels.new_tables(room, dtype),
             rng=rng,
             until=np.array([self.present.until], dtype),
             by_event=by_event,
-            behaviour=kernels.ADJUSTED,
+            behaviour=behaviour,
             acts=kernels.Acts(
                 first_batch=acts.first_batch,
                 first_session=acts.first_session,
@@ -128,6 +134,7 @@ class BatchCrowd:
                 left=np.zeros(n_batches[-1], np.int64),
                 over=np.zeros(n_sessions[-1], np.bool_),
             ),
+            habits=habits,
         )
         kernels.set_out(mechanism)
         tables = mechanism.tables
@@ -145,7 +152,7 @@ class BatchCrowd:
     def told(self, tables: Workload, n_jobs: int) -> tuple[Workload, Notes, dict[str, Any]]:
         """Return the jobs that compiled users submitted, notes on them, and a history."""
         log, made = self.present.workload, tables.users.tables
-        row, batch = made.row[:n_jobs], made.batch[:n_jobs]
+        row, batch = made.row[:n_jobs], tables.users.acts.batch[made.at[:n_jobs]]
         job = log.job[row] if self.present.numbered else np.arange(1, n_jobs + 1)
         workload = Workload(
             row=row,
@@ -160,11 +167,16 @@ class BatchCrowd:
             wait=log.wait[row],
             left_out=0,
         )
-        return workload, {"session": self.present.activities.session[batch], "batch": batch}, {}
+        notes = {"session": self.present.activities.session[batch], "batch": batch}
+        return (
+            workload,
+            notes,
+            dict(zip(COUNTED, tables.users.habits.counts.tolist(), strict=False)),
+        )
 
     def told_plain(self, users: list[User]) -> dict[str, Any]:
         """Return the history of users in plain Python."""
-        return {}
+        return users[0].history() if isinstance(users[0], DrawingUser) else {}
 
     def result(
         self, workload: Workload, notes: Notes, machine: int

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from workloadkit.clock import Clock
+from workloadkit.clock import DAY, Clock
 from workloadkit.simulate.populations.present import (
     Incarnations,
     Notes,
@@ -17,6 +17,9 @@ from workloadkit.simulate.populations.present import (
 )
 from workloadkit.simulate.workload import Workload
 from workloadkit.trace import Trace
+
+#: How long after the log clocks are still changed as they should be. [s]
+_BEYOND = 20 * 365 * DAY
 
 
 @dataclass(frozen=True)
@@ -33,7 +36,7 @@ class Recorded:
         """Return the users of a log; see `Population.present`."""
         workload, acts = activities_of(trace, as_workload(trace))
         dtype = workload.submit.dtype
-        clock = Clock.of(trace)
+        clock = Clock.of(trace, beyond=_BEYOND)
         n_users = acts.user.size
         nothing = np.zeros(n_users, dtype)
         first = acts.arrival[acts.first_batch[:-1]]

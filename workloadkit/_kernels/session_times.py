@@ -1,0 +1,377 @@
+"""When the sessions of users are there, once their recorded times are over.
+
+Sessions are those of members, see `batch_users`; each user lives through the ones of his member,
+moved by whole weeks of local time. There are two ways for them to come again: all of them, after
+the last (recycled), or each one a week later until it is used (reinserted).
+
+Of the sessions that were skipped and come again weekly there may be thousands. They stand in a tree
+by weekday and time of day: its leaves are in the order in which they come within a week, and hold
+when they end, in seconds from the begin of that week.
+"""
+
+from math import floor, inf
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workloadkit._kernels.compile import helper
+from workloadkit._kernels.local_time import Zone, local_time, seconds
+
+WEEK = 7 * 86400
+ABSENT = -inf
+RECORDED = -1  # the round in which sessions are where they were recorded
+
+
+class Sessions(NamedTuple):
+    """The sessions of the members, in the order of their begins.
+
+    Parameters
+    ----------
+    first : ndarray of int64, shape (n_members + 1,)
+        The sessions of member m are `first[m]` to `first[m + 1] - 1`.
+    begin, until, reach : ndarray, shape (n_sessions,)
+        When each begins, when it is over, and the latest of that among the member's sessions up to
+        this one. [s]
+    local_begin, local_until, local_reach : ndarray of float64, shape (n_sessions,)
+        The same in local time, before users are moved. They do not fall where clocks are put back.
+        [s]
+    period : ndarray of float64, shape (n_members,)
+        After how long, in local time, a member's sessions come again: whole weeks. [s]
+    by_phase, rank : ndarray of int64, shape (n_sessions,)
+        The member's sessions, from 0, in the order in which they come within a week; and where each
+        is in that order.
+    phase : ndarray of float64, shape (n_sessions,)
+        In that order: begin, from the begin of the week. [s]
+    zone : Zone
+    """
+
+    first: NDArray[np.int64]
+    begin: NDArray
+    until: NDArray
+    reach: NDArray
+    local_begin: NDArray[np.float64]
+    local_until: NDArray[np.float64]
+    local_reach: NDArray[np.float64]
+    period: NDArray[np.float64]
+    by_phase: NDArray[np.int64]
+    rank: NDArray[np.int64]
+    phase: NDArray[np.float64]
+    zone: Zone
+
+
+class Rounds(NamedTuple):
+    """Which sessions each user has used, where they are reinserted.
+
+    In a round each session is used once. It is there from its first begin in the round on, and then
+    weekly until it is used.
+
+    Parameters
+    ----------
+    first_used, first_node : ndarray of int64, shape (n_users + 1,)
+        Where the sessions and the nodes of the tree of each user begin.
+    used : ndarray of bool
+    tree : ndarray of float64
+        Each node holds the latest of what is below it. A user's tree has its top at node 1.
+    n_used, n_begun : ndarray of int64, shape (n_users,)
+        Sessions that were used in the round; that have begun in it.
+    start : ndarray of int64, shape (n_users,)
+        The round's first begin: weeks × sessions + rank. `RECORDED` for the first round.
+    used_until : ndarray of float64, shape (n_users,)
+        Latest end of the sessions used so far, as they were when they were used. [s]
+    """
+
+    first_used: NDArray[np.int64]
+    first_node: NDArray[np.int64]
+    used: NDArray[np.bool_]
+    tree: NDArray[np.float64]
+    n_used: NDArray[np.int64]
+    n_begun: NDArray[np.int64]
+    start: NDArray[np.int64]
+    used_until: NDArray[np.float64]
+
+
+# Recycled
+
+
+@helper
+def latest_recycled_end(sessions, member, moved, now):
+    """Latest end of all sessions that have begun by now; later than now if one is under way."""
+    first = sessions.first[member]
+    cycle, begun = _begun_recycled(sessions, member, moved, now)
+    latest = -inf
+    if begun > 0:
+        latest = _when(sessions, sessions.reach, sessions.local_reach, first + begun - 1, cycle)
+    if cycle > moved:
+        cycle -= sessions.period[member]
+        last = sessions.first[member + 1] - 1
+        before = _when(sessions, sessions.reach, sessions.local_reach, last, cycle)
+        latest = max(latest, before)
+    return latest
+
+
+@helper
+def next_recycled_begin(sessions, member, moved, now):
+    """When the next session begins, after now."""
+    first, end = sessions.first[member], sessions.first[member + 1]
+    cycle, begun = _begun_recycled(sessions, member, moved, now)
+    if begun == end - first:
+        begun = 0
+        cycle += sessions.period[member]
+    return _when(sessions, sessions.begin, sessions.local_begin, first + begun, cycle)
+
+
+@helper
+def _begun_recycled(sessions, member, moved, now):
+    """How far the sessions are moved that are there now, and how many of those have begun."""
+    first, end = sessions.first[member], sessions.first[member + 1]
+    begin, local_begin, zone = sessions.begin, sessions.local_begin, sessions.zone
+    local = local_time(zone.begins, zone.offsets, zone.start, now)
+    period = sessions.period[member]
+    cycle = moved + period * max(floor((local - moved - local_begin[first]) / period), 0)
+    # where clocks are put back, what they show now they have shown before
+    if _when(sessions, begin, local_begin, first, cycle + period) <= now:
+        cycle += period
+    low = first + np.searchsorted(local_begin[first:end], local - cycle, "right")
+    while low < end and _when(sessions, begin, local_begin, low, cycle) <= now:
+        low += 1
+    while low > first and _when(sessions, begin, local_begin, low - 1, cycle) > now:
+        low -= 1
+    return cycle, low - first
+
+
+@helper
+def _when(sessions, times, local_times, session, moved):
+    """Tell a time of a session that is moved so far; one that is not keeps its own."""
+    if moved == 0:
+        return float(times[session])
+    zone = sessions.zone
+    return seconds(zone.begins, zone.offsets, zone.start, local_times[session] + moved)
+
+
+# Reinserted
+
+
+@helper
+def latest_reinserted_end(sessions, rounds, who, member, moved, now):
+    """Latest end of the sessions that have begun by now; later than now if one is under way."""
+    _go_on(sessions, rounds, who, member, moved, now)
+    latest = rounds.used_until[who]
+    if rounds.start[who] == RECORDED and rounds.n_begun[who] > 0:
+        session = sessions.first[member] + rounds.n_begun[who] - 1
+        reach = _when(sessions, sessions.reach, sessions.local_reach, session, moved)
+        latest = max(latest, reach)
+    n, tree = sessions.first[member + 1] - sessions.first[member], _tree_of(rounds, who)
+    following = _following(sessions, member, now)
+    week, rank = following // n, following % n
+    this_week = _latest(tree, 0, rank)
+    last_week = _latest(tree, rank, n)
+    local = max(this_week + week * WEEK, last_week + (week - 1) * WEEK)
+    if local > ABSENT:
+        zone = sessions.zone
+        latest = max(latest, seconds(zone.begins, zone.offsets, zone.start, local))
+    return latest
+
+
+@helper
+def next_reinserted_begin(sessions, rounds, who, member, moved, now):
+    """When the next session begins that was not used, after now.
+
+    What is under way now will not be used any more: it counts with its next begin, a week later.
+    """
+    _go_on(sessions, rounds, who, member, moved, now)
+    first = sessions.first[member]
+    n, tree = sessions.first[member + 1] - first, _tree_of(rounds, who)
+    begin = inf
+    place = rounds.n_begun[who]
+    while place < n and _is_used(sessions, rounds, who, member, place):
+        place += 1
+    if place < n:
+        begin = _begin_in_round(sessions, rounds, who, member, moved, place)
+    following = _following(sessions, member, now)
+    week, rank = following // n, following % n
+    again = _next_leaf(tree, rank, 0.0)
+    if again >= n:
+        week += 1
+        again = _next_leaf(tree, 0, 0.0)
+    if again < n:
+        begin = min(begin, _weekly_begin(sessions, member, week * n + again))
+    return begin
+
+
+@helper
+def use_sessions(sessions, rounds, who, member, moved, now):
+    """Take note that something is submitted: whatever is under way then is used."""
+    _go_on(sessions, rounds, who, member, moved, now)
+    first = sessions.first[member]
+    n, tree = sessions.first[member + 1] - first, _tree_of(rounds, who)
+    base = rounds.first_used[who]
+    if rounds.start[who] == RECORDED:
+        session = first + rounds.n_begun[who] - 1
+        while (
+            session >= first
+            and _when(sessions, sessions.reach, sessions.local_reach, session, moved) >= now
+        ):
+            end = _when(sessions, sessions.until, sessions.local_until, session, moved)
+            if end >= now and not rounds.used[base + session - first]:
+                _use(sessions, rounds, who, member, session - first, end)
+            session -= 1
+    following = _following(sessions, member, now)
+    week, rank = following // n, following % n
+    zone = sessions.zone
+    for low, high, since in ((0, rank, week * WEEK), (rank, n, (week - 1) * WEEK)):
+        while True:
+            latest = _latest(tree, low, high)
+            if latest == ABSENT:
+                break
+            end = seconds(zone.begins, zone.offsets, zone.start, latest + since)
+            if end < now:
+                break
+            leaf = _next_leaf(tree, low, latest)
+            _use(sessions, rounds, who, member, sessions.by_phase[first + leaf], end)
+    if rounds.n_used[who] == n:
+        rounds.used[base : base + n] = False
+        rounds.n_used[who] = rounds.n_begun[who] = 0
+        rounds.start[who] = following
+
+
+@helper
+def reset_rounds(sessions, rounds, who, member, n_over):
+    """Begin, the first `n_over` sessions being used."""
+    n, base = sessions.first[member + 1] - sessions.first[member], rounds.first_used[who]
+    rounds.used[base : base + n_over] = True
+    rounds.used[base + n_over : base + n] = False
+    rounds.tree[rounds.first_node[who] : rounds.first_node[who + 1]] = ABSENT
+    rounds.n_used[who], rounds.n_begun[who], rounds.start[who] = n_over, 0, RECORDED
+    rounds.used_until[who] = -inf
+
+
+@helper
+def _go_on(sessions, rounds, who, member, moved, now):
+    """Let the sessions that have begun by now, and were not used, come again each week."""
+    first = sessions.first[member]
+    n, tree = sessions.first[member + 1] - first, _tree_of(rounds, who)
+    place = rounds.n_begun[who]
+    while place < n and _begin_in_round(sessions, rounds, who, member, moved, place) <= now:
+        if not _is_used(sessions, rounds, who, member, place):
+            session = first + _session_in_round(sessions, rounds, who, member, place)
+            lasts = sessions.local_until[session] - sessions.local_begin[session]
+            rank = sessions.rank[session]
+            _set_leaf(tree, rank, sessions.phase[first + rank] + lasts)
+        place += 1
+    rounds.n_begun[who] = place
+
+
+@helper
+def _session_in_round(sessions, rounds, who, member, place):
+    """Return the session, from 0, whose first begin in a round has a place."""
+    if rounds.start[who] == RECORDED:
+        return place
+    first = sessions.first[member]
+    n = sessions.first[member + 1] - first
+    return sessions.by_phase[first + (rounds.start[who] + place) % n]
+
+
+@helper
+def _begin_in_round(sessions, rounds, who, member, moved, place):
+    """When that session begins for the first time in the round."""
+    if rounds.start[who] == RECORDED:
+        session = sessions.first[member] + place
+        return _when(sessions, sessions.begin, sessions.local_begin, session, moved)
+    return _weekly_begin(sessions, member, rounds.start[who] + place)
+
+
+@helper
+def _is_used(sessions, rounds, who, member, place):
+    session = _session_in_round(sessions, rounds, who, member, place)
+    return rounds.used[rounds.first_used[who] + session]
+
+
+@helper
+def _use(sessions, rounds, who, member, session, end):
+    """Take a session, from 0, which ends then, out of the round."""
+    rounds.used[rounds.first_used[who] + session] = True
+    rounds.n_used[who] += 1
+    rounds.used_until[who] = max(rounds.used_until[who], end)
+    rank = sessions.rank[sessions.first[member] + session]
+    _set_leaf(_tree_of(rounds, who), rank, ABSENT)
+
+
+@helper
+def _following(sessions, member, now):
+    """Return the first weekly begin after now, as weeks × sessions + rank."""
+    first, end = sessions.first[member], sessions.first[member + 1]
+    zone = sessions.zone
+    local = local_time(zone.begins, zone.offsets, zone.start, now)
+    week = floor(local / WEEK)
+    rank = np.searchsorted(sessions.phase[first:end], local - week * WEEK, "right")
+    following = week * (end - first) + rank
+    # where clocks are put back, what they show now they have shown before
+    while _weekly_begin(sessions, member, following) <= now:
+        following += 1
+    return following
+
+
+@helper
+def _weekly_begin(sessions, member, at):
+    """When a session begins, given weeks × sessions + rank."""
+    first = sessions.first[member]
+    n = sessions.first[member + 1] - first
+    zone = sessions.zone
+    local = (at // n) * WEEK + sessions.phase[first + at % n]
+    return seconds(zone.begins, zone.offsets, zone.start, local)
+
+
+# The tree: the children of node i are 2 i and 2 i + 1, its last half are the leaves.
+
+
+@helper
+def _tree_of(rounds, who):
+    return rounds.tree[rounds.first_node[who] : rounds.first_node[who + 1]]
+
+
+@helper
+def _set_leaf(tree, leaf, value):
+    node = leaf + tree.size // 2
+    tree[node] = value
+    while node > 1:
+        node //= 2
+        tree[node] = max(tree[2 * node], tree[2 * node + 1])
+
+
+@helper
+def _latest(tree, low, high):
+    """Return the latest of the leaves from `low` to before `high`; `ABSENT` if there is none."""
+    latest = ABSENT
+    low += tree.size // 2
+    high += tree.size // 2
+    while low < high:
+        if low % 2:
+            latest = max(latest, tree[low])
+            low += 1
+        if high % 2:
+            high -= 1
+            latest = max(latest, tree[high])
+        low //= 2
+        high //= 2
+    return latest
+
+
+@helper
+def _next_leaf(tree, low, least):
+    """Return the first leaf from `low` on that holds so much; the number of leaves for none."""
+    width = tree.size // 2
+    if low >= width:
+        return width
+    node = low + width
+    while tree[node] < least:
+        while node % 2:  # to the right of all that were seen
+            node //= 2
+        if node == 0:
+            return width
+        node += 1
+    while node < width:
+        node *= 2
+        if tree[node] < least:
+            node += 1
+    return node - width
