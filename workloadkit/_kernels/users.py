@@ -19,7 +19,7 @@ from numba.extending import overload
 
 from workloadkit._kernels import batch_users, dependent_users, queue_users, site_users
 from workloadkit._kernels.agenda import ARRIVED, OVERFLOWS, SIZE, WAKE_UP, take_due, take_first
-from workloadkit._kernels.compile import helper
+from workloadkit._kernels.compile import BARE, bare
 
 _MECHANISMS: dict[type, ModuleType] = {
     batch_users.BatchUsers: batch_users,
@@ -44,25 +44,25 @@ def wake_up(users: Any, jobs: Any, who: int, now: Any) -> None:
     _MECHANISMS[type(users)].wake_up(users, jobs, who, now)
 
 
-@overload(submit)
+@overload(submit, jit_options=BARE)
 def _submit(users, jobs, place, item):
     act = _MECHANISMS[users.instance_class].submit
     return lambda users, jobs, place, item: act(users, jobs, place, item)
 
 
-@overload(job_ended)
+@overload(job_ended, jit_options=BARE)
 def _job_ended(users, jobs, place, now):
     act = _MECHANISMS[users.instance_class].job_ended
     return lambda users, jobs, place, now: act(users, jobs, place, now)
 
 
-@overload(wake_up)
+@overload(wake_up, jit_options=BARE)
 def _wake_up(users, jobs, who, now):
     act = _MECHANISMS[users.instance_class].wake_up
     return lambda users, jobs, who, now: act(users, jobs, who, now)
 
 
-@helper
+@bare
 def some_to_come(users, submit, arrived):
     """Whether anything will happen that is not the end of a job that runs."""
     if users is None:
@@ -70,7 +70,7 @@ def some_to_come(users, submit, arrived):
     return users.agenda.at[SIZE] > 0
 
 
-@helper
+@bare
 def next_instant(users, submit, arrived, ends, n_running):
     """When something happens next; something is left to happen."""
     if users is None:
@@ -86,7 +86,7 @@ def next_instant(users, submit, arrived, ends, n_running):
     return min(ends[n_running - 1], users.agenda.time[0])
 
 
-@helper
+@bare
 def keep_running(users, submit, arrived, n_running, now, by_event):
     """How many of the running jobs stay, even if more end now.
 
@@ -101,7 +101,7 @@ def keep_running(users, submit, arrived, n_running, now, by_event):
     return n_running if submitted else max(n_running - 1, 0)
 
 
-@helper
+@bare
 def take_arrivals(users, jobs, arrived, end_jobs, n_before, n_running, now, by_event):
     """Let all users act on what happens now; return the number of jobs that have arrived by then.
 
@@ -135,13 +135,13 @@ def take_arrivals(users, jobs, arrived, end_jobs, n_before, n_running, now, by_e
     return arrived
 
 
-@helper
+@bare
 def submission_due(agenda, now):
     """Whether a job is to be submitted now."""
     return agenda.at[SIZE] > 0 and agenda.time[0] <= now and agenda.key[0] < WAKE_UP
 
 
-@helper
+@bare
 def _act(users, jobs, arrived, n_due, now):
     """Let happen what was taken from the agenda; return the number of jobs that have arrived."""
     due = users.agenda.due

@@ -43,7 +43,7 @@ from workloadkit.simulate.schedule import Schedule
 from workloadkit.simulate.schedulers.policy import Policy
 from workloadkit.simulate.schedulers.recorded import Recorded
 from workloadkit.simulate.users import OpenUsers
-from workloadkit.simulate.users.behaviour import Behaviour, Community, draws
+from workloadkit.simulate.users.behaviour import Behaviour, Community, LogBehaviour, draws
 from workloadkit.simulate.workload import (
     Estimates,
     Interrupted,
@@ -63,7 +63,7 @@ Engine = Literal["compiled", "python"]
 def simulate(
     trace: Trace | None = None,
     scheduler: str | Policy | Scheduler = "easy",
-    users: str | OpenUsers | Behaviour | Community | Sequence[User] = "open",
+    users: str | OpenUsers | Behaviour | LogBehaviour | Community | Sequence[User] = "open",
     *,
     population: str | Population = "recorded",
     procs: int | None = None,
@@ -175,7 +175,7 @@ def simulate(
     policy = _policy(scheduler)
     behaviour = behaviours.parse(users) if isinstance(users, str) else users
     who = populations.parse(population) if isinstance(population, str) else population
-    of_log = isinstance(behaviour, OpenUsers | Behaviour)
+    of_log = isinstance(behaviour, OpenUsers | Behaviour | LogBehaviour)
     _check_presence(trace, behaviour, who, of_log=of_log)
     if isinstance(who, Resampled):
         assert trace is not None  # as was seen above
@@ -274,7 +274,7 @@ def simulate(
         else:
             jobs, outcome, runs = play_with(behaviour.plain(workload))
             play = Play(with_changed_runs(workload, jobs), outcome, runs=runs)
-    elif isinstance(behaviour, Behaviour | Community):
+    elif isinstance(behaviour, Behaviour | LogBehaviour | Community):
         if offered_load is not None or "scale_arrivals" in scales:
             raise ParameterError(
                 "offered_load and scale_arrivals are for users who submit by timestamps; the load "
@@ -284,8 +284,13 @@ def simulate(
         if made_up := isinstance(behaviour, Community):
             _check_made_up(_name(behaviour), oversize, estimates, scales)
             crowd: Crowd = behaviour.crowd(machine)
+        elif isinstance(behaviour, LogBehaviour):
+            played = who.log(log, rules.seed)
+            crowd = behaviour.crowd_of(played, as_workload(played))
         else:
             present = who.present(log, as_workload, rules.seed)
+            if hasattr(behaviour, "adapted"):
+                present = behaviour.adapted(present)
             crowd = BatchCrowd(who, behaviour, log, present)
         if compiles:
             assert not isinstance(policy, Scheduler)
@@ -429,6 +434,6 @@ def _name(thing: object) -> str:
     """Name a policy, a behaviour or somebody's own class."""
     if isinstance(thing, (list, tuple)):
         return " ".join(dict.fromkeys(type(user).__name__ for user in thing)) or "nobody"
-    if isinstance(thing, Policy | Behaviour | Community):
+    if isinstance(thing, Policy | Behaviour | LogBehaviour | Community):
         return describe(thing)
     return getattr(thing, "name", "") or type(thing).__name__

@@ -7,19 +7,33 @@ import numpy as np
 from workloadkit.simulate.crowd import Crowd
 from workloadkit.simulate.engine import User
 from workloadkit.simulate.populations.present import Present
+from workloadkit.simulate.workload import Workload
+from workloadkit.trace import Trace
 
 
 @runtime_checkable
 class Behaviour(Protocol):
     """How users of a log behave, in the forms that the two engines run.
 
-    One that draws random numbers says so by an attribute `draws`.
+    One that draws random numbers says so by an attribute `draws`. One whose users do not go
+    through their batches as they are has a method `adapted`, from one `Present` to another.
     """
 
     name: ClassVar[str]
 
     def plain(self, present: Present, rng: np.random.Generator) -> list[User]:
         """Return the users in plain Python, in the order of their numbers; they share `rng`."""
+        ...
+
+
+@runtime_checkable
+class LogBehaviour(Protocol):
+    """How users behave who go by what a log says of each job."""
+
+    name: ClassVar[str]
+
+    def crowd_of(self, trace: Trace, workload: Workload) -> Crowd:
+        """Return the users of one simulation, who submit the jobs `workload` of a log."""
         ...
 
 

@@ -1,0 +1,93 @@
+"""Users whose jobs wait for the end of others: each for one, or for none.
+
+Whoever they are, they act as one, by the jobs of the log.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workloadkit._kernels.agenda import Agenda, enter
+from workloadkit._kernels.batch_users import Source
+from workloadkit._kernels.compile import helper, kernel
+
+
+class Successors(NamedTuple):
+    """Which jobs wait for which.
+
+    Parameters
+    ----------
+    first : ndarray of int64, shape (n_jobs + 1,)
+        Those that wait for job i are `job[first[i]:first[i + 1]]`.
+    job : ndarray of int64
+    delay : ndarray
+        How long after the end each is submitted. [s]
+    """
+
+    first: NDArray[np.int64]
+    job: NDArray[np.int64]
+    delay: NDArray
+
+
+class Tables(NamedTuple):
+    """What is known of each job that has arrived; as in `batch_users`."""
+
+    row: NDArray[np.int64]
+    user: NDArray[np.int64]
+    queue: NDArray[np.int64]
+    wait: NDArray
+
+
+class DependentUsers(NamedTuple):
+    """A mechanism of `users`.
+
+    `user` is that of each job of the log, from 0; `by_event`, whether there is a pass after each
+    event: then submissions of one second keep the order in which they were planned.
+    """
+
+    agenda: Agenda
+    tables: Tables
+    by_event: bool
+    source: Source
+    user: NDArray[np.int64]
+    successors: Successors
+
+
+@kernel
+def set_out(users, times):
+    """Plan those jobs that wait for none, each for its time."""
+    waits = np.zeros(times.size, np.bool_)
+    waits[users.successors.job] = True
+    for row in range(times.size):
+        if not waits[row]:
+            _plan(users, row, times[row])
+
+
+@helper
+def submit(users, jobs, place, item):
+    """Fill in the job that an item stands for."""
+    source, tables = users.source, users.tables
+    jobs.run[place], jobs.estimate[place] = source.run[item], source.estimate[item]
+    jobs.procs[place] = source.procs[item]
+    tables.row[place], tables.queue[place] = item, source.queue[item]
+    tables.user[place], tables.wait[place] = users.user[item], source.wait[item]
+
+
+@helper
+def job_ended(users, jobs, place, now):
+    """Plan the jobs that have waited for one."""
+    first, job, delay = users.successors
+    row = users.tables.row[place]
+    for i in range(first[row], first[row + 1]):
+        _plan(users, job[i], now + delay[i])
+
+
+@helper
+def wake_up(users, jobs, who, now):
+    """Nobody sleeps."""
+
+
+@helper
+def _plan(users, row, time):
+    enter(users.agenda, time, 0 if users.by_event else users.source.key[row], row)
