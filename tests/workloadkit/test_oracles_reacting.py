@@ -1,0 +1,81 @@
+"""Users of a log who react, both engines against a world that looks everything up."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import workloadkit as wk
+from tests.oracles import reacting as oracle
+from tests.reacting_logs import ZONES, jobs_of, logs, trace_of, wall_of
+
+pytestmark = pytest.mark.filterwarnings("ignore::workloadkit.errors.WorkloadWarning")
+
+SEED = 5
+ENGINES = ("python", "compiled")
+BEHAVIOURS = (
+    "adjusted",
+    "closed",
+    "closed:think=recorded",
+    "distribution",
+    "distribution:response=end",
+    "fluid",
+    "fluid:end=end",
+    "fluid:end=threshold,skipped=reinsert",
+    "fluid:skipped=reinsert",
+    "fluid:end=end,skipped=reinsert,patience=3600",
+    "fluid:end=end,patience=1800,leave=20000",
+)
+
+any_log = logs() | logs(decimals=True)
+
+
+def expected(trace, machine, policy, users, overrun="raise"):
+    """Job number, user, submission and start of each job, by the oracle; and its world."""
+    name, _, text = users.partition(":")
+    given = dict(part.split("=") for part in text.split(",")) if text else {}
+    for limit in {"patience", "leave"} & given.keys():
+        given[limit] = float(given[limit])
+    rng = np.random.default_rng(SEED).spawn(1)[0]
+    jobs = jobs_of(trace)
+    done, world = oracle.simulate(
+        jobs, machine, policy, name, rng, wall_of(trace), overrun, **given
+    )
+    rows = [(job.number, jobs[job.place]["user"], job.submit, job.start, job.end) for job in done]
+    return rows, world
+
+
+def rows_of(schedule):
+    jobs = schedule.jobs
+    columns = [
+        jobs["job"],
+        schedule.trace().jobs["user"],
+        jobs["submit"],
+        jobs["start"],
+        jobs["end"],
+    ]
+    return list(zip(*(column.tolist() for column in columns), strict=True))
+
+
+def check(trace, users, policy, engine, *, machine=4, overrun="raise"):
+    rows, world = expected(trace, machine, policy, users, overrun)
+    schedule = wk.simulate(
+        trace, policy, users, procs=machine, overrun=overrun, rng=SEED, engine=engine
+    )
+    assert rows_of(schedule) == rows
+    return schedule, world
+
+
+@pytest.mark.parametrize("users", BEHAVIOURS)
+@settings(max_examples=30)
+@given(any_log, st.sampled_from(ZONES), st.sampled_from(["easy", "fcfs", "recorded"]))
+def test_the_plain_engine_plays_the_definition(users, jobs, zone, policy):
+    overrun = "late" if policy == "recorded" else "raise"
+    check(trace_of(jobs, zone), users, policy, "python", overrun=overrun)
+
+
+@pytest.mark.parametrize("users", BEHAVIOURS)
+@settings(max_examples=30)
+@given(any_log, st.sampled_from(ZONES))
+def test_the_compiled_engine_plays_the_definition(users, jobs, zone):
+    check(trace_of(jobs, zone), users, "easy", "compiled")
