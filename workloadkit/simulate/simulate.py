@@ -43,7 +43,13 @@ from workloadkit.simulate.schedule import Schedule
 from workloadkit.simulate.schedulers.policy import Policy
 from workloadkit.simulate.schedulers.recorded import Recorded
 from workloadkit.simulate.users import OpenUsers
-from workloadkit.simulate.users.behaviour import Behaviour, Community, LogBehaviour, draws
+from workloadkit.simulate.users.behaviour import (
+    Behaviour,
+    Community,
+    LogBehaviour,
+    draws,
+    is_plain_only,
+)
 from workloadkit.simulate.workload import (
     Estimates,
     Interrupted,
@@ -184,7 +190,8 @@ def simulate(
     down = _outages(outages, trace, recorded=recorded)
     built_in = of_log or isinstance(behaviour, Community)
     own = isinstance(policy, Scheduler) or not built_in
-    engine = engine or ("python" if own or down is not None else "compiled")
+    plain_only = own or down is not None or is_plain_only(behaviour)
+    engine = engine or ("python" if plain_only else "compiled")
     check_choice("engine", engine, Engine)
     check_choice("oversize", oversize, Oversize)
     check_choice("overrun", overrun, Overrun)

@@ -55,3 +55,8 @@ class Community(Protocol):
 def draws(choice: Any) -> bool:
     """Whether a behaviour or a population draws random numbers."""
     return getattr(choice, "draws", False)
+
+
+def is_plain_only(choice: Any) -> bool:
+    """Whether a behaviour that is built in holds something that only the plain engine can run."""
+    return getattr(choice, "plain_only", False)

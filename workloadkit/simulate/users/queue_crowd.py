@@ -108,11 +108,11 @@ class QueueCrowd:
             made.queue[:n_jobs],
         )
         kind = np.where(workload.user < self.visitors.users, CLOSED, OPEN)
-        return workload, {"kind": kind, "visit": made.visit[:n_jobs]}, {}
+        return workload, {"kind": kind, "visit": made.visit[:n_jobs]}, self._history
 
     def told_plain(self, users: list[User]) -> dict[str, Any]:
         """Return the history of users in plain Python."""
-        return {}
+        return self._history
 
     def result(
         self, workload: Workload, notes: Notes, machine: int
@@ -120,6 +120,11 @@ class QueueCrowd:
         """Return the log that tells of the jobs, and the jobs as jobs of that log."""
         trace, workload = as_log(workload, machine)
         return trace, workload, {"user": workload.user, **notes}
+
+    @property
+    def _history(self) -> dict[str, Any]:
+        """When all was over, where that was settled before."""
+        return {} if self.until is None else {"until": self.until}
 
     def _needs(self) -> "Needs":
         """Return what jobs need, for the compiled engine."""

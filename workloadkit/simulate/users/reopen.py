@@ -27,14 +27,14 @@ class Reopen(QueueingUsers):
         p: a constant; ``exp:THETA`` for e^(-THETA r); ``hyperbolic:A,B`` for A / (B r + 1);
         ``table:TIME/P,TIME/P,...``, straight lines between points; ``shmueli``, that is
         0.8 / (0.05 r + 1) with r in minutes, or ``zakay``, the same where a second stands for ten
-        minutes. Times in seconds. Or any function of r [s]: the plain engine calls it, the
-        compiled one has a table of it.
+        minutes. Times in seconds. Or any function of r [s], which the plain engine calls, and of
+        which the compiled one has a table.
     think : float, default 1
         Mean time between the end of a job and the next. [s]
     think_law : {"exponential", "fixed"}
     step : float, optional
         Step of the table of one's own function, of 100,000 steps; behind them, the last value
-        holds. [s]
+        holds. Without it the function runs in the plain engine. [s]
 
     References
     ----------
@@ -74,6 +74,11 @@ class Reopen(QueueingUsers):
             if isinstance(again, Again):
                 raise ParameterError(f"reopen: step is for a function of one's own, not {again}")
         object.__setattr__(self, "again", again)
+
+    @property
+    def plain_only(self) -> bool:
+        """Whether it holds a function that the compiled engine has no table of."""
+        return self.step is None and not isinstance(self.again, Again)
 
     @property
     def visitors(self) -> Visitors:
