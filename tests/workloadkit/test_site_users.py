@@ -105,11 +105,11 @@ def test_an_evening_of_the_source(day, nights):
 
 def test_a_break_that_ends_by_night_goes_on_as_sleep():
     of = made(run=[300], pause=[12 * HOUR])
-    numbers = [*A_DAY_WORKER, *SAME, 0.0, *ONCE, 0.9, 0.0, *SAME, 0.0, *ONCE]
+    numbers = [*A_DAY_WORKER, *SAME, 0.0, *ONCE, 0.9, 0.0, *SAME, 0.0, *ONCE, 0.9, 0.0]
     jobs, setting = play(DynamicSite(users=1), numbers, of, until=DAY + 7 * HOUR + 31 * MINUTE)
     assert [job.submit for job in jobs] == [7 * HOUR + 30 * MINUTE, DAY + 7 * HOUR + 30 * MINUTE]
     assert [job.notes["session"] for job in jobs] == [0, 1]
-    assert (setting.counts["aborted"], setting.counts["slept"]) == (1, 1)
+    assert (setting.counts["aborted"], setting.counts["slept"]) == (2, 1)
 
 
 def test_the_job_submitted_last_in_a_batch_is_waited_for():
@@ -170,7 +170,7 @@ def test_who_waits_too_long_takes_a_break_or_leaves():
     jobs, setting = play(impatient, numbers, of, until=DAY)
     assert len(jobs) == 2
     assert setting.counts["left"] == 1
-    numbers = [*A_DAY_WORKER, *SAME, 0.9, *ONCE, 0.0, *SAME, 0.0, *ONCE]
+    numbers = [*A_DAY_WORKER, *SAME, 0.9, *ONCE, 0.0, *SAME, 0.0, *ONCE, 0.0, 0.0]
     until = 7 * HOUR + 30 * MINUTE + 1801
     jobs, setting = play(replace(impatient, leave=600), numbers, of, until=until)
     assert [job.submit for job in jobs] == [7 * HOUR + 30 * MINUTE, until - 1]

@@ -23,11 +23,13 @@ from workloadkit.cli import (
     sessions,
     shake,
     simulate,
+    site,
     study,
     sweep,
 )
 from workloadkit.cli.common import Commands, say
 from workloadkit.cli.schedulers import SCHEDULERS
+from workloadkit.cli.users import USERS
 
 app = typer.Typer(
     cls=Commands,
@@ -71,6 +73,7 @@ for command, examples in (
     (augment.augment, augment.EXAMPLES),
     (shake.shake, shake.EXAMPLES),
     (simulate.simulate, simulate.EXAMPLES),
+    (site.site, site.EXAMPLES),
     (check.check, check.EXAMPLES),
     (generate.generate, generate.EXAMPLES),
     (sweep.sweep, sweep.EXAMPLES),
@@ -78,7 +81,8 @@ for command, examples in (
 ):
     epilog = _paragraph("Examples:", examples)
     if command is simulate.simulate:
-        epilog = _paragraph("Schedulers:", SCHEDULERS) + "\n\n" + epilog
+        lists = (_paragraph("Schedulers:", SCHEDULERS), _paragraph("Users:", USERS))
+        epilog = "\n\n".join((*lists, epilog))
     elif command is generate.generate:
         epilog = _paragraph("Models:", generate.MODELS) + "\n\n" + epilog
     app.command(epilog=epilog)(command)

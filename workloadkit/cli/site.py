@@ -1,0 +1,279 @@
+"""`workloadkit site`: a site whose users need no log."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from math import inf
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from workloadkit.cli.common import (
+    JsonOption,
+    SeedOption,
+    StrictOption,
+    check_outputs,
+    duration,
+    load,
+    say,
+    working,
+    write_json,
+)
+from workloadkit.errors import ParameterError
+
+if TYPE_CHECKING:
+    from workloadkit.simulate.schedule import Schedule
+    from workloadkit.site import SiteDistributions
+
+EXAMPLES = """
+workloadkit site --users 50-250 --step 50 --scheduler creasy
+workloadkit site --users 100 --from log.swf.gz --from other.swf.gz -o site.swf.gz --seed 1
+workloadkit site --sessions 10 --scheduler fcfs --from site.json
+"""
+
+#: Columns of the table: those of the source, and how each is written.
+_COLUMNS = {
+    "users": ("Users", "{:d}"),
+    "utilization": ("Utilization", "{:.2f}"),
+    "throughput_per_hour": ("Throughput", "{:.1f}"),
+    "jobs_per_session": ("Jobs/Session", "{:.2f}"),
+    "mean_response_min": ("Avg. Response", "{:.2f}"),
+    "mean_slowdown": ("Avg. Slowdown", "{:.2f}"),
+    "scheduler": ("Scheduler", "{}"),
+}
+
+
+def site(
+    users: Annotated[
+        str | None,
+        typer.Option(
+            metavar="N|LOW-HIGH",
+            show_default=False,
+            help="Users of the site, one simulation for each number of them. By default 50.",
+        ),
+    ] = None,
+    step: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="N",
+            show_default=False,
+            help="From one number of users to the next. By default 50.",
+        ),
+    ] = None,
+    sessions: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="N",
+            show_default=False,
+            help="So many sessions that never end, instead of users who come and go.",
+        ),
+    ] = None,
+    scheduler: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME[:PARAM=VALUE,...]",
+            show_default=False,
+            help="Scheduler as of `simulate`; several by repeating. By default easy.",
+        ),
+    ] = None,
+    weeks: Annotated[
+        float, typer.Option(metavar="W", help="Weeks in which the users submit jobs.")
+    ] = 26.0,
+    procs: Annotated[
+        int, typer.Option(min=1, metavar="P", help="Processors of the machine.")
+    ] = 128,
+    source: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--from",
+            metavar="FILE",
+            readable=False,
+            show_default=False,
+            help="Log from which users and jobs are drawn, or distributions that were saved; "
+            "several by repeating. By default the built-in sample.",
+        ),
+    ] = None,
+    workpool: Annotated[
+        str,
+        typer.Option(
+            metavar="independent|joint", help="Draw size and run time each by itself, or as a pair."
+        ),
+    ] = "independent",
+    pools: Annotated[
+        str,
+        typer.Option(
+            metavar="one|three",
+            help="Draw from the same jobs at all hours, or from those of days, nights or weekends.",
+        ),
+    ] = "one",
+    repeat: Annotated[
+        str,
+        typer.Option(
+            metavar="job|size",
+            help="Whether a job that comes again has the same run time, or only the same size.",
+        ),
+    ] = "job",
+    patience: Annotated[
+        float | None,
+        typer.Option(
+            parser=duration,
+            metavar="T",
+            show_default=False,
+            help="Who waits longer than T for a response takes a break.",
+        ),
+    ] = None,
+    leave: Annotated[
+        float | None,
+        typer.Option(
+            parser=duration,
+            metavar="T",
+            show_default=False,
+            help="Who waits longer than T leaves for good.",
+        ),
+    ] = None,
+    seed: SeedOption = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "-o",
+            metavar="FILE",
+            show_default=False,
+            help='Write the jobs of one simulation as SWF to this file; "-" is stdout.',
+        ),
+    ] = None,
+    json: JsonOption = None,
+    strict: StrictOption = False,
+) -> None:
+    """Simulate a site whose users react to how they are served.
+
+    Shows, for each number of users and each scheduler, utilization, jobs an hour, jobs of a
+    session, mean response [min] and mean slowdown, unless results go to stdout. Fields 17 and 18
+    of the SWF tell which job a batch has waited for.
+    """
+    import workloadkit as wk
+    from workloadkit.provenance import seed_of
+
+    names = list(dict.fromkeys(scheduler or ("easy",)))
+    if users is not None and sessions is not None:
+        raise ParameterError("--users come and go and --sessions never end: give one of the two")
+    numbers = _numbers(users, step) if sessions is None else [sessions]
+    if sessions is not None and (step, patience, leave) != (None, None, None):
+        raise ParameterError("--step, --patience and --leave are for --users, not for --sessions")
+    if output and len(numbers) * len(names) > 1:
+        raise ParameterError(
+            f"-o takes the jobs of one simulation, and these are {len(numbers) * len(names)}: give "
+            "one number of --users and one --scheduler"
+        )
+    check_outputs(output, json, inputs=source or ())
+    drawn = _distributions(source, strict=strict)
+    make: Any = wk.users.DynamicSite if sessions is None else wk.users.StaticSite
+    more: dict[str, Any] = {"workpool": workpool, "pools": pools, "repeat": repeat}
+    if sessions is None:
+        more |= {"patience": _or_ever(patience), "leave": _or_ever(leave)}
+    seed = seed_of(seed)
+    rows, results = [], []
+    with _progress(len(numbers) * len(names)) as simulated:
+        for name in names:
+            for number in numbers:
+                who = make(number, weeks, distributions=drawn, **more)
+                schedule = wk.simulate(None, name, who, procs=procs, rng=seed)
+                rows.append({"users": number} | _row(schedule) | {"scheduler": name})
+                results.append(rows[-1] | {"schedule": schedule.to_dict()})
+                simulated()
+    if output:
+        wk.write_swf(schedule.trace(), str(output))
+        if str(output) != "-":
+            say(f"wrote {output}")
+    if json:
+        write_json(
+            json, {"rows": results, "seed": seed, "logs": [dict(x) for x in drawn.made_from]}
+        )
+    if "-" not in (str(output), str(json)):
+        typer.echo(f"{', '.join(drawn.logs)}, {procs} processors, {weeks:g} weeks, seed {seed}")
+        typer.echo(_table(rows, "Users" if sessions is None else "Sessions"))
+
+
+def _numbers(users: str | None, step: int | None) -> list[int]:
+    """Return the numbers of users that were asked for."""
+    low, dash, high = (users or "50").partition("-")
+    for word in (low, high) if dash else (low,):
+        if not (word.isascii() and word.isdigit() and 1 <= int(word) <= 10**6):
+            raise ParameterError(
+                f"--users is {users!r}; write a number of users such as 100, or a range such as "
+                "50-250"
+            )
+    if not dash:
+        if step is not None:
+            raise ParameterError(f"--step goes with a range of --users, such as {low}-250")
+        return [int(low)]
+    if int(high) < int(low):
+        raise ParameterError(f"--users is {users!r}, a range that ends before it begins")
+    return list(range(int(low), int(high) + 1, step or 50))
+
+
+def _or_ever(seconds: float | None) -> float:
+    return inf if seconds is None else seconds
+
+
+def _distributions(sources: list[Path] | None, *, strict: bool) -> "SiteDistributions":
+    """Return what users draw from: of logs, of files in which it was saved, or built in."""
+    from workloadkit import site
+
+    if not sources:
+        say("no log named with --from: the built-in sample")
+        return site.built_in()
+    found = []
+    for source in sources:
+        if _is_json(source):
+            found.append(site.read_site_distributions(str(source)))
+        else:
+            log = load(source, strict=strict)
+            with working(f"taking distributions from {log.name}"):
+                found.append(site.site_distributions(log))
+    return site.combine(found)
+
+
+def _is_json(source: Path) -> bool:
+    return ".json" in source.suffixes
+
+
+def _row(schedule: "Schedule") -> dict[str, float]:
+    """Return the measures of the source's table."""
+    values, n_sessions = schedule.metrics, schedule.history["sessions"]
+    return {
+        "utilization": values["utilization"],
+        "throughput_per_hour": values["throughput_per_hour"],
+        "jobs_per_session": values["jobs"] / n_sessions,
+        "mean_response_min": values["mean_response"] / 60,
+        "mean_slowdown": values["mean_slowdown"],
+    }
+
+
+@contextmanager
+def _progress(n: int) -> Iterator[Any]:
+    """Show on a terminal how many of the simulations are done; gives what to call after each."""
+    from rich.console import Console
+    from rich.progress import MofNCompleteColumn, Progress, SpinnerColumn, TextColumn
+
+    columns = (SpinnerColumn(), TextColumn("simulating"), MofNCompleteColumn())
+    console = Console(stderr=True)
+    with Progress(
+        *columns, console=console, transient=True, disable=not console.is_terminal
+    ) as bar:
+        task = bar.add_task("simulating", total=n)
+        yield lambda: bar.advance(task)
+
+
+def _table(rows: list[dict[str, Any]], first: str) -> str:
+    """Lay out the measures under their titles."""
+    titles = [first if name == "users" else title for name, (title, _) in _COLUMNS.items()]
+    cells = [[form.format(row[name]) for name, (_, form) in _COLUMNS.items()] for row in rows]
+    widths = [max(map(len, column)) for column in zip(titles, *cells, strict=True)]
+    lines = (
+        "  ".join(cell.rjust(width) for cell, width in zip(line[:-1], widths[:-1], strict=True))
+        + f"  {line[-1]}"
+        for line in (titles, *cells)
+    )
+    return "\n".join(lines)
