@@ -33,6 +33,7 @@ from .simulate import users as users
 from .simulate.check import check_schedule as check_schedule
 from .simulate.schedule import Schedule as Schedule
 from .simulate.simulate import simulate as simulate
+from .simulate.violations import violations as violations
 from .trace import Header as Header
 from .trace import Trace as Trace
 from .user_classes import UserClasses as UserClasses

@@ -65,8 +65,9 @@ class Activities(NamedTuple):
 
     References
     ----------
-    .. [1] N. Zakay, "Resampling and feedback in workload modeling", Ph.D. thesis, Hebrew
-       University of Jerusalem, 2018: feedback-based simulation, section V.
+    .. [1] N. Zakay, "Improved realism and representativeness of workloads to improve reliability
+       of performance evaluations", PhD thesis, The Hebrew University of Jerusalem, 2018, chapter
+       on feedback-based simulation, sections IV and VI.
     """
 
     user: NDArray[np.int64]

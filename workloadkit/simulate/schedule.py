@@ -56,6 +56,8 @@ class Schedule:
         ends.
     uncounted : sequence of int
         Users whose jobs are left out of the metrics.
+    unscaled : Trace, optional
+        The log before its run times and sizes were scaled, where they were.
     """
 
     source: Trace
@@ -69,6 +71,7 @@ class Schedule:
     cooldown: float = 0.0
     runs: Sequence[Run] = ()
     uncounted: Sequence[int] = ()
+    unscaled: Trace | None = None
 
     @property
     def end(self) -> NDArray:
@@ -194,7 +197,7 @@ class Schedule:
     @property
     def reacting(self) -> bool:
         """Whether users react to what they get, rather than submit jobs at recorded times."""
-        return self.parameters.get("users", "open") != "open"
+        return str(self.parameters.get("users", "open")).partition(":")[0] != "open"
 
     @property
     def period(self) -> tuple[float, float]:

@@ -230,7 +230,7 @@ def simulate(
         overrun = "late"  # nothing is killed, and no estimate is raised
     parameters: dict[str, Any] = {
         "scheduler": scheduler if isinstance(scheduler, str) else _name(policy),
-        "users": _name(behaviour),
+        "users": users if isinstance(users, str) else _name(behaviour),
     }
     if not isinstance(who, populations.Recorded):
         parameters["population"] = describe(who)
@@ -273,7 +273,8 @@ def simulate(
     play_with: Any = partial(play_plain, policy, _name(policy), rules, **outage_rules)
     compiles = engine == "compiled" and not isinstance(policy, Scheduler)
     if isinstance(behaviour, OpenUsers):
-        trace = as_workload.scaled(who.log(log, rules.seed))
+        unscaled = who.log(log, rules.seed)
+        trace = as_workload.scaled(unscaled)
         workload = as_workload.of(trace)
         if compiles:
             assert not isinstance(policy, Scheduler)
@@ -304,8 +305,8 @@ def simulate(
             play = play_crowd_compiled(policy, rules, crowd)
         else:
             play = play_crowd_plain(policy, _name(policy), rules, crowd, **outage_rules)
-        trace, workload, notes = crowd.result(play.workload, play.notes, machine)
-        trace = trace if made_up else as_workload.scaled(trace)
+        unscaled, workload, notes = crowd.result(play.workload, play.notes, machine)
+        trace = unscaled if made_up else as_workload.scaled(unscaled)
         play = play._replace(workload=workload, notes=notes)
     else:
         own_load = {**scales, "offered_load": 1} if offered_load is not None else scales
@@ -313,7 +314,8 @@ def simulate(
         jobs, outcome, runs = play_with(copies(behaviour))
         play = Play(submitted(jobs), outcome, runs=runs)
         points = {place: job.utility for place, job in enumerate(jobs) if job.utility}
-        trace, workload = as_log(play.workload, machine, utilities=points)
+        unscaled, workload = as_log(play.workload, machine, utilities=points)
+        trace = unscaled
         play = play._replace(workload=workload)
     workload = replace(play.workload, utility_at=utility_at)
     start = play.outcome.start.astype(workload.submit.dtype, copy=False)
@@ -334,6 +336,7 @@ def simulate(
         cooldown,
         play.runs,
         skipped,
+        unscaled,
     )
 
 

@@ -20,8 +20,9 @@ class Adjusted:
 
     References
     ----------
-    .. [1] N. Zakay, "Resampling and feedback in workload modeling", Ph.D. thesis, Hebrew
-       University of Jerusalem, 2018: feedback-based simulation, section VII.A.
+    .. [1] N. Zakay, "Improved realism and representativeness of workloads to improve reliability
+       of performance evaluations", PhD thesis, The Hebrew University of Jerusalem, 2018, chapter
+       on feedback-based simulation, section VII.A.
     """
 
     name: ClassVar[str] = "adjusted"

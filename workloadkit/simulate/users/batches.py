@@ -4,8 +4,9 @@ The batches of a user keep their order. One is *released* at the first instant w
 batch before have been submitted and all that it depends on has ended. When it arrives then is what
 behaviours differ in [1]_. Within a batch jobs keep their recorded gaps.
 
-.. [1] N. Zakay, "Resampling and feedback in workload modeling", Ph.D. thesis, Hebrew University of
-   Jerusalem, 2018: feedback-based simulation, sections VI and VII.
+.. [1] N. Zakay, "Improved realism and representativeness of workloads to improve reliability
+   of performance evaluations", PhD thesis, The Hebrew University of Jerusalem, 2018, chapter
+   on feedback-based simulation, sections VI and VII.
 """
 
 from typing import Any

@@ -39,8 +39,9 @@ class Distribution:
 
     References
     ----------
-    .. [1] N. Zakay, "Resampling and feedback in workload modeling", Ph.D. thesis, Hebrew
-       University of Jerusalem, 2018: feedback-based simulation, section VII.B.
+    .. [1] N. Zakay, "Improved realism and representativeness of workloads to improve reliability
+       of performance evaluations", PhD thesis, The Hebrew University of Jerusalem, 2018, chapter
+       on feedback-based simulation, section VII.B.
     .. [2] E. Shmueli, D. G. Feitelson, "On simulation and design of parallel-systems schedulers:
        are we doing the right thing?", IEEE TPDS 20(7), 2009.
     """

@@ -49,8 +49,9 @@ class Fluid:
 
     References
     ----------
-    .. [1] N. Zakay, "Resampling and feedback in workload modeling", Ph.D. thesis, Hebrew
-       University of Jerusalem, 2018: feedback-based simulation, section VII.C.
+    .. [1] N. Zakay, "Improved realism and representativeness of workloads to improve reliability
+       of performance evaluations", PhD thesis, The Hebrew University of Jerusalem, 2018, chapter
+       on feedback-based simulation, section VII.C.
     .. [2] The same: trace-based users-oriented simulation, section III.B.
     """
 
