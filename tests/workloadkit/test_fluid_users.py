@@ -1,0 +1,315 @@
+"""Users whose batches flow between their sessions, and users with working hours."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import workloadkit as wk
+from tests.reacting_logs import ZONES, logs, trace_of
+from workloadkit.dependencies import activities
+from workloadkit.errors import ParameterError
+from workloadkit.simulate.users.own_times import own_times
+from workloadkit.simulate.users.session_times import Recycled, Reinserted
+
+pytestmark = pytest.mark.filterwarnings("ignore::workloadkit.errors.WorkloadWarning")
+
+HOUR, DAY = 3600, 86400
+WEEK = 7 * DAY
+BERLIN = ("Europe/Berlin", 985_251_600)  # Thursday, 22 March 2001, 10:00; clocks change on Sunday
+ENGINES = ("python", "compiled")
+both_engines = pytest.mark.parametrize("engine", ENGINES)
+
+
+def log(*jobs, zone=None, procs=1):
+    """A log of (submit, run) or (submit, run, user) on one processor, which knows no waits."""
+    rows = [(*job, 1)[:3] for job in jobs]
+    submit, run, user = zip(*sorted(rows, key=lambda row: row[0]), strict=True)
+    lines = [f"; MaxProcs: {procs}"]
+    if zone:
+        lines += [f"; UnixStartTime: {zone[1]}", f"; TimeZoneString: {zone[0]}"]
+    columns = {"submit": submit, "run": run, "user": user, "procs": [1] * len(rows)}
+    return wk.Trace.from_columns(columns, header=wk.Header(tuple(lines)))
+
+
+def submits(trace, users, engine, user=1, **how):
+    schedule = wk.simulate(trace, "fcfs", users, rng=1, engine=engine, **how)
+    jobs = schedule.trace().jobs
+    return jobs.loc[jobs["user"] == user, "submit"].astype(int).tolist(), schedule
+
+
+# Two batches in the first session, of 200 s, with 100 s of thinking between them.
+QUIET = ((0, 100), (200, 50), (10_000, 10))
+
+
+@both_engines
+@pytest.mark.parametrize(
+    ("end", "expected"),
+    [
+        ("submit", [0, 200, 10_000]),  # the last batch is free at 250, after the session's end
+        ("end", [0, 200, 10_000]),  # free at its very end, and still there; 350 is too late
+        ("threshold", [0, 200, 350]),
+    ],
+)
+def test_a_batch_goes_on_in_its_session_or_waits_for_the_next(end, expected, engine):
+    found, schedule = submits(log(*QUIET), f"fluid:end={end}", engine)
+    assert found == expected
+    went_on = {"submit": 1, "end": 1, "threshold": 2}[end]
+    assert schedule.history["continued"] == went_on
+    assert schedule.history["aborted"] == (end == "end")
+    assert schedule.history["borrowed"] == schedule.history["left"] == 0
+
+
+@both_engines
+def test_a_batch_that_is_free_as_a_session_of_no_length_begins_is_in_it(engine):
+    # The other's jobs hold the first job up until the second session, which has no length. The user
+    # has no time within sessions, and there is nobody to borrow one from.
+    trace = log((0, 9_999, 2), (100, 1), (10_000, 10), (20_000, 10))
+    found, schedule = submits(trace, "fluid", engine)
+    assert found == [100, 10_000, 20_000]
+    assert schedule.history == {"borrowed": 1, "left": 0, "continued": 1, "aborted": 0}
+
+
+@both_engines
+@pytest.mark.parametrize(("held_up", "second"), [(0, 200), (200, 400), (201, 10_000)])
+def test_what_is_drawn_may_fall_on_the_very_end(held_up, second, engine):
+    # The user thinks for 100 s, in a session from 0 to 400; another's job holds up the first one.
+    trace = log((0, held_up, 2), (0, 100), (200, 100), (400, 50), (10_000, 1))
+    found, _ = submits(trace, "fluid", engine)
+    assert found[:2] == [0, second]
+
+
+LATE = ((0, DAY, 2), (100, 10), (7_300, 10), (7_400, 10))
+
+
+@both_engines
+@pytest.mark.parametrize(
+    ("skipped", "zone", "expected"),
+    [
+        # Of the sessions at 100 and 7300, only the second was not used.
+        ("recycle", None, [100, 100 + WEEK, 7_300 + WEEK]),
+        ("reinsert", None, [100, 7_300 + WEEK, 7_400 + WEEK]),
+        ("recycle", BERLIN, [100, 100 + WEEK - HOUR, 7_300 + WEEK - HOUR]),
+        ("reinsert", BERLIN, [100, 7_300 + WEEK - HOUR, 7_400 + WEEK - HOUR]),
+    ],
+)
+def test_sessions_come_again_at_the_same_time_of_day(skipped, zone, expected, engine):
+    trace = log(*LATE, zone=zone)
+    found, _ = submits(trace, f"fluid:skipped={skipped}", engine)
+    assert found == expected
+
+
+@both_engines
+@pytest.mark.parametrize(
+    ("limits", "expected"),
+    [
+        ("patience=150", [0, 250, 400]),
+        ("patience=149.5", [0, 10_000]),
+        ("leave=150", [0, 250, 400]),
+        ("leave=149.5", [0]),
+        ("patience=10,leave=149.5", [0]),
+    ],
+)
+def test_patience(limits, expected, engine):
+    # The first response takes 150 s, the others 50 s; the user thinks for 100 s.
+    first, second = ((0, 50), (150, 50), (300, 50), (450, 1)), ((10_000, 1), (10_101, 1))
+    trace = log((0, 100, 2), *first, *second)
+    found, schedule = submits(trace, f"fluid:{limits}", engine)
+    assert found[: len(expected)] == expected
+    leaves = len(expected) == 1
+    assert schedule.history["left"] == leaves
+    assert schedule.jobs.shape[0] == (2 if leaves else 7)
+    assert schedule.metrics["left_out"] == (5 if leaves else 0)
+
+
+def test_borrowed_times():
+    own, lent = ((0, 10), (9_000, 10)), ((0, 100, 2), (150, 50, 2))
+    value, first = own_times(activities(log(*own, *lent)))
+    kinds = [[value[first[k, u] : first[k, u + 1]].tolist() for u in range(2)] for k in range(4)]
+    assert kinds == [[[], [150]], [[], [50]], [[9_000], []], [[8_990], []]]
+
+
+def test_long_breaks_are_none():
+    value, first = own_times(activities(log((0, 10), (8 * HOUR, 10), (16 * HOUR - 1, 10))))
+    assert value.tolist() == [8 * HOUR - 1, 8 * HOUR - 10, 8 * HOUR - 11]
+    assert first[:, -1].tolist() == [0, 0, 1, 3]
+
+
+# Somebody's sessions: on Monday from 10 to 20, on Tuesday, and again a week later
+
+
+WORK = [(10, 20), (DAY, DAY), (WEEK + 15, WEEK + 30)]
+
+
+def test_recycled_sessions():
+    sessions = Recycled(WORK, seconds=int)
+    assert [sessions.latest_end(t) for t in (9, 10, 20, 21, DAY)] == [None, 20, 20, None, DAY]
+    assert sessions.next_begin(-1) == 10
+    assert sessions.next_begin(DAY) == WEEK + 15
+    assert sessions.next_begin(WEEK + 15) == 2 * WEEK + 10
+    assert sessions.latest_end(2 * WEEK + 12) == 2 * WEEK + 20
+    assert sessions.next_begin(5 * WEEK + 15) == 6 * WEEK + 10
+
+
+def test_reinserted_sessions():
+    sessions = Reinserted(WORK, seconds=int)
+    sessions.use(10)
+    assert sessions.latest_end(20) == 20  # a used session stays one
+    assert sessions.next_begin(10) == DAY
+    assert sessions.next_begin(DAY) == WEEK + 15
+    sessions.use(WEEK + 15)  # so that of Tuesday was skipped
+    assert sessions.latest_end(WEEK + 20) == WEEK + 30
+    assert sessions.next_begin(WEEK + 20) == WEEK + DAY
+    assert sessions.latest_end(WEEK + DAY) == WEEK + DAY
+    sessions.use(WEEK + DAY)  # the last: all are there again, each at its next weekly time
+    assert sessions.latest_end(WEEK + DAY) == WEEK + DAY
+    assert sessions.next_begin(WEEK + DAY) == 2 * WEEK + 10
+    sessions.use(2 * WEEK + 17)  # in two at once
+    assert sessions.latest_end(2 * WEEK + 18) == 2 * WEEK + 30
+    assert sessions.next_begin(2 * WEEK + 30) == 2 * WEEK + DAY
+
+
+def test_sessions_of_somebody_who_is_moved_and_begins_amid_them():
+    local = [(10, 20), (DAY, DAY)]
+    sessions = Reinserted(local, local, 3 * WEEK, seconds=lambda time: time - HOUR, n_over=1)
+    sessions.use(3 * WEEK + DAY - HOUR)
+    assert sessions.next_begin(3 * WEEK + DAY - HOUR) == 4 * WEEK + 10 - HOUR
+
+
+# Working hours
+
+
+def by_hours(trace, engine, users="distribution", *, shift):
+    """Play with a user of known hours."""
+    for seed in range(1000):
+        rng = np.random.default_rng(seed).spawn(1)[0]
+        day, weekdays = rng.random() < 0.7, rng.random() < 0.8
+        if (day, weekdays) == shift:
+            break
+    moved = int(np.floor(7200 * rng.random() - 3600 + 0.5))
+    schedule = wk.simulate(trace, "fcfs", users, rng=seed, engine=engine)
+    return schedule.jobs["submit"].astype(int).tolist(), schedule.history, moved
+
+
+@both_engines
+@pytest.mark.parametrize(
+    ("shift", "begins"),
+    [
+        ((True, True), DAY * 7 + 27_000),  # Monday, 7:30
+        ((True, False), DAY * 5 + 27_000),  # Saturday
+        ((False, True), None),  # it is Friday's night
+        ((False, False), DAY * 5 + 63_000),  # Saturday, 17:30
+    ],
+)
+def test_a_batch_waits_for_the_hours(shift, begins, engine):
+    # It is released on Friday at 23:00.
+    friday = 4 * DAY + 23 * HOUR
+    found, history, moved = by_hours(log((friday - 60, 60), (friday + 60, 9)), engine, shift=shift)
+    if begins is None:
+        assert found[1] in (friday + 60, friday)  # the own think time, or no break
+        assert history["continued"] + history["aborted"] == 1
+    else:
+        assert found == [friday - 60, begins + moved]
+        assert history == {"borrowed": 0, "left": 0, "continued": 0, "aborted": 0}
+
+
+@both_engines
+@pytest.mark.parametrize("response", ["last", "end"])
+def test_how_likely_a_user_goes_on(response, engine):
+    # 400 batches of two jobs, after 10 s of thinking each; the first job takes 40 min, the one that
+    # is submitted last 20 min. There are no breaks to draw from.
+    jobs = [job for t in range(0, 400 * 2410, 2410) for job in ((t, 2400), (t + 1, 1200))]
+    _, history, _ = by_hours(
+        log(*jobs, procs=2), engine, f"distribution:response={response}", shift=(True, True)
+    )
+    n = history["continued"] + history["aborted"]
+    assert n > 350
+    assert history["borrowed"] == history["aborted"]
+    likely = {"last": 0.4, "end": 0.8 / 3}[response]
+    assert history["continued"] / n == pytest.approx(likely, abs=4 * np.sqrt(0.25 / n))
+
+
+def test_wrong_parameters():
+    for text, message in (
+        ("fluid:end=start", "end is 'start'; known: submit, end, threshold"),
+        ("fluid:skipped=twice", "skipped is 'twice'; known: recycle, reinsert"),
+        ("fluid:patience=-1", "patience is -1; it must be 0 or more"),
+        ("fluid:leave=nan", "leave is nan; it must be 0 or more"),
+        ("distribution:response=first", "response is 'first'; known: last, end"),
+    ):
+        with pytest.raises(ParameterError, match=message):
+            wk.simulate(log(*QUIET), "fcfs", text)
+    with pytest.raises(ParameterError, match="patience is None; it is a number"):
+        wk.users.Fluid(patience=None)
+
+
+# Both engines, and what holds whatever happens
+
+#: Jobs of few users, in the same hours of several days; some last for days.
+job = st.fixed_dictionaries(
+    {
+        "job": st.integers(1, 60),
+        "submit": st.builds(
+            lambda day, half, more: day * DAY + half * 1800 + more,
+            st.integers(0, 11),
+            st.integers(0, 6),
+            st.sampled_from([0, 0, 7, 1200]),
+        ),
+        "wait": st.sampled_from([None, 0, 600, DAY]),
+        "run": st.sampled_from([0, 30, 900, 5400, DAY, 4 * DAY]),
+        "procs": st.integers(1, 2),
+        "requested_time": st.just(None),
+        "user": st.sampled_from([1, 1, 1, 2]),
+    }
+)
+week_long = st.lists(job, min_size=1, max_size=20).map(
+    lambda jobs: sorted(jobs, key=lambda job: job["submit"])
+)
+USERS = (
+    "distribution",
+    "distribution:response=end",
+    "fluid",
+    "fluid:skipped=reinsert",
+    "fluid:end=end",
+    "fluid:end=end,skipped=reinsert",
+    "fluid:end=threshold,skipped=reinsert,patience=5000",
+    "fluid:end=threshold,leave=200000",
+)
+
+
+@pytest.mark.parametrize("users", USERS)
+@settings(max_examples=40)
+@given(week_long | logs(decimals=True), st.sampled_from(ZONES), st.integers(0, 9))
+def test_both_engines_give_the_same(users, jobs, zone, seed):
+    trace = trace_of(jobs, zone)
+    plain, compiled = (
+        wk.simulate(trace, "easy", users, procs=4, rng=seed, engine=engine) for engine in ENGINES
+    )
+    assert plain.jobs.equals(compiled.jobs)
+    assert plain.history == compiled.history
+
+
+@pytest.mark.parametrize("users", USERS[:-1])
+@settings(max_examples=20)
+@given(week_long, st.integers(0, 9))
+def test_users_do_in_their_order_what_they_did(users, jobs, seed):
+    trace = trace_of(jobs)
+    schedule = wk.simulate(trace, "easy", users, procs=4, rng=seed)
+    assert wk.violations(schedule).submission == 0
+    acts = activities(trace)
+    submit = np.empty(trace.n_jobs)
+    submit[schedule.workload.row] = schedule.jobs["submit"]
+    submit = submit[acts.job]  # by batch
+    arrival, last = submit[acts.first_job[:-1]], submit[acts.first_job[1:] - 1]
+    gap = submit - np.repeat(arrival, np.diff(acts.first_job))
+    assert np.array_equal(gap, acts.gap)
+    for user in range(acts.user.size):
+        its = slice(acts.first_batch[user], acts.first_batch[user + 1])
+        assert arrival[its][0] == acts.arrival[its][0]
+        assert (arrival[its][1:] >= last[its][:-1]).all()
+        if users.startswith("fluid"):
+            sessions = slice(acts.first_session[user], acts.first_session[user + 1])
+            end = acts.end if "end=end" in users else acts.until
+            lasts = (end - acts.begin)[sessions] + HOUR * ("threshold" in users)
+            since = arrival[its][:, None] - acts.begin[sessions]
+            assert ((since >= 0) & (since % WEEK <= lasts)).any(axis=1).all()
