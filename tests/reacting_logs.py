@@ -53,6 +53,31 @@ def logs(decimals=False, most=25, **fields):
     )
 
 
+def busy_logs(decimals=False, **fields):
+    """Logs of more jobs than Hypothesis likes to make, over days; by a seed, which shrinks well."""
+    return st.integers(0, 2**20).map(lambda seed: busy_log(seed, decimals, fields))
+
+
+def busy_log(seed, decimals=False, fields=None):
+    rnd = random.Random(seed)
+    jobs, time = [], 0
+    for place in range(rnd.choice([5, 20, 50])):
+        time += rnd.choice([0, 0, 1, 60, 600, 1800, 3600, 3601, 7200, rnd.randrange(60_000)])
+        some = rnd.choice([0, 0, 0.25, 0.75]) if decimals else 0
+        job = {
+            "job": rnd.choice([place + 1, place + 1, 3]),
+            "submit": time + some,
+            "wait": rnd.choice([None, 0, 0, 60, 3600, rnd.randrange(9000)]),
+            "run": rnd.choice([0, 1, 60, 600, 3600, rnd.randrange(20_000) + some, -1]),
+            "procs": rnd.choice([1, 1, 2, 3, 4, -1]),
+            "requested_time": rnd.choice([None, 0, 600, 3600, rnd.randrange(30_000)]),
+            "user": rnd.choice([1, 1, 2, 7, -1]),
+        }
+        jobs.append(job | {name: draw(rnd) for name, draw in (fields or {}).items()})
+    jobs[0] |= {"run": 5, "procs": 1}
+    return sorted(jobs, key=lambda job: job["submit"])
+
+
 def header(zone=None):
     lines = ["; MaxProcs: 4"]
     if zone:

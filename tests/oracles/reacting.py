@@ -429,7 +429,7 @@ class Fluid(Drawing):
         if ends and waited <= self.patience:
             time = now + self.draw(person, event, "inside")
         if time is None or time > max(ends):
-            time = min(begin for begin, _ in times.about(now) if begin > now)
+            time = times.next_begin(now)
         times.used_at(time)
         return time
 
@@ -449,6 +449,9 @@ class Recycled:
             for k in range(max(many, 2))
             for times in self.recorded
         ]
+
+    def next_begin(self, now):
+        return min(begin for begin, _ in self.about(now) if begin > now)
 
     def it_is(self, now):
         pass
@@ -471,8 +474,8 @@ class Reinserted:
         self.used = [False] * len(recorded)
         self.past = []  # when used ones were
 
-    def place(self, k):
-        by = self.shift + self.week[k] * WEEK
+    def place(self, k, later=0):
+        by = self.shift + (self.week[k] + later) * WEEK
         return tuple(moved(self.wall, time, by) for time in self.recorded[k])
 
     def it_is(self, now):
@@ -482,6 +485,17 @@ class Reinserted:
 
     def about(self, now):
         return self.past + [self.place(k) for k, used in enumerate(self.used) if not used]
+
+    def next_begin(self, now):
+        """Begin of the next session: of one that lasts and is passed over, a week later."""
+        begins = []
+        for k, used in enumerate(self.used):
+            later = 0
+            while self.place(k, later)[0] <= now:
+                later += 1
+            if not used:
+                begins.append(self.place(k, later)[0])
+        return min(begins)
 
     def used_at(self, time):
         self.it_is(time)

@@ -11,12 +11,12 @@ import workloadkit as wk
 from tests.data import needs_traces
 from tests.oracles import dependencies as oracle
 from tests.oracles.sessions import delimit_by_arrival, ran
-from tests.reacting_logs import jobs_of, logs, real, trace_of
+from tests.reacting_logs import busy_logs, jobs_of, logs, real, trace_of
 from workloadkit.dependencies import activities
 
 pytestmark = pytest.mark.filterwarnings("ignore::workloadkit.errors.WorkloadWarning")
 
-any_log = logs() | logs(decimals=True)
+any_log = busy_logs() | busy_logs(decimals=True) | logs() | logs(decimals=True)
 
 
 def check_activities(trace, jobs):

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import workloadkit as wk
 from tests.oracles import reacting as oracle
-from tests.reacting_logs import ZONES, jobs_of, logs, trace_of, wall_of
+from tests.reacting_logs import ZONES, busy_logs, jobs_of, logs, trace_of, wall_of
 
 pytestmark = pytest.mark.filterwarnings("ignore::workloadkit.errors.WorkloadWarning")
 
@@ -27,7 +27,7 @@ BEHAVIOURS = (
     "fluid:end=end,patience=1800,leave=20000",
 )
 
-any_log = logs() | logs(decimals=True)
+any_log = busy_logs() | busy_logs(decimals=True) | logs() | logs(decimals=True)
 
 
 def expected(trace, machine, policy, users, overrun="raise"):
