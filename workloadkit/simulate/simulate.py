@@ -233,7 +233,7 @@ def simulate(
         "users": users if isinstance(users, str) else _name(behaviour),
     }
     if not isinstance(who, populations.Recorded):
-        parameters["population"] = describe(who)
+        parameters["population"] = describe(getattr(who, "choice", who))
     if not unknown:
         parameters["procs"] = machine
     if not recorded:
@@ -318,7 +318,8 @@ def simulate(
         trace = unscaled
         play = play._replace(workload=workload)
     workload = replace(play.workload, utility_at=utility_at)
-    start = play.outcome.start.astype(workload.submit.dtype, copy=False)
+    start = play.outcome.start  # recorded waits may be fractions where no other time is
+    start = start.astype(np.result_type(start, workload.submit), copy=False)
     if workload.utilities is not None:
         parameters["utility_at"] = utility_at
     if recorded:
