@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from workloadkit._kernels.compile import helper
+from workloadkit._kernels.compile import bare
 
 # Places in Agenda.at.
 SIZE, SERIAL, OVERFLOWS, ARRIVED = range(4)
@@ -47,10 +47,11 @@ def new_agenda(capacity: int, dtype: np.dtype) -> Agenda:
     return Agenda(np.empty(capacity, dtype), key, serial, item, due, np.zeros(4, np.int64))
 
 
-@helper
+@bare
 def enter(agenda, time, key, item):
     """Enter an item for a time."""
-    times, keys, serials, items, _, at = agenda
+    times, keys, serials = agenda.time, agenda.key, agenda.serial
+    items, at = agenda.item, agenda.at
     place = at[SIZE]
     if place == times.size:
         at[OVERFLOWS] = 1
@@ -68,10 +69,11 @@ def enter(agenda, time, key, item):
     times[place], keys[place], serials[place], items[place] = time, key, serial, item
 
 
-@helper
+@bare
 def take_first(agenda):
     """Take the earliest entry out; return its item."""
-    times, keys, serials, items, _, at = agenda
+    times, keys, serials = agenda.time, agenda.key, agenda.serial
+    items, at = agenda.item, agenda.at
     first = items[0]
     at[SIZE] -= 1
     last = at[SIZE]
@@ -91,7 +93,7 @@ def take_first(agenda):
     return first
 
 
-@helper
+@bare
 def take_due(agenda, now):
     """Take all entries out that are due, in their order, into `due`; return their number."""
     count = 0
@@ -101,7 +103,7 @@ def take_due(agenda, now):
     return count
 
 
-@helper
+@bare
 def _precedes(agenda, place, time, key, serial):
     """Whether the entry at a place comes before one of such time, key and serial."""
     if agenda.time[place] != time:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit._kernels.agenda import UNNUMBERED, WAKE_UP, Agenda, enter
-from workloadkit._kernels.compile import helper, kernel
+from workloadkit._kernels.compile import bare, kernel
 from workloadkit._kernels.habits import (
     Habits,
     arrival_by_hours,
@@ -22,6 +22,8 @@ from workloadkit._kernels.habits import (
     note_end,
     take_up_sessions,
 )
+from workloadkit._kernels.local_time import Zone, seconds, weeks_until
+from workloadkit._kernels.reference import by_reference
 
 # How users behave.
 ADJUSTED, DISTRIBUTION, FLUID = range(3)
@@ -71,6 +73,10 @@ class Cast(NamedTuple):
         The job that comes first, a place in `Acts.job`.
     begin : ndarray, shape (n_users,)
         When it is submitted. [s]
+    again : ndarray of bool, shape (n_users,)
+        Whether the user begins again after the end of the last job.
+    pause, first_time : ndarray, shape (n_users,)
+        How long after it, at least, and the local time of the member's first job. [s]
     first_left, first_over : ndarray of int64, shape (n_users + 1,)
         Where the batches and the sessions of each begin in `Progress`.
     """
@@ -78,6 +84,9 @@ class Cast(NamedTuple):
     member: NDArray[np.int64]
     opening: NDArray[np.int64]
     begin: NDArray
+    again: NDArray[np.bool_]
+    pause: NDArray
+    first_time: NDArray
     first_left: NDArray[np.int64]
     first_over: NDArray[np.int64]
 
@@ -94,6 +103,8 @@ class Progress(NamedTuple):
         When that is, or was, the case. [s]
     n_over : ndarray of int64, shape (n_users,)
         How many sessions, by recorded end, have ended without one among them that has not.
+    to_end : ndarray of int64, shape (n_users,)
+        Jobs that have not ended, submitted or not.
     left : ndarray of int64
         Jobs of each batch that have not ended.
     over : ndarray of bool
@@ -104,6 +115,7 @@ class Progress(NamedTuple):
     submitted: NDArray[np.bool_]
     last_submission: NDArray
     n_over: NDArray[np.int64]
+    to_end: NDArray[np.int64]
     left: NDArray[np.int64]
     over: NDArray[np.bool_]
 
@@ -155,11 +167,13 @@ class BatchUsers(NamedTuple):
     cast: Cast
     progress: Progress
     habits: Habits
+    zone: Zone
 
 
 @kernel
 def set_out(users):
     """Let everybody plan the first batch."""
+    users = by_reference(users)
     cast = users.cast
     for who in range(cast.member.size):
         if users.behaviour == DISTRIBUTION:
@@ -167,7 +181,7 @@ def set_out(users):
         _begin(users, who, cast.opening[who], cast.begin[who])
 
 
-@helper
+@bare
 def _begin(users, who, position, arrival):
     """Let somebody begin with a job at some time, as if all before had been done."""
     acts, cast, progress = users.acts, users.cast, users.progress
@@ -177,7 +191,9 @@ def _begin(users, who, position, arrival):
     for batch in range(opening, acts.first_batch[member + 1]):
         progress.left[base + batch] = acts.first_job[batch + 1] - acts.first_job[batch]
     progress.left[base + opening] = acts.first_job[opening + 1] - position
-    progress.over[cast.first_over[who] : cast.first_over[who + 1]] = False
+    progress.to_end[who] = acts.first_job[acts.first_batch[member + 1]] - position
+    for place in range(cast.first_over[who], cast.first_over[who + 1]):
+        progress.over[place] = False
     progress.n_over[who] = 0
     for session in range(acts.first_session[member], acts.session[opening]):
         _close_session(users, who, session)
@@ -186,7 +202,7 @@ def _begin(users, who, position, arrival):
     _send(users, who, position, arrival)
 
 
-@helper
+@bare
 def submit(users, jobs, place, item):
     """Fill in the job that an item stands for."""
     acts, source, tables = users.acts, users.source, users.tables
@@ -200,7 +216,7 @@ def submit(users, jobs, place, item):
     tables.wait[place] = source.wait[row]
 
 
-@helper
+@bare
 def job_ended(users, jobs, place, now):
     """Tell the user of a job that it has ended."""
     acts, progress = users.acts, users.progress
@@ -210,6 +226,10 @@ def job_ended(users, jobs, place, now):
     member = users.cast.member[who]
     at = users.cast.first_left[who] + batch - acts.first_batch[member]
     progress.left[at] -= 1
+    progress.to_end[who] -= 1
+    if progress.to_end[who] == 0 and users.cast.again[who]:
+        _begin_again(users, who, now)
+        return
     if progress.left[at] > 0:
         return
     session = acts.session[batch]
@@ -231,7 +251,7 @@ def job_ended(users, jobs, place, now):
         _release(users, jobs, who, now, True)
 
 
-@helper
+@bare
 def wake_up(users, jobs, who, now):
     """Wake a user, as the last job of a batch has been submitted."""
     progress = users.progress
@@ -240,7 +260,20 @@ def wake_up(users, jobs, who, now):
         _release(users, jobs, who, now, False)
 
 
-@helper
+@bare
+def _begin_again(users, who, now):
+    """Let somebody who has done with everything begin anew, after a pause, at the same hour."""
+    acts, cast, habits = users.acts, users.cast, users.habits
+    begins, offsets, start = users.zone.begins, users.zone.offsets, users.zone.start
+    first = cast.first_time[who]
+    shift = weeks_until(begins, offsets, start, first, now + cast.pause[who])
+    cast.begin[who] = seconds(begins, offsets, start, first + shift)
+    if users.behaviour != ADJUSTED:
+        habits.shift[who] = shift
+    _begin(users, who, acts.first_job[acts.first_batch[cast.member[who]]], cast.begin[who])
+
+
+@bare
 def _close_session(users, who, session):
     """Take note that all of a session has ended."""
     acts, progress = users.acts, users.progress
@@ -254,7 +287,7 @@ def _close_session(users, who, session):
     progress.n_over[who] = n_over
 
 
-@helper
+@bare
 def _release(users, jobs, who, now, by_end):
     """Decide when the next batch arrives; a job's end or a submission has released it."""
     progress = users.progress
@@ -276,7 +309,7 @@ def _release(users, jobs, who, now, by_end):
     _send(users, who, first, progress.last_submission[who])
 
 
-@helper
+@bare
 def _send(users, who, position, arrival):
     """Plan the submissions of the next batch, from a position on, and go on to the one after."""
     acts, progress, agenda = users.acts, users.progress, users.agenda

@@ -12,6 +12,9 @@ import numba.core.config
 import numba.extending
 import platformdirs
 
+#: Options of functions in which nothing is counted, see `bare`.
+BARE: dict[str, Any] = {"_nrt": False, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+
 config: Any = numba.core.config  # its settings are made at run time, unknown to type checkers
 
 
@@ -51,6 +54,15 @@ def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
 def helper(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile a function that only kernels call; it is kept within their code."""
     return numba.njit(function)
+
+
+def bare(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile a helper that neither makes nor returns arrays, nor slices of them.
+
+    Then nobody counts the references to the arrays that it is given. To count those of a tuple of
+    dozens of arrays, which is handed on at every event, would take most of the time.
+    """
+    return numba.njit(function, **BARE)
 
 
 def shared(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -8,6 +8,8 @@ The search for an earlier hole ends at the job's own start, for from there on it
 move it is to take the front and to release the tail.
 """
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -20,12 +22,20 @@ from workloadkit._kernels.profile import (
     first_step,
     pass_time,
 )
+from workloadkit._kernels.reference import by_reference
 from workloadkit._kernels.running import insert_end_in_order
 from workloadkit._kernels.state import Jobs
-from workloadkit._kernels.users import next_instant
+from workloadkit._kernels.users import (
+    keep_running,
+    next_instant,
+    some_to_come,
+    take_arrivals,
+)
 
 
-def schedule_conservatively(jobs: Jobs, machine: int, *, late: bool, by_event: bool) -> NDArray:
+def schedule_conservatively(
+    jobs: Jobs, machine: int, *, late: bool, by_event: bool, users: Any = None
+) -> NDArray:
     """Start of each job under conservative backfilling.
 
     Parameters
@@ -37,6 +47,8 @@ def schedule_conservatively(jobs: Jobs, machine: int, *, late: bool, by_event: b
         Whether jobs may outlive their estimates.
     by_event : bool
         Whether there is a pass after each event, instead of one an instant.
+    users : NamedTuple, optional
+        Users who react, see `users`; `jobs` are tables then, to be filled as jobs arrive.
 
     Returns
     -------
@@ -50,7 +62,7 @@ def schedule_conservatively(jobs: Jobs, machine: int, *, late: bool, by_event: b
     times, free_then = np.empty(2 * n_jobs + 2, dtype), np.empty(2 * n_jobs + 2, np.int64)
     never = dtype.type(np.iinfo(dtype).max if dtype.kind == "i" else np.inf)
     _run(
-        jobs, machine, late, by_event, never,
+        jobs, users, machine, late, by_event, never,
         start, reserved, ends, end_jobs, waiting, times, free_then,
     )  # fmt: skip
     return start
@@ -58,35 +70,46 @@ def schedule_conservatively(jobs: Jobs, machine: int, *, late: bool, by_event: b
 
 @kernel
 def _run(
-    jobs, machine, late, by_event, never,
+    jobs, users, machine, late, by_event, never,
     start, reserved, ends, end_jobs, waiting, times, free_then,
 ):  # fmt: skip
+    users = by_reference(users)
     submit, run, estimate, procs = jobs
     n_jobs = submit.size
     n_running = n_waiting = arrived = 0
     free = machine
-    times[0], free_then[0], count = submit[0], machine, 1
+    now = next_instant(users, submit, 0, ends, 0)
+    times[0], free_then[0], count = now, machine, 1
     next_start = never  # the earliest of the reservations
     # Where processors were freed since the jobs were looked at, by jobs behind them in the queue.
-    left_low, left_high = never, submit[0]
-    while n_running > 0 or arrived < n_jobs:
-        now = next_instant(None, submit, arrived, ends, n_running)
+    left_low, left_high = never, now
+    while n_running > 0 or some_to_come(users, submit, arrived):
+        now = next_instant(users, submit, arrived, ends, n_running)
         count = pass_time(times, count, now)
         released = now  # until when processors are free that were to be in use
         ended = void = False
-        if not by_event or arrived == n_jobs or submit[arrived] > now:
-            while n_running > 0 and ends[n_running - 1] == now:
-                n_running -= 1
-                job = end_jobs[n_running]
-                free += procs[job]
-                planned_end = start[job] + estimate[job]
-                if planned_end > now:
-                    count = change_free(times, free_then, count, now, planned_end, procs[job])
-                    released = max(released, planned_end)
-                void |= planned_end < now
-                ended = True
+        n_before, n_left, n_arrived = n_running, 0, arrived
+        if by_event:
+            n_left = keep_running(users, submit, arrived, n_running, now, by_event)
+        while n_running > n_left and ends[n_running - 1] == now:
+            n_running -= 1
+            job = end_jobs[n_running]
+            free += procs[job]
+            planned_end = start[job] + estimate[job]
+            if planned_end > now:
+                count = change_free(times, free_then, count, now, planned_end, procs[job])
+                released = max(released, planned_end)
+            void |= planned_end < now
+            ended = True
+        if users is None:
+            while n_arrived < n_jobs and submit[n_arrived] == now:
+                n_arrived += 1
                 if by_event:
                     break
+        else:
+            n_arrived = take_arrivals(
+                users, jobs, arrived, end_jobs, n_before, n_running, now, by_event
+            )
         if late and not void:
             void = _is_overdue(start, estimate, end_jobs, n_running, now)
 
@@ -164,7 +187,7 @@ def _run(
                     next_start = min(next_start, reserved[job])
             n_waiting = kept
 
-        while arrived < n_jobs and submit[arrived] == now:
+        while arrived < n_arrived:
             job = arrived
             arrived += 1
             begin, first, last = find_hole(
@@ -184,8 +207,6 @@ def _run(
                 next_start = min(next_start, begin)
                 waiting[n_waiting] = job
                 n_waiting += 1
-            if by_event:
-                break
 
 
 @helper

@@ -23,6 +23,7 @@ from workloadkit._kernels.classes import (
     unlink,
 )
 from workloadkit._kernels.compile import helper, kernel
+from workloadkit._kernels.reference import by_reference
 from workloadkit._kernels.running import find_shadow, insert_end, insert_end_in_order, remove_end
 from workloadkit._kernels.state import (
     ARRIVED,
@@ -33,7 +34,12 @@ from workloadkit._kernels.state import (
     State,
     new_state,
 )
-from workloadkit._kernels.users import next_instant
+from workloadkit._kernels.users import (
+    keep_running,
+    next_instant,
+    some_to_come,
+    take_arrivals,
+)
 from workloadkit._kernels.waiting import set_leaf
 
 # A queue longer than this is searched by trees, until it is half as long.
@@ -51,7 +57,14 @@ OPENS, ALLOCATES, GOES_ON, OVER = range(4)
 
 
 def schedule_by_criticality(
-    jobs: Jobs, machine: int, *, alpha: float, late: bool, by_event: bool, crowd: int = CROWD
+    jobs: Jobs,
+    machine: int,
+    *,
+    alpha: float,
+    late: bool,
+    by_event: bool,
+    crowd: int = CROWD,
+    users: Any = None,
 ) -> NDArray:
     """Start of each job under CREASY.
 
@@ -68,16 +81,18 @@ def schedule_by_criticality(
         Whether there is a pass after each single event, instead of one an instant.
     crowd : int
         Longest queue that is searched without trees.
+    users : NamedTuple, optional
+        Users who react, see `users`; `jobs` are tables then, to be filled as jobs arrive.
 
     Returns
     -------
     ndarray, shape (n_jobs,)
     """
     state = new_state(jobs, machine)
-    first, last = jobs.submit[0], nothing(jobs.submit.dtype)
+    first = jobs.submit[0] if users is None else users.agenda.time[0]
     advance(
         jobs, state, alpha=alpha, late=late, by_event=by_event,
-        begin=first, until=last, crowd=crowd,
+        begin=first, until=nothing(jobs.submit.dtype), crowd=crowd, users=users,
     )  # fmt: skip
     return state.start
 
@@ -92,6 +107,7 @@ def advance(
     begin: Any,
     until: Any,
     crowd: int = CROWD,
+    users: Any = None,
 ) -> None:
     """Go on from a pass at `begin` to all that happens until `until`, before a pass at it.
 
@@ -110,10 +126,15 @@ def advance(
     none = no_classes(dtype)
     classes, trees = none, False
     stage, now = OPENS, begin
+    longest = slack = dtype.type(0)
+    if users is None:
+        longest, slack = jobs.estimate.max(), margin(jobs)
+    else:
+        crowd = jobs.submit.size  # trees are of jobs that are all known
     while True:
         stage, now = _go_on(
-            jobs, state, classes if trees else none, trees, float(alpha), late, by_event,
-            stage, now, until, crowd, jobs.estimate.max(), margin(jobs), nothing(dtype),
+            jobs, users, state, classes if trees else none, trees, float(alpha), late, by_event,
+            stage, now, until, crowd, longest, slack, nothing(dtype),
         )  # fmt: skip
         if stage == OVER:
             return
@@ -229,7 +250,7 @@ def _first_of_class(
 
 @kernel
 def _go_on(
-    jobs, state, classes, trees, alpha, late, by_event,
+    jobs, users, state, classes, trees, alpha, late, by_event,
     stage, now, until, crowd, longest, slack, nothing,
 ):  # fmt: skip
     """Go on to `until`, or until the length of the queue asks for trees or none.
@@ -240,6 +261,7 @@ def _go_on(
     before another one started is never worse than what it has now: it is kept, and tested again
     when its turn comes.
     """
+    users = by_reference(users)
     submit, run, estimate, procs = jobs
     start, ends, end_jobs, planned_ends, planned_procs, waiting, at = state
     tree, root, width, class_size, class_first, member, job_class, node, _ = classes
@@ -262,44 +284,46 @@ def _go_on(
     n_open = low = high = 0  # classes of jobs that fit; those to be looked at
     while True:
         if stage == GOES_ON:
-            if n_running == 0 and arrived == n_jobs:
+            if n_running == 0 and not some_to_come(users, submit, arrived):
                 stage = OVER
                 break
             if trees and n_waiting < crowd // 2:
                 break
-            now = next_instant(None, submit, arrived, ends, n_running)
+            now = next_instant(users, submit, arrived, ends, n_running)
             if now > until:
                 stage = OVER
                 break
         one = by_event and now < until  # at a time
-        taken = False
         new = arrived
-        while (
-            stage != ALLOCATES
-            and arrived < n_jobs
-            and (submit[arrived] < now or (submit[arrived] == now and not (one and taken)))
-        ):
-            job = arrived
-            arrived += 1
-            taken = submit[job] == now
-            link(after, before, end, job)
-            if trees:
-                set_leaf(tree, root[job_class[job]], node[job], estimate[job])
-            if n_waiting == 0 or procs[job] < smallest:
-                smallest = procs[job]
-            n_waiting += 1
-        while (
-            stage != ALLOCATES
-            and n_running > 0
-            and (ends[n_running - 1] < now or (ends[n_running - 1] == now and not (one and taken)))
-        ):
-            job = end_jobs[n_running - 1]
-            taken = ends[n_running - 1] == now
-            planned_end = start[job] + estimate[job]
-            remove_end(planned_ends, planned_procs, n_running, planned_end, procs[job])
-            n_running -= 1
-            free += procs[job]
-            known = False
+        if stage != ALLOCATES:
+            n_before, n_left, n_arrived = n_running, 0, arrived
+            if one:
+                n_left = keep_running(users, submit, arrived, n_running, now, one)
+            while n_running > n_left and ends[n_running - 1] <= now:
+                job = end_jobs[n_running - 1]
+                planned_end = start[job] + estimate[job]
+                remove_end(planned_ends, planned_procs, n_running, planned_end, procs[job])
+                n_running -= 1
+                free += procs[job]
+                known = False
+            if users is None:
+                while n_arrived < n_jobs and submit[n_arrived] <= now:
+                    n_arrived += 1
+                    if one:
+                        break
+            else:
+                n_arrived = take_arrivals(
+                    users, jobs, arrived, end_jobs, n_before, n_running, now, one
+                )
+            while arrived < n_arrived:
+                job = arrived
+                arrived += 1
+                link(after, before, end, job)
+                if trees:
+                    set_leaf(tree, root[job_class[job]], node[job], estimate[job])
+                if n_waiting == 0 or procs[job] < smallest:
+                    smallest = procs[job]
+                n_waiting += 1
         if now == until:
             stage = OVER
             break

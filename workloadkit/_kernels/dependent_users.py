@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from workloadkit._kernels.agenda import Agenda, enter
 from workloadkit._kernels.batch_users import Source
-from workloadkit._kernels.compile import helper, kernel
+from workloadkit._kernels.compile import bare, kernel
+from workloadkit._kernels.reference import by_reference
 
 
 class Successors(NamedTuple):
@@ -57,6 +58,7 @@ class DependentUsers(NamedTuple):
 @kernel
 def set_out(users, times):
     """Plan those jobs that wait for none, each for its time."""
+    users = by_reference(users)
     waits = np.zeros(times.size, np.bool_)
     waits[users.successors.job] = True
     for row in range(times.size):
@@ -64,7 +66,7 @@ def set_out(users, times):
             _plan(users, row, times[row])
 
 
-@helper
+@bare
 def submit(users, jobs, place, item):
     """Fill in the job that an item stands for."""
     source, tables = users.source, users.tables
@@ -74,20 +76,21 @@ def submit(users, jobs, place, item):
     tables.user[place], tables.wait[place] = users.user[item], source.wait[item]
 
 
-@helper
+@bare
 def job_ended(users, jobs, place, now):
     """Plan the jobs that have waited for one."""
-    first, job, delay = users.successors
+    following = users.successors
+    first, job, delay = following.first, following.job, following.delay
     row = users.tables.row[place]
     for i in range(first[row], first[row + 1]):
         _plan(users, job[i], now + delay[i])
 
 
-@helper
+@bare
 def wake_up(users, jobs, who, now):
     """Nobody sleeps."""
 
 
-@helper
+@bare
 def _plan(users, row, time):
     enter(users.agenda, time, 0 if users.by_event else users.source.key[row], row)

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from workloadkit._kernels.compile import helper, kernel
 from workloadkit._kernels.orders import Keys, rank_arrivals
+from workloadkit._kernels.reference import by_reference
 from workloadkit._kernels.running import find_shadow, insert_end, insert_end_in_order, remove_end
 from workloadkit._kernels.state import (
     ARRIVED,
@@ -211,8 +212,10 @@ def run_short(
     Whether the two orders are `apart` says where the head is in the list, which is in the order
     of backfilling. Returns the time until which all has been done.
     """
+    users = by_reference(users)
     submit, run, estimate, procs = jobs
     start, ends, end_jobs, planned_ends, planned_procs, waiting, at = state
+    n_jobs = submit.size
     n_running, free, arrived = at[N_RUNNING], at[FREE], at[ARRIVED]
     first, last = 0, at[N_WAITING]  # the queue is waiting[first:last]
     head = foremost(waiting, first, last, rank) if last > 0 else -1
@@ -221,8 +224,9 @@ def run_short(
     look = True
     while True:
         one_by_one = by_event and now < until
-        n_left = keep_running(users, submit, arrived, n_running, now, one_by_one)
-        n_before = n_running
+        n_before, n_left, n_arrived = n_running, 0, arrived
+        if one_by_one:
+            n_left = keep_running(users, submit, arrived, n_running, now, one_by_one)
         while n_running > n_left and ends[n_running - 1] <= now:
             job = end_jobs[n_running - 1]
             planned_end = start[job] + estimate[job]
@@ -230,10 +234,16 @@ def run_short(
             n_running -= 1
             free += procs[job]
             look = True
-        n_arrived = take_arrivals(
-            users, jobs, arrived, end_jobs, n_before, n_running, now, one_by_one
-        )
-        rank_arrivals(users, jobs, keys, rank, backfill_rank, arrived, n_arrived)
+        if users is None:
+            while n_arrived < n_jobs and submit[n_arrived] <= now:
+                n_arrived += 1
+                if one_by_one:
+                    break
+        else:
+            n_arrived = take_arrivals(
+                users, jobs, arrived, end_jobs, n_before, n_running, now, one_by_one
+            )
+            rank_arrivals(users, jobs, keys, rank, backfill_rank, arrived, n_arrived)
         look = (
             look
             or now == until

@@ -28,8 +28,8 @@ class Window(NamedTuple):
 
     Parameters
     ----------
-    job : ndarray of int64, shape (window,)
-        Which jobs they are.
+    valued : ndarray of int64, shape (window,)
+        Whose utility functions they have.
     submit, estimate : ndarray, shape (window,)
         As of `Jobs`. [s]
     procs : ndarray of int64, shape (window,)
@@ -40,7 +40,7 @@ class Window(NamedTuple):
         A planned end after which a job earns nothing. [s]
     """
 
-    job: NDArray[np.int64]
+    valued: NDArray[np.int64]
     submit: NDArray
     estimate: NDArray
     procs: NDArray[np.int64]
@@ -97,7 +97,7 @@ class Desk(NamedTuple):
 def new_window(length: int, dtype: np.dtype) -> Window:
     """Return room for so many jobs whose times are of a type."""
     return Window(
-        job=np.empty(length, np.int64),
+        valued=np.empty(length, np.int64),
         submit=np.empty(length, dtype),
         estimate=np.empty(length, dtype),
         procs=np.empty(length, np.int64),
@@ -130,23 +130,24 @@ def new_desk(length: int, capacity: int, dtype: np.dtype) -> Desk:
 
 
 @helper
-def fill_window(window, waiting, n_waiting, now, jobs, priority, utilities, at_start):
+def fill_window(window, waiting, n_waiting, now, jobs, priority, utilities, at_start, users=None):
     """Take the first waiting jobs into the window: how many, and whether any can still earn."""
     submit, _, estimate, procs = jobs
     first, time, value = utilities
-    n = min(window.job.size, n_waiting)
+    n = min(window.valued.size, n_waiting)
     any_earns = False
     for place in range(n):
         job = waiting[place]
-        window.job[place] = job
+        valued = job if users is None else users.tables.row[job]
+        window.valued[place] = valued
         window.submit[place] = submit[job]
         window.estimate[place] = estimate[job]
         window.procs[place] = procs[job]
         window.priority[place] = priority[job]
         at = (now if at_start else now + estimate[job]) - submit[job]
-        if value_at(first, time, value, job, float(at)) > 0:
+        if value_at(first, time, value, valued, float(at)) > 0:
             # a second later than at its last point, whatever is rounded
-            lasts = time[first[job + 1] - 1] + (estimate[job] if at_start else 0) + 1
+            lasts = time[first[valued + 1] - 1] + (estimate[job] if at_start else 0) + 1
             window.due[place] = submit[job] + lasts
             any_earns = True
         else:  # nor will it ever earn anything: values fall
@@ -164,7 +165,7 @@ def evaluate(
     has passed counts as now, but after the first pass. What the jobs earn is summed in the order of
     their arrival, so that orders that make the same schedule are worth the same to the last bit.
     """
-    job, submit, estimate, procs, _, due = window
+    valued, submit, estimate, procs, _, due = window
     first, time, value = utilities
     ends, freed, left, refused, taken, earned = desk
     count = n_running
@@ -185,7 +186,7 @@ def evaluate(
             free -= procs[place]
             if end <= due[place]:
                 at = (now if at_start else end) - submit[place]
-                earned[place] = value_at(first, time, value, job[place], float(at))
+                earned[place] = value_at(first, time, value, valued[place], float(at))
             head += 1
         if head == n_left:
             break
@@ -206,7 +207,7 @@ def evaluate(
                 spare -= size if end > shadow else 0
                 if end <= due[place]:
                     at = (now if at_start else end) - submit[place]
-                    earned[place] = value_at(first, time, value, job[place], float(at))
+                    earned[place] = value_at(first, time, value, valued[place], float(at))
             else:
                 left[kept] = place
                 kept += 1
@@ -244,7 +245,7 @@ def evaluate(
                     spare -= size if end > shadow else 0
                     if end <= due[place]:
                         at = (now if at_start else end) - submit[place]
-                        earned[place] = value_at(first, time, value, job[place], float(at))
+                        earned[place] = value_at(first, time, value, valued[place], float(at))
                 else:
                     refused[n_refused] = place
                     n_refused += may
@@ -333,7 +334,7 @@ def make_seed(which, order, now, window, utilities, desk):
     By arrival; by priority; by what the job is worth now for each processor hour it asks for; by
     what it is worth now. Ties by arrival.
     """
-    job, submit, estimate, procs, priority, _ = window
+    valued, submit, estimate, procs, priority, _ = window
     first, time, value = utilities
     key = desk.earned
     for place in range(order.size):
@@ -342,7 +343,7 @@ def make_seed(which, order, now, window, utilities, desk):
             key[place] = -float(priority[place])
         elif which >= 2:
             at = now - submit[place]
-            key[place] = value_at(first, time, value, job[place], float(at))
+            key[place] = value_at(first, time, value, valued[place], float(at))
             if which == 2:
                 key[place] /= float(procs[place]) * float(estimate[place]) / 3600.0
     sort_falling(order, key)

@@ -1,5 +1,7 @@
 """The event loop of EASY in an order that a genetic search finds at each pass."""
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -11,6 +13,8 @@ from workloadkit._kernels.evolution import (
     new_population,
     new_window,
 )
+from workloadkit._kernels.orders import Keys, rank_arrivals
+from workloadkit._kernels.reference import by_reference
 from workloadkit._kernels.running import find_shadow, insert_end, insert_end_in_order, remove_end
 from workloadkit._kernels.state import (
     ARRIVED,
@@ -20,7 +24,12 @@ from workloadkit._kernels.state import (
     Jobs,
     new_state,
 )
-from workloadkit._kernels.users import next_instant
+from workloadkit._kernels.users import (
+    keep_running,
+    next_instant,
+    some_to_come,
+    take_arrivals,
+)
 
 # Searches after which the loop comes back, so that whoever waits for it can interrupt it.
 BREATH = 64
@@ -39,6 +48,8 @@ def schedule_by_evolution(
     mutation: float,
     by_event: bool,
     rng: np.random.Generator,
+    users: Any = None,
+    keys: Keys | None = None,
 ) -> tuple[NDArray, int]:
     """Start of each job when the order of the queue evolves for what its jobs are worth.
 
@@ -62,6 +73,11 @@ def schedule_by_evolution(
     by_event : bool
         Whether processors are allocated after each single event.
     rng : Generator
+    users : NamedTuple, optional
+        Users who react, see `users`; `jobs` and `priority` are tables then, to be filled as jobs
+        arrive, and the utilities are those of the jobs of the log.
+    keys : Keys, optional
+        What the priorities of such jobs go by.
 
     Returns
     -------
@@ -73,6 +89,8 @@ def schedule_by_evolution(
     length = min(window, n_jobs)
     state = new_state(jobs, machine)
     how = (
+        users,
+        keys,
         machine,
         (utilities[0], utilities[1], utilities[2]),
         at_start,
@@ -86,7 +104,7 @@ def schedule_by_evolution(
         rng,
     )
     n_searches = 0
-    while state.at[N_RUNNING] or state.at[ARRIVED] < n_jobs:
+    while state.at[N_RUNNING] or some_to_come(users, jobs.submit, state.at[ARRIVED]):
         n_searches += _go_on(jobs, state, *how, BREATH)
     return state.start, n_searches
 
@@ -95,6 +113,8 @@ def schedule_by_evolution(
 def _go_on(
     jobs,
     state,
+    users,
+    keys,
     machine,
     utilities,
     at_start,
@@ -109,6 +129,7 @@ def _go_on(
     most,
 ):
     """Go on to the end of the last job, or to the `most`-th search; how many there were."""
+    users = by_reference(users)
     submit, run, estimate, procs = jobs
     start, ends, end_jobs, planned_ends, planned_procs, waiting, at = state
     n_jobs = submit.size
@@ -118,26 +139,33 @@ def _go_on(
     waits[waiting[:n_waiting]] = True
     n_searches = 0
     smallest = 1  # no waiting job is smaller
-    while (n_running > 0 or arrived < n_jobs) and n_searches < most:
-        now = next_instant(None, submit, arrived, ends, n_running)
-        n_left = 0
-        if by_event:  # submissions come before terminations, one by one
-            arrives = arrived < n_jobs and submit[arrived] == now
-            n_left = n_running if arrives else n_running - 1
+    while (n_running > 0 or some_to_come(users, submit, arrived)) and n_searches < most:
+        now = next_instant(users, submit, arrived, ends, n_running)
+        n_before, n_left, n_arrived = n_running, 0, arrived
+        if by_event:
+            n_left = keep_running(users, submit, arrived, n_running, now, by_event)
         while n_running > n_left and ends[n_running - 1] == now:
             job = end_jobs[n_running - 1]
             planned_end = start[job] + estimate[job]
             remove_end(planned_ends, planned_procs, n_running, planned_end, procs[job])
             n_running -= 1
             free += procs[job]
-        while arrived < n_jobs and submit[arrived] == now:
+        if users is None:
+            while n_arrived < n_jobs and submit[n_arrived] == now:
+                n_arrived += 1
+                if by_event:
+                    break
+        else:
+            n_arrived = take_arrivals(
+                users, jobs, arrived, end_jobs, n_before, n_running, now, by_event
+            )
+            rank_arrivals(users, jobs, keys, priority, priority, arrived, n_arrived)
+        while arrived < n_arrived:
             waiting[n_waiting] = arrived
             waits[arrived] = True
             smallest = min(smallest, procs[arrived])
             n_waiting += 1
             arrived += 1
-            if by_event:
-                break
         if smallest > free:
             continue
         smallest, needed = machine + 1, 0
@@ -151,7 +179,7 @@ def _go_on(
 
         if needed > free:  # else all start now, in whatever order
             n, worth_it = fill_window(
-                window, waiting, n_waiting, now, jobs, priority, utilities, at_start
+                window, waiting, n_waiting, now, jobs, priority, utilities, at_start, users
             )
             if n > 1 and worth_it:
                 order = evolve(
@@ -159,7 +187,7 @@ def _go_on(
                     utilities, at_start, population, generations, mutation, rng, desk,
                 )  # fmt: skip
                 for place in range(n):
-                    line[place] = window.job[order[place]]
+                    line[place] = waiting[order[place]]
                 n_searches += 1
         head = 0
         while head < n_waiting and procs[line[head]] <= free:

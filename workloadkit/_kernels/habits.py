@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from workloadkit._kernels.compile import helper
+from workloadkit._kernels.compile import bare
 from workloadkit._kernels.local_time import local_time, seconds
 from workloadkit._kernels.session_times import (
     Rounds,
@@ -85,14 +85,14 @@ class Habits(NamedTuple):
     counts: NDArray[np.int64]
 
 
-@helper
+@bare
 def choose_hours(habits, rng, who):
     """Draw somebody's working hours."""
     by_day, on_weekdays, moved = draw_shift(rng)
     habits.by_day[who], habits.on_weekdays[who], habits.moved[who] = by_day, on_weekdays, moved
 
 
-@helper
+@bare
 def take_up_sessions(users, who, opening, arrival):
     """Let somebody's sessions be where they are as he sets out with a batch."""
     habits = users.habits
@@ -104,7 +104,7 @@ def take_up_sessions(users, who, opening, arrival):
     use_sessions(habits.sessions, habits.rounds, who, member, habits.shift[who], float(arrival))
 
 
-@helper
+@bare
 def forget_ends(users, who, batch, opening):
     """Go on to another batch, of which all jobs from one on are about to be submitted."""
     acts, habits = users.acts, users.habits
@@ -113,7 +113,7 @@ def forget_ends(users, who, batch, opening):
         habits.ended[base + at] = at < opening
 
 
-@helper
+@bare
 def note_end(users, jobs, who, place, now):
     """Keep the response of a job of the batch before."""
     acts, habits = users.acts, users.habits
@@ -128,7 +128,7 @@ def note_end(users, jobs, who, place, now):
         habits.response_of_last[who] = habits.response[who]
 
 
-@helper
+@bare
 def _response(users, who, batch, of_last, now):
     """Return the response of a batch, the one before: how long it took, or has taken so far."""
     acts, habits = users.acts, users.habits
@@ -144,7 +144,7 @@ def _response(users, who, batch, of_last, now):
     return float(now - users.progress.last_submission[who] + (acts.gap[last] - acts.gap[at]))
 
 
-@helper
+@bare
 def arrival_by_hours(users, who, batch, now, by_end):
     """When a batch arrives, released now by a job's end or by a submission, by working hours."""
     habits, zone = users.habits, users.habits.sessions.zone
@@ -165,7 +165,7 @@ def arrival_by_hours(users, who, batch, now, by_end):
     return max(seconds(zone.begins, zone.offsets, zone.start, begin), arrival)
 
 
-@helper
+@bare
 def arrival_by_sessions(users, who, batch, now, by_end):
     """When a batch arrives, released now, by the user's sessions; `inf` for never."""
     habits, member = users.habits, users.cast.member[who]
@@ -192,7 +192,7 @@ def arrival_by_sessions(users, who, batch, now, by_end):
     return arrival
 
 
-@helper
+@bare
 def _draw(users, who, kind):
     """Draw one of the user's own values; of all values if he has none."""
     habits, member = users.habits, users.cast.member[who]

@@ -16,9 +16,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit._kernels.compile import helper, kernel
+from workloadkit._kernels.reference import by_reference
 from workloadkit._kernels.running import insert_end, insert_end_in_order, remove_end
 from workloadkit._kernels.state import Jobs
-from workloadkit._kernels.users import next_instant
+from workloadkit._kernels.users import (
+    keep_running,
+    next_instant,
+    some_to_come,
+    take_arrivals,
+)
 
 # Places in PartitionedState.at.
 N_RUNNING, FREE, ARRIVED, N_WAITING, N_PARTITIONS, N_DEMOTED, N_ENDED, N_WEEKS = range(8)
@@ -77,7 +83,7 @@ class PartitionedState(NamedTuple):
 
 
 def schedule_in_partitions(
-    jobs: Jobs, machine: int, n_partitions: int, *, week: int, by_event: bool
+    jobs: Jobs, machine: int, n_partitions: int, *, week: int, by_event: bool, users: Any = None
 ) -> tuple[NDArray, NDArray[np.int64]]:
     """Start of each job, and the partition it runs in, under multiple-queue backfilling.
 
@@ -91,6 +97,8 @@ def schedule_in_partitions(
         After so long the criteria of the partitions are found anew. [s]
     by_event : bool
         Whether there is a pass after each single event, instead of one an instant.
+    users : NamedTuple, optional
+        Users who react, see `users`; `jobs` are tables then, to be filled as jobs arrive.
 
     Returns
     -------
@@ -98,8 +106,9 @@ def schedule_in_partitions(
     partition : ndarray of int64, shape (n_jobs,)
     """
     state = new_partitioned_state(jobs, machine, n_partitions, n_partitions)
-    before, after = jobs.submit[0] - 1, _after_all(jobs.submit.dtype)
-    advance(jobs, state, week=week, by_event=by_event, begin=before, until=after)
+    first = jobs.submit[0] if users is None else users.agenda.time[0]
+    last = _after_all(jobs.submit.dtype)
+    advance(jobs, state, week=week, by_event=by_event, begin=first - 1, until=last, users=users)
     return state.start, state.partition
 
 
@@ -146,6 +155,7 @@ def advance(
     by_event: bool,
     begin: Any,
     until: Any,
+    users: Any = None,
 ) -> None:
     """Go on from a pass at `begin` to all that happens until `until`, before a pass at it.
 
@@ -161,7 +171,7 @@ def advance(
     """
     time = jobs.submit.dtype.type
     never = time(_after_all(jobs.submit.dtype))
-    _go_on(jobs, state, time(week), by_event, time(begin), time(until), never)
+    _go_on(jobs, users, state, time(week), by_event, time(begin), time(until), never)
 
 
 def turn_week(jobs: Jobs, state: PartitionedState) -> None:
@@ -524,8 +534,9 @@ def _reservations(jobs, state, now, never):
 
 
 @kernel
-def _go_on(jobs, state, week, by_event, begin, until, never):
+def _go_on(jobs, users, state, week, by_event, begin, until, never):
     """See `advance`; `never` is later than all that happens."""
+    users = by_reference(users)
     submit, run, estimate, procs = jobs
     (
         start, ends, end_jobs, planned_ends, planned_jobs, waiting, partition, standing, promised,
@@ -544,14 +555,16 @@ def _go_on(jobs, state, week, by_event, begin, until, never):
     kept_for, left_at = np.empty((most, n), np.int64), np.empty((most, n + 1), np.int64)
     least, take = np.empty(n + 1, np.int64), np.empty(n, np.int64)
     n_reserved = 0
-    next_week = first_submit[0] + (at[N_WEEKS] + 1) * week
+    next_week = never
+    if arrived > 0 or users is None:
+        next_week = first_submit[0] + (at[N_WEEKS] + 1) * week
     known = False  # the reservations
     settled = False  # all that wait has been refused, and stays so until a job ends
     wakes = True
-    while wakes or n_running > 0 or arrived < n_jobs:
+    while wakes or n_running > 0 or some_to_come(users, submit, arrived):
         coming = begin
-        if n_running > 0 or arrived < n_jobs:
-            coming = next_instant(None, submit, arrived, ends, n_running)
+        if n_running > 0 or some_to_come(users, submit, arrived):
+            coming = next_instant(users, submit, arrived, ends, n_running)
         opens = wakes and coming >= begin
         now = begin if opens else coming
         if now > until:
@@ -562,34 +575,39 @@ def _go_on(jobs, state, week, by_event, begin, until, never):
             at[N_WEEKS] += 1
             next_week = first_submit[0] + (at[N_WEEKS] + 1) * week
         one = by_event and now < until  # at a time
-        n_new = 0
-        while arrived + n_new < n_jobs and submit[arrived + n_new] <= now:
-            n_new += 1
-            if one:
-                break
-        if not (one and n_new > 0):
-            while n_running > 0 and ends[n_running - 1] <= now:
-                job = end_jobs[n_running - 1]
-                remove_end(planned_ends, planned_jobs, n_running, start[job] + estimate[job], job)
-                n_running -= 1
-                free += procs[job]
-                used[partition[job]] -= procs[job]
-                if now > next_week - week:
-                    ended[n_ended] = job
-                    n_ended += 1
-                known = settled = False
+        n_before, n_left, n_arrived = n_running, 0, arrived
+        if one:
+            n_left = keep_running(users, submit, arrived, n_running, now, one)
+        while n_running > n_left and ends[n_running - 1] <= now:
+            job = end_jobs[n_running - 1]
+            remove_end(planned_ends, planned_jobs, n_running, start[job] + estimate[job], job)
+            n_running -= 1
+            free += procs[job]
+            used[partition[job]] -= procs[job]
+            if now > next_week - week:
+                ended[n_ended] = job
+                n_ended += 1
+            known = settled = False
+        if users is None:
+            while n_arrived < n_jobs and submit[n_arrived] <= now:
+                n_arrived += 1
                 if one:
                     break
+        else:
+            n_arrived = take_arrivals(users, jobs, arrived, end_jobs, n_before, n_running, now, one)
+            if arrived == 0 and n_arrived > 0:
+                first_submit[0], next_week = now, now + week
+        n_new = n_arrived - arrived
         if n_waiting == 0:
             n_reserved = 0
             known = settled = True
         without_pivot = 0
-        for job in range(arrived, arrived + n_new):
+        for job in range(arrived, n_arrived):
             partition[job] = partition_of(estimate[job], criteria, n)
             without_pivot += pivot[partition[job]] == NOBODY
             waiting[n_waiting] = job
             n_waiting += 1
-        arrived += n_new
+        arrived = n_arrived
         if now == until:
             break
 

@@ -73,7 +73,12 @@ def f1_of_all(submit, estimate, procs):
 
 @helper
 def urgency(queue, queues):
-    """Place of a queue among `queues`, behind them all if it is not there."""
+    """Place of a queue among `queues`, behind them all if it is not there.
+
+    Without any it is its number, and what is unknown comes last.
+    """
+    if queues.size == 0:
+        return queue if queue >= 0 else np.iinfo(np.int64).max
     place = 0
     while place < queues.size and queues[place] != queue:
         place += 1

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit._kernels.agenda import OVERFLOWS, UNNUMBERED, WAKE_UP, Agenda, enter
-from workloadkit._kernels.compile import helper, kernel
+from workloadkit._kernels.compile import bare, kernel
+from workloadkit._kernels.reference import by_reference
 
 # Laws of run times and of think times.
 FIXED, EXPONENTIAL, DRAWN, LISTED = range(4)
@@ -137,13 +138,14 @@ class QueueUsers(NamedTuple):
 @kernel
 def set_out(users):
     """Let closed users think, and wait for the first arrival."""
+    users = by_reference(users)
     for user in range(users.n_closed):
         _rest(users, user, 1 + user, 0.0)
     if users.rate > 0.0:
         _await_arrival(users, 0.0)
 
 
-@helper
+@bare
 def submit(users, jobs, place, item):
     """Fill in the job that an item stands for."""
     made, tables = users.made, users.tables
@@ -156,7 +158,7 @@ def submit(users, jobs, place, item):
     tables.queue[place] = -1
 
 
-@helper
+@bare
 def job_ended(users, jobs, place, now):
     """Let the user of a job that has ended think, or leave."""
     if users.counts[N_MADE] == users.counts[MOST]:
@@ -171,7 +173,7 @@ def job_ended(users, jobs, place, now):
     _rest(users, user, 1 + users.n_closed + place, now)
 
 
-@helper
+@bare
 def wake_up(users, jobs, who, now):
     """Let somebody submit a job."""
     counts = users.counts
@@ -188,7 +190,7 @@ def wake_up(users, jobs, who, now):
         _make(users, users.tables.user[place], users.tables.visit[place] + 1, now)
 
 
-@helper
+@bare
 def how_likely(again, response):
     """How likely a user goes on after a response time."""
     if again.form == CONSTANT:
@@ -213,7 +215,7 @@ def how_likely(again, response):
     return values[low] + (values[high] - values[low]) * part
 
 
-@helper
+@bare
 def _make(users, user, visit, now):
     """Make a job, and submit it now."""
     needs, made, rng = users.needs, users.made, users.rng
@@ -240,7 +242,7 @@ def _make(users, user, visit, now):
     enter(users.agenda, now, 0 if users.by_event else UNNUMBERED + user, item)
 
 
-@helper
+@bare
 def _rest(users, user, who, now):
     """Wake somebody up when he has thought, unless all is over by then."""
     pause = users.think
@@ -250,7 +252,7 @@ def _rest(users, user, who, now):
         enter(users.agenda, now + pause, WAKE_UP + user, -1 - who)
 
 
-@helper
+@bare
 def _await_arrival(users, now):
     """Wait until the next open user arrives."""
     gap = users.rng.standard_exponential() / users.rate

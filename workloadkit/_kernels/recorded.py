@@ -3,6 +3,7 @@
 import numpy as np
 
 from workloadkit._kernels.compile import kernel
+from workloadkit._kernels.reference import by_reference
 from workloadkit._kernels.running import insert_end_in_order
 from workloadkit._kernels.users import (
     keep_running,
@@ -16,6 +17,7 @@ from workloadkit._kernels.users import (
 @kernel
 def schedule_as_recorded(jobs, wait, users, by_event):
     """Start of each job, `wait` after its submission; all are tables for `users` to fill."""
+    users = by_reference(users)
     submit, run, _, _ = jobs
     room = submit.size
     start, due, ends = np.empty_like(submit), np.empty_like(submit), np.empty_like(submit)

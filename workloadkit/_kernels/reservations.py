@@ -7,14 +7,23 @@ where they are, who was refused stays refused, and a job that arrives behind tho
 one look at itself.
 """
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit._kernels.compile import helper, kernel
+from workloadkit._kernels.orders import Keys, rank_arrivals
 from workloadkit._kernels.profile import change_free, find_hole, fits_now, pass_time
+from workloadkit._kernels.reference import by_reference
 from workloadkit._kernels.running import insert_end, insert_end_in_order, remove_end
 from workloadkit._kernels.state import Jobs
-from workloadkit._kernels.users import next_instant
+from workloadkit._kernels.users import (
+    keep_running,
+    next_instant,
+    some_to_come,
+    take_arrivals,
+)
 
 
 def schedule_with_reservations(
@@ -26,6 +35,8 @@ def schedule_with_reservations(
     reservations: int,
     late: bool,
     by_event: bool,
+    users: Any = None,
+    keys: Keys | None = None,
 ) -> NDArray:
     """Start of each job when the first waiting jobs have reservations and others backfill.
 
@@ -43,6 +54,11 @@ def schedule_with_reservations(
         Whether jobs may outlive their estimates.
     by_event : bool
         Whether there is a pass after each event, instead of one an instant.
+    users : NamedTuple, optional
+        Users who react, see `users`; `jobs`, `rank` and `backfill_rank` are tables then, to be
+        filled as jobs arrive.
+    keys : Keys, optional
+        What jobs of such users are ranked by.
 
     Returns
     -------
@@ -53,6 +69,8 @@ def schedule_with_reservations(
     start = np.empty(n_jobs, dtype)
     _run(
         jobs,
+        users,
+        keys,
         machine,
         rank,
         backfill_rank if backfill else rank,
@@ -60,13 +78,18 @@ def schedule_with_reservations(
         backfill,
         by_event,
         dtype.type(np.iinfo(dtype).max if dtype.kind == "i" else np.inf),
+        rank.dtype.type(-1 if users is None else -np.inf),
         start,
     )
     return start
 
 
 @kernel
-def _run(jobs, machine, rank, backfill_rank, reservations, backfill, by_event, never, start):
+def _run(
+    jobs, users, keys, machine, rank, backfill_rank, reservations, backfill, by_event,
+    never, before_all, start,
+):  # fmt: skip
+    users = by_reference(users)
     submit, run, estimate, procs = jobs
     n_jobs = submit.size
     capacity = min(n_jobs, machine) + 1
@@ -80,24 +103,29 @@ def _run(jobs, machine, rank, backfill_rank, reservations, backfill, by_event, n
     n_running = n_waiting = arrived = n_reserved = count = 0
     free = machine
     known = False  # whether the profile holds the running jobs and the reservations
-    last_rank = -1  # of those reserved
-    while n_running > 0 or arrived < n_jobs:
-        now = next_instant(None, submit, arrived, ends, n_running)
-        first = arrived
-        if by_event and arrived < n_jobs and submit[arrived] == now:
-            arrived += 1
-        else:
-            while n_running > 0 and ends[n_running - 1] == now:
-                job = end_jobs[n_running - 1]
-                planned_end = start[job] + estimate[job]
-                remove_end(planned_ends, planned_procs, n_running, planned_end, procs[job])
-                n_running -= 1
-                free += procs[job]
-                known = False
+    last_rank = before_all  # of those reserved
+    while n_running > 0 or some_to_come(users, submit, arrived):
+        now = next_instant(users, submit, arrived, ends, n_running)
+        first, n_before, n_left = arrived, n_running, 0
+        if by_event:
+            n_left = keep_running(users, submit, arrived, n_running, now, by_event)
+        while n_running > n_left and ends[n_running - 1] == now:
+            job = end_jobs[n_running - 1]
+            planned_end = start[job] + estimate[job]
+            remove_end(planned_ends, planned_procs, n_running, planned_end, procs[job])
+            n_running -= 1
+            free += procs[job]
+            known = False
+        if users is None:
+            while arrived < n_jobs and submit[arrived] == now:
+                arrived += 1
                 if by_event:
                     break
-            while not by_event and arrived < n_jobs and submit[arrived] == now:
-                arrived += 1
+        else:
+            arrived = take_arrivals(
+                users, jobs, first, end_jobs, n_before, n_running, now, by_event
+            )
+            rank_arrivals(users, jobs, keys, rank, backfill_rank, first, arrived)
         known &= n_running == 0 or planned_ends[n_running - 1] > now
 
         if known and _come_behind(rank, backfill_rank, last_rank, first, arrived):
@@ -139,7 +167,7 @@ def _run(jobs, machine, rank, backfill_rank, reservations, backfill, by_event, n
             continue
         count = _plan(planned_ends, planned_procs, n_running, now, machine, times, free_then)
         n_reserved = place = 0
-        last_rank = -1
+        last_rank = before_all
         n_started = n_running
         while place < n_waiting and n_reserved < reservations and free > 0:
             job = queue[place]

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from workloadkit._kernels.compile import helper
+from workloadkit._kernels.compile import bare
 from workloadkit._kernels.local_time import Zone, local_time, seconds
 
 WEEK = 7 * 86400
@@ -94,7 +94,7 @@ class Rounds(NamedTuple):
 # Recycled
 
 
-@helper
+@bare
 def latest_recycled_end(sessions, member, moved, now):
     """Latest end of all sessions that have begun by now; later than now if one is under way."""
     first = sessions.first[member]
@@ -110,7 +110,7 @@ def latest_recycled_end(sessions, member, moved, now):
     return latest
 
 
-@helper
+@bare
 def next_recycled_begin(sessions, member, moved, now):
     """When the next session begins, after now."""
     first, end = sessions.first[member], sessions.first[member + 1]
@@ -121,7 +121,7 @@ def next_recycled_begin(sessions, member, moved, now):
     return _when(sessions, sessions.begin, sessions.local_begin, first + begun, cycle)
 
 
-@helper
+@bare
 def _begun_recycled(sessions, member, moved, now):
     """How far the sessions are moved that are there now, and how many of those have begun."""
     first, end = sessions.first[member], sessions.first[member + 1]
@@ -140,7 +140,7 @@ def _begun_recycled(sessions, member, moved, now):
     return cycle, low - first
 
 
-@helper
+@bare
 def _when(sessions, times, local_times, session, moved):
     """Tell a time of a session that is moved so far; one that is not keeps its own."""
     if moved == 0:
@@ -152,7 +152,7 @@ def _when(sessions, times, local_times, session, moved):
 # Reinserted
 
 
-@helper
+@bare
 def latest_reinserted_end(sessions, rounds, who, member, moved, now):
     """Latest end of the sessions that have begun by now; later than now if one is under way."""
     _go_on(sessions, rounds, who, member, moved, now)
@@ -161,11 +161,11 @@ def latest_reinserted_end(sessions, rounds, who, member, moved, now):
         session = sessions.first[member] + rounds.n_begun[who] - 1
         reach = _when(sessions, sessions.reach, sessions.local_reach, session, moved)
         latest = max(latest, reach)
-    n, tree = sessions.first[member + 1] - sessions.first[member], _tree_of(rounds, who)
+    n = sessions.first[member + 1] - sessions.first[member]
     following = _following(sessions, member, now)
     week, rank = following // n, following % n
-    this_week = _latest(tree, 0, rank)
-    last_week = _latest(tree, rank, n)
+    this_week = _latest(rounds, who, 0, rank)
+    last_week = _latest(rounds, who, rank, n)
     local = max(this_week + week * WEEK, last_week + (week - 1) * WEEK)
     if local > ABSENT:
         zone = sessions.zone
@@ -173,7 +173,7 @@ def latest_reinserted_end(sessions, rounds, who, member, moved, now):
     return latest
 
 
-@helper
+@bare
 def next_reinserted_begin(sessions, rounds, who, member, moved, now):
     """When the next session begins that was not used, after now.
 
@@ -181,7 +181,7 @@ def next_reinserted_begin(sessions, rounds, who, member, moved, now):
     """
     _go_on(sessions, rounds, who, member, moved, now)
     first = sessions.first[member]
-    n, tree = sessions.first[member + 1] - first, _tree_of(rounds, who)
+    n = sessions.first[member + 1] - first
     begin = inf
     place = rounds.n_begun[who]
     while place < n and _is_used(sessions, rounds, who, member, place):
@@ -190,21 +190,21 @@ def next_reinserted_begin(sessions, rounds, who, member, moved, now):
         begin = _begin_in_round(sessions, rounds, who, member, moved, place)
     following = _following(sessions, member, now)
     week, rank = following // n, following % n
-    again = _next_leaf(tree, rank, 0.0)
+    again = _next_leaf(rounds, who, rank, 0.0)
     if again >= n:
         week += 1
-        again = _next_leaf(tree, 0, 0.0)
+        again = _next_leaf(rounds, who, 0, 0.0)
     if again < n:
         begin = min(begin, _weekly_begin(sessions, member, week * n + again))
     return begin
 
 
-@helper
+@bare
 def use_sessions(sessions, rounds, who, member, moved, now):
     """Take note that something is submitted: whatever is under way then is used."""
     _go_on(sessions, rounds, who, member, moved, now)
     first = sessions.first[member]
-    n, tree = sessions.first[member + 1] - first, _tree_of(rounds, who)
+    n = sessions.first[member + 1] - first
     base = rounds.first_used[who]
     if rounds.start[who] == RECORDED:
         session = first + rounds.n_begun[who] - 1
@@ -221,48 +221,50 @@ def use_sessions(sessions, rounds, who, member, moved, now):
     zone = sessions.zone
     for low, high, since in ((0, rank, week * WEEK), (rank, n, (week - 1) * WEEK)):
         while True:
-            latest = _latest(tree, low, high)
+            latest = _latest(rounds, who, low, high)
             if latest == ABSENT:
                 break
             end = seconds(zone.begins, zone.offsets, zone.start, latest + since)
             if end < now:
                 break
-            leaf = _next_leaf(tree, low, latest)
+            leaf = _next_leaf(rounds, who, low, latest)
             _use(sessions, rounds, who, member, sessions.by_phase[first + leaf], end)
     if rounds.n_used[who] == n:
-        rounds.used[base : base + n] = False
+        for place in range(base, base + n):
+            rounds.used[place] = False
         rounds.n_used[who] = rounds.n_begun[who] = 0
         rounds.start[who] = following
 
 
-@helper
+@bare
 def reset_rounds(sessions, rounds, who, member, n_over):
     """Begin, the first `n_over` sessions being used."""
     n, base = sessions.first[member + 1] - sessions.first[member], rounds.first_used[who]
-    rounds.used[base : base + n_over] = True
-    rounds.used[base + n_over : base + n] = False
-    rounds.tree[rounds.first_node[who] : rounds.first_node[who + 1]] = ABSENT
+    for place in range(n):
+        rounds.used[base + place] = place < n_over
+    for node in range(rounds.first_node[who], rounds.first_node[who + 1]):
+        rounds.tree[node] = ABSENT
     rounds.n_used[who], rounds.n_begun[who], rounds.start[who] = n_over, 0, RECORDED
     rounds.used_until[who] = -inf
 
 
-@helper
+@bare
 def _go_on(sessions, rounds, who, member, moved, now):
     """Let the sessions that have begun by now, and were not used, come again each week."""
     first = sessions.first[member]
-    n, tree = sessions.first[member + 1] - first, _tree_of(rounds, who)
+    n = sessions.first[member + 1] - first
     place = rounds.n_begun[who]
     while place < n and _begin_in_round(sessions, rounds, who, member, moved, place) <= now:
         if not _is_used(sessions, rounds, who, member, place):
             session = first + _session_in_round(sessions, rounds, who, member, place)
             lasts = sessions.local_until[session] - sessions.local_begin[session]
             rank = sessions.rank[session]
-            _set_leaf(tree, rank, sessions.phase[first + rank] + lasts)
+            _set_leaf(rounds, who, rank, sessions.phase[first + rank] + lasts)
         place += 1
     rounds.n_begun[who] = place
 
 
-@helper
+@bare
 def _session_in_round(sessions, rounds, who, member, place):
     """Return the session, from 0, whose first begin in a round has a place."""
     if rounds.start[who] == RECORDED:
@@ -272,7 +274,7 @@ def _session_in_round(sessions, rounds, who, member, place):
     return sessions.by_phase[first + (rounds.start[who] + place) % n]
 
 
-@helper
+@bare
 def _begin_in_round(sessions, rounds, who, member, moved, place):
     """When that session begins for the first time in the round."""
     if rounds.start[who] == RECORDED:
@@ -281,23 +283,23 @@ def _begin_in_round(sessions, rounds, who, member, moved, place):
     return _weekly_begin(sessions, member, rounds.start[who] + place)
 
 
-@helper
+@bare
 def _is_used(sessions, rounds, who, member, place):
     session = _session_in_round(sessions, rounds, who, member, place)
     return rounds.used[rounds.first_used[who] + session]
 
 
-@helper
+@bare
 def _use(sessions, rounds, who, member, session, end):
     """Take a session, from 0, which ends then, out of the round."""
     rounds.used[rounds.first_used[who] + session] = True
     rounds.n_used[who] += 1
     rounds.used_until[who] = max(rounds.used_until[who], end)
     rank = sessions.rank[sessions.first[member] + session]
-    _set_leaf(_tree_of(rounds, who), rank, ABSENT)
+    _set_leaf(rounds, who, rank, ABSENT)
 
 
-@helper
+@bare
 def _following(sessions, member, now):
     """Return the first weekly begin after now, as weeks × sessions + rank."""
     first, end = sessions.first[member], sessions.first[member + 1]
@@ -312,7 +314,7 @@ def _following(sessions, member, now):
     return following
 
 
-@helper
+@bare
 def _weekly_begin(sessions, member, at):
     """When a session begins, given weeks × sessions + rank."""
     first = sessions.first[member]
@@ -325,46 +327,45 @@ def _weekly_begin(sessions, member, at):
 # The tree: the children of node i are 2 i and 2 i + 1, its last half are the leaves.
 
 
-@helper
-def _tree_of(rounds, who):
-    return rounds.tree[rounds.first_node[who] : rounds.first_node[who + 1]]
-
-
-@helper
-def _set_leaf(tree, leaf, value):
-    node = leaf + tree.size // 2
-    tree[node] = value
+@bare
+def _set_leaf(rounds, who, leaf, value):
+    tree, top = rounds.tree, rounds.first_node[who]
+    node = leaf + (rounds.first_node[who + 1] - top) // 2
+    tree[top + node] = value
     while node > 1:
         node //= 2
-        tree[node] = max(tree[2 * node], tree[2 * node + 1])
+        tree[top + node] = max(tree[top + 2 * node], tree[top + 2 * node + 1])
 
 
-@helper
-def _latest(tree, low, high):
+@bare
+def _latest(rounds, who, low, high):
     """Return the latest of the leaves from `low` to before `high`; `ABSENT` if there is none."""
+    tree, top = rounds.tree, rounds.first_node[who]
+    width = (rounds.first_node[who + 1] - top) // 2
     latest = ABSENT
-    low += tree.size // 2
-    high += tree.size // 2
+    low += width
+    high += width
     while low < high:
         if low % 2:
-            latest = max(latest, tree[low])
+            latest = max(latest, tree[top + low])
             low += 1
         if high % 2:
             high -= 1
-            latest = max(latest, tree[high])
+            latest = max(latest, tree[top + high])
         low //= 2
         high //= 2
     return latest
 
 
-@helper
-def _next_leaf(tree, low, least):
+@bare
+def _next_leaf(rounds, who, low, least):
     """Return the first leaf from `low` on that holds so much; the number of leaves for none."""
-    width = tree.size // 2
+    tree, top = rounds.tree, rounds.first_node[who]
+    width = (rounds.first_node[who + 1] - top) // 2
     if low >= width:
         return width
     node = low + width
-    while tree[node] < least:
+    while tree[top + node] < least:
         while node % 2:  # to the right of all that were seen
             node //= 2
         if node == 0:
@@ -372,6 +373,6 @@ def _next_leaf(tree, low, least):
         node += 1
     while node < width:
         node *= 2
-        if tree[node] < least:
+        if tree[top + node] < least:
             node += 1
     return node - width

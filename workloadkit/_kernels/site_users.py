@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit._kernels.agenda import OVERFLOWS, UNNUMBERED, WAKE_UP, Agenda, enter
-from workloadkit._kernels.compile import helper, kernel, shared
+from workloadkit._kernels.compile import bare, kernel, shared
+from workloadkit._kernels.reference import by_reference
 from workloadkit._kernels.shifts import (
     DAY,
     DAY_BEGINS,
@@ -155,6 +156,7 @@ def continues(response):
 @kernel
 def set_out(users):
     """Let everybody come to work, or think about the first batch."""
+    users = by_reference(users)
     people, rng = users.people, users.rng
     for who in range(people.size.size):
         if users.ways.dynamic:
@@ -169,7 +171,7 @@ def set_out(users):
             _wake_later(users, who, draw(rng, users.samples.think))
 
 
-@helper
+@bare
 def submit(users, jobs, place, item):
     """Fill in the job that an item stands for."""
     planned, people, tables = users.planned, users.people, users.tables
@@ -180,7 +182,7 @@ def submit(users, jobs, place, item):
         people.last[who] = place
 
 
-@helper
+@bare
 def job_ended(users, jobs, place, now):
     """Tell the user of a job that it has ended."""
     item, who = users.tables.item[place], users.tables.user[place]
@@ -205,7 +207,7 @@ def job_ended(users, jobs, place, now):
         _wake_later(users, who, now + draw(rng, users.samples.pause))
 
 
-@helper
+@bare
 def wake_up(users, jobs, who, now):
     """Wake a user."""
     if users.ways.dynamic and not _is_active(users.people, who, now):
@@ -226,12 +228,12 @@ def draw_between(rng, values, first, last):
     return values[first + int(rng.random() * (last - first))]
 
 
-@helper
+@bare
 def _is_active(people, who, now):
     return is_active(now, people.by_day[who], people.on_weekdays[who], people.moved[who])
 
 
-@helper
+@bare
 def _sleep(users, who, now):
     """Let a user sleep until the hours of work begin again."""
     people = users.people
@@ -241,14 +243,14 @@ def _sleep(users, who, now):
     _wake_later(users, who, int(begin))
 
 
-@helper
+@bare
 def _wake_later(users, who, time):
     """Plan a wake-up, unless it would come when all is over."""
     if time < users.ways.until:
         enter(users.agenda, time, WAKE_UP + who, -1 - who)
 
 
-@helper
+@bare
 def _submit_batch(users, who, now):
     """Draw a batch and submit its first job now, the others later."""
     samples, ways, people, planned = users.samples, users.ways, users.people, users.planned
@@ -285,7 +287,7 @@ def _submit_batch(users, who, now):
     people.waits_for[who] = first + width - 1 if time < ways.until else -1
 
 
-@helper
+@bare
 def _draw_job(samples, ways, people, rng, who, pool):
     """Draw the next job of a user: the same as before, or a new one."""
     first_size, first_run = samples.first_size, samples.first_run

@@ -10,6 +10,8 @@ The waiting jobs of each user are a ring in the order of arrival, which begins a
 number of jobs plus the number of the user. A long queue has the trees of `classes`, too.
 """
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -22,6 +24,7 @@ from workloadkit._kernels.classes import (
     unlink,
 )
 from workloadkit._kernels.compile import helper, kernel
+from workloadkit._kernels.reference import by_reference
 from workloadkit._kernels.running import find_shadow, insert_end, insert_end_in_order, remove_end
 from workloadkit._kernels.state import (
     ARRIVED,
@@ -31,7 +34,12 @@ from workloadkit._kernels.state import (
     Jobs,
     new_state,
 )
-from workloadkit._kernels.users import next_instant
+from workloadkit._kernels.users import (
+    keep_running,
+    next_instant,
+    some_to_come,
+    take_arrivals,
+)
 from workloadkit._kernels.waiting import next_leaf, set_leaf
 
 # A queue longer than this is searched by trees, until it is half as long.
@@ -51,6 +59,7 @@ def schedule_by_user(
     late: bool,
     by_event: bool,
     crowd: int = CROWD,
+    users: Any = None,
 ) -> NDArray:
     """Start of each job under the User Priority Scheduler.
 
@@ -71,6 +80,9 @@ def schedule_by_user(
         Whether there is a pass after each single event, instead of one an instant.
     crowd : int
         Longest queue that is searched without trees.
+    users : NamedTuple, optional
+        Users who react, see `users`; `jobs` and `user` are tables then, to be filled as jobs
+        arrive.
 
     Returns
     -------
@@ -78,15 +90,19 @@ def schedule_by_user(
     """
     dtype = jobs.submit.dtype
     state = new_state(jobs, machine)
-    n_users = int(user.max()) + 1
+    # the agenda has room for a plan of each of the users
+    n_users = int(user.max()) + 1 if users is None else users.agenda.time.size
     key = np.zeros(n_users)
-    work = float(np.dot(jobs.estimate.astype(np.float64), jobs.procs))
-    exact = dtype.kind == "i" and work < EXACT
+    longest = slack = dtype.type(0)
+    if users is None:
+        longest, slack = jobs.estimate.max(), margin(jobs)
+    else:
+        crowd = jobs.submit.size  # trees are of jobs that are all known
     none = no_classes(dtype)
     classes, trees = none, False
     while not _go_on(
-        jobs, user, key, state, classes if trees else none, trees, float(alpha_user),
-        by_load, exact, late, by_event, crowd, jobs.estimate.max(), margin(jobs), nothing(dtype),
+        jobs, users, user, key, state, classes if trees else none, trees, float(alpha_user),
+        by_load, dtype.kind == "i", late, by_event, crowd, longest, slack, nothing(dtype),
     ):  # fmt: skip
         trees = not trees
         if classes is none:
@@ -199,10 +215,11 @@ def _first_of_new(
 
 @kernel
 def _go_on(
-    jobs, user, key, state, classes, trees, alpha_user,
-    by_load, exact, late, by_event, crowd, longest, slack, nothing,
+    jobs, users, user, key, state, classes, trees, alpha_user,
+    by_load, whole_seconds, late, by_event, crowd, longest, slack, nothing,
 ):  # fmt: skip
     """Go on to the end (True), or until the length of the queue asks for trees or none (False)."""
+    users = by_reference(users)
     submit, run, estimate, procs = jobs
     start, ends, end_jobs, planned_ends, planned_procs, waiting, at = state
     tree, root, width, class_size, class_first, member, job_class, node, group_first = classes
@@ -239,16 +256,33 @@ def _go_on(
     smallest = 1  # no waiting job is smaller
     # the reservation; where it is known all other waiting jobs were refused
     known, head, shadow, spare, limit = False, n_jobs, submit[0], 0, submit[0]
-    while n_running > 0 or arrived < n_jobs:
+    while n_running > 0 or some_to_come(users, submit, arrived):
         if n_waiting < crowd // 2 if trees else n_waiting > crowd:
             break
-        now = next_instant(None, submit, arrived, ends, n_running)
-        taken = False
+        now = next_instant(users, submit, arrived, ends, n_running)
         new = arrived
-        while arrived < n_jobs and submit[arrived] == now and not (by_event and taken):
+        n_before, n_left, n_arrived = n_running, 0, arrived
+        if by_event:
+            n_left = keep_running(users, submit, arrived, n_running, now, by_event)
+        while n_running > n_left and ends[n_running - 1] == now:
+            job = end_jobs[n_running - 1]
+            planned_end = start[job] + estimate[job]
+            remove_end(planned_ends, planned_procs, n_running, planned_end, procs[job])
+            n_running -= 1
+            free += procs[job]
+            known = False
+        if users is None:
+            while n_arrived < n_jobs and submit[n_arrived] == now:
+                n_arrived += 1
+                if by_event:
+                    break
+        else:
+            n_arrived = take_arrivals(
+                users, jobs, arrived, end_jobs, n_before, n_running, now, by_event
+            )
+        while arrived < n_arrived:
             job = arrived
             arrived += 1
-            taken = True
             u = user[job]
             link(after, before, n_jobs + u, job)
             if trees:
@@ -268,14 +302,6 @@ def _go_on(
             if n_waiting == 0 or procs[job] < smallest:
                 smallest = procs[job]
             n_waiting += 1
-        while n_running > 0 and ends[n_running - 1] == now and not (by_event and taken):
-            job = end_jobs[n_running - 1]
-            taken = True
-            planned_end = start[job] + estimate[job]
-            remove_end(planned_ends, planned_procs, n_running, planned_end, procs[job])
-            n_running -= 1
-            free += procs[job]
-            known = False
         if late and n_running > 0 and planned_ends[n_running - 1] < now:
             known = False
         if n_waiting == 0 or smallest > free:
@@ -361,7 +387,7 @@ def _go_on(
                 least_estimate[u], least_size[u] = _least(
                     top, class_size, group_first[u], group_first[u + 1], nothing, none
                 )
-            if exact and by_load:
+            if by_load and whole_seconds and key[u] < EXACT:
                 key[u] -= float(estimate[job]) * procs[job]
             else:
                 stale[u] = True
@@ -384,4 +410,4 @@ def _go_on(
             job = after[job]
     waiting[:n_saved].sort()
     at[N_RUNNING], at[FREE], at[ARRIVED], at[N_WAITING] = n_running, free, arrived, n_waiting
-    return n_running == 0 and arrived == n_jobs
+    return n_running == 0 and not some_to_come(users, submit, arrived)

@@ -6,15 +6,22 @@ queue is looked through, never sorted: for the jobs at its head, and for those t
 """
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit._kernels.compile import helper, kernel
-from workloadkit._kernels.orders import order_by
+from workloadkit._kernels.orders import Keys, order_by, rank_arrivals
+from workloadkit._kernels.reference import by_reference
 from workloadkit._kernels.running import find_shadow, insert_end, insert_end_in_order, remove_end
 from workloadkit._kernels.state import Jobs, new_state
-from workloadkit._kernels.users import next_instant
+from workloadkit._kernels.users import (
+    keep_running,
+    next_instant,
+    some_to_come,
+    take_arrivals,
+)
 
 
 def schedule_in_varying_order(
@@ -26,6 +33,8 @@ def schedule_in_varying_order(
     backfill_rank: NDArray[np.int64] | None,
     backfill: bool,
     by_event: bool,
+    users: Any = None,
+    keys: Keys | None = None,
 ) -> NDArray:
     """Start of each job when the order of the queue is found anew at each pass.
 
@@ -45,6 +54,10 @@ def schedule_in_varying_order(
         Whether jobs may overtake.
     by_event : bool
         Whether processors are allocated after each single event.
+    users : NamedTuple, optional
+        Users who react, see `users`; `jobs`, `user` and `backfill_rank` are tables then.
+    keys : Keys, optional
+        What jobs of such users are ranked by.
 
     Returns
     -------
@@ -52,8 +65,11 @@ def schedule_in_varying_order(
     """
     state = new_state(jobs, machine)
     same = backfill_rank is None
-    rank = np.empty(0, np.int64) if backfill_rank is None else backfill_rank
-    how = (rank, same, backfill, by_event)
+    if backfill_rank is None:
+        rank = np.empty(0, np.int64 if users is None else np.float64)
+    else:
+        rank = backfill_rank
+    how = (rank, same, backfill, by_event, users, keys)
     if callable(order):
         _run_own(jobs, state, machine, user, -1, order, *how)
     else:
@@ -61,7 +77,10 @@ def schedule_in_varying_order(
     return state.start
 
 
-def _run(jobs, state, machine, user, built_in, own, backfill_rank, same, backfill, by_event):
+def _run(
+    jobs, state, machine, user, built_in, own, backfill_rank, same, backfill, by_event, users, keys
+):
+    users = by_reference(users)
     submit, run, estimate, procs = jobs
     start, ends, end_jobs, planned_ends, planned_procs, waiting, _ = state
     n_jobs = submit.size
@@ -70,25 +89,33 @@ def _run(jobs, state, machine, user, built_in, own, backfill_rank, same, backfil
     turn = np.empty(n_jobs)  # what the candidates for backfilling are sorted by
     candidate = np.empty(n_jobs, np.int64)  # their places in `waiting`
     smallest = machine + 1  # no waiting job is smaller
-    while n_running > 0 or arrived < n_jobs:
-        now = next_instant(None, submit, arrived, ends, n_running)
-        n_left = 0
-        if by_event:  # submissions come before terminations, one by one
-            arrives = arrived < n_jobs and submit[arrived] == now
-            n_left = n_running if arrives else n_running - 1
+    while n_running > 0 or some_to_come(users, submit, arrived):
+        now = next_instant(users, submit, arrived, ends, n_running)
+        n_before, n_left, n_arrived = n_running, 0, arrived
+        if by_event:
+            n_left = keep_running(users, submit, arrived, n_running, now, by_event)
         while n_running > n_left and ends[n_running - 1] == now:
             job = end_jobs[n_running - 1]
             planned_end = start[job] + estimate[job]
             remove_end(planned_ends, planned_procs, n_running, planned_end, procs[job])
             n_running -= 1
             free += procs[job]
-        while arrived < n_jobs and submit[arrived] == now:
+        if users is None:
+            while n_arrived < n_jobs and submit[n_arrived] == now:
+                n_arrived += 1
+                if by_event:
+                    break
+        else:
+            n_arrived = take_arrivals(
+                users, jobs, arrived, end_jobs, n_before, n_running, now, by_event
+            )
+            if not same:
+                rank_arrivals(users, jobs, keys, backfill_rank, backfill_rank, arrived, n_arrived)
+        while arrived < n_arrived:
             waiting[n_waiting] = arrived
             smallest = min(smallest, procs[arrived])
             n_waiting += 1
             arrived += 1
-            if by_event:
-                break
         if smallest > free:
             continue
         smallest = machine + 1

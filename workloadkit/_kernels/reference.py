@@ -1,0 +1,85 @@
+"""Tuples that are handed on by reference.
+
+The compiler hands a tuple on by value, with all that its arrays are made of: one of dozens of
+arrays, as hundreds of arguments, at every call. A reference to it is one. It is read as the tuple
+is, by the names of its fields; a tuple within it is a reference again.
+"""
+
+from typing import Any
+
+from numba.core import cgutils, types
+from numba.core.imputils import impl_ret_borrowed
+from numba.core.typing.templates import AttributeTemplate
+from numba.extending import (
+    infer_getattr,
+    intrinsic,
+    lower_getattr_generic,
+    models,
+    overload,
+    register_model,
+)
+
+
+class Reference(types.Type):
+    """Type of a reference to a NamedTuple."""
+
+    def __init__(self, to: types.Type) -> None:
+        self.to = to
+        super().__init__(name=f"Reference({to})")
+
+    @property
+    def instance_class(self) -> type:
+        """The class of the tuple."""
+        return self.to.instance_class
+
+
+@register_model(Reference)
+class _Model(models.PrimitiveModel):
+    def __init__(self, manager, kind):
+        super().__init__(manager, kind, manager.lookup(kind.to).get_data_type().as_pointer())
+
+
+def by_reference(thing: Any) -> Any:
+    """Return a NamedTuple as it is; within a kernel, a reference to it.
+
+    The reference is good until the function returns in which it was made.
+    """
+    return thing
+
+
+@overload(by_reference, inline="always")  # what it refers to lives in the frame of its caller
+def _by_reference(thing):
+    if isinstance(thing, types.NamedTuple | types.NamedUniTuple):
+        return lambda thing: _refer(thing)
+    return lambda thing: thing
+
+
+@intrinsic
+def _refer(typing_context, thing):
+    def generate(context, builder, signature, arguments):
+        model = context.data_model_manager[signature.args[0]]
+        return cgutils.alloca_once_value(builder, model.as_data(builder, arguments[0]))
+
+    return Reference(thing)(thing), generate
+
+
+@infer_getattr
+class _Attributes(AttributeTemplate):
+    key = Reference
+
+    def generic_resolve(self, reference, name):
+        if name not in reference.to.fields:
+            return None
+        kind = reference.to[reference.to.fields.index(name)]
+        return Reference(kind) if isinstance(kind, types.BaseTuple) else kind
+
+
+@lower_getattr_generic(Reference)
+def _get_attribute(context, builder, kind, reference, name):
+    place = kind.to.fields.index(name)
+    pointer = cgutils.gep_inbounds(builder, reference, 0, place)
+    there = kind.to[place]
+    if isinstance(there, types.BaseTuple):
+        return pointer
+    value = context.data_model_manager[there].load_from_data_pointer(builder, pointer)
+    return impl_ret_borrowed(context, builder, there, value)
