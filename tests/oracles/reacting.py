@@ -193,15 +193,18 @@ class Dependent(Person):
         self.its, self.before = its, before
 
     def begin(self):
-        for i in self.its:
-            if i not in self.before:
-                self.send(i, self.log[i]["submit"])
+        if self.number == 1:  # for all of them, in the order of the log
+            self.send_all([i for i in ran(self.log) if i not in self.before], None)
 
     def job_ended(self, job):
-        for person in self.world.people:
-            for i in person.its:
-                if self.before.get(i) == job.place:
-                    person.send(i, self.world.now + (self.log[i]["think_time"] or 0))
+        waiting = [i for i, j in self.before.items() if j == job.place]
+        self.send_all(waiting, self.world.now)
+
+    def send_all(self, places, now):
+        for i in in_order(self.log, places):
+            job = self.log[i]
+            person = next(person for person in self.world.people if i in person.its)
+            person.send(i, job["submit"] if now is None else now + (job["think_time"] or 0))
 
 
 def preceding(jobs):
@@ -416,6 +419,8 @@ class Fluid(Drawing):
             recorded.append((session.begin, ends[self.end]))
         rule = {"recycle": Recycled, "reinsert": Reinserted}[self.skipped]
         self.times[person] = rule(self.wall, recorded, shift)
+        for batch in person.line[: person.next]:  # of these all jobs are gone
+            self.times[person].used_at(moved(self.wall, batch.arrival, shift))
         self.times[person].used_at(time)
 
     def arrival(self, person, batch, event):

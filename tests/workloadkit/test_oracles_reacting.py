@@ -79,3 +79,24 @@ def test_the_plain_engine_plays_the_definition(users, jobs, zone, policy):
 @given(any_log, st.sampled_from(ZONES))
 def test_the_compiled_engine_plays_the_definition(users, jobs, zone):
     check(trace_of(jobs, zone), users, "easy", "compiled")
+
+
+def with_fields(decimals):
+    """Logs whose fields 17 and 18 name jobs at will: later ones, circles, none, repeated ones."""
+    return busy_logs(
+        decimals,
+        preceding_job=lambda rnd: rnd.choice([-1, *range(1, 12), 3, 77]),
+        think_time=lambda rnd: rnd.choice([None, 0, 60, 4000]),
+    )
+
+
+@settings(max_examples=60)
+@given(
+    (with_fields(False) | with_fields(True)).filter(
+        lambda jobs: any(job["preceding_job"] >= 0 for job in jobs)
+    ),
+    st.sampled_from(["easy", "fcfs"]),
+    st.sampled_from(ENGINES[:1]),
+)
+def test_jobs_wait_for_those_that_the_log_names(jobs, policy, engine):
+    check(trace_of(jobs), "dependent", policy, engine)

@@ -58,7 +58,10 @@ def in_their_order(people, rows, jobs):
 
 def expected(trace, policy, users, weeks, seed, people, until, pause=True):
     jobs = jobs_of(trace)
-    line = batches(jobs)
+    log = log_of(trace)
+    members = [user for kind in ("long-term", "temporary") for user in log.pool(kind)]
+    every = batches(jobs)
+    line = [batch for user in members for batch in every if batch.user == user]
     wall = wall_of(trace)
     rng = np.random.default_rng(seed).spawn(1)[0]
     name, _, text = users.partition(":")
@@ -73,7 +76,9 @@ def expected(trace, policy, users, weeks, seed, people, until, pause=True):
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("users", ["adjusted"])
+@pytest.mark.parametrize(
+    "users", ["adjusted", "fluid", "fluid:end=end,skipped=reinsert", "distribution"]
+)
 @pytest.mark.parametrize("pause", [True, False])
 def test_incarnations_act_as_the_definition_says(users, engine, pause):
     for seed, zone in enumerate(ZONES):
