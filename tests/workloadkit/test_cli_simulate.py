@@ -11,6 +11,7 @@ import workloadkit as wk
 from tests.small_logs import valued
 from workloadkit import cli
 from workloadkit.cli.schedulers import SCHEDULERS
+from workloadkit.cli.users import USERS
 
 HEADER = wk.Header(("; Version: 2.2", "; MaxProcs: 4"))
 METRICS = (
@@ -385,3 +386,71 @@ def test_the_help_lists_all_schedulers_within_80_columns(run):
     _, help_text, _ = run("--help")
     for line in SCHEDULERS.strip().splitlines():
         assert line.rstrip() in help_text
+
+
+def test_users_who_react_are_named_and_show_what_they_got_done(run, log):
+    code, out, err = run(log, "--users", "adjusted", "--scheduler", "fcfs")
+    assert (code, err) == (0, "")
+    lines = out.splitlines()
+    assert lines[0] == "small.swf under fcfs, users adjusted, 4 processors"
+    shown = [line.rsplit(maxsplit=1) for line in lines[12:]]
+    assert [label.strip() for label, _ in shown[:3]] == ["users", "sessions", "jobs per session"]
+    assert max(map(len, lines)) <= 80
+
+
+def test_users_who_react_have_more_in_the_json(run, log):
+    _, out, _ = run(log, "--users", "adjusted", "--scheduler", "fcfs", "--json", "-")
+    found = json.loads(out)
+    assert found["users"] == 4
+    assert found["jobs_per_session"] == 1
+    assert found["provenance"]["parameters"]["users"] == "adjusted"
+
+
+def test_users_who_make_up_their_jobs_need_no_log(run):
+    users = "think:users=2,think=5,jobs=50"
+    code, out, err = run("--users", users, "--scheduler", "fcfs", "--seed", 1)
+    assert (code, err) == (0, "")
+    assert out.splitlines()[0] == f"simulation under fcfs, users {users}, 1 processor"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--users", "nobody"], "unknown users 'nobody'; known: open, closed"),
+        (["--users", "think"], "users think needs users: think:users=..."),
+        (["--users", "adjusted:x=1"], "users adjusted has no parameter 'x'; known: none"),
+        (["--users", "closed:think=maybe"], "think is 'maybe'; known: none, recorded"),
+        (["--users", "think:users=2,think=5"], "users think submit their own jobs: the log"),
+        (["--users", "adjusted", "--offered-load", 1], "the load of users adjusted follows from"),
+        (["--users", "adjusted", "--skip-rare"], "--skip-rare is for users who submit by their"),
+        (["--resampled", "--no-pause"], "--no-pause is for users who react"),
+        (["--no-pause"], "--no-pause goes with --resampled"),
+        (["--weeks", 0], "--weeks goes with --resampled"),
+        (["--scale-runs", 0], "scale_runs is 0; it must be positive"),
+        (["--scale-arrivals", 2, "--offered-load", 1], "both set the submit times; give one"),
+    ],
+)
+def test_users_and_factors_that_cannot_be_are_wrong_usage(run, log, arguments, message):
+    code, out, err = run(log, *arguments)
+    assert (code, out) == (2, "")
+    assert message in err
+    assert err.count("\n") == 1
+
+
+def test_factors_change_what_is_simulated_and_are_told(run, log):
+    factors = ["--scale-arrivals", 3, "--scale-runs", 2, "--scale-sizes", 2, "--scale-machine", 2]
+    code, out, err = run(log, *factors, "-o", "-")
+    assert (code, err) == (0, "")
+    made = read(out)
+    assert made.column("submit").tolist() == [0, 15, 15, 900]
+    assert made.column("run").tolist() == [200, 100, 180, 60]
+    assert made.column("procs").tolist() == [4, 8, 4, 8]
+    assert made.header.procs == 8
+    assert "scale_arrivals 3.0, scale_runs 2.0" in made.header.get_all("Note")[0]
+
+
+def test_the_help_lists_all_users(run):
+    code, out, _ = run("--help")
+    assert code == 0
+    assert all(name in out for name in wk.users.known())
+    assert max(map(len, USERS.splitlines())) <= 76

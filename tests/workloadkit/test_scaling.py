@@ -1,6 +1,9 @@
 """Crude changes of a log's load."""
 
+from dataclasses import replace
+
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -91,13 +94,51 @@ def test_both_engines_see_the_same_jobs(log):
     assert both[0].equals(both[1])
 
 
-def test_utility_functions_and_recorded_waits_stay():
-    log = wk.load_sample().take(range(50))
-    made = scaled_log(log, 96, runs=2, sizes=2)
-    assert made.utility is log.utility
-    schedule = wk.simulate(log, "recorded", scale_runs=2)
-    wait = np.nan_to_num(log.column("wait")[log.ran])
-    assert np.array_equal(schedule.wait, wait)
+@pytest.fixture(scope="module")
+def working():
+    """Users of the sample in their first jobs, with batches that wait for one another."""
+    return wk.load_sample().take(range(300))
+
+
+def test_of_users_who_react_only_what_they_submit_is_scaled(working):
+    before, after = (
+        wk.simulate(working, "fcfs", "adjusted", engine="python", **options)
+        for options in ({}, {"scale_runs": 2, "scale_sizes": 3, "scale_machine": 3})
+    )
+    jobs, scaled = (schedule.jobs.sort_values("job") for schedule in (before, after))
+    assert scaled["run"].tolist() == (2 * jobs["run"]).tolist()
+    assert scaled["procs"].tolist() == (3 * jobs["procs"]).tolist()
+    for name in ("session", "batch"):  # as the log has them
+        assert scaled[name].tolist() == jobs[name].tolist()
+    made = after.trace().jobs.sort_values("job")
+    assert made["run"].tolist() == scaled["run"].tolist()
+    assert (made["requested_procs"] % 3 == 0).all()
+    assert after.machine == 288
+
+
+@pytest.mark.parametrize("option", [{"offered_load": 0.5}, {"scale_arrivals": 2}])
+def test_submit_times_of_users_who_react_are_theirs(working, option):
+    with pytest.raises(ParameterError, match="the load of users adjusted follows from what they"):
+        wk.simulate(working, "fcfs", "adjusted", **option)
+
+
+@pytest.mark.parametrize("users", ["think:users=3,think=1", [wk.users.User()]])
+def test_users_who_make_up_their_jobs_have_nothing_to_scale(users):
+    for option in ("scale_runs", "scale_sizes"):
+        with pytest.raises(ParameterError, match=f"their own jobs: {option} is for those of a log"):
+            wk.simulate(None, "fcfs", users, procs=4, **{option: 2})
+
+
+def test_recorded_waits_stay(log):
+    assert wk.simulate(log, "recorded", scale_runs=2).wait.tolist() == [5, 0]
+
+
+def test_utility_functions_stay(log):
+    points = pd.DataFrame({"row": [0, 0], "time": [0.0, 9.0], "value": [4.0, 0.0]})
+    valued = replace(log, utility=points)
+    assert scaled_log(valued, 8, runs=2).utilities == {0: [(0, 4), (9, 0)]}
+    schedule = wk.simulate(valued, "fcfs", scale_runs=2, engine="python")
+    assert schedule.jobs["utility"][0] == 0  # it ends after 20 s, not 10
 
 
 def test_the_offered_load_is_that_of_the_scaled_jobs_on_the_scaled_machine():

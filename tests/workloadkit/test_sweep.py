@@ -176,3 +176,44 @@ def test_help_shows_examples_and_fits(run):
     assert code == 0
     assert "Examples:\n    workloadkit sweep log.swf.gz" in out
     assert max(map(len, out.splitlines())) <= 80
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--users", "adjusted"], "the load of users adjusted follows from what they do; it is"),
+        (["--users", "think:users=2,think=5"], "users think submit their own jobs: the log"),
+        (["--users", "nobody"], "unknown users 'nobody'; known: open"),
+        (["--no-pause"], "--no-pause is for users who react"),
+        (["--scale-runs", 0], "scale_runs is 0; it must be positive"),
+    ],
+)
+def test_users_and_factors_that_cannot_be_are_wrong_usage(run, log, arguments, message):
+    code, out, err = run(log, *arguments)
+    assert (code, out) == (2, "")
+    assert message in err
+    assert err.count("\n") == 1
+
+
+def test_factors_hold_for_all_loads(run, log):
+    code, out, _ = run(log, *LOADS, "--scale-machine", 0.5, "--oversize", "drop", "--json", "-")
+    assert code == 0
+    found = json.loads(out)["provenance"]["parameters"]
+    assert (found["procs"], found["scale_machine"]) == (4, 0.5)
+
+
+def test_users_who_react_are_swept_by_their_number(run):
+    sample = ["--users", "adjusted", "--load-by", "users", "--load", 0.5, "--weeks", 2]
+    metrics = ["--metric", "jobs", "--metric", "jobs_per_session", "--scheduler", "fcfs"]
+    code, out, _ = run(*sample, *metrics, "--seed", 1, "--json", "-")
+    assert code == 0
+    found = json.loads(out)
+    assert found["provenance"]["parameters"]["users"] == "adjusted"
+    (row,) = found["table"]
+    population = wk.populations.Resampled(weeks=2, load=0.5)
+    (stream,) = np.random.default_rng(1).spawn(1)
+    seed = int(stream.integers(2**53))
+    with pytest.warns(wk.WorkloadWarning, match="left out of the pools"):
+        one = wk.simulate(wk.load_sample(), "fcfs", "adjusted", population=population, rng=seed)
+    assert row["jobs"] == one.metrics["jobs"]
+    assert row["jobs_per_session"] == one.measure("jobs_per_session")

@@ -1,7 +1,7 @@
 """`workloadkit simulate`: a scheduler serving the users of a log."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -11,12 +11,26 @@ from workloadkit.cli.common import (
     StrictOption,
     TraceArgument,
     check_outputs,
-    duration,
     load,
     say,
     working,
     write_json,
 )
+from workloadkit.cli.simulation_options import (
+    CooldownOption,
+    EstimatesOption,
+    NoPauseOption,
+    OverrunOption,
+    OversizeOption,
+    PassesOption,
+    ProcsOption,
+    ScaleMachineOption,
+    ScaleRunsOption,
+    ScaleSizesOption,
+    WarmupOption,
+    figure_file,
+)
+from workloadkit.cli.users import who_is_meant
 from workloadkit.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -26,15 +40,9 @@ EXAMPLES = """
 workloadkit simulate log.swf.gz -o easy.swf.gz --json easy.json
 workloadkit simulate log.swf.gz --scheduler fcfs --offered-load 0.9
 workloadkit simulate log.swf.gz --gantt gantt.svg --warmup 1w
-workloadkit simulate log.swf.gz --resampled --load 1.2 --weeks 52 --seed 1
+workloadkit simulate log.swf.gz --users fluid --resampled --load 1.2
+workloadkit simulate --users site:users=100 --scheduler creasy --seed 1
 """
-
-
-def figure_file(path: Path | None) -> Path | None:
-    """Refuse the name of a figure's file before anything is simulated."""
-    if path and path.suffix.lower() not in (".svg", ".png", ".pdf"):
-        raise typer.BadParameter(f"{path}: a figure is written as .svg, .png or .pdf")
-    return path
 
 
 def simulate(
@@ -48,40 +56,18 @@ def simulate(
         ),
     ] = None,
     users: Annotated[
-        str, typer.Option(metavar="NAME", help="How users behave: open, by their timestamps.")
+        str,
+        typer.Option(
+            metavar="NAME[:PARAM=VALUE,...]",
+            help="How users behave: by those of the log, or users who need no TRACE; they are "
+            "listed below.",
+        ),
     ] = "open",
-    procs: Annotated[
-        int | None,
-        typer.Option(
-            metavar="P",
-            show_default=False,
-            help="Processors of the machine. By default the header's MaxProcs, else MaxNodes.",
-        ),
-    ] = None,
-    oversize: Annotated[
-        str,
-        typer.Option(metavar="error|drop", help="Jobs larger than the machine: refuse or drop."),
-    ] = "error",
-    estimates: Annotated[
-        str,
-        typer.Option(metavar="user|exact", help="Plan with users' estimates or the run times."),
-    ] = "user",
-    overrun: Annotated[
-        str,
-        typer.Option(
-            metavar="raise|kill|late",
-            help="A job that outlives its estimate: the estimate is raised to the run time, the "
-            "job is stopped, or it runs on late.",
-        ),
-    ] = "raise",
-    passes: Annotated[
-        str,
-        typer.Option(
-            metavar="instant|event",
-            help="Allocate processors once an instant, or after each single event as older "
-            "simulators do.",
-        ),
-    ] = "instant",
+    procs: ProcsOption = None,
+    oversize: OversizeOption = "error",
+    estimates: EstimatesOption = "user",
+    overrun: OverrunOption = "raise",
+    passes: PassesOption = "instant",
     outages: Annotated[
         Path | None,
         typer.Option(
@@ -110,7 +96,8 @@ def simulate(
     resampled: Annotated[
         bool,
         typer.Option(
-            "--resampled", help="Simulate a new log drawn from the users of this one: `resample`."
+            "--resampled",
+            help="Simulate users drawn anew from those of the log, as `resample` draws them.",
         ),
     ] = False,
     weeks: Annotated[
@@ -118,7 +105,7 @@ def simulate(
         typer.Option(
             metavar="W",
             show_default=False,
-            help="Length of the resampled log in weeks. By default that of the log.",
+            help="How many weeks resampled users submit jobs. By default as long as the log.",
         ),
     ] = None,
     factor: Annotated[
@@ -127,9 +114,10 @@ def simulate(
             "--load",
             metavar="F",
             show_default=False,
-            help="Factor of the numbers of users in the resampled log. By default 1.",
+            help="Factor of the numbers of resampled users. By default 1.",
         ),
     ] = None,
+    no_pause: NoPauseOption = False,
     skip_rare: Annotated[
         bool,
         typer.Option(
@@ -146,24 +134,14 @@ def simulate(
             help="Stretch or compress submit times until work / (processors x span) is X.",
         ),
     ] = None,
-    warmup: Annotated[
-        float | None,
-        typer.Option(
-            parser=duration,
-            metavar="T",
-            show_default=False,
-            help="Leave jobs submitted in the first T out of the metrics.",
-        ),
-    ] = None,
-    cooldown: Annotated[
-        float | None,
-        typer.Option(
-            parser=duration,
-            metavar="T",
-            show_default=False,
-            help="Leave jobs submitted in the last T out of the metrics.",
-        ),
-    ] = None,
+    scale_arrivals: Annotated[
+        float, typer.Option(metavar="F", help="Multiply inter-arrival times by F.")
+    ] = 1.0,
+    scale_runs: ScaleRunsOption = 1.0,
+    scale_sizes: ScaleSizesOption = 1.0,
+    scale_machine: ScaleMachineOption = 1.0,
+    warmup: WarmupOption = None,
+    cooldown: CooldownOption = None,
     seed: SeedOption = None,
     output: Annotated[
         Path | None,
@@ -195,7 +173,7 @@ def simulate(
     ] = None,
     strict: StrictOption = False,
 ) -> None:
-    """Simulate a scheduler serving the users of a log.
+    """Simulate a scheduler serving the users of a log, or users who need none.
 
     Shows the metrics, unless they or the jobs go to stdout.
     """
@@ -208,20 +186,32 @@ def simulate(
     if interrupted and not outages:
         raise ParameterError("--interrupted goes with --outages: nothing else interrupts a job")
     check_outputs(output, json, gantt, queue, inputs=[trace, outages])
-    for option, value in (("--weeks", weeks), ("--load", factor)):
+    who = who_is_meant(users, trace, resampled=resampled)
+    asked = (("--weeks", weeks), ("--load", factor), ("--no-pause", no_pause or None))
+    for option, value in asked:
         if value is not None and not resampled:
             raise ParameterError(f"{option} goes with --resampled: a log is as it is")
-    log = load(trace, strict=strict)
-    if resampled:
-        log = wk.resample(log, weeks, 1.0 if factor is None else factor, rng=seed)
-    rare = wk.rare_users(log) if skip_rare else ()
+    if no_pause and who == "open":
+        raise ParameterError("--no-pause is for users who react: others begin again by the log")
+    if skip_rare and who != "open":
+        raise ParameterError("--skip-rare is for users who submit by their timestamps")
+    load_factor = 1.0 if factor is None else factor
+    log = None if who == "made up" else load(trace, strict=strict)
+    population: Any = "recorded"
+    if resampled and who == "reacting":
+        population = wk.populations.Resampled(weeks, load_factor, pause=not no_pause)
+    elif resampled:
+        assert log is not None  # as was seen above
+        log = wk.resample(log, weeks, load_factor, rng=seed)
+    rare = wk.rare_users(log) if skip_rare and log is not None else ()
     if skip_rare and not len(rare):
-        say(f"warning: --skip-rare: the header of {log.name} names no rare behaviours")
-    with working(f"simulating {log.name}"):
+        say("warning: --skip-rare: the header of the log names no rare behaviours")
+    with working(f"simulating {log.name if log is not None else users}"):
         schedule = wk.simulate(
             log,
             scheduler[0] if scheduler else "easy",
             users,
+            population=population,
             procs=procs,
             oversize=oversize,  # type: ignore[arg-type]  # refused by name if not known
             estimates=estimates,  # type: ignore[arg-type]
@@ -231,20 +221,24 @@ def simulate(
             interrupted=interrupted or "requeue",  # type: ignore[arg-type]
             utility_at=utility_at,  # type: ignore[arg-type]
             offered_load=offered_load,
+            scale_arrivals=scale_arrivals,
+            scale_runs=scale_runs,
+            scale_sizes=scale_sizes,
+            scale_machine=scale_machine,
             warmup=warmup or 0.0,
             cooldown=cooldown or 0.0,
             uncounted=rare,
             rng=seed,
         )
         summary = schedule.to_dict()
+    if seed is not None and not resampled and "seed" not in schedule.parameters:
+        say(f"warning: --seed makes no difference to {_chosen(schedule)}")
     if utility_at != "turnaround" and schedule.workload.utilities is None:
         say("warning: --utility-at makes no difference: no job has a utility function")
-    if seed is not None and not resampled and "seed" not in schedule.parameters:
-        say(f"warning: --seed makes no difference to {schedule.parameters['scheduler']}")
     if resampled and schedule.saturated:
         say(
-            f"warning: {log.name} saturates the machine: the number of outstanding jobs grows by "
-            f"{schedule.saturation.slope:.3g} a week"
+            f"warning: {schedule.source.name} saturates the machine: the number of outstanding "
+            f"jobs grows by {schedule.saturation.slope:.3g} a week"
         )
     if output:
         wk.write_swf(schedule.trace(), str(output))
@@ -283,8 +277,9 @@ def _show(schedule: "Schedule") -> None:
     if schedule.workload.utilities is not None:
         names = ("aggregate_utility", "utility_per_proc_hour", "earned_p25", "earned_p50")
         written |= {metric_title(n): metric(n, schedule.measure(n)) for n in names}
-    name = schedule.parameters["scheduler"]
-    typer.echo(f"{schedule.source.name} under {name}, {plural(schedule.machine, 'processor')}")
+    written |= _productivity(schedule)
+    machine = plural(schedule.machine, "processor")
+    typer.echo(f"{schedule.source.name} under {_chosen(schedule)}, {machine}")
     if not schedule.counted.all():
         written["not counted"] = count(int((~schedule.counted).sum()))
     if "note" in schedule.provenance:  # made from another log, perhaps of another load
@@ -292,6 +287,33 @@ def _show(schedule: "Schedule") -> None:
         written["saturated"] = said[schedule.saturated]
     for label, value in written.items():
         typer.echo(f"  {label:<22}{value:>20}")
+
+
+def _chosen(schedule: "Schedule") -> str:
+    """Name the scheduler, and the users if they react."""
+    chosen = schedule.parameters
+    scheduler = str(chosen["scheduler"])
+    return f"{scheduler}, users {chosen['users']}" if schedule.reacting else scheduler
+
+
+def _productivity(schedule: "Schedule") -> dict[str, str]:
+    """Write what users who react got done."""
+    from analysis.formats import count, duration, number, share
+
+    if not schedule.reacting:
+        return {}
+    values = schedule.productivity.summary
+    written = {
+        "users": count(values["users"]),
+        "sessions": count(values["sessions"]),
+        "jobs per session": number(values["jobs_per_session"]),
+        "activity of a user": duration(values["mean_activity_length"]),
+    }
+    if "aborted" in schedule.history:
+        written["sessions aborted"] = share(schedule.aborted_share)
+    if schedule.history.get("left"):
+        written["users who left"] = count(schedule.history["left"])
+    return written
 
 
 def _draw(schedule: "Schedule", gantt: Path | None, queue: Path | None) -> None:

@@ -13,7 +13,6 @@ from workloadkit.cli.common import (
     TraceArgument,
     WorkersOption,
     check_outputs,
-    duration,
     executor,
     load,
     say,
@@ -21,7 +20,21 @@ from workloadkit.cli.common import (
     write,
     write_json,
 )
-from workloadkit.cli.simulate import figure_file
+from workloadkit.cli.simulation_options import (
+    CooldownOption,
+    EstimatesOption,
+    NoPauseOption,
+    OverrunOption,
+    OversizeOption,
+    PassesOption,
+    ProcsOption,
+    ScaleMachineOption,
+    ScaleRunsOption,
+    ScaleSizesOption,
+    WarmupOption,
+    figure_file,
+)
+from workloadkit.cli.users import who_is_meant
 from workloadkit.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -34,6 +47,7 @@ workloadkit sweep log.swf.gz --scheduler easy --scheduler sjf --load 0.9
 workloadkit sweep log.swf.gz --runs 10 --seed 1 --workers 4 --plot sweep.svg
 workloadkit sweep --metric wait_p98 --metric later_than_fcfs -o sweep.csv
 workloadkit sweep log.swf.gz --load-by users --load 1 --load 1.2 --runs 10
+workloadkit sweep log.swf.gz --users fluid --load-by users --runs 10
 """
 
 
@@ -65,6 +79,15 @@ def sweep(
             "users in logs resampled from it, as of `resample`.",
         ),
     ] = "arrivals",
+    users: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME[:PARAM=VALUE,...]",
+            help="How the users of the log behave, as of `simulate`. Those who react go with "
+            "--load-by users.",
+        ),
+    ] = "open",
+    no_pause: NoPauseOption = False,
     weeks: Annotated[
         float | None,
         typer.Option(
@@ -92,51 +115,16 @@ def sweep(
         ),
     ] = 1,
     seed: SeedOption = None,
-    procs: Annotated[
-        int | None,
-        typer.Option(
-            metavar="P",
-            show_default=False,
-            help="Processors of the machine. By default the header's MaxProcs, else MaxNodes.",
-        ),
-    ] = None,
-    oversize: Annotated[
-        str,
-        typer.Option(metavar="error|drop", help="Jobs larger than the machine: refuse or drop."),
-    ] = "error",
-    estimates: Annotated[
-        str,
-        typer.Option(metavar="user|exact", help="Plan with users' estimates or the run times."),
-    ] = "user",
-    overrun: Annotated[
-        str,
-        typer.Option(metavar="raise|kill|late", help="A job that outlives its estimate."),
-    ] = "raise",
-    passes: Annotated[
-        str,
-        typer.Option(
-            metavar="instant|event",
-            help="Allocate processors once an instant, or after each single event.",
-        ),
-    ] = "instant",
-    warmup: Annotated[
-        float | None,
-        typer.Option(
-            parser=duration,
-            metavar="T",
-            show_default=False,
-            help="Leave jobs submitted in the first T out of the metrics.",
-        ),
-    ] = None,
-    cooldown: Annotated[
-        float | None,
-        typer.Option(
-            parser=duration,
-            metavar="T",
-            show_default=False,
-            help="Leave jobs submitted in the last T out of the metrics.",
-        ),
-    ] = None,
+    procs: ProcsOption = None,
+    oversize: OversizeOption = "error",
+    estimates: EstimatesOption = "user",
+    overrun: OverrunOption = "raise",
+    passes: PassesOption = "instant",
+    scale_runs: ScaleRunsOption = 1.0,
+    scale_sizes: ScaleSizesOption = 1.0,
+    scale_machine: ScaleMachineOption = 1.0,
+    warmup: WarmupOption = None,
+    cooldown: CooldownOption = None,
     workers: WorkersOption = 1,
     output: Annotated[
         Path | None,
@@ -174,6 +162,12 @@ def sweep(
     check_outputs(output, plot, json, inputs=[trace])
     if weeks is not None and load_by != "users":
         raise ParameterError("--weeks goes with --load-by users: else a log is as long as it is")
+    reacting = who_is_meant(users, trace) != "open"
+    if no_pause and not reacting:
+        raise ParameterError("--no-pause is for users who react: others begin again by the log")
+    factors = {"runs": scale_runs, "sizes": scale_sizes, "machine": scale_machine}
+    scales = {f"scale_{name}": factor for name, factor in factors.items() if factor != 1}
+    resampling = {} if weeks is None else {"weeks": weeks}
     log = load(trace, strict=strict)
     with executor(workers) as pool, working(f"sweeping {log.name}"):
         found = run_sweep(
@@ -181,7 +175,8 @@ def sweep(
             scheduler or ("fcfs", "easy"),
             offered or None,
             load_by=load_by,  # type: ignore[arg-type]  # refused by name if not known
-            resampling=None if weeks is None else {"weeks": weeks},
+            users=users,
+            resampling=resampling | ({"pause": False} if no_pause else {}),
             metrics=metric or MEASURED,
             runs=runs,
             rng=seed,
@@ -191,6 +186,7 @@ def sweep(
             estimates=estimates,
             overrun=overrun,
             passes=passes,
+            **scales,
             warmup=warmup or 0.0,
             cooldown=cooldown or 0.0,
         )
@@ -214,7 +210,10 @@ def _show(sweep: "Sweep") -> None:
     from analysis.formats import plural
 
     parameters = sweep.provenance["parameters"]
-    made = f"{sweep.provenance['log']}, {plural(parameters['procs'], 'processor')}"
+    made = sweep.provenance["log"]
+    if "users" in parameters:
+        made += f", users {parameters['users']}"
+    made += f", {plural(parameters['procs'], 'processor')}"
     if "seed" in parameters:
         made += f", {parameters['runs']} runs, seed {parameters['seed']}"
     typer.echo(made)

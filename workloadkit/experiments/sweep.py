@@ -17,12 +17,24 @@ from workloadkit.errors import (
 )
 from workloadkit.experiments.intervals import mean_interval
 from workloadkit.experiments.measuring import KNOWN, measure
-from workloadkit.experiments.workloads import Logs, Resampled, Stretched, Task, draw_weeks
+from workloadkit.experiments.workloads import (
+    Logs,
+    Reacting,
+    Resampled,
+    Stretched,
+    Task,
+    draw_weeks,
+)
+from workloadkit.parameters import describe
 from workloadkit.provenance import plain, provenance, seed_of
+from workloadkit.simulate import users as behaviours
 from workloadkit.simulate.engine import Scheduler
+from workloadkit.simulate.scaling import scaled_machine
 from workloadkit.simulate.schedulers import parse
 from workloadkit.simulate.schedulers.policy import Policy, draws
 from workloadkit.simulate.simulate import simulate
+from workloadkit.simulate.users import OpenUsers
+from workloadkit.simulate.users.behaviour import Behaviour
 from workloadkit.simulate.workload import machine_size
 from workloadkit.trace import Trace, check_trace
 
@@ -107,6 +119,7 @@ def sweep(
     loads: Sequence[float] | None = None,
     *,
     load_by: LoadBy = "arrivals",
+    users: str | OpenUsers | Behaviour = "open",
     resampling: Mapping[str, Any] | None = None,
     metrics: Sequence[str] = MEASURED,
     runs: int = 1,
@@ -130,6 +143,9 @@ def sweep(
     they are, and the load itself varies from run to run. It takes a log of known users and five
     weeks. Runs that saturate (see `Schedule.saturated`) are counted, and left out of the means.
 
+    Users who react (`users`) set their submit times themselves, so that their load is set by their
+    number alone: each run draws a population, see `workloadkit.populations.Resampled`.
+
     Run i is the same for all schedulers, and for all loads by arrivals, so that these differ by
     nothing else.
 
@@ -142,16 +158,19 @@ def sweep(
         Offered loads, by default 0.5 to 0.9 by tenths; by users, factors of the numbers of users,
         by default 0.8 to 1.5.
     load_by : {"arrivals", "users"}
+    users : str or object, default "open"
+        How the users of the log behave, as in `simulate`. Those who react go with "users".
     resampling : mapping of str to object, optional
         By users: further parameters of `resample`, such as `weeks`. Rare behaviours are simulated
-        and left out of the metrics.
+        and left out of the metrics; users who react have none. With them also `pause`, see
+        `workloadkit.populations.Resampled`.
     metrics : sequence of str
         Names of `Schedule.describe`, and `later_than_fcfs`.
     runs : int, default 1
     rng : Generator or int, optional
         Run i gets the i-th stream spawned from its seed, which is recorded where it matters: of
         several runs, of runs by users, and for schedulers that draw. By users, run i is that of
-        `resamples` with this seed.
+        `resamples` with this seed; users who react are drawn from the stream of the run.
     confidence : float, default 0.95
         Of the intervals of the means over the runs, by Student's t. They tell how well the mean
         over workloads such as these is known, and narrow as runs are added; what other weeks than
@@ -206,14 +225,24 @@ def sweep(
     loads, metrics = list(loads), tuple(dict.fromkeys(metrics))
     _check(named, loads, metrics, runs, confidence)
     check_choice("load_by", load_by, LoadBy)
-    if changing := {"offered_load", "outages"} & set(options):
-        raise ParameterError(f"a sweep takes no {changing.pop()}: it changes the log's time itself")
+    _check_options(options)
+    behaviour = behaviours.parse(users) if isinstance(users, str) else users
+    reacting = not isinstance(behaviour, OpenUsers)
+    if reacting and not isinstance(behaviour, Behaviour):
+        raise ParameterError(f"users is {users!r}; a sweep takes those who go through a log")
+    if reacting and load_by != "users":
+        raise ParameterError(
+            f"the load of users {behaviour.name} follows from what they do; it is set by "
+            "load_by='users' (--load-by users)"
+        )
     if resampling and load_by != "users":
         raise ParameterError("resampling goes with load_by='users'")
     machine = machine_size(trace.header, procs)
     seed = seed_of(rng)
     logs: Logs = Stretched(trace)
-    if load_by == "users":
+    if reacting:
+        logs = Reacting.make(trace, behaviour, loads, dict(resampling or {}))
+    elif load_by == "users":
         logs = Resampled.make(trace, loads, dict(resampling or {}), seed)
     tasks = []
     for run, stream in enumerate(np.random.default_rng(seed).spawn(runs)):
@@ -233,8 +262,9 @@ def sweep(
         "schedulers": list(named),
         "loads": loads,
         "runs": runs,
-        "procs": machine,
+        "procs": scaled_machine(machine, options.get("scale_machine", 1.0)),
         "confidence": confidence,
+        **({"users": describe(behaviour)} if reacting else {}),
         **options,
     }
     if load_by == "users":
@@ -275,6 +305,15 @@ def _warn_of_saturation(runs: pd.DataFrame) -> None:
             WorkloadWarning,
             stacklevel=3,
         )
+
+
+def _check_options(options: Mapping[str, Any]) -> None:
+    """Refuse options of `simulate` that a sweep has another word for, or none."""
+    for name in ("offered_load", "scale_arrivals", "outages"):
+        if name in options:
+            raise ParameterError(f"a sweep takes no {name}: it changes the log's time itself")
+    if "population" in options:
+        raise ParameterError("a sweep takes no population: load_by='users' resamples the log")
 
 
 def _any_draws(named: Mapping[str, str | Policy | Scheduler]) -> bool:

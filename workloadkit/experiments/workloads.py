@@ -11,6 +11,8 @@ from workloadkit.clock import WEEK
 from workloadkit.errors import ParameterError, WorkloadError
 from workloadkit.resample.assembling import rare_users
 from workloadkit.resample.runs import Resampling, prepare
+from workloadkit.simulate.populations import Resampled as ResampledPopulation
+from workloadkit.simulate.populations import ResampledUsers
 from workloadkit.trace import Trace
 
 
@@ -56,8 +58,7 @@ class Resampled(NamedTuple):
         cls, trace: Trace, loads: Sequence[float], how: dict[str, Any], seed: int
     ) -> "Resampled":
         """Make the pools once, and a plan for each load."""
-        if "load" in how:
-            raise ParameterError("resampling takes no load: that is what is swept")
+        _check_resampling(how, refused=("load",))
         one = prepare(trace, load=loads[0], **how)
         return cls({load: one.at_load(load) for load in loads}, seed)
 
@@ -67,7 +68,35 @@ class Resampled(NamedTuple):
         return trace, {"uncounted": rare_users(trace)}
 
 
-Logs = Stretched | Resampled
+class Reacting(NamedTuple):
+    """More or fewer users of a log, who react."""
+
+    trace: Trace
+    users: Any
+    by_load: Mapping[float, ResampledUsers]
+
+    @classmethod
+    def make(
+        cls, trace: Trace, users: Any, loads: Sequence[float], how: dict[str, Any]
+    ) -> "Reacting":
+        """Make the pools once, and a plan for each load."""
+        _check_resampling(how, refused=("load", "rare", "rare_per_week"))
+        one = ResampledPopulation(load=loads[0], **how).prepare(trace)
+        return cls(trace, users, {load: one.at_load(load) for load in loads})
+
+    def log(self, task: Task) -> tuple[Trace, dict[str, Any]]:
+        """Return the log that users are drawn from, and what else `simulate` is to be told."""
+        return self.trace, {"users": self.users, "population": self.by_load[task.load]}
+
+
+Logs = Stretched | Resampled | Reacting
+
+
+def _check_resampling(how: Mapping[str, Any], refused: Sequence[str]) -> None:
+    for name in refused:
+        if name in how:
+            why = "that is what is swept" if name == "load" else "users who react all count"
+            raise ParameterError(f"resampling takes no {name}: {why}")
 
 
 def resample_weeks(trace: Trace, weeks: ArrayLike) -> Trace:
