@@ -49,8 +49,14 @@ class Conservative:
         from workloadkit._kernels.state import Jobs
 
         jobs = Jobs(workload.submit, workload.run, workload.estimate, workload.procs)
-        late, by_event = rules.overrun == "late", rules.passes == "event"
-        return Outcome(schedule_conservatively(jobs, rules.machine, late=late, by_event=by_event))
+        start = schedule_conservatively(
+            jobs,
+            rules.machine,
+            late=rules.overrun == "late",
+            by_event=rules.passes == "event",
+            users=workload.users,
+        )
+        return Outcome(start)
 
 
 class ConservativeScheduler(Scheduler):

@@ -59,6 +59,7 @@ class Creasy:
             alpha=self.alpha,
             late=rules.overrun == "late",
             by_event=rules.passes == "event",
+            users=workload.users,
         )
         return Outcome(start)
 

@@ -10,8 +10,8 @@ import numpy as np
 from workloadkit.errors import ParameterError, WorkloadError
 from workloadkit.simulate.engine import Job, Scheduler
 from workloadkit.simulate.schedulers.evolution import Order, earned_by_easy, evolve
-from workloadkit.simulate.schedulers.ordered import OrderedScheduler
-from workloadkit.simulate.schedulers.policy import Outcome, check_types
+from workloadkit.simulate.schedulers.ordered import OrderedScheduler, ranked_as_they_arrive
+from workloadkit.simulate.schedulers.policy import Outcome, arrived, check_types
 from workloadkit.simulate.schedulers.queue_priority import QueuePriority
 from workloadkit.simulate.workload import Rules, Workload
 from workloadkit.utility import value_at
@@ -108,20 +108,27 @@ class Genetic(QueuePriority):
 
         if workload.utilities is None:
             raise WorkloadError(WITHOUT_UTILITIES)
-        self.warn_of_queues(set(workload.queue.tolist()))
+        how: dict[str, Any] = {}
+        if workload.users is None:
+            how["priority"] = np.unique(self.priorities(workload), return_inverse=True)[1]
+        else:
+            how = ranked_as_they_arrive("priority-fifo", "same", workload, self.urgent_queues)
+            how["priority"] = how.pop("rank")
+            del how["backfill_rank"]
         start, n_searches = schedule_by_evolution(
             Jobs(workload.submit, workload.run, workload.estimate, workload.procs),
             rules.machine,
             utilities=workload.utilities,
             at_start=workload.utility_at == "start",
-            priority=np.unique(self.priorities(workload), return_inverse=True)[1],
             window=self.window,
             individuals=self.individuals,
             generations=self.generations,
             mutation=float(self.mutation),
             by_event=rules.passes == "event",
             rng=np.random.default_rng(rules.seed),
+            **how,
         )
+        self.warn_of_queues(set(workload.queue[: arrived(workload)].tolist()))
         return Outcome(start, history={"searches": n_searches})
 
     def warn_of_queues(self, queues: set[int]) -> None:

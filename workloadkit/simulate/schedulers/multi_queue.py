@@ -71,6 +71,7 @@ class MultiQueue:
             self.partitions,
             week=WEEK,
             by_event=rules.passes == "event",
+            users=workload.users,
         )
         return Outcome(start, {"partition": partition + 1})
 

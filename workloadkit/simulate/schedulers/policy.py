@@ -43,6 +43,15 @@ def draws(policy: object) -> bool:
     return getattr(policy, "draws", False)
 
 
+def arrived(workload: Workload) -> int:
+    """Return the number of jobs that have arrived in a simulation that is over."""
+    if workload.users is None:
+        return workload.submit.size
+    from workloadkit._kernels.agenda import ARRIVED
+
+    return int(workload.users.agenda.at[ARRIVED])
+
+
 @runtime_checkable
 class Policy(Protocol):
     """A scheduling policy with its parameters, in the forms that the two engines run.

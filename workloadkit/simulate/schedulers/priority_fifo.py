@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from workloadkit.simulate.engine import Job, Scheduler
 from workloadkit.simulate.schedulers.ordered import FixedOrder, OrderedScheduler
-from workloadkit.simulate.schedulers.policy import Outcome
+from workloadkit.simulate.schedulers.policy import Outcome, arrived
 from workloadkit.simulate.schedulers.queue_priority import QueuePriority
 from workloadkit.simulate.workload import Rules, Workload
 
@@ -65,8 +65,9 @@ class PriorityFifo(QueuePriority, FixedOrder):
 
     def compiled(self, workload: Workload, rules: Rules) -> Outcome:
         """Simulate `workload` in the compiled engine."""
-        self.warn_of_equals(set(workload.queue.tolist()))
-        return super().compiled(workload, rules)
+        outcome = super().compiled(workload, rules)
+        self.warn_of_equals(set(workload.queue[: arrived(workload)].tolist()))
+        return outcome
 
 
 class _PriorityScheduler(OrderedScheduler):

@@ -46,6 +46,11 @@ class QueuePriority:
         numbers = self.queues.split("/") if self.queues else []
         return {int(number): place for place, number in enumerate(numbers)}
 
+    @property
+    def urgent_queues(self) -> tuple[int, ...]:
+        """The queues that are named, from the most urgent to the least."""
+        return tuple(self.named)
+
     def priority(self, queue: int) -> int:
         """Return the priority of the jobs of a queue; the smallest is the most urgent."""
         if self.queues:

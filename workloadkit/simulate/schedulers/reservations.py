@@ -1,13 +1,17 @@
 """Backfilling with a number of reservations."""
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from workloadkit.errors import ParameterError
 from workloadkit.simulate.engine import Scheduler
-from workloadkit.simulate.schedulers.ordered import ORDERS, OrderedScheduler
+from workloadkit.simulate.schedulers.ordered import (
+    ORDERS,
+    OrderedScheduler,
+    ranked_as_they_arrive,
+)
 from workloadkit.simulate.schedulers.policy import Outcome, check_types
 from workloadkit.simulate.workload import Rules, Workload
 
@@ -49,15 +53,18 @@ class Reservations:
         from workloadkit._kernels.state import Jobs
 
         jobs = Jobs(workload.submit, workload.run, workload.estimate, workload.procs)
-        arrival = np.arange(workload.submit.size)
+        how: dict[str, Any] = {}
+        if workload.users is None:
+            how["rank"] = how["backfill_rank"] = np.arange(workload.submit.size)
+        else:
+            how = ranked_as_they_arrive("arrival", "same", workload)
         return Outcome(
             schedule_with_reservations(
                 jobs,
                 rules.machine,
-                rank=arrival,
-                backfill_rank=arrival,
                 reservations=self.depth,
                 late=rules.overrun == "late",
                 by_event=rules.passes == "event",
+                **how,
             )
         )

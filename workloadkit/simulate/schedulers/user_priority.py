@@ -67,14 +67,18 @@ class UserPriority:
         from workloadkit._kernels.state import Jobs
         from workloadkit._kernels.user_priority import schedule_by_user
 
+        user = workload.user  # of users who react: as they are counted already
+        if workload.users is None:
+            user = np.unique(user, return_inverse=True)[1]
         start = schedule_by_user(
             Jobs(workload.submit, workload.run, workload.estimate, workload.procs),
-            np.unique(workload.user, return_inverse=True)[1],
+            user,
             rules.machine,
             alpha_user=self.alpha_user,
             by_load=self.by == "load",
             late=rules.overrun == "late",
             by_event=rules.passes == "event",
+            users=workload.users,
         )
         return Outcome(start)
 

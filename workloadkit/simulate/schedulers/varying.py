@@ -8,7 +8,11 @@ import numpy as np
 
 from workloadkit.errors import ParameterError
 from workloadkit.simulate.engine import Job
-from workloadkit.simulate.schedulers.ordered import OrderedScheduler, places_to_backfill
+from workloadkit.simulate.schedulers.ordered import (
+    OrderedScheduler,
+    places_to_backfill,
+    ranked_as_they_arrive,
+)
 from workloadkit.simulate.schedulers.policy import Outcome
 from workloadkit.simulate.workload import Rules, Workload
 
@@ -49,13 +53,21 @@ def play_compiled(
     from workloadkit._kernels.state import Jobs
     from workloadkit._kernels.varying import schedule_in_varying_order
 
+    how: dict[str, Any] = {}
+    if workload.users is None:
+        how["backfill_rank"] = places_to_backfill(backfill, workload, None)
+    else:
+        how = ranked_as_they_arrive(backfill, "same", workload)
+        if backfill in ("same", "none"):
+            how["backfill_rank"] = None
+        del how["rank"]
     start = schedule_in_varying_order(
         Jobs(workload.submit, workload.run, workload.estimate, workload.procs),
         rules.machine,
         order=order,
         user=workload.user,
-        backfill_rank=places_to_backfill(backfill, workload, None),
         backfill=backfill != "none",
         by_event=rules.passes == "event",
+        **how,
     )
     return Outcome(start)
