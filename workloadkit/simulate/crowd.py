@@ -75,8 +75,10 @@ class BatchCrowd:
     def n_jobs(self) -> int:
         """How many jobs to expect."""
         acts, users = self.present.activities, self.present.users
-        ends = acts.first_job[acts.first_batch[users.member + 1]]
-        return int((ends - users.opening).sum())
+        first_job = acts.first_job[acts.first_batch]
+        jobs = (first_job[users.member + 1] - users.opening).sum()
+        # those who begin again may do so while the log lasts; it is not worth to know how often
+        return int(jobs + np.diff(first_job)[users.member[users.again]].sum())
 
     def plain(self, rng: np.random.Generator) -> list[User]:
         """Return the users in plain Python."""
@@ -125,16 +127,27 @@ class BatchCrowd:
             source=kernels.Source(
                 log.run, log.estimate, log.wait.astype(dtype), log.procs, log.queue, key
             ),
-            cast=kernels.Cast(users.member, users.opening, users.begin, n_batches, n_sessions),
+            cast=kernels.Cast(
+                member=users.member,
+                opening=users.opening,
+                begin=users.begin.copy(),
+                again=users.again,
+                pause=self.present.pause[users.member],
+                first_time=self.present.first_time[users.member],
+                first_left=n_batches,
+                first_over=n_sessions,
+            ),
             progress=kernels.Progress(
                 next_batch=np.zeros(n_users, np.int64),
                 submitted=np.zeros(n_users, np.bool_),
                 last_submission=np.zeros(n_users, dtype),
                 n_over=np.zeros(n_users, np.int64),
+                to_end=np.zeros(n_users, np.int64),
                 left=np.zeros(n_batches[-1], np.int64),
                 over=np.zeros(n_sessions[-1], np.bool_),
             ),
             habits=habits,
+            zone=self.present.clock.for_kernels(),
         )
         kernels.set_out(mechanism)
         tables = mechanism.tables
@@ -147,7 +160,7 @@ class BatchCrowd:
             queue=tables.queue,
             users=mechanism,
         )
-        return replace(made, wait=tables.wait)
+        return replace(made, wait=tables.wait, utilities=log.utilities, utility_at=log.utility_at)
 
     def told(self, tables: Workload, n_jobs: int) -> tuple[Workload, Notes, dict[str, Any]]:
         """Return the jobs that compiled users submitted, notes on them, and a history."""

@@ -1,7 +1,7 @@
 """Who is present in a simulation of users who react, and what they may do."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -83,6 +83,9 @@ class Present:
     numbered : bool
         Whether jobs keep the numbers that they have in the log; else they are numbered by
         submission.
+    kept : dict
+        What behaviours have worked out of all this but `users` and `until`, for further simulations
+        of the same members.
     """
 
     workload: Workload
@@ -94,6 +97,7 @@ class Present:
     pause: NDArray
     until: Any
     numbered: bool = True
+    kept: dict[Any, Any] = field(default_factory=dict)
 
 
 def activities_of(trace: Trace, workload: Workload) -> tuple[Workload, Activities]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -62,8 +62,9 @@ class Resampled:
 
     References
     ----------
-    .. [1] N. Zakay, "Resampling and feedback in workload modeling", Ph.D. thesis, Hebrew
-       University of Jerusalem, 2018: trace-based users-oriented simulation, section IV.
+    .. [1] N. Zakay, "Improved realism and representativeness of workloads to improve reliability
+       of performance evaluations", PhD thesis, The Hebrew University of Jerusalem, 2018, chapter
+       on trace-based users-oriented simulation, section IV.
     """
 
     name: ClassVar[str] = "resampled"
@@ -137,7 +138,7 @@ class _Source(NamedTuple):
         Place in the pools of each job of `workload`.
     line : ndarray of int64, shape (n_jobs,)
         As `Pools.line`, in the order of `Activities.job`.
-    sessions, first_time, pause
+    sessions, first_time, pause, kept
         As of `Present`.
     """
 
@@ -148,6 +149,7 @@ class _Source(NamedTuple):
     sessions: SessionTimes
     first_time: NDArray
     pause: NDArray
+    kept: dict[Any, Any]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -196,7 +198,9 @@ class ResampledUsers:
         """
         log = self.resampling.pools.logs[0]
         if trace is not None and (trace.name, trace.digest) != (log.name, log.digest):
-            raise ParameterError(f"population: users of {log.name} are not those of {trace.name}")
+            raise ParameterError(
+                f"population: the users of {log.name} are not those of {trace.name}"
+            )
         return log.header
 
     def at_load(self, load: float) -> "ResampledUsers":
@@ -229,6 +233,7 @@ class ResampledUsers:
             sessions=source.sessions,
             first_time=source.first_time,
             pause=source.pause,
+            kept=source.kept,
             until=dtype.type(until),
             numbered=False,
             drawn_from=self,
@@ -288,6 +293,7 @@ class ResampledUsers:
                 job,
                 self.resampling.pools.line[job[acts.job]],
                 *_times(self.resampling, acts, job, pause=self.choice.pause),
+                kept={},
             )
         return self._sources[as_workload]
 

@@ -34,7 +34,9 @@ def new_habits(
     from workloadkit._kernels.habits import Habits
 
     member = present.users.member
-    value, first_value = own_times(present.activities)
+    if end not in present.kept:
+        present.kept[end] = (*own_times(present.activities), _sessions(present, end))
+    value, first_value, sessions = present.kept[end]
     first_job = present.activities.first_job[present.activities.first_batch]
     first_ended = _bounds(np.diff(first_job)[member])
     n_users = member.size
@@ -49,7 +51,7 @@ def new_habits(
         on_weekdays=np.zeros(n_users, np.bool_),
         moved=np.zeros(n_users, np.int64),
         shift=present.users.shift.astype(np.float64),
-        sessions=_sessions(present, end),
+        sessions=sessions,
         rounds=_rounds(present, reinserts=skipped == "reinsert"),
         first_ended=first_ended,
         ended=np.zeros(first_ended[-1], np.bool_),
