@@ -150,3 +150,17 @@ def test_sessions_that_users_tell_of_are_theirs():
     object.__setattr__(done, "history", {"sessions": 4, "aborted": 1})
     assert done.productivity.summary["sessions"] == 1
     assert done.describe()["aborted_share"] == 0.25
+
+
+@pytest.mark.parametrize("engine", ["compiled", "python"])
+@pytest.mark.filterwarnings("ignore:.*left out of the pools")
+def test_resampled_users_who_react_have_their_weeks(engine):
+    population = wk.populations.Resampled(weeks=2, load=0.3)
+    done = wk.simulate(
+        wk.load_sample(), "fcfs", "adjusted", population=population, rng=1, engine=engine
+    )
+    assert done.history["until"] == 2 * WEEK
+    assert done.period == (done.jobs["submit"].min(), 2 * WEEK)
+    ended = (done.jobs["end"] <= 2 * WEEK).sum()
+    hours = (2 * WEEK - done.jobs["submit"].min()) / HOUR
+    assert done.metrics["throughput_per_hour"] == pytest.approx(ended / hours)

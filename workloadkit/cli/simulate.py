@@ -1,5 +1,6 @@
 """`workloadkit simulate`: a scheduler serving the users of a log."""
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -309,7 +310,7 @@ def _productivity(schedule: "Schedule") -> dict[str, str]:
         "jobs per session": number(values["jobs_per_session"]),
         "activity of a user": duration(values["mean_activity_length"]),
     }
-    if "aborted" in schedule.history:
+    if not math.isnan(schedule.aborted_share):
         written["sessions aborted"] = share(schedule.aborted_share)
     if schedule.history.get("left"):
         written["users who left"] = count(schedule.history["left"])

@@ -7,7 +7,7 @@ import numpy as np
 
 from workloadkit.simulate.engine import User
 from workloadkit.simulate.made_up import without_log
-from workloadkit.simulate.populations.present import Notes, Present
+from workloadkit.simulate.populations.present import Notes, Present, no_end
 from workloadkit.simulate.users.drawing import COUNTED, DrawingUser
 from workloadkit.simulate.users.habits import no_habits
 from workloadkit.simulate.workload import Workload
@@ -181,15 +181,17 @@ class BatchCrowd:
             left_out=0,
         )
         notes = {"session": self.present.activities.session[batch], "batch": batch}
-        return (
-            workload,
-            notes,
-            dict(zip(COUNTED, tables.users.habits.counts.tolist(), strict=False)),
-        )
+        counts = tables.users.habits.counts.tolist()
+        return workload, notes, self._history(dict(zip(COUNTED, counts, strict=False)))
 
     def told_plain(self, users: list[User]) -> dict[str, Any]:
         """Return the history of users in plain Python."""
-        return users[0].history() if isinstance(users[0], DrawingUser) else {}
+        return self._history(users[0].history() if isinstance(users[0], DrawingUser) else {})
+
+    def _history(self, counts: dict[str, Any]) -> dict[str, Any]:
+        """Say until when users submit jobs, where that ends, and what they counted."""
+        until, dtype = self.present.until, self.present.workload.submit.dtype
+        return counts if until == no_end(dtype) else {"until": dtype.type(until).item(), **counts}
 
     def result(
         self, workload: Workload, notes: Notes, machine: int

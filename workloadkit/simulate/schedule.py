@@ -235,7 +235,10 @@ class Schedule:
 
     @property
     def aborted_share(self) -> float:
-        """Share of all sessions that users broke off for bad service; NaN if they cannot."""
+        """Share of all sessions that users aborted after a response; NaN if none are theirs to.
+
+        Only users of a `site` tell which their sessions are. What others decided is in `history`.
+        """
         n_sessions = self.history.get("sessions", 0)
         return self.history.get("aborted", np.nan) / n_sessions if n_sessions else np.nan
 
@@ -343,7 +346,7 @@ class Schedule:
         if self.workload.utilities is not None:
             names += OF_UTILITIES
         if self.reacting:
-            names += PRODUCTIVITY if "aborted" in self.history else NAMES
+            names += NAMES if np.isnan(self.aborted_share) else PRODUCTIVITY
         return self.metrics | {name: self.measure(name) for name in names}
 
     @property
