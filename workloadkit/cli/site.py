@@ -115,6 +115,15 @@ def site(
             help="Whether a job that comes again has the same run time, or only the same size.",
         ),
     ] = "job",
+    longest: Annotated[
+        float | None,
+        typer.Option(
+            parser=duration,
+            metavar="T",
+            show_default=False,
+            help="Draw only run times of at most T.",
+        ),
+    ] = None,
     patience: Annotated[
         float | None,
         typer.Option(
@@ -170,6 +179,7 @@ def site(
     drawn = _distributions(source, strict=strict)
     make: Any = wk.users.DynamicSite if sessions is None else wk.users.StaticSite
     more: dict[str, Any] = {"workpool": workpool, "pools": pools, "repeat": repeat}
+    more["longest"] = _or_ever(longest)
     if sessions is None:
         more |= {"patience": _or_ever(patience), "leave": _or_ever(leave)}
     seed = seed_of(seed)

@@ -1,5 +1,6 @@
 """The distributions of a site as samples, from which users of a simulation draw."""
 
+from math import inf
 from typing import Literal
 
 import numpy as np
@@ -20,6 +21,7 @@ def samples(
     *,
     workpool: Joint = "independent",
     pools: Pools = "one",
+    longest: float = inf,
 ) -> Samples:
     """Return what users draw from who work at a machine.
 
@@ -32,6 +34,8 @@ def samples(
         Draw size and run time of a job each by itself, or as a pair.
     pools : {"one", "three"}
         The same jobs at all hours, or other ones by day, by night and at weekends.
+    longest : float, optional
+        Run times above it are left out. [s]
 
     Raises
     ------
@@ -54,9 +58,12 @@ def samples(
         if not getattr(site, name).n:
             raise WorkloadError(f"{logs}: no {words} to draw from")
     chosen = _pools(site, workpool, pools, logs)
-    parts = [_of_pool(pool, machine, pairs=workpool == "joint") for pool in chosen]
-    if any(not size.size for size, _, _ in parts):
-        raise ParameterError(f"{logs}: no job fits into a machine of {machine} processors")
+    parts = [_of_pool(pool, machine, longest, pairs=workpool == "joint") for pool in chosen]
+    for size, run, _ in parts:
+        if not run.size:
+            raise ParameterError(f"{logs}: no job ran for {longest:g} s at most")
+        if not size.size:
+            raise ParameterError(f"{logs}: no job fits into a machine of {machine} processors")
     size, run, repetition = ([*part] for part in zip(*parts, strict=True))
     return Samples(
         *(_sample(getattr(site, n)) for n in ("batch_width", "gap", "think_time", "break_time")),
@@ -94,15 +101,22 @@ def _pools(
 
 
 def _of_pool(
-    pool: Workpool | tuple[Empirical, Empirical, Empirical], machine: int, *, pairs: bool
+    pool: Workpool | tuple[Empirical, Empirical, Empirical],
+    machine: int,
+    longest: float,
+    *,
+    pairs: bool,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """Return samples of size, run time and repetition."""
     if not isinstance(pool, Workpool):
         size, run, repetition = (_sample(of) for of in pool)
-        return size[size <= machine], run, repetition
+        return size[size <= machine], run[run <= longest], repetition
     size, run = (_whole(np.repeat(x, pool.counts)) for x in (pool.size, pool.run))
-    fits = size <= machine
-    return size[fits], np.sort(run) if not pairs else run[fits], _sample(pool.repetition)
+    repetition = _sample(pool.repetition)
+    if pairs:
+        fits = (size <= machine) & (run <= longest)
+        return size[fits], run[fits], repetition
+    return size[size <= machine], np.sort(run[run <= longest]), repetition
 
 
 def _sample(of: Empirical) -> NDArray[np.int64]:

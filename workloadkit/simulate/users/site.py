@@ -6,13 +6,14 @@ from typing import ClassVar
 
 from workloadkit._kernels.shifts import draw_shift, is_active, next_beginning
 from workloadkit._kernels.site_users import continues
-from workloadkit.errors import ParameterError, check_count, check_number
+from workloadkit.errors import check_count
 from workloadkit.simulate.engine import Job, User
 from workloadkit.simulate.users.site_crowd import (
     PROCESSORS,
     Repeat,
     SiteCrowd,
     check_site,
+    check_times,
     site_crowd,
 )
 from workloadkit.simulate.users.site_users import Setting, SiteUser
@@ -48,6 +49,8 @@ class DynamicSite:
         were submitted then.
     repeat : {"job", "size"}
         Whether a job that comes again has the same run time, too, or only the same size.
+    longest : float, optional
+        Run times above it are never drawn. [s]
     distributions : SiteDistributions, optional
         What is drawn from; by default `workloadkit.site.built_in`.
 
@@ -76,15 +79,13 @@ class DynamicSite:
     workpool: Joint = "independent"
     pools: Pools = "one"
     repeat: Repeat = "job"
+    longest: float = inf
     distributions: SiteDistributions | None = None
 
     def __post_init__(self) -> None:
         check_site(self)
         check_count("users", self.users, least=1)
-        for name, seconds in (("patience", self.patience), ("leave", self.leave)):
-            check_number(name, seconds)
-            if not seconds >= 0:
-                raise ParameterError(f"{name} is {seconds:g} s; it is 0 or more")
+        check_times(patience=self.patience, leave=self.leave)
 
     def crowd(self, machine: int) -> SiteCrowd:
         """Return the users, for a machine of so many processors."""

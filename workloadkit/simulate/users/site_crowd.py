@@ -9,7 +9,7 @@ import numpy as np
 
 from workloadkit._kernels.site_samples import Samples
 from workloadkit.clock import WEEK
-from workloadkit.errors import ParameterError, check_choice, check_positive
+from workloadkit.errors import ParameterError, check_choice, check_number, check_positive
 from workloadkit.fields import UNKNOWN
 from workloadkit.parameters import check_types
 from workloadkit.simulate.crowd import Notes
@@ -48,11 +48,25 @@ def check_site(site: Any) -> None:
         raise ParameterError(
             "repeat='size' draws a run time for each job by itself, workpool='joint' with its size"
         )
+    check_times(longest=site.longest)
     of = site.distributions
     if of is not None and not isinstance(of, SiteDistributions):
         raise ParameterError(
             f"distributions is {of!r:.60}; take them with workloadkit.site.site_distributions"
         )
+
+
+def check_times(**seconds: float) -> None:
+    """Refuse parameters that are not times of 0 or more, of which some may be endless.
+
+    Raises
+    ------
+    ParameterError
+    """
+    for name, value in seconds.items():
+        check_number(name, value)
+        if not value >= 0:
+            raise ParameterError(f"{name} is {value:g} s; it is 0 or more")
 
 
 def site_crowd(site: Any, machine: int, n_users: int) -> "SiteCrowd":
@@ -66,7 +80,9 @@ def site_crowd(site: Any, machine: int, n_users: int) -> "SiteCrowd":
     """
     distributions = site.distributions or built_in()
     return SiteCrowd(
-        drawn=samples(distributions, machine, workpool=site.workpool, pools=site.pools),
+        drawn=samples(
+            distributions, machine, workpool=site.workpool, pools=site.pools, longest=site.longest
+        ),
         n_users=n_users,
         until=floor(site.weeks * WEEK),
         pairs=site.workpool == "joint",
@@ -216,7 +232,8 @@ class SiteCrowd:
         return trace, workload, {name: notes[name] for name in ("session", "batch")}
 
     def _history(self, counts: dict[str, int]) -> dict[str, int]:
-        return counts if self.dynamic else {name: counts[name] for name in _COUNTED[:2]}
+        names = _COUNTED if self.dynamic else _COUNTED[:2]
+        return {"until": self.until, **{name: counts[name] for name in names}}
 
 
 #: What is counted; of sessions that never end, the first two.

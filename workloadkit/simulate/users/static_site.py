@@ -1,6 +1,7 @@
 """A site with so many sessions, which never end."""
 
 from dataclasses import dataclass
+from math import inf
 from typing import ClassVar
 
 from workloadkit.errors import check_count
@@ -38,6 +39,8 @@ class StaticSite:
         were submitted then.
     repeat : {"job", "size"}
         Whether a job that comes again has the same run time, too, or only the same size.
+    longest : float, optional
+        Run times above it are never drawn. [s]
     distributions : SiteDistributions, optional
         What is drawn from; by default `workloadkit.site.built_in`.
 
@@ -56,6 +59,7 @@ class StaticSite:
     workpool: Joint = "independent"
     pools: Pools = "one"
     repeat: Repeat = "job"
+    longest: float = inf
     distributions: SiteDistributions | None = None
 
     def __post_init__(self) -> None:
