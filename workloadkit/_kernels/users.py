@@ -20,6 +20,7 @@ from numba.extending import overload
 from workloadkit._kernels import batch_users, dependent_users, queue_users, site_users
 from workloadkit._kernels.agenda import ARRIVED, OVERFLOWS, SIZE, WAKE_UP, take_due, take_first
 from workloadkit._kernels.compile import BARE, bare
+from workloadkit._kernels.known_types import know_types
 
 _MECHANISMS: dict[type, ModuleType] = {
     batch_users.BatchUsers: batch_users,
@@ -27,6 +28,7 @@ _MECHANISMS: dict[type, ModuleType] = {
     queue_users.QueueUsers: queue_users,
     site_users.SiteUsers: site_users,
 }
+know_types(_MECHANISMS)
 
 
 def submit(users: Any, jobs: Any, place: int, item: int) -> None:
