@@ -12,11 +12,11 @@ from numba.core.imputils import impl_ret_borrowed
 from numba.core.typing.templates import AttributeTemplate
 from numba.extending import (
     infer_getattr,
-    intrinsic,
+    lower_builtin,
     lower_getattr_generic,
     models,
-    overload,
     register_model,
+    type_callable,
 )
 
 
@@ -47,20 +47,23 @@ def by_reference(thing: Any) -> Any:
     return thing
 
 
-@overload(by_reference, inline="always")  # what it refers to lives in the frame of its caller
-def _by_reference(thing):
-    if isinstance(thing, types.NamedTuple | types.NamedUniTuple):
-        return lambda thing: _refer(thing)
-    return lambda thing: thing
+@type_callable(by_reference)
+def _type_of_reference(context):
+    def of(thing):
+        tuples = types.NamedTuple | types.NamedUniTuple
+        return Reference(thing) if isinstance(thing, tuples) else thing
+
+    return of
 
 
-@intrinsic
-def _refer(typing_context, thing):
-    def generate(context, builder, signature, arguments):
-        model = context.data_model_manager[signature.args[0]]
-        return cgutils.alloca_once_value(builder, model.as_data(builder, arguments[0]))
-
-    return Reference(thing)(thing), generate
+# Lowered where it is called, not as a function of its own: the tuple lives in the caller's frame.
+@lower_builtin(by_reference, types.Any)
+def _refer(context, builder, signature, arguments):
+    kind = signature.args[0]
+    if signature.return_type == kind:
+        return impl_ret_borrowed(context, builder, kind, arguments[0])
+    model = context.data_model_manager[kind]
+    return cgutils.alloca_once_value(builder, model.as_data(builder, arguments[0]))
 
 
 @infer_getattr
