@@ -7,13 +7,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit._kernels import creasy, easy, multi_queue
+from workloadkit._kernels.agenda import SIZE
+from workloadkit._kernels.first_submission import wait_for_first
 from workloadkit._kernels.multi_queue import PartitionedState
+from workloadkit._kernels.orders import rank_arrivals
 from workloadkit._kernels.state import ARRIVED, FREE, N_RUNNING, N_WAITING, Jobs, State, new_state
+from workloadkit.errors import ParameterError
 from workloadkit.simulate.schedulers.creasy import Creasy
 from workloadkit.simulate.schedulers.multi_queue import WEEK, MultiQueue
-from workloadkit.simulate.schedulers.ordered import place_in_order, places_to_backfill
+from workloadkit.simulate.schedulers.ordered import (
+    place_in_order,
+    places_to_backfill,
+    tables_of_ranks,
+)
 from workloadkit.simulate.schedulers.policy import Outcome, Policy
-from workloadkit.simulate.schedulers.self_adaptive import Decisions, SelfAdaptive
+from workloadkit.simulate.schedulers.self_adaptive import ONLY_REPLAYED, Decisions, SelfAdaptive
 from workloadkit.simulate.workload import Rules, Workload
 
 
@@ -22,13 +30,16 @@ def adapt(policy: SelfAdaptive, workload: Workload, rules: Rules) -> Outcome:
     jobs = Jobs(workload.submit, workload.run, workload.estimate, workload.procs)
     candidates, decisions = policy.policies, Decisions(policy)
     family = _Partitioned if isinstance(candidates[0], MultiQueue) else _Memoryless
-    site: Any = family(rules, candidates)
+    users = workload.users
+    site: Any = family(rules, candidates, users)
     state = site.new_state(jobs)
-    first, week = jobs.submit[0], 0
+    if users is not None and not wait_for_first(users, jobs, rules.passes == "event"):
+        return Outcome(state.start)
+    first, week = jobs.submit[0] if users is None else users.agenda.time[0], 0
     now, last = site.before(first), first
-    while state.at[ARRIVED] < jobs.submit.size or unfinished(state).size:
+    while _more_to_come(jobs, state, users) or unfinished(state).size:
         begins, ends = first + week * WEEK, first + (week + 1) * WEEK
-        ended = site.advance(jobs, state, candidates[decisions.present], now, ends)
+        ended = site.advance(jobs, state, candidates[decisions.present], now, ends, users)
         end = state.start[ended] + jobs.run[ended]
         last, ended = end.max(initial=last), ended[end > begins]
         now, week = ends, week + 1
@@ -36,7 +47,7 @@ def adapt(policy: SelfAdaptive, workload: Workload, rules: Rules) -> Outcome:
         present = decisions.present
         if unfinished(state).size and decisions.are_due(how_they_fared(jobs, state, ended)):
             means = []
-            forecast = arrivals(policy, jobs, state, now)
+            forecast = arrivals(policy, jobs, state, now, all_known=users is None)
             for candidate in candidates:
                 window, copied = site.window(jobs, state, now, forecast)
                 if candidate != candidates[present]:
@@ -46,6 +57,13 @@ def adapt(policy: SelfAdaptive, workload: Workload, rules: Rules) -> Outcome:
             if decisions.take_best(means, now.item(), week):
                 site.change(jobs, state, candidates[decisions.present], now)
     return Outcome(state.start, site.columns(state), decisions.history((last - first).item()))
+
+
+def _more_to_come(jobs: Jobs, state: Any, users: Any) -> bool:
+    """Whether anything happens any more but ends of jobs."""
+    if users is None:
+        return state.at[ARRIVED] < jobs.submit.size
+    return users.agenda.at[SIZE] > 0
 
 
 def unfinished(state: Any) -> NDArray[np.int64]:
@@ -61,18 +79,27 @@ def how_they_fared(jobs: Jobs, state: Any, ended: NDArray[np.int64]) -> list[tup
     return list(zip(wait.tolist(), jobs.run[ended].tolist(), strict=True))
 
 
-def arrivals(policy: SelfAdaptive, jobs: Jobs, state: Any, now: Any) -> Jobs:
-    """Return the jobs that are forecast to arrive in the coming weeks, as long as estimated."""
-    length = policy.weeks * WEEK
-    submit = jobs.submit
+def arrivals(
+    policy: SelfAdaptive, jobs: Jobs, state: Any, now: Any, *, all_known: bool = True
+) -> Jobs:
+    """Return the jobs that are forecast to arrive in the coming weeks, as long as estimated.
+
+    Raises
+    ------
+    ParameterError
+        If jobs that have not arrived are asked for where not all are known.
+    """
+    length, later = policy.weeks * WEEK, 0
     first = last = state.at[ARRIVED]
     if policy.forecast == "actual":
-        last = np.searchsorted(submit, now + length, side="right")
+        if not all_known:
+            raise ParameterError(ONLY_REPLAYED)
+        last = np.searchsorted(jobs.submit, now + length, side="right")
     elif policy.forecast == "replay":
-        first = np.searchsorted(submit, now - length, side="right")
-        submit = submit + length
-    estimate = jobs.estimate[first:last]
-    return Jobs(submit[first:last], estimate, estimate, jobs.procs[first:last])
+        first = np.searchsorted(jobs.submit[:last], now - length, side="right")
+        later = length
+    submit, estimate = jobs.submit[first:last] + later, jobs.estimate[first:last]
+    return Jobs(submit, estimate, estimate, jobs.procs[first:last])
 
 
 class _Site(ABC):
@@ -82,10 +109,12 @@ class _Site(ABC):
     ----------
     rules : Rules
     candidates : tuple of policies
+    users : NamedTuple or None
+        Users who react.
     """
 
-    def __init__(self, rules: Rules, candidates: tuple[Any, ...]) -> None:
-        self.machine, self.candidates = rules.machine, candidates
+    def __init__(self, rules: Rules, candidates: tuple[Any, ...], users: Any) -> None:
+        self.machine, self.candidates, self.users = rules.machine, candidates, users
         self.late, self.by_event = rules.overrun == "late", rules.passes == "event"
 
     @abstractmethod
@@ -97,8 +126,10 @@ class _Site(ABC):
         """Return when to begin with a pass for a first submission."""
 
     @abstractmethod
-    def go_on(self, jobs: Jobs, state: Any, policy: Any, begin: Any, until: Any) -> None:
-        """Go on from a pass at `begin` to before the pass at `until`."""
+    def go_on(
+        self, jobs: Jobs, state: Any, policy: Any, begin: Any, until: Any, users: Any
+    ) -> None:
+        """Go on from a pass at `begin` to before the pass at `until`, with users who react."""
 
     @abstractmethod
     def turn_week(self, jobs: Jobs, state: Any) -> None:
@@ -118,10 +149,12 @@ class _Site(ABC):
     def columns(self, state: Any) -> dict[str, NDArray]:
         """Return what the candidates tell of each job."""
 
-    def advance(self, jobs: Jobs, state: Any, policy: Any, begin: Any, until: Any) -> NDArray:
+    def advance(
+        self, jobs: Jobs, state: Any, policy: Any, begin: Any, until: Any, users: Any = None
+    ) -> NDArray:
         """Go on from a pass at `begin` to before the pass at `until`; the jobs that ended."""
         there, arrived = unfinished(state), state.at[ARRIVED]
-        self.go_on(jobs, state, policy, begin, until)
+        self.go_on(jobs, state, policy, begin, until, users)
         there = np.concatenate((there, np.arange(arrived, state.at[ARRIVED])))
         return np.setdiff1d(there, unfinished(state))
 
@@ -165,16 +198,27 @@ class _Memoryless(_Site):
     def before(self, first: Any) -> Any:
         return first
 
-    def go_on(self, jobs: Jobs, state: State, policy: Any, begin: Any, until: Any) -> None:
+    def go_on(
+        self, jobs: Jobs, state: State, policy: Any, begin: Any, until: Any, users: Any
+    ) -> None:
         how: dict[str, Any] = {"late": self.late, "by_event": self.by_event}
         how |= {"begin": begin, "until": until}
         if isinstance(policy, Creasy):
-            creasy.advance(jobs, state, alpha=policy.alpha, **how)
+            creasy.advance(jobs, state, alpha=policy.alpha, users=users, **how)
             return
-        like_a_workload: Any = jobs
-        rank = place_in_order(policy.keys(like_a_workload))
-        backfill_rank = places_to_backfill(policy.backfill, like_a_workload, rank)
-        easy.advance(jobs, state, rank=rank, backfill_rank=backfill_rank, **how)
+        if users is None:
+            like_a_workload: Any = jobs
+            rank = place_in_order(policy.keys(like_a_workload))
+            ranks = {
+                "rank": rank,
+                "backfill_rank": places_to_backfill(policy.backfill, like_a_workload, rank),
+            }
+        else:  # those who wait may have been ranked by another candidate
+            ranks = tables_of_ranks(policy.name, policy.backfill, jobs.submit.size, users)
+            rank, backfill_rank = ranks["rank"], ranks["backfill_rank"]
+            other = rank if backfill_rank is None else backfill_rank
+            rank_arrivals(users, jobs, ranks["keys"], rank, other, 0, state.at[ARRIVED])
+        easy.advance(jobs, state, **ranks, **how)
 
     def turn_week(self, jobs: Jobs, state: State) -> None:
         pass
@@ -202,11 +246,16 @@ class _Partitioned(_Site):
         return first - 1
 
     def go_on(
-        self, jobs: Jobs, state: PartitionedState, policy: MultiQueue, begin: Any, until: Any
+        self,
+        jobs: Jobs,
+        state: PartitionedState,
+        policy: MultiQueue,
+        begin: Any,
+        until: Any,
+        users: Any,
     ) -> None:
-        multi_queue.advance(
-            jobs, state, week=WEEK, by_event=self.by_event, begin=begin, until=until
-        )
+        how: dict[str, Any] = {"begin": begin, "until": until, "users": users}
+        multi_queue.advance(jobs, state, week=WEEK, by_event=self.by_event, **how)
 
     def turn_week(self, jobs: Jobs, state: PartitionedState) -> None:
         multi_queue.turn_week(jobs, state)

@@ -72,6 +72,13 @@ def ranked_as_they_arrive(
     order: str, backfill: str, workload: Workload, queues: tuple[int, ...] = ()
 ) -> dict[str, Any]:
     """Tables of ranks for jobs of users who react, and what they are to be ranked by."""
+    return tables_of_ranks(order, backfill, workload.submit.size, workload.users, queues)
+
+
+def tables_of_ranks(
+    order: str, backfill: str, room: int, users: Any, queues: tuple[int, ...] = ()
+) -> dict[str, Any]:
+    """As `ranked_as_they_arrive`, with room for so many jobs of some users."""
     from workloadkit._kernels import orders
 
     codes = {
@@ -82,7 +89,6 @@ def ranked_as_they_arrive(
         "f1": orders.F1,
         "priority-fifo": orders.PRIORITY,
     }
-    room = workload.submit.size
     rank = np.empty(room)
     code = codes.get(order, orders.ARRIVAL)
     backfill_rank = {"none": None, "same": rank}.get(backfill, np.empty(room))
@@ -90,7 +96,7 @@ def ranked_as_they_arrive(
     return {
         "rank": rank,
         "backfill_rank": backfill_rank,
-        "users": workload.users,
+        "users": users,
         "keys": orders.Keys(code, backfill_code, np.array(queues, np.int64)),
     }
 

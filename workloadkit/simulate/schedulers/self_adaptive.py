@@ -34,6 +34,8 @@ MEASURES: dict[str, Callable[[Any, Any], Any]] = {
     "wait": lambda wait, run: wait,
 }
 
+ONLY_REPLAYED = "scheduler self-adaptive: forecast is 'actual'; only for users who replay a log"
+
 #: The largest weight of criticality in the family "creasy"; the others lie evenly below.
 _LARGEST_ALPHA = 6000
 
@@ -337,9 +339,7 @@ class SelfAdaptiveScheduler(Scheduler):
             return []
         logs = [getattr(user, "workload", None) for user in self._at.users]
         if None in logs:
-            raise ParameterError(
-                "scheduler self-adaptive: forecast is 'actual'; only for users who replay a log"
-            )
+            raise ParameterError(ONLY_REPLAYED)
         columns = ("user", "procs", "estimate", "submit", "job")
         return [
             job

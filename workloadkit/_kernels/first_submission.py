@@ -1,0 +1,22 @@
+"""When users who react first submit a job."""
+
+from workloadkit._kernels.agenda import SIZE, WAKE_UP, take_due, take_first
+from workloadkit._kernels.compile import kernel
+from workloadkit._kernels.reference import by_reference
+from workloadkit._kernels.users import wake_up
+
+
+@kernel
+def wait_for_first(users, jobs, by_event):
+    """Let users wake up until one is to submit a job; return whether anything is left to come."""
+    users = by_reference(users)
+    agenda = users.agenda
+    while agenda.at[SIZE] > 0 and agenda.key[0] >= WAKE_UP:
+        now, n_due = agenda.time[0], 1
+        if by_event:
+            agenda.due[0] = take_first(agenda)
+        else:
+            n_due = take_due(agenda, now)
+        for i in range(n_due):
+            wake_up(users, jobs, -1 - agenda.due[i], now)
+    return agenda.at[SIZE] > 0
