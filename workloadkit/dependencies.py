@@ -246,7 +246,7 @@ def with_dependencies(trace: Trace) -> Trace:
     The first job of a batch gets as `preceding_job` (field 17) the job that ended last, of all in
     the batches that its batch depends on (of several the one submitted last, then the largest job
     number), and as `think_time` (field 18) the time from that end to its arrival. All other jobs
-    have neither. See `not_carried` for what is lost.
+    have neither. `carry_dependencies` also counts what is lost.
 
     Parameters
     ----------
@@ -265,54 +265,50 @@ def with_dependencies(trace: Trace) -> Trace:
     >>> trace.jobs[["preceding_job", "think_time"]].to_numpy().tolist()
     [[-1.0, nan], [1.0, 30.0], [2.0, 7170.0]]
     """
-    acts = activities(trace)
-    row, before = _preceding(trace, acts)
-    preceding, think_time = np.full(trace.n_jobs, UNKNOWN), np.full(trace.n_jobs, np.nan)
-    preceding[row] = trace.column("job")[before]
-    think_time[row] = acts.think_time[acts.think_time != NONE]
-    header = trace.header.appended(("Note", f"dependencies: {as_note(provenance(trace))}"))
-    made = trace.with_columns(preceding_job=preceding, think_time=think_time)
-    return replace(made, header=header, digest="", repairs=())
+    return carry_dependencies(trace)[0]
 
 
-def not_carried(trace: Trace) -> dict[str, int]:
-    """Count what `with_dependencies` writes and what it cannot.
-
-    Parameters
-    ----------
-    trace : Trace
-        As for `activities`.
+def carry_dependencies(trace: Trace) -> tuple[Trace, dict[str, int]]:
+    """Do as `with_dependencies`, and count what the fields carry and what they cannot.
 
     Returns
     -------
-    dict of str to int
+    made : Trace
+    counts : dict of str to int
         `batches`, and `dependencies` of one batch on another; `written`, batches whose first job
-        has a preceding job; `of_several`, batches that depend on further ones; `only_following`,
-        batches that follow one and depend on none; `within_batches`, jobs that are not the first
-        of their batch, whose gaps are lost; `ambiguous`, preceding jobs whose number is that of
-        other jobs, too, or is none.
+        has a preceding job; `of_several`, those of them that depend on further batches;
+        `only_following`, batches that follow one and depend on none; `within_batches`, jobs that
+        are not the first of their batch, whose gaps are lost; `ambiguous`, preceding jobs whose
+        number is that of other jobs, too, or is none.
 
     Examples
     --------
     >>> log = {"submit": [0, 90, 7290], "run": [60, 30, 10], "procs": [1, 1, 1], "user": [5, 5, 5]}
-    >>> not_carried(Trace.from_columns(log))["written"]
+    >>> carry_dependencies(Trace.from_columns(log))[1]["written"]
     2
     """
     acts = activities(trace)
-    _, before = _preceding(trace, acts)
-    numbers, n_such = np.unique(trace.column("job"), return_counts=True)
-    number = trace.column("job")[before]
-    repeats = n_such[np.searchsorted(numbers, number)] > 1
+    row, before = _preceding(trace, acts)
+    job = trace.column("job")
+    preceding, think_time = np.full(trace.n_jobs, UNKNOWN), np.full(trace.n_jobs, np.nan)
+    preceding[row] = job[before]
+    think_time[row] = acts.think_time[acts.think_time != NONE]
+    header = trace.header.appended(("Note", f"dependencies: {as_note(provenance(trace))}"))
+    made = trace.with_columns(preceding_job=preceding, think_time=think_time)
+
+    numbers, n_such = np.unique(job, return_counts=True)
+    repeats = n_such[np.searchsorted(numbers, job[before])] > 1
     n_needed = _n_needed(acts)
-    return {
+    counts = {
         "batches": acts.session.size,
         "dependencies": int(n_needed.sum()),
         "written": before.size,
         "of_several": int((n_needed > 1).sum()),
         "only_following": int(((n_needed == 0) & (acts.interarrival != NONE)).sum()),
         "within_batches": acts.job.size - acts.session.size,
-        "ambiguous": int((repeats | (number < 1)).sum()),
+        "ambiguous": int((repeats | (job[before] < 1)).sum()),
     }
+    return replace(made, header=header, digest="", repairs=()), counts
 
 
 def _preceding(trace: Trace, acts: Activities) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -24,7 +24,7 @@ workloadkit dependencies log.swf.gz -o dependent.swf.gz --json lost.json
 
 #: What the counts that tell of losses count.
 NOT_CARRIED = {
-    "of_several": "batches that depend on more than the one of the preceding job",
+    "of_several": "batches that depend on further ones than that of the preceding job",
     "only_following": "batches that only follow one, after an inter-arrival time",
     "within_batches": "jobs that come at their time within a batch, after its first one",
     "ambiguous": "preceding jobs whose number is that of others, too, or is none",
@@ -46,14 +46,13 @@ def dependencies(
     that ended last among these, and of the think time since; what they cannot tell is counted.
     """
     import workloadkit as wk
-    from workloadkit.dependencies import not_carried
+    from workloadkit.dependencies import carry_dependencies
     from workloadkit.provenance import provenance
 
     check_outputs(output, json, inputs=[trace])
     log = load(trace, strict=strict)
     with working(f"finding the batches of {log.name}"):
-        made = wk.with_dependencies(log)
-        counts = not_carried(log)
+        made, counts = carry_dependencies(log)
     wk.write_swf(made, str(output))
     if json:
         write_json(json, counts | {"provenance": provenance(log)})

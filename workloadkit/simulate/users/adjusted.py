@@ -16,7 +16,9 @@ class Adjusted:
 
     A user's first batch arrives at its recorded time. Where the end of a job releases a batch, it
     arrives its recorded think time after that end; where the last submission of the batch before
-    does, its recorded inter-arrival time after that submission [1]_.
+    does, its recorded inter-arrival time after that submission [1]_. Under the scheduler
+    `recorded` the log comes out again: exactly where its times are whole, and in fractions of
+    seconds that floats hold exactly, else up to the rounding of their sums.
 
     References
     ----------
