@@ -15,6 +15,9 @@ from workloadkit._kernels.compile import helper, kernel
 # Orders that are settled as a job arrives, for `Keys`.
 ARRIVAL, SJF, LJF, SMALLEST, LARGEST, F1, PRIORITY = range(7)
 
+# Behind all queues; as a float it is the same.
+LAST_QUEUE = 2**62
+
 # Orders that vary with time, for `order_by`.
 WFP3, UNICEF = range(2)
 
@@ -78,7 +81,7 @@ def urgency(queue, queues):
     Without any it is its number, and what is unknown comes last.
     """
     if queues.size == 0:
-        return queue if queue >= 0 else np.iinfo(np.int64).max
+        return queue if queue >= 0 else LAST_QUEUE
     place = 0
     while place < queues.size and queues[place] != queue:
         place += 1
