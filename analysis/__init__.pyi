@@ -64,6 +64,13 @@ from .memory.of_log import LongMemory as LongMemory
 from .memory.of_log import hurst_of as hurst_of
 from .overview import count_status as count_status
 from .overview import coverage as coverage
+from .productivity import ProductivityComparison as ProductivityComparison
+from .productivity import compare_productivity as compare_productivity
+from .productivity import plot_activity_lengths as plot_activity_lengths
+from .productivity import plot_queue_distributions as plot_queue_distributions
+from .productivity import plot_runs as plot_runs
+from .productivity import plot_users as plot_users
+from .productivity import plot_weekly_cycles as plot_weekly_cycles
 from .reactions.continuation import Continuation as Continuation
 from .reactions.continuation import fit_continuation as fit_continuation
 from .reactions.continuation import plot_continuation as plot_continuation

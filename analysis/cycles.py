@@ -136,8 +136,16 @@ def plot_weekly_cycle(data: pd.DataFrame, ax: Axes | None = None, *, zone: str =
     """
     ax = style.current_axes(ax)
     ax.stairs(data["rate"], np.arange(169), color=style.BLUE, linewidth=1.2, baseline=None)
-    ax.set_xlim(0, 168)
+    mark_days(ax, zone=zone)
     ax.set_ylim(bottom=0)
+    ax.set_ylabel("jobs per hour")
+    style.count_axis(ax.yaxis)
+    return ax
+
+
+def mark_days(ax: Axes, *, zone: str = "") -> None:
+    """Label the x axis, hours of the week, with its days; numbered if there is no time zone."""
+    ax.set_xlim(0, 168)
     ax.xaxis.set_major_locator(FixedLocator(range(0, 169, 24)))
     ax.xaxis.set_major_formatter(FixedFormatter([""] * 8))
     ax.xaxis.set_minor_locator(FixedLocator(range(12, 168, 24)))
@@ -145,9 +153,6 @@ def plot_weekly_cycle(data: pd.DataFrame, ax: Axes | None = None, *, zone: str =
     ax.xaxis.set_minor_formatter(FixedFormatter(names))
     ax.tick_params(axis="x", which="minor", length=0)
     ax.yaxis.set_minor_locator(NullLocator())
-    ax.set_ylabel("jobs per hour")
-    style.count_axis(ax.yaxis)
-    return ax
 
 
 def section(trace: Trace) -> Section:

@@ -108,12 +108,13 @@ def is_time(metric: str) -> bool:
     >>> is_time("wait_p98"), is_time("mean_slowdown")
     (True, False)
     """
-    return "wait" in metric or "response" in metric or metric == "makespan"
+    named = ("makespan", "session_length", "activity_length")
+    return "wait" in metric or "response" in metric or metric.endswith(named)
 
 
 def is_share(metric: str) -> bool:
     """Whether a metric of schedules is a share, by its name."""
-    return metric in ("utilization", "later_than_fcfs")
+    return metric in ("utilization", "later_than_fcfs", "aborted_share")
 
 
 def is_percentage(metric: str) -> bool:

@@ -1,0 +1,128 @@
+"""What users get done under several schedules, side by side."""
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+
+import analysis
+import workloadkit as wk
+from analysis import style
+from workloadkit.errors import ParameterError
+
+PLOTS = (
+    analysis.plot_activity_lengths,
+    analysis.plot_weekly_cycles,
+    analysis.plot_queue_distributions,
+    analysis.plot_users,
+)
+
+
+def log(wait=None):
+    columns = {"submit": [0, 1, 2], "run": [10, 10, 5], "procs": [4, 4, 4], "user": [1, 2, 1]}
+    if wait is not None:
+        columns["wait"] = wait
+    return wk.Trace.from_columns(columns)
+
+
+def simulate(trace, scheduler="fcfs", **options):
+    return wk.simulate(trace, scheduler, procs=4, engine="python", **options)
+
+
+@pytest.fixture(scope="module")
+def found():
+    """A part of the sample, with the log's clock, users who react and some who do not."""
+    trace = wk.load_sample().take(range(1200))
+    kinds = {"open": "open", "adjusted": "adjusted"}
+    schedules = {
+        name: wk.simulate(trace, "fcfs", users, engine="python") for name, users in kinds.items()
+    }
+    return analysis.compare_productivity(schedules, log=trace)
+
+
+@pytest.fixture
+def ax():
+    return mpl.figure.Figure().add_subplot()
+
+
+def test_users_by_timestamps_do_what_they_did_in_the_log(found):
+    assert list(found.table) == ["log", "open", "adjusted"]
+    same = found.table.index.drop("throughput_per_hour")
+    assert found.table.loc[same, "log"].equals(found.table.loc[same, "open"].rename("log"))
+    assert found.users["log"]["first"].tolist() == found.users["open"]["first"].tolist()
+    assert found.weekly["log"].equals(found.weekly["open"].rename("log"))
+    assert found.zone
+
+
+def test_the_queue_of_a_schedule_and_of_a_log_are_counted_alike():
+    found = analysis.compare_productivity({"fcfs": simulate(log())}, log=log([0, 9, 18]))
+    # 0 wait for 1 + 5 of 25 s, 1 from 1 to 2 and 10 to 20, 2 from 2 to 10
+    assert found.queue["fcfs"].tolist() == pytest.approx([0.24, 0.68, 1])
+    assert found.queue["log"].tolist() == pytest.approx([0.24, 0.68, 1])
+
+
+def test_a_log_whose_waits_are_unknown_has_no_queue():
+    found = analysis.compare_productivity({"fcfs": simulate(log())}, log=log())
+    assert list(found.queue) == ["fcfs"]
+    assert list(found.table) == ["log", "fcfs"]
+
+
+def test_there_need_be_no_log():
+    found = analysis.compare_productivity({"fcfs": simulate(log())})
+    assert list(found.table) == ["fcfs"]
+    assert found.zone == ""
+
+
+def test_it_is_ready_for_json(found):
+    told = found.to_dict()
+    assert told["table"][0] == {"metric": "users", "log": 29, "open": 29, "adjusted": 29}
+    assert len(told["weekly"]) == 168
+    assert set(told["users"]) == {"log", "open", "adjusted"}
+
+
+@pytest.mark.parametrize("plot", PLOTS)
+def test_each_figure_has_a_line_for_each_and_labels(found, ax, plot):
+    assert plot(found, ax=ax) is ax
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["log", "open", "adjusted"]
+    assert ax.get_ylabel()
+    colours = {line.get_color() for line in ax.get_lines()}
+    assert colours <= set(style.THEME)
+
+
+@pytest.mark.parametrize("plot", PLOTS)
+def test_figures_of_next_to_nothing_are_drawn(ax, plot):
+    one = wk.Trace.from_columns({"submit": [7], "run": [0], "procs": [1], "user": [3]})
+    plot(analysis.compare_productivity({"fcfs": simulate(one)}), ax=ax)
+    ax.figure.canvas.draw()
+
+
+def test_activity_lengths_are_a_distribution_over_users(found, ax):
+    analysis.plot_activity_lengths(found, ax=ax)
+    x, y = ax.get_lines()[0].get_data()
+    lengths = found.users["log"]["activity_length"].to_numpy()
+    for length in lengths:
+        assert y[x <= length].max() == pytest.approx((lengths <= length).mean())
+    assert ax.get_xlabel() == "activity length [days]"
+
+
+@pytest.mark.parametrize("metric", ["throughput_per_hour", "mean_wait"])
+def test_runs_are_counted_in_the_same_bins(ax, metric):
+    runs = {"easy": [1.0, 2.0, 2.5, np.nan], "fcfs": [1.5, 1.6, 4.0]}
+    analysis.plot_runs(runs, metric, ax=ax)
+    assert sum(patch.get_data().values.sum() for patch in ax.patches) == 6
+    edges = [patch.get_data().edges.tolist() for patch in ax.patches]
+    assert edges[0] == edges[1]
+
+
+def test_what_cannot_be_is_refused(found, ax):
+    with pytest.raises(ParameterError, match="give a mapping of names to Schedules"):
+        analysis.compare_productivity({})
+    with pytest.raises(ParameterError, match="a is 3; give a Schedule"):
+        analysis.compare_productivity({"a": 3})
+    with pytest.raises(ParameterError, match="a schedule is called 'log'"):
+        analysis.compare_productivity({"log": simulate(log())}, log=log())
+    with pytest.raises(ParameterError, match=r"log is 'a.swf'; read it first"):
+        analysis.compare_productivity({"a": simulate(log())}, log="a.swf")
+    with pytest.raises(ParameterError, match="quantity is 'height'; known: jobs, sessions"):
+        analysis.plot_users(found, "height", ax=ax)
+    with pytest.raises(ParameterError, match="mean_wait: no run has a value"):
+        analysis.plot_runs({"easy": [np.nan]}, "mean_wait", ax=ax)
