@@ -13,7 +13,12 @@ import numba.extending
 import platformdirs
 
 #: Options of functions in which nothing is counted, see `bare`.
-BARE: dict[str, Any] = {"_nrt": False, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+BARE: dict[str, Any] = {
+    "_nrt": False,
+    "no_cpython_wrapper": True,
+    "no_cfunc_wrapper": True,
+    "error_model": "numpy",
+}
 
 config: Any = numba.core.config  # its settings are made at run time, unknown to type checkers
 
