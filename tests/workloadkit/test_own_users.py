@@ -209,3 +209,53 @@ def test_users_who_submit_nothing_are_an_error():
     for crowd in ([], [Script({0: nothing})]):
         with pytest.raises(WorkloadError, match="the users submitted no job"):
             wk.simulate(None, "fcfs", crowd, procs=1, rng=1)
+
+
+class AsRecorded(wk.users.BatchUser):
+    """One who keeps the recorded times, as `adjusted` has it."""
+
+    def decide(self, batch, *, by_end):
+        acts = self.script.acts
+        return self.now + (acts.think_time if by_end else acts.interarrival)[batch]
+
+
+class Gone(wk.users.BatchUser):
+    """One who never comes back after the first batch."""
+
+    def decide(self, batch, *, by_end):
+        return math.inf
+
+
+class Changed(wk.users.Adjusted):
+    """A behaviour that is built in, changed."""
+
+    def plain(self, present, rng):
+        return wk.users.OwnUsers(Gone).plain(present, rng)
+
+
+@pytest.fixture(scope="module")
+def sample():
+    return wk.load_sample().take(range(200))
+
+
+@pytest.mark.parametrize("users", [AsRecorded, wk.users.OwnUsers(AsRecorded)])
+def test_users_of_a_log_may_be_ones_own(sample, users):
+    schedule = wk.simulate(sample, "fcfs", users)
+    adjusted = wk.simulate(sample, "fcfs", "adjusted", engine="python")
+    assert schedule.jobs.equals(adjusted.jobs)
+    assert schedule.parameters["users"] == "own:user=AsRecorded"
+    assert "seed" in schedule.parameters
+
+
+@pytest.mark.parametrize("users", [Gone, Changed()])
+def test_what_is_ones_own_is_never_taken_for_what_is_built_in(sample, users):
+    schedule = wk.simulate(sample, "fcfs", users)
+    batches = schedule.jobs.groupby(schedule.workload.user)["batch"].nunique()
+    assert (batches == 1).all()
+    with pytest.raises(ParameterError, match="the compiled engine runs only what is built in"):
+        wk.simulate(sample, "fcfs", users, engine="compiled")
+
+
+def test_a_class_of_users_is_one_of_those_who_go_through_batches():
+    with pytest.raises(ParameterError, match=r"give a subclass of workloadkit.users.BatchUser"):
+        wk.users.OwnUsers(wk.users.User)

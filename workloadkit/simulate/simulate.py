@@ -42,7 +42,7 @@ from workloadkit.simulate.scaling import AsWorkload, scaled_machine
 from workloadkit.simulate.schedule import Schedule
 from workloadkit.simulate.schedulers.policy import Policy
 from workloadkit.simulate.schedulers.recorded import Recorded
-from workloadkit.simulate.users import OpenUsers
+from workloadkit.simulate.users import BatchUser, OpenUsers
 from workloadkit.simulate.users.behaviour import (
     Behaviour,
     Community,
@@ -69,7 +69,13 @@ Engine = Literal["compiled", "python"]
 def simulate(
     trace: Trace | None = None,
     scheduler: str | Policy | Scheduler = "easy",
-    users: str | OpenUsers | Behaviour | LogBehaviour | Community | Sequence[User] = "open",
+    users: str
+    | OpenUsers
+    | type[BatchUser]
+    | Behaviour
+    | LogBehaviour
+    | Community
+    | Sequence[User] = "open",
     *,
     population: str | Population = "recorded",
     procs: int | None = None,
@@ -106,7 +112,8 @@ def simulate(
         instance of a subclass of `Scheduler`, which is copied for the simulation.
     users : str, object or sequence of User, default "open"
         How the users of the log behave, or users who need no log: a name with parameters, or an
-        object of `workloadkit.users`; or users of one's own (copied, too).
+        object of `workloadkit.users`; or users of one's own: a subclass of `BatchUser`, who go
+        through a log, or a list of users who need none (copied, too).
     population : str or object, default "recorded"
         Which users of the log are present: a name with parameters, or an object of
         `workloadkit.populations`.
@@ -179,7 +186,7 @@ def simulate(
     if trace is not None:
         check_trace(trace)
     policy = _policy(scheduler)
-    behaviour = behaviours.parse(users) if isinstance(users, str) else users
+    behaviour = _behaviour(users)
     who = populations.parse(population) if isinstance(population, str) else population
     of_log = isinstance(behaviour, OpenUsers | Behaviour | LogBehaviour)
     _check_presence(trace, behaviour, who, of_log=of_log)
@@ -188,8 +195,7 @@ def simulate(
         who = who.prepare(trace)
     recorded = isinstance(policy, Recorded)
     down = _outages(outages, trace, recorded=recorded)
-    built_in = of_log or isinstance(behaviour, Community)
-    own = isinstance(policy, Scheduler) or not built_in
+    own = isinstance(policy, Scheduler) or type(behaviour) not in behaviours.known().values()
     plain_only = own or down is not None or is_plain_only(behaviour)
     engine = engine or ("python" if plain_only else "compiled")
     check_choice("engine", engine, Engine)
@@ -439,6 +445,15 @@ def _policy(scheduler: str | Policy | Scheduler) -> Policy | Scheduler:
             "instance of a subclass of its Scheduler"
         )
     return scheduler
+
+
+def _behaviour(users: Any) -> Any:
+    """Return the behaviour that was meant; users of one's own are returned as they are."""
+    if isinstance(users, str):
+        return behaviours.parse(users)
+    if isinstance(users, type) and issubclass(users, BatchUser):
+        return behaviours.OwnUsers(users)
+    return users
 
 
 def _name(thing: object) -> str:

@@ -9,12 +9,14 @@ from typing import Any
 from workloadkit.parameters import read_choice
 from workloadkit.simulate.engine import User
 from workloadkit.simulate.users.adjusted import Adjusted
+from workloadkit.simulate.users.batches import BatchUser
 from workloadkit.simulate.users.closed import Closed
 from workloadkit.simulate.users.dependent import Dependent
 from workloadkit.simulate.users.distribution import Distribution
 from workloadkit.simulate.users.fluid import Fluid
 from workloadkit.simulate.users.mixed import Mixed
 from workloadkit.simulate.users.open import OpenUsers
+from workloadkit.simulate.users.own import OwnUsers
 from workloadkit.simulate.users.poisson import Poisson
 from workloadkit.simulate.users.reopen import Reopen
 from workloadkit.simulate.users.site import DynamicSite
@@ -23,6 +25,7 @@ from workloadkit.simulate.users.think import Think
 
 __all__ = [
     "Adjusted",
+    "BatchUser",
     "Closed",
     "Dependent",
     "Distribution",
@@ -30,6 +33,7 @@ __all__ = [
     "Fluid",
     "Mixed",
     "OpenUsers",
+    "OwnUsers",
     "Poisson",
     "Reopen",
     "StaticSite",
