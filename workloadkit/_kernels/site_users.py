@@ -156,19 +156,19 @@ def continues(response):
 @kernel
 def set_out(users):
     """Let everybody come to work, or think about the first batch."""
+    users = by_reference(users)
     people, rng = users.people, users.rng
-    reference = by_reference(users)
     for who in range(people.size.size):
         if users.ways.dynamic:
             by_day, on_weekdays, moved = draw_shift(rng)
             people.by_day[who], people.on_weekdays[who] = by_day, on_weekdays
             people.moved[who] = moved
             if is_active(0, by_day, on_weekdays, moved):
-                _wake_later(reference, who, 0)
+                _wake_later(users, who, 0)
             else:
-                _wake_later(reference, who, int(next_beginning(0, by_day, on_weekdays, moved)))
+                _wake_later(users, who, int(next_beginning(0, by_day, on_weekdays, moved)))
         else:
-            _wake_later(reference, who, draw(rng, users.samples.think))
+            _wake_later(users, who, draw(rng, users.samples.think))
 
 
 @bare

@@ -64,11 +64,11 @@ def samples(
             raise ParameterError(f"{logs}: no job ran for {longest:g} s at most")
         if not size.size:
             raise ParameterError(f"{logs}: no job fits into a machine of {machine} processors")
-    size, run, repetition = ([*part] for part in zip(*parts, strict=True))
+    of_pools = [[*part] for part in zip(*parts, strict=True)]  # sizes, run times, repetitions
     return Samples(
         *(_sample(getattr(site, n)) for n in ("batch_width", "gap", "think_time", "break_time")),
-        *(np.concatenate(part) for part in (size, run, repetition)),
-        *(_firsts(part) for part in (size, run, repetition)),
+        *(np.concatenate(of_all) for of_all in of_pools),
+        *(_firsts(of_all) for of_all in of_pools),
     )
 
 
