@@ -438,3 +438,9 @@ def test_schedules_say_what_made_them():
     assert log.column("user").tolist() == schedule.jobs["user"].tolist()
     given = wk.simulate(None, "easy", Poisson(1.0, run=[1.0, 2.0], jobs=5), rng=4)
     assert "run=2 values of one's own" in given.parameters["users"]
+
+
+def test_an_end_that_never_comes(monkeypatch):
+    monkeypatch.setattr("workloadkit.simulate.users.queue_crowd.MAX_JOBS_MADE", 5000)
+    with pytest.raises(WorkloadError, match="more than 4,096 jobs by 1e[+]300 s"):
+        wk.simulate(None, "easy", Poisson(1.0, until=1e300), rng=1, engine="compiled")

@@ -25,7 +25,7 @@ class Poisson(QueueingUsers):
 
     >>> import workloadkit as wk
     >>> schedule = wk.simulate(None, "fcfs", Poisson(0.5, jobs=50_000), procs=1, rng=1)
-    >>> round(schedule.metrics["mean_response"], 1)
+    >>> print(round(schedule.metrics["mean_response"], 1))
     2.0
     """
 

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from workloadkit.errors import WorkloadError
+from workloadkit.fields import MAX_JOBS_MADE
 from workloadkit.simulate.crowd import Notes
 from workloadkit.simulate.engine import User
 from workloadkit.simulate.made_up import as_log, without_log
@@ -73,6 +75,11 @@ class QueueCrowd:
         from workloadkit._kernels.agenda import new_agenda
 
         who = self.visitors
+        if self.jobs is None and room > MAX_JOBS_MADE:
+            raise WorkloadError(
+                f"the users submit more than {room // 2:,} jobs by {self.until:g} s; say how many "
+                "jobs there are to be, or give an earlier end"
+            )
         user, visit, queue, procs, made_user, made_visit, made_procs = (
             np.empty(room, np.int64) for _ in range(7)
         )

@@ -27,8 +27,9 @@ class Reopen(QueueingUsers):
         p: a constant; ``exp:THETA`` for e^(-THETA r); ``hyperbolic:A,B`` for A / (B r + 1);
         ``table:TIME/P,TIME/P,...``, straight lines between points; ``shmueli``, that is
         0.8 / (0.05 r + 1) with r in minutes, or ``zakay``, the same where a second stands for ten
-        minutes. Times in seconds. Or any function of r [s], which the plain engine calls, and of
-        which the compiled one has a table.
+        minutes. Times in seconds. The forms are objects, too, in `workloadkit.users.again`. Or
+        any function of r [s], which the plain engine calls, and of which the compiled one has a
+        table.
     think : float, default 1
         Mean time between the end of a job and the next. [s]
     think_law : {"exponential", "fixed"}
@@ -48,7 +49,7 @@ class Reopen(QueueingUsers):
 
     >>> import workloadkit as wk
     >>> schedule = wk.simulate(None, "fcfs", Reopen(0.25, "0.5", jobs=20_000), procs=1, rng=1)
-    >>> round(1 / (schedule.jobs["visit"] == 0).mean(), 1)
+    >>> print(round(1 / (schedule.jobs["visit"] == 0).mean(), 1))
     2.0
     """
 

@@ -29,7 +29,7 @@ class Think(QueueingUsers):
     >>> import workloadkit as wk
     >>> schedule = wk.simulate(None, "fcfs", Think(8, 5.0, jobs=50_000), procs=1, rng=1)
     >>> jobs = schedule.jobs
-    >>> round(8 / (len(jobs) / jobs["submit"].max()) - jobs["response"].mean(), 1)
+    >>> print(round(8 / (len(jobs) / jobs["submit"].max()) - jobs["response"].mean(), 1))
     5.0
     """
 
