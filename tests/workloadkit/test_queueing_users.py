@@ -442,5 +442,5 @@ def test_schedules_say_what_made_them():
 
 def test_an_end_that_never_comes(monkeypatch):
     monkeypatch.setattr("workloadkit.simulate.users.queue_crowd.MAX_JOBS_MADE", 5000)
-    with pytest.raises(WorkloadError, match="more than 4,096 jobs by 1e[+]300 s"):
+    with pytest.raises(WorkloadError, match=r"more than 4,096 jobs by 1e\+300 s"):
         wk.simulate(None, "easy", Poisson(1.0, until=1e300), rng=1, engine="compiled")
