@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import workloadkit as wk
 from workloadkit.errors import ParameterError, WorkloadError
 from workloadkit.parameters import describe
-from workloadkit.simulate.users import Mixed, Poisson, Reopen, Think, parse
+from workloadkit.simulate.users import Mixed, Poisson, Reopen, Think, parse, queue_crowd
 from workloadkit.simulate.users.again import (
     SHMUELI,
     ZAKAY,
@@ -441,6 +441,6 @@ def test_schedules_say_what_made_them():
 
 
 def test_an_end_that_never_comes(monkeypatch):
-    monkeypatch.setattr("workloadkit.simulate.users.queue_crowd.MAX_JOBS_MADE", 5000)
+    monkeypatch.setattr(queue_crowd, "MAX_JOBS_MADE", 5000)
     with pytest.raises(WorkloadError, match=r"more than 4,096 jobs by 1e\+300 s"):
         wk.simulate(None, "easy", Poisson(1.0, until=1e300), rng=1, engine="compiled")
