@@ -12,6 +12,7 @@ from tests.benchmarks import (
     long_memory,
     models,
     multi_queue,
+    reacting,
     reading,
     report,
     resampling,
@@ -24,7 +25,7 @@ from tests.benchmarks.measure import Row, machine
 from tests.data import DATA, TRACES
 
 PARTS = (
-    *(reading, sessions, scheduling, conservative, user_aware, multi_queue, genetic),
+    *(reading, sessions, scheduling, conservative, user_aware, multi_queue, genetic, reacting),
     *(locality, long_memory, report, resampling, log_changes, utilities, models),
 )
 
