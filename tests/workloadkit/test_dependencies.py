@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 
 import workloadkit as wk
 from tests.small_logs import logs, trace_of
@@ -125,6 +125,7 @@ hours = logs().map(
 )
 
 
+@settings(max_examples=50)
 @given(hours)
 def test_each_batch_waits_for_what_the_definition_says(jobs):
     trace = trace_of(jobs)
@@ -173,6 +174,7 @@ def test_the_table_tells_of_batches_in_the_order_in_which_they_start():
     assert table["interarrival"].fillna(-1).tolist() == [-1, -1, 110, 7880, 400, 4600, 17000]
 
 
+@settings(max_examples=40)
 @given(hours)
 def test_labels_are_those_of_the_sessions(jobs):
     trace = trace_of(jobs)

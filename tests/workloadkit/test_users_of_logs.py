@@ -140,6 +140,7 @@ def test_jobs_tell_of_their_sessions_and_batches(engine):
 
 
 @ignore_oddities
+@settings(max_examples=60)
 @given(logs() | logs(decimals=True), st.sampled_from(["instant", "event"]))
 def test_adjusted_users_give_the_recorded_schedule_back(jobs, passes):
     trace = trace_of(jobs)
@@ -187,7 +188,7 @@ fields = {"preceding_job": st.integers(-1, 9), "think_time": st.integers(-1, 300
 @ignore_oddities
 @pytest.mark.parametrize("users", BEHAVIOURS)
 @pytest.mark.parametrize("passes", ["instant", "event"])
-@settings(max_examples=25)
+@settings(max_examples=15)
 @given(logs(**fields), st.sampled_from(["fcfs", "easy"]))
 def test_both_engines_agree(passes, users, jobs, policy):
     check_engines(trace_of(jobs), policy, users, passes)

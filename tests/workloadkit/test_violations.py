@@ -85,7 +85,7 @@ def test_what_is_no_schedule_is_refused():
 
 
 @pytest.mark.filterwarnings("ignore::workloadkit.errors.WorkloadWarning")
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(logs(), st.sampled_from([0.01, 0.3, 1]), st.sampled_from(["easy", "sjf"]))
 def test_agrees_with_all_pairs(jobs, factor, policy):
     trace = trace_of(jobs)
