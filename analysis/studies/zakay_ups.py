@@ -145,12 +145,10 @@ def above_0(log: Log, quantity: str, differences: "pd.Series", note: str = "") -
     from workloadkit.experiments.intervals import mean_interval
 
     ours, low, high = mean_interval(differences)
-    known = low == low  # NaN is not itself
     verdict: Verdict = "not held"
     if ours > 0:
         verdict = "held" if low > 0 else "direction only"
-    limits = (low, high) if known else (None, None)
-    return Result(log.name, log.version, f"{quantity}; above 0", 0.0, ours, verdict, *limits, note)
+    return _result(log, f"{quantity}; above 0", (ours, low, high), verdict, note)
 
 
 def spread(throughput: "pd.DataFrame", *schedulers: str) -> str:
@@ -186,9 +184,17 @@ def _without_feedback(log: Log, percent: "pd.DataFrame", names: Sequence[str]) -
         if abs(ours) <= NOTICEABLE:
             within = max(-low, high) <= NOTICEABLE
             verdict = "held" if within else "direction only"
-        limits = (low, high) if low == low else (None, None)
         words = f"users who do not react, {name}: throughput less EASY's (%), near"
-        yield Result(log.name, log.version, words, 0.0, ours, verdict, *limits)
+        yield _result(log, words, (ours, low, high), verdict)
+
+
+def _result(
+    log: Log, words: str, values: tuple[float, float, float], verdict: Verdict, note: str = ""
+) -> Result:
+    """Make the result for a difference from 0; no interval where there is none."""
+    ours, *limits = values
+    low, high = limits if limits[0] == limits[0] else (None, None)  # NaN is not itself
+    return Result(log.name, log.version, words, 0.0, ours, verdict, low, high, note)
 
 
 def _with_feedback(log: Log, throughput: "pd.DataFrame") -> Iterator[Result]:

@@ -209,7 +209,7 @@ class _Memoryless(_Site):
         if users is None:
             like_a_workload: Any = jobs
             rank = place_in_order(policy.keys(like_a_workload))
-            ranks = {
+            ranks: dict[str, Any] = {
                 "rank": rank,
                 "backfill_rank": places_to_backfill(policy.backfill, like_a_workload, rank),
             }
