@@ -139,6 +139,16 @@ def test_jobs_tell_of_their_sessions_and_batches(engine):
     assert jobs["batch"].tolist() == [0, 0, 1, 3, 2]
 
 
+@pytest.mark.parametrize("delay", [-1, float("nan")])
+def test_a_batch_cannot_arrive_before_it_is_released(delay):
+    class Hasty(wk.users.BatchUser):
+        def decide(self, batch, *, by_end):
+            return self.now + delay
+
+    with pytest.raises(wk.WorkloadError, match=f"Hasty decides at 10 s .* at {10 + delay} s"):
+        wk.simulate(log((1, 0, 10), (1, 20, 1)), "fcfs", Hasty, procs=1)
+
+
 @ignore_oddities
 @settings(max_examples=60)
 @given(logs() | logs(decimals=True), st.sampled_from(["instant", "event"]))

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from workloadkit.dependencies import Activities
+from workloadkit.errors import WorkloadError
 from workloadkit.simulate.engine import Job, User
 from workloadkit.simulate.populations.present import Incarnations, Present
 
@@ -192,6 +193,10 @@ class BatchUser(User):
 
     def _release(self, *, by_end: bool) -> None:
         arrival = self.decide(self.next, by_end=by_end)
+        if not arrival >= self.now:  # written so that NaN is refused
+            raise WorkloadError(
+                f"{type(self).__name__} decides at {self.now} s that a batch arrives at {arrival} s"
+            )
         self._send(self.script.acts.first_job[self.next], arrival)
 
     def _send(self, opening: int, arrival: Any) -> None:
