@@ -29,7 +29,7 @@ from workloadkit.parameters import describe
 from workloadkit.provenance import plain, provenance, seed_of
 from workloadkit.simulate import users as behaviours
 from workloadkit.simulate.engine import Scheduler
-from workloadkit.simulate.scaling import scaled_machine
+from workloadkit.simulate.scaling import AsWorkload, scaled_machine
 from workloadkit.simulate.schedulers import parse
 from workloadkit.simulate.schedulers.policy import Policy, draws
 from workloadkit.simulate.simulate import simulate
@@ -238,10 +238,13 @@ def sweep(
     if resampling and load_by != "users":
         raise ParameterError("resampling goes with load_by='users'")
     machine = machine_size(trace.header, procs)
+    scaled = scaled_machine(machine, options.get("scale_machine", 1.0))
     seed = seed_of(rng)
     logs: Logs = Stretched(trace)
     if reacting:
-        logs = Reacting.make(trace, behaviour, loads, dict(resampling or {}))
+        rules = {name: options[name] for name in AsWorkload.__dataclass_fields__ & options.keys()}
+        as_workload = AsWorkload(scaled, **rules)
+        logs = Reacting.make(trace, behaviour, loads, dict(resampling or {}), as_workload)
     elif load_by == "users":
         logs = Resampled.make(trace, loads, dict(resampling or {}), seed)
     tasks = []
@@ -262,7 +265,7 @@ def sweep(
         "schedulers": list(named),
         "loads": loads,
         "runs": runs,
-        "procs": scaled_machine(machine, options.get("scale_machine", 1.0)),
+        "procs": scaled,
         "confidence": confidence,
         **({"users": describe(behaviour)} if reacting else {}),
         **options,

@@ -13,6 +13,7 @@ from workloadkit.resample.assembling import rare_users
 from workloadkit.resample.runs import Resampling, prepare
 from workloadkit.simulate.populations import Resampled as ResampledPopulation
 from workloadkit.simulate.populations import ResampledUsers
+from workloadkit.simulate.scaling import AsWorkload
 from workloadkit.trace import Trace
 
 
@@ -71,22 +72,27 @@ class Resampled(NamedTuple):
 class Reacting(NamedTuple):
     """More or fewer users of a log, who react."""
 
-    trace: Trace
     users: Any
     by_load: Mapping[float, ResampledUsers]
 
     @classmethod
     def make(
-        cls, trace: Trace, users: Any, loads: Sequence[float], how: dict[str, Any]
+        cls,
+        trace: Trace,
+        users: Any,
+        loads: Sequence[float],
+        how: dict[str, Any],
+        as_workload: AsWorkload,
     ) -> "Reacting":
         """Make the pools once, and a plan for each load."""
         _check_resampling(how, refused=("load", "rare", "rare_per_week"))
         one = ResampledPopulation(load=loads[0], **how).prepare(trace)
-        return cls(trace, users, {load: one.at_load(load) for load in loads})
+        one.source(as_workload)  # else each worker would look for it
+        return cls(users, {load: one.at_load(load) for load in loads})
 
-    def log(self, task: Task) -> tuple[Trace, dict[str, Any]]:
-        """Return the log that users are drawn from, and what else `simulate` is to be told."""
-        return self.trace, {"users": self.users, "population": self.by_load[task.load]}
+    def log(self, task: Task) -> tuple[None, dict[str, Any]]:
+        """Return no log, as the users have theirs, and what `simulate` is to be told."""
+        return None, {"users": self.users, "population": self.by_load[task.load]}
 
 
 Logs = Stretched | Resampled | Reacting

@@ -126,7 +126,7 @@ class Resampled:
         return ResampledUsers(prepare(trace, **given), self)
 
 
-class _Source(NamedTuple):
+class Source(NamedTuple):
     """The jobs of the pools, and what their members did; all that users react with.
 
     Parameters
@@ -186,7 +186,7 @@ class ResampledUsers:
 
     resampling: Resampling
     choice: Resampled
-    _sources: dict[AsWorkload, _Source] = field(default_factory=dict, repr=False)
+    _sources: dict[AsWorkload, Source] = field(default_factory=dict, repr=False)
 
     def header_of(self, trace: Trace | None) -> Header:
         """Return the header of the logs that are drawn from a log, None for the one they are from.
@@ -219,7 +219,7 @@ class ResampledUsers:
         """
         if (unit := self.choice.unit) != "user":
             raise ParameterError(f"unit is {unit!r}; users who react are drawn whole, as 'user'")
-        source = self._source(as_workload)
+        source = self.source(as_workload)
         plan = self.resampling.plan
         placements = populate(self.resampling.pools, plan, np.random.default_rng(seed))
         dtype = source.workload.submit.dtype
@@ -280,14 +280,16 @@ class ResampledUsers:
             notes,
         )
 
-    def _source(self, as_workload: AsWorkload) -> _Source:
-        """Return the jobs of the pools by some rules, and what their members did."""
+    def source(self, as_workload: AsWorkload) -> Source:
+        """Return the jobs of the pools by some rules, and what their members did.
+
+        It is found once for all runs, and goes along to other processes.
+        """
         if as_workload not in self._sources:
-            self._sources.clear()
             trace, order = _log_of(self.resampling.pools)
             workload, acts = activities_of(trace, as_workload(trace))
             job = order[workload.row]
-            self._sources[as_workload] = _Source(
+            self._sources[as_workload] = Source(
                 workload,
                 acts,
                 job,
@@ -297,7 +299,7 @@ class ResampledUsers:
             )
         return self._sources[as_workload]
 
-    def _incarnations(self, source: _Source, placements: Placements) -> Incarnations:
+    def _incarnations(self, source: Source, placements: Placements) -> Incarnations:
         """Find where each incarnation begins: with the first of his jobs that is not too early."""
         pools, plan = self.resampling.pools, self.resampling.plan
         acts = source.activities
