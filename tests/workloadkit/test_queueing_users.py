@@ -404,6 +404,11 @@ def test_what_cannot_be_is_refused(make, message):
         make()
 
 
+def test_a_class_is_nobody():
+    with pytest.raises(ParameterError, match="users is the class Poisson; give an instance of it"):
+        wk.simulate(None, "easy", Poisson)
+
+
 def test_jobs_larger_than_the_machine_are_refused():
     for engine in ("python", "compiled"):
         with pytest.raises(ParameterError, match="procs is 8; the machine has 4 processors"):
@@ -430,6 +435,7 @@ def test_what_is_written_is_what_is_read(text):
 def test_schedules_say_what_made_them():
     schedule = wk.simulate(None, "easy", "reopen:rate=0.5,again=0.25,jobs=20", rng=4)
     made_by = schedule.parameters
+    assert describe(Reopen(0.5, "0.25", run=2.0)) == "reopen:run=2.0,jobs=10000,rate=0.5,again=0.25"
     assert made_by["users"].startswith("reopen:") and "again=0.25" in made_by["users"]
     assert (made_by["procs"], made_by["seed"]) == (1, 4)
     again = wk.simulate(None, "easy", made_by["users"], rng=made_by["seed"])

@@ -453,6 +453,8 @@ def _behaviour(users: Any) -> Any:
         return behaviours.parse(users)
     if isinstance(users, type) and issubclass(users, BatchUser):
         return behaviours.OwnUsers(users)
+    if isinstance(users, type) and not issubclass(users, User):
+        raise ParameterError(f"users is the class {users.__name__}; give an instance of it")
     return users
 
 

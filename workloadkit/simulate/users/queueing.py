@@ -9,7 +9,7 @@ from workloadkit.errors import check_choice, check_count, check_not_negative, ch
 from workloadkit.fields import MAX_JOBS_MADE
 from workloadkit.simulate.users.customers import ThinkLaw, Visitors
 from workloadkit.simulate.users.queue_crowd import QueueCrowd
-from workloadkit.simulate.users.service import Law, check_service, check_sizes
+from workloadkit.simulate.users.service import Law, check_service, check_sizes, law_of
 from workloadkit.trace import Trace
 
 #: Jobs in all, where neither their number nor the end is given.
@@ -48,7 +48,7 @@ class QueueingUsers:
     until: float | None = None
 
     def __post_init__(self) -> None:
-        run, law, procs = check_service(self.name, self.run, self.law, self.procs)
+        run, procs = check_service(self.name, self.run, self.law, self.procs)
         jobs = self.jobs
         if self.until is not None:
             check_positive(until=self.until)
@@ -56,7 +56,7 @@ class QueueingUsers:
             jobs = JOBS
         if jobs is not None:
             jobs = check_count("jobs", jobs, least=1, most=MAX_JOBS_MADE)
-        for name, value in (("run", run), ("law", law), ("procs", procs), ("jobs", jobs)):
+        for name, value in (("run", run), ("procs", procs), ("jobs", jobs)):
             object.__setattr__(self, name, value)
 
     @property
@@ -67,9 +67,9 @@ class QueueingUsers:
     def crowd(self, machine: int) -> QueueCrowd:
         """Return the users, for a machine of so many processors."""
         run: Any = self.run
-        law: Any = self.law
-        procs: Any = self.procs  # all three as `check_service` left them
+        procs: Any = self.procs  # both as `check_service` left them
         check_sizes(self.name, procs, machine)
+        law = law_of(run, self.law)
         return QueueCrowd(self.visitors, run, law, procs, self.jobs, self.until)
 
 

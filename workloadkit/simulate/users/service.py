@@ -78,8 +78,15 @@ class Service:
         return int(self.procs.values[place]), float(run)
 
 
-def check_service(name: str, run: Any, law: str | None, procs: Any) -> tuple[Any, Law, Any]:
-    """Return what `Service` takes of what was asked for.
+def law_of(run: float | Given, law: Law | None) -> Law:
+    """Return the law of run times: that asked for, else exponential or, of given ones, drawn."""
+    if law is not None:
+        return law
+    return "drawn" if isinstance(run, Given) else "exponential"
+
+
+def check_service(name: str, run: Any, law: Any, procs: Any) -> tuple[Any, Any]:
+    """Return run times and processors as `Service` takes them.
 
     Parameters
     ----------
@@ -88,7 +95,7 @@ def check_service(name: str, run: Any, law: str | None, procs: Any) -> tuple[Any
     run : float, array_like, Trace or str
         Mean run time, or run times; those of the jobs of a log that ran; or of a log in a file.
     law : str, optional
-        By default "exponential" for a mean, "drawn" for run times.
+        Of the run times.
     procs : int, array_like, Trace or str
         Processors, likewise.
 
@@ -99,7 +106,7 @@ def check_service(name: str, run: Any, law: str | None, procs: Any) -> tuple[Any
     run = _number_or_given(name, "run", run)
     procs = _number_or_given(name, "procs", procs)
     given = isinstance(run, Given)
-    law = law or ("drawn" if given else "exponential")
+    law = law_of(run, law)
     check_choice("law", law, Law)
     if given == (law in _OF_A_MEAN):
         what = f"{run.values.size} run times" if given else "a mean run time"
@@ -119,7 +126,7 @@ def check_service(name: str, run: Any, law: str | None, procs: Any) -> tuple[Any
             f"{name}: run has {run.values.size} values and procs has {procs.values.size}; given "
             "together they are of the same jobs"
         )
-    return run, law, procs  # type: ignore[return-value]  # which check_choice has seen
+    return run, procs
 
 
 def check_sizes(name: str, procs: int | Given, machine: int) -> None:
