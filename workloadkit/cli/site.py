@@ -37,7 +37,7 @@ _COLUMNS = {
     "utilization": ("Utilization", "{:.2f}"),
     "throughput_per_hour": ("Throughput", "{:.1f}"),
     "jobs_per_session": ("Jobs/Session", "{:.2f}"),
-    "mean_response_min": ("Avg. Response", "{:.2f}"),
+    "mean_response_min": ("Avg. Response [min]", "{:.2f}"),
     "mean_slowdown": ("Avg. Slowdown", "{:.2f}"),
     "scheduler": ("Scheduler", "{}"),
 }

@@ -1,0 +1,116 @@
+"""`workloadkit site`: its table, what it writes, and what wrong usage gets."""
+
+import json
+
+import pytest
+
+import workloadkit as wk
+from workloadkit import cli
+
+
+@pytest.fixture
+def run(capsys):
+    """Run `site` in this process; returns its exit code, stdout and stderr."""
+
+    def run(*arguments):
+        with pytest.raises(SystemExit) as exit_:
+            cli.app(["site", *map(str, arguments)], prog_name="workloadkit")
+        captured = capsys.readouterr()
+        return exit_.value.code, captured.out, captured.err
+
+    return run
+
+
+@pytest.fixture
+def saved(tmp_path):
+    path = tmp_path / "saved.json.gz"
+    wk.site.built_in().save(path)
+    return path
+
+
+SMALL = ("--weeks", 1, "--seed", 3)
+
+
+def test_the_table_is_that_of_the_source(run, saved):
+    code, out, err = run("--users", "4-10", "--step", 3, *SMALL, "--from", saved)
+    assert (code, err) == (0, "")
+    made, titles, *rows = out.splitlines()
+    assert made == "sample.swf.gz, 128 processors, 1 weeks, seed 3"
+    assert titles.split("  ")[1:-1] == [
+        *("Utilization", "Throughput", "Jobs/Session", "Avg. Response [min]", "Avg. Slowdown"),
+    ]
+    assert titles.split() == [
+        *("Users", "Utilization", "Throughput", "Jobs/Session", "Avg.", "Response", "[min]"),
+        *("Avg.", "Slowdown", "Scheduler"),
+    ]
+    assert [row.split()[0] for row in rows] == ["4", "7", "10"]
+    assert {row.split()[-1] for row in rows} == {"easy"}
+
+
+def test_what_is_shown_is_what_was_simulated(run, tmp_path):
+    path = tmp_path / "out.json"
+    code, _, err = run("--users", 6, *SMALL, "--json", path)
+    assert code == 0
+    assert err == f"no log named with --from: the built-in sample\nwrote {path}\n"
+    (row,) = json.loads(path.read_text())["rows"]
+    schedule = wk.simulate(None, "easy", wk.users.DynamicSite(6, 1.0), rng=3)
+    assert row["throughput_per_hour"] == schedule.metrics["throughput_per_hour"]
+    assert row["mean_response_min"] == schedule.metrics["mean_response"] / 60
+    assert row["jobs_per_session"] == schedule.metrics["jobs"] / schedule.history["sessions"]
+    assert row["schedule"]["history"] == schedule.history
+
+
+def test_the_jobs_are_written_with_what_they_waited_for(run, tmp_path, saved):
+    path = tmp_path / "out.swf.gz"
+    code, out, err = run("--sessions", 3, *SMALL, "--from", saved, "--procs", 64, "-o", path)
+    assert (code, err) == (0, f"wrote {path}\n")
+    assert out.splitlines()[1].split()[0] == "Sessions"
+    log = wk.read_swf(path, strict=True)
+    assert log.header.procs == 64
+    assert (log.column("preceding_job") > 0).mean() > 0.2
+    twice = run("--sessions", 3, *SMALL, "--from", saved, "--procs", 64, "-o", "-")
+    assert twice[1].splitlines()[-1].split()[0] == str(log.n_jobs)
+
+
+def test_logs_and_saved_distributions_are_combined(run, tmp_path, saved):
+    log = tmp_path / "log.swf"
+    wk.write_swf(wk.load_sample().take(range(2000)), log)
+    code, out, _ = run("--users", 3, *SMALL, "--from", log, "--from", saved)
+    assert code == 0
+    assert out.startswith("log.swf, sample.swf.gz, 128 processors")
+    assert run("--users", 3, *SMALL, "--from", saved, "--from", saved)[0] == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--users", "many"), "--users is 'many'; write a number of users such as 100"),
+        (("--users", "0"), "--users is '0'"),
+        (("--users", "9-3"), "--users is '9-3', a range that ends before it begins"),
+        (("--users", "5-"), "--users is '5-'"),
+        (("--users", "5", "--step", 2), "--step goes with a range of --users, such as 5-250"),
+        (("--users", "5", "--sessions", 2), "give one of the two"),
+        (("--sessions", 2, "--leave", "1h"), "--leave are for --users, not for --sessions"),
+        (
+            ("--users", "5-90", "-o", "a.swf"),
+            "-o takes the jobs of one simulation, and these are 2",
+        ),
+        (("--users", "5", "--scheduler", "nosuch"), "unknown scheduler 'nosuch'"),
+        (("--users", "5", "--weeks", 0), "weeks is 0"),
+        (("--users", "5", "--pools", "two"), "pools is 'two'; known: one, three"),
+        (("--users", "5", "--longest", 0.1), "no job ran for 0.1 s at most"),
+    ],
+)
+def test_wrong_usage_is_one_line_and_exit_2(run, arguments, message):
+    code, out, err = run(*arguments)
+    assert (code, out) == (2, "")
+    assert message in err.splitlines()[-1]
+
+
+def test_what_is_no_log_is_exit_1(run, tmp_path):
+    (tmp_path / "a.json").write_text("{}")
+    for name in ("a.json", "nosuch.swf"):
+        code, out, err = run("--users", 5, "--from", tmp_path / name)
+        assert (code, out) == (1, "")
+        assert name in err
+    assert [path.name for path in tmp_path.iterdir()] == ["a.json"]
