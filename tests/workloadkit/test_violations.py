@@ -79,6 +79,17 @@ def test_users_who_react_violate_nothing():
     assert adjusted.dependent == open_.dependent
 
 
+@pytest.mark.filterwarnings("ignore::workloadkit.errors.WorkloadWarning")
+@settings(max_examples=25)
+@given(logs())
+def test_neither_what_was_recorded_nor_users_who_wait_violate_anything(jobs):
+    trace = trace_of(jobs)
+    for policy, users in (("recorded", "open"), ("sjf", "adjusted"), ("sjf", "closed")):
+        schedule = wk.simulate(trace, policy, users, procs=4, engine="python")
+        found = wk.violations(schedule)
+        assert (found.submission, found.execution) == (0, 0)
+
+
 def test_what_is_no_schedule_is_refused():
     with pytest.raises(wk.ParameterError, match="give a Schedule"):
         wk.violations(WORK)
