@@ -4,11 +4,13 @@ Schedulers, users, populations and models are all chosen so. Each is a frozen da
 fields are its parameters, or a function, whose keyword-only ones are.
 """
 
+import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import MISSING, Field, fields, is_dataclass
 from inspect import Parameter, isclass, signature
+from math import inf
 from numbers import Integral, Real
-from typing import Any, Literal, NamedTuple, TypeVar, get_args, get_origin
+from typing import Annotated, Any, Literal, NamedTuple, TypeVar, get_args, get_origin
 
 from workloadkit.errors import ParameterError
 
@@ -30,9 +32,38 @@ def _yes_or_no(text: str) -> bool:
     return answer
 
 
+_DURATION = re.compile(r"(\d+\.?\d*|\.\d+)\s*([a-z]*)", re.ASCII | re.IGNORECASE)
+_UNITS = {"": 1, "s": 1, "min": 60, "h": 3600, "d": 86400, "w": 604800}
+
+#: A time in seconds; in a word as `read_duration` reads it.
+Duration = Annotated[float, "duration"]
+
+
+def read_duration(text: str) -> float:
+    """Seconds of a duration such as 90, 90s, 20min, 1.5h, 2d, 1w or inf.
+
+    Raises
+    ------
+    ValueError
+
+    Examples
+    --------
+    >>> read_duration("90"), read_duration("20min"), read_duration("1.5h")
+    (90.0, 1200.0, 5400.0)
+    """
+    text = text.strip().lower()
+    match = _DURATION.fullmatch(text)
+    if match is None or match[2] not in _UNITS:
+        if text == "inf":
+            return inf
+        raise ValueError(text)
+    return float(match[1]) * _UNITS[match[2]]
+
+
 _KINDS: dict[Any, _Kind] = {
     int: _Kind(int, Integral, "a whole number"),
     float: _Kind(float, Real, "a number"),
+    Duration: _Kind(read_duration, Real, "a time, such as 90, 20min, 1.5h or 2d"),
     str: _Kind(str, str, "a word"),
     bool: _Kind(_yes_or_no, bool, "yes or no"),
     int | None: _Kind(int, Integral, "a number"),

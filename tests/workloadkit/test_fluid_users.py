@@ -9,6 +9,7 @@ import workloadkit as wk
 from tests.reacting_logs import ZONES, logs, trace_of
 from workloadkit.dependencies import activities
 from workloadkit.errors import ParameterError
+from workloadkit.simulate.users import parse
 from workloadkit.simulate.users.own_times import own_times
 from workloadkit.simulate.users.session_times import Recycled, Reinserted
 
@@ -233,14 +234,17 @@ def test_wrong_parameters():
     for text, message in (
         ("fluid:end=start", "end is 'start'; known: submit, end, threshold"),
         ("fluid:skipped=twice", "skipped is 'twice'; known: recycle, reinsert"),
-        ("fluid:patience=-1", "patience is -1; it must be 0 or more"),
-        ("fluid:leave=nan", "leave is nan; it must be 0 or more"),
+        ("fluid:patience=-1", "patience is '-1'; it is a time"),
+        ("fluid:leave=nan", "leave is 'nan'; it is a time, such as 90, 20min, 1.5h or 2d"),
         ("distribution:response=first", "response is 'first'; known: last, end"),
     ):
         with pytest.raises(ParameterError, match=message):
             wk.simulate(log(*QUIET), "fcfs", text)
     with pytest.raises(ParameterError, match="patience is None; it is a number"):
         wk.users.Fluid(patience=None)
+    with pytest.raises(ParameterError, match="leave is -1; it must be 0 or more"):
+        wk.users.Fluid(leave=-1)
+    assert parse("fluid:patience=20min,leave=inf") == wk.users.Fluid(patience=1200.0)
 
 
 # Both engines, and what holds whatever happens
@@ -278,7 +282,7 @@ USERS = (
 
 
 @pytest.mark.parametrize("users", USERS)
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(week_long | logs(decimals=True), st.sampled_from(ZONES), st.integers(0, 9))
 def test_both_engines_give_the_same(users, jobs, zone, seed):
     trace = trace_of(jobs, zone)
@@ -290,7 +294,7 @@ def test_both_engines_give_the_same(users, jobs, zone, seed):
 
 
 @pytest.mark.parametrize("users", USERS[:-1])
-@settings(max_examples=20)
+@settings(max_examples=12)
 @given(week_long, st.integers(0, 9))
 def test_users_do_in_their_order_what_they_did(users, jobs, seed):
     trace = trace_of(jobs)

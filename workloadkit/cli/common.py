@@ -1,12 +1,12 @@
 """What the commands share: arguments, durations, reading and writing, messages, workers."""
 
 import json
-import re
 import signal
 import sys
 import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,14 +14,12 @@ import typer
 import typer.core
 
 from workloadkit.errors import ParameterError, WorkloadError, WorkloadWarning
+from workloadkit.parameters import read_duration
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
     from workloadkit.trace import Trace
-
-_DURATION = re.compile(r"(\d+\.?\d*|\.\d+)\s*([a-z]*)", re.ASCII | re.IGNORECASE)
-_UNITS = {"": 1, "s": 1, "min": 60, "h": 3600, "d": 86400, "w": 604800}
 
 
 def duration(text: str) -> float:
@@ -32,12 +30,10 @@ def duration(text: str) -> float:
     >>> duration("90"), duration("20min"), duration("1.5h")
     (90.0, 1200.0, 5400.0)
     """
-    match = _DURATION.fullmatch(text.strip())
-    if match is None or match[2].lower() not in _UNITS:
-        raise typer.BadParameter(
-            f"{text!r} is not a duration; write 90 or 90s, 20min, 1.5h, 2d or 1w."
-        )
-    return float(match[1]) * _UNITS[match[2].lower()]
+    with suppress(ValueError):
+        if (seconds := read_duration(text)) < inf:
+            return seconds
+    raise typer.BadParameter(f"{text!r} is not a duration; write 90 or 90s, 20min, 1.5h, 2d or 1w.")
 
 
 TraceArgument = Annotated[

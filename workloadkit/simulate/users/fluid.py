@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from workloadkit.errors import ParameterError, check_choice, check_number
+from workloadkit.parameters import Duration
 from workloadkit.simulate.engine import User
 from workloadkit.simulate.populations.present import Present
 from workloadkit.simulate.users.batches import Script
@@ -60,8 +61,8 @@ class Fluid:
 
     end: End = "submit"
     skipped: Skipped = "recycle"
-    patience: float = inf
-    leave: float = inf
+    patience: Duration = inf
+    leave: Duration = inf
 
     def __post_init__(self) -> None:
         check_choice("end", self.end, End)

@@ -7,6 +7,7 @@ from typing import ClassVar
 from workloadkit._kernels.shifts import draw_shift, is_active, next_beginning
 from workloadkit._kernels.site_users import continues
 from workloadkit.errors import check_count
+from workloadkit.parameters import Duration
 from workloadkit.simulate.engine import Job, User
 from workloadkit.simulate.users.site_crowd import (
     PROCESSORS,
@@ -74,8 +75,8 @@ class DynamicSite:
 
     users: int = 50
     weeks: float = 26.0
-    patience: float = inf
-    leave: float = inf
+    patience: Duration = inf
+    leave: Duration = inf
     workpool: Joint = "independent"
     pools: Pools = "one"
     repeat: Repeat = "job"
