@@ -6,8 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import workloadkit as wk
+from tests.data import ODD, TRACES, needs_traces
 from tests.oracles import reacting as oracle
-from tests.reacting_logs import ZONES, busy_logs, jobs_of, logs, trace_of, wall_of
+from tests.reacting_logs import ZONES, busy_logs, jobs_of, logs, real, trace_of, wall_of
 
 pytestmark = pytest.mark.filterwarnings("ignore::workloadkit.errors.WorkloadWarning")
 
@@ -66,19 +67,70 @@ def check(trace, users, policy, engine, *, machine=4, overrun="raise"):
     return schedule, world
 
 
+zones = st.sampled_from(ZONES)
+
+
 @pytest.mark.parametrize("users", BEHAVIOURS)
-@settings(max_examples=30)
-@given(any_log, st.sampled_from(ZONES), st.sampled_from(["easy", "fcfs", "recorded"]))
+@settings(max_examples=10)
+@given(any_log, zones, st.sampled_from(["easy", "fcfs", "recorded"]))
 def test_the_plain_engine_plays_the_definition(users, jobs, zone, policy):
     overrun = "late" if policy == "recorded" else "raise"
     check(trace_of(jobs, zone), users, policy, "python", overrun=overrun)
 
 
 @pytest.mark.parametrize("users", BEHAVIOURS)
-@settings(max_examples=30)
-@given(any_log, st.sampled_from(ZONES))
+@settings(max_examples=10)
+@given(busy_logs(), zones)
 def test_the_compiled_engine_plays_the_definition(users, jobs, zone):
     check(trace_of(jobs, zone), users, "easy", "compiled")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("users", BEHAVIOURS)
+@settings(max_examples=60)
+@given(
+    any_log,
+    zones,
+    st.sampled_from(["easy", "fcfs", "recorded", "creasy:alpha=6000", "conservative", "sjf"]),
+    st.sampled_from(["raise", "kill", "late"]),
+)
+def test_both_engines_play_it_with_many_schedulers(users, engine, jobs, zone, policy, overrun):
+    overrun = "late" if policy == "recorded" else overrun
+    check(trace_of(jobs, zone), users, policy, engine, overrun=overrun)
+
+
+@pytest.mark.slow
+@needs_traces
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("users", BEHAVIOURS)
+@pytest.mark.parametrize(
+    ("name", "policy", "overrun"),
+    [
+        ("KTH-SP2-1996-2.1-cln", "easy", "raise"),
+        ("LANL-CM5-1994-4.1-cln", "fcfs", "kill"),
+        ("SDSC-DS-2004-2.1-cln", "creasy:alpha=6000", "late"),
+    ],
+)
+def test_jobs_of_real_logs(name, policy, overrun, users, engine):
+    trace = real(name, 250, 1000)
+    check(trace, users, policy, engine, machine=trace.header.procs, overrun=overrun)
+
+
+@pytest.mark.slow
+@needs_traces
+@pytest.mark.parametrize("path", TRACES + ODD, ids=lambda path: path.name)
+def test_adjusted_users_give_recorded_logs_back(path):
+    try:
+        trace = wk.read_swf(path)
+    except wk.WorkloadError:
+        pytest.skip("no log to simulate")
+    jobs = wk.simulate(trace, "recorded", "adjusted").jobs
+    ran = trace.jobs[trace.ran].sort_values(["submit", "job"], kind="stable")
+    assert jobs["job"].tolist() == ran["job"].tolist()
+    assert jobs["submit"].tolist() == ran["submit"].tolist()
+    waits = ran["wait"].where(ran["wait"] >= 0, 0)
+    assert jobs["start"].tolist() == (ran["submit"] + waits).tolist()
 
 
 def with_fields(decimals):
@@ -90,13 +142,13 @@ def with_fields(decimals):
     )
 
 
-@settings(max_examples=60)
+@settings(max_examples=25)
 @given(
     (with_fields(False) | with_fields(True)).filter(
         lambda jobs: any(job["preceding_job"] >= 0 for job in jobs)
     ),
     st.sampled_from(["easy", "fcfs"]),
-    st.sampled_from(ENGINES[:1]),
+    st.sampled_from(ENGINES),
 )
 def test_jobs_wait_for_those_that_the_log_names(jobs, policy, engine):
     check(trace_of(jobs), "dependent", policy, engine)

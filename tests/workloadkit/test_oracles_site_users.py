@@ -51,27 +51,39 @@ def expected(kind, n, weeks, policy, site, machine=8, **how):
     return [(job.person.number, job.submit, job.start, job.run, job.procs) for job in jobs], world
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("policy", ["easy", "fcfs"])
-@pytest.mark.parametrize("site", [few, built_in])
-@pytest.mark.parametrize("repeat", ["job", "size"])
-def test_static_sessions(site, policy, repeat, engine):
-    site = site()
-    users = wk.users.StaticSite(3, 0.5, repeat=repeat, distributions=site)
+def check_static(site, policy, engine, **how):
+    users = wk.users.StaticSite(3, 0.5, distributions=site, **how)
     rows, _ = simulated(users, policy, engine)
-    ours, _ = expected("static-site", 3, 0.5, policy, site, repeat=repeat)
+    ours, _ = expected("static-site", 3, 0.5, policy, site, **how)
     assert rows == ours
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("policy", ["easy", "creasy:alpha=6000"])
-@pytest.mark.parametrize("site", [few, built_in])
-@pytest.mark.parametrize(
-    "how", [{}, {"repeat": "size"}, {"patience": 3600}, {"patience": 600, "leave": 30_000}]
-)
-def test_dynamic_sessions(site, policy, how, engine):
-    site = site()
+def check_dynamic(site, policy, engine, **how):
     users = wk.users.DynamicSite(6, 2, distributions=site, **how)
     rows, _ = simulated(users, policy, engine)
     ours, _ = expected("site", 6, 2, policy, site, **how)
     assert rows == ours
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("repeat", ["job", "size"])
+def test_sites_of_sessions_that_never_end(repeat, engine):
+    check_static(few(), "easy", engine, repeat=repeat)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("how", [{}, {"patience": 600, "leave": 30_000}])
+def test_sites_of_people_who_work_and_sleep(how, engine):
+    check_dynamic(few(), "easy", engine, **how)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("policy", ["easy", "fcfs", "creasy:alpha=6000"])
+@pytest.mark.parametrize("site", [few, built_in])
+@pytest.mark.parametrize("repeat", ["job", "size"])
+@pytest.mark.parametrize("limits", [{}, {"patience": 3600}, {"patience": 600, "leave": 30_000}])
+def test_sites_with_many_schedulers(site, policy, repeat, limits, engine):
+    if not limits:
+        check_static(site(), policy, engine, repeat=repeat)
+    check_dynamic(site(), policy, engine, repeat=repeat, **limits)

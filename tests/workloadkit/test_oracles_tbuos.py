@@ -75,18 +75,35 @@ def expected(trace, policy, users, weeks, seed, people, until, pause=True):
     return [(job.place, job.person.number, job.submit, job.start) for job in done]
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize(
-    "users", ["adjusted", "fluid", "fluid:end=end,skipped=reinsert", "distribution"]
+def check(trace, users, engine, weeks, seed, pause):
+    log = log_of(trace)
+    people = placed_by_resample(trace, weeks, seed)
+    rows = simulated(trace, "easy", users, engine, weeks, seed, pause)
+    until = log.calendar.first_second(log.calendar.shows(log.begin) + weeks * WEEK)
+    people = in_their_order(people, rows, log.jobs)
+    assert rows == expected(trace, "easy", users, weeks, seed, people, until, pause)
+
+
+BEHAVIOURS = (
+    "adjusted",
+    "distribution",
+    "fluid",
+    "fluid:skipped=reinsert",
+    "fluid:end=end,skipped=reinsert",
+    "fluid:end=threshold",
 )
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("users", ["adjusted", "distribution", "fluid:end=end,skipped=reinsert"])
+def test_incarnations_act_as_the_definition_says(users, engine):
+    check(long_log(1, ZONES[2], 24), users, engine, 30, 1, pause=False)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("users", BEHAVIOURS)
 @pytest.mark.parametrize("pause", [True, False])
-def test_incarnations_act_as_the_definition_says(users, engine, pause):
-    for seed, zone in enumerate(ZONES):
-        trace = long_log(seed, zone)
-        log = log_of(trace)
-        weeks = 40
-        people = placed_by_resample(trace, weeks, seed)
-        rows = simulated(trace, "easy", users, engine, weeks, seed, pause)
-        until = log.calendar.first_second(log.calendar.shows(log.begin) + weeks * WEEK)
-        people = in_their_order(people, rows, log.jobs)
-        assert rows == expected(trace, "easy", users, weeks, seed, people, until, pause)
+def test_many_incarnations_act_as_the_definition_says(users, engine, pause):
+    for seed, zone in enumerate(2 * ZONES):
+        check(long_log(seed, zone), users, engine, 40, seed, pause)
