@@ -119,7 +119,7 @@ def measure(part: Part, rng: "np.random.Generator") -> "pd.DataFrame":
     import workloadkit as wk
     from workloadkit.provenance import seed_of
 
-    trace, ready = _population(part.log)
+    trace, ready = population_of(part.log)
     plan = ready.resampling.plan
     hours = (plan.end - plan.begin) / 3600
     rows = []
@@ -160,7 +160,7 @@ def spread(throughput: "pd.DataFrame", *schedulers: str) -> str:
     return f"jobs/h: {', '.join(described)}"
 
 
-def _population(log: Log) -> tuple["Trace", "ResampledUsers"]:
+def population_of(log: Log) -> tuple["Trace", "ResampledUsers"]:
     """Return the jobs of a log that ran and are of known users, and who draws users from it."""
     import warnings
 

@@ -13,7 +13,7 @@ import numba.extending
 import platformdirs
 
 #: Options of functions in which nothing is counted, see `bare`.
-BARE: dict[str, Any] = {
+BARE: Any = {
     "_nrt": False,
     "no_cpython_wrapper": True,
     "no_cfunc_wrapper": True,

@@ -23,7 +23,7 @@ from numba.extending import (
 class Reference(types.Type):
     """Type of a reference to a NamedTuple."""
 
-    def __init__(self, to: types.Type) -> None:
+    def __init__(self, to: Any) -> None:
         self.to = to
         super().__init__(name=f"Reference({to})")
 
@@ -70,10 +70,10 @@ def _refer(context, builder, signature, arguments):
 class _Attributes(AttributeTemplate):
     key = Reference
 
-    def generic_resolve(self, reference, name):
-        if name not in reference.to.fields:
+    def generic_resolve(self, typ: Any, attr: str) -> Any:  # type: ignore[override]
+        if attr not in typ.to.fields:
             return None
-        kind = reference.to[reference.to.fields.index(name)]
+        kind = typ.to[typ.to.fields.index(attr)]
         return Reference(kind) if isinstance(kind, types.BaseTuple) else kind
 
 
