@@ -32,7 +32,7 @@ def _yes_or_no(text: str) -> bool:
     return answer
 
 
-_DURATION = re.compile(r"(\d+\.?\d*|\.\d+)\s*([a-z]*)", re.ASCII | re.IGNORECASE)
+_DURATION = re.compile(r"((?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?)\s*([a-z]*)", re.ASCII | re.IGNORECASE)
 _UNITS = {"": 1, "s": 1, "min": 60, "h": 3600, "d": 86400, "w": 604800}
 
 #: A time in seconds; in a word as `read_duration` reads it.
@@ -48,8 +48,8 @@ def read_duration(text: str) -> float:
 
     Examples
     --------
-    >>> read_duration("90"), read_duration("20min"), read_duration("1.5h")
-    (90.0, 1200.0, 5400.0)
+    >>> read_duration("90"), read_duration("20min"), read_duration("1.5h"), read_duration("1e6")
+    (90.0, 1200.0, 5400.0, 1000000.0)
     """
     text = text.strip().lower()
     match = _DURATION.fullmatch(text)
@@ -68,6 +68,7 @@ _KINDS: dict[Any, _Kind] = {
     bool: _Kind(_yes_or_no, bool, "yes or no"),
     int | None: _Kind(int, Integral, "a number"),
     float | None: _Kind(float, Real, "a number"),
+    Duration | None: _Kind(read_duration, Real, "a time, such as 90, 20min, 1.5h or 2d"),
 }
 
 

@@ -197,7 +197,7 @@ def test_engines_agree_where_much_happens_at_once(users, passes):
 
 SCHEDULERS = (
     *("fcfs", "easy:backfill=sjf", "conservative", "reservations:3", "sjf", "wfp3", "f1"),
-    *("priority-fifo", "creasy", "user-priority", "multi-queue:partitions=2", "self-adaptive"),
+    *("creasy", "user-priority", "multi-queue:partitions=2", "self-adaptive"),
 )
 
 
@@ -430,6 +430,14 @@ def test_what_is_written_is_what_is_read(text):
     users = parse(text)
     assert parse(describe(users)) == users
     assert parse(text.replace("hyperbolic:0.8,0.05", "hyperbolic/0.8/0.05")) == users
+
+
+def test_times_may_be_written_as_durations():
+    users = parse("think:users=3,think=20min,run=1.5h,until=1w")
+    assert users == Think(3, 1200.0, run=5400.0, until=7 * 86400.0)
+    assert parse("think:users=3,think=1e-2,until=1e3") == Think(3, 0.01, until=1000.0)
+    with pytest.raises(ParameterError, match="think is 'soon'; it is a time, such as 90"):
+        parse("think:users=3,think=soon")
 
 
 def test_schedules_say_what_made_them():

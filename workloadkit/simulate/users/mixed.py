@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from workloadkit.errors import ParameterError, check_count, check_not_negative
+from workloadkit.parameters import Duration
 from workloadkit.simulate.users.customers import ThinkLaw, Visitors
 from workloadkit.simulate.users.queueing import QueueingUsers, check_think
 
@@ -47,7 +48,7 @@ class Mixed(QueueingUsers):
 
     rate: float
     users: int
-    think: float
+    think: Duration
     think_law: ThinkLaw = "exponential"
 
     def __post_init__(self) -> None:

@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike
 
 from workloadkit.errors import check_choice, check_count, check_not_negative, check_positive
 from workloadkit.fields import MAX_JOBS_MADE
+from workloadkit.parameters import Duration
 from workloadkit.simulate.users.customers import ThinkLaw, Visitors
 from workloadkit.simulate.users.queue_crowd import QueueCrowd
 from workloadkit.simulate.users.service import Law, check_service, check_sizes, law_of
@@ -45,7 +46,7 @@ class QueueingUsers:
     law: Law | None = None
     procs: int | str | ArrayLike | Trace = 1
     jobs: int | None = None
-    until: float | None = None
+    until: Duration | None = None
 
     def __post_init__(self) -> None:
         run, procs = check_service(self.name, self.run, self.law, self.procs)

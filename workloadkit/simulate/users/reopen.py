@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from workloadkit.errors import ParameterError, check_positive
+from workloadkit.parameters import Duration
 from workloadkit.simulate.users.again import Again, Constant, Own, parse_again
 from workloadkit.simulate.users.customers import ThinkLaw, Visitors
 from workloadkit.simulate.users.queueing import QueueingUsers, check_think
@@ -57,9 +58,9 @@ class Reopen(QueueingUsers):
 
     rate: float
     again: str | float | Again | Callable[[float], float]
-    think: float = 1.0
+    think: Duration = 1.0
     think_law: ThinkLaw = "exponential"
-    step: float | None = None
+    step: Duration | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()

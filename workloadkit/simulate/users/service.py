@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from workloadkit.errors import ParameterError, check_choice, check_number, check_positive
 from workloadkit.fields import MAX_PROCS, MAX_TIME
+from workloadkit.parameters import read_duration
 from workloadkit.trace import Trace
 
 Law = Literal["exponential", "fixed", "drawn", "listed"]
@@ -149,7 +150,7 @@ def _number_or_given(name: str, parameter: str, value: Any) -> Any:
         return value
     if isinstance(value, str):
         try:
-            return float(value)
+            return read_duration(value) if parameter == "run" else float(value)
         except ValueError:
             value = _read(value)
     if isinstance(value, os.PathLike):

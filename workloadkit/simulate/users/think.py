@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from workloadkit.errors import check_count
+from workloadkit.parameters import Duration
 from workloadkit.simulate.users.customers import ThinkLaw, Visitors
 from workloadkit.simulate.users.queueing import QueueingUsers, check_think
 
@@ -36,7 +37,7 @@ class Think(QueueingUsers):
     name: ClassVar[str] = "think"
 
     users: int
-    think: float
+    think: Duration
     think_law: ThinkLaw = "exponential"
 
     def __post_init__(self) -> None:
