@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from workloadkit._kernels.compile import bare, kernel
-from workloadkit._kernels.reference import by_reference
+from workloadkit._kernels.reference import Reference, by_reference
 
 
 class Inner(NamedTuple):
@@ -70,3 +70,17 @@ def test_what_is_written_through_a_reference_alone_stays():
 
 def test_nobody_stays_nobody():
     assert _is_nobody(None)
+
+
+def test_classes_of_one_name_in_two_modules_stay_two_types():
+    from numba import types
+
+    from workloadkit._kernels.dependent_users import Tables as OfOne
+    from workloadkit._kernels.queue_users import Tables as OfOther
+
+    one, other = (
+        Reference(types.NamedUniTuple(types.int64[::1], len(each._fields), each))
+        for each in (OfOne, OfOther)
+    )
+    assert OfOne.__name__ == OfOther.__name__
+    assert one != other

@@ -25,7 +25,8 @@ class Reference(types.Type):
 
     def __init__(self, to: Any) -> None:
         self.to = to
-        super().__init__(name=f"Reference({to})")
+        # Types of equal names are one to the compiler, and classes of two modules may share theirs.
+        super().__init__(name=f"Reference({to.instance_class.__module__}.{to})")
 
     @property
     def instance_class(self) -> type:
