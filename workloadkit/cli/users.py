@@ -29,12 +29,14 @@ site:users=50,weeks=26    sessions that end by bad service, by day and night
 static-site:sessions=10,weeks=26
                           sessions that never end
 poisson:rate=R            jobs at random times; for all that follow:
-                          run=1,law=exponential|fixed,procs=1,jobs=10000
+                          run=1|LOG,law=exponential|fixed|drawn|listed,
+                          procs=1|LOG,jobs=10000,until=T
 think:users=N,think=Z     N users, one job each, think time Z
 mixed:rate=R,users=N,think=Z
                           both on one machine
-reopen:rate=R,again=0.5|exp:THETA|hyperbolic:A,B
-                          users who submit again with that probability
+reopen:rate=R,again=0.5|exp:THETA|hyperbolic:A,B|table:T/P,T/P,...,think=1
+                          users who submit again with a probability that
+                          may fall with the response time
 """
 
 
