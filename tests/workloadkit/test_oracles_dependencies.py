@@ -6,13 +6,16 @@ from itertools import accumulate
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import workloadkit as wk
 from tests.data import needs_traces
 from tests.oracles import dependencies as oracle
+from tests.oracles.reacting import preceding
 from tests.oracles.sessions import delimit_by_arrival, ran
 from tests.reacting_logs import busy_logs, jobs_of, logs, real, trace_of
 from workloadkit.dependencies import activities
+from workloadkit.simulate.violations import violations
 
 pytestmark = pytest.mark.filterwarnings("ignore::workloadkit.errors.WorkloadWarning")
 
@@ -134,3 +137,37 @@ def test_tables_and_fields_are_those_of_the_graph(jobs):
 def test_tables_of_real_logs(name):
     trace = real(name, 400)
     check_tables(trace, jobs_of(trace))
+
+
+def check_violations(trace, jobs, pairs, scale):
+    schedule = wk.simulate(trace, "easy", procs=4, scale_arrivals=scale, engine="python")
+    names = ("submit", "start", "end")
+    table = schedule.jobs.set_index("job")[[*names]].to_dict()
+    at = [{i: table[name][jobs[i]["job"]] for i in ran(jobs)} for name in names]
+    counts = oracle.violations(pairs, *at)
+    found = violations(schedule)
+    assert (found.submission, found.execution) == counts
+    assert found.jobs == len(ran(jobs))
+    assert found.dependent == len({i for i, _ in pairs})
+
+
+@settings(max_examples=40)
+@given(busy_logs() | logs(), st.sampled_from([0.05, 0.5, 1, 2]))
+def test_violations_are_those_of_all_pairs(jobs, scale):
+    jobs = [job | {"job": k} for k, job in enumerate(jobs, 1)]
+    trace = trace_of(jobs)
+    jobs = jobs_of(trace)
+    check_violations(trace, jobs, oracle.pairs(jobs), scale)
+
+
+@settings(max_examples=25)
+@given(
+    busy_logs(preceding_job=lambda rnd: rnd.choice([-1, *range(1, 12)])),
+    st.sampled_from([0.05, 1]),
+)
+def test_violations_of_what_the_log_names(jobs, scale):
+    jobs = [job | {"job": k} for k, job in enumerate(jobs, 1)]
+    trace = trace_of(jobs)
+    if any(job["preceding_job"] > 0 for job in jobs):
+        jobs = jobs_of(trace)
+        check_violations(trace, jobs, list(preceding(jobs).items()), scale)
