@@ -259,3 +259,22 @@ def test_what_is_ones_own_is_never_taken_for_what_is_built_in(sample, users):
 def test_a_class_of_users_is_one_of_those_who_go_through_batches():
     with pytest.raises(ParameterError, match=r"give a subclass of workloadkit.users.BatchUser"):
         wk.users.OwnUsers(wk.users.User)
+
+
+def test_a_user_who_lets_others_take_part():
+    class Guest(wk.users.User):
+        def wake_up(self):
+            self.submit(1, 10 * self.number)
+
+    class Host(wk.users.User):
+        def wake_up(self):
+            for number in (7, 5):
+                guest = Guest()
+                self.introduce(guest, number)
+                assert guest.rng is self.rng
+                guest.sleep(3)
+
+    schedule = wk.simulate(None, "fcfs", [Host()], procs=1, rng=1)
+    assert schedule.trace().column("user").tolist() == [5, 7]  # ties go by their numbers
+    assert schedule.jobs["submit"].tolist() == [3, 3]
+    assert schedule.jobs["run"].tolist() == [50, 70]
