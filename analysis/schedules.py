@@ -175,15 +175,14 @@ def by_user(schedule: Schedule) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        By `user`, ascending: what `by_run_class` has, and `throughput_per_hour`, the jobs an hour
-        between the first submission and the last end of a job that counts.
+        By `user`, ascending: what `by_run_class` has, and `throughput_per_hour`, see
+        `Schedule.productivity`.
     """
     users, place = np.unique(schedule.served.user, return_inverse=True)
     table = _served_by(schedule, place, np.arange(users.size))
-    begin, until = schedule.window
-    hours = (until - begin) / 3600
-    table.insert(1, "throughput_per_hour", table["jobs"] / hours if hours > 0 else np.nan)
-    return table.set_axis(pd.Index(users, name="user"))
+    table = table.set_axis(pd.Index(users, name="user"))
+    table.insert(1, "throughput_per_hour", schedule.productivity.users["throughput_per_hour"])
+    return table
 
 
 _SERVICE = ("mean_wait", "median_wait", "wait_p98", "mean_slowdown", "mean_bounded_slowdown")
