@@ -132,12 +132,24 @@ def _begun_recycled(sessions, member, moved, now):
     # where clocks are put back, what they show now they have shown before
     if _when(sessions, begin, local_begin, first, cycle + period) <= now:
         cycle += period
-    low = first + np.searchsorted(local_begin[first:end], local - cycle, "right")
+    low = _first_after(local_begin, first, end, local - cycle)
     while low < end and _when(sessions, begin, local_begin, low, cycle) <= now:
         low += 1
     while low > first and _when(sessions, begin, local_begin, low - 1, cycle) > now:
         low -= 1
     return cycle, low - first
+
+
+@bare
+def _first_after(times, low, high, limit):
+    """Return the first place from `low` on, before `high` if any is, of a time after a limit."""
+    while low < high:
+        middle = (low + high) // 2
+        if times[middle] <= limit:
+            low = middle + 1
+        else:
+            high = middle
+    return low
 
 
 @bare
@@ -161,6 +173,8 @@ def latest_reinserted_end(sessions, rounds, who, member, moved, now):
         session = sessions.first[member] + rounds.n_begun[who] - 1
         reach = _when(sessions, sessions.reach, sessions.local_reach, session, moved)
         latest = max(latest, reach)
+    if _nothing_comes_again(rounds, who):
+        return latest
     n = sessions.first[member + 1] - sessions.first[member]
     following = _following(sessions, member, now)
     week, rank = following // n, following % n
@@ -188,6 +202,8 @@ def next_reinserted_begin(sessions, rounds, who, member, moved, now):
         place += 1
     if place < n:
         begin = _begin_in_round(sessions, rounds, who, member, moved, place)
+    if _nothing_comes_again(rounds, who):
+        return begin
     following = _following(sessions, member, now)
     week, rank = following // n, following % n
     again = _next_leaf(rounds, who, rank, 0.0)
@@ -216,6 +232,8 @@ def use_sessions(sessions, rounds, who, member, moved, now):
             if end >= now and not rounds.used[base + session - first]:
                 _use(sessions, rounds, who, member, session - first, end)
             session -= 1
+    if _nothing_comes_again(rounds, who) and rounds.n_used[who] < n:
+        return
     following = _following(sessions, member, now)
     week, rank = following // n, following % n
     zone = sessions.zone
@@ -306,8 +324,8 @@ def _following(sessions, member, now):
     zone = sessions.zone
     local = local_time(zone.begins, zone.offsets, zone.start, now)
     week = floor(local / WEEK)
-    rank = np.searchsorted(sessions.phase[first:end], local - week * WEEK, "right")
-    following = week * (end - first) + rank
+    after = _first_after(sessions.phase, first, end, local - week * WEEK)
+    following = week * (end - first) + after - first
     # where clocks are put back, what they show now they have shown before
     while _weekly_begin(sessions, member, following) <= now:
         following += 1
@@ -325,6 +343,12 @@ def _weekly_begin(sessions, member, at):
 
 
 # The tree: the children of node i are 2 i and 2 i + 1, its last half are the leaves.
+
+
+@bare
+def _nothing_comes_again(rounds, who):
+    """Whether none of the sessions that have begun in the round is left to be used."""
+    return rounds.tree[rounds.first_node[who] + 1] == ABSENT
 
 
 @bare
