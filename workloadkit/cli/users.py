@@ -25,7 +25,7 @@ fluid:end=submit|end|threshold,skipped=recycle|reinsert,patience=T,leave=T
 Users who need no TRACE (times in seconds):
 site:users=50,weeks=26    sessions that end by bad service, by day and night
                           (more parameters: patience, leave, workpool,
-                          pools, repeat; `workloadkit site` compares sizes)
+                          pools, repeat, longest; see `workloadkit site`)
 static-site:sessions=10,weeks=26
                           sessions that never end
 poisson:rate=R            jobs at random times; for all that follow:

@@ -80,7 +80,7 @@ class DynamicSite:
     workpool: Joint = "independent"
     pools: Pools = "one"
     repeat: Repeat = "job"
-    longest: float = inf
+    longest: Duration = inf
     distributions: SiteDistributions | None = None
 
     def __post_init__(self) -> None:

@@ -5,6 +5,7 @@ from math import inf
 from typing import ClassVar
 
 from workloadkit.errors import check_count
+from workloadkit.parameters import Duration
 from workloadkit.simulate.engine import Job, User
 from workloadkit.simulate.users.site_crowd import (
     PROCESSORS,
@@ -59,7 +60,7 @@ class StaticSite:
     workpool: Joint = "independent"
     pools: Pools = "one"
     repeat: Repeat = "job"
-    longest: float = inf
+    longest: Duration = inf
     distributions: SiteDistributions | None = None
 
     def __post_init__(self) -> None:
