@@ -12,6 +12,12 @@ from tests.oracles.resampling import Calendar
 WEEK = 7 * 86400
 
 
+def part_of_the_week(time):
+    """Nights belong to the days on which they begin, at 17:30; days begin at 7:30."""
+    day, since = divmod(time - 7.5 * 3600, 86400)
+    return "weekend" if day % 7 >= 5 else "day" if since < 10 * 3600 else "night"
+
+
 class Submitter:
     """Submits batches of jobs that look alike for a while, and waits for the last of each."""
 
@@ -26,7 +32,9 @@ class Submitter:
         self.batches = []  # lists of jobs, with the session and the think time before each
 
     def draw(self, name):
-        values = self.made[name]
+        """Draw a value; what jobs are like, from the pool of this part of the week, if any."""
+        values = self.made.get(part_of_the_week(self.world.now), self.made).get(name)
+        values = self.made[name] if values is None else values
         return values[int(self.rng.random() * len(values))]
 
     def seconds(self, name):
@@ -122,10 +130,17 @@ class Dynamic(Submitter):
 
 def simulate(kind, n, weeks, machine, policy, made, rng, **parameters):
     """Jobs in the order of submission, and the people."""
-    made = made | {"size": [size for size in made["size"] if size <= machine]}
-    made["pair"] = [pair for pair in made.get("pair", []) if pair[0] <= machine]
+    made = fitting(made, machine)
     world = World(machine, policy, until=weeks * WEEK)
     for _ in range(n):
         {"static-site": Static, "site": Dynamic}[kind](world, rng, made, **parameters)
     jobs = world.go()
     return sorted(jobs, key=lambda job: (job.submit, job.number)), world
+
+
+def fitting(made, machine):
+    """What there is without the sizes that the machine has not, in all pools."""
+    pools = {name: fitting(pool, machine) for name, pool in made.items() if isinstance(pool, dict)}
+    size = [size for size in made["size"] if size <= machine]
+    pair = [pair for pair in made["pair"] if pair[0] <= machine]
+    return made | pools | {"size": size, "pair": pair}

@@ -12,13 +12,28 @@ ENGINES = ("python", "compiled")
 SEED = 8
 
 
-def made_of(site):
-    """Lists of all values."""
-    made = {}
-    for name in NAMES:
-        its = getattr(site, name)
-        made[name] = np.repeat(its.values, its.counts).tolist()
+def made_of(site, pools="one"):
+    """Lists of all values; those of jobs also by pool."""
+    made = {name: values_of(getattr(site, name)) for name in NAMES}
+    by_pool = {
+        name: sorted(
+            pair
+            for *pair, count in zip(pool.size, pool.run, pool.counts, strict=True)
+            for _ in range(count)
+        )
+        for name, pool in site.workpools.items()
+    }
+    made["pair"] = sorted(pair for pairs in by_pool.values() for pair in pairs)
+    if pools == "three":
+        for name, pairs in by_pool.items():
+            size, run = (sorted(values) for values in zip(*pairs, strict=True))
+            repetition = values_of(site.workpools[name].repetition)
+            made[name] = {"pair": pairs, "size": size, "run": run, "repetition": repetition}
     return made
+
+
+def values_of(distribution):
+    return np.repeat(distribution.values, distribution.counts).tolist()
 
 
 def few():
@@ -42,26 +57,27 @@ def simulated(users, policy, engine, machine=8):
     schedule = wk.simulate(None, policy, users, procs=machine, rng=SEED, engine=engine)
     jobs, log = schedule.jobs, schedule.trace()
     columns = (log.column("user"), jobs["submit"], jobs["start"], jobs["run"], jobs["procs"])
-    return list(zip(*(np.asarray(column).tolist() for column in columns), strict=True)), schedule
+    return list(zip(*(np.asarray(column).tolist() for column in columns), strict=True))
 
 
-def expected(kind, n, weeks, policy, site, machine=8, **how):
+def expected(kind, n, weeks, policy, site, machine=8, pools="one", workpool="independent", **how):
     rng = np.random.default_rng(SEED).spawn(1)[0]
-    jobs, world = oracle.simulate(kind, n, weeks, machine, policy, made_of(site), rng, **how)
-    return [(job.person.number, job.submit, job.start, job.run, job.procs) for job in jobs], world
+    made, joint = made_of(site, pools), workpool == "joint"
+    jobs, _ = oracle.simulate(kind, n, weeks, machine, policy, made, rng, joint=joint, **how)
+    return [(job.person.number, job.submit, job.start, job.run, job.procs) for job in jobs]
 
 
 def check_static(site, policy, engine, **how):
     users = wk.users.StaticSite(3, 0.5, distributions=site, **how)
-    rows, _ = simulated(users, policy, engine)
-    ours, _ = expected("static-site", 3, 0.5, policy, site, **how)
+    rows = simulated(users, policy, engine)
+    ours = expected("static-site", 3, 0.5, policy, site, **how)
     assert rows == ours
 
 
 def check_dynamic(site, policy, engine, **how):
     users = wk.users.DynamicSite(6, 2, distributions=site, **how)
-    rows, _ = simulated(users, policy, engine)
-    ours, _ = expected("site", 6, 2, policy, site, **how)
+    rows = simulated(users, policy, engine)
+    ours = expected("site", 6, 2, policy, site, **how)
     assert rows == ours
 
 
@@ -75,6 +91,13 @@ def test_sites_of_sessions_that_never_end(repeat, engine):
 @pytest.mark.parametrize("how", [{}, {"patience": 600, "leave": 30_000}])
 def test_sites_of_people_who_work_and_sleep(how, engine):
     check_dynamic(few(), "easy", engine, **how)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("workpool", ["independent", "joint"])
+@pytest.mark.parametrize("pools", ["one", "three"])
+def test_what_jobs_are_drawn_from(pools, workpool, engine):
+    check_dynamic(built_in(), "easy", engine, pools=pools, workpool=workpool)
 
 
 @pytest.mark.slow
