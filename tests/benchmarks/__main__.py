@@ -18,6 +18,7 @@ from tests.benchmarks import (
     resampling,
     scheduling,
     sessions,
+    sites,
     user_aware,
     utilities,
 )
@@ -26,7 +27,7 @@ from tests.data import DATA, TRACES
 
 PARTS = (
     *(reading, sessions, scheduling, conservative, user_aware, multi_queue, genetic, reacting),
-    *(locality, long_memory, report, resampling, log_changes, utilities, models),
+    *(sites, locality, long_memory, report, resampling, log_changes, utilities, models),
 )
 
 
