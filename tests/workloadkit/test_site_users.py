@@ -315,6 +315,14 @@ def test_what_is_drawn_is_of_the_log():
         samples(site_distributions(lonely), 8)
 
 
+def test_sessions_that_never_end_need_no_breaks():
+    site = small_site(break_time=[])
+    with pytest.raises(WorkloadError, match="small: no break to draw from"):
+        wk.simulate(None, "easy", DynamicSite(users=2, weeks=1, distributions=site))
+    schedule = wk.simulate(None, "easy", StaticSite(2, 0.1, distributions=site), rng=1)
+    assert schedule.jobs["session"].nunique() == 2
+
+
 def test_three_pools_are_drawn_from_by_the_part_of_the_week():
     pools = {
         name: Workpool.of([size], [60 * size], repetition=[1])

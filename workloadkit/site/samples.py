@@ -22,6 +22,7 @@ def samples(
     workpool: Joint = "independent",
     pools: Pools = "one",
     longest: float = inf,
+    breaks: bool = True,
 ) -> Samples:
     """Return what users draw from who work at a machine.
 
@@ -36,6 +37,8 @@ def samples(
         The same jobs at all hours, or other ones by day, by night and at weekends.
     longest : float, optional
         Run times above it are left out. [s]
+    breaks : bool, default True
+        Whether there must be any.
 
     Raises
     ------
@@ -55,7 +58,7 @@ def samples(
     check_choice("pools", pools, Pools)
     logs = ", ".join(site.logs)
     for name, words in (("think_time", "think time"), ("break_time", "break")):
-        if not getattr(site, name).n:
+        if not getattr(site, name).n and (breaks or name != "break_time"):
             raise WorkloadError(f"{logs}: no {words} to draw from")
     chosen = _pools(site, workpool, pools, logs)
     parts = [_of_pool(pool, machine, longest, pairs=workpool == "joint") for pool in chosen]

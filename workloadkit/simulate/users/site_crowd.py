@@ -78,10 +78,15 @@ def site_crowd(site: Any, machine: int, n_users: int) -> "SiteCrowd":
     machine : int
     n_users : int
     """
-    distributions = site.distributions or built_in()
+    dynamic = hasattr(site, "patience")
     return SiteCrowd(
         drawn=samples(
-            distributions, machine, workpool=site.workpool, pools=site.pools, longest=site.longest
+            site.distributions or built_in(),
+            machine,
+            workpool=site.workpool,
+            pools=site.pools,
+            longest=site.longest,
+            breaks=dynamic,
         ),
         n_users=n_users,
         until=floor(site.weeks * WEEK),
@@ -89,7 +94,7 @@ def site_crowd(site: Any, machine: int, n_users: int) -> "SiteCrowd":
         repeats_run=site.repeat == "job",
         patience=getattr(site, "patience", inf),
         leave=getattr(site, "leave", inf),
-        dynamic=hasattr(site, "patience"),
+        dynamic=dynamic,
         users_in_python=site.users_in_python,
     )
 
@@ -128,11 +133,11 @@ class SiteCrowd:
     def n_jobs(self) -> int:
         """How many jobs to expect: as many as if none had to wait, and some more."""
         s = self.drawn
-        width, think, pause, run = (
-            float(x.mean()) for x in (s.width, s.think, s.pause, np.minimum(s.run, WEEK / 7))
-        )
-        share = 0.35 if self.dynamic else 1.0  # of the time in which users are at work
-        pause = (think + pause) / 2 if self.dynamic else think
+        width, think = float(s.width.mean()), float(s.think.mean())
+        run = float(np.minimum(s.run, WEEK / 7).mean())
+        share, pause = 1.0, think  # of the time in which users are at work; between batches
+        if self.dynamic:
+            share, pause = 0.35, (think + float(s.pause.mean())) / 2
         cycles = share * self.until / (pause + run + 1)
         return int(1.3 * self.n_users * cycles * width) + 100
 
