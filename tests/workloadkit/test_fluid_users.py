@@ -171,9 +171,10 @@ def test_reinserted_sessions():
 
 
 def test_sessions_of_somebody_who_is_moved_and_begins_amid_them():
-    local = [(10, 20), (DAY, DAY)]
+    local = [(10, 2 * DAY), (DAY, DAY)]
     sessions = Reinserted(local, local, 3 * WEEK, seconds=lambda time: time - HOUR, n_over=1)
     sessions.use(3 * WEEK + DAY - HOUR)
+    assert sessions.latest_end(3 * WEEK + DAY) == 3 * WEEK + 2 * DAY - HOUR  # of the one before
     assert sessions.next_begin(3 * WEEK + DAY - HOUR) == 4 * WEEK + 10 - HOUR
 
 

@@ -147,7 +147,8 @@ class Reinserted(Recycled):
         super().__init__(recorded, local, shift, seconds=seconds)
         self.moved = [shift] * len(self.local)
         self.used = [session < n_over for session in range(len(self.local))]
-        self.used_until = -inf
+        ends = (self.when(session, shift)[1] for session in range(n_over))
+        self.used_until = max(ends, default=-inf)
 
     def latest_end(self, time: Any) -> Any:
         """Return the latest end of the sessions that are under way; None if there are none."""
