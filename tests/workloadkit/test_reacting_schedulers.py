@@ -5,6 +5,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from numba import config
 
 import workloadkit as wk
 from tests.data import needs_traces, trace_path
@@ -64,7 +65,7 @@ def log(seed, stretch=HOURS, *, whole=True, n_jobs=30):
 
 def compare(trace, scheduler, users, **how):
     """Simulate in both engines; their schedule."""
-    if scheduler.startswith("genetic"):
+    if str(scheduler).startswith("genetic"):
         trace = valued(trace, 1)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", WorkloadWarning)
@@ -146,3 +147,15 @@ def test_priorities_that_make_no_difference_are_said():
     for engine in ("compiled", "python"):
         with pytest.warns(WorkloadWarning, match="no job is of queues 7"):
             wk.simulate(trace, "priority-fifo:queues=7", "adjusted", procs=MACHINE, engine=engine)
+
+
+def last_users_first(now, submit, estimate, procs, user):
+    return -user
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(bool(config.DISABLE_JIT), reason="there is nothing to compile")
+def test_an_own_order_knows_users_by_their_numbers():
+    trace = log(4)
+    trace = trace.with_columns(user=100 - 7 * trace.column("user"))
+    compare(trace, wk.schedulers.OwnOrder(last_users_first), "adjusted", procs=MACHINE)

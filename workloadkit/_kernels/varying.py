@@ -35,6 +35,7 @@ def schedule_in_varying_order(
     by_event: bool,
     users: Any = None,
     keys: Keys | None = None,
+    numbers: NDArray[np.int64] | None = None,
 ) -> NDArray:
     """Start of each job when the order of the queue is found anew at each pass.
 
@@ -58,6 +59,8 @@ def schedule_in_varying_order(
         Users who react, see `users`; `jobs`, `user` and `backfill_rank` are tables then.
     keys : Keys, optional
         What jobs of such users are ranked by.
+    numbers : ndarray of int64, shape (n_users,), optional
+        What a function knows such users by.
 
     Returns
     -------
@@ -69,7 +72,8 @@ def schedule_in_varying_order(
         rank = np.empty(0, np.int64 if users is None else np.float64)
     else:
         rank = backfill_rank
-    how = (rank, same, backfill, by_event, users, keys)
+    number = np.empty(0, np.int64) if numbers is None else numbers
+    how = (rank, same, backfill, by_event, users, keys, number)
     if callable(order):
         _run_own(jobs, state, machine, user, -1, order, *how)
     else:
@@ -78,7 +82,19 @@ def schedule_in_varying_order(
 
 
 def _run(
-    jobs, state, machine, user, built_in, own, backfill_rank, same, backfill, by_event, users, keys
+    jobs,
+    state,
+    machine,
+    user,
+    built_in,
+    own,
+    backfill_rank,
+    same,
+    backfill,
+    by_event,
+    users,
+    keys,
+    number,
 ):
     users = by_reference(users)
     submit, run, estimate, procs = jobs
@@ -129,7 +145,8 @@ def _run(
             if own is None:
                 x = order_by(built_in, now, submit[job], estimate[job], procs[job], user[job])
             else:
-                x = float(own(now, submit[job], estimate[job], procs[job], user[job]))
+                who = user[job] if users is None else number[user[job]]
+                x = float(own(now, submit[job], estimate[job], procs[job], who))
             value[place] = x if x == x else np.inf  # what is no number comes last
         head = first_of(value, n_waiting)
         while n_waiting > 0 and procs[waiting[head]] <= free:

@@ -86,6 +86,8 @@ class Workload:
     users : NamedTuple, optional
         Users who react, see `workloadkit._kernels.users`. The arrays are tables then, which are
         filled in as the jobs arrive.
+    user_numbers : ndarray of int64, optional
+        Their numbers, where these are not 1, 2, …, in the order of the users.
     """
 
     row: NDArray[np.int64]
@@ -102,6 +104,14 @@ class Workload:
     utilities: Utilities | None = None
     utility_at: UtilityAt = "turnaround"
     users: Any = None
+    user_numbers: NDArray[np.int64] | None = None
+
+    @property
+    def numbers_of_users(self) -> NDArray[np.int64]:
+        """The numbers of users who react: those of the log, else 1, 2, …."""
+        if self.user_numbers is not None:
+            return self.user_numbers
+        return np.arange(1, self.users.agenda.time.size + 1)  # there are no more
 
     def take(self, which: NDArray) -> "Workload":
         """Return the jobs at some places, in that order."""

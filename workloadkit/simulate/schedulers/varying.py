@@ -61,6 +61,7 @@ def play_compiled(
         if backfill in ("same", "none"):
             how["backfill_rank"] = None
         del how["rank"]
+        how["numbers"] = workload.numbers_of_users
     start = schedule_in_varying_order(
         Jobs(workload.submit, workload.run, workload.estimate, workload.procs),
         rules.machine,

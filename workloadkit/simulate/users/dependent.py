@@ -164,7 +164,7 @@ class DependentCrowd:
         kernels.set_out(mechanism, log.submit)
         procs = np.empty(room, np.int64)
         made = without_log(submit, run, estimate, procs, user, queue, mechanism)
-        return replace(made, wait=wait)
+        return replace(made, wait=wait, user_numbers=np.unique(log.user))
 
     def told(self, tables: Workload, n_jobs: int) -> tuple[Workload, Notes, dict[str, Any]]:
         """Return the jobs that compiled users submitted."""
