@@ -195,6 +195,12 @@ def test_users_are_a_name_or_a_list_of_instances(users):
         wk.simulate(None, "easy", users, procs=2)
 
 
+@pytest.mark.parametrize("users", [None, 3, ["fluid"]])
+def test_what_is_no_users_is_refused_with_a_log_too(users):
+    with pytest.raises(ParameterError, match="give a name or a list of instances"):
+        wk.simulate(small_trace(), "easy", users, procs=8)
+
+
 def test_one_object_is_one_user():
     with pytest.raises(ParameterError, match="the same object"):
         wk.simulate(None, "easy", [Gambler()] * 3, procs=2)

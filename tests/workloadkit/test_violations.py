@@ -90,6 +90,18 @@ def test_neither_what_was_recorded_nor_users_who_wait_violate_anything(jobs):
         assert (found.submission, found.execution) == (0, 0)
 
 
+def test_users_drawn_anew_who_react_have_no_recorded_batches():
+    days = (*range(0, 63, 7), 60, 63, 66, *range(70, 147, 7))
+    trace = log(*((4 if day in (60, 66) else 3, 86_400 * day, 60, 1) for day in days))
+    react, submit = (
+        wk.simulate(trace, "easy", users, population="resampled:weeks=6", procs=1, rng=5)
+        for users in ("adjusted", "open")
+    )
+    with pytest.raises(wk.ParameterError, match="no recorded batches of theirs"):
+        wk.violations(react)
+    assert wk.violations(submit).submission == 0
+
+
 def test_what_is_no_schedule_is_refused():
     with pytest.raises(wk.ParameterError, match="give a Schedule"):
         wk.violations(WORK)

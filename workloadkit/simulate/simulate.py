@@ -317,7 +317,7 @@ def simulate(
     else:
         own_load = {**scales, "offered_load": 1} if offered_load is not None else scales
         _check_made_up("of one's own", oversize, estimates, own_load)
-        jobs, outcome, runs = play_with(copies(behaviour))
+        jobs, outcome, runs = play_with(behaviour)
         play = Play(submitted(jobs), outcome, runs=runs)
         points = {place: job.utility for place, job in enumerate(jobs) if job.utility}
         unscaled, workload = as_log(play.workload, machine, utilities=points)
@@ -448,14 +448,15 @@ def _policy(scheduler: str | Policy | Scheduler) -> Policy | Scheduler:
 
 
 def _behaviour(users: Any) -> Any:
-    """Return the behaviour that was meant; users of one's own are returned as they are."""
+    """Return the behaviour that was meant; of users of one's own, who change, copies."""
     if isinstance(users, str):
         return behaviours.parse(users)
     if isinstance(users, type) and issubclass(users, BatchUser):
         return behaviours.OwnUsers(users)
     if isinstance(users, type) and not issubclass(users, User):
         raise ParameterError(f"users is the class {users.__name__}; give an instance of it")
-    return users
+    built = isinstance(users, OpenUsers | Behaviour | LogBehaviour | Community)
+    return users if built else copies(users)
 
 
 def _name(thing: object) -> str:

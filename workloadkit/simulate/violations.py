@@ -63,7 +63,8 @@ def violations(schedule: Schedule) -> Violations:
     Raises
     ------
     ParameterError
-        If it is no schedule.
+        If it is no schedule, or one of users drawn anew who react: their log, made as they
+        submitted, does not tell which batches they waited for.
 
     Warns
     -----
@@ -99,6 +100,11 @@ def violations(schedule: Schedule) -> Violations:
         before = before[depends]
         end, start = schedule.end[before], schedule.start[before]
     else:
+        if schedule.reacting and "population" in schedule.parameters:
+            raise ParameterError(
+                "users drawn anew who react submit at other times than in their log: there are no "
+                "recorded batches of theirs to be violated"
+            )
         in_log = np.argsort(w.row)  # places in the workload, in the order of the log
         acts = activities(trace.take(w.row[in_log]))
         job = in_log[acts.job]
