@@ -361,6 +361,14 @@ def test_what_draws_takes_a_seed_and_says_it(run, trace, log):
     assert json.loads(run(log, *genetic)[1])["provenance"]["parameters"]["seed"] >= 0
 
 
+def test_a_seed_that_nobody_gave_is_shown(run, log):
+    shown = run(log, "--users", "distribution")[1]
+    label, seed = shown.splitlines()[-1].split()
+    assert label == "seed"
+    assert run(log, "--users", "distribution", "--seed", seed)[1] == shown
+    assert "seed" not in run(log)[1]
+
+
 def test_a_seed_for_what_draws_nothing_is_worth_a_line(run, log):
     code, out, err = run(log, "--seed", 7)
     assert (code, out) == (0, run(log)[1])

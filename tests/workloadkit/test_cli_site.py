@@ -34,15 +34,13 @@ SMALL = ("--weeks", 1, "--seed", 3)
 def test_the_table_is_that_of_the_source(run, saved):
     code, out, err = run("--users", "4-10", "--step", 3, *SMALL, "--from", saved)
     assert (code, err) == (0, "")
-    made, titles, *rows = out.splitlines()
-    assert made == "sample.swf.gz, 128 processors, 1 weeks, seed 3"
-    assert titles.split("  ")[1:-1] == [
-        *("Utilization", "Throughput", "Jobs/Session", "Avg. Response [min]", "Avg. Slowdown"),
-    ]
+    made, above, titles, *rows = out.splitlines()
+    assert made == "sample.swf.gz, 128 processors, 1 week, seed 3"
+    assert above.split() == ["Jobs/", "Avg.", "Response", "Avg."]
     assert titles.split() == [
-        *("Users", "Utilization", "Throughput", "Jobs/Session", "Avg.", "Response", "[min]"),
-        *("Avg.", "Slowdown", "Scheduler"),
+        *("Users", "Utilization", "Throughput", "Session", "[min]", "Slowdown", "Scheduler")
     ]
+    assert max(map(len, (above, titles, *rows))) < 80
     assert [row.split()[0] for row in rows] == ["4", "7", "10"]
     assert {row.split()[-1] for row in rows} == {"easy"}
 
@@ -64,7 +62,7 @@ def test_the_jobs_are_written_with_what_they_waited_for(run, tmp_path, saved):
     path = tmp_path / "out.swf.gz"
     code, out, err = run("--sessions", 3, *SMALL, "--from", saved, "--procs", 64, "-o", path)
     assert (code, err) == (0, f"wrote {path}\n")
-    assert out.splitlines()[1].split()[0] == "Sessions"
+    assert out.splitlines()[2].split()[0] == "Sessions"
     log = wk.read_swf(path, strict=True)
     assert log.header.procs == 64
     assert (log.column("preceding_job") > 0).mean() > 0.2

@@ -279,6 +279,8 @@ def _show(schedule: "Schedule") -> None:
         names = ("aggregate_utility", "utility_per_proc_hour", "earned_p25", "earned_p50")
         written |= {metric_title(n): metric(n, schedule.measure(n)) for n in names}
     written |= _productivity(schedule)
+    if "seed" in schedule.parameters and "population" not in schedule.parameters:
+        written["seed"] = str(schedule.parameters["seed"])  # of a resampled log its name tells it
     machine = plural(schedule.machine, "processor")
     typer.echo(f"{schedule.source.name} under {_chosen(schedule)}, {machine}")
     if not schedule.counted.all():

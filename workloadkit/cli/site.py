@@ -31,14 +31,14 @@ workloadkit site --users 100 --from log.swf.gz --from other.swf.gz -o site.swf.g
 workloadkit site --sessions 10 --scheduler fcfs --from site.json
 """
 
-#: Columns of the table: those of the source, and how each is written.
+#: Columns of the table: those of the source, in two lines, and how each is written.
 _COLUMNS = {
     "users": ("Users", "{:d}"),
     "utilization": ("Utilization", "{:.2f}"),
     "throughput_per_hour": ("Throughput", "{:.1f}"),
-    "jobs_per_session": ("Jobs/Session", "{:.2f}"),
-    "mean_response_min": ("Avg. Response [min]", "{:.2f}"),
-    "mean_slowdown": ("Avg. Slowdown", "{:.2f}"),
+    "jobs_per_session": ("Jobs/\nSession", "{:.2f}"),
+    "mean_response_min": ("Avg. Response\n[min]", "{:.2f}"),
+    "mean_slowdown": ("Avg.\nSlowdown", "{:.2f}"),
     "scheduler": ("Scheduler", "{}"),
 }
 
@@ -201,7 +201,8 @@ def site(
             json, {"rows": results, "seed": seed, "logs": [dict(x) for x in drawn.made_from]}
         )
     if "-" not in (str(output), str(json)):
-        typer.echo(f"{', '.join(drawn.logs)}, {procs} processors, {weeks:g} weeks, seed {seed}")
+        length = f"{weeks:g} week{'s' * (weeks != 1)}"
+        typer.echo(f"{', '.join(drawn.logs)}, {procs} processors, {length}, seed {seed}")
         typer.echo(_table(rows, "Users" if sessions is None else "Sessions"))
 
 
@@ -279,11 +280,12 @@ def _progress(n: int) -> Iterator[Any]:
 def _table(rows: list[dict[str, Any]], first: str) -> str:
     """Lay out the measures under their titles."""
     titles = [first if name == "users" else title for name, (title, _) in _COLUMNS.items()]
+    upper, lower = zip(*(title.rpartition("\n")[::2] for title in titles), strict=True)
     cells = [[form.format(row[name]) for name, (_, form) in _COLUMNS.items()] for row in rows]
-    widths = [max(map(len, column)) for column in zip(titles, *cells, strict=True)]
+    widths = [max(map(len, column)) for column in zip(upper, lower, *cells, strict=True)]
     lines = (
         "  ".join(cell.rjust(width) for cell, width in zip(line[:-1], widths[:-1], strict=True))
-        + f"  {line[-1]}"
-        for line in (titles, *cells)
+        + f"  {line[-1]}".rstrip()
+        for line in (upper, lower, *cells)
     )
     return "\n".join(lines)
