@@ -25,6 +25,9 @@ from workloadkit._kernels.habits import (
 from workloadkit._kernels.local_time import Zone, seconds, weeks_until
 from workloadkit._kernels.reference import by_reference
 
+# An item of the agenda is the place of a job in `Acts.job`, and from this bit on its user.
+USER = 32
+
 # How users behave.
 ADJUSTED, DISTRIBUTION, FLUID = range(3)
 
@@ -49,7 +52,7 @@ class Acts(NamedTuple):
 
 
 class Source(NamedTuple):
-    """The jobs of the log, by place.
+    """The jobs of the log: of `BatchUsers` in the order of `Acts.job`, as each user comes to them.
 
     `wait` is how long they waited in the log; `key` orders submissions of one second, see
     `agenda`.
@@ -206,14 +209,13 @@ def _begin(users, who, position, arrival):
 def submit(users, jobs, place, item):
     """Fill in the job that an item stands for."""
     acts, source, tables = users.acts, users.source, users.tables
-    position = item % acts.job.size
-    row = acts.job[position]
-    jobs.run[place], jobs.estimate[place] = source.run[row], source.estimate[row]
-    jobs.procs[place] = source.procs[row]
-    tables.row[place], tables.queue[place] = row, source.queue[row]
-    tables.user[place] = item // acts.job.size
-    tables.at[place] = position
-    tables.wait[place] = source.wait[row]
+    at = item & ((1 << USER) - 1)
+    jobs.run[place], jobs.estimate[place] = source.run[at], source.estimate[at]
+    jobs.procs[place] = source.procs[at]
+    tables.row[place], tables.queue[place] = acts.job[at], source.queue[at]
+    tables.user[place] = item >> USER
+    tables.at[place] = at
+    tables.wait[place] = source.wait[at]
 
 
 @bare
@@ -319,10 +321,10 @@ def _send(users, who, position, arrival):
     for at in range(position, last + 1):
         time = arrival + (acts.gap[at] - acts.gap[position])
         if time < until:
-            key = 0 if users.by_event else users.source.key[acts.job[at]]
+            key = 0 if users.by_event else users.source.key[at]
             if key == UNNUMBERED:
                 key += who
-            enter(agenda, time, key, who * acts.job.size + at)
+            enter(agenda, time, key, (who << USER) + at)
     if users.behaviour != ADJUSTED:
         forget_ends(users, who, batch, position)
     progress.last_submission[who] = arrival + (acts.gap[last] - acts.gap[position])

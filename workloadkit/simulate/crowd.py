@@ -77,7 +77,7 @@ class BatchCrowd:
         acts, users = self.present.activities, self.present.users
         first_job = acts.first_job[acts.first_batch]
         jobs = (first_job[users.member + 1] - users.opening).sum()
-        # those who begin again may do so while the log lasts; it is not worth to know how often
+        # how often somebody begins again nobody knows; where it is more than once, there is no room
         return int(jobs + np.diff(first_job)[users.member[users.again]].sum())
 
     def plain(self, rng: np.random.Generator) -> list[User]:
@@ -87,7 +87,7 @@ class BatchCrowd:
     def compiled(self, rng: np.random.Generator, room: int, *, by_event: bool) -> Workload:
         """Return tables with room for so many jobs, and the users who will fill them in."""
         from workloadkit._kernels import batch_users as kernels
-        from workloadkit._kernels.agenda import UNNUMBERED, new_agenda
+        from workloadkit._kernels.agenda import new_agenda
 
         acts, users = self.present.activities, self.present.users
         log = self.present.workload
@@ -96,10 +96,6 @@ class BatchCrowd:
             np.append(0, np.cumsum(np.diff(first)[users.member]))
             for first in (acts.first_batch, acts.first_session)
         )
-        if self.present.numbered:
-            key = np.unique(log.job, return_inverse=True)[1]
-        else:
-            key = np.full(log.job.size, UNNUMBERED)
         if hasattr(self.behaviour, "compiled"):
             behaviour, habits = self.behaviour.compiled(self.present)
         else:
@@ -124,9 +120,7 @@ class BatchCrowd:
                 needs=acts.needs,
                 place=acts.place,
             ),
-            source=kernels.Source(
-                log.run, log.estimate, log.wait.astype(dtype), log.procs, log.queue, key
-            ),
+            source=self._source(),
             cast=kernels.Cast(
                 member=users.member,
                 opening=users.opening,
@@ -160,7 +154,34 @@ class BatchCrowd:
             queue=tables.queue,
             users=mechanism,
         )
-        return replace(made, wait=tables.wait, utilities=log.utilities, utility_at=log.utility_at)
+        return replace(
+            made,
+            wait=tables.wait,
+            utilities=log.utilities,
+            utility_at=log.utility_at,
+            user_numbers=acts.user[users.member] if self.present.numbered else None,
+        )
+
+    def _source(self) -> Any:
+        """Return the jobs in the order in which each user comes to them; it is kept."""
+        from workloadkit._kernels.agenda import UNNUMBERED
+        from workloadkit._kernels.batch_users import Source
+
+        log, job = self.present.workload, self.present.activities.job
+        if Source not in self.present.kept:
+            if self.present.numbered:
+                key = np.unique(log.job, return_inverse=True)[1][job]
+            else:
+                key = np.full(job.size, UNNUMBERED)
+            self.present.kept[Source] = Source(
+                run=log.run[job],
+                estimate=log.estimate[job],
+                wait=log.wait.astype(log.submit.dtype)[job],
+                procs=log.procs[job],
+                queue=log.queue[job],
+                key=key,
+            )
+        return self.present.kept[Source]
 
     def told(self, tables: Workload, n_jobs: int) -> tuple[Workload, Notes, dict[str, Any]]:
         """Return the jobs that compiled users submitted, notes on them, and a history."""
