@@ -1,4 +1,4 @@
-"""What simulations without feedback predict of FCFS and EASY.
+"""What replays predict of FCFS and EASY, and what is so.
 
 Ten static sessions at a machine of 128 processors are served by EASY and by FCFS; then the log of
 each is replayed under the other scheduler, by its timestamps. Tables 3.2 and 3.3 set the replay
