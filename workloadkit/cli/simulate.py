@@ -60,8 +60,8 @@ def simulate(
         str,
         typer.Option(
             metavar="NAME[:PARAM=VALUE,...]",
-            help="How users behave: by those of the log, or users who need no TRACE; they are "
-            "listed below.",
+            help="How the users of the log behave, or users who need no TRACE: of those listed "
+            "below.",
         ),
     ] = "open",
     procs: ProcsOption = None,
