@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta, timezone, tzinfo
-from functools import cached_property
+from functools import cache, cached_property
 from os import PathLike, fspath
 from zoneinfo import ZoneInfo
 
@@ -225,10 +225,12 @@ class Repair:
         return f"{self.kind} ({times} line {self.first_line})"
 
 
+@cache  # one for all: a trace is never changed in place
 def _no_jobs() -> pd.DataFrame:
     return pd.DataFrame({f.name: np.empty(0, f.dtype) for f in FIELDS})
 
 
+@cache
 def _no_utility() -> pd.DataFrame:
     return pd.DataFrame({"row": np.empty(0, np.int64), "time": np.empty(0), "value": np.empty(0)})
 
