@@ -1,4 +1,4 @@
-"""Conventional simulations and three models of users, in eight logs.
+"""Mean waits under three models of users in eight logs.
 
 First Table I: mean waits under EASY of users who submit by timestamps and of the adjusted, the
 distribution based and the fluid user model. The source does not say when a session of the fluid

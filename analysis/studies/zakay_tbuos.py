@@ -1,4 +1,4 @@
-"""Users drawn anew who react, and who do not, in eight logs.
+"""Users drawn anew, who react or do not, in eight logs.
 
 Logs are resampled as long as they are. Their users submit by timestamps, or they are fluid: then
 the simulation is trace-based and user-oriented (TBUOS), and long-term users who are done pause and

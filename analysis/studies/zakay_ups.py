@@ -1,4 +1,4 @@
-"""Throughput under EASY and the User Priority Scheduler, of users who react and who do not.
+"""Throughput of users who react under EASY and UPS.
 
 Logs are resampled as long as they are, and simulated under EASY and under UPS by load and by
 recency. Where users react they are fluid: the simulation is trace-based and user-oriented (TBUOS),
