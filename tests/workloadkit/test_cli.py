@@ -130,7 +130,7 @@ def test_shell_completion_knows_the_commands_and_the_studies():
         (["sessions", "--threshold", "soon"], "'soon' is not a duration"),
         (["sessions", "--method", "max", "--cut", "-1h"], "'-1h' is not a duration"),
         (["study", "zakay-sessions", "--workers", "0"], "--workers"),
-        (["study", "nosuch", "--out", "x"], "error: no study 'nosuch'; known: lawson"),
+        (["study", "nosuch", "--out", "x"], "error: no study 'nosuch'; known: creasy-ups"),
         (["study", "zakay-sessions"], "error: study zakay-sessions needs --out"),
     ],
 )
