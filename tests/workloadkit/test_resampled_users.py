@@ -348,7 +348,7 @@ def test_what_cannot_be_is_said(log):
 @pytest.mark.parametrize("name", ["KTH-SP2-1996-2.1-cln", "SDSC-SP2-1998-4.2-cln"])
 @pytest.mark.filterwarnings("ignore:.*left out of the pools")
 def test_both_engines_agree_on_real_logs(name):
-    trace = wk.read_swf(trace_path(name))
+    trace = wk.with_dependencies(wk.read_swf(trace_path(name)))
     ready = Resampled(weeks=12).prepare(trace)
     for users in ("adjusted", "fluid", "distribution", "closed", "dependent"):
         told = [
