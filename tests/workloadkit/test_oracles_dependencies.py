@@ -72,7 +72,7 @@ def known(value):
     return -1 if value is None else value
 
 
-@settings(max_examples=150)
+@settings(max_examples=50)
 @given(any_log)
 def test_activities_are_those_of_the_graph(jobs):
     trace = trace_of(jobs)
@@ -125,7 +125,7 @@ def oracle_labels(jobs):
     return {i: (session, batch) for i, (session, batch, _) in labels.items()}
 
 
-@settings(max_examples=100)
+@settings(max_examples=40)
 @given(any_log)
 def test_tables_and_fields_are_those_of_the_graph(jobs):
     trace = trace_of(jobs)

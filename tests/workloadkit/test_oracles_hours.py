@@ -20,7 +20,7 @@ near_hours = st.builds(
 )
 
 
-@settings(max_examples=300)
+@settings(max_examples=100)
 @given(times | near_hours, st.sampled_from(CLOCKS), st.integers(0, 99))
 def test_hours_are_those_of_the_wall(time, clock, seed):
     wall, zone = clock
