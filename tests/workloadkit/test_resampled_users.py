@@ -118,6 +118,46 @@ def test_without_a_pause_the_next_monday_will_do(place, engine):
     assert schedule.source.header.get_all("Note")[-1].endswith("seed 1, pause False")
 
 
+#: User 3 stays for two weeks, by the submissions; the first job waits for 1.5 of them.
+STAY = [(1, 0, 50), (2, 0, 50), (3, 6 * WEEK, 10), (3, 8 * WEEK, 10), (1, 20 * WEEK, 50)]
+STAY = [*STAY[:-1], (2, 20 * WEEK, 50), STAY[-1]]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("waits", [3 * WEEK // 2, 0])
+def test_temporary_users_may_stay_for_their_time(place, waits, engine):
+    place((3, 0))
+    trace = make_log(jobs=STAY, wait=[0, 0, waits, 0, 0, 0])
+    found = {}
+    for stay in ("jobs", "time"):
+        population = Resampled(stay=stay)
+        schedule = wk.simulate(
+            trace, "easy", "adjusted", population=population, engine=engine, rng=1
+        )
+        found[stay] = submits(schedule)
+        note = schedule.source.header.get_all("Note")[-1]
+        assert note.endswith("seed 1" if stay == "jobs" else "seed 1, stay time")
+    begin = found["jobs"][0]
+    weeks = {name: [(t - begin) / WEEK for t in times] for name, times in found.items()}
+    if waits:  # served at once, he is done in half of the time and begins again
+        assert weeks == {"jobs": [0, 0.5], "time": [0, 0.5, 1, 1.5, 2]}
+    else:
+        assert weeks == {"jobs": [0, 2], "time": [0, 2]}
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_temporary_users_leave_the_rest_when_their_time_is_over(place, engine):
+    place((1, 0), (3, 0))
+    work = [(3, 6 * WEEK + 10, 100), (3, 6 * WEEK + 210, 10)]
+    jobs = [(1, 0, 5000), (2, 5, 50), *work, (2, 20 * WEEK, 50), (1, 20 * WEEK, 50)]
+    trace = make_log(jobs=jobs, procs=[8, 1, 1, 1, 1, 1])
+    for stay, submitted in (("jobs", [10, 5200]), ("time", [10])):  # first he waits for user 1
+        schedule = wk.simulate(
+            trace, "easy", "adjusted", population=f"resampled:stay={stay}", engine=engine, rng=1
+        )
+        assert submits(schedule, 2) == submitted
+
+
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize(
     ("header", "again"), [(SPRING, 16 * WEEK + 30 - 3600), (AUTUMN, 15 * WEEK + 30 + 3600)]
@@ -331,6 +371,8 @@ def test_what_cannot_be_is_said(log):
         Resampled(weeks="two")
     with pytest.raises(ParameterError, match="pause is 1; it is yes or no"):
         Resampled(pause=1)
+    with pytest.raises(ParameterError, match="stay is 'weeks'; known: jobs, time"):
+        wk.simulate(log, "easy", "adjusted", population="resampled:stay=weeks")
     with pytest.raises(ParameterError, match="there is no log to simulate"):
         wk.simulate(None, "easy", "fluid", population="resampled")
     with pytest.raises(ParameterError, match="the users of trace are not those of other"):

@@ -78,6 +78,8 @@ class Cast(NamedTuple):
         When it is submitted. [s]
     again : ndarray of bool, shape (n_users,)
         Whether the user begins again after the end of the last job.
+    until : ndarray, shape (n_users,)
+        From then on the user submits nothing. [s]
     pause, first_time : ndarray, shape (n_users,)
         How long after it, at least, and the local time of the member's first job. [s]
     first_left, first_over : ndarray of int64, shape (n_users + 1,)
@@ -88,6 +90,7 @@ class Cast(NamedTuple):
     opening: NDArray[np.int64]
     begin: NDArray
     again: NDArray[np.bool_]
+    until: NDArray
     pause: NDArray
     first_time: NDArray
     first_left: NDArray[np.int64]
@@ -155,14 +158,13 @@ def new_tables(room: int, dtype: np.dtype) -> Tables:
 class BatchUsers(NamedTuple):
     """A mechanism of `users`.
 
-    `until` is when nobody submits any more, and `by_event` whether there is a pass after each
-    event: then submissions of one second keep the order in which they were planned.
+    `by_event` is whether there is a pass after each event: then submissions of one second keep the
+    order in which they were planned.
     """
 
     agenda: Agenda
     tables: Tables
     rng: np.random.Generator
-    until: NDArray
     by_event: bool
     behaviour: int
     acts: Acts
@@ -315,7 +317,7 @@ def _release(users, jobs, who, now, by_end):
 def _send(users, who, position, arrival):
     """Plan the submissions of the next batch, from a position on, and go on to the one after."""
     acts, progress, agenda = users.acts, users.progress, users.agenda
-    until = users.until[0]
+    until = users.cast.until[who]
     batch = acts.batch[position]
     last = acts.first_job[batch + 1] - 1
     for at in range(position, last + 1):

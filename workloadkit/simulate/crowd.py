@@ -104,7 +104,6 @@ class BatchCrowd:
             agenda=new_agenda(room + 2 * n_users, dtype),
             tables=kernels.new_tables(room, dtype),
             rng=rng,
-            until=np.array([self.present.until], dtype),
             by_event=by_event,
             behaviour=behaviour,
             acts=kernels.Acts(
@@ -126,6 +125,7 @@ class BatchCrowd:
                 opening=users.opening,
                 begin=users.begin.copy(),
                 again=users.again,
+                until=users.until,
                 pause=self.present.pause[users.member],
                 first_time=self.present.first_time[users.member],
                 first_left=n_batches,

@@ -34,6 +34,8 @@ class Incarnations(NamedTuple):
         Local time of what the user does less that of the member: whole weeks. [s]
     again : ndarray of bool, shape (n_users,)
         Whether the user begins again after the end of the last job.
+    until : ndarray, shape (n_users,)
+        From then on the user submits nothing; the greatest number there is for no end. [s]
     """
 
     member: NDArray[np.int64]
@@ -41,6 +43,7 @@ class Incarnations(NamedTuple):
     begin: NDArray
     shift: NDArray
     again: NDArray[np.bool_]
+    until: NDArray
 
 
 class SessionTimes(NamedTuple):

@@ -46,6 +46,7 @@ class Recorded:
             begin=first,
             shift=nothing,
             again=np.zeros(n_users, dtype=bool),
+            until=np.full(n_users, no_end(dtype), dtype),
         )
         local = [clock.local(times).astype(dtype) for times in (acts.begin, acts.until, acts.end)]
         return Present(

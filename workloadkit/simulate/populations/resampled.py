@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from workloadkit.clock import WEEK, Clock
 from workloadkit.dependencies import Activities
-from workloadkit.errors import ParameterError
+from workloadkit.errors import ParameterError, check_choice
 from workloadkit.parameters import check_types
 from workloadkit.resample.assembling import assemble
 from workloadkit.resample.drawing import Draw
@@ -32,6 +32,9 @@ from workloadkit.trace import Header, Trace
 from workloadkit.user_classes import EDGE, LONG_TERM, EndEffects
 from workloadkit.utility import unpack
 
+#: For what temporary users stay.
+Stay = Literal["jobs", "time"]
+
 #: Takes from a log the jobs that are simulated.
 AsWorkload = Callable[[Trace], Workload]
 
@@ -44,9 +47,9 @@ class Resampled:
     done with all of it, which is to say when the last of his jobs has ended, pauses, and begins
     again with his very first job, at the same weekday and time of day. So how much they do answers
     to the scheduler: they are the closed part of the system. Temporary users arrive each week,
-    whatever happens, and leave when they have done: the open part. All of them react as the
-    behaviour says; together with the fluid one this is trace-based user-oriented simulation,
-    TBUOS.
+    whatever happens, and leave when they have done or, by `stay`, when their time is over: the open
+    part. All of them react as the behaviour says; together with the fluid one this is trace-based
+    user-oriented simulation, TBUOS.
 
     Parameters
     ----------
@@ -57,6 +60,11 @@ class Resampled:
     pause : bool, default True
         Whether a long-term user rests between his last job's end and his new beginning: for as
         much as the log is longer than his activity, from his first to his last submission.
+    stay : {"jobs", "time"}, default "jobs"
+        For what a temporary user stays: for the jobs that he submitted in the log; or for as long
+        as he submitted there. Then he begins again, without a pause, if he has done before, and
+        leaves the rest if he has not, so that his jobs answer to the scheduler in number, too.
+        [1]_ asks for this, but does not do it.
 
     The others are those of `workloadkit.resample`. Of users who react, the `unit` is the user.
 
@@ -72,6 +80,7 @@ class Resampled:
     weeks: float | None = None
     load: float = 1.0
     pause: bool = True
+    stay: Stay = "jobs"
     unit: Unit = "user"
     long_term: float = LONG_TERM
     edge: float = EDGE
@@ -89,6 +98,7 @@ class Resampled:
 
     def __post_init__(self) -> None:
         check_types("population", self)
+        check_choice("stay", self.stay, Stay)
 
     def prepare(self, trace: Trace | Iterable[Trace]) -> "ResampledUsers":
         """Do all that does not depend on the seed.
@@ -122,7 +132,7 @@ class Resampled:
         [0.0, 1.0, 2.0, 2.5, 3.0, 3.5, 4.0, 5.0]
         """
         given = {f.name: getattr(self, f.name) for f in fields(self)}
-        del given["pause"]
+        del given["pause"], given["stay"]
         return ResampledUsers(prepare(trace, **given), self)
 
 
@@ -228,7 +238,7 @@ class ResampledUsers:
         return Drawn(
             workload=source.workload,
             activities=source.activities,
-            users=self._incarnations(source, placements),
+            users=self._incarnations(source, placements, dtype.type(until)),
             clock=plan.clock,
             sessions=source.sessions,
             first_time=source.first_time,
@@ -262,7 +272,9 @@ class ResampledUsers:
             placement=user * n_cycles + cycle,
             placements=Placements(member[incarnation], incarnation, np.zeros_like(incarnation)),
         )
-        further = {} if self.choice.pause else {"pause": False}
+        further: dict[str, Any] = {} if self.choice.pause else {"pause": False}
+        if self.choice.stay != "jobs":
+            further["stay"] = self.choice.stay
         name, note = self.resampling.label(present.seed, further=further)
         submitted = assemble(pools, drawn, user=user + 1, name=name, note=note)
         taken = present.workload.take(workload.row)
@@ -299,15 +311,18 @@ class ResampledUsers:
             )
         return self._sources[as_workload]
 
-    def _incarnations(self, source: Source, placements: Placements) -> Incarnations:
-        """Find where each incarnation begins: with the first of his jobs that is not too early."""
+    def _incarnations(self, source: Source, placements: Placements, until: Any) -> Incarnations:
+        """Find where each incarnation begins: with the first of his jobs that is not too early.
+
+        Nobody submits anything from `until` on.
+        """
         pools, plan = self.resampling.pools, self.resampling.plan
         acts = source.activities
         member, week = placements.member, placements.week
         early = np.clip(-week, 0, pools.members.n_weeks[member])
         opening = np.searchsorted(source.line, member * pools.stride + early)
-        until = np.searchsorted(source.line, (member + 1) * pools.stride)
-        there = np.flatnonzero(opening < until)  # else all of his jobs are too early, or too large
+        rest = np.searchsorted(source.line, (member + 1) * pools.stride)
+        there = np.flatnonzero(opening < rest)  # else all of his jobs are too early, or too large
         # a long-term user has a placement for each of his cycles; the first counts
         first = np.unique(placements.incarnation[there], return_index=True)[1]
         chosen = there[first]
@@ -317,12 +332,21 @@ class ResampledUsers:
         dtype = source.workload.submit.dtype
         if dtype.kind == "f":
             begin = np.round(begin, 6)  # local time has no more digits to tell of
+        of_log = np.searchsorted(acts.user, member)
+        again = pools.members.kind[member] == LONG_TERM_USER
+        leaves = np.full(member.size, until)
+        if self.choice.stay == "time":
+            last = source.sessions.until[acts.first_session[of_log + 1] - 1] + shift
+            over = plan.clock.seconds(last) + (1 if dtype.kind == "i" else 1e-6)  # as of `begin`
+            leaves = np.where(again, until, np.minimum(until, over))
+            again = np.ones_like(again)
         return Incarnations(
-            member=np.searchsorted(acts.user, member),
+            member=of_log,
             opening=opening,
             begin=begin.astype(dtype),
             shift=shift.astype(dtype),
-            again=pools.members.kind[member] == LONG_TERM_USER,
+            again=again,
+            until=leaves.astype(dtype),
         )
 
 
@@ -361,7 +385,8 @@ def _times(
     first_time = local[acts.first_job[acts.first_batch[:-1]]].astype(dtype)
     length = np.array([log.end - log.begin for log in pools.logs])[pools.members.log[acts.user]]
     activity = acts.until[first_session[1:] - 1] - acts.begin[first_session[:-1]]
-    rest = np.maximum(length - activity, 0) if pause else np.zeros(acts.user.size)
+    rests = pause & (pools.members.kind[acts.user] == LONG_TERM_USER)
+    rest = np.where(rests, np.maximum(length - activity, 0), 0)
     return sessions, first_time, rest.astype(dtype)
 
 

@@ -38,8 +38,6 @@ class Script:
         The batch of each job of `Activities.job`.
     first_time, pause : list
         As of `Present`. [s]
-    until : int or float
-        From then on nobody submits anything. [s]
     """
 
     def __init__(self, present: Present, rng: np.random.Generator) -> None:
@@ -48,7 +46,6 @@ class Script:
         self.users = Incarnations(*(values.tolist() for values in present.users))
         self.batch = np.repeat(np.arange(acts.session.size), np.diff(acts.first_job)).tolist()
         self.first_time, self.pause = present.first_time.tolist(), present.pause.tolist()
-        self.until = present.until
         self.present = present
         self.rng = rng
         columns = ("user", "procs", "run", "estimate", "job", "killed", "queue", "wait")
@@ -201,7 +198,8 @@ class BatchUser(User):
 
     def _send(self, opening: int, arrival: Any) -> None:
         """Hand over the jobs of a batch from one on, and go on to the next batch."""
-        acts, batch, until = self.script.acts, self.script.batch[opening], self.script.until
+        acts, batch = self.script.acts, self.script.batch[opening]
+        until = self.script.users.until[self.who]
         rest = range(opening, acts.first_job[batch + 1])
         times = [arrival + (acts.gap[at] - acts.gap[opening]) for at in rest]
         self.sent = [
