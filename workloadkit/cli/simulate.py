@@ -205,8 +205,8 @@ def simulate(
         assert log is not None  # as was seen above
         log = wk.resample(log, weeks, load_factor, rng=seed)
     rare = wk.rare_users(log) if skip_rare and log is not None else ()
-    if skip_rare and not len(rare):
-        say("warning: --skip-rare: the header of the log names no rare behaviours")
+    if skip_rare and log is not None and not len(rare):
+        say(f"warning: --skip-rare: the header of {log.name} names no rare behaviours")
     with working(f"simulating {log.name if log is not None else users}"):
         schedule = wk.simulate(
             log,
