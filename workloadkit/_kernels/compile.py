@@ -13,12 +13,7 @@ import numba.extending
 import platformdirs
 
 #: Options of functions in which nothing is counted, see `bare`.
-BARE: Any = {
-    "_nrt": False,
-    "no_cpython_wrapper": True,
-    "no_cfunc_wrapper": True,
-    "error_model": "numpy",
-}
+BARE: Any = {"_nrt": False, "error_model": "numpy"}
 
 config: Any = numba.core.config  # its settings are made at run time, unknown to type checkers
 

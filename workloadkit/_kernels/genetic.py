@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workloadkit._kernels.compile import helper, kernel
+from workloadkit._kernels.compile import kernel
 from workloadkit._kernels.evolution import (
     evolve,
     fill_window,
@@ -13,7 +13,7 @@ from workloadkit._kernels.evolution import (
     new_population,
     new_window,
 )
-from workloadkit._kernels.orders import Keys, in_python, rank_arrivals
+from workloadkit._kernels.orders import Keys, rank_arrivals
 from workloadkit._kernels.reference import by_reference
 from workloadkit._kernels.running import find_shadow, insert_end, insert_end_in_order, remove_end
 from workloadkit._kernels.state import (
@@ -29,12 +29,6 @@ from workloadkit._kernels.users import (
     next_instant,
     some_to_come,
     take_arrivals,
-)
-
-# Beside a generator, functions in which nothing is counted (`compile.bare`) crash once compiled.
-next_instant, some_to_come, keep_running, take_arrivals = (
-    helper(in_python(function))
-    for function in (next_instant, some_to_come, keep_running, take_arrivals)
 )
 
 # Searches after which the loop comes back, so that whoever waits for it can interrupt it.
