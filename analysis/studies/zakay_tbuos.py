@@ -5,15 +5,17 @@ the simulation is trace-based and user-oriented (TBUOS), and long-term users who
 begin again. Both are simulated under EASY and first come, first served, which meet the same users.
 
 First Table I: the largest mean wait of the runs under EASY over the least. Ours is *held* if the
-published ratio is within its interval (by drawing runs anew, 95 %), *direction only* if users who
-react make it less than half of what it is with others, as all published pairs do. The other claims
+published ratio is within its interval (by drawing runs anew, 95 %, which finds no larger ratio than
+ours: a larger published one is never held), *direction only* if users who react make it less than
+half of what it is with others, as seven of the eight published pairs do. The other claims
 stand in the text or are what the figures are said to show. Shares of runs have intervals by Wilson,
 differences between two simulations of the same run by Student's t. "Common" is taken for half of
 the runs, "similar" throughputs for 1 % of a difference.
 
 Throughput is the number of jobs that have ended by the end of the period in which users submit, an
 hour of that period. Jobs that outlive their estimates have these raised; jobs larger than the
-machine are dropped. Sessions last from their first to their last submission, and are recycled.
+machine are dropped, and so are those that never ran or whose user is unknown. Sessions last from
+their first to their last submission, and are recycled.
 """
 
 from collections.abc import Iterator, Sequence
