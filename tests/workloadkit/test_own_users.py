@@ -125,6 +125,11 @@ def test_what_is_passed_in_stays_as_it_was():
     assert first.jobs.equals(second.jobs)
 
 
+def test_without_a_log_somebody_must_name_the_processors():
+    with pytest.raises(wk.ParameterError, match="procs is None, and there is no log"):
+        wk.simulate(None, "easy", [Gambler()])
+
+
 def test_jobs_are_numbered_by_submission():
     users = [Script({0: submits(1, 1, at=9), 4: submits(1, 2)}), Script({2: submits(1, 3)})]
     schedule = wk.simulate(None, "fcfs", users, procs=1, rng=1)

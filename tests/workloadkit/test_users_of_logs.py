@@ -149,6 +149,16 @@ def test_a_batch_cannot_arrive_before_it_is_released(delay):
         wk.simulate(log((1, 0, 10), (1, 20, 1)), "fcfs", Hasty, procs=1)
 
 
+@pytest.mark.parametrize("answer", [None, "soon"])
+def test_a_batch_arrives_at_a_time(answer):
+    class Vague(wk.users.BatchUser):
+        def decide(self, batch, *, by_end):
+            return answer
+
+    with pytest.raises(wk.WorkloadError, match=f"Vague decides at 10 s .* at {answer} s"):
+        wk.simulate(log((1, 0, 10), (1, 20, 1)), "fcfs", Vague, procs=1)
+
+
 @ignore_oddities
 @settings(max_examples=60)
 @given(logs() | logs(decimals=True), st.sampled_from(["instant", "event"]))

@@ -31,6 +31,9 @@ workloadkit site --users 100 --from log.swf.gz --from other.swf.gz -o site.swf.g
 workloadkit site --sessions 10 --scheduler fcfs --from site.json
 """
 
+#: More users than these are a slip of the hand.
+MAX_USERS = 10**6
+
 #: Columns of the table: those of the source, in two lines, and how each is written.
 _COLUMNS = {
     "users": ("Users", "{:d}"),
@@ -210,10 +213,10 @@ def _numbers(users: str | None, step: int | None) -> list[int]:
     """Return the numbers of users that were asked for."""
     low, dash, high = (users or "50").partition("-")
     for word in (low, high) if dash else (low,):
-        if not (word.isascii() and word.isdigit() and 1 <= int(word) <= 10**6):
+        if not (word.isascii() and word.isdigit() and 1 <= int(word) <= MAX_USERS):
             raise ParameterError(
                 f"--users is {users!r}; write a number of users such as 100, or a range such as "
-                "50-250"
+                f"50-250, up to {MAX_USERS:,}"
             )
     if not dash:
         if step is not None:
@@ -221,7 +224,13 @@ def _numbers(users: str | None, step: int | None) -> list[int]:
         return [int(low)]
     if int(high) < int(low):
         raise ParameterError(f"--users is {users!r}, a range that ends before it begins")
-    return list(range(int(low), int(high) + 1, step or 50))
+    numbers = list(range(int(low), int(high) + 1, step or 50))
+    if len(numbers) == 1 and int(high) > int(low):  # the default, mostly: who would mean it?
+        raise ParameterError(
+            f"--users is {users!r}, and a step of {step or 50} leads beyond it; give a smaller "
+            "--step"
+        )
+    return numbers
 
 
 def _or_ever(seconds: float | None) -> float:

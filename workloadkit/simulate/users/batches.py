@@ -9,6 +9,7 @@ behaviours differ in [1]_. Within a batch jobs keep their recorded gaps.
    on feedback-based simulation, sections VI and VII.
 """
 
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -190,7 +191,8 @@ class BatchUser(User):
 
     def _release(self, *, by_end: bool) -> None:
         arrival = self.decide(self.next, by_end=by_end)
-        if not arrival >= self.now:  # written so that NaN is refused
+        # written so that NaN is refused, and what a decision without a return gives
+        if not (isinstance(arrival, Real) and arrival >= self.now):
             raise WorkloadError(
                 f"{type(self).__name__} decides at {self.now} s that a batch arrives at {arrival} s"
             )

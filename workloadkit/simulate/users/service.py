@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -149,10 +150,10 @@ def _number_or_given(name: str, parameter: str, value: Any) -> Any:
     if isinstance(value, Given):
         return value
     if isinstance(value, str):
-        try:
-            return read_duration(value) if parameter == "run" else float(value)
-        except ValueError:
-            value = _read(value)
+        for read in (read_duration, float) if parameter == "run" else (float,):
+            with suppress(ValueError):
+                return read(value)
+        value = _read(value)
     if isinstance(value, os.PathLike):
         value = _read(os.fspath(value))
     if isinstance(value, Trace):
