@@ -20,13 +20,18 @@ UNNUMBERED, WAKE_UP = 2**61, 2**62
 
 
 class Agenda(NamedTuple):
-    """A heap, the earliest entry first.
+    """A heap of times, the earliest first, and what is planned for each.
+
+    To keep the heap in order, times and slots are moved; the entries stay in their slots.
 
     Parameters
     ----------
     time : ndarray, shape (capacity,)
         [s]
+    slot : ndarray of int64, shape (capacity,)
+        Where the entry for each time stands; behind the heap, the slots that are free.
     key, serial, item : ndarray of int64, shape (capacity,)
+        By slot.
     due : ndarray of int64, shape (capacity,)
         Items that were taken together.
     at : ndarray of int64, shape (4,)
@@ -34,6 +39,7 @@ class Agenda(NamedTuple):
     """
 
     time: NDArray
+    slot: NDArray[np.int64]
     key: NDArray[np.int64]
     serial: NDArray[np.int64]
     item: NDArray[np.int64]
@@ -44,53 +50,55 @@ class Agenda(NamedTuple):
 def new_agenda(capacity: int, dtype: np.dtype) -> Agenda:
     """Return an empty agenda."""
     key, serial, item, due = (np.empty(capacity, np.int64) for _ in range(4))
-    return Agenda(np.empty(capacity, dtype), key, serial, item, due, np.zeros(4, np.int64))
+    time, slot, at = np.empty(capacity, dtype), np.arange(capacity), np.zeros(4, np.int64)
+    return Agenda(time, slot, key, serial, item, due, at)
 
 
 @bare
 def enter(agenda, time, key, item):
     """Enter an item for a time."""
-    times, keys, serials = agenda.time, agenda.key, agenda.serial
-    items, at = agenda.item, agenda.at
+    times, slots, keys, at = agenda.time, agenda.slot, agenda.key, agenda.at
     place = at[SIZE]
     if place == times.size:
         at[OVERFLOWS] = 1
         return
-    serial = at[SERIAL]
+    slot = slots[place]
+    keys[slot], agenda.serial[slot], agenda.item[slot] = key, at[SERIAL], item
     at[SIZE] += 1
     at[SERIAL] += 1
     while place > 0:
         parent = (place - 1) >> 1
-        if times[parent] < time or (times[parent] == time and keys[parent] <= key):
+        if times[parent] < time or (times[parent] == time and keys[slots[parent]] <= key):
             break  # it was entered before
-        times[place], keys[place] = times[parent], keys[parent]
-        serials[place], items[place] = serials[parent], items[parent]
+        times[place], slots[place] = times[parent], slots[parent]
         place = parent
-    times[place], keys[place], serials[place], items[place] = time, key, serial, item
+    times[place], slots[place] = time, slot
 
 
 @bare
 def take_first(agenda):
     """Take the earliest entry out; return its item."""
-    times, keys, serials = agenda.time, agenda.key, agenda.serial
-    items, at = agenda.item, agenda.at
-    first = items[0]
+    times, slots, at = agenda.time, agenda.slot, agenda.at
+    taken = slots[0]
     at[SIZE] -= 1
     last = at[SIZE]
-    time, key, serial, item = times[last], keys[last], serials[last], items[last]
+    time, slot = times[last], slots[last]
+    slots[last] = taken  # free from now on
     place, child = 0, 1
     while child < last:
         other = child + 1
-        if other < last and _precedes(agenda, other, times[child], keys[child], serials[child]):
+        if other < last and _precedes(
+            agenda, times[other], slots[other], times[child], slots[child]
+        ):
             child = other
-        if not _precedes(agenda, child, time, key, serial):
+        if not _precedes(agenda, times[child], slots[child], time, slot):
             break
-        times[place], keys[place] = times[child], keys[child]
-        serials[place], items[place] = serials[child], items[child]
+        times[place], slots[place] = times[child], slots[child]
         place = child
         child = 2 * place + 1
-    times[place], keys[place], serials[place], items[place] = time, key, serial, item
-    return first
+    if last > 0:
+        times[place], slots[place] = time, slot
+    return agenda.item[taken]
 
 
 @bare
@@ -104,10 +112,17 @@ def take_due(agenda, now):
 
 
 @bare
-def _precedes(agenda, place, time, key, serial):
-    """Whether the entry at a place comes before one of such time, key and serial."""
-    if agenda.time[place] != time:
-        return agenda.time[place] < time
-    if agenda.key[place] != key:
-        return agenda.key[place] < key
-    return agenda.serial[place] < serial
+def is_wake_up(agenda):
+    """Whether the earliest entry, which is there, is a wake-up."""
+    return agenda.key[agenda.slot[0]] >= WAKE_UP
+
+
+@bare
+def _precedes(agenda, time, slot, other_time, other_slot):
+    """Whether an entry comes before another one."""
+    if time != other_time:
+        return time < other_time
+    key, other_key = agenda.key[slot], agenda.key[other_slot]
+    if key != other_key:
+        return key < other_key
+    return agenda.serial[slot] < agenda.serial[other_slot]

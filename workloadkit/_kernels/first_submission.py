@@ -1,6 +1,6 @@
 """When users who react first submit a job."""
 
-from workloadkit._kernels.agenda import SIZE, WAKE_UP, take_due, take_first
+from workloadkit._kernels.agenda import SIZE, is_wake_up, take_due, take_first
 from workloadkit._kernels.compile import kernel
 from workloadkit._kernels.reference import by_reference
 from workloadkit._kernels.users import wake_up
@@ -11,7 +11,7 @@ def wait_for_first(users, jobs, by_event):
     """Let users wake up until one is to submit a job; return whether anything is left to come."""
     users = by_reference(users)
     agenda = users.agenda
-    while agenda.at[SIZE] > 0 and agenda.key[0] >= WAKE_UP:
+    while agenda.at[SIZE] > 0 and is_wake_up(agenda):
         now, n_due = agenda.time[0], 1
         if by_event:
             agenda.due[0] = take_first(agenda)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from workloadkit._kernels.compile import helper, kernel
+from workloadkit._kernels.compile import bare, kernel
 
 # Orders that are settled as a job arrives, for `Keys`.
 ARRIVAL, SJF, LJF, SMALLEST, LARGEST, F1, PRIORITY = range(7)
@@ -38,20 +38,20 @@ class Keys(NamedTuple):
     queues: NDArray[np.int64]
 
 
-@helper
+@bare
 def wfp3(now, submit, estimate, procs, user):
     """(wait / estimate)³ · processors, the largest first."""
     stretch = float(now - submit) / float(estimate)
     return -(stretch * stretch * stretch * procs)  # a power may round otherwise once compiled
 
 
-@helper
+@bare
 def unicef(now, submit, estimate, procs, user):
     """Wait / (max(log2 processors, 1) · estimate), the largest first."""
     return -(float(now - submit) / (max(math.log2(procs), 1.0) * float(estimate)))
 
 
-@helper
+@bare
 def order_by(order, now, submit, estimate, procs, user):
     """One of the orders that vary with time."""
     if order == WFP3:
@@ -59,7 +59,7 @@ def order_by(order, now, submit, estimate, procs, user):
     return unicef(now, submit, estimate, procs, user)
 
 
-@helper
+@bare
 def f1(first, submit, estimate, procs):
     """log10(estimate) · processors + 870 · log10(max(submit - first, 1)), the smallest first."""
     return math.log10(estimate) * procs + 870.0 * math.log10(max(submit - first, 1))
@@ -74,7 +74,7 @@ def f1_of_all(submit, estimate, procs):
     return value
 
 
-@helper
+@bare
 def urgency(queue, queues):
     """Place of a queue among `queues`, behind them all if it is not there.
 
@@ -88,7 +88,7 @@ def urgency(queue, queues):
     return place
 
 
-@helper
+@bare
 def settled_key(order, queues, first, submit, estimate, procs, queue):
     """Return what an order ranks a job by; the first submission of all was at `first`."""
     if order == ARRIVAL:
@@ -106,7 +106,7 @@ def settled_key(order, queues, first, submit, estimate, procs, queue):
     return float(urgency(queue, queues))
 
 
-@helper
+@bare
 def rank_arrivals(users, jobs, keys, rank, backfill_rank, arrived, n_arrived):
     """Rank the jobs from `arrived` on, if they are of users who react; ties go by arrival."""
     if users is not None:

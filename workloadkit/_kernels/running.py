@@ -7,10 +7,10 @@ machines, much for hundreds of thousands. Helpers take the arrays one by one: th
 references to those inside a tuple at every use.
 """
 
-from workloadkit._kernels.compile import helper
+from workloadkit._kernels.compile import bare
 
 
-@helper
+@bare
 def insert_end(ends, values, count, end, value):
     """Insert (`end`, `value`) into the first `count` entries, behind equal ends."""
     place = count
@@ -22,7 +22,7 @@ def insert_end(ends, values, count, end, value):
     values[place] = value
 
 
-@helper
+@bare
 def insert_end_in_order(ends, jobs, count, end, job):
     """Insert as `insert_end` does, but before equal ends: what starts first is taken first."""
     place = count
@@ -34,7 +34,7 @@ def insert_end_in_order(ends, jobs, count, end, job):
     jobs[place] = job
 
 
-@helper
+@bare
 def remove_end(ends, values, count, end, value):
     """Remove one entry (`end`, `value`) from the first `count` entries, which hold it."""
     low, high = 0, count - 1  # looking for the last entry whose end is not below `end`
@@ -51,7 +51,7 @@ def remove_end(ends, values, count, end, value):
         values[place] = values[place + 1]
 
 
-@helper
+@bare
 def find_shadow(planned_ends, planned_procs, n_running, now, free, needed):
     """When `needed` processors will be free, and how many are then to spare.
 

@@ -18,7 +18,7 @@ from typing import Any
 from numba.extending import overload
 
 from workloadkit._kernels import batch_users, dependent_users, queue_users, site_users
-from workloadkit._kernels.agenda import ARRIVED, OVERFLOWS, SIZE, WAKE_UP, take_due, take_first
+from workloadkit._kernels.agenda import ARRIVED, OVERFLOWS, SIZE, is_wake_up, take_due, take_first
 from workloadkit._kernels.compile import BARE, bare
 from workloadkit._kernels.known_types import know_types
 
@@ -140,7 +140,7 @@ def take_arrivals(users, jobs, arrived, end_jobs, n_before, n_running, now, by_e
 @bare
 def submission_due(agenda, now):
     """Whether a job is to be submitted now."""
-    return agenda.at[SIZE] > 0 and agenda.time[0] <= now and agenda.key[0] < WAKE_UP
+    return agenda.at[SIZE] > 0 and agenda.time[0] <= now and not is_wake_up(agenda)
 
 
 @bare

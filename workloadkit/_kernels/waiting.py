@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from workloadkit._kernels.compile import helper
+from workloadkit._kernels.compile import bare
 
 BLOCK_BITS = 6
 BLOCK = 1 << BLOCK_BITS  # places of the line that are skipped at once
@@ -115,7 +115,7 @@ def _power_of_two(count: int) -> int:
     return 1 << (count - 1).bit_length()
 
 
-@helper
+@bare
 def set_leaf(tree, root, node, value):
     """Give a leaf a value, and the nodes above it the smallest below them."""
     tree[root + node] = value
@@ -127,7 +127,7 @@ def set_leaf(tree, root, node, value):
         tree[root + node] = smallest
 
 
-@helper
+@bare
 def next_leaf(tree, root, width, place, most):
     """First leaf from `place` on that holds `most` at most, counted from 0; -1 for none."""
     if place >= width or not tree[root + 1] <= most:
@@ -146,21 +146,21 @@ def next_leaf(tree, root, width, place, most):
     return node - width
 
 
-@helper
+@bare
 def join_line(waits, in_block, place):
     """Mark a place in the order of the queue: its job waits."""
     waits[place] = True
     in_block[place >> BLOCK_BITS] += 1
 
 
-@helper
+@bare
 def leave_line(waits, in_block, place):
     """Unmark a place in the order of the queue."""
     waits[place] = False
     in_block[place >> BLOCK_BITS] -= 1
 
 
-@helper
+@bare
 def next_in_line(waits, in_block, place):
     """First marked place from `place` on; there is one."""
     while not waits[place]:
@@ -170,7 +170,7 @@ def next_in_line(waits, in_block, place):
     return place
 
 
-@helper
+@bare
 def insert_waiting(waiting, first, last, backfill_rank, job):
     """Insert a job into waiting[first:last], which is in the order of backfilling."""
     place = last
@@ -180,7 +180,7 @@ def insert_waiting(waiting, first, last, backfill_rank, job):
     waiting[place] = job
 
 
-@helper
+@bare
 def foremost(waiting, first, last, rank):
     """Job of waiting[first:last] that comes first by `rank`, ties by arrival."""
     head = waiting[first]
@@ -191,7 +191,7 @@ def foremost(waiting, first, last, rank):
     return head
 
 
-@helper
+@bare
 def take_out(waiting, first, job):
     """Take a job out of waiting[first:last]; the list then begins one place later."""
     place = first

@@ -231,7 +231,7 @@ def simulate(
     unknown = unknown and "scale_machine" not in scales
     if procs is None and isinstance(behaviour, Community):
         procs = behaviour.processors
-    if procs is None and trace is None and not unknown:
+    if (procs, header.procs, trace) == (None, None, None) and not unknown:
         raise ParameterError("procs is None, and there is no log to name the machine's processors")
     machine = MAX_PROCS if unknown else scaled_machine(machine_size(header, procs), scale_machine)
     if recorded:
