@@ -18,7 +18,16 @@ from tests.data import trace_path
 from workloadkit import cli
 from workloadkit.cli import common
 
-COMMANDS = ("characterize", "check", "sessions", "simulate", "study", "sweep")
+COMMANDS = (
+    "characterize",
+    "check",
+    "dependencies",
+    "sessions",
+    "simulate",
+    "site",
+    "study",
+    "sweep",
+)
 HEAVY = ("numpy", "pandas", "scipy", "matplotlib", "numba", "sympy", "statsmodels")
 PROGRAM = (sys.executable, "-c", "from workloadkit.cli import main; main()")
 
@@ -63,13 +72,14 @@ def log(tmp_path):
         ("2d", 172_800),
         ("1w", 604_800),
         (" 1W ", 604_800),
+        ("1e3", 1000),
     ],
 )
 def test_durations(text, seconds):
     assert common.duration(text) == seconds
 
 
-@pytest.mark.parametrize("text", ["", "h", "-5", "1m", "1e3", "nan", "inf", "1h30", "٣", "1,5h"])
+@pytest.mark.parametrize("text", ["", "h", "-5", "1m", "1e", "nan", "inf", "1h30", "٣", "1,5h"])
 def test_what_is_no_duration_is_refused_with_the_forms_that_are(text):
     with pytest.raises(typer.BadParameter, match=r"not a duration; write 90 or 90s, 20min"):
         common.duration(text)

@@ -18,7 +18,7 @@ from workloadkit.cli.common import (
 
 EXAMPLES = """
 workloadkit dependencies log.swf.gz -o dependent.swf.gz
-workloadkit dependencies log.swf.gz | workloadkit simulate - --users dependent
+workloadkit dependencies log.swf | workloadkit simulate - --users dependent
 workloadkit dependencies log.swf.gz -o dependent.swf.gz --json lost.json
 """
 
@@ -39,7 +39,7 @@ def dependencies(
     json: JsonOption = None,
     strict: StrictOption = False,
 ) -> None:
-    """Write what each batch of a user's jobs depends on into fields 17 and 18.
+    """Write what batches of jobs depend on into fields 17 and 18.
 
     A batch depends on the one before in its session, the first of a session on the last batches of
     all sessions of the user that had ended before it. The fields of its first job tell of the job

@@ -174,9 +174,10 @@ def simulate(
     ] = None,
     strict: StrictOption = False,
 ) -> None:
-    """Simulate a scheduler serving the users of a log, or users who need none.
+    """Simulate a scheduler and the users whom it serves.
 
-    Shows the metrics, unless they or the jobs go to stdout.
+    The users are those of a log, or need none. Shows the metrics, unless they or the jobs go to
+    stdout.
     """
     import workloadkit as wk
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 EXAMPLES = """
 workloadkit site --users 50-250 --step 50 --scheduler creasy
-workloadkit site --users 100 --from log.swf.gz --from other.swf.gz -o site.swf.gz --seed 1
+workloadkit site --users 100 --from log.swf --from other.swf -o site.swf
 workloadkit site --sessions 10 --scheduler fcfs --from site.json
 """
 
