@@ -360,3 +360,9 @@ def test_what_cannot_be_is_refused(make, message):
 def test_a_site_of_whom_nobody_comes_is_refused():
     with pytest.raises(WorkloadError, match="the users submitted no job"):
         wk.simulate(None, "easy", DynamicSite(users=1, weeks=1e-6), procs=8)
+
+
+@pytest.mark.parametrize("users", ["site", "static-site", "poisson:rate=1"])
+def test_without_a_log_there_are_no_recorded_waits_to_follow(users):
+    with pytest.raises(wk.ParameterError, match="recorded follows the waits of a log, and users "):
+        wk.simulate(None, "recorded", users)

@@ -194,6 +194,10 @@ def simulate(
         assert trace is not None  # as was seen above
         who = who.prepare(trace)
     recorded = isinstance(policy, Recorded)
+    if recorded and isinstance(behaviour, Community):
+        raise ParameterError(
+            f"scheduler recorded follows the waits of a log, and users {_name(behaviour)} have none"
+        )
     down = _outages(outages, trace, recorded=recorded)
     own = isinstance(policy, Scheduler) or type(behaviour) not in behaviours.known().values()
     plain_only = own or down is not None or is_plain_only(behaviour)
