@@ -148,7 +148,7 @@ def window_of(queue, at="turnaround", *, told=True):
     """The queue as the search sees it, which may be told after which end a job earns nothing."""
     window = kernels.new_window(len(queue), np.dtype(np.int64))
     for place, job in enumerate(queue):
-        window.job[place] = place
+        window.valued[place] = place
         for name in ("submit", "procs", "estimate", "priority"):
             getattr(window, name)[place] = job[name]
         last = job["utility"][-1][0] if job["utility"] else -NOW
