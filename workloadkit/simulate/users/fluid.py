@@ -48,6 +48,12 @@ class Fluid:
     leave : float, default inf
         One who waited longer than this leaves for good. [s]
 
+    Notes
+    -----
+    The source does not say when a session ends. With 60 min after the last submission, recycled,
+    mean waits under EASY come nearest to those that it prints; by the default they are shorter
+    (study ``zakay-feedback``).
+
     References
     ----------
     .. [1] N. Zakay, "Improved realism and representativeness of workloads to improve reliability
