@@ -2,7 +2,7 @@
 
 import warnings
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,9 @@ from workloadkit.simulate.made_up import without_log
 from workloadkit.simulate.populations.present import Notes
 from workloadkit.simulate.workload import Workload
 from workloadkit.trace import Trace
+
+if TYPE_CHECKING:
+    from workloadkit._kernels.dependent_users import Successors
 
 
 @dataclass(frozen=True)
@@ -79,24 +82,7 @@ class Dependent:
         return DependentCrowd(trace, replace(workload, **times), successors(found.place, delay))
 
 
-class Successors(NamedTuple):
-    """Which jobs wait for which.
-
-    Parameters
-    ----------
-    first : ndarray of int64, shape (n_jobs + 1,)
-        Those that wait for job i are `job[first[i]:first[i + 1]]`.
-    job : ndarray of int64
-    delay : ndarray
-        How long after the end each is submitted. [s]
-    """
-
-    first: NDArray[np.int64]
-    job: NDArray[np.int64]
-    delay: NDArray
-
-
-def successors(preceding: NDArray[np.int64], delay: NDArray) -> Successors:
+def successors(preceding: NDArray[np.int64], delay: NDArray) -> "Successors":
     """Turn the table of preceding jobs around.
 
     Parameters
@@ -106,6 +92,8 @@ def successors(preceding: NDArray[np.int64], delay: NDArray) -> Successors:
     delay : ndarray, shape (n_jobs,)
         How long after its end each is submitted. [s]
     """
+    from workloadkit._kernels.dependent_users import Successors
+
     waits = np.flatnonzero(preceding >= 0)
     job = waits[np.argsort(preceding[waits], kind="stable")]
     first = np.searchsorted(preceding[job], np.arange(preceding.size + 1))
@@ -126,7 +114,7 @@ class DependentCrowd:
 
     trace: Trace
     workload: Workload
-    successors: Successors
+    successors: "Successors"
 
     @property
     def n_jobs(self) -> int:
@@ -159,7 +147,7 @@ class DependentCrowd:
                 key=np.unique(log.job, return_inverse=True)[1],
             ),
             user=np.unique(log.user, return_inverse=True)[1],
-            successors=kernels.Successors(*self.successors),
+            successors=self.successors,
         )
         kernels.set_out(mechanism, log.submit)
         procs = np.empty(room, np.int64)
@@ -190,7 +178,7 @@ class DependentCrowd:
 class DependentUser(User):
     """One who submits the jobs of all users, each by its time or after the one it waits for."""
 
-    def __init__(self, workload: Workload, following: Successors) -> None:
+    def __init__(self, workload: Workload, following: "Successors") -> None:
         super().__init__()
         w = workload
         columns = (w.user, w.procs, w.run, w.estimate, w.submit, w.job, w.killed, w.queue, w.wait)
