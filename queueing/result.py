@@ -1,0 +1,289 @@
+"""What every model returns."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from queueing.arguments import Floats, Value, numbers, plain
+from queueing.errors import QueueingError
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+#: Places of points in the flattened array of all.
+Places = NDArray[np.intp]
+
+
+class Exactness(str):
+    """How near an answer is to the truth, in words; behind them, in numbers.
+
+    Parameters
+    ----------
+    words : str
+        Such as "exact, product form" or "approximation: chain".
+    **error : float
+        For each measure that is approximate, the largest relative error that was found.
+
+    Examples
+    --------
+    >>> chain = Exactness("approximation: chain", X=0.012, R=0.023)
+    >>> print(chain, chain.error["R"])
+    approximation: chain 0.023
+    """
+
+    __slots__ = ("error",)
+
+    error: Mapping[str, float]
+
+    def __new__(cls, words: str, /, **error: float) -> Self:
+        """Make it; see the class."""
+        made = super().__new__(cls, words)
+        made.error = error
+        return made
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """An answer of a model: measures, distributions and derivatives at points of its parameters.
+
+    Numbers are floats if all parameters were numbers, else arrays of the shape that these have
+    together. X is jobs a unit of time, R and the parameters Z and S are times in the same unit, Q
+    counts jobs, U is per server.
+
+    Parameters
+    ----------
+    parameters : mapping of str to ndarray or object
+        As broadcast; functions as they were given.
+    exactness : Exactness
+    """
+
+    #: Fields and properties that `to_frame` shows.
+    measures: ClassVar[tuple[str, ...]] = ("X", "R", "Q", "U")
+    #: Jobs whose response times are distinguished; the first is taken where there is one only.
+    jobs: ClassVar[tuple[str, ...]] = ("any",)
+
+    parameters: Mapping[str, Any] = field(repr=False)
+    exactness: Exactness
+    #: Solves the same model for other parameters, given by name.
+    solve: Callable[..., "Result"] = field(repr=False)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of the points."""
+        shapes = (v.shape for v in self.parameters.values() if isinstance(v, np.ndarray))
+        return next(shapes, ())
+
+    def sf(self, t: ArrayLike, job: str | None = None) -> Value:
+        """Return the probability that a response takes longer than t.
+
+        Parameters
+        ----------
+        t : array_like
+            Times, broadcast against the points.
+        job : str, optional
+            Whose; may be left out where all jobs are alike.
+        """
+        times, at = self._broadcast("t", t)
+        job = self._job(job)
+        # nobody has a response time below 0
+        return plain(np.where(times < 0, 1.0, self._survival(np.maximum(times, 0.0), at, job)))
+
+    def cdf(self, t: ArrayLike, job: str | None = None) -> Value:
+        """Return the probability that a response takes t at most; see `sf`."""
+        return 1.0 - self.sf(t, job)
+
+    def ppf(self, q: ArrayLike, job: str | None = None) -> Value:
+        """Return the response time that a share q of jobs does not exceed.
+
+        Parameters
+        ----------
+        q : array_like
+            Shares from 0 to 1, broadcast against the points.
+        job : str, optional
+            As of `sf`.
+        """
+        from scipy.optimize.elementwise import bracket_root, find_root
+
+        share, at = self._broadcast("q", q)
+        if not ((share >= 0) & (share <= 1)).all():
+            raise QueueingError(f"q is {q!r}; a share is from 0 to 1")
+        job = self._job(job)
+        mean = self._moment(1, at, job)
+        inside = (share > 0) & (share < 1) & (mean > 0) & np.isfinite(mean)
+        found = np.where(share == 1, np.inf, np.where(np.isnan(mean), np.nan, 0.0))
+        found = np.where(np.isinf(mean) & (share > 0), np.inf, found)
+        if inside.any():
+
+            def above(t: Floats, place: Places, left: Floats) -> Floats:
+                with np.errstate(divide="ignore"):
+                    return np.log(self._survival(t, place, job)) - left
+
+            args = (at[inside], np.log1p(-share[inside]))
+            bracket = bracket_root(above, np.zeros(inside.sum()), mean[inside], xmin=0, args=args)
+            found[inside] = find_root(
+                above, bracket.bracket, args=args, tolerances={"xrtol": 1e-14, "xatol": 0}
+            ).x
+        return plain(found)
+
+    def moment(self, order: int, job: str | None = None) -> Value:
+        """Return the mean of the response time to the power of a whole number, 1 or more."""
+        if order != int(order) or order < 1:
+            raise QueueingError(f"order is {order!r}; it must be a whole number, 1 or more")
+        places = np.arange(int(np.prod(self.shape)), dtype=np.intp).reshape(self.shape)
+        return plain(np.asarray(self._moment(int(order), places, self._job(job))))
+
+    def moments(self, job: str | None = None) -> dict[str, Value]:
+        """Return mean, variance, squared coefficient of variation and skewness of responses."""
+        first, second, third = (np.asarray(self.moment(k, job)) for k in (1, 2, 3))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            variance = second - first**2
+            skewness = (third - 3 * first * variance - first**3) / variance**1.5
+            values = {
+                "mean": first,
+                "variance": variance,
+                "scv": variance / first**2,
+                "skewness": skewness,
+            }
+        return {name: plain(value) for name, value in values.items()}
+
+    def derivative(self, of: str, wrt: str) -> Value:
+        """Return the derivative of a measure in a parameter.
+
+        Parameters
+        ----------
+        of : str
+            One of the measures.
+        wrt : str
+            Name of a parameter that is a number.
+        """
+        self._check_derivative(of, wrt)
+        from scipy.differentiate import derivative
+
+        others = {name: value for name, value in self.parameters.items() if name != wrt}
+        value = np.asarray(self.parameters[wrt], dtype=np.float64)
+
+        def measure(x: Floats) -> Floats:
+            given = {name: _widened(v, x.ndim) for name, v in others.items()}
+            return np.asarray(getattr(self.solve(**{wrt: x}, **given), of))
+
+        step = np.maximum(np.abs(value), 1.0) * 1e-2
+        direction = np.where(value < 2 * step, 1, 0)
+        found = derivative(
+            measure, value, initial_step=step, step_direction=direction, preserve_shape=True
+        )
+        return plain(np.asarray(found.df))
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return a table, one row a point: parameters, then measures."""
+        import pandas as pd
+
+        size = int(np.prod(self.shape))
+        columns: dict[str, Any] = {}
+        for name, value in self.parameters.items():
+            columns[name] = value.ravel() if isinstance(value, np.ndarray) else [str(value)] * size
+        for name in self.measures:
+            columns[name] = np.ravel(getattr(self, name))
+        return pd.DataFrame(columns)
+
+    def plot(self, ax: "Axes | None" = None, measures: tuple[str, ...] | None = None) -> "Axes":
+        """Draw measures against the parameter that varies, or the response times of one point.
+
+        Parameters
+        ----------
+        ax : Axes, optional
+            By default the current ones.
+        measures : tuple of str, optional
+            Which, where a parameter varies; by default those of response times.
+
+        Returns
+        -------
+        Axes
+        """
+        from matplotlib import pyplot as plt
+
+        ax = plt.gca() if ax is None else ax
+        if self.shape:
+            self._plot_measures(ax, measures)
+        else:
+            self._plot_responses(ax)
+        return ax
+
+    def _survival(self, t: Floats, at: Places, job: str) -> Floats:
+        """P(response > t) for t ≥ 0 at these points; arrays of one shape."""
+        raise NotImplementedError
+
+    def _moment(self, order: int, at: Places, job: str) -> Floats:
+        """E[response^order] at these points."""
+        raise NotImplementedError
+
+    def _at(self, name: str, at: Places) -> Floats:
+        """Values of a parameter at these points."""
+        return np.asarray(self.parameters[name]).ravel()[at]
+
+    def _broadcast(self, name: str, value: ArrayLike) -> tuple[Floats, Places]:
+        given = numbers(name, value)
+        places = np.arange(int(np.prod(self.shape)), dtype=np.intp).reshape(self.shape)
+        try:
+            shape = np.broadcast_shapes(given.shape, self.shape)
+        except ValueError:
+            raise QueueingError(
+                f"the shape {given.shape} of {name} does not go with that of the points, "
+                f"{self.shape}"
+            ) from None
+        return np.broadcast_to(given, shape).copy(), np.broadcast_to(places, shape)
+
+    def _job(self, job: str | None) -> str:
+        if job is None and len(self.jobs) == 1:
+            return self.jobs[0]
+        if job not in self.jobs:
+            told = "is missing" if job is None else f"is {job!r}"
+            raise QueueingError(f"job {told}; it must be {' or '.join(self.jobs)}")
+        return job
+
+    def _check_derivative(self, of: str, wrt: str) -> None:
+        if of not in self.measures:
+            raise QueueingError(f"of is {of!r}; it must be one of {', '.join(self.measures)}")
+        known = [name for name, v in self.parameters.items() if isinstance(v, np.ndarray)]
+        if wrt not in known:
+            raise QueueingError(f"wrt is {wrt!r}; it must be one of {', '.join(known)}")
+
+    def _plot_measures(self, ax: "Axes", measures: tuple[str, ...] | None) -> None:
+        varying = [
+            name
+            for name, value in self.parameters.items()
+            if isinstance(value, np.ndarray) and np.unique(value).size > 1
+        ]
+        if len(varying) != 1 or len(self.shape) != 1:
+            raise QueueingError(
+                f"{', '.join(varying) or 'no parameter'} varies; a plot is for one that does"
+            )
+        shown = measures or tuple(name for name in self.measures if name[0] == "R")
+        x = self.parameters[varying[0]]
+        for name in shown:
+            ax.plot(x, getattr(self, name), label=name)
+        ax.set_xlabel(varying[0])
+        ax.set_ylabel(shown[0] if len(shown) == 1 else "time" if shown[0][0] == "R" else "")
+        if len(shown) > 1:
+            ax.legend()
+
+    def _plot_responses(self, ax: "Axes") -> None:
+        last = max(float(self.ppf(0.999, job)) for job in self.jobs)
+        times = np.linspace(0, last, 400)
+        for job in self.jobs:
+            ax.plot(times, self.sf(times, job), label=f"{job} jobs")
+        ax.set_yscale("log")
+        ax.set_xlabel("response time t, in the unit of S")
+        ax.set_ylabel("share of jobs with response > t")
+        if len(self.jobs) > 1:
+            ax.legend()
+
+
+def _widened(value: Any, ndim: int) -> Any:
+    """Let a parameter broadcast against one with further dimensions behind."""
+    if not isinstance(value, np.ndarray):
+        return value
+    return value.reshape(value.shape + (1,) * (ndim - value.ndim))
