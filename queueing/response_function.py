@@ -1,0 +1,124 @@
+"""Functions of the response time, with parameters that are numbers or arrays."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from queueing.arguments import Floats, Rule, Value, numbers, plain
+from queueing.errors import QueueingError
+
+
+@dataclass(frozen=True, eq=False)
+class Form:
+    """A function of the response time, with parameters that may be arrays."""
+
+    #: Its parameters, fields that are arrays of floats.
+    names: ClassVar[tuple[str, ...]] = ()
+    #: What must hold of them.
+    rules: ClassVar[tuple[Rule, ...]] = ()
+
+    @property
+    def values(self) -> dict[str, Floats]:
+        """Its parameters by name."""
+        return {name: getattr(self, name) for name in self.names}
+
+    def with_values(self, values: Mapping[str, Any]) -> Self:
+        """Return the same form with those of its parameters that are among the values given."""
+        return replace(self, **{name: values[name] for name in self.names if name in values})
+
+    def at(self, place: int) -> Self:
+        """Return the form of one point, a place in the flattened array of all."""
+        return self.with_values({name: v.ravel()[place] for name, v in self.values.items()})
+
+    def __call__(self, r: ArrayLike) -> Value:
+        """Return its value after responses of r, which broadcast with its parameters."""
+        times = numbers("r", r)
+        if not (times >= 0).all():
+            raise QueueingError(f"r is {r!r}; a response time is 0 or more")
+        return plain(np.asarray(self.at_times(times)))
+
+    def at_times(self, r: Floats) -> Floats:
+        """Return its value at these times, floats of 0 or more, infinity among them."""
+        raise NotImplementedError
+
+    def __str__(self) -> str:
+        return f"{type(self).__name__.lower()}({', '.join(self.names)})"
+
+
+def vectorised(name: str, function: Callable[[Any], Any]) -> Callable[[Floats], Floats]:
+    """Return a function of arrays, from one of arrays or of numbers; blames `name`."""
+
+    def one_by_one(r: Floats) -> Floats:
+        values = np.empty(np.shape(r))
+        for place, time in np.ndenumerate(r):
+            try:
+                values[place] = function(float(time))
+            except (ArithmeticError, ValueError, TypeError) as error:
+                raise QueueingError(
+                    f"{name} has no value after a response of {time:g}: {error}"
+                ) from error
+        return values
+
+    def at_once(r: Floats) -> Floats:
+        with np.errstate(all="ignore"):
+            return np.asarray(function(r), dtype=np.float64)
+
+    probes = np.array([0.5, 2.0, 1.0])
+    try:
+        together = at_once(probes)
+    except Exception:  # whatever it makes of an array: of numbers it shall make something
+        return one_by_one
+    return at_once if np.array_equal(together, one_by_one(probes)) else one_by_one
+
+
+def checked(name: str, function: Callable[[Floats], Floats], r: Floats, most: float) -> Floats:
+    """Return the values at these times; those of `name` are finite and from 0 to `most`."""
+    value = function(r)
+    wrong = ~((value >= 0) & (value <= most) & (value < np.inf)) & ~np.isnan(r)
+    if wrong.any():
+        first = int(np.argmax(wrong))
+        condition = f"from 0 to {most:g}" if most < np.inf else "finite, 0 or more"
+        raise QueueingError(
+            f"{name} is {value.ravel()[first]:g} after a response of {np.ravel(r)[first]:g}; it "
+            f"must be {condition}"
+        )
+    return value
+
+
+def averaged(function: Callable[[Floats], Floats], rate: Floats) -> Floats:
+    """Return the mean of a bounded function over exponential times of these rates.
+
+    Smooth functions by double-exponential quadrature; where its error is above 1e-11, adaptively
+    over the logarithm of time, which finds jumps.
+    """
+    from scipy.integrate import quad, tanhsinh
+
+    rates = np.asarray(rate, dtype=np.float64)
+    mean = np.full(rates.shape, np.nan)
+    mean[rates == 0] = function(np.full((), np.inf))
+    mean[np.isinf(rates)] = function(np.zeros(()))
+    inside = (rates > 0) & (rates < np.inf)
+    if not inside.any():
+        return mean
+
+    def weighted(x: Floats, rate: Floats) -> Floats:
+        return function(x / rate) * np.exp(-x)
+
+    # weights below 1e-300 are left out: x behind them would be infinite
+    found = tanhsinh(weighted, 0.0, 690.0, args=(rates[inside],), atol=1e-12, rtol=1e-11)
+    values = found.integral
+
+    def logarithmic(s: float, rate: float) -> float:
+        x = np.exp(s)
+        return float(function(np.asarray(x / rate))) * x * np.exp(-x)
+
+    for place in np.flatnonzero(~found.success):
+        values[place] = quad(
+            logarithmic, -37.0, 6.5, args=(rates[inside][place],), limit=2000, epsabs=1e-12,
+            epsrel=1e-11,
+        )[0]  # fmt: skip
+    mean[inside] = values
+    return mean

@@ -1,0 +1,94 @@
+"""Forms of p(r) and of the think time: values, limits, means over exponential responses, errors."""
+
+import math
+
+import mpmath as mp
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis.strategies import floats
+
+from queueing import breaks, exponential, hyperbolic, table
+from queueing.errors import QueueingError
+from queueing.probability import as_probability
+from queueing.response_function import averaged
+from queueing.think_time import as_think
+
+RATES = np.array([0.0, 1e-6, 0.1, 1.0, 1e3, np.inf])
+
+
+@given(floats(1e-12, 1e12))
+def test_the_mean_of_the_hyperbola_is_the_exponential_integral(y):
+    expected = 0.8 * mp.mpf(y) * mp.exp(y) * mp.e1(y) if y < 1e6 else 0.8 * (1 - 1 / mp.mpf(y))
+    found = hyperbolic(0.8, 0.5).mean_exponential(np.asarray(y * 0.5))
+    assert found == pytest.approx(float(expected), rel=1e-12 if y < 1e6 else 1e-11)
+
+
+@pytest.mark.parametrize(
+    "form", [exponential(0.7), hyperbolic(0.8, 0.5), table([1, 3, 9], [0.9, 0.6, 0.1])]
+)
+def test_means_agree_with_quadrature(form):
+    assert form.mean_exponential(RATES) == pytest.approx(averaged(form.at_times, RATES), abs=1e-9)
+
+
+def test_a_function_with_a_jump_is_averaged_exactly():
+    jump = as_probability(lambda r: 0.8 if r < 3 else 0.1)
+    expected = 0.1 + 0.7 * -np.expm1(-3 * RATES[:-1])
+    assert jump.mean_exponential(RATES[:-1]) == pytest.approx(expected, abs=1e-11)
+    assert jump.limit == 0.1
+    assert jump.falls
+
+
+def test_derivatives_of_functions_agree_with_those_of_the_forms():
+    form, own = hyperbolic(0.8, 0.5), as_probability(lambda r: 0.8 / (0.5 * r + 1))
+    r = np.array([0.0, 0.1, 1.0, 10.0, 100.0])
+    assert own.slope(r) == pytest.approx(form.slope(r), rel=1e-8)
+    assert own.curvature(r) == pytest.approx(form.curvature(r), rel=1e-3)
+
+
+def test_limits_and_firsts():
+    assert exponential([0, 1]).limit.tolist() == [1, 0]
+    assert hyperbolic([0.5, 0.8], [0, 2]).limit.tolist() == [0.5, 0]
+    assert as_probability(lambda r: 1 - 1 / (1 + r)).limit == 1
+    assert as_probability(lambda r: (2 + r) / (3 + 4 * r)).limit == pytest.approx(0.25)
+    assert hyperbolic(0.8, 0.5).first == 0.8
+    assert not as_probability(lambda r: 1 - math.exp(-r)).falls
+    assert not table([0, 1], [0.1, 0.2]).falls
+
+
+def test_parameters_broadcast_against_times():
+    assert exponential([[1], [2]])([0, 1, 2]).shape == (2, 3)
+    assert as_probability(np.array([0.1, 0.2]))([1, 2]).tolist() == [0.1, 0.2]
+
+
+@pytest.mark.parametrize(
+    ("p", "told"),
+    [
+        ("exp:1", "p is 'exp:1'"),
+        (True, "p is True"),
+        (None, "p is None"),
+        (lambda r: 1.5, "p is 1.5 after a response of 0; it must be from 0 to 1"),
+        (lambda r: 1 / r, "p is inf after a response of 0"),
+        (lambda r: 1 / float(r), "p has no value after a response of 0"),
+    ],
+)
+def test_what_is_no_probability_is_named(p, told):
+    with pytest.raises(QueueingError, match=told):
+        as_probability(p)(0.0)
+
+
+def test_tables_are_checked():
+    with pytest.raises(QueueingError, match="must ascend"):
+        table([1, 1], [0.5, 0.4])
+    with pytest.raises(QueueingError, match=r"p is 1\.4 after a response of 2"):
+        table([1, 2], [0.5, 1.4])
+    with pytest.raises(QueueingError, match="must be the same"):
+        table([1, 2], [0.5])
+
+
+def test_think_times():
+    assert as_think(3) is None
+    assert as_think(breaks(1, 9, 2))([2, 2.1]).tolist() == [1, 9]
+    assert as_think(lambda r: 1 if r < 2 else 9)([1, 2]).tolist() == [1, 9]
+    with pytest.raises(QueueingError, match="Z is -1 after a response of 3"):
+        as_think(lambda r: 2 - r)(3.0)
