@@ -425,6 +425,8 @@ def test_jobs_larger_than_the_machine_are_refused():
         "reopen:rate=0.5,again=hyperbolic:0.8,0.05,think=2.0",
         "reopen:rate=0.5,again=table:0.0/0.9,5.0/0.1,jobs=7",
         "reopen:rate=0.5,again=exp:0.1",
+        "reopen:rate=0.5,again=exp:0.1,think=breaks:60.0,7200.0,1200.0",
+        "mixed:rate=0.5,users=3,think=4.0,again=hyperbolic:0.8,0.05",
     ],
 )
 def test_what_is_written_is_what_is_read(text):

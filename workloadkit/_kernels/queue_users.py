@@ -21,6 +21,9 @@ FIXED, EXPONENTIAL, DRAWN, LISTED = range(4)
 # Forms of the probability that an open user goes on.
 NEVER, CONSTANT, FALLING, HYPERBOLA, TABLE = range(5)
 
+# What the mean think time is: always the same, one of two, or on lines between points.
+SAME, BREAKS, ON_LINES = range(3)
+
 # Places in QueueUsers.counts: open users that have arrived, jobs that have been made, and how many
 # may be.
 N_ARRIVED, N_MADE, MOST = range(3)
@@ -69,6 +72,33 @@ class Again(NamedTuple):
     values: NDArray[np.float64]
 
 
+class Thinking(NamedTuple):
+    """How long users think after a response time.
+
+    Parameters
+    ----------
+    law : int
+    form : int
+        Of the mean.
+    mean : float
+        The only one, or up to the limit. [s]
+    long : float
+        Mean beyond the limit. [s]
+    limit : float
+        Of the response time. [s]
+    times, means : ndarray of float64, shape (n_points,)
+        Of the table. [s]
+    """
+
+    law: int
+    form: int
+    mean: float
+    long: float
+    limit: float
+    times: NDArray[np.float64]
+    means: NDArray[np.float64]
+
+
 class Tables(NamedTuple):
     """What is known of each job that has arrived, beside `state.Jobs`; each of shape (room,).
 
@@ -109,9 +139,7 @@ class QueueUsers(NamedTuple):
         Arrivals of open users. [1/s]
     n_closed : int
         Closed users.
-    think : float
-        Mean think time. [s]
-    think_law : int
+    thinking : Thinking
     until : float
         From then on nobody submits anything. [s]
     needs : Needs
@@ -126,8 +154,7 @@ class QueueUsers(NamedTuple):
     by_event: bool
     rate: float
     n_closed: int
-    think: float
-    think_law: int
+    thinking: Thinking
     until: float
     needs: Needs
     again: Again
@@ -140,7 +167,7 @@ def set_out(users):
     """Let closed users think, and wait for the first arrival."""
     users = by_reference(users)
     for user in range(users.n_closed):
-        _rest(users, user, 1 + user, 0.0)
+        _rest(users, user, 1 + user, 0.0, 0.0)
     if users.rate > 0.0:
         _await_arrival(users, 0.0)
 
@@ -164,13 +191,13 @@ def job_ended(users, jobs, place, now):
     if users.counts[N_MADE] == users.counts[MOST]:
         return
     user = users.tables.user[place]
+    response = now - jobs.submit[place]
     if user >= users.n_closed:
         if users.again.form == NEVER:
             return
-        likely = how_likely(users.again, now - jobs.submit[place])
-        if not users.rng.random() < likely:
+        if not users.rng.random() < how_likely(users.again, response):
             return
-    _rest(users, user, 1 + users.n_closed + place, now)
+    _rest(users, user, 1 + users.n_closed + place, now, response)
 
 
 @bare
@@ -199,19 +226,24 @@ def how_likely(again, response):
         return math.exp(-again.a * response)
     if again.form == HYPERBOLA:
         return again.a / (again.b * response + 1.0)
-    times, values = again.times, again.values
-    if response < times[0]:
+    return _on_lines(again.times, again.values, response)
+
+
+@bare
+def _on_lines(times, values, time):
+    """Value at a time on straight lines between points, on level ones outside."""
+    if time < times[0]:
         return values[0]
     low, high = 0, times.size - 1
-    if response >= times[high]:
+    if time >= times[high]:
         return values[high]
-    while high - low > 1:  # times[low] <= response < times[high]
+    while high - low > 1:  # times[low] <= time < times[high]
         middle = (low + high) >> 1
-        if times[middle] <= response:
+        if times[middle] <= time:
             low = middle
         else:
             high = middle
-    part = (response - times[low]) / (times[high] - times[low])
+    part = (time - times[low]) / (times[high] - times[low])
     return values[low] + (values[high] - values[low]) * part
 
 
@@ -243,11 +275,17 @@ def _make(users, user, visit, now):
 
 
 @bare
-def _rest(users, user, who, now):
+def _rest(users, user, who, now, response):
     """Wake somebody up when he has thought, unless all is over by then."""
-    pause = users.think
-    if users.think_law == EXPONENTIAL:
-        pause = users.think * users.rng.standard_exponential()
+    thinking = users.thinking
+    pause = thinking.mean
+    if thinking.form == BREAKS:
+        if response > thinking.limit:
+            pause = thinking.long
+    elif thinking.form == ON_LINES:
+        pause = _on_lines(thinking.times, thinking.means, response)
+    if thinking.law == EXPONENTIAL:
+        pause *= users.rng.standard_exponential()
     if now + pause < users.until:
         enter(users.agenda, now + pause, WAKE_UP + user, -1 - who)
 

@@ -32,11 +32,13 @@ poisson:rate=R            jobs at random times; for all that follow:
                           run=1|LOG,law=exponential|fixed|drawn|listed,
                           procs=1|LOG,jobs=10000,until=T
 think:users=N,think=Z     N users, one job each, think time Z
-mixed:rate=R,users=N,think=Z
-                          both on one machine
+mixed:rate=R,users=N,think=Z,again=...
+                          both on one machine; with again, which has the
+                          forms below, the former may submit again
 reopen:rate=R,again=0.5|exp:THETA|hyperbolic:A,B|table:T/P,T/P,...,think=1
                           users who submit again with a probability that
-                          may fall with the response time
+                          may fall with the response time; thinking, too,
+                          may follow from it: think=breaks:SHORT,LONG,LIMIT
 """
 
 

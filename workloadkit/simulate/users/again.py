@@ -121,15 +121,7 @@ class Table:
     probabilities: Sequence[float]
 
     def __post_init__(self) -> None:
-        times, values = (_numbers(x) for x in (self.times, self.probabilities))
-        if not times or len(times) != len(values):
-            raise ParameterError(
-                f"again has {len(times)} times and {len(values)} probabilities; one for each, and "
-                "one at least"
-            )
-        for before, after in zip((-math.inf, *times), times, strict=False):
-            if not before < after < math.inf:
-                raise ParameterError(f"again has the time {after:g} s after {before:g} s")
+        times, values = check_points("again", "probabilities", self.times, self.probabilities)
         for value in values:
             _check_probability("again", value)
         object.__setattr__(self, "times", times)
@@ -137,14 +129,7 @@ class Table:
 
     def __call__(self, response: float) -> float:
         """Return the probability after a response time [s]."""
-        place = bisect_right(self.times, response) - 1
-        if place < 0:
-            return self.probabilities[0]
-        if place == len(self.times) - 1:
-            return self.probabilities[-1]
-        begin, until = self.times[place], self.times[place + 1]
-        first, last = self.probabilities[place], self.probabilities[place + 1]
-        return first + (last - first) * ((response - begin) / (until - begin))
+        return on_lines(self.times, self.probabilities, response)
 
     def __str__(self) -> str:
         if len(self.times) > 20:
@@ -245,16 +230,58 @@ class Own:
         """
         if self.step is None:
             raise ParameterError(
-                "reopen: again is a function, of which the compiled engine needs a table: give "
-                "the step, or take engine='python'"
+                "again is a function, of which the compiled engine needs a table: give the step, "
+                "or take engine='python'"
             )
         times = [self.step * place for place in range(steps + 1)]
         return Table(times, [self(time) for time in times])
 
 
-def _numbers(values: Sequence[float]) -> tuple[float, ...]:
+def check_points(
+    name: str, what: str, times: Sequence[float], values: Sequence[float]
+) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Return times and values of a table as floats; refuse tables that are none.
+
+    Parameters
+    ----------
+    name : str
+        Of the parameter, for messages.
+    what : str
+        What the values are.
+    times, values : sequence of float
+
+    Raises
+    ------
+    ParameterError
+        If there are none, not as many of both, or the times do not ascend.
+    """
+    times, values = _numbers(name, times), _numbers(name, values)
+    if not times or len(times) != len(values):
+        raise ParameterError(
+            f"{name} has {len(times)} times and {len(values)} {what}; one for each, and one at "
+            "least"
+        )
+    for before, after in zip((-math.inf, *times), times, strict=False):
+        if not before < after < math.inf:
+            raise ParameterError(f"{name} has the time {after:g} s after {before:g} s")
+    return times, values
+
+
+def on_lines(times: Sequence[float], values: Sequence[float], time: float) -> float:
+    """Return the value at a time on straight lines between points, on level ones outside."""
+    place = bisect_right(times, time) - 1
+    if place < 0:
+        return values[0]
+    if place == len(times) - 1:
+        return values[-1]
+    begin, until = times[place], times[place + 1]
+    first, last = values[place], values[place + 1]
+    return first + (last - first) * ((time - begin) / (until - begin))
+
+
+def _numbers(name: str, values: Sequence[float]) -> tuple[float, ...]:
     try:
         given = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
-        raise ParameterError(f"again has {values!r}; they are numbers") from None
+        raise ParameterError(f"{name} has {values!r}; they are numbers") from None
     return tuple(given.ravel().tolist())

@@ -30,8 +30,9 @@ class Visitors(NamedTuple):
         Arrivals of open users. [1/s]
     users : int
         Closed users.
-    think : float
-        Mean time that users think between two jobs. [s]
+    think : float or callable
+        Mean time that users think between two jobs [s]; or from the response time of the last job
+        [s] to this mean. Who has had none yet thinks as after a response time of 0.
     think_law : {"exponential", "fixed"}
     again : callable, optional
         How likely an open user submits another job, by the response time of the last [s]; without
@@ -40,7 +41,7 @@ class Visitors(NamedTuple):
 
     rate: float = 0.0
     users: int = 0
-    think: float = 0.0
+    think: float | Callable[[float], float] = 0.0
     think_law: ThinkLaw = "exponential"
     again: Callable[[float], float] | None = None
 
@@ -79,10 +80,12 @@ class Shared:
         if user.now + seconds < self.until:
             user.sleep(seconds)
 
-    def think(self, user: User) -> None:
-        """Let a user think."""
+    def think(self, user: User, response: float) -> None:
+        """Let a user think after a response time [s]."""
+        think = self.visitors.think
+        mean = think(response) if callable(think) else think
         fixed = self.visitors.think_law == "fixed"
-        self.sleep(user, self.visitors.think * (1.0 if fixed else self.rng.standard_exponential()))
+        self.sleep(user, mean * (1.0 if fixed else self.rng.standard_exponential()))
 
 
 class Customer(User):
@@ -95,7 +98,7 @@ class Customer(User):
 
     def begin(self) -> None:
         """Think first."""
-        self.shared.think(self)
+        self.shared.think(self, 0.0)
 
     def wake_up(self) -> None:
         """Submit another job, if any are left."""
@@ -107,8 +110,9 @@ class Customer(User):
 
     def job_ended(self, job: Job) -> None:
         """Think, or leave."""
-        if self.shared.jobs_left > 0 and self.goes_on(self.now - job.submit):
-            self.shared.think(self)
+        response = self.now - job.submit
+        if self.shared.jobs_left > 0 and self.goes_on(response):
+            self.shared.think(self, response)
 
     def goes_on(self, response: float) -> bool:
         """Whether there will be another job."""

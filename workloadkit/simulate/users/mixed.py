@@ -1,20 +1,23 @@
 """Open and closed users on one machine."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
 from workloadkit.errors import ParameterError, check_count, check_not_negative
 from workloadkit.parameters import Duration
+from workloadkit.simulate.users.again import Again
 from workloadkit.simulate.users.customers import ThinkLaw, Visitors
-from workloadkit.simulate.users.queueing import QueueingUsers, check_think
+from workloadkit.simulate.users.queueing import QueueingUsers, need_plain, reactions, visits
 
 
 @dataclass(frozen=True)
 class Mixed(QueueingUsers):
     """Closed users among open ones: Zakay's mixed model [1]_.
 
-    The closed users are numbered first and think first. Column `kind` of `Schedule.jobs` is 0 for
-    the jobs of open users and 1 for those of closed ones. No log is needed. The further
+    With `again` the open users may submit again, as those of `Reopen` do, and think as long as
+    the closed ones. These are numbered first and think first. Column `kind` of `Schedule.jobs`
+    is 0 for the jobs of open users and 1 for those of closed ones. No log is needed. The further
     parameters, by keyword, are those of `QueueingUsers`.
 
     Parameters
@@ -23,9 +26,15 @@ class Mixed(QueueingUsers):
         Arrivals of open users. [1/s]
     users : int
         Closed users.
-    think : float
-        Mean time between the end of a job of a closed user and the next. [s]
+    think : float, str or callable
+        Mean time between the end of a job of a closed user and the next [s]. It may follow from
+        the response time, as of `Reopen`; before the first job it is that after no time at all.
     think_law : {"exponential", "fixed"}
+    again : str, float, Table or callable, optional
+        How likely an open user submits another job, by the response time of the last, as of
+        `Reopen`. By default each submits one.
+    step : float, optional
+        Step of the tables of one's own functions, as of `Reopen`. [s]
 
     References
     ----------
@@ -48,18 +57,28 @@ class Mixed(QueueingUsers):
 
     rate: float
     users: int
-    think: Duration
+    think: str | float | Callable[[float], float]
     think_law: ThinkLaw = "exponential"
+    again: str | float | Again | Callable[[float], float] | None = None
+    step: Duration | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check_not_negative(rate=self.rate)
         object.__setattr__(self, "users", check_count("users", self.users))
-        check_think(self.think, self.think_law)
+        again, think = reactions(self.name, self.again, self.think, self.think_law, self.step)
+        object.__setattr__(self, "again", again)
+        object.__setattr__(self, "think", think)
         if not self.rate and not self.users:
             raise ParameterError("mixed: rate and users are 0, there is nobody")
 
     @property
+    def plain_only(self) -> bool:
+        """Whether it holds a function that the compiled engine has no table of."""
+        return need_plain(self.again, self.think, self.step)
+
+    @property
     def visitors(self) -> Visitors:
         """Who they are."""
-        return Visitors(self.rate, self.users, self.think, self.think_law)
+        again, think = visits(self.again, self.think, self.step)
+        return Visitors(self.rate, self.users, think, self.think_law, again)

@@ -20,13 +20,14 @@ from workloadkit.simulate.users.customers import (
     Shared,
     Visitors,
 )
+from workloadkit.simulate.users.pauses import Breaks, OwnPause
 from workloadkit.simulate.users.service import Given, Law, Service
 from workloadkit.simulate.workload import Workload
 from workloadkit.trace import Trace
 
 if TYPE_CHECKING:
     from workloadkit._kernels.queue_users import Again as AgainArrays
-    from workloadkit._kernels.queue_users import Needs
+    from workloadkit._kernels.queue_users import Needs, Thinking
 
 #: Jobs that tables have room for at first, where nobody says how many there will be.
 ROOM = 4096
@@ -92,8 +93,7 @@ class QueueCrowd:
             by_event=by_event,
             rate=float(who.rate),
             n_closed=who.users,
-            think=float(who.think),
-            think_law=kernels.FIXED if who.think_law == "fixed" else kernels.EXPONENTIAL,
+            thinking=self._thinking(),
             until=inf if self.until is None else float(self.until),
             needs=self._needs(),
             again=self._again(),
@@ -151,6 +151,22 @@ class QueueCrowd:
             run=self.run.values.copy() if isinstance(self.run, Given) else np.zeros(1),
             procs=sizes.copy(),
         )
+
+    def _thinking(self) -> "Thinking":
+        """Return how long users think, for the compiled engine."""
+        from workloadkit._kernels import queue_users as kernels
+
+        law = kernels.FIXED if self.visitors.think_law == "fixed" else kernels.EXPONENTIAL
+        think: Any = self.visitors.think
+        nowhere = np.zeros(1)
+        if not callable(think):
+            return kernels.Thinking(law, kernels.SAME, float(think), 0.0, 0.0, nowhere, nowhere)
+        if isinstance(think, Breaks):
+            means = (float(think.short), float(think.long), float(think.limit))
+            return kernels.Thinking(law, kernels.BREAKS, *means, nowhere, nowhere)
+        table = think.tabulated() if isinstance(think, OwnPause) else think
+        points = (np.array(table.times), np.array(table.means))
+        return kernels.Thinking(law, kernels.ON_LINES, 0.0, 0.0, 0.0, *points)
 
     def _again(self) -> "AgainArrays":
         """Return how likely open users go on, for the compiled engine."""

@@ -1,14 +1,23 @@
 """What the populations of queueing models have in common: the jobs, and when all is over."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from numpy.typing import ArrayLike
 
-from workloadkit.errors import check_choice, check_count, check_not_negative, check_positive
+from workloadkit.errors import (
+    ParameterError,
+    check_choice,
+    check_count,
+    check_not_negative,
+    check_positive,
+)
 from workloadkit.fields import MAX_JOBS_MADE
 from workloadkit.parameters import Duration
+from workloadkit.simulate.users.again import Again, Constant, Own, parse_again
 from workloadkit.simulate.users.customers import ThinkLaw, Visitors
+from workloadkit.simulate.users.pauses import Breaks, OwnPause, PauseTable, parse_pause
 from workloadkit.simulate.users.queue_crowd import QueueCrowd
 from workloadkit.simulate.users.service import Law, check_service, check_sizes, law_of
 from workloadkit.trace import Trace
@@ -78,3 +87,68 @@ def check_think(think: float, law: str) -> None:
     """Refuse a time that nobody can think."""
     check_not_negative(think=think)
     check_choice("think_law", law, ThinkLaw)
+
+
+def reactions(
+    name: str,
+    again: str | float | Callable[[float], float] | None,
+    think: str | float | Callable[[float], float],
+    law: str,
+    step: float | None,
+) -> tuple[Any, Any]:
+    """Return whether and when users go on, in the forms that they have; refuse what cannot be.
+
+    Parameters
+    ----------
+    name : str
+        Of the users, for messages.
+    again, think
+        As of `Reopen`; no `again` for users who have one job each.
+    law : str
+        Of the think times.
+    step : float, optional
+        Of tables of functions of one's own. [s]
+
+    Returns
+    -------
+    again : Again, callable or None
+    think : float, Pause or callable
+    """
+    if isinstance(again, str):
+        again = parse_again(again)
+    elif again is not None and not callable(again):
+        again = Constant(again)
+    if isinstance(think, str):
+        think = parse_pause(think)
+    if not callable(think):
+        check_not_negative(think=think)
+    check_choice("think_law", law, ThinkLaw)
+    if step is not None:
+        check_positive(step=step)
+        if not need_plain(again, think, None):
+            forms = " and ".join(str(form) for form in (again, think) if form is not None)
+            raise ParameterError(f"{name}: step is for a function of one's own, not {forms}")
+    return again, think
+
+
+def visits(
+    again: Any, think: Any, step: float | None
+) -> tuple[Callable[[float], float] | None, float | Callable[[float], float]]:
+    """Return what `reactions` found, functions of one's own with the step of their tables."""
+    return (
+        Own(again, step) if _own_again(again) else again,
+        OwnPause(think, step) if _own_think(think) else think,
+    )
+
+
+def need_plain(again: Any, think: Any, step: float | None) -> bool:
+    """Whether there is a function of one's own that the compiled engine has no table of."""
+    return step is None and (_own_again(again) or _own_think(think))
+
+
+def _own_again(form: Any) -> bool:
+    return callable(form) and not isinstance(form, Again)
+
+
+def _own_think(form: Any) -> bool:
+    return callable(form) and not isinstance(form, Breaks | PauseTable)

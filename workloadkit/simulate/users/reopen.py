@@ -2,13 +2,13 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from workloadkit.errors import ParameterError, check_positive
 from workloadkit.parameters import Duration
-from workloadkit.simulate.users.again import Again, Constant, Own, parse_again
+from workloadkit.simulate.users.again import Again
 from workloadkit.simulate.users.customers import ThinkLaw, Visitors
-from workloadkit.simulate.users.queueing import QueueingUsers, check_think
+from workloadkit.simulate.users.queueing import QueueingUsers, need_plain, reactions, visits
 
 
 @dataclass(frozen=True)
@@ -31,12 +31,15 @@ class Reopen(QueueingUsers):
         minutes. Times in seconds. The forms are objects, too, in `workloadkit.users.again`. Or
         any function of r [s], which the plain engine calls, and of which the compiled one has a
         table.
-    think : float, default 1
-        Mean time between the end of a job and the next. [s]
+    think : float, str or callable, default 1
+        Mean time between the end of a job and the next [s]. It may follow from the response time:
+        ``breaks:SHORT,LONG,LIMIT``, SHORT after a response of LIMIT at most, LONG after any
+        other; the object is `workloadkit.users.pauses.Breaks`. Or any function of the response
+        time [s], as of `again`.
     think_law : {"exponential", "fixed"}
     step : float, optional
-        Step of the table of one's own function, of 100,000 steps; behind them, the last value
-        holds. Without it the function runs in the plain engine. [s]
+        Step of the tables of one's own functions, of 100,000 steps; behind them, the last value
+        holds. Without it the functions run in the plain engine. [s]
 
     References
     ----------
@@ -58,34 +61,26 @@ class Reopen(QueueingUsers):
 
     rate: float
     again: str | float | Again | Callable[[float], float]
-    think: Duration = 1.0
+    think: str | float | Callable[[float], float] = 1.0
     think_law: ThinkLaw = "exponential"
     step: Duration | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check_positive(rate=self.rate)
-        check_think(self.think, self.think_law)
-        again = self.again
-        if isinstance(again, str):
-            again = parse_again(again)
-        elif not callable(again):
-            again = Constant(again)
-        if self.step is not None:
-            check_positive(step=self.step)
-            if isinstance(again, Again):
-                raise ParameterError(f"reopen: step is for a function of one's own, not {again}")
+        if self.again is None:
+            raise ParameterError("again is None; it is a number")
+        again, think = reactions(self.name, self.again, self.think, self.think_law, self.step)
         object.__setattr__(self, "again", again)
+        object.__setattr__(self, "think", think)
 
     @property
     def plain_only(self) -> bool:
         """Whether it holds a function that the compiled engine has no table of."""
-        return self.step is None and not isinstance(self.again, Again)
+        return need_plain(self.again, self.think, self.step)
 
     @property
     def visitors(self) -> Visitors:
         """Who they are."""
-        again: Any = self.again  # read or wrapped before
-        if not isinstance(again, Again):
-            again = Own(again, self.step)
-        return Visitors(self.rate, 0, self.think, self.think_law, again)
+        again, think = visits(self.again, self.think, self.step)
+        return Visitors(self.rate, 0, think, self.think_law, again)
