@@ -300,15 +300,15 @@ def legend_above(ax: Axes) -> None:
         ax.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=columns, borderaxespad=0.2)
 
 
-def panels(ax: Axes, n_panels: int, *, share_y: bool = False) -> list[Axes]:
-    """Put several Axes side by side in the place of one, which vanishes."""
+def panels(ax: Axes, n_panels: int, *, rows: int = 1, share_y: bool = False) -> list[Axes]:
+    """Put several Axes side by side, in so many rows, in the place of one, which vanishes."""
     figure, place = ax.figure, ax.get_subplotspec()
     if place is None:
         raise ParameterError("only the Axes of a grid of subplots can be divided into panels")
-    grid = place.subgridspec(1, n_panels)
+    grid = place.subgridspec(rows, -(-n_panels // rows))
     ax.remove()
     axes: list[Axes] = []
-    for cell in grid:  # type: ignore[attr-defined]  # unknown to the stubs
+    for cell in list(grid)[:n_panels]:  # type: ignore[attr-defined]  # unknown to the stubs
         axes.append(figure.add_subplot(cell, sharey=axes[0] if share_y and axes else None))
         if share_y and len(axes) > 1:
             axes[-1].tick_params(labelleft=False)

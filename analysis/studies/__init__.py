@@ -3,9 +3,10 @@
 A study is a module of this package. Its docstring begins with the title and tells what is compared
 and how; its `STUDY` says where the published figures stand and which logs they were taken from.
 `Study.compare` takes the logs that are here, a number of runs and `each`, and yields a `Result`
-for every published figure or claim. What takes time it gives to ``each(function, tasks)``, which
-calls ``function(task, rng)`` for each task, with a random stream of the task's own, and returns
-what came back in the order of the tasks, whoever did the work.
+for every published figure or claim, and a `Drawing` for every figure that it draws anew. What takes
+time it gives to ``each(function, tasks)``, which calls ``function(task, rng)`` for each task, with
+a random stream of the task's own, and returns what came back in the order of the tasks, whoever did
+the work.
 """
 
 import csv
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Executor
 
     import numpy as np
+    import pandas as pd
 
     from workloadkit.trace import Trace
 
@@ -130,6 +132,42 @@ class Result:
         return 100 * self.difference / self.published if self.published else None
 
 
+@dataclass(frozen=True, eq=False)
+class Drawing:
+    """A figure of the source, drawn anew.
+
+    Parameters
+    ----------
+    name : str
+        Name of the file.
+    title : str
+        What the figure shows, in a few words.
+    data : DataFrame
+        The numbers.
+    plot : callable
+        ``plot(data, ax=None)`` draws them.
+    size : tuple of float, default (8, 4)
+        Width and height. [inch]
+    """
+
+    name: str
+    title: str
+    data: "pd.DataFrame"
+    plot: Callable[..., Any]
+    size: tuple[float, float] = (8, 4)
+
+    def save(self, folder: Path) -> list[Path]:
+        """Write it to a folder, as SVG and as PNG; return the files."""
+        from functools import partial
+
+        from analysis.style import save_figure
+
+        files = [folder / f"{self.name}.{form}" for form in ("svg", "png")]
+        for file in files:
+            save_figure(partial(self.plot, self.data), file, title=self.title, size=self.size)
+        return files
+
+
 @dataclass(frozen=True)
 class Study:
     """What a source published, and how to find the same in logs.
@@ -143,9 +181,9 @@ class Study:
     source : str
         Who published the figures, and where they stand.
     logs : mapping of str to str
-        Names of the logs in the source, and the versions that it used.
+        Names of the logs in the source, and the versions that it used; none if it needs none.
     compare : callable
-        ``compare(logs, runs, each)`` yields the results.
+        ``compare(logs, runs, each)`` yields the results, and drawings of figures.
     runs : int, optional
         Runs unless told otherwise: as many as the source made, or fewer where these take long; None
         where nothing is random.
@@ -155,7 +193,7 @@ class Study:
     text: str
     source: str
     logs: Mapping[str, str]
-    compare: Callable[[Sequence[Log], int, Each], Iterator[Result]]
+    compare: Callable[[Sequence[Log], int, Each], Iterator[Result | Drawing]]
     runs: int | None = None
 
     @property
@@ -176,12 +214,15 @@ class Findings:
         The logs that were used, with the digests of their text.
     provenance : mapping of str to object
         What made the results: the version and, where there is randomness, runs and seed.
+    drawings : tuple of Drawing
+        The figures that it draws anew.
     """
 
     study: Study
     results: tuple[Result, ...]
     logs: Mapping[Log, str]
     provenance: Mapping[str, Any]
+    drawings: tuple[Drawing, ...] = ()
 
     def to_csv(self) -> str:
         """Return the results as CSV, numbers in full."""
@@ -194,16 +235,20 @@ class Findings:
         return text.getvalue()
 
     def to_markdown(self) -> str:
-        """Return the results as a page: the table, its source, and what it was made from."""
+        """Return the results as a page: the table, figures, source, and what it was made from."""
         title, _, text = self.study.text.strip().partition("\n")
         logs = [(log.name, log.published, log.version, sha) for log, sha in self.logs.items()]
         made_by = ", ".join(f"{name} {value}" for name, value in self.provenance.items())
+        first, results = SHOWN[0] if logs else "of", self.results
         parts = (
             f"# {title.removesuffix('.')}",
             text.strip(),
             f"Source: {self.study.source}.",
-            _markdown_table((*SHOWN, "note"), ((*shown(r), r.note) for r in self.results)),
-            _markdown_table(("log", "version published", "version here", "SHA-256"), logs),
+            _markdown_table((first, *SHOWN[1:], "note"), ((*shown(r), r.note) for r in results)),
+            *(f"![{drawing.title}]({drawing.name}.svg)" for drawing in self.drawings),
+            _markdown_table(("log", "version published", "version here", "SHA-256"), logs)
+            if logs
+            else "",
             f"Made by {made_by}.",
         )
         return "\n\n".join(part for part in parts if part) + "\n"
@@ -289,13 +334,15 @@ def find_logs(study: Study, folder: Path, *, strict: bool = False) -> list[Log]:
     Raises
     ------
     WorkloadError
-        If none is there.
+        If the study needs logs and none is there.
 
     Warns
     -----
     WorkloadWarning
         For each log that is not there.
     """
+    if not study.logs:
+        return []
     if not folder.is_dir():
         raise WorkloadError(
             f"{folder}: no such folder of logs; name it by --traces, or set WORKLOADKIT_DATA"
@@ -361,7 +408,9 @@ def run_study(
         streams = generator.spawn(len(tasks))
         return list((map if executor is None else executor.map)(function, tasks, streams))
 
-    results = tuple(study.compare(logs, runs, each))
+    found = tuple(study.compare(logs, runs, each))
+    results = tuple(item for item in found if isinstance(item, Result))
+    drawings = tuple(item for item in found if isinstance(item, Drawing))
     digests = {}
     for log in logs:
         trace = log.read()
@@ -371,7 +420,7 @@ def run_study(
     provenance: dict[str, Any] = {"workloadkit": __version__}
     if study.runs is not None:
         provenance |= {"runs": runs, "seed": seed}
-    return Findings(study, results, digests, provenance)
+    return Findings(study, results, digests, provenance, drawings)
 
 
 def read_table(path: Path) -> list[dict[str, str]]:

@@ -4,12 +4,15 @@ import csv
 import io
 from concurrent.futures import ThreadPoolExecutor
 
+import pandas as pd
 import pytest
+from typer.testing import CliRunner
 
 import workloadkit as wk
 from analysis import studies
 from analysis.studies import Result, Study
 from tests.data import DATA, trace_path
+from workloadkit.cli import app
 
 LOGS = ("SDSC-SP2-1998-4.2-cln", "SDSC-DS-2004-2.1-cln", "KTH-SP2-1996-2", "SDSC-BLUE-2000-4.2-cln")
 
@@ -118,6 +121,30 @@ def test_runs_of_what_is_not_random_are_worth_a_warning(folder):
     with pytest.warns(wk.WorkloadWarning, match="nothing is random in x"):
         findings = studies.run_study(study, [], runs=7)
     assert findings.provenance == {"workloadkit": wk.__version__}
+
+
+def plot_curve(data, ax=None):
+    ax.plot(data["x"], data["y"])
+
+
+def compare_by_formulas(logs, runs, each):
+    curve = pd.DataFrame({"x": [0, 1], "y": [2, 3]})
+    yield Result("", "Figure 1", "slope", 1.0, 1.0, "held")
+    yield studies.Drawing("figure-1", "A curve", curve, plot_curve)
+
+
+def test_a_study_without_logs_draws_its_figures(tmp_path, monkeypatch):
+    study = Study("curve", "A curve.", "A. Uthor, 2002", {}, compare_by_formulas)
+    assert studies.find_logs(study, tmp_path / "nosuch") == []
+    monkeypatch.setattr(studies, "load_study", lambda name: study)
+    done = CliRunner().invoke(app, ["study", "curve", "--out", str(tmp_path / "out")])
+    assert done.exit_code == 0, done.output
+    files = sorted(file.name for file in (tmp_path / "out").iterdir())
+    assert files == ["curve.csv", "curve.md", "figure-1.png", "figure-1.svg"]
+    page = (tmp_path / "out" / "curve.md").read_text()
+    assert "| of | quantity |" in page
+    assert "![A curve](figure-1.svg)" in page
+    assert "SHA-256" not in page
 
 
 @pytest.mark.parametrize("name", studies.study_names())

@@ -50,7 +50,11 @@ def study(
         ),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Write NAME.csv and NAME.md there.")
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Write NAME.csv and NAME.md there, and the figures that it draws.",
+        ),
     ] = None,
     runs: Annotated[
         int | None,
@@ -89,6 +93,8 @@ def study(
         findings = run_study(chosen, logs, runs=runs, rng=seed, executor=pool)
     write(out / f"{name}.csv", findings.to_csv())
     write(out / f"{name}.md", findings.to_markdown())
+    for drawing in findings.drawings:
+        drawing.save(out)
     _show(findings)
 
 
