@@ -305,10 +305,12 @@ def panels(ax: Axes, n_panels: int, *, rows: int = 1, share_y: bool = False) -> 
     figure, place = ax.figure, ax.get_subplotspec()
     if place is None:
         raise ParameterError("only the Axes of a grid of subplots can be divided into panels")
-    grid = place.subgridspec(rows, -(-n_panels // rows))
+    columns = -(-n_panels // rows)
+    grid = place.subgridspec(rows, columns)
     ax.remove()
     axes: list[Axes] = []
-    for cell in list(grid)[:n_panels]:  # type: ignore[attr-defined]  # unknown to the stubs
+    for i in range(n_panels):
+        cell = grid[divmod(i, columns)]
         axes.append(figure.add_subplot(cell, sharey=axes[0] if share_y and axes else None))
         if share_y and len(axes) > 1:
             axes[-1].tick_params(labelleft=False)
