@@ -154,7 +154,7 @@ _FORMS = (
 )
 
 
-def parse_again(text: str) -> Again:
+def parse_again(text: str, *, name: str = "again") -> Again:
     """Read how likely another job is.
 
     Parameters
@@ -162,6 +162,8 @@ def parse_again(text: str) -> Again:
     text : str
         A probability; ``exp:THETA``; ``hyperbolic:A,B``; ``table:TIME/P,TIME/P,...``; ``shmueli``
         or ``zakay``. Numbers may also be parted by slashes: ``hyperbolic/0.8/0.05``.
+    name : str, optional
+        What messages call it.
 
     Raises
     ------
@@ -175,20 +177,20 @@ def parse_again(text: str) -> Again:
     """
     if text in _NAMED:
         return _NAMED[text]
-    name, *words = text.replace(":", "/").replace(",", "/").split("/")
+    form, *words = text.replace(":", "/").replace(",", "/").split("/")
     try:
         if not words:
-            return Constant(float(name))
+            return Constant(float(form))
         values = [float(word) for word in words]
     except ValueError:
         values = []
-    if name == "exp" and len(values) == 1:
+    if form == "exp" and len(values) == 1:
         return Exponential(*values)
-    if name == "hyperbolic" and len(values) == 2:
+    if form == "hyperbolic" and len(values) == 2:
         return Hyperbolic(*values)
-    if name == "table" and values and len(values) % 2 == 0:
+    if form == "table" and values and len(values) % 2 == 0:
         return Table(values[::2], values[1::2])
-    raise ParameterError(f"again is {text!r}; it is {_FORMS}")
+    raise ParameterError(f"{name} is {text!r}; it is {_FORMS}")
 
 
 @dataclass(frozen=True)

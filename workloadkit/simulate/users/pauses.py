@@ -119,7 +119,7 @@ class OwnPause:
 Pause = Breaks | PauseTable | OwnPause
 
 
-def parse_pause(text: str) -> float | Breaks:
+def parse_pause(text: str, *, name: str = "think") -> float | Breaks:
     """Read a mean think time, or how it follows from the response.
 
     Parameters
@@ -127,6 +127,8 @@ def parse_pause(text: str) -> float | Breaks:
     text : str
         A duration, or ``breaks:SHORT,LONG,LIMIT``, three durations; they may also be parted by
         slashes.
+    name : str, optional
+        What messages call it.
 
     Raises
     ------
@@ -138,16 +140,16 @@ def parse_pause(text: str) -> float | Breaks:
     >>> parse_pause("20min"), parse_pause("breaks:1min,2h,20min")
     (1200.0, Breaks(short=60.0, long=7200.0, limit=1200.0))
     """
-    name, *words = text.replace(":", "/").replace(",", "/").split("/")
+    form, *words = text.replace(":", "/").replace(",", "/").split("/")
     try:
         if not words:
-            return read_duration(name)
+            return read_duration(form)
         values = [read_duration(word) for word in words]
     except ValueError:
         values = []
-    if name == "breaks" and len(values) == 3:
+    if form == "breaks" and len(values) == 3:
         return Breaks(*values)
     raise ParameterError(
-        f"think is {text!r}; it is a time, such as 90, 20min, 1.5h or 2d, or "
+        f"{name} is {text!r}; it is a time, such as 90, 20min, 1.5h or 2d, or "
         "breaks:SHORT,LONG,LIMIT, three times"
     )

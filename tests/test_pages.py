@@ -1,0 +1,69 @@
+"""Commands and code of README and docs, run as a reader would: what is shown comes out."""
+
+import os
+import re
+import subprocess
+import sys
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+README = Path(__file__).parents[1] / "README.md"
+PAGES = [README, *sorted((README.parent / "docs").glob("*.md"))]
+
+
+def blocks_of(page):
+    return re.findall(r"```(\w+)\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+
+
+# The code of each page, and the output that the page shows behind it.
+CODE = {
+    f"{page.name}-{place}": (text, after[1] if after[0] == "text" else "")
+    for page in PAGES
+    for place, ((kind, text), after) in enumerate(pairwise([*blocks_of(page), ("", "")]))
+    if kind == "python"
+}
+
+
+def test_speed_is_a_table_with_its_machine():
+    speed = README.read_text(encoding="utf-8").partition("## Speed")[2].partition("\n## ")[0]
+    assert "Measured by `make bench` on" in speed
+    assert speed.count("\n| ") > 10
+
+
+def run(command, folder, **keywords):
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    done = subprocess.run(
+        command,
+        cwd=folder,
+        env=os.environ | {"PATH": path},
+        capture_output=True,
+        text=True,
+        check=True,
+        **keywords,
+    )
+    return done.stdout
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_commands_print_what_is_shown(page, tmp_path):
+    shown = "".join(text for kind, text in blocks_of(page) if kind == "console")
+    commands = [part for part in re.split(r"^\$ ", shown, flags=re.MULTILINE) if part]
+    for part in commands:
+        command, _, output = part.partition("\n")
+        if not command.startswith("make"):
+            assert run(["bash", "-c", command], tmp_path) == output, command
+
+
+@pytest.mark.parametrize("name", CODE)
+def test_the_code_runs_and_prints_what_is_shown(name, tmp_path):
+    text, output = CODE[name]
+    assert run([sys.executable, "-c", text], tmp_path) == output
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_within_the_project_lead_somewhere(page):
+    links = re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text(encoding="utf-8"))
+    missing = [x for x in links if "://" not in x and not (page.parent / x).exists()]
+    assert not missing

@@ -1,0 +1,158 @@
+"""Parameters of queueing models as words, ``name=value``, with lists, ranges and functions."""
+
+import re
+from collections.abc import Collection, Iterable, Mapping
+from itertools import product
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workloadkit.errors import ParameterError
+
+#: Points of one grid. More are a slip of the hand.
+MAX_POINTS = 10**6
+
+#: How values are written, as the help of commands lists it, within 76 columns.
+FORMS = """
+N=10  lam=0.1,0.5  N=1:100  lam=0.1:0.9:0.1
+                      a number, several, a range, and one with its step
+p=0.5                 the probability of another job: a constant,
+p=exp:THETA           e^(-THETA r), for a response r,
+p=hyperbolic:A,B      A / (B r + 1),
+p=table:R/P,R/P,...   straight lines between points,
+p=shmueli  p=zakay    0.8 / (0.05 r + 1) for r in minutes and other times in
+                      seconds, and where the unit of time is ten minutes
+Z=breaks:SHORT,LONG,LIMIT
+                      mean think time after a response of up to LIMIT, and
+                      after a longer one
+"""
+
+_NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?"
+_RANGE = re.compile(rf"({_NUMBER}):({_NUMBER})(?::({_NUMBER}))?", re.IGNORECASE | re.ASCII)
+
+
+def read_grids(words: Iterable[str], known: Collection[str]) -> list[dict[str, Any]]:
+    """Read the parameters of a model.
+
+    Parameters
+    ----------
+    words : iterable of str
+        ``name=value``; a name may come again, with further values.
+    known : collection of str
+        Names that there are.
+
+    Returns
+    -------
+    list of dict
+        One for each combination of functions and methods, with all combinations of the numbers in
+        it: arrays of one dimension and one length where numbers vary, the last one fastest.
+
+    Raises
+    ------
+    ParameterError
+        For a word that is none, an unknown name, a value that cannot be read, or too many points.
+
+    Examples
+    --------
+    >>> (found,) = read_grids(["lam=0.1,0.2", "N=1:3", "S=1"], ["lam", "N", "Z", "S"])
+    >>> found["N"].tolist(), found["S"]
+    ([1.0, 2.0, 3.0, 1.0, 2.0, 3.0], 1.0)
+    """
+    axes: dict[str, list[Any]] = {}
+    for word in words:
+        name, equals, text = word.partition("=")
+        if not (equals and name and text):
+            raise ParameterError(f"{word!r} is no parameter; write name=value, such as N=10")
+        if name not in known:
+            raise ParameterError(f"unknown parameter {name!r}; known: {', '.join(known)}")
+        axes.setdefault(name, []).extend(_values(name, text))
+    size = np.prod([float(len(values)) for values in axes.values()])
+    if size > MAX_POINTS:
+        raise ParameterError(f"these are {size:,.0f} points; {MAX_POINTS:,} are the most")
+    numeric = {
+        name: values
+        for name, values in axes.items()
+        if all(isinstance(value, float) for value in values)
+    }
+    others = {name: values for name, values in axes.items() if name not in numeric}
+    flat = _combined(numeric)
+    return [
+        {name: (flat | dict(zip(others, choice, strict=True)))[name] for name in axes}
+        for choice in product(*others.values())
+    ]
+
+
+def _combined(axes: Mapping[str, list[float]]) -> dict[str, float | NDArray[np.float64]]:
+    """Return all combinations as arrays; a single value stays a number if all are single."""
+    if all(len(values) == 1 for values in axes.values()):
+        return {name: values[0] for name, values in axes.items()}
+    arrays = np.meshgrid(*axes.values(), indexing="ij")
+    return {
+        name: values[0] if len(values) == 1 else array.ravel()
+        for (name, values), array in zip(axes.items(), arrays, strict=True)
+    }
+
+
+def _values(name: str, text: str) -> list[Any]:
+    """Return the values of one word: floats, a function, or a name."""
+    if name == "method":
+        return text.split(",")
+    if _is_function(text):
+        read = {"p": _probability, "Z": _think_time}.get(name)
+        if read is None:
+            raise ParameterError(f"{name} is {text!r}; it must be a number, a list or a range")
+        return [read(text)]
+    return [value for part in text.split(",") for value in _numbers(name, part)]
+
+
+def _is_function(text: str) -> bool:
+    return text[0].isalpha() and text.lower() not in ("inf", "nan")
+
+
+def _numbers(name: str, text: str) -> list[float]:
+    """Return a number, or those of a range, both ends included."""
+    if match := _RANGE.fullmatch(text):
+        first, last, step = (float(x) for x in (match[1], match[2], match[3] or 1))
+        if not (step > 0 and last >= first):
+            raise ParameterError(
+                f"{name} is {text!r}, no range; write first:last, or first:last:step"
+            )
+        # the end belongs to the range also where the sum of steps misses it by a rounding
+        steps = np.floor((last - first) / step * (1 + 1e-12) + 1e-9)
+        if steps >= MAX_POINTS:
+            raise ParameterError(f"{name} is {text!r}; {MAX_POINTS:,} points are the most")
+        return [float(f"{first + i * step:.12g}") for i in range(int(steps) + 1)]
+    try:
+        return [float(text)]
+    except ValueError:
+        raise ParameterError(
+            f"{name} is {text!r}; it must be a number, a list such as 1,2,5 or a range such as "
+            "1:100 or 0.1:0.9:0.1"
+        ) from None
+
+
+def _probability(text: str) -> Any:
+    """Return the function p as `queueing` has it; the simulator reads the same words."""
+    import queueing
+    from workloadkit.simulate.users import again
+
+    form = again.parse_again(text, name="p")
+    if isinstance(form, again.Exponential):
+        return queueing.exponential(form.theta)
+    if isinstance(form, again.Hyperbolic):
+        return queueing.hyperbolic(form.a, form.b)
+    if isinstance(form, again.Table):
+        return queueing.table(form.times, form.probabilities)
+    return form.p
+
+
+def _think_time(text: str) -> Any:
+    """Return a think time that depends on the response as `queueing` has it."""
+    import queueing
+    from workloadkit.simulate.users.pauses import Breaks, parse_pause
+
+    form = parse_pause(text, name="Z")
+    if isinstance(form, Breaks):
+        return queueing.breaks(form.short, form.long, form.limit)
+    return form
