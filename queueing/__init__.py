@@ -1,9 +1,12 @@
 """Queueing models with formulas; knows nothing of logs or simulators."""
 
+from queueing.errors import QueueingError, QueueingWarning
 from queueing.probability import exponential, hyperbolic, table
 from queueing.think_time import breaks
 
 __all__ = [
+    "QueueingError",
+    "QueueingWarning",
     "breaks",
     "exponential",
     "hyperbolic",
