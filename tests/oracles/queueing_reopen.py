@@ -51,11 +51,14 @@ def mean_behind(p, m, S, c=1, low=0, high=mpmath.inf):
     return _mean(p, density, around, mpmath.sqrt(j) / rate + S, low, high)
 
 
-def chances_behind(p, S, c=1, most=60, low=0.0, high=np.inf):
-    """`mean_behind` for m = 0 .. most - 1 in floats, p of arrays: Gauss-Legendre on many pieces."""
+def chances_behind(p, S, c=1, most=60, low=0.0, high=np.inf, kinks=()):
+    """`mean_behind` for m = 0 .. most - 1 in floats, p of arrays: Gauss-Legendre on many pieces.
+
+    p is smooth but for `kinks`.
+    """
     nodes, parts = np.polynomial.legendre.leggauss(20)
     end = min(high, S * (most + 60 + 14 * np.sqrt(most)))
-    edges = np.linspace(low, end, 400)
+    edges = np.union1d(np.linspace(low, end, 400), [t for t in kinks if low < t < end])
     half = np.diff(edges)[:, None] / 2
     r = edges[:-1, None] + half * (1 + nodes)
     weight = half * parts * p(r)
