@@ -1,0 +1,249 @@
+"""Bounds of closed networks of one class, without solving them."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from queueing.arguments import Floats, Value, count, not_negative, numbers, plain, points
+from queueing.errors import QueueingError
+from queueing.networks.mean_values import mva
+from queueing.networks.model import finite_not_negative, hold
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+
+@dataclass(frozen=True, eq=False)
+class Interval:
+    """What throughput and response time lie between.
+
+    Parameters
+    ----------
+    X_lower, X_upper : float or ndarray
+    R_lower, R_upper : float or ndarray
+        nan where N = 0.
+    """
+
+    X_lower: Value
+    X_upper: Value
+    R_lower: Value
+    R_upper: Value
+
+
+@dataclass(frozen=True, eq=False)
+class Bounds:
+    """Bounds of a closed network of stations with one server each.
+
+    Parameters
+    ----------
+    demands : ndarray, shape (K,)
+    N, Z : ndarray
+        The points.
+    D_max : float
+        Largest demand, of the bottleneck; throughput never passes its inverse.
+    bottleneck : int
+        Number of the station with the largest demand; the first of several.
+    N_star : float or ndarray
+        Population at which the asymptotes meet, (ΣD + Z)/D_max; with more, jobs must queue.
+    asymptotic, balanced_job, geometric : Interval
+    """
+
+    demands: Floats = field(repr=False)
+    N: Floats = field(repr=False)
+    Z: Floats = field(repr=False)
+    D_max: float
+    bottleneck: int
+    N_star: Value
+    asymptotic: Interval
+    balanced_job: Interval
+    geometric: Interval
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return a table, one row a point."""
+        import pandas as pd
+
+        columns = {"N": self.N.ravel(), "Z": self.Z.ravel(), "N_star": np.ravel(self.N_star)}
+        for name, interval in self._intervals():
+            for side in ("X_lower", "X_upper", "R_lower", "R_upper"):
+                columns[f"{name}_{side}"] = np.ravel(getattr(interval, side))
+        return pd.DataFrame(columns)
+
+    def plot(self, ax: "Axes | None" = None, measure: str = "X") -> "Axes":
+        """Draw the bounds around the exact curve, against N.
+
+        Parameters
+        ----------
+        ax : Axes, optional
+            By default the current ones.
+        measure : {"X", "R"}
+
+        Returns
+        -------
+        Axes
+        """
+        from matplotlib import pyplot as plt
+
+        if measure not in ("X", "R"):
+            raise QueueingError(f"measure is {measure!r}; it must be X or R")
+        if self.N.ndim != 1 or np.unique(self.Z).size > 1:
+            raise QueueingError("a plot is for N that varies and one Z")
+        ax = plt.gca() if ax is None else ax
+        exact = mva(self.demands, self.N, self.Z)
+        for number, (name, interval) in enumerate(self._intervals()):
+            ax.fill_between(
+                self.N,
+                getattr(interval, f"{measure}_lower"),
+                getattr(interval, f"{measure}_upper"),
+                color=f"C{number}",
+                alpha=0.25,
+                linewidth=0,
+                label=name.replace("_", " "),
+            )
+        ax.plot(self.N, getattr(exact, measure), color="C3", label="exact")
+        star = float(np.ravel(self.N_star)[0])
+        if self.N.min() <= star <= self.N.max():
+            ax.axvline(star, color="0.5", linestyle=":", label="N*")
+        ax.set_xlabel("number of jobs N")
+        ax.set_ylabel("throughput X" if measure == "X" else "response time R")
+        ax.legend()
+        return ax
+
+    def _intervals(self) -> Iterator[tuple[str, Interval]]:
+        for name in ("asymptotic", "balanced_job", "geometric"):
+            yield name, getattr(self, name)
+
+
+def bounds(demands: ArrayLike, N: ArrayLike, Z: ArrayLike = 0.0) -> Bounds:
+    """Return what throughput and response time of a closed network must lie between.
+
+    Asymptotic bounds [1]_ hold for any network without more than one server a station. Balanced
+    job bounds [2]_ and geometric bounds [3]_ hold for those of product form; they are cut to the
+    asymptotic ones where these are nearer. Stations that only delay belong into Z; open jobs beside
+    the closed ones that use a share u of a station make its demand D/(1 - u).
+
+    Parameters
+    ----------
+    demands : array_like, shape (K,)
+        Service a job asks of each station in all its visits.
+    N : array_like
+        Number of jobs.
+    Z : array_like, default 0
+        Think time.
+
+    Returns
+    -------
+    Bounds
+
+    Raises
+    ------
+    QueueingError
+        If demands, N or Z break their conditions.
+
+    References
+    ----------
+    .. [1] R. R. Muntz, J. W. Wong, "Asymptotic properties of closed queueing network models",
+       Princeton Conf. Information Sciences and Systems, 1974; E. D. Lazowska et al.,
+       "Quantitative System Performance", 1984, chapter 5.
+    .. [2] J. Zahorjan, K. C. Sevcik, D. L. Eager, B. Galler, "Balanced job bound analysis of
+       queueing networks", Comm. ACM 25(2), 1982.
+    .. [3] G. Casale, R. R. Muntz, G. Serazzi, "Geometric bounds: a noniterative analysis
+       technique for closed queueing networks", IEEE Trans. Computers 57(6), 2008.
+
+    Examples
+    --------
+    >>> system = bounds([0.1, 0.1, 0.09, 0.08], N=10, Z=1)
+    >>> round(system.geometric.X_lower, 4), round(system.geometric.X_upper, 4)
+    (5.7569, 6.141)
+    >>> round(system.N_star, 2), system.bottleneck
+    (13.7, 0)
+    """
+    demand = numbers("demands", demands)
+    if demand.ndim != 1 or not demand.size:
+        raise QueueingError(f"the shape of demands is {demand.shape}; it must be (K,)")
+    hold("demands", demand, finite_not_negative, "be finite, 0 or more")
+    if not demand.any():
+        raise QueueingError("demands are all 0; the largest must be above 0")
+    at = points([count("N", 0), not_negative("Z")], N=N, Z=Z)
+    n, think = at["N"], at["Z"]
+    top = float(demand.max())
+    return Bounds(
+        demands=demand,
+        N=n,
+        Z=think,
+        D_max=top,
+        bottleneck=int(np.argmax(demand)),
+        N_star=plain((demand.sum() + think) / top),
+        asymptotic=_interval(n, think, *_asymptotic(n, think, demand)),
+        balanced_job=_interval(n, think, *_balanced(n, think, demand)),
+        geometric=_interval(n, think, *_geometric(n, think, demand)),
+    )
+
+
+def _interval(N: Floats, Z: Floats, fastest: Floats, slowest: Floats) -> Interval:
+    """Return the bounds of throughput along with those of response times: X = N/(R + Z)."""
+    some = N > 0
+    least, most = (np.where(some, R, np.nan) for R in (fastest, slowest))
+    X_lower, X_upper = (np.where(some | np.isnan(N), N / (R + Z), 0.0) for R in (slowest, fastest))
+    return Interval(plain(X_lower), plain(X_upper), plain(least), plain(most))
+
+
+def _asymptotic(N: Floats, Z: Floats, demand: Floats) -> tuple[Floats, Floats]:
+    some = np.maximum(N, 1)
+    return np.maximum(demand.sum(), some * demand.max() - Z), some * demand.sum()
+
+
+def _balanced(N: Floats, Z: Floats, demand: Floats) -> tuple[Floats, Floats]:
+    some, total = np.maximum(N, 1), demand.sum()
+    others = some - 1
+    fastest = total + others * demand.mean() / (1 + Z / total)
+    slowest = total + others * demand.max() / (1 + Z / (some * total))
+    return np.maximum(fastest, some * demand.max() - Z), slowest
+
+
+def _geometric(N: Floats, Z: Floats, demand: Floats) -> tuple[Floats, Floats]:
+    """Casale et al., equations 8 and 13 and the square-root bounds, with the numbers at N - 1 jobs.
+
+    R(N) = ΣD + D_max ΣQ(N-1) - Σ (D_max - D_k) Q_k(N-1), where ΣQ(N-1) = N - 1 - Z X(N-1);
+    X(N-1) ≤ X(N) for the one side, X(N-1) ≥ (N-1)/N X(N) for the other. Q_k(N-1) is at most the
+    geometric sum with ratio D_k X(N-1), of which an upper bound takes the place.
+    """
+    top, total = demand.max(), demand.sum()
+    others = np.maximum(N, 1) - 1
+    slack, load = (top - demand)[demand < top], demand[demand < top]
+    X_before = others / (Z + _proportional(others, Z, demand))
+    y = load * (others / (Z + total + top * others))[..., None]
+    Y = load * X_before[..., None]
+    few, many = ((_geometric_sum(r, others[..., None]) * slack).sum(axis=-1) for r in (y, Y))
+    fastest = _square_root(total + top * others - many, Z, top * (others + 1))
+    slowest = _square_root(total + top * others - few, Z, top * others)
+    asymptotic = _asymptotic(N, Z, demand)
+    return np.fmax(fastest, asymptotic[0]), np.fmin(slowest, asymptotic[1])
+
+
+def _proportional(N: Floats, Z: Floats, demand: Floats) -> Floats:
+    """Return what R is at least: the N - 1 others spread over the stations as one job alone would.
+
+    With more jobs they only move towards the larger demands. (Eager & Sevcik 1983, first level)
+    """
+    total, top = demand.sum(), demand.max()
+    others = np.maximum(N, 1) - 1
+    queued = others - Z * np.minimum(1 / top, others / (total + Z))
+    each = (demand @ demand) / total
+    return np.maximum(total + each * queued, N * top - Z)
+
+
+def _square_root(least: Floats, Z: Floats, top: Floats) -> Floats:
+    """Return the R of R = least - Z top/(Z + R), nan where there is none; does not cancel."""
+    inside = (Z + least) ** 2 - 4 * Z * top
+    root = np.sqrt(np.where(inside >= 0, inside, np.nan))
+    root_less_Z = (least**2 + 2 * Z * (least - 2 * top)) / (root + Z)
+    return (least + root_less_Z) / 2
+
+
+def _geometric_sum(y: Floats, n: Floats) -> Floats:
+    """Return y + y² + ... + y^n for 0 ≤ y < 1."""
+    return y * (1 - y**n) / (1 - y)

@@ -1,0 +1,220 @@
+"""Whether measures of a system fit to each other: operational laws held against them."""
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+from queueing.arguments import numbers
+from queueing.errors import QueueingError
+from queueing.networks.observing import Observation
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+
+class Law(NamedTuple):
+    """A law and what was measured of its two sides.
+
+    Parameters
+    ----------
+    of : str
+        The station, or "system".
+    law : str
+    formula : str
+    left, right : float
+        The sides of the formula.
+    difference : float
+        (left - right)/right; for a limit, how far left passes it; 0 where both are 0.
+    holds : bool
+        Whether it is within the tolerance.
+    """
+
+    of: str
+    law: str
+    formula: str
+    left: float
+    right: float
+    difference: float
+    holds: bool
+
+
+@dataclass(frozen=True)
+class Laws:
+    """Operational laws held against measures.
+
+    Parameters
+    ----------
+    laws : tuple of Law
+        Those of which both sides were measured.
+    flow_balance_error : float
+        How many more jobs came to the system than left it, relative to those that left. The laws
+        are exact where nobody is there at begin and end.
+    tolerance : float
+
+    Examples
+    --------
+    A server that was busy for 50 of 100 seconds, but said to serve 40 jobs of one second:
+
+    >>> measured = Observation(time=100, arrivals=41, completions=40, busy=50, service=1.0)
+    >>> print(check_operational(measured, tolerance=0.05))
+    flow balance      A = C      41 against 40     +2.5 %  holds
+    utilisation law   U = X S/c  0.5 against 0.4  +25.0 %  does not hold
+    capacity          U ≤ 1      0.5 against 1     +0.0 %  holds
+    """
+
+    laws: tuple[Law, ...]
+    flow_balance_error: float
+    tolerance: float = field(default=0.01)
+
+    @property
+    def holds(self) -> bool:
+        """Whether all of them hold."""
+        return all(law.holds for law in self.laws)
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return a table, one row a law."""
+        import pandas as pd
+
+        return pd.DataFrame(self.laws, columns=list(Law._fields))
+
+    def plot(self, ax: "Axes | None" = None) -> "Axes":
+        """Draw how far the sides of each law are apart, with the tolerance behind."""
+        from matplotlib import pyplot as plt
+
+        ax = plt.gca() if ax is None else ax
+        names = [self._name(law) for law in self.laws]
+        places = range(len(names))
+        ax.axvspan(-100 * self.tolerance, 100 * self.tolerance, color="0.9", label="tolerance")
+        colours = ["C0" if law.holds else "C3" for law in self.laws]
+        ax.barh(places, [100 * law.difference for law in self.laws], color=colours, height=0.6)
+        ax.axvline(0, color="0.4", linewidth=0.8)
+        ax.set_yticks(places, names)
+        ax.invert_yaxis()
+        ax.set_xlabel("difference of measured sides [%]")
+        ax.legend()
+        return ax
+
+    def __str__(self) -> str:
+        """Return a line for each law: both sides, how far apart, and whether it holds."""
+        rows = [
+            (
+                self._name(law),
+                law.formula,
+                f"{law.left:.4g} against {law.right:.4g}",
+                f"{100 * law.difference:+.1f} %",
+                "holds" if law.holds else "does not hold",
+            )
+            for law in self.laws
+        ]
+        widths = [max(len(row[column]) for row in rows) for column in range(5)] if rows else []
+        return "\n".join(
+            "  ".join(
+                cell.rjust(width) if column == 3 else cell.ljust(width)
+                for column, (cell, width) in enumerate(zip(row, widths, strict=True))
+            ).rstrip()
+            for row in rows
+        )
+
+    def _name(self, law: Law) -> str:
+        several = any(other.of != "system" for other in self.laws)
+        return f"{law.of}: {law.law}" if several else law.law
+
+
+def check_operational(
+    observed: Observation,
+    *,
+    stations: Mapping[str, Observation] | None = None,
+    tolerance: float = 0.01,
+) -> Laws:
+    """Hold the operational laws against measures of a system.
+
+    Whatever the laws of arrival and service are, and whatever the order of service: measures that
+    break an operational law are wrong, or are of different jobs or different times. What remains of
+    a difference in true measures comes from jobs that are there when the interval begins or ends.
+
+    Parameters
+    ----------
+    observed : Observation
+        Of the system; `observe` makes one of a schedule. Laws of which a side is not known are
+        left out.
+    stations : mapping of str to Observation, optional
+        Of its stations; those with `visits` are held to the forced flow law too, and all together
+        to the response time of the system.
+    tolerance : float, default 0.01
+        Largest relative difference of two sides that are called equal.
+
+    Returns
+    -------
+    Laws
+
+    Examples
+    --------
+    >>> from queueing.networks import observe
+    >>> jobs = observe(submit=[0, 1, 2], start=[0, 2, 5], end=[2, 5, 6])
+    >>> print(check_operational(jobs))
+    flow balance              A = C              3 against 3          +0.0 %  holds
+    conservation of jobs      A + n = C + n'     3 against 3          +0.0 %  holds
+    utilisation law           U = X S/c          1 against 1          +0.0 %  holds
+    capacity                  U ≤ 1              1 against 1          +0.0 %  holds
+    Little's law              Q = X R        1.667 against 1.667      +0.0 %  holds
+    Little's law of the line  L = X W       0.6667 against 0.6667     +0.0 %  holds
+    """
+    allowed = numbers("tolerance", tolerance)
+    if allowed.ndim or not 0 <= allowed < 1:
+        raise QueueingError(f"tolerance is {tolerance!r}; it must be from 0 to below 1")
+    parts = dict(stations or {})
+    if "system" in parts:
+        raise QueueingError("stations has 'system', which is the name of the whole")
+    found = list(_laws("system", observed, float(allowed)))
+    for name, station in parts.items():
+        found += _laws(name, station, float(allowed))
+        if station.visits is not None:
+            sides = station.X, station.visits * observed.X
+            found.append(_equal(name, "forced flow law", "X_k = V_k X", *sides, float(allowed)))
+    total = _response_of(parts.values())
+    if total is not None and observed.response is not None:
+        sides = observed.response, total
+        found.append(_equal("system", "response time law", "R = Σ V_k R_k", *sides, float(allowed)))
+    return Laws(tuple(found), observed.flow_balance_error, float(allowed))
+
+
+def _laws(of: str, m: Observation, tolerance: float) -> Iterator[Law]:
+    yield _equal(of, "flow balance", "A = C", m.arrivals, m.completions, tolerance)
+    if m.at_begin is not None and m.at_end is not None:
+        sides = m.arrivals + m.at_begin, m.completions + m.at_end
+        yield _equal(of, "conservation of jobs", "A + n = C + n'", *sides, 0.0)
+    if m.busy is not None:
+        U = m.busy / (m.servers * m.time)
+        if m.service is not None:
+            sides = U, m.X * m.service / m.servers
+            yield _equal(of, "utilisation law", "U = X S/c", *sides, tolerance)
+        yield _limit(of, "capacity", "U ≤ 1", U, 1.0, tolerance)
+    if m.job_time is not None and m.response is not None:
+        sides = m.job_time / m.time, m.X * m.response
+        yield _equal(of, "Little's law", "Q = X R", *sides, tolerance)
+    if m.waiting_time is not None and m.wait is not None:
+        sides = m.waiting_time / m.time, m.X * m.wait
+        yield _equal(of, "Little's law of the line", "L = X W", *sides, tolerance)
+    if m.users is not None and m.think is not None and m.response is not None and m.completions:
+        sides = m.response + m.think, m.users / m.X
+        yield _equal(of, "interactive response time law", "R + Z = N/X", *sides, tolerance)
+
+
+def _response_of(stations: Collection[Observation]) -> float | None:
+    """Return ΣV_k R_k, if all of it was measured."""
+    times = [
+        s.visits * s.response for s in stations if s.visits is not None and s.response is not None
+    ]
+    return sum(times) if stations and len(times) == len(stations) else None
+
+
+def _equal(of: str, law: str, formula: str, left: float, right: float, tolerance: float) -> Law:
+    gap = left - right
+    difference = gap / right if right else float("inf") if gap else 0.0
+    return Law(of, law, formula, left, right, difference, abs(difference) <= tolerance)
+
+
+def _limit(of: str, law: str, formula: str, left: float, right: float, tolerance: float) -> Law:
+    beyond = max(left / right - 1, 0.0)
+    return Law(of, law, formula, left, right, beyond, beyond <= tolerance)

@@ -1,0 +1,265 @@
+"""Closed networks whose stations have several servers or speeds that depend on the number.
+
+The normalising constants G(n) of all populations n ≤ N come from adding the stations one after the
+other, in sums of positive terms only [1]_. All numbers are held as G(n) Π x_r^n_r with rates x near
+the throughputs, which makes them as flat around N as they can be, so that they stay in range.
+
+.. [1] J. P. Buzen, "Computational algorithms for closed queueing networks with exponential
+   servers", Comm. ACM 16(9), 1973.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from queueing.arguments import Floats
+from queueing.errors import QueueingError
+from queueing.networks.approximate import approximate_rates
+from queueing.networks.model import Model, Speeds, read_network
+from queueing.networks.result import NetworkResult, collect
+from queueing.result import Exactness
+
+#: Most populations, and most products of two numbers in all convolutions.
+MOST_POPULATIONS = 5_000_000
+MOST_PRODUCTS = 2e11
+
+
+class Station(NamedTuple):
+    """A station as it is added to others.
+
+    Parameters
+    ----------
+    load : ndarray, shape (R,)
+        Demand times rate, by class.
+    speeds : ndarray
+        Speed with 1, 2, ... jobs; the last holds beyond.
+    """
+
+    load: Floats
+    speeds: Floats
+
+
+def convolution(
+    demands: ArrayLike,
+    N: ArrayLike,
+    Z: ArrayLike = 0.0,
+    *,
+    servers: ArrayLike | None = None,
+    speeds: Speeds | None = None,
+    visits: ArrayLike | None = None,
+) -> NetworkResult:
+    """Solve a closed network of product form exactly, by convolution of positive terms.
+
+    For stations of any number of servers, and of any speeds by number of jobs. Nothing is ever
+    subtracted, hence nothing can turn negative or pass the speed of a station.
+
+    Parameters
+    ----------
+    demands, N, Z, servers, speeds, visits
+        As of `mva`.
+
+    Returns
+    -------
+    NetworkResult
+
+    Raises
+    ------
+    QueueingError
+        If a parameter breaks its condition, or the network is too large for this.
+
+    Examples
+    --------
+    Two servers instead of one relieve a machine for 10 users:
+
+    >>> one = convolution([1.0, 0.2], N=10, Z=4)
+    >>> two = convolution([1.0, 0.2], N=10, Z=4, servers=[2, 1])
+    >>> round(one.X, 4), round(two.X, 4), two.U.round(4)
+    (0.9921, 1.6526, array([0.8263, 0.3305]))
+    """
+    network = read_network(demands, N, Z, servers, speeds, visits)
+    words = Exactness("exact, product form (convolution)")
+    if not network.single:
+        return collect(network, *convolved(network.model(network.N, network.Z)), words)
+    X = np.full(network.N.shape, np.nan)
+    residence = np.full((*X.shape, network.servers.size), np.nan)
+    for place in np.ndindex(X.shape):
+        if not np.isnan(network.N[place]):
+            model = network.model(network.N[place], network.Z[place])
+            rate, time = convolved(model)
+            X[place], residence[place] = rate[0], time[0]
+    return collect(network, X, residence, words)
+
+
+def convolved(model: Model) -> tuple[Floats, Floats]:
+    """Solve a network.
+
+    Returns
+    -------
+    X : ndarray, shape (R,)
+    residence : ndarray, shape (R, K)
+    """
+    X = np.zeros(model.N.size)
+    residence = np.full(model.demands.shape, np.nan)
+    present = np.flatnonzero(model.N > 0)
+    if not present.size:
+        return X, residence
+    order = present[np.argsort(model.N[present], kind="stable")]  # the longest axis last
+    N = model.N[order].astype(int)
+    demands = model.demands[order]
+    rates = approximate_rates(model)[order]
+    loads = demands * rates[:, None]
+    queues = np.flatnonzero(~model.delays)
+    stations = [Station(loads[:, k], model.speeds.get(int(k), np.ones(1))) for k in queues]
+    _hold_size(N, stations)
+    delay = model.Z[order] + demands[:, model.delays].sum(axis=1)
+    thinking = _delay(rates * delay, N)
+    numbers = np.zeros((queues.size, N.size))  # mean, by station and class
+    weights = thinking
+    for place, others in _without_each(stations, thinking):
+        alone = _added(stations[place], _nobody(N))
+        both = alone * others[(slice(None, None, -1),) * N.size]
+        everything = both.sum()
+        numbers[place] = [
+            (both.sum(axis=tuple(d for d in range(N.size) if d != r)) @ np.arange(n + 1.0))
+            / everything
+            for r, n in enumerate(N)
+        ]
+        weights = _added(stations[place], others)
+    last = weights[(-1,) * N.size]
+    if not (last > 0 and np.isfinite(last)):
+        raise QueueingError("demands and N make numbers that are out of range")
+    for r in range(N.size):
+        less = tuple(-2 if d == r else -1 for d in range(N.size))
+        X[order[r]] = rates[r] * (weights[less] / last)
+    residence[np.ix_(order, queues)] = numbers.T / X[order][:, None]
+    residence[np.ix_(order, np.flatnonzero(model.delays))] = demands[:, model.delays]
+    return X, residence
+
+
+def _without_each(
+    stations: list[Station], weights: Floats, first: int = 0
+) -> list[tuple[int, Floats]]:
+    """Return for each station, by number, the constants of the network without it."""
+    if not stations:
+        return []
+    if len(stations) == 1:
+        return [(first, weights)]
+    half = len(stations) // 2
+    left, right = stations[:half], stations[half:]
+    with_right, with_left = weights, weights
+    for station in right:
+        with_right = _added(station, with_right)
+    for station in left:
+        with_left = _added(station, with_left)
+    return [
+        *_without_each(left, with_right, first),
+        *_without_each(right, with_left, first + half),
+    ]
+
+
+def _added(station: Station, weights: Floats) -> Floats:
+    """Return the constants of the network with a station more, up to a factor.
+
+    The station's own weights f satisfy f(n) = h(n) + Σ_r load_r/speed f(n - 1_r) where speed is
+    the last and h(n) = f(n) (1 - speed(n)/speed); h vanishes where the speed is the last. So does
+    their convolution with whatever there is.
+    """
+    load, speeds = station
+    limits = np.array(weights.shape) - 1
+    most = min(speeds.size, int(limits.sum()))
+    last = speeds[-1]
+    recursive = speeds.max() <= last  # else h is negative somewhere, and f itself is taken
+    if not recursive:
+        most = int(limits.sum())
+    reached = speeds[np.minimum(np.arange(most), speeds.size - 1)]
+    ratio = np.concatenate(([1.0], 1 - reached / last)) if recursive else np.ones(most + 1)
+    if weights.ndim == 1:
+        with np.errstate(divide="ignore"):
+            h = _from_mode(np.log(load[0] / reached)) * ratio
+        result = np.convolve(np.trim_zeros(h, "b"), weights)[: weights.size]
+    else:
+        result = _spread(load, reached, ratio, weights)
+    if recursive:
+        _accumulate(result, load / last)
+    return result / result.max()
+
+
+def _spread(load: Floats, speeds: Floats, ratio: Floats, weights: Floats) -> Floats:
+    """Return the convolution with h(j) = |j|!/Π j_r! Π load_r^j_r / Π speeds · ratio(|j|)."""
+    from scipy.special import gammaln, xlogy
+
+    limits = np.minimum(np.array(weights.shape) - 1, np.flatnonzero(ratio)[-1])
+    j = np.indices(limits + 1).reshape(weights.ndim, -1)
+    j = j[:, ratio[np.minimum(j.sum(axis=0), ratio.size - 1)] > 0]
+    j = j[:, j.sum(axis=0) < ratio.size]
+    total = j.sum(axis=0)
+    passed = np.concatenate(([0.0], np.cumsum(np.log(speeds))))
+    log = gammaln(total + 1) - passed[total] + np.log(ratio[total])
+    log += (xlogy(j, load[:, None]) - gammaln(j + 1)).sum(axis=0)
+    h = np.exp(log - log.max())
+    result = np.zeros_like(weights)
+    for weight, shift in zip(h[h > 0], j.T[h > 0], strict=True):
+        ahead = tuple(slice(s, None) for s in shift)
+        behind = tuple(slice(None, n - s) for n, s in zip(weights.shape, shift, strict=True))
+        result[ahead] += weight * weights[behind]
+    return result
+
+
+def _accumulate(values: Floats, load: Floats) -> None:
+    """Let values(n) += Σ_r load_r values(n - 1_r), in place, in ascending order."""
+    from scipy.signal import lfilter
+
+    if values.ndim == 1:
+        values[:] = lfilter([1.0], [1.0, -load[0]], values)
+        return
+    for n in range(len(values)):
+        if n:
+            values[n] += load[0] * values[n - 1]
+        _accumulate(values[n], load[1:])
+
+
+def _delay(load: Floats, N: np.ndarray) -> Floats:
+    """Return the constants of a network of nothing but delay: Π load_r^n_r / n_r!."""
+    weights = np.ones(())
+    for a, n in zip(load, N, strict=True):
+        with np.errstate(divide="ignore"):
+            steps = np.log(a / np.arange(1.0, n + 1))
+        weights = np.multiply.outer(weights, _from_mode(steps))
+    return weights
+
+
+def _nobody(N: np.ndarray) -> Floats:
+    """Return the constants of a network without stations."""
+    weights = np.zeros(N + 1)
+    weights[(0,) * N.size] = 1
+    return weights
+
+
+def _from_mode(steps: Floats) -> Floats:
+    """Return 1, e^s1, e^(s1 + s2), ... divided by the largest, which is summed up from there."""
+    sums = np.concatenate(([0.0], np.cumsum(steps)))
+    mode = int(np.argmax(sums))
+    up = np.cumsum(steps[mode:])
+    down = -np.cumsum(steps[:mode][::-1])[::-1]
+    return np.exp(np.concatenate((down, [0.0], up)))
+
+
+def _hold_size(N: np.ndarray, stations: list[Station]) -> None:
+    populations = float(np.prod(N + 1.0))
+    if populations > MOST_POPULATIONS:
+        raise QueueingError(
+            f"N makes {populations:.3g} populations; convolution holds {MOST_POPULATIONS:.3g} at "
+            "most (linearizer needs far fewer)"
+        )
+    products = 0.0
+    for station in stations:
+        speeds = station.speeds
+        terms = speeds.size if speeds.max() <= speeds[-1] else int(N.sum()) + 1
+        products += populations * float(np.prod(np.minimum(N + 1.0, terms)))
+    products *= np.ceil(np.log2(len(stations) + 1)) + 2
+    if products > MOST_PRODUCTS:
+        raise QueueingError(
+            f"N and the stations need {products:.3g} products; convolution takes "
+            f"{MOST_PRODUCTS:.3g} at most (linearizer needs far fewer)"
+        )

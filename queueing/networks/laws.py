@@ -1,0 +1,160 @@
+"""Operational laws: what throughput, numbers and times of any system have to do with each other.
+
+They hold for measured averages over any interval in which as many jobs arrive as leave, whatever
+the distributions and the order of service [1]_.
+
+.. [1] P. J. Denning, J. P. Buzen, "The operational analysis of queueing network models", ACM
+   Computing Surveys 10(3), 1978.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from queueing.arguments import Value, count, not_negative, numbers, plain, points, positive
+from queueing.errors import QueueingError
+from queueing.networks.model import finite_not_negative, hold
+
+
+def utilisation_law(X: ArrayLike, S: ArrayLike, servers: ArrayLike = 1) -> Value:
+    """Return U = X S / c, the share of time in which a server is busy.
+
+    Parameters
+    ----------
+    X : array_like
+        Completions in a unit of time.
+    S : array_like
+        Mean service time of a completion.
+    servers : array_like, default 1
+
+    Examples
+    --------
+    >>> utilisation_law(X=40, S=0.025, servers=2)
+    0.5
+    """
+    at = points([not_negative("X"), not_negative("S"), count("servers")], X=X, S=S, servers=servers)
+    return plain(at["X"] * at["S"] / at["servers"])
+
+
+def littles_law(X: ArrayLike, R: ArrayLike) -> Value:
+    """Return Q = X R, the mean number of jobs.
+
+    Parameters
+    ----------
+    X : array_like
+        Completions in a unit of time.
+    R : array_like
+        Mean time that a job stays.
+
+    Examples
+    --------
+    >>> littles_law(X=2, R=[1, 3])
+    array([2., 6.])
+    """
+    at = points([not_negative("X"), not_negative("R")], X=X, R=R)
+    return plain(at["X"] * at["R"])
+
+
+def forced_flow_law(X: ArrayLike, visits: ArrayLike) -> Value:
+    """Return X_k = V_k X, the throughput of a station.
+
+    Parameters
+    ----------
+    X : array_like
+        Throughput of the system.
+    visits : array_like
+        Visits of a job to the station.
+
+    Examples
+    --------
+    >>> forced_flow_law(X=0.5, visits=[20, 8])
+    array([10.,  4.])
+    """
+    at = points([not_negative("X"), not_negative("visits")], X=X, visits=visits)
+    return plain(at["X"] * at["visits"])
+
+
+def interactive_response_time(N: ArrayLike, X: ArrayLike, Z: ArrayLike) -> Value:
+    """Return R = N/X - Z, the mean response time of users who think in between.
+
+    Parameters
+    ----------
+    N : array_like
+        Users.
+    X : array_like
+        Completions in a unit of time.
+    Z : array_like
+        Mean think time.
+
+    Raises
+    ------
+    QueueingError
+        If N users who think for Z submit no more than X: then N/X ≥ Z fails.
+
+    Examples
+    --------
+    >>> interactive_response_time(N=20, X=0.5, Z=30)
+    10.0
+    """
+    at = points([not_negative("N"), positive("X"), not_negative("Z")], N=N, X=X, Z=Z)
+    R = at["N"] / at["X"] - at["Z"]
+    if (R + 4 * np.finfo(np.float64).eps * at["Z"] < 0).any():  # beyond rounding
+        raise QueueingError(
+            f"X is {np.max(at['X']):g}; users who think for Z submit N/Z in a unit of time at most"
+        )
+    return plain(np.maximum(R, 0.0))
+
+
+class Bottleneck(NamedTuple):
+    """The station that limits throughput.
+
+    Parameters
+    ----------
+    station : int
+        Its number; the first of several.
+    D_max : float
+        Its demand, for each of its servers.
+    X_max : float
+        The most throughput it allows, 1/D_max.
+    N_star : float
+        Population above which jobs must queue, (ΣD + Z)/D_max.
+    """
+
+    station: int
+    D_max: float
+    X_max: float
+    N_star: float
+
+
+def bottleneck(demands: ArrayLike, Z: float = 0.0, servers: ArrayLike = 1) -> Bottleneck:
+    """Return the station that limits throughput, and how far.
+
+    Parameters
+    ----------
+    demands : array_like, shape (K,)
+        Service a job asks of each station in all its visits.
+    Z : float, default 0
+        Think time.
+    servers : array_like, shape (K,), default 1
+        Of each station; inf where it only delays.
+
+    Examples
+    --------
+    >>> bottleneck([0.605, 2.1, 1.35], Z=15).station
+    1
+    """
+    demand, think, c = numbers("demands", demands), numbers("Z", Z), numbers("servers", servers)
+    if demand.ndim != 1 or not demand.size:
+        raise QueueingError(f"the shape of demands is {demand.shape}; it must be (K,)")
+    hold("demands", demand, finite_not_negative, "be finite, 0 or more")
+    hold("Z", think, finite_not_negative, "be finite, 0 or more")
+    hold("servers", c, lambda v: v >= 1, "be 1 or more")
+    if think.ndim or c.ndim > 1 or c.size not in (1, demand.size):
+        raise QueueingError("Z must be one number, servers one or as many as demands")
+    each = demand / c
+    station = int(np.argmax(each))
+    top = float(each[station])
+    if top == 0:
+        raise QueueingError("demands are all 0 or mere delays; no station limits throughput")
+    return Bottleneck(station, top, 1 / top, float((demand.sum() + think) / top))

@@ -1,0 +1,156 @@
+"""Mean value analysis of closed networks: exact, by recursion over the populations."""
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from queueing.arguments import Floats
+from queueing.errors import QueueingError
+from queueing.networks.convolving import convolution
+from queueing.networks.model import Model, Network, Speeds, read_network
+from queueing.networks.result import NetworkResult, collect
+from queueing.result import Exactness
+
+#: Most numbers that a recursion over several classes holds of one kind (160 MB).
+MOST_HELD = 20_000_000
+
+
+def mva(
+    demands: ArrayLike,
+    N: ArrayLike,
+    Z: ArrayLike = 0.0,
+    *,
+    servers: ArrayLike | None = None,
+    speeds: Speeds | None = None,
+    visits: ArrayLike | None = None,
+) -> NetworkResult:
+    """Solve a closed network of product form exactly.
+
+    A job that arrives at a station sees what it would see on average without itself [1]_ [2]_: the
+    times at the stations follow from the numbers there with one job less. Classes take the
+    product of their populations; what is held in memory is one layer of it, all populations of
+    the same total. Stations with several servers, or whose speed depends on the number of jobs,
+    go to `convolution`: the recursion over their marginal probabilities subtracts, and can return
+    negative numbers [3]_.
+
+    Parameters
+    ----------
+    demands : array_like, shape (K,) or (R, K)
+        Service a job asks of each station in all its visits; by class. A station where the order
+        of arrival counts (FCFS) needs exponential service of the same mean, a visit, for all.
+    N : array_like
+        Jobs of each class, shape (R,). For a single class, demands (K,), a number or an array of
+        points.
+    Z : array_like, default 0
+        Think time; as N.
+    servers : array_like, shape (K,), optional
+        Servers of each station, inf where it only delays; by default 1.
+    speeds : mapping of int to sequence, optional
+        For stations, by number, their speed with 1, 2, ... jobs relative to that for which the
+        demands hold; the last holds for more jobs.
+    visits : array_like, shape (K,) or (R, K), optional
+        Visits of a job to each station, for `station_X`; by default 1.
+
+    Returns
+    -------
+    NetworkResult
+
+    Raises
+    ------
+    QueueingError
+        If a parameter breaks its condition, or the classes make more populations than fit.
+
+    See Also
+    --------
+    linearizer, bard_schweitzer : For populations too large for this.
+    bounds : Without solving anything.
+
+    References
+    ----------
+    .. [1] M. Reiser, S. S. Lavenberg, "Mean-value analysis of closed multichain queuing
+       networks", J. ACM 27(2), 1980.
+    .. [2] K. C. Sevcik, I. Mitrani, "The distribution of queuing network states at input and
+       output instants", J. ACM 28(2), 1981.
+    .. [3] M. Reiser, "Mean-value analysis and convolution method for queue-dependent servers in
+       closed queueing networks", Performance Evaluation 1(1), 1981.
+
+    Examples
+    --------
+    A processor and two discs, 3 users who think 15 seconds (demands as in Lazowska et al. 1984):
+
+    >>> system = mva([0.605, 2.1, 1.35], N=3, Z=15)
+    >>> round(system.X, 3), round(system.R, 2), system.Q.round(3)
+    (0.152, 4.8, array([0.098, 0.395, 0.235]))
+    """
+    network = read_network(demands, N, Z, servers, speeds, visits)
+    if network.speeds:
+        return convolution(demands, N, Z, servers=servers, speeds=speeds, visits=visits)
+    words = Exactness("exact, product form")
+    if network.single:
+        return collect(network, *_single_class(network), words)
+    return collect(network, *classes(network.model(network.N, network.Z)), words)
+
+
+def classes(model: Model) -> tuple[Floats, Floats]:
+    """Solve a network of stations with one server or mere delay by recursion.
+
+    Returns
+    -------
+    X : ndarray, shape (R,)
+    residence : ndarray, shape (R, K)
+    """
+    X = np.zeros(model.N.size)
+    residence = np.full(model.demands.shape, np.nan)
+    # The population of the first follows from the total and the others: it takes no dimension.
+    present = np.flatnonzero(model.N > 0)
+    order = present[np.argsort(-model.N[present], kind="stable")]
+    if not order.size:
+        return X, residence
+    rest = model.N[order[1:]].astype(int)
+    held = float(np.prod(rest + 2.0)) * model.servers.size
+    if held > MOST_HELD:
+        raise QueueingError(
+            f"N makes {np.prod(model.N + 1):.3g} populations, of which {held:.3g} numbers are "
+            f"held at a time; the most is {MOST_HELD:.3g} (linearizer needs far fewer)"
+        )
+    dims = rest.size
+    others = [
+        np.arange(n + 1.0).reshape([-1 if d == axis else 1 for d in range(dims)])
+        for axis, n in enumerate(rest)
+    ]
+    total = sum(others, np.zeros(tuple(rest + 1)))
+    waits = (~model.delays).astype(np.float64)
+    inner = (slice(1, None),) * dims
+    # Index 0 of each axis stands for -1 jobs, so that "one job less" is a view.
+    met = np.zeros((*(rest + 2), waits.size))
+    for level in range(1, int(model.N.sum()) + 1):
+        first = level - total
+        inside = (first >= 0) & (first <= model.N[order[0]])
+        reached = np.zeros_like(met)
+        for place, number in enumerate([first, *others]):
+            r = order[place]
+            less = list(inner)
+            if place:
+                less[place - 1] = slice(0, -1)
+            time = model.demands[r] * (1 + waits * met[tuple(less)])
+            rate = np.where(inside, number, 0.0) / (model.Z[r] + time.sum(axis=-1))
+            reached[inner] += rate[..., None] * time
+            X[r], residence[r] = rate[(-1,) * dims], time[(-1,) * dims]
+        met = reached
+    return X, residence
+
+
+def _single_class(network: Network) -> tuple[Floats, Floats]:
+    """Return X and times at stations of a single class at all points."""
+    N, Z, demand = network.N, network.Z[..., None], network.demands[0]
+    waits = ~np.isinf(network.servers)
+    X = np.where(np.isnan(N), np.nan, 0.0)
+    residence = np.full((*N.shape, demand.size), np.nan)
+    met = np.zeros_like(residence)
+    for n in range(1, int(np.nanmax(N, initial=0)) + 1):
+        time = demand * (1 + waits * met)
+        rate = n / (Z + time.sum(axis=-1, keepdims=True))
+        met = rate * time
+        here = n == N
+        if np.any(here):
+            X[here], residence[here] = rate[..., 0][here], time[here]
+    return X, residence

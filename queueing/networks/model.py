@@ -1,0 +1,178 @@
+"""What is given of a closed network: demands, populations, think times, and kinds of stations."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from queueing.arguments import Flags, Floats, count, not_negative, numbers, points
+from queueing.errors import QueueingError
+
+#: Relative speeds of stations with 1, 2, ... jobs, by number of the station.
+Speeds = Mapping[int, Sequence[float] | Floats]
+
+
+class Model(NamedTuple):
+    """A network of K stations for R classes of jobs; one point.
+
+    Parameters
+    ----------
+    demands : ndarray, shape (R, K)
+    N, Z : ndarray, shape (R,)
+    servers : ndarray, shape (K,)
+        inf for stations that only delay.
+    speeds : mapping of int to ndarray
+        Relative speed with 1, 2, ... jobs of the stations that have neither one server nor
+        only delay; the last holds beyond.
+    """
+
+    demands: Floats
+    N: Floats
+    Z: Floats
+    servers: Floats
+    speeds: Mapping[int, Floats]
+
+    @property
+    def delays(self) -> Flags:
+        """Stations where nobody waits."""
+        return np.isinf(self.servers)
+
+
+class Network(NamedTuple):
+    """A network as given, its classes alone where there is one only.
+
+    Parameters
+    ----------
+    demands, visits : ndarray, shape (R, K)
+    N, Z : ndarray
+        Shape (R,); for a single class, that of the points.
+    servers : ndarray, shape (K,)
+    speeds : mapping of int to ndarray
+    single : bool
+        Whether demands were given as (K,), a single class whose N and Z may be arrays of points.
+    """
+
+    demands: Floats
+    visits: Floats
+    N: Floats
+    Z: Floats
+    servers: Floats
+    speeds: Mapping[int, Floats]
+    single: bool
+
+    def model(self, N: ArrayLike, Z: ArrayLike) -> Model:
+        """Return the network of one point."""
+        populations, think = np.atleast_1d(N), np.atleast_1d(Z)
+        return Model(self.demands, populations, think, self.servers, self.speeds)
+
+
+def read_network(
+    demands: ArrayLike,
+    N: ArrayLike,
+    Z: ArrayLike,
+    servers: ArrayLike | None = None,
+    speeds: Speeds | None = None,
+    visits: ArrayLike | None = None,
+) -> Network:
+    """Return the network that is given.
+
+    Raises
+    ------
+    QueueingError
+        If a parameter breaks its condition, or the shapes do not go together.
+
+    Warns
+    -----
+    QueueingWarning
+        If N or Z break theirs at some points of an array.
+    """
+    given = numbers("demands", demands)
+    if given.ndim not in (1, 2) or not given.size:
+        raise QueueingError(
+            f"the shape of demands is {given.shape}; it must be (K,), or (R, K) for R classes"
+        )
+    hold("demands", given, finite_not_negative, "be finite, 0 or more")
+    single = given.ndim == 1
+    table = np.atleast_2d(given)
+    n_classes, n_stations = table.shape
+    population, think = _populations(N, Z, None if single else n_classes)
+    least = think if single else think + 1.0 * (population == 0)  # an empty class needs no time
+    if single:
+        idle = (table.sum() == 0) & (population > 0) & (least == 0)
+    else:
+        idle = (table.sum(axis=1) + least == 0) & (population > 0)
+    if idle.any():
+        raise QueueingError("demands and Z are all 0; a job must take some time")
+    c = hold(
+        "servers",
+        _fitted("servers", 1.0 if servers is None else servers, (n_stations,)),
+        lambda v: (v >= 1) & (np.isinf(v) | (v == np.floor(v))),
+        "be a whole number, 1 or more, or inf for a station that only delays",
+    )
+    seen = _fitted("visits", 1.0 if visits is None else visits, table.shape)
+    hold("visits", seen, finite_not_negative, "be finite, 0 or more")
+    return Network(table, seen, population, think, c, _speeds(c, speeds or {}), single)
+
+
+def hold(name: str, values: Floats, holds: Callable[[Floats], Flags], condition: str) -> Floats:
+    """Return the values, all of which must hold."""
+    broken = ~holds(values)
+    if broken.any():
+        place = np.unravel_index(int(np.argmax(broken)), values.shape)
+        where = f"[{', '.join(map(str, place))}]" if values.ndim else ""
+        raise QueueingError(f"{name}{where} is {values[place]:g}; it must {condition}")
+    return values
+
+
+def finite_not_negative(values: Floats) -> Flags:
+    """Return where values are finite, 0 or more."""
+    return (values >= 0) & (values < np.inf)
+
+
+def _populations(N: ArrayLike, Z: ArrayLike, n_classes: int | None) -> tuple[Floats, Floats]:
+    if n_classes is None:
+        held = points([count("N", 0), not_negative("Z")], N=N, Z=Z)
+        return held["N"], held["Z"]
+    population = numbers("N", N)
+    if population.shape != (n_classes,):
+        raise QueueingError(
+            f"the shape of N is {population.shape}; demands of {n_classes} classes need "
+            f"({n_classes},)"
+        )
+    whole = "be a whole number, 0 or more"
+    hold("N", population, lambda v: finite_not_negative(v) & (v == np.floor(v)), whole)
+    think = _fitted("Z", Z, (n_classes,))
+    return population, hold("Z", think, finite_not_negative, "be finite, 0 or more")
+
+
+def _fitted(name: str, value: Any, shape: tuple[int, ...]) -> Floats:
+    given = numbers(name, value)
+    try:
+        return np.broadcast_to(given, shape).copy()
+    except ValueError:
+        raise QueueingError(
+            f"the shape of {name} is {given.shape}; the demands need {shape}"
+        ) from None
+
+
+def _speeds(servers: Floats, given: Speeds) -> dict[int, Floats]:
+    found: dict[int, Floats] = {}
+    many: NDArray[np.intp] = np.flatnonzero((servers > 1) & np.isfinite(servers))
+    for station in many:
+        found[int(station)] = np.arange(1.0, servers[station] + 1)
+    for station, values in given.items():
+        if station not in range(servers.size):
+            raise QueueingError(
+                f"speeds has the station {station!r}; it must be from 0 to {servers.size - 1}"
+            )
+        if servers[station] != 1:
+            raise QueueingError(
+                f"speeds and servers are both given for station {station}; one says it all"
+            )
+        name = f"speeds[{station}]"
+        speeds = np.atleast_1d(numbers(name, values))
+        if speeds.ndim != 1 or not speeds.size:
+            raise QueueingError(f"the shape of {name} is {speeds.shape}; it must be (n,)")
+        found[station] = hold(name, speeds, lambda v: (v > 0) & (v < np.inf), "be finite, above 0")
+    return found

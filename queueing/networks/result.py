@@ -1,0 +1,181 @@
+"""What a model of a closed network returns."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from queueing.arguments import Floats, Value, plain
+from queueing.errors import QueueingError
+from queueing.networks.model import Network
+from queueing.result import Exactness
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+
+@dataclass(frozen=True, eq=False)
+class NetworkResult:
+    """Throughput, response time and numbers of jobs in a network, by class and station.
+
+    Measures of classes have the shape (R,); for a single class, whose demands were given as (K,),
+    that of its points N and Z, a float for numbers. Measures of stations have one dimension more,
+    K, behind. Times are in the unit of the demands.
+
+    Parameters
+    ----------
+    X : float or ndarray
+        Throughput: jobs of the class that pass the network in a unit of time.
+    R : float or ndarray
+        Response time: from the end of thinking to the end of the last service; nan for a class
+        without jobs.
+    Q : ndarray
+        Mean number at a station.
+    U : ndarray
+        Utilisation by the class: per server; mean number in service where a station only delays;
+        per unit of the last speed where speed depends on the number.
+    residence : ndarray
+        Time that a job spends at a station, all its visits together; sums to R.
+    station_X : ndarray
+        Visits that a station completes in a unit of time.
+    exactness : Exactness
+    parameters : mapping of str to ndarray
+    open : NetworkResult or None
+        The same of the open classes of a mixed network.
+    """
+
+    X: Value
+    R: Value
+    Q: Floats
+    U: Floats
+    residence: Floats
+    station_X: Floats  # noqa: N815 - X as the field writes it
+    exactness: Exactness
+    parameters: Mapping[str, Any] = field(repr=False)
+    open: "NetworkResult | None" = None
+
+    def check(self) -> Value:
+        """Return the largest relative violation of Little's law for the whole network.
+
+        All jobs of a class think or are at a station: N = X Z + ΣQ, for open classes X R = ΣQ.
+        """
+        X, R, at = np.asarray(self.X), np.asarray(self.R), self.Q.sum(axis=-1)
+        N, Z = self.parameters.get("N"), self.parameters.get("Z")
+        expected = X * np.nan_to_num(R) if N is None or Z is None else N - X * Z
+        scale = np.maximum(np.abs(X * np.nan_to_num(R)) if N is None else N, 1e-300)
+        return plain(np.abs(expected - at) / scale)
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return a table, one row a class (or point) and station."""
+        import pandas as pd
+
+        shape = self.Q.shape
+        places = np.indices(shape).reshape(len(shape), -1)
+        single = self.parameters["demands"].ndim == 1
+        columns: dict[str, Any] = {}
+        if not single:
+            columns["class"] = places[0]
+        for name in ("N", "Z", "lam"):
+            if name in self.parameters:
+                columns[name] = np.broadcast_to(self.parameters[name][..., None], shape).ravel()
+        columns["station"] = places[-1]
+        for name in ("X", "R"):
+            value = np.asarray(getattr(self, name))
+            columns[name] = np.broadcast_to(value[..., None], shape).ravel()
+        for name in ("Q", "U", "residence", "station_X"):
+            columns[name] = getattr(self, name).ravel()
+        return pd.DataFrame(columns)
+
+    def plot(self, ax: "Axes | None" = None, measure: str = "Q") -> "Axes":
+        """Draw a measure of stations: bars, classes on top of each other; lines where N varies.
+
+        Parameters
+        ----------
+        ax : Axes, optional
+            By default the current ones.
+        measure : {"Q", "U", "residence"}
+
+        Returns
+        -------
+        Axes
+        """
+        from matplotlib import pyplot as plt
+
+        labels = {
+            "Q": "mean number of jobs",
+            "U": "utilisation",
+            "residence": "time at the station per job",
+        }
+        if measure not in labels:
+            raise QueueingError(f"measure is {measure!r}; it must be one of {', '.join(labels)}")
+        ax = plt.gca() if ax is None else ax
+        values = getattr(self, measure)
+        if self.parameters["demands"].ndim == 1 and values.ndim > 1:
+            self._plot_points(ax, values)
+        else:
+            _plot_bars(ax, np.atleast_2d(np.nan_to_num(values)))
+        ax.set_ylabel(labels[measure])
+        return ax
+
+    def _plot_points(self, ax: "Axes", values: Floats) -> None:
+        varying = [name for name in ("N", "Z") if np.unique(self.parameters[name]).size > 1]
+        if len(varying) != 1 or values.ndim != 2:
+            raise QueueingError(
+                f"{' and '.join(varying) or 'no parameter'} varies; a plot is for one that does"
+            )
+        for station in range(values.shape[-1]):
+            ax.plot(self.parameters[varying[0]], values[:, station], label=f"station {station}")
+        ax.set_xlabel(varying[0])
+        ax.legend()
+
+
+def collect(network: Network, X: Floats, residence: Floats, exactness: Exactness) -> NetworkResult:
+    """Return the result of a network from throughputs and times at stations.
+
+    Parameters
+    ----------
+    network : Network
+    X : ndarray, shape (..., R) or, for a single class, that of the points
+    residence : ndarray, shape (..., K)
+    exactness : Exactness
+    """
+    demands = network.demands[0] if network.single else network.demands
+    visits = network.visits[0] if network.single else network.visits
+    present = (network.N > 0) | np.isnan(network.N)
+    each = X[..., None]
+    speed = np.where(np.isinf(network.servers), 1.0, network.servers)
+    for station, speeds in network.speeds.items():
+        speed[station] = speeds[-1]
+    parameters = {
+        "demands": demands,
+        "N": network.N,
+        "Z": network.Z,
+        "servers": network.servers,
+        "speeds": network.speeds,
+        "visits": visits,
+    }
+    residence = np.where(present[..., None], residence, np.nan)
+    return NetworkResult(
+        X=plain(X),
+        R=plain(residence.sum(axis=-1)),
+        Q=np.where(present[..., None], each * residence, 0.0),
+        U=each * demands / speed,
+        residence=residence,
+        station_X=each * visits,
+        exactness=exactness,
+        parameters=parameters,
+    )
+
+
+def _plot_bars(ax: "Axes", values: Floats) -> None:
+    stations = np.arange(values.shape[1])
+    below = np.zeros(values.shape[1])
+    for number, row in enumerate(values):
+        ax.bar(stations, row, bottom=below, label=f"class {number}")
+        below += row
+    ax.set_xticks(stations)
+    ax.set_xlabel("station")
+    if len(values) > 1:
+        ax.legend()
