@@ -141,16 +141,14 @@ def classes(model: Model) -> tuple[Floats, Floats]:
 
 def _single_class(network: Network) -> tuple[Floats, Floats]:
     """Return X and times at stations of a single class at all points."""
-    N, Z, demand = network.N, network.Z[..., None], network.demands[0]
-    waits = ~np.isinf(network.servers)
-    X = np.where(np.isnan(N), np.nan, 0.0)
-    residence = np.full((*N.shape, demand.size), np.nan)
-    met = np.zeros_like(residence)
-    for n in range(1, int(np.nanmax(N, initial=0)) + 1):
-        time = demand * (1 + waits * met)
-        rate = n / (Z + time.sum(axis=-1, keepdims=True))
-        met = rate * time
-        here = n == N
-        if np.any(here):
-            X[here], residence[here] = rate[..., 0][here], time[here]
-    return X, residence
+    from queueing._kernels.networks import times_at_stations
+
+    shape, demand = network.N.shape, network.demands[0]
+    known = ~np.isnan(network.N)
+    N, Z = network.N[known], network.Z[known]
+    X, residence = np.zeros(N.size), np.full((N.size, demand.size), np.nan)
+    waits = (~np.isinf(network.servers)).astype(np.float64)
+    times_at_stations(N, Z, demand, waits, X, residence)
+    all_X, all_residence = np.full(shape, np.nan), np.full((*shape, demand.size), np.nan)
+    all_X[known], all_residence[known] = X, residence
+    return all_X, all_residence
