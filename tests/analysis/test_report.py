@@ -86,7 +86,13 @@ class Page(HTMLParser):
             self.links += re.findall(r"url\(([^)]*)\)", value or "")
 
 
-@pytest.mark.parametrize("kind", ODD)
+#: Logs that fail where most others do. A report takes seconds: those others are for the long suite.
+QUICK = ("no run times", "no users", "one instant", "fractions", "as large as can be")
+
+
+@pytest.mark.parametrize(
+    "kind", [pytest.param(x, marks=() if x in QUICK else pytest.mark.slow) for x in ODD]
+)
 def test_every_log_gives_every_section(kind, rng):
     found = characterize(Trace.from_columns(log(rng, **ODD[kind]), header=HEADER, name=kind))
     assert len(found.sections) == len(SECTIONS) - 1  # these logs have no utility functions
