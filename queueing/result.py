@@ -65,6 +65,8 @@ class Result:
     measures: ClassVar[tuple[str, ...]] = ("X", "R", "Q", "U")
     #: Jobs whose response times are distinguished; the first is taken where there is one only.
     jobs: ClassVar[tuple[str, ...]] = ("any",)
+    #: Further properties that have derivatives.
+    totals: ClassVar[tuple[str, ...]] = ()
 
     parameters: Mapping[str, Any] = field(repr=False)
     exactness: Exactness
@@ -94,7 +96,9 @@ class Result:
 
     def cdf(self, t: ArrayLike, job: str | None = None) -> Value:
         """Return the probability that a response takes t at most; see `sf`."""
-        return 1.0 - self.sf(t, job)
+        times, at = self._broadcast("t", t)
+        job = self._job(job)
+        return plain(np.where(times < 0, 0.0, self._distribution(np.maximum(times, 0.0), at, job)))
 
     def ppf(self, q: ArrayLike, job: str | None = None) -> Value:
         """Return the response time that a share q of jobs does not exceed.
@@ -106,27 +110,27 @@ class Result:
         job : str, optional
             As of `sf`.
         """
-        from scipy.optimize.elementwise import bracket_root, find_root
-
         share, at = self._broadcast("q", q)
         if not ((share >= 0) & (share <= 1)).all():
             raise QueueingError(f"q is {q!r}; a share is from 0 to 1")
         job = self._job(job)
         mean = self._moment(1, at, job)
+        found = np.where(np.isnan(mean), np.nan, 0.0)
+        found[(mean > 0) & (share == 1)] = np.inf
+        found[np.isinf(mean) & (share > 0)] = np.inf
         inside = (share > 0) & (share < 1) & (mean > 0) & np.isfinite(mean)
-        found = np.where(share == 1, np.inf, np.where(np.isnan(mean), np.nan, 0.0))
-        found = np.where(np.isinf(mean) & (share > 0), np.inf, found)
-        if inside.any():
 
-            def above(t: Floats, place: Places, left: Floats) -> Floats:
-                with np.errstate(divide="ignore"):
-                    return np.log(self._survival(t, place, job)) - left
+        def above(t: Floats, place: Places, q: Floats) -> Floats:
+            with np.errstate(divide="ignore"):
+                return np.log(self._survival(t, place, job)) - np.log1p(-q)
 
-            args = (at[inside], np.log1p(-share[inside]))
-            bracket = bracket_root(above, np.zeros(inside.sum()), mean[inside], xmin=0, args=args)
-            found[inside] = find_root(
-                above, bracket.bracket, args=args, tolerances={"xrtol": 1e-14, "xatol": 0}
-            ).x
+        def below(t: Floats, place: Places, q: Floats) -> Floats:
+            return 1 - self._distribution(t, place, job) / q
+
+        # each tail by the chance that is small there
+        for here, function in ((inside & (share > 0.5), above), (inside & (share <= 0.5), below)):
+            if here.any():
+                found[here] = _root(function, mean[here], (at[here], share[here]))
         return plain(found)
 
     def moment(self, order: int, job: str | None = None) -> Value:
@@ -177,6 +181,19 @@ class Result:
         )
         return plain(np.asarray(found.df))
 
+    def check(self) -> Value:
+        """Return by how much, relatively, the operational laws are broken at most.
+
+        Little's law Q = X R, the utilisation law U = X S / servers and, where users are closed,
+        the interactive law N = X (R + Z).
+        """
+        worst = np.zeros(self.shape)
+        for left, right in self._laws():
+            larger = np.maximum(np.abs(left), np.abs(right))
+            apart = np.abs(np.asarray(left) - right)
+            worst = np.maximum(worst, np.divide(apart, larger, out=apart + 0.0, where=larger > 0))
+        return plain(worst)
+
     def to_frame(self) -> "pd.DataFrame":
         """Return a table, one row a point: parameters, then measures."""
         import pandas as pd
@@ -216,8 +233,16 @@ class Result:
         """P(response > t) for t ≥ 0 at these points; arrays of one shape."""
         raise NotImplementedError
 
+    def _distribution(self, t: Floats, at: Places, job: str) -> Floats:
+        """P(response ≤ t) for t ≥ 0; for laws that know it better where it is small."""
+        return 1.0 - self._survival(t, at, job)
+
     def _moment(self, order: int, at: Places, job: str) -> Floats:
         """E[response^order] at these points."""
+        raise NotImplementedError
+
+    def _laws(self) -> list[tuple[Value, Value]]:
+        """Sides of the laws that must be equal."""
         raise NotImplementedError
 
     def _at(self, name: str, at: Places) -> Floats:
@@ -245,8 +270,9 @@ class Result:
         return job
 
     def _check_derivative(self, of: str, wrt: str) -> None:
-        if of not in self.measures:
-            raise QueueingError(f"of is {of!r}; it must be one of {', '.join(self.measures)}")
+        measures = (*self.measures, *self.totals)
+        if of not in measures:
+            raise QueueingError(f"of is {of!r}; it must be one of {', '.join(measures)}")
         known = [name for name, v in self.parameters.items() if isinstance(v, np.ndarray)]
         if wrt not in known:
             raise QueueingError(f"wrt is {wrt!r}; it must be one of {', '.join(known)}")
@@ -280,6 +306,16 @@ class Result:
         ax.set_ylabel("share of jobs with response > t")
         if len(self.jobs) > 1:
             ax.legend()
+
+
+def _root(function: Callable[..., Floats], scale: Floats, args: tuple[Any, ...]) -> Floats:
+    """Where a falling function of times from 0 is 0, to the last digits."""
+    from scipy.optimize.elementwise import bracket_root, find_root
+
+    bracket = bracket_root(function, np.zeros(scale.size), scale, xmin=0, args=args)
+    return find_root(
+        function, bracket.bracket, args=args, tolerances={"xrtol": 1e-14, "xatol": 0}
+    ).x
 
 
 def _widened(value: Any, ndim: int) -> Any:

@@ -1,0 +1,306 @@
+"""What the models with closed users return."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from queueing import one_server, response_law
+from queueing.arguments import Flags, Floats, Value, plain
+from queueing.errors import QueueingError
+from queueing.result import Places, Result
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+@dataclass(frozen=True, eq=False)
+class _Users(Result):
+    """Closed users, with or without open jobs, at servers that all share."""
+
+    def _survival(self, t: Floats, at: Places, job: str) -> Floats:
+        def one(n: Floats, a: Floats, s: Floats, t: Floats) -> Floats:
+            return response_law.survival(n, a, _over(t, s))
+
+        return self._by_kind(0.0, one, self._more_survival, at, job, t)
+
+    def _distribution(self, t: Floats, at: Places, job: str) -> Floats:
+        def one(n: Floats, a: Floats, s: Floats, t: Floats) -> Floats:
+            return response_law.distribution(n, a, _over(t, s))
+
+        def more(job: Any, *load: Floats) -> Floats:
+            return 1 - self._more_survival(job, *load)
+
+        return self._by_kind(1.0, one, more, at, job, t)
+
+    def _moment(self, order: int, at: Places, job: str) -> Floats:
+        def one(n: Floats, a: Floats, s: Floats) -> Floats:
+            if order == 1:
+                return s * (1 + one_server.number_at_server(n, a))
+            return s**order * response_law.moment(order, n, a)
+
+        def more(job: Any, *load: Floats) -> Floats:
+            from queueing.multi_server import mixed_moment
+
+            lam, N, Z, S, servers = load
+            return mixed_moment(order, lam, N, Z, S, servers, job)
+
+        return self._by_kind(0.0, one, more, at, job)
+
+    @staticmethod
+    def _more_survival(job: Any, *load: Floats) -> Floats:
+        from queueing.multi_server import mixed_survival
+
+        lam, N, Z, S, servers, t = load
+        return mixed_survival(t, lam, N, Z, S, servers, job)
+
+    def _by_kind(
+        self,
+        without_service: float,
+        one: Callable[..., Floats],
+        more: Callable[..., Floats],
+        at: Places,
+        job: str,
+        *given: Floats,
+    ) -> Floats:
+        """Ask those who know: nobody, S = 0, one server, more servers."""
+        load = self._load(at)
+        lam, N, Z, S, servers = load
+        found = np.full(at.shape, np.nan)
+        somebody = (N > 0) if job == "closed" else (N >= 0)
+        found[somebody & (S == 0)] = without_service
+        here = somebody & (S > 0) & (servers == 1)
+        s, a = one_server.scales(lam[here], Z[here], S[here])
+        met = N[here] - (job == "closed")  # a closed user does not meet itself
+        found[here] = one(met, a, s, *(v[here] for v in given))
+        here = somebody & (S > 0) & (servers > 1)
+        if here.any():
+            found[here] = more(job, *(v[here] for v in (*load, *given)))
+        return found
+
+    def _load(self, at: Places) -> tuple[Floats, ...]:
+        """Values of lam, N, Z, S and servers at these points."""
+        lam = self._at("lam", at) if "lam" in self.parameters else np.zeros(at.shape)
+        return lam, *(self._at(name, at) for name in ("N", "Z", "S", "servers"))
+
+    def derivative(self, of: str, wrt: str) -> Value:
+        """Return the derivative of a measure in a parameter, by formula.
+
+        Parameters
+        ----------
+        of : str
+            One of the measures, or of what follows from them.
+        wrt : str
+            lam, Z or S; N, too, where there is one server.
+        """
+        self._check_derivative(of, wrt)
+        lam, N, Z, S, servers = load = self._load(np.arange(int(np.prod(self.shape))))
+        more = (servers > 1) & (S > 0)
+        if wrt == "servers" or (wrt == "N" and more.any()):
+            raise QueueingError(f"wrt is {wrt!r}, a whole number where there are several servers")
+        slopes = one_server.slopes(wrt, lam, N, Z, np.where(more, 0.0, S))
+        if more.any():
+            _several(slopes, wrt, tuple(v[more] for v in load), more)
+        return plain(self._slope(of, wrt, slopes).reshape(self.shape))
+
+    def _slope(self, of: str, wrt: str, slopes: one_server.Slopes) -> Floats:
+        """Return the derivative of one measure, flat."""
+        raise NotImplementedError
+
+    def _capacity(self) -> tuple[Floats, Floats]:
+        """Throughput that is left for closed users, and the least response of one."""
+        lam, _, _, S, servers = self._load(np.arange(int(np.prod(self.shape))).reshape(self.shape))
+        idle = np.where(servers == 1, one_server.share_left(lam, S), servers - lam * S)
+        with np.errstate(divide="ignore"):
+            return idle / S, np.where(servers == 1, S / idle, S)
+
+    def _plot_measures(self, ax: "Axes", measures: tuple[str, ...] | None) -> None:
+        super()._plot_measures(ax, measures)
+        N, Z = (np.asarray(self.parameters[name]) for name in ("N", "Z"))
+        if np.unique(N).size == 1:
+            return
+        capacity, least = self._capacity()
+        shown = measures or tuple(name for name in self.measures if name[0] == "R")
+        bounds = {
+            "R": np.maximum(least, N / capacity - Z),
+            "X": np.minimum(N / (Z + least), capacity),
+        }
+        for name in dict.fromkeys(name[0] for name in shown if name in ("R", "Rc", "X", "Xc")):
+            ax.plot(N, bounds[name], "--", color="0.5", zorder=1, label=f"bound of {name}")
+        knee = float(((Z + least) * capacity).flat[0])
+        if N.min() <= knee <= N.max():
+            ax.axvline(knee, color="0.5", linestyle=":", zorder=1, label=f"N* = {knee:.4g}")
+        ax.legend()
+
+
+def _over(t: Floats, s: Floats) -> Floats:
+    with np.errstate(over="ignore"):
+        return t / s
+
+
+def _several(slopes: one_server.Slopes, wrt: Any, load: tuple[Floats, ...], here: Flags) -> None:
+    """Put in the derivatives of these points, which have several servers."""
+    from queueing.multi_server import mixed_derivatives, mixed_sums
+
+    lam, N, Z, S, servers = load
+    found = mixed_derivatives(wrt, lam, N, Z, S, servers)
+    for name, value in found.items():
+        getattr(slopes, name)[here] = value
+    Uc = found["Xc"] * S / servers
+    Uo = {"lam": S / servers, "S": lam / servers}.get(wrt, 0 * S)
+    if wrt == "S":
+        Uc += mixed_sums(lam, N, Z, S, servers).Xc / servers
+    slopes.Uc[here], slopes.U[here] = Uc, Uc + Uo
+    slopes.X[here] = found["Xc"] + (wrt == "lam")
+
+
+@dataclass(frozen=True, eq=False)
+class Closed(_Users):
+    """A fixed number of users, each of whom waits for a job, thinks, and submits the next.
+
+    Parameters
+    ----------
+    parameters, exactness, solve
+        As of every `Result`; N, Z, S, servers.
+    X : float or ndarray
+        Jobs of all users a unit of time.
+    R : float or ndarray
+        Mean response time; NaN where there are no users.
+    Q : float or ndarray
+        Mean number of jobs that wait or are served.
+    U : float or ndarray
+        Share of its time that a server works.
+    """
+
+    jobs: ClassVar = ("closed",)
+    totals: ClassVar = ("X_per_user",)
+
+    X: Value
+    R: Value
+    Q: Value
+    U: Value
+
+    @property
+    def X_per_user(self) -> Value:
+        """Jobs of one user a unit of time; NaN where there are none."""
+        return _ratio(self.X, self.parameters["N"])
+
+    def _slope(self, of: str, wrt: str, slopes: one_server.Slopes) -> Floats:
+        if of == "X_per_user":
+            return _slope_per_user(self.X, self.parameters["N"], wrt, slopes)
+        return getattr(slopes, f"{of}c")
+
+    def _laws(self) -> list[tuple[Value, Value]]:
+        N, Z, S, servers = (self.parameters[name] for name in ("N", "Z", "S", "servers"))
+        return [
+            (self.Q, _product(self.X, self.R)),
+            (self.U, self.X * S / servers),
+            (N + 0.0, self.Q + self.X * Z),
+        ]
+
+
+@dataclass(frozen=True, eq=False)
+class Mixed(_Users):
+    """Closed users (c) beside an open stream of jobs (o), one job a user.
+
+    Parameters
+    ----------
+    parameters, exactness, solve
+        As of every `Result`; lam, N, Z, S, servers.
+    Xc, Rc, Qc, Uc : float or ndarray
+        Throughput, mean response time (NaN where there are no closed users), mean number of jobs
+        that wait or are served, and utilisation by closed users.
+    Ro, Qo, Uo : float or ndarray
+        The same of open jobs, whose throughput `Xo` is lam. Where lam is 0, Ro is what a single
+        one would meet.
+    """
+
+    measures: ClassVar = ("Xc", "Rc", "Qc", "Uc", "Ro", "Qo", "Uo")
+    totals: ClassVar = ("X", "R", "Q", "U", "Xo", "X_per_user")
+    jobs: ClassVar = ("closed", "open")
+
+    Xc: Value
+    Rc: Value
+    Qc: Value
+    Uc: Value
+    Ro: Value
+    Qo: Value
+    Uo: Value
+
+    @property
+    def Xo(self) -> Value:
+        """Open jobs a unit of time."""
+        return plain(self.parameters["lam"] + 0.0)
+
+    @property
+    def X(self) -> Value:
+        """All jobs a unit of time."""
+        return self.Xo + self.Xc
+
+    @property
+    def Q(self) -> Value:
+        """Mean number of all jobs that wait or are served."""
+        return self.Qo + self.Qc
+
+    @property
+    def U(self) -> Value:
+        """Share of its time that a server works."""
+        return plain(np.minimum(np.asarray(self.Uo + self.Uc), 1.0))
+
+    @property
+    def R(self) -> Value:
+        """Mean response time of all jobs; NaN where there are none."""
+        return _ratio(self.Q, self.X)
+
+    @property
+    def X_per_user(self) -> Value:
+        """Jobs of one closed user a unit of time; NaN where there are none."""
+        return _ratio(self.Xc, self.parameters["N"])
+
+    def _slope(self, of: str, wrt: str, slopes: one_server.Slopes) -> Floats:
+        if of == "X_per_user":
+            return _slope_per_user(self.Xc, self.parameters["N"], wrt, slopes)
+        if of in slopes._fields:
+            return getattr(slopes, of)
+        lam, _, _, S, servers = self._load(np.arange(slopes.Xc.size))
+        if of == "Xo":
+            return np.full(lam.shape, float(wrt == "lam"))
+        if of == "Uo":
+            return {"lam": S / servers, "S": lam / servers}.get(wrt, 0 * lam)
+        Qo = lam * slopes.Ro + (np.ravel(self.Ro) if wrt == "lam" else 0.0)
+        if of == "Qo":
+            return Qo
+        Q = slopes.Qc + Qo
+        if of == "Q":
+            return Q
+        return np.asarray(_ratio(Q - np.ravel(self.R) * slopes.X, np.ravel(self.X)))
+
+    def _laws(self) -> list[tuple[Value, Value]]:
+        lam, N, Z, S, servers = (
+            self.parameters[name] for name in ("lam", "N", "Z", "S", "servers")
+        )
+        return [
+            (self.Qc, _product(self.Xc, self.Rc)),
+            (self.Qo, lam * self.Ro),
+            (self.Uc, self.Xc * S / servers),
+            (self.Uo, lam * S / servers),
+            (N + 0.0, self.Qc + self.Xc * Z),
+        ]
+
+
+def _product(X: Value, R: Value) -> Value:
+    """X R, where X may be 0 and R unknown."""
+    return np.where(np.asarray(X) == 0, 0.0, X * np.asarray(R))
+
+
+def _ratio(over: Value, under: Value) -> Value:
+    over, under = np.asarray(over), np.asarray(under)
+    empty = np.full(under.shape, np.nan)
+    return plain(np.divide(over, under, out=empty, where=under > 0))
+
+
+def _slope_per_user(X: Value, N: Floats, wrt: str, slopes: one_server.Slopes) -> Floats:
+    X, N = np.ravel(X), np.ravel(N)
+    change = slopes.Xc - (X / np.where(N > 0, N, np.nan) if wrt == "N" else 0.0)
+    return np.asarray(_ratio(change, N)).reshape(N.shape)

@@ -1,0 +1,123 @@
+"""Closed users and open jobs at one exponential server: solution and slopes, as plain arrays.
+
+Open jobs leave the share idle = 1 − lam S of the server, to whose users it is as if they were alone
+at a server with mean service time s = S / idle; a = Z / s.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from queueing.arguments import Floats
+from queueing.response_law import mean_logarithm, slope_in_think_time, slope_in_users
+from queueing.truncated_poisson import BLOCK, all_think, number_at_server
+
+Number = Callable[[Floats, Floats], Floats]
+
+
+class Measures(NamedTuple):
+    """Throughput, responses and number of closed users (c), responses of open jobs (o)."""
+
+    Xc: Floats
+    Rc: Floats
+    Qc: Floats
+    Ro: Floats
+
+
+def share_left(lam: Floats, S: Floats) -> Floats:
+    """Return 1 − lam S with the product exact, so that no digit is lost where lam S is near 1."""
+    if not lam.any():
+        return 1 - lam * S
+    x, x_scale = np.frexp(lam)
+    y, y_scale = np.frexp(S)
+    product = x * y
+    # Dekker 1971: halves of 26 bits, whose products are exact
+    x_high, y_high = _high(x), _high(y)
+    x_low, y_low = x - x_high, y - y_high
+    rest = x_low * y_low - (((product - x_high * y_high) - x_low * y_high) - x_high * y_low)
+    scale = x_scale + y_scale
+    return (1 - np.ldexp(product, scale)) - np.ldexp(rest, scale)
+
+
+def _high(x: Floats) -> Floats:
+    shifted = 134217729.0 * x  # 2^27 + 1
+    return shifted - (shifted - x)
+
+
+def scales(lam: Floats, Z: Floats, S: Floats) -> tuple[Floats, Floats]:
+    """Return s, the mean service time in the share that open jobs leave, and a = Z / s."""
+    idle = share_left(lam, S)
+    with np.errstate(over="ignore"):
+        a = np.divide(Z * idle, S, out=np.full(S.shape, np.inf), where=S > 0)
+    return S / idle, np.minimum(a, 1e100)
+
+
+def solve(
+    lam: Floats, N: Floats, Z: Floats, S: Floats, number: Number = number_at_server
+) -> Measures:
+    """Solve flat arrays of points; `number` gives the mean number of n users at the server."""
+    found = Measures(*(np.empty(N.size) for _ in Measures._fields))
+    for begin in range(0, N.size, BLOCK):
+        block = slice(begin, begin + BLOCK)
+        s, a = scales(lam[block], Z[block], S[block])
+        n, z = N[block], Z[block]
+        # the arrival theorem: a job of one user meets the others as they are alone
+        Rc = s * (1 + number(np.where(n == 0, 0, n - 1), a))
+        Xc = np.divide(n, z + Rc, out=n * 0.0, where=n > 0)
+        Qc = Xc * Rc
+        Rc[n == 0] = np.nan
+        found.Xc[block], found.Rc[block], found.Qc[block] = Xc, Rc, Qc
+        found.Ro[block] = s * (1 + Qc)
+    return found
+
+
+class Slopes(NamedTuple):
+    """Derivatives of `Measures` in one parameter, and of the closed users' utilisation."""
+
+    Xc: Floats
+    Rc: Floats
+    Qc: Floats
+    Ro: Floats
+    Uc: Floats
+    #: The same of all jobs together, open and closed, where digits would be lost by adding.
+    X: Floats
+    U: Floats
+
+
+def slopes(wrt: str, lam: Floats, N: Floats, Z: Floats, S: Floats) -> Slopes:
+    """Differentiate in lam, N, Z or S; flat arrays of points.
+
+    At S = 0 these are limits; where N = 0, those of responses are NaN.
+    """
+    S = np.maximum(S, 1e-25 * Z)
+    s, a = scales(lam, Z, S)
+    met = np.where(N == 0, 0, N - 1)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        B, Q = all_think(N, a), number_at_server(N, a)
+        if wrt == "N":
+            in_n = slope_in_users(N, a)
+            Xc = B * mean_logarithm(N, a) / s
+            Rc, Qc, Ro = s * slope_in_users(met, a), in_n, s * in_n
+            Uc, X, U = Xc * S, Xc, Xc * S
+        elif wrt == "Z":
+            in_a = slope_in_think_time(N, a)
+            Xc = -all_think(N, a, -1) * Q / s**2
+            Rc, Qc, Ro = slope_in_think_time(met, a), in_a / s, in_a
+            Uc, X, U = Xc * S, Xc, Xc * S
+        else:
+            in_a = slope_in_think_time(N, a)
+            # both change s alone, but for lam and S themselves in utilisations and totals
+            ratio = s / S
+            by = s**2 if wrt == "lam" else ratio**2
+            Rc = by * (1 + number_at_server(met, a) - a * slope_in_think_time(met, a))
+            Qc = -by * a * in_a / s
+            Ro = by * (1 + Q - a * in_a)
+            if wrt == "lam":
+                Xc, Uc = in_a, S * in_a
+                X, U = B * (1 + Q), S * B * (1 + Q)
+            else:
+                Xc = X = in_a / S**2
+                Uc, U = B * Q / S - lam * (1 - B), B * Q / S + lam * B
+    Rc = np.where(N == 0, np.nan, Rc)
+    return Slopes(Xc, Rc, Qc, Ro, Uc, X, U)

@@ -1,0 +1,133 @@
+"""The law of response times at one exponential server, where some of n users are met.
+
+A job that meets m of n users, J = n − m of whom think, and the open jobs between them, stays for
+m + 1 exponential times of mean s (s: the service time over the capacity that open jobs leave).
+J is Poisson with mean a (a: think time over s), cut off at n, so that in units of s
+
+    P(response > t) = P(n, a + t) / P(n, a),  with density ∝ e^−t (1 + t/a)^n,
+
+P(n, a) being the chance that a Poisson number is n at most. Integrals over this density give
+moments and slopes, too; their terms are positive, in whatever region.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from queueing.arguments import Floats
+from queueing.truncated_poisson import (
+    all_think,
+    at_most,
+    fraction_slopes,
+    light,
+    log1p_minus,
+    number_at_server,
+)
+
+_NODES = 100
+_BLOCK = 2048  # points whose nodes are held at once
+
+
+def survival(n: Floats, a: Floats, t: Floats) -> Floats:
+    """Return P(response > t), t in units of s; n, a and t of one shape."""
+    share = np.where(np.isnan(t), np.nan, 0.0)
+    is_light = light(n, a) & (t < np.inf)
+    other = ~light(n, a) & (t < np.inf)
+    # at_most(n, a) is 1e-3 or more here
+    share[other] = at_most(n[other], a[other] + t[other]) / at_most(n[other], a[other])
+    m, b, t = n[is_light], a[is_light], t[is_light]
+    # both may be 0: their ratio is that of the terms for n, times that of 1/B
+    ratio = (b - m + number_at_server(m, b)) / (b + t - m + number_at_server(m, b + t))
+    v = t / b
+    share[is_light] = np.exp(m * log1p_minus(v) + (m - b) * v) * ratio * (1 + v)
+    return np.minimum(share, 1.0)
+
+
+def distribution(n: Floats, a: Floats, t: Floats) -> Floats:
+    """Return P(response ≤ t) with its digits where it is small."""
+    share = 1 - survival(n, a, t)
+    near = (share < 0.1) & (t > 0)
+    share[near] = _from_zero(n[near], a[near], t[near])
+    return share
+
+
+def _from_zero(n: Floats, a: Floats, t: Floats) -> Floats:
+    """Density from 0 to t, integrated; t is in the lower tail."""
+    end = a + t
+    # up to the mode, the density falls leftward by e^−40 within the shorter of these
+    rise = np.maximum(n / end - 1, 1e-300)
+    width = np.minimum(t, np.minimum(40 / rise, 9 * end / np.sqrt(np.maximum(n, 1e-300))))
+    nodes, weights = np.polynomial.legendre.leggauss(40)
+    found = np.zeros(t.shape)
+    for node, weight in zip(nodes, weights, strict=True):
+        back = width * (1 - node) / 2
+        # the density at t − back over that at t
+        v = -back / end
+        found += weight * np.exp(n * log1p_minus(v) + (n - end) * v)
+    # the hazard at t is B(n, a + t)
+    return found * width / 2 * all_think(n, end) * survival(n, a, t)
+
+
+def moment(order: int, n: Floats, a: Floats) -> Floats:
+    """Return E[response^order], in units of s^order; n and a flat, of one shape."""
+    found = np.empty(n.size)
+    for block, _, t, weight in _nodes(n, a, order):
+        found[block] = (weight * t**order).sum(axis=0)
+    return found
+
+
+def slope_in_think_time(n: Floats, a: Floats) -> Floats:
+    """Return dQ/da of the mean number at the server; n and a flat."""
+    found = np.empty(n.size)
+    is_light = light(n, a)
+    m, b = n[is_light], a[is_light]
+    f, slope, _ = fraction_slopes(m, b)
+    found[is_light] = -m * slope / f**2
+    m, b = n[~is_light], a[~is_light]
+    with np.errstate(invalid="ignore"):
+        found[~is_light] = all_think(m, b) * (1 + number_at_server(m, b)) - 1
+    return found
+
+
+def slope_in_users(n: Floats, a: Floats) -> Floats:
+    """Return dQ/dn; n and a flat."""
+    found = np.empty(n.size)
+    is_light = light(n, a)
+    m, b = n[is_light], a[is_light]
+    f, _, slope = fraction_slopes(m, b)
+    found[is_light] = 1 / f - m * slope / f**2
+    m, b = n[~is_light], a[~is_light]
+    found[~is_light] = 1 - all_think(m, b, 1) * mean_logarithm(m, b)
+    return found
+
+
+def mean_logarithm(n: Floats, a: Floats) -> Floats:
+    """Return −d ln B / dn, the mean of ln(1 + response/a); n and a flat."""
+    found = np.empty(n.size)
+    for block, logarithm, _, weight in _nodes(n, a, 0):
+        found[block] = (weight * logarithm).sum(axis=0)
+    return found
+
+
+def _nodes(n: Floats, a: Floats, order: int) -> Iterator[tuple[slice, Floats, Floats, Floats]]:
+    """Gauss's nodes for means over the density: blocks of points, ln(1 + t/a), t, weights."""
+    x, weight = np.polynomial.legendre.leggauss(_NODES)
+    for begin in range(0, n.size, _BLOCK):
+        block = slice(begin, begin + _BLOCK)
+        m, b = n[block], np.maximum(a[block], 1e-300)
+        # In y = ln(1 + t/a) the density is e^((n + 1) y − a e^y), log-concave, with its mode at
+        peak = np.maximum(m + 1 - b, 0)
+        y_peak = np.log1p(peak / b)
+        rate = b + peak
+        fall = np.maximum(b - m - 1, 0)
+        # beyond these distances from the mode it has fallen by e^−drop
+        drop = 45.0 + 8 * order
+        x_drop = drop / rate
+        right = np.minimum(np.sqrt(2 * x_drop), np.log1p(x_drop) + 1)
+        right = np.minimum(right, drop / np.maximum(fall, 1e-300))
+        left = np.minimum(y_peak, (x_drop + np.sqrt(x_drop**2 + 8 * x_drop)) / 2)
+        d = ((right + left) * x[:, None] + right - left) / 2
+        rise = np.expm1(d)
+        density = np.exp(-rate * (rise - d) - fall * d) * weight[:, None]
+        density /= density.sum(axis=0)
+        yield block, np.maximum(y_peak + d, 0), np.maximum(peak + rate * rise, 0), density
