@@ -1,0 +1,1 @@
+"""Compiled loops: plain arrays and scalars in and out, checked and named elsewhere."""

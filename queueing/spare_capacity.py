@@ -1,0 +1,33 @@
+"""What a stream of jobs leaves of the servers, to the last digit of the parameters as given."""
+
+import numpy as np
+
+from queueing.arguments import Floats
+
+_SPLIT = 134217729.0  # 2^27 + 1
+
+
+def idle_share(lam: Floats, S: Floats, servers: Floats | float = 1.0) -> Floats:
+    """Return 1 − lam S / servers with the product exact: no digit is lost where lam S is near c.
+
+    Examples
+    --------
+    >>> S = np.array(1 / 3)
+    >>> float(idle_share(np.array(3.0), S)), float(1 - 3.0 * S)
+    (5.551115123125783e-17, 0.0)
+    """
+    x, x_scale = np.frexp(lam)
+    y, y_scale = np.frexp(S)
+    product = x * y
+    # T. J. Dekker, "A floating-point technique for extending the available precision", 1971:
+    # halves of 26 bits, whose products are exact
+    x_high, y_high = _high(x), _high(y)
+    x_low, y_low = x - x_high, y - y_high
+    rest = x_low * y_low - (((product - x_high * y_high) - x_low * y_high) - x_high * y_low)
+    scale = x_scale + y_scale
+    return ((servers - np.ldexp(product, scale)) - np.ldexp(rest, scale)) / servers
+
+
+def _high(x: Floats) -> Floats:
+    shifted = _SPLIT * x
+    return shifted - (shifted - x)
