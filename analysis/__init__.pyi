@@ -12,6 +12,8 @@ from .comparison_plots import plot_queue_lengths as plot_queue_lengths
 from .correlation import Correlations as Correlations
 from .correlation import correlations as correlations
 from .correlation import plot_correlations as plot_correlations
+from .cross_check.checking import crosscheck as crosscheck
+from .cross_check.result import CrossCheck as CrossCheck
 from .cycles import daily_cycle as daily_cycle
 from .cycles import plot_daily_cycle as plot_daily_cycle
 from .cycles import plot_weekly_cycle as plot_weekly_cycle
@@ -71,6 +73,8 @@ from .productivity import plot_queue_distributions as plot_queue_distributions
 from .productivity import plot_runs as plot_runs
 from .productivity import plot_users as plot_users
 from .productivity import plot_weekly_cycles as plot_weekly_cycles
+from .queue_models.from_trace import QueueingOfLog as QueueingOfLog
+from .queue_models.from_trace import queueing_from_trace as queueing_from_trace
 from .reactions.continuation import Continuation as Continuation
 from .reactions.continuation import fit_continuation as fit_continuation
 from .reactions.continuation import plot_continuation as plot_continuation

@@ -1,0 +1,1 @@
+"""Queueing models beside simulations of the same parameters."""

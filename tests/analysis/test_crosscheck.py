@@ -1,0 +1,342 @@
+"""Queueing models beside simulations: what is measured, what is allowed, what is found wrong."""
+
+import json
+import math
+from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from matplotlib import pyplot as plt
+from scipy import stats
+
+import queueing
+from analysis import crosscheck
+from analysis.cross_check.checking import crosscheck_grids
+from analysis.cross_check.estimates import allowance, deviate, estimate, quantile
+from analysis.cross_check.measuring import Run, Seen, look
+from analysis.cross_check.models import as_again, as_pause
+from analysis.cross_check.warmup import mser
+from queueing.probability import as_probability
+from queueing.think_time import as_think
+from tests.oracles import queues as formulas
+from workloadkit.errors import ParameterError, WorkloadWarning
+from workloadkit.simulate.users import again, pauses
+
+QUICK = {"runs": 6, "jobs": 4000, "rng": 1}
+
+
+# The warm-up.
+
+
+@given(st.lists(st.integers(-9, 9), min_size=20, max_size=200))
+def test_the_warm_up_is_what_makes_the_standard_error_least(series):
+    n = len(series) // 5
+    means = [np.mean(series[5 * i : 5 * i + 5]) for i in range(n)]
+    errors = [
+        np.sum((means[d:] - np.mean(means[d:])) ** 2) / (n - d) ** 2 for d in range(n // 2 + 1)
+    ]
+    left_out, settled = mser(series)
+    assert errors[left_out // 5] == pytest.approx(min(errors), abs=1e-12)
+    assert settled == (left_out // 5 < n // 2)
+
+
+def test_the_warm_up_of_a_series_that_ever_grows_is_not_over():
+    assert mser(np.arange(100.0)) == (50, False)
+
+
+def test_a_series_far_from_zero():
+    series = np.tile([3.0, 5, 4, 4, 4], 80)
+    series[:40] += 7
+    assert mser(series) == mser(series + 1e8) == (40, True)
+
+
+# What a run has seen.
+
+
+def schedule(submit, start, end, kind, visit, machine=1):
+    submit, start, end = (np.array(x, dtype=float) for x in (submit, start, end))
+    return SimpleNamespace(
+        workload=SimpleNamespace(submit=submit), start=start, end=end, machine=machine,
+        columns={"kind": np.array(kind), "visit": np.array(visit)},
+    )  # fmt: skip
+
+
+def test_a_window_of_a_schedule_counted_by_hand():
+    # from second 2 to 9: the first job is there until 4, the last comes at the end
+    made = schedule(
+        [0, 2, 3, 5, 9], [0, 4, 5, 8, 11], [4, 5, 8, 11, 12], [0, 1, 0, 1, 0], [0, 0, 1, 0, 0]
+    )
+    run = look(made, 1, ("all", "open", "closed", "first"))
+    assert (run.span, run.servers) == (7.0, 1)
+    assert run.of["all"].departures == 3
+    assert run.of["all"].area == 2 + 3 + 5 + 4
+    assert run.of["all"].busy == 2 + 1 + 3 + 1
+    assert run.of["all"].responses.tolist() == [3, 5, 6]  # of those after the second job
+    assert run.of["open"].area == 2 + 5 and run.of["closed"].area == 3 + 4
+    assert run.of["open"].responses.tolist() == [3, 5]
+    assert run.of["first"].responses.tolist() == [3]  # of open users only
+    assert run.of["first"].departures == 1
+
+
+def runs_of(spans, departures, samples):
+    return [
+        Run(span, 2, {"all": Seen(n, 2.0 * n, span, np.sort(np.array(x, dtype=float)))})
+        for span, n, x in zip(spans, departures, samples, strict=True)
+    ]
+
+
+def test_runs_of_one_length_give_the_standard_error_of_a_mean():
+    runs = runs_of([10.0] * 4, [3, 5, 4, 8], [[1, 2], [3, 4], [5, 6], [7, 8]])
+    rates = np.array([0.3, 0.5, 0.4, 0.8])
+    found = estimate(runs, "X", "all")
+    assert found.value == pytest.approx(rates.mean())
+    assert found.error == pytest.approx(rates.std(ddof=1) / 2)
+    assert estimate(runs, "Q", "all").value == pytest.approx(1.0)
+    assert estimate(runs, "U", "all") == pytest.approx((0.5, 0.0))
+    assert estimate(runs, "R", "all").value == 4.5
+
+
+@given(
+    st.lists(st.lists(st.integers(0, 20), max_size=9), min_size=2, max_size=5),
+    st.floats(0.001, 0.999),
+)
+def test_percentiles_are_those_of_all_runs_together(samples, share):
+    runs = runs_of([1.0] * len(samples), [1] * len(samples), samples)
+    together = sorted(x for sample in samples for x in sample)
+    found = quantile(runs, share, "all")
+    if not together:
+        assert math.isnan(found.value)
+    else:
+        rank = max(math.ceil(share * len(together)), 1)
+        assert found.value == together[rank - 1]
+
+
+def test_the_difference_allowed_is_as_rare_as_four_standard_errors():
+    for runs in (2, 10, 100):
+        beyond = stats.t.sf(allowance(runs), runs - 1)
+        assert beyond == pytest.approx(stats.norm.sf(4), rel=1e-9)
+        assert deviate(allowance(runs), runs) == pytest.approx(4)
+    assert deviate(-1.5, 10**7) == pytest.approx(-1.5, rel=1e-6)
+    assert math.isnan(deviate(math.nan, 10))
+    assert deviate(math.inf, 10) == math.inf and deviate(0.0, 10) == 0.0
+
+
+# Theory in the simulator's forms.
+
+
+def test_own_functions_become_fine_tables():
+    def p(r):
+        return np.exp(-((r / 3) ** 2))
+
+    table = as_again(as_probability(p), S=2.0)
+    assert isinstance(table, again.Table)
+    for r in (0.0, 1e-3, 0.77, 5.0, 40.0):
+        assert table(r) == pytest.approx(p(r), abs=1e-6)
+    pause = as_pause(as_think(lambda r: 1 + r), S=2.0)
+    assert isinstance(pause, pauses.PauseTable)
+    assert pause(7.7) == pytest.approx(8.7)
+
+
+def test_forms_stay_what_they_are():
+    assert as_again(queueing.exponential(0.5), 1.0) == again.Exponential(0.5)
+    assert as_again(queueing.hyperbolic(0.8, 0.5), 1.0) == again.ZAKAY
+    assert as_again(queueing.table([0, 2], [1, 0.5]), 1.0) == again.Table([0, 2], [1, 0.5])
+    assert as_again(0.25, 1.0) == as_again(as_probability(0.25), 1.0) == again.Constant(0.25)
+    assert as_pause(queueing.breaks(1, 2, 3), 1.0) == pauses.Breaks(1.0, 2.0, 3.0)
+    assert as_pause(5, 1.0) == 5.0
+
+
+# The check itself.
+
+
+def test_a_right_theory_holds():
+    found = crosscheck("mm1", lam=0.5, S=2.0 / 3, **QUICK)
+    assert found.holds and found.failed.empty
+    measures = ["X", "R", "Q", "U", "R_p50", "R_p90", "R_p99"]
+    assert found.table["measure"].tolist() == measures
+    rows = found.table.set_index("measure")
+    assert rows.loc["R", "theory"] == pytest.approx(formulas.mm1(0.5, 2.0 / 3)["R"])
+    assert rows.loc["R_p90", "theory"] == pytest.approx(math.log(10) * rows.loc["R", "theory"])
+    assert ((rows["low"] < rows["simulation"]) & (rows["simulation"] < rows["high"])).all()
+    assert (rows["stated"] == 0).all()
+    assert (rows["z"].abs() < 4).all()
+
+
+@pytest.mark.parametrize(
+    ("wrong", "measures"),
+    [({"S": 1.1}, {"R", "Q", "U"}), ({"lam": 0.56}, {"X", "U"})],
+)
+def test_a_wrong_theory_fails(monkeypatch, wrong, measures):
+    right = queueing.mm1
+    monkeypatch.setattr(queueing, "mm1", lambda **point: right(**(point | wrong)))
+    found = crosscheck("mm1", lam=0.5, S=1.0, runs=10, jobs=20_000, rng=1)
+    assert not found.holds
+    assert measures <= set(found.failed["measure"])
+
+
+def test_an_approximation_may_err_as_it_states_and_only_there(monkeypatch):
+    from queueing.result import Exactness
+
+    def roughly(lam, S):
+        right = formulas.mm1(lam, S)
+        return SimpleNamespace(
+            X=1.01 * lam, R=1.1 * right["R"], Q=1.111 * right["Q"], U=1.01 * lam * S,
+            exactness=Exactness("approximation: rough", X=0.2, R=0.2),
+            ppf=lambda q, job: 99.0,
+        )  # fmt: skip
+
+    monkeypatch.setattr(queueing, "mm1", roughly)
+    rows = crosscheck("mm1", lam=0.5, S=1.0, **QUICK).table.set_index("measure")
+    assert rows["holds"].tolist() == [True] * 4 + [None] * 3
+    assert rows["stated"].tolist()[:4] == pytest.approx([0.2, 0.2, 0.44, 0.2])
+
+
+def test_seeds_and_workers():
+    how = {"lam": [0.3, 0.6], "S": 1.0, "runs": 3, "jobs": 500}
+    one = crosscheck("poisson", rng=4, **how)
+    with ThreadPoolExecutor(2) as pool:
+        assert crosscheck("poisson", rng=4, executor=pool, **how).table.equals(one.table)
+    assert not crosscheck("poisson", rng=5, **how).table.equals(one.table)
+    assert one.simulation["seed"] == 4
+    drawn = crosscheck("poisson", **how)
+    assert crosscheck("poisson", rng=drawn.simulation["seed"], **how).table.equals(drawn.table)
+
+
+def test_arrays_make_a_grid_and_bad_points_are_left_out():
+    with pytest.warns(WorkloadWarning, match=r"1 of 3 points are left out: .*lam is 1.5"):
+        found = crosscheck("mm1", lam=[0.3, 1.5, 0.6], S=1.0, runs=3, jobs=500, rng=1)
+    assert found.points["lam"].tolist() == [0.3, 0.6]
+    assert found.table["point"].tolist() == [0] * 7 + [1] * 7
+    assert found.varying == ["lam"]
+    json.dumps(found.to_dict(), allow_nan=False)
+    assert found.to_dict()["holds"] is found.holds
+
+
+def test_grids_of_several_functions():
+    grids = [{"lam": 0.3, "p": p, "Z": 1, "S": 1} for p in (0.5, queueing.exponential(1))]
+    found = crosscheck_grids("reopen", grids, runs=2, jobs=400, rng=1)
+    assert found.points["p"].tolist() == [0.5, "exp:1.0"]
+    assert found.varying == ["p"]
+
+
+def test_classes_without_jobs_are_left_out():
+    only_open = crosscheck("mixed", lam=0.5, N=0, Z=1, S=1, runs=2, jobs=400, rng=1)
+    assert set(only_open.table["measure"].str[:2]) == {"Xo", "Ro", "Qo", "Uo"}
+    only_closed = crosscheck("mixed", lam=0, N=3, Z=1, S=1, runs=2, jobs=400, rng=1)
+    assert set(only_closed.table["measure"].str[:2]) == {"Xc", "Rc", "Qc", "Uc"}
+
+
+def test_what_never_varies_may_differ_by_rounding_only():
+    """Without thinking all users are always there: Q = N and U = 1 in every run."""
+    found = crosscheck("closed", N=4, Z=0, S=1, **QUICK)
+    rows = found.table.set_index("measure")
+    assert found.holds
+    assert rows.loc[["Q", "U"], "simulation"].tolist() == pytest.approx([4, 1])
+    assert (rows.loc[["Q", "U"], "z"] == 0).all()
+
+
+@pytest.mark.parametrize(
+    ("model", "parameters", "message"),
+    [
+        ("mg1", {"lam": 0.5, "S": 1}, "unknown model 'mg1'; known: mm1, mmc, md1, closed"),
+        ("mm1", {"lam": 0.5, "S": 1, "N": 3}, "mm1 has no parameter 'N'; known: lam, S"),
+        ("closed", {"N": 3, "S": 1}, "closed needs Z"),
+        ("mm1", {"lam": 1.5, "S": 1}, "lam is 1.5"),
+        ("mm1", {"lam": "fast", "S": 1}, "lam is 'fast'; it must be a number"),
+        ("mm1", {"lam": math.nan, "S": 1}, "lam is nan"),
+        ("mm1", {"lam": 0, "S": 1}, "lam is 0; it must be positive"),
+        ("mm1", {"lam": 0.5, "S": 0}, "S is 0; it must be positive"),
+        ("closed", {"N": 2.5, "Z": 1, "S": 1}, "N is 2.5; it is a whole number"),
+        ("mm1", {"lam": [0.1, 0.2], "S": [1, 1, 1]}, "the shapes of the parameters do not go"),
+        ("mm1", {"lam": 0.5, "S": 1, "runs": 1}, "runs is 1; it is a whole number, 2 or more"),
+        ("mm1", {"lam": 0.5, "S": 1, "jobs": 10}, "jobs is 10; it is a whole number, 100 or more"),
+        ("mm1", {"lam": 0.5, "S": 1, "quantiles": [1.0]}, "quantiles: 1; a share lies between"),
+        ("mm1", {"lam": 0.5, "S": 1, "rng": -1}, "rng is -1; a seed is 0 or more"),
+        ("reopen", {"lam": 0.5, "p": lambda r: 2.0, "Z": 1, "S": 1}, "p is a function"),
+    ],
+)
+def test_what_cannot_be_is_refused(model, parameters, message):
+    with pytest.raises(ParameterError, match=message):
+        crosscheck(model, **parameters)
+
+
+def test_runs_too_short_for_their_warm_up():
+    with pytest.warns(WorkloadWarning, match="the warm-up is not over after half of the 200 jobs"):
+        crosscheck("closed", N=2000, Z=1, S=1, runs=2, jobs=200, rng=1)
+
+
+def test_figures():
+    found = crosscheck("mm1", lam=[0.3, 0.6], S=1.0, runs=3, jobs=500, rng=1)
+    figure = plt.figure()
+    ax = found.plot(figure.add_subplot(1, 2, 1))
+    assert len(ax.get_yticks()) == 7
+    other = found.plot(figure.add_subplot(1, 2, 2), measure="R")
+    assert other.get_xlabel() == "lam"
+    assert other.lines[0].get_ydata() == pytest.approx([1 / 0.7, 2.5])
+    with pytest.raises(ParameterError, match="the cross-check has no 'W'; it has X, R"):
+        found.plot(measure="W")
+    single = crosscheck("mm1", lam=0.3, S=1.0, runs=2, jobs=200, rng=1)
+    with pytest.raises(ParameterError, match="no parameter varies that is a number"):
+        single.plot(measure="R")
+    plt.close("all")
+
+
+# Long runs.
+
+
+@pytest.mark.slow
+def test_intervals_cover_the_truth_as_often_as_they_say():
+    """Of M/M/1 at half load, over 400 cross-checks of short runs with their warm-up."""
+    covers = []
+    for seed in range(400):
+        rows = crosscheck("mm1", lam=0.5, S=1, runs=6, jobs=2000, rng=seed).table
+        covers.append(((rows["low"] < rows["theory"]) & (rows["theory"] < rows["high"])).to_numpy())
+    share = np.mean(covers, axis=0)
+    assert (np.abs(share - 0.95) < 4 * math.sqrt(0.95 * 0.05 / 400) + 0.01).all(), share
+
+
+GRID = {
+    "mm1": [{"lam": [0.1, 0.5, 0.8, 0.9], "S": 1}],
+    "mmc": [{"lam": [0.5, 1.6, 3.2], "S": 1, "servers": 4}],
+    "md1": [{"lam": [0.3, 0.8], "S": 1}],
+    "closed": [
+        {"N": [1, 3, 10, 30], "Z": 5, "S": 1},
+        {"N": [1, 3, 10, 30], "Z": 5, "S": 1, "servers": 4},
+    ],
+    "mixed": [
+        {"lam": [0.2, 0.5, 0.8], "N": 5, "Z": 5, "S": 1},
+        {"lam": [0.5, 1.0, 2.0], "N": 5, "Z": 5, "S": 1, "servers": 3},
+        {"lam": 0.3, "N": [2, 6], "Z": 5, "S": 1, "p": 0.4},
+    ],
+    "reopen": [
+        {"lam": 0.5, "p": [0.2, 0.36, 0.47], "Z": [1, 5, 20], "S": 1},
+        {"lam": [0.1, 0.5, 0.9], "p": queueing.exponential(1), "Z": [[0], [1], [5], [20]], "S": 1},
+        {
+            "lam": [0.1, 0.5, 0.9],
+            "p": queueing.hyperbolic(0.8, 0.5),
+            "Z": [[0], [1], [5], [20]],
+            "S": 1,
+        },
+    ],
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("model", GRID)
+def test_theory_and_simulation_agree_over_the_grid(model):
+    found = crosscheck_grids(model, GRID[model], runs=20, jobs=200_000, rng=7)
+    assert found.holds, found.failed.to_string()
+    assert found.points["settled"].all()
+
+
+@pytest.mark.slow
+def test_the_total_rate_is_found_wrong():
+    found = crosscheck(
+        "reopen", lam=0.8, p=queueing.exponential(1), Z=1, S=1, method="mm1", runs=20, rng=1
+    )
+    rows = found.table.set_index("measure")
+    assert abs(rows.loc["R", "theory"] / rows.loc["R", "simulation"] - 1) > 0.1
+    assert (rows.loc["R", "z"] < -4) or (rows.loc["R", "z"] > 4)

@@ -1,0 +1,87 @@
+"""`workloadkit crosscheck`."""
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+import queueing
+from workloadkit.cli import app
+
+QUICK = ("--runs", "3", "--jobs", "1000", "--seed", "1")
+
+
+def run(*words):
+    return CliRunner().invoke(app, ["crosscheck", *words])
+
+
+def test_theory_beside_simulation_within_80_columns():
+    result = run("mm1", "lam=0.5", "S=1", *QUICK)
+    assert result.exit_code == 0
+    lines = result.stdout.splitlines()
+    assert lines[0] == "mm1: 3 runs of 1,000 jobs, seed 1"
+    assert lines[2] == "lam 0.5, S 1"
+    assert lines[3].startswith("exact, product form; warm-up ")
+    assert lines[-1] == "theory and simulation agree in all of 7 measures"
+    assert all(len(line) <= 80 for line in lines)
+    assert [line.split()[0] for line in lines[7:14]] == [
+        *("X", "R", "Q", "U", "R_p50", "R_p90", "R_p99"),
+    ]
+
+
+def test_a_grid_is_one_command(tmp_path):
+    target, figure = tmp_path / "found.json", tmp_path / "found.png"
+    words = ("mixed", "lam=0.2,0.4", "N=1:3", "Z=5", "S=1", "--quantile", "0.5")
+    result = run(*words, *QUICK, "--json", str(target), "--plot", str(figure))
+    assert result.exit_code == 0
+    found = json.loads(target.read_text())
+    assert found["holds"] is True
+    assert len(found["points"]) == 6
+    assert len(found["table"]) == 6 * (8 + 2)
+    assert figure.read_bytes().startswith(b"\x89PNG")
+    assert all(len(line) <= 80 for line in result.stdout.splitlines())
+    again = run(*words, *QUICK, "--json", "-")
+    assert json.loads(again.stdout) == found
+
+
+def test_several_functions():
+    result = run("reopen", "lam=0.3", "p=exp:1", "p=zakay", "Z=breaks:1,5,2", "S=1", *QUICK)
+    assert result.exit_code == 0
+    assert "p exp:1.0, Z breaks:1.0,5.0,2.0, S 1" in result.stdout
+    assert "p hyperbolic:0.8,0.5" in result.stdout
+    assert all(len(line) <= 80 for line in result.stdout.splitlines())
+
+
+def test_a_difference_is_exit_code_1(monkeypatch):
+    right = queueing.mm1
+    monkeypatch.setattr(queueing, "mm1", lambda lam, S: right(lam, 1.5 * S))
+    result = run("mm1", "lam=0.5", "S=1", "--runs", "10", "--jobs", "5000", "--seed", "1")
+    assert result.exit_code == 1
+    assert "differs" in result.stdout
+    assert "theory and simulation differ in" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("mm9", "lam=0.5"), "error: unknown model 'mm9'; known: mm1, mmc"),
+        (("mm1", "lam=0.5"), "error: mm1 needs S"),
+        (("mm1", "lam=0.5", "S=1", "N=3"), "error: unknown parameter 'N'; known: lam, S"),
+        (("mm1", "lam=1.5", "S=1"), "error: lam is 1.5"),
+        (("mm1", "lam", "S=1"), "error: 'lam' is no parameter"),
+        (("mm1", "lam=0.5", "S=1", "--quantile", "1"), "error: quantiles: 1; a share lies"),
+        (("closed", "N=2.5", "Z=1", "S=1"), "error: N is 2.5; it is a whole number"),
+        (("reopen", "lam=0.5", "p=1.5", "Z=1", "S=1"), "error: p is 1.5"),
+    ],
+)
+def test_wrong_usage_is_exit_code_2_and_one_line(words, message):
+    result = run(*words)
+    assert result.exit_code == 2
+    assert result.stderr.startswith(message)
+    assert result.stderr.count("\n") == 1
+
+
+def test_help_is_within_80_columns():
+    lines = run("--help").stdout.splitlines()
+    assert any("crosscheck reopen" in line for line in lines)
+    assert all(len(line) <= 80 for line in lines)

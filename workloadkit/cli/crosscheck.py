@@ -1,0 +1,187 @@
+"""`workloadkit crosscheck`: queueing models beside simulations."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from workloadkit.cli.common import (
+    JsonOption,
+    SeedOption,
+    WorkersOption,
+    check_outputs,
+    executor,
+    say,
+    working,
+    write_json,
+)
+from workloadkit.cli.simulation_options import figure_file
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from rich.table import Table
+
+    from analysis.cross_check.result import CrossCheck
+
+EXAMPLES = """
+workloadkit crosscheck mm1 lam=0.5 S=1
+workloadkit crosscheck closed N=1,5,20 Z=5 S=1 servers=2 --plot closed.svg
+workloadkit crosscheck mixed lam=0.3 N=1:10 Z=5 S=1 --workers 4
+workloadkit crosscheck reopen lam=0.1:0.9:0.2 Z=1 S=1 p=exp:1 p=zakay
+workloadkit crosscheck reopen lam=0.8 p=0.1 Z=5 S=1 --jobs 1000000
+"""
+
+MODELS = """
+mm1 | poisson   lam S             open users, one server
+mmc             lam S servers     open users, several
+md1             lam S             open users, jobs that all take S
+closed | think  N Z S             closed users [servers, method]
+mixed           lam N Z S         both [servers, method, p]
+reopen          lam p Z S         users who submit again [servers, method]
+"""
+
+
+def crosscheck(
+    model: Annotated[str, typer.Argument(metavar="MODEL", show_default=False, help="See below.")],
+    parameters: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="NAME=VALUE...",
+            show_default=False,
+            help="Its parameters: rate of arrivals lam, closed users N, mean think time Z, mean "
+            "service time S, servers, probability of another job p, and the method of the theory.",
+        ),
+    ] = None,
+    quantile: Annotated[
+        list[float] | None,
+        typer.Option(
+            metavar="Q",
+            show_default=False,
+            help="Share of the jobs, for a percentile of their response times; several by "
+            "repeating. By default 0.5, 0.9 and 0.99.",
+        ),
+    ] = None,
+    jobs: Annotated[
+        int, typer.Option(min=100, metavar="J", help="Jobs of each run, with its warm-up.")
+    ] = 100_000,
+    runs: Annotated[int, typer.Option(min=2, metavar="R", help="Runs that are measured.")] = 10,
+    seed: SeedOption = None,
+    workers: WorkersOption = 1,
+    plot: Annotated[
+        Path | None,
+        typer.Option(
+            callback=figure_file,
+            metavar="FILE",
+            show_default=False,
+            help="Draw it, as SVG, PNG or PDF by the file's name: the response time over the "
+            "parameter that varies, if one does, and all differences.",
+        ),
+    ] = None,
+    json: JsonOption = None,
+) -> None:
+    """Tell whether a queueing model and its simulation agree.
+
+    Shows X, R, Q, U and percentiles of R by theory and by simulation, with standard error, z and
+    the difference that is allowed: as rare by chance as 4 standard errors of a normal law and, of
+    an approximation, the error that it states of itself. Of what it states none the row is
+    shown, but not judged. Exit 1 if a difference is larger.
+    """
+    from analysis.cross_check.checking import crosscheck_grids
+    from analysis.cross_check.models import find_model
+    from workloadkit.cli.queueing_parameters import read_grids
+
+    check_outputs(plot, json)
+    grids = read_grids(parameters or [], find_model(model).known)
+    with executor(workers) as pool, working(f"simulating {model}"):
+        found = crosscheck_grids(
+            model,
+            grids,
+            quantiles=quantile or (0.5, 0.9, 0.99),
+            runs=runs,
+            jobs=jobs,
+            rng=seed,
+            executor=pool,
+        )
+    if json:
+        write_json(json, found.to_dict())
+    if plot:
+        _draw(found, plot)
+    if str(json) != "-":
+        _show(found)
+    if not found.holds:
+        raise typer.Exit(1)
+
+
+def _show(found: "CrossCheck") -> None:
+    """Print a table for each point, and what came out."""
+    from rich.console import Console
+
+    from analysis.formats import count, plural
+
+    console = Console()
+    made = found.simulation
+    typer.echo(
+        f"{found.model}: {made['runs']} runs of {count(made['jobs'])} jobs, seed {made['seed']}"
+    )
+    for place, point in found.points.iterrows():
+        typer.echo("\n" + _heading(point.to_dict()))
+        console.print(_table(found.table[found.table["point"] == place]))
+    judged = int(found.table["holds"].notna().sum())
+    failed, others = len(found.failed), len(found.table) - judged
+    verdict = f"differ in {failed:,}" if failed else "agree in all"
+    typer.echo(f"theory and simulation {verdict} of {plural(judged, 'measure')}")
+    if others:
+        typer.echo(f"not judged, as the theory states no error of them: {others:,} others")
+
+
+def _heading(point: dict[str, Any]) -> str:
+    """Say which point it is."""
+    from analysis.formats import count
+
+    told = ", ".join(
+        f"{name} {value:g}" if isinstance(value, float) else f"{name} {value}"
+        for name, value in point.items()
+        if name not in ("exactness", "warmup", "settled")
+    )
+    warmup = f"warm-up {count(point['warmup'])} jobs"
+    return f"{told}\n{point['exactness']}; {warmup}{'' if point['settled'] else ' and more'}"
+
+
+def _table(rows: "pd.DataFrame") -> "Table":
+    """Lay out the measures of a point."""
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    table.add_column("measure", no_wrap=True)
+    for heading in ("theory", "simulation", "95 % interval", "z", "allowed"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    table.add_column("", no_wrap=True)
+    for row in rows.to_dict("records"):
+        table.add_row(
+            row["measure"],
+            _number(row["theory"]),
+            _number(row["simulation"]),
+            f"[{_number(row['low'], 4)}, {_number(row['high'], 4)}]",
+            f"{row['z']:+.1f}".replace("-", "−") if abs(row["z"]) < 1e3 else "–",
+            _number(row["allowed"], 2),
+            "differs" if row["holds"] is False else "",
+        )
+    return table
+
+
+def _number(value: float, digits: int = 5) -> str:
+    """Write a number with so many significant digits."""
+    return "–" if value != value else f"{value:.{digits}g}"
+
+
+def _draw(found: "CrossCheck", path: Path) -> None:
+    """Write the figure."""
+    from functools import partial
+
+    import analysis
+    from analysis.cross_check.plots import plot_crosscheck, responses
+
+    size = (5 * (1 + len(responses(found))), 4)
+    analysis.save_figure(partial(plot_crosscheck, found), path, title=found.model, size=size)
+    say(f"wrote {path}")
