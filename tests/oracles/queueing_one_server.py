@@ -5,6 +5,7 @@ chances are as a^k / k!, a = Z (1/S - lam); what the open jobs leave of the serv
 """
 
 from fractions import Fraction
+from math import prod
 
 import mpmath
 
@@ -85,11 +86,10 @@ def _named(lam, N, Z, S, Xc, Qc):
 
 
 def met(lam, N, Z, S, job):
-    """Chances of the number of closed users whom a job meets: all may be there, or N - 1."""
+    """Weights of the number of closed users whom a job meets: all may be there, or N - 1."""
     others = N if job == "open" else N - 1
     thinking = weights(others, Fraction(Z) * (1 / Fraction(S) - Fraction(lam)))
-    total = sum(thinking.values())
-    return {others - k: Fraction(w, total) for k, w in thinking.items()}
+    return {others - k: w for k, w in thinking.items()}
 
 
 def slower_than(t, lam, N, Z, S, job):
@@ -98,26 +98,21 @@ def slower_than(t, lam, N, Z, S, job):
     x = Fraction(t) * (1 / Fraction(S) - Fraction(lam))
     if x == 0:
         return Fraction(1)
-    n_last = max(law)
-    ended = weights(n_last + int(4 * x) + 600, x)  # services in the time t, a Poisson number
-    total, sum_to, so_far = sum(ended.values()), {}, 0
-    first = min(ended)
-    for n in range(first, n_last + 1):
+    ended = weights(max(law) + int(4 * x) + 600, x)  # services in the time t, a Poisson number
+    to, so_far = {}, 0
+    for n in range(min(ended), max(law) + 1):
         so_far += ended.get(n, 0)
-        sum_to[n] = so_far
-    return sum(chance * Fraction(sum_to.get(n, 0), total) for n, chance in law.items())
+        to[n] = so_far
+    slower = sum(w * to.get(n, 0) for n, w in law.items())
+    return Fraction(slower, sum(law.values()) * sum(ended.values()))
 
 
 def moment(order, lam, N, Z, S, job):
     """E[R^order] of the same mixture of Erlang laws."""
     left = 1 / Fraction(S) - Fraction(lam)
-    total = Fraction(0)
-    for n, chance in met(lam, N, Z, S, job).items():
-        rising = 1
-        for i in range(order):
-            rising *= n + 1 + i
-        total += chance * rising
-    return total / left**order
+    law = met(lam, N, Z, S, job)
+    rising = sum(w * prod(range(n + 1, n + 1 + order)) for n, w in law.items())
+    return Fraction(rising, sum(law.values())) / left**order
 
 
 def slope(of, wrt, lam, N, Z, S):
@@ -154,6 +149,8 @@ def blocking_by_integral(N, a, digits=30):
 
 
 def slope_in_users(of, lam, N, Z, S):
-    """Derivative of a measure of real N."""
-    with mpmath.workdps(60):
-        return mpmath.diff(lambda n: measures_real(lam, n, Z, S)[of], N)
+    """Derivative of a measure of real N, by a difference over a step of 1e-30."""
+    with mpmath.workdps(130):
+        h = mpmath.mpf(10) ** -30
+        above, below = (measures_real(lam, N + sign * h, Z, S, 130)[of] for sign in (1, -1))
+        return (above - below) / (2 * h)
