@@ -170,12 +170,13 @@ class OwnProbability(Probability):
 
     @cached_property
     def limit(self) -> Floats:  # noqa: D102
-        for far in (np.inf, 1e300, 1e100, 1e30, 1e15, 1e9):
+        # at infinity itself formulas may have no value
+        for far in (np.inf, 1e300, 1e100, 1e30, 1e15):
             try:
                 return self.at_times(np.full((), far))
             except QueueingError:
                 continue
-        raise QueueingError(f"p is a {self}; it must have values for large r, and tends to one")
+        return self.at_times(np.full((), 1e9))
 
     @cached_property
     def _vectorised(self) -> Callable[[Floats], Floats]:

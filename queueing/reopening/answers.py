@@ -1,0 +1,127 @@
+"""Each method of the re-open model, at many points where it is stable and S is above 0."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from queueing.arguments import Floats
+from queueing.errors import QueueingError
+from queueing.probability import Probability
+from queueing.reopening.chain import Solved, solve_chain
+from queueing.reopening.fluid import solve_fluid
+from queueing.reopening.laws import Law, Mixture, MixtureLaw, StationLaw, SwingLaw
+from queueing.reopening.marks import solve_marks
+from queueing.reopening.responses import phases
+from queueing.reopening.total_rate import Average, Station, solve_total_rate
+from queueing.response_function import Form
+from queueing.spare_capacity import idle_share
+
+
+class Points(NamedTuple):
+    """Parameters, arrays of shape (n,), and functions with parameters of that shape."""
+
+    lam: Floats
+    p: Probability
+    Z: Floats | Form
+    S: Floats
+    servers: Floats
+
+    def one(self, i: int) -> "tuple[float, Probability, float | Form, float, int]":
+        """Return those of one point."""
+        Z = self.Z.at(i) if isinstance(self.Z, Form) else float(self.Z[i])
+        return float(self.lam[i]), self.p.at(i), Z, float(self.S[i]), int(self.servers[i])
+
+
+class Answer(NamedTuple):
+    """Measures, arrays of shape (n,), and the laws of responses."""
+
+    X: Floats
+    Q: Floats
+    R: Floats
+    R_first: Floats
+    p_mean: Floats
+    thinking: Floats
+    #: Shape (n, most).
+    roots: Floats
+    law: Law
+
+
+#: Why there is no answer at a point, by its place.
+Failures = dict[int, str]
+
+
+def constant(points: Points) -> Answer:
+    """Return what holds for constant p: M/M/c at the rate lam / (1 - p)."""
+    leaving = 1.0 - points.p.limit
+    free = idle_share(points.lam, points.S, points.servers * leaving)
+    return _station(points, free[:, None], points.p.limit)
+
+
+def by_total_rate(points: Points, average: Average) -> Answer:
+    """Return what holds if jobs came independently."""
+    lam, p, _, S, servers = points
+    free = solve_total_rate(lam, p, S, servers, average)
+    station = Station(free[:, 0], S, servers)
+    return _station(points, free, station.mean_of(p) if average == "mm1" else p.at_times(station.R))
+
+
+def by_chain(points: Points) -> tuple[Answer, Failures]:
+    """Return what the chain of jobs at the servers and users who think tells."""
+    return _mixtures(points, solve_chain)
+
+
+def by_marks(points: Points) -> tuple[Answer, Failures]:
+    """Return what the chain of marked jobs tells."""
+    return _mixtures(points, solve_marks)
+
+
+def by_fluid(points: Points) -> tuple[Answer, Failures]:
+    """Return what holds where load is heavy."""
+    failures: Failures = {}
+    mean, variance = np.full((2, points.lam.size), np.nan)
+    for i in range(points.lam.size):
+        lam, p, _, S, servers = points.one(i)
+        try:
+            mean[i], variance[i] = solve_fluid(lam, p, S, servers)
+        except QueueingError as error:
+            failures[i] = str(error)
+    X = np.where(np.isnan(mean), np.nan, points.servers / points.S)
+    p_mean = 1.0 - points.lam / X
+    thinking = _numbers(points.Z) * X * p_mean
+    answer = Answer(X, X * mean, mean, mean, p_mean, thinking, X[:, None], SwingLaw(mean, variance))
+    return answer, failures
+
+
+def _numbers(Z: Floats | Form) -> Floats:
+    assert not isinstance(Z, Form)  # the chain alone takes think times that depend on responses
+    return Z
+
+
+def _station(points: Points, free: Floats, p_mean: Floats) -> Answer:
+    S, servers = points.S, points.servers
+    station = Station(free[:, 0], S, servers)
+    X, R = station.X, station.R
+    roots = (1.0 - free) * servers[:, None] / S[:, None]
+    law = StationLaw(free[:, 0], S, servers)
+    return Answer(X, X * R, R, R, p_mean, _numbers(points.Z) * X * p_mean, roots, law)
+
+
+def _mixtures(points: Points, solve: Callable[..., Solved]) -> tuple[Answer, Failures]:
+    failures: Failures = {}
+    measures = np.full((6, points.lam.size), np.nan)
+    laws: list[Mixture | None] = []
+    for i in range(points.lam.size):
+        lam, p, Z, S, servers = points.one(i)
+        try:
+            solved = solve(lam, p, Z, S, servers)
+        except QueueingError as error:
+            failures[i] = str(error)
+            laws.append(None)
+            continue
+        law = Mixture(phases(solved.left, servers), phases(solved.found, servers), servers / S)
+        means = law.mean("any"), law.mean("first")
+        measures[:, i] = solved.X, solved.Q, *means, solved.p_mean, solved.thinking
+        laws.append(law)
+    X, Q, R, R_first, p_mean, thinking = measures
+    return Answer(X, Q, R, R_first, p_mean, thinking, X[:, None], MixtureLaw(laws)), failures

@@ -1,0 +1,122 @@
+"""Laws of response times in the re-open model, at many points."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from queueing.arguments import Flags, Floats
+from queueing.errors import QueueingError
+from queueing.reopening.responses import moment, survival
+from queueing.reopening.total_rate import Station
+
+Places = NDArray[np.intp]
+
+
+class Law(Protocol):
+    """Responses of "any" job and of the "first" of a user."""
+
+    def survival(self, t: Floats, at: Places, job: str) -> Floats:
+        """P(response > t) at places of points, for t of the same shape."""
+
+    def moment(self, order: int, at: Places, job: str) -> Floats:
+        """E[response^order] at places of points."""
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A law of some points among others."""
+
+    law: Law
+    #: Of all points: which of the law it is; none where responses take no time, or there is none.
+    place: Places
+    #: Of all points: what mean and survival are where the law has none, 0 or nan.
+    without: Floats
+
+    def survival(self, t: Floats, at: Places, job: str) -> Floats:  # noqa: D102
+        longer = np.array(self.without[at])
+        some = np.asarray(self.place[at] >= 0)
+        longer[some] = self.law.survival(np.asarray(t)[some], self.place[at[some]], job)
+        return longer
+
+    def moment(self, order: int, at: Places, job: str) -> Floats:  # noqa: D102
+        mean = np.array(self.without[at])
+        some = np.asarray(self.place[at] >= 0)
+        mean[some] = self.law.moment(order, self.place[at[some]], job)
+        return mean
+
+
+@dataclass(frozen=True)
+class StationLaw:
+    """Of M/M/c, for all jobs alike."""
+
+    free: Floats
+    S: Floats
+    servers: Floats
+
+    def survival(self, t: Floats, at: Places, job: str) -> Floats:  # noqa: D102
+        return self._station(at).survival(t)
+
+    def moment(self, order: int, at: Places, job: str) -> Floats:  # noqa: D102
+        return self._station(at).moment(order)
+
+    def _station(self, at: Places) -> Station:
+        return Station(self.free[at], self.S[at], self.servers[at])
+
+
+class Mixture(NamedTuple):
+    """Weights of Erlang(1), Erlang(2), ... responses of any and of first jobs, and their rate."""
+
+    any: Floats
+    first: Floats
+    rate: float
+
+    def mean(self, job: str) -> float:
+        """Return the mean response."""
+        return moment(getattr(self, job), self.rate, 1)
+
+
+@dataclass(frozen=True)
+class MixtureLaw:
+    """Mixtures of Erlang laws; None at points that are not asked for."""
+
+    points: Sequence[Mixture | None]
+
+    def survival(self, t: Floats, at: Places, job: str) -> Floats:  # noqa: D102
+        longer = np.empty(at.shape)
+        for here, mixture in self._asked(at):
+            longer[here] = survival(getattr(mixture, job), mixture.rate, t[here])
+        return longer
+
+    def moment(self, order: int, at: Places, job: str) -> Floats:  # noqa: D102
+        mean = np.empty(at.shape)
+        for here, mixture in self._asked(at):
+            mean[here] = moment(getattr(mixture, job), mixture.rate, order)
+        return mean
+
+    def _asked(self, at: Places) -> Iterator[tuple[Flags, Mixture]]:
+        for place in np.unique(at):
+            mixture = self.points[place]
+            assert mixture is not None
+            yield at == place, mixture
+
+
+@dataclass(frozen=True)
+class SwingLaw:
+    """Mean and variance only."""
+
+    mean: Floats
+    variance: Floats
+
+    def survival(self, t: Floats, at: Places, job: str) -> Floats:  # noqa: D102
+        raise QueueingError("method is 'fluid', which gives mean and variance of responses only")
+
+    def moment(self, order: int, at: Places, job: str) -> Floats:  # noqa: D102
+        if order > 2:
+            raise QueueingError(
+                "method is 'fluid', which gives mean and variance of responses only"
+            )
+        mean = self.mean[at]
+        return mean if order == 1 else mean**2 + self.variance[at]

@@ -1,0 +1,295 @@
+"""Users who arrive, and submit another job with a probability that depends on the response."""
+
+import warnings
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from queueing.arguments import Floats, count, not_negative, plain, points
+from queueing.errors import QueueingError, QueueingWarning
+from queueing.probability import Probability, as_probability
+from queueing.reopening.answers import (
+    Answer,
+    Failures,
+    Points,
+    by_chain,
+    by_fluid,
+    by_marks,
+    by_total_rate,
+    constant,
+)
+from queueing.reopening.laws import Placed, Places
+from queueing.reopening.result import Reopen
+from queueing.reopening.stability import most_load, stability_rules
+from queueing.response_function import Form, averaged
+from queueing.result import Exactness
+from queueing.think_time import as_think
+
+Method = Literal["chain", "mm1", "mean", "fluid", "exact"]
+
+#: What each method's answers were found to differ by from simulations of 4 million jobs: both
+#: functions of the thesis, lam S from 0.1 to 0.95, Z from 0 to 20 S, one server; "fluid" where it
+#: has an answer. Measured in tests/queueing/test_reopen_accuracy.py.
+EXACTNESS = {
+    "chain": Exactness("approximation: chain", X=0.012, R=0.023),
+    "mm1": Exactness("approximation: mm1, independent jobs at the total rate"),
+    "mean": Exactness("approximation: mean, p at the mean response"),
+    "fluid": Exactness("approximation: fluid, heavy load"),
+    "exact": Exactness("exact, chain of ordered marks"),
+}
+PRODUCT_FORM = Exactness("exact, product form")
+
+
+def reopen(
+    lam: ArrayLike,
+    p: ArrayLike | Callable[[Any], Any],
+    Z: ArrayLike | Callable[[Any], Any],
+    S: ArrayLike,
+    servers: ArrayLike = 1,
+    method: Method = "chain",
+) -> Reopen:
+    """Solve the re-open model: users who go on if they like the response [1]_.
+
+    Users arrive by a Poisson process. After a response of r a user goes on with probability p(r),
+    thinks, and submits the next job, else is gone. Jobs are served first come, first served by c
+    servers for exponential times. Where p is constant the model has product form, and the answer
+    is exact for any law of think times: responses are those of M/M/c at the rate lam / (1 - p).
+    Where p depends on r it has none. The methods, by descending accuracy:
+
+    - "exact": for p = e^(-theta r) and light load, all states in which jobs can be that wait;
+    - "chain": by the number of jobs at the servers and of users who think, where a job that leaves
+      m others behind is followed with the mean of p over an Erlang response of m + 1 services;
+    - "fluid": where load is heavy, and p changes slowly over the responses that follow from it;
+    - "mm1": as if all jobs, first and further ones, came independently at the rate X: the solution
+      of X (1 - E p(R)) = lam with R from M/M/c at X. It does not depend on Z. **X is good, R is
+      far off**: too long by tens to hundreds of percent as the load grows;
+    - "mean": the same with p(E R) for E p(R), which is further off in X.
+
+    It is stable if lam < c (1 - p(∞)) / S, since long responses drive users away.
+
+    Parameters
+    ----------
+    lam : array_like
+        Rate at which users arrive. At 0, R, p_mean and what belongs to users are those of a user
+        who is alone.
+    p : array_like or callable
+        Probability of another job: numbers, `exponential`, `hyperbolic`, `table`, or any function
+        of r.
+    Z : array_like or callable
+        Mean think time, of exponential law for methods other than "mm1" and "mean" unless p is
+        constant; for the chain also a function of r, as `breaks`.
+    S : array_like
+        Mean service time.
+    servers : array_like, default 1
+    method : {"chain", "mm1", "mean", "fluid", "exact"}
+
+    Returns
+    -------
+    Reopen
+        With X, R, Q, U, R_first, jobs_per_user, and more; laws of responses for the jobs "any" and
+        "first".
+
+    Raises
+    ------
+    QueueingError
+        If a parameter breaks its condition, lam is too much, or the method has no answer.
+
+    Warns
+    -----
+    QueueingWarning
+        If points of an array have no answer, which are nan; if a p that rises lets "mm1" or "mean"
+        have several answers, of which X is the least, and `roots` are all.
+
+    References
+    ----------
+    .. [1] N. Zakay, "Improved realism and representativeness of workloads to improve reliability
+       of performance evaluations", PhD thesis, The Hebrew University of Jerusalem, 2018, chapter
+       on semi-open queueing models, section IV.
+
+    Examples
+    --------
+    >>> from queueing import exponential
+    >>> found = reopen(lam=0.5, p=exponential(1), Z=1, S=1)
+    >>> print(f"{found.X:.4f} {found.R:.4f} {found.R_first:.4f}, {found.exactness}")
+    0.6959 2.3946 2.6663, approximation: chain
+    >>> reopen(lam=0.5, p=[0, 0.25], Z=1, S=1).R.round(4).tolist()
+    [2.0, 3.0]
+    """
+    if method not in get_args(Method):
+        raise QueueingError(f"method is {method!r}; it must be {', '.join(get_args(Method))}")
+    form, think = as_probability(p), as_think(Z)
+    if think is not None and method != "chain":
+        raise QueueingError(
+            f"Z is a {think}; method {method!r} knows numbers only, 'chain' also functions of r"
+        )
+    times: dict[str, Any] = {"Z": Z} if think is None else dict(think.values)
+    numbers = points(
+        [
+            not_negative("lam"),
+            not_negative("S"),
+            count("servers"),
+            *form.rules,
+            *([not_negative("Z")] if think is None else think.rules),
+            *stability_rules(form),
+        ],
+        **{"lam": lam, **form.values, **times, "S": S, "servers": servers},
+    )
+    flat = {name: value.ravel() for name, value in numbers.items()}
+    good = ~np.isnan(flat["lam"])
+    served = np.flatnonzero(good & (flat["S"] > 0))
+    at = {name: value[served] for name, value in flat.items()}
+    asked = Points(
+        at["lam"],
+        form.with_values(at),
+        at["Z"] if think is None else think.with_values(at),
+        at["S"],
+        at["servers"],
+    )
+    exact = form.constant and think is None
+    answer, failures = (constant(asked), {}) if exact else _METHODS[method](asked)
+    if failures:
+        _tell(failures, numbers["lam"].shape, served)
+    if answer.roots.shape[1] > 1:
+        _tell_roots(answer.roots, numbers["lam"].shape)
+
+    def solve(**changed: Any) -> Reopen:
+        given: dict[str, Any] = {
+            "lam": lam,
+            "p": p,
+            "Z": Z,
+            "S": S,
+            "servers": servers,
+            "method": method,
+        }
+        known = {**given, **form.values, **(think.values if think else {})}
+        for name in changed:
+            if name not in known:
+                raise QueueingError(f"{name} is no parameter; they are {', '.join(known)}")
+        given |= {name: changed[name] for name in given if name in changed}
+        own = as_probability(given["p"]).with_values(changed)
+        if own.names and not own.constant:
+            given["p"] = own
+        pause = as_think(given["Z"])
+        if pause is not None and pause.names:
+            given["Z"] = pause.with_values(changed)
+        return reopen(**given)
+
+    named = {
+        "lam": numbers["lam"],
+        **({} if form.constant else {"p": p}),
+        **{name: numbers[name] for name in form.names},
+        "Z": numbers["Z"] if think is None else Z,
+        **({} if think is None else {name: numbers[name] for name in think.names}),
+        "S": numbers["S"],
+        "servers": numbers["servers"],
+    }
+    measures = _measures(numbers, form, think, served, answer)
+    place = np.full(good.size, -1)
+    place[served] = np.arange(served.size)
+    without = np.where(good & (flat["S"] == 0), 0.0, np.nan)
+    return Reopen(
+        parameters=named,
+        exactness=PRODUCT_FORM if exact else _exactness(method, at["servers"], think),
+        solve=solve,
+        method=method,
+        _law=Placed(answer.law, place, without),
+        **measures,
+    )
+
+
+def _measures(
+    numbers: Mapping[str, Floats],
+    p: Probability,
+    think: Form | None,
+    served: Places,
+    answer: Answer,
+) -> dict[str, Any]:
+    """All measures at all points, from those that were solved."""
+    lam, S, servers = (numbers[name] for name in ("lam", "S", "servers"))
+    form = p.with_values(numbers)
+    at_once = S == 0
+
+    def everywhere(solved: Floats, alone: Floats | float) -> Floats:
+        """As solved; `alone` where S is 0; nan elsewhere."""
+        values = np.where(at_once, alone, np.nan)
+        values.ravel()[served] = solved
+        return values
+
+    first = np.broadcast_to(form.first, S.shape)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        X = everywhere(answer.X, lam / (1.0 - first))
+        p_mean = everywhere(answer.p_mean, first)
+        R, R_first = everywhere(answer.R, 0.0), everywhere(answer.R_first, 0.0)
+        # where nobody comes: of a user who is alone
+        jobs_per_user = np.where(lam > 0, X / lam, 1.0 / (1.0 - p_mean))
+        if think is None:
+            pause = numbers["Z"] * p_mean
+        else:
+            pauses, alone = think.with_values(numbers), np.divide(1.0, S)
+            pause = averaged(lambda r: form.at_times(r) * pauses.at_times(r), alone)
+        thinking = everywhere(answer.thinking, X * pause)
+        time_per_user = np.where(lam > 0, (X * R + thinking) / lam, jobs_per_user * (R + pause))
+        X_per_user = jobs_per_user / time_per_user
+    roots = np.full((S.size, max(answer.roots.shape[1], 1)), np.nan)
+    roots[:, 0] = X.ravel()
+    roots[served, : answer.roots.shape[1]] = answer.roots
+    measures = {
+        "X": X,
+        "R": R,
+        "Q": everywhere(answer.Q, 0.0),
+        "U": np.where(at_once, 0.0, X * S / servers),
+        "R_first": R_first,
+        "p_mean": p_mean,
+        "jobs_per_user": jobs_per_user,
+        "thinking": thinking,
+        "time_per_user": time_per_user,
+        "X_per_user": X_per_user,
+        "stable_below": most_load(form, S, servers),
+    }
+    return {name: plain(value) for name, value in measures.items()} | {
+        "roots": roots.reshape(*S.shape, roots.shape[1])
+    }
+
+
+def _exactness(method: Method, servers: Floats, think: Form | None) -> Exactness:
+    return EXACTNESS[method]
+
+
+def _tell(failures: Mapping[int, str], shape: tuple[int, ...], served: Places) -> None:
+    """Raise, or warn of, what kept the method from an answer."""
+    place, why = next(iter(failures.items()))
+    if not shape:
+        raise QueueingError(why)
+    where = ", ".join(map(str, np.unravel_index(served[place], shape)))
+    warnings.warn(
+        f"{len(failures):,} of {np.prod(shape):,} points have no answer and are nan: at [{where}], "
+        f"{why}",
+        QueueingWarning,
+        stacklevel=3,
+    )
+
+
+def _tell_roots(roots: Floats, shape: tuple[int, ...]) -> None:
+    several = np.flatnonzero(np.isfinite(roots).sum(axis=1) > 1)
+    found = ", ".join(f"{x:g}" for x in roots[several[0]] if np.isfinite(x))
+    where = f" at {several.size:,} of {np.prod(shape):,} points" if shape else ""
+    warnings.warn(
+        f"p rises with r, and X has several solutions{where}: {found}; the least is given",
+        QueueingWarning,
+        stacklevel=3,
+    )
+
+
+def _no_failures(solve: Callable[[Points], Answer]) -> Callable[[Points], tuple[Answer, Failures]]:
+    return lambda points: (solve(points), {})
+
+
+_METHODS: Mapping[Method, Callable[[Points], tuple[Answer, Failures]]] = {
+    "chain": by_chain,
+    "mm1": _no_failures(lambda points: by_total_rate(points, "mm1")),
+    "mean": _no_failures(lambda points: by_total_rate(points, "mean")),
+    "fluid": by_fluid,
+    "exact": by_marks,
+}

@@ -1,0 +1,166 @@
+"""The re-open queue as if its jobs came independently: M/M/c at the total rate of jobs.
+
+Jobs that are followed by another bring the rate up to X, and X (1 - E p(R)) = lam where R follows
+the law of M/M/c at X. This is exact for constant p only. Never iterate X = lam / (1 - E p): that
+leaves the solution where the load is high.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import factorial
+from typing import Literal
+
+import numpy as np
+
+from queueing.arguments import Floats
+from queueing.probability import Exponential, Probability
+from queueing.spare_capacity import idle_share
+
+#: What is averaged: p over the law of responses, or nothing, p taken at their mean.
+Average = Literal["mm1", "mean"]
+
+#: Shares of free capacity between which solutions are looked for.
+_LEAST = 1e-60
+
+
+@dataclass(frozen=True)
+class Station:
+    """M/M/c at points where it is stable, by the share of its capacity that is free.
+
+    Parameters
+    ----------
+    free : ndarray
+        1 - X S / c, above 0.
+    S : ndarray
+        Above 0.
+    servers : ndarray
+    """
+
+    free: Floats
+    S: Floats
+    servers: Floats
+
+    @property
+    def all_busy(self) -> Floats:
+        """Probability that a job has to wait, Erlang's C."""
+        from scipy.special import gammaincc, gammaln, xlogy
+
+        c = self.servers
+        load = c * (1.0 - self.free)
+        lost = np.exp(xlogy(c, load) - load - gammaln(c + 1.0)) / gammaincc(c + 1.0, load)
+        return lost / (self.free + (1.0 - self.free) * lost)
+
+    @property
+    def slack(self) -> Floats:
+        """Rate at which waits end: free capacity in jobs a unit of time."""
+        return self.free * self.servers / self.S
+
+    @property
+    def X(self) -> Floats:
+        """Throughput."""
+        return (1.0 - self.free) * self.servers / self.S
+
+    @property
+    def R(self) -> Floats:
+        """Mean response."""
+        return self.S * (1.0 + self.all_busy / (self.servers * self.free))
+
+    def survival(self, t: Floats) -> Floats:
+        """P(response > t), a service after an exponential wait or none."""
+        rate, slack, busy = 1.0 / self.S, self.slack, self.all_busy
+        low, gap = np.minimum(rate, slack), np.abs(rate - slack)
+        x = gap * t
+        # rate (e^(-slack t) - e^(-rate t)) / (rate - slack), also where both rates are one
+        with np.errstate(under="ignore"):
+            share = np.divide(-np.expm1(-x), x, out=np.ones_like(x), where=x > 0)
+            return np.exp(-rate * t) + busy * rate * t * np.exp(-low * t) * share
+
+    def moment(self, order: int) -> Floats:
+        """E[response^order]."""
+        waits = sum(self.S**k * self.slack ** (k - order) for k in range(order))
+        return factorial(order) * (self.S**order + self.all_busy * waits)
+
+    def mean_of(self, p: Probability) -> Floats:
+        """E p(response)."""
+        if (self.servers == 1).all():  # then it is exponential
+            return p.mean_exponential(self.slack)
+        rate, slack, busy = 1.0 / self.S, self.slack, self.all_busy
+        # where both rates are one, a difference of 6e-6 is as good as its limit
+        middle = (rate + slack) / 2
+        one = np.abs(rate - slack) < 6e-6 * middle
+        low = np.where(one, middle * (1 - 3e-6), np.minimum(rate, slack))
+        high = np.where(one, middle * (1 + 3e-6), np.maximum(rate, slack))
+        longer = (high * p.mean_exponential(low) - low * p.mean_exponential(high)) / (high - low)
+        return (1.0 - busy) * p.mean_exponential(rate) + busy * longer
+
+
+def solve_total_rate(
+    lam: Floats, p: Probability, S: Floats, servers: Floats, average: Average
+) -> Floats:
+    """Return all solutions, as shares of free capacity.
+
+    Parameters
+    ----------
+    lam, S, servers : ndarray, shape (n,)
+        Stable points with S above 0.
+    p : Probability
+        Parameters of the same shape.
+    average : {"mm1", "mean"}
+
+    Returns
+    -------
+    ndarray, shape (n, most)
+        Descending, as X ascends; nan behind the last. If p never rises there is one.
+    """
+    spare = idle_share(lam, S, servers)
+    if average == "mm1" and isinstance(p, Exponential) and (servers == 1).all():
+        # X = lam (mu + theta) / (lam + theta)
+        return (p.theta * spare / (lam + p.theta))[:, None]
+    args = (lam, S, servers, spare, *p.values.values())
+
+    def surplus(log_free: Floats, *at: Floats) -> Floats:
+        return departures(
+            np.exp(log_free), p.with_values(dict(zip(p.names, at[4:], strict=True))), at, average
+        )
+
+    if p.falls:
+        begin = np.full(lam.shape, np.log(_LEAST))
+        return np.exp(_root(surplus, begin, np.zeros(lam.shape), args))[:, None]
+    grid = np.log(
+        np.unique(np.concatenate([np.geomspace(_LEAST, 1, 240), np.linspace(0.01, 1, 160)]))
+    )
+    rows = []
+    for i in range(lam.size):
+        one = tuple(x[i] for x in args)
+        above = surplus(grid, *one) > 0
+        changes = np.flatnonzero(above[:-1] != above[1:])
+        found = _root(surplus, grid[changes], grid[changes + 1], one)
+        rows.append(np.exp(found)[::-1])
+    solutions = np.full((lam.size, max(map(len, rows), default=0)), np.nan)
+    for i, row in enumerate(rows):
+        solutions[i, : len(row)] = row
+    return solutions
+
+
+def departures(free: Floats, p: Probability, at: tuple[Floats, ...], average: Average) -> Floats:
+    """Return how much X (1 - E p(R)) exceeds lam, as a share of capacity.
+
+    It falls with the free share if p never rises.
+    """
+    S, servers, spare = at[1:4]
+    station = Station(free, *np.broadcast_arrays(S, servers, free)[:2])
+    mean = station.mean_of(p) if average == "mm1" else p.at_times(station.R)
+    return spare - free - (1.0 - free) * mean
+
+
+def _root(
+    function: Callable[..., Floats], begin: Floats, end: Floats, args: tuple[Floats, ...]
+) -> Floats:
+    from scipy.optimize.elementwise import find_root
+
+    if not begin.size:
+        return begin
+    found = find_root(
+        function, (begin, end), args=args, tolerances={"xatol": 1e-15, "xrtol": 1e-15, "fatol": 0}
+    )
+    return np.where(found.success, found.x, np.nan)

@@ -1,0 +1,211 @@
+"""The re-open model: product form, exact identities, methods beside each other, bad input."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis.strategies import floats, integers
+
+from queueing import QueueingError, QueueingWarning, breaks, exponential, hyperbolic, reopen, table
+from tests.data import needs_compiler
+from tests.oracles import queues
+
+METHODS = ["chain", "mm1", "mean", "exact"]
+
+
+@settings(max_examples=50)
+@given(floats(0.01, 0.99), floats(0, 0.95), floats(0.01, 100), floats(0, 50), integers(1, 6))
+def test_constant_p_is_mmc(load, p, S, Z, c):
+    lam = load * c * (1 - p) / S
+    found = reopen(lam, p, Z, S, c)
+    expected = queues.reopen_constant(lam, p, S, c)
+    assert found.exactness == "exact, product form"
+    assert found.X == pytest.approx(lam / (1 - p), rel=1e-12)
+    assert found.R == pytest.approx(expected["R"], rel=1e-10)
+    assert found.sf(2 * found.R) == pytest.approx(
+        queues.mmc_slower_than(2 * found.R, lam / (1 - p), S, c), rel=1e-7
+    )
+    assert found.check() < 1e-12
+
+
+@pytest.mark.parametrize("method", ["chain", "mm1", "mean", "fluid", "exact"])
+def test_every_method_gives_the_product_form_of_constant_p(method):
+    found = reopen([0.2, 0.4], [[0.1], [0.5]], 3, 1, 2, method)
+    assert found.X.shape == (2, 2)
+    assert found.R == pytest.approx(reopen([0.2, 0.4], [[0.1], [0.5]], 0, 1, 2).R)
+    assert found.exactness == "exact, product form"
+
+
+@given(floats(0.01, 0.99), floats(0.01, 100), floats(0.01, 10), floats(0, 50))
+def test_total_rate_of_the_exponential_in_closed_form(load, theta, S, Z):
+    lam, mu = load / S, 1 / S
+    found = reopen(lam, exponential(theta), Z, S, method="mm1")
+    assert found.X == pytest.approx(lam * (mu + theta) / (theta + lam), rel=1e-12)
+    assert found.R == pytest.approx((theta + lam) / (theta * (mu - lam)), rel=1e-12)
+
+
+@settings(max_examples=25)
+@given(floats(0.01, 0.99), integers(1, 4), floats(0.01, 10), floats(0.05, 1), floats(0.01, 10))
+def test_the_total_rate_solves_its_equation(load, c, S, a, b):
+    lam, p = load * c / S, hyperbolic(a, b)
+    for method in ("mm1", "mean"):
+        found = reopen(lam, p, 1, S, c, method)
+        assert found.check() < 1e-10
+        assert found.X * S < c
+        assert found.R >= S * (1 - 1e-12)
+        assert found.roots.tolist() == [found.X]
+
+
+def test_functions_of_ones_own_are_solved_as_forms_are():
+    own = reopen(0.6, lambda r: math.exp(-r), 1, 1, method="mm1")
+    assert own.R == pytest.approx(reopen(0.6, exponential(1), 1, 1, method="mm1").R, rel=1e-9)
+    smooth = reopen(0.6, lambda r: 0.8 / (0.5 * r + 1), 1, 1)
+    assert smooth.R == pytest.approx(reopen(0.6, hyperbolic(0.8, 0.5), 1, 1).R, rel=1e-6)
+
+
+def test_more_load_is_more_of_everything_but_jobs_per_user():
+    lam = np.linspace(0.05, 0.95, 10)
+    for method in ("mm1", "mean", "chain"):
+        found = reopen(lam, hyperbolic(0.8, 0.5), 1, 1, method=method)
+        assert (np.diff(found.X) > 0).all()
+        assert (np.diff(found.R) > 0).all()
+        assert (np.diff(found.jobs_per_user) < 0).all()
+        assert (np.diff(found.X_per_user) < 0).all()
+
+
+def test_first_jobs_meet_what_time_shows():
+    found = reopen([0.3, 0.6, 0.9], exponential(1), [[0], [1], [20]], 1)
+    assert found.R_first == pytest.approx(1 + found.Q)
+    assert (found.R < found.R_first).all()
+    assert found.moment(1, "first") == pytest.approx(found.R_first)
+    assert found.check().max() < 1e-9
+
+
+def test_at_no_think_time_the_exponential_is_eulers_law():
+    rho, i = 0.6, np.arange(400)
+    q = 1 / 1.5
+    found = reopen(rho, exponential(0.5), 0, 1)
+    assert found.X == pytest.approx(1 - np.prod(1 - rho * q**i), rel=1e-9)
+    assert found.Q == pytest.approx((rho * q**i / (1 - rho * q**i)).sum(), rel=1e-9)
+
+
+def test_a_rising_p_may_have_several_solutions():
+    p = table([0, 2, 3, 20, 30], [0.1, 0.1, 0.85, 0.85, 0])
+    with pytest.warns(QueueingWarning, match="several solutions: 0.22"):
+        found = reopen(0.2, p, 1, 1, method="mean")
+    assert found.roots == pytest.approx([0.2222222, 0.6407844, 0.9517086], rel=1e-6)
+    assert found.X == found.roots[0]
+    with pytest.warns(QueueingWarning, match="at 1 of 2 points"):
+        both = reopen([0.01, 0.2], p, 1, 1, method="mean")
+    assert np.isnan(both.roots[0, 1:]).all()
+
+
+def test_stability_is_that_of_long_responses():
+    assert reopen(0.2, hyperbolic(0.8, 0.5), 1, 2, 3).stable_below == 1.5
+    assert reopen(0.2, 0.6, 1, 1).stable_below == 0.4
+    with pytest.raises(QueueingError, match=r"lam is 0\.6; it must be below servers"):
+        reopen(0.6, table([0, 5], [0.9, 0.5]), 1, 1)
+    assert reopen(0.49, table([0, 5], [0.9, 0.5]), 1, 1, method="mm1").X < 1
+    with pytest.raises(QueueingError, match="p is 1; it must be such that p falls below 1"):
+        reopen(0.1, 1, 1, 1)
+    with pytest.raises(QueueingError, match="theta is 0"):
+        reopen(0.1, exponential(0), 1, 1)
+    with pytest.raises(QueueingError, match="b is 0"):
+        reopen(0.1, hyperbolic(1, 0), 1, 1)
+    with pytest.raises(QueueingError, match="tends to 1"):
+        reopen(0.1, lambda r: 1 - np.exp(-r), 1, 1)
+    with pytest.raises(QueueingError, match="S is 0"):
+        reopen(0.1, exponential(1), 1, 0)
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"lam": -1}, "lam is -1"),
+        ({"lam": np.nan}, "lam is nan"),
+        ({"lam": 1}, "lam is 1; it must be below servers"),
+        ({"Z": -1}, "Z is -1"),
+        ({"Z": np.inf}, "Z is inf"),
+        ({"S": True}, "S is True"),
+        ({"servers": 1.5}, "servers is 1.5"),
+        ({"p": exponential(-1)}, "theta is -1"),
+        ({"p": hyperbolic(2, 1)}, "a is 2"),
+        ({"p": "exp:1"}, "p is 'exp:1'"),
+        ({"p": 1.2}, "p is 1.2"),
+        ({"p": lambda r: 1 + r}, "after a response of"),
+        ({"method": "best"}, "method is 'best'"),
+        ({"method": "mm1", "Z": breaks(1, 2, 3)}, "Z is a breaks"),
+        ({"Z": lambda r: r - 3}, "Z is -3"),
+        ({"lam": [0.1, 0.2], "S": [1, 2, 3]}, "shapes"),
+        ({"p": hyperbolic(0.8, 0.5), "method": "exact"}, "method 'exact' is for exponential"),
+        ({"lam": 0.9, "method": "exact"}, "for light load"),
+        ({"method": "fluid"}, "'fluid'"),
+    ],
+)
+def test_bad_input_is_named(change, told):
+    with pytest.raises(QueueingError, match=told):
+        reopen(**{"lam": 0.2, "p": exponential(1), "Z": 1, "S": 1} | change)
+
+
+def test_points_without_an_answer_are_nan():
+    with pytest.warns(
+        QueueingWarning, match="2 of 4 points have no answer and are nan: lam is -1 at"
+    ):
+        found = reopen([0.5, 1, -1, 0], hyperbolic(0.8, 0.5), 1, 1, method="mm1")
+    assert np.isnan(found.X).tolist() == [False, True, True, False]
+    assert np.isnan(found.ppf(0.5)).tolist() == [False, True, True, False]
+    with pytest.warns(QueueingWarning, match=r"1 of 2 points .* at \[0\], lam is 0.1"):
+        found = reopen([0.1, 0.9], hyperbolic(0.8, 0.5), 1, 1, method="fluid")
+    assert np.isnan(found.R).tolist() == [True, False]
+
+
+@pytest.mark.parametrize("method", ["chain", "mm1", "mean"])
+def test_edges(method):
+    nobody = reopen(0, exponential(2), 3, 1, method=method)
+    assert (nobody.X, nobody.Q, nobody.R) == (0, 0, pytest.approx(1))
+    if method != "mean":
+        assert nobody.jobs_per_user == pytest.approx(1.5)
+        assert nobody.time_per_user == pytest.approx(1.5 + 0.5 * 3)
+    at_once = reopen(2, hyperbolic(0.75, 1), 3, 0, method=method)
+    assert (at_once.X, at_once.R, at_once.U, at_once.thinking) == (8, 0, 0, 18)
+    assert at_once.ppf(0.9) == 0
+    assert reopen([], exponential(1), 1, 1, method=method).X.shape == (0,)
+    tiny = reopen(1e-300, exponential(1), 1, 1, method=method)
+    assert tiny.R == pytest.approx(1)
+
+
+def test_answers_do_not_depend_on_the_unit_of_time():
+    for method in ("mm1", "mean", "chain"):
+        one = reopen(0.7, hyperbolic(0.8, 0.5), 2, 1, 2, method)
+        ten = reopen(0.07, hyperbolic(0.8, 0.05), 20, 10, 2, method)
+        assert ten.R == pytest.approx(10 * one.R)
+        assert ten.ppf(0.9) == pytest.approx(10 * one.ppf(0.9))
+
+
+def test_derivatives_in_every_parameter():
+    found = reopen(0.5, exponential(1), 1, 1, method="mm1")
+    assert found.derivative("X", "lam") == pytest.approx(2 / 2.25, rel=1e-6)
+    assert found.derivative("X", "theta") == pytest.approx(-0.5 * 0.5 / 2.25, rel=1e-6)
+    assert found.derivative("X", "Z") == pytest.approx(0, abs=1e-9)
+    again = found.solve(theta=2, lam=[0.1, 0.2])
+    assert again.X == pytest.approx(reopen([0.1, 0.2], exponential(2), 1, 1, method="mm1").X)
+    with pytest.raises(QueueingError, match="q is no parameter"):
+        found.solve(q=1)
+
+
+def test_the_frame_shows_functions_and_their_parameters():
+    frame = reopen([0.1, 0.2], hyperbolic(0.8, [0.5, 1]), 1, 1).to_frame()
+    assert frame["p"].tolist() == ["hyperbolic(a, b)"] * 2
+    assert frame["b"].tolist() == [0.5, 1]
+
+
+@needs_compiler
+@pytest.mark.parametrize(("Z", "c"), [(0, 1), (1, 1), (1, 2)])
+def test_the_chain_is_near_the_exact_answer(Z, c):
+    exact = reopen(0.2 * c, exponential(1), Z, 1, c, "exact")
+    chain = reopen(0.2 * c, exponential(1), Z, 1, c)
+    assert exact.check() < 1e-5
+    assert chain.X == pytest.approx(exact.X, rel=0.012)
+    assert chain.R == pytest.approx(exact.R, rel=0.023)
+    assert exact.R < exact.R_first
