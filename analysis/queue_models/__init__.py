@@ -1,0 +1,1 @@
+"""What queueing models need of a log, and what they predict for it."""

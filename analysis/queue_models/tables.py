@@ -1,0 +1,159 @@
+"""What queueing models need of a log, and what they predict, as people read it."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+
+from analysis import style
+from analysis.formats import count, duration, number, share, with_interval
+from analysis.queue_models.going_on import GoingOn
+from analysis.queue_models.predictions import COLUMNS, SERVERS
+from analysis.queue_models.users_of_log import Parameters
+from analysis.reactions.followed_jobs import RESPONSE_BINS, RESPONSE_TITLES
+from analysis.section import Table, facts, shown_intervals
+
+_HOUR = 3600.0
+
+_TITLES = {
+    "throughput": "jobs an hour",
+    "response": "mean response",
+    "wait": "mean wait",
+    "utilization": "utilization",
+    "queue": "jobs that wait",
+}
+_SERVERS = {"jobs": "servers of jobs", "machine": "one server"}
+
+
+def table_of_parameters(of: Parameters) -> Table:
+    """Return what was measured in the log."""
+
+    def hourly(rate: float) -> str:
+        return f"{number(rate * _HOUR)} / h"
+
+    rows = {
+        "jobs": (of.jobs, count(of.jobs)),
+        "users": (of.users, f"{count(of.users)}, of them long-term {count(of.long_term_users)}"),
+        "period": (of.period, duration(of.period)),
+        "λ, mixed: jobs of other users": (of.lam, hourly(of.lam)),
+        "λ, re-open: sessions of all users": (of.lam_sessions, hourly(of.lam_sessions)),
+        "N: long-term users at a time": (of.N, number(of.N)),
+        "X of their jobs": (of.X_closed, hourly(of.X_closed)),
+        "R of their jobs": (of.R_closed, duration(of.R_closed)),
+        "Z: end of a job to the next submission": (of.Z, duration(of.Z)),
+        "Z of those that await the end": (of.Z_awaited, duration(of.Z_awaited)),
+        "next jobs before that end": (of.not_awaited, share(of.not_awaited)),
+        "Z within a session, all users": (of.Z_session, duration(of.Z_session)),
+        "p: jobs followed in the session": (of.p, share(of.p)),
+        "S, servers of jobs: run time": (of.run, duration(of.run)),
+        "servers": (of.servers, count(of.servers)),
+        "processors of the machine": (of.procs, count(of.procs)),
+        "processors of a job": (of.procs_per_job, number(of.procs_per_job)),
+        "the same, weighted by run time": (of.procs_at_work, number(of.procs_at_work)),
+        "S, one server: work over the machine": (of.work, duration(of.work)),
+        "offered load": (of.load, share(of.load)),
+        "SCV of run times": (of.scv_run, number(of.scv_run)),
+        "SCV of work": (of.scv_work, number(of.scv_work)),
+        "SCV of times between submissions": (of.scv_interarrival, number(of.scv_interarrival)),
+        "SCV, open arrivals": (of.scv_open_interarrival, number(of.scv_open_interarrival)),
+        "SCV of awaited Z": (of.scv_think, number(of.scv_think)),
+    }
+    caption = (
+        "What queueing models need of the log. SCV: squared coefficient of variation, 1 of the "
+        "exponential law."
+    )
+    return facts("parameters", caption, rows)
+
+
+def table_of_going_on(found: GoingOn) -> Table:
+    """Return p(r) by bin of response times, with the curves."""
+    data = found.points
+    titles = dict(zip(RESPONSE_BINS, RESPONSE_TITLES, strict=True))
+    shown = pd.DataFrame(
+        {
+            "jobs": data["jobs"].map(count),
+            "median response": data["median_response"].map(duration),
+            "followed": shown_intervals(data, "probability"),
+            "if awaited": data["awaited"].map(share),
+            "hyperbola": data["hyperbola"].map(share),
+            "exponential": data["exponential"].map(share),
+            "published": data["published"].map(share),
+        },
+        dtype=object,
+    )
+    shown.index = pd.Index([f"{bin_}: {titles[bin_]}" for bin_ in data["bin"]])
+    a = with_interval(found.a, *found.a_interval, number)
+    b = with_interval(found.b, *found.b_interval, number)
+    theta = with_interval(found.theta, *found.theta_interval, number)
+    fits = (
+        f"Hyperbola a / (b r + 1): a = {a}, b = {b}; exponential e^(−θ r): θ = {theta}; published: "
+        "0.8 / (0.05 r + 1); r in minutes."
+    )
+    if np.isnan(found.a):
+        fits = "There are too few bins to fit a curve."
+    caption = (
+        "Jobs that the same user followed by another in the session, by response time; if awaited: "
+        f"without those that were followed before their end. {fits}"
+    )
+    return Table("going_on", caption, data, shown)
+
+
+def table_of_predictions(data: pd.DataFrame) -> Table:
+    """Return the log, TBUOS and the models."""
+    forms = (lambda x: number(x * _HOUR), duration, duration, share, number)
+    cells = {
+        _TITLES[name]: _cells(data, name, form) for name, form in zip(COLUMNS, forms, strict=True)
+    }
+    names = [f"{model}, {_SERVERS[servers]}" if servers else model for model, servers in data.index]
+    ways = "; ".join(f"{_SERVERS[name]}: {words}" for name, words in SERVERS.items())
+    caption = f"The log, users simulated (TBUOS), and models. {ways[0].upper()}{ways[1:]}."
+    return Table("predictions", caption, data, pd.DataFrame(cells, names, dtype=object))
+
+
+def plot_predictions(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
+    """Draw mean waits and throughputs of log, TBUOS and models.
+
+    Parameters
+    ----------
+    data : DataFrame
+        As `QueueingOfLog.predictions`.
+    ax : Axes, optional
+        Default: the current Axes, which give way to two panels.
+
+    Returns
+    -------
+    Axes
+        The first panel.
+    """
+    ax = style.current_axes(ax)
+    axes = style.panels(ax, 2, share_y=True)
+    names = table_of_predictions(data).shown.index
+    place = np.arange(len(names))[::-1]
+    looks = {"": style.MUTED, "jobs": style.BLUE, "machine": style.ORANGE}
+    colours = [looks[servers] for _, servers in data.index]
+    for panel, (name, scale, label) in zip(
+        axes,
+        (("wait", _HOUR, "mean wait [h]"), ("throughput", 1 / _HOUR, "jobs an hour")),
+        strict=True,
+    ):
+        value = data[name].to_numpy(dtype=np.float64) / scale
+        panel.barh(place, np.nan_to_num(value), color=colours, height=0.7)
+        for y, x in zip(place, value, strict=True):
+            if not np.isfinite(x):
+                panel.annotate(" no answer", (0, y), va="center", fontsize=8, color=style.MUTED)
+        if f"{name}_low" in data:
+            low, high = (data[f"{name}_{end}"].to_numpy() / scale for end in ("low", "high"))
+            panel.hlines(place, low, high, color=style.INK, linewidth=1.5)
+        panel.axvline(value[0], color=style.MUTED, linewidth=0.8, linestyle=(0, (4, 4)))
+        panel.set_xlabel(label)
+        panel.set_yticks(place, names)
+        panel.grid(visible=False, axis="y")
+    return axes[0]
+
+
+def _cells(data: pd.DataFrame, name: str, form: Callable[[float], str]) -> list[str]:
+    ends = [f"{name}_{end}" for end in ("low", "high")]
+    if not set(ends) <= set(data.columns):
+        return [form(value) for value in data[name]]
+    return shown_intervals(data, name, form)

@@ -1,0 +1,77 @@
+"""Trace-based user-oriented simulation of a log, TBUOS, for what models predict."""
+
+import warnings
+from concurrent.futures import Executor
+from functools import partial
+
+import numpy as np
+import pandas as pd
+
+from analysis.queue_models.predictions import COLUMNS
+from analysis.queue_models.users_of_log import Jobs
+from workloadkit.errors import WorkloadWarning
+
+#: What is measured, by the name that schedules have for it.
+_MEASURES = {
+    "throughput": "throughput_per_hour",
+    "response": "mean_response",
+    "wait": "mean_wait",
+    "utilization": "utilization",
+    "queue": "mean_queue_length",
+}
+
+
+def simulate_users(
+    jobs: Jobs,
+    runs: int,
+    *,
+    scheduler: str = "easy",
+    rng: int | np.random.Generator | None = None,
+    executor: Executor | None = None,
+) -> pd.DataFrame:
+    """Simulate users of the log, drawn anew, who react, so many times.
+
+    Parameters
+    ----------
+    jobs : Jobs
+    runs : int
+    scheduler : str, default "easy"
+    rng : int or Generator, optional
+    executor : Executor, optional
+        Who simulates; by default this process.
+
+    Returns
+    -------
+    DataFrame
+        A row for each run; columns as of predictions. Throughput counts the jobs that ended while
+        users submitted. [1/s]
+    """
+    from workloadkit.simulate.populations import Resampled
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", WorkloadWarning)  # an empty pool is no news here
+        ready = Resampled(procs=jobs.procs).prepare(jobs.trace)
+    streams = np.random.default_rng(rng).spawn(runs)
+    one = partial(_simulate, jobs, scheduler, ready)
+    rows = list((map if executor is None else executor.map)(one, streams))
+    return pd.DataFrame(rows, columns=list(COLUMNS))
+
+
+def _simulate(
+    jobs: Jobs, scheduler: str, population: object, rng: np.random.Generator
+) -> dict[str, float]:
+    import workloadkit as wk
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", WorkloadWarning)
+        schedule = wk.simulate(
+            jobs.trace,
+            scheduler,
+            "fluid",
+            population=population,  # type: ignore[arg-type]
+            procs=jobs.procs,
+            oversize="drop",
+            rng=rng,
+        )
+    row = {name: schedule.measure(measure) for name, measure in _MEASURES.items()}
+    return row | {"throughput": row["throughput"] / 3600}
