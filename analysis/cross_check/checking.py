@@ -257,16 +257,11 @@ def _rows(
         found = estimates.estimate(runs, measure.kind, measure.who)
         yield _row(measure.name, value, found, len(runs), _stated(theory.exactness, measure.of))
     for law in model.responses(case.point):
-        for share in shares:
+        values = _percentiles(theory, shares, law.job)
+        for share, value in zip(shares, values, strict=True):
             name = f"{law.name}_p{100 * share:g}"
             found = estimates.quantile(runs, share, law.who)
-            yield _row(
-                name,
-                _percentile(theory, share, law.job),
-                found,
-                len(runs),
-                _stated(theory.exactness, (name,)),
-            )
+            yield _row(name, value, found, len(runs), _stated(theory.exactness, (name,)))
 
 
 def _row(
@@ -303,9 +298,9 @@ def _stated(exactness: Any, of: Sequence[str]) -> float:
     return float(np.prod([1 + exactness.error.get(name, math.nan) for name in of]) - 1)
 
 
-def _percentile(theory: Any, share: float, job: str) -> float:
-    """Return a percentile of the theory; NaN if it has none."""
+def _percentiles(theory: Any, shares: Sequence[float], job: str) -> list[float]:
+    """Return percentiles of the theory; NaN if it has none."""
     try:
-        return float(theory.ppf(share, job=job))
-    except (QueueingError, NotImplementedError):
-        return math.nan
+        return np.asarray(theory.ppf(shares, job=job), dtype=np.float64).tolist()
+    except QueueingError:
+        return [math.nan] * len(shares)
