@@ -17,8 +17,10 @@ from workloadkit.cli import (
     augment,
     characterize,
     check,
+    crosscheck,
     dependencies,
     generate,
+    queueing,
     resample,
     sessions,
     shake,
@@ -28,6 +30,7 @@ from workloadkit.cli import (
     sweep,
 )
 from workloadkit.cli.common import Commands, say
+from workloadkit.cli.queueing_parameters import FORMS
 from workloadkit.cli.schedulers import SCHEDULERS
 from workloadkit.cli.users import USERS
 
@@ -77,7 +80,9 @@ for command, examples in (
     (check.check, check.EXAMPLES),
     (generate.generate, generate.EXAMPLES),
     (sweep.sweep, sweep.EXAMPLES),
+    (queueing.queueing, queueing.EXAMPLES),
     (study.study, study.EXAMPLES),
+    (crosscheck.crosscheck, crosscheck.EXAMPLES),
 ):
     epilog = _paragraph("Examples:", examples)
     if command is simulate.simulate:
@@ -85,6 +90,10 @@ for command, examples in (
         epilog = "\n\n".join((*lists, epilog))
     elif command is generate.generate:
         epilog = _paragraph("Models:", generate.MODELS) + "\n\n" + epilog
+    elif command in (queueing.queueing, crosscheck.crosscheck):
+        models = (queueing if command is queueing.queueing else crosscheck).MODELS
+        lists = (_paragraph("Models:", models), _paragraph("Parameters:", FORMS))
+        epilog = "\n\n".join((*lists, epilog))
     app.command(epilog=epilog)(command)
 
 

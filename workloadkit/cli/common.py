@@ -4,7 +4,7 @@ import json
 import signal
 import sys
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from math import inf
 from pathlib import Path
@@ -143,6 +143,25 @@ def _same_file(source: Path, target: str) -> bool:
     with suppress(OSError):  # reading says what is wrong with an input
         return Path("/dev/stdin" if str(source) == "-" else source).samefile(target)
     return False
+
+
+def aligned(rows: Sequence[Sequence[str]], *, words: Collection[int] = ()) -> str:
+    """Lay out lines of cells in columns: at the right, those that hold words at the left.
+
+    Examples
+    --------
+    >>> print(aligned([["N", "X"], ["10", "0.98"]]))
+     N     X
+    10  0.98
+    """
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+
+    def place(column: int, cell: str) -> str:
+        return (cell.ljust if column in words else cell.rjust)(widths[column])
+
+    return "\n".join(
+        "  ".join(place(i, cell) for i, cell in enumerate(row)).rstrip() for row in rows
+    )
 
 
 def write(target: Path, text: str) -> None:

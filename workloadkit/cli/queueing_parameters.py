@@ -1,14 +1,16 @@
 """Parameters of queueing models as words, ``name=value``, with lists, ranges and functions."""
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+import warnings
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from itertools import product
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from workloadkit.errors import ParameterError
+from workloadkit.errors import ParameterError, WorkloadWarning
 
 #: Points of one grid. More are a slip of the hand.
 MAX_POINTS = 10**6
@@ -32,7 +34,9 @@ _NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?"
 _RANGE = re.compile(rf"({_NUMBER}):({_NUMBER})(?::({_NUMBER}))?", re.IGNORECASE | re.ASCII)
 
 
-def read_grids(words: Iterable[str], known: Collection[str]) -> list[dict[str, Any]]:
+def read_grids(
+    words: Iterable[str], known: Collection[str], *, vectors: Collection[str] = ()
+) -> list[dict[str, Any]]:
     """Read the parameters of a model.
 
     Parameters
@@ -41,6 +45,8 @@ def read_grids(words: Iterable[str], known: Collection[str]) -> list[dict[str, A
         ``name=value``; a name may come again, with further values.
     known : collection of str
         Names that there are.
+    vectors : collection of str, optional
+        Names of which a list is one value.
 
     Returns
     -------
@@ -66,7 +72,8 @@ def read_grids(words: Iterable[str], known: Collection[str]) -> list[dict[str, A
             raise ParameterError(f"{word!r} is no parameter; write name=value, such as N=10")
         if name not in known:
             raise ParameterError(f"unknown parameter {name!r}; known: {', '.join(known)}")
-        axes.setdefault(name, []).extend(_values(name, text))
+        values = _values(name, text)
+        axes.setdefault(name, []).extend([np.array(values)] if name in vectors else values)
     size = np.prod([float(len(values)) for values in axes.values()])
     if size > MAX_POINTS:
         raise ParameterError(f"these are {size:,.0f} points; {MAX_POINTS:,} are the most")
@@ -81,6 +88,24 @@ def read_grids(words: Iterable[str], known: Collection[str]) -> list[dict[str, A
         {name: (flat | dict(zip(others, choice, strict=True)))[name] for name in axes}
         for choice in product(*others.values())
     ]
+
+
+@contextmanager
+def told_as_ours() -> Iterator[None]:
+    """Tell errors and warnings of `queueing` as those of the toolkit."""
+    from queueing import QueueingError, QueueingWarning
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", QueueingWarning)
+        try:
+            yield
+        except QueueingError as error:
+            raise ParameterError(str(error)) from None
+    for warning in caught:
+        told: Any = warning.message
+        if isinstance(told, QueueingWarning):
+            told = WorkloadWarning(str(told))
+        warnings.warn(told, stacklevel=3)
 
 
 def _combined(axes: Mapping[str, list[float]]) -> dict[str, float | NDArray[np.float64]]:

@@ -12,6 +12,7 @@ from workloadkit.cli.common import (
     JsonOption,
     SeedOption,
     StrictOption,
+    aligned,
     check_outputs,
     duration,
     load,
@@ -291,10 +292,4 @@ def _table(rows: list[dict[str, Any]], first: str) -> str:
     titles = [first if name == "users" else title for name, (title, _) in _COLUMNS.items()]
     upper, lower = zip(*(title.rpartition("\n")[::2] for title in titles), strict=True)
     cells = [[form.format(row[name]) for name, (_, form) in _COLUMNS.items()] for row in rows]
-    widths = [max(map(len, column)) for column in zip(upper, lower, *cells, strict=True)]
-    lines = (
-        "  ".join(cell.rjust(width) for cell, width in zip(line[:-1], widths[:-1], strict=True))
-        + f"  {line[-1]}".rstrip()
-        for line in (upper, lower, *cells)
-    )
-    return "\n".join(lines)
+    return aligned([upper, lower, *cells], words={len(titles) - 1})

@@ -1,0 +1,89 @@
+"""The command that solves queueing models."""
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from queueing import closed, mixed
+from workloadkit.cli import app
+
+
+def run(*words):
+    return CliRunner().invoke(app, ["queueing", *words])
+
+
+def test_one_point_shows_measures_and_percentiles():
+    done = run("closed", "N=10", "Z=5", "S=1", "--quantiles", "0.9")
+    assert done.exit_code == 0
+    lines = done.stdout.splitlines()
+    assert lines[:2] == ["closed: exact, product form", "N 10, Z 5, S 1, servers 1"]
+    model = closed(10, 5, 1)
+    assert [float(x) for x in lines[4].split()] == [
+        float(f"{x:.6g}") for x in (model.X, model.R, model.Q, model.U)
+    ]
+    assert lines[-1].split() == ["closed", "jobs", f"{model.ppf(0.9):.6g}"]
+
+
+def test_a_grid_shows_a_line_a_point():
+    done = run("mixed", "lam=0.1,0.5", "N=1:3", "Z=5", "S=1")
+    lines = done.stdout.splitlines()
+    assert lines[1] == "Z 5, S 1, servers 1"
+    assert lines[3].split() == ["lam", "N", "Xc", "Rc", "Qc", "Uc", "Ro", "Qo", "Uo"]
+    assert len(lines) == 4 + 6
+    assert float(lines[-1].split()[3]) == pytest.approx(mixed(0.5, 3, 5, 1).Rc, rel=1e-5)
+
+
+def test_each_function_has_a_table_of_its_own_within_a_terminal():
+    done = run("reopen", "lam=0.1:0.5:0.1", "p=exp:1", "p=zakay", "Z=1", "S=1", "method=mm1")
+    assert done.exit_code == 0
+    assert done.stdout.count("reopen: ") == 2
+    assert max(map(len, done.stdout.splitlines())) <= 80
+
+
+def test_points_without_an_answer_keep_their_parameters(tmp_path):
+    target = tmp_path / "q.json"
+    done = run("mixed", "lam=0.5,1", "N=3", "Z=1", "S=1", "--json", str(target))
+    assert done.exit_code == 0
+    assert "warning: 1 of 2 points have no answer and are nan: lam is 1 at [1]" in done.stderr
+    good, bad = json.loads(target.read_text())["answers"][0]["points"]
+    assert (good["lam"], bad["lam"]) == (0.5, 1.0)
+    assert good["Xc"] == mixed(0.5, 3, 1, 1).Xc
+    assert bad["Xc"] is None
+
+
+def test_a_network_has_a_line_a_station():
+    done = run("network", "demands=0.2,0.1", "N=1", "method=mva")
+    assert [line.split()[:3] for line in done.stdout.splitlines()[-2:]] == [
+        ["0", "3.33333", "0.3"],
+        ["1", "3.33333", "0.3"],
+    ]
+
+
+def test_figures_are_drawn(tmp_path):
+    target = tmp_path / "q.svg"
+    done = run("closed", "N=1:30", "Z=5", "S=1", "--plot", str(target))
+    assert done.exit_code == 0
+    assert target.read_text().startswith("<?xml")
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ([], "which MODEL? known: closed, mixed, reopen"),
+        (["open"], "unknown model 'open'; known: closed"),
+        (["closed", "N=3", "S=1"], "closed needs N, Z, S; missing: Z"),
+        (["closed", "N=3", "Z=1", "S=-1"], "S is -1; it must be finite, 0 or more"),
+        (["mixed", "lam=1", "N=3", "Z=1", "S=1"], "lam is 1; it must be below servers / S"),
+        (["network", "demands=1", "N=1", "method=x"], "method is 'x'; it must be one of mva"),
+        (["closed", "N=3", "Z=1", "S=1", "--quantiles", "2"], "--quantiles is '2'"),
+        (["closed", "--trace", "a.swf"], "--trace measures the parameters itself"),
+        (["reopen", "lam=1", "p=0.2", "p=0.5", "p=exp:1", "Z=1", "S=1"], "lam is 1"),
+    ],
+)
+def test_wrong_usage_is_one_line(words, told):
+    done = run(*words)
+    assert done.exit_code == 2
+    assert done.stdout == ""
+    assert done.stderr.startswith(f"error: {told}")
+    assert done.stderr.count("\n") == 1

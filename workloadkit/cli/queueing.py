@@ -1,0 +1,262 @@
+"""`workloadkit queueing`: models of queues with formulas."""
+
+from collections.abc import Callable, Iterator
+from inspect import Parameter, signature
+from pathlib import Path
+from textwrap import fill
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from workloadkit.cli.common import (
+    JsonOption,
+    SeedOption,
+    StrictOption,
+    aligned,
+    check_outputs,
+    load,
+    say,
+    working,
+    write_json,
+)
+from workloadkit.cli.queueing_parameters import read_grids, told_as_ours
+from workloadkit.cli.simulation_options import figure_file
+from workloadkit.errors import ParameterError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from queueing.result import Result
+
+EXAMPLES = """
+workloadkit queueing mixed lam=0.5 N=4 Z=5 S=1
+workloadkit queueing closed N=1:30 Z=5 S=1 --plot closed.svg
+workloadkit queueing reopen lam=0.1:0.9:0.1 p=exp:1 Z=1 S=1
+workloadkit queueing network demands=0.2,0.1,0.05 N=10 Z=5
+workloadkit queueing --trace log.swf
+"""
+
+#: The models with their parameters, and what they are, within 76 columns.
+MODELS = """
+closed N Z S              the same N users, mean think time Z, mean service S
+mixed lam N Z S           with passing users besides, one job each; with p=
+                          they stay for more by that probability
+reopen lam p Z S          users who arrive, and submit again with p after a
+                          response; method=chain|mm1|mean|fluid|exact
+mm1 lam S, md1 lam S      open arrivals, one server: exponential service,
+mg1 lam S scv             all alike, or of that squared coeff. of variation
+mmc lam S servers, mminf lam S, mmck lam S servers K
+                          many servers, as many as jobs, K places in all
+network demands N         N users and stations of these demands; Z=0,
+                          method=mva|bard-schweitzer|linearizer
+closed, mixed and reopen take servers=, too.
+"""
+
+NAMES = (
+    *("closed", "mixed", "reopen", "mm1", "mmc", "mminf", "mmck", "mg1", "md1"),
+    "network",
+)
+
+
+def queueing(
+    model: Annotated[
+        str | None,
+        typer.Argument(metavar="MODEL", show_default=False, help="One of those below."),
+    ] = None,
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="NAME=VALUE...", show_default=False, help="Its parameters."),
+    ] = None,
+    quantiles: Annotated[
+        str,
+        typer.Option(metavar="Q,...", help="Which percentiles of the response times, as shares."),
+    ] = "0.5,0.9,0.99",
+    trace: Annotated[
+        Path | None,
+        typer.Option(
+            "--trace",
+            metavar="LOG",
+            readable=False,
+            show_default=False,
+            help="Measure what the models need in this log, and show what they predict for it.",
+        ),
+    ] = None,
+    plot: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            show_default=False,
+            callback=figure_file,
+            help="Draw it: response times, or measures over the parameter that varies.",
+        ),
+    ] = None,
+    seed: SeedOption = None,
+    json: JsonOption = None,
+    strict: StrictOption = False,
+) -> None:
+    """Solve a queueing model: throughput X, response R, number Q, utilization U.
+
+    Times are in the unit of S, rates in its inverse; U is per server. --seed is for the simulation
+    that goes with --trace.
+    """
+    check_outputs(plot, json, inputs=[trace])
+    if trace is not None:
+        if model is not None:
+            raise ParameterError(f"--trace measures the parameters itself; {model} is too much")
+        _of_log(trace, seed=seed, strict=strict, plot=plot, json=json)
+        return
+    if model is None:
+        raise ParameterError(f"which MODEL? known: {', '.join(NAMES)}; or --trace LOG")
+    shares = _shares(quantiles)
+    results = list(_solved(model, words or []))
+    if plot:
+        _draw([result for result, _ in results], plot, model)
+    if json:
+        write_json(json, _as_data(model, results, shares))
+    if str(json) != "-":
+        for place, (result, table) in enumerate(results):
+            typer.echo(("\n" if place else "") + "\n".join(_shown(model, result, table, shares)))
+
+
+def _solved(model: str, words: list[str]) -> Iterator[tuple[Any, "pd.DataFrame"]]:
+    """Solve the model for each grid of parameters that the words mean; answers and tables."""
+    if model not in NAMES:
+        raise ParameterError(f"unknown model {model!r}; known: {', '.join(NAMES)}")
+    import numpy as np
+
+    import queueing as models
+
+    network = model == "network"
+    solve: Callable[..., Any] = _network if network else getattr(models, model)
+    takes = signature(solve).parameters
+    grids = read_grids(words, list(takes), vectors=("demands", "servers") if network else ())
+    due = [name for name, p in takes.items() if p.default is Parameter.empty]
+    if missing := [name for name in due if name not in grids[0]]:
+        raise ParameterError(f"{model} needs {', '.join(due)}; missing: {', '.join(missing)}")
+    for grid in grids:
+        with told_as_ours(), working(f"solving {model}"):
+            result = solve(**grid)
+        table = result.to_frame()
+        if not network:  # there the parameters of points without an answer are nan, too
+            table = table.assign(**{k: v for k, v in grid.items() if isinstance(v, np.ndarray)})
+        yield result, table
+
+
+def _network(demands: Any, N: Any, Z: Any = 0.0, servers: Any = None, method: str = "mva") -> Any:
+    """Solve a network of one class of jobs."""
+    from queueing import networks
+
+    methods: dict[str, Callable[..., Any]] = {
+        "mva": networks.mva,
+        "bard-schweitzer": networks.bard_schweitzer,
+        "linearizer": networks.linearizer,
+    }
+    if method not in methods:
+        raise ParameterError(f"method is {method!r}; it must be one of {', '.join(methods)}")
+    return methods[method](demands, N, Z, servers=servers)
+
+
+def _shares(text: str) -> list[float]:
+    try:
+        shares = [float(word) for word in text.split(",")]
+    except ValueError:
+        shares = []
+    if not shares or not all(0 < share < 1 for share in shares):
+        raise ParameterError(f"--quantiles is {text!r}; write shares between 0 and 1, as 0.5,0.99")
+    return shares
+
+
+def _shown(model: str, result: Any, table: "pd.DataFrame", shares: list[float]) -> Iterator[str]:
+    """Lay out an answer: parameters that do not vary in a line, then the rest as tables."""
+    given = [name for name in table if name in result.parameters]
+    varying = [name for name in given if table[name].nunique() > 1]
+    yield f"{model}: {result.exactness}"
+    settings = [f"{name} {_text(table[name].iloc[0])}" for name in given if name not in varying]
+    if settings:
+        yield fill(", ".join(settings), 80)
+    keys = varying + [name for name in table if name == "station"]
+    columns = {name: [str(name), *map(_text, table[name])] for name in table}
+    for names in _fitting(columns, keys, [x for x in table if x not in (*given, *keys)]):
+        yield ""
+        yield aligned(list(zip(*(columns[name] for name in (*keys, *names)), strict=True)))
+    if not getattr(result, "shape", True) and (percentiles := _percentiles(result, shares)):
+        yield ""
+        head = ["responses", *(f"{100 * share:g} %" for share in shares)]
+        lines = [[f"{job} jobs", *map(_text, x)] for job, x in percentiles.items()]
+        yield aligned([head, *lines], words={0})
+
+
+def _fitting(
+    columns: dict[str, list[str]], keys: list[str], names: list[str]
+) -> Iterator[list[str]]:
+    """Part the columns so that each table, which repeats the keys, is no wider than a terminal."""
+    widths = {name: max(map(len, cells)) + 2 for name, cells in columns.items()}
+    room = 82 - sum(widths[key] for key in keys)
+    part: list[str] = []
+    for name in names:
+        if part and sum(widths[x] for x in part) + widths[name] > room:
+            yield part
+            part = []
+        part.append(name)
+    yield part
+
+
+def _percentiles(result: "Result", shares: list[float]) -> dict[str, list[Any]]:
+    """Percentiles of the responses by kind of job; none where the law is not known."""
+    from queueing import QueueingError
+
+    try:
+        return {job: [result.ppf(share, job) for share in shares] for job in result.jobs}
+    except QueueingError:
+        return {}
+
+
+def _text(value: Any) -> str:
+    return f"{value:.6g}" if isinstance(value, int | float) else str(value)
+
+
+def _as_data(model: str, results: list[Any], shares: list[float]) -> dict[str, Any]:
+    from workloadkit import __version__
+    from workloadkit.provenance import plain
+
+    answers = []
+    for result, table in results:
+        answer: dict[str, Any] = {
+            "exactness": str(result.exactness),
+            "error": dict(result.exactness.error),
+            "points": table.to_dict("records"),
+        }
+        if hasattr(result, "ppf"):
+            answer["percentiles"] = {
+                job: dict(zip(map(str, shares), values, strict=True))
+                for job, values in _percentiles(result, shares).items()
+            }
+        answers.append(answer)
+    return plain({"model": model, "answers": answers, "provenance": {"workloadkit": __version__}})
+
+
+def _draw(results: list[Any], path: Path, title: str) -> None:
+    import analysis
+
+    if len(results) > 1:
+        raise ParameterError(f"--plot draws one answer, and these are {len(results)}")
+    with told_as_ours():
+        analysis.save_figure(results[0].plot, path, title=title)
+    say(f"wrote {path}")
+
+
+def _of_log(
+    trace: Path, *, seed: int | None, strict: bool, plot: Path | None, json: Path | None
+) -> None:
+    import analysis
+
+    log = load(trace, strict=strict)
+    with told_as_ours(), working(f"measuring {log.name}"):
+        found = analysis.queueing_from_trace(log, rng=seed)
+    if plot:
+        analysis.save_figure(found.plot, plot, title=log.name)
+        say(f"wrote {plot}")
+    if json:
+        write_json(json, found.to_dict())
+    if str(json) != "-":
+        typer.echo(str(found))
