@@ -119,7 +119,10 @@ def _mixtures(points: Points, solve: Callable[..., Solved]) -> tuple[Answer, Fai
             failures[i] = str(error)
             laws.append(None)
             continue
-        law = Mixture(phases(solved.left, servers), phases(solved.found, servers), servers / S)
+        # the number that jobs leave behind is, in the long run, the number that they meet
+        met, rate = solved.left, servers / S
+        waits = np.append(met[:servers].sum(), met[servers:])
+        law = Mixture(phases(met, servers), phases(solved.found, servers), rate, waits)
         means = law.mean("any"), law.mean("first")
         measures[:, i] = solved.X, solved.Q, *means, solved.p_mean, solved.thinking
         laws.append(law)

@@ -1,6 +1,6 @@
 """Laws of response times in the re-open model, at many points."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
@@ -15,6 +15,14 @@ from queueing.reopening.total_rate import Station
 Places = NDArray[np.intp]
 
 
+class Waits(NamedTuple):
+    """Law of waits before service: none with a probability, else a density up to some time."""
+
+    none: float
+    density: Callable[[Floats], Floats]
+    longest: float
+
+
 class Law(Protocol):
     """Responses of "any" job and of the "first" of a user."""
 
@@ -23,6 +31,9 @@ class Law(Protocol):
 
     def moment(self, order: int, at: Places, job: str) -> Floats:
         """E[response^order] at places of points."""
+
+    def waits(self, place: int) -> "Waits":
+        """How long any job waits at one point."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +58,9 @@ class Placed:
         mean[some] = self.law.moment(order, self.place[at[some]], job)
         return mean
 
+    def waits(self, place: int) -> Waits:  # noqa: D102
+        return self.law.waits(int(self.place[place]))
+
 
 @dataclass(frozen=True)
 class StationLaw:
@@ -62,6 +76,11 @@ class StationLaw:
     def moment(self, order: int, at: Places, job: str) -> Floats:  # noqa: D102
         return self._station(at).moment(order)
 
+    def waits(self, place: int) -> Waits:  # noqa: D102
+        station = self._station(np.asarray(place))
+        busy, slack = float(station.all_busy), float(station.slack)
+        return Waits(1 - busy, lambda w: busy * slack * np.exp(-slack * w), 40 / slack)
+
     def _station(self, at: Places) -> Station:
         return Station(self.free[at], self.S[at], self.servers[at])
 
@@ -72,6 +91,8 @@ class Mixture(NamedTuple):
     any: Floats
     first: Floats
     rate: float
+    #: Share of any jobs that wait for 0, 1, ... such exponential times.
+    waits: Floats
 
     def mean(self, job: str) -> float:
         """Return the mean response."""
@@ -96,6 +117,22 @@ class MixtureLaw:
             mean[here] = moment(getattr(mixture, job), mixture.rate, order)
         return mean
 
+    def waits(self, place: int) -> Waits:  # noqa: D102
+        mixture = self.points[place]
+        assert mixture is not None
+        rate, behind = mixture.rate, mixture.waits[1:]
+
+        def density(w: Floats) -> Floats:
+            from scipy.special import gammaln, xlogy
+
+            # of Erlang(i + 1): i phases have ended, a number that is Poisson, and one more ends
+            i, x = np.arange(behind.size), rate * w[:, None]
+            with np.errstate(under="ignore"):
+                return rate * np.exp(xlogy(i, x) - x - gammaln(i + 1)) @ behind
+
+        count = behind.size
+        return Waits(float(mixture.waits[0]), density, (count + 10 * np.sqrt(count) + 40) / rate)
+
     def _asked(self, at: Places) -> Iterator[tuple[Flags, Mixture]]:
         for place in np.unique(at):
             mixture = self.points[place]
@@ -111,6 +148,9 @@ class SwingLaw:
     variance: Floats
 
     def survival(self, t: Floats, at: Places, job: str) -> Floats:  # noqa: D102
+        raise QueueingError("method is 'fluid', which gives mean and variance of responses only")
+
+    def waits(self, place: int) -> Waits:  # noqa: D102
         raise QueueingError("method is 'fluid', which gives mean and variance of responses only")
 
     def moment(self, order: int, at: Places, job: str) -> Floats:  # noqa: D102

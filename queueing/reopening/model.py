@@ -132,7 +132,7 @@ def reopen(
             count("servers"),
             *form.rules,
             *([not_negative("Z")] if think is None else think.rules),
-            *stability_rules(form),
+            *stability_rules(form, S, servers),
         ],
         **{"lam": lam, **form.values, **times, "S": S, "servers": servers},
     )

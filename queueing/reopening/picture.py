@@ -29,7 +29,7 @@ def plot_balance(found: "Reopen", ax: "Axes") -> None:
     station = Station(free, np.full(free.shape, S), np.full(free.shape, c))
     average: Average = "mean" if found.method == "mean" else "mm1"
     mean = station.mean_of(p) if average == "mm1" else p.at_times(station.R)
-    ax.plot(station.X, station.X * (1.0 - mean), label="users who leave, by formula")
+    ax.plot(station.X, station.X * (1.0 - mean), label="users who leave, jobs independent")
     ax.axhline(float(at["lam"]), color="0.5", linestyle="--", label="users who arrive, lam")
     roots = found.roots[np.isfinite(found.roots)]
     ax.plot(

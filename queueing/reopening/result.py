@@ -12,6 +12,8 @@ from queueing.result import Result
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from queueing.reopening.bias import Continuation
+
 
 @dataclass(frozen=True, eq=False)
 class Reopen(Result):
@@ -74,6 +76,12 @@ class Reopen(Result):
     stable_below: Value
     roots: Floats = field(repr=False)
     _law: Law = field(repr=False)
+
+    def continuation(self) -> "Continuation":
+        """Return how jobs that are followed by another of the same user differ from last ones."""
+        from queueing.reopening.bias import Continuation
+
+        return Continuation(self)
 
     def _laws(self) -> list[tuple[Value, Value]]:
         lam, S, c = (self.parameters[name] for name in ("lam", "S", "servers"))

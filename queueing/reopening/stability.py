@@ -5,6 +5,7 @@ only if lam < c (1 - p(∞)) / S, for any think time.
 """
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from queueing.probability import Probability
 from queueing.spare_capacity import idle_share
 
 
-def stability_rules(p: Probability) -> list[Rule]:
+def stability_rules(p: Probability, S: Any, servers: Any) -> list[Rule]:
     """Return what must hold for users to leave faster than they come.
 
     Raises
@@ -39,7 +40,12 @@ def stability_rules(p: Probability) -> list[Rule]:
     if p.names:
         condition = "be such that p falls below 1 for long responses, or users never leave"
         rules.append(Rule(p.names[-1], leave, condition))
-    return [*rules, Rule("lam", stable, "be below servers · (1 − p after long responses) / S")]
+    try:
+        most = f" = {float(servers) * (1.0 - float(p.limit)) / float(S):g}"
+    except (TypeError, ValueError, ZeroDivisionError):  # arrays, or no numbers at all
+        most = ""
+    condition = f"be below servers (1 - p after long responses) / S{most}"
+    return [*rules, Rule("lam", stable, condition)]
 
 
 def most_load(p: Probability, S: Floats, servers: Floats) -> Floats:

@@ -1,0 +1,208 @@
+"""Jobs that are followed by another of the same user, beside last jobs: both are selected.
+
+A response contains the job's own run. So after short runs users go on, and a user's last job is the
+longest of many, even where the load is low.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from queueing.arguments import Floats, Value, plain
+from queueing.errors import QueueingError
+from queueing.probability import Probability, as_probability
+
+if TYPE_CHECKING:
+    from queueing.reopening.result import Reopen
+
+Job = Literal["followed", "last"]
+
+#: Points in each of the pieces into which times are cut.
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(16)
+_PIECES = 24
+#: Mean run times beyond which hardly a run is: e^-40.
+_LONGEST = 40.0
+
+
+class _Point(NamedTuple):
+    """One point: times of service and of waiting, with their weights as laws.
+
+    Parameters
+    ----------
+    p : Probability
+    S : float
+    runs, run_weights : ndarray, shape (n_runs,)
+    waits, wait_weights : ndarray, shape (n_waits,)
+    """
+
+    p: Probability
+    S: float
+    runs: Floats
+    run_weights: Floats
+    waits: Floats
+    wait_weights: Floats
+
+    def mean(self, of: Callable[[Floats], Floats], s: Floats) -> Floats:
+        """E of(s + wait)."""
+        total = np.empty(s.size)
+        step = max(1, 1_000_000 // self.waits.size)
+        for begin in range(0, s.size, step):
+            some = s[begin : begin + step, None]
+            total[begin : begin + step] = of(some + self.waits) @ self.wait_weights
+        return total
+
+
+@dataclass(frozen=True, eq=False)
+class Continuation:
+    """Jobs that are followed by another of the same user, and users' last jobs.
+
+    Parameters
+    ----------
+    model : Reopen
+        Solved by a method that gives the law of responses.
+
+    Notes
+    -----
+    A job of run time s that waits W is followed with probability E p(s + W), where W is
+    independent of s. Exact as far as the law of W is; nan where nobody goes on.
+
+    References
+    ----------
+    .. [1] N. Zakay, "Improved realism and representativeness of workloads to improve reliability
+       of performance evaluations", PhD thesis, The Hebrew University of Jerusalem, 2018, chapter
+       on semi-open queueing models, section IV.C and Figure 8.
+
+    Examples
+    --------
+    >>> from queueing import exponential, reopen
+    >>> found = reopen(lam=0.5, p=exponential(1), Z=1, S=1).continuation()
+    >>> round(found.run_mean("followed"), 3), round(found.run_mean("last"), 3)
+    (0.5, 1.196)
+    """
+
+    model: "Reopen"
+
+    def __post_init__(self) -> None:
+        if self.model.method == "fluid":
+            raise QueueingError("method is 'fluid', which gives no law of waits")
+
+    def run_pdf(self, t: ArrayLike, job: Job) -> Value:
+        """Return the density of the run times of these jobs at t."""
+
+        def density(point: _Point, t: Floats) -> Floats:
+            return np.exp(-t / point.S) / point.S * self._chosen(point, t, job)
+
+        return self._by_point(density, t, job)
+
+    def run_sf(self, t: ArrayLike, job: Job) -> Value:
+        """Return the probability that such a job runs for longer than t."""
+
+        def survival(point: _Point, t: Floats) -> Floats:
+            # runs behind t are t and a whole run
+            after = np.empty(t.size)
+            for i, begin in enumerate(t):
+                after[i] = self._chosen(point, begin + point.runs, job) @ point.run_weights
+            return np.exp(-t / point.S) * after
+
+        return self._by_point(survival, t, job)
+
+    def run_cdf(self, t: ArrayLike, job: Job) -> Value:
+        """Return the probability that such a job runs for t at most."""
+        return 1.0 - self.run_sf(t, job)
+
+    def run_mean(self, job: Job) -> Value:
+        """Return the mean run time of such jobs."""
+
+        def mean(point: _Point, t: Floats) -> Floats:
+            chosen = self._chosen(point, point.runs, job)
+            return np.full(t.shape, (chosen * point.runs) @ point.run_weights)
+
+        return self._by_point(mean, 0.0, job)
+
+    def R(self, job: Job) -> Value:
+        """Return the mean response of such jobs."""
+
+        def mean(point: _Point, t: Floats) -> Floats:
+            def weighted(r: Floats) -> Floats:
+                value = point.p.at_times(r)
+                return r * (value if job == "followed" else 1.0 - value)
+
+            whole = point.mean(weighted, point.runs) @ point.run_weights
+            followed = point.mean(point.p.at_times, point.runs) @ point.run_weights
+            share = followed if job == "followed" else 1.0 - followed
+            return np.full(t.shape, whole / share if share > 0 else np.nan)
+
+        return self._by_point(mean, 0.0, job)
+
+    @property
+    def R_later(self) -> Value:
+        """Mean response of jobs that are not a user's first."""
+        lam, X = self.model.parameters["lam"], np.asarray(self.model.X)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return plain(np.asarray((self.model.Q - lam * self.model.R_first) / (X - lam)))
+
+    @property
+    def R_user(self) -> Value:
+        """Mean over users of the mean response of their jobs, if these were independent.
+
+        Users whose first response is long have no other; so it is above the mean over jobs.
+        """
+        p = np.asarray(self.model.p_mean)
+        # E 1/K of K jobs that are geometric
+        with np.errstate(divide="ignore", invalid="ignore"):
+            once = np.where(p > 0, -(1.0 - p) / p * np.log1p(-p), 1.0)
+        followed = np.where(p > 0, np.asarray(self.R("followed")), 0.0)
+        return plain(np.asarray(followed + (np.asarray(self.R("last")) - followed) * once))
+
+    def _chosen(self, point: _Point, s: Floats, job: Job) -> Floats:
+        """How many times likelier than any job one that runs for s is of this kind."""
+        follow = point.mean(point.p.at_times, s)
+        share = point.mean(point.p.at_times, point.runs) @ point.run_weights
+        if job == "last":
+            return (1.0 - follow) / (1.0 - share)
+        return follow / share if share > 0 else np.full(s.shape, np.nan)
+
+    def _by_point(
+        self, function: Callable[[_Point, Floats], Floats], t: ArrayLike, job: str
+    ) -> Value:
+        if job not in get_args(Job):
+            raise QueueingError(f"job is {job!r}; it must be {' or '.join(get_args(Job))}")
+        times, at = self.model._broadcast("t", t)
+        times, at = np.asarray(times), np.asarray(at)
+        values = np.full(times.shape, np.nan)
+        for place in np.unique(at):
+            here = at == place
+            # nothing is known where there is no answer, or jobs take no time
+            if np.ravel(self.model.R)[place] > 0:
+                point = self._point(int(place))
+                values[here] = function(point, np.maximum(times[here], 0.0))
+        return plain(values)
+
+    def _point(self, place: int) -> _Point:
+        at = {
+            name: value.ravel()[place]
+            for name, value in self.model.parameters.items()
+            if isinstance(value, np.ndarray)
+        }
+        p = as_probability(self.model.parameters["p"]).with_values(at)
+        runs, weights = _pieces(_LONGEST * at["S"])
+        waits = self.model._law.waits(place)
+        wait, wait_weights = _pieces(waits.longest)
+        return _Point(
+            p,
+            float(at["S"]),
+            runs,
+            weights * np.exp(-runs / at["S"]) / at["S"],
+            np.append(0.0, wait),
+            np.append(waits.none, wait_weights * waits.density(wait)),
+        )
+
+
+def _pieces(end: float) -> tuple[Floats, Floats]:
+    """Points from 0 to an end, denser towards 0, and weights to integrate with."""
+    edges = end * np.linspace(0, 1, _PIECES + 1) ** 2
+    half = np.diff(edges)[:, None] / 2
+    return (edges[:-1, None] + half * (_NODES + 1)).ravel(), (half * _WEIGHTS).ravel()
