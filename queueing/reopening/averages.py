@@ -1,0 +1,189 @@
+"""The probability p(r) averaged over the responses of jobs that leave m others behind."""
+
+from collections.abc import Callable, Iterable
+
+import numpy as np
+from numpy.polynomial import legendre
+
+from queueing.arguments import Floats
+from queueing.errors import QueueingError
+from queueing.probability import Constant, Exponential, Hyperbolic, Probability, Table
+
+#: Points in each piece of the quadrature.
+_POINTS = 16
+#: Pieces into which a function may be cut before it is too rough.
+_PIECES = 20_000
+#: Phases for each server after which a geometric share is below a rounding error.
+TAIL = 40
+
+
+def averages(p: Probability, S: float, count: int, servers: int = 1) -> Floats:
+    """Return the mean of p over the response of a job, by the number that it leaves behind.
+
+    A job that leaves m others behind was at one server for a time that is Erlang(m + 1) with rate
+    1 / S, at whatever rate jobs arrive. With c servers it is taken to have waited Erlang(m - c + 1)
+    with rate c / S, where that is above 0, and served.
+
+    Parameters
+    ----------
+    p : Probability
+        Of one point.
+    S : float
+        Mean service time, above 0.
+    count : int
+        How many: m = 0, ..., count - 1.
+    servers : int, default 1
+
+    Returns
+    -------
+    ndarray, shape (count,)
+        To 1e-12.
+
+    Raises
+    ------
+    QueueingError
+        If p is too rough to be averaged.
+
+    Examples
+    --------
+    >>> from queueing.probability import exponential
+    >>> averages(exponential(1), 1.0, 3).tolist()
+    [0.5, 0.25, 0.125]
+    """
+    needed = count if servers == 1 else max(count - servers + 1, 1) + TAIL * servers
+    return by_number(phase_averages(p, servers / S, needed), count, servers)
+
+
+def by_number(of_phases: Floats, count: int, servers: int) -> Floats:
+    """Return averages by the number left behind, from those over Erlang(1), Erlang(2), ..."""
+    if servers == 1:
+        return of_phases[:count]
+    from scipy.signal import lfilter
+
+    # a service is Erlang(g) with the rate of all servers, g geometric with mean c: summed from
+    # behind, with positive terms
+    last = of_phases[-1]
+    mixed = lfilter(
+        [1.0 / servers], [1.0, 1.0 / servers - 1.0], of_phases[::-1], zi=[last * (1 - 1 / servers)]
+    )[0][::-1]
+    return mixed[np.maximum(np.arange(count) - servers + 1, 0)]
+
+
+def phase_averages(p: Probability, rate: float, count: int) -> Floats:
+    """Return the mean of p over Erlang(k) with this rate, k = 1, ..., count."""
+    if isinstance(p, Constant):
+        return np.full(count, float(p.p))
+    if isinstance(p, Exponential):
+        return np.exp(-np.arange(1, count + 1) * np.log1p(float(p.theta) / rate))
+    if isinstance(p, Hyperbolic):
+        return _of_hyperbola(p, rate, count)
+    edges = p.times if isinstance(p, Table) else ()
+    return erlang_averages(p.at_times, rate, count, edges)
+
+
+def erlang_averages(
+    function: Callable[[Floats], Floats], rate: float, count: int, edges: Iterable[float] = ()
+) -> Floats:
+    """Return the mean of a bounded function over Erlang(k) with this rate, k = 1, ..., count.
+
+    Gauss-Legendre on pieces that are halved until the function is a polynomial on each to 1e-13,
+    or the piece, with a jump in it, has no weight.
+
+    Parameters
+    ----------
+    function : callable
+        Of times, vectorised.
+    rate : float
+    count : int
+    edges : iterable of float
+        Where the function has jumps or corners, as far as known.
+    """
+    from scipy.special import gammaln
+
+    x, weight = _quadrature(function, rate, count, edges)
+    shape = np.arange(1.0, count + 1)
+    mean = np.empty(count)
+    logarithm = np.log(x)
+    for begin in range(0, count, 256):
+        k = shape[begin : begin + 256, None]
+        # times with no weight for these shapes: 11 standard deviations and more away
+        near = (x > k[0] - 11 * np.sqrt(k[0]) - 60) & (x < k[-1] + 11 * np.sqrt(k[-1]) + 60)
+        density = np.exp((k - 1) * logarithm[near] - x[near] - gammaln(k))
+        mean[begin : begin + 256] = density @ weight[near]
+    return mean
+
+
+def _quadrature(
+    function: Callable[[Floats], Floats], rate: float, count: int, edges: Iterable[float]
+) -> tuple[Floats, Floats]:
+    """Points x = rate r, and weight times value of the function there."""
+    nodes, weights = legendre.leggauss(_POINTS)
+    # from values at the nodes to the last coefficients of the polynomial through them
+    degrees = np.arange(_POINTS)
+    last = (legendre.legvander(nodes, _POINTS - 1) * weights[:, None] * (degrees + 0.5))[:, -3:]
+    end = count + 11 * np.sqrt(count) + 60
+    # as wide as a standard deviation of the law there; near 0 ever narrower
+    widths = np.arange(1.0, 2 * np.sqrt(end) + 3) ** 2 / 4 + 0.75
+    grid = np.concatenate([[0.0], 2.0 ** np.arange(-40, 0), widths[widths < end], [end]])
+    known = rate * np.asarray(list(edges), dtype=np.float64)
+    grid = np.unique(np.concatenate([grid, known[(known > 0) & (known < end)]]))
+    begin, width = grid[:-1], np.diff(grid)
+    points, values = [], []
+    pieces = 0
+    while begin.size:
+        pieces += begin.size
+        if pieces > _PIECES:
+            raise QueueingError(
+                f"p, or Z, has no mean to 1e-12 over responses of up to {end / rate:g}: it is too "
+                "rough a function of them"
+            )
+        x = begin[:, None] + width[:, None] * (nodes + 1) / 2
+        value = function(x.ravel() / rate).reshape(x.shape)
+        rough = np.abs(value @ last).max(axis=1) > 1e-13
+        rough &= width > 1e-13 * (1 + begin)
+        points.append(x[~rough].ravel())
+        values.append((value * weights * width[:, None] / 2)[~rough].ravel())
+        half = width[rough] / 2
+        begin = np.concatenate([begin[rough], begin[rough] + half])
+        width = np.concatenate([half, half])
+    return np.concatenate(points), np.concatenate(values)
+
+
+def _of_hyperbola(p: Hyperbolic, rate: float, count: int) -> Floats:
+    """Averages of a / (b r + 1): a y e^y E_k(y) with y = rate / b, E_k exponential integrals.
+
+    The recursion k E_{k+1} = e^-y - y E_k is stable upwards for k above y and downwards below.
+    """
+    a, b = float(p.a), float(p.b)
+    if b == 0 or rate / b == np.inf:
+        return np.full(count, a)
+    y = rate / b
+    if y < 1:
+        start, value = 1, float(p.mean_exponential(np.asarray(rate))) / a if a else 0.0
+    else:
+        start = int(min(round(y), count))
+        value = y * _continued_fraction(start, y)
+    mean = np.empty(count)
+    mean[start - 1] = value
+    for k in range(start, count):
+        mean[k] = value = y * (1.0 - value) / k
+    value = mean[start - 1]
+    for k in range(start - 1, 0, -1):
+        mean[k - 1] = value = 1.0 - k * value / y
+    return a * mean
+
+
+def _continued_fraction(n: int, y: float) -> float:
+    """e^y E_n(y) for y of 1 and more, by Lentz's method on Stieltjes's continued fraction."""
+    b = y + n
+    c, d = np.inf, 1.0 / b
+    value = d
+    for i in range(1, 10_000):
+        b += 2.0
+        term = -i * (n - 1.0 + i)
+        d = 1.0 / (term * d + b)
+        c = b + term / c
+        value *= c * d
+        if abs(c * d - 1.0) < 1e-16:
+            break
+    return value

@@ -1,0 +1,238 @@
+"""The re-open model as a Markov chain: how many jobs are at the servers, how many users think."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from queueing.arguments import Floats
+from queueing.errors import QueueingError
+from queueing.probability import Probability
+from queueing.reopening.averages import averages
+from queueing.reopening.levels import BOUND, Ints, Move, beyond, settle, spread
+from queueing.reopening.responses import phases, survival
+from queueing.reopening.thinkers import Choices, choices, thoughts
+from queueing.response_function import Form
+
+#: Most jobs at the servers that are looked at.
+_MOST = 100_000
+#: Share of jobs with longer responses, which are not asked for the longest think time.
+_RARE = 1e-3
+
+
+@dataclass(frozen=True, eq=False)
+class Solved:
+    """The stationary state of one point.
+
+    Parameters
+    ----------
+    X, Q, thinking : float
+        Jobs a unit of time, jobs at the servers and users who think, means over time.
+    left : ndarray
+        Share of all jobs that leave m others behind, m = 0, 1, ...
+    found : ndarray
+        Share of first jobs that find n others: that of time, since users arrive at random.
+    p_behind : ndarray
+        Probability of another job after one that leaves m others behind.
+    p_mean : float
+        Share of jobs that are followed by another of the same user.
+    neglected : float
+        Estimate of the share of time that is spent in states left out.
+    states : int
+    """
+
+    X: float
+    Q: float
+    thinking: float
+    left: Floats
+    found: Floats
+    p_behind: Floats
+    p_mean: float
+    neglected: float
+    states: int
+
+
+class Line(NamedTuple):
+    """One point, with what users do after each job up to some number at the servers.
+
+    Parameters
+    ----------
+    lam, S : float
+    servers : int
+    choices : Choices
+        For m = 0, 1, ... left behind.
+    """
+
+    lam: float
+    S: float
+    servers: int
+    choices: Choices
+
+    def service(self, n: Ints) -> Floats:
+        """Return the rate at which jobs end where there are n."""
+        return np.minimum(n, self.servers) / self.S
+
+    def moves(self) -> list[Move]:
+        """Return what can happen with n jobs at the servers and k users of each kind thinking."""
+        kinds, _, behind = self.choices
+        nobody = (0,) * len(kinds)
+
+        def arrive(n: Ints, k: Ints) -> Floats:
+            return np.full(n.shape, self.lam)
+
+        def leave(n: Ints, k: Ints) -> Floats:
+            return self.service(n) * (1.0 - behind[n - 1])
+
+        found = [Move(1, nobody, arrive), Move(-1, nobody, leave)]
+        for i, (Z, follows) in enumerate(kinds):
+            one = tuple(int(i == j) for j in range(len(kinds)))
+
+            def wake(n: Ints, k: Ints, i: int = i, Z: float = Z) -> Floats:
+                return k[i] / Z
+
+            def think(n: Ints, k: Ints, follows: Floats = follows) -> Floats:
+                return self.service(n) * follows[n - 1]
+
+            found += [Move(1, tuple(-j for j in one), wake), Move(-1, one, think)]
+        return found
+
+    def first_look(self, rounds: int = 30) -> tuple[Floats, Floats]:
+        """Return about which share of time n jobs are there, and how many of each kind think then.
+
+        From the mean number who think, given n, as if they were Poisson: exact where p is constant.
+
+        Returns
+        -------
+        share : ndarray, shape (count,)
+        thinking : ndarray, shape (n_kinds, count)
+        """
+        from scipy.linalg import solve_banded
+
+        kinds, at_once, behind = self.choices
+        count = behind.size
+        service = self.service(np.arange(1, count))
+        down = service * np.maximum(1.0 - at_once[:-1], 1e-16)
+        thinking = np.zeros((len(kinds), count))
+        up = np.zeros(count)
+        for _ in range(rounds):
+            before, up = up, np.full(count, self.lam)
+            for (Z, _), k in zip(kinds, thinking, strict=True):
+                up += k / Z
+            if (np.abs(up - before) <= 1e-3 * up).all():
+                break
+            for i, (Z, follows) in enumerate(kinds):
+                bands = np.zeros((3, count))
+                bands[0, 1:] = -up[:-1]
+                bands[1] = up + 1.0 / Z
+                bands[1, -1] = 1.0 / Z
+                bands[1, 1:] += down
+                bands[2, :-1] = -down
+                joined = np.zeros(count)
+                joined[:-1] = service * follows[:-1] * up[:-1] / down
+                thinking[i] = np.maximum(solve_banded((1, 1), bands, joined), 0.0)
+        logarithm = np.concatenate([[0.0], np.cumsum(np.log(up[:-1]) - np.log(down))])
+        share = np.exp(logarithm - logarithm.max())
+        return share / share.sum(), thinking
+
+    def summary(self, n: Ints, k: Ints, share: Floats, neglected: float) -> Solved:
+        """Return what the stationary law tells: shares of time of n at the servers, k thinking."""
+        behind = self.choices.behind
+        found = np.bincount(n, share).astype(np.float64)
+        ending = self.service(np.arange(found.size)) * found
+        X = float(ending.sum())
+        # where nobody ever comes: what a first user would meet
+        left = ending[1:] / X if X else np.ones(1)
+        behind = behind[: left.size]
+        return Solved(
+            X, float(n @ share), float(k.sum(axis=0) @ share), left, found, behind,
+            float(left @ behind), neglected, share.size,
+        )  # fmt: skip
+
+
+def solve_chain(lam: float, p: Probability, Z: float | Form, S: float, servers: int = 1) -> Solved:
+    """Return the stationary state of the chain of jobs at the servers and users who think.
+
+    A job that leaves m others behind is followed by another with the mean of p over the response
+    times of such jobs, `averages`. Exact where p is constant, else an approximation: the chain
+    does not remember what the number left behind does not tell of a response.
+
+    Parameters
+    ----------
+    lam : float
+        Rate at which users arrive, 0 or more.
+    p : Probability
+        Of one point.
+    Z : float or Form
+        Mean think time, or one that depends on the response: see `thoughts`.
+    S : float
+        Mean service time, above 0.
+    servers : int, default 1
+
+    Raises
+    ------
+    QueueingError
+        If the load is too high, or too many states are needed.
+
+    Examples
+    --------
+    >>> from queueing.probability import exponential
+    >>> solved = solve_chain(0.5, exponential(1), 1.0, 1.0)
+    >>> round(solved.X, 4), round(solved.Q / solved.X, 4)
+    (0.693, 2.421)
+    """
+    bearable = servers * (1.0 - float(p.limit)) / S
+    if not lam < bearable:
+        raise QueueingError(
+            f"lam is {lam:g}; it must be below servers (1 - p after long responses) / S, "
+            f"{bearable:g}"
+        )
+    nobody_thinks = _without_thoughts(lam, p, S, servers)
+    thought = thoughts(Z, _longest(nobody_thinks, S, servers) if isinstance(Z, Form) else 0.0)
+
+    def line(count: int) -> Line:
+        return Line(lam, S, servers, choices(p, thought, S, count, servers))
+
+    count = nobody_thinks.size
+    if not line(1).choices.kinds:
+        levels = np.arange(count)
+        return line(count).summary(levels, np.empty((0, count), np.intp), nobody_thinks, BOUND)
+    while True:
+        share, thinking = line(count).first_look()
+        if beyond(share) <= BOUND:
+            break
+        count += count // 4 + 32
+    law = settle(*spread(share, thinking), lambda levels: line(levels).moves())
+    return line(law.level[-1] + 1).summary(*law)
+
+
+def _without_thoughts(lam: float, p: Probability, S: float, servers: int) -> Floats:
+    """Shares of time with 0, 1, ... jobs where nobody thinks: a birth-death process."""
+    if lam == 0:
+        return np.ones(1)
+    count = 64 + 2 * servers
+    while count <= _MOST:
+        # above 0 also where rounding hides that some leave
+        leaves = np.maximum(1.0 - averages(p, S, count, servers), 1e-16)
+        ratio = lam * S / (np.minimum(np.arange(1, count), servers) * leaves[:-1])
+        logarithm = np.concatenate([[0.0], np.cumsum(np.log(ratio))])
+        share = np.exp(logarithm - logarithm.max())
+        share /= share.sum()
+        if beyond(share) <= BOUND:
+            return share
+        count *= 2
+    raise QueueingError(
+        f"lam is {lam:g}; more than {_MOST:,} jobs at the servers are not rare then, too many for "
+        "the chain"
+    )
+
+
+def _longest(found: Floats, S: float, servers: int) -> float:
+    """Response time that next to no job exceeds."""
+    from scipy.optimize import brentq
+
+    weights, rate = phases(found, servers), servers / S
+
+    def rarer(t: float) -> float:
+        return float(survival(weights, rate, np.asarray(t))) - _RARE
+
+    return float(brentq(rarer, 0.0, 2.0 * weights.size / rate + 20.0 * S))
