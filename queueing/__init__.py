@@ -1,9 +1,11 @@
 """Queueing models with formulas; knows nothing of logs or simulators."""
 
 from queueing.errors import QueueingError, QueueingWarning
+from queueing.phases import operational_phases
 from queueing.probability import exponential, hyperbolic, table
 from queueing.product_form import closed, mixed
 from queueing.reopening.model import reopen
+from queueing.stations import md1, mg1, mm1, mmc, mmck, mminf
 from queueing.think_time import breaks
 
 __all__ = [
@@ -13,7 +15,14 @@ __all__ = [
     "closed",
     "exponential",
     "hyperbolic",
+    "md1",
+    "mg1",
     "mixed",
+    "mm1",
+    "mmc",
+    "mmck",
+    "mminf",
+    "operational_phases",
     "reopen",
     "table",
 ]

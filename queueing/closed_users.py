@@ -10,6 +10,7 @@ from queueing import one_server, response_law
 from queueing.arguments import Flags, Floats, Value, plain
 from queueing.errors import QueueingError
 from queueing.result import Places, Result
+from queueing.spare_capacity import idle_share
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -38,7 +39,8 @@ class _Users(Result):
         def one(n: Floats, a: Floats, s: Floats) -> Floats:
             if order == 1:
                 return s * (1 + one_server.number_at_server(n, a))
-            return s**order * response_law.moment(order, n, a)
+            with np.errstate(over="ignore"):
+                return s**order * response_law.moment(order, n, a)
 
         def more(job: Any, *load: Floats) -> Floats:
             from queueing.multi_server import mixed_moment
@@ -47,6 +49,14 @@ class _Users(Result):
             return mixed_moment(order, lam, N, Z, S, servers, job)
 
         return self._by_kind(0.0, one, more, at, job)
+
+    def _central_moments(self, at: Places, job: str) -> tuple[Floats, Floats]:
+        variance, third = (np.array(v) for v in super()._central_moments(at, job))
+        here, n, a, s = self._one_server(at, job)
+        with np.errstate(over="ignore"):
+            variance[here] = s**2 * response_law.central_moment(2, n, a)
+            third[here] = s**3 * response_law.central_moment(3, n, a)
+        return variance, third
 
     @staticmethod
     def _more_survival(job: Any, *load: Floats) -> Floats:
@@ -66,18 +76,24 @@ class _Users(Result):
     ) -> Floats:
         """Ask those who know: nobody, S = 0, one server, more servers."""
         load = self._load(at)
-        lam, N, Z, S, servers = load
+        _, N, _, S, servers = load
         found = np.full(at.shape, np.nan)
         somebody = (N > 0) if job == "closed" else (N >= 0)
         found[somebody & (S == 0)] = without_service
-        here = somebody & (S > 0) & (servers == 1)
-        s, a = one_server.scales(lam[here], Z[here], S[here])
-        met = N[here] - (job == "closed")  # a closed user does not meet itself
-        found[here] = one(met, a, s, *(v[here] for v in given))
+        here, *of_one = self._one_server(at, job)
+        found[here] = one(*of_one, *(v[here] for v in given))
         here = somebody & (S > 0) & (servers > 1)
         if here.any():
             found[here] = more(job, *(v[here] for v in (*load, *given)))
         return found
+
+    def _one_server(self, at: Places, job: str) -> tuple[Flags, Floats, Floats, Floats]:
+        """Return where there is one server, and n, a and s of `response_law` there."""
+        lam, N, Z, S, servers = self._load(at)
+        here = (servers == 1) & (S > 0) & ((N > 0) | (job == "open"))
+        s, a = one_server.scales(lam[here], Z[here], S[here])
+        # a closed user does not meet itself
+        return here, one_server.others(N[here]) if job == "closed" else N[here], a, s
 
     def _load(self, at: Places) -> tuple[Floats, ...]:
         """Values of lam, N, Z, S and servers at these points."""
@@ -111,9 +127,9 @@ class _Users(Result):
     def _capacity(self) -> tuple[Floats, Floats]:
         """Throughput that is left for closed users, and the least response of one."""
         lam, _, _, S, servers = self._load(np.arange(int(np.prod(self.shape))).reshape(self.shape))
-        idle = np.where(servers == 1, one_server.share_left(lam, S), servers - lam * S)
+        idle = idle_share(lam, S, servers)
         with np.errstate(divide="ignore"):
-            return idle / S, np.where(servers == 1, S / idle, S)
+            return servers * idle / S, np.where(servers == 1, S / idle, S)
 
     def _plot_measures(self, ax: "Axes", measures: tuple[str, ...] | None) -> None:
         super()._plot_measures(ax, measures)

@@ -11,6 +11,7 @@ import numpy as np
 
 from queueing.arguments import Floats
 from queueing.response_law import mean_logarithm, slope_in_think_time, slope_in_users
+from queueing.spare_capacity import idle_share
 from queueing.truncated_poisson import BLOCK, all_think, number_at_server
 
 Number = Callable[[Floats, Floats], Floats]
@@ -25,29 +26,9 @@ class Measures(NamedTuple):
     Ro: Floats
 
 
-def share_left(lam: Floats, S: Floats) -> Floats:
-    """Return 1 − lam S with the product exact, so that no digit is lost where lam S is near 1."""
-    if not lam.any():
-        return 1 - lam * S
-    x, x_scale = np.frexp(lam)
-    y, y_scale = np.frexp(S)
-    product = x * y
-    # Dekker 1971: halves of 26 bits, whose products are exact
-    x_high, y_high = _high(x), _high(y)
-    x_low, y_low = x - x_high, y - y_high
-    rest = x_low * y_low - (((product - x_high * y_high) - x_low * y_high) - x_high * y_low)
-    scale = x_scale + y_scale
-    return (1 - np.ldexp(product, scale)) - np.ldexp(rest, scale)
-
-
-def _high(x: Floats) -> Floats:
-    shifted = 134217729.0 * x  # 2^27 + 1
-    return shifted - (shifted - x)
-
-
 def scales(lam: Floats, Z: Floats, S: Floats) -> tuple[Floats, Floats]:
     """Return s, the mean service time in the share that open jobs leave, and a = Z / s."""
-    idle = share_left(lam, S)
+    idle = idle_share(lam, S) if lam.any() else 1 - lam * S
     with np.errstate(over="ignore"):
         a = np.divide(Z * idle, S, out=np.full(S.shape, np.inf), where=S > 0)
     return S / idle, np.minimum(a, 1e100)
@@ -63,13 +44,18 @@ def solve(
         s, a = scales(lam[block], Z[block], S[block])
         n, z = N[block], Z[block]
         # the arrival theorem: a job of one user meets the others as they are alone
-        Rc = s * (1 + number(np.where(n == 0, 0, n - 1), a))
+        Rc = s * (1 + number(others(n), a))
         Xc = np.divide(n, z + Rc, out=n * 0.0, where=n > 0)
         Qc = Xc * Rc
         Rc[n == 0] = np.nan
         found.Xc[block], found.Rc[block], found.Qc[block] = Xc, Rc, Qc
         found.Ro[block] = s * (1 + Qc)
     return found
+
+
+def others(N: Floats) -> Floats:
+    """Return N − 1; for nobody it does not matter, but must be a number."""
+    return np.where(N == 0, 0, np.maximum(N - 1, 2.0**-52 - 1))
 
 
 class Slopes(NamedTuple):
@@ -90,34 +76,37 @@ def slopes(wrt: str, lam: Floats, N: Floats, Z: Floats, S: Floats) -> Slopes:
 
     At S = 0 these are limits; where N = 0, those of responses are NaN.
     """
-    S = np.maximum(S, 1e-25 * Z)
+    # below the first, only the order of magnitude of what S multiplies would change
+    served, S = S, np.maximum(S, 1e-25 * Z)
     s, a = scales(lam, Z, S)
-    met = np.where(N == 0, 0, N - 1)
+    met = others(N)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         B, Q = all_think(N, a), number_at_server(N, a)
         if wrt == "N":
             in_n = slope_in_users(N, a)
-            Xc = B * mean_logarithm(N, a) / s
-            Rc, Qc, Ro = s * slope_in_users(met, a), in_n, s * in_n
-            Uc, X, U = Xc * S, Xc, Xc * S
+            Xc = X = B * mean_logarithm(N, a) / s
+            Rc, Qc, Ro, Uc = s * slope_in_users(met, a), in_n, s * in_n, Xc * S
+            U = Uc
         elif wrt == "Z":
             in_a = slope_in_think_time(N, a)
-            Xc = -all_think(N, a, -1) * Q / s**2
-            Rc, Qc, Ro = slope_in_think_time(met, a), in_a / s, in_a
-            Uc, X, U = Xc * S, Xc, Xc * S
+            Xc = X = -all_think(N, a, -1) * Q / s**2
+            Rc, Qc, Ro, Uc = slope_in_think_time(met, a), in_a / s, in_a, Xc * S
+            U = Uc
         else:
+            # both change s; lam and S stand beside it in X and U of all jobs, and in Uc
             in_a = slope_in_think_time(N, a)
-            # both change s alone, but for lam and S themselves in utilisations and totals
-            ratio = s / S
-            by = s**2 if wrt == "lam" else ratio**2
+            by = s**2 if wrt == "lam" else (s / S) ** 2
             Rc = by * (1 + number_at_server(met, a) - a * slope_in_think_time(met, a))
-            Qc = -by * a * in_a / s
-            Ro = by * (1 + Q - a * in_a)
+            Qc, Ro = -by * a * in_a / s, by * (1 + Q - a * in_a)
             if wrt == "lam":
-                Xc, Uc = in_a, S * in_a
-                X, U = B * (1 + Q), S * B * (1 + Q)
+                Xc, X, Uc, U = in_a, B * (1 + Q), S * in_a, S * B * (1 + Q)
             else:
                 Xc = X = in_a / S**2
                 Uc, U = B * Q / S - lam * (1 - B), B * Q / S + lam * B
     Rc = np.where(N == 0, np.nan, Rc)
+    if wrt != "S":
+        share = np.divide(served, S, out=np.ones(S.shape), where=S > 0)
+        with np.errstate(invalid="ignore"):
+            Rc, Qc, Ro, Uc, U = (share * slope for slope in (Rc, Qc, Ro, Uc, U))
+            Xc = share * Xc if wrt == "lam" else Xc
     return Slopes(Xc, Rc, Qc, Ro, Uc, X, U)

@@ -26,18 +26,23 @@ _USERS = (
     count("servers"),
 )
 _METHODS = {
-    "formula": Rule(
-        "N",
-        lambda p: (p["servers"] == 1) | (np.floor(p["N"]) == p["N"]),
-        "be a whole number where there are several servers",
-    ),
-    "mva": Rule(
-        "servers",
-        lambda p: (p["servers"] == 1) & (np.floor(p["N"]) == p["N"]),
-        "be 1, and N a whole number, for method 'mva'",
-    ),
+    "formula": [
+        Rule(
+            "N",
+            lambda p: (p["servers"] == 1) | (np.floor(p["N"]) == p["N"]),
+            "be a whole number where there are several servers",
+        )
+    ],
+    "mva": [
+        Rule("servers", lambda p: p["servers"] == 1, "be 1 for method 'mva'"),
+        Rule(
+            "N",
+            lambda p: (np.floor(p["N"]) == p["N"]) & (p["N"] <= 1e9),
+            "be a whole number, 1e9 at most, for method 'mva'",
+        ),
+    ],
 }
-_OPEN_JOBS = Rule(
+OPEN_JOBS = Rule(
     "lam", lambda p: p["lam"] * p["S"] < p["servers"], "be below servers / S, their capacity"
 )
 
@@ -105,7 +110,7 @@ def closed(
     >>> closed(N=[1, 10, 100], Z=20, S=1).R.round(6).tolist()
     [1.0, 1.643296, 80.0]
     """
-    p = points([*_USERS, _rule(method)], N=N, Z=Z, S=S, servers=servers)
+    p = points([*_USERS, *_rules(method)], N=N, Z=Z, S=S, servers=servers)
     # NaN points stay NaN, whatever is added
     measures = _solve(p["N"] * 0.0, p, method)
     return Closed(
@@ -185,7 +190,7 @@ def mixed(
 
         return mixed_reopen(lam, N, Z, S, servers, p, method)
     given = {"lam": lam, "N": N, "Z": Z, "S": S, "servers": servers}
-    at = points([not_negative("lam"), *_USERS, _rule(method), _OPEN_JOBS], **given)
+    at = points([not_negative("lam"), *_USERS, *_rules(method), OPEN_JOBS], **given)
     lam, S, servers = at["lam"], at["S"], at["servers"]
     measures = _solve(lam, at, method)
     busy = lam * S / servers
@@ -203,7 +208,7 @@ def mixed(
     )
 
 
-def _rule(method: str) -> Rule:
+def _rules(method: str) -> list[Rule]:
     """Return what the method asks for."""
     if method not in _METHODS:
         raise QueueingError(f"method is {method!r}; it must be {' or '.join(_METHODS)}")

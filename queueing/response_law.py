@@ -76,6 +76,15 @@ def moment(order: int, n: Floats, a: Floats) -> Floats:
     return found
 
 
+def central_moment(order: int, n: Floats, a: Floats) -> Floats:
+    """Return E[(response − mean)^order], in units of s^order; n and a flat, of one shape."""
+    found = np.empty(n.size)
+    for block, _, t, weight in _nodes(n, a, order):
+        mean = (weight * t).sum(axis=0)
+        found[block] = (weight * (t - mean) ** order).sum(axis=0)
+    return found
+
+
 def slope_in_think_time(n: Floats, a: Floats) -> Floats:
     """Return dQ/da of the mean number at the server; n and a flat."""
     found = np.empty(n.size)

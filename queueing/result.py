@@ -142,17 +142,18 @@ class Result:
 
     def moments(self, job: str | None = None) -> dict[str, Value]:
         """Return mean, variance, squared coefficient of variation and skewness of responses."""
-        first, second, third = (np.asarray(self.moment(k, job)) for k in (1, 2, 3))
-        with np.errstate(divide="ignore", invalid="ignore"):
-            variance = second - first**2
-            skewness = (third - 3 * first * variance - first**3) / variance**1.5
+        job = self._job(job)
+        places = np.arange(int(np.prod(self.shape)), dtype=np.intp).reshape(self.shape)
+        mean = self._moment(1, places, job)
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            variance, third = self._central_moments(places, job)
             values = {
-                "mean": first,
+                "mean": mean,
                 "variance": variance,
-                "scv": variance / first**2,
-                "skewness": skewness,
+                "scv": variance / mean**2,
+                "skewness": third / variance**1.5,
             }
-        return {name: plain(value) for name, value in values.items()}
+        return {name: plain(np.asarray(value)) for name, value in values.items()}
 
     def derivative(self, of: str, wrt: str) -> Value:
         """Return the derivative of a measure in a parameter.
@@ -191,8 +192,8 @@ class Result:
         for left, right in self._laws():
             larger = np.maximum(np.abs(left), np.abs(right))
             apart = np.abs(np.asarray(left) - right)
-            worst = np.maximum(worst, np.divide(apart, larger, out=apart + 0.0, where=larger > 0))
-        return plain(worst)
+            worst = np.maximum(worst, apart / np.where(larger == 0, 1.0, larger))
+        return plain(np.asarray(worst))
 
     def to_frame(self) -> "pd.DataFrame":
         """Return a table, one row a point: parameters, then measures."""
@@ -240,6 +241,12 @@ class Result:
     def _moment(self, order: int, at: Places, job: str) -> Floats:
         """E[response^order] at these points."""
         raise NotImplementedError
+
+    def _central_moments(self, at: Places, job: str) -> tuple[Floats, Floats]:
+        """Variance and third central moment of responses, for laws that vary by little, too."""
+        mean, second, third = (self._moment(k, at, job) for k in (1, 2, 3))
+        variance = second - mean**2
+        return variance, third - 3 * mean * variance - mean**3
 
     def _laws(self) -> list[tuple[Value, Value]]:
         """Sides of the laws that must be equal."""

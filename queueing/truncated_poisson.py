@@ -45,7 +45,7 @@ def light(n: Floats, a: Floats) -> Flags:
 
 def heavy(n: Floats, a: Floats) -> Flags:
     """Return where not even once in e^50 times all think."""
-    return (n > a) & ((n - a) ** 2 > 100 * n)
+    return (n > a) & (n - a > 10 * np.sqrt(np.maximum(n, 0)))
 
 
 def number_at_server(n: Floats, a: Floats) -> Floats:
@@ -95,7 +95,8 @@ def fraction(n: Floats, a: Floats, terms: int) -> Floats:
     """
     spare = a - n
     last = spare + 2 * terms
-    f = 0.5 * (last + np.sqrt(last * last + 4 * (terms + 1) * np.maximum(n - terms, 0)))
+    with np.errstate(over="ignore"):  # then Q is 0, to the last digit
+        f = 0.5 * (last + np.sqrt(last * last + 4 * (terms + 1) * np.maximum(n - terms, 0)))
     for j in range(terms - 1, 0, -1):
         f = spare + 2 * j + (j + 1) * (n - j) / f
     return f
@@ -128,6 +129,8 @@ def all_think(n: Floats, a: Floats, power: int = 0) -> Floats:
     share[is_light] = (b - m + number_at_server(m, b)) * b ** (power - 1.0)
     m, b = n[~is_light], a[~is_light]
     share[~is_light] = _power_of_poisson(m, b, power) / _at_most(m, b)
+    if power == 0:
+        share[n == 0] = 1.0
     return share
 
 

@@ -12,6 +12,7 @@ from tests.benchmarks import (
     long_memory,
     models,
     multi_queue,
+    queueing_models,
     reacting,
     reading,
     report,
@@ -28,6 +29,7 @@ from tests.data import DATA, TRACES
 PARTS = (
     *(reading, sessions, scheduling, conservative, user_aware, multi_queue, genetic, reacting),
     *(sites, locality, long_memory, report, resampling, log_changes, utilities, models),
+    queueing_models,
 )
 
 
