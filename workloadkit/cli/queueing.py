@@ -26,6 +26,7 @@ from workloadkit.errors import ParameterError
 if TYPE_CHECKING:
     import pandas as pd
 
+    from analysis import QueueingOfLog
     from queueing.result import Result
 
 EXAMPLES = """
@@ -51,6 +52,9 @@ network demands N         N users and stations of these demands; Z=0,
                           method=mva|bard-schweitzer|linearizer
 closed, mixed and reopen take servers=, too.
 """
+
+#: Columns of a terminal.
+WIDTH = 80
 
 NAMES = (
     *("closed", "mixed", "reopen", "mm1", "mmc", "mminf", "mmck", "mg1", "md1"),
@@ -173,7 +177,7 @@ def _shown(model: str, result: Any, table: "pd.DataFrame", shares: list[float]) 
     yield f"{model}: {result.exactness}"
     settings = [f"{name} {_text(table[name].iloc[0])}" for name in given if name not in varying]
     if settings:
-        yield fill(", ".join(settings), 80)
+        yield fill(", ".join(settings), WIDTH)
     keys = varying + [name for name in table if name == "station"]
     columns = {name: [str(name), *map(_text, table[name])] for name in table}
     for names in _fitting(columns, keys, [x for x in table if x not in (*given, *keys)]):
@@ -191,7 +195,7 @@ def _fitting(
 ) -> Iterator[list[str]]:
     """Part the columns so that each table, which repeats the keys, is no wider than a terminal."""
     widths = {name: max(map(len, cells)) + 2 for name, cells in columns.items()}
-    room = 82 - sum(widths[key] for key in keys)
+    room = WIDTH + 2 - sum(widths[key] for key in keys)
     part: list[str] = []
     for name in names:
         if part and sum(widths[x] for x in part) + widths[name] > room:
@@ -259,4 +263,21 @@ def _of_log(
     if json:
         write_json(json, found.to_dict())
     if str(json) != "-":
-        typer.echo(str(found))
+        typer.echo("\n".join(_told(found, log.name)))
+
+
+def _told(found: "QueueingOfLog", name: str) -> Iterator[str]:
+    """Lay out what was found in a log: tables, then what the models assume and the log breaks."""
+    yield f"{name}: what queueing models need, and what they say"
+    for table in found.tables:
+        columns = {x: [str(x), *table.shown[x]] for x in table.shown}
+        labels = ["", *map(str, table.shown.index)]
+        yield ""
+        yield fill(table.caption, WIDTH)
+        for names in _fitting({"": labels} | columns, [""], list(columns)):
+            yield ""
+            rows = zip(labels, *(columns[x] for x in names), strict=True)
+            yield aligned([row for row in rows if any(row)], words={0})
+    yield ""
+    for statement in (*found.statements, *found.notes):
+        yield fill(statement, WIDTH, initial_indent="- ", subsequent_indent="  ")
