@@ -15,7 +15,8 @@ def error(found, exact):
         return 0.0 if found == 0 else np.inf
     if isinstance(exact, Fraction | int):
         return float(abs(Fraction(found) / exact - 1))
-    return float(abs(mpmath.mpf(found) / exact - 1))
+    with mpmath.workdps(50):
+        return float(abs(mpmath.mpf(found) / exact - 1))
 
 
 def worst(result, exact, place=None):

@@ -70,26 +70,30 @@ def mixed_by_states(lam, N, Z, S, c, most):
     return _mixed(lam, S, c, Qo / total, Qc / total, Xc / total, delay / total)
 
 
-def mixed(lam, N, Z, S, c, digits=60):
-    """The same for many users, Z > 0: geometric sums over open jobs, but where servers idle."""
-    with mpmath.workdps(digits):
+def mixed(lam, N, Z, S, c):
+    """The same for many users, Z > 0: geometric sums over open jobs, but where servers idle.
+
+    There the geometric terms are replaced by the true ones, which costs up to c digits.
+    """
+    with mpmath.workdps(60 + c):
         lam, Z, S = (mpmath.mpf(x) for x in (lam, Z, S))
         load = lam * S / c
 
         def row(n_c):
             """Sums over n_o of C(n, n_c) (lam S)^n_o / prod min(i, c), and times n_o, and waits."""
-            scale = mpmath.mpf(c) ** (c - n_c) / mpmath.factorial(c)
-            everything = scale / (1 - load) ** (n_c + 1)
+            everything = mpmath.mpf(c) ** (c - n_c) / mpmath.factorial(c) / (1 - load) ** (n_c + 1)
             opened = everything * (n_c + 1) * load / (1 - load)
             wait = opened + everything * (n_c - c + 1)
+            formal = mpmath.mpf(c) ** (c - n_c) / mpmath.factorial(c)
+            true = 1 / mpmath.factorial(n_c)
             for n in range(n_c, c):
                 n_o = n - n_c
-                many = comb(n, n_c) * (lam * S) ** n_o
-                formal = many * mpmath.mpf(c) ** (c - n) / mpmath.factorial(c)
-                true = many / mpmath.factorial(n)
                 everything += true - formal
                 opened += n_o * (true - formal)
                 wait -= (n - c + 1) * formal
+                more = lam * S * (n + 1) / (n_o + 1)
+                true *= more / (n + 1)
+                formal *= more / c
             return everything, opened, wait
 
         # From N thinking users downwards in ratios, so that no number overflows.
@@ -99,19 +103,13 @@ def mixed(lam, N, Z, S, c, digits=60):
             k = N - n_c
             if k:
                 w = w * Z / (S * k)
-            everything, opened, wait = row(n_c) if n_c < c else _tail(n_c, c, load)
+            everything, opened, wait = row(n_c)
             total += w * everything
             Qo += w * opened
             Qc += w * n_c * everything
             thinking += w * k * everything
             delay += w * wait
         return _mixed(lam, S, c, Qo / total, Qc / total, thinking / total / Z, delay / total)
-
-
-def _tail(n_c, c, load):
-    everything = mpmath.mpf(c) ** (c - n_c) / mpmath.factorial(c) / (1 - load) ** (n_c + 1)
-    opened = everything * (n_c + 1) * load / (1 - load)
-    return everything, opened, opened + everything * (n_c - c + 1)
 
 
 def _mixed(lam, S, c, Qo, Qc, Xc, delay):
