@@ -17,6 +17,7 @@ from analysis.queue_models.tables import (
     table_of_going_on,
     table_of_parameters,
     table_of_predictions,
+    told_waits,
 )
 from analysis.queue_models.user_simulation import simulate_users
 from analysis.queue_models.users_of_log import Jobs, Parameters, jobs_of, measure
@@ -57,6 +58,11 @@ class QueueingOfLog(Result):
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw mean waits of log, simulation and models."""
         return plot_predictions(self.predictions, ax)
+
+    @property
+    def finding(self) -> str:
+        """What the mean wait is in the log, in TBUOS and by the models."""
+        return told_waits(self.predictions)
 
     @property
     def statements(self) -> tuple[str, ...]:

@@ -66,6 +66,7 @@ class GoingOn(Result):
         spread = self.points["median_response"].clip(lower=1.0)
         hollow: dict[str, Any] = {"markerfacecolor": "none", "markersize": 5, "linestyle": ""}
         awaited = self.points["awaited"]
+        ax.plot([], [], "o", color=style.BLUE, markersize=4, label="all jobs")
         ax.plot(spread, awaited, "o", color=style.BLUE, label="if awaited", **hollow)
         at = np.geomspace(spread.min() / 2, spread.max() * 2, 200)
         if not np.isnan(self.a):

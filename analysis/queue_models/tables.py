@@ -101,7 +101,7 @@ def table_of_going_on(found: GoingOn) -> Table:
 
 def table_of_predictions(data: pd.DataFrame) -> Table:
     """Return the log, TBUOS and the models."""
-    forms = (lambda x: number(x * _HOUR), duration, duration, share, number)
+    forms = (lambda x: number(x * _HOUR), _time, _time, share, _few)
     cells = {
         _TITLES[name]: _cells(data, name, form) for name, form in zip(COLUMNS, forms, strict=True)
     }
@@ -150,6 +150,24 @@ def plot_predictions(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
         panel.set_yticks(place, names)
         panel.grid(visible=False, axis="y")
     return axes[0]
+
+
+def told_waits(data: pd.DataFrame) -> str:
+    """Say in a sentence what the mean wait of the log is, and what others make of it."""
+    words = []
+    for model, rows in data["wait"].groupby(level="model", sort=False):
+        known = rows.dropna()
+        ends = dict.fromkeys(map(_time, (known.min(), known.max()))) if len(known) else ["unknown"]
+        words.append(f"{model} {' to '.join(ends)}")
+    return f"Mean waits: {'; '.join(words)}."
+
+
+def _time(seconds: float) -> str:
+    return "< 1 s" if 0 < seconds < 1 else duration(seconds)
+
+
+def _few(value: float) -> str:
+    return "< 0.01" if 0 < value < 0.01 else number(value)
 
 
 def _cells(data: pd.DataFrame, name: str, form: Callable[[float], str]) -> list[str]:

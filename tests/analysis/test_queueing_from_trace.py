@@ -196,6 +196,8 @@ def test_everything_can_be_written_and_drawn():
     again = of_simulation(users)
     assert json.dumps(found.to_dict()) == json.dumps(again.to_dict())
     assert [table.name for table in found.tables] == ["parameters", "going_on", "predictions"]
+    assert found.finding.startswith("Mean waits: log ")
+    assert "; mixed " in found.finding
     assert len(found.statements) == len(found.assumptions)
     for plot in (found.plot, found.going_on.plot):
         figure = Figure()

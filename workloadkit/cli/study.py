@@ -10,6 +10,7 @@ from workloadkit.cli.common import (
     StrictOption,
     WorkersOption,
     executor,
+    say,
     working,
     write,
 )
@@ -94,7 +95,8 @@ def study(
     write(out / f"{name}.csv", findings.to_csv())
     write(out / f"{name}.md", findings.to_markdown())
     for drawing in findings.drawings:
-        drawing.save(out)
+        for file in drawing.save(out):
+            say(f"wrote {file}")
     _show(findings)
 
 

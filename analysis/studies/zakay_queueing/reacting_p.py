@@ -1,0 +1,217 @@
+"""What the chapter says of re-open users whose p falls with the response time."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from analysis.studies import Result
+from analysis.studies.zakay_queueing import points as at
+from analysis.studies.zakay_queueing.points import EXPONENTIAL, SHMUELI, Point
+from analysis.studies.zakay_queueing.theory import predict, run_time_bias
+from analysis.studies.zakay_queueing.verdicts import MUCH, NEAR, beyond, near
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pandas as pd
+    from numpy.typing import ArrayLike, NDArray
+
+Runs = Mapping[Point, "pd.DataFrame"]
+
+_WHERE = "Figure 7"
+
+#: Throughputs between which users of constant and of falling p are compared.
+_FROM, _TO = 0.52, 0.94
+
+
+def judge_reacting(runs: Runs) -> Iterator[Result]:
+    """Figure 7: each form of p, then one beside the other."""
+    for p in at.WORDS:
+        yield from _feedback(runs, p)
+        yield from _per_user(runs, p)
+        yield from _waits(runs, p)
+    yield from _forms_apart(runs)
+
+
+def judge_run_times(runs: Runs) -> Iterator[Result]:
+    """Figure 8: jobs that were the last ran longer."""
+    bias, theory = {}, {}
+    for p, word in at.WORDS.items():
+        for lam in at.LOW_AND_HIGH:
+            point = at.reopened(lam, p)
+            bias[p, lam] = runs[point]["run_last"] / runs[point]["run_continued"]
+            theory[p, lam] = run_time_bias(point)
+            words = f"{word}, λ = {lam}: mean run time of last jobs over others"
+            yield beyond("Figure 8", words, 1.0, bias[p, lam], _theory(theory[p, lam]))
+    for lam in at.LOW_AND_HIGH:
+        ours, note = (x[SHMUELI, lam] / x[EXPONENTIAL, lam] for x in (bias, theory))
+        words = f"stronger with Shmueli's p, λ = {lam}: that ratio over the exponential's"
+        yield beyond("Figure 8", words, 1.0, ours, _theory(note))
+    low, high = at.LOW_AND_HIGH
+    for p, word in at.WORDS.items():
+        ours, note = (x[p, high] / x[p, low] for x in (bias, theory))
+        words = f"{word}: weaker at λ = {high}: that ratio over that at λ = {low}"
+        yield beyond("Figure 8", words, 1.0, ours, _theory(note), side="below")
+
+
+def _feedback(runs: Runs, p: str) -> Iterator[Result]:
+    """Throughput and utilization converge to 1, as users submit fewer jobs."""
+    points, word = at.REACTING[p], at.WORDS[p]
+    theory = predict([points[0], points[-1]])
+    first, last = (runs[point] for point in (points[0], points[-1]))
+    for name, title in (("X", "throughput"), ("U", "utilization")):
+        over = _values(runs, points, name) / list(at.RATES)
+        least = over.min(axis=1)
+        yield beyond(_WHERE, f"{word}: {title} over λ, the least over λ", 1.0, least)
+        words = f"{word}: {title} converges to 1: at λ = {at.RATES[-1]}"
+        yield near(_WHERE, words, 1.0, last[name], _theory(theory[name].iloc[1]))
+    chance = {end: 1 - 1 / runs[point]["jobs_per_user"] for end, point in _ends(points)}
+    for words, ours, side in (
+        ("response grows: highest λ over lowest", last["R"] / first["R"], "above"),
+        ("p drops: highest λ over lowest", chance["last"] / chance["first"], "below"),
+        (
+            "users submit fewer jobs: highest λ over lowest",
+            last["jobs_per_user"] / first["jobs_per_user"],
+            "below",
+        ),
+        (
+            "throughput per user drops: highest λ over lowest",
+            last["X_per_user"] / first["X_per_user"],
+            "below",
+        ),
+    ):
+        yield beyond(
+            _WHERE,
+            f"{word}: {words}",
+            1.0,
+            ours,
+            side="above" if side == "above" else "below",
+        )
+    words = f"{word}: does not saturate, λ = {at.RATES[-1]}: growth of the number at the server"
+    note = f"from the first half to the second, of {last['L'].mean():.4g} who wait"
+    yield near(_WHERE, words, 0.0, last["growth"], note)
+
+
+def _per_user(runs: Runs, p: str) -> Iterator[Result]:
+    """Judge that throughput per user drops more moderately than for constant p, in two readings."""
+    points, word = at.REACTING[p], at.WORDS[p]
+    own = runs[points[0]]["X_per_user"] / runs[points[-1]]["X_per_user"]
+    constant = runs[at.GROWING[0]]["X_per_user"] / runs[at.GROWING[-1]]["X_per_user"]
+    words = f"{word}: drop of throughput per user over all λ, over that of Figure 5"
+    note = f"by the factors {own.mean():.3g} and {constant.mean():.3g}"
+    yield beyond(_WHERE, words, 1 / MUCH, own / constant, note, side="below", weakly=1.0)
+    drops = []
+    for sweep in (points, at.GROWING):
+        X, per_user = (_values(runs, sweep, name) for name in ("X", "X_per_user"))
+        drops.append(_at(per_user, X, _FROM) / _at(per_user, X, _TO))
+    words = f"{word}: the same while the throughput rises from {_FROM} to {_TO}"
+    note = f"by the factors {drops[0].mean():.3g} and {drops[1].mean():.3g}"
+    ours = _series(drops[0] / drops[1])
+    yield beyond(_WHERE, words, 1 / MUCH, ours, note, side="below", weakly=1.0)
+
+
+def _waits(runs: Runs, p: str) -> Iterator[Result]:
+    """Queue and wait shoot up only close to saturation."""
+    points, word = at.REACTING[p], at.WORDS[p]
+    U = _values(runs, points, "U")
+    for name, title in (("L", "queue length"), ("W", "mean wait")):
+        value = _values(runs, points, name).to_numpy()
+        ours = _series(value[:, -1] / _at(value, U, 0.9))
+        words = f"{word}: {title} at λ = {at.RATES[-1]} over that where utilization is 0.9"
+        yield beyond(_WHERE, words, MUCH, ours, weakly=1.0)
+
+
+def _forms_apart(runs: Runs) -> Iterator[Result]:
+    """Shmueli's p beside the exponential one."""
+    import numpy as np
+
+    shmueli, exponential = (at.REACTING[p] for p in (SHMUELI, EXPONENTIAL))
+    jobs = {p: _values(runs, at.REACTING[p], "jobs_per_user") for p in at.WORDS}
+    words = "more jobs per user to begin with: Shmueli's over exponential"
+    by_theory = [predict(points[:1])["jobs_per_user"].iloc[0] for points in (shmueli, exponential)]
+    ratio = jobs[SHMUELI].iloc[:, 0] / jobs[EXPONENTIAL].iloc[:, 0]
+    yield beyond(_WHERE, words, 1.0, ratio, _theory(by_theory[0] / by_theory[1]))
+    words = "Shmueli's: jobs per user drop nearly linearly to 1: farthest from a line"
+    far = _series(_from_line(jobs[SHMUELI].to_numpy()))
+    note = (
+        "largest distance from the line of least squares, in what they drop by; exponential: "
+        f"{_from_line(jobs[EXPONENTIAL].to_numpy()).mean():.2g}"
+    )
+    yield beyond(_WHERE, words, 2 * NEAR, far, note, side="below")
+    words = "Shmueli's: that line at λ = 1"
+    yield near(_WHERE, words, 1.0, _series(_line(jobs[SHMUELI].to_numpy())(1.0)))
+    words = "exponential: slope of jobs per user, last third of λ over the first"
+    yield beyond(_WHERE, words, 1.0, _slopes(jobs[EXPONENTIAL]), side="below")
+    reached = {
+        p: _at(np.tile(at.RATES, (len(runs[points[0]]), 1)), _values(runs, points, "X"), 1 - NEAR)
+        for p, points in at.REACTING.items()
+    }
+    words = f"λ at which throughput is {1 - NEAR:g}: Shmueli's over exponential"
+    yield beyond(_WHERE, words, 1.0, _series(reached[SHMUELI] / reached[EXPONENTIAL]), side="below")
+    wait = _values(runs, shmueli, "W") / _values(runs, exponential, "W").to_numpy()
+    words = "mean wait, Shmueli's over exponential, the least over λ"
+    yield beyond(_WHERE, words, 1.0, wait.min(axis=1))
+    for name, words in (
+        ("X_per_user", "throughput per user starts higher: Shmueli's over exponential"),
+        ("quotient", "the same as the mean of the users' own quotients"),
+    ):
+        ratio = runs[shmueli[0]][name] / runs[exponential[0]][name]
+        yield beyond(_WHERE, words, 1.0, ratio)
+    words = "throughput per user is low at high λ: Shmueli's over exponential"
+    ratio = runs[shmueli[-1]]["X_per_user"] / runs[exponential[-1]]["X_per_user"]
+    yield beyond(_WHERE, words, 1 / MUCH, ratio, side="below", weakly=1.0)
+
+
+def _ends(points: Sequence[Point]) -> Iterator[tuple[str, Point]]:
+    yield from (("first", points[0]), ("last", points[-1]))
+
+
+def _values(runs: Runs, points: Sequence[Point], name: str) -> "pd.DataFrame":
+    """One measure of several points: a row a run, a column a point."""
+    import pandas as pd
+
+    return pd.concat([runs[point][name] for point in points], axis=1, ignore_index=True)
+
+
+def _at(values: "ArrayLike", along: "ArrayLike", place: float) -> "NDArray[np.float64]":
+    """Value of each run where another measure, which rises, has a value: on straight lines."""
+    import numpy as np
+
+    return np.array(
+        [
+            np.interp(place, np.maximum.accumulate(x), y)
+            for x, y in zip(np.asarray(along), np.asarray(values), strict=True)
+        ]
+    )
+
+
+def _line(values: "NDArray[np.float64]") -> "Callable[[Any], NDArray[np.float64]]":
+    """Line of least squares through each run's values over λ."""
+    import numpy as np
+
+    slope, level = np.polyfit(at.RATES, values.T, 1)
+    return lambda lam: np.squeeze(np.multiply.outer(slope, lam).T + level).T
+
+
+def _from_line(values: "NDArray[np.float64]") -> "NDArray[np.float64]":
+    """Largest distance of each run's values from their line, in what they drop by."""
+    import numpy as np
+
+    apart = abs(values - _line(values)(np.array(at.RATES))).max(axis=1)
+    return apart / (values[:, 0] - values[:, -1])
+
+
+def _slopes(values: "pd.DataFrame") -> "pd.Series":
+    """Slope over the last third of λ, over that of the first."""
+    rates = at.RATES
+    early = (values[3] - values[0]) / (rates[3] - rates[0])
+    late = (values[len(rates) - 1] - values[6]) / (rates[-1] - rates[6])
+    return late / early
+
+
+def _series(values: Any) -> "pd.Series":
+    import pandas as pd
+
+    return pd.Series(values)
+
+
+def _theory(value: float) -> str:
+    return f"theory {value:.4g}"

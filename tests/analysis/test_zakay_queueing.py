@@ -1,0 +1,103 @@
+"""The study of the queueing chapter: how it measures, how it judges, what it finds."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from analysis import studies
+from analysis.studies.zakay_queueing import points as at
+from analysis.studies.zakay_queueing import simulations
+from analysis.studies.zakay_queueing.simulations import Task, simulate
+from analysis.studies.zakay_queueing.verdicts import beyond, near
+
+
+def test_numbers_there_are_counted_by_hand():
+    since, until = pd.Series([0.0, 2.0, 8.0]), pd.Series([4.0, 3.0, 20.0])
+    assert simulations._mean_number(since, until, 2.0, 10.0) == (2 + 1 + 2) / 8
+
+
+@pytest.fixture
+def short(monkeypatch):
+    """Fewer users than the source had."""
+    for name, value in {"USERS": 2000, "BEFORE": 200, "AFTER": 200}.items():
+        monkeypatch.setattr(simulations, name, value)
+    monkeypatch.setattr(simulations, "MEASURED", 5000.0)
+
+
+def test_a_simulated_point_obeys_the_laws(short):
+    runs = simulate(Task(at.reopened(0.5, 0.36), 4), np.random.default_rng(1))
+    assert len(runs) == 4
+    mean = runs.mean()
+    assert mean["X"] == pytest.approx(0.5 / 0.64, rel=0.05)
+    assert mean["U"] == pytest.approx(mean["X"], rel=0.05)
+    assert mean["L"] == pytest.approx(mean["X"] * mean["W"], rel=0.05)
+    assert mean["R"] == pytest.approx(mean["W"] + 1, rel=0.05)
+    assert mean["jobs_per_user"] == pytest.approx(1 / 0.64, rel=0.05)
+    assert mean["run_last"] == pytest.approx(mean["run_continued"], rel=0.05)
+    # A user's time is all responses, and the think times between them.
+    expected = mean["jobs_per_user"] * mean["R"] + (mean["jobs_per_user"] - 1)
+    assert mean["time_per_user"] == pytest.approx(expected, rel=0.05)
+
+
+def test_a_closed_point_obeys_the_laws(short):
+    mean = simulate(Task(at.CLOSED[4], 4), np.random.default_rng(1)).mean()
+    assert mean["Xc"] * (mean["Rc"] + 5) == pytest.approx(5, rel=0.03)
+
+
+def test_shares_of_run_times_fall_from_one(short):
+    runs = simulate(Task(at.reopened(0.8, at.EXPONENTIAL), 2), np.random.default_rng(1))
+    for name in ("last", "continued"):
+        shares = runs.filter(like=f"{name}:").to_numpy()
+        assert shares.shape == (2, len(simulations.TIMES))
+        assert shares[:, 0].min() > 0.99
+        assert (np.diff(shares, axis=1) <= 0).all()
+
+
+@pytest.mark.parametrize(
+    ("ours", "verdict"),
+    [
+        ([1.001, 0.999, 1.0], "held"),  # near, and sure
+        ([1.03, 1.031, 1.032], "held"),  # not in the interval, but all of it near
+        ([1.02, 1.08, 1.05], "held"),  # in it, which is narrow
+        ([0.5, 1.6, 1.1], "direction only"),  # in it, which is wide
+        ([1.2, 1.21, 1.22], "not held"),
+        ([1.2], "not held"),
+        ([1.0], "held"),
+    ],
+)
+def test_a_value_is_judged_by_the_interval(ours, verdict):
+    assert near("Figure 1", "value", 1.0, pd.Series(ours)).verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("ours", "side", "verdict"),
+    [
+        ([2.5, 2.6, 2.7], "above", "held"),
+        ([1.5, 1.6, 1.7], "above", "direction only"),
+        ([0.5, 0.6, 0.7], "above", "not held"),
+        ([0.5, 0.6, 0.7], "below", "not held"),
+        ([0.1, 0.11], "below", "held"),
+    ],
+)
+def test_a_change_is_judged_by_the_bound_and_the_sign(ours, side, verdict):
+    bound, weakly = (2.0, 1.0) if side == "above" else (0.5, 0.5)
+    found = beyond("Figure 1", "change", bound, pd.Series(ours), side=side, weakly=weakly)
+    assert found.verdict == verdict
+    assert (found.low is None) == (len(ours) == 1)
+
+
+@pytest.mark.slow
+def test_what_the_chapter_says_and_the_figures_that_it_draws(tmp_path):
+    study = studies.load_study("zakay-queueing")
+    findings = studies.run_study(study, [], runs=4, rng=1)
+    not_held = [r.quantity for r in findings.results if r.verdict == "not held"]
+    assert len(findings.results) > 60
+    assert len(not_held) <= 9, not_held
+    assert all("throughput per user" in q or "same number" in q or "Shmueli" in q for q in not_held)
+    names = [drawing.name for drawing in findings.drawings]
+    assert names == [f"figure-{n}" for n in range(3, 9)]
+    for drawing in findings.drawings:
+        files = drawing.save(tmp_path)
+        assert all(file.stat().st_size > 10_000 for file in files)
+        theory = drawing.data[drawing.data["made_by"] == "theory"]
+        assert len(theory) > 20
