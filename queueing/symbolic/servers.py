@@ -1,0 +1,241 @@
+"""Closed users, and open jobs beside them, at the servers of one station."""
+
+import math
+from collections.abc import Callable
+from numbers import Real
+from typing import TYPE_CHECKING, Any
+
+from queueing.errors import QueueingError
+from queueing.symbolic.expressions import Expressions
+
+if TYPE_CHECKING:
+    import sympy
+
+
+def closed(N: int | float, servers: int = 1) -> Expressions:
+    """Return the measures of `queueing.closed` in symbols.
+
+    Parameters
+    ----------
+    N : int
+        Closed users; inf for the lines that the measures approach as N grows, in the symbol N.
+    servers : int, default 1
+
+    Returns
+    -------
+    Expressions
+        X, R, Q and U in Z and S.
+
+    Raises
+    ------
+    QueueingError
+        If N or servers are no whole numbers, 1 or more.
+
+    Examples
+    --------
+    >>> closed(1).R, closed(1, servers=5).X
+    (S, 1/(S + Z))
+    >>> closed(math.inf).R
+    N*S - Z
+    """
+    import sympy
+
+    c = whole("servers", servers)
+    Z, S = sympy.symbols("Z S", positive=True)
+    symbols = {"Z": Z, "S": S}
+    if N == math.inf:
+        users = sympy.Symbol("N", positive=True)
+        found = _asymptotes(users, sympy.Integer(0), Z, S, c)
+        measures = {name: found[f"{name}c"] for name in ("X", "R", "Q", "U")}
+        return Expressions(measures, {"N": users, **symbols})
+    return Expressions(_Sums(whole("N", N), c, alone=True).of_closed(Z, S), symbols)
+
+
+def mixed(N: int | float, servers: int = 1) -> Expressions:
+    """Return the measures of `queueing.mixed` in symbols.
+
+    With n closed users at the station, the open jobs there sum up to
+    w_n = Σ_m C(m + n, n) (lam S)^m / Π_{i ≤ m + n} min(i, c), which is geometric but for its first
+    terms; the closed users' constants are G(N) = Σ_n w_n S^n Z^(N - n)/(N - n)! (Baskett, Chandy,
+    Muntz & Palacios 1975), and Xc = G(N - 1)/G(N).
+
+    Parameters
+    ----------
+    N : int
+        Closed users; inf for the lines that the measures approach as N grows, in the symbol N.
+    servers : int, default 1
+
+    Returns
+    -------
+    Expressions
+        Xc, Rc, Qc, Uc, Ro, Qo and Uo, and X, R, Q and U of all jobs, in lam, Z and S.
+
+    Raises
+    ------
+    QueueingError
+        If N or servers are no whole numbers, 1 or more.
+
+    Examples
+    --------
+    >>> one = mixed(1)
+    >>> one.series("Ro", "lam", 1).subs({one.Z: 0})
+    2*S**2*lam + 2*S
+    """
+    import sympy
+
+    c = whole("servers", servers)
+    lam, Z, S = sympy.symbols("lam Z S", positive=True)
+    symbols = {"lam": lam, "Z": Z, "S": S}
+    if N == math.inf:
+        users = sympy.Symbol("N", positive=True)
+        return Expressions(_asymptotes(users, lam, Z, S, c), {"N": users, **symbols})
+    return Expressions(_Sums(whole("N", N), c).of_both(lam, Z, S), symbols)
+
+
+def _asymptotes(N: Any, lam: Any, Z: Any, S: Any, c: int) -> "dict[str, sympy.Expr]":
+    """Return the measures where no server is ever idle: an open job meets c of them at work."""
+    import sympy
+
+    Xc = c / S - lam
+    Qc = N - Z * Xc
+    Ro = (Qc + 1) / Xc  # from Ro = S + (Qc + lam Ro - c + 1) S/c
+    measures = {
+        "Xc": Xc,
+        "Rc": N / Xc - Z,
+        "Qc": Qc,
+        "Uc": Xc * S / c,
+        "Ro": Ro,
+        "Qo": lam * Ro,
+        "Uo": lam * S / c,
+        "X": c / S,
+        "R": (Qc + lam * Ro) * S / c,
+        "Q": Qc + lam * Ro,
+        "U": sympy.Integer(1),
+    }
+    return {name: sympy.cancel(measure) for name, measure in measures.items()}
+
+
+#: Most terms of a quotient that is brought to lowest terms.
+_SHORT = 12
+
+
+class _Sums:
+    """Sums of the station, polynomials in S, Z, lam and u = 1 - lam S/c.
+
+    All weights w_n are multiplied by u^(N + 1), their slopes in lam S by u^(N + 2).
+    """
+
+    def __init__(self, N: int, c: int, alone: bool = False) -> None:
+        from sympy import QQ, ring
+
+        self.N, self.c = N, c
+        self.ring, self.S, self.Z, self.lam, self.u = ring("S Z lam u", QQ)
+        if alone:  # no open jobs
+            self.lam, self.u = self.ring.zero, self.ring.one
+        self.exact = QQ
+
+    def of_closed(self, Z: Any, S: Any) -> "dict[str, sympy.Expr]":
+        """Return the measures of closed users who are alone."""
+        users, fewer = self.constant(self.N), self.constant(self.N - 1)
+        jobs = self.constant(self.N, times=lambda n: n)
+        return {
+            "X": self.quotient(fewer, users, Z, S),
+            "R": self.quotient(jobs, fewer, Z, S),
+            "Q": self.quotient(jobs, users, Z, S),
+            "U": self.quotient(self.S * fewer, self.c * users, Z, S),
+        }
+
+    def of_both(self, lam: Any, Z: Any, S: Any) -> "dict[str, sympy.Expr]":
+        """Return the measures of closed users, of open jobs, and of both together."""
+        users, fewer = self.constant(self.N), self.constant(self.N - 1)
+        closed_jobs = self.constant(self.N, times=lambda n: n)
+        slopes = self.S * self.constant(self.N, self.slope)
+        jobs = self.u * closed_jobs + self.lam * slopes
+        both = self.lam * users + fewer
+        symbols = Z, S, lam
+        return {
+            "Xc": self.quotient(fewer, users, *symbols),
+            "Rc": self.quotient(closed_jobs, fewer, *symbols),
+            "Qc": self.quotient(closed_jobs, users, *symbols),
+            "Uc": self.quotient(self.S * fewer, self.c * users, *symbols),
+            "Ro": self.quotient(slopes, self.u * users, *symbols),
+            "Qo": self.quotient(self.lam * slopes, self.u * users, *symbols),
+            "Uo": lam * S / self.c,
+            "X": self.quotient(both, users, *symbols),
+            "R": self.quotient(jobs, self.u * both, *symbols),
+            "Q": self.quotient(jobs, self.u * users, *symbols),
+            "U": self.quotient(self.S * both, self.c * users, *symbols),
+        }
+
+    def weight(self, n: int) -> Any:
+        rest = self.ring.zero
+        for m in range(n, self.c):  # jobs at the station while servers are idle
+            rest += math.comb(m, n) * self._beyond(m) * self._open(m - n)
+        return self._tail(n) * self.u ** (self.N - n) + rest * self.u ** (self.N + 1)
+
+    def slope(self, n: int) -> Any:
+        rest = self.ring.zero
+        for m in range(n + 1, self.c):
+            rest += math.comb(m, n) * (m - n) * self._beyond(m) * self._open(m - n - 1)
+        first = self._tail(n) * self.exact(n + 1, self.c) * self.u ** (self.N - n)
+        return first + rest * self.u ** (self.N + 2)
+
+    def constant(
+        self,
+        users: int,
+        weight: "Callable[[int], Any] | None" = None,
+        times: Callable[[int], int] = lambda n: 1,
+    ) -> Any:
+        """Return Σ_n w_n S^n Z^(users - n)/(users - n)!, each term times what is wanted."""
+        weight = weight or self.weight
+        total = self.ring.zero
+        for n in range(users + 1):
+            factor = self.exact(math.factorial(self.N) * times(n), math.factorial(users - n))
+            total += factor * weight(n) * self.S**n * self.Z ** (users - n)
+        return total
+
+    def quotient(self, above: Any, below: Any, Z: Any, S: Any, lam: Any = 0) -> "sympy.Expr":
+        """Return the quotient of two polynomials as an expression."""
+        import sympy
+
+        common = tuple(map(min, zip(*above.monoms(), *below.monoms(), strict=True)))
+        (content, above), (other, below) = above.primitive(), below.primitive()
+        ratio = content / other
+        u = 1 - lam * S / self.c
+        left, right = (
+            self._without(common, polynomial).as_expr(S, Z, lam, u)
+            for polynomial in (above * ratio.numerator, below * ratio.denominator)
+        )
+        # with several servers u is not all that both sides may share
+        short = self.c > 1 and len(below) < _SHORT
+        return sympy.cancel(left / right) if short else left / right
+
+    def _without(self, powers: tuple[int, ...], polynomial: Any) -> Any:
+        """Return a polynomial divided by these powers of the symbols."""
+        return self.ring.from_dict(
+            {
+                tuple(m - p for m, p in zip(monomial, powers, strict=True)): coefficient
+                for monomial, coefficient in polynomial.terms()
+            }
+        )
+
+    def _open(self, m: int) -> Any:
+        """Return (lam S)^m, where lam may be 0."""
+        return (self.lam * self.S) ** m if m else self.ring.one
+
+    def _tail(self, n: int) -> Any:
+        """Return c^(c - n)/c!, the factor of the geometric part."""
+        c, fraction = self.c, self.exact
+        return fraction(c) ** c / fraction(c) ** n / math.factorial(c)
+
+    def _beyond(self, m: int) -> Any:
+        """Return how far 1/m! is from what the geometric part has for m jobs."""
+        return self.exact(1, math.factorial(m)) - self._tail(m)
+
+
+def whole(name: str, value: int | float) -> int:
+    """Return a whole number, 1 or more."""
+    known = isinstance(value, Real) and not isinstance(value, bool)
+    if not known or not 1 <= value < math.inf or value != int(value):
+        raise QueueingError(f"{name} is {value!r}; it must be a whole number, 1 or more")
+    return int(value)
