@@ -177,24 +177,13 @@ def response_survival(t, lam, users, Z, S, servers, idle):
     return found
 
 
-@kernel
-def staged_survival(t, rate, waits, share):
-    """Return P(response > t) of jobs that wait with a probability, t in mean services.
-
-    A wait is of `stages` stages of this rate, where P(stages = i | stages ≥ i) is given by share as
-    of `_busy`: share[n] = P(stages = size - n) / P(stages > size - n).
-    """
-    found = np.empty(t.size)
-    for i in range(t.size):
-        found[i] = _survival(t[i], rate, waits, share)
-    return found
-
-
 @helper
 def _survival(t, rate, waits, share):
     """Return P(wait of stages + one service of rate 1 > t).
 
-    Either stages remain: fewer than `stages` events of a Poisson process; or the job is in service.
+    A job waits with the probability `waits`, then for stages of this rate: share[n] is
+    P(stages = size - n) / P(stages > size - n). At t stages remain, if fewer than those events of a
+    Poisson process have happened, or the job is in service.
     """
     if np.isnan(t):
         return t
@@ -299,3 +288,85 @@ def _later(least, mean, factor):
         term *= n / (mean * factor)
         total += term
     return total
+
+
+@helper
+def _room(load, places):
+    """Return P(V = n) / P(V < n) for the free waiting places V that a job leaves, 0 and more.
+
+    All servers are busy, and the number that wait has the ratio load; the job finds a place.
+    """
+    share = np.zeros(places, np.asarray(load).dtype)
+    for n in range(1, places):
+        share[n] = 1 / load if n == 1 else share[n - 1] / (load * (1 + share[n - 1]))
+    return share
+
+
+@helper
+def _full(lam, S, servers, share):
+    """Return P(all servers busy) / P(one is free), and the share of it that finds none waiting."""
+    others = _last_to_all_before(lam * S, 0, 0.0 * S, servers)
+    if share.size < 2:
+        return others, 1.0 + 0.0 * lam
+    return others, share[-1] / (1 + share[-1])
+
+
+@kernel
+def limited_measures(lam, S, servers, places):
+    """Return accepted share, lost share, chance to wait and mean wait of a station with room."""
+    accepted, lost = np.ones_like(lam), np.zeros_like(lam)
+    waits, wait = np.zeros_like(lam), np.zeros_like(lam)
+    for i in range(lam.size):
+        load = lam[i] * S[i] / servers[i]
+        if load == 0:
+            continue
+        share = _room(load, places[i])
+        others, none = _full(lam[i], S[i], servers[i], share)
+        if places[i] == 0:
+            accepted[i] = 1 / (1 + others)
+            lost[i] = others / (1 + others)
+            continue
+        none_of_more = none / (none + load)
+        accepted[i] = (none + others) / ((none_of_more + others) * (none + load))
+        full = load / (none + load)  # given that all servers are busy
+        for n in range(1, share.size):
+            full /= 1 + share[n]
+        lost[i] = others / (others + none_of_more) * full
+        waits[i] = others / (others + none)
+        wait[i] = waits[i] * _binomial_moments(share, share.size - 1, 1) * S[i] / servers[i]
+    return accepted, lost, waits, wait
+
+
+@kernel
+def limited_moments(order, lam, S, servers, places):
+    """Return E[response^order] of accepted jobs at a station with room."""
+    found = np.empty(lam.size)
+    for i in range(lam.size):
+        load = lam[i] * S[i] / servers[i]
+        total = 1.0
+        if load > 0 and places[i] > 0:
+            share = _room(load, places[i])
+            others, none = _full(lam[i], S[i], servers[i], share)
+            for r in range(1, order + 1):
+                term = _binomial_moments(share, share.size - 1, r) / float(servers[i]) ** r
+                total += others / (others + none) * term
+        found[i] = total * math.gamma(order + 1.0) * S[i] ** order
+    return found
+
+
+@kernel
+def limited_survival(t, lam, S, servers, places):
+    """Return P(response > t) of accepted jobs at a station with room."""
+    found = np.empty(t.size)
+    share, waits = np.empty(0), 0.0
+    for i in range(t.size):
+        known = i > 0 and servers[i] == servers[i - 1] and places[i] == places[i - 1]
+        if not (known and lam[i] == lam[i - 1] and S[i] == S[i - 1]):
+            share, waits = np.empty(0), 0.0
+            load = lam[i] * S[i] / servers[i]
+            if load > 0 and places[i] > 0:
+                share = _room(load, places[i])
+                others, none = _full(lam[i], S[i], servers[i], share)
+                waits = others / (others + none)
+        found[i] = _survival(t[i] / S[i], float(servers[i]), waits, share)
+    return found

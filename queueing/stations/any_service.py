@@ -1,0 +1,152 @@
+"""One server whose service times have any law, by two moments; and those that are all equal."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from queueing.arguments import Floats, Value, not_negative, plain
+from queueing.errors import QueueingError
+from queueing.result import Places
+from queueing.stations.model import Open, in_one_line, spare, stable
+
+
+@dataclass(frozen=True, eq=False)
+class _AnyService(Open):
+    @staticmethod
+    def solved(p: Mapping[str, Any]) -> dict[str, Any]:
+        lam, S, scv = p["lam"], p["S"], p.get("scv", 0.0)
+        return in_one_line(lam, S, 1.0, lam * S * S * (1 + scv) / (2 * spare(lam, S)), lam * S)
+
+    def _survival(self, t: Floats, at: Places, job: str) -> Floats:
+        raise _unknown("the law of responses")
+
+    def _moment(self, order: int, at: Places, job: str) -> Floats:
+        if order > 1:
+            raise _unknown("a moment of responses beyond the first")
+        return np.ravel(self.R)[at]
+
+
+@dataclass(frozen=True, eq=False)
+class _EqualService(_AnyService):
+    def ppf(self, q: ArrayLike, job: str | None = None) -> Value:
+        """Return the response time that a share q of jobs does not exceed; see `Result.ppf`.
+
+        It is S for all q up to 1 − lam S, the share of jobs that do not wait.
+        """
+        found = np.asarray(super().ppf(q, job))
+        share, at = self._broadcast("q", q)
+        lam, S = self._at("lam", at), self._at("S", at)
+        return plain(np.where(share <= spare(lam, S), S, np.maximum(found, S)))
+
+    def _survival(self, t: Floats, at: Places, job: str) -> Floats:
+        from queueing._kernels.fixed_service import wait_survival
+
+        lam, S = self._at("lam", at).ravel(), self._at("S", at).ravel()
+        with np.errstate(over="ignore"):
+            t = np.divide(t.ravel(), S, out=np.full(S.shape, np.inf), where=S > 0)
+        waits = wait_survival(np.maximum(t - 1, 0), np.where(S > 0, lam * S, 0.0), spare(lam, S))
+        found = np.where((t < 1) & (S > 0), 1.0, waits)
+        return np.where(np.isnan(lam), np.nan, found).reshape(at.shape)
+
+    def _moment(self, order: int, at: Places, job: str) -> Floats:
+        lam, S = self._at("lam", at), self._at("S", at)
+        ratio = lam * S / spare(lam, S)
+        wait = [np.ones(at.shape)]  # L. Takács 1962: moments of the wait, in services
+        for k in range(1, order + 1):
+            terms = (math.comb(k, i) / (i + 1) * wait[k - i] for i in range(1, k + 1))
+            wait.append(ratio * sum(terms))
+        return S**order * sum(math.comb(order, i) * wait[i] for i in range(order + 1))
+
+
+def mg1(lam: ArrayLike, S: ArrayLike, scv: ArrayLike) -> Open:
+    """Solve the queue M/G/1: one server, service times of any law (Pollaczek and Khinchine [1]_).
+
+    W = lam S² (1 + scv) / (2 (1 − lam S)).
+
+    Parameters
+    ----------
+    lam : array_like
+        Rate at which jobs come, 0 or more; lam S < 1.
+    S : array_like
+        Mean service time, 0 or more.
+    scv : array_like
+        Squared coefficient of variation of service times, variance over squared mean; 0 or more.
+
+    Returns
+    -------
+    Open
+        As of `mm1`; of the law of response times only the mean is known from two moments of
+        service: `sf`, `cdf` and `ppf` raise `QueueingError`.
+
+    Raises
+    ------
+    QueueingError
+        If a parameter breaks its condition, or is no number.
+
+    Warns
+    -----
+    QueueingWarning
+        If points of an array break a condition; they are NaN.
+
+    References
+    ----------
+    .. [1] L. Kleinrock, "Queueing Systems", volume 1, Wiley, 1975, section 5.6.
+
+    Examples
+    --------
+    >>> mg1(lam=0.5, S=1, scv=[0, 1, 25]).R.tolist()
+    [1.5, 2.0, 14.0]
+    """
+    rules = [not_negative("scv"), stable("be below 1 / S, the server's capacity")]
+    return _AnyService.at(mg1, rules, "exact, Pollaczek and Khinchine", lam=lam, S=S, scv=scv)
+
+
+def md1(lam: ArrayLike, S: ArrayLike) -> Open:
+    """Solve the queue M/D/1: one server, all service times equal.
+
+    The law of waits is summed in the form of Franx [1]_, whose terms are positive, unlike those of
+    Erlang's formula, and continued by its exponential tail.
+
+    Parameters
+    ----------
+    lam : array_like
+        Rate at which jobs come, 0 or more; lam S < 1.
+    S : array_like
+        Service time, 0 or more.
+
+    Returns
+    -------
+    Open
+        As of `mm1`.
+
+    Raises
+    ------
+    QueueingError
+        If a parameter breaks its condition, or is no number.
+
+    Warns
+    -----
+    QueueingWarning
+        If points of an array break a condition; they are NaN.
+
+    References
+    ----------
+    .. [1] G. J. Franx, "A simple solution for the M/D/c waiting time distribution", Operations
+       Research Letters 29(5), 2001.
+
+    Examples
+    --------
+    >>> queue = md1(lam=0.5, S=1)
+    >>> queue.R, queue.sf(1), round(queue.ppf(0.9), 6)
+    (1.5, 0.5, 2.515745)
+    """
+    rule = stable("be below 1 / S, the server's capacity")
+    return _EqualService.at(md1, [rule], "exact, embedded chain", lam=lam, S=S)
+
+
+def _unknown(what: str) -> QueueingError:
+    return QueueingError(f"scv alone does not tell {what}; mm1 (scv 1) and md1 (scv 0) know it")

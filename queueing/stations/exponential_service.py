@@ -1,0 +1,235 @@
+"""Stations with exponential service: one server, several, as many as one likes."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from queueing.arguments import Floats, count
+from queueing.result import Places
+from queueing.stations.model import Open, in_one_line, spare, stable
+from queueing.truncated_poisson import all_think
+
+
+@dataclass(frozen=True, eq=False)
+class _Memoryless(Open):
+    """Exponential service; who waits, waits for an exponential time as well."""
+
+    def _waits(self, at: Places) -> tuple[Floats, Floats]:
+        """Share of jobs that wait, and the rate at which they leave the line, in services."""
+        raise NotImplementedError
+
+    def _survival(self, t: Floats, at: Places, job: str) -> Floats:
+        t = self._in_services(t, at)
+        share, rate = self._waits(at)
+        waited = np.exp(-rate * t) + self._after_waiting(t, rate)
+        found = (1 - share) * np.exp(-t) + share * waited
+        return np.where(share + rate == 1, np.exp(-rate * t), found)  # one server
+
+    def _distribution(self, t: Floats, at: Places, job: str) -> Floats:
+        t = self._in_services(t, at)
+        share, rate = self._waits(at)
+        waited = -np.expm1(-rate * t) - self._after_waiting(t, rate)
+        found = (share - 1) * np.expm1(-t) + share * waited
+        return np.where(share + rate == 1, -np.expm1(-rate * t), found)
+
+    @staticmethod
+    def _after_waiting(t: Floats, rate: Floats) -> Floats:
+        """Return the chance to be in service at t after a wait."""
+        from scipy.special import exprel
+
+        with np.errstate(over="ignore", under="ignore"):
+            slower = np.exp(-np.minimum(rate, 1) * t)
+            # 0 long before the product of both would be infinite times 0
+            return np.where(slower > 0, rate * np.minimum(t, 1e300) * slower, 0.0) * exprel(
+                -np.abs(1 - rate) * np.minimum(t, 1e300)
+            )
+
+    def _moment(self, order: int, at: Places, job: str) -> Floats:
+        share, rate = self._waits(at)
+        total = np.ones(at.shape)
+        for k in range(1, order + 1):
+            total += share / rate**k
+        return math.factorial(order) * self._at("S", at) ** order * total
+
+    def _in_services(self, t: Floats, at: Places) -> Floats:
+        S = self._at("S", at)
+        with np.errstate(over="ignore"):
+            return np.divide(t, S, out=np.where(S == 0, np.inf, np.nan), where=S > 0)
+
+
+@dataclass(frozen=True, eq=False)
+class _Servers(_Memoryless):
+    whole: ClassVar = ("servers",)
+
+    @staticmethod
+    def solved(p: Mapping[str, Any]) -> dict[str, Any]:
+        lam, S = p["lam"], p["S"]
+        servers = p.get("servers", np.ones(lam.shape))
+        idle = spare(lam, S, servers)
+        p_wait = _erlang_c(lam * S, servers, idle)
+        return in_one_line(lam, S, servers, p_wait * S / (servers * idle), p_wait)
+
+    def _waits(self, at: Places) -> tuple[Floats, Floats]:
+        lam, S = self._at("lam", at), self._at("S", at)
+        servers = self._at("servers", at) if "servers" in self.parameters else np.ones(at.shape)
+        return np.ravel(self.p_wait)[at], servers * spare(lam, S, servers)
+
+
+@dataclass(frozen=True, eq=False)
+class _Unlimited(_Memoryless):
+    @staticmethod
+    def solved(p: Mapping[str, Any]) -> dict[str, Any]:
+        return in_one_line(p["lam"], p["S"], np.inf, 0.0 * p["S"], 0.0)
+
+    def _waits(self, at: Places) -> tuple[Floats, Floats]:
+        return np.zeros(at.shape), np.full(at.shape, 2.0)
+
+    def _laws(self) -> list[tuple[Any, Any]]:
+        return [(self.Q, self.X * self.R)]
+
+
+def mm1(lam: ArrayLike, S: ArrayLike) -> Open:
+    """Solve the queue M/M/1: one server, exponential service [1]_.
+
+    R = S / (1 − lam S), and response times are exponential.
+
+    Parameters
+    ----------
+    lam : array_like
+        Rate at which jobs come, 0 or more; lam S < 1.
+    S : array_like
+        Mean service time, 0 or more.
+
+    Returns
+    -------
+    Open
+        With X, R, Q, U, W, Lq, p_wait; its job is "open".
+
+    Raises
+    ------
+    QueueingError
+        If a parameter breaks its condition, or is no number.
+
+    Warns
+    -----
+    QueueingWarning
+        If points of an array break a condition; they are NaN.
+
+    References
+    ----------
+    .. [1] L. Kleinrock, "Queueing Systems", volume 1, Wiley, 1975, section 3.2.
+
+    Examples
+    --------
+    >>> queue = mm1(lam=0.8, S=1)
+    >>> print(f"{queue.R:g} {queue.Q:g} {queue.ppf(0.9):.6f}")
+    5 4 11.512925
+    """
+    rule = stable("be below 1 / S, the server's capacity")
+    return _Servers.at(mm1, [rule], "exact, birth and death", lam=lam, S=S)
+
+
+def mmc(lam: ArrayLike, S: ArrayLike, servers: ArrayLike) -> Open:
+    """Solve the queue M/M/c: several servers, one line, exponential service.
+
+    A job waits with the chance that Erlang's formula C gives [1]_, for an exponential time of mean
+    S / (c − lam S).
+
+    Parameters
+    ----------
+    lam : array_like
+        Rate at which jobs come, 0 or more; lam S < servers.
+    S : array_like
+        Mean service time, 0 or more.
+    servers : array_like
+        Number of servers c, 1 or more.
+
+    Returns
+    -------
+    Open
+        As of `mm1`; U is per server.
+
+    Raises
+    ------
+    QueueingError
+        If a parameter breaks its condition, or is no number.
+
+    Warns
+    -----
+    QueueingWarning
+        If points of an array break a condition; they are NaN.
+
+    References
+    ----------
+    .. [1] A. K. Erlang, "Solution of some problems in the theory of probabilities of significance
+       in automatic telephone exchanges", 1917.
+
+    Examples
+    --------
+    >>> queue = mmc(lam=[1.5, 15, 150], S=1, servers=[2, 20, 200])
+    >>> queue.p_wait.round(4).tolist()
+    [0.6429, 0.1604, 0.0001]
+    """
+    rules = [count("servers"), stable("be below servers / S, their capacity")]
+    return _Servers.at(mmc, rules, "exact, birth and death", lam=lam, S=S, servers=servers)
+
+
+def mminf(lam: ArrayLike, S: ArrayLike) -> Open:
+    """Solve the station M/M/∞: a server for each job, so that none waits.
+
+    R = S; the number there is a Poisson one, of mean lam S, for any law of service times with this
+    mean [1]_; the law of responses is exponential service's.
+
+    Parameters
+    ----------
+    lam : array_like
+        Rate at which jobs come, 0 or more.
+    S : array_like
+        Mean service time, 0 or more.
+
+    Returns
+    -------
+    Open
+        As of `mm1`; U is 0, the share of unlimited servers that work: Q of them do.
+
+    Raises
+    ------
+    QueueingError
+        If a parameter breaks its condition, or is no number.
+
+    Warns
+    -----
+    QueueingWarning
+        If points of an array break a condition; they are NaN.
+
+    References
+    ----------
+    .. [1] L. Takács, "Introduction to the Theory of Queues", Oxford University Press, 1962.
+
+    Examples
+    --------
+    >>> station = mminf(lam=3, S=2)
+    >>> station.Q, station.R
+    (6.0, 2.0)
+    """
+    return _Unlimited.at(mminf, [], "exact, birth and death", lam=lam, S=S)
+
+
+def _erlang_c(load: Any, servers: Floats, idle: Any) -> Any:
+    """Return the chance to wait, from that to be lost if nobody could (Erlang's B)."""
+    shape = np.shape(load)
+    n, a = np.ravel(servers), np.ravel(np.real(load))
+    known = ~np.isnan(a)
+    lost = np.full(n.shape, np.nan)
+    lost[known] = all_think(n[known], a[known])
+    if np.iscomplexobj(load):
+        slope = np.full(n.shape, np.nan)
+        slope[known] = n[known] * all_think(n[known], a[known], -1)
+        slope += lost * (lost - 1)
+        lost = lost + 1j * slope * np.ravel(np.imag(load))
+    lost = lost.reshape(shape)
+    return lost / (idle + (1 - idle) * lost)

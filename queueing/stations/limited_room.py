@@ -1,0 +1,133 @@
+"""A station with room for some jobs only."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from queueing.arguments import Floats, Rule, Value, count
+from queueing.result import Places
+from queueing.stations.model import Open
+
+
+@dataclass(frozen=True, eq=False)
+class _Limited(Open):
+    """Exponential service, and jobs that are lost.
+
+    Parameters
+    ----------
+    p_loss : float or ndarray
+        Share of the jobs that come, and find no room.
+    """
+
+    measures: ClassVar = (*Open.measures, "p_loss")
+    whole: ClassVar = ("servers", "K")
+
+    p_loss: Value
+
+    @staticmethod
+    def solved(p: Mapping[str, Any]) -> dict[str, Any]:
+        from queueing._kernels.servers import limited_measures
+
+        lam, S, servers = p["lam"], p["S"], p["servers"]
+        kind = np.result_type(lam, S)
+        shape, here = lam.shape, ~np.isnan(np.real(lam)).ravel()
+        flat = (np.ravel(v)[here] for v in (lam, S, servers, p["K"]))
+        found = limited_measures(*_typed(kind, *flat))
+        accepted, lost, p_wait, W = (np.full(lam.size, np.nan, kind) for _ in range(4))
+        for all_, some in zip((accepted, lost, p_wait, W), found, strict=True):
+            all_[here] = some
+        accepted, lost, p_wait, W = (v.reshape(shape) for v in (accepted, lost, p_wait, W))
+        X = lam * accepted
+        R = S + W
+        return {
+            "X": X,
+            "R": R,
+            "Q": X * R,
+            "U": X * S / servers,
+            "W": W,
+            "Lq": X * W,
+            "p_wait": p_wait,
+            "p_loss": lost,
+        }
+
+    def _survival(self, t: Floats, at: Places, job: str) -> Floats:
+        from queueing._kernels.servers import limited_survival
+
+        return self._where_served(at, lambda here, *p: limited_survival(t.ravel()[here], *p))
+
+    def _moment(self, order: int, at: Places, job: str) -> Floats:
+        from queueing._kernels.servers import limited_moments
+
+        return self._where_served(at, lambda here, *p: limited_moments(order, *p))
+
+    def _where_served(self, at: Places, ask: Callable[..., Floats]) -> Floats:
+        """Ask where service takes time; elsewhere responses are 0."""
+        lam, S, servers, K = (self._at(name, at.ravel()) for name in ("lam", "S", "servers", "K"))
+        found = np.where(np.isnan(lam), np.nan, 0.0)
+        here = S > 0
+        if here.any():
+            found[here] = ask(here, *_typed(np.float64, lam[here], S[here], servers[here], K[here]))
+        return found.reshape(at.shape)
+
+
+def mmck(lam: ArrayLike, S: ArrayLike, servers: ArrayLike, K: ArrayLike) -> Open:
+    """Solve the queue M/M/c/K: jobs that find K of them there are lost [1]_.
+
+    With K = c nobody waits, and p_loss is Erlang's formula B. Any load is bearable.
+
+    Parameters
+    ----------
+    lam : array_like
+        Rate at which jobs come, lost ones included; 0 or more.
+    S : array_like
+        Mean service time, 0 or more; exponential.
+    servers : array_like
+        Number of servers c, 1 or more.
+    K : array_like
+        Most jobs in the station, waiting and in service; c or more.
+
+    Returns
+    -------
+    Open
+        As of `mm1`, for the jobs that are not lost; with p_loss besides. X is their rate.
+
+    Raises
+    ------
+    QueueingError
+        If a parameter breaks its condition, or is no number.
+
+    Warns
+    -----
+    QueueingWarning
+        If points of an array break a condition; they are NaN.
+
+    References
+    ----------
+    .. [1] L. Kleinrock, "Queueing Systems", volume 1, Wiley, 1975, section 3.6.
+
+    Examples
+    --------
+    >>> queue = mmck(lam=2, S=1, servers=1, K=3)
+    >>> print(f"{queue.X:.4f} {queue.p_loss:.4f} {queue.R:.4f}")
+    0.9333 0.5333 2.4286
+    """
+    most = Rule("K", lambda p: p["K"] <= 5e7, "be at most 50,000,000")
+    room = Rule("K", lambda p: p["K"] >= p["servers"], "be at least the number of servers")
+    return _Limited.at(
+        mmck,
+        [count("servers"), count("K"), room, most],
+        "exact, birth and death",
+        lam=lam,
+        S=S,
+        servers=servers,
+        K=K,
+    )
+
+
+def _typed(kind: Any, lam: Any, S: Any, servers: Floats, K: Floats) -> tuple[Any, ...]:
+    """Return what kernels take: numbers of one kind, counts, places to wait."""
+    counts = servers.astype(np.int64)
+    return lam.astype(kind), S.astype(kind), counts, K.astype(np.int64) - counts

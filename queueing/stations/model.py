@@ -1,0 +1,136 @@
+"""What open stations have in common."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from queueing.arguments import Flags, Floats, Rule, Value, not_negative, plain, points
+from queueing.errors import QueueingError
+from queueing.result import Exactness, Result
+from queueing.spare_capacity import idle_share
+
+_STEP = 1e-30  # of the complex step, relative: its square is lost
+
+
+@dataclass(frozen=True, eq=False)
+class Open(Result):
+    """Jobs that come by a Poisson process, one queue, and servers that take the first in it.
+
+    Parameters
+    ----------
+    parameters, exactness, solve
+        As of every `Result`.
+    X : float or ndarray
+        Jobs served a unit of time.
+    R : float or ndarray
+        Mean response time, W and service together. Where lam is 0, that of a single job.
+    Q : float or ndarray
+        Mean number of jobs that wait or are served.
+    U : float or ndarray
+        Share of its time that a server works.
+    W : float or ndarray
+        Mean time that jobs wait, those that need not included.
+    Lq : float or ndarray
+        Mean number of jobs that wait.
+    p_wait : float or ndarray
+        Share of jobs that wait.
+    """
+
+    measures: ClassVar[tuple[str, ...]] = ("X", "R", "Q", "U", "W", "Lq", "p_wait")
+    jobs: ClassVar[tuple[str, ...]] = ("open",)
+    #: Parameters that are whole numbers.
+    whole: ClassVar[tuple[str, ...]] = ()
+
+    X: Value
+    R: Value
+    Q: Value
+    U: Value
+    W: Value
+    Lq: Value
+    p_wait: Value
+
+    @classmethod
+    def at(
+        cls,
+        model: Callable[..., "Open"],
+        rules: Iterable[Rule],
+        exactness: str,
+        **given: ArrayLike,
+    ) -> Self:
+        """Solve a model for parameters as given."""
+        p = points((not_negative("lam"), not_negative("S"), *rules), **given)
+        with np.errstate(over="ignore"):
+            measures = {name: plain(value) for name, value in cls.solved(p).items()}
+        return cls(p, Exactness(exactness), partial(model, **given), **measures)
+
+    @staticmethod
+    def solved(p: Mapping[str, Any]) -> dict[str, Any]:
+        """Return all measures; parameters may be complex, for derivatives."""
+        raise NotImplementedError
+
+    def derivative(self, of: str, wrt: str) -> Value:
+        """Return the derivative of a measure in a parameter, exact but for rounding.
+
+        By a complex step (W. Squire, G. Trapp, "Using complex variables to estimate derivatives of
+        real functions", 1998).
+
+        Parameters
+        ----------
+        of : str
+            One of the measures.
+        wrt : str
+            Name of a parameter that is no count.
+        """
+        self._check_derivative(of, wrt)
+        if wrt in self.whole:
+            raise QueueingError(f"wrt is {wrt!r}, a whole number")
+        value = self.parameters[wrt]
+        step = _STEP * np.where(value > 0, value, 1.0)
+        p = {**self.parameters, wrt: value + 1j * step}
+        with np.errstate(all="ignore"):  # NaN points
+            found = np.imag(self.solved(p)[of]) / step
+        return plain(np.where(np.isnan(value), np.nan, found))
+
+    def _laws(self) -> list[tuple[Value, Value]]:
+        p = self.parameters
+        return [
+            (self.Q, self.X * self.R),
+            (self.Lq, self.X * self.W),
+            (self.U, self.X * p["S"] / p.get("servers", 1)),
+        ]
+
+
+def in_one_line(lam: Any, S: Any, servers: Any, W: Any, p_wait: Any) -> dict[str, Any]:
+    """Return all measures of jobs none of which is lost, from how they wait."""
+    R = S + W
+    return {
+        "X": lam + 0.0,
+        "R": R,
+        "Q": lam * R,
+        "U": lam * S / servers,
+        "W": W,
+        "Lq": lam * W,
+        "p_wait": p_wait + 0.0 * W,
+    }
+
+
+def spare(lam: Any, S: Any, servers: Any = 1.0) -> Any:
+    """Return 1 − lam S / servers, to the last digit of its real part."""
+    idle = idle_share(np.real(lam), np.real(S), servers)
+    if np.iscomplexobj(lam) or np.iscomplexobj(S):
+        return idle - 1j * np.imag(lam * S) / servers
+    return idle
+
+
+def stable(condition: str) -> Rule:
+    """Return the rule that servers have capacity left."""
+
+    def holds(p: Mapping[str, Floats]) -> Flags:
+        with np.errstate(all="ignore"):
+            return idle_share(p["lam"], p["S"], p.get("servers", 1.0)) > 0
+
+    return Rule("lam", holds, condition)
