@@ -188,6 +188,14 @@ def test_derivatives_in_every_parameter():
     assert found.derivative("X", "lam") == pytest.approx(2 / 2.25, rel=1e-6)
     assert found.derivative("X", "theta") == pytest.approx(-0.5 * 0.5 / 2.25, rel=1e-6)
     assert found.derivative("X", "Z") == pytest.approx(0, abs=1e-9)
+    for wrt, expected in [("lam", 40), ("p", 30), ("Z", 0), ("S", 16)]:
+        at = reopen(0.3, 0.6, 1, 1)
+        assert at.derivative("R", wrt) == pytest.approx(expected, rel=1e-7, abs=1e-8)
+    near = reopen([0, 0.999999], exponential(1), [0, 1], 1, method="mm1")
+    assert near.derivative("R", "lam") == pytest.approx([2, 2e12], rel=1e-5)
+    assert reopen(0.5, hyperbolic(1, 1), 0, 1).derivative("X", "a") > 0
+    with pytest.raises(QueueingError, match="a whole number"):
+        found.derivative("X", "servers")
     again = found.solve(theta=2, lam=[0.1, 0.2])
     assert again.X == pytest.approx(reopen([0.1, 0.2], exponential(2), 1, 1, method="mm1").X)
     with pytest.raises(QueueingError, match="q is no parameter"):
