@@ -47,7 +47,7 @@ def averages(p: Probability, S: float, count: int, servers: int = 1) -> Floats:
     Examples
     --------
     >>> from queueing.probability import exponential
-    >>> averages(exponential(1), 1.0, 3).tolist()
+    >>> averages(exponential(1), 1.0, 3).round(12).tolist()
     [0.5, 0.25, 0.125]
     """
     needed = count if servers == 1 else max(count - servers + 1, 1) + TAIL * servers

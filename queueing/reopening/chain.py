@@ -1,6 +1,6 @@
 """The re-open model as a Markov chain: how many jobs are at the servers, how many users think."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -9,13 +9,24 @@ from queueing.arguments import Floats
 from queueing.errors import QueueingError
 from queueing.probability import Probability
 from queueing.reopening.averages import averages
-from queueing.reopening.levels import BOUND, Ints, Move, beyond, settle, spread
+from queueing.reopening.levels import (
+    BOUND,
+    Ints,
+    Move,
+    beyond,
+    birth_death,
+    settle,
+    spread,
+    thinking_given,
+)
 from queueing.reopening.responses import phases, survival
 from queueing.reopening.thinkers import Choices, choices, thoughts
 from queueing.response_function import Form
 
 #: Most jobs at the servers that are looked at.
 _MOST = 100_000
+#: Users who arrive in a service time, below which they are never there together.
+_SELDOM = 1e-100
 #: Share of jobs with longer responses, which are not asked for the longest think time.
 _RARE = 1e-3
 
@@ -106,8 +117,6 @@ class Line(NamedTuple):
         share : ndarray, shape (count,)
         thinking : ndarray, shape (n_kinds, count)
         """
-        from scipy.linalg import solve_banded
-
         kinds, at_once, behind = self.choices
         count = behind.size
         service = self.service(np.arange(1, count))
@@ -121,18 +130,8 @@ class Line(NamedTuple):
             if (np.abs(up - before) <= 1e-3 * up).all():
                 break
             for i, (Z, follows) in enumerate(kinds):
-                bands = np.zeros((3, count))
-                bands[0, 1:] = -up[:-1]
-                bands[1] = up + 1.0 / Z
-                bands[1, -1] = 1.0 / Z
-                bands[1, 1:] += down
-                bands[2, :-1] = -down
-                joined = np.zeros(count)
-                joined[:-1] = service * follows[:-1] * up[:-1] / down
-                thinking[i] = np.maximum(solve_banded((1, 1), bands, joined), 0.0)
-        logarithm = np.concatenate([[0.0], np.cumsum(np.log(up[:-1]) - np.log(down))])
-        share = np.exp(logarithm - logarithm.max())
-        return share / share.sum(), thinking
+                thinking[i] = thinking_given(up, down, Z, service * follows[:-1])
+        return birth_death(up, down), thinking
 
     def summary(self, n: Ints, k: Ints, share: Floats, neglected: float) -> Solved:
         """Return what the stationary law tells: shares of time of n at the servers, k thinking."""
@@ -178,7 +177,7 @@ def solve_chain(lam: float, p: Probability, Z: float | Form, S: float, servers: 
     >>> from queueing.probability import exponential
     >>> solved = solve_chain(0.5, exponential(1), 1.0, 1.0)
     >>> round(solved.X, 4), round(solved.Q / solved.X, 4)
-    (0.693, 2.421)
+    (0.6959, 2.3946)
     """
     bearable = servers * (1.0 - float(p.limit)) / S
     if not lam < bearable:
@@ -186,26 +185,36 @@ def solve_chain(lam: float, p: Probability, Z: float | Form, S: float, servers: 
             f"lam is {lam:g}; it must be below servers (1 - p after long responses) / S, "
             f"{bearable:g}"
         )
-    nobody_thinks = _without_thoughts(lam, p, S, servers)
+    if 0 < lam * S < _SELDOM:
+        solved = solve_chain(_SELDOM / S, p, Z, S, servers)
+        scale = lam * S / _SELDOM
+        return replace(
+            solved, X=scale * solved.X, Q=scale * solved.Q, thinking=scale * solved.thinking
+        )
+    # where hardly anybody is there, what is left out is little beside them
+    bound = BOUND * min(lam * S, 1.0)
+    nobody_thinks = _without_thoughts(lam, p, S, servers, bound)
     thought = thoughts(Z, _longest(nobody_thinks, S, servers) if isinstance(Z, Form) else 0.0)
 
     def line(count: int) -> Line:
         return Line(lam, S, servers, choices(p, thought, S, count, servers))
 
     count = nobody_thinks.size
-    if not line(1).choices.kinds:
+    if lam == 0 or not line(1).choices.kinds:
         levels = np.arange(count)
-        return line(count).summary(levels, np.empty((0, count), np.intp), nobody_thinks, BOUND)
+        nobody = np.empty((0, count), np.intp)
+        return line(count).summary(levels, nobody, nobody_thinks, beyond(nobody_thinks))
     while True:
         share, thinking = line(count).first_look()
-        if beyond(share) <= BOUND:
+        if beyond(share) <= bound / 16:
             break
         count += count // 4 + 32
-    law = settle(*spread(share, thinking), lambda levels: line(levels).moves())
+    low, high = spread(share, thinking, bound=bound)
+    law = settle(low, high, lambda levels: line(levels).moves(), bound)
     return line(law.level[-1] + 1).summary(*law)
 
 
-def _without_thoughts(lam: float, p: Probability, S: float, servers: int) -> Floats:
+def _without_thoughts(lam: float, p: Probability, S: float, servers: int, bound: float) -> Floats:
     """Shares of time with 0, 1, ... jobs where nobody thinks: a birth-death process."""
     if lam == 0:
         return np.ones(1)
@@ -213,11 +222,9 @@ def _without_thoughts(lam: float, p: Probability, S: float, servers: int) -> Flo
     while count <= _MOST:
         # above 0 also where rounding hides that some leave
         leaves = np.maximum(1.0 - averages(p, S, count, servers), 1e-16)
-        ratio = lam * S / (np.minimum(np.arange(1, count), servers) * leaves[:-1])
-        logarithm = np.concatenate([[0.0], np.cumsum(np.log(ratio))])
-        share = np.exp(logarithm - logarithm.max())
-        share /= share.sum()
-        if beyond(share) <= BOUND:
+        down = np.minimum(np.arange(1, count), servers) / S * leaves[:-1]
+        share = birth_death(np.full(count, lam), down)
+        if beyond(share) <= bound:
             return share
         count *= 2
     raise QueueingError(

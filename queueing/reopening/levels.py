@@ -59,6 +59,7 @@ def settle(
     low: Ints,
     high: Ints,
     moves: Callable[[int], Sequence[Move]],
+    bound: float = BOUND,
     most: Callable[[Ints], Ints] | None = None,
 ) -> Law:
     """Return the stationary law, on windows that are widened until they leave out next to nothing.
@@ -69,9 +70,11 @@ def settle(
         At each level from 0 on, the corners of the states to begin with, both kept.
     moves : callable
         From the number of levels to the moves; those out of the windows are left out.
+    bound : float
+        Largest share of time that may be left out on each side.
     most : callable, optional
-        From levels to the largest coordinates that there are, shape (n_levels, n_coordinates);
-        by default there is no largest.
+        From levels to the largest coordinates that there are, shape (n_levels, n_coordinates),
+        which move by one at most; by default there is no largest.
 
     Raises
     ------
@@ -79,22 +82,27 @@ def settle(
         If too many states are needed.
     """
     while True:
+        low, high = _smooth(low, -1), _smooth(high, 1)
+        if most is not None:
+            high = np.minimum(high, most(np.arange(high.shape[0])))
         states = _States(low, high)
         found = moves(low.shape[0])
         shares, scale = _eliminate(states, found)
         share = np.concatenate(shares) * np.repeat(scale, states.sizes)
         top = beyond(scale)
         lower, upper = _at_edges(states, share, found)
-        if max(top, *lower.sum(axis=0), *upper.sum(axis=0)) <= BOUND:
+        if max(top, *lower.sum(axis=0), *upper.sum(axis=0)) <= bound:
             neglected = top + float(lower.sum() + upper.sum())
             return Law(states.level, states.coordinates, share, neglected)
-        low, high = _widened(states, share, scale, lower, upper)
-        if most is not None:
-            high = np.minimum(high, most(np.arange(high.shape[0])))
+        low, high = _widened(states, share, scale, lower, upper, bound)
 
 
 def spread(
-    share: Floats, mean: Floats, variance: Floats | None = None, levels: int | None = None
+    share: Floats,
+    mean: Floats,
+    variance: Floats | None = None,
+    bound: float = BOUND,
+    levels: int | None = None,
 ) -> tuple[Ints, Ints]:
     """Return windows around the mean coordinates of each level.
 
@@ -104,6 +112,8 @@ def spread(
         About which share of time is spent at each level.
     mean, variance : ndarray, shape (n_coordinates, n_levels)
         About which coordinates; by default somewhat more than the variance of Poisson laws.
+    bound : float
+        As of `settle`.
     levels : int, optional
         How many levels are kept; by default those above which next to no time is spent.
 
@@ -112,14 +122,54 @@ def spread(
     low, high : ndarray of int, shape (levels, n_coordinates)
     """
     above = np.cumsum(share[::-1])[::-1] - share
-    top = levels or int(np.argmax(above <= BOUND / 16)) + 1
+    top = levels or int(np.argmax(above <= bound / 16)) + 1
     mean = mean[:, :top].T
     deviation = np.sqrt(1.5 * mean if variance is None else np.maximum(variance[:, :top].T, 0.0))
     # standard deviations that a Poisson number leaves with that chance; fewer at seldom levels
-    away = np.sqrt(2.0 * np.log(np.maximum(share[:top, None] / BOUND, np.e)))
+    away = np.sqrt(2.0 * np.log(np.maximum(share[:top, None] / bound, np.e)))
     low = np.floor(mean - away * deviation).astype(np.intp) - 1
     high = np.ceil(mean + away * deviation + away**2 / 6.0).astype(np.intp) + 1
     return np.maximum(low, 0), high
+
+
+def birth_death(up: Floats, down: Floats) -> Floats:
+    """Return the shares of time at levels 0, 1, ... from the rates of moves up, and down from 1 on."""
+    logarithm = np.concatenate([[0.0], np.cumsum(np.log(up[:-1]) - np.log(down))])
+    share = np.exp(logarithm - logarithm.max())
+    return share / share.sum()
+
+
+def thinking_given(
+    up: Floats, down: Floats, Z: float, joining: Floats, each: Floats | None = None
+) -> Floats:
+    """Return about how many users think at each level, as if their number was Poisson given it.
+
+    Parameters
+    ----------
+    up : ndarray, shape (n_levels,)
+        Rates of moves up, in which each user who thinks has a part of 1 / Z.
+    down : ndarray, shape (n_levels - 1,)
+        Rates of moves down, from level 1 on.
+    Z : float
+    joining : ndarray, shape (n_levels - 1,)
+        Rates of those moves down that add a user who thinks.
+    each : ndarray, shape (n_levels - 1,), optional
+        By how much each user who thinks diminishes these.
+    """
+    from scipy.linalg import solve_banded
+
+    # balance of the first moment, each level's divided by its share of time
+    bands = np.zeros((3, up.size))
+    bands[0, 1:] = -up[:-1]
+    if each is not None:
+        bands[0, 1:] += each * up[:-1] / down
+    bands[1, :-1] = up[:-1]
+    bands[1, 1:] += down
+    bands[1] += 1.0 / Z
+    bands[2, :-1] = -down
+    joined = np.zeros(up.size)
+    joined[:-1] = joining * up[:-1] / down
+    return np.maximum(solve_banded((1, 1), bands, joined), 0.0)
 
 
 def beyond(scale: Floats) -> float:
@@ -134,8 +184,7 @@ class _States:
     """All states within windows, level by level, the last coordinate fastest."""
 
     def __init__(self, low: Ints, high: Ints) -> None:
-        self.low, self.high = _smooth(low, -1), _smooth(high, 1)
-        low, high = self.low, self.high
+        self.low, self.high = low, high
         widths = high - low + 1
         self.sizes = widths.prod(axis=1)
         work, room = (self.sizes.astype(float) ** 3).sum(), (self.sizes.astype(float) ** 2).sum()
@@ -175,7 +224,8 @@ def _smooth(corner: Ints, side: int) -> Ints:
     rising = np.maximum.accumulate(outward + level) - level
     falling = np.maximum.accumulate((outward - level)[::-1])[::-1] + level
     smooth = np.maximum(rising, falling)
-    smooth[:1] = smooth[1:2]
+    if smooth.shape[0] > 1:
+        smooth[0] = np.maximum(smooth[0], smooth[1])
     return side * smooth
 
 
@@ -262,7 +312,7 @@ def _at_edges(states: _States, share: Floats, moves: Sequence[Move]) -> tuple[Fl
 
 
 def _widened(
-    states: _States, share: Floats, scale: Floats, lower: Floats, upper: Floats
+    states: _States, share: Floats, scale: Floats, lower: Floats, upper: Floats, bound: float
 ) -> tuple[Ints, Ints]:
     """Windows for another attempt, wider where the present ones leave out too much."""
     levels = scale.size
@@ -273,15 +323,15 @@ def _widened(
         for i in (1, 2)
     )
     # half as wide again as the law seen so far would have it: the windows cut its tails
-    low, high = spread(seen, mean, 2.25 * (square - mean**2), levels)
-    allowed = BOUND / (4 * levels)
+    low, high = spread(seen, mean, 2.25 * (square - mean**2), bound, levels)
+    allowed = bound / (4 * levels)
     more = 2 + (states.high - states.low) // 4
     low = np.where(lower > allowed, np.minimum(low, states.low - more), states.low)
     high = np.where(upper > allowed, np.maximum(high, states.high + more), states.high)
     top = beyond(scale)
-    if top > BOUND:
+    if top > bound:
         ratio = min(scale[-1] / scale[-2], 0.999)
-        further = 4 + int(min(np.log(BOUND / top) / np.log(ratio), levels))
+        further = 4 + int(min(np.log(bound / top) / np.log(ratio), levels))
         low = np.concatenate([low, np.repeat(low[-1:], further, axis=0)])
         high = np.concatenate([high, np.repeat(high[-1:], further, axis=0)])
     return np.maximum(low, 0), high

@@ -12,7 +12,7 @@ from queueing.response_function import Form
 from queueing.think_time import Breaks
 
 #: Mean think time, in service times, below which no floating-point number of the answer shows it.
-_AT_ONCE = 1e-15
+AT_ONCE = 1e-15
 
 
 class Thoughts(NamedTuple):
@@ -112,7 +112,7 @@ def choices(p: Probability, thought: Thoughts, S: float, count: int, servers: in
         long = np.minimum(by_number(of_phases, count, servers), behind)
     kinds, at_once = [], np.zeros(count)
     for Z, follows in ((thought.short, behind - long), (thought.long, long)):
-        if Z < _AT_ONCE * S:
+        if Z < AT_ONCE * S:
             at_once = at_once + follows
         elif follows.any():
             kinds.append(Kind(Z, follows))
