@@ -30,6 +30,10 @@ PILOTS = 5
 #: Confidence of the intervals.
 CONFIDENCE = 0.95
 
+#: Independent responses that a run must be worth, by the correlation of those that follow one
+#: another. Of a run that is worth fewer no rule can tell whether it has left its beginning.
+LEAST = 20
+
 #: Relative error that sums of many times may have by rounding.
 ROUNDING = 1e-9
 
@@ -40,7 +44,8 @@ class Task(NamedTuple):
     Parameters
     ----------
     users : object
-    servers : int
+    processors : int
+        Of their machine.
     stream : Generator
     whose : tuple of str
         Whose jobs are measured.
@@ -49,7 +54,7 @@ class Task(NamedTuple):
     """
 
     users: Any
-    servers: int
+    processors: int
     stream: np.random.Generator
     whose: tuple[Who, ...]
     warmup: int | None = None
@@ -119,8 +124,9 @@ def crosscheck(
     Warns
     -----
     WorkloadWarning
-        Where points of a grid are left out because they have no answer, and where a run is too
-        short for its warm-up.
+        Where points of a grid are left out because they have no answer, and where runs are too
+        short to judge: for their warm-up, or because a run, by the correlation of its responses,
+        is worth fewer than 20 independent ones. Near saturation that is many thousands of jobs.
 
     Examples
     --------
@@ -173,7 +179,7 @@ def crosscheck_grids(
     for case, stream in zip(cases, np.random.default_rng(seed).spawn(len(cases)), strict=True):
         whose = _whose(chosen, case)
         streams = stream.spawn(pilots + runs)
-        tasks.append([Task(case.users, case.servers, each, whose) for each in streams])
+        tasks.append([Task(case.users, case.processors, each, whose) for each in streams])
     begun = _done(executor, [task for of_case in tasks for task in of_case[:pilots]])
     warmups = [_warmup([next(begun) for _ in range(pilots)]) for _ in cases]
     measured = _done(
@@ -192,8 +198,15 @@ def crosscheck_grids(
         rows += [
             {"point": len(points), **told, **row} for row in _rows(chosen, case, found, shares)
         ]
+        worth = [estimates.independent(found, law.who) for law in chosen.responses(case.point)]
         points.append(
-            {**told, "exactness": str(case.theory.exactness), "warmup": warmup, "settled": settled}
+            {
+                **told,
+                "exactness": str(case.theory.exactness),
+                "warmup": warmup,
+                "settled": settled,
+                "independent": min(worth),
+            }
         )
     _warn_of_short_runs(points, jobs)
     return CrossCheck(
@@ -223,7 +236,7 @@ def _done(executor: "Executor | None", tasks: list[Task]) -> Iterator[Any]:
 
 def _work(task: Task) -> Run | NDArray[np.float64]:
     """Simulate a run; return what it has seen, or the series that the warm-up is found in."""
-    schedule = simulate(None, "fcfs", task.users, procs=task.servers, rng=task.stream)
+    schedule = simulate(None, "fcfs", task.users, procs=task.processors, rng=task.stream)
     if task.warmup is None:
         submit = schedule.workload.submit
         return np.stack([schedule.end - submit, np.diff(submit, prepend=0.0)])
@@ -238,13 +251,17 @@ def _warmup(pilots: Sequence[NDArray[np.float64]]) -> tuple[int, bool]:
 
 def _warn_of_short_runs(points: Sequence[Mapping[str, Any]], jobs: int) -> None:
     short = sum(not point["settled"] for point in points)
-    if short:
-        warnings.warn(
-            f"at {short:,} of {len(points):,} points the warm-up is not over after half of the "
-            f"{jobs:,} jobs; take longer runs",
-            WorkloadWarning,
-            stacklevel=4,
-        )
+    few = sum(not point["independent"] >= LEAST for point in points)
+    for bad, told in (
+        (short, "the warm-up is not over after half of the jobs"),
+        (few, f"a run is worth fewer than {LEAST} independent responses"),
+    ):
+        if bad:
+            warnings.warn(
+                f"at {bad:,} of {len(points):,} points {told}: {jobs:,} jobs are too few to judge",
+                WorkloadWarning,
+                stacklevel=4,
+            )
 
 
 def _rows(
@@ -255,6 +272,9 @@ def _rows(
     for measure in model.measures(case.point):
         value = float(getattr(theory, measure.name))
         found = estimates.estimate(runs, measure.kind, measure.who)
+        if measure.kind == "U":  # of each server
+            servers = case.point.get("servers", 1.0)
+            found = estimates.Estimate(found.value / servers, found.error / servers)
         yield _row(measure.name, value, found, len(runs), _stated(theory.exactness, measure.of))
     for law in model.responses(case.point):
         values = _percentiles(theory, shares, law.job)

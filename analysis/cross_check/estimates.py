@@ -12,8 +12,8 @@ from analysis.cross_check.measuring import Run, Who
 #: Standard errors of a normal law, two-sided probability 6.3e-5, that a difference may have.
 STANDARD_ERRORS = 4.0
 
-#: X throughput, R mean response time, Q mean number in the system, U utilisation of a server, and
-#: jobs for each first one.
+#: X throughput, R mean response time, Q mean number in the system, U mean number of busy servers,
+#: and jobs for each first one.
 Kind = Literal["X", "R", "Q", "U", "per_first"]
 
 
@@ -59,6 +59,20 @@ def quantile(runs: Sequence[Run], share: float, who: Who) -> Estimate:
     return _jackknifed(without, len(runs))
 
 
+def independent(runs: Sequence[Run], who: Who) -> float:
+    """Return how many independent response times the mean of a run is worth.
+
+    It is the variance of the responses by that of the means of the runs; infinite where these do
+    not differ, NaN where there are none.
+    """
+    samples = [run.of[who].responses for run in runs if run.of[who].responses.size]
+    if len(samples) < len(runs):
+        return math.nan
+    each = float(np.concatenate(samples).var())
+    means = float(np.var([sample.mean() for sample in samples], ddof=1))
+    return each / means if means > 0 else math.inf
+
+
 def allowance(runs: int) -> float:
     """Return how many standard errors of so many runs a difference may have.
 
@@ -99,9 +113,7 @@ def _parts(run: Run, kind: Kind, who: Who) -> tuple[float, float]:
         return float(seen.responses.sum()), float(seen.responses.size)
     if kind == "per_first":
         return seen.departures, run.of["first"].departures
-    if kind == "U":
-        return seen.busy, run.span * run.servers
-    return (seen.departures if kind == "X" else seen.area), run.span
+    return {"X": seen.departures, "Q": seen.area, "U": seen.busy}[kind], run.span
 
 
 def _jackknifed(without: Callable[[int | None], float], runs: int) -> Estimate:

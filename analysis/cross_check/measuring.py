@@ -40,13 +40,11 @@ class Run(NamedTuple):
     ----------
     span : float
         Length of the window. [s]
-    servers : int
     of : mapping of str to Seen
         By whose jobs they are.
     """
 
     span: float
-    servers: int
     of: Mapping[Who, Seen]
 
 
@@ -82,7 +80,7 @@ def look(schedule: Schedule, warmup: int, whose: tuple[Who, ...]) -> Run:
             busy=inside(start[these], end[these]),
             responses=np.sort((end - submit)[submitted]),
         )
-    return Run(float(until - begin), schedule.machine, seen)
+    return Run(float(until - begin), seen)
 
 
 def _members(schedule: Schedule, who: Who) -> NDArray[np.bool_]:

@@ -198,9 +198,12 @@ def simulated_users(model: Model, point: Point, jobs: int) -> tuple[Any, int]:
     for name in ("lam", "N"):
         if name in model.needed and model.theory != "mixed":
             check_positive(**{name: point[name]})
+    if point.get("N", 0) > jobs:
+        raise ParameterError(f"N is {point['N']:g}; there are {jobs:,} jobs, one at least for each")
     make = model.simulated(point)
-    servers = check_count("servers", point.get("servers", 1), least=1)
-    return make(run=float(point["S"]), jobs=jobs), servers
+    # who never waits with so many servers as there are jobs never waits with more
+    processors = min(check_count("servers", point.get("servers", 1), least=1), jobs)
+    return make(run=float(point["S"]), jobs=jobs), processors
 
 
 def as_again(p: Any, S: float) -> again.Again:

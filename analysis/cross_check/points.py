@@ -26,13 +26,14 @@ class Case(NamedTuple):
         Of `queueing`.
     users : object
         Who are simulated.
-    servers : int
+    processors : int
+        Of their machine.
     """
 
     point: Point
     theory: Any
     users: Any
-    servers: int
+    processors: int
 
 
 def cases_of(model: Model, grids: Sequence[Mapping[str, Any]], jobs: int) -> list[Case]:

@@ -9,6 +9,9 @@ from matplotlib.axes import Axes
 
 from analysis.section import Result
 
+#: Columns of the table of points that are no parameters.
+OF_RUNS = ("exactness", "warmup", "settled", "independent")
+
 
 @dataclass(frozen=True, eq=False)
 class CrossCheck(Result):
@@ -26,8 +29,9 @@ class CrossCheck(Result):
         difference that is `allowed`; and whether it `holds`, None where there is no statement to
         hold it to.
     points : DataFrame
-        One row for each point: parameters, `exactness` of the theory, the `warmup` [jobs], and
-        whether it is `settled` that it is over by then.
+        One row for each point: parameters, `exactness` of the theory, the `warmup` [jobs], whether
+        it is `settled` that it is over by then, and how many `independent` responses the mean of a
+        run is worth.
     simulation : mapping of str to object
         `runs`, `jobs` of each, `seed` and `quantiles`.
     """
@@ -50,11 +54,10 @@ class CrossCheck(Result):
     @property
     def varying(self) -> list[str]:
         """Names of the parameters that are not the same at all points."""
-        others = ("exactness", "warmup", "settled")
         return [
             name
             for name in self.points
-            if name not in others and self.points[name].nunique(dropna=False) > 1
+            if name not in OF_RUNS and self.points[name].nunique(dropna=False) > 1
         ]
 
     def plot(self, ax: Axes | None = None, measure: str | None = None) -> Axes:

@@ -15,7 +15,7 @@ from scipy import stats
 import queueing
 from analysis import crosscheck
 from analysis.cross_check.checking import crosscheck_grids
-from analysis.cross_check.estimates import allowance, deviate, estimate, quantile
+from analysis.cross_check.estimates import allowance, deviate, estimate, independent, quantile
 from analysis.cross_check.measuring import Run, Seen, look
 from analysis.cross_check.models import as_again, as_pause
 from analysis.cross_check.warmup import mser
@@ -57,10 +57,10 @@ def test_a_series_far_from_zero():
 # What a run has seen.
 
 
-def schedule(submit, start, end, kind, visit, machine=1):
+def schedule(submit, start, end, kind, visit):
     submit, start, end = (np.array(x, dtype=float) for x in (submit, start, end))
     return SimpleNamespace(
-        workload=SimpleNamespace(submit=submit), start=start, end=end, machine=machine,
+        workload=SimpleNamespace(submit=submit), start=start, end=end,
         columns={"kind": np.array(kind), "visit": np.array(visit)},
     )  # fmt: skip
 
@@ -71,7 +71,7 @@ def test_a_window_of_a_schedule_counted_by_hand():
         [0, 2, 3, 5, 9], [0, 4, 5, 8, 11], [4, 5, 8, 11, 12], [0, 1, 0, 1, 0], [0, 0, 1, 0, 0]
     )
     run = look(made, 1, ("all", "open", "closed", "first"))
-    assert (run.span, run.servers) == (7.0, 1)
+    assert run.span == 7.0
     assert run.of["all"].departures == 3
     assert run.of["all"].area == 2 + 3 + 5 + 4
     assert run.of["all"].busy == 2 + 1 + 3 + 1
@@ -84,7 +84,7 @@ def test_a_window_of_a_schedule_counted_by_hand():
 
 def runs_of(spans, departures, samples):
     return [
-        Run(span, 2, {"all": Seen(n, 2.0 * n, span, np.sort(np.array(x, dtype=float)))})
+        Run(span, {"all": Seen(n, 2.0 * n, span, np.sort(np.array(x, dtype=float)))})
         for span, n, x in zip(spans, departures, samples, strict=True)
     ]
 
@@ -96,7 +96,7 @@ def test_runs_of_one_length_give_the_standard_error_of_a_mean():
     assert found.value == pytest.approx(rates.mean())
     assert found.error == pytest.approx(rates.std(ddof=1) / 2)
     assert estimate(runs, "Q", "all").value == pytest.approx(1.0)
-    assert estimate(runs, "U", "all") == pytest.approx((0.5, 0.0))
+    assert estimate(runs, "U", "all") == pytest.approx((1.0, 0.0))
     assert estimate(runs, "R", "all").value == 4.5
 
 
@@ -252,6 +252,7 @@ def test_what_never_varies_may_differ_by_rounding_only():
         ("mm1", {"lam": 0, "S": 1}, "lam is 0; it must be positive"),
         ("mm1", {"lam": 0.5, "S": 0}, "S is 0; it must be positive"),
         ("closed", {"N": 2.5, "Z": 1, "S": 1}, "N is 2.5; it is a whole number"),
+        ("closed", {"N": 1e9, "Z": 1, "S": 1}, r"N is 1e\+09; there are 100,000 jobs"),
         ("mm1", {"lam": [0.1, 0.2], "S": [1, 1, 1]}, "the shapes of the parameters do not go"),
         ("mm1", {"lam": 0.5, "S": 1, "runs": 1}, "runs is 1; it is a whole number, 2 or more"),
         ("mm1", {"lam": 0.5, "S": 1, "jobs": 10}, "jobs is 10; it is a whole number, 100 or more"),
@@ -266,8 +267,17 @@ def test_what_cannot_be_is_refused(model, parameters, message):
 
 
 def test_runs_too_short_for_their_warm_up():
-    with pytest.warns(WorkloadWarning, match="the warm-up is not over after half of the 200 jobs"):
-        crosscheck("closed", N=2000, Z=1, S=1, runs=2, jobs=200, rng=1)
+    with pytest.warns(WorkloadWarning, match="the warm-up is not over after half of the jobs"):
+        crosscheck("closed", N=200, Z=1, S=1, runs=2, jobs=200, rng=1)
+    with pytest.warns(WorkloadWarning, match="fewer than 20 independent responses: 2,000 jobs"):
+        crosscheck("mm1", lam=0.999, S=1, runs=3, jobs=2000, rng=1)
+
+
+def test_runs_are_worth_as_many_jobs_as_are_independent():
+    runs = runs_of([1.0] * 2, [1] * 2, [[1, 3], [5, 7]])
+    assert independent(runs, "all") == 5 / 8
+    alone = crosscheck("md1", lam=1e-6, S=1, runs=3, jobs=200, rng=1)
+    assert (alone.points["independent"] > 20).all()
 
 
 def test_figures():
@@ -280,7 +290,7 @@ def test_figures():
     assert other.lines[0].get_ydata() == pytest.approx([1 / 0.7, 2.5])
     with pytest.raises(ParameterError, match="the cross-check has no 'W'; it has X, R"):
         found.plot(measure="W")
-    single = crosscheck("mm1", lam=0.3, S=1.0, runs=2, jobs=200, rng=1)
+    single = crosscheck("mm1", lam=0.1, S=1.0, runs=3, jobs=500, rng=1)
     with pytest.raises(ParameterError, match="no parameter varies that is a number"):
         single.plot(measure="R")
     plt.close("all")
@@ -329,7 +339,7 @@ GRID = {
 @pytest.mark.slow
 @pytest.mark.parametrize("model", GRID)
 def test_theory_and_simulation_agree_over_the_grid(model):
-    found = crosscheck_grids(model, GRID[model], runs=20, jobs=200_000, rng=7)
+    found = crosscheck_grids(model, GRID[model], runs=20, jobs=100_000, rng=7)
     assert found.holds, found.failed.to_string()
     assert found.points["settled"].all()
 

@@ -136,12 +136,13 @@ def _show(found: "CrossCheck") -> None:
 
 def _heading(point: dict[str, Any]) -> str:
     """Say which point it is."""
+    from analysis.cross_check.result import OF_RUNS
     from analysis.formats import count
 
     told = ", ".join(
         f"{name} {value:g}" if isinstance(value, float) else f"{name} {value}"
         for name, value in point.items()
-        if name not in ("exactness", "warmup", "settled")
+        if name not in OF_RUNS
     )
     warmup = f"warm-up {count(point['warmup'])} jobs"
     return f"{told}\n{point['exactness']}; {warmup}{'' if point['settled'] else ' and more'}"
