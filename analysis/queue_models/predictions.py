@@ -102,7 +102,7 @@ def _models(
     c, S, beside = station
 
     def opened() -> dict[str, float]:
-        return _row(queueing.mixed(of.throughput, 0, 0.0, S, servers=c), station)
+        return _row(queueing.mmc(of.throughput, S, c), station)
 
     def mixed() -> dict[str, float]:
         users, think = closed_users(of, station)
