@@ -119,6 +119,40 @@ def points(rules: Iterable[Rule], **values: ArrayLike) -> dict[str, Floats]:
     return parameters
 
 
+def missing(failures: Mapping[int, str], shape: tuple[int, ...]) -> None:
+    """Tell of points that have no answer for reasons found while solving.
+
+    Parameters
+    ----------
+    failures : mapping of int to str
+        Why, by the place in the flattened array of points.
+    shape : tuple of int
+        Of the points.
+
+    Raises
+    ------
+    QueueingError
+        If there is one point, and it failed.
+
+    Warns
+    -----
+    QueueingWarning
+        Once, if some of an array failed: how many, and the first.
+    """
+    if not failures:
+        return
+    place, why = min(failures.items())
+    if not shape:
+        raise QueueingError(why)
+    at = ", ".join(map(str, np.unravel_index(place, shape)))
+    warnings.warn(
+        f"{len(failures):,} of {np.prod(shape):,} points have no answer and are nan: at [{at}], "
+        f"{why}",
+        QueueingWarning,
+        stacklevel=4,
+    )
+
+
 def numbers(name: str, value: Any) -> Floats:
     """Return an argument as floats.
 

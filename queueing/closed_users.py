@@ -189,8 +189,8 @@ class Closed(_Users):
         Share of its time that a server works.
     """
 
-    jobs: ClassVar = ("closed",)
-    totals: ClassVar = ("X_per_user",)
+    jobs: ClassVar[tuple[str, ...]] = ("closed",)
+    totals: ClassVar[tuple[str, ...]] = ("X_per_user",)
 
     X: Value
     R: Value
@@ -232,9 +232,9 @@ class Mixed(_Users):
         one would meet.
     """
 
-    measures: ClassVar = ("Xc", "Rc", "Qc", "Uc", "Ro", "Qo", "Uo")
-    totals: ClassVar = ("X", "R", "Q", "U", "Xo", "X_per_user")
-    jobs: ClassVar = ("closed", "open")
+    measures: ClassVar[tuple[str, ...]] = ("Xc", "Rc", "Qc", "Uc", "Ro", "Qo", "Uo")
+    totals: ClassVar[tuple[str, ...]] = ("X", "R", "Q", "U", "Xo", "X_per_user")
+    jobs: ClassVar[tuple[str, ...]] = ("closed", "open")
 
     Xc: Value
     Rc: Value

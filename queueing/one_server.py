@@ -45,7 +45,7 @@ def solve(
         n, z = N[block], Z[block]
         # the arrival theorem: a job of one user meets the others as they are alone
         Rc = s * (1 + number(others(n), a))
-        Xc = np.divide(n, z + Rc, out=n * 0.0, where=n > 0)
+        Xc = np.divide(n, z + Rc, out=n * 0.0, where=z + Rc > 0)
         Qc = Xc * Rc
         Rc[n == 0] = np.nan
         found.Xc[block], found.Rc[block], found.Qc[block] = Xc, Rc, Qc

@@ -18,7 +18,7 @@ Method = Literal["formula", "mva"]
 
 EXACT = Exactness("exact, product form")
 
-_USERS = (
+USERS = (
     not_negative("N"),
     not_negative("Z"),
     not_negative("S"),
@@ -110,7 +110,7 @@ def closed(
     >>> closed(N=[1, 10, 100], Z=20, S=1).R.round(6).tolist()
     [1.0, 1.643296, 80.0]
     """
-    p = points([*_USERS, *_rules(method)], N=N, Z=Z, S=S, servers=servers)
+    p = points([*USERS, *_rules(method)], N=N, Z=Z, S=S, servers=servers)
     # NaN points stay NaN, whatever is added
     measures = _solve(p["N"] * 0.0, p, method)
     return Closed(
@@ -153,7 +153,8 @@ def mixed(
         As of `closed`.
     p : array_like or callable, optional
         If given, open jobs may be followed by others of the same user, who goes on with this
-        probability (as of `reopen`) after think times of the mean Z, too.
+        probability (as of `reopen`) after think times of the mean Z, too. Exact where it is a
+        number, else by the chain of `reopen`; N is whole then.
 
     Returns
     -------
@@ -188,9 +189,12 @@ def mixed(
     if p is not None:
         from queueing.mixed_reopen import mixed_reopen
 
-        return mixed_reopen(lam, N, Z, S, servers, p, method)
+        _rules(method)
+        if method != "formula":
+            raise QueueingError(f"method is {method!r}; with p it must be 'formula'")
+        return mixed_reopen(lam, N, Z, S, servers, p)
     given = {"lam": lam, "N": N, "Z": Z, "S": S, "servers": servers}
-    at = points([not_negative("lam"), *_USERS, *_rules(method), OPEN_JOBS], **given)
+    at = points([not_negative("lam"), *USERS, *_rules(method), OPEN_JOBS], **given)
     lam, S, servers = at["lam"], at["S"], at["servers"]
     measures = _solve(lam, at, method)
     busy = lam * S / servers

@@ -11,6 +11,7 @@ moments and slopes, too; their terms are positive, in whatever region.
 """
 
 from collections.abc import Iterator
+from functools import cache
 
 import numpy as np
 
@@ -57,7 +58,7 @@ def _from_zero(n: Floats, a: Floats, t: Floats) -> Floats:
     # up to the mode, the density falls leftward by e^−40 within the shorter of these
     rise = np.maximum(n / end - 1, 1e-300)
     width = np.minimum(t, np.minimum(40 / rise, 9 * end / np.sqrt(np.maximum(n, 1e-300))))
-    nodes, weights = np.polynomial.legendre.leggauss(40)
+    nodes, weights = _rule(40)
     found = np.zeros(t.shape)
     for node, weight in zip(nodes, weights, strict=True):
         back = width * (1 - node) / 2
@@ -120,7 +121,7 @@ def mean_logarithm(n: Floats, a: Floats) -> Floats:
 
 def _nodes(n: Floats, a: Floats, order: int) -> Iterator[tuple[slice, Floats, Floats, Floats]]:
     """Gauss's nodes for means over the density: blocks of points, ln(1 + t/a), t, weights."""
-    x, weight = np.polynomial.legendre.leggauss(_NODES)
+    x, weight = _rule(_NODES)
     for begin in range(0, n.size, _BLOCK):
         block = slice(begin, begin + _BLOCK)
         m, b = n[block], np.maximum(a[block], 1e-300)
@@ -140,3 +141,8 @@ def _nodes(n: Floats, a: Floats, order: int) -> Iterator[tuple[slice, Floats, Fl
         density = np.exp(-rate * (rise - d) - fall * d) * weight[:, None]
         density /= density.sum(axis=0)
         yield block, np.maximum(y_peak + d, 0), np.maximum(peak + rate * rise, 0), density
+
+
+@cache
+def _rule(nodes: int) -> tuple[Floats, Floats]:
+    return np.polynomial.legendre.leggauss(nodes)

@@ -6,7 +6,7 @@ from math import factorial
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from queueing import QueueingError, QueueingWarning, closed, mixed
@@ -60,6 +60,7 @@ def test_the_example_of_reiser_and_lavenbergs_recursion():
     assert (result.X, result.R, result.Q) == pytest.approx((X, R, Q), rel=1e-14)
 
 
+@settings(max_examples=40)
 @given(loaded())
 def test_operational_laws_hold_everywhere(point):
     result = mixed(*point)
@@ -68,6 +69,7 @@ def test_operational_laws_hold_everywhere(point):
     assert result.X == pytest.approx(result.Xc + point[0], rel=1e-15)
 
 
+@settings(max_examples=40)
 @given(loaded())
 def test_no_figure_is_impossible(point):
     lam, N, Z, S = point
@@ -83,6 +85,7 @@ def test_no_figure_is_impossible(point):
         assert result.Rc <= N * s * (1 + 1e-9)
 
 
+@settings(max_examples=40)
 @given(loaded())
 def test_open_jobs_respond_later_than_closed_ones(point):
     result = mixed(*point)
@@ -91,6 +94,7 @@ def test_open_jobs_respond_later_than_closed_ones(point):
     assert (result.sf(t, "open") >= result.sf(t, "closed") * (1 - 1e-12)).all()
 
 
+@settings(max_examples=40)
 @given(loaded(), st.floats(1.001, 2))
 def test_measures_rise_and_fall_with_each_parameter(point, factor):
     lam, N, Z, S = point
@@ -114,6 +118,7 @@ def test_measures_rise_and_fall_with_each_parameter(point, factor):
             rises(name, other)
 
 
+@settings(max_examples=40)
 @given(loaded(), st.floats(-30, 30))
 def test_the_unit_of_time_does_not_matter(point, scale):
     lam, N, Z, S = point
@@ -124,6 +129,7 @@ def test_the_unit_of_time_does_not_matter(point, scale):
         assert getattr(scaled, name) == getattr(result, name) * by
 
 
+@settings(max_examples=40)
 @given(st.integers(1, 100), ratios, loads)
 def test_the_recursion_is_the_formula(N, ratio, load):
     formula, recursion = mixed(load, N, ratio, 1), mixed(load, N, ratio, 1, method="mva")
@@ -131,6 +137,7 @@ def test_the_recursion_is_the_formula(N, ratio, load):
         assert getattr(recursion, name) == pytest.approx(getattr(formula, name), rel=1e-12)
 
 
+@settings(max_examples=40)
 @given(st.integers(1, 50), st.floats(0, 1e3))
 def test_the_recursion_can_be_read(N, Z):
     assert mean_values(N, Z, 1.0) == pytest.approx(
@@ -152,6 +159,24 @@ def test_users_who_never_think():
     result = mixed(0.5, 6, 0, 1)
     assert (result.Xc, result.Rc, result.Ro, result.Qc, result.U) == (0.5, 12, 14, 6, 1)
     assert result.moment(2, "closed") == pytest.approx(4 * 6 * 7, rel=1e-12)
+
+
+def test_several_servers_beside_one():
+    result = mixed(0.5, [4, 4, 4, 0], [0, 2, 2, 2], 1, servers=[2, 1, 2, 2])
+    assert result.Xc[0] == pytest.approx(mixed(0.5, 4, 0, 1, servers=2).Xc, rel=1e-13)
+    assert result.Ro[1] == mixed(0.5, 4, 2, 1).Ro
+    assert result.check().max() < 1e-12
+    assert result.Xc[2] > result.Xc[1] and result.Rc[2] < result.Rc[1]
+    assert result.ppf(0.9, "open")[1] == pytest.approx(mixed(0.5, 4, 2, 1).ppf(0.9, "open"))
+    mean = result.moments("closed")["mean"]
+    np.testing.assert_allclose(mean, result.Rc, rtol=1e-12)
+    for wrt, h in (("lam", 1e-6), ("S", 1e-6), ("Z", 1e-6)):
+        point = {"lam": 0.5, "N": 4, "Z": 2.0, "S": 1.0, "servers": [1, 2, 3]}
+        up, down = (mixed(**point | {wrt: point[wrt] + d}) for d in (h, -h))
+        for of in (*MEASURES, "X", "R", "Q", "U", "X_per_user"):
+            numeric = (getattr(up, of) - getattr(down, of)) / (2 * h)
+            found = mixed(**point).derivative(of, wrt)
+            np.testing.assert_allclose(found, numeric, rtol=1e-7, atol=1e-8, err_msg=of)
 
 
 def test_jobs_that_take_no_time():

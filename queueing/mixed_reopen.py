@@ -1,0 +1,227 @@
+"""Closed users beside users who come, and go on if they like the response."""
+
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from queueing.arguments import Floats, Value, count, missing, not_negative, plain, points
+from queueing.closed_users import Mixed
+from queueing.errors import QueueingError, QueueingWarning
+from queueing.probability import Probability, as_probability
+from queueing.product_form import EXACT, USERS, mixed
+from queueing.reopening.responses import moment, phases, survival
+from queueing.reopening.stability import stability_rules
+from queueing.result import Exactness, Places, Result
+
+CHAIN = Exactness("approximation: chain")
+
+
+class Laws(NamedTuple):
+    """Weights of Erlang(1), Erlang(2), ... responses at one point, and their rate."""
+
+    closed: Floats
+    open: Floats
+    first: Floats
+    rate: float
+
+
+@dataclass(frozen=True, eq=False)
+class MixedReopen(Mixed):
+    """Closed users (c) beside users who come, and may submit further jobs (o).
+
+    Beside what `Mixed` tells, where Xo, Ro, Qo and Uo are those of all jobs of users who come; its
+    jobs are "closed", "open" and the "first" of a user who came:
+
+    Parameters
+    ----------
+    Ro_first : float or ndarray
+        Mean response of a user's first job.
+    p_mean : float or ndarray
+        Share of open jobs that are followed by another of the same user.
+    jobs_per_user : float or ndarray
+        Mean number of jobs of a user who comes, Xo / lam.
+    thinking : float or ndarray
+        Mean number of those users who think.
+    """
+
+    measures: ClassVar[tuple[str, ...]] = (
+        *("Xc", "Rc", "Qc", "Uc", "Xo", "Ro", "Qo", "Uo"),
+        *("Ro_first", "p_mean", "jobs_per_user", "thinking"),
+    )
+    totals: ClassVar[tuple[str, ...]] = ("X", "R", "Q", "U", "X_per_user")
+    jobs: ClassVar[tuple[str, ...]] = ("closed", "open", "first")
+
+    Ro_first: Value
+    p_mean: Value
+    jobs_per_user: Value
+    thinking: Value
+    #: The same with open jobs at the rate Xo: exact where p is constant.
+    _alike: Mixed | None = field(repr=False)
+    #: Of each point; None where it has no answer, or no service.
+    _points: tuple[Laws | None, ...] = field(repr=False)
+
+    @property
+    def Xo(self) -> Value:
+        """Jobs a unit of time of the users who come."""
+        return self.parameters["lam"] * self.jobs_per_user
+
+    def derivative(self, of: str, wrt: str) -> Value:
+        """Return the derivative of a measure in a parameter, by differences; N is whole."""
+        if wrt in ("N", "servers"):
+            raise QueueingError(f"wrt is {wrt!r}, a whole number")
+        return Result.derivative(self, of, wrt)
+
+    def _survival(self, t: Floats, at: Places, job: str) -> Floats:
+        if self._alike is not None:
+            return self._alike._survival(t, at, _kind(job))
+        return self._by_point(lambda weights, rate, here: survival(weights, rate, t[here]), at, job)
+
+    def _distribution(self, t: Floats, at: Places, job: str) -> Floats:
+        if self._alike is not None:
+            return self._alike._distribution(t, at, _kind(job))
+        return 1 - self._survival(t, at, job)
+
+    def _moment(self, order: int, at: Places, job: str) -> Floats:
+        if self._alike is not None:
+            return self._alike._moment(order, at, _kind(job))
+        return self._by_point(lambda weights, rate, here: moment(weights, rate, order), at, job)
+
+    def _central_moments(self, at: Places, job: str) -> tuple[Floats, Floats]:
+        return Result._central_moments(self, at, job)
+
+    def _by_point(self, value: Callable[..., Any], at: Places, job: str) -> Floats:
+        found = np.where(self._at("S", at) == 0, 0.0, np.nan)
+        for place in np.unique(at):
+            laws = self._points[place]
+            if laws is not None:
+                here = at == place
+                found[here] = value(getattr(laws, job), laws.rate, here)
+        if job == "closed":
+            found[self._at("N", at) == 0] = np.nan
+        return found
+
+    def _laws(self) -> list[tuple[Value, Value]]:
+        lam, Z, S, servers = (self.parameters[name] for name in ("lam", "Z", "S", "servers"))
+        Xo, N = np.asarray(self.Xo), self.parameters["N"]
+        return [
+            (self.Qc, np.where(N == 0, 0.0, self.Xc * np.asarray(self.Rc))),
+            (self.Qo, Xo * self.Ro),
+            (self.Uc, self.Xc * S / servers),
+            (self.Uo, Xo * S / servers),
+            (N + 0.0, self.Qc + self.Xc * Z),
+            (lam + 0.0, Xo * (1 - self.p_mean)),
+            (self.thinking, Z * Xo * self.p_mean),
+        ]
+
+
+def _kind(job: str) -> str:
+    return "closed" if job == "closed" else "open"
+
+
+def mixed_reopen(
+    lam: ArrayLike,
+    N: ArrayLike,
+    Z: ArrayLike,
+    S: ArrayLike,
+    servers: ArrayLike,
+    p: ArrayLike | Callable[[Any], Any],
+) -> MixedReopen:
+    """Solve `mixed` where open jobs may be followed by others of the same user; see there."""
+    form = as_probability(p)
+    given = {"lam": lam, "N": N, "p": p, "Z": Z, "S": S, "servers": servers}
+    rules = [not_negative("lam"), *USERS, *form.rules, *stability_rules(form, S, servers)]
+    if not form.constant:
+        rules.insert(1, count("N", least=0))
+    at = points(rules, lam=lam, N=N, **form.values, Z=Z, S=S, servers=servers)
+
+    def solve(**changed: Any) -> MixedReopen:
+        now = given | {name: changed[name] for name in given if name in changed}
+        own = as_probability(now["p"])
+        unknown = changed.keys() - given.keys() - set(own.names)
+        if unknown:
+            raise QueueingError(f"{min(unknown)} is no parameter of the model")
+        if not own.constant:
+            now["p"] = own.with_values(changed)
+        return mixed_reopen(**now)
+
+    found = _exact(at) if form.constant else _by_chain(at, form)
+    parameters: dict[str, Any] = dict(at)
+    if not form.constant:
+        parameters = {"lam": at["lam"], "N": at["N"], "p": p} | parameters
+    return MixedReopen(
+        parameters=parameters, exactness=EXACT if form.constant else CHAIN, solve=solve, **found
+    )
+
+
+def _exact(at: Mapping[str, Floats]) -> dict[str, Any]:
+    """Constant p: users who come are as so many open jobs without memory."""
+    Xo = at["lam"] / (1 - at["p"])
+    good = ~np.isnan(Xo)
+    with warnings.catch_warnings():
+        # the points without an answer have been told
+        warnings.simplefilter("ignore", QueueingWarning)
+        alike = mixed(Xo, at["N"], at["Z"], at["S"], at["servers"])
+    kept = {name: getattr(alike, name) for name in Mixed.measures}
+    return kept | {
+        "Ro_first": alike.Ro,
+        "p_mean": plain(at["p"] + 0.0),
+        "jobs_per_user": plain(1 / (1 - at["p"])),
+        "thinking": plain(at["Z"] * Xo * at["p"]),
+        "_alike": alike,
+        "_points": (None,) * good.size,
+    }
+
+
+def _by_chain(at: Mapping[str, Floats], form: Probability) -> dict[str, Any]:
+    """Any other p: a point at a time."""
+    from queueing.reopening.mixed_chain import solve_mixed_chain
+
+    flat = {name: value.ravel() for name, value in at.items()}
+    lam, N, Z, S, servers = (flat[name] for name in ("lam", "N", "Z", "S", "servers"))
+    # without service all responses are 0
+    at_once = np.where(S == 0, 1.0, np.nan)
+    p_mean = at_once * np.broadcast_to(form.with_values(flat).first, S.shape)
+    Xc = at_once * np.divide(N, Z, out=np.zeros(S.shape), where=Z > 0)
+    Qc, Qo, Rc, Ro, Ro_first = (0.0 * at_once for _ in range(5))
+    thinking = Z * lam * p_mean / (1 - p_mean)
+    laws: list[Laws | None] = [None] * S.size
+    failures: dict[int, str] = {}
+    for i in map(int, np.flatnonzero(S > 0)):
+        c = int(servers[i])
+        try:
+            solved = solve_mixed_chain(lam[i], N[i], Z[i], S[i], c, form.with_values(at).at(i))
+        except QueueingError as error:
+            failures[i] = str(error)
+            continue
+        law = laws[i] = Laws(
+            phases(solved.left_closed, c),
+            phases(solved.left_open, c),
+            phases(solved.found, c),
+            float(c / S[i]),
+        )
+        Xc[i], Qc[i], Qo[i] = solved.Xc, solved.Qc, solved.Qo
+        p_mean[i], thinking[i] = solved.p_mean, solved.thinking
+        Rc[i] = solved.Qc / solved.Xc if N[i] > 0 else np.nan
+        Ro_first[i] = moment(law.first, law.rate, 1)
+        Ro[i] = solved.Qo / solved.Xo if lam[i] > 0 else moment(law.open, law.rate, 1)
+    missing(failures, at["lam"].shape)
+    Rc[N == 0] = np.nan
+    found = {
+        "Xc": Xc,
+        "Rc": Rc,
+        "Qc": Qc,
+        "Uc": Xc * S / servers,
+        "Ro": Ro,
+        "Qo": Qo,
+        "Uo": lam / (1 - p_mean) * S / servers,
+        "Ro_first": Ro_first,
+        "p_mean": p_mean,
+        "jobs_per_user": 1 / (1 - p_mean),
+        "thinking": thinking,
+    }
+    shaped = {name: plain(value.reshape(at["lam"].shape)) for name, value in found.items()}
+    return shaped | {"_alike": None, "_points": tuple(laws)}
