@@ -74,6 +74,38 @@ def chances_behind(p, S, c=1, most=60, low=0.0, high=np.inf, kinks=()):
     return found
 
 
+def followed_runs(p, met, S, c=1):
+    """Of jobs that are followed: their share, mean run, mean response, P(run > S).
+
+    `met`: chances of the number of jobs that an arriving one meets; p of arrays, smooth.
+    """
+    nodes, parts = np.polynomial.legendre.leggauss(16)
+
+    def panels(end, count):
+        edges = end * np.linspace(0, 1, count) ** 2
+        half = np.diff(edges)[:, None] / 2
+        return (edges[:-1, None] + half * (1 + nodes)).ravel(), (half * parts).ravel()
+
+    waits, width = panels(S * 140 / c, 80)
+    ends = [(max(0, m - c + 1), chance) for m, chance in met.items()]
+    none = sum(chance for j, chance in ends if j == 0)
+    law = sum(chance * gamma.pdf(waits, j, scale=S / c) for j, chance in ends if j)
+    runs, length = panels(40 * S, 40)
+    run_law = np.exp(-runs / S) / S * length
+    after = none * p(runs) + p(runs[:, None] + waits) @ (law * width)
+    later = p(runs[:, None] + waits) @ (waits * law * width)
+    share = float(run_law @ after)
+    tail = panels(S, 10)
+    early = none * p(tail[0]) + p(tail[0][:, None] + waits) @ (law * width)
+    early = float((np.exp(-tail[0] / S) / S * tail[1]) @ early)
+    return {
+        "share": share,
+        "run": float(run_law @ (runs * after)) / share,
+        "response": float(run_law @ (runs * after + later)) / share,
+        "long": 1 - early / share,
+    }
+
+
 def mean_of_exponential(p, rate):
     """Mean of p over an exponential response."""
     return _mean(p, lambda r: rate * mpmath.exp(-rate * r), 1 / rate, 1 / rate)
