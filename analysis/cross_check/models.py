@@ -106,8 +106,14 @@ class Model:
     def responses(self, point: Point) -> tuple[Responses, ...]:
         """Return the distributions of response times."""
         if self.theory == "mixed":
-            closed = (Responses("Rc", "closed", "closed"),) if point.get("N") else ()
-            return closed + ((Responses("Ro", "open", "open"),) if point.get("lam") else ())
+            laws: list[Responses] = []
+            if point.get("N"):
+                laws.append(Responses("Rc", "closed", "closed"))
+            if point.get("lam"):
+                laws.append(Responses("Ro", "open", "open"))
+                if point.get("p") is not None:
+                    laws.append(Responses("Ro_first", "first", "first"))
+            return tuple(laws)
         if self.theory == "reopen":
             return Responses("R", "any", "all"), Responses("R_first", "first", "first")
         return (Responses("R", "closed" if self.theory == "closed" else "open", "all"),)

@@ -80,6 +80,10 @@ def _points(model: Model, parameters: Mapping[str, Any]) -> list[dict[str, Any]]
         if parameters.get(name) is None:
             raise ParameterError(f"{model.theory} needs {name}")
     given = {name: value for name, value in parameters.items() if value is not None}
+    functions = {"mixed": ("p",), "reopen": ("p", "Z")}.get(model.theory, ())
+    for name, value in given.items():
+        if callable(value) and name not in functions:
+            raise ParameterError(f"{name} is a function; of {model.theory} it is a number")
     words = {name: value for name, value in given.items() if name == "method"}
     try:
         forms: dict[str, Any] = {

@@ -246,6 +246,7 @@ def test_what_never_varies_may_differ_by_rounding_only():
         ("mg1", {"lam": 0.5, "S": 1}, "unknown model 'mg1'; known: mm1, mmc, md1, closed"),
         ("mm1", {"lam": 0.5, "S": 1, "N": 3}, "mm1 has no parameter 'N'; known: lam, S"),
         ("closed", {"N": 3, "S": 1}, "closed needs Z"),
+        ("closed", {"N": 3, "Z": queueing.breaks(1, 2, 3), "S": 1}, "Z is a function; of closed"),
         ("mm1", {"lam": 1.5, "S": 1}, "lam is 1.5"),
         ("mm1", {"lam": "fast", "S": 1}, "lam is 'fast'; it must be a number"),
         ("mm1", {"lam": math.nan, "S": 1}, "lam is nan"),

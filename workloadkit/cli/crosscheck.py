@@ -128,10 +128,12 @@ def _show(found: "CrossCheck") -> None:
         console.print(_table(found.table[found.table["point"] == place]))
     judged = int(found.table["holds"].notna().sum())
     failed, others = len(found.failed), len(found.table) - judged
-    verdict = f"differ in {failed:,}" if failed else "agree in all"
-    typer.echo(f"theory and simulation {verdict} of {plural(judged, 'measure')}")
+    if judged:
+        verdict = f"differ in {failed:,}" if failed else "agree in all"
+        typer.echo(f"theory and simulation {verdict} of {plural(judged, 'measure')}")
     if others:
-        typer.echo(f"not judged, as the theory states no error of them: {others:,} others")
+        told = " others" if judged else " measures"
+        typer.echo(f"not judged, as the theory states no error of them: {others:,}{told}")
 
 
 def _heading(point: dict[str, Any]) -> str:
