@@ -24,6 +24,9 @@ from queueing.result import Exactness
 MOST_POPULATIONS = 5_000_000
 MOST_PRODUCTS = 2e11
 
+#: Smallest sum, relative to the largest number, that has all its digits.
+_LEAST = 1e-280
+
 
 class Station(NamedTuple):
     """A station as it is added to others.
@@ -120,6 +123,8 @@ def convolved(model: Model) -> tuple[Floats, Floats]:
         alone = _added(stations[place], _nobody(N))
         both = alone * others[(slice(None, None, -1),) * N.size]
         everything = both.sum()
+        if not everything > _LEAST:
+            raise QueueingError("demands, speeds and N make numbers that are out of range")
         numbers[place] = [
             (both.sum(axis=tuple(d for d in range(N.size) if d != r)) @ np.arange(n + 1.0))
             / everything
@@ -127,8 +132,8 @@ def convolved(model: Model) -> tuple[Floats, Floats]:
         ]
         weights = _added(stations[place], others)
     last = weights[(-1,) * N.size]
-    if not (last > 0 and np.isfinite(last)):
-        raise QueueingError("demands and N make numbers that are out of range")
+    if not last > _LEAST:
+        raise QueueingError("demands, speeds and N make numbers that are out of range")
     for r in range(N.size):
         less = tuple(-2 if d == r else -1 for d in range(N.size))
         X[order[r]] = rates[r] * (weights[less] / last)

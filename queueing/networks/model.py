@@ -110,9 +110,9 @@ def read_network(
         lambda v: (v >= 1) & (np.isinf(v) | (v == np.floor(v))),
         "be a whole number, 1 or more, or inf for a station that only delays",
     )
-    seen = _fitted("visits", 1.0 if visits is None else visits, table.shape)
+    seen = _fitted("visits", 1.0 if visits is None else visits, given.shape)
     hold("visits", seen, finite_not_negative, "be finite, 0 or more")
-    return Network(table, seen, population, think, c, _speeds(c, speeds or {}), single)
+    return Network(table, np.atleast_2d(seen), population, think, c, _speeds(c, speeds or {}), single)
 
 
 def hold(name: str, values: Floats, holds: Callable[[Floats], Flags], condition: str) -> Floats:

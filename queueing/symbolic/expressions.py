@@ -265,7 +265,11 @@ def _value(expression: "sympy.Expr", known: dict[Any, Fraction]) -> Fraction:
             known[expression] = _value(base, known) ** int(power)
         else:
             parts = (_value(part, known) for part in expression.args)
-            known[expression] = math.prod(parts) if expression.is_Mul else sum(parts, Fraction(0))
+            known[expression] = (
+                math.prod(parts, start=Fraction(1))
+                if expression.is_Mul
+                else sum(parts, Fraction(0))
+            )
     return known[expression]
 
 
