@@ -134,18 +134,19 @@ class _Users(Result):
     def _plot_measures(self, ax: "Axes", measures: tuple[str, ...] | None) -> None:
         super()._plot_measures(ax, measures)
         N, Z = (np.asarray(self.parameters[name]) for name in ("N", "Z"))
-        if np.unique(N).size == 1:
+        if np.unique(N[~np.isnan(N)]).size == 1:
             return
         capacity, least = self._capacity()
-        shown = measures or tuple(name for name in self.measures if name[0] == "R")
+        kind = "c" if "Rc" in self.measures else ""
         bounds = {
-            "R": np.maximum(least, N / capacity - Z),
-            "X": np.minimum(N / (Z + least), capacity),
+            f"R{kind}": np.maximum(least, N / capacity - Z),
+            f"X{kind}": np.minimum(N / (Z + least), capacity),
         }
-        for name in dict.fromkeys(name[0] for name in shown if name in ("R", "Rc", "X", "Xc")):
-            ax.plot(N, bounds[name], "--", color="0.5", zorder=1, label=f"bound of {name}")
-        knee = float(((Z + least) * capacity).flat[0])
-        if N.min() <= knee <= N.max():
+        for name in measures or bounds:
+            if name in bounds and (measures or name[0] == "R"):
+                ax.plot(N, bounds[name], "--", color="0.5", zorder=1, label=f"bound of {name}")
+        knee = float(np.nanmax((Z + least) * capacity))
+        if np.nanmin(N) <= knee <= np.nanmax(N):
             ax.axvline(knee, color="0.5", linestyle=":", zorder=1, label=f"N* = {knee:.4g}")
         ax.legend()
 

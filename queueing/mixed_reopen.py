@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,6 +16,9 @@ from queueing.product_form import EXACT, USERS, mixed
 from queueing.reopening.responses import moment, phases, survival
 from queueing.reopening.stability import stability_rules
 from queueing.result import Exactness, Places, Result
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 CHAIN = Exactness("approximation: chain")
 
@@ -103,6 +106,9 @@ class MixedReopen(Mixed):
         if job == "closed":
             found[self._at("N", at) == 0] = np.nan
         return found
+
+    def _plot_measures(self, ax: "Axes", measures: tuple[str, ...] | None) -> None:
+        Result._plot_measures(self, ax, measures)
 
     def _laws(self) -> list[tuple[Value, Value]]:
         lam, Z, S, servers = (self.parameters[name] for name in ("lam", "Z", "S", "servers"))

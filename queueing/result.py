@@ -14,6 +14,19 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
+# What stands beside axes that show a parameter, or measures of a kind.
+_AXES = {
+    "lam": "arrival rate lam, in the inverse of the unit of S",
+    "N": "number of users N",
+    "Z": "mean think time Z, in the unit of S",
+    "S": "mean service time S",
+    "servers": "servers",
+    "X": "throughput, in the inverse of the unit of S",
+    "R": "mean response time, in the unit of S",
+    "Q": "mean number of jobs",
+    "U": "utilisation",
+}
+
 #: Places of points in the flattened array of all.
 Places = NDArray[np.intp]
 
@@ -276,10 +289,13 @@ class Result:
             raise QueueingError(f"job {told}; it must be {' or '.join(self.jobs)}")
         return job
 
+    def _check_measure(self, argument: str, name: str) -> None:
+        known = (*self.measures, *self.totals)
+        if name not in known:
+            raise QueueingError(f"{argument} is {name!r}; it must be one of {', '.join(known)}")
+
     def _check_derivative(self, of: str, wrt: str) -> None:
-        measures = (*self.measures, *self.totals)
-        if of not in measures:
-            raise QueueingError(f"of is {of!r}; it must be one of {', '.join(measures)}")
+        self._check_measure("of", of)
         known = [name for name, v in self.parameters.items() if isinstance(v, np.ndarray)]
         if wrt not in known:
             raise QueueingError(f"wrt is {wrt!r}; it must be one of {', '.join(known)}")
@@ -288,18 +304,19 @@ class Result:
         varying = [
             name
             for name, value in self.parameters.items()
-            if isinstance(value, np.ndarray) and np.unique(value).size > 1
+            if isinstance(value, np.ndarray) and np.unique(value[~np.isnan(value)]).size > 1
         ]
         if len(varying) != 1 or len(self.shape) != 1:
             raise QueueingError(
                 f"{', '.join(varying) or 'no parameter'} varies; a plot is for one that does"
             )
         shown = measures or tuple(name for name in self.measures if name[0] == "R")
-        x = self.parameters[varying[0]]
         for name in shown:
-            ax.plot(x, getattr(self, name), label=name)
-        ax.set_xlabel(varying[0])
-        ax.set_ylabel(shown[0] if len(shown) == 1 else "time" if shown[0][0] == "R" else "")
+            self._check_measure("measures", name)
+            ax.plot(self.parameters[varying[0]], getattr(self, name), label=name)
+        ax.set_xlabel(_AXES.get(varying[0], varying[0]))
+        kinds = {_AXES.get(name[0], name) for name in shown}
+        ax.set_ylabel(kinds.pop() if len(kinds) == 1 else "")
         if len(shown) > 1:
             ax.legend()
 

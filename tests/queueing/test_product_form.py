@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from matplotlib import pyplot as plt
 
 from queueing import QueueingError, QueueingWarning, closed, mixed
 from queueing.recursion import mean_values
@@ -376,3 +377,29 @@ def test_nothing_warns_at_the_ends_of_floats():
             result.moments("closed")
             for wrt in ("lam", "N", "Z", "S"):
                 result.derivative("Ro", wrt)
+
+
+def test_a_plot_over_users_shows_bounds_and_where_they_meet():
+    _, ax = plt.subplots()
+    assert closed(np.arange(1, 21), 5, 1).plot(ax) is ax
+    assert ax.get_legend_handles_labels()[1] == ["R", "bound of R", "N* = 6"]
+    bound = ax.lines[1].get_ydata()
+    assert (bound[:6] == 1).all() and bound[-1] == 15
+    assert ax.get_xlabel() == "number of users N"
+    _, ax = plt.subplots()
+    mixed(0.5, np.arange(1, 21), 5, 1).plot(ax, measures=("X", "Xc"))
+    assert ax.get_legend_handles_labels()[1] == ["X", "Xc", "bound of Xc", "N* = 3.5"]
+    plt.close("all")
+
+
+def test_plots_of_one_point_and_over_other_parameters():
+    _, (left, right) = plt.subplots(1, 2)
+    mixed(0.5, 3, 5, 1).plot(left)
+    assert left.get_legend_handles_labels()[1] == ["closed jobs", "open jobs"]
+    mixed(np.linspace(0, 0.9, 5), 3, 5, 1).plot(right)
+    assert right.get_legend_handles_labels()[1] == ["Rc", "Ro"]
+    with pytest.raises(QueueingError, match="measures is 'Y'; it must be one of Xc"):
+        mixed([0.1, 0.2], 3, 5, 1).plot(right, measures=("Y",))
+    with pytest.raises(QueueingError, match="lam, N varies; a plot is for one that does"):
+        mixed([0.1, 0.2], [1, 2], 5, 1).plot(right)
+    plt.close("all")
