@@ -1,6 +1,14 @@
 """Queueing models with formulas; knows nothing of logs or simulators."""
 
 from queueing.errors import QueueingError, QueueingWarning
+from queueing.inverse import (
+    kind_of_users,
+    most_jobs,
+    most_users,
+    service_of_jobs,
+    times_of_users,
+    users_for_response,
+)
 from queueing.phases import operational_phases
 from queueing.probability import exponential, hyperbolic, table
 from queueing.product_form import closed, mixed
@@ -15,6 +23,7 @@ __all__ = [
     "closed",
     "exponential",
     "hyperbolic",
+    "kind_of_users",
     "md1",
     "mg1",
     "mixed",
@@ -22,7 +31,12 @@ __all__ = [
     "mmc",
     "mmck",
     "mminf",
+    "most_jobs",
+    "most_users",
     "operational_phases",
     "reopen",
+    "service_of_jobs",
     "table",
+    "times_of_users",
+    "users_for_response",
 ]

@@ -1,0 +1,129 @@
+"""Think and service times, from the throughput and response time that were measured."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from queueing.arguments import Floats, Rule, Value, count, not_negative, plain, points, positive
+from queueing.inverse.solving import WHOLE_USERS, Job, Parameters, excess, root, where_known
+
+
+class Times(NamedTuple):
+    """Mean think time and mean service time."""
+
+    Z: Value
+    S: Value
+
+
+def times_of_users(
+    N: ArrayLike, X: ArrayLike, R: ArrayLike, servers: ArrayLike = 1, lam: ArrayLike = 0
+) -> Times:
+    """Return the think and service times of closed users, from throughput and response time.
+
+    Z = N/X − R by the interactive response time law, whatever the servers are [1]_. S is then the
+    one for which `closed` or `mixed` gives R. Both follow from X and R; the number of servers does
+    not, and has to be known. Where responses are nearly all service, S is R and the number of
+    servers does not matter; near saturation S is servers / X, and R tells Z only.
+
+    Parameters
+    ----------
+    N : array_like
+        Number of users, whole where there are several servers; 1 or more.
+    X : array_like
+        Throughput measured, above 0.
+    R : array_like
+        Mean response time measured, at most N / X.
+    servers : array_like, default 1
+        Number of servers.
+    lam : array_like, default 0
+        Rate of open jobs besides.
+
+    Returns
+    -------
+    Times
+        Z and S.
+
+    Raises
+    ------
+    QueueingError
+        If a parameter breaks its condition.
+
+    Warns
+    -----
+    QueueingWarning
+        If points of an array break a condition; they are NaN.
+
+    References
+    ----------
+    .. [1] P. J. Denning, J. P. Buzen, "The operational analysis of queueing network models", ACM
+       Computing Surveys 10(3), 1978.
+
+    Examples
+    --------
+    >>> from queueing import closed
+    >>> measured = closed(N=10, Z=20, S=1.5)
+    >>> Z, S = times_of_users(N=10, X=measured.X, R=measured.R)
+    >>> round(Z, 12), round(S, 12)
+    (20.0, 1.5)
+    """
+    at_least = Rule("N", lambda p: (p["N"] >= 1) & (p["N"] < np.inf), "be finite, 1 or more")
+    passed = Rule("R", lambda p: p["R"] <= p["N"] / p["X"], "be at most N / X, a user's cycle")
+    rules = [count("servers"), at_least, WHOLE_USERS, positive("X"), positive("R")]
+    rules += [not_negative("lam"), passed]
+    p = points(rules, N=N, X=X, R=R, servers=servers, lam=lam)
+    p["Z"] = p["N"] / p["X"] - p["R"]
+    return Times(plain(p["Z"]), where_known(p, lambda p: _service(p, "closed")))
+
+
+def service_of_jobs(X: ArrayLike, R: ArrayLike, servers: ArrayLike = 1) -> Value:
+    """Return the mean service time of open jobs, from throughput and response time.
+
+    For exponential service: R / (1 + X R) with one server. Nothing is said of think times: open
+    jobs do not tell of them.
+
+    Parameters
+    ----------
+    X : array_like
+        Throughput measured, 0 or more.
+    R : array_like
+        Mean response time measured, above 0.
+    servers : array_like, default 1
+        Number of servers.
+
+    Returns
+    -------
+    float or ndarray
+        S, with which `queueing.mmc` gives R.
+
+    Raises
+    ------
+    QueueingError
+        If a parameter breaks its condition.
+
+    Warns
+    -----
+    QueueingWarning
+        If points of an array break a condition; they are NaN.
+
+    Examples
+    --------
+    >>> round(service_of_jobs(X=0.5, R=2), 12)
+    1.0
+    """
+    rules = [count("servers"), not_negative("X"), positive("R")]
+    p = points(rules, X=X, R=R, servers=servers)
+    users = {"N": 0 * p["R"], "Z": 0 * p["R"]}
+    given = {"lam": p["X"], "R": p["R"], "servers": p["servers"], **users}
+    return where_known(given, lambda p: _service(p, "open"))
+
+
+def _service(p: Parameters, job: Job) -> Floats:
+    """Return the service time with which responses take R."""
+    with np.errstate(divide="ignore"):
+        capacity = np.where(p["lam"] > 0, p["servers"] / p["lam"] * (1 - 1e-15), np.inf)
+    high = np.minimum(p["R"], capacity)
+    low = high / 2
+    while (slow := excess({**p, "S": low}, job) > 0).any():
+        low = np.where(slow, low / 2, low)
+    return root(p, job, "S", low, high)

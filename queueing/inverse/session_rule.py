@@ -1,0 +1,58 @@
+"""Open, closed or partly open: by the jobs of a session."""
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from queueing.arguments import Rule, points
+
+#: Mean jobs of a session up to which, and from which, a partly open system is as an open, a closed.
+FEW, MANY = 5.0, 10.0
+
+
+def kind_of_users(jobs_per_session: ArrayLike) -> str | NDArray[np.str_]:
+    """Return whether users in sessions are nearer to an open or to a closed model.
+
+    A rule of thumb, from simulations of a partly open system [1]_: up to 5 jobs a session its
+    response times are as those of an open system, from 10 on as those of a closed one; between,
+    both and the re-open model are worth a look.
+
+    Parameters
+    ----------
+    jobs_per_session : array_like
+        Mean number of jobs of a session, 1 or more.
+
+    Returns
+    -------
+    str or ndarray of str
+        "open", "partly open" or "closed"; "" where there is no answer.
+
+    Raises
+    ------
+    QueueingError
+        If the number is below 1.
+
+    Warns
+    -----
+    QueueingWarning
+        If points of an array are.
+
+    References
+    ----------
+    .. [1] B. Schroeder, A. Wierman, M. Harchol-Balter, "Open versus closed: a cautionary tale",
+       NSDI 2006.
+
+    Examples
+    --------
+    >>> kind_of_users([1.4, 7, 30]).tolist()
+    ['open', 'partly open', 'closed']
+    """
+    least = Rule(
+        "jobs_per_session",
+        lambda p: (p["jobs_per_session"] >= 1) & (p["jobs_per_session"] < np.inf),
+        "be finite, 1 or more",
+    )
+    jobs = points([least], jobs_per_session=jobs_per_session)["jobs_per_session"]
+    kinds = np.select(
+        [jobs <= FEW, jobs >= MANY, ~np.isnan(jobs)], ["open", "closed", "partly open"], ""
+    )
+    return kinds if kinds.ndim else str(kinds)

@@ -1,0 +1,70 @@
+"""Responses against a limit, and the parameter with which they meet it."""
+
+from collections.abc import Callable, Mapping
+from typing import Literal
+
+import numpy as np
+
+from queueing.arguments import Floats, Rule, Value, plain
+from queueing.closed_users import Mixed
+from queueing.product_form import mixed
+
+Job = Literal["closed", "open"]
+Parameters = Mapping[str, Floats]
+
+WHOLE_USERS = Rule(
+    "N",
+    lambda p: (p["servers"] == 1) | (np.floor(p["N"]) == p["N"]),
+    "be a whole number where there are several servers",
+)
+
+
+def response(p: Parameters, job: Job) -> Floats:
+    """Return the response time that R is to be: the mean, or the percentile q."""
+    model = _model(p)
+    if "q" in p:
+        return np.asarray(model.ppf(p["q"], job))
+    return np.asarray(model.Rc if job == "closed" else model.Ro)
+
+
+def excess(p: Parameters, job: Job) -> Floats:
+    """Return a measure, of the right sign, of by how much responses take longer than R."""
+    if "q" in p:
+        return np.asarray(_model(p).sf(p["R"], job)) / (1 - p["q"]) - 1
+    return response(p, job) / p["R"] - 1
+
+
+def _model(p: Parameters) -> Mixed:
+    return mixed(p["lam"], p["N"], p["Z"], p["S"], p["servers"])
+
+
+def where_known(p: Parameters, solve: Callable[[Parameters], Floats]) -> Value:
+    """Solve the points that keep all conditions, as flat arrays."""
+    here = ~np.isnan(p["R"])
+    found = np.full(here.shape, np.nan)
+    if here.any():
+        found[here] = solve({name: value[here] for name, value in p.items()})
+    return plain(found)
+
+
+def root(p: Parameters, job: Job, name: str, low: Floats, high: Floats) -> Floats:
+    """Return the value of one parameter at which responses take R, or the end nearest to it."""
+    from scipy.optimize.elementwise import find_root
+
+    others = {key: value for key, value in p.items() if key != name}
+
+    def function(x: Floats, *values: Floats) -> Floats:
+        return excess({**dict(zip(others, values, strict=True)), name: x}, job)
+
+    args = tuple(others.values())
+    at_low, at_high = function(low, *args), function(high, *args)
+    found = np.where(at_low >= 0, low, high)
+    inside = (at_low < 0) & (at_high > 0)
+    if inside.any():
+        found[inside] = find_root(
+            function,
+            (low[inside], high[inside]),
+            args=tuple(value[inside] for value in args),
+            tolerances={"xrtol": 1e-14, "xatol": 0},
+        ).x
+    return found
