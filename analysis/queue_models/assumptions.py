@@ -152,8 +152,9 @@ def _stable(jobs: Jobs, of: Parameters) -> Assumption:
         text += (
             f", and in {over} of {plural(n_weeks, 'whole week')} more work arrived than it can do"
         )
-    return Assumption("the load is steady", over > 0 or of.load >= 1, of.load, f"{text}.")
+    return Assumption("the load is steady", bool(over > 0 or of.load >= 1), of.load, f"{text}.")
 
 
 def _near_one(name: str, value: float, text: str) -> Assumption:
-    return Assumption(name, None if np.isnan(value) else abs(value - 1) > 0.1, value, text)
+    broken = None if np.isnan(value) else bool(abs(value - 1) > 0.1)
+    return Assumption(name, broken, float(value), text)

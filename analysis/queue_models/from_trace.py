@@ -23,6 +23,7 @@ from analysis.queue_models.user_simulation import simulate_users
 from analysis.queue_models.users_of_log import Jobs, Parameters, jobs_of, measure
 from analysis.section import Result, Table
 from workloadkit.errors import WorkloadError, check_count
+from workloadkit.simulate.schedulers import Policy, describe, parse
 from workloadkit.trace import Trace
 
 
@@ -120,7 +121,7 @@ def queueing_from_trace(
     Raises
     ------
     ParameterError
-        If `procs` or `runs` is no such number.
+        If `procs` or `runs` is no such number, or the scheduler is not known.
     WorkloadError
         If no job ran, no user is known, all jobs came in the same second, or the size of the
         machine is not known.
@@ -153,6 +154,7 @@ def queueing_from_trace(
     (1, 1.0, 23.0, 4)
     """
     runs = check_count("runs", runs)
+    policy = parse(scheduler)
     rng = np.random.default_rng(rng)
     of_users, of_simulations = rng.spawn(2)
     jobs = jobs_of(trace, procs)
@@ -162,7 +164,7 @@ def queueing_from_trace(
     rows = {("log", ""): log_itself(jobs, parameters)}
     notes = _notes(trace, jobs, parameters)
     if runs:
-        rows["TBUOS", ""], note = _simulated(jobs, runs, scheduler, of_simulations, executor)
+        rows["TBUOS", ""], note = _simulated(jobs, runs, policy, of_simulations, executor)
         notes += note
     beside = pd.DataFrame.from_dict(rows, orient="index")
     beside.index = pd.MultiIndex.from_tuples(rows, names=table.index.names)
@@ -180,7 +182,7 @@ def queueing_from_trace(
 def _simulated(
     jobs: Jobs,
     runs: int,
-    scheduler: str,
+    scheduler: Policy,
     rng: np.random.Generator,
     executor: Executor | None,
 ) -> tuple[dict[str, float], tuple[str, ...]]:
@@ -194,7 +196,9 @@ def _simulated(
     row = {}
     for name in COLUMNS:
         row[name], row[f"{name}_low"], row[f"{name}_high"] = mean_interval(found[name])
-    note = f"TBUOS: {plural(runs, 'run')} under {scheduler}; in brackets, intervals of 95 %."
+    note = (
+        f"TBUOS: {plural(runs, 'run')} under {describe(scheduler)}; in brackets, intervals of 95 %."
+    )
     return row, (note,)
 
 

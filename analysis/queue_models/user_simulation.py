@@ -10,6 +10,7 @@ import pandas as pd
 from analysis.queue_models.predictions import COLUMNS
 from analysis.queue_models.users_of_log import Jobs
 from workloadkit.errors import WorkloadWarning
+from workloadkit.simulate.schedulers import Policy
 
 #: What is measured, by the name that schedules have for it.
 _MEASURES = {
@@ -25,7 +26,7 @@ def simulate_users(
     jobs: Jobs,
     runs: int,
     *,
-    scheduler: str = "easy",
+    scheduler: Policy,
     rng: int | np.random.Generator | None = None,
     executor: Executor | None = None,
 ) -> pd.DataFrame:
@@ -35,7 +36,7 @@ def simulate_users(
     ----------
     jobs : Jobs
     runs : int
-    scheduler : str, default "easy"
+    scheduler : Policy
     rng : int or Generator, optional
     executor : Executor, optional
         Who simulates; by default this process.
@@ -58,7 +59,7 @@ def simulate_users(
 
 
 def _simulate(
-    jobs: Jobs, scheduler: str, population: object, rng: np.random.Generator
+    jobs: Jobs, scheduler: Policy, population: object, rng: np.random.Generator
 ) -> dict[str, float]:
     import workloadkit as wk
 
