@@ -138,6 +138,11 @@ class Continuation:
         return self._by_point(mean, 0.0, job)
 
     @property
+    def share_followed(self) -> Value:
+        """Share of jobs that are followed by another."""
+        return self.model.p_mean
+
+    @property
     def R_later(self) -> Value:
         """Mean response of jobs that are not a user's first."""
         lam, X = self.model.parameters["lam"], np.asarray(self.model.X)

@@ -11,7 +11,7 @@ import numpy as np
 from queueing.errors import QueueingError
 from queueing.probability import Probability
 
-#: Largest variance of responses, over the square of their mean, that counts as a swing around it.
+#: Largest variance of responses, over the square of the mean backlog, that is a swing around it.
 WIDEST = 1.0
 
 
@@ -45,9 +45,10 @@ def solve_fluid(lam: float, p: Probability, S: float, servers: int) -> Swing:
         )
 
     def variance(r: float) -> float:
-        at = np.asarray(r)
-        service = S / servers
-        return float(lam * service**2 / np.abs(p.slope(at)) + r * service)
+        # of the number at the servers, of the services that a job waits for, and of its own
+        between = S / servers
+        swing = lam * between**2 / np.abs(p.slope(np.asarray(r)))
+        return float(swing) + max(r - S, 0.0) * between + S**2
 
     def excess(r: float) -> float:
         at = np.asarray(r)
@@ -63,7 +64,9 @@ def solve_fluid(lam: float, p: Probability, S: float, servers: int) -> Swing:
     low, high = held / 2, held * 2
     if excess(low) > 0 > excess(high):
         mean = float(brentq(excess, low, high, xtol=1e-14 * held, rtol=1e-14))
-        if variance(mean) <= WIDEST * mean**2:
+        # how long a server would have work if no more came
+        backlog = mean - S + S / servers
+        if backlog > 0 and variance(mean) <= WIDEST * backlog**2:
             return Swing(mean, variance(mean))
     raise QueueingError(
         f"lam is {lam:g}; method 'fluid' is for a p that changes slowly over the responses at this "

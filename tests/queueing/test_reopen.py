@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis.strategies import floats, integers
+from matplotlib.figure import Figure
 
 from queueing import QueueingError, QueueingWarning, breaks, exponential, hyperbolic, reopen, table
 from tests.data import needs_compiler
@@ -99,6 +100,26 @@ def test_a_rising_p_may_have_several_solutions():
     with pytest.warns(QueueingWarning, match="at 1 of 2 points"):
         both = reopen([0.01, 0.2], p, 1, 1, method="mean")
     assert np.isnan(both.roots[0, 1:]).all()
+
+
+@pytest.mark.parametrize(("lam", "R"), [(0.5, 13.48), (0.7, 36.37), (0.9, 149.75), (0.95, 319.0)])
+def test_under_heavy_load_the_queue_holds_its_length(lam, R):
+    # R by simulation of many million jobs, Z = 1, with times in minutes
+    found = reopen(lam, hyperbolic(0.8, 0.05), 1, 1, method="fluid")
+    assert found.R == pytest.approx(R, rel=0.01)
+    assert found.X == 1
+    assert found.moments()["variance"] < found.R**2
+    with pytest.raises(QueueingError, match="mean and variance of responses only"):
+        found.sf(1)
+    assert found.check() < 1e-12
+
+
+def test_fluid_gives_no_response_shorter_than_its_service():
+    lam = np.linspace(0.05, 0.95, 19)
+    for c in (1, 4, 16):
+        with pytest.warns(QueueingWarning, match="'fluid'"):
+            found = reopen(c * lam, exponential(0.3), 1, 1, c, "fluid")
+        assert (found.R[np.isfinite(found.R)] > 1).all()
 
 
 def test_stability_is_that_of_long_responses():
@@ -206,6 +227,18 @@ def test_the_frame_shows_functions_and_their_parameters():
     frame = reopen([0.1, 0.2], hyperbolic(0.8, [0.5, 1]), 1, 1).to_frame()
     assert frame["p"].tolist() == ["hyperbolic(a, b)"] * 2
     assert frame["b"].tolist() == [0.5, 1]
+
+
+def test_the_picture_shows_where_arrivals_and_departures_meet():
+    with pytest.warns(QueueingWarning, match="several"):
+        found = reopen(0.2, table([0, 2, 3, 20, 30], [0.1, 0.1, 0.85, 0.85, 0]), 1, 1, 1, "mean")
+    ax = found.plot(Figure().subplots())
+    assert ax.lines[-1].get_xdata() == pytest.approx(found.roots)
+    assert np.interp(found.roots, *ax.lines[0].get_data()) == pytest.approx(0.2, abs=0.02)
+    assert ax.get_xlabel()
+    assert len(ax.get_legend().get_texts()) == 3
+    ax = reopen([0.1, 0.2], exponential(1), 1, 1).plot(Figure().subplots())
+    assert ax.get_xlabel() == "lam"
 
 
 @needs_compiler
