@@ -142,7 +142,7 @@ class MixtureLaw:
 
 @dataclass(frozen=True)
 class SwingLaw:
-    """Mean and variance only."""
+    """Mean and variance only; higher moments are nan."""
 
     mean: Floats
     variance: Floats
@@ -154,9 +154,7 @@ class SwingLaw:
         raise QueueingError("method is 'fluid', which gives mean and variance of responses only")
 
     def moment(self, order: int, at: Places, job: str) -> Floats:  # noqa: D102
-        if order > 2:
-            raise QueueingError(
-                "method is 'fluid', which gives mean and variance of responses only"
-            )
         mean = self.mean[at]
+        if order > 2:
+            return np.full(mean.shape, np.nan)
         return mean if order == 1 else mean**2 + self.variance[at]

@@ -109,6 +109,7 @@ def test_under_heavy_load_the_queue_holds_its_length(lam, R):
     assert found.R == pytest.approx(R, rel=0.01)
     assert found.X == 1
     assert found.moments()["variance"] < found.R**2
+    assert np.isnan(found.moments()["skewness"])
     with pytest.raises(QueueingError, match="mean and variance of responses only"):
         found.sf(1)
     assert found.check() < 1e-12
@@ -238,7 +239,7 @@ def test_the_picture_shows_where_arrivals_and_departures_meet():
     assert ax.get_xlabel()
     assert len(ax.get_legend().get_texts()) == 3
     ax = reopen([0.1, 0.2], exponential(1), 1, 1).plot(Figure().subplots())
-    assert ax.get_xlabel() == "lam"
+    assert "lam" in ax.get_xlabel()
 
 
 @needs_compiler
