@@ -35,7 +35,8 @@ def judge_closed(runs: Runs) -> Iterator[Result]:
     rising = at.CLOSED[: at.USERS.index(10) + 1]
     for name, words in (("Rc", "response"), ("Xc", "throughput")):
         rises = (_columns(runs, rising, name).diff(axis=1).iloc[:, 1:] > 0).mean(axis=1)
-        note = f"by theory {(theory[name].diff()[1:] > 0).mean():.0%} of those up to {at.USERS[-1]}"
+        rising_by_theory = 100 * (theory[name].diff()[1:] > 0).mean()
+        note = f"by theory {rising_by_theory:.0f} % of those up to {at.USERS[-1]}"
         words = f"{words} rises with the number of users: share of steps up to 10"
         yield near(where, words, 1.0, rises, note)
     last, before = at.USERS[-1], at.USERS[-3]

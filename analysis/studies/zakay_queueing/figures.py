@@ -41,7 +41,7 @@ def draw_all(runs: Runs) -> Iterator[Drawing]:
     }
     yield _sweep(
         "figure-4",
-        f"Re-open, p constant, λ = 0.5; {_KEY}",
+        f"Figure 4. Re-open, p constant, λ = 0.5; {_KEY}",
         _table(runs, lines, lambda point: 1 / point.Z),
         "think rate 1/Z",
         log=True,
@@ -49,7 +49,7 @@ def draw_all(runs: Runs) -> Iterator[Drawing]:
     by_p = (at.GROWING, [reopened(0.5, p) for p in _dense(0.0, 0.485)])
     yield _sweep(
         "figure-5",
-        f"Re-open, p constant, λ = 0.5, Z = 1; {_KEY}",
+        f"Figure 5. Re-open, p constant, λ = 0.5, Z = 1; {_KEY}",
         _table(runs, {"": by_p}, lambda point: float(point.p)),
         "p",
     )
@@ -57,7 +57,7 @@ def draw_all(runs: Runs) -> Iterator[Drawing]:
     lines = {"p from 0 to 0.48, λ = 0.5": by_p, "λ from 0.05 to 0.61, p = 0.36": by_lam}
     yield Drawing(
         "figure-6",
-        f"Re-open, p constant, Z = 1; {_KEY}",
+        f"Figure 6. Re-open, p constant, Z = 1; {_KEY}",
         _table(runs, lines, lambda point: point.lam),
         plot_relations,
         (10.0, 3.8),
@@ -68,7 +68,7 @@ def draw_all(runs: Runs) -> Iterator[Drawing]:
     }
     yield _sweep(
         "figure-7",
-        f"Re-open, p falls with the response time, Z = 1; {_KEY}",
+        f"Figure 7. Re-open, p falls with the response time, Z = 1; {_KEY}",
         _table(runs, lines, lambda point: point.lam),
         "λ, users who arrive in S",
     )
@@ -153,7 +153,7 @@ def plot_run_times(data: "pd.DataFrame", ax: "Axes | None" = None) -> "list[Axes
 def _closed(runs: Runs) -> Drawing:
     dense = [Point("mixed", N=N, Z=5.0) for N in range(1, at.USERS[-1] + 1)]
     data = _table(runs, {"": (at.CLOSED, dense)}, lambda point: point.N)
-    title = f"Closed users, µ = 1, Z = 5; {_KEY}, dotted: bounds"
+    title = f"Figure 3. Closed users, µ = 1, Z = 5; {_KEY}, dotted: bounds"
     return Drawing("figure-3", title, data, plot_closed, (10.0, 3.6))
 
 
@@ -240,7 +240,7 @@ def _run_times(runs: Runs) -> Drawing:
                     theory.assign(made_by="theory"),
                 ]
                 parts.append(pd.concat(both).assign(line=line, panel=f"{form}, λ = {lam}"))
-    title = f"Re-open, Z = 1: run times of last jobs and of others; {_KEY}"
+    title = f"Figure 8. Re-open, Z = 1: run times of last jobs and of others; {_KEY}"
     return Drawing("figure-8", title, pd.concat(parts), plot_run_times, (10.0, 6.0))
 
 
