@@ -1,5 +1,6 @@
 """How a cross-check is drawn."""
 
+import re
 from itertools import cycle
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from analysis.cross_check.result import CrossCheck
 
 _LINEAR = 3.0  # times what is allowed: what lies farther out is drawn at a logarithmic distance
+
+_POINTS: dict[str, Any] = {"fmt": "o", "markersize": 3.5, "capsize": 2}
 
 _WORDS = {
     "X": "throughput",
@@ -58,7 +61,9 @@ def plot_differences(check: "CrossCheck", ax: Axes | None = None) -> Axes:
         ax.set_xticks([*-ends[::-1], 0, *ends], minor=False)
         ax.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}".replace("-", "−")))
     ax.set_xlim(-far, far)
-    ax.set_yticks(range(len(measures)), [measure.replace("_p", ", p") for measure in measures])
+    ax.set_yticks(
+        range(len(measures)), [re.sub(r"_p(?=\d)", ", p", measure) for measure in measures]
+    )
     ax.set_ylim(len(measures) - 0.5, -0.5)
     ax.set_xlabel("(simulation − theory) / allowed difference")
     style.legend_above(ax)
@@ -102,10 +107,9 @@ def plot_measure(check: "CrossCheck", measure: str, ax: Axes | None = None) -> A
         told = ", ".join(f"{k} = {v}" for k, v in zip(others, key, strict=True))
         ax.plot(x, group["theory"], label=told or "theory", **line)
         colour = line["color"] if told else style.ORANGE
-        ax.errorbar(
-            x, value, yerr=ends, fmt="o", markersize=3.5, color=colour, capsize=2,
-            label="" if told else "simulation, 95 % interval",
-        )  # fmt: skip
+        ax.errorbar(x, value, yerr=ends, color=colour, **_POINTS)
+    of_all = style.MUTED if others else style.ORANGE
+    ax.errorbar([], [], yerr=[], color=of_all, label="simulation, 95 % interval", **_POINTS)
     ax.set_xlabel(along)
     ax.set_ylabel(_in_words(measure))
     if rows["theory"].max() > 30 * rows["theory"].min() > 0:
@@ -133,8 +137,10 @@ def plot_crosscheck(check: "CrossCheck", ax: Axes | None = None) -> list[Axes]:
     axes = style.panels(style.current_axes(ax), len(means) + 1)
     for measure, panel in zip(means, axes, strict=False):
         plot_measure(check, measure, panel)
-        if panel is not axes[0] and (legend := panel.get_legend()):
-            legend.remove()  # it is that of the first
+        if panel is not axes[0]:
+            panel.get_legend().remove()  # type: ignore[union-attr]  # it is that of the first
+        elif len(check.varying) > 1:  # lines with long names, and a panel has part of the width
+            panel.legend(loc="lower left", bbox_to_anchor=(0, 1), borderaxespad=0.2)
     plot_differences(check, axes[-1])
     return axes
 
