@@ -7,7 +7,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from queueing.arguments import Floats, count, not_negative, plain, points
+from queueing.arguments import Floats, count, missing, not_negative, plain, points
 from queueing.errors import QueueingError, QueueingWarning
 from queueing.probability import Probability, as_probability
 from queueing.reopening.answers import (
@@ -173,8 +173,7 @@ def reopen(
     )
     exact = form.constant and think is None
     answer, failures = (constant(asked), {}) if exact else _METHODS[method](asked)
-    if failures:
-        _tell(failures, numbers["lam"].shape, served)
+    _tell(failures, numbers["lam"].shape, served)
     if answer.roots.shape[1] > 1:
         _tell_roots(answer.roots, numbers["lam"].shape)
 
@@ -281,18 +280,9 @@ def _exactness(method: Method, servers: Floats, think: Form | None) -> Exactness
     return EXACTNESS[method]
 
 
-def _tell(failures: Mapping[int, str], shape: tuple[int, ...], served: Places) -> None:
+def _tell(failures: Failures, shape: tuple[int, ...], served: Places) -> None:
     """Raise, or warn of, what kept the method from an answer."""
-    place, why = next(iter(failures.items()))
-    if not shape:
-        raise QueueingError(why)
-    where = ", ".join(map(str, np.unravel_index(served[place], shape)))
-    warnings.warn(
-        f"{len(failures):,} of {np.prod(shape):,} points have no answer and are nan: at [{where}], "
-        f"{why}",
-        QueueingWarning,
-        stacklevel=3,
-    )
+    missing({int(served[place]): why for place, why in failures.items()}, shape)
 
 
 def _tell_roots(roots: Floats, shape: tuple[int, ...]) -> None:
