@@ -1,5 +1,6 @@
 """Queueing models with formulas; knows nothing of logs or simulators."""
 
+from queueing import networks, symbolic
 from queueing.errors import QueueingError, QueueingWarning
 from queueing.inverse import (
     kind_of_users,
@@ -33,9 +34,11 @@ __all__ = [
     "mminf",
     "most_jobs",
     "most_users",
+    "networks",
     "operational_phases",
     "reopen",
     "service_of_jobs",
+    "symbolic",
     "table",
     "times_of_users",
     "users_for_response",

@@ -13,6 +13,7 @@ from queueing.networks.laws import (
     utilisation_law,
 )
 from queueing.networks.mean_values import mva
+from queueing.networks.mixing import mixed_mva
 from queueing.networks.observing import Observation, observe
 from queueing.networks.result import NetworkResult
 
@@ -33,6 +34,7 @@ __all__ = [
     "interactive_response_time",
     "linearizer",
     "littles_law",
+    "mixed_mva",
     "mva",
     "observe",
     "utilisation_law",

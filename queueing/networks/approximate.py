@@ -114,8 +114,8 @@ def approximate_rates(model: Model) -> Floats:
 
 
 #: Largest relative errors against exact solutions of random networks of up to 6 stations and 3
-#: classes, as tests/queueing/test_networks_approximate.py draws them: with one server a station (and
-#: delays), and with up to 8.
+#: classes, as tests/queueing/test_networks_approximate.py draws them: with one server a station,
+#: and with up to 8.
 _BARD_SCHWEITZER = (
     Exactness("approximation: Bard-Schweitzer", X=0.3, R=0.4, U=0.3),
     Exactness("approximation: Bard-Schweitzer, servers split", X=0.25, R=0.35, U=0.25),

@@ -85,10 +85,13 @@ class Laws:
         ax = plt.gca() if ax is None else ax
         names = [self._name(law) for law in self.laws]
         places = range(len(names))
-        ax.axvspan(-100 * self.tolerance, 100 * self.tolerance, color="0.9", label="tolerance")
-        colours = ["C0" if law.holds else "C3" for law in self.laws]
-        ax.barh(places, [100 * law.difference for law in self.laws], color=colours, height=0.6)
-        ax.axvline(0, color="0.4", linewidth=0.8)
+        ax.axvspan(
+            -100 * self.tolerance, 100 * self.tolerance, color="0.5", alpha=0.2, label="tolerance"
+        )
+        for holds, colour, label in ((True, "C0", "holds"), (False, "C3", "does not hold")):
+            widths = [100 * law.difference * (law.holds == holds) for law in self.laws]
+            ax.barh(places, widths, color=colour, height=0.6, label=label)
+        ax.axvline(0, color="0.5", linewidth=0.8)
         ax.set_yticks(places, names)
         ax.invert_yaxis()
         ax.set_xlabel("difference of measured sides [%]")

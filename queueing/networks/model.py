@@ -112,7 +112,8 @@ def read_network(
     )
     seen = _fitted("visits", 1.0 if visits is None else visits, given.shape)
     hold("visits", seen, finite_not_negative, "be finite, 0 or more")
-    return Network(table, np.atleast_2d(seen), population, think, c, _speeds(c, speeds or {}), single)
+    rates = _speeds(c, speeds or {})
+    return Network(table, np.atleast_2d(seen), population, think, c, rates, single)
 
 
 def hold(name: str, values: Floats, holds: Callable[[Floats], Flags], condition: str) -> Floats:

@@ -74,7 +74,7 @@ class Observation:
                 raise QueueingError(f"{known.name} is 0; it must be above 0")
 
     @property
-    def X(self) -> float:  # noqa: N802 - as the field writes it
+    def X(self) -> float:
         """Throughput C/T."""
         return self.completions / self.time
 
