@@ -1,6 +1,7 @@
 """The probability p(r) averaged over the responses of jobs that leave m others behind."""
 
 from collections.abc import Callable, Iterable
+from itertools import accumulate
 
 import numpy as np
 from numpy.polynomial import legendre
@@ -58,14 +59,12 @@ def by_number(of_phases: Floats, count: int, servers: int) -> Floats:
     """Return averages by the number left behind, from those over Erlang(1), Erlang(2), ..."""
     if servers == 1:
         return of_phases[:count]
-    from scipy.signal import lfilter
-
     # a service is Erlang(g) with the rate of all servers, g geometric with mean c: summed from
     # behind, with positive terms
-    last = of_phases[-1]
-    mixed = lfilter(
-        [1.0 / servers], [1.0, 1.0 / servers - 1.0], of_phases[::-1], zi=[last * (1 - 1 / servers)]
-    )[0][::-1]
+    stays = 1.0 - 1.0 / servers
+    mixed = np.array(list(accumulate(of_phases[::-1].tolist(), lambda y, x: x + stays * (y - x))))[
+        ::-1
+    ]
     return mixed[np.maximum(np.arange(count) - servers + 1, 0)]
 
 

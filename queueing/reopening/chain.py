@@ -25,8 +25,8 @@ from queueing.response_function import Form
 
 #: Most jobs at the servers that are looked at.
 _MOST = 100_000
-#: Users who arrive in a service time, below which they are never there together.
-_SELDOM = 1e-100
+#: Users who arrive in a service time, below which no floating-point number shows a second one.
+_SELDOM = 1e-14
 #: Share of jobs with longer responses, which are not asked for the longest think time.
 _RARE = 1e-3
 
@@ -124,7 +124,7 @@ class Line(NamedTuple):
         thinking = np.zeros((len(kinds), count))
         up = np.zeros(count)
         for _ in range(rounds):
-            before, up = up, np.full(count, self.lam)
+            before, up = up, np.full(count, float(self.lam))
             for (Z, _), k in zip(kinds, thinking, strict=True):
                 up += k / Z
             if (np.abs(up - before) <= 1e-3 * up).all():
@@ -143,8 +143,8 @@ class Line(NamedTuple):
         left = ending[1:] / X if X else np.ones(1)
         behind = behind[: left.size]
         return Solved(
-            X, float(n @ share), float(k.sum(axis=0) @ share), left, found, behind,
-            float(left @ behind), neglected, share.size,
+            min(X, self.servers / self.S), float(n @ share), float(k.sum(axis=0) @ share), left,
+            found, behind, float(left @ behind), neglected, share.size,
         )  # fmt: skip
 
 

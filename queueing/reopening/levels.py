@@ -82,11 +82,12 @@ def settle(
         If too many states are needed.
     """
     while True:
-        low, high = _smooth(low, -1), _smooth(high, 1)
-        if most is not None:
-            high = np.minimum(high, most(np.arange(high.shape[0])))
-        states = _States(low, high)
         found = moves(low.shape[0])
+        low, high = _funnel(low, high, found)
+        if most is not None:
+            limit = most(np.arange(high.shape[0]))
+            low, high = np.minimum(low, limit), np.minimum(high, limit)
+        states = _States(low, high)
         shares, scale = _eliminate(states, found)
         share = np.concatenate(shares) * np.repeat(scale, states.sizes)
         top = beyond(scale)
@@ -121,19 +122,22 @@ def spread(
     -------
     low, high : ndarray of int, shape (levels, n_coordinates)
     """
-    above = np.cumsum(share[::-1])[::-1] - share
+    above = np.append(np.cumsum(share[:0:-1])[::-1], 0.0)
     top = levels or int(np.argmax(above <= bound / 16)) + 1
     mean = mean[:, :top].T
     deviation = np.sqrt(1.5 * mean if variance is None else np.maximum(variance[:, :top].T, 0.0))
     # standard deviations that a Poisson number leaves with that chance; fewer at seldom levels
-    away = np.sqrt(2.0 * np.log(np.maximum(share[:top, None] / bound, np.e)))
+    decades = np.log(np.maximum(share[:top, None] / bound, np.e))
+    away = np.sqrt(2.0 * decades)
+    # where hardly anybody is, each more is as much less likely as the first was
+    skew = np.where(mean < 0.01, 1.0 - decades / np.log(np.clip(mean, 1e-300, 0.01)), away**2 / 6.0)
     low = np.floor(mean - away * deviation).astype(np.intp) - 1
-    high = np.ceil(mean + away * deviation + away**2 / 6.0).astype(np.intp) + 1
+    high = np.ceil(mean + away * deviation + skew).astype(np.intp) + 1
     return np.maximum(low, 0), high
 
 
 def birth_death(up: Floats, down: Floats) -> Floats:
-    """Return the shares of time at levels 0, 1, ... from the rates of moves up, and down from 1 on."""
+    """Return shares of time at levels 0, 1, ... from rates of moves up, and down from 1 on."""
     logarithm = np.concatenate([[0.0], np.cumsum(np.log(up[:-1]) - np.log(down))])
     share = np.exp(logarithm - logarithm.max())
     return share / share.sum()
@@ -217,16 +221,26 @@ class _States:
         return np.where(inside, place, 0), inside
 
 
-def _smooth(corner: Ints, side: int) -> Ints:
-    """Widen windows so that from level to level they move by one at most: no state is an island."""
-    level = np.arange(corner.shape[0])[:, None]
-    outward = side * corner
-    rising = np.maximum.accumulate(outward + level) - level
-    falling = np.maximum.accumulate((outward - level)[::-1])[::-1] + level
-    smooth = np.maximum(rising, falling)
-    if smooth.shape[0] > 1:
-        smooth[0] = np.maximum(smooth[0], smooth[1])
-    return side * smooth
+def _funnel(low: Ints, high: Ints, moves: Sequence[Move]) -> tuple[Ints, Ints]:
+    """Widen windows so that from every state a move down stays within them: none is a trap.
+
+    Going up, they may only grow narrower; but for the first coordinate, on a side that a move down
+    leads away from, which may then give way by one a level.
+    """
+    level = np.arange(low.shape[0])
+    aside = [0] * (low.shape[1] - 1)
+    down = [move.step for move in moves if move.up < 0]
+    fall, rise = (level if (step, *aside) in down else 0 * level for step in (1, -1))
+    low, high = low.copy(), high.copy()
+    low[:, 0] += fall
+    high[:, 0] -= rise
+    low = np.minimum.accumulate(low[::-1])[::-1]
+    high = np.maximum.accumulate(high[::-1])[::-1]
+    low[:, 0] -= fall
+    high[:, 0] += rise
+    # what cannot be reached from above is left out, so that the lowest state is in the law
+    low[0] = low[min(1, level[-1])]
+    return low, high
 
 
 def _eliminate(states: _States, moves: Sequence[Move]) -> tuple[list[Floats], Floats]:
@@ -285,7 +299,9 @@ def _stationary(block: Floats) -> Floats:
     size = rates.shape[0]
     for n in range(size - 1, 0, -1):
         down = rates[n, :n]
-        rates[:n, n] /= down.sum()
+        total = down.sum()
+        # a corner of the windows may be an island, where nobody gets to
+        rates[:n, n] = rates[:n, n] / total if total else 0.0
         rates[:n, :n] += rates[:n, n, None] * down
     share = np.ones(size)
     for n in range(1, size):

@@ -1,6 +1,6 @@
 """Closed users, and users who arrive and may go on, at the same servers, as a Markov chain."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -22,6 +22,9 @@ from queueing.reopening.levels import (
 )
 from queueing.reopening.thinkers import AT_ONCE
 
+#: Open users who arrive in a service time, below which they are taken to be alone; shows in the
+#: seventh digit at most.
+_SELDOM = 1e-7
 #: Most jobs at the servers that are looked at.
 _MOST = 20_000
 
@@ -119,10 +122,18 @@ def solve_mixed_chain(
             f"{bearable:g}"
         )
     point = _Point(lam, int(N), Z, S, servers)
-    if lam == 0:
-        return _closed_only(point, averages(p, S, point.N + 1, servers))
-    # where hardly any open user is there, what is left out is little beside them
-    bound = BOUND * min(lam * S, 1.0)
+    if lam * S < _SELDOM:
+        # closed users as if alone, and one open user among them
+        alone = _closed_only(point, averages(p, S, point.N + 1, servers))
+        solved = solve_mixed_chain(_SELDOM / S, N, Z, S, servers, p)
+        scale = lam * S / _SELDOM
+        return replace(
+            solved, Xc=alone.Xc, Qc=alone.Qc, found=alone.found, left_closed=alone.left_closed,
+            Xo=scale * solved.Xo, Qo=scale * solved.Qo, thinking=scale * solved.thinking,
+        )  # fmt: skip
+    # where hardly any open user is there, what is left out is little beside them, as far as the
+    # numbers of the elimination go
+    bound = max(BOUND * min(lam * S, 1.0), 1e-16)
     count = point.N + 64 + 2 * servers
     while count <= _MOST:
         behind = averages(p, S, count, servers)
@@ -144,7 +155,7 @@ def solve_mixed_chain(
 
 
 def _closed_only(point: _Point, behind: Floats) -> SolvedMixed:
-    """The state where nobody arrives."""
+    """Return the state where nobody arrives."""
     level = np.arange(point.N + 1)
     if AT_ONCE * point.S > point.Z:
         share = np.eye(point.N + 1)[point.N]
@@ -184,7 +195,7 @@ def _first_look(point: _Point, behind: Floats, rounds: int = 40) -> tuple[Floats
 def _settled(
     point: _Point, p: Probability, share: Floats, closed: Floats, opened: Floats, bound: float
 ) -> SolvedMixed:
-    """The stationary state, from about where it is."""
+    """Return the stationary state, from about where it is."""
 
     def most(level: Ints) -> Ints:
         users = np.minimum(level, point.N)
@@ -199,7 +210,7 @@ def _settled(
 
 
 def _moves(point: _Point, p: Probability, levels: int) -> list[Move]:
-    """What can happen with n jobs at the servers, (closed users' among them, open who think)."""
+    """Return what can happen; coordinates: closed users' jobs there, open users who think."""
     behind = averages(p, point.S, levels, point.servers)
 
     def share_open(n: Ints, at: Ints) -> Floats:
@@ -222,11 +233,11 @@ def _summary(point: _Point, behind: Floats, law: Law) -> SolvedMixed:
     ending_closed = np.bincount(level, rate * closed, found.size)[1:]
     ending_open = np.bincount(level, rate * (level - closed), found.size)[1:]
     Xc, Xo = float(ending_closed.sum()), float(ending_open.sum())
-    # where nobody arrives or no closed user is: what such a job would find
+    # where there are no such users: what one would find
     left_closed = ending_closed / Xc if Xc else found
     left_open = ending_open / Xo if Xo else found
-    Qc = float(closed @ share)
+    Qo, Qc, k = (float(number @ share) for number in (level - closed, closed, thinking))
     return SolvedMixed(
-        Xo, Xc, float(level @ share) - Qc, Qc, float(thinking @ share), found, left_open,
-        left_closed, float(left_open @ behind[: left_open.size]), neglected, share.size,
+        Xo, Xc, Qo, Qc, k, found, left_open, left_closed,
+        float(left_open @ behind[: left_open.size]), neglected, share.size,
     )  # fmt: skip

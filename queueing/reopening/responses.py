@@ -1,5 +1,7 @@
 """Laws of response times that are mixtures of Erlang laws."""
 
+from itertools import accumulate
+
 import numpy as np
 
 from queueing.arguments import Floats
@@ -27,13 +29,12 @@ def phases(shares: Floats, servers: int = 1) -> Floats:
     """
     if servers == 1:
         return shares
-    from scipy.signal import lfilter
-
     ahead = np.zeros(max(shares.size - servers + 1, 1) + TAIL * servers)
     ahead[0] = shares[:servers].sum()
     ahead[1 : max(shares.size - servers + 1, 1)] = shares[servers:]
     # the service itself: geometrically many phases of all servers together
-    return lfilter([1.0 / servers], [1.0, 1.0 / servers - 1.0], ahead)
+    stays = 1.0 - 1.0 / servers
+    return np.array(list(accumulate((ahead / servers).tolist(), lambda y, x: x + stays * y)))
 
 
 def survival(weights: Floats, rate: float, t: Floats) -> Floats:
