@@ -1,5 +1,6 @@
 """Arguments of models: numbers or arrays, broadcast to one shape, each held to its condition."""
 
+import sys
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
@@ -110,11 +111,7 @@ def points(rules: Iterable[Rule], **values: ArrayLike) -> dict[str, Floats]:
         good &= ~broken
     if blamed:
         bad = good.size - int(good.sum())
-        warnings.warn(
-            f"{bad:,} of {good.size:,} points have no answer and are nan: {blamed}",
-            QueueingWarning,
-            stacklevel=3,
-        )
+        warn(f"{bad:,} of {good.size:,} points have no answer and are nan: {blamed}")
         parameters = {k: np.where(good, value, np.nan) for k, value in parameters.items()}
     return parameters
 
@@ -145,12 +142,18 @@ def missing(failures: Mapping[int, str], shape: tuple[int, ...]) -> None:
     if not shape:
         raise QueueingError(why)
     at = ", ".join(map(str, np.unravel_index(place, shape)))
-    warnings.warn(
+    warn(
         f"{len(failures):,} of {np.prod(shape):,} points have no answer and are nan: at [{at}], "
-        f"{why}",
-        QueueingWarning,
-        stacklevel=4,
+        f"{why}"
     )
+
+
+def warn(told: str) -> None:
+    """Warn at the line outside of the package that asked, however deep inside it was noticed."""
+    level, frame = 1, sys._getframe()
+    while frame.f_back is not None and frame.f_globals["__name__"].startswith("queueing."):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(told, QueueingWarning, stacklevel=level)
 
 
 def numbers(name: str, value: Any) -> Floats:

@@ -1,5 +1,6 @@
 """What every model returns."""
 
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -8,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from queueing.arguments import Floats, Value, numbers, plain
-from queueing.errors import QueueingError
+from queueing.errors import QueueingError, QueueingWarning
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -188,12 +189,22 @@ class Result:
             given = {name: _widened(v, x.ndim) for name, v in others.items()}
             return np.asarray(getattr(self.solve(**{wrt: x}, **given), of))
 
-        step = np.maximum(np.abs(value), 1.0) * 1e-2
-        direction = np.where(value < 2 * step, 1, 0)
-        found = derivative(
-            measure, value, initial_step=step, step_direction=direction, preserve_shape=True
-        )
-        return plain(np.asarray(found.df))
+        found = np.full(value.shape, np.nan)
+        with warnings.catch_warnings():
+            # steps beyond what a parameter may be; they are repeated, smaller
+            warnings.simplefilter("ignore", QueueingWarning)
+            for step in (1e-2, 1e-4, 1e-6):
+                slope = derivative(
+                    measure,
+                    value,
+                    initial_step=step * np.where(value == 0, 1.0, np.abs(value)),
+                    step_direction=np.where(value == 0, 1, 0),
+                    preserve_shape=True,
+                )
+                found = np.where(np.isnan(found), slope.df, found)
+                if not np.isnan(found[~np.isnan(value)]).any():
+                    break
+        return plain(found)
 
     def check(self) -> Value:
         """Return by how much, relatively, the operational laws are broken at most.

@@ -105,7 +105,7 @@ def test_wrong_arguments(changed, message):
 def test_wrong_points_are_nan():
     with pytest.warns(QueueingWarning, match="1 of 2 points") as told:
         result = mixed([0.3, 2], 2, 2, 1, p=exponential(1))
-    assert len(told) == 1
+    assert len(told) == 1 and told[0].filename == __file__
     assert np.isnan(result.Xo).tolist() == [False, True]
     assert np.isnan(result.ppf(0.5, "open")).tolist() == [False, True]
     with pytest.warns(QueueingWarning, match="1 of 2 points") as told:
