@@ -321,4 +321,4 @@ def _scaled_integral(y: Floats) -> Floats:
     series = np.ones_like(inverse)
     for k in range(20, 0, -1):
         series = 1.0 - k * inverse * series
-    return np.where(y < 50.0, y * np.exp(small) * exp1(small), series)
+    return np.where(y < 50.0, np.minimum(y, 50.0) * np.exp(small) * exp1(small), series)

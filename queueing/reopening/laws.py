@@ -47,9 +47,12 @@ class Placed:
     without: Floats
 
     def survival(self, t: Floats, at: Places, job: str) -> Floats:  # noqa: D102
-        longer = np.array(self.without[at])
-        some = np.asarray(self.place[at] >= 0)
-        longer[some] = self.law.survival(np.asarray(t)[some], self.place[at[some]], job)
+        times, longer = np.asarray(t), np.array(self.without[at])
+        known = self.place[at] >= 0
+        longer[known & (times == np.inf)] = 0.0
+        longer[known & np.isnan(times)] = np.nan
+        some = np.asarray(known & (times < np.inf))
+        longer[some] = self.law.survival(times[some], self.place[at[some]], job)
         return longer
 
     def moment(self, order: int, at: Places, job: str) -> Floats:  # noqa: D102

@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -27,6 +28,7 @@ from queueing.response_function import Form, averaged
 from queueing.result import Exactness
 from queueing.think_time import as_think
 
+Function = Callable[[Floats], Floats]
 Method = Literal["chain", "mm1", "mean", "fluid", "exact"]
 
 
@@ -250,8 +252,7 @@ def _measures(
         if think is None:
             pause = numbers["Z"] * p_mean
         else:
-            pauses, alone = think.with_values(numbers), np.divide(1.0, S)
-            pause = averaged(lambda r: form.at_times(r) * pauses.at_times(r), alone)
+            pause = _pause_alone(form, think.with_values(numbers), lam, S)
         thinking = everywhere(answer.thinking, X * pause)
         time_per_user = np.where(lam > 0, (X * R + thinking) / lam, jobs_per_user * (R + pause))
         X_per_user = jobs_per_user / time_per_user
@@ -274,6 +275,20 @@ def _measures(
     return {name: plain(value) for name, value in measures.items()} | {
         "roots": roots.reshape(*S.shape, roots.shape[1])
     }
+
+
+def _pause_alone(p: Probability, think: Form, lam: Floats, S: Floats) -> Floats:
+    """Mean time that a user thinks after a job, 0 if it is the last, where jobs are never met."""
+    pause = np.full(S.shape, np.nan)
+    for place in np.flatnonzero((lam == 0) | (S == 0)).tolist():
+        follows, time = p.at(place).at_times, think.at(place).at_times
+        rate = np.divide(1.0, S.ravel()[place])
+        pause.ravel()[place] = averaged(partial(_product, follows, time), np.asarray(rate))
+    return pause
+
+
+def _product(f: Function, g: Function, r: Floats) -> Floats:
+    return f(r) * g(r)
 
 
 def _exactness(method: Method, servers: Floats, think: Form | None) -> Exactness:

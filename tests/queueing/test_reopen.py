@@ -224,6 +224,28 @@ def test_derivatives_in_every_parameter():
         found.solve(q=1)
 
 
+def test_think_times_may_depend_on_the_response():
+    found = reopen([0, 0.5, 0.5], exponential(1), breaks(1, [20, 1, 20], 3), 1)
+    # alone: a response of 3 at most is followed by 1, a longer one by 20
+    short = (1 - math.exp(-6)) / 2
+    assert found.time_per_user[0] == pytest.approx(2 * (1 + short + 20 * (0.5 - short)))
+    assert found.R[1] == pytest.approx(reopen(0.5, exponential(1), 1, 1).R, rel=1e-6)
+    assert found.thinking[2] > found.thinking[1]
+    assert found.check().max() < 1e-9
+    assert found.to_frame()["long"].tolist() == [20, 1, 20]
+    slower = reopen(0.5, exponential(1), breaks(1, 20, 3), 1).derivative("thinking", "long")
+    assert slower == pytest.approx((found.thinking[2] - found.thinking[1]) / 19, rel=0.1)
+
+
+def test_survival_at_the_ends_of_time():
+    for method in ("chain", "mm1"):
+        found = reopen([0.5, 0.6], exponential(1), 1, 1, method=method)
+        ends = found.sf([[-1], [0], [np.inf]])
+        assert ends == pytest.approx(np.array([[1, 1], [1, 1], [0, 0]]))
+        assert np.isnan(found.sf([np.nan, np.nan])).all()
+        assert found.ppf([[0], [1]]).tolist() == [[0, 0], [np.inf, np.inf]]
+
+
 def test_the_frame_shows_functions_and_their_parameters():
     frame = reopen([0.1, 0.2], hyperbolic(0.8, [0.5, 1]), 1, 1).to_frame()
     assert frame["p"].tolist() == ["hyperbolic(a, b)"] * 2
