@@ -34,7 +34,7 @@ _TERMS = ((20.0, 8), (7.0, 16), (-np.inf, 40))
 #: Points whose arrays fit into the cache of a core.
 BLOCK = 1 << 14
 _SMALL = 20  # largest n whose powers and factorials are taken as they are
-# ln n! − Stirling's formula: the series in 1/n, times 1/n²
+# ln n! − Stirling's formula, times n: a series in 1/n²
 _STIRLING = (1 / 1188, -1 / 1680, 1 / 1260, -1 / 360, 1 / 12)
 
 
@@ -156,21 +156,19 @@ def _power_of_poisson(n: Floats, a: Floats, power: int) -> Floats:
 
     found = np.empty(n.shape)
     small = n <= _SMALL
-    m, b = n[small], a[small]
-    near = b < 100
-    with np.errstate(divide="ignore", over="ignore"):
-        found[small] = np.where(
-            near,
-            np.minimum(b, 100) ** (m + power) * np.exp(-b) / gamma(m + 1),
-            np.exp(xlogy(m + power, np.maximum(b, 1)) - b - gammaln(m + 1)),
-        )
-        m, b = n[~small], a[~small]
+    large, far = ~small, small & (a > 100)
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+        m, b = n[small], a[small]
+        found[small] = b ** (m + power) * np.exp(-b) / gamma(m + 1)
+        if far.any():  # b to its power may overflow
+            m, b = n[far], a[far]
+            found[far] = np.exp(xlogy(m + power, b) - b - gammaln(m + 1))
+        m, b = n[large], a[large]
         correction = np.polyval(_STIRLING, 1 / m**2) / m
         saddle = m * log1p_minus((b - m) / m)
         poisson = np.exp(saddle - correction) / np.sqrt(2 * np.pi * m)
-        found[~small] = (
-            poisson * b**power if power > 0 else poisson / np.maximum(b, 1e-300) ** -power
-        )
+        # where b is 0, so is the probability
+        found[large] = poisson * np.maximum(b, 1e-300) ** power
     return found
 
 
