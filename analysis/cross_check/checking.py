@@ -34,6 +34,9 @@ CONFIDENCE = 0.95
 #: another. Of a run that is worth fewer no rule can tell whether it has left its beginning.
 LEAST = 20
 
+#: Steps of the simulated time, in mean service times, that are too long to measure responses.
+COARSE = 1e-3
+
 #: Relative error that sums of many times may have by rounding.
 ROUNDING = 1e-9
 
@@ -127,15 +130,16 @@ def crosscheck(
         Where points of a grid are left out because they have no answer, and where runs are too
         short to judge: for their warm-up, or because a run, by the correlation of its responses,
         is worth fewer than 20 independent ones. Near saturation that is many thousands of jobs.
+        Also where jobs are so rare that times of the simulation are too coarse to measure them.
 
     Examples
     --------
-    >>> found = crosscheck("mm1", lam=0.5, S=1, runs=5, jobs=20_000, rng=1)
+    >>> found = crosscheck("mm1", lam=0.5, S=1, runs=5, jobs=5000, rng=1)
     >>> found.holds
     True
     >>> row = found.table.set_index("measure").loc["R"]
     >>> print(row["theory"], round(row["simulation"], 2))
-    2.0 2.05
+    2.0 2.03
     """
     return crosscheck_grids(
         model,
@@ -192,6 +196,7 @@ def crosscheck_grids(
     )
     rows: list[dict[str, Any]] = []
     points: list[dict[str, Any]] = []
+    coarse = 0
     for case, (warmup, settled) in zip(cases, warmups, strict=True):
         told = {k: in_words(v, case.point["S"]) for k, v in case.point.items()}
         found = [next(measured) for _ in range(runs)]
@@ -208,7 +213,8 @@ def crosscheck_grids(
                 "independent": min(worth),
             }
         )
-    _warn_of_short_runs(points, jobs)
+        coarse += np.spacing(found[0].span) > COARSE * case.point["S"]
+    _warn(points, jobs, coarse)
     return CrossCheck(
         model,
         pd.DataFrame(rows),
@@ -249,18 +255,19 @@ def _warmup(pilots: Sequence[NDArray[np.float64]]) -> tuple[int, bool]:
     return max(left_out for left_out, _ in found), all(settled for _, settled in found)
 
 
-def _warn_of_short_runs(points: Sequence[Mapping[str, Any]], jobs: int) -> None:
+def _warn(points: Sequence[Mapping[str, Any]], jobs: int, coarse: int) -> None:
+    """Say where runs are too short to judge, or their times too coarse."""
     short = sum(not point["settled"] for point in points)
     few = sum(not point["independent"] >= LEAST for point in points)
+    too_few = f"{jobs:,} jobs are too few to judge"
     for bad, told in (
-        (short, "the warm-up is not over after half of the jobs"),
-        (few, f"a run is worth fewer than {LEAST} independent responses"),
+        (short, f"the warm-up is not over after half of the jobs: {too_few}"),
+        (few, f"a run is worth fewer than {LEAST} independent responses: {too_few}"),
+        (coarse, "jobs are so rare that floating point numbers tell no service times apart"),
     ):
         if bad:
             warnings.warn(
-                f"at {bad:,} of {len(points):,} points {told}: {jobs:,} jobs are too few to judge",
-                WorkloadWarning,
-                stacklevel=4,
+                f"at {bad:,} of {len(points):,} points {told}", WorkloadWarning, stacklevel=4
             )
 
 

@@ -174,7 +174,7 @@ def test_a_right_theory_holds():
 def test_a_wrong_theory_fails(monkeypatch, wrong, measures):
     right = queueing.mm1
     monkeypatch.setattr(queueing, "mm1", lambda **point: right(**(point | wrong)))
-    found = crosscheck("mm1", lam=0.5, S=1.0, runs=10, jobs=20_000, rng=1)
+    found = crosscheck("mm1", lam=0.5, S=1.0, runs=10, jobs=6000, rng=1)
     assert not found.holds
     assert measures <= set(found.failed["measure"])
 
@@ -203,7 +203,7 @@ def test_seeds_and_workers():
         assert crosscheck("poisson", rng=4, executor=pool, **how).table.equals(one.table)
     assert not crosscheck("poisson", rng=5, **how).table.equals(one.table)
     assert one.simulation["seed"] == 4
-    drawn = crosscheck("poisson", **how)
+    drawn = crosscheck("poisson", rng=np.random.default_rng(3), **how)
     assert crosscheck("poisson", rng=drawn.simulation["seed"], **how).table.equals(drawn.table)
 
 
@@ -272,6 +272,12 @@ def test_runs_too_short_for_their_warm_up():
         crosscheck("closed", N=200, Z=1, S=1, runs=2, jobs=200, rng=1)
     with pytest.warns(WorkloadWarning, match="fewer than 20 independent responses: 2,000 jobs"):
         crosscheck("mm1", lam=0.999, S=1, runs=3, jobs=2000, rng=1)
+
+
+def test_times_too_coarse_to_measure():
+    with pytest.warns(WorkloadWarning) as told:
+        crosscheck("mm1", lam=1e-20, S=1, runs=2, jobs=200, rng=1)
+    assert any("tell no service times apart" in str(warning.message) for warning in told)
 
 
 def test_runs_are_worth_as_many_jobs_as_are_independent():

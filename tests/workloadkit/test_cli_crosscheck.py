@@ -59,7 +59,7 @@ def test_several_functions():
 def test_a_difference_is_exit_code_1(monkeypatch):
     right = queueing.mm1
     monkeypatch.setattr(queueing, "mm1", lambda lam, S: right(lam, 1.5 * S))
-    result = run("mm1", "lam=0.5", "S=1", "--runs", "10", "--jobs", "5000", "--seed", "1")
+    result = run("mm1", "lam=0.5", "S=1", "--runs", "8", "--jobs", "3000", "--seed", "1")
     assert result.exit_code == 1
     assert "differs" in result.stdout
     assert "theory and simulation differ in" in result.stdout
