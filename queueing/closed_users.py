@@ -176,6 +176,8 @@ def _several(slopes: one_server.Slopes, wrt: Any, load: tuple[Floats, ...], here
 class Closed(_Users):
     """A fixed number of users, each of whom waits for a job, thinks, and submits the next.
 
+    Over N, `plot` draws the asymptotic bounds, too, and N*, the number of users where they meet.
+
     Parameters
     ----------
     parameters, exactness, solve
@@ -220,6 +222,8 @@ class Closed(_Users):
 @dataclass(frozen=True, eq=False)
 class Mixed(_Users):
     """Closed users (c) beside an open stream of jobs (o), one job a user.
+
+    Over N, `plot` draws the asymptotic bounds of Rc and Xc, too, and N*, where they meet.
 
     Parameters
     ----------
