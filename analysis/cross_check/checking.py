@@ -92,9 +92,9 @@ def crosscheck(
     besides. A standard error that is itself estimated, from few runs, is often too small: by
     Student's t, 7.0 of those of ten runs are as rare as 4 of a normal law, 5.1 of twenty and 4.2
     of a hundred, and so many are taken. A measure of a right theory is then refused once in 16,000
-    times, so that a grid of hundreds needs no further allowance. U and the jobs of a user follow
-    from X, and Q from X and R, and their errors with them; what an approximation states no error
-    of is shown and not judged.
+    times, so that a grid of hundreds needs no further allowance. Where an approximation states
+    none for them, the errors of U and of the jobs of a user are those of X, and that of Q is that
+    of X and R; else what it states no error of is shown and not judged.
 
     Parameters
     ----------
@@ -282,13 +282,15 @@ def _rows(
         if measure.kind == "U":  # of each server
             servers = case.point.get("servers", 1.0)
             found = estimates.Estimate(found.value / servers, found.error / servers)
-        yield _row(measure.name, value, found, len(runs), _stated(theory.exactness, measure.of))
+        stated = _stated(theory.exactness, measure.name, measure.of)
+        yield _row(measure.name, value, found, len(runs), stated)
     for law in model.responses(case.point):
         values = _percentiles(theory, shares, law.job)
         for share, value in zip(shares, values, strict=True):
             name = f"{law.name}_p{100 * share:g}"
             found = estimates.quantile(runs, share, law.who)
-            yield _row(name, value, found, len(runs), _stated(theory.exactness, (name,)))
+            stated = _stated(theory.exactness, name, (name,))
+            yield _row(name, value, found, len(runs), stated)
 
 
 def _row(
@@ -318,10 +320,12 @@ def _row(
     }
 
 
-def _stated(exactness: Any, of: Sequence[str]) -> float:
-    """Return the relative error that a theory states of a product of measures, or NaN."""
+def _stated(exactness: Any, measure: str, of: Sequence[str]) -> float:
+    """Return the relative error that a theory states of a measure, or of what makes it up, or NaN."""
     if exactness.startswith("exact"):
         return 0.0
+    if measure in exactness.error:
+        return float(exactness.error[measure])
     return float(np.prod([1 + exactness.error.get(name, math.nan) for name in of]) - 1)
 
 

@@ -36,7 +36,8 @@ class Measure(NamedTuple):
     who : str
         Of whose jobs.
     of : tuple of str
-        Measures whose stated errors make up its own: it is their product, but for what is exact.
+        Measures whose stated errors make up its own, where it has none: it is their product, but
+        for what is exact.
     """
 
     name: str

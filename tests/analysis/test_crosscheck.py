@@ -186,14 +186,14 @@ def test_an_approximation_may_err_as_it_states_and_only_there(monkeypatch):
         right = formulas.mm1(lam, S)
         return SimpleNamespace(
             X=1.01 * lam, R=1.1 * right["R"], Q=1.111 * right["Q"], U=1.01 * lam * S,
-            exactness=Exactness("approximation: rough", X=0.2, R=0.2),
+            exactness=Exactness("approximation: rough", X=0.2, R=0.2, U=0.3),
             ppf=lambda q, job: [9.0 for _ in q],
         )  # fmt: skip
 
     monkeypatch.setattr(queueing, "mm1", roughly)
     rows = crosscheck("mm1", lam=0.5, S=1.0, **QUICK).table.set_index("measure")
     assert rows["holds"].tolist() == [True] * 4 + [None] * 3
-    assert rows["stated"].tolist()[:4] == pytest.approx([0.2, 0.2, 0.44, 0.2])
+    assert rows["stated"].tolist()[:4] == pytest.approx([0.2, 0.2, 0.44, 0.3])
 
 
 def test_seeds_and_workers():
