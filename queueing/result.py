@@ -191,14 +191,14 @@ class Result:
 
         found = np.full(value.shape, np.nan)
         with warnings.catch_warnings():
-            # steps beyond what a parameter may be; they are repeated, smaller
+            # steps beyond what a parameter may be are repeated, smaller, and to one side
             warnings.simplefilter("ignore", QueueingWarning)
-            for step in (1e-2, 1e-4, 1e-6):
+            for step, side in ((1e-2, 0), (1e-4, 0), (1e-6, 0), (1e-2, -1)):
                 slope = derivative(
                     measure,
                     value,
                     initial_step=step * np.where(value == 0, 1.0, np.abs(value)),
-                    step_direction=np.where(value == 0, 1, 0),
+                    step_direction=np.where(value == 0, 1, side),
                     preserve_shape=True,
                 )
                 found = np.where(np.isnan(found), slope.df, found)
@@ -344,13 +344,17 @@ class Result:
 
 
 def _root(function: Callable[..., Floats], scale: Floats, args: tuple[Any, ...]) -> Floats:
-    """Where a falling function of times from 0 is 0, to the last digits."""
+    """Where a falling function of times is 0, to the last digits, if many orders below `scale`."""
     from scipy.optimize.elementwise import bracket_root, find_root
 
-    bracket = bracket_root(function, np.zeros(scale.size), scale, xmin=0, args=args)
-    return find_root(
-        function, bracket.bracket, args=args, tolerances={"xrtol": 1e-14, "xatol": 0}
-    ).x
+    def at(order: Floats, scale: Floats, *args: Any) -> Floats:
+        with np.errstate(over="ignore"):
+            return function(scale * np.exp(order), *args)
+
+    args = (scale, *args)
+    bracket = bracket_root(at, np.full(scale.size, -1.0), np.zeros(scale.size), args=args)
+    tolerances = {"xrtol": 2e-16, "xatol": 4e-16}
+    return scale * np.exp(find_root(at, bracket.bracket, args=args, tolerances=tolerances).x)
 
 
 def _widened(value: Any, ndim: int) -> Any:

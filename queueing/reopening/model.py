@@ -1,6 +1,5 @@
 """Users who arrive, and submit another job with a probability that depends on the response."""
 
-import warnings
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Literal, get_args
@@ -8,8 +7,8 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from queueing.arguments import Floats, count, missing, not_negative, plain, points
-from queueing.errors import QueueingError, QueueingWarning
+from queueing.arguments import Floats, count, missing, not_negative, plain, points, warn
+from queueing.errors import QueueingError
 from queueing.probability import Probability, as_probability
 from queueing.reopening.answers import (
     Answer,
@@ -263,7 +262,7 @@ def _measures(
         "X": X,
         "R": R,
         "Q": everywhere(answer.Q, 0.0),
-        "U": np.where(at_once, 0.0, X * S / servers),
+        "U": np.where(at_once, 0.0, np.minimum(X * S / servers, 1.0)),
         "R_first": R_first,
         "p_mean": p_mean,
         "jobs_per_user": jobs_per_user,
@@ -304,11 +303,7 @@ def _tell_roots(roots: Floats, shape: tuple[int, ...]) -> None:
     several = np.flatnonzero(np.isfinite(roots).sum(axis=1) > 1)
     found = ", ".join(f"{x:g}" for x in roots[several[0]] if np.isfinite(x))
     where = f" at {several.size:,} of {np.prod(shape):,} points" if shape else ""
-    warnings.warn(
-        f"p rises with r, and X has several solutions{where}: {found}; the least is given",
-        QueueingWarning,
-        stacklevel=3,
-    )
+    warn(f"p rises with r, and X has several solutions{where}: {found}; the least is given")
 
 
 def _no_failures(solve: Callable[[Points], Answer]) -> Callable[[Points], tuple[Answer, Failures]]:

@@ -5,13 +5,10 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from queueing.arguments import Floats, Value, plain
+from queueing.arguments import Floats, Value
 from queueing.errors import QueueingError
-from queueing.probability import as_probability
 from queueing.reopening.laws import Law, Places
-from queueing.reopening.stability import most_load
 from queueing.result import Result
-from queueing.result import _widened as widened
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -87,44 +84,10 @@ class Reopen(Result):
 
         return Continuation(self)
 
-    def derivative(self, of: str, wrt: str) -> Value:
-        """Return the derivative of a measure in a parameter, also in those of p; see `Result`."""
-        from scipy.differentiate import derivative
-
-        self._check_derivative(of, wrt)
+    def _check_derivative(self, of: str, wrt: str) -> None:
+        super()._check_derivative(of, wrt)
         if wrt == "servers":
-            raise QueueingError("wrt is 'servers', a whole number; there is no derivative in it")
-        others = {name: value for name, value in self.parameters.items() if name != wrt}
-        value = np.asarray(self.parameters[wrt])
-
-        def measure(x: Floats) -> Floats:
-            given = {name: widened(v, x.ndim) for name, v in others.items()}
-            return np.asarray(getattr(self.solve(**{wrt: x}, **given), of))
-
-        room = self._room(wrt)
-        unit = self.parameters["S"] if wrt == "Z" else np.ones(self.shape)
-        step = np.where(value > 0, value, unit) / 20
-        found = derivative(
-            measure,
-            value,
-            initial_step=np.where(room > 0, np.minimum(step, room / 2), step),
-            step_direction=np.where(room > 0, np.where(value > 0, 0, 1), -1),
-            preserve_shape=True,
-        )
-        return plain(np.asarray(found.df))
-
-    def _room(self, wrt: str) -> Floats:
-        """How much a parameter can grow."""
-        numbers = {k: v for k, v in self.parameters.items() if isinstance(v, np.ndarray)}
-        p = as_probability(self.parameters["p"]).with_values(numbers)
-        lam, S, c = (numbers[name] for name in ("lam", "S", "servers"))
-        if wrt in ("lam", "S"):
-            most = most_load(p, S if wrt == "lam" else lam, c)
-            return most - numbers[wrt]
-        if wrt in ("p", "a"):
-            constant = wrt == "p" or numbers["b"] == 0
-            return 1.0 - np.where(constant, lam * S / c, 0.0) - numbers[wrt]
-        return np.full(self.shape, np.inf)
+            raise QueueingError("wrt is 'servers', a whole number")
 
     def _laws(self) -> list[tuple[Value, Value]]:
         lam, S, c = (self.parameters[name] for name in ("lam", "S", "servers"))
