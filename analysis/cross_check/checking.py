@@ -321,7 +321,7 @@ def _row(
 
 
 def _stated(exactness: Any, measure: str, of: Sequence[str]) -> float:
-    """Return the relative error that a theory states of a measure, or of what makes it up, or NaN."""
+    """Return the relative error stated of a measure, or of what makes it up, or NaN."""
     if exactness.startswith("exact"):
         return 0.0
     if measure in exactness.error:
