@@ -14,6 +14,9 @@ from queueing._kernels.compile import helper, kernel
 #: Odds beyond which the binomial variable is its largest value for all that doubles tell.
 SURE = 1e100
 
+#: Load below which nobody waits and no job is lost for all that doubles tell.
+NONE = 1e-300
+
 
 @helper
 def _ratios(rate, trials, odds, size):
@@ -238,7 +241,7 @@ def _log_poisson(n, mean):
             deviance -= power / j
             power *= v * v
     else:
-        deviance = x - math.log1p(x)
+        deviance = x - (math.log(mean) - math.log(n))
     return -stirling - n * deviance - 0.5 * math.log(2 * math.pi * n)
 
 
@@ -318,7 +321,7 @@ def limited_measures(lam, S, servers, places):
     waits, wait = np.zeros_like(lam), np.zeros_like(lam)
     for i in range(lam.size):
         load = lam[i] * S[i] / servers[i]
-        if load == 0:
+        if abs(load) < NONE:
             continue
         share = _room(load, places[i])
         others, none = _full(lam[i], S[i], servers[i], share)
@@ -344,7 +347,7 @@ def limited_moments(order, lam, S, servers, places):
     for i in range(lam.size):
         load = lam[i] * S[i] / servers[i]
         total = 1.0
-        if load > 0 and places[i] > 0:
+        if load > NONE and places[i] > 0:
             share = _room(load, places[i])
             others, none = _full(lam[i], S[i], servers[i], share)
             for r in range(1, order + 1):
@@ -364,7 +367,7 @@ def limited_survival(t, lam, S, servers, places):
         if not (known and lam[i] == lam[i - 1] and S[i] == S[i - 1]):
             share, waits = np.empty(0), 0.0
             load = lam[i] * S[i] / servers[i]
-            if load > 0 and places[i] > 0:
+            if load > NONE and places[i] > 0:
                 share = _room(load, places[i])
                 others, none = _full(lam[i], S[i], servers[i], share)
                 waits = others / (others + none)

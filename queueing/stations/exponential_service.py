@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from queueing.arguments import Floats, count
 from queueing.result import Places
-from queueing.stations.model import Open, in_one_line, spare, stable
+from queueing.stations.model import Open, bearable, in_one_line, spare, stable
 from queueing.truncated_poisson import all_think
 
 
@@ -187,7 +187,7 @@ def mminf(lam: ArrayLike, S: ArrayLike) -> Open:
     Parameters
     ----------
     lam : array_like
-        Rate at which jobs come, 0 or more.
+        Rate at which jobs come, 0 or more; lam S at most 1e100.
     S : array_like
         Mean service time, 0 or more.
 
@@ -216,7 +216,7 @@ def mminf(lam: ArrayLike, S: ArrayLike) -> Open:
     >>> station.Q, station.R
     (6.0, 2.0)
     """
-    return _Unlimited.at(mminf, [], "exact, birth and death", lam=lam, S=S)
+    return _Unlimited.at(mminf, [bearable()], "exact, birth and death", lam=lam, S=S)
 
 
 def _erlang_c(load: Any, servers: Floats, idle: Any) -> Any:

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from queueing.arguments import Floats, Rule, Value, count
 from queueing.result import Places
-from queueing.stations.model import Open
+from queueing.stations.model import Open, bearable
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,13 +40,16 @@ class _Limited(Open):
         for all_, some in zip((accepted, lost, p_wait, W), found, strict=True):
             all_[here] = some
         accepted, lost, p_wait, W = (v.reshape(shape) for v in (accepted, lost, p_wait, W))
-        X = lam * accepted
+        X, U = lam * accepted, lam * accepted * S / servers
+        if kind == np.float64:  # what rounding may add to a saturated throughput
+            U = np.minimum(U, 1.0)
+            X = np.minimum(X, np.divide(servers, S, out=np.full(shape, np.inf), where=S > 0))
         R = S + W
         return {
             "X": X,
             "R": R,
             "Q": X * R,
-            "U": X * S / servers,
+            "U": U,
             "W": W,
             "Lq": X * W,
             "p_wait": p_wait,
@@ -76,12 +79,12 @@ class _Limited(Open):
 def mmck(lam: ArrayLike, S: ArrayLike, servers: ArrayLike, K: ArrayLike) -> Open:
     """Solve the queue M/M/c/K: jobs that find K of them there are lost [1]_.
 
-    With K = c nobody waits, and p_loss is Erlang's formula B. Any load is bearable.
+    With K = c nobody waits, and p_loss is Erlang's formula B. The load may be above 1.
 
     Parameters
     ----------
     lam : array_like
-        Rate at which jobs come, lost ones included; 0 or more.
+        Rate at which jobs come, lost ones included; 0 or more, lam S at most 1e100.
     S : array_like
         Mean service time, 0 or more; exponential.
     servers : array_like
@@ -118,7 +121,7 @@ def mmck(lam: ArrayLike, S: ArrayLike, servers: ArrayLike, K: ArrayLike) -> Open
     room = Rule("K", lambda p: p["K"] >= p["servers"], "be at least the number of servers")
     return _Limited.at(
         mmck,
-        [count("servers"), count("K"), room, most],
+        [count("servers"), count("K"), room, most, bearable()],
         "exact, birth and death",
         lam=lam,
         S=S,

@@ -14,6 +14,7 @@ from queueing.result import Exactness, Result
 from queueing.spare_capacity import idle_share
 
 _STEP = 1e-30  # of the complex step, relative: its square is lost
+_MOST_LOAD = 1e100
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,3 +135,13 @@ def stable(condition: str) -> Rule:
             return idle_share(p["lam"], p["S"], p.get("servers", 1.0)) > 0
 
     return Rule("lam", holds, condition)
+
+
+def bearable() -> Rule:
+    """Return the rule that loads can be multiplied, where no capacity bounds them."""
+
+    def holds(p: Mapping[str, Floats]) -> Flags:
+        with np.errstate(all="ignore"):
+            return p["lam"] * p["S"] <= _MOST_LOAD
+
+    return Rule("lam", holds, f"be at most {_MOST_LOAD:g} / S")
