@@ -125,7 +125,7 @@ def spread(
     above = np.append(np.cumsum(share[:0:-1])[::-1], 0.0)
     top = levels or int(np.argmax(above <= bound / 16)) + 1
     mean = mean[:, :top].T
-    deviation = np.sqrt(1.5 * mean if variance is None else np.maximum(variance[:, :top].T, 0.0))
+    deviation = np.sqrt(2.0 * mean if variance is None else np.maximum(variance[:, :top].T, 0.0))
     # standard deviations that a Poisson number leaves with that chance; fewer at seldom levels
     decades = np.log(np.maximum(share[:top, None] / bound, np.e))
     away = np.sqrt(2.0 * decades)

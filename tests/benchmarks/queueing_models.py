@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from queueing import closed, mixed
+from queueing import breaks, closed, exponential, hyperbolic, mixed, reopen
 from queueing.recursion import mean_values
 from tests.benchmarks.measure import Row, best_of, in_turn
 
@@ -14,12 +14,16 @@ POINTS = 1_000_000
 GOAL = 0.6  # s, a million points
 USERS = 1_000_000
 GOAL_MVA = 0.05  # s
+LOAD = 0.9  # of the chain
+THINK = 20.0
+GOAL_CHAIN = 0.05  # s
 
 
 def rows() -> Iterator[Row]:
-    """Solve a million points, and a million users by recursion."""
+    """Solve a million points, a million users by recursion, and chains of the re-open model."""
     yield from formulas()
     yield recursion()
+    yield from chains()
 
 
 def anywhere(size: int) -> dict[str, np.ndarray]:
@@ -66,3 +70,43 @@ def recursion() -> Row:
         f"{plain / time:.0f} × faster than plain Python", f"≤ {1000 * GOAL_MVA:g} ms",
         time <= GOAL_MVA,
     )  # fmt: skip
+
+
+def chains() -> Iterator[Row]:
+    """The chain of the re-open model, beside scipy's sparse elimination of the same generator."""
+    for name, p in (("e^-r", exponential(1)), ("0.8/(0.5r+1)", hyperbolic(0.8, 0.5))):
+        (time, result), (peer, X) = in_turn(
+            ROUNDS, lambda p=p: reopen(LOAD, p, THINK, 1), lambda p=p: eliminated(p)
+        )
+        assert result.X == pytest.approx(X, rel=1e-6)
+        yield Row(
+            f"the chain of the re-open model at lam = {LOAD:g}, p = {name}", f"Z = {THINK:g}",
+            f"{time * 1e3:.0f} ms", f"{time / peer:.2f} × scipy's sparse elimination",
+            f"≤ {GOAL_CHAIN * 1e3:.0f} ms", time <= GOAL_CHAIN,
+        )  # fmt: skip
+    time, _ = best_of(3, lambda: reopen(LOAD, exponential(1), breaks(1, THINK, 3), 1))
+    yield Row(
+        "the same with short and long think times, p = e^-r", f"Z = 1 or {THINK:g}",
+        f"{time * 1e3:.0f} ms",
+    )  # fmt: skip
+
+
+def eliminated(p, jobs: int = 350, thinking: int = 40) -> float:
+    """X by a generator with so many jobs at the server, and users who think, at most."""
+    from scipy.sparse import diags, identity, kron
+    from scipy.sparse.linalg import splu
+
+    from queueing.reopening.averages import averages
+
+    again = averages(p, 1.0, jobs)
+    arrive = diags([np.ones(jobs)], [1])
+    leave, think = diags([1 - again], [-1]), diags([again], [-1])
+    wake = diags([np.arange(1, thinking + 1) / THINK], [-1])
+    more = diags([np.ones(thinking)], [1])
+    nobody = identity(thinking + 1)
+    flows = kron(arrive, LOAD * nobody + wake) + kron(leave, nobody) + kron(think, more)
+    flows = (flows - diags([np.asarray(flows.sum(axis=1)).ravel()], [0])).T.tocsc()
+    # all flows are balanced where all but the first are
+    rest = splu(flows[1:, 1:]).solve(-flows[1:, :1].toarray().ravel())
+    share = np.concatenate([[1.0], rest]).reshape(jobs + 1, thinking + 1).sum(axis=1)
+    return float(share[1:].sum() / share.sum())
