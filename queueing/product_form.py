@@ -67,11 +67,12 @@ def closed(
     Parameters
     ----------
     N : array_like
-        Number of users, 0 or more; whole numbers where there are several servers.
+        Number of users, 0 or more; whole numbers where there are several servers. At 0, R is NaN
+        and all else 0.
     Z : array_like
-        Mean think time, 0 or more. At Z = 0 all users are always at the servers.
+        Mean think time, 0 or more. At 0 all users are always at the servers.
     S : array_like
-        Mean service time, 0 or more; above 0 where Z is 0. At S = 0, X is N / Z.
+        Mean service time, 0 or more; above 0 where Z is 0. At 0, X is N / Z, and R, Q and U are 0.
     servers : array_like, default 1
         Number of servers, of one queue.
     method : {"formula", "mva"}
@@ -80,7 +81,7 @@ def closed(
     Returns
     -------
     Closed
-        With X, R, Q, U and X_per_user; R is NaN where N = 0. Its job is "closed".
+        With X, R, Q, U and X_per_user. Its job is "closed".
 
     Raises
     ------
@@ -148,7 +149,7 @@ def mixed(
     Parameters
     ----------
     lam : array_like
-        Rate of open jobs, 0 or more; lam S < servers.
+        Rate of open jobs, 0 or more; lam S < servers. At 0, Ro is what a single one would meet.
     N, Z, S, servers, method
         As of `closed`.
     p : array_like or callable, optional
