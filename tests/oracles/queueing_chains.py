@@ -4,9 +4,8 @@ S mean service time, c servers, lam open arrival rate, N closed users, Z mean th
 """
 
 import numpy as np
-from scipy.linalg import expm
-from scipy.sparse import csc_matrix
-from scipy.sparse.linalg import splu
+from scipy.sparse import csc_matrix, diags
+from scipy.sparse.linalg import expm_multiply, splu
 
 
 def stationary(start, moves):
@@ -55,16 +54,15 @@ def response_survival(t, met, S, c=1):
 
     Phases: j waiting ahead or in service while all servers work; own service last; absorption.
     """
-    phases = max(met) + 2  # phase 0: served; phase j >= 1: j - 1 more ends until a server is free
-    generator = np.zeros((phases, phases))
-    for j in range(1, phases):
-        generator[j, j] = -c / S
-        generator[j, j - 1] = c / S
-    generator[0, 0] = -1 / S
+    phases = max(met) + 2  # phase 0: own service; phase j: j more ends until a server is free
+    rates = np.full(phases, c / S)
+    rates[0] = 1 / S
+    # A phase is left for the one below it, the own service for nowhere.
+    flows = diags([-rates, rates[1:]], [0, 1], format="csc")
     first = np.zeros(phases)
     for n, chance in met.items():
         first[max(0, n - c + 1)] += chance
-    return float((first @ expm(generator * t)).sum())
+    return float(expm_multiply(flows * t, first).sum())
 
 
 def mixed(lam, N, Z, S, c=1, most=60):

@@ -167,7 +167,7 @@ RESPONSES = [
 @pytest.mark.parametrize("job", ["closed", "open"])
 def test_percentiles_against_the_mixture_of_erlang_laws(job):
     """The law is above 1 - q just before the percentile, and below just after."""
-    shares = [1e-4, 0.5, 0.999, 1 - 1e-9]
+    shares = [1e-4, 0.5, 1 - 1e-9]
     for point in RESPONSES:
         found = mixed(*point).ppf(shares, job=job)
         for q, t in zip(shares, found, strict=True):
