@@ -24,12 +24,13 @@ Relative errors of throughputs and responses are some 1e-15, in all regions; the
 sums of 50 digits (`tests/queueing/test_multi_server.py`).
 """
 
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from queueing.arguments import Floats
+from queueing.complex_step import steps
 from queueing.errors import QueueingError
 from queueing.spare_capacity import idle_share
 
@@ -39,8 +40,6 @@ Counts = NDArray[np.int64]
 
 #: Users and servers together, for which memory and time are there: half a gigabyte, a second.
 MOST = 50_000_000
-
-_STEP = 1e-30  # of the complex step, relative: its square is lost
 
 
 class Sums(NamedTuple):
@@ -69,11 +68,10 @@ def mixed_sums(lam: Floats, N: Floats, Z: Floats, S: Floats, servers: Floats) ->
     >>> print(*(v.item() for v in sums))
     0.5 1.0 0.5 1.03125
     """
-    from queueing._kernels.servers import mean_responses
-
-    users, counts = _counts(N, servers)
-    responses = mean_responses(lam, users, Z, S, counts, idle_share(lam, S, servers))
-    return _measures(N, Z, S, *responses, most=servers * idle_share(lam, S, servers) / S)
+    Xc, Rc, Qc, Ro = _measures(lam, N, Z, S, servers)
+    # what rounding may add to a saturated throughput
+    Xc = np.minimum(Xc, servers * idle_share(lam, S, servers) / S)
+    return Sums(Xc, np.where(N > 0, Rc, np.nan), Qc, Ro)
 
 
 def mixed_survival(
@@ -99,34 +97,25 @@ def mixed_moment(
 def mixed_derivatives(
     wrt: Literal["lam", "Z", "S"], lam: Floats, N: Floats, Z: Floats, S: Floats, servers: Floats
 ) -> dict[str, Floats]:
-    """Return the derivatives of `Sums` in one parameter.
+    """Return the derivatives of `Sums` in one parameter, by a complex step."""
+    given = {"lam": lam, "N": N, "Z": Z, "S": S, "servers": servers}
+    step = steps(given[wrt])
+    found = _measures(**{**given, wrt: given[wrt] + 1j * step})
+    slopes = Sums(*(value.imag / step for value in found))
+    return slopes._replace(Rc=np.where(N > 0, slopes.Rc, np.nan))._asdict()
 
-    By a complex step: all recursions are analytic, so that the imaginary part that follows from
-    one of 1e-30 is the derivative without any difference (W. Squire, G. Trapp, "Using complex
-    variables to estimate derivatives of real functions", 1998).
-    """
+
+def _measures(lam: Any, N: Floats, Z: Any, S: Any, servers: Floats) -> tuple[Any, ...]:
+    """Return Xc, Rc, Qc and Ro; one parameter may be complex."""
     from queueing._kernels.servers import mean_responses
 
     users, counts = _counts(N, servers)
-    at = {"lam": lam, "Z": Z, "S": S}
-    step = _STEP * np.where(at[wrt] > 0, at[wrt], 1.0)
-    lam_, Z_, S_ = (value + (1j * step if name == wrt else 0j) for name, value in at.items())
-    idle = idle_share(lam, S, servers) - 1j * (lam_ * S_).imag / servers
-    responses = mean_responses(lam_, users, Z_, S_, counts, idle)
-    return {
-        name: value.imag / step
-        for name, value in _measures(N, Z_, S_, *responses)._asdict().items()
-    }
-
-
-def _measures(
-    N: Floats, Z: Floats, S: Floats, Rc: Floats, Ro: Floats, most: Floats | None = None
-) -> Sums:
+    idle = idle_share(lam, S, servers)
+    kind = np.result_type(lam, Z, S)
+    lam_, Z_, S_, idle = (value.astype(kind) for value in (lam, Z, S, idle))
+    Rc, Ro = mean_responses(lam_, users, Z_, S_, counts, idle)
     Xc = N / (Z + Rc)
-    if most is not None:  # what rounding may add to a saturated throughput
-        Xc = np.minimum(Xc, most)
-    Qc = Xc * Rc
-    return Sums(Xc, np.where(N > 0, Rc, np.nan), Qc, Ro)
+    return Xc, Rc, Xc * Rc, Ro
 
 
 def _met(N: Floats, job: Kind) -> Floats:

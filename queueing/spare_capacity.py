@@ -1,5 +1,7 @@
 """What a stream of jobs leaves of the servers, to the last digit of the parameters as given."""
 
+from typing import Any
+
 import numpy as np
 
 from queueing.arguments import Floats
@@ -7,8 +9,10 @@ from queueing.arguments import Floats
 _SPLIT = 134217729.0  # 2^27 + 1
 
 
-def idle_share(lam: Floats, S: Floats, servers: Floats | float = 1.0) -> Floats:
+def idle_share(lam: Any, S: Any, servers: Floats | float = 1.0) -> Any:
     """Return 1 − lam S / servers with the product exact: no digit is lost where lam S is near c.
+
+    Either may be complex, for derivatives; then the real part is exact.
 
     Examples
     --------
@@ -16,6 +20,8 @@ def idle_share(lam: Floats, S: Floats, servers: Floats | float = 1.0) -> Floats:
     >>> float(idle_share(np.array(3.0), S)), float(1 - 3.0 * S)
     (5.551115123125783e-17, 0.0)
     """
+    if np.iscomplexobj(lam) or np.iscomplexobj(S):
+        return idle_share(np.real(lam), np.real(S), servers) - 1j * np.imag(lam * S) / servers
     x, x_scale = np.frexp(lam)
     y, y_scale = np.frexp(S)
     product = x * y

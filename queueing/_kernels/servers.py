@@ -53,7 +53,7 @@ def _ratio_by_sum(rate, trials, odds, n):
         term *= (i + 1) * rate / ((trials - i) * (n - i) * odds)
         upper += term * rate / (n + 1 - i)
         lower += term
-        if lower.real > 1e100:
+        if abs(lower) > 1e100:
             upper, lower, term = upper * 1e-100, lower * 1e-100, term * 1e-100
     return upper / lower
 
@@ -74,7 +74,7 @@ def _others(lam, users, Z, S, servers):
 
     V = Poisson(lam S) + Binomial(users, S / (S + Z)). Inf if V is never less.
     """
-    if S.real > SURE * Z.real:
+    if abs(S) > SURE * abs(Z):
         if users >= servers:
             return np.inf + 0.0 * (lam + S + Z)
         return _last_to_all_before(lam * S + 0.0 * Z, 0, 0.0 * S, servers - users)
@@ -92,7 +92,7 @@ def _busy(lam, users, Z, S, servers, idle):
     thinking = Z * servers * idle / S
     rho = lam * S / servers
     least = 0
-    if idle.real > SURE * rho.real:
+    if abs(idle) > SURE * abs(rho):
         least = servers
         ratio = _ratios(thinking, 0, 0.0 * thinking, max(users - least, 0))
     else:

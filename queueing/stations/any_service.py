@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike
 from queueing.arguments import Floats, Value, not_negative, plain
 from queueing.errors import QueueingError
 from queueing.result import Places
-from queueing.stations.model import Open, in_one_line, spare, stable
+from queueing.spare_capacity import idle_share
+from queueing.stations.model import Open, in_one_line, stable
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,7 +20,7 @@ class _AnyService(Open):
     @staticmethod
     def solved(p: Mapping[str, Any]) -> dict[str, Any]:
         lam, S, scv = p["lam"], p["S"], p.get("scv", 0.0)
-        return in_one_line(lam, S, 1.0, lam * S * S * (1 + scv) / (2 * spare(lam, S)), lam * S)
+        return in_one_line(lam, S, 1.0, lam * S * S * (1 + scv) / (2 * idle_share(lam, S)), lam * S)
 
     def _survival(self, t: Floats, at: Places, job: str) -> Floats:
         raise _unknown("the law of responses")
@@ -40,7 +41,7 @@ class _EqualService(_AnyService):
         found = np.asarray(super().ppf(q, job))
         share, at = self._broadcast("q", q)
         lam, S = self._at("lam", at), self._at("S", at)
-        return plain(np.where(share <= spare(lam, S), S, np.maximum(found, S)))
+        return plain(np.where(share <= idle_share(lam, S), S, np.maximum(found, S)))
 
     def _survival(self, t: Floats, at: Places, job: str) -> Floats:
         from queueing._kernels.fixed_service import wait_survival
@@ -48,13 +49,15 @@ class _EqualService(_AnyService):
         lam, S = self._at("lam", at).ravel(), self._at("S", at).ravel()
         with np.errstate(over="ignore"):
             t = np.divide(t.ravel(), S, out=np.full(S.shape, np.inf), where=S > 0)
-        waits = wait_survival(np.maximum(t - 1, 0), np.where(S > 0, lam * S, 0.0), spare(lam, S))
+        waits = wait_survival(
+            np.maximum(t - 1, 0), np.where(S > 0, lam * S, 0.0), idle_share(lam, S)
+        )
         found = np.where((t < 1) & (S > 0), 1.0, waits)
         return np.where(np.isnan(lam), np.nan, found).reshape(at.shape)
 
     def _moment(self, order: int, at: Places, job: str) -> Floats:
         lam, S = self._at("lam", at), self._at("S", at)
-        ratio = lam * S / spare(lam, S)
+        ratio = lam * S / idle_share(lam, S)
         wait = [np.ones(at.shape)]  # L. Takács 1962: moments of the wait, in services
         for k in range(1, order + 1):
             terms = (math.comb(k, i) / (i + 1) * wait[k - i] for i in range(1, k + 1))

@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike
 
 from queueing.arguments import Floats, count
 from queueing.result import Places
-from queueing.stations.model import Open, bearable, in_one_line, spare, stable
+from queueing.spare_capacity import idle_share
+from queueing.stations.model import Open, bearable, in_one_line, stable
 from queueing.truncated_poisson import all_think
 
 
@@ -69,14 +70,14 @@ class _Servers(_Memoryless):
     def solved(p: Mapping[str, Any]) -> dict[str, Any]:
         lam, S = p["lam"], p["S"]
         servers = p.get("servers", np.ones(lam.shape))
-        idle = spare(lam, S, servers)
+        idle = idle_share(lam, S, servers)
         p_wait = _erlang_c(lam * S, servers, idle)
         return in_one_line(lam, S, servers, p_wait * S / (servers * idle), p_wait)
 
     def _waits(self, at: Places) -> tuple[Floats, Floats]:
         lam, S = self._at("lam", at), self._at("S", at)
         servers = self._at("servers", at) if "servers" in self.parameters else np.ones(at.shape)
-        return np.ravel(self.p_wait)[at], servers * spare(lam, S, servers)
+        return np.ravel(self.p_wait)[at], servers * idle_share(lam, S, servers)
 
 
 @dataclass(frozen=True, eq=False)

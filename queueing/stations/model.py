@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from queueing.arguments import Flags, Floats, Rule, Value, not_negative, plain, points
+from queueing.complex_step import steps
 from queueing.errors import QueueingError
 from queueing.result import Exactness, Result
 from queueing.spare_capacity import idle_share
 
-_STEP = 1e-30  # of the complex step, relative: its square is lost
 _MOST_LOAD = 1e100
 
 
@@ -74,10 +74,7 @@ class Open(Result):
         raise NotImplementedError
 
     def derivative(self, of: str, wrt: str) -> Value:
-        """Return the derivative of a measure in a parameter, exact but for rounding.
-
-        By a complex step (W. Squire, G. Trapp, "Using complex variables to estimate derivatives of
-        real functions", 1998).
+        """Return the derivative of a measure in a parameter, by a complex step.
 
         Parameters
         ----------
@@ -90,7 +87,7 @@ class Open(Result):
         if wrt in self.whole:
             raise QueueingError(f"wrt is {wrt!r}, a whole number")
         value = self.parameters[wrt]
-        step = _STEP * np.where(value > 0, value, 1.0)
+        step = steps(value)
         p = {**self.parameters, wrt: value + 1j * step}
         with np.errstate(all="ignore"):  # NaN points
             found = np.imag(self.solved(p)[of]) / step
@@ -117,14 +114,6 @@ def in_one_line(lam: Any, S: Any, servers: Any, W: Any, p_wait: Any) -> dict[str
         "Lq": lam * W,
         "p_wait": p_wait + 0.0 * W,
     }
-
-
-def spare(lam: Any, S: Any, servers: Any = 1.0) -> Any:
-    """Return 1 − lam S / servers, to the last digit of its real part."""
-    idle = idle_share(np.real(lam), np.real(S), servers)
-    if np.iscomplexobj(lam) or np.iscomplexobj(S):
-        return idle - 1j * np.imag(lam * S) / servers
-    return idle
 
 
 def stable(condition: str) -> Rule:

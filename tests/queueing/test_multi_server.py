@@ -273,3 +273,21 @@ def test_times_at_the_ends():
 def test_more_users_than_memory_holds_are_refused():
     with pytest.raises(QueueingError, match=r"N is 1e.09 and servers is 2; together"):
         closed_sums(*points(1e9, 1, 1, 2))
+
+
+@pytest.mark.parametrize("N", [1, 3, 4, 12])
+@pytest.mark.parametrize(("wrt", "lam", "Z"), [("Z", 0.5, 0.0), ("Z", 0.0, 0.0), ("lam", 0.0, 1.5)])
+def test_derivatives_at_zero_agree_with_one_sided_differences(N, wrt, lam, Z):
+    servers, h = 3, 2e-3
+    found = mixed_derivatives(wrt, *points(lam, N, Z, 1, servers))
+    x = h * np.arange(6)
+    ones = np.ones(6)
+    around = mixed_sums(
+        *(x if wrt == "lam" else lam * ones, N * ones, x if wrt == "Z" else Z * ones),
+        ones,
+        servers * ones,
+    )
+    for name, slope in found.items():
+        f = getattr(around, name)
+        expected = (f * [-137 / 60, 5, -5, 10 / 3, -5 / 4, 1 / 5]).sum() / h
+        np.testing.assert_allclose(slope, expected, rtol=1e-7, atol=1e-8)

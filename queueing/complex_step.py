@@ -1,0 +1,24 @@
+"""Derivatives without differences.
+
+Of a function that is analytic, the imaginary part that follows from an imaginary step of a real
+parameter is the derivative times the step, exact but for rounding: of a step of 1e-20 the square is
+lost (W. Squire, G. Trapp, "Using complex variables to estimate derivatives of real functions",
+SIAM Review 40(1), 1998).
+"""
+
+import numpy as np
+
+from queueing.arguments import Floats
+
+
+def steps(value: Floats) -> Floats:
+    """Return steps for a parameter, 0 or more: far below it, and no denormal numbers.
+
+    Examples
+    --------
+    >>> x = np.array([2.0, 0.0])
+    >>> h = steps(x)
+    >>> (np.imag((x + 1j * h) ** 3) / h).round(12).tolist()
+    [12.0, 0.0]
+    """
+    return np.where(value == 0, 1e-30, np.maximum(1e-20 * value, 1e-305))
