@@ -2,6 +2,7 @@
 
 from fractions import Fraction
 
+import mpmath
 import numpy as np
 import pytest
 
@@ -152,3 +153,21 @@ def test_derivatives_against_differences_of_fractions(of, wrt):
         scale = abs(float(oracle.closed(N, Z, S, c)[of]))
         found = closed(N, Z, S, c).derivative(of, wrt)
         assert abs(found - exact) <= 1e-8 * abs(exact) + 1e-11 * scale
+
+
+@pytest.mark.parametrize("wrt", ["lam", "Z", "S"])
+@pytest.mark.parametrize("point", [(0.7, 4, 2.0, 1.0, 3), (3.0, 60, 30.0, 1.0, 8)])
+def test_derivatives_of_mixed_against_differences_with_many_digits(point, wrt):
+    lam, N, Z, S, c = point
+    result = mixed(*point)
+    at = {"lam": mpmath.mpf(lam), "Z": mpmath.mpf(Z), "S": mpmath.mpf(S)}
+    with mpmath.workdps(60):
+        h = mpmath.mpf(10) ** -20
+        above, below = (
+            oracle.mixed(N=N, c=c, **at | {wrt: at[wrt] + sign * h}) for sign in (1, -1)
+        )
+        slopes = {of: (above[of] - below[of]) / (2 * h) for of in above}
+    for of in ("Xc", "Rc", "Qc", "Uc", "Ro", "Qo", "Uo"):
+        exact = float(slopes[of])
+        scale = abs(getattr(result, of))
+        assert abs(result.derivative(of, wrt) - exact) <= 1e-8 * abs(exact) + 1e-10 * scale, of

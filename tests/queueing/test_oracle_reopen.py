@@ -191,3 +191,18 @@ def test_short_and_long_think_times_against_the_whole_chain(shape, lam, short, l
         assert getattr(result, name) == pytest.approx(value, rel=2e-6), name
     thinking = chains.mean(law, lambda s: s[1] + s[2])
     assert result.thinking == pytest.approx(thinking, rel=2e-6)
+
+
+@pytest.mark.parametrize(("of", "wrt"), [("X", "lam"), ("R", "S"), ("Q", "Z")])
+def test_derivatives_of_the_chain_are_differences_of_whole_chains(of, wrt):
+    at = {"lam": 0.4, "Z": 2.0, "S": 1.0}
+    step = 1e-3 * at[wrt]
+    values = {}
+    for move in (-2, -1, 1, 2):
+        moved = at | {wrt: at[wrt] + move * step}
+        go_on = oracle.chances_behind(falling, moved["S"], most=60)
+        law = chains.reopen(go_on=go_on, **moved, most=60, thinking=24)
+        values[move] = chains.server_measures(law, moved["S"])[of]
+    slope = (8 * (values[1] - values[-1]) - (values[2] - values[-2])) / (12 * step)
+    result = reopen(0.4, exponential(1.0), 2.0, 1.0)
+    assert result.derivative(of, wrt) == pytest.approx(slope, rel=1e-7)
