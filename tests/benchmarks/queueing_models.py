@@ -17,11 +17,14 @@ GOAL_MVA = 0.05  # s
 LOAD = 0.9  # of the chain
 THINK = 20.0
 GOAL_CHAIN = 0.05  # s
+MANY_USERS = 100_000  # of several servers
+SERVERS = 4
 
 
 def rows() -> Iterator[Row]:
-    """Solve a million points, a million users by recursion, and chains of the re-open model."""
+    """Solve a million points, many users by recursions, and chains of the re-open model."""
     yield from formulas()
+    yield several_servers()
     yield recursion()
     yield from chains()
 
@@ -57,6 +60,29 @@ def formulas() -> Iterator[Row]:
             f"a million points of the {name} model", "N to 10⁶, Z/S to 10⁹", f"{time:.2f} s",
             f"{time / peer:.1f} × scipy's gammaincc of them", f"≤ {GOAL:g} s", time <= GOAL,
         )  # fmt: skip
+
+
+def several_servers() -> Row:
+    """A hundred thousand users of four servers, beside the sum of all their states."""
+    Z = MANY_USERS / SERVERS
+    closed(10, 1, 1, SERVERS)  # compiles
+    (time, result), (peer, X) = in_turn(
+        ROUNDS, lambda: closed(MANY_USERS, Z, 1, SERVERS), lambda: summed(MANY_USERS, Z, SERVERS)
+    )
+    assert result.X == pytest.approx(X, rel=1e-8)
+    return Row(
+        "a hundred thousand users of four servers", "near saturation", f"{1000 * time:.1f} ms",
+        f"{time / peer:.1f} × the sum of all states by logarithms in numpy", "", True,
+    )  # fmt: skip
+
+
+def summed(users: int, Z: float, servers: int) -> float:
+    """Throughput from the weights of all states, with the digits that their logarithms have."""
+    n = np.arange(1, users + 1)
+    steps = np.log((users - n + 1) / (Z * np.minimum(n, servers)))
+    weights = np.concatenate(([0], np.cumsum(steps)))
+    share = np.exp(weights - weights.max())
+    return (np.minimum(np.arange(users + 1), servers) * share).sum() / share.sum()
 
 
 def recursion() -> Row:
