@@ -168,27 +168,28 @@ def bounds(demands: ArrayLike, N: ArrayLike, Z: ArrayLike = 0.0) -> Bounds:
     if not demand.any():
         raise QueueingError("demands are all 0; the largest must be above 0")
     at = points([count("N", 0), not_negative("Z")], N=N, Z=Z)
-    n, think = at["N"], at["Z"]
     top = float(demand.max())
+    given = at["N"], at["Z"] / top, demand / top  # squares of these stay within range
     return Bounds(
         demands=demand,
-        N=n,
-        Z=think,
+        N=at["N"],
+        Z=at["Z"],
         D_max=top,
         bottleneck=int(np.argmax(demand)),
-        N_star=plain((demand.sum() + think) / top),
-        asymptotic=_interval(n, think, *_asymptotic(n, think, demand)),
-        balanced_job=_interval(n, think, *_balanced(n, think, demand)),
-        geometric=_interval(n, think, *_geometric(n, think, demand)),
+        N_star=plain((demand.sum() + at["Z"]) / top),
+        asymptotic=_interval(*given[:2], *_asymptotic(*given), top),
+        balanced_job=_interval(*given[:2], *_balanced(*given), top),
+        geometric=_interval(*given[:2], *_geometric(*given), top),
     )
 
 
-def _interval(N: Floats, Z: Floats, fastest: Floats, slowest: Floats) -> Interval:
+def _interval(N: Floats, Z: Floats, fastest: Floats, slowest: Floats, unit: float) -> Interval:
     """Return the bounds of throughput along with those of response times: X = N/(R + Z)."""
     some = N > 0
     least, most = (np.where(some, R, np.nan) for R in (fastest, slowest))
     X_lower, X_upper = (np.where(some | np.isnan(N), N / (R + Z), 0.0) for R in (slowest, fastest))
-    return Interval(plain(X_lower), plain(X_upper), plain(least), plain(most))
+    values = X_lower / unit, X_upper / unit, least * unit, most * unit
+    return Interval(*(plain(value) for value in values))
 
 
 def _asymptotic(N: Floats, Z: Floats, demand: Floats) -> tuple[Floats, Floats]:
@@ -232,7 +233,7 @@ def _proportional(N: Floats, Z: Floats, demand: Floats) -> Floats:
     total, top = demand.sum(), demand.max()
     others = np.maximum(N, 1) - 1
     queued = others - Z * np.minimum(1 / top, others / (total + Z))
-    each = (demand @ demand) / total
+    each = demand @ (demand / total)
     return np.maximum(total + each * queued, N * top - Z)
 
 

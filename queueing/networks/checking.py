@@ -167,6 +167,9 @@ def check_operational(
     if allowed.ndim or not 0 <= allowed < 1:
         raise QueueingError(f"tolerance is {tolerance!r}; it must be from 0 to below 1")
     parts = dict(stations or {})
+    for name, given in {"observed": observed, **parts}.items():
+        if not isinstance(given, Observation):
+            raise QueueingError(f"{name} is {given!r}; it must be an Observation")
     if "system" in parts:
         raise QueueingError("stations has 'system', which is the name of the whole")
     found = list(_laws("system", observed, float(allowed)))

@@ -119,6 +119,10 @@ def _asymptotes(N: Any, lam: Any, Z: Any, S: Any, c: int) -> "dict[str, sympy.Ex
 _SHORT = 12
 
 
+#: Largest power in the polynomials.
+_MOST_POWERS = 1000
+
+
 class _Sums:
     """Sums of the station, polynomials in S, Z, lam and u = 1 - lam S/c.
 
@@ -128,6 +132,10 @@ class _Sums:
     def __init__(self, N: int, c: int, alone: bool = False) -> None:
         from sympy import QQ, ring
 
+        if N + c > _MOST_POWERS:
+            raise QueueingError(
+                f"N and servers make polynomials of degree {N + c:,}; the most is {_MOST_POWERS:,}"
+            )
         self.N, self.c = N, c
         self.ring, self.S, self.Z, self.lam, self.u = ring("S Z lam u", QQ)
         if alone:  # no open jobs

