@@ -14,7 +14,7 @@ Ints = NDArray[np.intp]
 #: Largest share of time that is left out on each side.
 BOUND = 1e-12
 #: Most multiplications in one elimination, and most numbers kept of it.
-_WORK, _ROOM = 3e10, 3e7
+_WORK, _ROOM = 1.6e10, 3e7
 
 
 class Move(NamedTuple):

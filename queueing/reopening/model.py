@@ -38,7 +38,8 @@ def _stated(words: str, **error: float) -> Exactness:
 
 #: Largest relative errors found in simulations: both functions of the thesis, lam S from 0.1 to
 #: 0.95, Z from 0 to 20 S, one server; "fluid" where it has an answer. What is stated is held to by
-#: tests/queueing/test_reopen_accuracy.py.
+#: tests/queueing/test_reopen_accuracy.py, and of the chain with several servers, and with short and
+#: long think times, by tests/queueing/test_chain_accuracy.py.
 EXACTNESS = {
     "chain": _stated("approximation: chain", X=0.012, R=0.023, Q=0.02, R_first=0.02),
     "mm1": _stated("approximation: mm1", X=0.065, R=1.85, Q=1.85, R_first=1.8),
@@ -306,14 +307,10 @@ def _tell_roots(roots: Floats, shape: tuple[int, ...]) -> None:
     warn(f"p rises with r, and X has several solutions{where}: {found}; the least is given")
 
 
-def _no_failures(solve: Callable[[Points], Answer]) -> Callable[[Points], tuple[Answer, Failures]]:
-    return lambda points: (solve(points), {})
-
-
 _METHODS: Mapping[Method, Callable[[Points], tuple[Answer, Failures]]] = {
     "chain": by_chain,
-    "mm1": _no_failures(lambda points: by_total_rate(points, "mm1")),
-    "mean": _no_failures(lambda points: by_total_rate(points, "mean")),
+    "mm1": lambda points: by_total_rate(points, "mm1"),
+    "mean": lambda points: by_total_rate(points, "mean"),
     "fluid": by_fluid,
     "exact": by_marks,
 }
