@@ -104,7 +104,7 @@ class Laws:
             (
                 self._name(law),
                 law.formula,
-                f"{law.left:.4g} against {law.right:.4g}",
+                f"{_shown(law.left)} against {_shown(law.right)}",
                 f"{100 * law.difference:+.1f} %",
                 "holds" if law.holds else "does not hold",
             )
@@ -219,6 +219,10 @@ def _equal(of: str, law: str, formula: str, left: float, right: float, tolerance
     gap = left - right
     difference = gap / right if right else float("inf") if gap else 0.0
     return Law(of, law, formula, left, right, difference, abs(difference) <= tolerance)
+
+
+def _shown(value: float) -> str:
+    return f"{value:,.0f}" if value == int(value) else f"{value:.4g}"
 
 
 def _limit(of: str, law: str, formula: str, left: float, right: float, tolerance: float) -> Law:

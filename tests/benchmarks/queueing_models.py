@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from queueing import breaks, closed, exponential, hyperbolic, mixed, reopen
+from queueing.networks import convolution, linearizer, mva
 from queueing.recursion import mean_values
 from tests.benchmarks.measure import Row, best_of, in_turn
 
@@ -27,6 +28,7 @@ def rows() -> Iterator[Row]:
     yield several_servers()
     yield recursion()
     yield from chains()
+    yield from stations()
 
 
 def anywhere(size: int) -> dict[str, np.ndarray]:
@@ -114,6 +116,26 @@ def chains() -> Iterator[Row]:
     yield Row(
         "the same with short and long think times, p = e^-r", f"Z = 1 or {THINK:g}",
         f"{time * 1e3:.0f} ms",
+    )  # fmt: skip
+
+
+def stations() -> Iterator[Row]:
+    """Networks of stations: a million jobs of one class, and three classes at many servers."""
+    demands, classes = [0.5, 1.0, 0.3], [[1, 2, 3.0], [2, 1, 1], [0.5, 0.5, 0.5]]
+    mva(demands, 10)  # compiles
+    time, result = best_of(3, lambda: mva(demands, USERS, USERS))
+    other, exact = best_of(1, lambda: convolution(demands, USERS, USERS))
+    assert result.X == pytest.approx(exact.X, rel=1e-11)
+    yield Row(
+        "mean value analysis of three stations, a million jobs", "", f"{1000 * time:.0f} ms",
+        f"{other / time:.0f} × faster than by convolution",
+    )  # fmt: skip
+    time, result = best_of(3, lambda: mva(classes, [30] * 3, 1.0, servers=[1, 2, 4]))
+    near, other = best_of(3, lambda: linearizer(classes, [30] * 3, 1.0, servers=[1, 2, 4]))
+    assert other.X == pytest.approx(result.X, rel=0.2)
+    yield Row(
+        "three classes of 30 jobs at 1, 2 and 4 servers, exactly", "", f"{1000 * time:.0f} ms",
+        f"{time / near:.1f} × Linearizer",
     )  # fmt: skip
 
 
