@@ -58,12 +58,18 @@ def constant(points: Points) -> Answer:
     return _station(points, free[:, None], points.p.limit)
 
 
-def by_total_rate(points: Points, average: Average) -> Answer:
+def by_total_rate(points: Points, average: Average) -> tuple[Answer, Failures]:
     """Return what holds if jobs came independently."""
     lam, p, _, S, servers = points
     free = solve_total_rate(lam, p, S, servers, average)
     station = Station(free[:, 0], S, servers)
-    return _station(points, free, station.mean_of(p) if average == "mm1" else p.at_times(station.R))
+    p_mean = station.mean_of(p) if average == "mm1" else p.at_times(station.R)
+    failures = {
+        int(i): f"lam is {lam[i]:g}; for method {average!r} there is no X at which as many users "
+        "leave, since p jumps there"
+        for i in np.flatnonzero(np.isnan(free[:, 0]))
+    }
+    return _station(points, free, p_mean), failures
 
 
 def by_chain(points: Points) -> tuple[Answer, Failures]:

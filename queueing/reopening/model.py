@@ -216,7 +216,7 @@ def reopen(
     without = np.where(good & (flat["S"] == 0), 0.0, np.nan)
     return Reopen(
         parameters=named,
-        exactness=PRODUCT_FORM if exact else _exactness(method, at["servers"], think),
+        exactness=PRODUCT_FORM if exact else EXACTNESS[method],
         solve=solve,
         method=method,
         _law=Placed(answer.law, place, without),
@@ -289,10 +289,6 @@ def _pause_alone(p: Probability, think: Form, lam: Floats, S: Floats) -> Floats:
 
 def _product(f: Function, g: Function, r: Floats) -> Floats:
     return f(r) * g(r)
-
-
-def _exactness(method: Method, servers: Floats, think: Form | None) -> Exactness:
-    return EXACTNESS[method]
 
 
 def _tell(failures: Failures, shape: tuple[int, ...], served: Places) -> None:

@@ -41,7 +41,8 @@ class Reopen(Result):
     time_per_user : float or ndarray
         Mean time from a user's arrival to the end of the last job.
     X_per_user : float or ndarray
-        Jobs a unit of time that a user gets done while there, jobs_per_user / time_per_user.
+        Jobs a unit of time that a user gets done while there, jobs_per_user / time_per_user;
+        infinite where both Z and S are 0.
     stable_below : float or ndarray
         Least lam that is too much.
     roots : ndarray, shape (*points, n)

@@ -21,6 +21,8 @@ Average = Literal["mm1", "mean"]
 
 #: Shares of free capacity between which solutions are looked for.
 _LEAST = 1e-60
+#: Surplus, as a share of capacity, that is no rounding error but a jump of p.
+_JUMP = 1e-6
 
 
 @dataclass(frozen=True)
@@ -110,7 +112,8 @@ def solve_total_rate(
     Returns
     -------
     ndarray, shape (n, most)
-        Descending, as X ascends; nan behind the last. If p never rises there is one.
+        Descending, as X ascends; nan behind the last. If p never rises there is one, or none where
+        p has a jump.
     """
     spare = idle_share(lam, S, servers)
     if average == "mm1" and isinstance(p, Exponential) and (servers == 1).all():
@@ -125,7 +128,7 @@ def solve_total_rate(
 
     if p.falls:
         begin = np.full(lam.shape, np.log(_LEAST))
-        return np.exp(_root(surplus, begin, np.zeros(lam.shape), args))[:, None]
+        return _root(surplus, begin, np.zeros(lam.shape), args)[:, None]
     grid = np.log(
         np.unique(np.concatenate([np.geomspace(_LEAST, 1, 240), np.linspace(0.01, 1, 160)]))
     )
@@ -135,8 +138,8 @@ def solve_total_rate(
         above = surplus(grid, *one) > 0
         changes = np.flatnonzero(above[:-1] != above[1:])
         found = _root(surplus, grid[changes], grid[changes + 1], one)
-        rows.append(np.exp(found)[::-1])
-    solutions = np.full((lam.size, max(map(len, rows), default=0)), np.nan)
+        rows.append(found[np.isfinite(found)][::-1])
+    solutions = np.full((lam.size, max([1, *map(len, rows)])), np.nan)
     for i, row in enumerate(rows):
         solutions[i, : len(row)] = row
     return solutions
@@ -154,13 +157,14 @@ def departures(free: Floats, p: Probability, at: tuple[Floats, ...], average: Av
 
 
 def _root(
-    function: Callable[..., Floats], begin: Floats, end: Floats, args: tuple[Floats, ...]
+    surplus: Callable[..., Floats], begin: Floats, end: Floats, args: tuple[Floats, ...]
 ) -> Floats:
+    """Free share between these logarithms at which the surplus is 0; nan where it jumps over 0."""
     from scipy.optimize.elementwise import find_root
 
     if not begin.size:
         return begin
     found = find_root(
-        function, (begin, end), args=args, tolerances={"xatol": 1e-15, "xrtol": 1e-15, "fatol": 0}
+        surplus, (begin, end), args=args, tolerances={"xatol": 1e-15, "xrtol": 1e-15, "fatol": 0}
     )
-    return np.where(found.success, found.x, np.nan)
+    return np.where(found.success & (np.abs(found.f_x) < _JUMP), np.exp(found.x), np.nan)

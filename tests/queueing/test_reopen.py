@@ -123,6 +123,20 @@ def test_fluid_gives_no_response_shorter_than_its_service():
         assert (found.R[np.isfinite(found.R)] > 1).all()
 
 
+def test_a_jump_of_p_may_leave_no_solution():
+    def jump(r):
+        return 0.9 if r < 2 else 0.1
+
+    with pytest.raises(QueueingError, match="no X at which as many users leave"):
+        reopen(0.3, jump, 1, 1, method="mean")
+    with pytest.warns(QueueingWarning, match="p jumps there"):
+        both = reopen([0.03, 0.3], jump, 1, 1, method="mean")
+    assert both.X == pytest.approx([0.3, np.nan], nan_ok=True)
+    assert reopen(0.3, jump, 1, 1, method="mm1").check() < 1e-9
+    at_once = reopen(0.5, table([0, 1, 5], [0.4, 0.3, 0.95]), 5, 0, method="mm1")
+    assert at_once.X == pytest.approx(0.5 / 0.6)
+
+
 def test_stability_is_that_of_long_responses():
     assert reopen(0.2, hyperbolic(0.8, 0.5), 1, 2, 3).stable_below == 1.5
     assert reopen(0.2, 0.6, 1, 1).stable_below == 0.4
