@@ -71,8 +71,8 @@ def reopen(
       m others behind is followed with the mean of p over an Erlang response of m + 1 services;
     - "fluid": where load is heavy, and p changes slowly over the responses that follow from it;
     - "mm1": as if all jobs, first and further ones, came independently at the rate X: the solution
-      of X (1 - E p(R)) = lam with R from M/M/c at X. It does not depend on Z. **X is within 6 %, R is
-      far off**: too long by tens to hundreds of percent as the load grows;
+      of X (1 - E p(R)) = lam with R from M/M/c at X. It does not depend on Z. **X is within 6 %, R
+      is far off**: too long by tens to hundreds of percent as the load grows;
     - "mean": the same with p(E R) for E p(R), which is further off in X.
 
     It is stable if lam < c (1 - p(∞)) / S, since long responses drive users away.
