@@ -81,8 +81,8 @@ for command, examples in (
     (generate.generate, generate.EXAMPLES),
     (sweep.sweep, sweep.EXAMPLES),
     (queueing.queueing, queueing.EXAMPLES),
-    (study.study, study.EXAMPLES),
     (crosscheck.crosscheck, crosscheck.EXAMPLES),
+    (study.study, study.EXAMPLES),
 ):
     epilog = _paragraph("Examples:", examples)
     if command is simulate.simulate:

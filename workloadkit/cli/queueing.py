@@ -98,10 +98,10 @@ def queueing(
     json: JsonOption = None,
     strict: StrictOption = False,
 ) -> None:
-    """Solve a queueing model: throughput X, response R, number Q, utilization U.
+    """Solve a queueing model by its formulas.
 
-    Times are in the unit of S, rates in its inverse; U is per server. --seed is for the simulation
-    that goes with --trace.
+    Shows throughput X, response time R, number Q and utilization U, which is per server. Times are
+    in the unit of S, rates in its inverse. --seed is for the simulation that goes with --trace.
     """
     check_outputs(plot, json, inputs=[trace])
     if trace is not None:

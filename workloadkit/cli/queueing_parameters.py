@@ -5,12 +5,14 @@ import warnings
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import product
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
+from math import prod
+from typing import TYPE_CHECKING, Any
 
 from workloadkit.errors import ParameterError, WorkloadWarning
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 #: Points of one grid. More are a slip of the hand.
 MAX_POINTS = 10**6
@@ -65,6 +67,8 @@ def read_grids(
     >>> found["N"].tolist(), found["S"]
     ([1.0, 2.0, 3.0, 1.0, 2.0, 3.0], 1.0)
     """
+    import numpy as np
+
     axes: dict[str, list[Any]] = {}
     for word in words:
         name, equals, text = word.partition("=")
@@ -74,7 +78,7 @@ def read_grids(
             raise ParameterError(f"unknown parameter {name!r}; known: {', '.join(known)}")
         values = _values(name, text)
         axes.setdefault(name, []).extend([np.array(values)] if name in vectors else values)
-    size = np.prod([float(len(values)) for values in axes.values()])
+    size = prod(float(len(values)) for values in axes.values())
     if size > MAX_POINTS:
         raise ParameterError(f"these are {size:,.0f} points; {MAX_POINTS:,} are the most")
     numeric = {
@@ -108,10 +112,12 @@ def told_as_ours() -> Iterator[None]:
         warnings.warn(told, stacklevel=3)
 
 
-def _combined(axes: Mapping[str, list[float]]) -> dict[str, float | NDArray[np.float64]]:
+def _combined(axes: Mapping[str, list[float]]) -> "dict[str, float | NDArray[np.float64]]":
     """Return all combinations as arrays; a single value stays a number if all are single."""
     if all(len(values) == 1 for values in axes.values()):
         return {name: values[0] for name, values in axes.items()}
+    import numpy as np
+
     arrays = np.meshgrid(*axes.values(), indexing="ij")
     return {
         name: values[0] if len(values) == 1 else array.ravel()
@@ -144,7 +150,7 @@ def _numbers(name: str, text: str) -> list[float]:
                 f"{name} is {text!r}, no range; write first:last, or first:last:step"
             )
         # the end belongs to the range also where the sum of steps misses it by a rounding
-        steps = np.floor((last - first) / step * (1 + 1e-12) + 1e-9)
+        steps = (last - first) / step * (1 + 1e-12) + 1e-9
         if steps >= MAX_POINTS:
             raise ParameterError(f"{name} is {text!r}; {MAX_POINTS:,} points are the most")
         return [float(f"{first + i * step:.12g}") for i in range(int(steps) + 1)]
