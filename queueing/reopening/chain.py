@@ -209,6 +209,9 @@ def solve_chain(lam: float, p: Probability, Z: float | Form, S: float, servers: 
         if beyond(share) <= bound / 16:
             break
         count += count // 4 + 32
+    if len(thinking) > 1:
+        # states multiply: ten digits are enough
+        bound *= 100
     low, high = spread(share, thinking, bound=bound)
     law = settle(low, high, lambda levels: line(levels).moves(), bound)
     return line(law.level[-1] + 1).summary(*law)

@@ -125,7 +125,12 @@ def spread(
     above = np.append(np.cumsum(share[:0:-1])[::-1], 0.0)
     top = levels or int(np.argmax(above <= bound / 16)) + 1
     mean = mean[:, :top].T
-    deviation = np.sqrt(2.0 * mean if variance is None else np.maximum(variance[:, :top].T, 0.0))
+    if variance is None:
+        # margins that spare a second attempt are dear where they multiply
+        spread_out = (2.0 if mean.shape[1] == 1 else 1.2) * mean
+    else:
+        spread_out = np.maximum(variance[:, :top].T, 0.0)
+    deviation = np.sqrt(spread_out)
     # standard deviations that a Poisson number leaves with that chance; fewer at seldom levels
     decades = np.log(np.maximum(share[:top, None] / bound, np.e))
     away = np.sqrt(2.0 * decades)

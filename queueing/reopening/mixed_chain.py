@@ -203,7 +203,7 @@ def _settled(
 
     served = point.N - closed
     mean = np.array([served, opened])
-    variance = np.array([np.minimum(served, closed) + 0.5, 1.5 * opened])
+    variance = np.array([np.minimum(served, closed) + 0.5, 1.2 * opened])
     low, high = spread(share, mean, variance, bound)
     law = settle(low, high, lambda levels: _moves(point, p, levels), bound, most)
     return _summary(point, averages(p, point.S, law.level[-1] + 1, point.servers), law)

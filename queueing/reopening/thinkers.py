@@ -86,6 +86,8 @@ def thoughts(Z: float | Form, longest: float) -> Thoughts:
         return Thoughts(float(Z), float(Z))
     if isinstance(Z, Breaks):
         short, long, limit = float(Z.short), float(Z.long), float(Z.limit)
+        if short == long:
+            return Thoughts(short, long)
         return Thoughts(short, long, lambda r: (r > limit).astype(np.float64), (limit,))
     values = Z.at_times(np.linspace(0.0, longest, 2001))
     short, long = float(values.min()), float(values.max())
