@@ -177,7 +177,7 @@ def reopen_mixed(lam, N, go_on, Z, S, c=1, most=40, thinking=14):
     return stationary((0, 0, 0), moves)
 
 
-def reopen_marks(lam, theta, Z, S, most=9, thinking=10):
+def reopen_marks(lam, theta, Z, S, c=1, most=9, thinking=10):
     """p = e^(-theta r) exactly: p is the chance that a clock of rate theta outlives the response.
 
     The line is a word, . for a job whose clock still runs, x for one whose clock has rung.
@@ -192,12 +192,14 @@ def reopen_marks(lam, theta, Z, S, most=9, thinking=10):
         for i, mark in enumerate(line):
             if mark == ".":
                 yield theta, (line[:i] + "x" + line[i + 1 :], k)
-        if line and line[0] == "x":
-            yield 1 / S, (line[1:], k)
-        elif line and Z and k < thinking:
-            yield 1 / S, (line[1:], k + 1)
-        elif line and not Z:
-            yield 1 / S, (line[1:] + ".", k)
+        for i in range(min(c, len(line))):  # those who are served
+            rest = line[:i] + line[i + 1 :]
+            if line[i] == "x":
+                yield 1 / S, (rest, k)
+            elif not Z:
+                yield 1 / S, (rest + ".", k)
+            elif k < thinking:
+                yield 1 / S, (rest, k + 1)
 
     return stationary(("", 0), moves)
 

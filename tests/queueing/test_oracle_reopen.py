@@ -143,11 +143,13 @@ def test_the_chain_of_constant_chances_has_product_form(Z, c):
     assert chains.server_measures(law, 1.0, c)["R"] == pytest.approx(float(known), rel=1e-9)
 
 
-@pytest.mark.parametrize(("lam", "Z"), [(0.1, 1.0), (0.1, 0.0), (0.05, 10.0)])
-def test_exact_against_the_line_with_its_marks(lam, Z):
-    law = chains.reopen_marks(lam, 1.0, Z, 1.0, most=7, thinking=6)
-    known = chains.server_measures(law, 1.0, at=lambda state: len(state[0]))
-    result = reopen(lam, exponential(1.0), Z, 1.0, method="exact")
+@pytest.mark.parametrize(
+    ("lam", "Z", "c"), [(0.1, 1.0, 1), (0.1, 0.0, 1), (0.05, 10.0, 1), (0.15, 1.0, 2)]
+)
+def test_exact_against_the_line_with_its_marks(lam, Z, c):
+    law = chains.reopen_marks(lam, 1.0, Z, 1.0, c, most=7, thinking=6)
+    known = chains.server_measures(law, 1.0, c, at=lambda state: len(state[0]))
+    result = reopen(lam, exponential(1.0), Z, 1.0, servers=c, method="exact")
     for name, value in known.items():
         assert getattr(result, name) == pytest.approx(value, rel=1e-5), name
 
