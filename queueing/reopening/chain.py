@@ -1,6 +1,6 @@
 """The re-open model as a Markov chain: how many jobs are at the servers, how many users think."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -25,8 +25,10 @@ from queueing.response_function import Form
 
 #: Most jobs at the servers that are looked at.
 _MOST = 100_000
-#: Users who arrive in a service time, below which no floating-point number shows a second one.
+#: Share of time with a job there, below which no floating-point number shows that jobs meet.
 _SELDOM = 1e-14
+#: Relative difference between users who come and who leave that rounding may make.
+_LOST = 1e-6
 #: Share of jobs with longer responses, which are not asked for the longest think time.
 _RARE = 1e-3
 
@@ -133,14 +135,22 @@ class Line(NamedTuple):
                 thinking[i] = thinking_given(up, down, Z, service * follows[:-1])
         return birth_death(up, down), thinking
 
+    def never_meeting(self) -> Solved:
+        """Return what users do who are alone, however many think."""
+        kinds, _, behind = self.choices
+        X = self.lam / (1.0 - float(behind[0]))
+        thinking = X * sum(Z * float(follows[0]) for Z, follows in kinds)
+        return Solved(
+            X, X * self.S, thinking, np.ones(1), np.ones(1), behind[:1], float(behind[0]), 0.0, 1
+        )
+
     def summary(self, n: Ints, k: Ints, share: Floats, neglected: float) -> Solved:
         """Return what the stationary law tells: shares of time of n at the servers, k thinking."""
         behind = self.choices.behind
         found = np.bincount(n, share).astype(np.float64)
         ending = self.service(np.arange(found.size)) * found
         X = float(ending.sum())
-        # where nobody ever comes: what a first user would meet
-        left = ending[1:] / X if X else np.ones(1)
+        left = ending[1:] / X
         behind = behind[: left.size]
         return Solved(
             min(X, self.servers / self.S), float(n @ share), float(k.sum(axis=0) @ share), left,
@@ -185,22 +195,19 @@ def solve_chain(lam: float, p: Probability, Z: float | Form, S: float, servers: 
             f"lam is {lam:g}; it must be below servers (1 - p after long responses) / S, "
             f"{bearable:g}"
         )
-    if 0 < lam * S < _SELDOM:
-        solved = solve_chain(_SELDOM / S, p, Z, S, servers)
-        scale = lam * S / _SELDOM
-        return replace(
-            solved, X=scale * solved.X, Q=scale * solved.Q, thinking=scale * solved.thinking
-        )
     # where hardly anybody is there, what is left out is little beside them
-    bound = BOUND * min(lam * S, 1.0)
+    bound = BOUND * min(max(lam * S, _SELDOM), 1.0)
     nobody_thinks = _without_thoughts(lam, p, S, servers, bound)
     thought = thoughts(Z, _longest(nobody_thinks, S, servers) if isinstance(Z, Form) else 0.0)
 
     def line(count: int) -> Line:
         return Line(lam, S, servers, choices(p, thought, S, count, servers))
 
+    alone = line(1)
+    if lam * S <= _SELDOM * (1.0 - alone.choices.behind[0]):
+        return alone.never_meeting()
     count = nobody_thinks.size
-    if lam == 0 or not line(1).choices.kinds:
+    if not alone.choices.kinds:
         levels = np.arange(count)
         nobody = np.empty((0, count), np.intp)
         return line(count).summary(levels, nobody, nobody_thinks, beyond(nobody_thinks))
@@ -214,7 +221,13 @@ def solve_chain(lam: float, p: Probability, Z: float | Form, S: float, servers: 
         bound *= 100
     low, high = spread(share, thinking, bound=bound)
     law = settle(low, high, lambda levels: line(levels).moves(), bound)
-    return line(law.level[-1] + 1).summary(*law)
+    solved = line(law.level[-1] + 1).summary(*law)
+    if not abs(solved.X * (1.0 - solved.p_mean) - lam) <= _LOST * lam:
+        raise QueueingError(
+            f"p is {float(alone.choices.behind[0])!r} for users who are alone: so near 1 that the "
+            "chain loses its digits"
+        )
+    return solved
 
 
 def _without_thoughts(lam: float, p: Probability, S: float, servers: int, bound: float) -> Floats:

@@ -88,8 +88,13 @@ def settle(
             limit = most(np.arange(high.shape[0]))
             low, high = np.minimum(low, limit), np.minimum(high, limit)
         states = _States(low, high)
-        shares, scale = _eliminate(states, found)
-        share = np.concatenate(shares) * np.repeat(scale, states.sizes)
+        with np.errstate(all="ignore"):
+            shares, scale = _eliminate(states, found)
+            share = np.concatenate(shares) * np.repeat(scale, states.sizes)
+        if not np.isfinite(share).all():
+            raise QueueingError(
+                "the rates of the chain differ by too many orders of magnitude to be solved"
+            )
         top = beyond(scale)
         lower, upper = _at_edges(states, share, found)
         if max(top, *lower.sum(axis=0), *upper.sum(axis=0)) <= bound:
@@ -273,7 +278,10 @@ def _eliminate(states: _States, moves: Sequence[Move]) -> tuple[list[Floats], Fl
     onwards: list[Floats] = [np.empty(0)] * last
     block = np.diag(down[begin[last] :])
     for n in range(last - 1, -1, -1):
-        inverse = np.maximum(np.linalg.inv(block), 0.0)
+        try:
+            inverse = np.maximum(np.linalg.inv(block), 0.0)
+        except np.linalg.LinAlgError:
+            inverse = np.full_like(block, np.nan)
         some = slice(begin[n], begin[n + 1])
         onward = sum(flow[some] * inverse[place[some]] for place, flow in ups)
         block = -sum(onward[:, source[some]] * flow[some] for source, flow in downs)
@@ -311,6 +319,8 @@ def _stationary(block: Floats) -> Floats:
     share = np.ones(size)
     for n in range(1, size):
         share[n] = share[:n] @ rates[:n, n]
+        if share[n] > 1e100:  # the first states are next to never visited
+            share[: n + 1] /= share[n]
     return share / share.sum()
 
 

@@ -162,6 +162,12 @@ def test_users_who_hardly_ever_come_are_alone():
         assert solved.Q == pytest.approx(2 * lam, rel=1e-11)
 
 
+def test_services_that_hardly_take_time_beside_thoughts():
+    solved = solve_chain(0.5, hyperbolic(0.8, 0.5), 1.0, 1e-300)
+    assert solved.X * solved.p_mean == pytest.approx(solved.X - 0.5)
+    assert (solved.left == [1.0]).all()
+
+
 def test_equal_breaks_are_one_think_time():
     one = solve_chain(0.5, exponential(1.0), 5.0, 1.0)
     for Z in (breaks(5.0, 5.0, 1.0), as_think(lambda r: 5.0 + 0 * r)):
@@ -186,6 +192,8 @@ def test_too_much_for_the_chain_is_said():
         solve_chain(0.8, table([0, 10], [0.9, 0.3]), 1.0, 1.0)
     with pytest.raises(QueueingError, match="too many for the chain"):
         solve_chain(1 - 1e-7, exponential(1.0), 1.0, 1.0)
+    with pytest.raises(QueueingError, match="so near 1"):
+        solve_chain(0.5, exponential(1.0), 1.0, 1e-20)
 
 
 @pytest.mark.parametrize("servers", [1, 2])
