@@ -41,6 +41,8 @@ Counts = NDArray[np.int64]
 #: Users and servers together, for which memory and time are there: half a gigabyte, a second.
 MOST = 50_000_000
 
+_LONGEST = 1e100  # services, of a think time: users never meet
+
 
 class Sums(NamedTuple):
     """Throughput, responses and number of closed users (c), responses of open jobs (o)."""
@@ -68,10 +70,14 @@ def mixed_sums(lam: Floats, N: Floats, Z: Floats, S: Floats, servers: Floats) ->
     >>> print(*(v.item() for v in sums))
     0.5 1.0 0.5 1.03125
     """
-    Xc, Rc, Qc, Ro = _measures(lam, N, Z, S, servers)
-    # what rounding may add to a saturated throughput
-    Xc = np.minimum(Xc, servers * idle_share(lam, S, servers) / S)
-    return Sums(Xc, np.where(N > 0, Rc, np.nan), Qc, Ro)
+    from queueing._kernels.servers import mean_responses
+
+    load = _load(lam, N, Z, S, servers)
+    Rc, Ro = (S * of_one for of_one in mean_responses(*load))
+    with np.errstate(over="ignore"):
+        # the least of both: what rounding may add to a saturated throughput
+        Xc = np.minimum(N / (Z + Rc), servers * load.idle / S)
+    return Sums(Xc, np.where(N > 0, Rc, np.nan), Xc * Rc, Ro)
 
 
 def mixed_survival(
@@ -80,8 +86,8 @@ def mixed_survival(
     """Return P(response > t) of closed or open jobs, t ≥ 0."""
     from queueing._kernels.servers import response_survival
 
-    users, counts = _counts(_met(N, job), servers)
-    return response_survival(t, lam, users, Z, S, counts, idle_share(lam, S, servers))
+    with np.errstate(over="ignore"):
+        return response_survival(t / S, *_load(lam, _met(N, job), Z, S, servers))
 
 
 def mixed_moment(
@@ -90,32 +96,71 @@ def mixed_moment(
     """Return E[response^order] of closed or open jobs."""
     from queueing._kernels.servers import response_moments
 
-    users, counts = _counts(_met(N, job), servers)
-    return response_moments(order, lam, users, Z, S, counts, idle_share(lam, S, servers))
+    with np.errstate(over="ignore"):
+        return S**order * response_moments(order, *_load(lam, _met(N, job), Z, S, servers))
 
 
 def mixed_derivatives(
     wrt: Literal["lam", "Z", "S"], lam: Floats, N: Floats, Z: Floats, S: Floats, servers: Floats
 ) -> dict[str, Floats]:
-    """Return the derivatives of `Sums` in one parameter, by a complex step."""
-    given = {"lam": lam, "N": N, "Z": Z, "S": S, "servers": servers}
-    step = steps(given[wrt])
-    found = _measures(**{**given, wrt: given[wrt] + 1j * step})
-    slopes = Sums(*(value.imag / step for value in found))
-    return slopes._replace(Rc=np.where(N > 0, slopes.Rc, np.nan))._asdict()
+    """Return the derivatives of `Sums` in one parameter.
+
+    By a complex step in the load or in the think time over the service time, of which responses in
+    units of S are functions.
+    """
+    load = _load(lam, N, Z, S, servers)
+    here = mixed_sums(lam, N, Z, S, servers)
+    with np.errstate(over="ignore", invalid="ignore"):
+        if wrt == "lam":
+            Rc, Ro = (S * (S * slope) for slope in _slopes(load, "load"))
+        elif wrt == "Z":
+            Rc, Ro = _slopes(load, "think")
+        else:
+            pairs = zip(_slopes(load, "load"), _slopes(load, "think"), strict=True)
+            Rc, Ro = (
+                R / S + load.load * in_load - load.think * in_think
+                for R, (in_load, in_think) in zip((here.Rc, here.Ro), pairs, strict=True)
+            )
+        Xc = -here.Xc * ((wrt == "Z") + Rc) / (Z + here.Rc)
+    somebody = N > 0
+    return {
+        "Xc": np.where(somebody, Xc, 0.0),
+        "Rc": np.where(somebody, Rc, np.nan),
+        "Qc": np.where(somebody, Xc * here.Rc + here.Xc * Rc, 0.0),
+        "Ro": Ro,
+    }
 
 
-def _measures(lam: Any, N: Floats, Z: Any, S: Any, servers: Floats) -> tuple[Any, ...]:
-    """Return Xc, Rc, Qc and Ro; one parameter may be complex."""
+class _Load(NamedTuple):
+    """Points in units of the service time, as kernels take them."""
+
+    load: Any
+    users: Counts
+    think: Any
+    service: Any
+    servers: Counts
+    idle: Any
+
+
+def _load(lam: Floats, N: Floats, Z: Floats, S: Floats, servers: Floats) -> _Load:
+    users, counts = _counts(N, servers)
+    with np.errstate(over="ignore"):
+        think = np.minimum(Z / S, _LONGEST)
+    return _Load(lam * S, users, think, np.ones(S.shape), counts, idle_share(lam, S, servers))
+
+
+def _slopes(load: _Load, name: Literal["load", "think"]) -> tuple[Floats, Floats]:
+    """Return the derivatives of closed and open responses in the load or in the think time."""
     from queueing._kernels.servers import mean_responses
 
-    users, counts = _counts(N, servers)
-    idle = idle_share(lam, S, servers)
-    kind = np.result_type(lam, Z, S)
-    lam_, Z_, S_, idle = (value.astype(kind) for value in (lam, Z, S, idle))
-    Rc, Ro = mean_responses(lam_, users, Z_, S_, counts, idle)
-    Xc = N / (Z + Rc)
-    return Xc, Rc, Xc * Rc, Ro
+    value = getattr(load, name)
+    step = steps(value)
+    varied = load._replace(**{name: value + 1j * step})
+    if name == "load":
+        varied = varied._replace(idle=load.idle - 1j * step / load.servers)
+    complex_ = {k: getattr(varied, k) + 0j for k in ("load", "think", "service", "idle")}
+    Rc, Ro = mean_responses(*varied._replace(**complex_))
+    return Rc.imag / step, Ro.imag / step
 
 
 def _met(N: Floats, job: Kind) -> Floats:

@@ -291,3 +291,21 @@ def test_derivatives_at_zero_agree_with_one_sided_differences(N, wrt, lam, Z):
         f = getattr(around, name)
         expected = (f * [-137 / 60, 5, -5, 10 / 3, -5 / 4, 1 / 5]).sum() / h
         np.testing.assert_allclose(slope, expected, rtol=1e-7, atol=1e-8)
+
+
+@pytest.mark.parametrize("scale", [1e-290, 1e-9, 1e9, 1e290])
+def test_the_unit_of_time_does_not_matter(scale):
+    load = (1.5, 7, 3.0, 1.0, 2)
+    scaled = (1.5 / scale, 7, 3 * scale, scale, 2)
+    here, there = mixed_sums(*points(*load)), mixed_sums(*points(*scaled))
+    for name, unit in (("Xc", 1 / scale), ("Rc", scale), ("Qc", 1), ("Ro", scale)):
+        np.testing.assert_allclose(getattr(there, name), getattr(here, name) * unit, rtol=1e-14)
+    share = mixed_survival(np.array([5.0]), *points(*load), "open")
+    assert mixed_survival(np.array([5 * scale]), *points(*scaled), "open") == pytest.approx(share)
+    slopes, scaled_slopes = (mixed_derivatives("S", *points(*at)) for at in (load, scaled))
+    np.testing.assert_allclose(scaled_slopes["Rc"], slopes["Rc"], rtol=1e-12)
+
+
+def test_users_who_think_for_ever_do_not_meet():
+    sums = closed_sums(*points(9, 1e9, 1e-300, 2))
+    np.testing.assert_allclose([v.item() for v in sums], [9e-9, 1e-300, 9e-309, 1e-300], rtol=1e-9)
