@@ -29,17 +29,26 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from queueing.arguments import Floats
+from queueing.arguments import Floats, Rule
 from queueing.complex_step import steps
-from queueing.errors import QueueingError
 from queueing.spare_capacity import idle_share
 
 Kind = Literal["closed", "open"]
 
 Counts = NDArray[np.int64]
 
-#: Users and servers together, for which memory and time are there: half a gigabyte, a second.
-MOST = 50_000_000
+MOST = (
+    50_000_000  # users and servers, for whom memory and time are there: half a gigabyte, a second
+)
+
+#: What must hold of the number of users where there are several servers.
+WHOLE_USERS = Rule(
+    "N",
+    lambda p: (
+        (p["servers"] == 1) | ((np.floor(p["N"]) == p["N"]) & (p["N"] + p["servers"] <= MOST))
+    ),
+    f"be a whole number where there are several servers, with these {MOST:,} at most",
+)
 
 _LONGEST = 1e100  # services, of a think time: users never meet
 
@@ -169,10 +178,4 @@ def _met(N: Floats, job: Kind) -> Floats:
 
 
 def _counts(N: Floats, servers: Floats) -> tuple[Counts, Counts]:
-    if (over := N + servers > MOST).any():
-        first = int(np.argmax(over))
-        raise QueueingError(
-            f"N is {N[first]:g} and servers is {servers[first]:g}; together they must be at most "
-            f"{MOST:,} where there are several servers"
-        )
     return N.astype(np.int64), servers.astype(np.int64)

@@ -11,6 +11,7 @@ from queueing import one_server
 from queueing.arguments import Floats, Rule, count, not_negative, plain, points
 from queueing.closed_users import Closed, Mixed
 from queueing.errors import QueueingError
+from queueing.multi_server import WHOLE_USERS
 from queueing.recursion import numbers_at_server
 from queueing.result import Exactness
 
@@ -26,13 +27,7 @@ USERS = (
     count("servers"),
 )
 _METHODS = {
-    "formula": [
-        Rule(
-            "N",
-            lambda p: (p["servers"] == 1) | (np.floor(p["N"]) == p["N"]),
-            "be a whole number where there are several servers",
-        )
-    ],
+    "formula": [WHOLE_USERS],
     "mva": [
         Rule("servers", lambda p: p["servers"] == 1, "be 1 for method 'mva'"),
         Rule(

@@ -6,7 +6,6 @@ from numpy.typing import ArrayLike
 from queueing.arguments import Flags, Floats, Rule, Value, count, not_negative, points, positive
 from queueing.errors import QueueingError
 from queueing.inverse.solving import (
-    WHOLE_USERS,
     Job,
     Parameters,
     excess,
@@ -14,6 +13,7 @@ from queueing.inverse.solving import (
     root,
     where_known,
 )
+from queueing.multi_server import WHOLE_USERS
 
 _LEFT = Rule("lam", lambda p: p["lam"] * p["S"] < p["servers"], "be below servers / S")
 _SHARE = Rule("q", lambda p: (p["q"] > 0) & (p["q"] < 1), "be above 0 and below 1")

@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from queueing.arguments import Floats, Rule, Value, count, not_negative, plain, points, positive
-from queueing.inverse.solving import WHOLE_USERS, Job, Parameters, excess, root, where_known
+from queueing.inverse.solving import Job, Parameters, excess, root, where_known
+from queueing.multi_server import WHOLE_USERS
 
 
 class Times(NamedTuple):

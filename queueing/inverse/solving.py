@@ -5,18 +5,12 @@ from typing import Literal
 
 import numpy as np
 
-from queueing.arguments import Floats, Rule, Value, plain
+from queueing.arguments import Floats, Value, plain
 from queueing.closed_users import Mixed
 from queueing.product_form import mixed
 
 Job = Literal["closed", "open"]
 Parameters = Mapping[str, Floats]
-
-WHOLE_USERS = Rule(
-    "N",
-    lambda p: (p["servers"] == 1) | (np.floor(p["N"]) == p["N"]),
-    "be a whole number where there are several servers",
-)
 
 
 def response(p: Parameters, job: Job) -> Floats:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from queueing.errors import QueueingError
+from queueing import QueueingError, QueueingWarning, closed
 from queueing.multi_server import (
     closed_sums,
     mixed_derivatives,
@@ -271,8 +271,10 @@ def test_times_at_the_ends():
 
 
 def test_more_users_than_memory_holds_are_refused():
-    with pytest.raises(QueueingError, match=r"N is 1e.09 and servers is 2; together"):
-        closed_sums(*points(1e9, 1, 1, 2))
+    with pytest.raises(QueueingError, match=r"N is 1e\+09; it must be .* 50,000,000 at most"):
+        closed(1e9, 1, 1, 2)
+    with pytest.warns(QueueingWarning, match="1 of 2 points"):
+        assert np.isnan(closed([1e9, 10], 1, 1, 2).X).tolist() == [True, False]
 
 
 @pytest.mark.parametrize("N", [1, 3, 4, 12])
