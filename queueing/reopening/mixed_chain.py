@@ -122,22 +122,27 @@ def solve_mixed_chain(
             f"{bearable:g}"
         )
     point = _Point(lam, int(N), Z, S, servers)
-    if lam * S < _SELDOM:
-        # closed users as if alone, and one open user among them
-        alone = _closed_only(point, averages(p, S, point.N + 1, servers))
-        solved = solve_mixed_chain(_SELDOM / S, N, Z, S, servers, p)
-        scale = lam * S / _SELDOM
-        return replace(
-            solved, Xc=alone.Xc, Qc=alone.Qc, found=alone.found, left_closed=alone.left_closed,
-            Xo=scale * solved.Xo, Qo=scale * solved.Qo, thinking=scale * solved.thinking,
-        )  # fmt: skip
-    # where hardly any open user is there, what is left out is little beside them, as far as the
+    if lam * S >= _SELDOM:
+        return _solved(point, p)
+    # closed users as if alone, and one open user among them
+    alone = _closed_only(point, averages(p, S, point.N + 1, servers))
+    solved = _solved(point._replace(lam=_SELDOM / S), p)
+    scale = lam * S / _SELDOM
+    return replace(
+        solved, Xc=alone.Xc, Qc=alone.Qc, found=alone.found, left_closed=alone.left_closed,
+        Xo=scale * solved.Xo, Qo=scale * solved.Qo, thinking=scale * solved.thinking,
+    )  # fmt: skip
+
+
+def _solved(point: _Point, p: Probability) -> SolvedMixed:
+    """Return the stationary state where open users do arrive."""
+    # where hardly any of them is there, what is left out is little beside them, as far as the
     # numbers of the elimination go
-    bound = max(BOUND * min(lam * S, 1.0), 1e-16)
-    count = point.N + 64 + 2 * servers
+    bound = max(BOUND * min(point.lam * point.S, 1.0), 1e-16)
+    count = point.N + 64 + 2 * point.servers
     while count <= _MOST:
-        behind = averages(p, S, count, servers)
-        if AT_ONCE * S > Z:
+        behind = averages(p, point.S, count, point.servers)
+        if point.Z < AT_ONCE * point.S:
             share = _without_thoughts(point, behind)
             if beyond(share) <= bound:
                 level = np.arange(point.N, count)
@@ -149,15 +154,15 @@ def solve_mixed_chain(
                 return _settled(point, p, share, closed, opened, bound)
         count += count // 2 + 32
     raise QueueingError(
-        f"lam is {lam:g}; more than {_MOST:,} jobs at the servers are not rare then, too many for "
-        "the chain"
+        f"lam is {point.lam:g}; more than {_MOST:,} jobs at the servers are not rare then, too "
+        "many for the chain"
     )
 
 
 def _closed_only(point: _Point, behind: Floats) -> SolvedMixed:
     """Return the state where nobody arrives."""
     level = np.arange(point.N + 1)
-    if AT_ONCE * point.S > point.Z:
+    if point.Z < AT_ONCE * point.S:
         share = np.eye(point.N + 1)[point.N]
     else:
         share = birth_death((point.N - level) / point.Z, point.service(level[1:]))

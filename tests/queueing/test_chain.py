@@ -244,12 +244,12 @@ def test_identities_of_mixed_hold_at_all_points(p, N, Z, load, servers):
     assert solved.Xo + solved.Xc <= servers * (1 + 1e-12)
 
 
-@pytest.mark.parametrize("lam", [0.0, 1e-9])
-def test_mixed_without_open_users_is_closed(lam):
+@pytest.mark.parametrize(("lam", "S"), [(0.0, 1.0), (1e-9, 1.0), (1e-9, 0.1234567)])
+def test_mixed_without_open_users_is_closed(lam, S):
     import queueing
 
-    solved = solve_mixed_chain(lam, 5, 3.0, 1.0, 1, exponential(1.0))
-    closed = queueing.closed(5, 3.0, 1.0)
+    solved = solve_mixed_chain(lam, 5, 3.0 * S, S, 1, exponential(1.0 / S))
+    closed = queueing.closed(5, 3.0 * S, S)
     assert solved.Xc == pytest.approx(closed.X, rel=1e-7)
     assert solved.found @ np.arange(6) == pytest.approx(closed.Q, rel=1e-7)
     # a user's jobs meet fewer others than the first, since a long response ends the session
