@@ -67,8 +67,8 @@ def crosscheck(
     model: str,
     *,
     quantiles: Sequence[float] = (0.5, 0.9, 0.99),
-    runs: int = 10,
-    jobs: int = 100_000,
+    runs: int = 30,
+    jobs: int = 50_000,
     rng: np.random.Generator | int | None = None,
     executor: "Executor | None" = None,
     **parameters: Any,
@@ -90,7 +90,7 @@ def crosscheck(
 
     What is allowed are 4 standard errors, and for an approximation its stated relative error
     besides. A standard error that is itself estimated, from few runs, is often too small: by
-    Student's t, 7.0 of those of ten runs are as rare as 4 of a normal law, 5.1 of twenty and 4.2
+    Student's t, 4.7 of those of thirty runs are as rare as 4 of a normal law, 7.0 of ten and 4.2
     of a hundred, and so many are taken. A measure of a right theory is then refused once in 16,000
     times, so that a grid of hundreds needs no further allowance. Where an approximation states
     none for them, the errors of U and of the jobs of a user are those of X, and that of Q is that
@@ -102,9 +102,9 @@ def crosscheck(
         As in `queueing`; poisson is mm1 and think is closed.
     quantiles : sequence of float, default (0.5, 0.9, 0.99)
         Shares of the jobs, for the percentiles of their response times.
-    runs : int, default 10
+    runs : int, default 30
         Two at least.
-    jobs : int, default 100,000
+    jobs : int, default 50,000
         Of each run, with its warm-up.
     rng : Generator or int, optional
         Each run has a stream of its own, spawned from its seed.
@@ -157,8 +157,8 @@ def crosscheck_grids(
     grids: Iterable[Mapping[str, Any]],
     *,
     quantiles: Sequence[float] = (0.5, 0.9, 0.99),
-    runs: int = 10,
-    jobs: int = 100_000,
+    runs: int = 30,
+    jobs: int = 50_000,
     rng: np.random.Generator | int | None = None,
     executor: "Executor | None" = None,
 ) -> CrossCheck:

@@ -63,8 +63,8 @@ def crosscheck(
     ] = None,
     jobs: Annotated[
         int, typer.Option(min=100, metavar="J", help="Jobs of each run, with its warm-up.")
-    ] = 100_000,
-    runs: Annotated[int, typer.Option(min=2, metavar="R", help="Runs that are measured.")] = 10,
+    ] = 50_000,
+    runs: Annotated[int, typer.Option(min=2, metavar="R", help="Runs that are measured.")] = 30,
     seed: SeedOption = None,
     workers: WorkersOption = 1,
     plot: Annotated[
