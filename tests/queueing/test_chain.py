@@ -103,15 +103,7 @@ def test_two_thinking_states_agree_with_a_whole_generator(p):
     assert solved.Q == pytest.approx(exact["Q"], rel=1e-7)
 
 
-@given(
-    st.sampled_from(THESIS),
-    st.floats(0.01, 0.95),
-    st.sampled_from([0.0, 1e-20, 1e-3, 1.0, 30.0]),
-    st.sampled_from([1, 2, 7]),
-    st.sampled_from([1e-3, 1.0, 600.0]),
-)
-@settings(max_examples=25)
-def test_identities_hold_at_all_points(p, load, Z, servers, S):
+def identities(p, load, Z, servers, S):
     p = p.with_values({"theta": 1 / S, "b": 0.5 / S})  # the same in another unit of time
     lam = load * servers / S
     solved = solve_chain(lam, p, Z * S, S, servers)
@@ -123,6 +115,34 @@ def test_identities_hold_at_all_points(p, load, Z, servers, S):
     assert 0 < solved.X < servers / S
     weights = phases(solved.left, servers)
     assert moment(weights, servers / S, 1) == pytest.approx(solved.Q / solved.X, rel=1e-9)
+
+
+UNITS = st.sampled_from([1e-3, 1.0, 600.0])
+
+
+@given(
+    st.sampled_from(THESIS),
+    st.floats(0.01, 0.8),
+    st.sampled_from([0.0, 1e-20, 1e-3, 2.0]),
+    st.sampled_from([1, 2]),
+    UNITS,
+)
+@settings(max_examples=20)
+def test_identities_hold_at_all_points(p, load, Z, servers, S):
+    identities(p, load, Z, servers, S)
+
+
+@pytest.mark.slow
+@given(
+    st.sampled_from(THESIS),
+    st.floats(1e-12, 0.97),
+    st.sampled_from([0.0, 1e-9, 5.0, 30.0]),
+    st.sampled_from([1, 3, 7]),
+    UNITS,
+)
+@settings(max_examples=100)
+def test_identities_hold_far_out(p, load, Z, servers, S):
+    identities(p, load, Z, servers, S)
 
 
 @pytest.mark.parametrize("Z", [0.0, 0.7, 25.0])
@@ -209,7 +229,7 @@ def test_mixed_agrees_with_a_whole_generator(servers):
 
 @pytest.mark.parametrize(
     ("N", "Z", "lam", "servers"),
-    [(1, 5.0, 0.3, 1), (12, 10.0, 0.2, 1), (6, 10.0, 0.5, 2), (3, 1e-9, 0.3, 1), (3, 0.0, 0.3, 1)],
+    [(1, 5.0, 0.3, 1), (8, 5.0, 0.2, 1), (4, 4.0, 0.5, 2), (3, 1e-9, 0.3, 1), (3, 0.0, 0.3, 1)],
 )
 def test_mixed_with_constant_p_has_product_form(N, Z, lam, servers):
     import queueing
@@ -229,12 +249,12 @@ def test_mixed_with_constant_p_has_product_form(N, Z, lam, servers):
 
 @given(
     st.sampled_from(THESIS),
-    st.integers(0, 6),
-    st.sampled_from([0.0, 0.5, 8.0]),
-    st.floats(0.0, 0.9),
-    st.sampled_from([1, 3]),
+    st.integers(0, 4),
+    st.sampled_from([0.0, 0.5, 4.0]),
+    st.floats(0.0, 0.8),
+    st.sampled_from([1, 2]),
 )
-@settings(max_examples=25)
+@settings(max_examples=15)
 def test_identities_of_mixed_hold_at_all_points(p, N, Z, load, servers):
     lam = load * servers
     solved = solve_mixed_chain(lam, N, Z, 1.0, servers, p)
