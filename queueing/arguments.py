@@ -157,7 +157,7 @@ def warn(told: str) -> None:
 
 
 def numbers(name: str, value: Any) -> Floats:
-    """Return an argument as floats.
+    """Return an argument as floats; what a masked array hides is NaN.
 
     Raises
     ------
@@ -178,7 +178,10 @@ def numbers(name: str, value: Any) -> Floats:
         raise QueueingError(
             f"{name} is {value!r}; it must be a number, or an array of numbers"
         ) from None
-    return given.astype(np.float64)
+    found = given.astype(np.float64)
+    if np.ma.isMaskedArray(value):
+        found[np.ma.getmaskarray(value)] = np.nan
+    return found
 
 
 def plain(value: Floats) -> Value:

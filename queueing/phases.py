@@ -6,8 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from queueing.arguments import Value, not_negative, plain, points, positive
-from queueing.product_form import OPEN_JOBS
-from queueing.spare_capacity import idle_share
+from queueing.spare_capacity import idle_share, stable
 
 
 @dataclass(frozen=True)
@@ -98,7 +97,7 @@ def operational_phases(lam: ArrayLike, N: ArrayLike, Z: ArrayLike, S: ArrayLike)
     [5.333333, 18.666667, 45.333333]
     """
     rules = [not_negative("lam"), not_negative("N"), not_negative("Z"), positive("S")]
-    at = points([*rules, OPEN_JOBS], lam=lam, N=N, Z=Z, S=S, servers=1)
+    at = points([*rules, stable()], lam=lam, N=N, Z=Z, S=S, servers=1)
     left = idle_share(at["lam"], at["S"]) / at["S"]
     N_star = 1 + at["Z"] * left
     full = at["N"] >= N_star

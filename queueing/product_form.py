@@ -14,6 +14,7 @@ from queueing.errors import QueueingError
 from queueing.multi_server import WHOLE_USERS
 from queueing.recursion import numbers_at_server
 from queueing.result import Exactness
+from queueing.spare_capacity import stable
 
 Method = Literal["formula", "mva"]
 
@@ -37,9 +38,6 @@ _METHODS = {
         ),
     ],
 }
-OPEN_JOBS = Rule(
-    "lam", lambda p: p["lam"] * p["S"] < p["servers"], "be below servers / S, their capacity"
-)
 
 
 def closed(
@@ -190,7 +188,7 @@ def mixed(
             raise QueueingError(f"method is {method!r}; with p it must be 'formula'")
         return mixed_reopen(lam, N, Z, S, servers, p)
     given = {"lam": lam, "N": N, "Z": Z, "S": S, "servers": servers}
-    at = points([not_negative("lam"), *USERS, *_rules(method), OPEN_JOBS], **given)
+    at = points([not_negative("lam"), *USERS, *_rules(method), stable()], **given)
     lam, S, servers = at["lam"], at["S"], at["servers"]
     measures = _solve(lam, at, method)
     busy = lam * S / servers

@@ -1,10 +1,11 @@
 """What a stream of jobs leaves of the servers, to the last digit of the parameters as given."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from queueing.arguments import Floats
+from queueing.arguments import Flags, Floats, Rule
 
 _SPLIT = 134217729.0  # 2^27 + 1
 
@@ -32,6 +33,16 @@ def idle_share(lam: Any, S: Any, servers: Floats | float = 1.0) -> Any:
     rest = x_low * y_low - (((product - x_high * y_high) - x_low * y_high) - x_high * y_low)
     scale = x_scale + y_scale
     return ((servers - np.ldexp(product, scale)) - np.ldexp(rest, scale)) / servers
+
+
+def stable(condition: str = "be below servers / S, their capacity") -> Rule:
+    """Return the rule that open jobs leave some of the servers' capacity."""
+
+    def holds(p: Mapping[str, Floats]) -> Flags:
+        with np.errstate(over="ignore", invalid="ignore"):
+            return idle_share(p["lam"], p["S"], p.get("servers", 1.0)) > 0
+
+    return Rule("lam", holds, condition)
 
 
 def _high(x: Floats) -> Floats:

@@ -14,8 +14,8 @@ from queueing.inverse.solving import (
     where_known,
 )
 from queueing.multi_server import WHOLE_USERS
+from queueing.spare_capacity import stable
 
-_LEFT = Rule("lam", lambda p: p["lam"] * p["S"] < p["servers"], "be below servers / S")
 _SHARE = Rule("q", lambda p: (p["q"] > 0) & (p["q"] < 1), "be above 0 and below 1")
 
 
@@ -208,7 +208,7 @@ def _checked(
         given["q"] = q
         rules.append(_SHARE)
     if name == "N":
-        rules += [not_negative("lam"), _LEFT]
+        rules += [not_negative("lam"), stable()]
         without = "of one user" if least else "without users"
     else:
         fewest = Rule("N", lambda p: p["N"] >= _fewest(job), "be 1 or more for closed jobs")

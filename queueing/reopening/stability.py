@@ -42,7 +42,7 @@ def stability_rules(p: Probability, S: Any, servers: Any) -> list[Rule]:
         rules.append(Rule(p.names[-1], leave, condition))
     try:
         most = f" = {float(servers) * (1.0 - float(p.limit)) / float(S):g}"
-    except (TypeError, ValueError, ZeroDivisionError):  # arrays, or no numbers at all
+    except (TypeError, ValueError, ArithmeticError):  # arrays, or no numbers at all
         most = ""
     condition = f"be below servers (1 - p after long responses) / S{most}"
     return [*rules, Rule("lam", stable, condition)]

@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike
 from queueing.arguments import Floats, Value, not_negative, plain
 from queueing.errors import QueueingError
 from queueing.result import Places
-from queueing.spare_capacity import idle_share
-from queueing.stations.model import Open, in_one_line, stable
+from queueing.spare_capacity import idle_share, stable
+from queueing.stations.model import Open, in_one_line
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike
 
 from queueing.arguments import Floats, count
 from queueing.result import Places
-from queueing.spare_capacity import idle_share
-from queueing.stations.model import Open, bearable, in_one_line, stable
+from queueing.spare_capacity import idle_share, stable
+from queueing.stations.model import Open, bearable, in_one_line
 from queueing.truncated_poisson import all_think
 
 

@@ -12,7 +12,6 @@ from queueing.arguments import Flags, Floats, Rule, Value, not_negative, plain, 
 from queueing.complex_step import steps
 from queueing.errors import QueueingError
 from queueing.result import Exactness, Result
-from queueing.spare_capacity import idle_share
 
 _MOST_LOAD = 1e100
 
@@ -114,16 +113,6 @@ def in_one_line(lam: Any, S: Any, servers: Any, W: Any, p_wait: Any) -> dict[str
         "Lq": lam * W,
         "p_wait": p_wait + 0.0 * W,
     }
-
-
-def stable(condition: str) -> Rule:
-    """Return the rule that servers have capacity left."""
-
-    def holds(p: Mapping[str, Floats]) -> Flags:
-        with np.errstate(all="ignore"):
-            return idle_share(p["lam"], p["S"], p.get("servers", 1.0)) > 0
-
-    return Rule("lam", holds, condition)
 
 
 def bearable() -> Rule:

@@ -1,0 +1,72 @@
+"""Arguments of all models: what counts as a number, and what is left of the servers."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from queueing import (
+    QueueingError,
+    QueueingWarning,
+    closed,
+    exponential,
+    md1,
+    mixed,
+    mm1,
+    mmc,
+    operational_phases,
+    reopen,
+    users_for_response,
+)
+
+
+@pytest.mark.parametrize(
+    "N",
+    [[1, 2], (1, 2), np.array([1, 2], np.uint8), np.array([1, 2], np.float16), pd.Series([1, 2])],
+)
+def test_whatever_holds_numbers_will_do(N):
+    assert closed(N, Z=1, S=1).X.tolist() == [0.5, 0.8]
+
+
+def test_what_a_masked_array_hides_is_no_number():
+    hidden = np.ma.array([1.0, 2.0], mask=[False, True])
+    with pytest.warns(QueueingWarning, match="1 of 2 points"):
+        found = closed(hidden, Z=1, S=1).X
+    assert found[0] == 0.5
+    assert np.isnan(found[1])
+
+
+def test_points_without_any_are_empty():
+    for empty in ([], np.zeros((0, 3))):
+        found = mixed(0.1, empty, Z=1, S=1)
+        assert found.Rc.shape == found.ppf(0.5, "open").shape == np.shape(empty)
+        assert found.to_frame().empty
+
+
+@pytest.mark.parametrize("bad", [True, "1", None, 1j, {}, 10**400, np.datetime64("2020-01-01")])
+def test_what_is_no_number_is_named(bad):
+    for solve in (
+        lambda: mm1(0.1, bad),
+        lambda: closed(2, 1, bad),
+        lambda: reopen(0.1, 0.5, 1, bad),
+        lambda: reopen(0.1, exponential(1), 1, bad),
+    ):
+        with pytest.raises(QueueingError, match=r"^S is .*; it must be a number"):
+            solve()
+
+
+def test_all_models_agree_on_what_is_left():
+    # 3 times the float next to 1/3 is below 1, and rounds to it
+    left = 2.0**-54
+    assert mm1(3.0, 1 / 3).R == md1(3.0, 1 / 3).W * 2 + 1 / 3 == pytest.approx(1 / 3 / left)
+    assert mixed(3.0, 0, 1, 1 / 3).Ro == reopen(3.0, 0.0, 1, 1 / 3).R == mm1(3.0, 1 / 3).R
+    assert operational_phases(3.0, 1, 0, 1 / 3).R_full == pytest.approx(1 / 3 / left)
+    for servers, solve in (
+        (1, lambda lam: mixed(lam, 2, 1, 1)),
+        (1, lambda lam: operational_phases(lam, 2, 1, 1)),
+        (1, lambda lam: users_for_response(5, 1, 1, lam)),
+        (4, lambda lam: mmc(lam, 1, 4)),
+        (4, lambda lam: mixed(lam, 2, 1, 1, 4)),
+    ):
+        for lam in (servers, 1e308):
+            with pytest.raises(QueueingError, match=r"^lam is .*; it must be below servers / S"):
+                solve(lam)
