@@ -39,6 +39,20 @@ def test_followed_responses_under_independence_are_exponential_again():
     assert model.continuation().R("followed") == pytest.approx(1 / (1 / model.R + 0.5), rel=1e-6)
 
 
+@pytest.mark.parametrize("theta", [1e-3, 1e3, 1e6, 1e9])
+def test_followed_runs_where_p_falls_slowly_or_at_once(theta):
+    found = reopen(0.3, exponential(theta), 1, 1, method="mm1").continuation()
+    assert found.run_mean("followed") == pytest.approx(1 / (1 + theta), rel=1e-9)
+    assert found.run_sf(1 / theta, "followed") == pytest.approx(np.exp(-1 - 1 / theta), rel=1e-9)
+
+
+def test_no_run_is_shorter_than_0():
+    found = reopen(0.5, exponential(1), 1, 1).continuation()
+    assert found.run_pdf([-1, 0], "last").tolist()[0] == 0
+    assert found.run_sf(-1, "last") == pytest.approx(1)
+    assert found.run_cdf(-1, "last") == pytest.approx(0, abs=1e-12)
+
+
 def test_constant_p_chooses_nobody():
     model = reopen([0.1, 0.4, 0.5], [0.5, 0.2, 0], 1, 1)
     found = model.continuation()
