@@ -234,19 +234,17 @@ class _States:
 def _funnel(low: Ints, high: Ints, moves: Sequence[Move]) -> tuple[Ints, Ints]:
     """Widen windows so that from every state a move down stays within them: none is a trap.
 
-    Going up, they may only grow narrower; but for the first coordinate, on a side that a move down
-    leads away from, which may then give way by one a level.
+    Going up, they may only grow narrower; but the upper end of the first coordinate may give way by
+    one a level where a move down leads away from it.
     """
     level = np.arange(low.shape[0])
     aside = [0] * (low.shape[1] - 1)
-    down = [move.step for move in moves if move.up < 0]
-    fall, rise = (level if (step, *aside) in down else 0 * level for step in (1, -1))
-    low, high = low.copy(), high.copy()
-    low[:, 0] += fall
-    high[:, 0] -= rise
+    away = any(move.up < 0 and move.step == (-1, *aside) for move in moves)
+    rise = level if away else 0 * level
     low = np.minimum.accumulate(low[::-1])[::-1]
+    high = high.copy()
+    high[:, 0] -= rise
     high = np.maximum.accumulate(high[::-1])[::-1]
-    low[:, 0] -= fall
     high[:, 0] += rise
     # what cannot be reached from above is left out, so that the lowest state is in the law
     low[0] = low[min(1, level[-1])]

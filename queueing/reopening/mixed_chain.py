@@ -128,9 +128,11 @@ def solve_mixed_chain(
     alone = _closed_only(point, averages(p, S, point.N + 1, servers))
     solved = _solved(point._replace(lam=_SELDOM / S), p)
     scale = lam * S / _SELDOM
+    Xo = scale * solved.Xo
+    Xc = min(alone.Xc, servers / S - Xo)
     return replace(
-        solved, Xc=alone.Xc, Qc=alone.Qc, found=alone.found, left_closed=alone.left_closed,
-        Xo=scale * solved.Xo, Qo=scale * solved.Qo, thinking=scale * solved.thinking,
+        solved, Xc=Xc, Qc=alone.Qc + (alone.Xc - Xc) * Z, found=alone.found,
+        left_closed=alone.left_closed, Xo=Xo, Qo=scale * solved.Qo, thinking=scale * solved.thinking,
     )  # fmt: skip
 
 
