@@ -132,7 +132,8 @@ def solve_mixed_chain(
     Xc = min(alone.Xc, servers / S - Xo)
     return replace(
         solved, Xc=Xc, Qc=alone.Qc + (alone.Xc - Xc) * Z, found=alone.found,
-        left_closed=alone.left_closed, Xo=Xo, Qo=scale * solved.Qo, thinking=scale * solved.thinking,
+        left_closed=alone.left_closed, Xo=Xo, Qo=scale * solved.Qo,
+        thinking=scale * solved.thinking,
     )  # fmt: skip
 
 

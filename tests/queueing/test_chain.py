@@ -174,6 +174,13 @@ def test_where_the_chain_drifts_upwards_for_long_no_digit_is_lost():
     assert solved.Q / solved.X == pytest.approx(320.0, rel=1e-4)  # p(300) = 0.05
 
 
+def test_long_thoughts_come_near_independent_jobs():
+    # at the total rate, where X = lam (1 + theta) / (lam + theta) and R = 1 / (1 - X)
+    solved = solve_chain(0.3, exponential(1.0), 1000.0, 1.0)
+    assert solved.X == pytest.approx(0.6 / 1.3, rel=2e-4)
+    assert solved.Q / solved.X == pytest.approx(1.3 / 0.7, rel=2e-3)
+
+
 def test_users_who_hardly_ever_come_are_alone():
     for lam in (0.0, 1e-300, 1e-13):
         solved = solve_chain(lam, exponential(1.0), 5.0, 1.0)
