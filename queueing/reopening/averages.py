@@ -38,7 +38,7 @@ def averages(p: Probability, S: float, count: int, servers: int = 1) -> Floats:
     Returns
     -------
     ndarray, shape (count,)
-        To 1e-12.
+        To rounding for forms, to 1e-11 for other functions.
 
     Raises
     ------
