@@ -74,6 +74,8 @@ def linearizer(
 
     The share of a class at each station is taken to change by the same when one more job leaves;
     the change is estimated from solutions with one job less of each class, three times over [1]_.
+    Where classes would use more than all of a station, by less than 1 %, jobs are taken to stay
+    there longer, so that it is all they use.
     Stations with several servers are treated as by `bard_schweitzer`.
 
     Parameters
@@ -163,7 +165,37 @@ def _linearized(model: Model, iterations: int) -> tuple[Floats, Floats]:
             ]
         )
         X, residence, numbers = _core(model, changes, numbers)
-    return X, residence
+    return _within_capacity(model, X, residence)
+
+
+def _within_capacity(model: Model, X: Floats, residence: Floats) -> tuple[Floats, Floats]:
+    """Return times as much longer as keeps all stations within capacity, and throughputs."""
+    from scipy.optimize import brentq
+
+    fast, _ = _one_server(model)
+    for k in np.flatnonzero(X @ fast > 1).tolist():
+
+        def excess(factor: float, k: int, times: Floats) -> float:
+            return float(_rates(model, _longer(times, k, factor)) @ fast[:, k]) - 1
+
+        if excess(1.0, k, residence) > 0:
+            most = 2.0
+            while excess(most, k, residence) > 0:
+                most *= 2
+            residence = _longer(residence, k, brentq(excess, 1.0, most, args=(k, residence)))
+    return _rates(model, residence), residence
+
+
+def _longer(residence: Floats, station: int, factor: float) -> Floats:
+    times = residence.copy()
+    times[:, station] *= factor
+    return times
+
+
+def _rates(model: Model, residence: Floats) -> Floats:
+    """Return throughputs by the interactive response time law; 0 for classes without jobs."""
+    N = model.N
+    return np.divide(N, model.Z + residence.sum(axis=1), out=np.zeros_like(N), where=N > 0)
 
 
 def _core(model: Model, changes: Floats, numbers: Floats) -> tuple[Floats, Floats, Floats]:
@@ -183,8 +215,7 @@ def _core(model: Model, changes: Floats, numbers: Floats) -> tuple[Floats, Float
     for _ in range(_MOST_ROUNDS):
         seen = np.maximum(left * (_shares(numbers, N) + changes), 0).sum(axis=1)
         queued = fast * (1 + seen)
-        time = model.Z + (queued + slow).sum(axis=1)
-        X = np.divide(N, time, out=np.zeros_like(N), where=N > 0)
+        X = _rates(model, queued + slow)
         before, numbers = numbers, X[:, None] * queued
         if (np.abs(numbers - before) <= _CHANGE * np.maximum(N, 1)[:, None]).all():
             return X, queued + slow, numbers

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from queueing.arguments import Floats, Value, count, not_negative, numbers, plain, points
+from queueing.arguments import Floats, Rule, Value, count, numbers, plain, points
 from queueing.errors import QueueingError
 from queueing.networks.mean_values import mva
-from queueing.networks.model import finite_not_negative, hold
+from queueing.networks.model import BEARABLE, MOST_TIME, bearable, hold, think_time
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -164,11 +164,16 @@ def bounds(demands: ArrayLike, N: ArrayLike, Z: ArrayLike = 0.0) -> Bounds:
     demand = numbers("demands", demands)
     if demand.ndim != 1 or not demand.size:
         raise QueueingError(f"the shape of demands is {demand.shape}; it must be (K,)")
-    hold("demands", demand, finite_not_negative, "be finite, 0 or more")
+    hold("demands", demand, bearable, BEARABLE)
     if not demand.any():
         raise QueueingError("demands are all 0; the largest must be above 0")
-    at = points([count("N", 0), not_negative("Z")], N=N, Z=Z)
     top = float(demand.max())
+    range_ = Rule(
+        "Z",
+        lambda p: p["Z"] / MOST_TIME <= top,
+        f"be at most {MOST_TIME:g} times the largest demand",
+    )
+    at = points([count("N", 0), *think_time(demand), range_], N=N, Z=Z)
     given = at["N"], at["Z"] / top, demand / top  # squares of these stay within range
     return Bounds(
         demands=demand,

@@ -12,6 +12,8 @@ from queueing.result import Exactness
 
 #: Most numbers that a recursion over several classes holds of one kind (160 MB).
 MOST_HELD = 20_000_000
+#: Most jobs that a recursion over one class counts up to.
+MOST_JOBS = 1e9
 
 
 def mva(
@@ -146,6 +148,11 @@ def _single_class(network: Network) -> tuple[Floats, Floats]:
     shape, demand = network.N.shape, network.demands[0]
     known = ~np.isnan(network.N)
     N, Z = network.N[known], network.Z[known]
+    if (N > MOST_JOBS).any():
+        raise QueueingError(
+            f"N is {N.max():g}; the recursion counts to {MOST_JOBS:g} at most (linearizer needs no "
+            "counting)"
+        )
     X, residence = np.zeros(N.size), np.full((N.size, demand.size), np.nan)
     waits = (~np.isinf(network.servers)).astype(np.float64)
     times_at_stations(N, Z, demand, waits, X, residence)

@@ -6,7 +6,7 @@ from numpy.typing import ArrayLike
 from queueing.arguments import Floats, numbers, plain
 from queueing.errors import QueueingError
 from queueing.networks.mean_values import classes
-from queueing.networks.model import finite_not_negative, hold, read_network
+from queueing.networks.model import BEARABLE, bearable, hold, read_network
 from queueing.networks.result import NetworkResult, collect
 from queueing.result import Exactness
 
@@ -113,6 +113,6 @@ def _open_classes(
         raise QueueingError(
             f"the shape of lam is {rates.shape}; open_demands need {asked.shape[:-1]}"
         )
-    hold("open_demands", asked, finite_not_negative, "be finite, 0 or more")
-    hold("lam", rates, finite_not_negative, "be finite, 0 or more")
+    hold("open_demands", asked, bearable, BEARABLE)
+    hold("lam", rates, bearable, BEARABLE)
     return np.atleast_2d(asked), np.atleast_1d(rates), asked.ndim == 1

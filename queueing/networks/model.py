@@ -6,8 +6,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from queueing.arguments import Flags, Floats, count, not_negative, numbers, points
+from queueing.arguments import Flags, Floats, Rule, count, numbers, points
 from queueing.errors import QueueingError
+
+#: Largest times, whose products stay within the range of floating-point numbers.
+MOST_TIME = 1e100
+BEARABLE = f"be from 0 to {MOST_TIME:g}"
 
 #: Relative speeds of stations with 1, 2, ... jobs, by number of the station.
 Speeds = Mapping[int, Sequence[float] | Floats]
@@ -92,18 +96,11 @@ def read_network(
         raise QueueingError(
             f"the shape of demands is {given.shape}; it must be (K,), or (R, K) for R classes"
         )
-    hold("demands", given, finite_not_negative, "be finite, 0 or more")
+    hold("demands", given, bearable, BEARABLE)
     single = given.ndim == 1
     table = np.atleast_2d(given)
-    n_classes, n_stations = table.shape
-    population, think = _populations(N, Z, None if single else n_classes)
-    least = think if single else think + 1.0 * (population == 0)  # an empty class needs no time
-    if single:
-        idle = (table.sum() == 0) & (population > 0) & (least == 0)
-    else:
-        idle = (table.sum(axis=1) + least == 0) & (population > 0)
-    if idle.any():
-        raise QueueingError("demands and Z are all 0; a job must take some time")
+    n_stations = table.shape[1]
+    population, think = (_points if single else _populations)(table, N, Z)
     c = hold(
         "servers",
         _fitted("servers", 1.0 if servers is None else servers, (n_stations,)),
@@ -126,15 +123,33 @@ def hold(name: str, values: Floats, holds: Callable[[Floats], Flags], condition:
     return values
 
 
+def bearable(values: Floats) -> Flags:
+    """Return where times are such that they can be multiplied."""
+    return (values >= 0) & (values <= MOST_TIME)
+
+
 def finite_not_negative(values: Floats) -> Flags:
     """Return where values are finite, 0 or more."""
     return (values >= 0) & (values < np.inf)
 
 
-def _populations(N: ArrayLike, Z: ArrayLike, n_classes: int | None) -> tuple[Floats, Floats]:
-    if n_classes is None:
-        held = points([count("N", 0), not_negative("Z")], N=N, Z=Z)
-        return held["N"], held["Z"]
+def think_time(demands: Floats) -> list[Rule]:
+    """Return the rules of the think time of a single class."""
+    some = Rule(
+        "Z",
+        lambda p: (p["Z"] > 0) | (p["N"] == 0) | demands.any(),
+        "be above 0 where demands are all 0",
+    )
+    return [Rule("Z", lambda p: bearable(p["Z"]), BEARABLE), some]
+
+
+def _points(demands: Floats, N: ArrayLike, Z: ArrayLike) -> tuple[Floats, Floats]:
+    held = points([count("N", 0), *think_time(demands)], N=N, Z=Z)
+    return held["N"], held["Z"]
+
+
+def _populations(demands: Floats, N: ArrayLike, Z: ArrayLike) -> tuple[Floats, Floats]:
+    n_classes = len(demands)
     population = numbers("N", N)
     if population.shape != (n_classes,):
         raise QueueingError(
@@ -144,7 +159,10 @@ def _populations(N: ArrayLike, Z: ArrayLike, n_classes: int | None) -> tuple[Flo
     whole = "be a whole number, 0 or more"
     hold("N", population, lambda v: finite_not_negative(v) & (v == np.floor(v)), whole)
     think = _fitted("Z", Z, (n_classes,))
-    return population, hold("Z", think, finite_not_negative, "be finite, 0 or more")
+    hold("Z", think, bearable, BEARABLE)
+    if ((demands.sum(axis=1) + think == 0) & (population > 0)).any():
+        raise QueueingError("demands and Z of a class are all 0; a job must take some time")
+    return population, think
 
 
 def _fitted(name: str, value: Any, shape: tuple[int, ...]) -> Floats:

@@ -198,7 +198,7 @@ def test_bad_points_are_nan_with_one_warning():
 @pytest.mark.parametrize(
     ("given", "told"),
     [
-        ({"demands": [1.0, -2.0], "N": 3}, r"demands\[1\] is -2; it must be finite, 0 or more"),
+        ({"demands": [1.0, -2.0], "N": 3}, r"demands\[1\] is -2; it must be from 0 to"),
         ({"demands": [1.0, math.nan], "N": 3}, r"demands\[1\] is nan"),
         ({"demands": [], "N": 3}, "the shape of demands is"),
         ({"demands": ["a"], "N": 3}, "demands is"),
@@ -213,7 +213,9 @@ def test_bad_points_are_nan_with_one_warning():
         ({"demands": [1.0], "N": 3, "speeds": {1: [1.0]}}, "speeds has the station 1"),
         ({"demands": [1.0], "N": 3, "speeds": {0: [1.0, 0.0]}}, r"speeds\[0\]\[1\] is 0"),
         ({"demands": [1.0], "N": 3, "servers": [2], "speeds": {0: [1.0]}}, "both given"),
-        ({"demands": [0.0], "N": 3}, "all 0"),
+        ({"demands": [0.0], "N": 3}, "Z is 0; it must be above 0 where demands are all 0"),
+        ({"demands": [[0.0], [1.0]], "N": [3, 1]}, "all 0"),
+        ({"demands": [1e300], "N": 3}, r"demands\[0\] is 1e\+300; it must be from 0 to 1e\+100"),
         ({"demands": [1.0], "N": 3, "visits": [-1]}, r"visits\[0\] is -1"),
     ],
 )
@@ -223,7 +225,17 @@ def test_bad_input_is_named(given, told):
             solve(**given)
 
 
+def test_points_without_an_answer_are_nan():
+    for solve in (mva, convolution, networks.bard_schweitzer, networks.linearizer):
+        with pytest.warns(QueueingWarning, match="2 of 4 points"):
+            found = solve([0.0, 0.0], N=[2, 2, 0, 2], Z=[0, 4, 0, -1])
+        assert np.isnan(found.X).tolist() == [True, False, False, True]
+        assert found.X[1:3].tolist() == [0.5, 0]
+
+
 def test_networks_too_large_say_so():
+    with pytest.raises(QueueingError, match=r"N is 1e\+12; the recursion counts to"):
+        mva([1.0], 1e12)
     with pytest.raises(QueueingError, match=r"N makes 1.05e\+10 populations"):
         mva(np.ones((5, 2)), [100] * 5)
     with pytest.raises(QueueingError, match="populations; convolution holds"):

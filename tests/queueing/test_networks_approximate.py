@@ -71,6 +71,19 @@ def test_large_populations_reach_the_bottleneck():
     assert linearizer([1.0, 2.0], [0, 10**5], 5.0).X == pytest.approx([0, 0.5], rel=1e-4)
 
 
+def test_no_station_is_used_for_more_than_all_its_time():
+    # Linearizer itself makes these classes use 1.00012 and 1.00001 of their second station
+    for demands, N, Z in (
+        ([[0.1, 0], [1, 1], [0, 0.1]], [1, 1, 3], [0.5, 1, 0]),
+        ([[1e-300, 10], [1, 1]], [3, 3], [0.001, 2.5]),
+    ):
+        found = linearizer(demands, N, Z)
+        assert found.U[:, 1].sum() == pytest.approx(1, abs=1e-12)
+        assert found.U.sum(axis=0).max() <= 1 + 1e-12
+        assert found.check() == pytest.approx(np.zeros(len(N)), abs=1e-12)
+        assert found.X == pytest.approx(mva(demands, N, Z).X, rel=0.01)
+
+
 def test_iterations_are_counted():
     for wrong in (0, 1.5, True):
         with pytest.raises(QueueingError, match="iterations is"):

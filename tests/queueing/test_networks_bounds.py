@@ -81,6 +81,8 @@ def test_nobody_and_bad_points():
             bounds(wrong, 3)
     with pytest.raises(QueueingError, match="Z is nan"):
         bounds([1.0], 3, math.nan)
+    with pytest.raises(QueueingError, match=r"Z is 1; it must be at most 1e\+100 times"):
+        bounds([0.0, 1e-300], 3, 1)
 
 
 @pytest.mark.parametrize("measure", ["X", "R"])

@@ -53,7 +53,7 @@ def test_without_open_jobs_or_without_closed_ones():
     ("given", "told"),
     [
         ({"lam": 1.0}, "lam makes open jobs use 1 of station 0"),
-        ({"lam": -1.0}, "lam is -1; it must be finite, 0 or more"),
+        ({"lam": -1.0}, "lam is -1; it must be from 0 to"),
         ({"lam": [0.5]}, "the shape of lam is"),
         ({"open_demands": [1.0, 1.0]}, "the shape of open_demands is"),
         ({"open_demands": [math.nan]}, r"open_demands\[0\] is nan"),
