@@ -47,7 +47,15 @@ EXACTNESS = {
     "fluid": _stated("approximation: fluid", X=0.09, R=0.23, Q=0.17, R_first=0.27),
     "exact": Exactness("exact, chain of marked jobs"),
 }
+#: The same of the chain with several servers (2 to 16).
+SEVERAL_SERVERS = _stated("approximation: chain", X=0.012, R=0.035, Q=0.03, R_first=0.03)
 PRODUCT_FORM = Exactness("exact, product form")
+
+
+def _exactness(method: Method, servers: Floats) -> Exactness:
+    if method == "chain" and (servers > 1).any():
+        return SEVERAL_SERVERS
+    return EXACTNESS[method]
 
 
 def reopen(
@@ -216,7 +224,7 @@ def reopen(
     without = np.where(good & (flat["S"] == 0), 0.0, np.nan)
     return Reopen(
         parameters=named,
-        exactness=PRODUCT_FORM if exact else EXACTNESS[method],
+        exactness=PRODUCT_FORM if exact else _exactness(method, at["servers"]),
         solve=solve,
         method=method,
         _law=Placed(answer.law, place, without),
