@@ -40,7 +40,8 @@ class Exactness(str):
     words : str
         Such as "exact, product form" or "approximation: chain".
     **error : float
-        For each measure that is approximate, the largest relative error that was found.
+        For each measure that is approximate, the largest error that was found, relative to the
+        truth: |approximate / true - 1|.
 
     Examples
     --------

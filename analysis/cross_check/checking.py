@@ -88,13 +88,13 @@ def crosscheck(
     standard errors are by leaving out whole runs, which are independent, and the intervals by
     Student's t of one degree of freedom less than runs.
 
-    What is allowed are 4 standard errors, and for an approximation its stated relative error
-    besides. A standard error that is itself estimated, from few runs, is often too small: by
-    Student's t, 4.7 of those of thirty runs are as rare as 4 of a normal law, 7.0 of ten and 4.2
-    of a hundred, and so many are taken. A measure of a right theory is then refused once in 16,000
-    times, so that a grid of hundreds needs no further allowance. Where an approximation states
-    none for them, the errors of U and of the jobs of a user are those of X, and that of Q is that
-    of X and R; else what it states no error of is shown and not judged.
+    What is allowed are 4 standard errors, and for an approximation its stated error besides,
+    relative to the simulation. A standard error that is itself estimated, from few runs, is often
+    too small: by Student's t, 4.7 of those of thirty runs are as rare as 4 of a normal law, 7.0 of
+    ten and 4.2 of a hundred, and so many are taken. A measure of a right theory is then refused
+    once in 16,000 times, so that a grid of hundreds needs no further allowance. Where an
+    approximation states none for them, the errors of U and of the jobs of a user are those of X,
+    and that of Q is that of X and R; else what it states no error of is shown and not judged.
 
     Parameters
     ----------
@@ -301,7 +301,8 @@ def _row(
     difference = value - theory
     half = student_t(CONFIDENCE, runs - 1) * error
     rounding = ROUNDING * abs(theory)
-    allowed = estimates.allowance(runs) * error + stated * abs(theory) + rounding
+    # the simulation stands for the truth, of which the stated error is a part
+    allowed = estimates.allowance(runs) * error + stated * abs(value) + rounding
     by_chance = abs(difference) <= rounding
     judged = math.isfinite(allowed) and math.isfinite(difference)
     with np.errstate(divide="ignore", invalid="ignore"):

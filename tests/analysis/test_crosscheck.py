@@ -196,6 +196,24 @@ def test_an_approximation_may_err_as_it_states_and_only_there(monkeypatch):
     assert rows["stated"].tolist()[:4] == pytest.approx([0.2, 0.2, 0.44, 0.3])
 
 
+def test_stated_errors_are_relative_to_what_is_simulated(monkeypatch):
+    """Without thinking the server always works: U is 1 in every run, without any chance."""
+    from queueing.result import Exactness
+
+    def roughly(U, stated):
+        def solve(**point):
+            law = {"ppf": lambda q, job: [9.0 for _ in q]}
+            words = Exactness("approximation: rough", U=stated)
+            return SimpleNamespace(X=1.0, R=4.0, Q=4.0, U=U, exactness=words, **law)
+
+        return solve
+
+    for U, stated, holds in [(0.79, 0.24, True), (0.75, 0.24, False), (1.3, 0.24, False)]:
+        monkeypatch.setattr(queueing, "closed", roughly(U, stated))
+        found = crosscheck("closed", N=4, Z=0, S=1, **QUICK)
+        assert found.table.set_index("measure").loc["U", "holds"] is holds
+
+
 def test_seeds_and_workers():
     how = {"lam": [0.3, 0.6], "S": 1.0, "runs": 3, "jobs": 500}
     one = crosscheck("poisson", rng=4, **how)
@@ -253,7 +271,7 @@ def test_what_never_varies_may_differ_by_rounding_only():
         ("mm1", {"lam": 0, "S": 1}, "lam is 0; it must be positive"),
         ("mm1", {"lam": 0.5, "S": 0}, "S is 0; it must be positive"),
         ("closed", {"N": 2.5, "Z": 1, "S": 1}, "N is 2.5; it is a whole number"),
-        ("closed", {"N": 1e9, "Z": 1, "S": 1}, r"N is 1e\+09; there are 100,000 jobs"),
+        ("closed", {"N": 1e9, "Z": 1, "S": 1}, r"N is 1e\+09; there are 50,000 jobs"),
         ("mm1", {"lam": [0.1, 0.2], "S": [1, 1, 1]}, "the shapes of the parameters do not go"),
         ("mm1", {"lam": 0.5, "S": 1, "runs": 1}, "runs is 1; it is a whole number, 2 or more"),
         ("mm1", {"lam": 0.5, "S": 1, "jobs": 10}, "jobs is 10; it is a whole number, 100 or more"),
