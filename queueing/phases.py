@@ -98,8 +98,9 @@ def operational_phases(lam: ArrayLike, N: ArrayLike, Z: ArrayLike, S: ArrayLike)
     """
     rules = [not_negative("lam"), not_negative("N"), not_negative("Z"), positive("S")]
     at = points([*rules, stable()], lam=lam, N=N, Z=Z, S=S, servers=1)
-    left = idle_share(at["lam"], at["S"]) / at["S"]
-    N_star = 1 + at["Z"] * left
+    with np.errstate(over="ignore"):  # then any number of users is too few
+        left = idle_share(at["lam"], at["S"]) / at["S"]
+        N_star = 1 + at["Z"] * left
     full = at["N"] >= N_star
     return Phases(
         full=full if full.ndim else bool(full),

@@ -1,9 +1,22 @@
 """How many users, or how many jobs a unit of time, until responses take too long."""
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import ArrayLike
 
-from queueing.arguments import Flags, Floats, Rule, Value, count, not_negative, points, positive
+from queueing.arguments import (
+    Flags,
+    Floats,
+    Rule,
+    Value,
+    count,
+    missing,
+    not_negative,
+    plain,
+    points,
+    positive,
+)
 from queueing.errors import QueueingError
 from queueing.inverse.solving import (
     Job,
@@ -13,8 +26,11 @@ from queueing.inverse.solving import (
     root,
     where_known,
 )
-from queueing.multi_server import WHOLE_USERS
+from queueing.multi_server import MOST, WHOLE_USERS
 from queueing.spare_capacity import stable
+
+#: Users of one server that floating-point numbers count.
+_COUNTED = 1e15
 
 _SHARE = Rule("q", lambda p: (p["q"] > 0) & (p["q"] < 1), "be above 0 and below 1")
 
@@ -54,7 +70,8 @@ def users_for_response(
     Raises
     ------
     QueueingError
-        If a parameter breaks its condition, or R is below that of the fewest users.
+        If a parameter breaks its condition, or R is below that of the fewest users, or above that
+        of the most that are counted, 1e15, and 50 million where there are several servers.
 
     Warns
     -----
@@ -73,10 +90,10 @@ def users_for_response(
     fewest = _fewest(job)
     p = _checked("N", fewest, job, q, R=R, Z=Z, S=S, servers=1, lam=lam)
 
-    def solve(p: Parameters) -> Floats:
-        return root(p, job, "N", np.full(p["R"].shape, float(fewest)), _too_many(p, job))
+    def solve(p: Parameters, breaks: Floats) -> Floats:
+        return root(p, job, "N", np.full(breaks.shape, float(fewest)), breaks)
 
-    return where_known(p, solve)
+    return _users(p, job, solve)
 
 
 def most_users(
@@ -105,7 +122,8 @@ def most_users(
     Raises
     ------
     QueueingError
-        If a parameter breaks its condition, or R is below that of the fewest users.
+        If a parameter breaks its condition, or R is below that of the fewest users, or above that
+        of the most that are counted, 1e15, and 50 million where there are several servers.
 
     Warns
     -----
@@ -122,15 +140,15 @@ def most_users(
     fewest = _fewest(job)
     p = _checked("N", fewest, job, q, R=R, Z=Z, S=S, servers=servers, lam=lam)
 
-    def solve(p: Parameters) -> Floats:
-        keeps, breaks = np.full(p["R"].shape, float(fewest)), _too_many(p, job)
+    def solve(p: Parameters, breaks: Floats) -> Floats:
+        keeps = np.full(breaks.shape, float(fewest))
         while (breaks - keeps > 1).any():
             middle = np.floor((keeps + breaks) / 2)
             slow = excess({**p, "N": middle}, job) > 0
             keeps, breaks = np.where(slow, keeps, middle), np.where(slow, middle, breaks)
         return keeps
 
-    return where_known(p, solve)
+    return _users(p, job, solve)
 
 
 def most_jobs(
@@ -230,11 +248,37 @@ def _checked(
     return points([*rules, Rule("R", attainable, words)], **given)
 
 
-def _too_many(p: Parameters, job: Job) -> Floats:
-    """Return numbers of closed users with whom responses take longer than R."""
-    # at most this many a unit of time, after R + Z at least, where R is a mean
-    capacity = (p["servers"] - p["lam"] * p["S"]) / p["S"]
-    found = np.floor(np.maximum((p["R"] + p["Z"]) * capacity, 1)) + 1
-    while (fast := excess({**p, "N": found}, job) <= 0).any():
-        found = np.where(fast, 2 * found, found)
-    return found
+def _users(p: Parameters, job: Job, solve: Callable[[dict[str, Floats], Floats], Floats]) -> Value:
+    """Solve for a number of users, from a number of them with whom responses take too long."""
+    flat = {name: value.ravel() for name, value in p.items()}
+    most = np.where(flat["servers"] > 1, MOST - flat["servers"], _COUNTED)
+    found = np.full(most.shape, np.nan)
+    known = np.flatnonzero(~np.isnan(flat["R"]))
+    breaks = _too_many({name: value[known] for name, value in flat.items()}, job, most[known])
+    here = known[~np.isnan(breaks)]
+    if here.size:
+        at = {name: value[here] for name, value in flat.items()}
+        found[here] = solve(at, breaks[~np.isnan(breaks)])
+    too_long = {
+        int(i): f"R is {flat['R'][i]:g}; it must be so short that not even {most[i]:,.0f} users "
+        "keep it"
+        for i in known[np.isnan(breaks)]
+    }
+    missing(too_long, p["R"].shape)
+    return plain(found.reshape(p["R"].shape))
+
+
+def _too_many(p: Parameters, job: Job, most: Floats) -> Floats:
+    """Return numbers of closed users with whom responses take longer than R; NaN beyond most."""
+    with np.errstate(over="ignore"):
+        # at most this many a unit of time, after R + Z at least, where R is a mean
+        capacity = (p["servers"] - p["lam"] * p["S"]) / p["S"]
+        found = np.floor(np.maximum((p["R"] + p["Z"]) * capacity, 1)) + 1
+    while True:
+        found[found > most] = np.nan
+        fast = ~np.isnan(found)
+        at = {**{name: value[fast] for name, value in p.items()}, "N": found[fast]}
+        fast[fast] = excess(at, job) <= 0
+        if not fast.any():
+            return found
+        found[fast] *= 2

@@ -116,6 +116,17 @@ def test_limits_that_nothing_keeps_are_named():
                 ask(bad)
 
 
+def test_more_users_than_can_be_counted():
+    with pytest.raises(QueueingError, match=r"^R is 1e\+06; .* not even 49,999,000 users keep it"):
+        most_users(R=1e6, Z=0, S=1, servers=1000, q=0.5)
+    with pytest.raises(QueueingError, match="not even 1,000,000,000,000,000 users keep it"):
+        most_users(R=1, Z=0, S=1e-300)
+    with pytest.warns(QueueingWarning, match="1 of 2 points"):
+        assert np.isnan(users_for_response(R=[1, 10], Z=0, S=[1e-300, 1])).tolist() == [True, False]
+    assert most_users(R=1e11, Z=0, S=2**-10) == 1e11 * 2**10
+    assert most_users([], 1, 1).size == 0
+
+
 def test_points_without_answer_are_nan():
     with pytest.warns(QueueingWarning, match="3 of 4 points have no answer"):
         found = most_users(R=[3, 0.5, -1, 3], Z=5, S=[1, 1, 1, np.nan])

@@ -63,6 +63,12 @@ def test_asymptotes_by_hand():
     assert found.asymptotic.R_upper == pytest.approx([4, 16, 36])
 
 
+def test_balanced_jobs_by_hand():
+    found = bounds([2.0, 1.0, 1.0], 4, 6.0).balanced_job
+    assert found.X_lower == pytest.approx(4 / (10 + 3 * 2 / (1 + 6 / 16)))
+    assert found.X_upper == pytest.approx(4 / (10 + 3 * (4 / 3) / (1 + 6 / 4)))
+
+
 def test_balanced_demands_leave_no_room_without_thinking():
     found = bounds([0.5, 0.5, 0.5], 7).balanced_job
     exact = mva([0.5, 0.5, 0.5], 7)

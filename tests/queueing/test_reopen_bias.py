@@ -34,6 +34,14 @@ def test_both_kinds_make_up_all_jobs(p, method, c):
     assert found.R("followed") < model.R < found.R_user
 
 
+def test_later_jobs_are_all_but_first_ones():
+    model = reopen([0.2, 0.6], exponential(1), 2, 1)
+    later = model.continuation().R_later
+    lam, X = model.parameters["lam"], model.X
+    assert lam * model.R_first + (X - lam) * later == pytest.approx(X * model.R)
+    assert (later < model.R).all()
+
+
 def test_followed_responses_under_independence_are_exponential_again():
     model = reopen(0.6, exponential(0.5), 1, 1, method="mm1")
     assert model.continuation().R("followed") == pytest.approx(1 / (1 / model.R + 0.5), rel=1e-6)

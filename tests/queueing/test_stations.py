@@ -222,6 +222,23 @@ def test_equal_services_are_never_shorter():
     assert queue.moment(1) == pytest.approx(queue.R, rel=1e-15)
 
 
+@pytest.mark.parametrize(
+    "model",
+    [
+        mm1(lam=0.75, S=1),
+        mminf(lam=3, S=4),
+        mmck(lam=9, S=4, servers=2, K=2),
+        closed(N=2, Z=3, S=4, servers=2),
+    ],
+)
+def test_exponential_responses_have_its_moments(model):
+    found = model.moments()
+    assert found["mean"] == pytest.approx(4)
+    assert found["variance"] == pytest.approx(16)
+    assert found["scv"] == pytest.approx(1)
+    assert found["skewness"] == pytest.approx(2)
+
+
 def test_moments_of_equal_services():
     """Variance of the wait: lam E[S^3] / 3(1 - lam) + W^2 (Takacs)."""
     queue = md1(lam=0.5, S=1)
