@@ -142,7 +142,10 @@ def observe(
         came = left = np.ones(submitted.shape, np.bool_)
         before = after = 0
     else:
-        begin, until = (float(numbers("window", edge)) for edge in window)
+        edges = numbers("window", window)
+        if edges.shape != (2,):
+            raise QueueingError(f"window is {window!r}; it must have a begin and an end")
+        begin, until = edges
         came, left = ((begin <= t) & (t < until) for t in (submitted, ended))
         before, after = (int(((submitted < t) & (ended >= t)).sum()) for t in (begin, until))
     if not 0 < until - begin < np.inf:

@@ -60,6 +60,7 @@ def test_laws_by_hand():
         (lambda: observe([1, 2], [2, 3], [3, 2]), "end of job 1 is 2; it must not be before"),
         (lambda: observe([1], [1], [1]), "window is from 1 to 1"),
         (lambda: observe([1], [2], [3], window=(3, 2)), "window is from 3 to 2"),
+        (lambda: observe([1], [2], [3], window=(3,)), "it must have a begin and an end"),
         (lambda: observe([1], [2], [3], procs=[0]), "procs has values"),
         (lambda: observe([1], [2], [3], procs=[1, 2]), "the shape of procs"),
     ],
