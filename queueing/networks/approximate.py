@@ -7,8 +7,8 @@ from numpy.typing import ArrayLike
 
 from queueing.arguments import Floats
 from queueing.errors import QueueingError
-from queueing.networks.model import Model, Network, Speeds, read_network
-from queueing.networks.result import NetworkResult, collect
+from queueing.networks.model import Model, Speeds, read_network
+from queueing.networks.result import NetworkResult, solved
 from queueing.result import Exactness
 
 #: From the model and the numbers (R, K) at full population: those seen by class r, (R, K) each r.
@@ -57,7 +57,7 @@ def bard_schweitzer(
     0.151
     """
     network = read_network(demands, N, Z, servers, speeds, visits)
-    return _solved(network, _schweitzer_point, _BARD_SCHWEITZER)
+    return solved(network, _schweitzer_point, _BARD_SCHWEITZER[bool(network.speeds)])
 
 
 def linearizer(
@@ -107,7 +107,7 @@ def linearizer(
     def solve(model: Model) -> tuple[Floats, Floats]:
         return _linearized(model, int(iterations))
 
-    return _solved(network, solve, _LINEARIZER)
+    return solved(network, solve, _LINEARIZER[bool(network.speeds)])
 
 
 def approximate_rates(model: Model) -> Floats:
@@ -126,23 +126,6 @@ _LINEARIZER = (
     Exactness("approximation: Linearizer", X=0.03, R=0.05, U=0.03),
     Exactness("approximation: Linearizer, servers split", X=0.2, R=0.25, U=0.2),
 )
-
-
-def _solved(
-    network: Network,
-    solve: Callable[[Model], tuple[Floats, Floats]],
-    known: tuple[Exactness, Exactness],
-) -> NetworkResult:
-    words = known[bool(network.speeds)]
-    if not network.single:
-        return collect(network, *solve(network.model(network.N, network.Z)), words)
-    X = np.full(network.N.shape, np.nan)
-    residence = np.full((*X.shape, network.servers.size), np.nan)
-    for place in np.ndindex(X.shape):
-        if not np.isnan(network.N[place]):
-            rate, time = solve(network.model(network.N[place], network.Z[place]))
-            X[place], residence[place] = rate[0], time[0]
-    return collect(network, X, residence, words)
 
 
 def _schweitzer_point(model: Model) -> tuple[Floats, Floats]:

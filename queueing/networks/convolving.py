@@ -17,7 +17,7 @@ from queueing.arguments import Floats
 from queueing.errors import QueueingError
 from queueing.networks.approximate import approximate_rates
 from queueing.networks.model import Model, Speeds, read_network
-from queueing.networks.result import NetworkResult, collect
+from queueing.networks.result import NetworkResult, solved
 from queueing.result import Exactness
 
 #: Most populations, and most products of two numbers in all convolutions.
@@ -82,16 +82,7 @@ def convolution(
     """
     network = read_network(demands, N, Z, servers, speeds, visits)
     words = Exactness("exact, product form (convolution)")
-    if not network.single:
-        return collect(network, *convolved(network.model(network.N, network.Z)), words)
-    X = np.full(network.N.shape, np.nan)
-    residence = np.full((*X.shape, network.servers.size), np.nan)
-    for place in np.ndindex(X.shape):
-        if not np.isnan(network.N[place]):
-            model = network.model(network.N[place], network.Z[place])
-            rate, time = convolved(model)
-            X[place], residence[place] = rate[0], time[0]
-    return collect(network, X, residence, words)
+    return solved(network, convolved, words)
 
 
 def convolved(model: Model) -> tuple[Floats, Floats]:

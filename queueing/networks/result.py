@@ -1,14 +1,14 @@
 """What a model of a closed network returns."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from queueing.arguments import Floats, Value, plain
+from queueing.arguments import Floats, Value, missing, plain
 from queueing.errors import QueueingError
-from queueing.networks.model import Network
+from queueing.networks.model import Model, Network
 from queueing.result import Exactness
 
 if TYPE_CHECKING:
@@ -129,6 +129,28 @@ class NetworkResult:
             ax.plot(self.parameters[varying[0]], values[:, station], label=f"station {station}")
         ax.set_xlabel(varying[0])
         ax.legend()
+
+
+def solved(
+    network: Network, solve: Callable[[Model], tuple[Floats, Floats]], words: Exactness
+) -> NetworkResult:
+    """Return the result of what gives X (R,) and residence (R, K) of one point, at all points."""
+    if not network.single:
+        return collect(network, *solve(network.model(network.N, network.Z)), words)
+    X = np.full(network.N.shape, np.nan)
+    residence = np.full((*X.shape, network.servers.size), np.nan)
+    failures: dict[int, str] = {}
+    for number, place in enumerate(np.ndindex(X.shape)):
+        if np.isnan(network.N[place]):
+            continue
+        try:
+            rate, time = solve(network.model(network.N[place], network.Z[place]))
+        except QueueingError as error:
+            failures[number] = str(error)
+        else:
+            X[place], residence[place] = rate[0], time[0]
+    missing(failures, X.shape)
+    return collect(network, X, residence, words)
 
 
 def collect(network: Network, X: Floats, residence: Floats, exactness: Exactness) -> NetworkResult:

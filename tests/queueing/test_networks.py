@@ -233,6 +233,13 @@ def test_points_without_an_answer_are_nan():
         assert found.X[1:3].tolist() == [0.5, 0]
 
 
+def test_points_too_large_are_nan():
+    with pytest.warns(QueueingWarning, match="1 of 2 points .* convolution holds"):
+        found = convolution([1.0], N=[2, 10**8], Z=0)
+    assert found.X[0] == 1
+    assert np.isnan(found.X[1])
+
+
 def test_networks_too_large_say_so():
     with pytest.raises(QueueingError, match=r"N is 1e\+12; the recursion counts to"):
         mva([1.0], 1e12)
