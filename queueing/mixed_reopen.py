@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -151,23 +152,29 @@ def mixed_reopen(
         rules.insert(1, count("N", least=0))
     at = points(rules, lam=lam, N=N, **form.values, Z=Z, S=S, servers=servers)
 
-    def solve(**changed: Any) -> MixedReopen:
-        now = given | {name: changed[name] for name in given if name in changed}
-        own = as_probability(now["p"])
-        unknown = changed.keys() - given.keys() - set(own.names)
-        if unknown:
-            raise QueueingError(f"{min(unknown)} is no parameter of the model")
-        if not own.constant:
-            now["p"] = own.with_values(changed)
-        return mixed_reopen(**now)
-
     found = _exact(at) if form.constant else _by_chain(at, form)
     parameters: dict[str, Any] = dict(at)
     if not form.constant:
         parameters = {"lam": at["lam"], "N": at["N"], "p": p} | parameters
     return MixedReopen(
-        parameters=parameters, exactness=EXACT if form.constant else CHAIN, solve=solve, **found
+        parameters=parameters,
+        exactness=EXACT if form.constant else CHAIN,
+        solve=partial(_again, given),
+        **found,
     )
+
+
+def _again(given: dict[str, Any], /, **changed: Any) -> MixedReopen:
+    """Solve the model for parameters as given, but for those that are changed, of p as well."""
+    now = given | {name: changed[name] for name in given if name in changed}
+    own = as_probability(now["p"])
+    known = {**given, **own.values}
+    for name in changed:
+        if name not in known:
+            raise QueueingError(f"{name} is no parameter; they are {', '.join(known)}")
+    if not own.constant:
+        now["p"] = own.with_values(changed)
+    return mixed_reopen(**now)
 
 
 def _exact(at: Mapping[str, Floats]) -> dict[str, Any]:

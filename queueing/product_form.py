@@ -13,7 +13,7 @@ from queueing.closed_users import Closed, Mixed
 from queueing.errors import QueueingError
 from queueing.multi_server import WHOLE_USERS
 from queueing.recursion import numbers_at_server
-from queueing.result import Exactness
+from queueing.result import Exactness, again
 from queueing.spare_capacity import stable
 
 Method = Literal["formula", "mva"]
@@ -104,13 +104,14 @@ def closed(
     >>> closed(N=[1, 10, 100], Z=20, S=1).R.round(6).tolist()
     [1.0, 1.643296, 80.0]
     """
-    p = points([*USERS, *_rules(method)], N=N, Z=Z, S=S, servers=servers)
+    given = {"N": N, "Z": Z, "S": S, "servers": servers}
+    p = points([*USERS, *_rules(method)], **given)
     # NaN points stay NaN, whatever is added
     measures = _solve(p["N"] * 0.0, p, method)
     return Closed(
         parameters=p,
         exactness=EXACT,
-        solve=partial(closed, N=N, Z=Z, S=S, servers=servers, method=method),
+        solve=partial(again, closed, {**given, "method": method}),
         X=plain(measures.Xc),
         R=plain(measures.Rc),
         Q=plain(measures.Qc),
@@ -195,7 +196,7 @@ def mixed(
     return Mixed(
         parameters=at,
         exactness=EXACT,
-        solve=partial(mixed, **given, method=method),
+        solve=partial(again, mixed, {**given, "p": p, "method": method}),
         Xc=plain(measures.Xc),
         Rc=plain(measures.Rc),
         Qc=plain(measures.Qc),

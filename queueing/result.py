@@ -28,6 +28,9 @@ _AXES = {
     "U": "utilisation",
 }
 
+#: Highest power of a response time whose mean is asked for; those of minutes in seconds fit.
+MOST_ORDER = 20
+
 #: Places of points in the flattened array of all.
 Places = NDArray[np.intp]
 
@@ -59,6 +62,20 @@ class Exactness(str):
         made = super().__new__(cls, words)
         made.error = error
         return made
+
+
+def again(model: Callable[..., Any], given: Mapping[str, Any], /, **changed: Any) -> Any:
+    """Solve a model for parameters as given, but for those that are changed.
+
+    Raises
+    ------
+    QueueingError
+        If there is no such parameter.
+    """
+    for name in changed:
+        if name not in given:
+            raise QueueingError(f"{name} is no parameter; they are {', '.join(given)}")
+    return model(**{**given, **changed})
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,11 +166,15 @@ class Result:
         return plain(found)
 
     def moment(self, order: int, job: str | None = None) -> Value:
-        """Return the mean of the response time to the power of a whole number, 1 or more."""
-        if order != int(order) or order < 1:
-            raise QueueingError(f"order is {order!r}; it must be a whole number, 1 or more")
+        """Return the mean of the response time to the power of a whole number from 1 to 20."""
+        power = numbers("order", order)
+        if power.ndim or power not in range(1, MOST_ORDER + 1):
+            raise QueueingError(
+                f"order is {order!r}; it must be a whole number from 1 to {MOST_ORDER}"
+            )
         places = np.arange(int(np.prod(self.shape)), dtype=np.intp).reshape(self.shape)
-        return plain(np.asarray(self._moment(int(order), places, self._job(job))))
+        with np.errstate(over="ignore"):
+            return plain(np.asarray(self._moment(int(power), places, self._job(job))))
 
     def moments(self, job: str | None = None) -> dict[str, Value]:
         """Return mean, variance, squared coefficient of variation and skewness of responses."""

@@ -187,28 +187,7 @@ def reopen(
     if answer.roots.shape[1] > 1:
         _tell_roots(answer.roots, numbers["lam"].shape)
 
-    def solve(**changed: Any) -> Reopen:
-        given: dict[str, Any] = {
-            "lam": lam,
-            "p": p,
-            "Z": Z,
-            "S": S,
-            "servers": servers,
-            "method": method,
-        }
-        known = {**given, **form.values, **(think.values if think else {})}
-        for name in changed:
-            if name not in known:
-                raise QueueingError(f"{name} is no parameter; they are {', '.join(known)}")
-        given |= {name: changed[name] for name in given if name in changed}
-        own = as_probability(given["p"]).with_values(changed)
-        if own.names and not own.constant:
-            given["p"] = own
-        pause = as_think(given["Z"])
-        if pause is not None and pause.names:
-            given["Z"] = pause.with_values(changed)
-        return reopen(**given)
-
+    given = {"lam": lam, "p": p, "Z": Z, "S": S, "servers": servers, "method": method}
     named = {
         "lam": numbers["lam"],
         **({} if form.constant else {"p": p}),
@@ -225,11 +204,26 @@ def reopen(
     return Reopen(
         parameters=named,
         exactness=PRODUCT_FORM if exact else _exactness(method, at["servers"]),
-        solve=solve,
+        solve=partial(_again, given),
         method=method,
         _law=Placed(answer.law, place, without),
         **measures,
     )
+
+
+def _again(given: dict[str, Any], /, **changed: Any) -> Reopen:
+    """Solve the model for parameters as given, but for those that are changed, of p and Z too."""
+    now = given | {name: changed[name] for name in given if name in changed}
+    form, think = as_probability(now["p"]), as_think(now["Z"])
+    known = {**given, **form.values, **(think.values if think else {})}
+    for name in changed:
+        if name not in known:
+            raise QueueingError(f"{name} is no parameter; they are {', '.join(known)}")
+    if form.names and not form.constant:
+        now["p"] = form.with_values(changed)
+    if think is not None and think.names:
+        now["Z"] = think.with_values(changed)
+    return reopen(**now)
 
 
 def _measures(

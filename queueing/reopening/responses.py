@@ -51,7 +51,7 @@ def survival(weights: Floats, rate: float, t: Floats) -> Floats:
     """
     from scipy.special import gammaln, xlogy
 
-    x = np.ravel(t) * rate
+    x = np.minimum(np.ravel(t) * rate, 1e300)  # nothing is left then, nor at infinity
     k = np.arange(weights.size)
     # longer than t: by then k phases at most have ended, a number that is Poisson
     at_least = np.cumsum(weights[::-1])[::-1]

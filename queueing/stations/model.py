@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from queueing.arguments import Flags, Floats, Rule, Value, not_negative, plain, points
 from queueing.complex_step import steps
 from queueing.errors import QueueingError
-from queueing.result import Exactness, Result
+from queueing.result import Exactness, Result, again
 
 _MOST_LOAD = 1e100
 
@@ -65,7 +65,7 @@ class Open(Result):
         p = points((not_negative("lam"), not_negative("S"), *rules), **given)
         with np.errstate(over="ignore"):
             measures = {name: plain(value) for name, value in cls.solved(p).items()}
-        return cls(p, Exactness(exactness), partial(model, **given), **measures)
+        return cls(p, Exactness(exactness), partial(again, model, given), **measures)
 
     @staticmethod
     def solved(p: Mapping[str, Any]) -> dict[str, Any]:
