@@ -7,12 +7,24 @@ the distributions and the order of service [1]_.
    Computing Surveys 10(3), 1978.
 """
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from queueing.arguments import Value, count, not_negative, numbers, plain, points, positive
+from queueing.arguments import (
+    Flags,
+    Floats,
+    Rule,
+    Value,
+    count,
+    not_negative,
+    numbers,
+    plain,
+    points,
+    positive,
+)
 from queueing.errors import QueueingError
 from queueing.networks.model import finite_not_negative, hold
 
@@ -34,7 +46,7 @@ def utilisation_law(X: ArrayLike, S: ArrayLike, servers: ArrayLike = 1) -> Value
     0.5
     """
     at = points([not_negative("X"), not_negative("S"), count("servers")], X=X, S=S, servers=servers)
-    return plain(at["X"] * at["S"] / at["servers"])
+    return _product(at["X"], at["S"] / at["servers"])
 
 
 def littles_law(X: ArrayLike, R: ArrayLike) -> Value:
@@ -53,7 +65,7 @@ def littles_law(X: ArrayLike, R: ArrayLike) -> Value:
     array([2., 6.])
     """
     at = points([not_negative("X"), not_negative("R")], X=X, R=R)
-    return plain(at["X"] * at["R"])
+    return _product(at["X"], at["R"])
 
 
 def forced_flow_law(X: ArrayLike, visits: ArrayLike) -> Value:
@@ -72,7 +84,7 @@ def forced_flow_law(X: ArrayLike, visits: ArrayLike) -> Value:
     array([10.,  4.])
     """
     at = points([not_negative("X"), not_negative("visits")], X=X, visits=visits)
-    return plain(at["X"] * at["visits"])
+    return _product(at["X"], at["visits"])
 
 
 def interactive_response_time(N: ArrayLike, X: ArrayLike, Z: ArrayLike) -> Value:
@@ -90,20 +102,34 @@ def interactive_response_time(N: ArrayLike, X: ArrayLike, Z: ArrayLike) -> Value
     Raises
     ------
     QueueingError
-        If N users who think for Z submit no more than X: then N/X ≥ Z fails.
+        If a parameter breaks its condition, or X is more than N users who think for Z submit.
+
+    Warns
+    -----
+    QueueingWarning
+        If points of an array do; they are NaN.
 
     Examples
     --------
     >>> interactive_response_time(N=20, X=0.5, Z=30)
     10.0
     """
-    at = points([not_negative("N"), positive("X"), not_negative("Z")], N=N, X=X, Z=Z)
-    R = at["N"] / at["X"] - at["Z"]
-    if (R + 4 * np.finfo(np.float64).eps * at["Z"] < 0).any():  # beyond rounding
-        raise QueueingError(
-            f"X is {np.max(at['X']):g}; users who think for Z submit N/Z in a unit of time at most"
-        )
-    return plain(np.maximum(R, 0.0))
+    rules = [not_negative("N"), positive("X"), not_negative("Z")]
+    most = Rule("X", _few_enough, "be at most N / Z, what users who think for Z submit")
+    at = points([*rules, most], N=N, X=X, Z=Z)
+    with np.errstate(over="ignore"):
+        return plain(np.maximum(at["N"] / at["X"] - at["Z"], 0.0))
+
+
+def _few_enough(p: Mapping[str, Floats]) -> Flags:
+    rounding = 4 * np.finfo(np.float64).eps
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        return p["N"] / p["X"] >= p["Z"] * (1 - rounding)
+
+
+def _product(left: Floats, right: Floats) -> Value:
+    with np.errstate(over="ignore"):
+        return plain(left * right)
 
 
 class Bottleneck(NamedTuple):

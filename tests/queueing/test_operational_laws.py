@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import workloadkit as wk
-from queueing import QueueingError
+from queueing import QueueingError, QueueingWarning
 from queueing.networks import (
     Observation,
     bottleneck,
@@ -45,7 +45,7 @@ def test_laws_by_hand():
         (lambda: utilisation_law(1, 1, 1.5), "servers is 1.5"),
         (lambda: littles_law("2", 1), "X is '2'"),
         (lambda: interactive_response_time(1, 0, 1), "X is 0; it must be finite, above 0"),
-        (lambda: interactive_response_time(1, 2, 3), "users who think for Z submit N/Z"),
+        (lambda: interactive_response_time(1, 2, 3), "X is 2; it must be at most N / Z"),
         (lambda: bottleneck([]), "the shape of demands"),
         (lambda: bottleneck([0.0]), "all 0"),
         (lambda: bottleneck([1.0], Z=-1), "Z is -1"),
@@ -86,6 +86,15 @@ def test_a_schedule_counted_by_hand():
     assert found.flow_balance_error == 0
     assert law(found, "Little's law").left == 1.0
     assert law(found, "utilisation law").left == pytest.approx(9 / 14)
+
+
+def test_points_that_break_a_law_are_nan():
+    with pytest.warns(QueueingWarning, match="1 of 3 points .* X is 2 at .* at most N / Z"):
+        R = interactive_response_time(10, [1, 2, 0.5], 6)
+    assert R[[0, 2]].tolist() == [4, 14]
+    assert np.isnan(R[1])
+    assert interactive_response_time(3, 0.3, 10) == 0
+    assert littles_law(1e300, 1e300) == np.inf
 
 
 def test_a_window_counted_by_hand():
