@@ -122,7 +122,8 @@ def reopen(
     -----
     The chain has the more states the longer users think. At a load of 0.9 it takes some 20 ms with
     Z = 20 S, half a second with 100 S, and a minute with 200 S and three servers; where that would
-    be many minutes, it is refused. As Z grows, "mm1" becomes exact, and takes no time.
+    be many minutes, it is refused. As Z grows "mm1" becomes exact, and takes no time, but slowly:
+    for e^(-r / S) at a load of 0.8 its R is 15 % too long with Z = 100 S, and 7 % with 300 S.
 
     Relative errors in X and R, in percent, against simulations of 2 to 12 million jobs, for one
     server and Z = S; a dash where there is no answer:
