@@ -97,7 +97,7 @@ def look(page, folder, *, width, scheme="light"):
     return console, asked, json.loads(probe[1]), picture.read_bytes()
 
 
-@pytest.fixture(scope="module", params=["log", "resampled"])
+@pytest.fixture(scope="module", params=["log", pytest.param("resampled", marks=pytest.mark.slow)])
 def page(request):
     sample = wk.load_sample()
     if request.param == "log":

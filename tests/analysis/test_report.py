@@ -111,6 +111,7 @@ def test_a_poor_header_is_no_obstacle(kind, lines, rng):
     assert json.dumps(characterize(trace).to_dict(), allow_nan=False)
 
 
+@pytest.mark.slow
 def test_a_page_without_header_needs_no_clock_and_no_machine(rng):
     page = characterize(Trace.from_columns(log(rng))).to_html()
     assert "local time is unknown" in page
@@ -167,6 +168,7 @@ def test_the_page_needs_nothing_else(rng):
     assert len(page.ids) == len(set(page.ids))
 
 
+@pytest.mark.slow
 def test_figures_follow_the_theme_of_the_page(rng):
     page = characterize(Trace.from_columns(log(rng), header=HEADER)).to_html()
     figures = re.findall(r"<svg.*?</svg>", page, flags=re.DOTALL)
@@ -188,6 +190,7 @@ def test_the_same_log_gives_the_same_bytes(rng, tmp_path):
         assert path.read_bytes() == (tmp_path / "b" / path.name).read_bytes()
 
 
+@pytest.mark.slow
 def test_figures_are_files_named_by_section(rng, tmp_path):
     found = characterize(Trace.from_columns(log(rng), header=HEADER, name="$a_1$ <b>.swf"))
     paths = found.save_figures(tmp_path / "new" / "figures")
@@ -217,6 +220,7 @@ def test_plots_draw_on_the_current_axes_otherwise(rng):
         plt.close("all")
 
 
+@pytest.mark.slow
 def test_repairs_are_listed(rng):
     repairs = (Repair("jobs out of order, sorted", 1200, 17), Repair("<b>odd</b>", 1, 3))
     trace = Trace.from_columns(log(rng))
@@ -288,6 +292,7 @@ def test_every_real_log_is_characterised(path):
     json.dumps(found.to_dict(), allow_nan=False)
 
 
+@pytest.mark.slow
 def test_intervals_are_written_one_way_and_named_once(rng):
     page = characterize(Trace.from_columns(log(rng), header=HEADER)).to_html()
     findings = page.split('<section id="findings">')[1].split("</section>")[0]

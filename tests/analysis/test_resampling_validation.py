@@ -176,6 +176,7 @@ def quiet_log(**columns):
 
 
 @pytest.mark.filterwarnings("ignore::workloadkit.errors.WorkloadWarning")
+@pytest.mark.slow
 def test_a_log_that_tells_little_gets_a_page_that_says_so():
     poor = quiet_log(procs=np.ones(150))
     found = analysis.validate_resampling(poor, 2, rng=1, end_effects="whole", edge=WEEK)

@@ -241,6 +241,7 @@ def test_the_warm_up_is_no_part_of_the_distribution():
 
 
 @given(jobs)
+@pytest.mark.slow
 def test_utilization_by_intervals_is_that_of_every_second(jobs):
     schedule = simulate(jobs)
     table, edges = schedule.jobs, np.array([0, 7, 20, 41])

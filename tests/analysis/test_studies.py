@@ -184,6 +184,7 @@ def test_zakay_sessions_on_a_small_log(tmp_path):
     assert not any("jump" in result.quantity for result in claims)  # too few sessions for one
 
 
+@pytest.mark.slow
 def test_zakay_sessions_on_the_real_logs():
     for name in LOGS:
         trace_path(name)

@@ -362,10 +362,10 @@ def test_what_draws_takes_a_seed_and_says_it(run, trace, log):
 
 
 def test_a_seed_that_nobody_gave_is_shown(run, log):
-    shown = run(log, "--users", "distribution")[1]
+    shown = run("--users", "poisson:rate=1")[1]
     label, seed = shown.splitlines()[-1].split()
     assert label == "seed"
-    assert run(log, "--users", "distribution", "--seed", seed)[1] == shown
+    assert run("--users", "poisson:rate=1", "--seed", seed)[1] == shown
     assert "seed" not in run(log)[1]
 
 
