@@ -341,7 +341,8 @@ class Result:
         ]
         if len(varying) != 1 or len(self.shape) != 1:
             raise QueueingError(
-                f"{', '.join(varying) or 'no parameter'} varies; a plot is for one that does"
+                "a plot is over one parameter that varies; here "
+                f"{' and '.join(varying) or 'none'} vary"
             )
         shown = measures or tuple(name for name in self.measures if name[0] == "R")
         for name in shown:

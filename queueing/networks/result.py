@@ -123,7 +123,8 @@ class NetworkResult:
         varying = [name for name in ("N", "Z") if np.unique(self.parameters[name]).size > 1]
         if len(varying) != 1 or values.ndim != 2:
             raise QueueingError(
-                f"{' and '.join(varying) or 'no parameter'} varies; a plot is for one that does"
+                "a plot is over one parameter that varies; here "
+                f"{' and '.join(varying) or 'none'} vary"
             )
         for station in range(values.shape[-1]):
             ax.plot(self.parameters[varying[0]], values[:, station], label=f"station {station}")

@@ -400,6 +400,6 @@ def test_plots_of_one_point_and_over_other_parameters():
     assert right.get_legend_handles_labels()[1] == ["Rc", "Ro"]
     with pytest.raises(QueueingError, match="measures is 'Y'; it must be one of Xc"):
         mixed([0.1, 0.2], 3, 5, 1).plot(right, measures=("Y",))
-    with pytest.raises(QueueingError, match="lam, N varies; a plot is for one that does"):
+    with pytest.raises(QueueingError, match="one parameter that varies; here lam and N vary"):
         mixed([0.1, 0.2], [1, 2], 5, 1).plot(right)
     plt.close("all")

@@ -14,7 +14,7 @@ def run(*words):
 
 
 def test_one_point_shows_measures_and_percentiles():
-    done = run("closed", "N=10", "Z=5", "S=1", "--quantiles", "0.9")
+    done = run("closed", "N=10", "Z=5", "S=1", "--quantile", "0.9")
     assert done.exit_code == 0
     lines = done.stdout.splitlines()
     assert lines[:2] == ["closed: exact, product form", "N 10, Z 5, S 1, servers 1"]
@@ -48,6 +48,7 @@ def test_points_without_an_answer_keep_their_parameters(tmp_path):
     assert "warning: 1 of 2 points have no answer and are nan: lam is 1 at [1]" in done.stderr
     good, bad = json.loads(target.read_text())["answers"][0]["points"]
     assert (good["lam"], bad["lam"]) == (0.5, 1.0)
+    assert (bad["N"], bad["Z"], bad["S"]) == (3.0, 1.0, 1.0)
     assert good["Xc"] == mixed(0.5, 3, 1, 1).Xc
     assert bad["Xc"] is None
 
@@ -76,7 +77,7 @@ def test_figures_are_drawn(tmp_path):
         (["closed", "N=3", "Z=1", "S=-1"], "S is -1; it must be finite, 0 or more"),
         (["mixed", "lam=1", "N=3", "Z=1", "S=1"], "lam is 1; it must be below servers / S"),
         (["network", "demands=1", "N=1", "method=x"], "method is 'x'; it must be one of mva"),
-        (["closed", "N=3", "Z=1", "S=1", "--quantiles", "2"], "--quantiles is '2'"),
+        (["closed", "N=3", "Z=1", "S=1", "--quantile", "2"], "--quantile is 2; it must be"),
         (["closed", "--trace", "a.swf"], "--trace measures the parameters itself"),
         (["reopen", "lam=1", "p=0.2", "p=0.5", "p=exp:1", "Z=1", "S=1"], "lam is 1"),
     ],

@@ -71,10 +71,15 @@ def queueing(
         list[str] | None,
         typer.Argument(metavar="NAME=VALUE...", show_default=False, help="Its parameters."),
     ] = None,
-    quantiles: Annotated[
-        str,
-        typer.Option(metavar="Q,...", help="Which percentiles of the response times, as shares."),
-    ] = "0.5,0.9,0.99",
+    quantile: Annotated[
+        list[float] | None,
+        typer.Option(
+            metavar="Q",
+            show_default=False,
+            help="Share of the jobs, for a percentile of their response times; several by "
+            "repeating. By default 0.5, 0.9 and 0.99.",
+        ),
+    ] = None,
     trace: Annotated[
         Path | None,
         typer.Option(
@@ -111,7 +116,7 @@ def queueing(
         return
     if model is None:
         raise ParameterError(f"which MODEL? known: {', '.join(NAMES)}; or --trace LOG")
-    shares = _shares(quantiles)
+    shares = _shares(quantile)
     results = list(_solved(model, words or []))
     if plot:
         _draw([result for result, _ in results], plot, model)
@@ -142,7 +147,8 @@ def _solved(model: str, words: list[str]) -> Iterator[tuple[Any, "pd.DataFrame"]
             result = solve(**grid)
         table = result.to_frame()
         if not network:  # there the parameters of points without an answer are nan, too
-            table = table.assign(**{k: v for k, v in grid.items() if isinstance(v, np.ndarray)})
+            given = {k: v for k, v in grid.items() if isinstance(v, float | np.ndarray)}
+            table = table.assign(**given)
         yield result, table
 
 
@@ -160,14 +166,11 @@ def _network(demands: Any, N: Any, Z: Any = 0.0, servers: Any = None, method: st
     return methods[method](demands, N, Z, servers=servers)
 
 
-def _shares(text: str) -> list[float]:
-    try:
-        shares = [float(word) for word in text.split(",")]
-    except ValueError:
-        shares = []
-    if not shares or not all(0 < share < 1 for share in shares):
-        raise ParameterError(f"--quantiles is {text!r}; write shares between 0 and 1, as 0.5,0.99")
-    return shares
+def _shares(quantiles: list[float] | None) -> list[float]:
+    for share in quantiles or ():
+        if not 0 < share < 1:
+            raise ParameterError(f"--quantile is {share:g}; it must be a share between 0 and 1")
+    return quantiles or [0.5, 0.9, 0.99]
 
 
 def _shown(model: str, result: Any, table: "pd.DataFrame", shares: list[float]) -> Iterator[str]:
