@@ -20,7 +20,7 @@ from workloadkit.cli.common import (
     write_json,
 )
 from workloadkit.cli.queueing_parameters import read_grids, told_as_ours
-from workloadkit.cli.simulation_options import figure_file
+from workloadkit.cli.simulation_options import ProcsOption, figure_file
 from workloadkit.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -90,6 +90,7 @@ def queueing(
             help="Measure what the models need in this log, and show what they predict for it.",
         ),
     ] = None,
+    procs: ProcsOption = None,
     plot: Annotated[
         Path | None,
         typer.Option(
@@ -106,13 +107,13 @@ def queueing(
     """Solve a queueing model by its formulas.
 
     Shows throughput X, response time R, number Q and utilization U, which is per server. Times are
-    in the unit of S, rates in its inverse. --seed is for the simulation that goes with --trace.
+    in the unit of S, rates in its inverse. --procs and --seed go with --trace.
     """
     check_outputs(plot, json, inputs=[trace])
     if trace is not None:
         if model is not None:
             raise ParameterError(f"--trace measures the parameters itself; {model} is too much")
-        _of_log(trace, seed=seed, strict=strict, plot=plot, json=json)
+        _of_log(trace, procs=procs, seed=seed, strict=strict, plot=plot, json=json)
         return
     if model is None:
         raise ParameterError(f"which MODEL? known: {', '.join(NAMES)}; or --trace LOG")
@@ -253,13 +254,19 @@ def _draw(results: list[Any], path: Path, title: str) -> None:
 
 
 def _of_log(
-    trace: Path, *, seed: int | None, strict: bool, plot: Path | None, json: Path | None
+    trace: Path,
+    *,
+    procs: int | None,
+    seed: int | None,
+    strict: bool,
+    plot: Path | None,
+    json: Path | None,
 ) -> None:
     import analysis
 
     log = load(trace, strict=strict)
     with told_as_ours(), working(f"measuring {log.name}"):
-        found = analysis.queueing_from_trace(log, rng=seed)
+        found = analysis.queueing_from_trace(log, procs=procs, rng=seed)
     if plot:
         analysis.save_figure(found.plot, plot, title=log.name)
         say(f"wrote {plot}")
