@@ -18,7 +18,13 @@ from analysis.bootstrap import (
     totals_by_user,
 )
 from analysis.queue_models.users_of_log import Jobs
-from analysis.reactions.continuation import PUBLISHED_A, PUBLISHED_B, curve, fit_curve
+from analysis.reactions.continuation import (
+    PUBLISHED_A,
+    PUBLISHED_B,
+    curve,
+    fit_curve,
+    least_on_grid,
+)
 from analysis.reactions.figures import plot_points, probability_axes
 from analysis.reactions.followed_jobs import RESPONSE_BINS, RESPONSE_EDGES
 from analysis.section import Result
@@ -141,8 +147,6 @@ def fit_exponential(
 ) -> NDArray[np.float64]:
     """Fit p = e^(-theta r) by least squares to several sets of points at once.
 
-    Theta is sought on a grid of its logarithm, which is then refined about the best.
-
     Parameters
     ----------
     response, probability : ndarray, shape (n_sets, n_points)
@@ -162,15 +166,10 @@ def fit_exponential(
     known = np.isfinite(response) & np.isfinite(probability)
     r = np.maximum(np.where(known, response, 0.0), 0.0)[:, None, :]
     p = np.where(known, probability, 0.0)[:, None, :]
-    row = np.arange(known.shape[0])
-    first, last = np.log10(_LOWEST), np.log10(_HIGHEST)
-    places = np.tile(np.linspace(first, last, 181), (row.size, 1))
-    step = places[0, 1] - places[0, 0] if row.size else 0.0
-    centre = places[:, 0]
-    for _ in range(10):
-        misfit = np.exp(-(10 ** places[:, :, None]) * r) - p
-        squares = np.where(known[:, None, :], misfit, 0.0) ** 2
-        centre = places[row, squares.sum(axis=2).argmin(axis=1)]
-        places = np.clip(centre[:, None] + np.linspace(-step, step, 11), first, last)
-        step /= 5
-    return np.where(known.sum(axis=1) >= 2, 10**centre, np.nan)
+
+    def misfit(log_theta: NDArray[np.float64]) -> NDArray[np.float64]:
+        apart = np.exp(-(10 ** log_theta[:, :, None]) * r) - p
+        return (np.where(known[:, None, :], apart, 0.0) ** 2).sum(axis=2)
+
+    log_theta = least_on_grid(misfit, _LOWEST, _HIGHEST, known.shape[0])
+    return np.where(known.sum(axis=1) >= 2, 10**log_theta, np.nan)

@@ -1,6 +1,6 @@
 """How likely users are to go on after a job, by its response time."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -171,8 +171,7 @@ def fit_curve(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Fit p = a / (b r + 1) by least squares to several sets of points at once.
 
-    For each b the best a is known, so that only b is sought: on a grid of its logarithm, which is
-    then refined about the best.
+    For each b the best a is known, so that only b is sought.
 
     Parameters
     ----------
@@ -194,18 +193,48 @@ def fit_curve(
         a = np.clip((p * shape).sum(axis=2) / squares, 1e-12, 1.0)
         return a, ((a[:, :, None] * shape - p) ** 2).sum(axis=2)
 
-    row = np.arange(r.shape[0])
-    first, last = np.log10(_LOWEST_B), np.log10(_HIGHEST_B)
-    log_b = np.tile(np.linspace(first, last, 181), (row.size, 1))
-    step = log_b[0, 1] - log_b[0, 0]
-    for _ in range(10):
-        a, misfit = best_a(log_b)
-        best = misfit.argmin(axis=1)
-        centre = log_b[row, best]
-        log_b = np.clip(centre[:, None] + np.linspace(-step, step, 11), first, last)
-        step /= 5
+    log_b = least_on_grid(lambda at: best_a(at)[1], _LOWEST_B, _HIGHEST_B, r.shape[0])
+    a = best_a(log_b[:, None])[0][:, 0]
     enough = known.sum(axis=1) >= 2
-    return np.where(enough, a[row, best], np.nan), np.where(enough, 10**centre, np.nan)
+    return np.where(enough, a, np.nan), np.where(enough, 10**log_b, np.nan)
+
+
+def least_on_grid(
+    misfit: Callable[[NDArray[np.float64]], NDArray[np.float64]],
+    lowest: float,
+    highest: float,
+    n_sets: int,
+) -> NDArray[np.float64]:
+    """Return the logarithm to base 10 at which a misfit is least, for several sets at once.
+
+    It is sought on a grid, which is then refined about the best, ten times.
+
+    Parameters
+    ----------
+    misfit : callable
+        From logarithms, shape (n_sets, n_places), to misfits of the same shape.
+    lowest, highest : float
+        Ends of the grid, no logarithms.
+    n_sets : int
+
+    Returns
+    -------
+    ndarray, shape (n_sets,)
+
+    Examples
+    --------
+    >>> least_on_grid(lambda at: (at - 2.5) ** 2, 1, 1e6, 1).round(6).tolist()
+    [2.5]
+    """
+    row = np.arange(n_sets)
+    first, last = np.log10(lowest), np.log10(highest)
+    places, step = np.linspace(first, last, 181, retstep=True)
+    places = np.tile(places, (n_sets, 1))
+    for _ in range(10):
+        centre = places[row, misfit(places).argmin(axis=1)]
+        places = np.clip(centre[:, None] + np.linspace(-step, step, 11), first, last)
+        step /= 5
+    return centre
 
 
 def plot_continuation(data: pd.DataFrame, ax: Axes | None = None, *, a: float, b: float) -> Axes:
