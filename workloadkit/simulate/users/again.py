@@ -1,16 +1,11 @@
 """How likely a user of the re-open model is to submit another job, by the response of the last."""
 
 import math
-from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from workloadkit.errors import ParameterError, check_not_negative, check_number
-
-#: Steps of the table of a function that is tabulated.
-STEPS = 100_000
+from workloadkit.simulate.users.points import STEPS, check_points, on_lines, points_of
 
 
 def _check_probability(name: str, value: float) -> None:
@@ -230,60 +225,4 @@ class Own:
         >>> round(table(0.75), 4)  # half way between 0.4444 and 0.25
         0.3472
         """
-        if self.step is None:
-            raise ParameterError(
-                "again is a function, of which the compiled engine needs a table: give the step, "
-                "or take engine='python'"
-            )
-        times = [self.step * place for place in range(steps + 1)]
-        return Table(times, [self(time) for time in times])
-
-
-def check_points(
-    name: str, what: str, times: Sequence[float], values: Sequence[float]
-) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Return times and values of a table as floats; refuse tables that are none.
-
-    Parameters
-    ----------
-    name : str
-        Of the parameter, for messages.
-    what : str
-        What the values are.
-    times, values : sequence of float
-
-    Raises
-    ------
-    ParameterError
-        If there are none, not as many of both, or the times do not ascend.
-    """
-    times, values = _numbers(name, times), _numbers(name, values)
-    if not times or len(times) != len(values):
-        raise ParameterError(
-            f"{name} has {len(times)} times and {len(values)} {what}; one for each, and one at "
-            "least"
-        )
-    for before, after in zip((-math.inf, *times), times, strict=False):
-        if not before < after < math.inf:
-            raise ParameterError(f"{name} has the time {after:g} s after {before:g} s")
-    return times, values
-
-
-def on_lines(times: Sequence[float], values: Sequence[float], time: float) -> float:
-    """Return the value at a time on straight lines between points, on level ones outside."""
-    place = bisect_right(times, time) - 1
-    if place < 0:
-        return values[0]
-    if place == len(times) - 1:
-        return values[-1]
-    begin, until = times[place], times[place + 1]
-    first, last = values[place], values[place + 1]
-    return first + (last - first) * ((time - begin) / (until - begin))
-
-
-def _numbers(name: str, values: Sequence[float]) -> tuple[float, ...]:
-    try:
-        given = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ParameterError(f"{name} has {values!r}; they are numbers") from None
-    return tuple(given.ravel().tolist())
+        return Table(*points_of("again", self, self.step, steps))

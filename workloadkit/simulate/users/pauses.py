@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from workloadkit.errors import ParameterError, check_not_negative
 from workloadkit.parameters import read_duration
-from workloadkit.simulate.users.again import STEPS, check_points, on_lines
+from workloadkit.simulate.users.points import STEPS, check_points, on_lines, points_of
 
 
 @dataclass(frozen=True)
@@ -107,13 +107,7 @@ class OwnPause:
         ParameterError
             Where no step was given.
         """
-        if self.step is None:
-            raise ParameterError(
-                "think is a function, of which the compiled engine needs a table: give the step, "
-                "or take engine='python'"
-            )
-        times = [self.step * place for place in range(steps + 1)]
-        return PauseTable(times, [self(time) for time in times])
+        return PauseTable(*points_of("think", self, self.step, steps))
 
 
 Pause = Breaks | PauseTable | OwnPause
