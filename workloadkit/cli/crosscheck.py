@@ -15,6 +15,7 @@ from workloadkit.cli.common import (
     working,
     write_json,
 )
+from workloadkit.cli.queueing_parameters import QUANTILES, QuantileOption, read_grids
 from workloadkit.cli.simulation_options import figure_file
 
 if TYPE_CHECKING:
@@ -52,15 +53,7 @@ def crosscheck(
             "service time S, servers, probability of another job p, and the method of the theory.",
         ),
     ] = None,
-    quantile: Annotated[
-        list[float] | None,
-        typer.Option(
-            metavar="Q",
-            show_default=False,
-            help="Share of the jobs, for a percentile of their response times; several by "
-            "repeating. By default 0.5, 0.9 and 0.99.",
-        ),
-    ] = None,
+    quantile: QuantileOption = None,
     jobs: Annotated[
         int, typer.Option(min=100, metavar="J", help="Jobs of each run, with its warm-up.")
     ] = 50_000,
@@ -88,7 +81,6 @@ def crosscheck(
     """
     from analysis.cross_check.checking import crosscheck_grids
     from analysis.cross_check.models import find_model
-    from workloadkit.cli.queueing_parameters import read_grids
 
     check_outputs(plot, json)
     grids = read_grids(parameters or [], find_model(model).known)
@@ -96,7 +88,7 @@ def crosscheck(
         found = crosscheck_grids(
             model,
             grids,
-            quantiles=quantile or (0.5, 0.9, 0.99),
+            quantiles=quantile or QUANTILES,
             runs=runs,
             jobs=jobs,
             rng=seed,

@@ -19,7 +19,12 @@ from workloadkit.cli.common import (
     working,
     write_json,
 )
-from workloadkit.cli.queueing_parameters import read_grids, told_as_ours
+from workloadkit.cli.queueing_parameters import (
+    QUANTILES,
+    QuantileOption,
+    read_grids,
+    told_as_ours,
+)
 from workloadkit.cli.simulation_options import ProcsOption, figure_file
 from workloadkit.errors import ParameterError
 
@@ -71,15 +76,7 @@ def queueing(
         list[str] | None,
         typer.Argument(metavar="NAME=VALUE...", show_default=False, help="Its parameters."),
     ] = None,
-    quantile: Annotated[
-        list[float] | None,
-        typer.Option(
-            metavar="Q",
-            show_default=False,
-            help="Share of the jobs, for a percentile of their response times; several by "
-            "repeating. By default 0.5, 0.9 and 0.99.",
-        ),
-    ] = None,
+    quantile: QuantileOption = None,
     trace: Annotated[
         Path | None,
         typer.Option(
@@ -171,7 +168,7 @@ def _shares(quantiles: list[float] | None) -> list[float]:
     for share in quantiles or ():
         if not 0 < share < 1:
             raise ParameterError(f"--quantile is {share:g}; it must be a share between 0 and 1")
-    return quantiles or [0.5, 0.9, 0.99]
+    return quantiles or list(QUANTILES)
 
 
 def _shown(model: str, result: Any, table: "pd.DataFrame", shares: list[float]) -> Iterator[str]:
