@@ -15,7 +15,7 @@ test: $(VENV)/.dev
 # What `make test` is too short for: whole logs in both engines, long statistics,
 # and the suite once more with the compiler switched off.
 test-all: $(VENV)/.dev
-	$(BIN)/pytest -n 2 -m "slow or not slow"
+	$(BIN)/pytest -n 2 -m "slow or not slow" --hypothesis-profile=search
 	NUMBA_DISABLE_JIT=1 $(BIN)/pytest -n 2
 
 lint: $(VENV)/.dev

@@ -1,5 +1,6 @@
 """Whether measures of a system fit to each other: operational laws held against them."""
 
+import sys
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
@@ -217,6 +218,8 @@ def _response_of(stations: Collection[Observation]) -> float | None:
 
 def _equal(of: str, law: str, formula: str, left: float, right: float, tolerance: float) -> Law:
     gap = left - right
+    if abs(gap) < sys.float_info.min:  # below, floats have no relative precision left
+        gap = 0.0
     difference = gap / right if right else float("inf") if gap else 0.0
     return Law(of, law, formula, left, right, difference, abs(difference) <= tolerance)
 

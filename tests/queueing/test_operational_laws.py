@@ -124,6 +124,10 @@ def test_laws_are_identities_over_a_whole_schedule(jobs, procs):
     assert found.holds
 
 
+def test_what_underflows_is_no_difference():
+    assert check_operational(observe([0, 0], [0, 5e-324], [0, 1])).holds
+
+
 def test_wrong_measures_are_found():
     right = observe(SUBMIT, START, END)
     wrong = {f: getattr(right, f) for f in right.__dataclass_fields__} | {"response": 3.5}
