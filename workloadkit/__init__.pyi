@@ -9,6 +9,8 @@ from .errors import WorkloadError as WorkloadError
 from .errors import WorkloadWarning as WorkloadWarning
 from .experiments.sweep import Sweep as Sweep
 from .experiments.sweep import sweep as sweep
+from .intake import Intake as Intake
+from .intake import Repair as Repair
 from .io.outages import Outage as Outage
 from .io.outages import Outages as Outages
 from .io.outages import read_outages as read_outages

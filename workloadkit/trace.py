@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from workloadkit.errors import ParameterError, WorkloadError
 from workloadkit.fields import BY_NAME, FIELDS, NAMES, UNKNOWN, Field
+from workloadkit.intake import Intake, Repair
 
 _LABEL = re.compile(r"^;[ \t]?([A-Za-z][A-Za-z0-9_]*):(.*)$")
 _CONTINUED = re.compile(r"^;(?:[ ]{2,}|[ ]*\t)[ \t]*(\S.*)$")
@@ -202,29 +203,6 @@ class Header:
         return None
 
 
-@dataclass(frozen=True)
-class Repair:
-    """Something that reading put right.
-
-    Parameters
-    ----------
-    kind : str
-        What was found and what was done about it.
-    count : int
-        How often.
-    first_line : int
-        Line of the first case, from 1.
-    """
-
-    kind: str
-    count: int
-    first_line: int
-
-    def __str__(self) -> str:
-        times = "once, on" if self.count == 1 else f"{self.count:,} times, first on"
-        return f"{self.kind} ({times} line {self.first_line})"
-
-
 @cache  # one for all: a trace is never changed in place
 def _no_jobs() -> pd.DataFrame:
     return pd.DataFrame({f.name: np.empty(0, f.dtype) for f in FIELDS})
@@ -256,6 +234,11 @@ class Trace:
         SHA-256 of the text that was read, empty for a trace that was not read.
     repairs : tuple of Repair
         What reading put right.
+    sidecar : DataFrame, optional
+        What a site's accounting tells of the jobs and the standard has no field for, one row a
+        job in the same order: the columns of `workloadkit.io.record_fields`.
+    intake : Intake, optional
+        How the rows of a site's accounting became these jobs.
 
     Examples
     --------
@@ -273,6 +256,8 @@ class Trace:
     name: str = "trace"
     digest: str = ""
     repairs: tuple[Repair, ...] = ()
+    sidecar: pd.DataFrame | None = None
+    intake: Intake | None = None
 
     @classmethod
     def from_columns(
@@ -379,7 +364,10 @@ class Trace:
         utility = self.utility.assign(row=new_row[self.utility["row"].to_numpy()])
         utility = utility[utility["row"] >= 0].reset_index(drop=True)
         bursts = self.bursts[self.bursts["job"].isin(jobs["job"])].reset_index(drop=True)
-        return replace(self, jobs=jobs, bursts=bursts, utility=utility)
+        sidecar = self.sidecar
+        if sidecar is not None:
+            sidecar = sidecar.take(rows).reset_index(drop=True)
+        return replace(self, jobs=jobs, bursts=bursts, utility=utility, sidecar=sidecar)
 
     def select(self, keep: ArrayLike) -> "Trace":
         """Return a trace of the jobs where `keep` is true; bursts and utilities go with them.
@@ -401,6 +389,8 @@ class Trace:
     def with_columns(self, **columns: ArrayLike) -> "Trace":
         """Return a trace with some columns of its jobs replaced.
 
+        Where the times of jobs are, what stands beside the log is true no more and stays behind.
+
         Raises
         ------
         WorkloadError
@@ -411,7 +401,9 @@ class Trace:
             raise WorkloadError(f"not a field of a job: {', '.join(sorted(unknown))}")
         new = {name: _as_column(f, columns[name], self.n_jobs) for name, f in known.items()}
         check_ascending(new.get("submit", np.empty(0)))
-        return replace(self, jobs=self.jobs.assign(**new))
+        moved = not new.keys().isdisjoint({"submit", "wait", "run"})
+        sidecar = None if moved else self.sidecar
+        return replace(self, jobs=self.jobs.assign(**new), sidecar=sidecar)
 
 
 def check_trace(trace: object, name: str = "trace") -> None:

@@ -13,7 +13,7 @@ from analysis.section import SEED
 from tests.data import TRACES, needs_traces, trace_path
 from workloadkit import Header, Trace, WorkloadError, read_swf
 from workloadkit.clock import DAY
-from workloadkit.trace import Repair
+from workloadkit.intake import Repair
 
 HEADER = Header(
     (

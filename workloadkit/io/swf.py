@@ -21,8 +21,9 @@ from numpy.typing import NDArray
 
 from workloadkit.errors import FormatError, WorkloadError
 from workloadkit.fields import BURST_STATUS, FIELDS, MAX_PROCS, UNKNOWN, Field
+from workloadkit.intake import Repair
 from workloadkit.io.files import CHUNK, Source, source_path, text_chunks, writing
-from workloadkit.trace import Header, Repair, Trace, check_trace
+from workloadkit.trace import Header, Trace, check_trace
 from workloadkit.utility import RULES, Utilities, broken_rules, check, pack
 
 #: A longer line is refused. [bytes]

@@ -137,7 +137,8 @@ def _with_doubles(trace: Trace, users: NDArray[np.int64], rng: np.random.Generat
     utility = trace.utility
     if len(utility):
         utility = unpack(pack(utility, trace.n_jobs).take(row))
-    return replace(trace, jobs=jobs, utility=utility, bursts=trace.bursts.iloc[:0])
+    bursts = trace.bursts.iloc[:0]
+    return replace(trace, jobs=jobs, utility=utility, bursts=bursts, sidecar=None, intake=None)
 
 
 def _renumbered(trace: Trace, number: NDArray[np.int64]) -> NDArray[np.int64]:

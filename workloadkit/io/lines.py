@@ -1,0 +1,132 @@
+"""Lines of text files of any size: a block of them at a time, decompressed and decoded."""
+
+import hashlib
+import os
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from typing import Any, NamedTuple
+
+from workloadkit.errors import FormatError, ParameterError
+from workloadkit.io.files import Source, source_path, text_chunks
+
+#: What readers of line after line take: one file or several, in order.
+Sources = Source | Sequence[Source]
+
+#: A longer line is refused. [bytes]
+LONGEST_LINE = 1 << 20
+
+#: Text taken at a time. [bytes]
+BLOCK = 1 << 20
+
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+
+class Block(NamedTuple):
+    """Some whole lines of a file.
+
+    Parameters
+    ----------
+    path : str
+        The file, for messages.
+    first_line : int
+        Number of the first of them in its file, from 1.
+    place : int
+        The same, counted through all files.
+    lines : list of str
+        Without their ends.
+    """
+
+    path: str
+    first_line: int
+    place: int
+    lines: list[str]
+
+
+def list_of_sources(sources: Sources) -> list[Source]:
+    """Return one file, or several, as a list.
+
+    Raises
+    ------
+    ParameterError
+        If there is none.
+    """
+    if isinstance(sources, str | os.PathLike) or hasattr(sources, "read"):
+        return [sources]  # type: ignore[list-item]
+    if not isinstance(sources, Sequence) or not sources:
+        raise ParameterError(f"source is {sources!r}; give a path, a binary file or several")
+    return list(sources)
+
+
+def line_blocks(sources: Sources, digest: Any = None) -> Iterator[Block]:
+    r"""Yield the lines of files, some at a time.
+
+    Lines end in ``\n`` or ``\r\n``. What is no UTF-8 is taken as Latin-1, line by line; a byte
+    order mark is skipped, and so are empty files.
+
+    Parameters
+    ----------
+    sources : str, path, binary file, or several of them in a list
+        ``-`` is standard input; compressed files are known by their first bytes.
+    digest : hash, optional
+        Of `hashlib`; updated with all that is read.
+
+    Raises
+    ------
+    FormatError
+        If a file cannot be read, is binary, or has a line of more than 1 MiB.
+
+    Examples
+    --------
+    >>> import io
+    >>> list(line_blocks(io.BytesIO(b"a|b\r\n1|2\n")))
+    [Block(path='<stream>', first_line=1, place=1, lines=['a|b', '1|2'])]
+    """
+    place = 1
+    digest = digest or hashlib.sha256()
+    for source in list_of_sources(sources):
+        path = source_path(source)
+        line = 1
+        rest = b""
+        # the newline at the end ends the last line of a file that has none there
+        for chunk in chain(text_chunks(source, size=BLOCK), (None,)):
+            if chunk is not None:
+                digest.update(chunk)
+                if line == 1 and not rest:
+                    chunk = chunk.removeprefix(_BYTE_ORDER_MARK)
+            text = rest + (chunk if chunk is not None else b"\n" if rest else b"")
+            whole = text.rfind(b"\n") + 1
+            rest = text[whole:]
+            if len(rest) > LONGEST_LINE:
+                line += text.count(b"\n", 0, whole)
+                raise FormatError(path, "a line of more than 1 MiB", line=line)
+            if whole:
+                lines = _decoded(text[:whole])
+                _check_lengths(path, lines, line)
+                yield Block(path, line, place, lines)
+                line += len(lines)
+                place += len(lines)
+
+
+def _decoded(text: bytes) -> list[str]:
+    """Split whole lines; only ends of lines part them, whatever else a text may hold."""
+    try:
+        lines = text.decode().split("\n")
+    except UnicodeDecodeError:
+        lines = [_line(line) for line in text.split(b"\n")]
+    lines.pop()
+    if b"\r" in text:
+        lines = [line.removesuffix("\r") for line in lines]
+    return lines
+
+
+def _line(line: bytes) -> str:
+    try:
+        return line.decode()
+    except UnicodeDecodeError:
+        return line.decode("latin-1")
+
+
+def _check_lengths(path: str, lines: list[str], first: int) -> None:
+    if len(lines) and max(map(len, lines)) > LONGEST_LINE:
+        line = first + next(i for i, text in enumerate(lines) if len(text) > LONGEST_LINE)
+        raise FormatError(path, "a line of more than 1 MiB", line=line)
