@@ -52,6 +52,17 @@ def source_path(source: Source) -> str:
     return name if isinstance(name, str) else "<stream>"
 
 
+def log_name(path: str) -> str:
+    """Name of a log by the path of its file.
+
+    Examples
+    --------
+    >>> log_name("logs/a.swf")
+    'a.swf'
+    """
+    return "standard input" if path == "-" else Path(path).name
+
+
 def text_chunks(source: Source, *, size: int = CHUNK) -> Iterator[bytes]:
     """Yield the text of `source` in chunks of about `size` bytes, decompressed, not decoded.
 

@@ -22,7 +22,8 @@ from numpy.typing import NDArray
 from workloadkit.errors import FormatError, WorkloadError
 from workloadkit.fields import BURST_STATUS, FIELDS, MAX_PROCS, UNKNOWN, Field
 from workloadkit.intake import Repair
-from workloadkit.io.files import CHUNK, Source, source_path, text_chunks, writing
+from workloadkit.io.files import CHUNK, Source, log_name, source_path, text_chunks, writing
+from workloadkit.io.sidecar import sidecar_path, with_sidecar, write_sidecar
 from workloadkit.trace import Header, Trace, check_trace
 from workloadkit.utility import RULES, Utilities, broken_rules, check, pack
 
@@ -65,7 +66,8 @@ def read_swf(source: Source, *, strict: bool = False) -> Trace:
     silence: jobs out of order are sorted by submit time, missing trailing columns become
     unknown, columns beyond the 18th are left out unless they are the points of a utility
     function (``0 v1 t2 v2 …``, times rising, values falling or equal), comments among the jobs
-    move behind the header. Lines of status 2, 3 and 4 are the bursts of a checkpointed job where
+    move behind the header. What stands beside the file, with the suffix ``.parquet``, becomes
+    `Trace.sidecar`. Lines of status 2, 3 and 4 are the bursts of a checkpointed job where
     exactly one other line of the same job number sums them up, and exit codes elsewhere.
 
     Parameters
@@ -107,7 +109,8 @@ def read_swf(source: Source, *, strict: bool = False) -> Trace:
     """
     reader = _Reader(source_path(source), strict=strict)
     reader.read_all(text_chunks(source))
-    return reader.trace()
+    trace = reader.trace()
+    return with_sidecar(trace, source) if isinstance(source, str | os.PathLike) else trace
 
 
 def write_swf(trace: Trace, path: str | os.PathLike[str]) -> None:
@@ -115,7 +118,8 @@ def write_swf(trace: Trace, path: str | os.PathLike[str]) -> None:
 
     Header lines stand as they are; integers are written as integers, decimals as the shortest
     text that reads back equal, unknown as -1. Bursts follow the job that sums them up, and the
-    points of utility functions the 18 columns of their job.
+    points of utility functions the 18 columns of their job. What the format has no field for,
+    `Trace.sidecar`, goes into a file beside it, with the suffix ``.parquet``.
 
     Parameters
     ----------
@@ -140,8 +144,15 @@ def write_swf(trace: Trace, path: str | os.PathLike[str]) -> None:
     check(trace)
     utilities = pack(trace.utility, trace.n_jobs)
     bursts = _bursts_behind(trace)
+    digest = hashlib.sha256()
     with writing(path) as stream:
-        stream.write(header.encode(errors="replace"))
+
+        def write(text: str) -> None:
+            data = text.encode(errors="replace")
+            digest.update(data)
+            stream.write(data)
+
+        write(header)
         for start in range(0, trace.n_jobs, _ROWS_AT_A_TIME):
             rows = range(start, min(start + _ROWS_AT_A_TIME, trace.n_jobs))
             lines = _lines(trace.jobs.iloc[start : rows.stop])
@@ -149,7 +160,9 @@ def write_swf(trace: Trace, path: str | os.PathLike[str]) -> None:
                 lines = list(map(str.__add__, lines, _points(utilities.take(rows))))
             for row in bursts.keys() & rows if bursts else ():
                 lines[row - start] += bursts[row]
-            stream.write(("\n".join(lines) + "\n").encode())
+            write("\n".join(lines) + "\n")
+    if trace.sidecar is not None and Path(path).is_file():  # nothing stands beside a pipe
+        write_sidecar(trace, sidecar_path(path), digest=digest.hexdigest())
 
 
 _ROWS_AT_A_TIME = 1 << 16  # bounds the memory of the text
@@ -429,7 +442,7 @@ class _Reader:
             pd.DataFrame(jobs, copy=False),
             Header(tuple(self.comments)),
             pd.DataFrame(bursts),
-            name="standard input" if self.path == "-" else Path(self.path).name,
+            name=log_name(self.path),
             digest=self.digest.hexdigest(),
             repairs=tuple(Repair(kind, *found) for kind, found in self.repairs.items()),
             **riding,

@@ -1,0 +1,280 @@
+"""A log made of a site's accounting records: attempts, order, numbers, header."""
+
+from collections.abc import Collection
+from dataclasses import replace
+from datetime import UTC, datetime
+from zoneinfo import ZoneInfo
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from workloadkit import __version__
+from workloadkit.errors import FormatError
+from workloadkit.fields import BY_NAME, UNKNOWN
+from workloadkit.intake import Intake
+from workloadkit.io.files import log_name
+from workloadkit.io.names import numbers_of
+from workloadkit.io.record_fields import RECORD_FIELDS
+from workloadkit.io.records import ImportOptions, Records
+from workloadkit.io.sidecar import NUMBERED
+from workloadkit.trace import Header, Trace
+
+#: Fields that are numbers in an anonymous side-car too, so that jobs of one account stay together.
+_ALSO_NUMBERED = ("account", "qos", "cluster", "array_job")
+_LEFT_OUT = ("id", "reason", "exit_code")
+
+#: Measured fields of the log that records hold by the same name.
+_MEASURED = ("procs", "cpu", "memory", "requested_procs", "requested_time", "requested_memory")
+
+#: Submissions are believed up to the year 9999. [s since 1970]
+_LAST_SECOND = 253_402_300_799
+
+_COMPLETED = 1
+_TO_BE_CONTINUED, _LAST, _KILLED = 2, 3, 4
+
+
+def assemble(
+    records: Records,
+    *,
+    kind: str,
+    path: str,
+    options: ImportOptions,
+    states: Collection[str] = (),
+) -> Trace:
+    """Make a log of accounting records.
+
+    Jobs are numbered 1, 2, … in the order of (submission, place in the file). Records of one
+    job (cluster, id, submission) are its attempts: the last one is the job, or all are its
+    partial executions, if the options say so. Second 0 is that of the first submission.
+
+    Parameters
+    ----------
+    records : Records
+        Each with a submit time.
+    kind : str
+        What was read, in words.
+    path : str
+        The file, for messages; its name without folder names the log.
+    options : ImportOptions
+    states : collection of str
+        The words for states that the format knows; no other survives in an anonymous log.
+
+    Raises
+    ------
+    FormatError
+        If there is no job.
+    """
+    table = records.frame()
+    believed = table["submit"].between(0, _LAST_SECOND).to_numpy()
+    if not believed.all():
+        first = int(table["place"].to_numpy()[np.argmin(believed)])
+        kind_of_row = "submitted before 1970 or after 9999"
+        records.leave_out(kind_of_row, first, int((~believed).sum()))
+        table = table[believed]
+    if not len(table):
+        left = ", ".join(str(repair) for repair in records.left_out[:3])
+        raise FormatError(path, f"no job in {kind}" + (f": {left}" if left else ""))
+    table, attempts = _fold_attempts(table, records, summed_up=options.attempts)
+    start = int(np.floor(table["submit"].min()))
+    numbers, names = _numbers(table, options)
+    jobs = _columns(table, start, records) | numbers
+    trace = Trace.from_columns({"job": np.arange(1, len(table) + 1), **jobs})
+    intake = Intake(
+        kind=kind,
+        rows=records.rows,
+        jobs=len(table),
+        left_out=records.left_out,
+        noted=records.noted,
+        settings=(("time zone", options.tz),),
+    )
+    bursts = _bursts(attempts, trace, table, start)
+    return replace(
+        trace,
+        header=_header(trace, table, intake, options, names, start, len(bursts)),
+        bursts=bursts,
+        name="anonymous" if options.anonymize else log_name(path),
+        digest=records.digest.hexdigest(),
+        sidecar=_beside(table, numbers, options, states),
+        intake=intake,
+    )
+
+
+def _fold_attempts(
+    table: pd.DataFrame, records: Records, *, summed_up: bool
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Make one record a job, in order of submission; give all attempts of those with several.
+
+    The attempts have the column `job_row`, the row of their job.
+    """
+    table = table.sort_values(["submit", "place"], kind="stable", ignore_index=True)
+    # codes instead of strings: a million of these compare slowly
+    key = pd.DataFrame(
+        {
+            "cluster": table["cluster"].cat.codes,
+            "id": pd.factorize(table["id"])[0],
+            "submit": table["submit"],
+        }
+    )
+    known = (table["id"] != "").to_numpy()
+    several = key.duplicated(keep=False).to_numpy() & known
+    if not several.any():
+        table["attempts"] = table["attempts"].fillna(1.0)
+        return table, table.iloc[:0].assign(job_row=np.empty(0, np.int64))
+    of_job = key[several].groupby(["cluster", "id", "submit"], sort=False).ngroup()
+    tried = table[several].assign(of_job=of_job)
+    # an attempt that never started has no start: it ends where it ends
+    begins = tried["start"].fillna(tried["end"])
+    tried = tried.assign(begins=begins).sort_values(["of_job", "begins", "place"], kind="stable")
+    last = ~tried["of_job"].duplicated(keep="last").to_numpy()
+    count = tried.groupby("of_job").size()
+    jobs = tried[last].set_index("of_job")
+    jobs["attempts"] = count.astype(np.float64)
+    earlier = tried[~last]
+    records.leave_out(
+        "attempts of requeued jobs folded into the job"
+        if summed_up
+        # the job is what its last attempt was
+        else "earlier attempts of requeued jobs",
+        int(earlier["place"].min()),
+        len(earlier),
+    )
+    if summed_up:
+        first = tried[~tried["of_job"].duplicated().to_numpy()].set_index("of_job")
+        jobs["start"] = first["start"]
+        jobs["run"] = tried.groupby("of_job")["run"].sum(min_count=1)
+    fields = [field.name for field in RECORD_FIELDS]
+    whole = pd.concat([table[~several], jobs[fields]], ignore_index=True)
+    whole["attempts"] = whole["attempts"].fillna(1.0)
+    whole = whole.sort_values(["submit", "place"], kind="stable", ignore_index=True)
+    for name in table.columns[table.dtypes == "category"]:
+        whole[name] = whole[name].astype(table[name].dtype)
+    if not summed_up:
+        return whole, tried.iloc[:0].assign(job_row=np.empty(0, np.int64))
+    row_of_place = pd.Series(np.arange(len(whole)), index=whole["place"])
+    job_row = row_of_place.loc[jobs.loc[tried["of_job"], "place"]].to_numpy()
+    return whole, tried.assign(job_row=job_row)
+
+
+def _columns(table: pd.DataFrame, start: int, records: Records) -> dict[str, NDArray]:
+    """Return the measured fields of the jobs."""
+    places = table["place"].to_numpy()
+    submit = table["submit"].to_numpy()
+    started = table["start"].notna().to_numpy()
+    left = table["start"].fillna(table["end"]).to_numpy()  # the queue
+    wait = left - submit
+    early = wait < 0
+    records.note_where("left the queue before the submission: wait taken as 0", early, places)
+    measured = {
+        "wait": np.where(early, 0.0, wait),
+        "run": np.where(started, table["run"], np.nan),
+        **{name: table[name].to_numpy() for name in _MEASURED},
+    }
+    for name, column in measured.items():
+        absurd = (column < 0) | (np.abs(column) > BY_NAME[name].limit)
+        title = BY_NAME[name].title
+        records.note_where(f"{title} that is negative or absurd, unknown", absurd, places)
+        measured[name] = np.where(absurd, np.nan, column)
+    return {"submit": submit - start, "status": table["status"].to_numpy(), **measured}
+
+
+def _numbers(
+    table: pd.DataFrame, options: ImportOptions
+) -> tuple[dict[str, NDArray[np.int64]], dict[str, list[str]]]:
+    """Return numbers for the names of each numbered field, and the names in their order."""
+    numbers, names = {}, {}
+    for field in NUMBERED:
+        numbers[field], names[field] = numbers_of(table[field], field, key=options.key)
+    return numbers, names
+
+
+def _header(
+    trace: Trace,
+    table: pd.DataFrame,
+    intake: Intake,
+    options: ImportOptions,
+    names: dict[str, list[str]],
+    start: int,
+    n_bursts: int,
+) -> Header:
+    """Return what the records tell of the log as a whole."""
+    entries: list[tuple[str, str]] = [("Version", "2.2")]
+    clusters = [word for word in table["cluster"].unique() if word]
+    if clusters and not options.anonymize:
+        entries.append(("Computer", ", ".join(clusters)))
+    entries.append(("Conversion", f"workloadkit {__version__}, from {intake.kind}"))
+    entries += [("MaxJobs", str(trace.n_jobs)), ("MaxRecords", str(trace.n_jobs + n_bursts))]
+    entries.append(("Preemption", "Yes" if n_bursts else "No"))
+    zone = ZoneInfo(options.tz)
+    moment = datetime.fromtimestamp(start, UTC).astimezone(zone)
+    offset = moment.utcoffset()
+    entries += [
+        ("UnixStartTime", str(start)),
+        ("TimeZone", str(int(offset.total_seconds()) if offset is not None else 0)),
+        ("TimeZoneString", options.tz),
+    ]
+    dated = Header(tuple(f"; {label}: {value}" for label, value in entries))
+    if date := dated.date(0):
+        entries.append(("StartTime", date))
+    if date := dated.date(float(np.nanmax(np.append(trace.end, 0.0)))):
+        entries.append(("EndTime", date))
+    if options.procs is not None:
+        entries.append(("MaxProcs", str(options.procs)))
+    for label, field in (("Queue", "queue"), ("Partition", "partition")):
+        if known := names[field]:
+            entries.append((f"Max{label}s", str(len(known))))
+        if not options.anonymize:
+            entries += [(label, f"{n} {name}") for n, name in enumerate(known, 1)]
+    kept = f"{intake.rows:,} rows read, {intake.jobs:,} jobs kept"
+    left = "; ".join(f"{r.count:,} {r.kind}" for r in intake.left_out)
+    entries.append(("Note", f"{kept}; left out: {left}" if left else kept))
+    if len(clusters) > 1:
+        entries.append(("Note", f"the jobs of {len(clusters)} machines"))
+    return Header(()).appended(*entries)
+
+
+def _bursts(attempts: pd.DataFrame, trace: Trace, table: pd.DataFrame, start: int) -> pd.DataFrame:
+    """Return the attempts as partial executions: the first is submitted, others only wait."""
+    if not len(attempts):
+        return trace.bursts
+    row = attempts["job_row"].to_numpy()
+    order = np.lexsort((attempts["begins"].to_numpy(), row))
+    attempts, row = attempts.iloc[order], row[order]
+    first = np.append(True, row[1:] != row[:-1])
+    last = np.append(row[1:] != row[:-1], True)
+    begins, ends = attempts["begins"].to_numpy(), attempts["end"].to_numpy()
+    before = np.where(first, attempts["submit"].to_numpy(), np.append(0.0, ends[:-1]))
+    jobs = trace.jobs.take(row).reset_index(drop=True)
+    done = jobs["status"].to_numpy() == _COMPLETED
+    run = np.where(attempts["start"].notna(), attempts["run"], np.nan)
+    return jobs.assign(
+        submit=np.where(first, jobs["submit"], float(UNKNOWN)),
+        wait=np.maximum(begins - before, 0.0),
+        run=np.where(run < 0, np.nan, run),
+        procs=attempts["procs"].to_numpy(),
+        cpu=attempts["cpu"].to_numpy(),
+        memory=attempts["memory"].to_numpy(),
+        status=np.where(last, np.where(done, _LAST, _KILLED), _TO_BE_CONTINUED),
+    )
+
+
+def _beside(
+    table: pd.DataFrame,
+    numbers: dict[str, NDArray[np.int64]],
+    options: ImportOptions,
+    states: Collection[str],
+) -> pd.DataFrame:
+    """Return what stands beside the log; of an anonymous one, nothing that names anything."""
+    if not options.anonymize:
+        return table
+    hidden = dict(numbers)
+    for field in _ALSO_NUMBERED:
+        hidden[field], _ = numbers_of(table[field], field, key=options.key)
+    words = {
+        field: pd.Series(np.where(number == UNKNOWN, "", number.astype(str))).astype("category")
+        for field, number in hidden.items()
+    }
+    state = table["state"].where(table["state"].isin([*states, ""]), "")
+    words["state"] = state.cat.remove_unused_categories()
+    table = table.assign(**words)
+    return table.drop(columns=list(_LEFT_OUT))

@@ -1,0 +1,159 @@
+"""What stands beside a log in a Parquet file: all that its format has no field for."""
+
+import json
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from warnings import warn
+
+import numpy as np
+import pandas as pd
+
+from workloadkit import __version__
+from workloadkit.errors import FormatError, WorkloadError, WorkloadWarning
+from workloadkit.fields import UNKNOWN
+from workloadkit.io.files import writing
+from workloadkit.io.record_fields import BY_NAME
+
+if TYPE_CHECKING:
+    from workloadkit.trace import Trace
+
+#: Fields whose names are numbers in the log; the file holds the names with their numbers.
+NUMBERED = ("user", "group", "executable", "queue", "partition")
+
+_KEY = b"workloadkit"
+_COMPRESSED = {".gz", ".bz2", ".xz", ".zst"}
+
+
+def sidecar_path(path: str | os.PathLike[str]) -> Path:
+    """Return where the Parquet file of a log stands.
+
+    Examples
+    --------
+    >>> sidecar_path("logs/site.swf.gz").name
+    'site.parquet'
+    """
+    path = Path(path)
+    if path.suffix.lower() in _COMPRESSED:
+        path = path.with_suffix("")
+    return path.with_suffix(".parquet")
+
+
+def write_sidecar(trace: "Trace", path: str | os.PathLike[str], *, digest: str) -> None:
+    """Write what stands beside a log, whole or not at all.
+
+    Parameters
+    ----------
+    trace : Trace
+        With a sidecar.
+    path : str or path
+        Where it goes.
+    digest : str
+        SHA-256 of the text of the log that it stands beside.
+
+    Raises
+    ------
+    WorkloadError
+        If the file cannot be written.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    if trace.sidecar is None:
+        raise WorkloadError(f"{trace.name} has nothing to stand beside it")
+    table = trace.sidecar.copy(deep=False)
+    table.insert(0, "job", trace.column("job"))
+    told = {"version": __version__, "log_sha256": digest, "numbers": _numbers(trace)}
+    arrow = pa.Table.from_pandas(table, preserve_index=False)
+    arrow = arrow.replace_schema_metadata({_KEY: json.dumps(told).encode()})
+    with writing(path) as stream:
+        pq.write_table(arrow, stream, compression="zstd")
+
+
+def read_sidecar(path: str | os.PathLike[str]) -> tuple[pd.DataFrame, dict[str, Any]]:
+    """Read what stands beside a log.
+
+    Parameters
+    ----------
+    path : str or path
+        Of the Parquet file.
+
+    Returns
+    -------
+    table : DataFrame
+        One row a job: `job` and the columns of `workloadkit.io.record_fields`.
+    told : dict
+        What the file tells of itself: ``log_sha256``, and the ``numbers`` of names by field.
+
+    Raises
+    ------
+    FormatError
+        If it is no such file.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    name = os.fspath(path)
+    try:
+        with Path(path).open("rb") as stream:
+            arrow = pq.read_table(stream)
+            told = json.loads((arrow.schema.metadata or {}).get(_KEY, b"null"))
+            table = arrow.to_pandas()
+    except (OSError, ValueError, pa.ArrowException) as error:
+        reason = getattr(error, "strerror", None) or "it is no Parquet file, or corrupt"
+        raise FormatError(name, f"cannot be read: {reason}") from error
+    digest = told.get("log_sha256") if isinstance(told, dict) else None
+    if not isinstance(digest, str) or "job" not in table:
+        raise FormatError(name, "is no file that stands beside a log")
+    for field, kind in ((f, BY_NAME[f].kind) for f in table.columns if f in BY_NAME):
+        table[field] = _as_kind(name, table[field], kind)
+    return table, told
+
+
+def with_sidecar(trace: "Trace", path: str | os.PathLike[str]) -> "Trace":
+    """Return a log with what stands beside its file, if that was written for it.
+
+    What is of another log or cannot be read is not used, with a warning.
+    """
+    beside = sidecar_path(path)
+    if str(path) == "-" or not beside.is_file():
+        return trace
+    try:
+        table, told = read_sidecar(beside)
+    except FormatError as error:
+        warn(f"{error}; not used", WorkloadWarning, stacklevel=3)
+        return trace
+    jobs = trace.column("job")
+    if told["log_sha256"] != trace.digest or not np.array_equal(table["job"], jobs):
+        warn(f"{beside}: stands beside another log; not used", WorkloadWarning, stacklevel=3)
+        return trace
+    return replace(trace, sidecar=table.drop(columns="job"))
+
+
+def _as_kind(path: str, column: pd.Series, kind: str) -> pd.Series:
+    """Give a column the type of its field, whatever stands in the file."""
+    try:
+        if kind in ("number", "whole"):
+            return column.astype(np.float64 if kind == "number" else np.int64)
+        words = column.astype(object).where(column.notna(), "").map(str)
+        return words.astype("category") if kind == "word" else words
+    except (TypeError, ValueError, OverflowError):
+        raise FormatError(path, "not of the type of its field", field=str(column.name)) from None
+
+
+def _numbers(trace: "Trace") -> dict[str, dict[str, str]]:
+    """Return which number of the log stands for which name, by field."""
+    assert trace.sidecar is not None  # asked for by write_sidecar alone
+    numbers: dict[str, dict[str, str]] = {}
+    for field in NUMBERED:
+        if field not in trace.sidecar:
+            continue
+        pairs = pd.DataFrame({"number": trace.column(field), "name": trace.sidecar[field]})
+        pairs = pairs[pairs["number"] != UNKNOWN].drop_duplicates("number").sort_values("number")
+        named = zip(pairs["number"].tolist(), pairs["name"].astype(str), strict=True)
+        # of an anonymous log the names are the numbers
+        found = {str(number): name for number, name in named if name not in ("", str(number))}
+        if found:
+            numbers[field] = found
+    return numbers
