@@ -17,6 +17,7 @@ from workloadkit.cli import (
     augment,
     characterize,
     check,
+    convert,
     crosscheck,
     dependencies,
     generate,
@@ -69,6 +70,7 @@ def _paragraph(heading: str, text: str) -> str:
 
 
 for command, examples in (
+    (convert.convert, convert.EXAMPLES),
     (characterize.characterize, characterize.EXAMPLES),
     (sessions.sessions, sessions.EXAMPLES),
     (dependencies.dependencies, dependencies.EXAMPLES),
@@ -90,6 +92,8 @@ for command, examples in (
         epilog = "\n\n".join((*lists, epilog))
     elif command is generate.generate:
         epilog = _paragraph("Models:", generate.MODELS) + "\n\n" + epilog
+    elif command is convert.convert:
+        epilog = "\n\n".join((_paragraph("Exports:", convert.EXPORTS), epilog))
     elif command in (queueing.queueing, crosscheck.crosscheck):
         models = (queueing if command is queueing.queueing else crosscheck).MODELS
         lists = (_paragraph("Models:", models), _paragraph("Parameters:", FORMS))

@@ -25,6 +25,9 @@ Source = str | os.PathLike[str] | IO[bytes]
 #: Bytes of text taken at a time.
 CHUNK = 1 << 18
 
+#: Suffixes that compress what is written.
+COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
+
 _CORRUPT = "its compressed data are corrupt"
 _COMPRESSED: dict[bytes, Any] = {
     b"\x1f\x8b": gzip.open,
@@ -218,16 +221,18 @@ def _opened(source: Source, path: str, stack: ExitStack) -> Any:
     return stack.enter_context(Path(path).open("rb"))
 
 
-class _Rejoined(io.RawIOBase):
+class Rejoined(io.RawIOBase):
     """A stream whose first bytes were already taken, whole again; it need not be seekable."""
 
     def __init__(self, head: bytes, stream: Any) -> None:
         self.head, self.stream = head, stream
 
     def readable(self) -> bool:
+        """Say that it can be read."""
         return True
 
     def readinto(self, buffer: Any) -> int:
+        """Fill a buffer with what comes next."""
         data = self.head or self.stream.read(len(buffer))
         self.head = data[len(buffer) :]
         n_bytes = min(len(data), len(buffer))
@@ -241,7 +246,7 @@ def _decompressed(stream: Any, size: int) -> Iterator[bytes]:
         raise WorkloadError("a log is read from a binary file; this one was opened as text")
     while len(head) < _LONGEST_MAGIC and (more := stream.read(_LONGEST_MAGIC - len(head))):
         head += more  # a pipe may give less than it is asked for
-    whole: Any = io.BufferedReader(_Rejoined(head, stream))
+    whole: Any = io.BufferedReader(Rejoined(head, stream))
     if head.startswith(_ZSTD_MAGIC):
         yield from _zstd_chunks(whole, size)
         return

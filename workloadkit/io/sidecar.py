@@ -13,7 +13,7 @@ import pandas as pd
 from workloadkit import __version__
 from workloadkit.errors import FormatError, WorkloadError, WorkloadWarning
 from workloadkit.fields import UNKNOWN
-from workloadkit.io.files import writing
+from workloadkit.io.files import COMPRESSED, writing
 from workloadkit.io.record_fields import BY_NAME
 
 if TYPE_CHECKING:
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 NUMBERED = ("user", "group", "executable", "queue", "partition")
 
 _KEY = b"workloadkit"
-_COMPRESSED = {".gz", ".bz2", ".xz", ".zst"}
 
 
 def sidecar_path(path: str | os.PathLike[str]) -> Path:
@@ -35,7 +34,7 @@ def sidecar_path(path: str | os.PathLike[str]) -> Path:
     'site.parquet'
     """
     path = Path(path)
-    if path.suffix.lower() in _COMPRESSED:
+    if path.suffix.lower() in COMPRESSED:
         path = path.with_suffix("")
     return path.with_suffix(".parquet")
 

@@ -1,0 +1,196 @@
+"""A log made of accounting records: attempts, order, numbers for names, header, what is odd."""
+
+import numpy as np
+import pytest
+
+from workloadkit import FormatError, ParameterError, read_swf, write_swf
+from workloadkit.io.assemble import assemble
+from workloadkit.io.records import ImportOptions, Records
+
+SECOND = 1_000_000_000  # Sunday, 9 September 2001, 01:46:40 UTC
+
+KNOWN = ("COMPLETED", "NODE_FAIL", "CANCELLED")
+
+
+def records(*rows, left_out=()):
+    """Records of rows, each a dict; times count from SECOND, places from line 2."""
+    made = Records()
+    made.rows = len(rows) + len(left_out)
+    times = ("submit", "eligible", "start", "end")
+    for place, row in enumerate(rows, start=2):
+        row = {"place": place, "submit": 0, "end": row.get("start", 0) + 50, **row}
+        row = {k: v + SECOND if k in times else v for k, v in row.items()}
+        made.extend(1, **{name: [value] for name, value in row.items()})
+    for place, kind in enumerate(left_out, start=len(rows) + 2):
+        made.leave_out(kind, place)
+    return made
+
+
+def log_of(*rows, left_out=(), **options):
+    return assemble(
+        records(*rows, left_out=left_out),
+        kind="accounting",
+        path="site/x.txt",
+        options=ImportOptions(**options),
+        states=KNOWN,
+    )
+
+
+def column(trace, name):
+    return [None if np.isnan(v) else v for v in trace.jobs[name].astype(float)]
+
+
+def test_jobs_are_numbered_in_the_order_of_submission_then_of_lines():
+    log = log_of(
+        {"id": "a", "submit": 60, "start": 70, "run": 50},
+        {"id": "b", "submit": 0, "start": 0, "run": 50},
+        {"id": "c", "submit": 0, "start": 5, "run": 45},
+    )
+    assert log.sidecar["id"].tolist() == ["b", "c", "a"]
+    assert column(log, "job") == [1, 2, 3]
+    assert column(log, "submit") == [0, 0, 60]
+    assert column(log, "wait") == [0, 5, 10]
+    assert log.header.start == SECOND
+    assert log.header.get("MaxJobs") == "3"
+    assert log.name == "x.txt"
+
+
+def test_what_never_started_waited_to_its_end():
+    log = log_of({"end": 90, "status": 5, "procs": 0})
+    assert column(log, "wait") == [90]
+    assert column(log, "run") == [None]
+    assert log.jobs["status"].tolist() == [5]
+
+
+def test_names_become_numbers_in_the_order_of_the_jobs():
+    log = log_of(
+        {"submit": 9, "user": "bo", "partition": "fat"},
+        {"submit": 0, "user": "al", "partition": "thin"},
+        {"submit": 5, "user": ""},
+    )
+    assert log.jobs["user"].tolist() == [1, -1, 2]
+    assert log.jobs["partition"].tolist() == [1, -1, 2]
+    assert log.header.get_all("Partition") == ["1 thin", "2 fat"]
+
+
+def test_the_last_attempt_is_the_job():
+    attempts = [
+        {"id": "7", "cluster": "c", "start": 5, "end": 50, "run": 45, "status": 0},
+        {"id": "7", "cluster": "c", "start": 300, "end": 400, "run": 100, "status": 1},
+        {"id": "7", "cluster": "c", "start": 100, "end": 200, "run": 90, "status": 0},
+        {"id": "7", "cluster": "d", "start": 7, "end": 20, "run": 13, "status": 1},
+        {"id": "7", "cluster": "c", "submit": 1, "start": 8, "end": 20, "run": 12, "status": 1},
+    ]
+    log = log_of(*attempts)
+    assert column(log, "run") == [13, 100, 12] or column(log, "run") == [100, 13, 12]
+    row = column(log, "run").index(100)
+    assert log.sidecar["attempts"].tolist()[row] == 3
+    assert column(log, "wait")[row] == 300
+    (left,) = log.intake.left_out
+    assert (left.kind, left.count, left.first_line) == ("earlier attempts of requeued jobs", 2, 2)
+    assert log.intake.rows == log.intake.jobs + left.count
+    assert not len(log.bursts)
+
+
+def test_attempts_become_partial_lines_that_a_summary_line_sums_up(tmp_path):
+    log = log_of(
+        {"id": "7", "start": 100, "end": 200, "run": 90, "status": 0},
+        {"id": "7", "start": 5, "end": 50, "run": 45, "status": 0},
+        {"id": "7", "start": 300, "end": 400, "run": 100, "status": 1},
+        attempts=True,
+    )
+    assert column(log, "run") == [235]
+    assert column(log, "wait") == [5]
+    assert log.bursts[["submit", "wait", "run", "status"]].to_numpy().tolist() == [
+        [0, 5, 45, 2],
+        [-1, 50, 90, 2],
+        [-1, 100, 100, 3],
+    ]
+    write_swf(log, tmp_path / "log.swf")
+    again = read_swf(tmp_path / "log.swf")
+    assert again.bursts.equals(log.bursts)
+    assert again.jobs.equals(log.jobs)
+
+
+def test_an_unfinished_job_ends_killed():
+    log = log_of(
+        {"id": "7", "start": 5, "end": 50, "run": 45, "status": 0},
+        {"id": "7", "start": 100, "end": 200, "run": 90, "status": 0},
+        attempts=True,
+    )
+    assert log.bursts["status"].tolist() == [2, 4]
+
+
+def test_what_cannot_be_is_unknown_and_said():
+    log = log_of(
+        {"submit": 10, "start": 4, "run": -3, "procs": 1e30},
+        {"submit": 10, "start": 20, "run": 5, "procs": 4},
+        left_out=["not ended: RUNNING"],
+    )
+    assert column(log, "wait") == [0, 10]
+    assert column(log, "run") == [None, 5]
+    assert column(log, "procs") == [None, 4]
+    assert {repair.kind for repair in log.intake.noted} == {
+        "left the queue before the submission: wait taken as 0",
+        "run time that is negative or absurd, unknown",
+        "allocated processors that is negative or absurd, unknown",
+    }
+    assert "1 not ended: RUNNING" in log.header.get("Note")
+
+
+def test_a_submission_in_no_calendar_is_left_out():
+    log = log_of({"submit": -2 * SECOND}, {"submit": 1e15}, {"submit": 5})
+    assert log.n_jobs == 1
+    assert log.intake.left_out[0].count == 2
+
+
+def test_no_job_at_all_is_an_error_that_says_why():
+    with pytest.raises(
+        FormatError, match=r"x.txt: no job in accounting: not ended: PENDING \(once"
+    ):
+        log_of(left_out=["not ended: PENDING"])
+
+
+SECRETS = ("al-secret", "grp-secret", "acc-secret", "job-secret", "prt-secret", "clu-secret")
+
+
+def secret_row(**more):
+    fields = ("user", "group", "account", "executable", "partition", "cluster")
+    row = dict(zip(fields, SECRETS, strict=True))
+    row |= {"id": "id-secret", "array_job": "arr-secret", "qos": "qos-secret", "state": "st-secret"}
+    return row | {"reason": "why-secret", "exit_code": "x-secret", "queue": "q-secret"} | more
+
+
+@pytest.mark.parametrize("key", [None, b"key"])
+def test_no_name_survives_in_an_anonymous_log(key, tmp_path):
+    log = log_of(secret_row(), secret_row(id="2", submit=7), anonymize=True, key=key)
+    write_swf(log, tmp_path / "log.swf")
+    table = read_swf(tmp_path / "log.swf").sidecar
+    told = (tmp_path / "log.swf").read_bytes() + (tmp_path / "log.parquet").read_bytes()
+    told += table.to_csv().encode() + str(log.intake).encode() + log.name.encode()
+    assert b"secret" not in told
+    assert b"site" not in told
+    assert table["account"].nunique() == 1  # whose jobs stay together
+
+
+def test_a_key_gives_a_name_the_same_number_in_every_log():
+    one = log_of(secret_row(), anonymize=True, key=b"key")
+    other = log_of({"user": "bo"}, secret_row(submit=3), anonymize=True, key=b"key")
+    another = log_of(secret_row(), anonymize=True, key=b"other")
+    assert one.jobs["user"][0] == other.jobs["user"][1] != another.jobs["user"][0]
+    assert one.jobs["user"][0] != one.jobs["group"][0]
+    assert 0 < one.jobs["user"][0] <= 2**40
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"tz": "Mars/Base"}, "tz is 'Mars/Base'"),
+        ({"procs": 0}, "procs is 0"),
+        ({"key": b""}, "key is empty"),
+        ({"key": b"k"}, "names are not left out"),
+    ],
+)
+def test_wrong_options_are_refused(options, message):
+    with pytest.raises(ParameterError, match=message):
+        ImportOptions(**options)

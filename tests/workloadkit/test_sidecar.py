@@ -1,0 +1,96 @@
+"""What stands beside a log: written, read back, and not mistaken for that of another."""
+
+import numpy as np
+import pytest
+
+from workloadkit import FormatError, Trace, WorkloadWarning, read_swf, write_swf
+from workloadkit.io.sidecar import read_sidecar, sidecar_path
+from workloadkit.trace import Header
+
+from .test_records import log_of
+
+LOG = log_of(
+    {"id": "1", "user": "al", "gpus": 2, "eligible": 3, "account": "x"},
+    {"id": "2", "user": "bo", "submit": 9, "account": "y"},
+    {"id": "3", "user": "al", "submit": 12, "account": "x"},
+)
+
+
+def words(table):
+    return table.astype(dict.fromkeys(table.columns[table.dtypes == "category"], object))
+
+
+@pytest.mark.parametrize("name", ["log.swf", "log.swf.gz"])
+def test_it_is_written_and_read_with_its_log(name, tmp_path):
+    write_swf(LOG, tmp_path / name)
+    assert (tmp_path / "log.parquet").is_file()
+    again = read_swf(tmp_path / name)
+    assert words(again.sidecar).equals(words(LOG.sidecar))
+    table, told = read_sidecar(tmp_path / "log.parquet")
+    assert table["job"].tolist() == [1, 2, 3]
+    assert told["numbers"]["user"] == {"1": "al", "2": "bo"}
+    assert told["log_sha256"] == again.digest
+
+
+def test_the_same_log_gives_the_same_bytes(tmp_path):
+    for name in ("a.swf", "b.swf"):
+        write_swf(LOG, tmp_path / name)
+    assert (tmp_path / "a.parquet").read_bytes() == (tmp_path / "b.parquet").read_bytes()
+
+
+def test_it_goes_with_its_jobs(tmp_path):
+    taken = LOG.select([True, False, True])
+    assert taken.sidecar["id"].tolist() == ["1", "3"]
+    write_swf(taken, tmp_path / "taken.swf")
+    assert read_swf(tmp_path / "taken.swf").sidecar["id"].tolist() == ["1", "3"]
+
+
+def test_where_times_change_it_stays_behind():
+    assert LOG.with_columns(submit=[0, 1, 2]).sidecar is None
+    assert LOG.with_columns(user=[3, 3, 3]).sidecar is LOG.sidecar
+
+
+def test_that_of_another_log_is_not_used(tmp_path):
+    write_swf(LOG, tmp_path / "log.swf")
+    write_swf(Trace.from_columns({"submit": [0]}), tmp_path / "log.swf")
+    with pytest.warns(WorkloadWarning, match=r"log\.parquet: stands beside another log; not used"):
+        assert read_swf(tmp_path / "log.swf").sidecar is None
+
+
+@pytest.mark.parametrize("content", [b"", b"PAR1", b"no Parquet at all"])
+def test_a_broken_one_is_not_used(content, tmp_path):
+    write_swf(LOG, tmp_path / "log.swf")
+    (tmp_path / "log.parquet").write_bytes(content)
+    with pytest.warns(WorkloadWarning, match="cannot be read"):
+        assert read_swf(tmp_path / "log.swf").sidecar is None
+    with pytest.raises(FormatError, match="cannot be read"):
+        read_sidecar(tmp_path / "log.parquet")
+
+
+def test_any_other_parquet_file_is_refused(tmp_path):
+    import pandas as pd
+
+    pd.DataFrame({"job": [1]}).to_parquet(tmp_path / "other.parquet")
+    with pytest.raises(FormatError, match="no file that stands beside a log"):
+        read_sidecar(tmp_path / "other.parquet")
+
+
+@pytest.mark.parametrize(
+    ("log", "beside"),
+    [
+        ("a.swf", "a.parquet"),
+        ("a.swf.gz", "a.parquet"),
+        ("a", "a.parquet"),
+        ("a.b.xz", "a.parquet"),
+    ],
+)
+def test_it_stands_under_the_name_of_the_log(log, beside):
+    assert sidecar_path(log).name == beside
+
+
+def test_unknown_numbers_and_texts_survive(tmp_path):
+    log = log_of({"id": "1"}, {"id": "é\u2028", "gpus": np.nan, "reason": "a|b"})
+    write_swf(log, tmp_path / "log.swf")
+    again = read_swf(tmp_path / "log.swf").sidecar
+    assert words(again).equals(words(log.sidecar))
+    assert Header(log.header.lines) == log.header

@@ -1,0 +1,155 @@
+"""`workloadkit convert`: a site's accounting, or another simulator's log, as a log."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from workloadkit.cli.common import (
+    JsonOption,
+    StrictOption,
+    check_outputs,
+    say,
+    working,
+    write_json,
+)
+from workloadkit.errors import WorkloadError
+from workloadkit.io.known_formats import Format
+
+if TYPE_CHECKING:
+    from workloadkit.trace import Trace
+
+EXAMPLES = """
+workloadkit convert slurm.txt -o site.swf.gz --procs 4096
+workloadkit convert accounting/2024* -o pbs.swf.gz
+workloadkit convert slurm.txt -o public.swf.gz --anonymize --key secret
+workloadkit convert log.swf.gz -o log.json
+"""
+
+#: How sites export what is read, by the format.
+EXPORTS = """
+slurm: TZ=UTC sacct -aXPD -S FROM -E TO --units=K -o JobIDRaw,JobID,\\
+         Cluster,Partition,QOS,Account,GID,UID,Submit,Eligible,Start,\\
+         End,ElapsedRaw,Suspended,State,ExitCode,NNodes,AllocCPUS,\\
+         ReqCPUS,ReqMem,AllocTRES,TimelimitRaw,Reason,Flags,JobName
+       (without -X, and with TotalCPU,MaxRSS before JobName, the steps tell
+       of CPU time and memory; without TZ=UTC, name the zone by --tz)
+pbs:   server_priv/accounting/*, the files of the days
+lsf:   lsb.acct and lsb.acct.* of LSB_SHAREDIR/CLUSTER/logdir
+sge:   $SGE_ROOT/$SGE_CELL/common/accounting
+"""
+
+
+def convert(
+    logs: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="LOG...",
+            show_default=False,
+            readable=False,  # reading says what is wrong
+            help='What to read, compressed or not; "-" is standard input. Accounting may come in '
+            "several files.",
+        ),
+    ],
+    output: Annotated[
+        Path,
+        typer.Option(
+            "-o",
+            metavar="OUT",
+            show_default=False,
+            help="The log: OUT.swf, OUT.gwf (both with .gz, .bz2, .xz or .zst after it) or "
+            "OUT.json for Batsim. What SWF cannot hold goes to OUT.parquet beside it.",
+        ),
+    ],
+    from_: Annotated[
+        Format | None,
+        typer.Option("--from", help="Format of what is read. By default, what it looks like."),
+    ] = None,
+    tz: Annotated[
+        str,
+        typer.Option(metavar="ZONE", help="Time zone of times that name none, and of the log."),
+    ] = "UTC",
+    procs: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="P", help="Processors of the machine, for the header."),
+    ] = None,
+    attempts: Annotated[
+        bool,
+        typer.Option("--attempts", help="Make of each attempt of a requeued job a partial line."),
+    ] = False,
+    anonymize: Annotated[
+        bool,
+        typer.Option("--anonymize", help="Leave out all names, job ids, paths and hosts."),
+    ] = False,
+    key: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            readable=False,
+            help="With --anonymize: the numbers of users, groups, ... are made of their names by "
+            "the secret in this file, the same in every log.",
+        ),
+    ] = None,
+    json: JsonOption = None,
+    strict: StrictOption = False,
+) -> None:
+    """Make a log of a site's accounting, or of another format.
+
+    Prints how many rows were read, which were left out and why, and how many jobs are kept.
+    """
+    from workloadkit.io.formats import read_log, write_log, written_format
+
+    written_format(output)  # refuses a suffix that names none
+    check_outputs(output, json, inputs=[*logs, key])
+    secret = _secret(key)
+    with working(f"reading {', '.join(map(str, logs))}"):
+        trace = read_log(
+            [str(log) for log in logs],
+            from_,
+            tz=tz,
+            procs=procs,
+            attempts=attempts,
+            anonymize=anonymize,
+            key=secret,
+            strict=strict,
+        )
+    with working(f"writing {output}"):
+        write_log(trace, output)
+    tell = say if "-" in (str(output), str(json)) else typer.echo
+    tell(_summary(trace))
+    say(f"wrote {output}")
+    if trace.sidecar is not None and str(output) == "-":
+        say("warning: nothing can stand beside standard output: what SWF cannot hold is lost")
+    if json:
+        write_json(json, _as_dict(trace))
+
+
+def _secret(key: Path | None) -> bytes | None:
+    """Return what a key file holds, without blanks at its ends."""
+    if key is None:
+        return None
+    try:
+        secret = key.read_bytes().strip()
+    except OSError as error:
+        raise WorkloadError(f"{key}: cannot be read: {error.strerror}") from None
+    if not secret:
+        raise WorkloadError(f"{key}: holds no key")
+    return secret
+
+
+def _summary(trace: "Trace") -> str:
+    """Say what was read and what became of it."""
+    if trace.intake is not None:
+        return str(trace.intake)
+    lines = [f"{trace.name}: {trace.n_jobs:,} jobs read, all kept"]
+    if trace.repairs:
+        lines += ["repaired in reading:", *(f"  {repair}" for repair in trace.repairs)]
+    return "\n".join(lines)
+
+
+def _as_dict(trace: "Trace") -> dict[str, Any]:
+    from workloadkit.provenance import provenance
+
+    told = trace.intake.to_dict() if trace.intake is not None else {"jobs": trace.n_jobs}
+    repairs = [vars(repair) for repair in trace.repairs]
+    return {**told, "repairs": repairs, "provenance": provenance(trace)}

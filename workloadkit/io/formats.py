@@ -1,0 +1,169 @@
+"""Read a log of any known format: which one it is, is seen by its first lines."""
+
+import io
+import os
+import sys
+from collections.abc import Callable
+from dataclasses import fields
+from importlib import import_module
+from pathlib import Path
+from typing import Any, get_args
+
+from workloadkit.errors import FormatError, ParameterError, WorkloadError, check_choice
+from workloadkit.io.files import COMPRESSED, Rejoined, Source, source_path, text_chunks
+from workloadkit.io.known_formats import ACCOUNTING, TITLES, WRITTEN, Format
+from workloadkit.io.lines import Sources, list_of_sources
+from workloadkit.io.records import ImportOptions
+from workloadkit.trace import Trace
+
+_SEEN = 1 << 16  # bytes of a file that say what it is
+_N_LINES = 50
+
+
+def read_log(source: Sources, format: Format | None = None, **options: Any) -> Trace:  # noqa: A002
+    r"""Read a log of any known format.
+
+    Parameters
+    ----------
+    source : str, path, binary file, or several of them in a list
+        ``-`` is standard input. Only accounting comes in several files.
+    format : {"swf", "gwf", "batsim", "slurm", "pbs", "lsf", "sge"}, optional
+        By default what the first lines look like.
+    **options
+        ``strict`` for the Standard Workload Format; ``tz``, ``procs``, ``attempts``,
+        ``anonymize`` and ``key`` for accounting, see `workloadkit.io.records.ImportOptions`.
+
+    Returns
+    -------
+    Trace
+
+    Raises
+    ------
+    FormatError
+        If it looks like no known format, or cannot be read as what it is.
+    ParameterError
+        For an option that the format does not know.
+
+    Examples
+    --------
+    >>> import io
+    >>> read_log(io.BytesIO(b"; MaxProcs: 8\n1 60 5 30 4\n")).n_jobs
+    1
+    """
+    sources = list_of_sources(source)
+    if format is None:
+        sources[0], format = _seen(sources[0])  # noqa: A001
+    check_choice("format", format, Format)
+    known = [f.name for f in fields(ImportOptions)] if format in ACCOUNTING else []
+    known += ["strict"] if format == "swf" else []
+    given = {name: value for name, value in options.items() if value not in (None, False)}
+    given.pop("tz", None) if given.get("tz") == "UTC" else None
+    if unknown := set(given) - set(known):
+        raise ParameterError(f"{', '.join(sorted(unknown))}: not for {TITLES[format]}")
+    if format in ACCOUNTING:
+        return _reader(format)(sources, **given)
+    if len(sources) > 1:
+        raise ParameterError(f"{len(sources)} files given; {TITLES[format]} is read from one")
+    return _reader(format)(sources[0], **given)
+
+
+def write_log(trace: Trace, path: str | os.PathLike[str]) -> None:
+    """Write a log in the format that the file's suffix names, whole or not at all.
+
+    Parameters
+    ----------
+    trace : Trace
+    path : str or path
+        ``.swf`` or ``.gwf``, both compressed by a second suffix, or ``.json`` for Batsim; ``-`` is
+        standard output, in the Standard Workload Format.
+
+    Raises
+    ------
+    ParameterError
+        If the suffix is none of these.
+    WorkloadError
+        If the file cannot be written.
+    """
+    name = written_format(path)
+    getattr(import_module(f"workloadkit.io.{name}"), f"write_{name}")(trace, path)
+
+
+def written_format(path: str | os.PathLike[str]) -> Format:
+    """Return the format in which a log is written, by the suffix of its file.
+
+    Raises
+    ------
+    ParameterError
+        If it is none.
+
+    Examples
+    --------
+    >>> written_format("a.gwf.gz")
+    'gwf'
+    """
+    name = os.fspath(path)
+    suffixes = Path(name).suffixes
+    if suffixes and suffixes[-1].lower() in COMPRESSED:
+        suffixes.pop()
+    suffix = ".swf" if name == "-" else suffixes[-1].lower() if suffixes else ""
+    if suffix not in WRITTEN:
+        raise ParameterError(
+            f"{name}: not a suffix that says what to write; known: {', '.join(WRITTEN)}, each "
+            "with .gz, .bz2, .xz or .zst if wanted"
+        )
+    return WRITTEN[suffix]
+
+
+def _reader(name: Format) -> Callable[..., Trace]:
+    return getattr(import_module(f"workloadkit.io.{name}"), f"read_{name}")
+
+
+def _seen(source: Source) -> tuple[Source, Format]:
+    """Return what a file looks like, and the file, still whole."""
+    path = source_path(source)
+    stream: Any = None
+    if path == "-":
+        if sys.stdin is None:
+            raise FormatError(path, "standard input is closed")
+        stream = sys.stdin.buffer
+    elif not isinstance(source, str | os.PathLike):
+        stream = source
+    if stream is None:
+        lines = _first_lines(source)
+    else:
+        head = stream.read(_SEEN)
+        if not isinstance(head, bytes):
+            raise WorkloadError("a log is read from a binary file; this one was opened as text")
+        lines = _first_lines(io.BytesIO(head))
+        source = _Named(Rejoined(head, stream), path)
+    for name in get_args(Format):
+        if name != "swf" and import_module(f"workloadkit.io.{name}").looks_like(lines):
+            return source, name
+    return source, "swf"  # whose reader says what is wrong with it
+
+
+class _Named(io.BufferedReader):
+    """A stream whose messages name another."""
+
+    def __init__(self, raw: io.RawIOBase, name: str) -> None:
+        super().__init__(raw)
+        self._path = name
+
+    @property
+    def name(self) -> str:
+        """Name of the file."""
+        return self._path
+
+
+def _first_lines(source: Source) -> list[str]:
+    """Return the first lines of a file; what is cut there or corrupt, its reader tells."""
+    text = b""
+    try:
+        for chunk in text_chunks(source, size=_SEEN):
+            text = chunk[:_SEEN]
+            break
+    except FormatError:
+        if isinstance(source, str | os.PathLike):
+            raise
+    lines = text.decode("latin-1").removeprefix("\xef\xbb\xbf").split("\n")
+    return lines[:_N_LINES]

@@ -1,0 +1,221 @@
+"""What stands in the accounting records of PBS and Torque: keys, durations, sizes, nodes."""
+
+import re
+from functools import lru_cache
+from math import inf, nan
+
+from workloadkit.fields import MAX_PROCS, MAX_TIME
+
+_KEY = re.compile(r"[A-Za-z_][\w.-]*=")
+_WHOLE = re.compile(r"\d{1,18}", re.ASCII)
+_SIZE = re.compile(r"(\d{1,18}(?:\.\d{0,18})?)([kmgtp]?)([bw]?)", re.ASCII | re.IGNORECASE)
+_CLOCK = re.compile(r"\d{1,12}(?:\.\d{1,9})?|(?:\d{1,9}:){1,3}\d{1,9}(?:\.\d{1,9})?", re.ASCII)
+_OF_CHUNK = {
+    "ncpus": re.compile(r":ncpus=(\d{1,9})(?!\d)", re.ASCII),
+    "ngpus": re.compile(r":ngpus=(\d{1,9})(?!\d)", re.ASCII),
+}
+_VNODE = re.compile(r"(?:^|[(+])([^(:+)]+)")
+_UNITS = {letter: 1024.0**power for power, letter in enumerate(("", "k", "m", "g", "t", "p"))}
+_PARTS_OF_CLOCK = (1, 60, 3600, 86400)
+_GPUS = ("gpus", "gpu", "ngpus")
+_MEMORY = ("mem", "reqmem")
+
+#: Where a name is told twice, a blank in the name of a job is to blame, and what came first holds.
+_BEFORE_THE_JOB_NAME = ("user", "group", "account", "project")
+
+
+def keys_and_values(text: str) -> dict[str, str]:
+    r"""Return what a record tells: ``key=value`` with blanks between, whatever the values hold.
+
+    A key is a letter or underscore, then letters, digits, ``_``, ``.`` and ``-``, at the beginning
+    of a word. What follows without a key belongs to the value before it; quotes around a value
+    go, and keys between them are none.
+
+    Examples
+    --------
+    >>> keys_and_values('user=al jobname=my job account="a=1 b=2" queue=x')
+    {'user': 'al', 'jobname': 'my job', 'account': 'a=1 b=2', 'queue': 'x'}
+    """
+    words = text.split()
+    if '"' not in text and "'" not in text:
+        try:
+            found = dict([word.split("=", 1) for word in words])
+        except ValueError:  # a word without a key
+            pass
+        else:
+            if len(found) == len(words):
+                return found
+    return _odd_keys_and_values(words)
+
+
+def _odd_keys_and_values(words: list[str]) -> dict[str, str]:
+    last_quote = {
+        quote: max((i for i, word in enumerate(words) if word.endswith(quote)), default=-1)
+        for quote in "\"'"
+    }
+    found: dict[str, str] = {}
+    key = ""
+    i = 0
+    while i < len(words):
+        word = words[i]
+        if match := _KEY.match(word):
+            key, value = match[0][:-1], word[match.end() :]
+            if (quote := value[:1]) in last_quote and quote and last_quote[quote] >= i:
+                parts = [value]
+                while not (parts[-1].endswith(quote) and (len(parts) > 1 or len(value) > 1)):
+                    i += 1
+                    if i == len(words):
+                        break
+                    parts.append(words[i])
+                value = " ".join(parts)[1:].removesuffix(quote)
+            if key not in found or key not in _BEFORE_THE_JOB_NAME:
+                found[key] = value
+        elif key:
+            found[key] += f" {word}"
+        i += 1
+    return found
+
+
+def whole(text: str | None) -> float:
+    """Return a whole number that can be believed as a time or a count; NaN for all else.
+
+    Examples
+    --------
+    >>> whole("1261425023"), whole("1e300"), whole("-3"), whole(None)
+    (1261425023.0, nan, nan, nan)
+    """
+    if text is None or not _WHOLE.fullmatch(text):
+        return nan
+    number = int(text)
+    return float(number) if number <= MAX_TIME else nan
+
+
+@lru_cache(maxsize=1 << 16)
+def seconds(text: str | None) -> float:
+    """Return a duration: seconds, or ``[[days:]hours:]minutes:seconds``; NaN if it is neither.
+
+    Examples
+    --------
+    >>> seconds("9350"), seconds("144:00:00"), seconds("2:00:00:05"), seconds("-1")
+    (9350.0, 518400.0, 172805.0, nan)
+    """
+    if not text or not _CLOCK.fullmatch(text):
+        return nan
+    parts = reversed(text.split(":"))
+    total = sum(unit * float(part) for unit, part in zip(_PARTS_OF_CLOCK, parts, strict=False))
+    return float(total) if total <= MAX_TIME else nan
+
+
+@lru_cache(maxsize=1 << 16)
+def kilobytes(text: str | None) -> float:
+    """Return a size in units of 1024 bytes; NaN if it is none.
+
+    Bytes are meant without a suffix, ``w`` is a word of 8 bytes, ``k m g t p`` are powers of
+    1024, and the ``b`` may be missing.
+
+    Examples
+    --------
+    >>> kilobytes("15240kb"), kilobytes("12.27M"), kilobytes("2048"), kilobytes("1kw")
+    (15240.0, 12564.48, 2.0, 8.0)
+    """
+    match = _SIZE.fullmatch(text or "")
+    if not match:
+        return nan
+    n_bytes = float(match[1]) * _UNITS[match[2].lower()] * (8 if match[3] in ("w", "W") else 1)
+    return n_bytes / 1024
+
+
+def _product(*factors: float) -> float:
+    """Return a number of processors that can be believed, else NaN."""
+    result = 1.0
+    for factor in factors:
+        result *= factor
+    return result if result <= MAX_PROCS else nan
+
+
+@lru_cache(maxsize=1 << 14)
+def chunks(text: str | None, per_chunk: str) -> tuple[float, float, float, float]:
+    """Return what a request by chunks asks for in all; NaN where it does not say.
+
+    Parameters
+    ----------
+    text : str or None
+        As ``select=`` or ``nodes=`` have it: ``5:ncpus=13+2:ncpus=4``, ``4:ppn=8``,
+        ``n1:ppn=2+n2``. A chunk without a number is one chunk.
+    per_chunk : str
+        What processors of a chunk are called: ``ncpus`` or ``ppn``; 1 where it is not told.
+
+    Returns
+    -------
+    chunks, procs, gpus, memory : float
+        Memory in KB.
+
+    Examples
+    --------
+    >>> chunks("2:ncpus=4:ngpus=1:mem=2gb+1:ncpus=8", "ncpus")
+    (3.0, 16.0, 2.0, 4194304.0)
+    >>> chunks("4:ppn=8", "ppn")
+    (4.0, 32.0, nan, nan)
+    """
+    if not text:
+        return nan, nan, nan, nan
+    n_chunks = procs = gpus = memory = 0.0
+    for chunk in text.partition("#")[0].split("+"):
+        first, *properties = chunk.split(":")
+        n_same = whole(first) if first.isdecimal() else 1.0
+        if not first.isdecimal():
+            properties.append(first)  # ncpus=4 without a number; or the name of a node
+        told = dict(p.split("=", 1) for p in properties if "=" in p)
+        n_chunks += n_same
+        procs += _product(n_same, whole(told[per_chunk]) if per_chunk in told else 1.0)
+        gpus += sum(_product(n_same, whole(told[name])) for name in _GPUS[:3] if name in told)
+        memory += sum(n_same * kilobytes(told[name]) for name in _MEMORY if name in told)
+    return _product(n_chunks), _product(procs), gpus or nan, memory or nan
+
+
+def vnodes(text: str | None) -> tuple[float, float, float]:
+    """Return nodes, processors and GPUs of ``exec_vnode``; NaN where it does not say.
+
+    Examples
+    --------
+    >>> vnodes("(c1:ncpus=13)+(c2:ncpus=13:ngpus=1)")
+    (2.0, 26.0, 1.0)
+    """
+    if not text:
+        return nan, nan, nan
+    procs = sum(map(int, _OF_CHUNK["ncpus"].findall(text)))
+    gpus = sum(map(int, _OF_CHUNK["ngpus"].findall(text))) if "ngpus" in text else 0
+    nodes = len(set(_VNODE.findall(text)))
+    return float(nodes) or nan, _product(procs) or nan, float(gpus) or nan
+
+
+def hosts(text: str | None) -> tuple[float, float]:
+    """Return nodes and processors of ``exec_host``; NaN where it does not say.
+
+    Examples
+    --------
+    >>> hosts("n1/7+n1/6"), hosts("c1/0*13+c2/0*13"), hosts("n3/0-27"), hosts("c1/0-3,6+c2/0")
+    ((1.0, 2.0), (2.0, 26.0), (1.0, 28.0), (2.0, 6.0))
+    """
+    if not text:
+        return nan, nan
+    places = text.split("+")
+    nodes = {place.partition("/")[0] for place in places}
+    if "*" in text or "," in text or "-" in text:
+        procs = sum(_places_of_host(place) for place in places)
+    else:
+        procs = float(len(places))
+    return float(len(nodes)), _product(procs) or nan
+
+
+def _places_of_host(place: str) -> float:
+    """Return the processors of ``host/0``, ``host/0*13`` or ``host/0-3,6``; 1 if it is odd."""
+    where, _, times = place.rpartition("/")[2].partition("*")
+    if times:
+        return whole(times)
+    procs = 0.0
+    for span in where.split(","):
+        first, _, last = span.partition("-")
+        n_places = whole(last) - whole(first) + 1 if last else 1.0
+        procs += n_places if 0 < n_places < inf else 1.0
+    return procs

@@ -1,0 +1,157 @@
+"""Times as `sacct` prints them: of no zone as a rule, sometimes with an offset or in seconds."""
+
+import re
+from collections.abc import Sequence
+from datetime import datetime
+from math import nan
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from workloadkit.io.slurm.values import NO_VALUE, UNREADABLE
+
+#: ``2015-06-26T13:57:00``, where 0 is a digit.
+_SHAPE = "0000-00-00T00:00:00"
+_DIGITS = [i for i, c in enumerate(_SHAPE) if c == "0"]
+_MARKS = [(i, ord(c)) for i, c in enumerate(_SHAPE) if c in "-:"]
+_BETWEEN = 10  # where a T or a blank stands
+_POWERS = np.array([1000, 100, 10, 1])
+
+_EPOCH = re.compile(r"\d{1,11}(?:\.\d{1,9})?")
+_YEARS = range(1970, 9999)
+
+
+class Times(NamedTuple):
+    """A column of times.
+
+    Parameters
+    ----------
+    seconds : ndarray, shape (n_rows,)
+        Since 1970; NaN is unknown and infinite what cannot be read. [s]
+    absolute : ndarray of bool, shape (n_rows,)
+        Whether the seconds are of UTC, or else of a clock on the wall.
+    """
+
+    seconds: NDArray[np.float64]
+    absolute: NDArray[np.bool_]
+
+
+def read_times(texts: Sequence[str]) -> Times:
+    """Read a column of times.
+
+    Examples
+    --------
+    >>> texts = ["1970-01-02T00:00:01", "Unknown", "1970-01-02T01:00:00+01:00", "86400"]
+    >>> read_times(texts).seconds.tolist()
+    [86401.0, nan, 86400.0, 86400.0]
+    """
+    n_rows = len(texts)
+    clipped = np.array(texts, dtype=f"U{len(_SHAPE)}")
+    chars = clipped.view(np.uint32).reshape(n_rows, len(_SHAPE))
+    digits = chars[:, _DIGITS] - np.uint32(ord("0"))  # what is below "0" becomes very large
+    plain = np.fromiter(map(len, texts), np.int64, n_rows) == len(_SHAPE)
+    plain &= (digits <= 9).all(axis=1)
+    plain &= (chars[:, _BETWEEN] == ord("T")) | (chars[:, _BETWEEN] == ord(" "))
+    for place, mark in _MARKS:
+        plain &= chars[:, place] == mark
+    seconds, valid = _seconds(np.where(plain[:, None], digits, 0).astype(np.int64))
+    plain &= valid
+    seconds = np.where(plain, seconds, nan)
+    absolute = np.zeros(n_rows, bool)
+    known: dict[str, tuple[float, bool]] = {}
+    for row in np.flatnonzero(~plain).tolist():
+        text = texts[row]
+        if text not in known:
+            known[text] = _odd_time(text)
+        seconds[row], absolute[row] = known[text]
+    return Times(seconds, absolute)
+
+
+class Clock:
+    """A clock on the wall of some zone, as it was set through the years.
+
+    Parameters
+    ----------
+    zone : str
+
+    Examples
+    --------
+    An hour that came twice, and a time that never was:
+
+    >>> wall = np.array(["2015-10-25T02:30", "2015-03-29T02:30"], "M8[s]").astype(float)
+    >>> first, second, missing = Clock("Europe/Stockholm").utc(wall)
+    >>> second - first, missing.tolist()
+    (array([3600.,    0.]), [False, True])
+    """
+
+    def __init__(self, zone: str) -> None:
+        self.zone = zone
+
+    def utc(
+        self, wall: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]:
+        """Return the seconds since 1970 UTC at which the clock first and last showed a time.
+
+        Where it never did, because it was set forward, the time counts as if it had not been
+        yet; these are the third array. All have shape (n_times,).
+        """
+        first = wall.copy()
+        second = wall.copy()
+        missing = np.zeros(wall.size, bool)
+        known = np.flatnonzero(np.isfinite(wall))
+        if self.zone == "UTC" or not known.size:
+            return first, second, missing
+        # whole seconds for the calendar; a fraction is put back
+        whole = np.floor(wall[known])
+        index = pd.DatetimeIndex(whole.astype("datetime64[s]"))
+        for column, summer in ((first, True), (second, False)):
+            at = index.tz_localize(
+                self.zone, ambiguous=np.full(known.size, summer), nonexistent="NaT"
+            )
+            utc = at.tz_convert(None).to_numpy().astype("datetime64[s]")
+            column[known] = utc.astype(np.int64) + (wall[known] - whole)
+            never = np.isnat(utc)
+        for place in np.flatnonzero(never).tolist():
+            row = known[place]
+            missing[row] = True
+            first[row] = second[row] = self._not_yet_set(float(whole[place]))
+        return first, second, missing
+
+    def _not_yet_set(self, wall: float) -> float:
+        from zoneinfo import ZoneInfo
+
+        date = datetime.fromisoformat(str(np.datetime64(int(wall), "s")))
+        return date.replace(tzinfo=ZoneInfo(self.zone)).timestamp()
+
+
+def _seconds(digits: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Return the seconds of dates by their 14 digits, and whether there are such dates."""
+    year = digits[:, :4] @ _POWERS
+    month, day, hour, minute, second = (
+        10 * digits[:, i] + digits[:, i + 1] for i in range(4, 14, 2)
+    )
+    months = (12 * (year - 1970) + month - 1).astype("datetime64[M]")
+    first = months.astype("datetime64[D]").astype(np.int64)
+    n_days = (months + 1).astype("datetime64[D]").astype(np.int64) - first
+    valid = (year >= _YEARS.start) & (year < _YEARS.stop) & (month >= 1) & (month <= 12)
+    valid &= (day >= 1) & (day <= n_days) & (hour < 24) & (minute < 60) & (second <= 60)
+    return ((first + day - 1) * 24 + hour) * 3600 + minute * 60 + second, valid
+
+
+def _odd_time(text: str) -> tuple[float, bool]:
+    """Read one time of any form: seconds, and whether they are of UTC."""
+    if text in NO_VALUE:
+        return nan, False
+    if _EPOCH.fullmatch(text):
+        return float(text) or nan, True  # 0 is no time at all
+    try:
+        date = datetime.fromisoformat(text)
+    except ValueError:
+        return UNREADABLE, False
+    if date.year not in _YEARS or len(text) < len("2015-06-26T13:57"):
+        return UNREADABLE, False
+    if date.tzinfo is not None:
+        return date.timestamp(), True
+    return float((date - datetime(1970, 1, 1)).total_seconds()), False  # noqa: DTZ001

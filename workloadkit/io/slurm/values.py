@@ -1,0 +1,283 @@
+"""Values as `sacct` prints them: durations, memory, counts, resources, ids and states."""
+
+import re
+from collections.abc import Callable, Sequence
+from math import inf, nan
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workloadkit.fields import CANCELLED, FAILED, UNKNOWN
+
+#: What a value that cannot be read is taken as, until it is counted and made unknown.
+UNREADABLE = inf
+
+#: Texts that stand for no value.
+NO_VALUE = frozenset(
+    {"", "None", "none", "N/A", "NA", "Unknown", "unknown", "None assigned", "(null)", "Not set"}
+)
+
+#: Status in the Standard Workload Format of jobs that have ended, by state.
+ENDED = {
+    "COMPLETED": 1,
+    "CANCELLED": CANCELLED,
+    **dict.fromkeys(("FAILED", "TIMEOUT", "OUT_OF_MEMORY", "NODE_FAIL"), FAILED),
+    **dict.fromkeys(("BOOT_FAIL", "DEADLINE", "PREEMPTED", "REVOKED"), FAILED),
+    "LAUNCH_FAILED": FAILED,
+}
+
+#: States of jobs that have not.
+NOT_ENDED = (
+    *("PENDING", "RUNNING", "REQUEUED", "RESIZING", "SUSPENDED", "CONFIGURING", "COMPLETING"),
+    *("REQUEUE_HOLD", "REQUEUE_FED", "RESV_DEL_HOLD", "SIGNALING", "SPECIAL_EXIT"),
+    *("STAGE_OUT", "STOPPED", "POWER_UP_NODE", "EXPEDITING", "RECONFIG_FAIL"),
+)
+
+STATES = (*ENDED, *NOT_ENDED)
+
+_DURATION = re.compile(r"(?:(\d{1,9})-)?(?:(\d{1,9}):)?(\d{1,9}):(\d{1,9}(?:\.\d{1,9})?)")
+_SECONDS = re.compile(r"\d{1,12}(?:\.\d{1,9})?")
+_UNLIMITED = frozenset({"UNLIMITED", "Partition_Limit", "PARTITION_LIMIT", "INVALID"})
+_AMOUNT = re.compile(r"(\d{1,25})(?:\.(\d{1,9}))?([KMGTPE]?)([nc]?)")
+_COUNT = re.compile(r"(\d{1,12})(?:\.(\d{1,4}))?([KMG]?)")
+_GPUS = re.compile(r"(?:^|,)(?:gres[/:])?gpu(?::([^=:,]+))?[=:](\d{1,9})(?=$|[,(])")
+_KB = {"K": 1, "M": 1 << 10, "G": 1 << 20, "T": 1 << 30, "P": 1 << 40, "E": 1 << 50}
+_MB = 1 << 10  # [KB]
+
+# The bit that says "per processor" in a memory request of megabytes, before and since Slurm 17.
+_OLD_FLAG, _FLAG = 1 << 31, 1 << 63
+
+
+class Column(dict[str, float]):
+    """Numbers for the texts of a column, of which each is read once.
+
+    Examples
+    --------
+    >>> Column(duration)(["01:00", "01:00", ""]).tolist()
+    [60.0, 60.0, nan]
+    """
+
+    def __init__(self, read: Callable[[str], float]) -> None:
+        super().__init__()
+        self.read = read
+
+    def __missing__(self, text: str) -> float:
+        value = self[text] = self.read(text)
+        return value
+
+    def __call__(self, texts: Sequence[str]) -> NDArray[np.float64]:
+        """Read a column, shape (n_rows,); NaN is unknown and `UNREADABLE` what its name says."""
+        values = np.fromiter(map(self.__getitem__, texts), np.float64, len(texts))
+        if len(self) > 1 << 16:  # a column of different texts is not kept
+            self.clear()
+        return values
+
+
+def duration(text: str) -> float:
+    """Read ``[days-][hours:]minutes:seconds[.fraction]``, or seconds. [s]
+
+    Examples
+    --------
+    >>> duration("451-06:00:24"), duration("06:57.815"), duration("UNLIMITED")
+    (38988024.0, 417.815, nan)
+    """
+    if match := _DURATION.fullmatch(text):
+        days, hours, minutes, seconds = match.groups()
+        whole = int(days or 0) * 86400 + int(hours or 0) * 3600 + int(minutes) * 60
+        return whole + float(seconds)
+    if _SECONDS.fullmatch(text):
+        return float(text)
+    return nan if text in NO_VALUE or text in _UNLIMITED else UNREADABLE
+
+
+def time_limit(text: str) -> float:
+    """Read a time limit: ``[days-]hours:minutes:seconds``, or minutes. [s]
+
+    Examples
+    --------
+    >>> time_limit("1-06:00:00"), time_limit("90"), time_limit("Partition_Limit")
+    (108000.0, 5400.0, nan)
+    """
+    value = duration(text)
+    return value if ":" in text else 60 * value
+
+
+def used_memory(text: str) -> float:
+    """Read memory that was used; without a unit, bytes. [KB]
+
+    Examples
+    --------
+    >>> used_memory("3228K"), used_memory("438.50M"), used_memory("2048"), used_memory("20H")
+    (3228.0, 449024.0, 2.0, inf)
+    """
+    match = _AMOUNT.fullmatch(text)
+    if not match or match[4]:
+        return nan if text in NO_VALUE else UNREADABLE
+    amount = float(f"{match[1]}.{match[2] or 0}")
+    return amount * _KB[match[3]] if match[3] else amount / 1024
+
+
+class RequestedMemory(NamedTuple):
+    """Memory that was requested: how much [KB], and of what: node, cpu or job."""
+
+    amount: float
+    per: str
+
+
+def requested_memory(text: str) -> RequestedMemory:
+    """Read a memory request.
+
+    ``n`` and ``c`` say per node and per processor, no letter the whole job (as Slurm 21 and later
+    print it). Without a unit it is in megabytes. A number of 2^31 MB or more holds the bit for
+    "per processor", which is taken off. 0, all memory of a node, is unknown.
+
+    Examples
+    --------
+    >>> requested_memory("31000Mn")
+    RequestedMemory(amount=31744000.0, per='node')
+    >>> requested_memory("2147486648Mn")
+    RequestedMemory(amount=3072000.0, per='cpu')
+    """
+    match = _AMOUNT.fullmatch(text)
+    if not match:
+        return RequestedMemory(nan if text in NO_VALUE else UNREADABLE, "")
+    whole, fraction, unit, letter = match.groups()
+    amount: float = int(whole) * _KB[unit or "M"]  # exact: a float rounds off beside 2^63
+    if fraction:
+        amount += float(f"0.{fraction}") * _KB[unit or "M"]
+    per = {"n": "node", "c": "cpu", "": "job"}[letter]
+    for flag in (_FLAG, _OLD_FLAG):
+        if flag * _MB <= amount < 2 * flag * _MB:
+            amount, per = amount - flag * _MB, "cpu"
+    if amount >= _OLD_FLAG * _MB:
+        return RequestedMemory(UNREADABLE, "")
+    return RequestedMemory(float(amount), per) if amount else RequestedMemory(nan, "")
+
+
+def count(text: str) -> float:
+    """Read a number of things; units are of 1,024.
+
+    Examples
+    --------
+    >>> count("256"), count("2K"), count("")
+    (256.0, 2048.0, nan)
+    """
+    match = _COUNT.fullmatch(text)
+    if not match:
+        return nan if text in NO_VALUE else UNREADABLE
+    value = float(f"{match[1]}.{match[2] or 0}") * (1024 * _KB[match[3]] if match[3] else 1)
+    return value if value <= 1e9 else UNREADABLE
+
+
+def tres(resource: str) -> Callable[[str], float]:
+    """Return a reader of one countable resource in a list such as ``cpu=12,mem=4G,node=1``.
+
+    Examples
+    --------
+    >>> tres("cpu")("billing=48,cpu=12,node=1")
+    12.0
+    """
+    pattern = re.compile(rf"(?:^|,){resource}=([^,]*)")
+
+    def read(text: str) -> float:
+        match = pattern.search(text)
+        return count(match[1]) if match else nan
+
+    return read
+
+
+def gpus(text: str) -> float:
+    """Count the GPUs in a list of resources; those named with and without their type once.
+
+    Examples
+    --------
+    >>> gpus("cpu=4,gres/gpu=2,gres/gpu:a100=2"), gpus("gpu:tesla:1,gpu:k80:2"), gpus("cpu=4")
+    (2.0, 3.0, 0.0)
+    """
+    found = _GPUS.findall(text)
+    plain = [float(number) for kind, number in found if not kind]
+    if found:
+        return sum(plain) if plain else sum(float(number) for _, number in found)
+    return nan if text in NO_VALUE else 0.0
+
+
+def state(text: str) -> str:
+    """Return a state without who cancelled the job, spelt out where it is cut to a width.
+
+    Examples
+    --------
+    >>> state("CANCELLED by 129276"), state("OUT_OF_ME+"), state("FOO")
+    ('CANCELLED', 'OUT_OF_MEMORY', 'FOO')
+    """
+    word = text.strip().partition(" ")[0]
+    known = word.rstrip("+").upper()
+    if known in STATES:
+        return known
+    if word.endswith("+") and len(known) >= 5:
+        longer = [s for s in STATES if s.startswith(known)]
+        if len(longer) == 1:
+            return longer[0]
+    return word
+
+
+def status(state: str) -> int:
+    """Return the status of a state, -1 if the state is not known."""
+    return ENDED.get(state, UNKNOWN)
+
+
+class JobId(NamedTuple):
+    """What an id tells: the job it is of, its array or het job, its place, and its step."""
+
+    job: str
+    parent: str
+    task: float
+    n_tasks: int
+    step: str
+
+
+_ID = re.compile(
+    r"(?P<job>(?P<parent>\d{1,19})(?:_(?:(?P<task>\d{1,18})|\[(?P<tasks>[^\]|]*)\]?)"
+    r"|\+(?P<het>\d{1,9}))?)(?:\.(?P<step>[^|]{1,40}))?"
+)
+_RANGE = re.compile(r"(\d{1,9})(?:-(\d{1,9})(?::(\d{1,9}))?)?")
+
+
+def is_id(text: str) -> bool:
+    """Tell whether a text is the id of a job or a step."""
+    return _ID.fullmatch(text) is not None
+
+
+def job_id(text: str) -> JobId | None:
+    """Read the id of a job or a step; None if it is none.
+
+    Examples
+    --------
+    >>> job_id("123_4.batch")
+    JobId(job='123_4', parent='123', task=4.0, n_tasks=1, step='batch')
+    >>> job_id("123_[1-3,9%2]")
+    JobId(job='123_[1-3,9%2]', parent='123', task=nan, n_tasks=4, step='')
+    >>> job_id("123+1").parent
+    '123'
+    """
+    match = _ID.fullmatch(text)
+    if not match:
+        return None
+    several = match["task"] or match["tasks"] is not None or match["het"]
+    return JobId(
+        match["job"],
+        match["parent"] if several else "",
+        float(match["task"]) if match["task"] else nan,
+        _n_tasks(match["tasks"]) if match["tasks"] is not None else 1,
+        match["step"] or "",
+    )
+
+
+def _n_tasks(tasks: str) -> int:
+    """Count the tasks of a list such as ``1-3,9%2``; a list that was cut has at least those."""
+    n_tasks = 0
+    for part in tasks.partition("%")[0].split(","):
+        if match := _RANGE.fullmatch(part):
+            first, last, step = (int(x) if x else None for x in match.groups())
+            n_tasks += len(range(first or 0, (first if last is None else last) + 1, step or 1))
+    return max(n_tasks, 1)
