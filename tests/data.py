@@ -10,9 +10,11 @@ from analysis.studies import data_folder
 DATA = data_folder()
 TRACES = sorted((DATA / "traces").glob("*.swf.gz"))
 ODD = sorted((DATA / "odd").glob("*.swf"))
+FORMATS = sorted(p for p in (DATA / "formats").glob("*") if p.suffix != ".md")
 
 needs_traces = pytest.mark.skipif(not TRACES, reason=f"no logs in {DATA / 'traces'}")
 needs_odd = pytest.mark.skipif(not ODD, reason=f"no odd logs in {DATA / 'odd'}")
+needs_formats = pytest.mark.skipif(not FORMATS, reason=f"no accounting in {DATA / 'formats'}")
 
 needs_compiler = pytest.mark.skipif(
     bool(config.DISABLE_JIT), reason="takes minutes without the compiler"
@@ -22,6 +24,14 @@ needs_compiler = pytest.mark.skipif(
 def trace_path(name: str) -> Path:
     """Path of the log called `name`; skips the test where the log is absent."""
     path = DATA / "traces" / f"{name}.swf.gz"
+    if not path.exists():
+        pytest.skip(f"{path} is not here")
+    return path
+
+
+def format_path(name: str) -> Path:
+    """Path of the accounting file called `name`; skips the test where it is absent."""
+    path = DATA / "formats" / name
     if not path.exists():
         pytest.skip(f"{path} is not here")
     return path
