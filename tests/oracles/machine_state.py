@@ -1,0 +1,33 @@
+"""What a log's own starts and ends tell of its machine, asked anew for each second."""
+
+
+def busy(jobs, time):
+    """Processors in use; a job gives its own back in the second of its end."""
+    return sum(j["procs"] for j in jobs if j["start"] <= time < j["end"])
+
+
+def running(jobs, time):
+    """How many jobs run."""
+    return sum(1 for j in jobs if j["start"] <= time < j["end"])
+
+
+def started(jobs, begin, end):
+    """Jobs that start after `begin` and before `end`."""
+    return [j for j in jobs if begin < j["start"] < end]
+
+
+def waiting(jobs, time):
+    """Jobs that are submitted and do not run yet."""
+    return [j for j in jobs if j["submit"] <= time < j["start"]]
+
+
+def that_fit(jobs, procs, time):
+    """Jobs that wait and need no more processors than are free."""
+    free = procs - busy(jobs, time)
+    return [j for j in waiting(jobs, time) if j["procs"] <= free]
+
+
+def instants(jobs, begin, end):
+    """Seconds of an interval at which anything changes, its beginning among them."""
+    changes = {j[name] for j in jobs for name in ("submit", "start", "end")}
+    return [begin, *sorted(t for t in changes if begin < t < end)]

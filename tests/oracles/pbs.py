@@ -1,0 +1,86 @@
+"""Accounting of PBS and its kin, one record after another: `date;type;id;key=value key=value`."""
+
+import re
+from collections import Counter
+
+
+def pairs(text):
+    """Values by key: a key begins at a blank, is a word with dots, and an equal sign follows."""
+    found = {}
+    for match in re.finditer(
+        r"(?:^| )([A-Za-z_][\w.]*)=(\"[^\"]*\"|'[^']*'|.*?)(?= [A-Za-z_][\w.]*=|$)", text
+    ):
+        found[match[1]] = match[2].strip()
+    return found
+
+
+def seconds(text):
+    """Seconds of `90`, `02:35:49` or `144:00:00`; None where none are told."""
+    if not text:
+        return None
+    total = 0
+    for part in text.split(":"):
+        total = total * 60 + int(part)
+    return total
+
+
+def kilobytes(text):
+    """KB of `15240kb`, `1993mb`, `12.27M`, `190000128kb`, `664b`."""
+    if not text:
+        return None
+    number, unit = re.fullmatch(r"([\d.]+)\s*([a-zA-Z]*)", text).groups()
+    factor = {"": 1 / 1024, "b": 1 / 1024, "k": 1, "m": 1024, "g": 1024**2, "t": 1024**3}
+    return float(number) * factor[unit.lower().removesuffix("b") or unit.lower()[:1]]
+
+
+def procs_of_hosts(text):
+    """Processors of `n1/7+n1/6`, `c1/0*13+c2/0*13`, `node/0-27` and `c1/0-3+c2/0-7`."""
+    total = 0
+    for part in text.split("+"):
+        _, _, slots = part.rpartition("/")
+        if "*" in slots:
+            total += int(slots.split("*")[1])
+        else:
+            for piece in slots.split(","):
+                first, _, last = piece.partition("-")
+                total += int(last or first) - int(first) + 1
+    return total
+
+
+def jobs(text):
+    """What each E record tells, and the records that are no job's end, by type."""
+    found, others = [], Counter()
+    for line in text.splitlines():
+        if not line.strip():
+            continue
+        _, kind, name, rest = line.split(";", 3)
+        if kind != "E":
+            others[kind] += 1
+            continue
+        values = pairs(rest)
+        start, end = int(values["start"]), int(values["end"])
+        submit = int(values["ctime"])
+        exit_status = int(values["Exit_status"])
+        found.append(
+            {
+                "id": name,
+                "submit": submit,
+                "eligible": int(values["etime"]) if "etime" in values else None,
+                "start": start,
+                "end": end,
+                "wait": start - submit,
+                "elapsed": end - start,
+                "walltime": seconds(values.get("resources_used.walltime")),
+                "hosts": procs_of_hosts(values["exec_host"]) if "exec_host" in values else None,
+                "requested_time": seconds(values.get("Resource_List.walltime")),
+                "total_memory": kilobytes(values.get("resources_used.mem")),
+                "status": 1 if exit_status == 0 else 5 if exit_status == 271 else 0,
+                "exit_code": values["Exit_status"],
+                "user": values["user"],
+                "group": values["group"],
+                "account": values.get("account") or values.get("project", ""),
+                "queue": values["queue"],
+                "executable": values["jobname"],
+            }
+        )
+    return found, others

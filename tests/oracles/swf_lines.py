@@ -1,0 +1,190 @@
+"""Rules of the Standard Workload Format, each counted over the lines of a file.
+
+Nothing but `str.split`: a job is the list of its 18 numbers, one line at a time.
+"""
+
+import itertools
+import math
+import re
+from collections import Counter
+
+JOB, SUBMIT, WAIT, RUN, PROCS, CPU, MEMORY, REQ_PROCS, REQ_TIME, REQ_MEMORY = range(10)
+STATUS, USER, GROUP, EXECUTABLE, QUEUE, PARTITION, PRECEDING, THINK = range(10, 18)
+
+PARTIAL = (2, 3, 4)
+
+
+def jobs_and_bursts(text):
+    """The summary lines and the partial lines, in file order; each a list of 18 numbers."""
+    lines = [
+        [float(word) for word in line.split()[:18]]
+        for line in text.splitlines()
+        if line.strip() and not line.lstrip().startswith(";")
+    ]
+    summed_up = {line[JOB] for line in lines if line[STATUS] not in PARTIAL}
+    jobs, bursts = [], []
+    for line in lines:
+        partial = line[STATUS] in PARTIAL and line[JOB] in summed_up
+        (bursts if partial else jobs).append(line)
+    return jobs, bursts
+
+
+def header(text):
+    """The first value of each label."""
+    values = {}
+    for line in text.splitlines():
+        match = re.match(r"\s*;\s?(\w+):(.*)", line)
+        if match:
+            values.setdefault(match[1], match[2].strip())
+    return values
+
+
+def header_number(text, label):
+    """The number that the value of a label begins with; None without."""
+    match = re.match(r"\d+", header(text).get(label, ""))
+    return int(match[0]) if match else None
+
+
+def machine(text):
+    """Processors that the header tells of: MaxProcs, else MaxNodes."""
+    return header_number(text, "MaxProcs") or header_number(text, "MaxNodes")
+
+
+def count(jobs, broken):
+    """How many jobs are so."""
+    return sum(1 for job in jobs if broken(job))
+
+
+def earlier_than_the_job_before(jobs):
+    """Jobs whose submit time is before that of the line above."""
+    return sum(1 for above, job in itertools.pairwise(jobs) if job[SUBMIT] < above[SUBMIT])
+
+
+def repeated_numbers(jobs):
+    """Lines whose job number an earlier line has."""
+    seen = Counter(job[JOB] for job in jobs)
+    return sum(times - 1 for times in seen.values())
+
+
+def numbers_that_are_missing(jobs):
+    """Numbers between 1 and the largest that no job has."""
+    numbers = {int(job[JOB]) for job in jobs}
+    return max(numbers) - len(numbers & set(range(1, max(numbers) + 1)))
+
+
+def larger_than(jobs, field, bound):
+    """Jobs of which a field is above a bound."""
+    return count(jobs, lambda job: job[field] > bound)
+
+
+def longer_than_requested(jobs):
+    """Jobs that ran longer than the time they requested; both known."""
+    return count(jobs, lambda job: job[REQ_TIME] != -1 and job[RUN] > job[REQ_TIME])
+
+
+def more_than_requested(jobs, used, requested):
+    """Jobs that used more of something than they requested; both known."""
+    return count(jobs, lambda job: job[requested] != -1 and job[used] > job[requested])
+
+
+def cpu_beyond_run(jobs, slack=0):
+    """Jobs whose CPU time per processor exceeds the time they ran; both known."""
+    return count(jobs, lambda job: job[RUN] >= 0 and job[CPU] > job[RUN] + slack)
+
+
+def of_no_status(jobs):
+    """Jobs of a status that the standard does not know."""
+    return count(jobs, lambda job: job[STATUS] not in (-1, 0, 1, 2, 3, 4, 5))
+
+
+def below(jobs, field, least):
+    """Jobs of which a field is below what it can be, and not -1."""
+    return count(jobs, lambda job: job[field] != -1 and job[field] < least)
+
+
+def unknown(jobs, field):
+    """Jobs of which a field is -1."""
+    return count(jobs, lambda job: job[field] == -1)
+
+
+def not_whole(text, field):
+    """Lines that write a field with a point or an exponent."""
+    lines = (line for line in text.splitlines() if line.strip() and not line.startswith(";"))
+    return sum(1 for line in lines if re.search("[.eE]", line.split()[field]))
+
+
+def preceding_job_not_before(jobs):
+    """Jobs whose preceding job is not submitted before them or is not there."""
+    place = {}
+    for i, job in enumerate(jobs):
+        place.setdefault(job[JOB], i)
+    broken = 0
+    for i, job in enumerate(jobs):
+        if job[PRECEDING] > 0:
+            broken += not (job[PRECEDING] in place and place[job[PRECEDING]] < i)
+    return broken
+
+
+def think_time_alone(jobs):
+    """Jobs with a think time that know no preceding job."""
+    return count(jobs, lambda job: job[THINK] != -1 and job[PRECEDING] == -1)
+
+
+def most_at_once(jobs):
+    """The most processors busy at one time, and when first: event after event."""
+    events = []
+    for job in jobs:
+        procs = job[PROCS]
+        if job[RUN] > 0 and procs > 0:
+            start = job[SUBMIT] + max(job[WAIT], 0)
+            events.append((start, 1, procs))
+            events.append((start + job[RUN], 0, -procs))
+    most, when, busy = 0, math.nan, 0
+    for time, _, change in sorted(events):
+        busy += change
+        if busy > most:
+            most, when = busy, time
+    return most, when
+
+
+def bursts_that_disagree(jobs, bursts):
+    """Numbers of the checkpointed jobs whose partial lines contradict the line that sums them up.
+
+    The standard: the run time is the sum of all partial run times; all but the last are of status
+    2, the last of 3 if the job was completed and of 4 if it failed; only the first has a submit
+    time, that of the job.
+    """
+    broken = []
+    for job in jobs:
+        own = [burst for burst in bursts if burst[JOB] == job[JOB]]
+        if not own:
+            continue
+        statuses = [burst[STATUS] for burst in own]
+        last = 3 if job[STATUS] == 1 else 4
+        agrees = (
+            sum(burst[RUN] for burst in own) == job[RUN]
+            and statuses == [2] * (len(own) - 1) + [last]
+            and own[0][SUBMIT] in (job[SUBMIT], -1)
+            and all(burst[SUBMIT] == -1 for burst in own[1:])
+        )
+        if not agrees:
+            broken.append(int(job[JOB]))
+    return broken
+
+
+def bursts_as_jobs(jobs, bursts):
+    """Submit, wait and run of every job, checkpointed ones burst by burst, by submit time.
+
+    A later burst waits since the end of the burst before it.
+    """
+    table = []
+    for job in jobs:
+        own = [burst for burst in bursts if burst[JOB] == job[JOB]]
+        if not own:
+            table.append((job[SUBMIT], job[WAIT], job[RUN]))
+            continue
+        now = job[SUBMIT]
+        for burst in own:
+            table.append((now, burst[WAIT], burst[RUN]))
+            now += max(burst[WAIT], 0) + max(burst[RUN], 0)
+    return sorted(table)
