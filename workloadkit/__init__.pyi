@@ -1,6 +1,9 @@
 from . import models as models
 from . import site as site
 from .augment import add_utility as add_utility
+from .cleaning.cleaned import clean as clean
+from .cleaning.cleaned import filters_of as filters_of
+from .cleaning.filters import Filter as Filter
 from .dependencies import dependencies as dependencies
 from .dependencies import with_dependencies as with_dependencies
 from .errors import FormatError as FormatError
@@ -28,6 +31,7 @@ from .resample.segments import segments as segments
 from .resample.segments import stationary_segments as stationary_segments
 from .resample.shaking import shake as shake
 from .resample.user_table import user_table as user_table
+from .rules.validation import validate as validate
 from .sample import load_sample as load_sample
 from .sessions import delimit_sessions as delimit_sessions
 from .sessions import think_times as think_times

@@ -17,6 +17,7 @@ from workloadkit.cli import (
     augment,
     characterize,
     check,
+    clean,
     convert,
     crosscheck,
     dependencies,
@@ -29,6 +30,7 @@ from workloadkit.cli import (
     site,
     study,
     sweep,
+    validate,
 )
 from workloadkit.cli.common import Commands, say
 from workloadkit.cli.queueing_parameters import FORMS
@@ -72,6 +74,7 @@ def _paragraph(heading: str, text: str) -> str:
 for command, examples in (
     (convert.convert, convert.EXAMPLES),
     (characterize.characterize, characterize.EXAMPLES),
+    (validate.validate, validate.EXAMPLES),
     (sessions.sessions, sessions.EXAMPLES),
     (dependencies.dependencies, dependencies.EXAMPLES),
     (resample.resample, resample.EXAMPLES),
@@ -80,6 +83,7 @@ for command, examples in (
     (simulate.simulate, simulate.EXAMPLES),
     (site.site, site.EXAMPLES),
     (check.check, check.EXAMPLES),
+    (clean.clean, clean.EXAMPLES),
     (generate.generate, generate.EXAMPLES),
     (sweep.sweep, sweep.EXAMPLES),
     (queueing.queueing, queueing.EXAMPLES),

@@ -1,0 +1,41 @@
+"""`workloadkit validate`: whether a log follows the standard and its own header."""
+
+import typer
+
+from workloadkit.cli.common import (
+    JsonOption,
+    StrictOption,
+    TraceArgument,
+    check_outputs,
+    load,
+    working,
+    write_json,
+)
+
+EXAMPLES = """
+workloadkit validate log.swf.gz
+workloadkit validate log.swf.gz --json - | jq '.findings[] | select(.severity == "error")'
+"""
+
+
+def validate(
+    trace: TraceArgument = None, json: JsonOption = None, strict: StrictOption = False
+) -> None:
+    """Check a log against the consistency rules of the standard.
+
+    Shows each rule that is broken, how often and where first, unless JSON goes to stdout. An error
+    contradicts the standard or the log's own header, a warning is legal but suspicious, a note is
+    worth knowing. Exit 1 if there is an error.
+    """
+    import workloadkit as wk
+
+    check_outputs(json, inputs=[trace])
+    log = load(trace, strict=strict)
+    with working(f"checking {log.name}"):
+        report = wk.validate(log)
+    if json:
+        write_json(json, report.to_dict())
+    if str(json) != "-":
+        typer.echo(str(report))
+    if not report:
+        raise typer.Exit(1)
