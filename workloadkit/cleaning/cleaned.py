@@ -1,0 +1,256 @@
+"""Cleaned logs: the filters that a header names, applied to a log and written into its header."""
+
+import re
+import warnings
+from collections.abc import Iterable
+from dataclasses import replace
+from itertools import takewhile
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workloadkit.cleaning.filters import Filter
+from workloadkit.errors import (
+    FormatError,
+    ParameterError,
+    WorkloadError,
+    WorkloadWarning,
+)
+from workloadkit.io.files import Source
+from workloadkit.io.lines import line_blocks
+from workloadkit.trace import Header, Trace, check_trace
+
+CLEANED = "; Note: THIS IS A CLEANED VERSION OF THE LOG!"
+ONE_FILTER = ";       The filter used to produce it was"
+SEVERAL_FILTERS = ";       The filters used to produce it were"
+_INDENT = ";         "
+
+# What tells of filters, such as "The filters used to produce it were", and what follows it.
+_INTRODUCED = re.compile(
+    r"\bfilters?\b(?:[^<>=!]*?\b(?:was|were|is|are|by)\b|[^<>=!:]*:)\s*:?(.*)", re.I
+)
+_LABEL = re.compile(r"[A-Za-z]\w*:")
+_LIKE_A_FILTER = re.compile(r"[A-Za-z]\w*\s*[<>=!]+\s*[-+]?[\d.]|\bjobs? removed\b", re.I)
+_GOES_ON = re.compile(r"(?:and|or)\b", re.I)
+
+
+class Removed(NamedTuple):
+    """What a filter removed."""
+
+    filter: Filter
+    rows: NDArray[np.int64]
+
+
+def filters_of(header: Header) -> tuple[Filter, ...]:
+    """Return the filters that the header of a cleaned log names, in order.
+
+    They stand behind a line such as "The filters used to produce it were", one a line; a filter
+    may also go on over several lines or stand on that line itself.
+
+    Parameters
+    ----------
+    header : Header
+
+    Raises
+    ------
+    WorkloadError
+        If a filter named there cannot be read.
+
+    Examples
+    --------
+    >>> header = Header((
+    ...     "; Note: THIS IS A CLEANED VERSION OF THE LOG!",
+    ...     ";       The filters used to produce it were",
+    ...     ";         user=2 (305178 jobs removed)",
+    ...     ";         job<=10 (5 jobs removed)",
+    ... ))
+    >>> [str(one) for one in filters_of(header)]
+    ['user=2 (305178 jobs removed)', 'job<=10 (5 jobs removed)']
+    """
+    texts: list[str] = []
+    within = False  # a stretch of lines that name filters
+    for line in header.lines:
+        text = line.strip().lstrip(";").strip()
+        introduced = _INTRODUCED.search(text)
+        if introduced:
+            within, text = True, introduced[1].strip()
+        elif not text or _LABEL.match(text):
+            within = False
+        if not within or not text:
+            continue
+        if not introduced and texts and (_GOES_ON.match(text) or _unfinished(texts[-1])):
+            texts[-1] += f" {text}"
+        elif _LIKE_A_FILTER.search(text):
+            texts.append(text)
+        else:  # words again
+            within = False
+    try:
+        return tuple(map(Filter.parse, texts))
+    except ParameterError as error:
+        raise WorkloadError(f"the header names what is no filter: {error}") from None
+
+
+def _unfinished(text: str) -> bool:
+    """Whether a filter goes on in the next line of a header."""
+    return bool(re.search(r"\b(?:and|or|not)\Z", text, re.I)) or text.count("(") > text.count(")")
+
+
+def read_filters(source: Source) -> tuple[Filter, ...]:
+    r"""Read filters from a file: a cleaned log, whose header names them, or one filter a line.
+
+    Parameters
+    ----------
+    source : str, path or binary file
+        ``-`` is standard input. In a file of filters, ``#`` begins a comment.
+
+    Raises
+    ------
+    FormatError
+        With the line, where a line is no filter; also if there is none.
+
+    Examples
+    --------
+    >>> import io
+    >>> text = b"# pings\nuser=3 and proc=1 and app=1\n"
+    >>> print(*read_filters(io.BytesIO(text)))
+    user=3 and proc=1 and app=1
+    """
+    filters: list[Filter] = []
+    comments: list[str] = []
+    path = "-"
+    for block in line_blocks(source):
+        path = block.path
+        if not filters and (comments or block.lines[0].lstrip().startswith(";")):
+            head = list(
+                takewhile(lambda line: not line.strip() or line.lstrip()[0] == ";", block.lines)
+            )
+            comments += [line for line in head if line.strip()]
+            if len(head) < len(block.lines):
+                break
+            continue
+        for number, line in enumerate(block.lines, block.first_line):
+            if text := line.partition("#")[0].strip():
+                try:
+                    filters.append(Filter.parse(text))
+                except ParameterError as error:
+                    raise FormatError(path, f"not a filter: {error}", line=number) from None
+    if comments:
+        try:
+            filters = list(filters_of(Header(tuple(comments))))
+        except WorkloadError as error:
+            raise FormatError(path, str(error)) from None
+        if not filters:
+            raise FormatError(path, "its header names no filter")
+    elif not filters:
+        raise FormatError(path, "holds no filter")
+    return tuple(filters)
+
+
+def removals(trace: Trace, filters: Iterable[Filter]) -> tuple[Removed, ...]:
+    """Return what each filter removes of a log, after those before it.
+
+    Parameters
+    ----------
+    trace : Trace
+    filters : iterable of Filter
+
+    Returns
+    -------
+    tuple of Removed
+        The filter with the count of what it removes here, and the rows of `trace.jobs`.
+    """
+    left = np.ones(trace.n_jobs, bool)
+    removed = []
+    for one in filters:
+        rows = np.flatnonzero(one.mask(trace) & left)
+        left[rows] = False
+        removed.append(Removed(one.counted(rows.size), rows))
+    return tuple(removed)
+
+
+def clean(trace: Trace, filters: Filter | str | Iterable[Filter | str]) -> Trace:
+    r"""Remove jobs from a log and name the filters used in its header, as the archive does.
+
+    The filters are applied one after the other, and each is written with the number of jobs
+    that it really removed. Those that the header names already stay there. MaxRecords becomes the
+    number of lines; MaxJobs stays that of the raw log, and jobs keep their numbers. Bursts,
+    utility functions and the side-car go with their jobs.
+
+    Parameters
+    ----------
+    trace : Trace
+    filters : Filter, str, or several of them
+        They name the jobs to remove.
+
+    Raises
+    ------
+    ParameterError
+        If there is no filter, or a text is none.
+    WorkloadError
+        If nothing would be left.
+
+    Warns
+    -----
+    WorkloadWarning
+        Where a filter removes nothing, or another number of jobs than it says; and where jobs
+        that stay name one that was removed as their preceding job.
+
+    Examples
+    --------
+    >>> trace = Trace.from_columns({"submit": [0, 5, 9], "user": [3, 3, 4]})
+    >>> cleaned = clean(trace, "user=3 and job>1")
+    >>> cleaned.jobs["job"].tolist()
+    [1, 3]
+    >>> print(*cleaned.header.lines, sep="\n")
+    ; Note: THIS IS A CLEANED VERSION OF THE LOG!
+    ;       The filter used to produce it was
+    ;         user=3 and job>1 (1 jobs removed)
+    """
+    check_trace(trace)
+    given = [filters] if isinstance(filters, Filter | str) else list(filters)
+    if not given:
+        raise ParameterError("no filter given; one or more is needed, such as 'user=3 and proc=1'")
+    parsed = [one if isinstance(one, Filter) else Filter.parse(one) for one in given]
+    removed = removals(trace, parsed)
+    keep = np.ones(trace.n_jobs, bool)
+    for stated, (counted, rows) in zip(parsed, removed, strict=True):
+        keep[rows] = False
+        if stated.count not in (None, counted.count):
+            _warn(
+                f"{stated.condition}: said to remove {stated.count:,} jobs, removes {rows.size:,}"
+            )
+        elif not rows.size:
+            _warn(f"{stated.condition}: removes no job")
+    if not keep.any():
+        raise WorkloadError(f"{trace.name}: nothing would be left; the filters remove every job")
+    kept = trace.select(keep)
+    gone = np.setdiff1d(trace.column("job")[~keep], kept.column("job"))
+    lost = int(np.isin(kept.column("preceding_job"), gone[gone >= 0]).sum())
+    if lost:
+        _warn(f"{trace.name}: {lost:,} of the jobs left name one that was removed as preceding job")
+    header = trace.header
+    if header.get("MaxRecords") is not None or header.get("MaxJobs") is not None:
+        header = header.replaced("MaxRecords", str(kept.n_jobs + len(kept.bursts)))
+    return replace(kept, header=_named(header, [one.filter for one in removed]))
+
+
+def _warn(message: str) -> None:
+    warnings.warn(message, WorkloadWarning, stacklevel=3)
+
+
+def _named(header: Header, filters: list[Filter]) -> Header:
+    """Return the header with filters named behind those that it names already."""
+    written = [f"{_INDENT}{one}" for one in filters]
+    lines = list(header.lines)
+    known = [i for i, line in enumerate(lines) if line.strip() in (ONE_FILTER, SEVERAL_FILTERS)]
+    if not known:
+        first = ONE_FILTER if len(filters) == 1 else SEVERAL_FILTERS
+        space = [";"] if lines and lines[-1].strip() != ";" else []
+        return Header((*lines, *space, CLEANED, first, *written))
+    at = known[-1]
+    lines[at] = SEVERAL_FILTERS
+    end = at + 1
+    while end < len(lines) and lines[end].startswith(_INDENT):
+        end += 1
+    return Header((*lines[:end], *written, *lines[end:]))
