@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 NEEDED := 'import sys; sys.exit("Python 3.11 or later is needed: make PYTHON=..." if sys.version_info < (3, 11) else 0)'
 
-.PHONY: demo test test-all lint bench sample clean
+.PHONY: demo test test-all lint bench fuzz sample clean
 
 demo: $(VENV)/.run
 	$(BIN)/python scripts/demo.py demo
@@ -26,6 +26,12 @@ lint: $(VENV)/.dev
 
 bench: $(VENV)/.dev
 	$(BIN)/python -m tests.benchmarks
+
+# Reads broken logs; what fails is kept in fuzz_failures. make fuzz CASES=200000 SEED=2
+CASES ?= 10000
+SEED ?= 1
+fuzz: $(VENV)/.dev
+	$(BIN)/python -m tests.fuzz --cases $(CASES) --seed $(SEED)
 
 # Makes the built-in sample log again, from its seed.
 sample: $(VENV)/.run

@@ -4,14 +4,14 @@ import bz2
 import gzip
 import hashlib
 import io
-import random
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import workloadkit as wk
-from tests.workloadkit.test_hostile import TOKENS, bomb, mutated, peak_while_refused
+from tests.fuzz.mutations import TOKENS
+from tests.workloadkit.test_hostile import bomb, peak_while_refused
 from workloadkit import FormatError, Header, Outage, Outages, WorkloadError
 from workloadkit.fields import MAX_PROCS, MAX_TIME
 
@@ -280,22 +280,6 @@ def test_a_header_holds_comments(tmp_path):
 
 
 # Whatever the file
-
-
-def test_mutated_files_give_outages_or_an_error_of_ours():
-    rng = random.Random(20260101)
-    n_read = 0
-    for _ in range(2000):
-        text = mutated(TEXT.encode("latin-1"), rng)
-        try:
-            outages = read(text)
-        except WorkloadError as error:
-            assert "\n" not in str(error)
-            assert len(str(error)) < 300
-        else:
-            assert read(outages.text()).outages == outages.outages
-            n_read += 1
-    assert 200 < n_read < 1800
 
 
 @pytest.mark.parametrize("column", range(8))

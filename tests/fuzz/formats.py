@@ -1,0 +1,90 @@
+"""What is broken, and who reads it."""
+
+import io
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+from typing import Any, NamedTuple
+from unittest.mock import patch
+
+import workloadkit as wk
+from tests.fuzz import good
+from workloadkit.io import swf
+
+_ZONES = ("UTC", "Europe/Berlin", "America/New_York", "Asia/Kolkata", "Australia/Lord_Howe")
+
+
+class Format(NamedTuple):
+    """A format: good files of it, and its reader.
+
+    Parameters
+    ----------
+    good : function of Random
+        Makes the bytes of a good file.
+    read : function of (bytes, dict, Path)
+        Reads bytes as `options` ask; the folder is for readers that need a file.
+    options : function of Random
+        Draws options of the reader.
+    weight : float
+        How often it is drawn, beside the others.
+    """
+
+    good: Callable[[Random], bytes]
+    read: Callable[[bytes, dict[str, Any], Path], Any]
+    options: Callable[[Random], dict[str, Any]]
+    weight: float
+
+
+def _none(rng: Random) -> dict[str, Any]:
+    return {}
+
+
+def _of_swf(rng: Random) -> dict[str, Any]:
+    """Both parsers, strictly and not."""
+    return {"strict": rng.random() < 0.1, "compiled": rng.random() < 0.5}
+
+
+def _of_accounting(rng: Random) -> dict[str, Any]:
+    anonymize = rng.random() < 0.3
+    return {
+        "tz": rng.choice(_ZONES),
+        "procs": rng.choice([None, 96]),
+        "attempts": rng.random() < 0.3,
+        "anonymize": anonymize,
+        "key": b"secret" if anonymize and rng.random() < 0.5 else None,
+        "guess": rng.random() < 0.2,
+    }
+
+
+def _of_guessing(rng: Random) -> dict[str, Any]:
+    return {"guess": rng.random() < 0.2}
+
+
+def _read_swf(data: bytes, options: dict[str, Any], folder: Path) -> wk.Trace:
+    compiled_from = 0 if options["compiled"] else 1 << 40
+    with patch.object(swf, "COMPILED_FROM", compiled_from):
+        return wk.read_swf(io.BytesIO(data), strict=options["strict"])
+
+
+def _read(name: str, data: bytes, options: dict[str, Any], folder: Path) -> wk.Trace:
+    """Read by the reader of this name, or by the one that the content tells."""
+    options = dict(options)
+    read = wk.read_log if options.pop("guess") else getattr(wk, f"read_{name}")
+    if read is wk.read_log:  # the content may tell another format, which has fewer options
+        options = {}
+    return read(io.BytesIO(data), **options)
+
+
+def _read_outages(data: bytes, options: dict[str, Any], folder: Path) -> wk.Outages:
+    return wk.read_outages(io.BytesIO(data))
+
+
+def _read_site(data: bytes, options: dict[str, Any], folder: Path) -> Any:
+    return wk.site.read_site_distributions(io.BytesIO(data))
+
+
+FORMATS = {
+    "swf": Format(good.swf, _read_swf, _of_swf, 6),
+    "outages": Format(good.outages, _read_outages, _none, 2),
+    "site": Format(good.site, _read_site, _none, 1),
+}

@@ -1,0 +1,153 @@
+"""What a reader claims of its result, held to it."""
+
+import io
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from pandas.testing import assert_frame_equal
+
+import workloadkit as wk
+from tests.fuzz.good import SECRET
+from workloadkit.fields import BY_NAME, FIELDS, NAMES
+
+
+class BrokenError(Exception):
+    """A result is not what its reader claims."""
+
+
+def keep(promise: bool, claim: str) -> None:
+    """Say that a claim is broken, if it is."""
+    if not promise:
+        raise BrokenError(claim)
+
+
+def of_error(error: wk.WorkloadError) -> None:
+    """An error is one line, and not a long one; no content of a file is wrong usage."""
+    text = str(error)
+    keep(len(text.splitlines()) == 1 and text.isprintable(), f"an error of one line: {text!r}")
+    keep(len(text) < 400, f"an error of less than 400 characters: {text[:999]!r}")
+    keep(not isinstance(error, wk.ParameterError), f"an error of the input, not of usage: {text}")
+
+
+def of_trace(trace: wk.Trace) -> None:
+    """Jobs ascend; numbers are of their type and within limits; what rides along fits."""
+    keep(trace.n_jobs > 0, "a log has jobs")
+    for table in (trace.jobs, trace.bursts):
+        keep(list(table.columns) == list(NAMES), "the columns of a log")
+        for field in FIELDS:
+            _of_column(field.name, table[field.name].to_numpy())
+    submit = trace.column("submit")
+    keep(bool((submit[1:] >= submit[:-1]).all()), "submit times ascend")
+    keep(bool(trace.bursts["job"].isin(trace.jobs["job"]).all()), "bursts have their job")
+    row = trace.utility["row"].to_numpy()
+    keep(bool((row[1:] >= row[:-1]).all()), "utilities are in the order of their jobs")
+    keep(not row.size or (row[0] >= 0 and row[-1] < trace.n_jobs), "utilities have their job")
+    keep(bool(np.isfinite(trace.utility[["time", "value"]].to_numpy()).all()), "finite utilities")
+    for repair in trace.repairs:
+        keep(repair.count > 0 and repair.first_line > 0 and "\n" not in str(repair), "repairs")
+    if trace.sidecar is not None:
+        keep(len(trace.sidecar) == trace.n_jobs, "a row of the side-car for each job")
+    if trace.intake is not None:
+        of_intake(trace)
+
+
+def _of_column(name: str, values: np.ndarray) -> None:
+    field = BY_NAME[name]
+    keep(values.dtype == field.dtype, f"{name} is of {field.dtype}")
+    known = values[~np.isnan(values)] if field.measured else values
+    keep(name != "submit" or known.size == values.size, "submit is known")
+    within = (known <= field.limit) & (known >= -field.limit)
+    keep(bool(within.all()), f"{name} within its limit")
+    if field.measured and name != "submit":
+        keep(not (known == -1).any(), f"{name} has NaN for unknown, not -1")
+
+
+def of_intake(trace: wk.Trace) -> None:
+    """Every row is a job or is left out, and is counted once."""
+    intake = trace.intake
+    assert intake is not None
+    left_out = sum(repair.count for repair in intake.left_out)
+    keep(intake.jobs == trace.n_jobs, f"{intake.jobs} jobs said, {trace.n_jobs} there")
+    keep(intake.rows == intake.jobs + left_out, f"rows are jobs or left out: {intake}")
+    for repairs in (intake.left_out, intake.noted):
+        keep(len({repair.kind for repair in repairs}) == len(repairs), "a kind stands once")
+        keep(all(r.count > 0 and r.first_line > 0 for r in repairs), f"counts: {intake}")
+    json.dumps(intake.to_dict(), allow_nan=False)
+
+
+def of_writing(trace: wk.Trace, folder: Path, *, anonymous: bool) -> None:
+    """What is written reads back equal; what was left nameless has no name in it."""
+    path = folder / "written.swf"
+    beside = folder / "written.parquet"
+    beside.unlink(missing_ok=True)
+    wk.write_swf(trace, path)
+    again = wk.read_swf(path)
+    same_trace(trace, again)
+    keep(trace.header.lines == again.header.lines, "the header reads back")
+    if trace.sidecar is not None:
+        keep(again.sidecar is not None, "the side-car reads back")
+        assert_frame_equal(trace.sidecar, again.sidecar)
+    if anonymous:
+        without_names(trace, path, beside)
+
+
+def same_trace(one: wk.Trace, other: wk.Trace) -> None:
+    """Two logs have the same jobs, bursts and utilities."""
+    for table in ("jobs", "bursts", "utility"):
+        a, b = getattr(one, table), getattr(other, table)
+        for name in a.columns:
+            x, y = a[name].to_numpy(), b[name].to_numpy()
+            same = np.array_equal(x, y, equal_nan=x.dtype.kind == "f") and x.dtype == y.dtype
+            keep(same, f"two logs have the same {name} in their {table}")
+
+
+def without_names(trace: wk.Trace, path: Path, beside: Path) -> None:
+    """No planted name is left anywhere in what was written, nor in what is printed."""
+    texts = {"log": path.read_bytes().decode(), "intake": str(trace.intake)}
+    texts["intake as JSON"] = json.dumps(trace.intake.to_dict() if trace.intake else {})
+    if beside.exists():
+        import pyarrow.parquet as pq
+
+        table = pq.read_table(beside)
+        texts["schema"] = str(table.schema.metadata)
+        texts["side-car"] = table.to_pandas().astype(str).to_csv()
+        texts["bytes"] = beside.read_bytes().decode("latin-1")
+    for what, text in texts.items():
+        keep(SECRET not in text.lower(), f"no name in an anonymous {what}")
+
+
+def of_outages(outages: wk.Outages) -> None:
+    """Outages are numbered once, and written and read again they are the same."""
+    numbers = [outage.number for outage in outages]
+    keep(len(set(numbers)) == len(numbers), "outages are numbered once")
+    again = wk.read_outages(io.BytesIO(outages.text().encode(errors="replace")))
+    keep(again.outages == outages.outages, "outages read back")
+    keep(again.header.lines == outages.header.lines, "the header of outages reads back")
+
+
+def of_site(site: Any, folder: Path) -> None:
+    """Distributions are written and read again the same."""
+    path = folder / "site.json"
+    site.save(path)
+    again = wk.site.read_site_distributions(path)
+    again.save(folder / "again.json")
+    keep(path.read_bytes() == (folder / "again.json").read_bytes(), "a site reads back")
+
+
+def of_json(data: Any, where: str = "") -> None:
+    """A result is plain: no NaN, no infinity, nothing of numpy."""
+    try:
+        json.dumps(data, allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise BrokenError(f"{where} is no JSON: {error}") from error
+
+
+def of_numbers(table: pd.DataFrame, names: tuple[str, ...]) -> None:
+    """Columns are finite and not negative."""
+    for name in names:
+        values = table[name].to_numpy()
+        keep(all(math.isfinite(v) and v >= 0 for v in values), f"{name} is finite and not negative")

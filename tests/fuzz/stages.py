@@ -1,0 +1,115 @@
+"""What is done with a file that was read: all that its users would do."""
+
+from collections import Counter
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import numpy as np
+
+import analysis
+import workloadkit as wk
+from tests.fuzz import good, promises
+from tests.fuzz.formats import FORMATS
+
+#: Share of the cases that go on, if they can be read; about half of them can.
+WRITTEN, USED, CHARACTERIZED = 0.3, 0.25, 0.0025
+
+#: Seconds of the processor for what a case is put through.
+SECONDS, SECONDS_TO_CHARACTERIZE = 5, 60
+
+
+def check(name: str, data: bytes, options: dict[str, Any], result: Any, folder: Path) -> None:
+    """Hold a result to what its reader claims."""
+    if isinstance(result, wk.Trace):
+        promises.of_trace(result)
+    elif isinstance(result, wk.Outages):
+        promises.of_outages(result)
+    else:
+        promises.of_site(result, folder)
+    if name == "swf" and len(data) % 3 == 0:  # the two parsers agree
+        other = FORMATS["swf"].read(data, options | {"compiled": not options["compiled"]}, folder)
+        promises.same_trace(result, other)
+        promises.keep(result.repairs == other.repairs, "both parsers put the same right")
+
+
+def use(result: Any, rng: Random, seen: Counter[str]) -> None:
+    """Validate, delimit sessions and simulate a log; simulate the sample with outages."""
+    if isinstance(result, wk.Trace):
+        for stage in (_validate, _sessions, _simulate):
+            stage(result, rng, seen)
+    elif isinstance(result, wk.Outages):
+        _simulate_outages(result, rng, seen)
+
+
+def characterize(trace: wk.Trace) -> None:
+    """Say what is in a log, as a page and as JSON."""
+    report = analysis.characterize(trace)
+    promises.of_json(report.to_dict(), "a characterisation")
+    page = report.to_html()
+    promises.keep("<script>alert" not in page and "&lt;!doctype" not in page, "a page is safe")
+
+
+def _validate(trace: wk.Trace, rng: Random, seen: Counter[str]) -> None:
+    found = wk.validate(trace)
+    promises.of_json(found.to_dict(), "a validation")
+    promises.keep(len(str(found)) < 100_000, "a validation is a table to read")
+    for finding in found.findings:
+        counts = len(finding.offenders) <= finding.count <= finding.checked
+        promises.keep(finding.count > 0 and counts, f"what is found is counted: {finding}")
+        promises.keep(finding.shown.isprintable(), f"a line to print: {finding.shown!r}")
+    errors = [finding for finding in found.findings if finding.severity == "error"]
+    promises.keep(found.holds == (not errors), "a log holds if no finding is an error")
+    seen["validated"] += 1
+
+
+def _sessions(trace: wk.Trace, rng: Random, seen: Counter[str]) -> None:
+    try:
+        found = wk.delimit_sessions(trace, method=rng.choice(["arrival", "last", "max"]))
+    except wk.WorkloadError as error:
+        promises.of_error(error)
+        return
+    promises.keep(len(found) == trace.ran.sum(), "a session for each job that ran")
+    promises.keep(bool((found["session"] >= 0).all()), "sessions are numbered from 0")
+    think = found["think_time"].to_numpy()
+    promises.keep(bool((np.isnan(think) | (think > 0)).all()), "think times are positive")
+    seen["sessions"] += 1
+
+
+def _simulate(trace: wk.Trace, rng: Random, seen: Counter[str]) -> None:
+    chosen: Any = {
+        "procs": rng.choice([None, 128]),
+        "oversize": rng.choice(["error", "drop", "drop"]),
+        "estimates": rng.choice(["user", "exact"]),
+        "overrun": rng.choice(["raise", "kill", "late"]),
+        "engine": rng.choice(["compiled", "python"]),
+    }
+    try:
+        schedule = wk.simulate(trace, rng.choice(["easy", "fcfs"]), **chosen)
+    except wk.WorkloadError as error:
+        promises.of_error(error)
+        return
+    _check_schedule(schedule)
+    if rng.random() < 0.3:
+        report = wk.check_schedule(trace, schedule)
+        promises.keep(report.ok, f"a schedule is what it claims: {report}")
+    seen["simulated"] += 1
+
+
+def _simulate_outages(outages: wk.Outages, rng: Random, seen: Counter[str]) -> None:
+    trace = good.first_jobs()
+    try:
+        schedule = wk.simulate(trace, outages=outages, oversize="drop", overrun="kill")
+    except wk.WorkloadError as error:
+        promises.of_error(error)
+        return
+    _check_schedule(schedule)
+    seen["simulated"] += 1
+
+
+def _check_schedule(schedule: wk.Schedule) -> None:
+    jobs = schedule.jobs
+    times = jobs[["submit", "start", "end", "wait", "run"]].to_numpy(dtype=np.float64)
+    promises.keep(bool(np.isfinite(times).all()), "a schedule has finite times")
+    promises.keep(bool((jobs["start"] >= jobs["submit"]).all()), "no job starts before it is there")
+    promises.of_json(schedule.to_dict(), "a schedule")

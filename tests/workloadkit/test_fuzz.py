@@ -1,0 +1,75 @@
+"""Broken files of every format: only a result or the toolkit's own error comes out."""
+
+from random import Random
+
+import pytest
+
+from tests.fuzz import mutations
+from tests.fuzz.cases import case, run, shrunk
+from tests.fuzz.formats import FORMATS
+from tests.fuzz.warming import warm_up
+from tests.fuzz.watching import TooMuch, bounded
+
+N_CASES = 1000
+
+
+@pytest.fixture(scope="module", autouse=True)
+def warm():
+    """What compiles and imports does so before anything is timed."""
+    warm_up()
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_a_thousand_broken_files(part, tmp_path):
+    kinds = set()
+    for number in range(part, N_CASES, 4):
+        one = case(20260101, number)
+        outcome = run(one, tmp_path)
+        assert outcome.kind != "failed", f"{one.command}\n{outcome.trace}"
+        kinds.add((one.format, outcome.kind))
+    assert kinds == {(name, kind) for name in FORMATS for kind in ("read", "refused")}
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_case_is_the_same_whenever_it_is_drawn(name, tmp_path):
+    one, again = case(7, 5, name), case(7, 5, name)
+    assert one == again
+    assert one.data == again.data
+    assert run(one, tmp_path) == run(again, tmp_path)
+    assert one.data != case(8, 5, name).data
+
+
+@pytest.mark.parametrize("name", mutations.BY_NAME)
+@pytest.mark.parametrize("text", [b"", b"\n", b"1 2\n3 4\n", b"\xff\x00;"])
+def test_whatever_it_meets_a_mutation_gives_bytes(name, text):
+    for seed in range(5):
+        assert isinstance(mutations.BY_NAME[name](text, Random(seed)), bytes)
+
+
+def test_a_failing_case_is_made_smaller(tmp_path, monkeypatch):
+    def read(data, options, folder):
+        if b"the culprit" in data:
+            raise ZeroDivisionError
+        return FORMATS["outages"].read(data, options, folder)
+
+    lines = b"\n".join([b"1 -1 0 9 1 1 7", b"; the culprit", *[b"; x"] * 20])
+    broken = FORMATS["outages"]._replace(good=lambda rng: lines, read=read)
+    monkeypatch.setitem(FORMATS, "broken", broken)
+    one = case(1, 1, "broken")
+    one = type(one)(1, 1, "broken", (("repeat_line", 1), ("swap_lines", 2)))
+    outcome = run(one, tmp_path)
+    assert (outcome.kind, outcome.fault) == ("failed", "ZeroDivisionError: ")
+    smaller, data = shrunk(one, tmp_path)
+    assert len(smaller.steps) == 1
+    assert data == b"; the culprit"
+
+
+def test_a_case_that_hangs_is_stopped():
+    with pytest.raises(TooMuch, match="too long"), bounded(0.05):
+        while True:
+            pass
+
+
+def test_a_case_that_takes_the_memory_is_seen():
+    with pytest.raises(TooMuch, match="MiB of memory"), bounded(5):
+        bytearray(b"x") * (400 << 20)
