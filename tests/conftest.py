@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
-# No deadline: a first call compiles. The same cases each time, so that who changed nothing meets
-# nothing new; `make test-all` searches on, with the profile "search".
-settings.register_profile("workloadkit", deadline=None, derandomize=True)
+# No deadline: a first call compiles. Few cases, and the same each time, so that who changed nothing
+# meets nothing new; `make test-all` searches on, with the profile "search".
+settings.register_profile("workloadkit", deadline=None, derandomize=True, max_examples=30)
 settings.register_profile("search", deadline=None)
 settings.load_profile("workloadkit")
 

@@ -183,6 +183,7 @@ def test_engines_agree_on_the_beginning_of_real_logs(first_jobs, overrun, passes
     agree(first_jobs, machine=size_of(first_jobs), overrun=overrun, passes=passes)
 
 
+@pytest.mark.slow
 @needs_traces
 @pytest.mark.parametrize(
     ("n_jobs", "overrun", "passes"), [(1000, "raise", "instant"), (500, "late", "event")]

@@ -277,7 +277,7 @@ def log(request):
 
 
 @needs_traces
-@pytest.mark.parametrize("load", [None, 1.2])
+@pytest.mark.parametrize("load", [None, pytest.param(1.2, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(("overrun", "passes"), [("raise", "instant"), ("late", "event")])
 def test_engines_agree_on_the_beginning_of_real_logs(log, overrun, passes, load):
     agree(log.take(np.arange(2000)), 6000, overrun, passes, load)

@@ -317,8 +317,13 @@ def test_easy_makes_the_users_of_the_sample_wait_less_than_fcfs():
     assert easy.metrics["mean_bounded_slowdown"] < fcfs.metrics["mean_bounded_slowdown"]
 
 
-@pytest.mark.parametrize("decimals", [False, True])
-@pytest.mark.parametrize("crowd", [0, 8])
+@pytest.mark.parametrize(
+    ("crowd", "decimals"),
+    [
+        (0, False),
+        *(pytest.param(*x, marks=pytest.mark.slow) for x in [(0, True), (8, False), (8, True)]),
+    ],
+)
 def test_times_at_the_limit_of_belief_are_exact(crowd, decimals):
     """Estimates so long that a second more or less is lost in the rounding of a float."""
     n_jobs = 3000

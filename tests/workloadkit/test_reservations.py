@@ -139,6 +139,7 @@ def test_engines_agree_on_the_beginning_of_real_logs(first_jobs, depth, overrun,
     agree(first_jobs, scheduler, machine, overrun=overrun, passes=passes)
 
 
+@pytest.mark.slow
 @needs_traces
 @pytest.mark.parametrize(
     ("n_jobs", "depth", "overrun", "passes"),

@@ -322,14 +322,19 @@ def test_objects_do_what_their_names_do(log):
 @pytest.mark.parametrize(
     "before",
     [
-        "import workloadkit.simulate",
-        "import workloadkit.simulate.simulate",
-        "from workloadkit.simulate import Schedule",
-        "from workloadkit import schedulers",
-        "import workloadkit.simulate.schedule",
         "from workloadkit import simulate",
         "import workloadkit as wk; wk.Schedule; wk.users; wk.schedulers.Easy",
-        "import workloadkit.sessions, workloadkit.trace, workloadkit.provenance",
+        *(
+            pytest.param(line, marks=pytest.mark.slow)
+            for line in (
+                "import workloadkit.simulate",
+                "import workloadkit.simulate.simulate",
+                "from workloadkit.simulate import Schedule",
+                "from workloadkit import schedulers",
+                "import workloadkit.simulate.schedule",
+                "import workloadkit.sessions, workloadkit.trace, workloadkit.provenance",
+            )
+        ),
     ],
 )
 def test_simulate_is_the_function_whatever_was_imported_before(before):

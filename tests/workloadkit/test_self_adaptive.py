@@ -71,7 +71,7 @@ def agree(trace, policy, **options):
     return compiled
 
 
-@settings(max_examples=40)
+@settings(max_examples=15)
 @given(st.integers(0, 2**32), st.integers(1, 12), of_partitions, rules)
 def test_engines_agree_on_queues(seed, machine, policy, rules):
     agree(crowded(seed, machine=machine), policy, procs=machine, **rules)

@@ -232,7 +232,7 @@ def log(request):
 
 
 @needs_traces
-@pytest.mark.parametrize("load", [None, 1.2])
+@pytest.mark.parametrize("load", [None, pytest.param(1.2, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
     ("by", "overrun", "passes"), [("load", "raise", "instant"), ("recency", "late", "event")]
 )

@@ -1,0 +1,5 @@
+"""`python -m workloadkit`: the command line."""
+
+from workloadkit.cli import main
+
+main()
