@@ -112,6 +112,16 @@ def test_attempts_become_partial_lines_that_a_summary_line_sums_up(tmp_path):
     assert again.jobs.equals(log.jobs)
 
 
+def test_a_record_told_twice_is_one_attempt():
+    record = {"id": "7", "start": 5, "end": 50, "run": 45, "status": 1}
+    log = log_of(record, record, {"id": ""}, {"id": ""}, attempts=True)
+    assert log.n_jobs == 3
+    assert [(r.kind, r.count, r.first_line) for r in log.intake.left_out] == [
+        ("repeated records", 1, 3)
+    ]
+    assert log.sidecar["attempts"].tolist() == [1, 1, 1]
+
+
 def test_an_unfinished_job_ends_killed():
     log = log_of(
         {"id": "7", "start": 5, "end": 50, "run": 45, "status": 0},

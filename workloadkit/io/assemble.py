@@ -117,6 +117,12 @@ def _fold_attempts(
         }
     )
     known = (table["id"] != "").to_numpy()
+    # one file given twice, or a line of it: the same attempt, told again
+    again = key.assign(start=table["start"], end=table["end"]).duplicated().to_numpy() & known
+    if again.any():
+        records.leave_out("repeated records", int(table["place"][again].min()), int(again.sum()))
+        table, key = (frame[~again].reset_index(drop=True) for frame in (table, key))
+        known = known[~again]
     several = key.duplicated(keep=False).to_numpy() & known
     if not several.any():
         table["attempts"] = table["attempts"].fillna(1.0)
@@ -204,7 +210,7 @@ def _header(
         entries.append(("Computer", ", ".join(clusters)))
     entries.append(("Conversion", f"workloadkit {__version__}, from {intake.kind}"))
     entries += [("MaxJobs", str(trace.n_jobs)), ("MaxRecords", str(trace.n_jobs + n_bursts))]
-    entries.append(("Preemption", "Yes" if n_bursts else "No"))
+    entries.append(("Preemption", "Double" if n_bursts else "No"))  # a summary, then its parts
     zone = ZoneInfo(options.tz)
     moment = datetime.fromtimestamp(start, UTC).astimezone(zone)
     offset = moment.utcoffset()
