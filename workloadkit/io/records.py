@@ -150,6 +150,17 @@ class Records:
         self._n_records = 0
         return pd.DataFrame(table, copy=False)
 
+    def restore(self, table: pd.DataFrame) -> None:
+        """Take back what `frame` gave, some rows and values changed."""
+        for field in RECORD_FIELDS:
+            column = table[field.name]
+            if field.kind == "word":
+                words = column.cat.categories
+                self._words[field.name] = {str(word): code for code, word in enumerate(words)}
+                column = column.cat.codes
+            self._parts[field.name] = [column.to_numpy(_DTYPES[field.kind])]
+        self._n_records = len(table)
+
     def _compact(self, field: RecordField, given: ArrayLike, n_records: int) -> NDArray:
         if field.kind == "word":
             codes, words = pd.factorize(np.asarray(given, dtype=object))

@@ -154,4 +154,4 @@ def _odd_time(text: str) -> tuple[float, bool]:
         return UNREADABLE, False
     if date.tzinfo is not None:
         return date.timestamp(), True
-    return float((date - datetime(1970, 1, 1)).total_seconds()), False  # noqa: DTZ001
+    return float((date - datetime(1970, 1, 1)).total_seconds()), False

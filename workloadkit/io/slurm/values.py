@@ -75,7 +75,7 @@ class Column(dict[str, float]):
 
 
 def duration(text: str) -> float:
-    """Read ``[days-][hours:]minutes:seconds[.fraction]``, or seconds. [s]
+    """Return the seconds of ``[days-][hours:]minutes:seconds[.fraction]``, or of seconds.
 
     Examples
     --------
@@ -92,7 +92,7 @@ def duration(text: str) -> float:
 
 
 def time_limit(text: str) -> float:
-    """Read a time limit: ``[days-]hours:minutes:seconds``, or minutes. [s]
+    """Return the seconds of a time limit: ``[days-]hours:minutes:seconds``, or minutes.
 
     Examples
     --------
@@ -104,7 +104,7 @@ def time_limit(text: str) -> float:
 
 
 def used_memory(text: str) -> float:
-    """Read memory that was used; without a unit, bytes. [KB]
+    """Return the KB of memory that was used; without a unit, it is in bytes.
 
     Examples
     --------

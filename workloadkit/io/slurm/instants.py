@@ -1,0 +1,122 @@
+"""The instants of jobs: what their times say once the zone they are of is known."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workloadkit.io.records import Records
+from workloadkit.io.slurm.times import Clock, read_times
+
+_Numbers = NDArray[np.float64]
+
+NAMES = ("submit", "eligible", "start", "end")
+
+_TWICE = "a time that came twice when clocks were set back: taken as the first, or as Elapsed says"
+_NEVER = "a time that never was, when clocks were set forward: taken as if they had not been yet"
+
+
+class Instants(NamedTuple):
+    """Times of jobs in seconds since 1970 UTC, NaN where unknown, each of shape (n_jobs,)."""
+
+    submit: _Numbers
+    eligible: _Numbers
+    start: _Numbers
+    end: _Numbers
+
+    def take(self, which: NDArray) -> "Instants":
+        """Return those of some jobs."""
+        return Instants(*(column[which] for column in self))
+
+
+class Zone:
+    """Reads the times of jobs in a zone, and counts those that the zone makes doubtful.
+
+    Parameters
+    ----------
+    name : str
+
+    Attributes
+    ----------
+    n_twice, n_never : int
+        Jobs with a time that came twice, and with one that never was.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.clock = Clock(name)
+        self.n_twice = self.n_never = 0
+
+    def read(
+        self,
+        columns: dict[str, tuple[str, ...]],
+        lasted: _Numbers,
+        places: NDArray[np.int64],
+        records: Records,
+    ) -> Instants:
+        """Read the times of jobs.
+
+        Parameters
+        ----------
+        columns : dict of str to tuple of str, each of shape (n_jobs,)
+            By `NAMES`; those that are not there are unknown.
+        lasted : ndarray, shape (n_jobs,)
+            Elapsed and suspended together, NaN where unknown: it tells which of two hours of the
+            same name a start or end is in. [s]
+        places : ndarray of int, shape (n_jobs,)
+            Lines, for what is noted.
+        records : Records
+        """
+        unknown = np.full(places.size, np.nan)
+        first: dict[str, _Numbers] = {}
+        second: dict[str, _Numbers] = {}
+        twice = np.zeros(places.size, bool)
+        never = np.zeros(places.size, bool)
+        for name in NAMES:
+            if name not in columns:
+                first[name] = second[name] = unknown
+                continue
+            seconds, absolute = read_times(columns[name])
+            odd = np.isinf(seconds)
+            records.note_where(f"{name.title()} that is no time: unknown", odd, places)
+            seconds = np.where(odd, np.nan, seconds)
+            early, late, missing = self.clock.utc(seconds)
+            first[name] = np.where(absolute, seconds, early)
+            second[name] = np.where(absolute, seconds, late)
+            twice |= second[name] > first[name]
+            never |= missing & ~absolute
+        if twice.any():
+            self.n_twice += int(twice.sum())
+            records.note_where(_TWICE, twice, places)
+            rows = np.flatnonzero(twice)
+            chosen = _choose(
+                Instants(*(first[name][rows] for name in NAMES)),
+                Instants(*(second[name][rows] for name in NAMES)),
+                lasted[rows],
+            )
+            for name, column in zip(NAMES, chosen, strict=True):
+                first[name][rows] = column
+        if never.any():
+            self.n_never += int(never.sum())
+            records.note_where(_NEVER, never, places)
+        return Instants(*(first[name] for name in NAMES))
+
+
+def _choose(first: Instants, second: Instants, lasted: _Numbers) -> Instants:
+    """Choose between two instants each: by how long the job ran, then by the order of events."""
+    best_start, best_end = first.start.copy(), first.end.copy()
+    least = np.abs(best_end - best_start - lasted)
+    for start, end in ((second.start, second.end), (first.start, second.end)):
+        off = np.abs(end - start - lasted)
+        better = off < least
+        best_start = np.where(better, start, best_start)
+        best_end = np.where(better, end, best_end)
+        least = np.where(better, off, least)
+    submit = first.submit
+    # what comes after something else is in the second hour if the first was before that
+    eligible = np.where(first.eligible < submit, second.eligible, first.eligible)
+    late = np.isnan(least) & (best_start < submit)
+    best_start = np.where(late, second.start, best_start)
+    late = np.isnan(least) & ((best_end < best_start) | (best_end < submit))
+    best_end = np.where(late, second.end, best_end)
+    return Instants(submit, eligible, best_start, best_end)

@@ -1,0 +1,171 @@
+"""Read accounting of Slurm, as `sacct` prints it, as a log of jobs."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from workloadkit.errors import WorkloadWarning, shorten
+from workloadkit.io.assemble import assemble
+from workloadkit.io.files import source_path
+from workloadkit.io.lines import Sources, line_blocks, list_of_sources
+from workloadkit.io.records import ImportOptions, Records
+from workloadkit.io.slurm import values
+from workloadkit.io.slurm.attempts import link_attempts
+from workloadkit.io.slurm.columns import Columns
+from workloadkit.io.slurm.jobs import JobReader
+from workloadkit.io.slurm.rows import RowReader, check_read
+from workloadkit.io.slurm.window import cut_by_window
+from workloadkit.trace import Trace
+
+_KIND = "Slurm accounting"
+
+
+def read_slurm(
+    source: Sources,
+    *,
+    tz: str = "UTC",
+    procs: int | None = None,
+    attempts: bool = False,
+    anonymize: bool = False,
+    key: bytes | None = None,
+) -> Trace:
+    """Read what ``sacct --parsable2`` prints, of any version and any columns.
+
+    Columns are found by their names. Needed are Submit, Start, End or Elapsed, State and the
+    processors; the best export is `workloadkit.io.slurm.EXPORT`. What becomes of each row is told
+    by `Trace.intake`, and what the standard's fields cannot hold stands in `Trace.sidecar`.
+
+    Parameters
+    ----------
+    source : str, path, binary file, or several of them in a list
+        ``-`` is standard input. Each file begins with the names of its columns.
+    tz : str, default "UTC"
+        Zone of the times, which name none; those with an offset or in seconds need none.
+    procs : int, optional
+        Processors of the machine, for the header.
+    attempts : bool, default False
+        Whether each attempt of a requeued job becomes a partial line of it; else the last one is
+        the job.
+    anonymize : bool, default False
+        Whether names, ids and hosts are left out.
+    key : bytes, optional
+        With `anonymize`: makes the numbers of names the same in every log.
+
+    Returns
+    -------
+    Trace
+
+    Raises
+    ------
+    FormatError
+        If a file does not name its columns, lacks needed ones, or holds no job that has ended.
+    ParameterError
+
+    Warns
+    -----
+    WorkloadWarning
+        Of states that are not known, and of times that the zone's clocks never showed or showed
+        twice.
+
+    Notes
+    -----
+    The run time is Elapsed, without time suspended. CPU time is TotalCPU, else that of the steps,
+    divided by the job's processors. Used memory is MaxRSS, the memory of a step's largest task,
+    times the step's tasks, of the job's largest step, divided by its processors: more than was
+    used where tasks differ. Jobs cut by the window of the export are marked, by what
+    `workloadkit.io.slurm.window` sees. A row that stands for several tasks of an array, cancelled
+    before they started, is one job.
+
+    Examples
+    --------
+    >>> import io
+    >>> text = b'''JobID|Submit|Start|End|State|AllocCPUS|ReqCPUS
+    ... 7|2024-05-01T08:00:00|2024-05-01T08:01:00|2024-05-01T09:01:00|COMPLETED|4|4
+    ... 8|2024-05-01T08:00:30|Unknown|2024-05-01T08:02:00|CANCELLED by 1001|0|2
+    ... 9|2024-05-01T09:00:00|2024-05-01T09:00:00|Unknown|RUNNING|1|1
+    ... '''
+    >>> trace = read_slurm(io.BytesIO(text))
+    >>> trace.jobs[["submit", "wait", "run", "procs", "status"]].to_numpy().tolist()
+    [[0.0, 60.0, 3600.0, 4.0, 1.0], [30.0, 90.0, nan, nan, 5.0]]
+    >>> print(trace.intake)
+    Slurm accounting (time zone: UTC)
+      rows read             3
+      not ended: RUNNING   -1  first on line 4
+      jobs                  2
+    """
+    options = ImportOptions(tz, procs, attempts, anonymize, key)
+    records = Records()
+    rows, jobs = RowReader(records), JobReader(records, options)
+    for block in line_blocks(source, records.digest):
+        for some in rows.read(block):
+            jobs.read(some)
+    rows.finish()
+    path = source_path(list_of_sources(source)[0])
+    check_read(rows, path)
+    _warn(jobs, options)
+    _note_arrays(jobs, records)
+    table = records.frame()
+    memory, cpu = jobs.steps.of_jobs(records, table["id"].to_numpy())
+    if len(table):
+        _fill(table, memory, cpu)
+        table["cut"] = pd.Categorical(cut_by_window(table, tz))
+        table = link_attempts(table, records, summed_up=attempts)
+    records.restore(table)
+    return assemble(records, kind=_KIND, path=path, options=options, states=values.STATES)
+
+
+def looks_like(lines: list[str]) -> bool:
+    """Tell whether the first lines of a file are those of an export of `sacct`.
+
+    Examples
+    --------
+    >>> looks_like(["JobID|Submit|State", "1|2024-05-01T08:00:00|COMPLETED"])
+    True
+    """
+    first = next((line for line in lines if line.strip() and line[0] != "#"), "")
+    return Columns.of(first.rstrip("\r")) is not None
+
+
+def _fill(table: pd.DataFrame, memory: NDArray[np.float64], cpu: NDArray[np.float64]) -> None:
+    """Put what steps told into records that do not know it themselves."""
+    procs = table["procs"].where(table["procs"] > 0)
+    with_steps = pd.Series(memory).where(memory > 0) / procs
+    table["memory"] = np.fmax(table["memory"], with_steps)
+    own = table["cpu"].where(table["cpu"] > 0)
+    from_steps = pd.Series(cpu).where(cpu > 0) / procs
+    table["cpu"] = own.fillna(from_steps).fillna(table["cpu"])
+
+
+def _note_arrays(jobs: JobReader, records: Records) -> None:
+    kind = f"several tasks of an array in one row: one job (of {jobs.array_tasks:,} tasks in all)"
+    records.note(kind, jobs.first_array_row, jobs.array_rows)
+
+
+def _warn(jobs: JobReader, options: ImportOptions) -> None:
+    """Tell of states that are not known, and of times that a zone makes doubtful."""
+    if jobs.unknown_states:
+        n_rows = sum(jobs.unknown_states.values())
+        words = ", ".join(shorten(word, 30) for word, _ in jobs.unknown_states.most_common(5))
+        named = "" if options.anonymize else f": {words}"
+        warnings.warn(
+            f"{n_rows:,} rows with a state that is not known{named}; kept, with unknown status, "
+            "if they ran",
+            WorkloadWarning,
+            stacklevel=3,
+        )
+    if jobs.zone.n_twice:
+        warnings.warn(
+            f"{jobs.zone.n_twice:,} jobs with a time that came twice in {options.tz}, when clocks "
+            "were set back: taken as the first, unless Elapsed tells; export with TZ=UTC",
+            WorkloadWarning,
+            stacklevel=3,
+        )
+    if jobs.zone.n_never:
+        warnings.warn(
+            f"{jobs.zone.n_never:,} jobs with a time that never was in {options.tz}, when clocks "
+            "were set forward: is it the zone of the export?",
+            WorkloadWarning,
+            stacklevel=3,
+        )

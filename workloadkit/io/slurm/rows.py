@@ -1,0 +1,174 @@
+"""Rows of an export of `sacct`: split by its delimiter, and put together where text broke them."""
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from workloadkit.errors import FormatError
+from workloadkit.io.lines import Block
+from workloadkit.io.records import Records
+from workloadkit.io.slurm.columns import EXPORT, Columns, first_columns
+from workloadkit.io.slurm.values import NO_VALUE, is_id
+
+#: A row broken by more ends of lines is given up.
+_MOST_LINES = 50
+
+_TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d.{0,20}|\d{1,11}(?:\.\d{1,9})?")
+
+_WRONG_COUNT = "wrong number of fields"
+_DELIMITER_IN_TEXT = "delimiter in free text: put together by the number of fields"
+_LINE_END_IN_TEXT = "end of line in free text: put together by the number of fields"
+
+
+class Rows(NamedTuple):
+    """Rows of the same columns, each of as many fields, and the lines where they begin."""
+
+    columns: Columns
+    fields: list[list[str]]
+    places: list[int]
+
+
+class RowReader:
+    """Splits blocks of lines into rows, and counts those that cannot be.
+
+    Parameters
+    ----------
+    records : Records
+        Where rows are counted.
+    """
+
+    def __init__(self, records: Records) -> None:
+        self.records = records
+        self.columns: Columns | None = None
+        self.broken: list[str] | None = None  # the fields of a row that ended too early
+        self.broken_places: list[int] = []
+
+    def read(self, block: Block) -> Iterator[Rows]:
+        """Yield the rows of a block, apart where the columns change.
+
+        Raises
+        ------
+        FormatError
+            If a file does not begin with the names of its columns.
+        """
+        lines = block.lines
+        start = 0
+        if block.first_line == 1:
+            self.finish()
+            self.columns = None
+        if self.columns is None:
+            while start < len(lines) and (not lines[start].strip() or lines[start][0] == "#"):
+                start += 1
+            if start == len(lines):
+                return
+            self.columns = first_columns(lines[start], block.path, block.first_line + start)
+            start += 1
+        # files put one behind the other name their columns again
+        again = [i for i in range(start, len(lines)) if "JobID" in lines[i]]
+        for i in again:
+            if Columns.of(lines[i]) is not None:
+                yield self.split(lines[start:i], block.place + start)
+                self.finish()
+                if lines[i] != self.columns.line:
+                    self.columns = first_columns(lines[i], block.path, block.first_line + i)
+                start = i + 1
+        yield self.split(lines[start:], block.place + start)
+
+    def split(self, lines: list[str], place: int) -> Rows:
+        """Split lines into rows."""
+        assert self.columns is not None
+        delimiter, n_fields = self.columns.delimiter, self.columns.n_fields
+        rows = [line.split(delimiter) for line in lines]
+        if self.broken is None and set(map(len, rows)) == {n_fields}:
+            self.records.rows += len(rows)
+            return Rows(self.columns, rows, list(range(place, place + len(rows))))
+        whole = Rows(self.columns, [], [])
+        for i, row in enumerate(rows):
+            begin = place + i
+            if self.broken is not None:
+                joined = [*self.broken[:-1], f"{self.broken[-1]} {row[0]}", *row[1:]]
+                in_text = len(self.broken) - 1 in self.columns.free
+                if in_text and not self.begins_a_row(row) and len(joined) <= n_fields:
+                    self.broken_places.append(begin)
+                    if len(joined) < n_fields and len(self.broken_places) < _MOST_LINES:
+                        self.broken = joined
+                        continue
+                    if self.looks_like_a_row(joined):
+                        self.records.note(_LINE_END_IN_TEXT, self.broken_places[0])
+                        self.accept(whole, joined, self.broken_places[0])
+                        continue
+                    self.broken_places.pop()
+                self.finish()
+            if len(row) == n_fields:
+                self.accept(whole, row, begin)
+            elif len(row) > n_fields:
+                if (put_together := self.put_together(row)) is not None:
+                    self.records.note(_DELIMITER_IN_TEXT, begin)
+                    self.accept(whole, put_together, begin)
+                else:
+                    self.records.rows += 1
+                    self.records.leave_out(_WRONG_COUNT, begin)
+            elif row != [""]:
+                self.broken, self.broken_places = row, [begin]
+        return whole
+
+    def accept(self, whole: Rows, row: list[str], place: int) -> None:
+        """Take a row."""
+        whole.fields.append(row)
+        whole.places.append(place)
+        self.records.rows += 1
+        self.broken = None
+
+    def finish(self) -> None:
+        """Give up a row that ended too early: each of its lines is a row of too few fields."""
+        if self.broken is not None:
+            self.records.rows += len(self.broken_places)
+            self.records.leave_out(_WRONG_COUNT, self.broken_places[0], len(self.broken_places))
+            self.broken = None
+
+    def put_together(self, row: list[str]) -> list[str] | None:
+        """Join the fields of a row of too many where free text stands.
+
+        It is done only where it leaves no choice: all other columns must be the same whichever
+        text it was.
+        """
+        assert self.columns is not None
+        delimiter, free = self.columns.delimiter, self.columns.free
+        more = len(row) - self.columns.n_fields + 1
+        found = []
+        for place in free:
+            text = delimiter.join(row[place : place + more])
+            joined = [*row[:place], text, *row[place + more :]]
+            if self.looks_like_a_row(joined):
+                found.append((place, joined))
+        others = {
+            tuple(field for i, field in enumerate(joined) if i not in free) for _, joined in found
+        }
+        return max(found)[1] if len(others) == 1 else None
+
+    def begins_a_row(self, row: list[str]) -> bool:
+        """Tell whether a line is more than the rest of the one before."""
+        assert self.columns is not None
+        place = self.columns.place["id"]
+        return len(row) > max(place, 1) and is_id(row[place])
+
+    def looks_like_a_row(self, row: list[str]) -> bool:
+        """Tell whether the id and the times stand where they belong."""
+        columns = self.columns
+        return (
+            columns is not None
+            and len(row) == columns.n_fields
+            and is_id(row[columns.place["id"]])
+            and all(row[i] in NO_VALUE or _TIME.fullmatch(row[i]) for i in columns.times)
+        )
+
+
+def check_read(reader: RowReader, path: str) -> None:
+    """Refuse files that hold no line at all.
+
+    Raises
+    ------
+    FormatError
+    """
+    if reader.columns is None:
+        raise FormatError(path, f"is empty; export with: {EXPORT}")
