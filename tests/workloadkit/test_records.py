@@ -142,8 +142,8 @@ def test_what_cannot_be_is_unknown_and_said():
     assert column(log, "procs") == [None, 4]
     assert {repair.kind for repair in log.intake.noted} == {
         "left the queue before the submission: wait taken as 0",
-        "run time that is negative or absurd, unknown",
-        "allocated processors that is negative or absurd, unknown",
+        "negative or absurd run time taken as unknown",
+        "negative or absurd allocated processors taken as unknown",
     }
     assert "1 not ended: RUNNING" in log.header.get("Note")
 

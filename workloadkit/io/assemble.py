@@ -179,7 +179,7 @@ def _columns(table: pd.DataFrame, start: int, records: Records) -> dict[str, NDA
     for name, column in measured.items():
         absurd = (column < 0) | (np.abs(column) > BY_NAME[name].limit)
         title = BY_NAME[name].title
-        records.note_where(f"{title} that is negative or absurd, unknown", absurd, places)
+        records.note_where(f"negative or absurd {title} taken as unknown", absurd, places)
         measured[name] = np.where(absurd, np.nan, column)
     return {"submit": submit - start, "status": table["status"].to_numpy(), **measured}
 
