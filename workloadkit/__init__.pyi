@@ -16,6 +16,7 @@ from .intake import Intake as Intake
 from .intake import Repair as Repair
 from .io.formats import read_log as read_log
 from .io.formats import write_log as write_log
+from .io.lsf import read_lsf as read_lsf
 from .io.outages import Outage as Outage
 from .io.outages import Outages as Outages
 from .io.outages import read_outages as read_outages

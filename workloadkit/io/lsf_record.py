@@ -9,6 +9,7 @@ References
 """
 
 import csv
+from operator import itemgetter
 from typing import NamedTuple
 
 #: Places of fields from the first one.
@@ -23,48 +24,54 @@ _N_EXTENSIONS = 53
 #: Places from the run limit, which stands behind the usage of each host.
 _RUN_LIMIT, _RUN_TIME, _N_NETWORKS = 0, 13, 15
 
-#: Of the fields behind the run limit, the numbers; what is none shows another order.
-_NUMBERS_BEHIND = (0, 1, 2, 5, 7, 8, 10, 11, 13)
+_pick_numbers = itemgetter(_END, _NUM_PROCS, _SUBMIT, _BEGIN, _START)
+_pick_numbers_behind = itemgetter(_STATE, _INDEX, _USER_TIME, _SYSTEM_TIME)
 
-#: Fields that a record of any version has, from its state.
-_LEAST = _INDEX + 1
+# What is no number there shows that the fields stand in another order.
+_pick_numbers_of_tail = itemgetter(0, 1, 2, 5, 7, 8, 10, 11, _RUN_TIME)
 
 #: Fields that one host's usage takes; of some versions, the page's five.
 _HOST_FIELDS = (6, 5)
 
-_NO_LIMIT = 2**31 - 1
+# Most counts are small; a dictionary knows them at once.
+_COUNTS = {str(count): count for count in range(1000)}
+
+_CUT_SHORT = "cut short"
+_NO_NUMBERS = "no numbers where JOB_FINISH has numbers"
 
 
-class Malformed(ValueError):
+class MalformedError(ValueError):
     """A line that is no record, and why."""
 
 
 class Finish(NamedTuple):
-    """What a JOB_FINISH record tells; None where it does not.
+    """What a JOB_FINISH record tells: -1, 0 or nothing where it does not.
 
-    Times in seconds since 1970. `extent` is how far it goes: records of one version go equally
-    far, unless they are cut short.
+    Times in seconds since 1970, memory in KB. `extent` is how far the record goes: those of one
+    version go equally far, unless they are cut short. `known_order` is whether the fields behind
+    the usage of hosts stand where they are known to.
     """
 
     version: str
     extent: int
     known_order: bool
     id: str
-    index: int
-    submit: int
-    begin: int
-    start: int
-    end: int
-    requested_procs: int
-    hosts: list[str]
-    state: int
+    array_index: float
+    submit: float
+    begin: float
+    start: float
+    end: float
+    requested_procs: float
+    slots: float
+    nodes: float
+    state: float
     user_time: float
     system_time: float
-    max_memory: int
-    exit_info: int
-    run_limit: int
-    run_time: int
-    ineligible: int
+    max_memory: float
+    exit_info: float
+    run_limit: float
+    run_time: float
+    ineligible: float
     user: str
     queue: str
     name: str
@@ -79,7 +86,7 @@ def fields_of(line: str) -> list[str]:
 
     Raises
     ------
-    Malformed
+    MalformedError
         If quotes do not match.
 
     Examples
@@ -90,7 +97,7 @@ def fields_of(line: str) -> list[str]:
     try:
         return next(csv.reader((line,), delimiter=" ", skipinitialspace=True, strict=True))
     except csv.Error:
-        raise Malformed("quotes that do not match") from None
+        raise MalformedError("quotes that do not match") from None
 
 
 def parse(fields: list[str]) -> Finish:
@@ -98,69 +105,88 @@ def parse(fields: list[str]) -> Finish:
 
     Raises
     ------
-    Malformed
+    MalformedError
         If it is cut short, or has no numbers where numbers are.
     """
-    n_fields = len(fields)
     try:
-        hosts_at = _N_ASKED + 1 + _count(fields[_N_ASKED], n_fields)
-        state_at = hosts_at + 1 + _count(fields[hosts_at], n_fields)
-        hosts = fields[hosts_at + 1 : state_at]
+        hosts_at = _N_ASKED + 1 + _count(fields[_N_ASKED])
+        state_at = hosts_at + 1 + _count(fields[hosts_at])
         rest = fields[state_at:]
-        numbers = (
-            *(fields[i] for i in (_END, _ID, _NUM_PROCS, _SUBMIT, _BEGIN, _START)),
-            *(rest[i] for i in (_STATE, _INDEX, _USER_TIME, _SYSTEM_TIME)),
-        )
-        more = (*rest[_MAX_MEMORY : _MAX_MEMORY + 1], *rest[_EXIT_INFO : _EXIT_INFO + 1])
-        if not _plain((*numbers, *more)):
-            raise Malformed("no numbers where JOB_FINISH has numbers")
-        end, _, requested, submit, begin, start, state, index = map(int, numbers[:8])
-        tail_at = _tail(rest)
-        tail = rest[tail_at:] if tail_at else []
+        n_rest = len(rest)
+        numbers = (*_pick_numbers(fields), *_pick_numbers_behind(rest))
+        max_memory = rest[_MAX_MEMORY] if n_rest > _MAX_MEMORY else "-1"
+        exit_info = rest[_EXIT_INFO] if n_rest > _EXIT_INFO else "0"
+        if not _plain((*numbers, max_memory, exit_info)):
+            raise MalformedError(_NO_NUMBERS)
+        slots, nodes = _slots(fields[hosts_at + 1 : state_at])
+        tail = _tail(rest) if n_rest > _N_EXTENSIONS else []
         known = len(tail) > _RUN_TIME
+        end, requested, submit, begin, start, state, array_index, user_time, system_time = map(
+            float, numbers
+        )
         return Finish(
-            version=fields[VERSION],
-            extent=min(len(rest), _N_EXTENSIONS) + min(len(tail), _RUN_TIME + 2),
-            known_order=tail_at is not None or len(rest) <= _N_EXTENSIONS,
-            id=fields[_ID],
-            index=index,
-            submit=submit,
-            begin=begin,
-            start=start,
-            end=end,
-            requested_procs=requested,
-            hosts=hosts,
-            state=state,
-            user_time=float(numbers[8]),
-            system_time=float(numbers[9]),
-            max_memory=int(more[0]) if more else -1,
-            exit_info=int(more[1]) if len(more) > 1 else 0,
-            run_limit=_limit(tail[_RUN_LIMIT]) if known else -1,
-            run_time=int(tail[_RUN_TIME]) if known else -1,
-            ineligible=_ineligible(tail) if known else -1,
-            user=fields[_USER],
-            queue=fields[_QUEUE],
-            name=rest[_NAME],
-            command=rest[_COMMAND],
-            project=rest[_PROJECT],
-            exit_status=rest[_EXIT_STATUS],
-            service_class=rest[_SLA] if len(rest) > _SLA else "",
+            fields[VERSION],
+            min(n_rest, _N_EXTENSIONS) + min(len(tail), _RUN_TIME + 2),
+            known or n_rest <= _N_EXTENSIONS,
+            fields[_ID],
+            array_index,
+            submit,
+            begin,
+            start,
+            end,
+            requested,
+            slots,
+            nodes,
+            state,
+            user_time,
+            system_time,
+            float(max_memory),
+            float(exit_info),
+            float(tail[_RUN_LIMIT]) if known else -1.0,
+            float(tail[_RUN_TIME]) if known else -1.0,
+            _ineligible(tail) if known else -1.0,
+            fields[_USER],
+            fields[_QUEUE],
+            rest[_NAME],
+            rest[_COMMAND],
+            rest[_PROJECT],
+            rest[_EXIT_STATUS],
+            rest[_SLA] if n_rest > _SLA else "",
         )
     except IndexError:
-        raise Malformed("cut short") from None
-    except (ValueError, OverflowError) as error:
-        if isinstance(error, Malformed):
-            raise
-        raise Malformed("no numbers where JOB_FINISH has numbers") from None
+        raise MalformedError(_CUT_SHORT) from None
+    except ValueError:
+        raise MalformedError(_NO_NUMBERS) from None
 
 
-def _count(text: str, most: int) -> int:
-    """Return how many fields are said to follow; more than there are means that some are lost."""
-    if not (text.isascii() and text.isdecimal()):
-        raise Malformed("no numbers where JOB_FINISH has numbers")
-    if len(text) > 9 or int(text) > most:
-        raise IndexError
+def _count(text: str) -> int:
+    """Return how many fields are said to follow."""
+    count = _COUNTS.get(text)
+    if count is not None:
+        return count
+    if not (text.isascii() and text.isdecimal() and len(text) < 10):
+        raise MalformedError(_NO_NUMBERS)
     return int(text)
+
+
+def _slots(hosts: list[str]) -> tuple[float, float]:
+    """Count the slots of a job and the hosts they are on.
+
+    Examples
+    --------
+    >>> _slots(["16*n1", "16*n2"]), _slots(["n1", "n1", "n2"])
+    ((32.0, 2.0), (3.0, 2.0))
+    """
+    if len(hosts) == 1 and "*" not in hosts[0]:
+        return 1.0, 1.0
+    slots = 0
+    names = set()
+    for host in hosts:
+        count, star, name = host.partition("*")
+        counted = star and count.isascii() and count.isdecimal() and len(count) < 10
+        slots += int(count) if counted else 1
+        names.add(name if counted else host)
+    return float(slots), float(len(names))
 
 
 def _plain(texts: tuple[str, ...]) -> bool:
@@ -169,37 +195,34 @@ def _plain(texts: tuple[str, ...]) -> bool:
     return digits.isascii() and digits.isdecimal()
 
 
-def _tail(rest: list[str]) -> int | None:
-    """Return where the run limit stands, from the state; None if it is not to be found.
+def _tail(rest: list[str]) -> list[str]:
+    """Return the fields from the run limit on; none if they are not to be found.
 
     The usage of hosts stands before it, and takes more or fewer fields from version to version.
     """
-    if len(rest) <= _N_EXTENSIONS:
-        return None
     try:
-        at = _N_EXTENSIONS + 1 + 2 * _count(rest[_N_EXTENSIONS], len(rest))
-        n_hosts = _count(rest[at], len(rest))
-    except (IndexError, Malformed):
-        return None
-    for n_fields in _HOST_FIELDS if n_hosts else (0,):
-        begins = at + 1 + n_fields * n_hosts
-        behind = rest[begins : begins + _RUN_TIME + 1]
-        numbers = [behind[i] for i in _NUMBERS_BEHIND if i < len(behind)]
-        if behind and all(_plain((text,)) and "." not in text for text in numbers):
-            return begins
-    return None
+        at = _N_EXTENSIONS + 1 + 2 * _count(rest[_N_EXTENSIONS])
+        n_hosts = _count(rest[at])
+        for n_fields in _HOST_FIELDS:
+            tail = rest[at + 1 + n_fields * n_hosts :]
+            if _whole(_pick_numbers_of_tail(tail)):
+                return tail
+    except (IndexError, MalformedError):
+        pass
+    return []
 
 
-def _limit(text: str) -> int:
-    limit = int(text)
-    return limit if 0 < limit < _NO_LIMIT else -1
+def _whole(texts: tuple[str, ...]) -> bool:
+    """Whether all are whole numbers."""
+    digits = "".join(texts).replace("-", "")
+    return digits.isascii() and digits.isdecimal()
 
 
-def _ineligible(tail: list[str]) -> int:
+def _ineligible(tail: list[str]) -> float:
     """Return the seconds in which the job could not have started; -1 if they are not told."""
     try:
-        slots_at = _N_NETWORKS + 1 + 2 * _count(tail[_N_NETWORKS], len(tail)) + 6
-        text = tail[slots_at + 1 + _count(tail[slots_at], len(tail))]
-        return int(text) if _plain((text,)) else -1
+        slots_at = _N_NETWORKS + 1 + 2 * _count(tail[_N_NETWORKS]) + 6
+        text = tail[slots_at + 1 + _count(tail[slots_at])]
+        return float(text)
     except (IndexError, ValueError):
-        return -1
+        return -1.0
