@@ -11,8 +11,10 @@ from tests.fuzz.cases import Case, Outcome, case, run, shrunk
 from tests.fuzz.formats import FORMATS
 from tests.fuzz.warming import warm_up
 
-_COLUMNS = ("read", "refused", "failed", "written", "validated", "sessions", "simulated")
-_LAST = "characterized"
+_COLUMNS = (
+    *("read", "refused", "failed", "written", "validated", "sessions", "simulated", "cleaned"),
+    "characterized",
+)
 
 
 def main() -> int:
@@ -66,10 +68,9 @@ def _report(one: Case, outcome: Outcome, folder: Path, failures: Path) -> None:
 
 def _say(counts: dict[str, Counter[str]], n_cases: int, begin: float) -> None:
     """Print how many there were of each format, what came of them, and how long it took."""
-    columns = [*_COLUMNS, _LAST]
-    rows = [[name, *(count[column] for column in columns)] for name, count in counts.items()]
-    rows.append(["all", *(sum(count[column] for count in counts.values()) for column in columns)])
-    print(" ".join(f"{cell:>13}" for cell in ("format", *columns)))
+    rows = [[name, *(count[column] for column in _COLUMNS)] for name, count in counts.items()]
+    rows.append(["all", *(sum(count[column] for count in counts.values()) for column in _COLUMNS)])
+    print(" ".join(f"{cell:>13}" for cell in ("format", *_COLUMNS)))
     for row in sorted(rows[:-1]) + rows[-1:]:
         print(" ".join(f"{cell:>13}" for cell in row))
     seconds = time.monotonic() - begin

@@ -7,9 +7,13 @@ from random import Random
 from typing import Any, NamedTuple
 from unittest.mock import patch
 
+import pandas as pd
+
 import workloadkit as wk
 from tests.fuzz import good
+from workloadkit.cleaning.cleaned import read_filters
 from workloadkit.io import swf
+from workloadkit.io.sidecar import read_sidecar
 
 _ZONES = ("UTC", "Europe/Berlin", "America/New_York", "Asia/Kolkata", "Australia/Lord_Howe")
 
@@ -83,8 +87,23 @@ def _read_site(data: bytes, options: dict[str, Any], folder: Path) -> Any:
     return wk.site.read_site_distributions(io.BytesIO(data))
 
 
+def _read_filters(data: bytes, options: dict[str, Any], folder: Path) -> tuple[wk.Filter, ...]:
+    return read_filters(io.BytesIO(data))
+
+
+def _read_sidecar(data: bytes, options: dict[str, Any], folder: Path) -> pd.DataFrame:
+    """Read it alone, and as what stands beside the log that it was made for."""
+    log = folder / "log.swf"
+    log.write_bytes(good.log_beside())
+    (folder / "log.parquet").write_bytes(data)
+    wk.read_swf(log)
+    return read_sidecar(folder / "log.parquet")[0]
+
+
 FORMATS = {
     "swf": Format(good.swf, _read_swf, _of_swf, 6),
     "outages": Format(good.outages, _read_outages, _none, 2),
     "site": Format(good.site, _read_site, _none, 1),
+    "filters": Format(good.filters, _read_filters, _none, 1),
+    "sidecar": Format(good.sidecar, _read_sidecar, _none, 0.5),
 }

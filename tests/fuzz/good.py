@@ -360,31 +360,32 @@ def batsim(rng: Random) -> bytes:
 
 
 @cache
-def sidecar_trace() -> wk.Trace:
-    """The log beside which the side-cars of `sidecar` stand."""
+def _log_and_sidecar() -> tuple[bytes, bytes]:
     columns = {"submit": range(_N_JOBS), "run": [60.5] * _N_JOBS, "procs": [1] * _N_JOBS}
     log = wk.Trace.from_columns({name: list(values) for name, values in columns.items()})
     beside = pd.DataFrame(
         {
+            "place": range(1, _N_JOBS + 1),
             "id": [f"{i}.{SECRET}" for i in range(_N_JOBS)],
             "submit": [float(_BEGIN + i) for i in range(_N_JOBS)],
             "state": pd.Categorical(["COMPLETED"] * _N_JOBS),
             "user": pd.Categorical([_USERS[i % 3] for i in range(_N_JOBS)]),
         }
     )
-    return wk.Trace(log.jobs, log.header, sidecar=beside)
-
-
-@cache
-def _sidecar() -> bytes:
     with tempfile.TemporaryDirectory() as folder:
-        wk.write_swf(sidecar_trace(), Path(folder) / "log.swf")
-        return (Path(folder) / "log.parquet").read_bytes()
+        path = Path(folder) / "log.swf"
+        wk.write_swf(wk.Trace(log.jobs, log.header, sidecar=beside), path)
+        return path.read_bytes(), path.with_suffix(".parquet").read_bytes()
 
 
 def sidecar(rng: Random) -> bytes:
     """A Parquet file beside a log."""
-    return _sidecar()
+    return _log_and_sidecar()[1]
+
+
+def log_beside() -> bytes:
+    """The log beside which `sidecar` stands."""
+    return _log_and_sidecar()[0]
 
 
 def _date(second: int) -> str:

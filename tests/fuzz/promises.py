@@ -2,7 +2,6 @@
 
 import io
 import json
-import math
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ from pandas.testing import assert_frame_equal
 import workloadkit as wk
 from tests.fuzz.good import SECRET
 from workloadkit.fields import BY_NAME, FIELDS, NAMES
+from workloadkit.io.record_fields import RECORD_FIELDS
 
 
 class BrokenError(Exception):
@@ -36,7 +36,7 @@ def of_error(error: wk.WorkloadError) -> None:
 def of_trace(trace: wk.Trace) -> None:
     """Jobs ascend; numbers are of their type and within limits; what rides along fits."""
     keep(trace.n_jobs > 0, "a log has jobs")
-    for table in (trace.jobs, trace.bursts):
+    for table in (trace.jobs, trace.bursts) if len(trace.bursts) else (trace.jobs,):
         keep(list(table.columns) == list(NAMES), "the columns of a log")
         for field in FIELDS:
             _of_column(field.name, table[field.name].to_numpy())
@@ -146,8 +146,18 @@ def of_json(data: Any, where: str = "") -> None:
         raise BrokenError(f"{where} is no JSON: {error}") from error
 
 
-def of_numbers(table: pd.DataFrame, names: tuple[str, ...]) -> None:
-    """Columns are finite and not negative."""
-    for name in names:
-        values = table[name].to_numpy()
-        keep(all(math.isfinite(v) and v >= 0 for v in values), f"{name} is finite and not negative")
+def of_filters(filters: tuple[wk.Filter, ...]) -> None:
+    """Filters are written as they are read."""
+    keep(len(filters) > 0, "a file of filters holds one")
+    for one in filters:
+        keep(str(wk.Filter.parse(str(one))) == str(one), f"a filter reads back: {one}")
+
+
+def of_sidecar(table: pd.DataFrame) -> None:
+    """The columns of records are of their kind."""
+    keep("job" in table, "the rows have their job")
+    for field in RECORD_FIELDS:
+        if field.name in table:
+            dtype = str(table[field.name].dtype)
+            kinds = {"number": "float64", "whole": "int64", "word": "category"}
+            keep(dtype == kinds.get(field.kind, dtype), f"{field.name} is a {field.kind}: {dtype}")

@@ -6,6 +6,7 @@ from random import Random
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 import analysis
 import workloadkit as wk
@@ -25,6 +26,10 @@ def check(name: str, data: bytes, options: dict[str, Any], result: Any, folder: 
         promises.of_trace(result)
     elif isinstance(result, wk.Outages):
         promises.of_outages(result)
+    elif isinstance(result, pd.DataFrame):
+        promises.of_sidecar(result)
+    elif isinstance(result, tuple):
+        promises.of_filters(result)
     else:
         promises.of_site(result, folder)
     if name == "swf" and len(data) % 3 == 0:  # the two parsers agree
@@ -40,6 +45,8 @@ def use(result: Any, rng: Random, seen: Counter[str]) -> None:
             stage(result, rng, seen)
     elif isinstance(result, wk.Outages):
         _simulate_outages(result, rng, seen)
+    elif isinstance(result, tuple):
+        _clean(good.first_jobs(), result, seen)
 
 
 def characterize(trace: wk.Trace) -> None:
@@ -61,6 +68,19 @@ def _validate(trace: wk.Trace, rng: Random, seen: Counter[str]) -> None:
     errors = [finding for finding in found.findings if finding.severity == "error"]
     promises.keep(found.holds == (not errors), "a log holds if no finding is an error")
     seen["validated"] += 1
+
+
+def _clean(trace: wk.Trace, filters: tuple[wk.Filter, ...], seen: Counter[str]) -> None:
+    try:
+        cleaned = wk.clean(trace, filters)
+    except wk.WorkloadError as error:
+        promises.of_error(error)
+        return
+    gone = np.logical_or.reduce([one.mask(trace) for one in filters])
+    promises.keep(cleaned.n_jobs == trace.n_jobs - gone.sum(), "filters remove what they name")
+    named = [one.condition for one in wk.filters_of(cleaned.header)]
+    promises.keep(named == [one.condition for one in filters], "a header names the filters used")
+    seen["cleaned"] += 1
 
 
 def _sessions(trace: wk.Trace, rng: Random, seen: Counter[str]) -> None:

@@ -75,6 +75,39 @@ def test_any_other_parquet_file_is_refused(tmp_path):
         read_sidecar(tmp_path / "other.parquet")
 
 
+def parquet(path, columns, metadata):
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    table = pa.table(columns).replace_schema_metadata({b"workloadkit": metadata})
+    pq.write_table(table, path)
+
+
+def test_texts_that_are_no_utf8_are_corrupt(tmp_path):
+    import pyarrow as pa
+
+    broken = pa.Array.from_buffers(
+        pa.string(), 1, [None, pa.py_buffer(b"\0\0\0\0\2\0\0\0"), pa.py_buffer(b"\xff\xfe")]
+    )
+    parquet(tmp_path / "a.parquet", {"job": [1], "id": broken}, b'{"log_sha256": ""}')
+    with pytest.raises(FormatError, match="cannot be read"):
+        read_sidecar(tmp_path / "a.parquet")
+
+
+@pytest.mark.parametrize("metadata", [b"{", b"[" * 100_000, b"\xff", b"null", b"[]", b'{"a": 1}'])
+def test_what_tells_nothing_of_itself_is_refused(metadata, tmp_path):
+    parquet(tmp_path / "a.parquet", {"job": [1]}, metadata)
+    with pytest.raises(FormatError):
+        read_sidecar(tmp_path / "a.parquet")
+
+
+def test_more_rows_than_jobs_are_not_read(tmp_path):
+    write_swf(LOG, tmp_path / "log.swf")
+    parquet(tmp_path / "log.parquet", {"job": [1] * 1000}, b"{}")
+    with pytest.warns(WorkloadWarning, match="stands beside another log"):
+        assert read_swf(tmp_path / "log.swf").sidecar is None
+
+
 @pytest.mark.parametrize(
     ("log", "beside"),
     [

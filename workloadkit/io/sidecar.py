@@ -70,13 +70,17 @@ def write_sidecar(trace: "Trace", path: str | os.PathLike[str], *, digest: str) 
         pq.write_table(arrow, stream, compression="zstd")
 
 
-def read_sidecar(path: str | os.PathLike[str]) -> tuple[pd.DataFrame, dict[str, Any]]:
+def read_sidecar(
+    path: str | os.PathLike[str], *, n_jobs: int | None = None
+) -> tuple[pd.DataFrame, dict[str, Any]]:
     """Read what stands beside a log.
 
     Parameters
     ----------
     path : str or path
         Of the Parquet file.
+    n_jobs : int, optional
+        How many rows it must have: a small file may claim more of them than memory holds.
 
     Returns
     -------
@@ -96,14 +100,18 @@ def read_sidecar(path: str | os.PathLike[str]) -> tuple[pd.DataFrame, dict[str, 
     name = os.fspath(path)
     try:
         with Path(path).open("rb") as stream:
-            arrow = pq.read_table(stream)
+            parquet = pq.ParquetFile(stream)
+            if n_jobs not in (None, parquet.metadata.num_rows):
+                raise FormatError(name, "stands beside another log")
+            arrow = parquet.read()
+            arrow.validate(full=True)  # texts that are no UTF-8, too
             told = json.loads((arrow.schema.metadata or {}).get(_KEY, b"null"))
             table = arrow.to_pandas()
-    except (OSError, ValueError, pa.ArrowException) as error:
+    except (OSError, ValueError, RecursionError, pa.ArrowException) as error:
         reason = getattr(error, "strerror", None) or "it is no Parquet file, or corrupt"
         raise FormatError(name, f"cannot be read: {reason}") from error
     digest = told.get("log_sha256") if isinstance(told, dict) else None
-    if not isinstance(digest, str) or "job" not in table:
+    if not isinstance(digest, str) or "job" not in table or not table.columns.is_unique:
         raise FormatError(name, "is no file that stands beside a log")
     for field, kind in ((f, BY_NAME[f].kind) for f in table.columns if f in BY_NAME):
         table[field] = _as_kind(name, table[field], kind)
@@ -119,7 +127,7 @@ def with_sidecar(trace: "Trace", path: str | os.PathLike[str]) -> "Trace":
     if str(path) == "-" or not beside.is_file():
         return trace
     try:
-        table, told = read_sidecar(beside)
+        table, told = read_sidecar(beside, n_jobs=trace.n_jobs)
     except FormatError as error:
         warn(f"{error}; not used", WorkloadWarning, stacklevel=3)
         return trace
