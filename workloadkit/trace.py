@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from workloadkit.checkpoints import unfold
 from workloadkit.errors import ParameterError, WorkloadError
 from workloadkit.fields import BY_NAME, FIELDS, NAMES, UNKNOWN, Field
 from workloadkit.intake import Intake, Repair
@@ -385,6 +386,50 @@ class Trace:
         if mask.shape != (self.n_jobs,):
             raise WorkloadError(f"{mask.size} choices for {self.n_jobs} jobs")
         return self.take(np.flatnonzero(mask))
+
+    def as_bursts(self) -> "Trace":
+        """Return a trace in which checkpointed jobs stand as their bursts, each a job of its own.
+
+        That is for studies of the system; studies of the workload take the line that sums a job
+        up, as everything does by default. Each burst but the first is submitted when the one
+        before it ended, see `workloadkit.checkpoints.unfold`; all keep the number of their job. The
+        header tells it (Preemption: Yes). Utility functions, which tell what the completion of a
+        whole job is worth, are left out for checkpointed jobs, and so is what stands beside the
+        log.
+
+        Raises
+        ------
+        WorkloadError
+            If a burst is of no job, or its number is that of several.
+
+        Examples
+        --------
+        >>> line = {"job": [7], "submit": [10], "wait": [5], "run": [60], "status": [1]}
+        >>> parts = {"job": [7, 7], "submit": [10, 10], "wait": [5, 30], "run": [20, 40]}
+        >>> bursts = Trace.from_columns({**parts, "status": [2, 3]}).jobs
+        >>> trace = replace(Trace.from_columns(line), bursts=bursts).as_bursts()
+        >>> trace.jobs[["job", "submit", "wait", "run", "status"]].to_numpy().tolist()
+        [[7.0, 10.0, 5.0, 20.0, 2.0], [7.0, 35.0, 30.0, 40.0, 3.0]]
+        """
+        if self.bursts.empty:
+            return self
+        jobs, row, is_burst = unfold(self.jobs, self.bursts)
+        new_row = np.full(self.n_jobs, -1)
+        new_row[row[~is_burst]] = np.flatnonzero(~is_burst)
+        utility = self.utility.assign(row=new_row[self.utility["row"].to_numpy()])
+        utility = utility[utility["row"] >= 0].sort_values("row", kind="stable", ignore_index=True)
+        header = self.header.replaced("Preemption", "Yes")
+        if header.get("MaxRecords") is not None:
+            header = header.replaced("MaxRecords", str(len(jobs)))
+        return replace(
+            self,
+            jobs=jobs,
+            header=header,
+            bursts=self.bursts.iloc[:0],
+            utility=utility,
+            sidecar=None,
+            name=f"{self.name}, as bursts",
+        )
 
     def with_columns(self, **columns: ArrayLike) -> "Trace":
         """Return a trace with some columns of its jobs replaced.

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from workloadkit.cli.common import (
+    BurstsOption,
     JsonOption,
     StrictOption,
     TraceArgument,
@@ -35,6 +36,7 @@ def characterize(
         ),
     ] = None,
     json: JsonOption = None,
+    bursts: BurstsOption = False,
     strict: StrictOption = False,
 ) -> None:
     """Show what is in a log.
@@ -47,7 +49,7 @@ def characterize(
     if output is None and json is None:
         output = Path("report.html")
     check_outputs(output, json, inputs=[trace])
-    log = load(trace, strict=strict)
+    log = load(trace, strict=strict, bursts=bursts)
     with working(f"characterising {log.name}"):
         report = analysis.characterize(log)
         page = report.to_html() if output else ""

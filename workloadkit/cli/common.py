@@ -56,6 +56,14 @@ JsonOption = Annotated[
         "--json", metavar="FILE", readable=False, help='Write JSON to this file; "-" is stdout.'
     ),
 ]
+BurstsOption = Annotated[
+    bool,
+    typer.Option(
+        "--bursts",
+        help="Take checkpointed jobs as the bursts in which they ran, each a job of its own, to "
+        "study the system. By default as the line that sums them up.",
+    ),
+]
 SeedOption = Annotated[
     int | None,
     typer.Option(min=0, metavar="S", help="Seed of all that is random. By default a new one."),
@@ -100,8 +108,11 @@ def working(on: str) -> Iterator[None]:
         yield
 
 
-def load(trace: Path | None, *, strict: bool) -> "Trace":
-    """Read the log that the user named, or the sample; say what was repaired."""
+def load(trace: Path | None, *, strict: bool, bursts: bool = False) -> "Trace":
+    """Read the log that the user named, or the sample; say what was repaired.
+
+    With `bursts`, checkpointed jobs stand as their bursts.
+    """
     import workloadkit as wk
 
     if trace is None:
@@ -113,6 +124,10 @@ def load(trace: Path | None, *, strict: bool) -> "Trace":
         say(f"{log.name}: repaired in reading:")
         for repair in log.repairs:
             say(f"  {repair}")
+    if bursts:
+        n_jobs = log.bursts["job"].nunique()
+        say(f"{log.name}: checkpointed jobs {n_jobs:,}, taken as bursts {len(log.bursts):,}")
+        log = log.as_bursts()
     return log
 
 

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from workloadkit.cli.common import (
+    BurstsOption,
     StrictOption,
     TraceArgument,
     check_outputs,
@@ -55,6 +56,7 @@ def sessions(
     output: Annotated[
         Path, typer.Option("-o", metavar="FILE", help='Write to this file; "-" is stdout.')
     ] = Path("-"),
+    bursts: BurstsOption = False,
     strict: StrictOption = False,
 ) -> None:
     """Find the sessions and batches of every user.
@@ -65,7 +67,7 @@ def sessions(
     import workloadkit as wk
 
     check_outputs(output, inputs=[trace])
-    log = load(trace, strict=strict)
+    log = load(trace, strict=strict, bursts=bursts)
     found = wk.delimit_sessions(log, method=method, threshold=threshold, cut=cut)
     table = log.jobs[["job", "user"]].join(found, how="inner")
     write(output, table.to_csv(index=False, float_format=_shortest))

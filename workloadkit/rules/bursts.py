@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from workloadkit.checkpoints import summaries
 from workloadkit.fields import BURST_STATUS, CANCELLED, FAILED, UNKNOWN
 from workloadkit.rules.rule import FIRST_FEW, Breach, Log, Offender, Rule, plain
 from workloadkit.rules.status import COMPLETED
@@ -32,13 +33,7 @@ def _parts(log: Log) -> _Parts:
     number = log.trace.bursts["job"].to_numpy()
     rows = np.argsort(number, kind="stable")
     numbers, first, count = np.unique(number[rows], return_index=True, return_counts=True)
-    by_number = np.argsort(log["job"], kind="stable")
-    sorted_numbers = log["job"][by_number]
-    place = np.searchsorted(sorted_numbers, numbers)
-    times = np.searchsorted(sorted_numbers, numbers, side="right") - place
-    job = np.full(numbers.size, -1)
-    job[times == 1] = by_number[place[times == 1]]
-    return _Parts(rows, first, first + count - 1, job)
+    return _Parts(rows, first, first + count - 1, summaries(log["job"], numbers))
 
 
 def _part(log: Log, parts: _Parts, name: str) -> NDArray:

@@ -13,13 +13,15 @@ _NUMBER_AND_NAME = re.compile(r"\s*(\d{1,18})(?!\d)")
 def _max_jobs(log: Log) -> Breach | None:
     """MaxJobs of a cleaned log goes on counting the jobs that its filters removed."""
     stated = log.header.number("MaxJobs")
-    if stated is None or stated == log.n_jobs:
+    parts = log["job"][log.in_parts]
+    n_jobs = log.n_jobs - parts.size + distinct(parts)
+    if stated is None or stated == n_jobs:
         return None
-    text = f"MaxJobs is {stated:,}, jobs are {log.n_jobs:,}"
-    if stated == log.n_jobs + log.removed:
+    text = f"MaxJobs is {stated:,}, jobs are {n_jobs:,}"
+    if stated == n_jobs + log.removed:
         text += f" and the {log.removed:,} that filters removed"
-        return in_header(("MaxJobs", stated), text=text, checked=log.n_jobs, severity="note")
-    return in_header(("MaxJobs", stated), text=text, checked=log.n_jobs)
+        return in_header(("MaxJobs", stated), text=text, checked=n_jobs, severity="note")
+    return in_header(("MaxJobs", stated), text=text, checked=n_jobs)
 
 
 def _max_records(log: Log) -> Breach | None:

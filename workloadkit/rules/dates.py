@@ -57,6 +57,7 @@ def _start(log: Log) -> Breach | None:
 
 def _end(log: Log) -> Breach | None:
     """Compare the stated end with the last end of a job, which filters may have removed."""
+    log = log.as_system
     ended = log.end[~np.isnan(log.end)]
     said = _stated(log, "EndTime")
     if said is None or not ended.size:

@@ -44,7 +44,7 @@ def _used_once(log: Log) -> Breach | None:
 
     Of jobs of one second, all ends come first, as on a machine whose times are rounded.
     """
-    size = _size(log)
+    log, size = log.as_system, _size(log)
     rows = np.flatnonzero(log.trace.ran & ~np.isnan(log["wait"]) & (log["run"] > 0))
     if size is None or not rows.size:
         return None

@@ -18,7 +18,7 @@ def _counted_from_1(log: Log) -> Breach | None:
 
 
 def _used_once(log: Log) -> Breach | None:
-    return log.where(_seen_before(log["job"]), "submit")
+    return log.where(_seen_before(log["job"]) & ~log.in_parts, "submit")
 
 
 def _none_missing(log: Log) -> Breach | None:
@@ -47,6 +47,7 @@ def _none_missing(log: Log) -> Breach | None:
 def _in_order(log: Log) -> Breach | None:
     job = log["job"]
     early = np.append(False, job[1:] < job[:-1])
+    early &= ~(_seen_before(job) & log.in_parts)  # a later part has the number of the first
     return log.where(early, "submit", also={"job before": np.append(job[:1], job[:-1])})
 
 
@@ -91,7 +92,9 @@ def _seen_before(numbers: NDArray) -> NDArray[np.bool_]:
 
 RULES = (
     Rule("job-from-1", "error", "Job numbers count from 1.", _counted_from_1),
-    Rule("job-unique", "error", "No two jobs have the same number.", _used_once),
+    Rule(
+        "job-unique", "error", "No two jobs have the same number; parts of one job do.", _used_once
+    ),
     Rule("job-gaps", "warning", "No job number is missing.", _none_missing),
     Rule("job-order", "warning", "Jobs are numbered in the order of submission.", _in_order),
     Rule("submit-known", "error", "Every submit time is known.", _submit_known),

@@ -9,7 +9,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from workloadkit.fields import BY_NAME
+from workloadkit.errors import WorkloadError
+from workloadkit.fields import BURST_STATUS, BY_NAME
 from workloadkit.preceding import Preceding, find_preceding
 from workloadkit.trace import Header, Trace
 
@@ -119,6 +120,20 @@ class Log:
         """Whether jobs may use more than they request (AllowOveruse); None if nothing says so."""
         word = (self.header.get("AllowOveruse") or "").lower()
         return True if word.startswith(_YES) else False if word.startswith(_NO) else None
+
+    @cached_property
+    def as_system(self) -> "Log":
+        """The log as the system saw it: checkpointed jobs as their bursts, if these are right."""
+        try:
+            return self if self.trace.bursts.empty else Log(self.trace.as_bursts())
+        except WorkloadError:  # the rules of parts tell of it
+            return self
+
+    @cached_property
+    def in_parts(self) -> NDArray[np.bool_]:
+        """Which lines are parts of jobs that no line sums up (Preemption: Yes), shape (n_jobs,)."""
+        told = (self.header.get("Preemption") or "").strip().lower() == "yes"
+        return np.isin(self["status"], BURST_STATUS) if told else np.zeros(self.n_jobs, dtype=bool)
 
     @cached_property
     def removed(self) -> int:

@@ -15,9 +15,7 @@ def _known_values(log: Log) -> Breach | None:
 
 def _summed_up(log: Log) -> Breach | None:
     """Jobs of status 2, 3 or 4: bursts that no line sums up, unless these are exit codes."""
-    if (log.header.get("Preemption") or "").lower() == "yes":  # the log has such lines only
-        return None
-    return log.where(np.isin(log["status"], BURST_STATUS), "status")
+    return log.where(np.isin(log["status"], BURST_STATUS) & ~log.in_parts, "status")
 
 
 def _completed_ran(log: Log) -> Breach | None:
@@ -51,7 +49,7 @@ RULES = (
     Rule(
         "status-parts",
         "warning",
-        "Each line of status 2, 3 or 4 is part of a checkpointed job that another line sums up.",
+        "Each line of status 2, 3 or 4 is part of a job that another line sums up.",
         _summed_up,
     ),
     Rule("completed-ran", "warning", "Every completed job has a run time.", _completed_ran),
