@@ -3,7 +3,6 @@
 Nothing but `str.split`: a job is the list of its 18 numbers, one line at a time.
 """
 
-import itertools
 import math
 import re
 from collections import Counter
@@ -15,17 +14,24 @@ PARTIAL = (2, 3, 4)
 
 
 def jobs_and_bursts(text):
-    """The summary lines and the partial lines, in file order; each a list of 18 numbers."""
+    """The summary lines and the partial lines, in file order; each a list of 18 numbers.
+
+    Status 2, 3 or 4 is that of partial lines where one line of the job sums them up, and where
+    none has a submit time but that of the job; elsewhere these are exit codes.
+    """
     lines = [
         [float(word) for word in line.split()[:18]]
         for line in text.splitlines()
         if line.strip() and not line.lstrip().startswith(";")
     ]
-    summed_up = {line[JOB] for line in lines if line[STATUS] not in PARTIAL}
     jobs, bursts = [], []
     for line in lines:
-        partial = line[STATUS] in PARTIAL and line[JOB] in summed_up
-        (bursts if partial else jobs).append(line)
+        parts, whole = [], []
+        if line[STATUS] in PARTIAL:
+            parts = [o for o in lines if o[JOB] == line[JOB] and o[STATUS] in PARTIAL]
+            whole = [o for o in lines if o[JOB] == line[JOB] and o[STATUS] not in PARTIAL]
+        is_part = len(whole) == 1 and all(p[SUBMIT] in (-1, whole[0][SUBMIT]) for p in parts)
+        (bursts if is_part else jobs).append(line)
     return jobs, bursts
 
 
@@ -55,9 +61,22 @@ def count(jobs, broken):
     return sum(1 for job in jobs if broken(job))
 
 
-def earlier_than_the_job_before(jobs):
-    """Jobs whose submit time is before that of the line above."""
-    return sum(1 for above, job in itertools.pairwise(jobs) if job[SUBMIT] < above[SUBMIT])
+def out_of_order(jobs):
+    """Jobs that were submitted before one that stands above them."""
+    latest, broken = -math.inf, 0
+    for job in jobs:
+        broken += job[SUBMIT] < latest
+        latest = max(latest, job[SUBMIT])
+    return broken
+
+
+def ran(jobs):
+    """The jobs that ran: a run time of 0 or more, on processors.
+
+    Processors are those of field 5, of field 8 in a log that knows no field 5.
+    """
+    field = PROCS if any(job[PROCS] > 0 for job in jobs) else REQ_PROCS
+    return [job for job in jobs if job[RUN] >= 0 and job[field] > 0]
 
 
 def repeated_numbers(jobs):
@@ -188,3 +207,82 @@ def bursts_as_jobs(jobs, bursts):
             table.append((now, burst[WAIT], burst[RUN]))
             now += max(burst[WAIT], 0) + max(burst[RUN], 0)
     return sorted(table)
+
+
+def crowded_starts(jobs, procs):
+    """Jobs that start while, with them, more processors are busy than there are.
+
+    Of jobs that start together those above come first; a job of 0 s is never busy; where the wait
+    is unknown, nobody knows when it was.
+    """
+    known = [job for job in jobs if job[RUN] > 0 and job[PROCS] > 0 and job[WAIT] != -1]
+    spans = sorted((job[SUBMIT] + job[WAIT], i, job) for i, job in enumerate(known))
+    broken = 0
+    for start, place, _ in spans:
+        before = [(begin, job) for begin, i, job in spans if (begin, i) <= (start, place)]
+        broken += sum(job[PROCS] for begin, job in before if start < begin + job[RUN]) > procs
+    return broken
+
+
+def numbers_above_their_count(jobs, field):
+    """Places of jobs whose number in a field is above how many such numbers there are."""
+    numbers = {job[field] for job in jobs if job[field] > 0}
+    return {i for i, job in enumerate(jobs) if job[field] > len(numbers)}
+
+
+def may_overuse(text):
+    """Whether the header allows jobs to use more than they request."""
+    return header(text).get("AllowOveruse", "").lower().startswith(("true", "yes"))
+
+
+def breaches(text):
+    """How often each rule is broken, by the rule's name."""
+    jobs, bursts = jobs_and_bursts(text)
+    procs, longest = header_number(text, "MaxProcs"), header_number(text, "MaxRuntime")
+    most_memory = header_number(text, "MaxMemory")
+    named = (USER, GROUP, EXECUTABLE, QUEUE, PARTITION)
+    above = set().union(*(numbers_above_their_count(jobs, field) for field in named))
+    overuse = may_overuse(text)
+    found = {
+        "submit-order": out_of_order(jobs),
+        "job-from-1": count(jobs, lambda job: job[JOB] < 1),
+        "job-unique": repeated_numbers(jobs),
+        "job-gaps": numbers_that_are_missing(jobs),
+        "submit-known": unknown(jobs, SUBMIT),
+        "numbered-from-1": count(
+            jobs, lambda job: 0 in (job[USER], job[GROUP], job[EXECUTABLE], job[PARTITION])
+        ),
+        "numbered-densely": len(above),
+        "not-negative": count(jobs, lambda job: any(v < 0 and v != -1 for v in job[1:])),
+        "request-zero": count(jobs, lambda job: 0 in (job[REQ_PROCS], job[REQ_TIME])),
+        "wait-known": unknown(jobs, WAIT),
+        "run-known": unknown(jobs, RUN),
+        "procs-known": count(jobs, lambda job: job[PROCS] in (-1, 0)),
+        "user-known": unknown(jobs, USER),
+        "estimate-known": unknown(jobs, REQ_TIME),
+        "status-values": of_no_status(jobs),
+        "status-parts": count(jobs, lambda job: job[STATUS] in PARTIAL),
+        "completed-ran": count(jobs, lambda job: job[STATUS] == 1 and job[RUN] == -1),
+        "cancelled-ran": count(ran(jobs), lambda job: job[STATUS] == 5),
+        "run-requested": 0 if overuse else longer_than_requested(jobs),
+        "procs-requested": 0 if overuse else more_than_requested(jobs, PROCS, REQ_PROCS),
+        "memory-requested": 0 if overuse else more_than_requested(jobs, MEMORY, REQ_MEMORY),
+        "procs-fewer": count(jobs, lambda job: 0 < job[PROCS] < job[REQ_PROCS]),
+        "cpu-run": cpu_beyond_run(jobs, slack=1),
+        "think-alone": think_time_alone(jobs),
+        "max-jobs": int(header_number(text, "MaxJobs") not in (None, len(jobs))),
+        "max-records": int(
+            header_number(text, "MaxRecords") not in (None, len(jobs) + len(bursts))
+        ),
+    }
+    if procs is not None:
+        found["procs-machine"] = larger_than(jobs, PROCS, procs)
+        found["procs-machine-requested"] = larger_than(jobs, REQ_PROCS, procs)
+        found["machine-used-once"] = crowded_starts(jobs, procs)
+    if longest is not None:
+        found["max-runtime"] = larger_than(jobs, RUN, longest)
+        found["max-runtime-requested"] = larger_than(jobs, REQ_TIME, longest)
+    if most_memory is not None:
+        found["max-memory"] = larger_than(jobs, MEMORY, most_memory)
+        found["max-memory-requested"] = larger_than(jobs, REQ_MEMORY, most_memory)
+    return found
