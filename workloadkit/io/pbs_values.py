@@ -1,22 +1,23 @@
 """What stands in the accounting records of PBS and Torque: keys, durations, sizes, nodes."""
 
 import re
-from functools import lru_cache
 from math import inf, nan
 
 from workloadkit.fields import MAX_PROCS, MAX_TIME
 
 _KEY = re.compile(r"[A-Za-z_][\w.-]*=")
-_WHOLE = re.compile(r"\d{1,18}", re.ASCII)
 _SIZE = re.compile(r"(\d{1,18}(?:\.\d{0,18})?)([kmgtp]?)([bw]?)", re.ASCII | re.IGNORECASE)
 _CLOCK = re.compile(r"\d{1,12}(?:\.\d{1,9})?|(?:\d{1,9}:){1,3}\d{1,9}(?:\.\d{1,9})?", re.ASCII)
 _OF_CHUNK = {
     "ncpus": re.compile(r":ncpus=(\d{1,9})(?!\d)", re.ASCII),
     "ngpus": re.compile(r":ngpus=(\d{1,9})(?!\d)", re.ASCII),
 }
+_SPAN = re.compile(r"/\d+-", re.ASCII)
 _VNODE = re.compile(r"(?:^|[(+])([^(:+)]+)")
 _UNITS = {letter: 1024.0**power for power, letter in enumerate(("", "k", "m", "g", "t", "p"))}
 _PARTS_OF_CLOCK = (1, 60, 3600, 86400)
+_QUOTES = ('"', "'")
+_LONGEST_NUMBER = 30  # characters
 _GPUS = ("gpus", "gpu", "ngpus")
 _MEMORY = ("mem", "reqmem")
 
@@ -37,43 +38,52 @@ def keys_and_values(text: str) -> dict[str, str]:
     {'user': 'al', 'jobname': 'my job', 'account': 'a=1 b=2', 'queue': 'x'}
     """
     words = text.split()
-    if '"' not in text and "'" not in text:
-        try:
-            found = dict([word.split("=", 1) for word in words])
-        except ValueError:  # a word without a key
-            pass
-        else:
-            if len(found) == len(words):
-                return found
-    return _odd_keys_and_values(words)
+    try:
+        found = dict([word.split("=", 1) for word in words])
+    except ValueError:  # a word without a key
+        return _odd_keys_and_values(words)
+    if len(found) < len(words):
+        return _odd_keys_and_values(words)
+    if "='" in text:
+        return _odd_keys_and_values(words)
+    at = text.find('="')
+    while at >= 0:
+        key = text[text.rfind(" ", 0, at) + 1 : at]
+        value = found.get(key, "")
+        if len(value) < 2 or value[0] != '"' or value[-1] != '"':  # there are blanks within
+            return _odd_keys_and_values(words)
+        found[key] = value[1:-1]
+        at = text.find('="', at + 2)
+    return found
 
 
 def _odd_keys_and_values(words: list[str]) -> dict[str, str]:
+    """Read blanks within values, quoted or not; in time that grows with the words only."""
     last_quote = {
         quote: max((i for i, word in enumerate(words) if word.endswith(quote)), default=-1)
-        for quote in "\"'"
+        for quote in _QUOTES
     }
-    found: dict[str, str] = {}
-    key = ""
+    found: dict[str, list[str]] = {}
+    parts: list[str] = []
     i = 0
     while i < len(words):
         word = words[i]
         if match := _KEY.match(word):
             key, value = match[0][:-1], word[match.end() :]
-            if (quote := value[:1]) in last_quote and quote and last_quote[quote] >= i:
-                parts = [value]
-                while not (parts[-1].endswith(quote) and (len(parts) > 1 or len(value) > 1)):
+            quote = value[:1]
+            parts = [value]
+            if last_quote.get(quote, -1) >= i + (value == quote):  # else it is a mere apostrophe
+                parts = [value[1:]]
+                while not parts[-1].endswith(quote):
                     i += 1
-                    if i == len(words):
-                        break
                     parts.append(words[i])
-                value = " ".join(parts)[1:].removesuffix(quote)
+                parts[-1] = parts[-1][:-1]
             if key not in found or key not in _BEFORE_THE_JOB_NAME:
-                found[key] = value
-        elif key:
-            found[key] += f" {word}"
+                found[key] = parts
+        else:
+            parts.append(word)
         i += 1
-    return found
+    return {key: " ".join(parts) for key, parts in found.items()}
 
 
 def whole(text: str | None) -> float:
@@ -84,13 +94,12 @@ def whole(text: str | None) -> float:
     >>> whole("1261425023"), whole("1e300"), whole("-3"), whole(None)
     (1261425023.0, nan, nan, nan)
     """
-    if text is None or not _WHOLE.fullmatch(text):
+    if not text or not text.isdecimal() or len(text) > _LONGEST_NUMBER:
         return nan
-    number = int(text)
-    return float(number) if number <= MAX_TIME else nan
+    number = float(text)
+    return number if number <= MAX_TIME else nan
 
 
-@lru_cache(maxsize=1 << 16)
 def seconds(text: str | None) -> float:
     """Return a duration: seconds, or ``[[days:]hours:]minutes:seconds``; NaN if it is neither.
 
@@ -99,14 +108,18 @@ def seconds(text: str | None) -> float:
     >>> seconds("9350"), seconds("144:00:00"), seconds("2:00:00:05"), seconds("-1")
     (9350.0, 518400.0, 172805.0, nan)
     """
-    if not text or not _CLOCK.fullmatch(text):
+    if not text or len(text) > _LONGEST_NUMBER:
+        return nan
+    if text[-3:-2] == ":" == text[-6:-5] and (text[:-6] + text[-5:-3] + text[-2:]).isdecimal():
+        total = 3600.0 * int(text[:-6]) + 60 * int(text[-5:-3]) + int(text[-2:])
+        return total if total <= MAX_TIME else nan
+    if not _CLOCK.fullmatch(text):
         return nan
     parts = reversed(text.split(":"))
     total = sum(unit * float(part) for unit, part in zip(_PARTS_OF_CLOCK, parts, strict=False))
     return float(total) if total <= MAX_TIME else nan
 
 
-@lru_cache(maxsize=1 << 16)
 def kilobytes(text: str | None) -> float:
     """Return a size in units of 1024 bytes; NaN if it is none.
 
@@ -118,7 +131,11 @@ def kilobytes(text: str | None) -> float:
     >>> kilobytes("15240kb"), kilobytes("12.27M"), kilobytes("2048"), kilobytes("1kw")
     (15240.0, 12564.48, 2.0, 8.0)
     """
-    match = _SIZE.fullmatch(text or "")
+    if not text or len(text) > _LONGEST_NUMBER:
+        return nan
+    if text.endswith("kb") and text[:-2].isdecimal():
+        return float(text[:-2])
+    match = _SIZE.fullmatch(text)
     if not match:
         return nan
     n_bytes = float(match[1]) * _UNITS[match[2].lower()] * (8 if match[3] in ("w", "W") else 1)
@@ -133,7 +150,6 @@ def _product(*factors: float) -> float:
     return result if result <= MAX_PROCS else nan
 
 
-@lru_cache(maxsize=1 << 14)
 def chunks(text: str | None, per_chunk: str) -> tuple[float, float, float, float]:
     """Return what a request by chunks asks for in all; NaN where it does not say.
 
@@ -168,7 +184,7 @@ def chunks(text: str | None, per_chunk: str) -> tuple[float, float, float, float
         told = dict(p.split("=", 1) for p in properties if "=" in p)
         n_chunks += n_same
         procs += _product(n_same, whole(told[per_chunk]) if per_chunk in told else 1.0)
-        gpus += sum(_product(n_same, whole(told[name])) for name in _GPUS[:3] if name in told)
+        gpus += sum(_product(n_same, whole(told[name])) for name in _GPUS if name in told)
         memory += sum(n_same * kilobytes(told[name]) for name in _MEMORY if name in told)
     return _product(n_chunks), _product(procs), gpus or nan, memory or nan
 
@@ -199,13 +215,11 @@ def hosts(text: str | None) -> tuple[float, float]:
     """
     if not text:
         return nan, nan
-    places = text.split("+")
-    nodes = {place.partition("/")[0] for place in places}
-    if "*" in text or "," in text or "-" in text:
-        procs = sum(_places_of_host(place) for place in places)
-    else:
-        procs = float(len(places))
-    return float(len(nodes)), _product(procs) or nan
+    parts = text.replace("+", "/").split("/")  # host, place, host, place, …
+    nodes = float(len(set(parts[::2]))) if 2 * text.count("+") + 2 == len(parts) else nan
+    if "*" in text or "," in text or ("-" in text and _SPAN.search(text)):
+        return nodes, _product(sum(map(_places_of_host, text.split("+"))))
+    return nodes, _product(text.count("+") + 1)
 
 
 def _places_of_host(place: str) -> float:

@@ -1,0 +1,232 @@
+"""The records of PBS, line after line: what becomes of each job and of each line."""
+
+from datetime import datetime
+from math import isnan, nan
+from typing import TYPE_CHECKING
+from zoneinfo import ZoneInfo
+
+import numpy as np
+
+from workloadkit.io.lines import Block
+from workloadkit.io.pbs_rows import Row, check_zone, columns, local_seconds, row, submission
+from workloadkit.io.pbs_values import keys_and_values, whole
+from workloadkit.io.records import Records
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+#: Records that tell of no job's end, by their letter.
+OTHER_RECORDS = {
+    "Q": "queue records (Q)",
+    "S": "start records (S)",
+    "D": "delete records (D)",
+    "A": "abort records (A)",
+    "M": "records of jobs moved to another server (M)",
+    "C": "checkpoint records (C)",
+    "T": "restart records (T)",
+    "s": "records of pruned starts (s)",
+    "u": "phase update records (u)",
+    "c": "next phase records (c)",
+    "e": "last phase records (e)",
+    "a": "alteration records (a)",
+    "z": "suspension records (z)",
+    "r": "resumption records (r)",
+    "L": "licence records (L)",
+    "P": "provisioning records (P)",
+    "p": "provisioning records (p)",
+    "U": "reservation records (U)",
+    "Y": "reservation records (Y)",
+    "B": "reservation records (B)",
+    "F": "reservation records (F)",
+    "K": "reservation records (K)",
+    "k": "reservation records (k)",
+}
+
+_OF_A_RUN = ("start", "Exit_status", "session", "run_count")
+
+
+class _Unended:
+    """A job that has not ended yet: the lines that tell of it, by their places."""
+
+    __slots__ = ("deleted", "queued", "reruns", "started", "submit")
+
+    def __init__(self) -> None:
+        self.submit = nan  # as a record tells it; the date of a line is less sure
+        self.queued: tuple[int, str, str] | None = None  # place, date, text
+        self.started: int | None = None  # place
+        self.deleted: tuple[int, str, str] | None = None  # place, date, letter
+        self.reruns: list[tuple[int, str]] = []  # place, text
+
+
+class Reader:
+    """What was found so far: records of ended jobs, and jobs that may still end."""
+
+    def __init__(self, tz: str) -> None:
+        self.records = Records()
+        self.zone = ZoneInfo(tz)
+        self.unended: dict[str, _Unended] = {}
+        self.rows: list[Row] = []
+        self.dated: list[tuple[str, float, int]] = []  # dates, ends and places of E records
+        self.moments: list[NDArray[np.float64]] = []  # the same, as rows of numbers
+
+    def read(self, block: Block) -> None:
+        """Read some lines."""
+        for place, line in enumerate(block.lines, block.place):
+            parts = line.split(";", 3)
+            if len(parts) < 3 or len(parts[1]) != 1:
+                if line.strip():
+                    self.records.rows += 1
+                    self.records.leave_out("no accounting record (date;letter;id;…)", place)
+                continue
+            self.records.rows += 1
+            date, letter, job_id = parts[:3]
+            text = parts[3] if len(parts) == 4 else ""
+            if letter == "E":
+                self.ended(place, date, job_id, text)
+            elif letter in "QSRDAM":
+                self.not_ended(place, date, letter, job_id, text)
+            else:
+                kind = OTHER_RECORDS.get(letter, "records of an unknown letter")
+                self.records.leave_out(kind, place)
+        self.flush()
+
+    def ended(self, place: int, date: str, job_id: str, text: str) -> None:
+        """Take an E record: the end of a job or of an attempt."""
+        told = keys_and_values(text)
+        submit = submission(told)
+        if (job := self.unended.pop(job_id, None)) is not None:
+            if _differ(job.submit, submit):  # the id is another job's by now
+                self.give_up(job_id, job)
+            else:
+                self.settle(job_id, job)
+        if isnan(submit):
+            self.records.leave_out("no submission (ctime, qtime, etime)", place)
+        elif "[]" in job_id and "exec_host" not in told and "exec_vnode" not in told:
+            self.records.leave_out("arrays as a whole, whose tasks are the jobs (E)", place)
+        else:
+            self.rows.append(row(place, job_id, "E", told, submit))
+            self.dated.append((date, whole(told.get("end")), place))
+            if "ctime" not in told:
+                self.records.note("no ctime: submitted at qtime or etime", place)
+
+    def not_ended(self, place: int, date: str, letter: str, job_id: str, text: str) -> None:
+        """Take a record of a job that is yet to end, if its end is in the file."""
+        submit = submission(keys_and_values(text)) if "time=" in text else nan
+        job = self.unended.get(job_id)
+        if job is not None and _differ(job.submit, submit):
+            self.give_up(job_id, job)
+            job = None
+        if job is None:
+            job = self.unended[job_id] = _Unended()
+        if not isnan(submit):
+            job.submit = submit
+        if letter == "Q":
+            if job.queued:  # again: routed, or run and requeued
+                self.other("Q", place)
+            else:
+                job.queued = place, date, text
+        elif letter == "S":
+            if job.started is not None:
+                self.other("S", job.started)
+            job.started = place
+        elif letter == "R":
+            if job.started is not None:
+                self.other("S", job.started)
+                job.started = None
+            if "start=" in text and "end=" in text and not isnan(submit):
+                job.reruns.append((place, text))
+            else:
+                self.records.leave_out("rerun records without times (R)", place)
+        elif letter == "M":
+            del self.unended[job_id]
+            self.settle(job_id, job)
+            self.other("M", place)
+        else:
+            if job.deleted:
+                self.other(job.deleted[2], job.deleted[0])
+            job.deleted = place, date, letter
+
+    def other(self, letter: str, place: int) -> None:
+        """Count a record that tells nothing more."""
+        self.records.leave_out(OTHER_RECORDS[letter], place)
+
+    def settle(self, job_id: str, job: _Unended, *, in_log: bool = True) -> None:
+        """Count the records of a job whose fate another record tells; reruns were attempts."""
+        if job.queued:
+            self.other("Q", job.queued[0])
+        if job.started is not None:
+            self.other("S", job.started)
+        if job.deleted:
+            self.other(job.deleted[2], job.deleted[0])
+        for place, text in job.reruns:
+            if in_log:
+                told = keys_and_values(text)
+                self.rows.append(row(place, job_id, "R", told, job.submit))
+            else:
+                self.records.leave_out("attempts of jobs that did not end (R)", place)
+
+    def give_up(self, job_id: str, job: _Unended) -> None:
+        """Decide what becomes of a job of which no more is heard."""
+        queued, deleted = job.queued, job.deleted
+        if deleted and job.started is None and (queued or not isnan(job.submit)):
+            place, date, letter = deleted
+            submit, text = job.submit, queued[2] if queued else ""
+            if isnan(submit) and queued:
+                submit = self.second(queued[1])
+            if not text and job.reruns:
+                text = job.reruns[-1][1]
+            if not isnan(submit):
+                told = {
+                    name: value
+                    for name, value in keys_and_values(text).items()
+                    if name not in _OF_A_RUN and not name.startswith(("exec_", "resources_used"))
+                }
+                told["end"] = f"{self.second(date):.0f}"
+                job.submit, job.deleted = submit, None
+                self.rows.append(row(place, job_id, letter, told, submit))
+                if "[]" in job_id:
+                    self.records.note("arrays cancelled while queued, one job each", place)
+                self.settle(job_id, job)
+                return
+        if job.started is not None:
+            self.records.leave_out("not ended: running (S without E)", job.started)
+            job.started = None
+        elif deleted:
+            self.records.leave_out("deleted before their start, submission unknown", deleted[0])
+            job.deleted = None
+        elif queued:
+            self.records.leave_out("not ended: queued (Q without S or E)", queued[0])
+            job.queued = None
+        self.settle(job_id, job, in_log=False)
+
+    def second(self, date: str) -> float:
+        """Return the second of a line's date; of two of them, where clocks go back, the first."""
+        try:
+            local = datetime.strptime(date, "%m/%d/%Y %H:%M:%S")
+            return local.replace(tzinfo=self.zone).timestamp()
+        except (ValueError, OverflowError):
+            return nan
+
+    def flush(self) -> None:
+        """Hand the rows on."""
+        if self.rows:
+            self.records.extend(len(self.rows), **columns(self.rows, self.records))
+            self.rows = []
+        if self.dated:
+            dates, ends, places = zip(*self.dated, strict=True)
+            self.moments.append(np.stack([places, ends, local_seconds(list(dates))]))
+            self.dated = []
+
+    def finish(self) -> None:
+        """Decide about all jobs without an end, and whether the zone is right."""
+        for job_id, job in self.unended.items():
+            self.give_up(job_id, job)
+        self.unended = {}
+        self.flush()
+        if self.moments:
+            places, ends, local = np.concatenate(self.moments, axis=1)
+            check_zone(self.zone.key, places.astype(np.int64), ends, local, self.records)
+
+
+def _differ(one: float, other: float) -> bool:
+    return one != other and not isnan(one) and not isnan(other)

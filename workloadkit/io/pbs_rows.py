@@ -1,0 +1,236 @@
+"""What the records of PBS tell of jobs, as columns of numbers and words."""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from math import nan
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from workloadkit.fields import CANCELLED, FAILED, MAX_TIME, UNKNOWN
+from workloadkit.io.pbs_requests import Grant, Request, grant, request
+from workloadkit.io.pbs_values import kilobytes, seconds, whole
+from workloadkit.io.records import Records
+
+_ARRAY = re.compile(r"(\d+)(?:\[(\d*)\]|-(\d+))", re.ASCII)
+_KILLED = ("265", "271")  # 256 and a signal: SIGKILL, SIGTERM
+_COMPLETED = 1
+_NO_PROJECT = "_pbs_project_default"
+_DIGITS = 13  # of a number that can be believed
+
+_MINUTE = 60.0
+_QUARTER = 900.0
+_FARTHEST = 14 * 3600.0  # no zone is farther from UTC
+_LAST_MOMENT = 9e9  # pandas knows no later one [s since 1970]
+
+# What stands in a row as it stands in its line.
+_TOLD = (
+    *("etime", "start", "end", "Exit_status", "Resource_List.walltime", "run_count"),
+    *("resources_used.walltime", "resources_used.ncpus", "resources_used.cput"),
+    *("resources_used.mem", "user", "owner", "group", "account", "project", "queue"),
+    *("jobname", "Resource_List.qos"),
+)
+
+#: Place, id, letter, submission, request, grant and what is told.
+Row = tuple[Any, ...]
+
+
+def submission(told: dict[str, str]) -> float:
+    """Return when a job was submitted: ctime, else qtime, else etime; NaN if none is told."""
+    for name in ("ctime", "qtime", "etime"):
+        second = whole(told.get(name))
+        if second > 0:
+            return second
+    return nan
+
+
+def row(place: int, job_id: str, letter: str, told: dict[str, str], submit: float) -> Row:
+    """Return what a record tells of the end of a job or of an attempt."""
+    return place, job_id, letter, submit, request(told), grant(told), *map(told.get, _TOLD)
+
+
+def columns(rows: list[Row], records: Records) -> dict[str, Any]:
+    """Return the columns of records, and note what is odd in them."""
+    places, ids, letters, submit, requests, grants, *texts = zip(*rows, strict=True)
+    place = np.array(places)
+    told = dict(zip(_TOLD, texts, strict=True))
+    asked = Request(*zip(*requests, strict=True))  # type: ignore[arg-type]  # columns
+    got = Grant(*zip(*grants, strict=True))  # type: ignore[arg-type]
+
+    def note(kind: str, odd: NDArray[np.bool_]) -> None:
+        records.note_where(kind, odd, place)
+
+    start, end = _known(_numbers(told["start"])), _known(_numbers(told["end"]))
+    walltime = _each(seconds, told["resources_used.walltime"])
+    unreadable = np.zeros(len(rows), bool)
+    for name, column in (("start", start), ("end", end), ("resources_used.walltime", walltime)):
+        if np.isnan(column).any():
+            unreadable |= np.isnan(column) & np.array([t not in (None, "0") for t in told[name]])
+    note("start, end or walltime that cannot be read, unknown", unreadable)
+    ended = np.array(letters) == "E"
+    used = walltime > 0
+    late = ended & np.isnan(start) & used & ~np.isnan(end)
+    note("no start told: end − walltime taken", late)
+    start = np.where(late, end - walltime, start)
+    started = ~np.isnan(start)
+    note("ended without a start (E): cancelled while queued", ended & ~started)
+    elapsed = end - start
+    gap = elapsed - walltime
+    note("walltime used is 0: run is end − start", (walltime == 0) & (elapsed > 0))
+    suspended = used & (gap > _MINUTE)
+    note("end − start exceeds the walltime used by over a minute: run is the latter", suspended)
+    note("walltime used exceeds end − start by over a minute", used & (gap < -_MINUTE))
+
+    vnode_procs, host_procs = np.array(got.vnode_procs), np.array(got.host_procs)
+    ncpus, requested_procs = _numbers(told["resources_used.ncpus"]), np.array(asked.procs)
+    both = (vnode_procs >= 0) & (host_procs >= 0)
+    note("exec_vnode and exec_host disagree: the former taken", both & (vnode_procs != host_procs))
+    procs = np.full(len(rows), np.nan)
+    for source in (vnode_procs, host_procs, ncpus):
+        procs = np.where(np.isnan(procs) & (source > 0), source, procs)
+    note("resources_used.ncpus is another number than allocated", (ncpus > 0) & (ncpus != procs))
+    as_requested = started & np.isnan(procs) & (requested_procs > 0)
+    note("allocated processors not told: those requested taken", as_requested)
+    procs = np.where(as_requested, requested_procs, procs)
+    counted_nodes = np.array(asked.counted_nodes)
+    note("requested processors not told: the number of nodes taken", counted_nodes)
+    status = np.array([*map(_status, letters, told["Exit_status"])])
+    gpus = np.array(got.gpus)
+    return {
+        **_names(ids, told),
+        "place": place,
+        "submit": submit,
+        "eligible": _known(_numbers(told["etime"])),
+        "start": start,
+        "end": end,
+        "run": np.where(used | np.isnan(elapsed), walltime, elapsed),
+        "suspended": np.where(suspended, gap, np.nan),
+        "procs": procs,
+        "nodes": got.nodes,
+        "gpus": np.where(np.isnan(gpus), asked.gpus, gpus),
+        "requested_procs": requested_procs,
+        "requested_nodes": asked.nodes,
+        "cpu": _each(seconds, told["resources_used.cput"]) / procs,
+        "memory": np.rint(_each(kilobytes, told["resources_used.mem"]) / procs),
+        "requested_time": _each(seconds, told["Resource_List.walltime"]),
+        "requested_memory": np.rint(asked.memory),
+        "requested_memory_per": asked.memory_per,
+        "status": np.where(started, status, CANCELLED),
+        "state": letters,
+        "exit_code": told["Exit_status"],
+        "attempts": _known(_numbers(told["run_count"])),
+    }
+
+
+def _names(ids: Sequence[str], told: Mapping[str, Sequence[str | None]]) -> dict[str, Any]:
+    """Return the columns of ids and of names."""
+    cluster, array_job, array_task = [""] * len(ids), [""] * len(ids), np.full(len(ids), np.nan)
+    for i, job_id in enumerate(ids):
+        number, _, cluster[i] = job_id.partition(".")
+        if not number.isdecimal() and (match := _ARRAY.fullmatch(number)):
+            array_job[i], array_task[i] = match[1], whole(match[2] or match[3])
+    owners = [owner.partition("@")[0] if owner else "" for owner in told["owner"]]
+    accounts = [
+        account or (project if project != _NO_PROJECT else "")
+        for account, project in zip(told["account"], told["project"], strict=True)
+    ]
+    return {
+        "id": ids,
+        "cluster": cluster,
+        "array_job": array_job,
+        "array_task": array_task,
+        "user": [user or owner for user, owner in zip(told["user"], owners, strict=True)],
+        "group": told["group"],
+        "account": accounts,
+        "queue": told["queue"],
+        "qos": told["Resource_List.qos"],
+        "executable": told["jobname"],
+    }
+
+
+def _status(letter: str, exit_code: str | None) -> int:
+    """Return the status of a job that started."""
+    if letter != "E":
+        return FAILED
+    if exit_code == "0":
+        return _COMPLETED
+    if exit_code in _KILLED:
+        return CANCELLED
+    return FAILED if exit_code else UNKNOWN
+
+
+def _numbers(texts: Sequence[str | None]) -> NDArray[np.float64]:
+    """Return whole numbers, NaN where there is none."""
+    known = "".join(text for text in texts if text)
+    if known.isdecimal() and len(known) <= _DIGITS * len(texts):
+        column = np.array(texts, dtype=object).astype(np.float64)
+        return np.where(column <= MAX_TIME, column, np.nan)
+    return np.array([*map(whole, texts)])
+
+
+def _known(column: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return times or counts, of which 0 means none."""
+    return np.where(column > 0, column, np.nan)
+
+
+def _each(value: Callable[[str | None], float], texts: Sequence[str | None]) -> NDArray[np.float64]:
+    """Return the value of each text."""
+    return np.array([*map(value, texts)])
+
+
+def local_seconds(dates: list[str]) -> NDArray[np.float64]:
+    """Return dates of lines as seconds since 1970, as if they were UTC; NaN for what is none.
+
+    Examples
+    --------
+    >>> local_seconds(["01/02/1970 00:00:09", "no date"]).tolist()
+    [86409.0, nan]
+    """
+    whole_dates = [date if len(date) == 19 and date.isascii() else "\0" * 19 for date in dates]
+    code = np.array(whole_dates, dtype="U19").view(np.uint32).reshape(len(dates), -1)
+    digits = np.zeros((len(dates), 19), np.int64)
+    digits[:, : code.shape[1]] = code.astype(np.int64) - ord("0")
+    numbers = digits[:, [0, 1, 3, 4, 6, 7, 8, 9, 11, 12, 14, 15, 17, 18]]
+    good = np.all((numbers >= 0) & (numbers <= 9), axis=1)
+    numbers[~good] = 1
+    month, day = 10 * numbers[:, [0, 2]].T + numbers[:, [1, 3]].T
+    year = numbers[:, 4:8] @ (1000, 100, 10, 1)
+    hour, minute, second = 10 * numbers[:, [8, 10, 12]].T + numbers[:, [9, 11, 13]].T
+    first = (12 * (year - 1970) + month - 1).astype("datetime64[M]").astype("datetime64[D]")
+    days = first.astype(np.int64) + day - 1
+    return np.where(good, 86400.0 * days + 3600 * hour + 60 * minute + second, np.nan)
+
+
+def check_zone(
+    tz: str,
+    places: NDArray[np.int64],
+    ends: NDArray[np.float64],
+    local: NDArray[np.float64],
+    records: Records,
+) -> None:
+    """Note where dates of lines, which are local time, are not of the zone given.
+
+    A record of an end is written at the end, so that its date tells the offset from UTC.
+
+    Parameters
+    ----------
+    tz : str
+    places, ends, local : ndarray, shape (n_records,)
+        Lines, ends since 1970 UTC, and the dates of the lines as if they were UTC. [s]
+    records : Records
+    """
+    offset = local - ends
+    known = ~np.isnan(offset) & (ends < _LAST_MOMENT)
+    moments = pd.to_datetime(np.where(known, ends, 0), unit="s", utc=True)
+    of_tz = moments.tz_convert(tz).tz_localize(None) - moments.tz_localize(None)
+    quarters = _QUARTER * np.rint(offset / _QUARTER)
+    of_a_zone = (np.abs(offset - quarters) <= 2 * _MINUTE) & (np.abs(quarters) <= _FARTHEST)
+    far = known & ~of_a_zone
+    records.note_where("dated far from the end of the job, in whatever zone", far, places)
+    wrong = known & of_a_zone & (quarters != of_tz.total_seconds().to_numpy())
+    for other in np.unique(quarters[wrong]):
+        sign, (hours, rest) = "−" if other < 0 else "+", divmod(abs(int(other)), 3600)
+        kind = f"dated in local time of UTC{sign}{hours:02}:{rest // 60:02}, not of tz {tz}"
+        records.note_where(kind, wrong & (quarters == other), places)
