@@ -1,7 +1,6 @@
 """Rules of the header: its labels and what they may say."""
 
 import re
-from collections import Counter
 from difflib import get_close_matches
 from zoneinfo import ZoneInfo
 
@@ -67,17 +66,13 @@ def _there(log: Log) -> Breach | None:
 
 def _spelt(log: Log) -> Breach | None:
     """Labels that are nearly one of the standard's, which no program will find."""
-    found = [
-        (label, close[0])
-        for label in _unknown(log)
-        if (close := get_close_matches(label.lower(), _BY_LOWER, 1, cutoff=0.8))
-    ]
-    text = ", ".join(f"{label} (for {_BY_LOWER[close]})" for label, close in found[:FIRST_FEW])
+    found = [(label, meant) for label, meant in _unknown(log).items() if meant]
+    text = ", ".join(f"{label} (for {meant})" for label, meant in found[:FIRST_FEW])
     return Breach(len(found), len(log.header.entries), text=text) if found else None
 
 
 def _standard(log: Log) -> Breach | None:
-    unknown = _unknown(log)
+    unknown = [label for label, meant in _unknown(log).items() if not meant]
     text = ", ".join(unknown[:FIRST_FEW]) + (", …" if len(unknown) > FIRST_FEW else "")
     return Breach(len(unknown), len(log.header.entries), text=text) if unknown else None
 
@@ -142,8 +137,15 @@ def _is_zone(name: str) -> bool:
     return True
 
 
-def _unknown(log: Log) -> list[str]:
-    return [*Counter(label for label, _ in log.header.entries if label.lower() not in _BY_LOWER)]
+def _unknown(log: Log) -> dict[str, str]:
+    """Return labels that the standard does not know, each with the one that was meant, if any."""
+    labels = {label: label.lower() for label, _ in log.header.entries}
+    close = {
+        label: get_close_matches(lower, _BY_LOWER, 1, cutoff=0.8)
+        for label, lower in labels.items()
+        if lower not in _BY_LOWER
+    }
+    return {label: _BY_LOWER[found[0]] if found else "" for label, found in close.items()}
 
 
 def _said(text: str) -> Breach:

@@ -46,7 +46,8 @@ def _none_missing(log: Log) -> Breach | None:
 
 def _in_order(log: Log) -> Breach | None:
     job = log["job"]
-    early = np.append(False, job[1:] < job[:-1])
+    early = np.zeros(job.size, dtype=bool)
+    early[1:] = job[1:] < job[:-1]
     early &= ~(_seen_before(job) & log.in_parts)  # a later part has the number of the first
     return log.where(early, "submit", also={"job before": np.append(job[:1], job[:-1])})
 

@@ -30,9 +30,10 @@ def _otherwise(log: Log) -> Breach | None:
 def _breach(log: Log, repairs: list[Repair]) -> Breach | None:
     if not repairs:
         return None
+    count = sum(repair.count for repair in repairs)
     return Breach(
-        sum(repair.count for repair in repairs),
-        log.n_jobs + len(log.trace.bursts),
+        count,
+        max(count, log.n_jobs + len(log.trace.bursts)),  # comments may be more than the jobs
         tuple(
             Offender(((repair.kind, repair.count),), line=repair.first_line) for repair in repairs
         ),

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from workloadkit.errors import printable
 from workloadkit.rules import (
     beside,
     bursts,
@@ -83,7 +84,7 @@ class Finding:
     @property
     def shown(self) -> str:
         """What is wrong, or else the first offenders, in a line."""
-        return self.text or "; ".join(map(str, self.offenders))
+        return printable(self.text or "; ".join(map(str, self.offenders)))
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain Python values."""

@@ -1,0 +1,458 @@
+"""Each rule against a log that breaks it, and it alone, and against logs that do not."""
+
+import io
+import json
+import warnings
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import workloadkit as wk
+from workloadkit.fields import NAMES
+from workloadkit.intake import Intake, Repair
+from workloadkit.rules.rule import SEVERITIES
+from workloadkit.rules.validation import RULES
+
+# A log of three jobs that tells everything and breaks nothing.
+HEADER = {
+    "Version": "2.2",
+    "Computer": "Abacus",
+    "Installation": "Somewhere",
+    "Acknowledge": "Ada",
+    "Information": "http://abacus.example/",
+    "Conversion": "Ada (ada@abacus.example)",
+    "MaxJobs": "3",
+    "MaxRecords": "3",
+    "Preemption": "No",
+    "UnixStartTime": "1000000000",
+    "TimeZoneString": "Europe/Paris",
+    "StartTime": "Sun Sep  9 03:46:40 CEST 2001",
+    "EndTime": "Sun Sep  9 03:52:30 CEST 2001",
+    "MaxNodes": "2",
+    "MaxProcs": "8",
+    "MaxRuntime": "200",
+    "MaxMemory": "2000",
+    "AllowOveruse": "No",
+    "MaxQueues": "2",
+    "Queue": "0 interactive",
+    "Queue ": "1 batch",
+    "MaxPartitions": "2",
+    "Partition": "1 front",
+    "Partition ": "2 back",
+}
+JOBS = (
+    "1   0 10 100 4 90 1000 4 200 2000 1 1 1 1 1 1 -1 -1",
+    "2  50 60 100 8 90 1000 8 200 2000 0 2 2 2 0 1 -1 -1",
+    "3 300  0  50 2 40 1000 2 100 2000 1 1 1 1 1 2  2 90",
+)
+FILTER = {"Note ": "cleaned by\n;   user=9 (2 jobs removed)"}
+# Job 2 in two bursts: it waits 60 s, runs 30, waits 0 and runs 70, and ends when it did.
+PARTS = (
+    "2 50 60 30 8 20 1000 8 200 2000 2 2 2 2 0 1 -1 -1",
+    "2 -1  0 70 8 60 1000 8 200 2000 4 2 2 2 0 1 -1 -1",
+)
+DOUBLE = {"Preemption": "Double", "MaxRecords": "5"}
+
+
+def text(header=(), jobs=(), extra=()):
+    """The log above, with labels and fields of jobs changed and lines added."""
+    labels = {**HEADER, **dict(header)}
+    lines = [f"; {label.strip()}: {value}" for label, value in labels.items() if value is not None]
+    rows = [dict(zip(NAMES, job.split(), strict=True)) for job in JOBS]
+    for row, fields in dict(jobs).items():
+        rows[row - 1] |= {name: str(value) for name, value in fields.items()}
+    lines += [" ".join(row.values()) for row in rows]
+    return "\n".join([*lines, *extra]) + "\n"
+
+
+def read(log):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", wk.WorkloadWarning)
+        return wk.read_swf(io.BytesIO(log.encode()))
+
+
+def found(trace):
+    return {f.rule: (f.severity, f.count) for f in wk.validate(trace).findings}
+
+
+def log(header=(), jobs=(), extra=()):
+    return read(text(header, jobs, extra))
+
+
+def parts(*changed, header=DOUBLE, jobs=()):
+    """The log with job 2 in parts, fields of these changed."""
+    rows = [dict(zip(NAMES, part.split(), strict=True)) for part in PARTS]
+    for row, fields in zip(rows, changed, strict=False):
+        row |= {name: str(value) for name, value in fields.items()}
+    return log(header, jobs, [" ".join(row.values()) for row in rows])
+
+
+def beside(**changed):
+    """The log with records beside it, as a site's accounting tells them."""
+    jobs = log().jobs
+    records = {"submit": jobs["submit"] + 1e9, "run": jobs["run"], "procs": jobs["procs"]}
+    return replace(log(), sidecar=pd.DataFrame({**records, **changed}))
+
+
+def valued(*points):
+    frame = pd.DataFrame(points, columns=["row", "time", "value"])
+    return replace(log(), utility=frame.astype({"row": np.int64, "time": float, "value": float}))
+
+
+E, W, N = SEVERITIES
+NO_WAY = {"preceding_job": -1, "think_time": -1}
+
+# Rules that are broken, with their severity and how often; nothing else is.
+CASES = [
+    # what reading put right
+    (lambda: read(swapped()), {"submit-order": (E, 1)}),
+    (lambda: read(text().replace("1 1 1 1 -1 -1\n2 ", "1 1 1 1\n2 ")), {"columns": (E, 1)}),
+    (lambda: read(text().replace("1 -1 -1\n2 ", "1 -1 -1 7\n2 ")), {"columns": (E, 1)}),
+    (lambda: log(jobs={1: {"user": "1.0"}}), {"identifiers-whole": (E, 1)}),
+    (lambda: read(text().replace("\n2 50", "\n; second\n2 50")), {"comments-first": (W, 1)}),
+    (lambda: read("\ufeff" + text()), {"plain-text": (W, 1)}),
+    (lambda: parts({"think_time": "-1 0 9 8 4"}), {"reading": (W, 1)}),
+    # job numbers and submissions
+    (
+        lambda: log(jobs={1: {"job": 0}, 2: {"job": 1}, 3: {"job": 2, "preceding_job": 1}}),
+        {"job-from-1": (E, 1)},
+    ),
+    (
+        lambda: log(jobs={3: {"job": 2, "preceding_job": 1, "think_time": 190}}),
+        {"job-unique": (E, 1)},
+    ),
+    (lambda: log(jobs={3: {"job": 6}}), {"job-gaps": (W, 3)}),
+    (
+        lambda: log(jobs={1: {"job": 4}, 2: {"job": 5}, 3: {"job": 6, "preceding_job": 5}}),
+        {"job-gaps": (W, 3)},
+    ),
+    (
+        lambda: log({**FILTER, "MaxJobs": "5"}, {3: {"job": 5}}),
+        {"job-gaps": (N, 2), "max-jobs": (N, 1)},
+    ),
+    (
+        lambda: log({**FILTER, "MaxJobs": "5"}, {3: {"job": 6}}),
+        {"job-gaps": (W, 3), "max-jobs": (N, 1)},
+    ),
+    (
+        lambda: log(jobs={1: {"job": 2}, 2: {"job": 1}, 3: {"preceding_job": 1}}),
+        {"job-order": (W, 1)},
+    ),
+    (
+        lambda: log(jobs={1: {"submit": -1}, 2: {"submit": 0, "wait": 110}}),
+        {"submit-known": (E, 1)},
+    ),
+    (lambda: log(jobs={1: {"submit": 5, "wait": 5}}), {"submit-from-0": (N, 1)}),
+    (
+        lambda: log(
+            {"EndTime": None},
+            {i: {"submit": 31_549_000 + i, "wait": i * 190, **NO_WAY} for i in (1, 2, 3)},
+        ),
+        {"submit-from-0": (W, 1), "labels-there": (N, 1)},
+    ),
+    # numbers of users and the like
+    (lambda: log(jobs={1: {"user": 0}}), {"numbered-from-1": (E, 1)}),
+    (lambda: log(jobs={1: {"group": 0}, 2: {"executable": 0}}), {"numbered-from-1": (E, 2)}),
+    (lambda: log(jobs={3: {"user": 4}}), {"numbered-densely": (W, 1)}),
+    (
+        lambda: log(FILTER | {"MaxJobs": "5"}, {3: {"user": 4}}),
+        {"numbered-densely": (N, 1), "max-jobs": (N, 1)},
+    ),
+    # what fields hold
+    (
+        lambda: log(jobs={1: {"cpu": -5}, 2: {"memory": "-0.5", "cpu": -2}}),
+        {"not-negative": (E, 2)},
+    ),
+    (lambda: log(jobs={1: {"procs": 3.5, "requested_procs": 3.5}}), {"procs-whole": (E, 1)}),
+    (lambda: log(jobs={1: {"run": 99.5}}), {"times-whole": (N, 1)}),
+    (
+        lambda: log({"MaxRuntime": None}, {1: {"requested_time": 400_000_000}}),
+        {"times-plausible": (W, 1)},
+    ),
+    (
+        lambda: log({"AllowOveruse": "Yes"}, {1: {"requested_time": 0, "requested_procs": 0}}),
+        {"request-zero": (W, 1)},
+    ),
+    (lambda: log(jobs={1: {"wait": -1}}), {"wait-known": (N, 1)}),
+    (lambda: log(jobs={1: {"run": -1, "cpu": -1, "status": 5}}), {"run-known": (N, 1)}),
+    (lambda: log(jobs={1: {"procs": 0, "run": 0, "cpu": 0}}), {"procs-known": (N, 1)}),
+    (lambda: log(jobs={1: {"user": -1}}), {"user-known": (N, 1)}),
+    (lambda: log(jobs={1: {"requested_time": -1}}), {"estimate-known": (N, 1)}),
+    # how jobs ended
+    (
+        lambda: log(jobs={1: {"status": 6}, 2: {"status": -2}}),
+        {"status-values": (E, 2), "not-negative": (E, 1)},
+    ),
+    (lambda: log(jobs={1: {"status": 3}}), {"status-parts": (W, 1)}),
+    (lambda: log(jobs={1: {"run": -1, "cpu": -1}}), {"completed-ran": (W, 1), "run-known": (N, 1)}),
+    (lambda: log(jobs={1: {"procs": -1}}), {"ran-on-procs": (W, 1), "procs-known": (N, 1)}),
+    (
+        lambda: log(jobs={1: {"run": -1, "cpu": -1, "status": 0}}),
+        {"never-ran": (N, 1), "run-known": (N, 1)},
+    ),
+    (lambda: log(jobs={1: {"status": 5}}), {"cancelled-ran": (N, 1)}),
+    # the machine
+    (
+        lambda: log(jobs={2: {"procs": 9, "requested_procs": 9}}),
+        {"procs-machine": (E, 1), "procs-machine-requested": (W, 1), "machine-used-once": (W, 1)},
+    ),
+    (
+        lambda: log({"MaxProcs": None, "MaxNodes": "2"}),
+        {
+            "procs-machine": (W, 2),
+            "procs-machine-requested": (W, 2),
+            "machine-used-once": (W, 2),
+            "labels-there": (N, 1),
+        },
+    ),
+    (
+        lambda: log(jobs={2: {"requested_procs": 9}}),
+        {"procs-machine-requested": (W, 1), "procs-fewer": (N, 1)},
+    ),
+    (lambda: log(jobs={2: {"wait": 59}, 3: {"think_time": 91}}), {"machine-used-once": (W, 1)}),
+    # requests
+    (lambda: log(jobs={1: {"requested_time": 99}}), {"run-requested": (E, 1)}),
+    (lambda: log({"AllowOveruse": None}, {1: {"requested_time": 99}}), {"run-requested": (W, 1)}),
+    (lambda: log({"AllowOveruse": "True"}, {1: {"requested_time": 99}}), {}),
+    (lambda: log(jobs={1: {"requested_procs": 3}}), {"procs-requested": (E, 1)}),
+    (lambda: log(jobs={1: {"requested_memory": 999}}), {"memory-requested": (E, 1)}),
+    (lambda: log(jobs={1: {"requested_procs": 5}}), {"procs-fewer": (N, 1)}),
+    (lambda: log(jobs={1: {"cpu": 101.5}, 2: {"cpu": 101}}), {"cpu-run": (W, 1)}),
+    (lambda: log({"MaxRuntime": "99"}), {"max-runtime": (E, 2), "max-runtime-requested": (W, 3)}),
+    (lambda: log({"MaxRuntime": "150"}), {"max-runtime-requested": (W, 2)}),
+    (lambda: log({"MaxMemory": "999"}), {"max-memory": (E, 3), "max-memory-requested": (W, 3)}),
+    (lambda: log({"MaxMemory": "1999"}), {"max-memory-requested": (W, 3)}),
+    # the preceding job
+    (lambda: log(jobs={3: {"preceding_job": 99}}), {"preceding-there": (E, 1)}),
+    (lambda: log(jobs={3: {"preceding_job": 0, "think_time": -1}}), {"preceding-from-1": (E, 1)}),
+    (lambda: log(jobs={3: {"preceding_job": 3}}), {"preceding-earlier": (E, 1)}),
+    (
+        lambda: log(jobs={1: {"preceding_job": 2}}),
+        {"preceding-earlier": (E, 1), "think-time": (W, 1)},
+    ),
+    (lambda: log(jobs={1: {"think_time": 0}}), {"think-alone": (E, 1)}),
+    (lambda: log(jobs={3: {"think_time": 92}}), {"think-time": (W, 1)}),
+    (lambda: log(jobs={3: {"think_time": 91}}), {}),  # rounded
+    (lambda: log(jobs={3: {"think_time": -1}}), {}),
+    # checkpointed jobs
+    (parts, {}),
+    (lambda: replace(parts(), bursts=parts().bursts.assign(job=9)), {"part-summary": (E, 1)}),
+    (lambda: parts({}, {"run": 69}), {"part-run": (E, 1)}),
+    (lambda: parts({"status": 3}), {"part-status": (E, 1)}),
+    (lambda: parts({}, {"status": 2}), {"part-status": (E, 1)}),
+    (lambda: parts({}, {"status": 3}), {"part-end": (E, 1)}),
+    (lambda: parts(jobs={2: {"status": 1}}), {"part-end": (E, 1)}),
+    (lambda: parts(jobs={2: {"status": 5}}), {"cancelled-ran": (N, 1)}),
+    (lambda: parts({"submit": -1}), {"part-submit": (E, 1)}),
+    (lambda: parts({}, {"submit": 50}), {"part-submit": (E, 1)}),
+    (lambda: parts({"user": 1, "queue": 1}, {"group": 1}), {"part-fields": (W, 2)}),
+    (lambda: parts({"user": -1, "queue": -1}), {}),
+    # the header
+    (
+        lambda: log({"MaxProcs": None, "MaxNodes": None}),
+        {"machine-known": (W, 1), "labels-there": (N, 2)},
+    ),
+    (lambda: log({"TimeZoneString": None}), {"clock-known": (W, 1), "labels-there": (N, 1)}),
+    (lambda: log({"Computer": None, "Version": None}), {"labels-there": (N, 2)}),
+    (lambda: log({"MaxProc": "8"}), {"labels-spelt": (W, 1)}),
+    (lambda: log({"Copyright": "Ada", "Copyright ": "Bob"}), {"labels-known": (N, 1)}),
+    (lambda: log({"MaxProcs ": "9"}), {"labels-once": (W, 1)}),
+    (lambda: log({"MaxProcs ": "8", "Note": "a", "Note ": "b"}), {}),
+    (lambda: log({"Version": "3"}), {"label-values": (E, 1)}),
+    (lambda: log({"Preemption": "Sometimes"}), {"label-values": (E, 1)}),
+    (lambda: log({"AllowOveruse": "maybe"}), {"label-values": (E, 1)}),
+    (lambda: log({"MaxRuntime": "-1"}), {"label-values": (E, 1)}),
+    (lambda: log({"MaxMemory": "2GB"}), {"label-values": (E, 1)}),
+    (lambda: log({"StartTime": "yesterday"}), {"label-values": (E, 1)}),
+    (lambda: log({"TimeZoneString": "Paris"}), {"label-values": (E, 1), "clock-known": (W, 1)}),
+    # what it counts
+    (lambda: log({"MaxJobs": "4"}), {"max-jobs": (E, 1)}),
+    (lambda: log({"MaxJobs": "5", **FILTER}), {"max-jobs": (N, 1)}),
+    (lambda: log({"MaxJobs": "4", **FILTER}), {"max-jobs": (E, 1)}),
+    (lambda: log({"MaxRecords": "4"}), {"max-records": (E, 1)}),
+    (lambda: parts(header={**DOUBLE, "MaxRecords": "3"}), {"max-records": (E, 1)}),
+    (lambda: log({"MaxNodes": "9"}), {"max-nodes": (E, 1)}),
+    (lambda: parts(header={"MaxRecords": "5"}), {"preemption": (E, 1)}),
+    (lambda: parts(header={"MaxRecords": "5", "Preemption": "Yes"}), {"preemption": (E, 1)}),
+    (lambda: parts(header={"MaxRecords": "5", "Preemption": "TS"}), {}),
+    (lambda: log({"Preemption": "Double"}), {"preemption": (W, 1)}),
+    (lambda: log({"MaxQueues": "1"}), {"max-queues": (E, 1)}),
+    (lambda: log({"MaxQueues": "3"}), {"max-queues": (W, 1)}),
+    (lambda: log({"MaxQueues": None}, {3: {"queue": 2}}), {"queues-listed": (W, 1)}),
+    (lambda: log({"MaxPartitions": "1"}), {"max-partitions": (E, 1)}),
+    (lambda: log({"MaxPartitions": None}, {2: {"partition": 3}}), {"partitions-listed": (W, 1)}),
+    (lambda: log({"Queue  ": "batch 2"}), {"lists-numbered": (W, 1)}),
+    (lambda: log({"Queue  ": "1 another"}), {"lists-numbered": (W, 1)}),
+    # its dates
+    (lambda: log({"StartTime": "Sun Sep  9 03:46:41 CEST 2001"}), {"start-time": (E, 1)}),
+    (lambda: log({"StartTime": "Sunday, 9 Sep 2001, 03:46:40"}), {}),
+    (lambda: log({"EndTime": "Sun Sep  9 03:52:28 CEST 2001"}), {"end-time": (E, 1)}),
+    (lambda: log({"EndTime": "Sun Sep  9 03:52:31 CEST 2001"}), {}),  # rounded
+    (
+        lambda: log({"EndTime": "Sun Sep  9 04:52:30 CEST 2001", **FILTER, "MaxJobs": "5"}),
+        {"end-time": (N, 1), "max-jobs": (N, 1)},
+    ),
+    (
+        lambda: log({"EndTime": "Sun Sep  9 02:52:30 CEST 2001", **FILTER, "MaxJobs": "5"}),
+        {"end-time": (E, 1), "max-jobs": (N, 1)},
+    ),
+    (lambda: log({"TimeZone": "0"}), {"time-zones": (W, 1)}),
+    (lambda: log({"TimeZone": "3600"}), {}),  # of winter, as the archive writes it
+    (
+        lambda: log({"TimeZone": "7200", "TimeZoneString": None}),
+        {"time-zone-named": (W, 1), "labels-there": (N, 1)},
+    ),
+    # what rides along
+    (lambda: valued((0, 0, 5), (0, 9, 6)), {"utility-functions": (E, 1)}),
+    (lambda: valued((0, 0, 5), (0, 9, 4)), {}),
+    (beside, {}),
+    (lambda: beside(run=[100.0, 103.0, 50.0]), {"records-agree": (E, 1)}),
+    (lambda: beside(submit=[1e9, 1e9, 1e9]), {"records-agree": (E, 2)}),
+    (lambda: replace(beside(), sidecar=beside().sidecar.iloc[:1]), {"records-agree": (E, 2)}),
+    (lambda: replace(log(), intake=Intake("Slurm", 5, 3, (Repair("steps", 2, 1),))), {}),
+    (lambda: replace(log(), intake=Intake("Slurm", 5, 3)), {"all-rows-told": (E, 1)}),
+]
+
+
+def swapped():
+    """The file with the lines of jobs 1 and 2 in the wrong order."""
+    lines = text().splitlines(keepends=True)
+    return "".join([*lines[:-3], lines[-2], lines[-3], lines[-1]])
+
+
+@pytest.mark.parametrize(("trace", "broken"), CASES)
+def test_what_breaks_a_rule_and_nothing_else(trace, broken):
+    assert found(trace()) == broken
+
+
+def test_every_rule_is_broken_once():
+    assert {rule.name for rule in RULES} == {name for _, broken in CASES for name in broken}
+
+
+def test_rules_have_names_of_their_own():
+    names = [rule.name for rule in RULES]
+    assert len(set(names)) == len(names)
+    assert all(rule.sentence.endswith(".") for rule in RULES)
+    assert max(map(len, names)) <= 24  # for 80 columns
+
+
+def test_a_log_that_breaks_nothing():
+    report = wk.validate(log())
+    assert report.findings == ()
+    assert report.holds
+    assert report
+    assert report.jobs == report.records == 3
+    said = " ".join(str(report).split())
+    assert said.endswith("0 errors, 0 warnings, 0 notes: follows the standard.")
+
+
+def test_warnings_and_notes_break_nothing():
+    assert wk.validate(log(jobs={1: {"status": 3, "wait": -1}}))
+    assert not wk.validate(log(jobs={1: {"status": 9}}))
+
+
+def test_offenders_are_the_first_three_with_their_numbers_and_values():
+    report = wk.validate(
+        log({"AllowOveruse": None}, {i: {"requested_time": 40} for i in (1, 2, 3)})
+    )
+    finding = report["run-requested"]
+    assert (finding.count, finding.checked) == (3, 3)
+    assert [(o.job, o.row, o.line) for o in finding.offenders] == [
+        (1, 1, None),
+        (2, 2, None),
+        (3, 3, None),
+    ]
+    assert finding.offenders[1].values == (("run", 100), ("requested time", 40))
+    assert str(finding.offenders[1]) == "job 2: run 100, requested time 40"
+    many = wk.Trace.from_columns({"submit": np.zeros(9), "status": np.full(9, 7)})
+    assert len(wk.validate(many)["status-values"].offenders) == 3
+
+
+def test_repairs_are_found_with_their_line():
+    offender = wk.validate(read(swapped()))["submit-order"].offenders[0]
+    assert offender.line == len(HEADER) + 2
+    assert offender.job is None
+
+
+def test_only_jobs_that_could_break_a_rule_are_counted_as_checked():
+    report = wk.validate(log({"AllowOveruse": None}, {1: {"requested_time": 9}, 2: {"run": -1}}))
+    assert report["run-requested"].checked == 2
+
+
+def test_the_report_as_table_frame_and_json():
+    report = wk.validate(log({"Computer": None}, {1: {"status": 9, "wait": -1}, 2: {"cpu": 500}}))
+    assert [f.severity for f in report.findings] == ["error", "warning", "note", "note"]
+    shown = str(report)
+    assert max(map(len, shown.splitlines())) <= 80
+    assert "job 1: status 9" in shown
+    assert "labels-there: " not in shown  # what is only noted is not explained
+    assert shown.splitlines()[-1].endswith("standard.")
+    frame = report.to_frame()
+    assert frame["rule"].tolist() == [f.rule for f in report.findings]
+    assert frame["first_job"].tolist() == [1, 2, 1, pd.NA]
+    data = json.loads(json.dumps(report.to_dict(), allow_nan=False))
+    assert data["errors"] == data["warnings"] == 1
+    assert data["holds"] is False
+    assert data["findings"][0]["offenders"] == [{"row": 1, "job": 1, "values": {"status": 9}}]
+    assert "status-values" in report
+    assert "cpu-run" in report
+    assert "columns" not in report
+    with pytest.raises(KeyError):
+        report["columns"]
+
+
+def test_the_first_second_of_a_machine_used_twice():
+    finding = wk.validate(log(jobs={2: {"wait": 59}, 3: {"think_time": 91}}))["machine-used-once"]
+    assert "up to 12 busy; MaxProcs is 8" in finding.text
+    assert str(finding.offenders[0]) == "job 2: second 109, busy 12"
+
+
+def test_a_checkpointed_job_is_busy_in_its_parts_only():
+    late = {"wait": 60}, {"wait": 200}  # the second runs from second 340 to 410
+    third = {3: {"wait": 45, **NO_WAY}}  # from 345 to 395
+    end = {"EndTime": "Sun Sep  9 03:53:30 CEST 2001"}
+    assert found(parts(*late, jobs=third, header={**DOUBLE, **end})) == {
+        "machine-used-once": (W, 1)
+    }
+
+
+def test_parts_without_a_line_that_sums_them_up():
+    """Preemption: Yes, where the parts of a job are all that there is of it."""
+    bursts = parts().as_bursts()
+    assert bursts.n_jobs == 4
+    assert found(bursts) == {}
+    exit_codes = replace(bursts, header=bursts.header.replaced("Preemption", "No"))
+    assert found(exit_codes)["status-parts"] == (W, 2)
+    assert found(exit_codes)["job-unique"] == (E, 1)
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {"submit": []},
+        {"submit": [0]},
+        {"submit": [0, 0], "wait": [np.inf, 1], "run": [np.inf, -np.inf], "procs": [1, np.inf]},
+        {"submit": [1e300], "run": [1e300], "job": [2**62], "preceding_job": [2**62]},
+        {"submit": [-1, -1], "job": [0, 0], "status": [-(2**62), 2**62]},
+    ],
+)
+def test_logs_that_no_file_holds(columns):
+    header = wk.Header(
+        (
+            "; MaxProcs: 1",
+            "; UnixStartTime: 1",
+            "; TimeZoneString: UTC",
+            "; EndTime: Sun Sep  9 02:52:30 CEST 2001",
+        )
+    )
+    report = wk.validate(wk.Trace.from_columns(columns, header=header))
+    json.dumps(report.to_dict(), allow_nan=False)
+    assert str(report)
+    assert len(report.to_frame()) == len(report.findings)
+
+
+def test_what_is_no_log_is_refused():
+    with pytest.raises(wk.ParameterError, match="read it first"):
+        wk.validate("log.swf")
