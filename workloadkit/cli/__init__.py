@@ -14,6 +14,7 @@ import typer
 
 from workloadkit import __version__
 from workloadkit.cli import (
+    anomalies,
     augment,
     characterize,
     check,
@@ -22,6 +23,7 @@ from workloadkit.cli import (
     crosscheck,
     dependencies,
     generate,
+    outages,
     queueing,
     resample,
     sessions,
@@ -80,9 +82,11 @@ for command, examples in (
     (resample.resample, resample.EXAMPLES),
     (augment.augment, augment.EXAMPLES),
     (shake.shake, shake.EXAMPLES),
+    (outages.outages, outages.EXAMPLES),
     (simulate.simulate, simulate.EXAMPLES),
     (site.site, site.EXAMPLES),
     (check.check, check.EXAMPLES),
+    (anomalies.anomalies, anomalies.EXAMPLES),
     (clean.clean, clean.EXAMPLES),
     (generate.generate, generate.EXAMPLES),
     (sweep.sweep, sweep.EXAMPLES),

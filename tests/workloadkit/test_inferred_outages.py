@@ -1,0 +1,359 @@
+"""Outages inferred from logs: planted ones are found, others are not, files of them simulate."""
+
+import io
+import json
+import math
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import workloadkit as wk
+from tests.data import needs_traces, trace_path
+from workloadkit import Outage, Outages, ParameterError, WorkloadError, cli
+from workloadkit.inferred_outages.confidence import (
+    by_share,
+    by_tail,
+    confidence,
+    expected_submissions,
+)
+from workloadkit.inferred_outages.infer import most_used
+from workloadkit.inferred_outages.stillness import jobs_of, silences
+
+HOUR = 3600
+
+
+def log(*jobs, **header):
+    """A log of jobs (submit, wait, run, procs) or with a status behind."""
+    columns = ("submit", "wait", "run", "procs", "status")
+    table = dict(zip(columns, zip(*[(*job, 1)[:5] for job in jobs], strict=True), strict=True))
+    lines = tuple(f"; {label}: {value}" for label, value in header.items())
+    return wk.Trace.from_columns(table, header=wk.Header(lines))
+
+
+def steady(n_jobs, stops, *, every=600, run=500, hold=lambda time: time, **columns):
+    """A log of a job every ten minutes, each started at once or, in a stop, at its end."""
+    submit = np.arange(n_jobs) * every
+    start = submit.copy()
+    for begin, end in stops:
+        start[(start >= begin) & (start < end)] = end
+    table = {"submit": submit, "wait": start - submit, "run": np.full(n_jobs, run)}
+    return wk.Trace.from_columns(table | {"procs": np.ones(n_jobs)} | columns)
+
+
+# What lies between starts
+
+
+def test_silences_by_hand():
+    # 4 processors: job 1 takes 3, and ends at 50 with status 0; job 2 wants 2 and could start then.
+    trace = log((0, 0, 50, 3, 0), (10, 90, 10, 2), (20, 80, 10, 1))
+    (quiet,) = zip(*silences(jobs_of(trace, waits=True), 4), strict=True)
+    begin, end, free, fits, fits_first, idle, together = quiet
+    assert (begin, end, free, idle, together) == (0, 100, 1, 50, 1)
+    assert fits == 20  # the third job fits from its submission on
+    assert fits_first == 50  # the second is the first in line
+
+
+def naive(jobs, capacity):
+    """What `silences` finds, second by second, for whole times."""
+    instants = sorted({start for _, start, _, _ in jobs})
+    for a, b in pairwise(instants):
+        free, idle = {}, b
+        for t in range(b, a - 1, -1):
+            running = [procs for _, start, end, procs in jobs if start <= a and end > t]
+            free[t] = capacity - sum(running)
+            if not running:
+                idle = t
+        fits = {b: b}
+        waiting = min(submit for submit, start, _, _ in jobs if start >= b)
+        first = b
+        for submit, start, _, procs in jobs:
+            if start == b:
+                times = [t for t in range(max(a, submit), b) if procs <= free[t]]
+                fits[submit] = min(times, default=b)
+                if submit == waiting:
+                    first = min(first, fits[submit])
+        yield a, b, free[a], min(fits.values()), first, idle
+
+
+small = st.tuples(*[st.integers(0, 12)] * 2, st.integers(0, 9), st.integers(1, 4))
+
+
+@given(st.lists(small, min_size=2, max_size=12), st.integers(1, 8))
+def test_silences_agree_with_their_definition(rows, capacity):
+    rows = [
+        (submit, submit + wait, submit + wait + run, procs) for submit, wait, run, procs in rows
+    ]
+    if len({start for _, start, _, _ in rows}) < 2:
+        return
+    columns = np.array(sorted(rows)).T
+    trace = wk.Trace.from_columns(
+        {
+            "submit": columns[0],
+            "wait": columns[1] - columns[0],
+            "run": columns[2] - columns[1],
+            "procs": columns[3],
+        }
+    )
+    found = silences(jobs_of(trace, waits=True), capacity)
+    told = zip(*(column.tolist() for column in found[:6]), strict=True)
+    expected = naive(rows, capacity)
+    for ours, theirs in zip(told, expected, strict=True):
+        fits_by_many = len([row for row in rows if row[1] == theirs[1]]) > 1
+        if not fits_by_many:
+            assert ours == theirs
+        assert ours[:3] == theirs[:3] and ours[5] == theirs[5]
+
+
+def test_the_most_used_counts_ends_before_starts():
+    assert most_used(jobs_of(log((0, 0, 10, 3), (10, 0, 5, 3)), waits=True)) == 3
+    assert most_used(jobs_of(log((0, 0, 10, 3), (9, 0, 5, 3)), waits=True)) == 6
+
+
+# The law
+
+
+def test_confidence_by_hand():
+    lengths, ordinary = np.array([30.0, 10.0, 20.0]), np.arange(9.0)
+    expected = by_share(lengths, ordinary)  # each is longer than all of nine: one in ten at most
+    assert expected == pytest.approx([0.3, 0.3, 0.3])
+    sure, as_long = confidence(lengths, expected)
+    assert as_long.tolist() == [1, 3, 2]
+    assert sure == pytest.approx([0.9, 0.9, 0.9])  # 10 alone says 0.9; a longer one says no less
+
+
+def test_an_ordinary_law_gives_no_confidence(rng):
+    lengths = rng.exponential(100, 2000)
+    sure, _ = confidence(lengths, by_share(lengths, rng.exponential(100, 2000)))
+    assert np.quantile(sure, 0.99) < 0.5
+    assert 0.5 < by_tail(np.array([100 * math.log(2000)]), lengths)[0] < 20  # never far below 1
+
+
+def test_a_quarter_of_a_tail_may_be_outages(rng):
+    pure = rng.exponential(100, 2000)
+    mixed = np.append(pure, np.full(15, 1e6))
+    far = np.array([5e4])
+    assert by_tail(far, mixed)[0] < 0.1
+    assert by_tail(far, np.append(pure, np.full(900, 1e6)))[0] > 0.1
+
+
+def test_submissions_are_expected_by_the_hour_of_the_week():
+    hours = np.arange(10 * 168)
+    submit = np.repeat(hours[(hours % 168) < 5 * 24], 2) * float(HOUR)
+    clock = wk.Trace.from_columns({"submit": submit})
+    from workloadkit.clock import Clock
+
+    times = np.array([0, 24, 120, 168, 288]) * float(HOUR)
+    passed = expected_submissions(submit, Clock.of(clock), times)
+    assert np.diff(passed) == pytest.approx([48, 192, 0, 240], rel=0.01)
+
+
+# What is proposed
+
+
+def test_a_stop_in_which_jobs_wait_is_found():
+    trace = steady(300, [(60_000, 66_000)])
+    found = wk.infer_outages(trace, 8)
+    (row,) = found.table.to_dict("records")
+    assert (row["start"], row["end"], row["procs"]) == (60_000, 66_000, 8)
+    assert (row["evidence"], row["waiting"], row["would_fit"]) == ("waiting", 10, 10)
+    assert row["as_long"] == 1
+    assert row["confidence"] == pytest.approx(1 - row["expected"])
+    assert row["confidence"] > 0.99
+
+
+def test_the_first_in_line_that_does_not_start_is_found():
+    # a second machine-wide job runs on all the while: the scheduler stopped, not the machine
+    submit = np.arange(300) * 600
+    start = np.where((submit >= 60_000) & (submit < 66_000), 66_000, submit)
+    table = {"submit": [0, *submit], "wait": [0, *(start - submit)]}
+    trace = wk.Trace.from_columns(
+        {**table, "run": [200_000, *np.full(300, 500)], "procs": [3, *np.ones(300)]}
+    )
+    (row,) = wk.infer_outages(trace, 20).table.to_dict("records")
+    assert (row["start"], row["end"], row["evidence"]) == (60_000, 66_000, "in line")
+    assert row["procs"] == 11  # of the 14 that were ever in use, 3 go on
+
+
+def test_a_crash_dates_the_stop():
+    # three jobs fail in one second; the next is submitted an hour later and waits for the repair
+    ordinary = [(600 * i, 0, 500, 1) for i in range(300)]
+    failing = [(60_000, 0, 300, 1, 0)] * 3
+    late = [(63_900, 12_000, 500, 1)]
+    kept = [job for job in ordinary if not 60_000 <= job[0] < 76_000]
+    trace = log(*sorted([*kept, *failing, *late]))
+    (row,) = wk.infer_outages(trace).table.to_dict("records")
+    assert (row["start"], row["end"], row["ended_together"]) == (60_300, 75_900, 3)
+
+
+def test_a_machine_that_drains_before_a_stop_is_proposed_once():
+    submit = np.arange(300) * 600
+    start = np.where((submit >= 60_000) & (submit < 80_000), 80_000, submit)
+    run = np.where(submit == 59_400, 9_000, 500)  # till 68,400
+    trace = wk.Trace.from_columns(
+        {"submit": submit, "wait": start - submit, "run": run, "procs": np.ones(300)}
+    )
+    found = wk.infer_outages(trace).table
+    assert found[["start", "end", "evidence"]].to_numpy().tolist() == [[68_400, 80_000, "waiting"]]
+
+
+def test_without_waits_only_silence_speaks():
+    submit = np.delete(np.arange(5000) * 600, slice(2000, 2060))
+    wobble = (np.arange(submit.size) * 7919 % 300).astype(float)
+    trace = wk.Trace.from_columns(
+        {"submit": np.sort(submit + wobble), "run": np.full(submit.size, 60.0),
+         "procs": np.ones(submit.size)}
+    )  # fmt: skip
+    found = wk.infer_outages(trace)
+    (row,) = found.table.to_dict("records")
+    assert (row["evidence"], row["waiting"], row["procs"]) == ("silent", 0, 1)
+    assert row["end"] - row["start"] == pytest.approx(36_000, abs=700)
+    assert "No wait is known" in found.notes[0] and "1." in found.notes[1]
+
+
+def test_a_log_without_stops_has_none():
+    assert wk.infer_outages(steady(300, [])).table.empty
+    assert wk.infer_outages(log((0, 0, 10, 1))).table.empty  # one start: nothing lies between
+    assert len(wk.infer_outages(wk.load_sample()).outages()) == 0
+
+
+def test_a_log_in_which_nothing_ran_is_refused():
+    with pytest.raises(WorkloadError, match="no job ran"):
+        wk.infer_outages(log((0, 0, -1, 1)))
+    with pytest.raises(ParameterError, match="procs"):
+        wk.infer_outages(steady(9, []), 0)
+    with pytest.raises(ParameterError, match="min_confidence is 2"):
+        wk.infer_outages(steady(9, [])).outages(min_confidence=2)
+
+
+def test_what_is_proposed_can_be_written_read_and_simulated():
+    trace = steady(300, [(60_000, 66_000)])
+    outages = wk.infer_outages(trace, 20).outages()
+    assert outages.other_log(trace) is None
+    assert "1 confidence 0.99" in (outages.header.get("Inferred") or "")
+    back = wk.read_outages(io.BytesIO(outages.text().encode()))
+    assert back.outages == outages.outages == (Outage(1, 60_000, 66_000, 20),)
+    replayed = wk.simulate(trace, "easy", procs=20, outages=back)
+    assert replayed.jobs["wait"].to_numpy() == pytest.approx(trace.column("wait"))
+
+
+# The command
+
+
+@pytest.fixture
+def run(capsys):
+    def run(*arguments):
+        with pytest.raises(SystemExit) as exit_:
+            cli.app([*map(str, arguments)], prog_name="workloadkit")
+        captured = capsys.readouterr()
+        return exit_.value.code, captured.out, captured.err
+
+    return run
+
+
+@pytest.fixture
+def path(tmp_path):
+    path = tmp_path / "log.swf"
+    wk.write_swf(steady(300, [(60_000, 66_000), (120_000, 123_000)]), path)
+    return path
+
+
+def test_the_command_shows_and_writes_what_simulate_takes(run, path, tmp_path):
+    code, out, err = run("outages", path, "--procs", 8)
+    assert (code, err) == (0, "")
+    assert out.splitlines() == [
+        "    start      length  evidence  waiting  would fit  confidence",
+        " 60,000 s  1 h 40 min  waiting        10         10       0.996",
+        "120,000 s      50 min  waiting         5          5       0.996",
+        "waiting: no job ran, though jobs waited",
+        "2 outages of confidence 0.9 or more",
+    ]
+    found = tmp_path / "found.outages"
+    code, out, _ = run("outages", path, "--procs", 8, "-o", found, "--json", "-")
+    assert code == 0
+    told = json.loads(out)
+    assert [row["start"] for row in told["outages"]] == [60_000, 120_000]
+    assert told["provenance"]["log"] == "log.swf"
+    assert len(wk.read_outages(str(found))) == 2
+    options = ("--scheduler", "fcfs", "--procs", 8, "--outages", found)
+    assert run("simulate", path, *options)[0] == 0
+
+
+def test_the_command_leaves_out_what_is_less_sure(run, path):
+    code, out, _ = run("outages", path, "--min-confidence", 0.9999)
+    assert code == 0
+    assert out == "0 outages of confidence 0.9999 or more; 2 more likely than not, but less sure\n"
+    assert run("outages", path, "-o", "-", "--json", "-")[0] == 2
+    assert run("outages", path, "--min-confidence", 2)[0] == 2
+    assert run("outages", path.with_name("none.swf"))[0] == 1
+
+
+# Calibration
+
+
+def planted(seed, load, n_outages, *, announced):
+    """A log as EASY plays it on a machine that is down at times, and when it is."""
+    rng = np.random.default_rng(seed)
+    made = wk.models.lublin(4000, procs=128, load=load, rng=rng)
+    last = made.column("submit").max()
+    starts = np.sort(rng.uniform(0.05 * last, 0.95 * last, n_outages)).astype(int).tolist()
+    lengths = np.exp(rng.uniform(math.log(1800), math.log(43_200), n_outages)).astype(int).tolist()
+    outages, free = [], 0
+    for start, length in zip(starts, lengths, strict=True):
+        if start > free:
+            known = max(0, start - 172_800) if announced else -1
+            outages.append(Outage(len(outages) + 1, start, start + length, 128, announced=known))
+            free = start + length + 7200
+    options = {"outages": Outages(tuple(outages)), "interrupted": "lose"} if outages else {}
+    return wk.simulate(made, "easy", procs=128, **options).trace(), outages
+
+
+def overlap(row, outage):
+    return max(0.0, min(row.end, outage.end) - max(row.start, outage.start))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("announced", [False, True])
+def test_planted_outages_are_found_with_the_confidence_that_is_said(announced):
+    proposed = right = findable = found = 0
+    for seed in range(6):
+        for load in (0.7, 0.9):
+            trace, outages = planted(seed, load, 6, announced=announced)
+            table = wk.infer_outages(trace, 128).chosen(0.9)
+            rows = list(table.itertuples())
+            proposed += len(rows)
+            right += sum(
+                sum(overlap(row, outage) for outage in outages) >= (row.end - row.start) / 2
+                for row in rows
+            )
+            start = trace.column("submit") + trace.column("wait")
+            for outage in outages:
+                waited = (trace.column("submit") < outage.end - 600) & (start >= outage.end)
+                findable += waited.any()
+                length = outage.end - outage.start
+                overlaps = sum(overlap(row, outage) for row in rows) >= length / 2
+                found += bool(waited.any() and overlaps)
+    assert right >= 0.9 * proposed
+    assert found >= 0.9 * findable > 40
+
+
+@pytest.mark.slow
+def test_a_machine_that_never_stops_seldom_seems_to():
+    logs = [planted(seed, load, 0, announced=False)[0] for seed in range(6) for load in (0.5, 0.9)]
+    assert sum(len(wk.infer_outages(log, 128).chosen(0.9)) > 0 for log in logs) <= 2
+
+
+@needs_traces
+def test_the_stop_of_christmas_1993_is_found():
+    found = wk.infer_outages(wk.read_swf(trace_path("NASA-iPSC-1993-3"))).chosen(0.9)
+    assert found[["start", "evidence"]].to_numpy().tolist() == [[7261553, "silent"]]
+
+
+@needs_traces
+def test_stops_of_a_busy_machine_are_found():
+    found = wk.infer_outages(wk.read_swf(trace_path("SDSC-SP2-1998-4.2-cln"))).chosen(0.9)
+    assert len(found) == 8
+    assert (found["evidence"] == "waiting").all()
+    assert (found["waiting"] >= 10).all()

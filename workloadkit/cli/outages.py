@@ -1,0 +1,106 @@
+"""`workloadkit outages`: outages that a log suggests."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from workloadkit.cli.common import (
+    JsonOption,
+    StrictOption,
+    TraceArgument,
+    aligned,
+    check_outputs,
+    load,
+    say,
+    working,
+    write,
+    write_json,
+)
+
+if TYPE_CHECKING:
+    from workloadkit.inferred_outages.infer import InferredOutages
+
+EXAMPLES = """
+workloadkit outages log.swf.gz
+workloadkit outages log.swf.gz --min-confidence 0.99 -o found.outages
+workloadkit simulate log.swf.gz --scheduler easy --outages found.outages
+"""
+
+
+def outages(
+    trace: TraceArgument = None,
+    procs: Annotated[
+        int | None,
+        typer.Option(
+            min=1, metavar="P", help="Processors of the machine. By default those of the header."
+        ),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "-o",
+            metavar="FILE",
+            show_default=False,
+            help='Write them to this file, as simulate --outages reads it; "-" is stdout.',
+        ),
+    ] = None,
+    json: JsonOption = None,
+    min_confidence: Annotated[
+        float,
+        typer.Option(min=0, max=1, metavar="C", help="Leave out what is less sure than this."),
+    ] = 0.9,
+    strict: StrictOption = False,
+) -> None:
+    """Propose outages that nobody wrote down.
+
+    An outage is likely where no job ran though jobs waited, or was submitted; or where nothing
+    started though the first in line would have fitted. How likely follows from how long jobs had
+    to wait though they fitted elsewhere in the log. Nothing is applied to the log.
+    """
+    import workloadkit as wk
+
+    check_outputs(output, json, inputs=[trace])
+    log = load(trace, strict=strict)
+    with working(f"looking for outages in {log.name}"):
+        found = wk.infer_outages(log, procs)
+    for note in found.notes:
+        say(note)
+    chosen = found.outages(min_confidence=min_confidence)
+    if output:
+        write(output, chosen.text())
+    if json:
+        write_json(json, found.to_dict(min_confidence=min_confidence))
+    if "-" not in (str(output), str(json)):
+        if len(chosen):
+            typer.echo(_table(found, min_confidence))
+        n = "1 outage" if len(chosen) == 1 else f"{len(chosen):,} outages"
+        less = len(found.table) - len(chosen)
+        less_sure = f"; {less:,} more likely than not, but less sure" if less else ""
+        typer.echo(f"{n} of confidence {min_confidence:g} or more{less_sure}")
+
+
+def _table(found: "InferredOutages", min_confidence: float) -> str:
+    from analysis.formats import duration
+    from workloadkit.clock import Clock
+    from workloadkit.inferred_outages.infer import EVIDENCE, shown
+
+    clock, chosen = Clock.of(found.trace), found.chosen(min_confidence)
+    rows = [["start", "length", "evidence", "waiting", "would fit", "confidence"]]
+    rows += [
+        [
+            f"{row.start:,.0f} s",
+            duration(row.end - row.start),
+            row.evidence,
+            f"{row.waiting:,}",
+            f"{row.would_fit:,}",
+            shown(row.confidence),
+        ]
+        for row in chosen.itertuples()
+    ]
+    if clock.known:
+        dates = [f"{date:%Y-%m-%d %H:%M}" for date in clock.dates(chosen["start"])]
+        for row, date in zip(rows, ["local time", *dates], strict=True):
+            row.insert(1, date)
+    used = [f"{key}: {text}" for key, text in EVIDENCE.items() if (chosen["evidence"] == key).any()]
+    return "\n".join([aligned(rows, words={rows[0].index("evidence")}), *used])

@@ -1,0 +1,1 @@
+"""Outages that nobody wrote down: inferred from what a log's jobs did, and proposed."""

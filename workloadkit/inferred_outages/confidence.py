@@ -1,0 +1,145 @@
+"""How sure it is that a stillness is an outage: by the law of the log itself."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workloadkit.clock import WEEK, Clock
+
+#: Stillnesses that tell of a law, at the least.
+FEWEST = 20
+
+_HOUR = 3600
+_TAILS = (1, 0.2, 0.05)  # shares of stillnesses that may be a tail
+
+
+def confidence(
+    lengths: NDArray[np.float64], expected: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    r"""Return how sure it is that stillnesses are not of the log's ordinary law.
+
+    Of the stillnesses of a kind, :math:`n(x)` last as long as :math:`x` or longer, where the
+    ordinary law leads to expect :math:`E(x)`. So about :math:`E(x) / n(x)` of them are ordinary
+    after all: the tail-area false discovery rate [1]_. The confidence is one less it, for longer
+    ones never lower.
+
+    Parameters
+    ----------
+    lengths : ndarray, shape (n,)
+        Of all stillnesses of the kind, in any unit.
+    expected : ndarray, shape (n,)
+        :math:`E` of each length.
+
+    Returns
+    -------
+    confidence : ndarray of float, shape (n,)
+    as_long : ndarray of int, shape (n,)
+        :math:`n(x)`.
+
+    References
+    ----------
+    .. [1] B. Efron, "Large-scale inference", Cambridge University Press, 2010, chapter 2.
+
+    Examples
+    --------
+    >>> lengths = np.array([5.0, 9000])
+    >>> sure, as_long = confidence(lengths, by_share(lengths, np.arange(99.0)))
+    >>> sure.round(3).tolist(), as_long.tolist()
+    ([0.05, 0.98], [2, 1])
+    """
+    order = np.argsort(lengths, kind="stable")
+    as_long = lengths.size - np.searchsorted(lengths[order], lengths, side="left")
+    sure = np.empty(lengths.size)
+    sure[order] = np.maximum.accumulate(np.maximum(1 - expected / as_long, 0)[order])
+    return sure, as_long
+
+
+def by_share(lengths: NDArray[np.float64], ordinary: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return how many stillnesses as long are expected if so many share as of ordinary ones."""
+    longer = ordinary.size - np.searchsorted(np.sort(ordinary), lengths, side="left")
+    # what was never seen is not impossible
+    return lengths.size * (1 + longer) / (1 + ordinary.size)
+
+
+def by_tail(lengths: NDArray[np.float64], ordinary: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return how many stillnesses as long are expected among all `ordinary` ones.
+
+    The longest of them are taken for generalised Pareto, through the median and the third quartile
+    of what exceeds the rest [1]_: a quarter of these may be outages, and the law is still that of
+    the others. How many are the longest is not known, so all, a fifth and a twentieth are tried,
+    and what leads to expect most counts. No tail is taken for lighter than exponential.
+
+    Parameters
+    ----------
+    lengths : ndarray, shape (n,)
+    ordinary : ndarray
+        At least one.
+
+    References
+    ----------
+    .. [1] J. Pickands, "Statistical inference using extreme order statistics", Annals of
+       Statistics 3, 1975.
+
+    Examples
+    --------
+    >>> halving = -np.log2(1 - (np.arange(1000) + 0.5) / 1000)  # each unit, half of them end
+    >>> by_tail(np.array([0.0, 1, 10]), halving).round(1).tolist()
+    [1000.0, 500.0, 1.0]
+    """
+    ascending = np.sort(ordinary)
+    expected = np.zeros(lengths.size)
+    for share in _TAILS:
+        place = int(ascending.size * (1 - share))
+        if place and ascending.size - place < FEWEST:
+            break
+        excess = ascending[place:] - (ascending[place - 1] if place else 0)
+        over = lengths - (ascending[place - 1] if place else 0)
+        as_long = ascending.size - np.searchsorted(ascending, lengths, side="left")
+        tail = excess.size * _pareto(np.maximum(over, 0), *np.quantile(excess, [0.5, 0.75]))
+        expected = np.maximum(expected, np.where(over > 0, tail, as_long))
+    return expected
+
+
+def _pareto(over: NDArray[np.float64], median: float, quartile: float) -> NDArray[np.float64]:
+    """Share beyond each length by the law of a median and a third quartile."""
+    if not median > 0:
+        return np.ones(over.size)
+    shape = np.log2((quartile - median) / median) if quartile > 2 * median else 0.0
+    if shape > 0:
+        return (1 + (2**shape - 1) * over / median) ** (-1 / shape)
+    return np.exp2(-over / median)
+
+
+def expected_submissions(
+    submit: NDArray[np.float64], clock: Clock, times: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return how many submissions the log's own cycle leads to expect up to each time.
+
+    The cycle is that of the week where the log covers eight weeks or more, of the day where it
+    covers eight days, and else none.
+
+    Parameters
+    ----------
+    submit : ndarray, shape (n_jobs,)
+        Ascending. [s]
+    clock : Clock
+    times : ndarray
+        From the first to the last submission. [s]
+
+    Examples
+    --------
+    >>> from workloadkit import Trace
+    >>> trace = Trace.from_columns({"submit": [0, 3600, 7200, 10800]})
+    >>> expected_submissions(trace.column("submit"), Clock.of(trace), np.array([0, 5400])).tolist()
+    [0.0, 2.0]
+    """
+    first, last = submit[0], submit[-1]
+    n_hours = max(int(np.ceil((last - first) / _HOUR)), 1)
+    edges = first + _HOUR * np.arange(n_hours + 1)
+    covered = (np.minimum(edges[1:], max(last, first + 1)) - edges[:-1]) / _HOUR
+    period = next((hours for hours in (WEEK // _HOUR, 24) if n_hours >= 8 * hours), 1)
+    place = (np.floor(clock.local(edges[:-1] + _HOUR / 2) / _HOUR) % period).astype(np.int64)
+    hour = np.minimum((submit - first) // _HOUR, n_hours - 1).astype(np.int64)
+    jobs = np.bincount(place[hour], minlength=period)
+    rate = jobs / np.maximum(np.bincount(place, covered, minlength=period), 1e-9)
+    total = np.append(0, np.cumsum(rate[place] * covered))
+    return np.interp(times, np.append(edges[:-1], max(last, first + 1)), total)
