@@ -1,5 +1,6 @@
 from .accuracy import accuracy_histogram as accuracy_histogram
 from .accuracy import plot_accuracy as plot_accuracy
+from .anomaly_plots import plot_anomalies as plot_anomalies
 from .accuracy import popular_estimates as popular_estimates
 from .accuracy import run_over_estimate as run_over_estimate
 from .bootstrap import interval as interval

@@ -1,0 +1,76 @@
+"""What is not representative of a log, drawn over its jobs a day."""
+
+import numpy as np
+from matplotlib.axes import Axes
+
+from analysis import style
+from workloadkit.cleaning.anomalies import Anomalies
+from workloadkit.cleaning.anomaly import CHANGE, DEAD_PERIOD, FLURRY, START_UP, WIND_DOWN
+from workloadkit.errors import WorkloadError
+
+#: Narrower parts are drawn this wide, as a share of the log, so that they are seen.
+_NARROWEST = 0.004
+
+_COLOURS = {START_UP: style.GREEN, WIND_DOWN: style.GREEN, DEAD_PERIOD: style.MUTED}
+
+
+def plot_anomalies(found: Anomalies, ax: Axes | None = None) -> Axes:
+    """Draw the jobs of each day, those of flurries among them, and the other parts shaded.
+
+    Parameters
+    ----------
+    found : Anomalies
+        As `workloadkit.find_anomalies` returns it. Flurries are shown where they are more than
+        slight; slight parts of other kinds are shaded lighter.
+    ax : Axes, optional
+        Default: the current Axes.
+
+    Raises
+    ------
+    WorkloadError
+        If the log has no days to draw.
+    """
+    data = found.daily
+    if data.empty:
+        raise WorkloadError(f"{found.name}: no days to draw. {' '.join(found.notes)}".strip())
+    ax = style.current_axes(ax)
+    edges = style.date_edges(data)
+    seconds = np.append(data["begin"], data["end"].iloc[-1])
+    ax.stairs(data["jobs"], edges, fill=True, color=style.PALE, label="jobs a day")
+    ax.stairs(data["jobs"], edges, color=style.BLUE, linewidth=0.6, baseline=None)
+    if data["flurries"].any():
+        ax.stairs(data["flurries"], edges, fill=True, color=style.ORANGE, label="in flurries")
+    named: set[str] = set()
+    for one in found.items:
+        if one.kind == FLURRY:
+            continue
+        begin, end = np.interp(one.span, seconds, edges)
+        label = one.kind if one.kind not in named else None
+        named.add(one.kind)
+        slight = one.strength == "slight"
+        if one.kind == CHANGE:
+            ax.axvline(
+                begin,
+                color=style.INK,
+                linewidth=1.0,
+                linestyle=":" if slight else "--",
+                label=label,
+            )
+        else:
+            middle, half = (begin + end) / 2, _NARROWEST / 2 * (edges[-1] - edges[0])
+            ax.axvspan(
+                min(begin, middle - half),
+                max(end, middle + half),
+                color=_COLOURS[one.kind],
+                alpha=0.25 if slight else 0.5,
+                linewidth=0,
+                zorder=0.5,
+                label=label,
+            )
+    ax.set_xlim(edges[0], edges[-1])
+    ax.set_ylim(bottom=0)
+    style.date_axis(ax.xaxis, data)
+    style.count_axis(ax.yaxis)
+    ax.set_ylabel("jobs a day")
+    style.legend_above(ax)
+    return ax

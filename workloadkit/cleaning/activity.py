@@ -1,0 +1,89 @@
+"""How many jobs a log's own weekly cycle lets expect, and what an ordinary day is."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workloadkit.clock import DAY, WEEK, Clock
+from workloadkit.trace import Trace
+
+HOUR = 3600
+
+#: Of a shorter log nobody can say what is usual. [weeks]
+FEWEST_WEEKS = 4
+
+#: Nor of one that spans more than this. [weeks]
+MOST_WEEKS = 5200
+
+
+@dataclass(frozen=True, eq=False)
+class Activity:
+    """Arrivals of a log against its own weekly cycle.
+
+    The rate usual at an hour of the week is the mean of that hour, scaled so that a week brings
+    the median of all weeks: neither bursts nor dead weeks move it much.
+
+    Parameters
+    ----------
+    submit : ndarray of float, shape (n_jobs,)
+        Submit times, ascending. [s]
+    clock : Clock
+    """
+
+    submit: NDArray[np.float64]
+    clock: Clock
+
+    @classmethod
+    def of(cls, trace: Trace) -> "Activity":
+        """Return the activity of a log of at least one job."""
+        return cls(trace.column("submit"), Clock.of(trace))
+
+    @property
+    def weeks(self) -> int:
+        """Whole weeks between the first and the last submission."""
+        return int((self.submit[-1] - self.submit[0]) // WEEK)
+
+    @property
+    def judged(self) -> bool:
+        """Whether the log is long enough, and has jobs enough, for a usual week."""
+        return FEWEST_WEEKS <= self.weeks <= MOST_WEEKS and self.ordinary_day > 0
+
+    @cached_property
+    def edges(self) -> NDArray[np.float64]:
+        """Seconds that part the log into hours, from its first submission on."""
+        n_hours = int((self.submit[-1] - self.submit[0]) // HOUR) + 1
+        return self.submit[0] + HOUR * np.arange(n_hours + 1)
+
+    @cached_property
+    def rate(self) -> NDArray[np.float64]:
+        """Jobs usual in each hour of the log."""
+        begin = self.edges[:-1]
+        jobs = np.bincount(
+            ((self.submit - begin[0]) // HOUR).astype(np.int64), minlength=begin.size
+        )
+        hour = (self.clock.local(begin) % WEEK // HOUR).astype(np.int64)
+        hours = np.bincount(hour, minlength=168)
+        mean = np.bincount(hour, jobs, 168) / np.maximum(hours, 1)
+        weeks = jobs[: self.weeks * 168].reshape(-1, 168).sum(axis=1)
+        scale = np.median(weeks) / mean.sum() if weeks.size else 0.0
+        return scale * mean[hour]
+
+    @cached_property
+    def ordinary_day(self) -> float:
+        """Jobs of an ordinary day: a seventh of the median week."""
+        first = self.submit[0]
+        week = ((self.submit - first) // WEEK).astype(np.int64)
+        jobs = np.bincount(week[week < self.weeks], minlength=self.weeks)
+        return float(np.median(jobs)) / 7 if jobs.size else 0.0
+
+    def expected(self, time: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return how many jobs the cycle lets expect from the first submission up to a time."""
+        return np.interp(time, self.edges, np.append(0.0, np.cumsum(self.rate)))
+
+
+def day_of(clock: Clock, time: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return the local day of each time, counted from that of the first one."""
+    day = np.floor(clock.local(time) / DAY).astype(np.int64)
+    return day - day[0] if day.size else day

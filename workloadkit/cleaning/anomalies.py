@@ -1,0 +1,232 @@
+"""The parts of a log that are not representative of it, each with its evidence and a filter."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from workloadkit.cleaning.activity import FEWEST_WEEKS, MOST_WEEKS, Activity
+from workloadkit.cleaning.anomaly import FLURRY, START_UP, STRENGTHS, WIND_DOWN, Anomaly
+from workloadkit.cleaning.changes import find_queue_changes, find_steps
+from workloadkit.cleaning.cleaned import removals
+from workloadkit.cleaning.filters import Filter
+from workloadkit.cleaning.flurries import LIMITS, FlurryLimits, find_flurries
+from workloadkit.cleaning.quiet import find_dead_periods, find_quiet_ends
+from workloadkit.clock import DAY
+from workloadkit.trace import Trace, check_trace
+
+
+@dataclass(frozen=True, eq=False)
+class Anomalies:
+    """What `find_anomalies` found.
+
+    Parameters
+    ----------
+    name : str
+        Name of the log.
+    n_jobs : int
+        Its jobs.
+    items : tuple of Anomaly
+        By kind, the largest first.
+    notes : tuple of str
+        What could not be judged, and why.
+    daily : DataFrame
+        One row a local day: its `begin` and `end` [s], its `date` if known, its `jobs`, and those
+        of them in `flurries` that are more than slight.
+    limits : FlurryLimits
+        What makes a flurry.
+    """
+
+    name: str
+    n_jobs: int
+    items: tuple[Anomaly, ...]
+    notes: tuple[str, ...]
+    daily: pd.DataFrame
+    limits: FlurryLimits = LIMITS
+
+    @property
+    def offered(self) -> tuple[Filter, ...]:
+        """The filters that are offered as they stand: what is more than slight, and no change."""
+        return tuple(one.filter for one in self.items if one.offered and one.filter)
+
+    def sensitivity(self) -> dict[float, dict[str, int]]:
+        """Count the flurries by strength with both limits of their size halved and doubled."""
+        flurries = [one.evidence for one in self.items if one.kind == FLURRY]
+        counts = {}
+        for factor in (0.5, 1.0, 2.0):
+            limits = self.limits.scaled(factor)
+            large = [one for one in flurries if one["days_ahead"] >= limits.days]
+            dominating = [one for one in large if one["share_of_jobs"] >= limits.share]
+            counts[factor] = {
+                "dominating": len(dominating),
+                "notable": len(large) - len(dominating),
+            }
+        return counts
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a table, one row an anomaly."""
+        columns = {
+            "kind": [one.kind for one in self.items],
+            "title": [one.title for one in self.items],
+            "strength": [one.strength for one in self.items],
+            "begin": [one.span[0] for one in self.items],
+            "end": [one.span[1] for one in self.items],
+            "jobs": [one.n_jobs for one in self.items],
+            "share_of_jobs": [one.n_jobs / self.n_jobs for one in self.items],
+            "filter": [str(one.filter or "") for one in self.items],
+            "reason": [one.reason for one in self.items],
+        }
+        return pd.DataFrame(columns)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all of it for JSON, the evidence by name."""
+        days = max(len(self.daily), 1)
+        return {
+            "log": self.name,
+            "jobs": self.n_jobs,
+            "anomalies": [
+                {
+                    "kind": one.kind,
+                    "title": one.title,
+                    "strength": one.strength,
+                    "reason": one.reason,
+                    "evidence": dict(one.evidence),
+                    "begin": one.span[0],
+                    "end": one.span[1],
+                    "share_of_jobs": one.n_jobs / self.n_jobs,
+                    "share_of_days": min((one.span[1] - one.span[0]) / DAY / days, 1.0),
+                    "filter": str(one.filter) if one.filter else None,
+                    "offered": one.offered,
+                }
+                for one in self.items
+            ],
+            "flurries_by_limits": {str(factor): n for factor, n in self.sensitivity().items()},
+            "notes": list(self.notes),
+        }
+
+    def __str__(self) -> str:
+        if not self.items:
+            return "\n".join([f"{self.name}: nothing found", *self.notes])
+        rows = [("strength", "kind", "begins", "days", "jobs", "share", "what")]
+        rows += [
+            (
+                one.strength,
+                one.kind,
+                self.date(one.span[0]),
+                f"{(one.span[1] - one.span[0]) / DAY:,.1f}" if one.span[1] > one.span[0] else "",
+                f"{one.n_jobs:,}" if one.filter else "",
+                f"{100 * one.n_jobs / self.n_jobs:.3g} %" if one.filter else "",
+                one.title,
+            )
+            for one in self.items
+        ]
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        lines = [
+            "  ".join(
+                cell.rjust(width) if column in (3, 4, 5) else cell.ljust(width)
+                for column, (cell, width) in enumerate(zip(row, widths, strict=True))
+            ).rstrip()
+            for row in rows
+        ]
+        return "\n".join([*lines, *self.notes])
+
+    def date(self, second: float) -> str:
+        """Return the local day of a second of the log; counted from second 0 if it is unknown."""
+        if "date" not in self.daily:
+            return f"day {second / DAY:,.0f}"
+        day = int(np.searchsorted(self.daily["begin"], second, side="right")) - 1
+        return str(self.daily["date"].iloc[max(day, 0)].date())
+
+
+def find_anomalies(trace: Trace, *, limits: FlurryLimits = LIMITS) -> Anomalies:
+    """Find what is not representative of a log: nothing is removed.
+
+    Found are *flurries* (see `workloadkit.cleaning.flurries`), a *start-up* or *wind-down* (few
+    jobs at one end against the weekly cycle), *dead periods* (no arrivals for longer than the
+    weekly cycle and the log's own gaps explain) and *changes* of configuration (the machine's
+    size, limits of requests, sets of queues and partitions). Each has its evidence, a strength,
+    and a filter that `clean` applies. Flurries that are more than slight do not count in what is
+    usual for the others.
+
+    Parameters
+    ----------
+    trace : Trace
+    limits : FlurryLimits, optional
+        What makes a flurry.
+
+    Returns
+    -------
+    Anomalies
+
+    Examples
+    --------
+    >>> import workloadkit as wk
+    >>> find_anomalies(wk.load_sample()).offered
+    ()
+    """
+    check_trace(trace)
+    if not trace.n_jobs:
+        return Anomalies(trace.name, 0, (), ("The log has no jobs.",), _daily_of_none(), limits)
+    activity = Activity.of(trace)
+    none = np.zeros(trace.n_jobs, bool)
+    if not activity.judged:
+        why = (
+            f"spans less than {FEWEST_WEEKS} weeks"
+            if activity.weeks < FEWEST_WEEKS
+            else f"spans more than {MOST_WEEKS:,} weeks"
+            if activity.weeks > MOST_WEEKS
+            else "has no job in most of its weeks"
+        )
+        note = f"The log {why}, so what is usual in it is unknown, and nothing was looked for."
+        daily = _daily(activity, none) if activity.weeks <= MOST_WEEKS else _daily_of_none()
+        return Anomalies(trace.name, trace.n_jobs, (), (note,), daily, limits)
+    flurries = find_flurries(trace, limits)
+    large = [one.filter for one in flurries if one.strength != "slight" and one.filter]
+    in_flurry = none.copy()
+    for _, rows in removals(trace, large):
+        in_flurry[rows] = True
+    rest = trace.select(~in_flurry)
+    usual = Activity.of(rest) if rest.n_jobs else None
+    items, notes = list(flurries), []
+    if usual and usual.judged:
+        ends = find_quiet_ends(rest, usual)
+        begin = max((one.span[1] for one in ends if one.kind == START_UP), default=-np.inf)
+        end = min((one.span[0] for one in ends if one.kind == WIND_DOWN), default=np.inf)
+        items += ends + find_dead_periods(rest, usual, (begin, end))
+        items += find_steps(rest, usual.weeks) + find_queue_changes(rest, usual.weeks)
+    else:
+        notes.append("Without its flurries, the log is too short for more to be looked for.")
+    counted = (_recounted(trace, one) for one in items)
+    order = sorted(counted, key=lambda one: STRENGTHS.index(one.strength))
+    return Anomalies(
+        trace.name, trace.n_jobs, tuple(order), tuple(notes), _daily(activity, in_flurry), limits
+    )
+
+
+def _recounted(trace: Trace, one: Anomaly) -> Anomaly:
+    """Count what the filter removes of the whole log, its flurries included."""
+    if one.filter is None:
+        return one
+    count = int(np.count_nonzero(one.filter.mask(trace)))
+    return replace(one, filter=one.filter.counted(count))
+
+
+def _daily_of_none() -> pd.DataFrame:
+    return pd.DataFrame({"begin": [], "end": [], "jobs": [], "flurries": []})
+
+
+def _daily(activity: Activity, in_flurry: np.ndarray) -> pd.DataFrame:
+    """Count the jobs of each local day."""
+    submit, clock = activity.submit, activity.clock
+    edges = clock.midnights(submit[0], submit[-1])
+    day = np.clip(np.searchsorted(edges, submit, side="right") - 1, 0, edges.size - 2)
+    table = {
+        "begin": edges[:-1],
+        "end": edges[1:],
+        "jobs": np.bincount(day, minlength=edges.size - 1),
+        "flurries": np.bincount(day[in_flurry], minlength=edges.size - 1),
+    }
+    if clock.known:
+        table["date"] = clock.dates(edges[:-1])
+    return pd.DataFrame(table)

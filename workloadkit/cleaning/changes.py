@@ -1,0 +1,306 @@
+"""Changes of a system's configuration within a log: its size, its queues, its limits.
+
+Quantities are followed week by week. A change-point is found by Pettitt's test (A. N. Pettitt,
+"A non-parametric approach to the change-point problem", Applied Statistics 28, 1979), which is
+about ranks and so knows no scale; the step must also stay, and be large.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workloadkit.cleaning.anomaly import CHANGE, Anomaly
+from workloadkit.cleaning.filters import Comparison, Filter
+from workloadkit.clock import DAY, WEEK
+from workloadkit.trace import Trace
+
+#: Chance at which something is no more believed to be chance, over all that is followed.
+ALPHA = 0.01
+
+#: A part of the log is at least that long. [weeks]
+SHORTEST_PART = 4
+
+#: Share of the pairs of a week before and a week after that differ in the sense of the step.
+STAYS = 0.95
+
+#: The larger level over the smaller; for shares, the difference.
+STEP, SHARE_STEP = 1.2, 0.2
+
+#: The step must show in so many weeks on either side of it, which no slow trend does. [weeks]
+NEAR = 8
+
+#: A queue holds this share of the jobs while it is there.
+QUEUE_SHARE = 0.05
+
+#: Holding this share, its coming or going is notable.
+LARGE_QUEUES = 0.25
+
+#: Queues that come and go within this time do so at one change. [s]
+AT_ONCE = 2 * WEEK
+
+#: Fewer jobs in a week tell no share.
+FEWEST_JOBS = 20
+
+
+_MEANING = {
+    "in_use": "most processors in use at a time",
+    "largest_job": "processors of the largest job",
+    "powers_of_two": "share of the parallel jobs whose processors are a power of two",
+    "requested_time": "longest requested time",
+}
+
+
+@dataclass(frozen=True)
+class _Series:
+    """A quantity by week."""
+
+    name: str
+    title: str
+    values: NDArray[np.float64]
+    is_share: bool = False
+
+    def text(self, value: float) -> str:
+        if self.is_share:
+            return f"{100 * value:.0f} %"
+        return f"{value:,.0f} s" if self.name == "requested_time" else f"{value:,.0f}"
+
+
+def find_steps(trace: Trace, n_weeks: int) -> list[Anomaly]:
+    """Return where the machine's size, the sizes or the limits of requests step and stay.
+
+    Followed are the most processors in use at a time, the largest job, the share of powers of two
+    among the parallel jobs, and the longest requested time.
+
+    Parameters
+    ----------
+    trace : Trace
+    n_weeks : int
+        Whole weeks of the log, from its first submission on.
+    """
+    series = _weekly(trace, n_weeks)
+    first = trace.column("submit")[0]
+    found = []
+    for one in series:
+        known = np.flatnonzero(np.isfinite(one.values))
+        steps = _steps(one.values[known], ALPHA / len(series), _is_step(one))
+        found += [_step(trace, one, known, at, first) for at in steps]
+    return found
+
+
+def _is_step(series: _Series) -> Callable[[NDArray, NDArray], bool]:
+    """Return whether two levels differ by a step that counts."""
+
+    def is_step(before: NDArray, after: NDArray) -> bool:
+        low, high = sorted((float(np.median(before)), float(np.median(after))))
+        large = high - low >= SHARE_STEP if series.is_share else high >= STEP * max(low, 1)
+        return bool(large) and _parted(before, after)
+
+    return is_step
+
+
+def _parted(before: NDArray, after: NDArray) -> bool:
+    """Whether nearly all values after lie above those before, or below."""
+    higher = np.count_nonzero(after[:, None] > before) / (before.size * after.size)
+    lower = np.count_nonzero(after[:, None] < before) / (before.size * after.size)
+    return max(higher, lower) >= STAYS
+
+
+def _steps(
+    values: NDArray[np.float64], alpha: float, is_step: Callable[[NDArray, NDArray], bool]
+) -> list[int]:
+    """Return the change-points of a series, each the first index of the new level."""
+    at, chance = pettitt(values)
+    if chance > alpha or not SHORTEST_PART <= at <= values.size - SHORTEST_PART:
+        return []
+    before, after = values[:at], values[at:]
+    if not (is_step(before, after) and is_step(before[-NEAR:], after[:NEAR])):
+        return []
+    left, right = _steps(before, alpha, is_step), _steps(after, alpha, is_step)
+    return [*left, at, *(at + one for one in right)]
+
+
+def pettitt(values: NDArray[np.float64]) -> tuple[int, float]:
+    """Return where a series most likely changes its level, and the chance of such a change.
+
+    Parameters
+    ----------
+    values : ndarray of float, shape (n,)
+
+    Returns
+    -------
+    at : int
+        Index of the first value of the new level.
+    chance : float
+        That of Pettitt's approximation, at most 1.
+
+    Examples
+    --------
+    >>> at, chance = pettitt(np.array([4.0, 5, 4, 6, 5, 4, 9, 8, 9, 10, 8, 9]))
+    >>> at, round(chance, 3)
+    (6, 0.031)
+    """
+    from scipy.stats import rankdata
+
+    n = values.size
+    if n < 2:
+        return 0, 1.0
+    ranks = rankdata(values)
+    after = np.arange(1, n)
+    difference = np.abs(2 * np.cumsum(ranks)[:-1] - after * (n + 1))
+    at = int(np.argmax(difference))
+    chance = 2 * np.exp(-6 * difference[at] ** 2 / (n**3 + n**2))
+    return at + 1, float(min(chance, 1.0))
+
+
+def _step(
+    trace: Trace, series: _Series, known: NDArray[np.int64], at: int, first: float
+) -> Anomaly:
+    values = series.values[known]
+    when = float(np.ceil(first + known[at] * WEEK))
+    before, after = float(np.median(values[:at])), float(np.median(values[at:]))
+    evidence: dict[str, Any] = {
+        "before": before,
+        "after": after,
+        "weeks_before": at,
+        "weeks_after": values.size - at,
+        "chance": pettitt(values)[1],
+    }
+    reason = (
+        f"{_MEANING[series.name]}, median of the weeks: {series.text(before)} in {at} weeks "
+        f"before, {series.text(after)} in {values.size - at} weeks after."
+    )
+    wide = (
+        abs(after - before) >= 2 * SHARE_STEP
+        if series.is_share
+        else (max(before, after) >= STEP**2 * max(min(before, after), 1))
+    )
+    return change(trace, series.title, "notable" if wide else "slight", reason, evidence, when)
+
+
+def change(
+    trace: Trace, title: str, strength: str, reason: str, evidence: dict[str, Any], when: float
+) -> Anomaly:
+    """Return a change, with the filter that keeps the part of the log with more jobs."""
+    submit = trace.column("submit")
+    before = int(np.count_nonzero(submit < when))
+    sign, count = ("<", before) if 2 * before <= trace.n_jobs else (">=", trace.n_jobs - before)
+    evidence = evidence | {"when": when, "jobs_before": before, "jobs_after": submit.size - before}
+    condition = Comparison("submit", sign, int(when) if when == int(when) else when)
+    return Anomaly(
+        CHANGE, title, strength, reason, evidence, (when, when), Filter(condition, count)
+    )
+
+
+def _weekly(trace: Trace, n_weeks: int) -> list[_Series]:
+    submit, procs = trace.column("submit"), np.nan_to_num(trace.used_procs, nan=-1)
+    week = np.minimum((submit - submit[0]) // WEEK, n_weeks).astype(np.int64)
+
+    def largest(values: NDArray, chosen: NDArray[np.bool_]) -> NDArray[np.float64]:
+        most = np.full(n_weeks + 1, -np.inf)
+        np.maximum.at(most, week[chosen], values[chosen])
+        return np.where(most[:n_weeks] > -np.inf, most[:n_weeks], np.nan)
+
+    parallel = procs > 1
+    power = np.log2(np.maximum(procs, 1)) % 1 == 0
+    count = np.bincount(week[parallel], minlength=n_weeks + 1)[:n_weeks]
+    powers = np.bincount(week[parallel & power], minlength=n_weeks + 1)[:n_weeks]
+    share = np.where(count >= FEWEST_JOBS, powers / np.maximum(count, 1), np.nan)
+    requested = np.nan_to_num(trace.column("requested_time"), nan=-1)
+    return [
+        _Series("in_use", "processors in use", _most_in_use(trace, n_weeks)),
+        _Series("largest_job", "largest job", largest(procs, procs > 0)),
+        _Series("powers_of_two", "powers of two", share, is_share=True),
+        _Series("requested_time", "requested time", largest(requested, requested > 0)),
+    ]
+
+
+def _most_in_use(trace: Trace, n_weeks: int) -> NDArray[np.float64]:
+    """Return the most processors in use at one time, by week."""
+    ran = trace.ran
+    if not ran.any():
+        return np.full(n_weeks, np.nan)
+    end, procs = trace.end[ran], trace.used_procs[ran]
+    time = np.concatenate([end - trace.column("run")[ran], end])
+    step = np.concatenate([procs, -procs])
+    order = np.lexsort((step, time))  # those that end give way to those that start
+    time, in_use = time[order], np.cumsum(step[order])
+    begins = trace.column("submit")[0] + WEEK * np.arange(n_weeks + 1)
+    at = np.searchsorted(time, begins)
+    carried = np.append(0.0, in_use)[at]  # in use when each week begins
+    most = carried[:-1].copy()
+    for week in np.flatnonzero(at[1:] > at[:-1]):
+        most[week] = max(most[week], in_use[at[week] : at[week + 1]].max())
+    return most
+
+
+def find_queue_changes(trace: Trace, n_weeks: int) -> list[Anomaly]:
+    """Return when queues or partitions appear, or vanish, for good.
+
+    A queue appears if it is first used well within the log, and would, used on as many days drawn
+    from all days of the log, by chance have been used before; it vanishes likewise. It must hold
+    a share of the jobs while it is there. What comes and goes within two weeks is one change.
+    """
+    found = []
+    for name in ("queue", "partition"):
+        events = _comings_and_goings(trace, name, n_weeks)
+        while events:
+            group = [one for one in events if one[0] - events[0][0] <= AT_ONCE]
+            events = events[len(group) :]
+            found.append(_queue_change(trace, name, group))
+    return found
+
+
+def _comings_and_goings(
+    trace: Trace, name: str, n_weeks: int
+) -> list[tuple[float, str, int, float, float]]:
+    """Return when, what, which, the share of jobs while there, and the chance; in order of time."""
+    submit, number = trace.column("submit"), trace.column(name)
+    day = ((submit - submit[0]) // DAY).astype(np.int64)
+    numbers, code, counts = np.unique(number, return_inverse=True, return_counts=True)
+    if np.count_nonzero(numbers >= 0) < 2:
+        return []
+    rows = np.argsort(code, kind="stable")
+    ends = np.cumsum(counts)
+    days = np.unique(day)
+    part = SHORTEST_PART * WEEK
+    events = []
+    for which, count, end in zip(numbers.tolist(), counts.tolist(), ends.tolist(), strict=True):
+        if which < 0 or count < FEWEST_JOBS:
+            continue
+        his = rows[end - count : end]
+        used = np.unique(day[his]).size
+        share = count / (his[-1] - his[0] + 1)
+        if share < QUEUE_SHARE:
+            continue
+        for what, row, outside in (
+            ("appears", his[0], np.searchsorted(days, day[his[0]])),
+            ("vanishes", his[-1], days.size - 1 - np.searchsorted(days, day[his[-1]])),
+        ):
+            long = submit[row] - submit[0] if what == "appears" else submit[-1] - submit[row]
+            chance = 2 * numbers.size * (1 - outside / days.size) ** used
+            if long >= part and chance <= ALPHA:
+                when = submit[row] if what == "appears" else np.nextafter(submit[row], np.inf)
+                events.append((float(np.ceil(when)), what, int(which), share, float(chance)))
+    return sorted(events)
+
+
+def _queue_change(
+    trace: Trace, name: str, group: list[tuple[float, str, int, float, float]]
+) -> Anomaly:
+    said = []
+    evidence: dict[str, Any] = {"field": name}
+    for what in ("appears", "vanishes"):
+        these = [one for one in group if one[1] == what]
+        evidence[what] = [one[2] for one in these]
+        said += [
+            f"{name} {one[2]} {what} for good, with {100 * one[3]:.0f} % of the jobs while there"
+            for one in these
+        ]
+    shares = [sum(one[3] for one in group if one[1] == what) for what in ("appears", "vanishes")]
+    evidence |= {"share": max(shares), "chance": max(one[4] for one in group)}
+    reason = f"{'; '.join(said)}."
+    strength = "notable" if evidence["share"] >= LARGE_QUEUES else "slight"
+    return change(trace, f"set of {name}s", strength, reason, evidence, group[0][0])

@@ -1,0 +1,280 @@
+"""Flurries: surges of activity of single users that dominate the workload for a while.
+
+D. Tsafrir and D. G. Feitelson, "Instability in parallel job scheduling simulation: the role of
+workload flurries", IPDPS 2006, and D. G. Feitelson and D. Tsafrir, "Workload sanitation for
+performance evaluation", ISPASS 2006, call so rare "surges of activity with a repetitive nature,
+caused by a single user, that dominate the workload for a relatively short period".
+
+Here a user *dominates* a stretch of the log in which he submits more jobs than all others
+together. Of all stretches, the one taken is that in which he is ahead of them by most: going
+through the log job by job, +1 for one of his, -1 for one of another, it is the stretch with the
+highest sum, which needs no length chosen beforehand.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workloadkit.cleaning.activity import day_of
+from workloadkit.cleaning.anomaly import FLURRY, Anomaly
+from workloadkit.cleaning.filters import Comparison, Condition, Filter, Junction
+from workloadkit.clock import DAY, Clock
+from workloadkit.trace import Trace
+
+#: In a pass over the log, each user shows his largest flurry; the next pass, without these, shows
+#: those that they hid. [passes]
+_MOST_PASSES = 20
+
+
+@dataclass(frozen=True)
+class FlurryLimits:
+    """What makes a flurry.
+
+    Parameters
+    ----------
+    days : float, default 10
+        By how much its user is ahead of all others together, in jobs of an ordinary day of
+        theirs: the sources' flurries are about ten times the usual activity.
+    share : float, default 0.1
+        Of all jobs of the log, from which a flurry dominates the log and not only its days: any
+        mean over the jobs then hangs by a tenth on one burst of one user.
+    shown : float, default 0.5
+        Part of `days` from which a burst is shown, as slight.
+    sigmas : float, default 5
+        By how many standard deviations of a fair coin he is ahead, tossed once for each row of
+        his jobs without another's between them, as long as these are elsewhere in the log. In a
+        log of two equal users, one is ahead now and then by chance.
+    short : float, default 0.5
+        Share of the log's time up to which a flurry is relatively short. A longer one is a
+        flurry only by its repetitive nature: its jobs agree in processors or application.
+    kind : float, default 0.95
+        Share of its jobs that must agree in processors or application for these to be named.
+    """
+
+    days: float = 10.0
+    share: float = 0.1
+    shown: float = 0.5
+    sigmas: float = 5.0
+    short: float = 0.5
+    kind: float = 0.95
+
+    def scaled(self, factor: float) -> "FlurryLimits":
+        """Return both limits of size multiplied, to see what hangs on them."""
+        return replace(self, days=factor * self.days, share=factor * self.share)
+
+
+LIMITS = FlurryLimits()
+
+
+@dataclass(frozen=True)
+class _Stretch:
+    """A stretch that a user dominates."""
+
+    user: int
+    rows: NDArray[np.int64]  # his jobs in it
+    others: int  # jobs of others in it
+    ordinary_day: float  # jobs of the others
+
+
+def find_flurries(trace: Trace, limits: FlurryLimits = LIMITS) -> list[Anomaly]:
+    """Return the flurries of a log, those first in which a user is ahead by most.
+
+    Parameters
+    ----------
+    trace : Trace
+    limits : FlurryLimits, optional
+
+    Notes
+    -----
+    The filter names the user, the processors and the application that nearly all jobs share, and
+    the range of jobs; no range where such jobs go on outside it at half their rate or more, for
+    then they are part of the whole log.
+
+    Examples
+    --------
+    >>> others = np.arange(0, 40 * 86400, 3600.0)  # one an hour
+    >>> burst = 10 * 86400 + np.arange(0, 600)  # ten minutes
+    >>> submit = np.append(others, burst)
+    >>> user = np.append(1 + np.arange(others.size) % 7, np.full(600, 9))
+    >>> trace = Trace.from_columns({"submit": submit, "user": user, "procs": np.ones(submit.size)})
+    >>> for flurry in find_flurries(trace):
+    ...     print(flurry.strength, flurry.filter)
+    dominating user=9 and proc=1 (600 jobs removed)
+    """
+    clock = Clock.of(trace)
+    left = np.flatnonzero(trace.column("user") >= 0)  # an unknown user is nobody
+    found: list[_Stretch] = []
+    for _ in range(_MOST_PASSES):
+        more = _stretches(trace, clock, left, limits)
+        if not more:
+            break
+        found += more
+        left = np.setdiff1d(left, np.concatenate([one.rows for one in more]))
+    anomalies = [_anomaly(trace, clock, one, limits) for one in found]
+    return sorted(anomalies, key=lambda one: -one.evidence["days_ahead"])
+
+
+def _stretches(trace: Trace, clock: Clock, rows: NDArray, limits: FlurryLimits) -> list[_Stretch]:
+    """Return the stretch of each user in which he is ahead of all others by most, if large."""
+    users, code = np.unique(trace.column("user")[rows], return_inverse=True)
+    if users.size < 2:
+        return []
+    order = np.argsort(code, kind="stable")  # by user, in the order of the log
+    code = code[order]
+    first = np.searchsorted(code, np.arange(users.size))
+    place = np.arange(rows.size) - first[code]  # among the user's jobs
+    # His jobs less those of others up to and with each of his: twice his jobs less all jobs.
+    ahead = 2 * place - order
+    # Each user begins afresh: his sums lie below all of those before him.
+    lowered = ahead - code * (4 * rows.size + 4)
+    lowest = np.minimum.accumulate(lowered)
+    score = lowered - lowest + 1
+    best = np.maximum.reduceat(score, first)
+    day = day_of(clock, trace.column("submit")[rows])
+    per_day = np.bincount(day)
+    found = []
+    for user in np.flatnonzero(best >= max(limits.shown * limits.days, 1)):
+        his = slice(first[user], first[user + 1] if user + 1 < users.size else rows.size)
+        others = per_day - np.bincount(day[order[his]], minlength=per_day.size)
+        ordinary = float(np.median(others))
+        if ordinary < 1 or best[user] < limits.shown * limits.days * ordinary:
+            continue
+        last = his.start + int(np.argmax(score[his]))
+        begin = his.start + int(np.flatnonzero(lowered[his.start : last + 1] == lowest[last])[-1])
+        length = int(order[last] - order[begin]) + 1
+        mean_row = _mean_row(np.delete(order[his], np.s_[begin - his.start : last - his.start + 1]))
+        if best[user] < limits.sigmas * np.sqrt(mean_row * length):
+            continue
+        inside = rows[order[begin : last + 1]]
+        if not (_is_short(trace, inside, limits) or _shared(trace, inside, limits)):
+            continue
+        found.append(_Stretch(int(users[user]), inside, length - inside.size, ordinary))
+    return found
+
+
+def _anomaly(trace: Trace, clock: Clock, stretch: _Stretch, limits: FlurryLimits) -> Anomaly:
+    submit, rows = trace.column("submit"), stretch.rows
+    begin, end = float(submit[rows[0]]), float(submit[rows[-1]])
+    shared = _shared(trace, rows, limits)
+    kind: list[Condition] = [Comparison("user", "=", stretch.user)]
+    kind += [Comparison(name, "=", value) for name, (value, _) in shared.items()]
+    condition = _within(trace, kind, rows)
+    count = int(np.count_nonzero(Filter(condition).mask(trace)))
+    whole = ""
+    if condition == _joined(kind):  # without a range of jobs
+        begin, end = _extent(trace, condition)
+        if count > rows.size:
+            whole = f" Such jobs, {count:,} in all, go on throughout the log."
+    ahead = rows.size - stretch.others
+    days_ahead, share = ahead / stretch.ordinary_day, count / trace.n_jobs
+    run = trace.column("run")[rows]
+    median_run = float(np.nanmedian(run)) if (run >= 0).any() else None
+    length = float(submit[rows[-1]] - submit[rows[0]])
+    evidence: dict[str, Any] = {
+        "user": stretch.user,
+        "jobs": rows.size,
+        "jobs_of_others": stretch.others,
+        "days": length / DAY,
+        "days_dominated": _days_dominated(trace, clock, stretch),
+        "ordinary_day_of_others": stretch.ordinary_day,
+        "days_ahead": days_ahead,
+        "jobs_removed": count,
+        "share_of_jobs": share,
+        "median_run": median_run,
+    }
+    alike = []
+    if "procs" in shared:
+        procs, evidence["procs_share"] = shared["procs"]
+        evidence["procs"] = procs
+        alike.append(f"{procs:,} processor{'s' if procs != 1 else ''}")
+    if "executable" in shared:
+        application, evidence["executable_share"] = shared["executable"]
+        evidence["executable"] = application
+        alike.append(f"application {application}")
+    nature = f"; {' and '.join(alike)} each" if alike else ""
+    reason = (
+        f"{rows.size:,} jobs in {_days(length)} while all others submitted {stretch.others:,}: "
+        f"ahead by {days_ahead:.1f} of their ordinary days ({stretch.ordinary_day:,.0f} jobs)"
+        f"{nature}.{whole}"
+    )
+    large = days_ahead >= limits.days
+    strength = ("dominating" if share >= limits.share else "notable") if large else "slight"
+    title = f"user {stretch.user}"
+    return Anomaly(
+        FLURRY, title, strength, reason, evidence, (begin, end), Filter(condition, count)
+    )
+
+
+def _mean_row(places: NDArray[np.int64]) -> float:
+    """Return in how long a row of one user's jobs one of them stands, on the mean; at least 1."""
+    if not places.size:
+        return 1.0
+    lengths = np.diff(np.flatnonzero(np.concatenate(([True], np.diff(places) > 1, [True]))))
+    return float((lengths**2).sum() / places.size)
+
+
+def _is_short(trace: Trace, rows: NDArray[np.int64], limits: FlurryLimits) -> bool:
+    submit = trace.column("submit")
+    return bool(submit[rows[-1]] - submit[rows[0]] <= limits.short * (submit[-1] - submit[0]))
+
+
+def _shared(
+    trace: Trace, rows: NDArray[np.int64], limits: FlurryLimits
+) -> dict[str, tuple[int | float, float]]:
+    """Return the processors and the application that nearly all jobs share, with their share."""
+    commonest = {name: _commonest(trace.column(name)[rows]) for name in ("procs", "executable")}
+    return {name: found for name, found in commonest.items() if found[1] >= limits.kind}
+
+
+def _within(trace: Trace, kind: list[Condition], rows: NDArray) -> Condition:
+    """Return the condition of a kind of jobs, within their range unless they go on outside."""
+    of_kind = np.flatnonzero(Filter(_joined(kind)).mask(trace))
+    submit = trace.column("submit")
+    inside = np.count_nonzero((of_kind >= rows[0]) & (of_kind <= rows[-1]))
+    length = max(submit[rows[-1]] - submit[rows[0]], 1.0)
+    rest = max(submit[-1] - submit[0] - length, 1.0)
+    outside = of_kind.size - inside
+    if outside == 0 or outside / rest >= 0.5 * inside / length:
+        return _joined(kind)
+    number = trace.column("job")
+    name = "job" if (np.diff(number) > 0).all() else "submit"
+    first, last = (trace.column(name)[row].item() for row in (rows[0], rows[-1]))
+    bounds = (Comparison(name, ">=", _plain(first)), Comparison(name, "<=", _plain(last)))
+    return _joined([*kind, Junction("and", bounds)])
+
+
+def _joined(conditions: list[Condition]) -> Condition:
+    return conditions[0] if len(conditions) == 1 else Junction("and", tuple(conditions))
+
+
+def _extent(trace: Trace, condition: Condition) -> tuple[float, float]:
+    submit = trace.column("submit")[Filter(condition).mask(trace)]
+    return float(submit[0]), float(submit[-1])
+
+
+def _commonest(values: NDArray) -> tuple[int | float, float]:
+    """Return the commonest known value and its share; share 0 if none is known."""
+    known = values[values >= 0]
+    if not known.size:
+        return -1, 0.0
+    distinct, counts = np.unique(known, return_counts=True)
+    most = int(np.argmax(counts))
+    return _plain(distinct[most].item()), float(counts[most] / values.size)
+
+
+def _plain(value: float) -> int | float:
+    return int(value) if value == int(value) else value
+
+
+def _days_dominated(trace: Trace, clock: Clock, stretch: _Stretch) -> int:
+    """Count the days on which the flurry holds more than half of all jobs."""
+    day = day_of(clock, trace.column("submit"))
+    jobs = np.bincount(day)
+    his = np.bincount(day[stretch.rows], minlength=jobs.size)
+    return int(np.count_nonzero(2 * his > jobs))
+
+
+def _days(seconds: float) -> str:
+    return f"{seconds / DAY:,.1f} days" if seconds >= DAY else f"{seconds / 3600:,.1f} hours"

@@ -1,0 +1,141 @@
+"""`workloadkit anomalies`: what is not representative of a log, and the filters that remove it."""
+
+from functools import partial
+from pathlib import Path
+from shlex import quote
+from textwrap import wrap
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from workloadkit.cli.common import (
+    JsonOption,
+    StrictOption,
+    TraceArgument,
+    check_outputs,
+    load,
+    say,
+    working,
+    write,
+    write_json,
+)
+from workloadkit.cli.simulation_options import figure_file
+
+if TYPE_CHECKING:
+    from workloadkit.cleaning.anomalies import Anomalies
+    from workloadkit.cleaning.anomaly import Anomaly
+    from workloadkit.trace import Trace
+
+EXAMPLES = """
+workloadkit anomalies log.swf.gz
+workloadkit anomalies log.swf.gz -o filters.txt --plot anomalies.svg
+workloadkit clean log.swf.gz --filters-of filters.txt -o cleaned.swf.gz
+"""
+
+_WIDTH = 80
+
+
+def anomalies(
+    trace: TraceArgument = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "-o",
+            metavar="FILE",
+            show_default=False,
+            help="Write the filters to this file, which `clean --filters-of` reads; those of "
+            'slight anomalies and of changes as comments. "-" is stdout.',
+        ),
+    ] = None,
+    json: JsonOption = None,
+    plot: Annotated[
+        Path | None,
+        typer.Option(
+            callback=figure_file,
+            metavar="FILE",
+            show_default=False,
+            help="Draw the jobs of each day with what was found, as SVG, PNG or PDF by the file's "
+            "name.",
+        ),
+    ] = None,
+    strict: StrictOption = False,
+) -> None:
+    """Show what is not representative of a log, each with a filter that removes it.
+
+    Flurries are stretches in which one user submits more jobs than all others together, ahead of
+    them by ten ordinary days of theirs (notable), and a tenth of all jobs (dominating); half as
+    much is slight. Start-up and wind-down are few jobs at one end, against the weekly cycle. Dead
+    periods have no arrivals for at least two ordinary days. Changes are steps that stay, of the
+    machine's size, of sizes and limits of requests, and of the set of queues. Nothing is applied.
+    """
+    import workloadkit as wk
+
+    check_outputs(output, json, plot, inputs=[trace])
+    log = load(trace, strict=strict)
+    with working(f"looking through {log.name}"):
+        found = wk.find_anomalies(log)
+    if output:
+        write(output, _filters(log, found))
+    if json:
+        from workloadkit.provenance import provenance
+
+        write_json(json, found.to_dict() | {"provenance": provenance(log)})
+    if plot:
+        import analysis
+
+        draw = partial(analysis.plot_anomalies, found)
+        analysis.save_figure(draw, plot, title=log.name)
+        say(f"wrote {plot}")
+    if not any(str(target) == "-" for target in (output, json)):
+        typer.echo(_table(found, trace))
+
+
+def _table(found: "Anomalies", trace: Path | None) -> str:
+    """Lay out what was found, then each with its evidence and the command that removes it."""
+    parts = [str(found)]
+    log = "" if trace is None else f" {quote(str(trace))}"
+    for one in found.items:
+        lines = [f"{one.strength} {one.kind}: {one.title}"]
+        lines += wrap(one.reason, _WIDTH, initial_indent="  ", subsequent_indent="  ")
+        if one.filter:
+            lines.append(f"  workloadkit clean{log} -o cleaned.swf.gz \\")
+            lines.append(f"    --filter {quote(str(one.filter.counted(None)))}")
+        parts.append("\n".join(lines))
+    counts = found.sensitivity()
+    if counts[0.5]["notable"] or counts[0.5]["dominating"]:
+        told = [
+            f"with both limits {word} {counts[factor]['dominating']} and "
+            f"{counts[factor]['notable']}"
+            for factor, word in ((0.5, "halved"), (2.0, "doubled"))
+        ]
+        now = (
+            f"{counts[1.0]['dominating']} dominating flurries and {counts[1.0]['notable']} notable"
+        )
+        parts.append("\n".join(wrap(f"{now}; {', '.join(told)}.", _WIDTH)))
+    return "\n\n".join(parts)
+
+
+def _filters(log: "Trace", found: "Anomalies") -> str:
+    """Write the filters that are offered as lines, the others as comments."""
+    from workloadkit.cleaning.cleaned import removals
+
+    offered = [one for one in found.items if one.offered]
+    counted = removals(log, [one.filter for one in offered if one.filter])
+    written = dict(zip(map(id, offered), (removed.filter for removed in counted), strict=True))
+    name = " ".join(log.name.split())
+    lines = [
+        f"# What `workloadkit anomalies` found in {name}.",
+        "# To apply it: workloadkit clean LOG --filters-of THIS -o CLEANED",
+        "# A line that begins with # is not applied.",
+    ]
+    for one in found.items:
+        lines += ["", *_comment(one)]
+        lines.append(str(written[id(one)]) if id(one) in written else f"# {one.filter}")
+        if not one.filter:
+            lines.pop()
+    return "\n".join(lines) + "\n"
+
+
+def _comment(one: "Anomaly") -> list[str]:
+    said = f"{one.strength} {one.kind}, {one.title}: {one.reason}"
+    return wrap(said, _WIDTH, initial_indent="# ", subsequent_indent="# ")
