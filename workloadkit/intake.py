@@ -15,7 +15,7 @@ class Repair:
     count : int
         How often.
     first_line : int
-        Line of the first case, from 1.
+        Line of the first case, from 1; 0 in a format without lines.
     """
 
     kind: str
@@ -23,8 +23,9 @@ class Repair:
     first_line: int
 
     def __str__(self) -> str:
-        times = "once, on" if self.count == 1 else f"{self.count:,} times, first on"
-        return f"{self.kind} ({times} line {self.first_line})"
+        times, on = ("once", "on") if self.count == 1 else (f"{self.count:,} times", "first on")
+        line = f", {on} line {self.first_line}" if self.first_line else ""
+        return f"{self.kind} ({times}{line})"
 
 
 @dataclass(frozen=True)

@@ -46,7 +46,8 @@ _pick_measured = itemgetter(*(field.column - 1 for field in _MEASURED))
 _pick_identifiers = itemgetter(*(field.column - 1 for field in _IDENTIFIERS))
 
 _PLAIN = b"0123456789+-. \t\r\n"
-_NUMBER = re.compile(rb"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
+# Each digit has one place in it: else what is no number takes the square of its length.
+_NUMBER = re.compile(rb"[-+]?(?:\d++(?:\.\d*+)?|\.\d++)(?:[eE][-+]?\d++)?")
 _INTEGER = re.compile(rb"[-+]?\d+")
 BLANK_LINES = re.compile(rb"(?:[ \t\r]*+\n)++")
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -589,11 +590,18 @@ def _bursts(
 
 def _lines(table: pd.DataFrame) -> list[str]:
     """Lines of a job table, without their newlines."""
-    columns = (_texts(field, table[field.name].to_numpy()) for field in FIELDS)
+    columns = (field_texts(field, table[field.name].to_numpy()) for field in FIELDS)
     return list(map(" ".join, zip(*columns, strict=True)))
 
 
-def _texts(field: Field, column: NDArray) -> Iterator[str]:
+def field_texts(field: Field, column: NDArray) -> Iterator[str]:
+    """Yield the text of each job's value: -1 for unknown, the shortest that reads back equal.
+
+    Raises
+    ------
+    WorkloadError
+        Where a value cannot be written.
+    """
     if not field.measured:
         return map(str, column.tolist())
     known = np.where(np.isnan(column), UNKNOWN, column)

@@ -1,0 +1,192 @@
+"""Write a log as a workload of Batsim."""
+
+import json
+import os
+from collections.abc import Iterator
+from typing import Any
+from warnings import warn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workloadkit.errors import WorkloadError, WorkloadWarning
+from workloadkit.fields import FIELDS, UNKNOWN
+from workloadkit.io.batsim.keys import KEY_OF_JOB, KEY_OF_LOG, MOST_RESOURCES, SHORTEST_DELAY
+from workloadkit.io.files import writing
+from workloadkit.io.swf import header_text
+from workloadkit.trace import Trace, check_trace
+
+#: Fields that stand under `KEY_OF_JOB` wherever they are known.
+_OTHERS = tuple(
+    field
+    for field in FIELDS
+    if field.name not in ("job", "submit", "run", "procs", "requested_procs", "requested_time")
+)
+
+
+def write_batsim(trace: Trace, path: str | os.PathLike[str]) -> None:
+    """Write a trace as a workload of Batsim [1]_, whole or not at all.
+
+    A job asks for the processors it requested, else those it used; its requested time is its
+    walltime (at which Batsim stops it), and its run time a delay, one profile for all jobs that
+    run as long. Batsim takes no delay of 0: such a job runs 0.001 s. What else is known of a job
+    stands under its key ``swf``, and the log's header under ``workloadkit``; Batsim ignores both,
+    and `read_batsim` makes the same jobs of them. Names that stand beside the log are not
+    written.
+
+    Parameters
+    ----------
+    trace : Trace
+    path : str or path
+        ``-`` is standard output; ``.gz``, ``.bz2``, ``.xz`` and ``.zst`` compress.
+
+    Raises
+    ------
+    WorkloadError
+        If the file cannot be written, or no job can be simulated.
+
+    Warns
+    -----
+    WorkloadWarning
+        If jobs are left out, since Batsim cannot simulate them: those that never ran, were
+        submitted before second 0 or need a part of a processor. The file counts them. Also if
+        the trace has bursts of checkpointed jobs or utility functions, which are not written.
+
+    References
+    ----------
+    .. [1] Batsim documentation, "Workload", https://batsim.readthedocs.io.
+
+    Examples
+    --------
+    >>> import workloadkit as wk
+    >>> log = {"submit": [5], "run": [90], "procs": [4], "requested_time": [600], "user": [3]}
+    >>> wk.write_batsim(wk.Trace.from_columns(log), "-")
+    {
+    "nb_res": 4,
+    "workloadkit": {"header": [], "left_out": {}},
+    "jobs": [
+    {"id": "1", "subtime": 5, "res": 4, "profile": "delay 90", "walltime": 600,
+     "swf": {"requested_procs": -1, "user": 3}}
+    ],
+    "profiles": {
+    "delay 90": {"type": "delay", "delay": 90}
+    }
+    }
+    """
+    check_trace(trace)
+    header_text(trace.header)  # refuses what is no header
+    needed = _needed(trace)
+    reasons = _left_out(trace, needed)
+    left_out = {reason: int(rows.sum()) for reason, rows in reasons.items() if rows.any()}
+    rows = np.flatnonzero(~np.logical_or.reduce([*reasons.values()]))
+    if not rows.size:
+        raise WorkloadError(f"{trace.name} has no job that Batsim could simulate")
+    for line in _losses(trace, left_out):
+        warn(line, WorkloadWarning, stacklevel=2)
+    procs = trace.header.procs or int(needed[rows].max())
+    told = {"header": list(trace.header.lines), "left_out": left_out}
+    delays = np.unique(trace.column("run")[rows]).tolist()
+    with writing(path) as stream:
+
+        def put(text: str) -> None:
+            stream.write(text.encode(errors="replace"))
+
+        put(f'{{\n"nb_res": {procs},\n"{KEY_OF_LOG}": {json.dumps(told)},\n"jobs": [\n')
+        for n, job in enumerate(_jobs(trace, rows, needed)):
+            put((",\n" if n else "") + json.dumps(job))
+        put('\n],\n"profiles": {\n')
+        for n, run in enumerate(delays):
+            profile = {"type": "delay", "delay": _number(run) or SHORTEST_DELAY}
+            put((",\n" if n else "") + f'"{_profile(run)}": {json.dumps(profile)}')
+        put("\n}\n}\n")
+
+
+def _needed(trace: Trace) -> NDArray[np.float64]:
+    """Return the processors that jobs need: those requested, else those used."""
+    requested = trace.column("requested_procs")
+    return np.where(requested > 0, requested, trace.used_procs)
+
+
+def _left_out(trace: Trace, needed: NDArray[np.float64]) -> dict[str, NDArray[np.bool_]]:
+    """Return which jobs Batsim cannot simulate, by the first reason that there is."""
+    never = ~trace.ran
+    early = ~never & (trace.column("submit") < 0)
+    whole = (needed == np.rint(needed)) & (needed <= MOST_RESOURCES)
+    return {
+        "never ran": never,
+        "submitted before second 0": early,
+        "need no whole number of processors": ~never & ~early & ~whole,
+    }
+
+
+def _losses(trace: Trace, left_out: dict[str, int]) -> Iterator[str]:
+    """Say what is not written."""
+    if left_out:
+        count = sum(left_out.values())
+        why = ", ".join(f"{n:,} {reason}" for reason, n in left_out.items())
+        yield f"{trace.name}: {count:,} of {trace.n_jobs:,} jobs left out for Batsim: {why}"
+    if len(trace.bursts):
+        yield f"{trace.name}: {len(trace.bursts):,} bursts of checkpointed jobs are not written"
+    if len(trace.utility):
+        yield f"{trace.name}: utility functions are not written"
+
+
+def _jobs(
+    trace: Trace, rows: NDArray[np.int64], needed: NDArray[np.float64]
+) -> Iterator[dict[str, Any]]:
+    """Yield the jobs as Batsim describes them."""
+    columns = {field.name: trace.column(field.name)[rows].tolist() for field in FIELDS}
+    of_jobs = zip(_ids(columns["job"]), needed[rows].tolist(), strict=True)
+    for i, (name, res) in enumerate(of_jobs):
+        number, run, procs, requested, requested_time = (
+            columns[key][i] for key in ("job", "run", "procs", "requested_procs", "requested_time")
+        )
+        job = {
+            "id": name,
+            "subtime": _number(columns["submit"][i]),
+            "res": int(res),
+            "profile": _profile(run),
+        }
+        rest: dict[str, float] = {} if name == str(number) else {"job": number}
+        if run == 0:
+            rest["run"] = 0
+        if procs != res:
+            rest["procs"] = _number(procs)
+        if requested != res:
+            rest["requested_procs"] = _number(requested)
+        if requested_time > 0:
+            job["walltime"] = _number(requested_time)
+        elif requested_time <= 0:  # neither is true of an unknown one
+            rest["requested_time"] = _number(requested_time)
+        for field in _OTHERS:
+            value = _number(columns[field.name][i])
+            if value != UNKNOWN:
+                rest[field.name] = value
+        yield job | ({KEY_OF_JOB: rest} if rest else {})
+
+
+def _ids(numbers: list[int]) -> Iterator[str]:
+    """Yield a name for each job, its number, but for numbers that come again."""
+    seen: dict[int, int] = {}
+    for number in numbers:
+        again = seen.get(number, 0)
+        seen[number] = again + 1
+        yield f"{number}.{again}" if again else str(number)
+
+
+def _profile(run: float) -> str:
+    """Return the name of the profile of a run time."""
+    return f"delay {_number(run)}"
+
+
+def _number(value: float) -> float:
+    """Return a whole number as an integer, and unknown as -1.
+
+    Examples
+    --------
+    >>> _number(90.0), _number(2.5), _number(float("nan"))
+    (90, 2.5, -1)
+    """
+    if value != value:
+        return UNKNOWN
+    return int(value) if value == int(value) else value

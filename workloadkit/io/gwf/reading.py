@@ -1,0 +1,289 @@
+"""Read the Grid Workloads Format."""
+
+import hashlib
+import re
+from collections.abc import Sequence
+from typing import NoReturn
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from workloadkit.errors import FormatError
+from workloadkit.fields import FIELDS, UNKNOWN
+from workloadkit.intake import Repair
+from workloadkit.io.files import Source, log_name, source_path
+from workloadkit.io.gwf.columns import (
+    COLUMNS,
+    LEGEND,
+    N_NUMBERS,
+    OF_THE_LOG,
+    SHARED,
+    SINCE_1970,
+    SINCE_1970_FROM,
+)
+from workloadkit.io.lines import Block, line_blocks
+from workloadkit.io.swf import MAX_COMMENT_LINES, MAX_COMMENTS, MIN_COLUMNS
+from workloadkit.trace import Header, Trace
+
+_NUMBER = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
+_NUMBERS = re.compile(rf"(?:{_NUMBER.pattern} )*+")
+_WHOLE = re.compile(r"0|-?[1-9][0-9]{0,17}")
+_LARGEST_WHOLE = 2**53  # floats skip integers beyond it
+
+
+def read_gwf(source: Source) -> Trace:
+    r"""Read a log in the Grid Workloads Format [1]_: 29 columns, parted by tabs or blanks.
+
+    Users, groups, executables, queues and partitions that are not all whole numbers become 1, 2,
+    … in the order of the jobs; what they are called stands in `Trace.sidecar`, and so does what
+    the columns after the 16th hold, each under its name. Submissions in seconds since 1970
+    become seconds of the log, whose header then says UnixStartTime. What is put right is listed
+    in `Trace.repairs`.
+
+    Parameters
+    ----------
+    source : str, path or binary file
+        ``-`` is standard input; compressed files are known by their first bytes.
+
+    Returns
+    -------
+    Trace
+
+    Raises
+    ------
+    FormatError
+        With the line, the column and the text of what cannot be read; for an absurd number, and
+        for a file without jobs.
+
+    References
+    ----------
+    .. [1] A. Iosup et al., "The Grid Workloads Archive", Future Generation Computer Systems
+       24(7), 2008.
+
+    Examples
+    --------
+    >>> import io
+    >>> cells = "1 1109162400 5 60 4 -1 -1 4 -1 -1 1 U12 G1 -1 q -1 site1 site2 UNITARY".split()
+    >>> trace = read_gwf(io.BytesIO("\t".join(cells + 10 * ["-1"]).encode()))
+    >>> trace.jobs[["submit", "wait", "run", "user"]].to_numpy().tolist()
+    [[0.0, 5.0, 60.0, 1.0]]
+    >>> trace.sidecar[["user", "OrigSiteID"]].to_numpy().tolist(), trace.header.start
+    ([['U12', 'site1']], 1109162400)
+    """
+    reader = _Reader(source_path(source))
+    for block in line_blocks(source, reader.digest):
+        reader.read(block)
+    return reader.trace()
+
+
+def looks_like(first_lines: list[str]) -> bool:
+    """Whether the first lines of a file are of the Grid Workloads Format.
+
+    Examples
+    --------
+    >>> looks_like(["# a comment", "1 " * 29]), looks_like(["; a comment", "1 " * 18])
+    (True, False)
+    """
+    comments = [line.lstrip() for line in first_lines if line.lstrip().startswith(("#", ";"))]
+    if any("JobID" in line and "SubmitTime" in line for line in comments if line[0] == "#"):
+        return True
+    jobs = (line for line in first_lines if line.strip() and line.lstrip()[0] not in "#;")
+    cells = _cells(next(jobs, ""))
+    numbers = len(cells) >= MIN_COLUMNS and all(map(_NUMBER.fullmatch, cells[1:MIN_COLUMNS]))
+    hashes = bool(comments) and all(line[0] == "#" for line in comments)
+    return numbers and (len(cells) == len(COLUMNS) or hashes)
+
+
+class _Reader:
+    """A log while it is read: what was found so far, and what was put right."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.digest = hashlib.sha256()
+        self.comments: list[str] = []
+        self.comment_bytes = 0
+        self.since_1970: bool | None = None  # whether submissions are, if the file says so
+        self.jobs: list[NDArray[np.str_]] = []  # job ids
+        self.numbers: list[NDArray[np.float64]] = []
+        self.codes: list[NDArray[np.int32]] = []  # of the names that stand behind the numbers
+        self.names: list[dict[str, int]] = [{} for _ in COLUMNS[N_NUMBERS:]]
+        self.lines: list[NDArray[np.int64]] = []
+        self.repairs: dict[str, Repair] = {}
+
+    def read(self, block: Block) -> None:
+        """Read whole lines."""
+        rows: list[list[str]] = []
+        lines: list[int] = []
+        for number, line in enumerate(block.lines, block.first_line):
+            cells = _cells(line)
+            if not cells:
+                continue
+            if cells[0].startswith("#"):
+                self.keep_comment(line, number, among_jobs=bool(self.jobs or rows))
+                continue
+            if len(cells) != len(COLUMNS):
+                cells = self.of_29(cells, number)
+            rows.append(cells)
+            lines.append(number)
+        if not rows:
+            return
+        columns = list(zip(*rows, strict=True))
+        self.jobs.append(np.array(columns[0]))
+        self.numbers.append(
+            np.stack([self.measured(i, columns[i], lines) for i in range(1, N_NUMBERS)])
+        )
+        codes = [
+            [known.setdefault(name, len(known)) for name in column]
+            for known, column in zip(self.names, columns[N_NUMBERS:], strict=True)
+        ]
+        self.codes.append(np.array(codes, np.int32))
+        self.lines.append(np.array(lines))
+
+    def of_29(self, cells: list[str], line: int) -> list[str]:
+        """Make 29 columns of fewer or more."""
+        if len(cells) < MIN_COLUMNS:
+            hint = "" if self.jobs else " (the file does not look like GWF)"
+            message = f"{len(cells)} columns, where a job has 29 and at least 5{hint}"
+            raise FormatError(self.path, message, line=line)
+        if len(cells) > len(COLUMNS):
+            self.note("columns after the 29th left out", 1, line)
+            return cells[: len(COLUMNS)]
+        self.note("missing columns at the end taken as unknown", 1, line)
+        return cells + [str(UNKNOWN)] * (len(COLUMNS) - len(cells))
+
+    def keep_comment(self, line: str, number: int, *, among_jobs: bool) -> None:
+        """Keep a comment as a line of the header, but for those that every file gets."""
+        if line in (SINCE_1970, OF_THE_LOG):
+            self.since_1970 = line == SINCE_1970
+        elif line != LEGEND:
+            self.comment_bytes += len(line)
+            if self.comment_bytes > MAX_COMMENTS or len(self.comments) == MAX_COMMENT_LINES:
+                message = "more than 64 MiB or a million lines of comments"
+                raise FormatError(self.path, message, line=number)
+            self.comments.append(line.replace("#", ";", 1))
+        if among_jobs:
+            self.note("comments among the jobs moved to the header", 1, number)
+
+    def measured(self, column: int, texts: Sequence[str], lines: list[int]) -> NDArray[np.float64]:
+        """Return the numbers of a column, or say what is wrong with them."""
+        field = SHARED[column]
+
+        def refuse(message: str, row: int) -> NoReturn:
+            raise FormatError(
+                self.path, message, line=lines[row], field=COLUMNS[column], text=texts[row]
+            )
+
+        if not _NUMBERS.fullmatch(" ".join(texts) + " "):
+            refuse("not a number", next(i for i, t in enumerate(texts) if not _is_number(t)))
+        values = np.array(texts).astype(np.float64)
+        absurd = ~(np.abs(values) <= (field.limit if field.measured else _LARGEST_WHOLE))
+        if absurd.any():
+            refuse("beyond what is believed", int(np.argmax(absurd)))
+        if not field.measured and (broken := values != np.rint(values)).any():
+            refuse("not an integer", int(np.argmax(broken)))
+        odd = (values < 0) & (values != UNKNOWN)
+        if field.measured and odd.any():
+            kind = f"negative numbers other than -1 kept as {field.title}"
+            self.note(kind, int(odd.sum()), lines[int(np.argmax(odd))])
+        return values
+
+    def note(self, kind: str, count: int, line: int) -> None:
+        """Note what was put right, or is odd."""
+        before = self.repairs.get(kind, Repair(kind, 0, line))
+        self.repairs[kind] = Repair(kind, before.count + count, before.first_line)
+
+    def trace(self) -> Trace:
+        """Put the columns together, the jobs sorted."""
+        if not self.jobs:
+            empty = "holds comments but no job" if self.comments else "is empty"
+            raise FormatError(self.path, empty)
+        numbers = np.concatenate(self.numbers, axis=1)
+        codes = np.concatenate(self.codes, axis=1)
+        lines = np.concatenate(self.lines)
+        ids = np.concatenate(self.jobs)
+        header = Header(tuple(self.comments))
+        header, submit = self.seconds_of_log(header, numbers[0])
+        late = submit < np.maximum.accumulate(submit)
+        if late.any():
+            line = int(lines[np.argmax(late)])
+            self.note("jobs out of order sorted by submit time", int(late.sum()), line)
+        order = np.argsort(submit, kind="stable")
+        table: dict[str, NDArray] = {"job": np.arange(1, ids.size + 1), "submit": submit[order]}
+        beside: dict[str, pd.Categorical | NDArray] = {}
+        if all(map(_WHOLE.fullmatch, ids)):
+            table["job"] = ids[order].astype(np.int64)
+        else:
+            beside["id"] = ids[order].astype(object)
+        for field, column in zip(SHARED[2:N_NUMBERS], numbers[1:, order], strict=True):
+            known = np.where(column == UNKNOWN, np.nan, column) if field.measured else column
+            table[field.name] = known.astype(field.dtype)
+        of_names = zip(COLUMNS[N_NUMBERS:], self.names, codes[:, order], strict=True)
+        for place, (name, known_names, code) in enumerate(of_names, N_NUMBERS):
+            words = ["" if word == str(UNKNOWN) else word for word in known_names]
+            if place >= len(SHARED):
+                if any(words):
+                    beside[name] = _words(code, words)
+                continue
+            field = SHARED[place]
+            if all(not word or _WHOLE.fullmatch(word) for word in words):
+                table[field.name] = np.array([int(word or UNKNOWN) for word in words])[code]
+            else:
+                beside[field.name] = _words(code, words)
+                table[field.name] = _in_order(code, words)
+        for field in FIELDS[len(SHARED) :]:
+            table[field.name] = np.full(ids.size, np.nan if field.measured else -1, field.dtype)
+        return Trace(
+            pd.DataFrame(table, copy=False),
+            header,
+            name=log_name(self.path),
+            digest=self.digest.hexdigest(),
+            repairs=tuple(self.repairs.values()),
+            sidecar=pd.DataFrame(beside) if beside else None,
+        )
+
+    def seconds_of_log(
+        self, header: Header, submit: NDArray[np.float64]
+    ) -> tuple[Header, NDArray[np.float64]]:
+        """Return submissions in seconds of the log, and a header that says when it begins."""
+        known = submit != UNKNOWN
+        first = float(submit[known].min()) if known.any() else 0.0
+        start = header.start or 0
+        since_1970 = self.since_1970
+        if since_1970 is None:
+            since_1970 = first >= max(start, SINCE_1970_FROM)
+        if not since_1970:
+            return header, submit
+        if start < SINCE_1970_FROM:
+            start = int(np.floor(first))
+            header = header.replaced("UnixStartTime", str(start))
+        return header, np.where(known, submit - start, submit)
+
+
+def _is_number(text: str) -> bool:
+    """Whether a text is a decimal number."""
+    return _NUMBER.fullmatch(text) is not None
+
+
+def _cells(line: str) -> list[str]:
+    """Part a line at its tabs if that makes 29 columns, else at blanks and tabs."""
+    if "\t" in line:
+        cells = [cell.strip() or str(UNKNOWN) for cell in line.rstrip().split("\t")]
+        if len(cells) == len(COLUMNS):
+            return cells
+    return line.split()
+
+
+def _words(code: NDArray[np.int32], words: list[str]) -> pd.Categorical:
+    """Return names by their codes; the empty one is unknown, however it was written."""
+    different = list(dict.fromkeys(["", *words]))
+    place = {word: i for i, word in enumerate(different)}
+    return pd.Categorical.from_codes(np.array([place[word] for word in words])[code], different)
+
+
+def _in_order(code: NDArray[np.int32], words: list[str]) -> NDArray[np.int64]:
+    """Return numbers for names, 1, 2, … in the order in which they first appear."""
+    number = np.full(len(words), UNKNOWN)
+    appear = [c for c in pd.unique(code).tolist() if words[c]]
+    number[appear] = np.arange(1, len(appear) + 1)
+    return number[code]

@@ -1,0 +1,128 @@
+"""Write the Grid Workloads Format."""
+
+import os
+from collections.abc import Iterator
+from warnings import warn
+
+import numpy as np
+import pandas as pd
+
+from workloadkit.errors import WorkloadWarning
+from workloadkit.fields import MAX_TIME, UNKNOWN
+from workloadkit.io.files import writing
+from workloadkit.io.gwf.columns import (
+    BESIDE,
+    LEGEND,
+    OF_THE_LOG,
+    SHARED,
+    SINCE_1970,
+    SINCE_1970_FROM,
+)
+from workloadkit.io.swf import field_texts, header_text
+from workloadkit.trace import Trace, check_trace
+
+_ROWS_AT_A_TIME = 1 << 16  # bounds the memory of the text
+
+
+def write_gwf(trace: Trace, path: str | os.PathLike[str]) -> None:
+    r"""Write a trace in the Grid Workloads Format, whole or not at all.
+
+    Header lines become comments. Names, and the columns after the 16th, come from what stands
+    beside the log; where nothing does, users and the like are their numbers. Where the header
+    says when the log begins (UnixStartTime), submissions are seconds since 1970, as in the
+    archive's own logs.
+
+    Parameters
+    ----------
+    trace : Trace
+    path : str or path
+        ``-`` is standard output; ``.gz``, ``.bz2``, ``.xz`` and ``.zst`` compress.
+
+    Raises
+    ------
+    WorkloadError
+        If the file cannot be written, or the trace holds what the format cannot.
+
+    Warns
+    -----
+    WorkloadWarning
+        If the trace has what the format has no place for: preceding jobs and think times,
+        bursts of checkpointed jobs, utility functions.
+
+    Examples
+    --------
+    >>> import workloadkit as wk
+    >>> wk.write_gwf(wk.Trace.from_columns({"submit": [0], "run": [2.5]}), "-")
+    ... # doctest: +ELLIPSIS
+    # SubmitTime: in seconds of the log
+    # JobID SubmitTime WaitTime RunTime ...
+    1 0 -1 2.5 -1 -1 ...
+    """
+    check_trace(trace)
+    comments = header_text(trace.header).splitlines()
+    start = _start_to_add(trace)
+    if lost := _lost(trace):
+        text = f"{trace.name}: the Grid Workloads Format has no place for {', '.join(lost)}"
+        warn(text, WorkloadWarning, stacklevel=2)
+    with writing(path) as stream:
+        lines = [line.replace(";", "#", 1) for line in comments]
+        lines += [SINCE_1970 if start else OF_THE_LOG, LEGEND]
+        stream.write(("\n".join(lines) + "\n").encode(errors="replace"))
+        for first in range(0, trace.n_jobs, _ROWS_AT_A_TIME):
+            rows = slice(first, first + _ROWS_AT_A_TIME)
+            texts = "\n".join(_lines(trace, rows, start))
+            stream.write((texts + "\n").encode(errors="replace"))
+
+
+def _start_to_add(trace: Trace) -> int:
+    """Return when the log begins, if adding that to the submissions can be undone, else 0."""
+    start = trace.header.start or 0
+    submit = trace.column("submit")
+    moved = submit + start
+    fits = bool((moved - start == submit).all() and (np.abs(moved) <= MAX_TIME).all())
+    return start if start >= SINCE_1970_FROM and fits else 0
+
+
+def _lost(trace: Trace) -> list[str]:
+    """Name what the trace has and the format has no place for."""
+    lost = []
+    if (trace.column("preceding_job") != UNKNOWN).any() or trace.jobs["think_time"].notna().any():
+        lost.append("preceding jobs and think times")
+    if len(trace.bursts):
+        lost.append("bursts of checkpointed jobs")
+    if len(trace.utility):
+        lost.append("utility functions")
+    return lost
+
+
+def _lines(trace: Trace, rows: slice, start: int) -> Iterator[str]:
+    """Yield the lines of some jobs."""
+    jobs = trace.jobs.iloc[rows]
+    beside = trace.sidecar.iloc[rows] if trace.sidecar is not None else pd.DataFrame()
+    columns = []
+    for field in SHARED:
+        column = jobs[field.name].to_numpy()
+        if field.name == "submit" and start:
+            column = np.where(column == UNKNOWN, column, column + start)
+        texts = field_texts(field, column)
+        name = "id" if field.name == "job" else field.name
+        columns.append(_names_or(beside, name, texts) if not field.measured else texts)
+    unknown = [str(UNKNOWN)] * len(jobs)
+    columns += [_names_or(beside, name, iter(unknown)) for name in BESIDE]
+    return map("\t".join, zip(*columns, strict=True))
+
+
+def _names_or(beside: pd.DataFrame, name: str, texts: Iterator[str]) -> Iterator[str]:
+    """Yield the names that stand beside a log, else the texts given."""
+    if name not in beside:
+        return texts
+    words = beside[name].astype(object).tolist()
+    return (
+        word if isinstance(word, str) and word and _fits(word) else text
+        for word, text in zip(words, texts, strict=True)
+    )
+
+
+def _fits(word: str) -> bool:
+    """Whether a name can stand between two tabs, and is read back the same."""
+    return word.isprintable() and word == word.strip() and not word.startswith("#")
