@@ -20,6 +20,9 @@ UNKNOWN = -1
 #: Status values that mark a burst of a checkpointed job (to be continued, last, last and killed).
 BURST_STATUS = (2, 3, 4)
 
+#: Status of a job that completed.
+COMPLETED = 1
+
 #: Status of a job that failed.
 FAILED = 0
 

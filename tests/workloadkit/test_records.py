@@ -122,6 +122,18 @@ def test_a_record_told_twice_is_one_attempt():
     assert log.sidecar["attempts"].tolist() == [1, 1, 1]
 
 
+def test_a_job_cancelled_after_an_attempt_that_ran_keeps_its_work():
+    log = log_of(
+        {"id": "7", "start": 5, "end": 50, "run": 45, "status": 0, "procs": 8, "nodes": 2},
+        {"id": "7", "end": 90, "status": 5},
+        attempts=True,
+    )
+    assert column(log, "procs") == [8]
+    assert column(log, "run") == [45]
+    assert log.sidecar["nodes"].tolist() == [2]
+    assert log.jobs["status"].tolist() == [5]
+
+
 def test_an_unfinished_job_ends_killed():
     log = log_of(
         {"id": "7", "start": 5, "end": 50, "run": 45, "status": 0},
@@ -189,7 +201,7 @@ def test_a_key_gives_a_name_the_same_number_in_every_log():
     another = log_of(secret_row(), anonymize=True, key=b"other")
     assert one.jobs["user"][0] == other.jobs["user"][1] != another.jobs["user"][0]
     assert one.jobs["user"][0] != one.jobs["group"][0]
-    assert 0 < one.jobs["user"][0] <= 2**40
+    assert 0 < one.jobs["user"][0] <= 2**51
 
 
 @pytest.mark.parametrize(

@@ -13,9 +13,9 @@ from workloadkit import __version__
 from workloadkit.errors import FormatError
 from workloadkit.fields import BY_NAME, UNKNOWN
 from workloadkit.intake import Intake
+from workloadkit.io.attempts import fold_attempts, partial_lines
 from workloadkit.io.files import log_name
 from workloadkit.io.names import numbers_of
-from workloadkit.io.record_fields import RECORD_FIELDS
 from workloadkit.io.records import ImportOptions, Records
 from workloadkit.io.sidecar import NUMBERED
 from workloadkit.trace import Header, Trace
@@ -29,9 +29,6 @@ _MEASURED = ("procs", "cpu", "memory", "requested_procs", "requested_time", "req
 
 #: Submissions are believed up to the year 9999. [s since 1970]
 _LAST_SECOND = 253_402_300_799
-
-_COMPLETED = 1
-_TO_BE_CONTINUED, _LAST, _KILLED = 2, 3, 4
 
 
 def assemble(
@@ -75,7 +72,7 @@ def assemble(
     if not len(table):
         left = ", ".join(str(repair) for repair in records.left_out[:3])
         raise FormatError(path, f"no job in {kind}" + (f": {left}" if left else ""))
-    table, attempts = _fold_attempts(table, records, summed_up=options.attempts)
+    table, attempts = fold_attempts(table, records, summed_up=options.attempts)
     start = int(np.floor(table["submit"].min()))
     numbers, names = _numbers(table, options)
     jobs = _columns(table, start, records) | numbers
@@ -88,7 +85,7 @@ def assemble(
         noted=records.noted,
         settings=(("time zone", options.tz),),
     )
-    bursts = _bursts(attempts, trace, table, start)
+    bursts = partial_lines(attempts, trace) if len(attempts) else trace.bursts
     return replace(
         trace,
         header=_header(trace, table, intake, options, names, start, len(bursts)),
@@ -98,68 +95,6 @@ def assemble(
         sidecar=_beside(table, numbers, options, states),
         intake=intake,
     )
-
-
-def _fold_attempts(
-    table: pd.DataFrame, records: Records, *, summed_up: bool
-) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Make one record a job, in order of submission; give all attempts of those with several.
-
-    The attempts have the column `job_row`, the row of their job.
-    """
-    table = table.sort_values(["submit", "place"], kind="stable", ignore_index=True)
-    # codes instead of strings: a million of these compare slowly
-    key = pd.DataFrame(
-        {
-            "cluster": table["cluster"].cat.codes,
-            "id": pd.factorize(table["id"])[0],
-            "submit": table["submit"],
-        }
-    )
-    known = (table["id"] != "").to_numpy()
-    # one file given twice, or a line of it: the same attempt, told again
-    again = key.assign(start=table["start"], end=table["end"]).duplicated().to_numpy() & known
-    if again.any():
-        records.leave_out("repeated records", int(table["place"][again].min()), int(again.sum()))
-        table, key = (frame[~again].reset_index(drop=True) for frame in (table, key))
-        known = known[~again]
-    several = key.duplicated(keep=False).to_numpy() & known
-    if not several.any():
-        table["attempts"] = table["attempts"].fillna(1.0)
-        return table, table.iloc[:0].assign(job_row=np.empty(0, np.int64))
-    of_job = key[several].groupby(["cluster", "id", "submit"], sort=False).ngroup()
-    tried = table[several].assign(of_job=of_job)
-    # an attempt that never started has no start: it ends where it ends
-    begins = tried["start"].fillna(tried["end"])
-    tried = tried.assign(begins=begins).sort_values(["of_job", "begins", "place"], kind="stable")
-    last = ~tried["of_job"].duplicated(keep="last").to_numpy()
-    count = tried.groupby("of_job").size()
-    jobs = tried[last].set_index("of_job")
-    jobs["attempts"] = count.astype(np.float64)
-    earlier = tried[~last]
-    records.leave_out(
-        "attempts of requeued jobs folded into the job"
-        if summed_up
-        # the job is what its last attempt was
-        else "earlier attempts of requeued jobs",
-        int(earlier["place"].min()),
-        len(earlier),
-    )
-    if summed_up:
-        first = tried[~tried["of_job"].duplicated().to_numpy()].set_index("of_job")
-        jobs["start"] = first["start"]
-        jobs["run"] = tried.groupby("of_job")["run"].sum(min_count=1)
-    fields = [field.name for field in RECORD_FIELDS]
-    whole = pd.concat([table[~several], jobs[fields]], ignore_index=True)
-    whole["attempts"] = whole["attempts"].fillna(1.0)
-    whole = whole.sort_values(["submit", "place"], kind="stable", ignore_index=True)
-    for name in table.columns[table.dtypes == "category"]:
-        whole[name] = whole[name].astype(table[name].dtype)
-    if not summed_up:
-        return whole, tried.iloc[:0].assign(job_row=np.empty(0, np.int64))
-    row_of_place = pd.Series(np.arange(len(whole)), index=whole["place"])
-    job_row = row_of_place.loc[jobs.loc[tried["of_job"], "place"]].to_numpy()
-    return whole, tried.assign(job_row=job_row)
 
 
 def _columns(table: pd.DataFrame, start: int, records: Records) -> dict[str, NDArray]:
@@ -237,31 +172,6 @@ def _header(
     if len(clusters) > 1:
         entries.append(("Note", f"the jobs of {len(clusters)} machines"))
     return Header(()).appended(*entries)
-
-
-def _bursts(attempts: pd.DataFrame, trace: Trace, table: pd.DataFrame, start: int) -> pd.DataFrame:
-    """Return the attempts as partial executions: the first is submitted, others only wait."""
-    if not len(attempts):
-        return trace.bursts
-    row = attempts["job_row"].to_numpy()
-    order = np.lexsort((attempts["begins"].to_numpy(), row))
-    attempts, row = attempts.iloc[order], row[order]
-    first = np.append(True, row[1:] != row[:-1])
-    last = np.append(row[1:] != row[:-1], True)
-    begins, ends = attempts["begins"].to_numpy(), attempts["end"].to_numpy()
-    before = np.where(first, attempts["submit"].to_numpy(), np.append(0.0, ends[:-1]))
-    jobs = trace.jobs.take(row).reset_index(drop=True)
-    done = jobs["status"].to_numpy() == _COMPLETED
-    run = np.where(attempts["start"].notna(), attempts["run"], np.nan)
-    return jobs.assign(
-        submit=np.where(first, jobs["submit"], float(UNKNOWN)),
-        wait=np.maximum(begins - before, 0.0),
-        run=np.where(run < 0, np.nan, run),
-        procs=attempts["procs"].to_numpy(),
-        cpu=attempts["cpu"].to_numpy(),
-        memory=attempts["memory"].to_numpy(),
-        status=np.where(last, np.where(done, _LAST, _KILLED), _TO_BE_CONTINUED),
-    )
 
 
 def _beside(

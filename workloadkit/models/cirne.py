@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 
 from workloadkit.errors import ParameterError, check_positive
-from workloadkit.fields import CANCELLED
+from workloadkit.fields import CANCELLED, COMPLETED
 from workloadkit.models.cycle import DailyCycle
 from workloadkit.models.made import (
     as_trace,
@@ -24,8 +24,6 @@ HOURS = (
     *(0.568, 0.446, 0.337, 0.250, 0.239, 0.260, 0.374, 0.548, 0.869, 1.342, 1.715, 1.876),
     *(1.624, 1.751, 1.887, 1.748, 1.667, 1.371, 1.180, 0.917, 0.786, 0.753, 0.797, 0.696),
 )
-
-_COMPLETED = 1
 
 
 def cirne(
@@ -159,7 +157,7 @@ def cirne(
             "procs": np.where(never, np.nan, size),
             "requested_procs": size,
             "requested_time": requested,
-            "status": np.where(never, CANCELLED, _COMPLETED),
+            "status": np.where(never, CANCELLED, COMPLETED),
         },
         procs=machine,
         seed=seed,

@@ -1,0 +1,132 @@
+"""Attempts of requeued jobs: several records of one job, made one, or its partial executions."""
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from workloadkit.fields import BURST_STATUS, COMPLETED, UNKNOWN
+from workloadkit.io.record_fields import RECORD_FIELDS
+from workloadkit.io.records import Records
+from workloadkit.trace import Trace
+
+_TO_BE_CONTINUED, _LAST, _KILLED = BURST_STATUS
+
+
+def fold_attempts(
+    table: pd.DataFrame, records: Records, *, summed_up: bool
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Make one record a job of records of the same cluster, id and submission.
+
+    Parameters
+    ----------
+    table : DataFrame
+        The records.
+    records : Records
+        Counts what is left out.
+    summed_up : bool
+        Whether the job is all of its attempts together, rather than the last.
+
+    Returns
+    -------
+    jobs : DataFrame
+        In the order of (submission, place in the file).
+    attempts : DataFrame
+        If they are summed up, those of jobs with several, in order, with `job_row`, the row of
+        their job, and `begins`, when they left the queue.
+    """
+    table = table.sort_values(["submit", "place"], kind="stable", ignore_index=True)
+    table, of_job = _told_once(table, records)
+    several = of_job >= 0
+    table["attempts"] = table["attempts"].fillna(1.0)
+    if not several.any():
+        return table, table.iloc[:0]
+    tried = table[several].assign(of_job=of_job[several])
+    # an attempt that never started left the queue when it ended
+    tried = tried.assign(begins=tried["start"].fillna(tried["end"]))
+    tried = tried.sort_values(["of_job", "begins", "place"], kind="stable")
+    last = ~tried["of_job"].duplicated(keep="last").to_numpy()
+    jobs = tried[last].set_index("of_job")
+    jobs["attempts"] = tried.groupby("of_job").size().astype(np.float64)
+    kind = "attempts of requeued jobs folded into the job"
+    records.leave_out(
+        kind if summed_up else "earlier attempts of requeued jobs",
+        int(tried["place"][~last].min()),
+        int((~last).sum()),
+    )
+    if summed_up:
+        jobs = _sums(jobs, tried)
+    whole = pd.concat([table[~several], jobs[[f.name for f in RECORD_FIELDS]]])
+    whole = whole.sort_values(["submit", "place"], kind="stable", ignore_index=True)
+    for name in table.columns[table.dtypes == "category"]:
+        whole[name] = whole[name].astype(table[name].dtype)
+    if not summed_up:
+        return whole, table.iloc[:0]
+    row_of_place = pd.Series(np.arange(len(whole)), index=whole["place"])
+    places = jobs.loc[tried["of_job"], "place"]
+    return whole, tried.assign(job_row=row_of_place.loc[places].to_numpy())
+
+
+def partial_lines(attempts: pd.DataFrame, trace: Trace) -> pd.DataFrame:
+    """Return attempts as partial executions of the jobs of a log.
+
+    Only the first has a submit time; the others wait from the end of the one before (S. J. Chapin
+    et al., JSSPP 1999, section 2.3).
+    """
+    row = attempts["job_row"].to_numpy()
+    order = np.lexsort((attempts["begins"].to_numpy(), row))
+    attempts, row = attempts.iloc[order], row[order]
+    first = np.append(True, row[1:] != row[:-1])
+    last = np.append(row[1:] != row[:-1], True)
+    begins, ends = attempts["begins"].to_numpy(), attempts["end"].to_numpy()
+    before = np.where(first, attempts["submit"].to_numpy(), np.append(0.0, ends[:-1]))
+    jobs = trace.jobs.take(row).reset_index(drop=True)
+    done = jobs["status"].to_numpy() == COMPLETED
+    run = np.where(attempts["start"].notna(), attempts["run"], np.nan)
+    return jobs.assign(
+        submit=np.where(first, jobs["submit"], float(UNKNOWN)),
+        wait=np.maximum(begins - before, 0.0),
+        run=np.where(run < 0, np.nan, run),
+        procs=attempts["procs"].to_numpy(),
+        cpu=attempts["cpu"].to_numpy(),
+        memory=attempts["memory"].to_numpy(),
+        status=np.where(last, np.where(done, _LAST, _KILLED), _TO_BE_CONTINUED),
+    )
+
+
+def _told_once(table: pd.DataFrame, records: Records) -> tuple[pd.DataFrame, NDArray[np.int64]]:
+    """Leave out what one file given twice tells again; number the jobs of several records.
+
+    Jobs of one record have the number -1.
+    """
+    # codes instead of strings: a million of these compare slowly
+    key = pd.DataFrame(
+        {
+            "cluster": table["cluster"].cat.codes,
+            "id": pd.factorize(table["id"])[0],
+            "submit": table["submit"],
+        }
+    )
+    known = (table["id"] != "").to_numpy()
+    again = key.assign(start=table["start"], end=table["end"]).duplicated().to_numpy() & known
+    if again.any():
+        records.leave_out("repeated records", int(table["place"][again].min()), int(again.sum()))
+        table, key = (frame[~again].reset_index(drop=True) for frame in (table, key))
+        known = known[~again]
+    of_job = np.full(len(table), -1, np.int64)
+    several = key.duplicated(keep=False).to_numpy() & known
+    if several.any():
+        of_job[several] = key[several].groupby(["cluster", "id", "submit"], sort=False).ngroup()
+    return table, of_job
+
+
+def _sums(jobs: pd.DataFrame, tried: pd.DataFrame) -> pd.DataFrame:
+    """Return jobs that are all of their attempts together."""
+    by_job = tried.groupby("of_job")
+    # what a job had when it ran last: its last attempt may have been cancelled in the queue
+    ran = tried[tried["start"].notna()].groupby("of_job")
+    return jobs.assign(
+        start=by_job["start"].first(),
+        run=by_job["run"].sum(min_count=1),
+        cpu=by_job["cpu"].sum(min_count=1),
+        **{name: ran[name].last() for name in ("procs", "nodes", "gpus", "memory")},
+    )
