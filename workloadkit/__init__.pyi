@@ -30,6 +30,7 @@ from .io.outages import Outages as Outages
 from .io.outages import read_outages as read_outages
 from .io.outages import write_outages as write_outages
 from .io.pbs import read_pbs as read_pbs
+from .io.sge import read_sge as read_sge
 from .io.slurm import read_slurm as read_slurm
 from .io.swf import read_swf as read_swf
 from .io.swf import write_swf as write_swf

@@ -1,0 +1,210 @@
+"""Lines of Grid Engine's accounting, parted into their fields whatever these hold."""
+
+import json
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+from math import nan
+from operator import itemgetter
+from typing import Any, NamedTuple
+
+
+class Line(NamedTuple):
+    """What a line tells of a job or of a parallel task, as it stands there."""
+
+    qname: str
+    group: str
+    owner: str
+    job_name: str
+    job_number: str
+    account: str
+    submission_time: str
+    start_time: str
+    end_time: str
+    failed: str
+    exit_status: str
+    ru_utime: str
+    ru_stime: str
+    ru_maxrss: str
+    project: str
+    department: str
+    granted_pe: str
+    slots: str
+    task_number: str
+    cpu: str
+    category: str
+    pe_taskid: str
+    maxvmem: str
+    qdelinfo: str
+    maxrss: str
+
+
+class Asked(NamedTuple):
+    """What the category of a job asks for; NaN where it does not.
+
+    Parameters
+    ----------
+    procs : float
+    time : float
+        [s]
+    memory : float
+        For each slot. [KB]
+    gpus : float
+        As it stands there, which is by slot at some sites.
+    """
+
+    procs: float
+    time: float
+    memory: float
+    gpus: float
+
+
+#: Words for nothing.
+NOTHING = ("", "NONE", "none")
+
+# In a line without a colon where none belongs, and with nothing after maxvmem.
+_BEFORE_CATEGORY = (0, 2, 3, 4, 5, 6, 8, 9, 10, 11, 12, 14, 15, 16, 31, 32, 33, 34, 35, 36)
+_PRIORITY = 7
+_CATEGORY, _IOW = 39, 40
+_PLAIN = itemgetter(*_BEFORE_CATEGORY, _CATEGORY, 41, 42)
+_FEWEST = 43
+_QDELINFO, _MAXRSS = 46, 47  # of Univa Grid Engine
+_UNIVA = itemgetter(*_BEFORE_CATEGORY, _CATEGORY, 41, 42, _QDELINFO, _MAXRSS)
+
+_NUMBER = re.compile(r"[-+]?\d{1,40}(?:\.\d{0,40})?(?:[eE][-+]?\d{1,3})?", re.ASCII)
+_ANCHOR = re.compile(r"-?\d{1,9}(?::(?:0|\d{9,18})){3}(?::\d{1,4}){2}", re.ASCII)
+_RESOURCES = re.compile(r"(?:^|\s)-l\s+(\S+)")
+_PARALLEL = re.compile(r"(?:^|\s)-pe\s+\S+\s+(\d{1,9})(?=\s|$)", re.ASCII)
+_SIZE = re.compile(r"(\d{1,18}(?:\.\d{0,18})?)([kKmMgGtT]?)", re.ASCII)
+_CLOCK = re.compile(r"(?:(?:(\d{1,9}):)?(\d{1,9}):)?(\d{1,12})", re.ASCII)
+_UNITS = {"": 1.0} | {
+    letter: float(base ** (power + 1))
+    for base, letters in ((1000, "kmgt"), (1024, "KMGT"))
+    for power, letter in enumerate(letters)
+}
+_RUN_LIMITS = ("h_rt", "s_rt")
+_MEMORY = ("h_vmem", "mem_free", "m_mem_free", "virtual_free", "s_vmem")
+_GPUS = ("gpu", "gpus", "ngpus")
+
+
+def parted(text: str) -> Line | None:
+    """Part a line into its fields; None if it is no line of accounting.
+
+    Names of jobs may hold colons, and so may accounts, categories and commands. What holds them
+    apart are numbers: priority, submission, start, end, failure and exit status stand between
+    account and resource usage, and I/O wait and maxvmem behind the category.
+
+    Examples
+    --------
+    >>> usage = "0:" * 17 + "NONE:dep:NONE:1:0:5.5:0:0:-l h_rt=1:00:00:0.0:NONE:99"
+    >>> line = parted(f"q:host:grp:al:a:b:77:sge:0:1310761621:1310761700:1310761760:0:0:60:{usage}")
+    >>> line.job_name, line.job_number, line.slots, line.category, line.maxvmem
+    ('a:b', '77', '1', '-l h_rt=1:00:00', '99')
+    """
+    if text.startswith("{"):
+        return _of_json(text)
+    fields = text.split(":")
+    if len(fields) < _FEWEST:
+        return None
+    if not _is_anchor(fields, _PRIORITY) or not fields[5].isdecimal():
+        places = range(_PRIORITY + 1, len(fields) - (_FEWEST - _PRIORITY) + 1)
+        priority = next((place for place in places if _is_anchor(fields, place)), None)
+        if priority is None:
+            return None
+        number = next((i for i in range(priority - 2, 4, -1) if fields[i].isdecimal()), None)
+        if number is None:
+            return None
+        name, account = ":".join(fields[4:number]), ":".join(fields[number + 1 : priority])
+        fields[4:priority] = [name, fields[number], account]
+    iow = next((i for i in range(_IOW, len(fields) - 2) if _is_iow(fields, i)), None)
+    if iow is None:
+        return None
+    if iow > _IOW:
+        fields[_CATEGORY:iow] = [":".join(fields[_CATEGORY:iow])]
+    if len(fields) > _MAXRSS and _NUMBER.fullmatch(fields[_MAXRSS]):
+        return Line._make(_UNIVA(fields))
+    return Line._make((*_PLAIN(fields), "", ""))
+
+
+def _is_anchor(fields: Sequence[str], place: int) -> bool:
+    """Whether the priority stands there, and submission, start, end and two codes after it."""
+    # a time is 0 or has 9 digits and more, as all have had since 1973
+    return _ANCHOR.fullmatch(":".join(fields[place : place + 6])) is not None
+
+
+def _is_iow(fields: Sequence[str], place: int) -> bool:
+    """Whether I/O wait stands there, maxvmem and, if anything, a reservation after it."""
+    after = fields[place + 3 : place + 5]
+    return all(map(_NUMBER.fullmatch, (fields[place], fields[place + 2], *after)))
+
+
+def _of_json(text: str) -> Line | None:
+    try:
+        told = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    usage = _inner(told, "usage")
+    rusage = _inner(usage, "rusage")
+    measured = _inner(usage, "usage") or _inner(usage, "eusage") or _inner(told, "eusage")
+    found = {**measured, **rusage, **told}
+    found.setdefault("pe_taskid", found.get("pe_task_id", ""))
+    line = Line(*(_word(found.get(name, "")) for name in Line._fields))
+    anchor = ("0", line.submission_time, line.start_time, line.end_time)
+    whole = _is_anchor((*anchor, line.failed, line.exit_status), 0) and line.job_number.isdecimal()
+    return line if whole else None
+
+
+def _inner(told: Any, name: str) -> dict[str, Any]:
+    value = told.get(name) if isinstance(told, dict) else None
+    return value if isinstance(value, dict) else {}
+
+
+def _word(value: object) -> str:
+    return str(value) if isinstance(value, str | int | float) else ""
+
+
+def asked(category: str) -> Asked:
+    """Return what a job asked for, by its category.
+
+    Lower-case suffixes of sizes are powers of 1000, upper-case ones of 1024.
+
+    Examples
+    --------
+    >>> asked("-l h_rt=36000,mem_free=1.5G,gpu=2 -pe mpi 16")
+    Asked(procs=16.0, time=36000.0, memory=1572864.0, gpus=2.0)
+    """
+    return _asked(category) if len(category) <= _LONGEST_KEPT else _asked.__wrapped__(category)
+
+
+_LONGEST_KEPT = 1000  # characters of a category that are worth keeping
+
+
+@lru_cache(maxsize=1 << 14)
+def _asked(category: str) -> Asked:
+    resources: dict[str, str] = {}
+    for listed in _RESOURCES.findall(category):
+        resources |= dict(part.split("=", 1) for part in listed.split(",") if "=" in part)
+    parallel = _PARALLEL.search(category)
+    return Asked(
+        float(parallel[1]) if parallel else nan,
+        next((_seconds(resources[name]) for name in _RUN_LIMITS if name in resources), nan),
+        next((_kilobytes(resources[name]) for name in _MEMORY if name in resources), nan),
+        next((_count(resources[name]) for name in _GPUS if name in resources), nan),
+    )
+
+
+def _seconds(text: str) -> float:
+    match = _CLOCK.fullmatch(text)
+    if not match:
+        return nan  # INFINITY
+    hours, minutes, seconds = (float(part or 0) for part in match.groups())
+    return 3600 * hours + 60 * minutes + seconds
+
+
+def _kilobytes(text: str) -> float:
+    match = _SIZE.fullmatch(text)
+    return float(match[1]) * _UNITS[match[2]] / 1024 if match else nan
+
+
+def _count(text: str) -> float:
+    return float(text) if text.isdecimal() and len(text) < 10 else nan
