@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from workloadkit.clock import DAY, WEEK, Clock
+from workloadkit.clock import DAY, WEEK, Clock, span
 from workloadkit.errors import (
     ParameterError,
     WorkloadError,
@@ -252,9 +252,11 @@ def _placed(
     utility = trace.utility
     if len(utility):
         utility = unpack(pack(utility, trace.n_jobs).take(taken))
-    header = trace.header.appended(("Note", f"{what}: {as_note(provenance(trace, **how))}"))
+    placed = trace.with_columns(**of_job)
+    header = trace.header.with_jobs(trace.n_jobs, EndTime=span(placed)[1])
+    header = header.appended(("Note", f"{what}: {as_note(provenance(trace, **how))}"))
     return replace(
-        trace.with_columns(**of_job),
+        placed,
         header=header,
         utility=utility,
         bursts=trace.bursts.iloc[:0],

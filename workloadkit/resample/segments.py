@@ -226,8 +226,8 @@ def _whole_weeks(trace: Trace) -> NDArray[np.int64]:
 def _part(trace: Trace, rows: NDArray[np.int64], weeks: str) -> Trace:
     """Return some rows of a log as a log of its own, whose header is true."""
     part = trace.take(rows)
-    first, last = span(part)
-    header = trace.header.with_jobs(part.n_jobs, StartTime=first, EndTime=last)
+    # StartTime stays: second 0, from which submit times count, is that of the whole log
+    header = trace.header.with_jobs(part.n_jobs, EndTime=span(part)[1])
     header = header.appended(("Note", f"segment: {as_note(provenance(trace))}, {weeks}"))
     return replace(part, header=header, name=f"{trace.name} ({weeks})", repairs=())
 

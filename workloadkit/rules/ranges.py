@@ -11,7 +11,7 @@ from workloadkit.rules.rule import Breach, Log, Rule, known
 #: Times beyond this are no job's. [s]
 TEN_YEARS = 10 * 365 * 86400
 
-_TIMES = ("submit", "wait", "run", "requested_time", "think_time")  # the CPU time is an average
+_LENGTHS = ("wait", "run", "requested_time", "think_time")  # the CPU time is an average
 _COUNTS = ("procs", "requested_procs")
 
 
@@ -24,11 +24,11 @@ def _whole_counts(log: Log) -> Breach | None:
 
 
 def _whole_times(log: Log) -> Breach | None:
-    return log.by_field({name: _with_decimals(log[name]) for name in _TIMES})
+    return log.by_field({name: _with_decimals(log[name]) for name in ("submit", *_LENGTHS)})
 
 
 def _plausible(log: Log) -> Breach | None:
-    return log.by_field({name: log[name] > TEN_YEARS for name in _TIMES})
+    return log.by_field({name: log[name] > TEN_YEARS for name in _LENGTHS})
 
 
 def _requests_something(log: Log) -> Breach | None:
@@ -61,7 +61,7 @@ RULES = (
         "Times are whole seconds; decimals are allowed since version 2.2.",
         _whole_times,
     ),
-    Rule("times-plausible", "warning", "No time is beyond ten years.", _plausible),
+    Rule("times-plausible", "warning", "No wait, run or requested time is beyond ten years.", _plausible),
     Rule("request-zero", "warning", "No job requests 0 processors or 0 s.", _requests_something),
     Rule("wait-known", "note", "Every wait is known.", _unknown("wait")),
     Rule("run-known", "note", "Every run time is known.", _unknown("run")),
