@@ -18,10 +18,10 @@ from .inferred_outages.infer import InferredOutages as InferredOutages
 from .inferred_outages.infer import infer_outages as infer_outages
 from .intake import Intake as Intake
 from .intake import Repair as Repair
-from .io.formats import read_log as read_log
-from .io.formats import write_log as write_log
 from .io.batsim import read_batsim as read_batsim
 from .io.batsim import write_batsim as write_batsim
+from .io.formats import read_log as read_log
+from .io.formats import write_log as write_log
 from .io.gwf import read_gwf as read_gwf
 from .io.gwf import write_gwf as write_gwf
 from .io.lsf import read_lsf as read_lsf

@@ -9,14 +9,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from workloadkit.fields import CANCELLED, FAILED, MAX_TIME, UNKNOWN
+from workloadkit.fields import CANCELLED, COMPLETED, FAILED, MAX_TIME, UNKNOWN
 from workloadkit.io.pbs_requests import Grant, Request, grant, request
 from workloadkit.io.pbs_values import kilobytes, seconds, whole
 from workloadkit.io.records import Records
 
 _ARRAY = re.compile(r"(\d+)(?:\[(\d*)\]|-(\d+))", re.ASCII)
 _KILLED = ("265", "271")  # 256 and a signal: SIGKILL, SIGTERM
-_COMPLETED = 1
 _NO_PROJECT = "_pbs_project_default"
 _DIGITS = 13  # of a number that can be believed
 
@@ -119,7 +118,7 @@ def columns(rows: list[Row], records: Records) -> dict[str, Any]:
         "requested_memory_per": asked.memory_per,
         "status": np.where(started, status, CANCELLED),
         "state": letters,
-        "exit_code": told["Exit_status"],
+        "exit_code": _words(told["Exit_status"]),
         "attempts": _known(_numbers(told["run_count"])),
     }
 
@@ -133,7 +132,7 @@ def _names(ids: Sequence[str], told: Mapping[str, Sequence[str | None]]) -> dict
             array_job[i], array_task[i] = match[1], whole(match[2] or match[3])
     owners = [owner.partition("@")[0] if owner else "" for owner in told["owner"]]
     accounts = [
-        account or (project if project != _NO_PROJECT else "")
+        account or (project if project and project != _NO_PROJECT else "")
         for account, project in zip(told["account"], told["project"], strict=True)
     ]
     return {
@@ -142,12 +141,16 @@ def _names(ids: Sequence[str], told: Mapping[str, Sequence[str | None]]) -> dict
         "array_job": array_job,
         "array_task": array_task,
         "user": [user or owner for user, owner in zip(told["user"], owners, strict=True)],
-        "group": told["group"],
+        "group": _words(told["group"]),
         "account": accounts,
-        "queue": told["queue"],
-        "qos": told["Resource_List.qos"],
-        "executable": told["jobname"],
+        "queue": _words(told["queue"]),
+        "qos": _words(told["Resource_List.qos"]),
+        "executable": _words(told["jobname"]),
     }
+
+
+def _words(texts: Sequence[str | None]) -> list[str]:
+    return [text or "" for text in texts]
 
 
 def _status(letter: str, exit_code: str | None) -> int:
@@ -155,7 +158,7 @@ def _status(letter: str, exit_code: str | None) -> int:
     if letter != "E":
         return FAILED
     if exit_code == "0":
-        return _COMPLETED
+        return COMPLETED
     if exit_code in _KILLED:
         return CANCELLED
     return FAILED if exit_code else UNKNOWN
@@ -188,10 +191,9 @@ def local_seconds(dates: list[str]) -> NDArray[np.float64]:
     >>> local_seconds(["01/02/1970 00:00:09", "no date"]).tolist()
     [86409.0, nan]
     """
-    whole_dates = [date if len(date) == 19 and date.isascii() else "\0" * 19 for date in dates]
-    code = np.array(whole_dates, dtype="U19").view(np.uint32).reshape(len(dates), -1)
-    digits = np.zeros((len(dates), 19), np.int64)
-    digits[:, : code.shape[1]] = code.astype(np.int64) - ord("0")
+    texts = [date if len(date) == 19 else "" for date in dates]
+    code = np.array(texts, dtype="U19").view(np.uint32).reshape(len(dates), -1)
+    digits = code.astype(np.int64) - ord("0")
     numbers = digits[:, [0, 1, 3, 4, 6, 7, 8, 9, 11, 12, 14, 15, 17, 18]]
     good = np.all((numbers >= 0) & (numbers <= 9), axis=1)
     numbers[~good] = 1

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit.errors import FormatError
-from workloadkit.fields import CANCELLED, FAILED
+from workloadkit.fields import CANCELLED, COMPLETED, FAILED
 from workloadkit.io.assemble import assemble
 from workloadkit.io.files import source_path
 from workloadkit.io.lines import Block, Sources, line_blocks, list_of_sources
@@ -55,7 +55,6 @@ FAILURES = {
     100: "assumedly after job",
 }
 
-_COMPLETED = 1
 _THROUGH_SIGNAL = (17, 100)
 _KILLED = (137, 143)  # 128 and SIGKILL or SIGTERM
 _RESCHEDULED = (24, 25)
@@ -359,7 +358,10 @@ def _columns(rows: list[tuple[Any, ...]], records: Records) -> dict[str, Any]:
             f"{number}.{index:.0f}" if in_array else number
             for number, index, in_array in zip(told["job_number"], task, arrays, strict=True)
         ],
-        "array_job": np.where(arrays, np.array(told["job_number"], dtype=object), ""),
+        "array_job": [
+            number if in_array else ""
+            for number, in_array in zip(told["job_number"], arrays, strict=True)
+        ],
         "array_task": task,
         "submit": submit,
         "start": start,
@@ -373,7 +375,7 @@ def _columns(rows: list[tuple[Any, ...]], records: Records) -> dict[str, Any]:
         "memory": np.rint(_sum(memory, task_memory) / slots),
         "requested_time": requests.time,
         "requested_memory": np.rint(requests.memory),
-        "requested_memory_per": np.where(np.isnan(requests.memory), "", "cpu"),
+        "requested_memory_per": ["cpu" if m > 0 else "" for m in requests.memory],
         "status": _status(failed, exit_status, never, told["qdelinfo"]),
         "state": states,
         "exit_code": told["exit_status"],
@@ -398,7 +400,7 @@ def _status(
     killed = signalled & np.isin(exit_status, _KILLED)
     cancelled = deleted | killed | (never & (signalled | (failed == 0)))
     completed = (failed == 0) & (exit_status == 0)
-    return np.select([cancelled, completed], [CANCELLED, _COMPLETED], FAILED)
+    return np.select([cancelled, completed], [CANCELLED, COMPLETED], FAILED)
 
 
 def _account(project: str, department: str, account: str) -> str:
