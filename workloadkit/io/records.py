@@ -1,6 +1,7 @@
 """A site's accounting records: collected while files are read, and made a log at the end."""
 
 import hashlib
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -83,9 +84,7 @@ class Records:
         self.digest = hashlib.sha256()
         self._n_records = 0
         self._parts: dict[str, list[NDArray | int]] = {f.name: [] for f in RECORD_FIELDS}
-        self._words: dict[str, dict[str, int]] = {
-            f.name: {"": 0} for f in RECORD_FIELDS if f.kind == "word"
-        }
+        self._words = {f.name: _Words([""]) for f in RECORD_FIELDS if f.kind == "word"}
         self._left_out: dict[str, Repair] = {}
         self._noted: dict[str, Repair] = {}
 
@@ -156,17 +155,16 @@ class Records:
             column = table[field.name]
             if field.kind == "word":
                 words = column.cat.categories
-                self._words[field.name] = {str(word): code for code, word in enumerate(words)}
+                self._words[field.name] = _Words(words)
                 column = column.cat.codes
             self._parts[field.name] = [column.to_numpy(_DTYPES[field.kind])]
         self._n_records = len(table)
 
     def _compact(self, field: RecordField, given: ArrayLike, n_records: int) -> NDArray:
         if field.kind == "word":
-            codes, words = pd.factorize(np.asarray(given, dtype=object))
-            known = self._words[field.name]
-            of_word = [known.setdefault(str(word), len(known)) for word in words]
-            column: NDArray = np.array([*of_word, 0], np.int32)[codes]  # -1, for None, is unknown
+            words: Any = given
+            codes = map(self._words[field.name].__getitem__, words)
+            column: NDArray = np.fromiter(codes, np.int32)
         else:
             column = np.asarray(given, dtype=_DTYPES[field.kind])
         if column.shape != (n_records,):
@@ -180,6 +178,17 @@ _DTYPES: dict[str, Any] = {
     "word": np.int32,
     "text": object,
 }
+
+
+class _Words(dict[Any, int]):
+    """Codes of words; a new word gets the next."""
+
+    def __init__(self, words: Iterable[str]) -> None:
+        super().__init__((word, code) for code, word in enumerate(words))
+
+    def __missing__(self, word: Any) -> int:
+        code = self[word] = len(self)
+        return code
 
 
 def _unknown(field: RecordField, n_records: int) -> NDArray:

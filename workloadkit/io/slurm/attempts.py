@@ -1,5 +1,7 @@
 """Several rows of one id: a row exported twice, a job that was requeued, an id used again."""
 
+from typing import NamedTuple
+
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
@@ -14,22 +16,33 @@ _SOON = 60.0
 
 _EARLIER = "earlier attempts of requeued jobs"
 _REPEATED = "rows of the same attempt again: the last one stands"
-_NOT_ENDED = "not ended: REQUEUED"
 
 
-def link_attempts(table: pd.DataFrame, records: Records, *, summed_up: bool) -> pd.DataFrame:
+class OpenRow(NamedTuple):
+    """A row of a job that has not ended: no job of the log, but maybe the next attempt of one."""
+
+    cluster: str
+    id: str
+    submit: float
+    start: float
+
+
+def link_attempts(
+    table: pd.DataFrame, open_rows: list[OpenRow], records: Records, *, summed_up: bool
+) -> pd.DataFrame:
     """Tell requeued jobs from ids that were used again.
 
     Rows of one cluster, id, submission and start are the same attempt, exported twice. Slurm gives
     a requeued job a new submission: the row of an id that was submitted within a minute after the
     end of an attempt that was requeued, preempted or lost its node is the next attempt. Rows of
-    one submission are attempts anyway. All else are other jobs of an id used again.
+    one submission are attempts anyway. All else are other jobs of an id used again. A job whose
+    last attempt has not ended is left out with all of them.
 
     Parameters
     ----------
     table : DataFrame
-        Records of jobs; those in state REQUEUED are attempts if another follows, and else have
-        not ended.
+        Records of jobs, also of attempts in state REQUEUED.
+    open_rows : list of OpenRow
     records : Records
         Where rows that are left out are counted.
     summed_up : bool
@@ -41,56 +54,103 @@ def link_attempts(table: pd.DataFrame, records: Records, *, summed_up: bool) -> 
     DataFrame
         The records that are left.
     """
-    keep = np.ones(len(table), bool)
-    requeued = (table["state"] == "REQUEUED").to_numpy()
-    ids = pd.factorize(table["id"])[0]
-    several = np.flatnonzero(pd.Series(ids).duplicated(keep=False).to_numpy() | requeued)
-    if several.size == 0:
+    part = _of_several_rows(table, open_rows)
+    if part is None:
         return table
-    part = table[["place", "submit", "start", "end"]].iloc[several]
-    part = part.assign(
-        row=several,
-        id=ids[several],
-        cluster=table["cluster"].cat.codes.to_numpy()[several],
-        requeued=requeued[several],
-        queued_again=table["state"].isin(_QUEUED_AGAIN).to_numpy()[several],
-    )
-    # backwards, so that those before the last one are the repeated
-    part = part.sort_values("place", ascending=False, kind="stable")
+    keep = np.ones(len(table), bool)
+
+    def leave_out(kind: str, some: pd.DataFrame) -> None:
+        rows = some["row"].to_numpy()
+        rows = rows[rows >= 0]
+        if rows.size:
+            records.leave_out(kind, int(table["place"].to_numpy()[rows].min()), rows.size)
+            keep[rows] = False
+
     repeated = part.duplicated(["cluster", "id", "submit", "start"]).to_numpy()
-    _leave_out(records, _REPEATED, part[repeated], keep)
+    leave_out(_REPEATED, part[repeated])
     part = part[~repeated]
-    part = part.assign(begins=part["start"].fillna(part["end"]).fillna(part["submit"]))
     part = part.sort_values(["cluster", "id", "submit", "begins", "place"], kind="stable")
-    part = part.assign(job=_job_numbers(part))
-    # where only requeued ones are left at the end, the job has not ended
-    ended = part["row"].where(~part["requeued"]).groupby(part["job"]).transform("last")
-    position = np.arange(len(part))
-    last_ended = pd.Series(position, part.index).where(part["row"] == ended)
-    unfinished = ~(position <= last_ended.groupby(part["job"]).transform("max")).to_numpy()
-    _leave_out(records, _NOT_ENDED, part[unfinished], keep)
-    part = part[~unfinished]
-    of_job = part.groupby("job")
+    job, last = _jobs_of(part)
+    has_ended = ~part["open"].to_numpy()
+    unfinished = ~has_ended[last][job]
+    is_last = np.isin(np.arange(len(part)), last)
+    leave_out("not ended: REQUEUED", part[unfinished & is_last])
+    leave_out(_EARLIER, part[unfinished & ~is_last])
+    # a row that was not yet ended when exported says nothing that a later one does not
+    done = ~unfinished & (part["row"].to_numpy() >= 0)
+    part = part[done]
+    job, last = _jobs_of(part, job[done])
     if summed_up:
-        table.loc[part["row"], "submit"] = of_job["submit"].transform("first").to_numpy()
+        first = np.searchsorted(job, np.arange(last.size))
+        submit = part["submit"].to_numpy()[first][job]
+        table.loc[part["row"].to_numpy(), "submit"] = submit
     else:
-        last = ~part["job"].duplicated(keep="last").to_numpy()
-        table.loc[part["row"], "attempts"] = of_job["row"].transform("size").to_numpy(np.float64)
-        _leave_out(records, _EARLIER, part[~last], keep)
+        n_attempts = np.bincount(job).astype(np.float64)[job]
+        table.loc[part["row"].to_numpy(), "attempts"] = n_attempts
+        leave_out(_EARLIER, part[~np.isin(np.arange(len(part)), last)])
     return table if keep.all() else table[keep].reset_index(drop=True)
 
 
-def _job_numbers(part: pd.DataFrame) -> NDArray[np.int64]:
-    """Return numbers for the jobs of attempts sorted by id and time, shape (n_attempts,)."""
-    before = part.shift()
-    same_id = (part["id"] == before["id"]) & (part["cluster"] == before["cluster"])
-    since = part["submit"] - before["end"]
-    again = before["queued_again"].eq(True) & (since >= 0) & (since <= _SOON)
-    goes_on = same_id & ((part["submit"] == before["submit"]) | again)
-    return np.cumsum(~goes_on.to_numpy())
+def _of_several_rows(table: pd.DataFrame, open_rows: list[OpenRow]) -> pd.DataFrame | None:
+    """Return the rows whose id stands in several, with those that have not ended; None if none.
+
+    `row` is that of the table, -1 for one that has not ended. Of rows that tell of the same, those
+    that have ended stand first, the last of a file before others.
+    """
+    waiting = pd.DataFrame(open_rows, columns=OpenRow._fields)
+    ids = pd.factorize(np.append(table["id"].to_numpy(object), waiting["id"].to_numpy(object)))[0]
+    requeued = (table["state"] == "REQUEUED").to_numpy()
+    n_rows = len(table)
+    in_table = np.isin(ids, ids[:n_rows])
+    several = pd.Series(ids).duplicated(keep=False).to_numpy() & in_table
+    several[:n_rows] |= requeued
+    if not several.any():
+        return None
+    rows = np.flatnonzero(several[:n_rows])
+    also = np.flatnonzero(several[n_rows:])
+    ended = pd.DataFrame(
+        {
+            "row": rows,
+            "open": requeued[rows],
+            "cluster": table["cluster"].cat.codes.to_numpy()[rows],
+            "id": ids[rows],
+            **{name: table[name].to_numpy()[rows] for name in ("submit", "start", "end", "place")},
+            "queued_again": table["state"].isin(_QUEUED_AGAIN).to_numpy()[rows],
+        }
+    )
+    clusters = table["cluster"].cat.categories
+    going_on = pd.DataFrame(
+        {
+            "row": -1,
+            "open": True,
+            "cluster": clusters.get_indexer(waiting["cluster"])[also],
+            "id": ids[n_rows + also],
+            **{name: waiting[name].to_numpy(np.float64)[also] for name in ("submit", "start")},
+            "end": np.nan,
+            "place": 0,
+            "queued_again": False,
+        }
+    )
+    part = pd.concat([ended, going_on], ignore_index=True) if also.size else ended
+    part["begins"] = part["start"].fillna(part["end"]).fillna(part["submit"])
+    return part.sort_values(["open", "place"], ascending=[True, False], kind="stable")
 
 
-def _leave_out(records: Records, kind: str, part: pd.DataFrame, keep: NDArray[np.bool_]) -> None:
-    if len(part):
-        records.leave_out(kind, int(part["place"].min()), len(part))
-        keep[part["row"].to_numpy()] = False
+def _jobs_of(
+    part: pd.DataFrame, job: NDArray[np.int64] | None = None
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the job 0, 1, … of each attempt, sorted by id and time, and the last one of each."""
+    if not len(part):
+        return np.empty(0, np.int64), np.empty(0, np.int64)
+    if job is None:
+        column = {name: part[name].to_numpy() for name in part.columns}
+        same = np.ones(len(part) - 1, bool)
+        for name in ("cluster", "id"):
+            same &= column[name][1:] == column[name][:-1]
+        since = column["submit"][1:] - column["end"][:-1]
+        again = column["queued_again"][:-1] & (since >= 0) & (since <= _SOON)
+        same &= again | (column["submit"][1:] == column["submit"][:-1])
+    else:
+        same = job[1:] == job[:-1]
+    number = np.append(0, np.cumsum(~same))
+    return number, np.flatnonzero(np.append(~same, True))

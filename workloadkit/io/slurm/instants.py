@@ -49,7 +49,7 @@ class Zone:
 
     def read(
         self,
-        columns: dict[str, tuple[str, ...]],
+        columns: dict[str, list[str]],
         lasted: _Numbers,
         places: NDArray[np.int64],
         records: Records,
@@ -58,7 +58,7 @@ class Zone:
 
         Parameters
         ----------
-        columns : dict of str to tuple of str, each of shape (n_jobs,)
+        columns : dict of str to list of str, each of shape (n_jobs,)
             By `NAMES`; those that are not there are unknown.
         lasted : ndarray, shape (n_jobs,)
             Elapsed and suspended together, NaN where unknown: it tells which of two hours of the

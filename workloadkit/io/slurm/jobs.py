@@ -2,22 +2,25 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from functools import lru_cache
-from operator import itemgetter
+from itertools import repeat
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from workloadkit.fields import CANCELLED
+from workloadkit.fields import CANCELLED, UNKNOWN
 from workloadkit.io.records import ImportOptions, Records
 from workloadkit.io.slurm import values
+from workloadkit.io.slurm.attempts import OpenRow
 from workloadkit.io.slurm.instants import NAMES, Instants, Zone
 from workloadkit.io.slurm.rows import Rows
 from workloadkit.io.slurm.steps import Steps
+from workloadkit.io.slurm.values import Memory
 
 _Numbers = NDArray[np.float64]
-_Row = list[str]
-_Table = dict[str, tuple[str, ...]]
+
+# States in which a job has not ended; one that was requeued may have, when tried again.
+_WAITING = frozenset(values.NOT_ENDED) - {"REQUEUED"}
 
 _WORDS = ("cluster", "partition", "qos", "account", "user", "group", "exit_code", "executable")
 
@@ -38,6 +41,8 @@ class JobReader:
         What rows of steps told.
     unknown_states : Counter of str
         States of jobs that no version of Slurm is known to print.
+    open_rows : list of OpenRow
+        Rows of jobs that have not ended.
     array_rows, array_tasks : int
         Jobs that stand for several tasks of an array, and the tasks.
     """
@@ -48,99 +53,97 @@ class JobReader:
         self.zone = Zone(options.tz)
         self.steps = Steps()
         self.unknown_states: Counter[str] = Counter()
+        self.open_rows: list[OpenRow] = []
         self.array_tasks = self.array_rows = self.first_array_row = 0
-        self._state = lru_cache(maxsize=1 << 12)(values.state)
-        self._requested_memory = lru_cache(maxsize=1 << 12)(values.requested_memory)
+        self._state = Memory(values.state)
+        self._status = Memory(values.status)
+        self._ended = Memory(lambda text: values.state(text) not in _WAITING)
+        self._amount = Memory(lambda text: values.requested_memory(text).amount)
+        self._per = Memory(lambda text: values.requested_memory(text).per)
         self._read = {
-            **dict.fromkeys(("elapsed", "suspended"), values.Column(values.duration)),
-            "requested_time": values.Column(values.time_limit),
-            **dict.fromkeys(
-                ("procs", "requested_procs", "nodes", "n_tasks"), values.Column(values.count)
-            ),
-            "memory": values.Column(values.used_memory),
-            "cpu": values.Column(values.duration),
+            "elapsed": Memory(values.duration),
+            "suspended": Memory(values.duration),
+            "requested_time": Memory(values.time_limit),
+            **dict.fromkeys(("procs", "requested_procs", "nodes", "n_tasks"), Memory(values.count)),
+            "memory": Memory(values.used_memory),
+            "cpu": Memory(values.duration),
         }
-        self._gpus = values.Column(values.gpus)
-        self._cpus_of = values.Column(values.tres("cpu"))
-        self._nodes_of = values.Column(values.tres("node"))
+        self._gpus = Memory(values.gpus)
+        self._cpus_of = Memory(values.tres("cpu"))
+        self._nodes_of = Memory(values.tres("node"))
 
     def read(self, rows: Rows) -> None:
         """Take rows: those of jobs become records, those of steps go to their jobs."""
-        at = rows.columns.place["id"]
-        jobs, places = rows.fields, rows.places
-        steps: list[_Row] = []
-        owners: list[int] = []
-        step_places: list[int] = []
-        if any("." in row[at] for row in rows.fields):
-            jobs, places = [], []
-            for row, place in zip(rows.fields, rows.places, strict=True):
-                if "." in row[at]:
-                    steps.append(row)
-                    owners.append(len(jobs) - 1)
-                    step_places.append(place)
-                else:
-                    jobs.append(row)
-                    places.append(place)
-        record_of_job = self._read_jobs(rows, jobs, np.array(places, np.int64))
-        names = [row[at] for row in jobs]
-        if steps:
-            table = _table(rows, steps, ("id", "memory", "n_tasks", "cpu"))
-            where = np.array(step_places)
+        ids = rows.cells["id"]
+        of_step = np.fromiter(map(str.__contains__, ids, repeat(".")), bool, len(ids))
+        jobs = rows.take(np.flatnonzero(~of_step))
+        record_of_job = self._read_jobs(jobs)
+        if of_step.any():
+            steps = rows.take(np.flatnonzero(of_step))
+            n_tasks = np.fmax(self._numbers(steps, "n_tasks", " of steps"), 1.0)
             self.steps.add(
                 self.records,
-                names,
+                jobs.cells["id"],
                 record_of_job,
-                table["id"],
-                owners,
-                where,
-                self._numbers(table, "memory", where, " of steps")
-                * np.fmax(self._numbers(table, "n_tasks", where, " of steps"), 1.0),
-                self._numbers(table, "cpu", where, " of steps"),
+                steps.cells["id"],
+                np.cumsum(~of_step)[of_step] - 1,
+                steps.places,
+                self._numbers(steps, "memory", " of steps") * n_tasks,
+                self._numbers(steps, "cpu", " of steps"),
             )
-        if names:
-            self.steps.end_of_rows(names[-1], int(record_of_job[-1]))
+        if record_of_job.size:
+            self.steps.end_of_rows(jobs.cells["id"][-1], int(record_of_job[-1]))
 
-    def _read_jobs(
-        self, rows: Rows, jobs: list[_Row], places: NDArray[np.int64]
-    ) -> NDArray[np.int64]:
+    def _read_jobs(self, rows: Rows) -> NDArray[np.int64]:
         """Make records of the rows of jobs; give the number of each, -1 for those left out."""
-        kept = np.arange(len(jobs))
-        record_of_job = np.full(len(jobs), -1)
-        kept = kept[self._ended(rows, jobs, places)] if jobs else kept
-        if not kept.size:
-            return record_of_job
-        rest = jobs if kept.size == len(jobs) else [jobs[i] for i in kept.tolist()]
-        table, lines = _table(rows, rest), places[kept]
-        lasted = self._numbers(table, "elapsed", lines)
-        suspended = self._numbers(table, "suspended", lines)
-        times = {name: table[name] for name in NAMES if name in table}
-        instants = self.zone.read(times, lasted + np.nan_to_num(suspended), lines, self.records)
-        states = [self._state(text) for text in table["state"]]
-        whole = self._can_be_jobs(states, instants, lasted, lines)
-        if not whole.all():
-            kept, lines, which = kept[whole], lines[whole], np.flatnonzero(whole)
-            if not kept.size:
-                return record_of_job
-            table = _table(rows, [rest[i] for i in which.tolist()])
-            instants = instants.take(which)
-            states = [states[i] for i in which.tolist()]
-            lasted, suspended = lasted[which], suspended[which]
-        record_of_job[kept] = len(self.records) + np.arange(kept.size)
-        self._extend(table, states, instants, lasted, suspended, lines)
+        record_of_job = np.full(rows.places.size, -1)
+        kept = np.flatnonzero(self._have_ended(rows))
+        rows = rows.take(kept)
+        lasted = self._numbers(rows, "elapsed")
+        suspended = self._numbers(rows, "suspended")
+        times = {name: rows.cells[name] for name in NAMES if name in rows.cells}
+        instants = self.zone.read(
+            times, lasted + np.nan_to_num(suspended), rows.places, self.records
+        )
+        states = self._state.column(rows.cells["state"])
+        whole = np.flatnonzero(self._can_be_jobs(states, instants, lasted, rows.places))
+        if whole.size < kept.size:
+            kept, rows, instants = kept[whole], rows.take(whole), instants.take(whole)
+            states = [states[i] for i in whole.tolist()]
+            lasted, suspended = lasted[whole], suspended[whole]
+        if kept.size:
+            record_of_job[kept] = len(self.records) + np.arange(kept.size)
+            self._extend(rows, states, instants, lasted, suspended)
         return record_of_job
 
-    def _ended(self, rows: Rows, jobs: list[_Row], places: NDArray[np.int64]) -> NDArray[np.bool_]:
+    def _have_ended(self, rows: Rows) -> NDArray[np.bool_]:
         """Tell which rows are of jobs that have ended, and count the others."""
-        at, state_at = rows.columns.place["id"], rows.columns.place["state"]
-        ended = np.ones(len(jobs), bool)
-        for i, row in enumerate(jobs):
-            if not row[at].isdecimal() and not values.is_id(row[at]):
-                ended[i] = False
-                self.records.leave_out("no id of a job", int(places[i]))
-            elif (state := self._state(row[state_at])) in values.NOT_ENDED and state != "REQUEUED":
-                ended[i] = False
-                self.records.leave_out(f"not ended: {state}", int(places[i]))
-        return ended
+        n_rows = rows.places.size
+        ids, texts = rows.cells["id"], rows.cells["state"]
+        ended = self._ended.numbers(texts) > 0
+        known = np.fromiter(map(str.isdecimal, ids), bool, n_rows)
+        for i in np.flatnonzero(~known).tolist():
+            known[i] = values.is_id(ids[i])
+        self._leave_out("no id of a job", ~known, rows.places)
+        waiting = rows.take(np.flatnonzero(known & ~ended))
+        if waiting.places.size:
+            self._keep_in_mind(waiting)
+        return known & ended
+
+    def _keep_in_mind(self, rows: Rows) -> None:
+        """Count rows of jobs that have not ended; they may be the next attempt of one that has."""
+        states = self._state.column(rows.cells["state"])
+        for state, place in zip(states, rows.places.tolist(), strict=True):
+            self.records.leave_out(f"not ended: {state}", place)
+        times = {name: rows.cells[name] for name in ("submit", "start")}
+        unknown = np.full(rows.places.size, np.nan)
+        instants = Zone(self.zone.name).read(times, unknown, rows.places, Records())
+        clusters = rows.cells.get("cluster", repeat(""))
+        columns = (rows.cells["id"], instants.submit.tolist(), instants.start.tolist())
+        self.open_rows += [
+            OpenRow(cluster, *row)
+            for cluster, row in zip(clusters, zip(*columns, strict=True), strict=False)
+        ]
 
     def _can_be_jobs(
         self, states: Sequence[str], instants: Instants, lasted: _Numbers, lines: NDArray[np.int64]
@@ -149,15 +152,19 @@ class JobReader:
         submitted = ~np.isnan(instants.submit)
         self._leave_out("no time of submission", ~submitted, lines)
         started = ~np.isnan(instants.start)
-        ran = started & ~(np.isnan(instants.end) & np.isnan(lasted))
-        odd = np.fromiter((s not in values.ENDED for s in states), bool, len(states))
-        requeued = np.fromiter((s == "REQUEUED" for s in states), bool, len(states))
+        ended = ~np.isnan(instants.end)
+        ran = started & (ended | ~np.isnan(lasted))
+        odd = self._status.numbers(states) == UNKNOWN
+        requeued = np.zeros(len(states), bool)
+        for i in np.flatnonzero(odd).tolist():
+            requeued[i] = states[i] == "REQUEUED"
         unknown = odd & ~requeued
         for i in np.flatnonzero(unknown).tolist():
             self.unknown_states[states[i]] += 1
-        self._leave_out("state not known, never ran", submitted & unknown & ~ran, lines)
+        not_ended = unknown & ~(ended | ran)
+        self._leave_out("state not known, and no end", submitted & not_ended, lines)
         self._leave_out("not ended: REQUEUED", submitted & requeued & ~ran, lines)
-        kept = submitted & ~(odd & ~ran)
+        kept = submitted & ~not_ended & ~(requeued & ~ran)
         self.records.note_where("state not known: status unknown, job kept", kept & unknown, lines)
         return kept
 
@@ -167,61 +174,54 @@ class JobReader:
 
     def _extend(
         self,
-        table: _Table,
+        rows: Rows,
         states: list[str],
         instants: Instants,
         lasted: _Numbers,
         suspended: _Numbers,
-        lines: NDArray[np.int64],
     ) -> None:
         """Add records of jobs that have ended."""
+        cells, lines = rows.cells, rows.places
         n_jobs = lines.size
-        status = np.fromiter((values.status(s) for s in states), np.int64, n_jobs)
-        procs = self._numbers(table, "procs", lines)
-        if "procs" not in table and "allocated" in table:
-            procs = self._cpus_of(table["allocated"])
+        status = self._status.numbers(states).astype(np.int64)
+        procs = self._numbers(rows, "procs")
+        if "procs" not in cells and "allocated" in cells:
+            procs = self._cpus_of.numbers(cells["allocated"])
+        known_procs = np.where(procs > 0, procs, np.nan)
         start, end = self._start_and_end(instants, status, procs, lasted, suspended, lines)
         started = ~np.isnan(start)
-        run = self._run(start, end, lasted, suspended, lines)
-        asked = self._asked(table, procs, ~started, lines)
-        nodes = self._numbers(table, "nodes", lines)
-        asked_nodes = (
-            self._nodes_of(table["requested"]) if "requested" in table else np.full(n_jobs, np.nan)
-        )
-        known_procs = np.where(procs > 0, procs, np.nan)
-        amount, per = self._memory_asked(
-            table, nodes, np.where(asked > 0, asked, known_procs), lines
-        )
-        resources = table.get("allocated") or table.get("gres")
-        gpus = self._gpus(resources) if resources else np.full(n_jobs, np.nan)
-        parents, tasks = self._arrays(table["id"], lines)
-        reasons = ["" if r in values.NO_VALUE else r for r in table.get("reason", ())]
+        self.records.note_where("started without a processor", started & (procs == 0), lines)
+        asked = self._asked(rows, procs, ~started)
+        nodes = self._numbers(rows, "nodes")
+        asked_nodes = np.full(n_jobs, np.nan)
+        if "requested" in cells:
+            asked_nodes = self._nodes_of.numbers(cells["requested"])
+        resources = cells.get("allocated") or cells.get("gres")
+        reasons = ["" if r in values.NO_VALUE else r for r in cells.get("reason", ())]
         self.records.extend(
             n_jobs,
             place=lines,
-            id=np.array(table["id"], object),
-            array_job=parents,
-            array_task=tasks,
+            id=np.array(cells["id"], object),
+            **self._arrays(rows),
             submit=instants.submit,
             eligible=instants.eligible,
             start=start,
             end=end,
-            run=run,
+            run=self._run(start, end, lasted, suspended, lines),
             suspended=suspended,
             procs=np.where(started, procs, np.nan),
             nodes=np.where(started, nodes, np.nan),
-            gpus=gpus,
             requested_procs=asked,
             requested_nodes=np.where(np.isnan(asked_nodes) & ~started, nodes, asked_nodes),
-            cpu=self._numbers(table, "cpu", lines) / known_procs,
-            memory=self._numbers(table, "memory", lines) / known_procs,
-            requested_time=self._numbers(table, "requested_time", lines),
-            requested_memory=amount,
-            requested_memory_per=per,
+            cpu=self._numbers(rows, "cpu") / known_procs,
+            memory=self._numbers(rows, "memory") / known_procs,
+            requested_time=self._numbers(rows, "requested_time"),
+            **self._memory_asked(rows, nodes, np.where(asked > 0, asked, known_procs)),
             status=status,
             state=states,
+            **({"gpus": self._gpus.numbers(resources)} if resources else {}),
             **({"reason": reasons} if reasons else {}),
-            **{word: table[word] for word in _WORDS if word in table},
+            **{word: cells[word] for word in _WORDS if word in cells},
         )
 
     def _start_and_end(
@@ -259,51 +259,52 @@ class JobReader:
         self.records.note_where(
             "End − Start shorter than Elapsed: Elapsed taken", (more < -0.5) & (end >= start), lines
         )
-        return np.where(np.isnan(lasted), end - start - np.nan_to_num(suspended), lasted)
+        run = np.where(np.isnan(lasted), end - start - np.nan_to_num(suspended), lasted)
+        return np.where(np.isnan(start), np.nan, run)
 
-    def _asked(
-        self, table: _Table, procs: _Numbers, never: NDArray[np.bool_], lines: NDArray[np.int64]
-    ) -> _Numbers:
+    def _asked(self, rows: Rows, procs: _Numbers, never: NDArray[np.bool_]) -> _Numbers:
         """Return the processors that were requested."""
-        asked = self._numbers(table, "requested_procs", lines)
-        if "requested" in table:
-            asked = np.where(asked > 0, asked, self._cpus_of(table["requested"]))
+        asked = self._numbers(rows, "requested_procs")
+        if "requested" in rows.cells:
+            asked = np.where(asked > 0, asked, self._cpus_of.numbers(rows.cells["requested"]))
         asked = np.where(np.isnan(asked) & never, procs, asked)  # NCPUS of what never started
-        return np.where(asked > 0, asked, np.nan)
+        return asked
 
-    def _memory_asked(
-        self, table: _Table, nodes: _Numbers, procs: _Numbers, lines: NDArray[np.int64]
-    ) -> tuple[_Numbers, list[str]]:
+    def _memory_asked(self, rows: Rows, nodes: _Numbers, procs: _Numbers) -> dict[str, Any]:
         """Return the memory requested per processor [KB], and what it was requested by."""
-        requests = [self._requested_memory(text) for text in table.get("requested_memory", ())]
-        if not requests:
-            return np.full(lines.size, np.nan), [""] * lines.size
-        amounts, per = zip(*requests, strict=True)
-        amount = self._known(np.array(amounts), "ReqMem", lines)
+        texts = rows.cells.get("requested_memory")
+        if not texts:
+            return {}
+        amount = self._known(self._amount.numbers(texts), "ReqMem", rows.places)
+        per = self._per.column(texts)
         by = np.array(per, object)
         times = np.where(by == "cpu", 1.0, np.where(by == "node", nodes, 1.0) / procs)
-        return amount * times, list(per)
+        return {"requested_memory": amount * times, "requested_memory_per": per}
 
-    def _arrays(self, ids: Sequence[str], lines: NDArray[np.int64]) -> tuple[list[str], _Numbers]:
+    def _arrays(self, rows: Rows) -> dict[str, Any]:
         """Return the array or het job that each job is of, and its place in it."""
+        ids = rows.cells["id"]
+        odd = [i for i, text in enumerate(ids) if not text.isdecimal()]
+        if not odd:
+            return {}
         parents = [""] * len(ids)
         tasks = np.full(len(ids), np.nan)
-        for i, text in enumerate(ids):
-            if not text.isdecimal() and (known := values.job_id(text)) is not None:
-                parents[i], tasks[i] = known.parent, known.task
-                if "[" in text:
-                    self.first_array_row = self.first_array_row or int(lines[i])
-                    self.array_rows += 1
-                    self.array_tasks += known.n_tasks
-        return parents, tasks
+        for i in odd:
+            known = values.job_id(ids[i])
+            assert known is not None
+            parents[i], tasks[i] = known.parent, known.task
+            if "[" in ids[i]:
+                self.first_array_row = self.first_array_row or int(rows.places[i])
+                self.array_rows += 1
+                self.array_tasks += known.n_tasks
+        return {"array_job": parents, "array_task": tasks}
 
-    def _numbers(
-        self, table: _Table, name: str, lines: NDArray[np.int64], of: str = ""
-    ) -> _Numbers:
+    def _numbers(self, rows: Rows, name: str, of: str = "") -> _Numbers:
         """Read a column of numbers; what cannot be read is noted and unknown."""
-        if name not in table:
-            return np.full(lines.size, np.nan)
-        return self._known(self._read[name](table[name]), _TITLES[name] + of, lines)
+        if name not in rows.cells:
+            return np.full(rows.places.size, np.nan)
+        numbers = self._read[name].numbers(rows.cells[name])
+        return self._known(numbers, _TITLES[name] + of, rows.places)
 
     def _known(self, numbers: _Numbers, title: str, lines: NDArray[np.int64]) -> _Numbers:
         unreadable = np.isinf(numbers)
@@ -322,14 +323,3 @@ _TITLES = {
     "memory": "MaxRSS",
     "cpu": "TotalCPU",
 }
-
-
-def _table(rows: Rows, some: list[_Row], names: Sequence[str] = ()) -> _Table:
-    """Return columns of some rows by their names, all if none are named."""
-    places = {n: p for n, p in rows.columns.place.items() if not names or n in names}
-    if len(places) == 1:
-        (name, place), *_ = places.items()
-        return {name: tuple(row[place] for row in some)}
-    return dict(
-        zip(places, zip(*map(itemgetter(*places.values()), some), strict=True), strict=True)
-    )

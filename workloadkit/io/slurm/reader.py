@@ -111,7 +111,7 @@ def read_slurm(
     if len(table):
         _fill(table, memory, cpu)
         table["cut"] = pd.Categorical(cut_by_window(table, tz))
-        table = link_attempts(table, records, summed_up=attempts)
+        table = link_attempts(table, jobs.open_rows, records, summed_up=attempts)
     records.restore(table)
     return assemble(records, kind=_KIND, path=path, options=options, states=values.STATES)
 
@@ -151,7 +151,7 @@ def _warn(jobs: JobReader, options: ImportOptions) -> None:
         named = "" if options.anonymize else f": {words}"
         warnings.warn(
             f"{n_rows:,} rows with a state that is not known{named}; kept, with unknown status, "
-            "if they ran",
+            "if they ended",
             WorkloadWarning,
             stacklevel=3,
         )

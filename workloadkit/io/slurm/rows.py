@@ -2,7 +2,11 @@
 
 import re
 from collections.abc import Iterator
+from itertools import repeat
 from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from workloadkit.errors import FormatError
 from workloadkit.io.lines import Block
@@ -21,11 +25,25 @@ _LINE_END_IN_TEXT = "end of line in free text: put together by the number of fie
 
 
 class Rows(NamedTuple):
-    """Rows of the same columns, each of as many fields, and the lines where they begin."""
+    """Rows of an export by the columns of `COLUMNS` that it has.
 
-    columns: Columns
-    fields: list[list[str]]
-    places: list[int]
+    Parameters
+    ----------
+    cells : dict of str to list of str, each of shape (n_rows,)
+    places : ndarray of int64, shape (n_rows,)
+        The lines where the rows begin.
+    """
+
+    cells: dict[str, list[str]]
+    places: NDArray[np.int64]
+
+    def take(self, which: NDArray[np.int64]) -> "Rows":
+        """Return some of the rows."""
+        if which.size == self.places.size:
+            return self
+        rows = which.tolist()
+        cells = {name: [cells[i] for i in rows] for name, cells in self.cells.items()}
+        return Rows(cells, self.places[which])
 
 
 class RowReader:
@@ -78,13 +96,34 @@ class RowReader:
         """Split lines into rows."""
         assert self.columns is not None
         delimiter, n_fields = self.columns.delimiter, self.columns.n_fields
-        rows = [line.split(delimiter) for line in lines]
-        if self.broken is None and set(map(len, rows)) == {n_fields}:
-            self.records.rows += len(rows)
-            return Rows(self.columns, rows, list(range(place, place + len(rows))))
-        whole = Rows(self.columns, [], [])
-        for i, row in enumerate(rows):
-            begin = place + i
+        counts = set(map(str.count, lines, repeat(delimiter)))
+        if self.broken is None and counts <= {n_fields - 1}:
+            self.records.rows += len(lines)
+            # a list of all fields is made much faster than one a row
+            fields = delimiter.join(lines).split(delimiter) if lines else []
+            cells = {name: fields[at::n_fields] for name, at in self.columns.place.items()}
+            return Rows(cells, np.arange(place, place + len(lines)))
+        rows: list[list[str]] = []
+        places: list[int] = []
+        self.split_broken(lines, place, rows, places)
+        cells = {name: [row[at] for row in rows] for name, at in self.columns.place.items()}
+        return Rows(cells, np.array(places, np.int64))
+
+    def split_broken(
+        self, lines: list[str], place: int, rows: list[list[str]], places: list[int]
+    ) -> None:
+        """Split lines of which some have too few or too many fields; add whole rows to lists."""
+        assert self.columns is not None
+        delimiter, n_fields = self.columns.delimiter, self.columns.n_fields
+
+        def accept(row: list[str], place: int) -> None:
+            rows.append(row)
+            places.append(place)
+            self.records.rows += 1
+            self.broken = None
+
+        for begin, line in enumerate(lines, place):
+            row = line.split(delimiter)
             if self.broken is not None:
                 joined = [*self.broken[:-1], f"{self.broken[-1]} {row[0]}", *row[1:]]
                 in_text = len(self.broken) - 1 in self.columns.free
@@ -95,29 +134,21 @@ class RowReader:
                         continue
                     if self.looks_like_a_row(joined):
                         self.records.note(_LINE_END_IN_TEXT, self.broken_places[0])
-                        self.accept(whole, joined, self.broken_places[0])
+                        accept(joined, self.broken_places[0])
                         continue
                     self.broken_places.pop()
                 self.finish()
             if len(row) == n_fields:
-                self.accept(whole, row, begin)
+                accept(row, begin)
             elif len(row) > n_fields:
                 if (put_together := self.put_together(row)) is not None:
                     self.records.note(_DELIMITER_IN_TEXT, begin)
-                    self.accept(whole, put_together, begin)
+                    accept(put_together, begin)
                 else:
                     self.records.rows += 1
                     self.records.leave_out(_WRONG_COUNT, begin)
             elif row != [""]:
                 self.broken, self.broken_places = row, [begin]
-        return whole
-
-    def accept(self, whole: Rows, row: list[str], place: int) -> None:
-        """Take a row."""
-        whole.fields.append(row)
-        whole.places.append(place)
-        self.records.rows += 1
-        self.broken = None
 
     def finish(self) -> None:
         """Give up a row that ended too early: each of its lines is a row of too few fields."""

@@ -34,7 +34,7 @@ class Steps:
         jobs: Sequence[str],
         record_of_job: NDArray[np.int64],
         step_ids: Sequence[str],
-        owners: Sequence[int],
+        owners: NDArray[np.int64],
         places: NDArray[np.int64],
         memory: NDArray[np.float64],
         cpu: NDArray[np.float64],
@@ -50,7 +50,7 @@ class Steps:
         record_of_job : ndarray of int, shape (n_jobs,)
             -1 for a job that is left out.
         step_ids : sequence of str
-        owners : sequence of int
+        owners : ndarray of int
             The job row before each step, -1 for the last job of the rows before.
         places : ndarray of int
             Lines of the steps.
@@ -58,13 +58,11 @@ class Steps:
             NaN where unknown. [KB, s]
         """
         last_job, last_record = self._last
-        names = [*jobs, last_job]  # owner -1 is the one at the end
+        names = np.array([*jobs, last_job], object)  # owner -1 is the one at the end
         of_owner = np.append(record_of_job, last_record)
         parents = [step.partition(".")[0] for step in step_ids]
-        mine = np.fromiter(
-            (names[o] == p for o, p in zip(owners, parents, strict=True)), bool, len(parents)
-        )
-        record = of_owner[np.asarray(owners)]
+        mine = (names[owners] == np.array(parents, object)).astype(bool)
+        record = of_owner[owners]
         for kind, rows in ((_FOLDED, mine & (record >= 0)), (_OF_OTHERS, mine & (record < 0))):
             if rows.any():
                 records.leave_out(kind, int(places[rows].min()), int(rows.sum()))
@@ -93,11 +91,11 @@ class Steps:
             memory[of] = np.maximum(memory[of], largest)
             cpu[of] += total
         self._parts.clear()
-        row_of = {job: row for row, job in enumerate(ids) if job in self._alone}
-        for job, (largest, total, n_steps, line) in self._alone.items():
+        row_of = {job: i for i, job in enumerate(ids) if job in self._alone} if self._alone else {}
+        for job, (most, cpu_time, n_steps, line) in self._alone.items():
             row = row_of.get(job)
             if row is not None:
-                memory[row] = max(memory[row], largest)
-                cpu[row] += total
+                memory[row] = max(memory[row], most)
+                cpu[row] += cpu_time
             records.leave_out(_ALONE if row is None else _FOLDED, int(line), int(n_steps))
         return memory, cpu

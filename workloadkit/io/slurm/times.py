@@ -126,7 +126,7 @@ class Clock:
         return date.replace(tzinfo=ZoneInfo(self.zone)).timestamp()
 
 
-def _seconds(digits: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+def _seconds(digits: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """Return the seconds of dates by their 14 digits, and whether there are such dates."""
     year = digits[:, :4] @ _POWERS
     month, day, hour, minute, second = (
@@ -137,7 +137,8 @@ def _seconds(digits: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.b
     n_days = (months + 1).astype("datetime64[D]").astype(np.int64) - first
     valid = (year >= _YEARS.start) & (year < _YEARS.stop) & (month >= 1) & (month <= 12)
     valid &= (day >= 1) & (day <= n_days) & (hour < 24) & (minute < 60) & (second <= 60)
-    return ((first + day - 1) * 24 + hour) * 3600 + minute * 60 + second, valid
+    seconds = ((first + day - 1) * 24 + hour) * 3600 + minute * 60 + second
+    return seconds.astype(np.float64), valid
 
 
 def _odd_time(text: str) -> tuple[float, bool]:

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Sequence
 from math import inf, nan
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,8 @@ from workloadkit.fields import CANCELLED, FAILED, UNKNOWN
 
 #: What a value that cannot be read is taken as, until it is counted and made unknown.
 UNREADABLE = inf
+
+_REMEMBERED = 1 << 16  # texts
 
 #: Texts that stand for no value.
 NO_VALUE = frozenset(
@@ -49,29 +51,39 @@ _MB = 1 << 10  # [KB]
 _OLD_FLAG, _FLAG = 1 << 31, 1 << 63
 
 
-class Column(dict[str, float]):
-    """Numbers for the texts of a column, of which each is read once.
+class Memory(dict[str, Any]):
+    """What texts stand for, each read once as long as they are not too many.
 
     Examples
     --------
-    >>> Column(duration)(["01:00", "01:00", ""]).tolist()
+    >>> Memory(state).column(["CANCELLED+", "CANCELLED by 7"])
+    ['CANCELLED', 'CANCELLED']
+    >>> Memory(duration).numbers(["01:00", "01:00", ""]).tolist()
     [60.0, 60.0, nan]
     """
 
-    def __init__(self, read: Callable[[str], float]) -> None:
+    def __init__(self, read: Callable[[str], Any]) -> None:
         super().__init__()
         self.read = read
 
-    def __missing__(self, text: str) -> float:
+    def __missing__(self, text: str) -> Any:
         value = self[text] = self.read(text)
         return value
 
-    def __call__(self, texts: Sequence[str]) -> NDArray[np.float64]:
-        """Read a column, shape (n_rows,); NaN is unknown and `UNREADABLE` what its name says."""
-        values = np.fromiter(map(self.__getitem__, texts), np.float64, len(texts))
-        if len(self) > 1 << 16:  # a column of different texts is not kept
+    def column(self, texts: Sequence[str]) -> list[Any]:
+        """Read a column."""
+        if len(self) > _REMEMBERED:
             self.clear()
-        return values
+        return list(map(self.__getitem__, texts))
+
+    def numbers(self, texts: Sequence[str]) -> NDArray[np.float64]:
+        """Read a column of numbers, shape (n_rows,).
+
+        NaN is unknown, and `UNREADABLE` what its name says.
+        """
+        if len(self) > _REMEMBERED:
+            self.clear()
+        return np.fromiter(map(self.__getitem__, texts), np.float64, len(texts))
 
 
 def duration(text: str) -> float:
@@ -92,14 +104,14 @@ def duration(text: str) -> float:
 
 
 def time_limit(text: str) -> float:
-    """Return the seconds of a time limit: ``[days-]hours:minutes:seconds``, or minutes.
+    """Return the seconds of a time limit: ``[days-]hours:minutes:seconds``, or minutes; 0 is none.
 
     Examples
     --------
     >>> time_limit("1-06:00:00"), time_limit("90"), time_limit("Partition_Limit")
     (108000.0, 5400.0, nan)
     """
-    value = duration(text)
+    value = duration(text) or nan
     return value if ":" in text else 60 * value
 
 
@@ -278,6 +290,6 @@ def _n_tasks(tasks: str) -> int:
     n_tasks = 0
     for part in tasks.partition("%")[0].split(","):
         if match := _RANGE.fullmatch(part):
-            first, last, step = (int(x) if x else None for x in match.groups())
-            n_tasks += len(range(first or 0, (first if last is None else last) + 1, step or 1))
+            first, last, step = match[1], match[2] or match[1], match[3] or 1
+            n_tasks += len(range(int(first), int(last) + 1, int(step) or 1))
     return max(n_tasks, 1)

@@ -1,0 +1,118 @@
+"""How fast a site's accounting becomes a log, and with how much memory."""
+
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from time import perf_counter
+
+import numpy as np
+
+import workloadkit as wk
+from tests.benchmarks.measure import Row, peak_memory
+
+N_ROWS = 1_000_000
+GOAL = 20.0  # seconds to read and write
+
+_HEADER = (
+    "JobIDRaw|JobID|Cluster|Partition|QOS|Account|GID|UID|Submit|Eligible|Start|End|ElapsedRaw|"
+    "Suspended|State|ExitCode|NNodes|AllocCPUS|ReqCPUS|ReqMem|AllocTRES|TimelimitRaw|Reason|Flags|"
+    "JobName"
+)
+_STEP_HEADER = _HEADER.replace("JobName", "TotalCPU|MaxRSS|NTasks|JobName")
+_STEPS = (("batch", 1), ("extern", 1), ("0", 4))
+_AT_A_TIME = 10_000
+
+
+def rows() -> Iterator[Row]:
+    """Reading and writing a million rows, without and with those of steps."""
+    for what, write in (
+        ("Slurm, 25 columns", write_slurm),
+        ("Slurm, 3 steps a job", write_slurm_with_steps),
+    ):
+        with tempfile.TemporaryDirectory() as folder:
+            yield from _rows(what, write, Path(folder))
+
+
+def write_slurm(path: Path, n_rows: int) -> int:
+    """Write an export of so many jobs; give how many of them have ended."""
+    with path.open("w") as file:
+        file.write(f"{_HEADER}\n")
+        for first, jobs in _slurm_jobs(n_rows):
+            del first
+            file.writelines(f"{start}{end}\n" for start, end in jobs)
+    return n_rows
+
+
+def write_slurm_with_steps(path: Path, n_rows: int) -> int:
+    """Write an export of so many rows, three quarters of them of steps; give the jobs."""
+    n_jobs = n_rows // 4
+    with path.open("w") as file:
+        file.write(f"{_STEP_HEADER}\n")
+        for first, jobs in _slurm_jobs(n_jobs):
+            for job, (start, end) in enumerate(jobs, first):
+                text, _, name = end.rpartition("|")
+                file.write(f"{start}{text}|01:02:03|||{name}\n")
+                blank = "|" * 10
+                file.writelines(
+                    f"{job}.{step}|{job}.{step}|c{blank}60|00:00:00|COMPLETED|0:0|1|4||||||||"
+                    f"00:{job % 60:02}:07.5|{job % 4096 * n_tasks}K|{n_tasks}|{step}\n"
+                    for step, n_tasks in _STEPS
+                )
+    return n_jobs
+
+
+def _slurm_jobs(n_jobs: int) -> Iterator[tuple[int, list[tuple[str, str]]]]:
+    """Yield the first number and the rows of some jobs at a time, each in two parts."""
+    rng = np.random.default_rng(1)
+    now = np.datetime64("2023-01-01T00:00:00")
+    for first in range(0, n_jobs, _AT_A_TIME):
+        n = min(_AT_A_TIME, n_jobs - first)
+        submit = now + np.cumsum(rng.exponential(30, n)).astype("m8[s]")
+        now = submit[-1]
+        start = submit + rng.exponential(3600, n).astype("m8[s]")
+        run = rng.lognormal(7, 2, n).astype(np.int64) % 600_000
+        end = start + run.astype("m8[s]")
+        user = rng.zipf(1.5, n) % 500
+        procs = 2 ** rng.integers(0, 10, n)
+        state = rng.choice(["COMPLETED", "FAILED", "TIMEOUT", "CANCELLED by 12"], n)
+        columns = (submit, start, end, run, user, procs, state)
+        jobs = [
+            (
+                f"{i}|{i}|hpc|p{u % 7}|normal|a{u % 60}|{u % 60}|{u}|{s}|{s}|{b}|{e}|{r}|00:00:00|",
+                f"{w}|0:0|{1 + p // 64}|{p}|{p}|{p * 2000}M|billing={p},cpu={p},mem={p * 2000}M,"
+                f"node={1 + p // 64}|{60 + r // 30}|None|StartedByBackfill|job{u}_{i % 97}",
+            )
+            for i, (s, b, e, r, u, p, w) in enumerate(
+                zip(*(column.tolist() for column in (*_texts(columns),)), strict=True), first + 1
+            )
+        ]
+        yield first + 1, jobs
+
+
+def _texts(columns: tuple[np.ndarray, ...]) -> Iterator[np.ndarray]:
+    """Yield columns with their times as text."""
+    for column in columns:
+        yield np.datetime_as_string(column) if column.dtype.kind == "M" else column
+
+
+def _rows(what: str, write: Callable[[Path, int], int], folder: Path) -> Iterator[Row]:
+    source = folder / "export"
+    n_jobs = write(source, N_ROWS)
+    begin = perf_counter()
+    memory, trace = peak_memory(lambda: wk.read_slurm(source))
+    read = perf_counter() - begin
+    assert trace.n_jobs == n_jobs
+    assert trace.intake is not None
+    assert trace.intake.rows == N_ROWS
+    for suffix in ("swf", "swf.gz"):
+        begin = perf_counter()
+        wk.write_swf(trace, folder / f"log.{suffix}")
+        took = read + perf_counter() - begin
+        yield Row(
+            f"convert a million rows to .{suffix}",
+            what,
+            f"{took:.1f} s, {read:.1f} s of it reading",
+            f"{memory / n_jobs:.0f} B of memory a job",
+            f"≤ {GOAL:.0f} s",
+            took <= GOAL,
+        )
