@@ -47,6 +47,11 @@ def procs_of_hosts(text):
     return total
 
 
+def procs_of_nodes(text):
+    """Processors of `(n1:ncpus=13)+(n2[0]:mem=1kb:ncpus=24+n2[1]:ncpus=24)`."""
+    return sum(int(number) for number in re.findall(r":ncpus=(\d+)", text))
+
+
 def jobs(text):
     """What each E record tells, and the records that are no job's end, by type."""
     found, others = [], Counter()
@@ -71,6 +76,7 @@ def jobs(text):
                 "wait": start - submit,
                 "elapsed": end - start,
                 "walltime": seconds(values.get("resources_used.walltime")),
+                "nodes": procs_of_nodes(values.get("exec_vnode", "")),
                 "hosts": procs_of_hosts(values["exec_host"]) if "exec_host" in values else None,
                 "requested_time": seconds(values.get("Resource_List.walltime")),
                 "total_memory": kilobytes(values.get("resources_used.mem")),

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from datetime import datetime, timedelta
+from decimal import Decimal
 from zoneinfo import ZoneInfo
 
 STATUS = {
@@ -61,7 +62,9 @@ def kilobytes(text):
 def requested_memory(text):
     """KB and what they are for: node, cpu, or the job; MB without a suffix, a flag bit stripped.
 
-    The flag for memory by CPU is 2^31 in what Slurm kept as 32 bits and 2^63 in 64.
+    The flag for memory by CPU is 2^31 in what Slurm kept as 32 bits and 2^63 in 64; it tells more
+    than the letter, which later versions of sacct print without knowing the old flag. 0 is all
+    the memory of a node, however much that is.
     """
     if text in NOTHING:
         return None, ""
@@ -69,15 +72,18 @@ def requested_memory(text):
     number = text.rstrip("nc")
     units = {"K": 1, "M": 1024, "G": 1024**2, "T": 1024**3}
     unit = units.get(number[-1], 1024)
-    amount = float(number.rstrip("KMGT"))
+    amount = Decimal(number.rstrip("KMGT"))
     for flag in (2**63, 2**31):
         if amount >= flag:
             amount -= flag
-    return amount * unit, per
+            per = "cpu"
+    return (float(amount * unit), per) if amount else (None, "")
 
 
 def gpus(text):
     """GPUs of `cpu=4,gres/gpu=2,gres/gpu:a100=2`: the total, else the sum of the kinds."""
+    if not text:
+        return None
     pairs = [pair.split("=") for pair in text.split(",") if "=" in pair]
     total = [int(number) for name, number in pairs if name == "gres/gpu"]
     kinds = [int(number) for name, number in pairs if name.startswith("gres/gpu:")]
@@ -150,8 +156,9 @@ def job(row, state, submit, zone):
         "wait": (start if ran else end) - submit,
         "run": elapsed if ran else None,
         "procs": int(row.get("AllocCPUS") or row.get("NCPUS") or 0) or None,
-        "requested_procs": int(row.get("ReqCPUS") or 0) or None,
-        "nodes": int(row["NNodes"]),
+        "requested_procs": int(row.get("ReqCPUS") or 0),
+        "nodes": int(row["NNodes"]) if ran else None,
+        "nodes_told": int(row["NNodes"]),
         "requested_time": limit,
         "total_memory": memory,
         "requested_memory_per": per,
