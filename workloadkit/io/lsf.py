@@ -251,11 +251,12 @@ def _extend(records: Records, finished: list[Finish], places: NDArray[np.int64])
         word = UNFINISHED.get(int(other))
         kind = f"not ended: {word}" if word else "in no known state"
         records.leave_out(kind, int(places[where[0]]), where.size)
-    unsubmitted = (done | left) & ~(number["submit"] > 0)
-    if unsubmitted.any():
-        first = int(places[np.argmax(unsubmitted)])
-        records.leave_out("without a time of submission", first, int(unsubmitted.sum()))
-    keep = (done | left) & ~unsubmitted
+    keep = done | left
+    for name, kind in (("submit", "without a time of submission"), ("end", "without an end")):
+        missing = keep & ~(number[name] > 0)
+        if missing.any():
+            records.leave_out(kind, int(places[np.argmax(missing)]), int(missing.sum()))
+        keep &= ~missing
     rows = np.flatnonzero(keep)
     if not rows.size:
         return
@@ -269,7 +270,7 @@ def _extend(records: Records, finished: list[Finish], places: NDArray[np.int64])
 
     started = number["start"] > 0
     start = np.where(started, number["start"], np.nan)
-    end = np.where(number["end"] > 0, number["end"], np.nan)
+    end = number["end"]
     elapsed = end - start
     records.note_where("ended before it started: run time unknown", elapsed < 0, places)
     elapsed = np.where(elapsed < 0, np.nan, elapsed)

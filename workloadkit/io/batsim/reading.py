@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import re
 from typing import Any, NoReturn
 
 import numpy as np
@@ -13,15 +12,16 @@ from workloadkit.fields import BY_NAME, FIELDS, NAMES, UNKNOWN
 from workloadkit.intake import Repair
 from workloadkit.io.batsim.keys import JOB_KEYS, KEY_OF_JOB, KEY_OF_LOG
 from workloadkit.io.files import Source, log_name, source_path, text_chunks
+from workloadkit.io.whole_numbers import as_whole
 from workloadkit.trace import Header, Trace
 
 #: More text is refused: some five million jobs, which take ten times as much memory. [bytes]
 MAX_TEXT = 1 << 30
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-_WHOLE = re.compile(r"0|-?[1-9][0-9]{0,18}")
 _INT64_MAX = 2**63 - 1
 _MOST_KINDS = 50
+_MOST_OF_HEADER = 10**18  # processors that a header may name
 
 
 def read_batsim(source: Source) -> Trace:
@@ -168,7 +168,7 @@ class _Reader:
         """Return how many resources the workload is made for."""
         if "nb_res" not in workload:
             return None
-        value = self.number(workload["nb_res"], "nb_res", limit=BY_NAME["procs"].limit)
+        value = self.number(workload["nb_res"], "nb_res", limit=_MOST_OF_HEADER)
         if value < 1 or value != int(value):
             self.refuse("not a whole number of 1 or more", "nb_res", workload["nb_res"])
         return int(value)
@@ -344,9 +344,9 @@ def _numbers(names: list[str], told: tuple[float, ...]) -> tuple[list[int], list
         if number == number:
             numbers.append(int(number))
             continue
-        last = name.rpartition("!")[2]
-        if not _WHOLE.fullmatch(last) or abs(int(last)) > _INT64_MAX or last in own:
+        own_number = as_whole(name.rpartition("!")[2])
+        if own_number is None or own_number in own:
             return [0] * len(names), plain
-        own.add(last)
-        numbers.append(int(last))
+        own.add(own_number)
+        numbers.append(own_number)
     return numbers, None

@@ -13,8 +13,8 @@ COLUMNS = (
 
 #: The fields of a job that the format has a column for, in its order.
 SHARED = FIELDS[:16]
-#: Columns of numbers; behind them stand names, which may be numbers too.
-N_NUMBERS = 11
+#: Columns of quantities; behind them stand the status and names, which may be numbers too.
+N_NUMBERS = 10
 
 #: Columns of which SWF knows nothing.
 BESIDE = COLUMNS[len(SHARED) :]

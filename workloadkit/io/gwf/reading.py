@@ -24,12 +24,11 @@ from workloadkit.io.gwf.columns import (
 )
 from workloadkit.io.lines import Block, line_blocks
 from workloadkit.io.swf import MAX_COMMENT_LINES, MAX_COMMENTS, MIN_COLUMNS
+from workloadkit.io.whole_numbers import as_whole
 from workloadkit.trace import Header, Trace
 
 _NUMBER = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
 _NUMBERS = re.compile(rf"(?:{_NUMBER.pattern} )*+")
-_WHOLE = re.compile(r"0|-?[1-9][0-9]{0,17}")
-_LARGEST_WHOLE = 2**53  # floats skip integers beyond it
 
 
 def read_gwf(source: Source) -> Trace:
@@ -90,8 +89,10 @@ def looks_like(first_lines: list[str]) -> bool:
         return True
     jobs = (line for line in first_lines if line.strip() and line.lstrip()[0] not in "#;")
     cells = _cells(next(jobs, ""))
-    numbers = len(cells) >= MIN_COLUMNS and all(map(_NUMBER.fullmatch, cells[1:MIN_COLUMNS]))
     hashes = bool(comments) and all(line[0] == "#" for line in comments)
+    if not cells:
+        return hashes
+    numbers = len(cells) >= MIN_COLUMNS and all(map(_NUMBER.fullmatch, cells[1:MIN_COLUMNS]))
     return numbers and (len(cells) == len(COLUMNS) or hashes)
 
 
@@ -116,11 +117,11 @@ class _Reader:
         rows: list[list[str]] = []
         lines: list[int] = []
         for number, line in enumerate(block.lines, block.first_line):
+            if line.lstrip().startswith("#"):
+                self.keep_comment(line, number, among_jobs=bool(self.jobs or rows))
+                continue
             cells = _cells(line)
             if not cells:
-                continue
-            if cells[0].startswith("#"):
-                self.keep_comment(line, number, among_jobs=bool(self.jobs or rows))
                 continue
             if len(cells) != len(COLUMNS):
                 cells = self.of_29(cells, number)
@@ -133,10 +134,20 @@ class _Reader:
         self.numbers.append(
             np.stack([self.measured(i, columns[i], lines) for i in range(1, N_NUMBERS)])
         )
+        n_statuses = len(self.names[0])
         codes = [
             [known.setdefault(name, len(known)) for name in column]
             for known, column in zip(self.names, columns[N_NUMBERS:], strict=True)
         ]
+        for status in list(self.names[0])[n_statuses:]:
+            if _status(status) is None:
+                raise FormatError(
+                    self.path,
+                    "not an integer",
+                    line=lines[columns[N_NUMBERS].index(status)],
+                    field=COLUMNS[N_NUMBERS],
+                    text=status,
+                )
         self.codes.append(np.array(codes, np.int32))
         self.lines.append(np.array(lines))
 
@@ -177,13 +188,11 @@ class _Reader:
         if not _NUMBERS.fullmatch(" ".join(texts) + " "):
             refuse("not a number", next(i for i, t in enumerate(texts) if not _is_number(t)))
         values = np.array(texts).astype(np.float64)
-        absurd = ~(np.abs(values) <= (field.limit if field.measured else _LARGEST_WHOLE))
+        absurd = ~(np.abs(values) <= field.limit)
         if absurd.any():
             refuse("beyond what is believed", int(np.argmax(absurd)))
-        if not field.measured and (broken := values != np.rint(values)).any():
-            refuse("not an integer", int(np.argmax(broken)))
         odd = (values < 0) & (values != UNKNOWN)
-        if field.measured and odd.any():
+        if odd.any():
             kind = f"negative numbers other than -1 kept as {field.title}"
             self.note(kind, int(odd.sum()), lines[int(np.argmax(odd))])
         return values
@@ -211,13 +220,12 @@ class _Reader:
         order = np.argsort(submit, kind="stable")
         table: dict[str, NDArray] = {"job": np.arange(1, ids.size + 1), "submit": submit[order]}
         beside: dict[str, pd.Categorical | NDArray] = {}
-        if all(map(_WHOLE.fullmatch, ids)):
+        if all(as_whole(name) is not None for name in ids.tolist()):
             table["job"] = ids[order].astype(np.int64)
         else:
             beside["id"] = ids[order].astype(object)
         for field, column in zip(SHARED[2:N_NUMBERS], numbers[1:, order], strict=True):
-            known = np.where(column == UNKNOWN, np.nan, column) if field.measured else column
-            table[field.name] = known.astype(field.dtype)
+            table[field.name] = np.where(column == UNKNOWN, np.nan, column)
         of_names = zip(COLUMNS[N_NUMBERS:], self.names, codes[:, order], strict=True)
         for place, (name, known_names, code) in enumerate(of_names, N_NUMBERS):
             words = ["" if word == str(UNKNOWN) else word for word in known_names]
@@ -226,8 +234,10 @@ class _Reader:
                     beside[name] = _words(code, words)
                 continue
             field = SHARED[place]
-            if all(not word or _WHOLE.fullmatch(word) for word in words):
-                table[field.name] = np.array([int(word or UNKNOWN) for word in words])[code]
+            read = _status if place == N_NUMBERS else as_whole
+            whole = [read(word or str(UNKNOWN)) for word in words]
+            if None not in whole:
+                table[field.name] = np.array(whole, np.int64)[code]
             else:
                 beside[field.name] = _words(code, words)
                 table[field.name] = _in_order(code, words)
@@ -263,6 +273,14 @@ class _Reader:
 def _is_number(text: str) -> bool:
     """Whether a text is a decimal number."""
     return _NUMBER.fullmatch(text) is not None
+
+
+def _status(text: str) -> int | None:
+    """Return a status; None if it is none. Some files give it decimals."""
+    whole = as_whole(text)
+    if whole is None and _is_number(text) and float(text).is_integer():
+        return as_whole(f"{float(text):.0f}")
+    return whole
 
 
 def _cells(line: str) -> list[str]:

@@ -59,13 +59,13 @@ def write_gwf(trace: Trace, path: str | os.PathLike[str]) -> None:
     1 0 -1 2.5 -1 -1 ...
     """
     check_trace(trace)
-    comments = header_text(trace.header).splitlines()
+    header_text(trace.header)  # refuses what is no header
     start = _start_to_add(trace)
     if lost := _lost(trace):
         text = f"{trace.name}: the Grid Workloads Format has no place for {', '.join(lost)}"
         warn(text, WorkloadWarning, stacklevel=2)
     with writing(path) as stream:
-        lines = [line.replace(";", "#", 1) for line in comments]
+        lines = [line.replace(";", "#", 1) for line in trace.header.lines]
         lines += [SINCE_1970 if start else OF_THE_LOG, LEGEND]
         stream.write(("\n".join(lines) + "\n").encode(errors="replace"))
         for first in range(0, trace.n_jobs, _ROWS_AT_A_TIME):
@@ -79,8 +79,9 @@ def _start_to_add(trace: Trace) -> int:
     start = trace.header.start or 0
     submit = trace.column("submit")
     moved = submit + start
-    fits = bool((moved - start == submit).all() and (np.abs(moved) <= MAX_TIME).all())
-    return start if start >= SINCE_1970_FROM and fits else 0
+    same = (moved - start == submit) & (np.abs(moved) <= MAX_TIME)
+    same &= (moved != UNKNOWN) | (submit == UNKNOWN)
+    return start if start >= SINCE_1970_FROM and same.all() else 0
 
 
 def _lost(trace: Trace) -> list[str]:
