@@ -85,11 +85,11 @@ def assemble(
         noted=records.noted,
         settings=(("time zone", options.tz),),
     )
-    bursts = partial_lines(attempts, trace) if len(attempts) else trace.bursts
+    if len(attempts):
+        trace = replace(trace, bursts=partial_lines(attempts, trace))
     return replace(
         trace,
-        header=_header(trace, table, intake, options, names, start, len(bursts)),
-        bursts=bursts,
+        header=_header(trace, table, intake, options, names, start),
         name="anonymous" if options.anonymize else log_name(path),
         digest=records.digest.hexdigest(),
         sidecar=_beside(table, numbers, options, states),
@@ -136,9 +136,10 @@ def _header(
     options: ImportOptions,
     names: dict[str, list[str]],
     start: int,
-    n_bursts: int,
 ) -> Header:
     """Return what the records tell of the log as a whole."""
+    n_bursts = len(trace.bursts)
+    last = float(np.nanmax(np.append(trace.as_bursts().end, 0.0)))
     entries: list[tuple[str, str]] = [("Version", "2.2")]
     clusters = [word for word in table["cluster"].unique() if word]
     if clusters and not options.anonymize:
@@ -157,7 +158,7 @@ def _header(
     dated = Header(tuple(f"; {label}: {value}" for label, value in entries))
     if date := dated.date(0):
         entries.append(("StartTime", date))
-    if date := dated.date(float(np.nanmax(np.append(trace.end, 0.0)))):
+    if date := dated.date(last):
         entries.append(("EndTime", date))
     if options.procs is not None:
         entries.append(("MaxProcs", str(options.procs)))
