@@ -2,7 +2,9 @@
 
 Quantities are followed week by week. A change-point is found by Pettitt's test (A. N. Pettitt,
 "A non-parametric approach to the change-point problem", Applied Statistics 28, 1979), which is
-about ranks and so knows no scale; the step must also stay, and be large.
+about ranks and so knows no scale; the step must also stay, be large, and be no part of a trend.
+Its approximation of the chance is cautious: a new level of t of n weeks is not seen where t is
+below about the square root of n.
 """
 
 from collections.abc import Callable
@@ -18,7 +20,7 @@ from workloadkit.clock import DAY, WEEK
 from workloadkit.trace import Trace
 
 #: Chance at which something is no more believed to be chance, over all that is followed.
-ALPHA = 0.01
+ALPHA = 0.05
 
 #: A part of the log is at least that long. [weeks]
 SHORTEST_PART = 4
@@ -29,8 +31,9 @@ STAYS = 0.95
 #: The larger level over the smaller; for shares, the difference.
 STEP, SHARE_STEP = 1.2, 0.2
 
-#: The step must show in so many weeks on either side of it, which no slow trend does. [weeks]
-NEAR = 8
+#: The step must show in so many weeks on either side of it, and be larger by a factor than what
+#: comes between these and as many weeks beyond them, on either side. [weeks]
+NEAR, NO_TREND = 8, 2.0
 
 #: A queue holds this share of the jobs while it is there.
 QUEUE_SHARE = 0.05
@@ -118,8 +121,20 @@ def _steps(
     before, after = values[:at], values[at:]
     if not (is_step(before, after) and is_step(before[-NEAR:], after[:NEAR])):
         return []
+    if _step_size(before, after) < NO_TREND * max(_drift(before[::-1]), _drift(after)):
+        return []
     left, right = _steps(before, alpha, is_step), _steps(after, alpha, is_step)
     return [*left, at, *(at + one for one in right)]
+
+
+def _step_size(before: NDArray, after: NDArray) -> float:
+    return float(abs(np.median(after[:NEAR]) - np.median(before[-NEAR:])))
+
+
+def _drift(part: NDArray) -> float:
+    """Return how far a part of a series moves within its first weeks; 0 if it is short."""
+    first, then = part[:NEAR], part[NEAR : 2 * NEAR]
+    return float(abs(np.median(then) - np.median(first))) if then.size >= SHORTEST_PART else 0.0
 
 
 def pettitt(values: NDArray[np.float64]) -> tuple[int, float]:
@@ -240,8 +255,8 @@ def find_queue_changes(trace: Trace, n_weeks: int) -> list[Anomaly]:
     """Return when queues or partitions appear, or vanish, for good.
 
     A queue appears if it is first used well within the log, and would, used on as many days drawn
-    from all days of the log, by chance have been used before; it vanishes likewise. It must hold
-    a share of the jobs while it is there. What comes and goes within two weeks is one change.
+    from all days of the log, by chance have been used before; it vanishes likewise. It must
+    be there for four weeks and hold a share of the jobs meanwhile. What comes and goes within two weeks is one change.
     """
     found = []
     for name in ("queue", "partition"):
@@ -273,7 +288,7 @@ def _comings_and_goings(
         his = rows[end - count : end]
         used = np.unique(day[his]).size
         share = count / (his[-1] - his[0] + 1)
-        if share < QUEUE_SHARE:
+        if share < QUEUE_SHARE or submit[his[-1]] - submit[his[0]] < part:
             continue
         for what, row, outside in (
             ("appears", his[0], np.searchsorted(days, day[his[0]])),

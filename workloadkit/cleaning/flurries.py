@@ -144,8 +144,8 @@ def _stretches(trace: Trace, clock: Clock, rows: NDArray, limits: FlurryLimits) 
         last = his.start + int(np.argmax(score[his]))
         begin = his.start + int(np.flatnonzero(lowered[his.start : last + 1] == lowest[last])[-1])
         length = int(order[last] - order[begin]) + 1
-        mean_row = _mean_row(np.delete(order[his], np.s_[begin - his.start : last - his.start + 1]))
-        if best[user] < limits.sigmas * np.sqrt(mean_row * length):
+        row = _row_of_one(np.delete(order[his], np.s_[begin - his.start : last - his.start + 1]))
+        if best[user] < limits.sigmas * np.sqrt(row * length):
             continue
         inside = rows[order[begin : last + 1]]
         if not (_is_short(trace, inside, limits) or _shared(trace, inside, limits)):
@@ -207,12 +207,16 @@ def _anomaly(trace: Trace, clock: Clock, stretch: _Stretch, limits: FlurryLimits
     )
 
 
-def _mean_row(places: NDArray[np.int64]) -> float:
-    """Return in how long a row of one user's jobs one of them stands, on the mean; at least 1."""
+def _row_of_one(places: NDArray[np.int64]) -> float:
+    """Return in how long a row of one user's jobs one of them usually stands; at least 1.
+
+    That is 2 m - 1 for rows of length m that end by chance after any job; m is the median row,
+    for a few very long rows, other flurries of the same user, do not tell of his habits.
+    """
     if not places.size:
         return 1.0
-    lengths = np.diff(np.flatnonzero(np.concatenate(([True], np.diff(places) > 1, [True]))))
-    return float((lengths**2).sum() / places.size)
+    ends = np.flatnonzero(np.concatenate(([True], np.diff(places) > 1, [True])))
+    return 2 * float(np.median(np.diff(ends))) - 1
 
 
 def _is_short(trace: Trace, rows: NDArray[np.int64], limits: FlurryLimits) -> bool:

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import pdtr
 
 from workloadkit.cleaning.activity import Activity
 from workloadkit.cleaning.anomaly import DEAD_PERIOD, START_UP, WIND_DOWN, Anomaly
@@ -43,7 +44,9 @@ def find_quiet_ends(trace: Trace, activity: Activity) -> list[Anomaly]:
 
     The start-up is the beginning of the log in which most jobs are missing up to half of what
     the weekly cycle lets expect; so it ends where arrivals first come at more than half of the
-    usual rate. The wind-down is the same seen from the end.
+    usual rate. The wind-down is the same seen from the end. By chance, at the usual rates, no
+    stretch of the log as long would see as few arrivals, where jobs of one user in a row count as
+    one.
     """
     submit = activity.submit
     expected = activity.expected(submit)
@@ -88,6 +91,12 @@ def _quiet_end(
     gaps = np.diff(activity.expected(submit[np.union1d(rows, [row])]))
     if rows.size > 1 and rows.size > NEXT_TO_NONE * (gaps.sum() - gaps.max()):
         return None
+    per_job = _arrivals(trace.column("user")) / submit.size
+    come = _arrivals(trace.column("user")[rows])
+    lacking = (missing * activity.ordinary_day + rows.size) / FEW * per_job
+    chance = length and float(pdtr(come, lacking) * (submit[-1] - submit[0]) / length)
+    if chance > ALPHA:
+        return None
     sign = "<" if kind == START_UP else ">"
     condition = Comparison("submit", sign, _plain(submit[row]))
     count = int(np.count_nonzero(Filter(condition).mask(trace)))
@@ -102,6 +111,7 @@ def _quiet_end(
         "users_per_week_else": users_else,
         "missing_days": missing,
         "deepest_lull_within": lull,
+        "chance": min(chance, 1.0),
     }
     start = trace.column("submit") + np.nan_to_num(trace.column("wait"))
     ran = trace.ran & (trace.column("wait") >= 0)
@@ -118,6 +128,11 @@ def _quiet_end(
     strength = "notable" if missing >= DEEPER * lull else "slight"
     span = (float(span[0]), float(span[1]))
     return Anomaly(kind, "few jobs", strength, reason, evidence, span, Filter(condition, count))
+
+
+def _arrivals(user: NDArray[np.int64]) -> int:
+    """Count jobs, those of one known user in a row as one."""
+    return 1 + int(np.count_nonzero((np.diff(user) != 0) | (user[1:] < 0)))
 
 
 def _per_week(trace: Trace, rows: NDArray, length: float) -> tuple[float, float, float]:
@@ -141,10 +156,11 @@ def find_dead_periods(
 
     Such a period lacks at least two ordinary days of arrivals, and by chance, at the usual rates
     of its hours of the week, no period of the log would be as empty, where jobs of one user in a
-    row count as one arrival. Days differ, so that the log's own law of gaps is asked, too: gaps are measured in jobs that the cycle lets expect,
-    the largest that begins each day is taken, and those above the upper quartile are fitted by a
-    generalised Pareto distribution (by probability-weighted moments, J. R. M. Hosking and J. R.
-    Wallis, Technometrics 29, 1987), without the gap judged.
+    row count as one arrival. Days differ, so that the log's own law of gaps is asked, too. Gaps
+    are measured in jobs that the cycle lets expect; the largest that begins each day is taken,
+    and those above the upper quartile are fitted by a generalised Pareto distribution (by
+    probability-weighted moments, J. R. M. Hosking and J. R. Wallis, Technometrics 29, 1987),
+    without the gap judged.
 
     Parameters
     ----------
@@ -158,8 +174,7 @@ def find_dead_periods(
     empty = np.flatnonzero(gaps >= DEAD_DAYS * activity.ordinary_day)
     if not empty.size:
         return []
-    user = trace.column("user")
-    arrivals = 1 + np.count_nonzero((np.diff(user) != 0) | (user[1:] < 0))
+    arrivals = _arrivals(trace.column("user"))
     day = ((submit[:-1] - submit[0]) // DAY).astype(np.int64)
     starts = np.flatnonzero(np.append(True, np.diff(day) > 0))
     largest = np.maximum.reduceat(gaps, starts)
