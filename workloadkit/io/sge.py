@@ -348,7 +348,7 @@ def _columns(rows: list[tuple[Any, ...]], records: Records) -> dict[str, Any]:
     slots = _known(_numbers(told["slots"]))
     cpu, memory = _usage(told)
     requests = Asked(*zip(*map(asked, told["category"]), strict=True))  # type: ignore[arg-type]
-    requested_procs = np.array(requests.procs)
+    requested_procs, memory_asked = np.array(requests.procs), np.array(requests.memory)
     task = _known(_numbers(told["task_number"]))
     arrays = ~np.isnan(task)
     states = [FAILURES.get(int(code), f"failed {code:.0f}") for code in failed]
@@ -374,8 +374,8 @@ def _columns(rows: list[tuple[Any, ...]], records: Records) -> dict[str, Any]:
         "cpu": _sum(cpu, task_cpu) / slots,
         "memory": np.rint(_sum(memory, task_memory) / slots),
         "requested_time": requests.time,
-        "requested_memory": np.rint(requests.memory),
-        "requested_memory_per": ["cpu" if m > 0 else "" for m in requests.memory],
+        "requested_memory": np.rint(memory_asked),
+        "requested_memory_per": ["cpu" if m > 0 else "" for m in memory_asked],
         "status": _status(failed, exit_status, never, told["qdelinfo"]),
         "state": states,
         "exit_code": told["exit_status"],

@@ -116,10 +116,10 @@ def parted(text: str) -> Line | None:
             return None
         name, account = ":".join(fields[4:number]), ":".join(fields[number + 1 : priority])
         fields[4:priority] = [name, fields[number], account]
-    iow = next((i for i in range(_IOW, len(fields) - 2) if _is_iow(fields, i)), None)
-    if iow is None:
-        return None
-    if iow > _IOW:
+    if not _is_iow(fields, _IOW):
+        iow = next((i for i in range(_IOW + 1, len(fields) - 2) if _is_iow(fields, i)), None)
+        if iow is None:
+            return None
         fields[_CATEGORY:iow] = [":".join(fields[_CATEGORY:iow])]
     if len(fields) > _MAXRSS and _NUMBER.fullmatch(fields[_MAXRSS]):
         return Line._make(_UNIVA(fields))
@@ -133,9 +133,9 @@ def _is_anchor(fields: Sequence[str], place: int) -> bool:
 
 
 def _is_iow(fields: Sequence[str], place: int) -> bool:
-    """Whether I/O wait stands there, maxvmem and, if anything, a reservation after it."""
-    after = fields[place + 3 : place + 5]
-    return all(map(_NUMBER.fullmatch, (fields[place], fields[place + 2], *after)))
+    """Whether I/O wait stands there, a task or none, maxvmem and perhaps a reservation after it."""
+    iow, pe_taskid, *after = fields[place : place + 5]
+    return (pe_taskid in NOTHING or "." in pe_taskid) and all(map(_NUMBER.fullmatch, (iow, *after)))
 
 
 def _of_json(text: str) -> Line | None:
