@@ -155,7 +155,7 @@ def job(row, state, submit, zone):
         "end": end,
         "wait": (start if ran else end) - submit,
         "run": elapsed if ran else None,
-        "procs": int(row.get("AllocCPUS") or row.get("NCPUS") or 0) or None,
+        "procs": int(row.get("AllocCPUS") or row.get("NCPUS") or 0) if ran else None,
         "requested_procs": int(row.get("ReqCPUS") or 0),
         "nodes": int(row["NNodes"]) if ran else None,
         "nodes_told": int(row["NNodes"]),
