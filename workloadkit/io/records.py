@@ -140,7 +140,9 @@ class Records:
             parts = self._parts[field.name]
             self._parts[field.name] = []
             filled = [_unknown(field, p) if isinstance(p, int) else p for p in parts]
-            column = np.concatenate([np.empty(0, _DTYPES[field.kind]), *filled])
+            if len(filled) != 1:
+                filled = [np.concatenate([np.empty(0, _DTYPES[field.kind]), *filled])]
+            column = filled[0]
             if field.kind == "word":
                 words = list(self._words[field.name])
                 table[field.name] = pd.Categorical.from_codes(column.astype(np.int32), words)

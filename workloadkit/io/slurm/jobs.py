@@ -190,9 +190,11 @@ class JobReader:
         known_procs = np.where(procs > 0, procs, np.nan)
         start, end = self._start_and_end(instants, status, procs, lasted, suspended, lines)
         started = ~np.isnan(start)
-        self.records.note_where("started without a processor", started & (procs == 0), lines)
-        asked = self._asked(rows, procs, ~started)
-        nodes = self._numbers(rows, "nodes")
+        self.records.note_where(
+            "started without a processor: processors unknown", started & (procs == 0), lines
+        )
+        asked = self._asked(rows, known_procs, ~started)
+        nodes = self._positive(rows, "nodes")
         asked_nodes = np.full(n_jobs, np.nan)
         if "requested" in cells:
             asked_nodes = self._nodes_of.numbers(cells["requested"])
@@ -209,14 +211,14 @@ class JobReader:
             end=end,
             run=self._run(start, end, lasted, suspended, lines),
             suspended=suspended,
-            procs=np.where(started, procs, np.nan),
+            procs=np.where(started, known_procs, np.nan),
             nodes=np.where(started, nodes, np.nan),
             requested_procs=asked,
             requested_nodes=np.where(np.isnan(asked_nodes) & ~started, nodes, asked_nodes),
             cpu=self._numbers(rows, "cpu") / known_procs,
             memory=self._numbers(rows, "memory") / known_procs,
             requested_time=self._numbers(rows, "requested_time"),
-            **self._memory_asked(rows, nodes, np.where(asked > 0, asked, known_procs)),
+            **self._memory_asked(rows, nodes, np.where(np.isnan(asked), known_procs, asked)),
             status=status,
             state=states,
             **({"gpus": self._gpus.numbers(resources)} if resources else {}),
@@ -264,11 +266,10 @@ class JobReader:
 
     def _asked(self, rows: Rows, procs: _Numbers, never: NDArray[np.bool_]) -> _Numbers:
         """Return the processors that were requested."""
-        asked = self._numbers(rows, "requested_procs")
+        asked = self._positive(rows, "requested_procs")
         if "requested" in rows.cells:
             asked = np.where(asked > 0, asked, self._cpus_of.numbers(rows.cells["requested"]))
-        asked = np.where(np.isnan(asked) & never, procs, asked)  # NCPUS of what never started
-        return asked
+        return np.where(np.isnan(asked) & never, procs, asked)  # NCPUS of what never started
 
     def _memory_asked(self, rows: Rows, nodes: _Numbers, procs: _Numbers) -> dict[str, Any]:
         """Return the memory requested per processor [KB], and what it was requested by."""
@@ -305,6 +306,11 @@ class JobReader:
             return np.full(rows.places.size, np.nan)
         numbers = self._read[name].numbers(rows.cells[name])
         return self._known(numbers, _TITLES[name] + of, rows.places)
+
+    def _positive(self, rows: Rows, name: str) -> _Numbers:
+        """Read a column of numbers of which 0 is unknown too."""
+        numbers = self._numbers(rows, name)
+        return np.where(numbers > 0, numbers, np.nan)
 
     def _known(self, numbers: _Numbers, title: str, lines: NDArray[np.int64]) -> _Numbers:
         unreadable = np.isinf(numbers)

@@ -106,13 +106,7 @@ def read_slurm(
     check_read(rows, path)
     _warn(jobs, options)
     _note_arrays(jobs, records)
-    table = records.frame()
-    memory, cpu = jobs.steps.of_jobs(records, table["id"].to_numpy())
-    if len(table):
-        _fill(table, memory, cpu)
-        table["cut"] = pd.Categorical(cut_by_window(table, tz))
-        table = link_attempts(table, jobs.open_rows, records, summed_up=attempts)
-    records.restore(table)
+    _revise(records, jobs, options)
     return assemble(records, kind=_KIND, path=path, options=options, states=values.STATES)
 
 
@@ -126,6 +120,17 @@ def looks_like(lines: list[str]) -> bool:
     """
     first = next((line for line in lines if line.strip() and line[0] != "#"), "")
     return Columns.of(first.rstrip("\r")) is not None
+
+
+def _revise(records: Records, jobs: JobReader, options: ImportOptions) -> None:
+    """Put into the records what only all rows together tell."""
+    table = records.frame()
+    memory, cpu = jobs.steps.of_jobs(records, table["id"])
+    if len(table):
+        _fill(table, memory, cpu)
+        table["cut"] = pd.Categorical(cut_by_window(table, options.tz))
+        table = link_attempts(table, jobs.open_rows, records, summed_up=options.attempts)
+    records.restore(table)
 
 
 def _fill(table: pd.DataFrame, memory: NDArray[np.float64], cpu: NDArray[np.float64]) -> None:

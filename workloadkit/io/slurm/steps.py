@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from workloadkit.io.records import Records
@@ -80,7 +81,7 @@ class Steps:
             known[2] += 1
 
     def of_jobs(
-        self, records: Records, ids: Sequence[str]
+        self, records: Records, ids: pd.Series
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return memory [KB] and CPU time [s] of the jobs, 0 where unknown, shape (n_jobs,).
 

@@ -17,7 +17,6 @@ _SHAPE = "0000-00-00T00:00:00"
 _DIGITS = [i for i, c in enumerate(_SHAPE) if c == "0"]
 _MARKS = [(i, ord(c)) for i, c in enumerate(_SHAPE) if c in "-:"]
 _BETWEEN = 10  # where a T or a blank stands
-_POWERS = np.array([1000, 100, 10, 1])
 
 _EPOCH = re.compile(r"\d{1,11}(?:\.\d{1,9})?")
 _YEARS = range(1970, 9999)
@@ -48,15 +47,18 @@ def read_times(texts: Sequence[str]) -> Times:
     [86401.0, nan, 86400.0, 86400.0]
     """
     n_rows = len(texts)
-    clipped = np.array(texts, dtype=f"U{len(_SHAPE)}")
-    chars = clipped.view(np.uint32).reshape(n_rows, len(_SHAPE))
-    digits = chars[:, _DIGITS] - np.uint32(ord("0"))  # what is below "0" becomes very large
     plain = np.fromiter(map(len, texts), np.int64, n_rows) == len(_SHAPE)
-    plain &= (digits <= 9).all(axis=1)
+    whole = texts if plain.all() else [t if len(t) == len(_SHAPE) else _SHAPE for t in texts]
+    # what is no ASCII becomes a question mark, which is none of a time either
+    chars = np.frombuffer("".join(whole).encode("ascii", "replace"), np.uint8)
+    chars = chars.reshape(n_rows, len(_SHAPE))
+    digits = chars - np.uint8(ord("0"))  # what is below "0" becomes large
+    for place in _DIGITS:
+        plain &= digits[:, place] <= 9
     plain &= (chars[:, _BETWEEN] == ord("T")) | (chars[:, _BETWEEN] == ord(" "))
     for place, mark in _MARKS:
         plain &= chars[:, place] == mark
-    seconds, valid = _seconds(np.where(plain[:, None], digits, 0).astype(np.int64))
+    seconds, valid = _seconds(digits.astype(np.int64).T[_DIGITS] * plain)
     plain &= valid
     seconds = np.where(plain, seconds, nan)
     absolute = np.zeros(n_rows, bool)
@@ -127,11 +129,9 @@ class Clock:
 
 
 def _seconds(digits: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Return the seconds of dates by their 14 digits, and whether there are such dates."""
-    year = digits[:, :4] @ _POWERS
-    month, day, hour, minute, second = (
-        10 * digits[:, i] + digits[:, i + 1] for i in range(4, 14, 2)
-    )
+    """Return the seconds of dates by their digits, shape (14, n), and whether there are such."""
+    year = digits[0] * 1000 + digits[1] * 100 + digits[2] * 10 + digits[3]
+    month, day, hour, minute, second = (10 * digits[i] + digits[i + 1] for i in range(4, 14, 2))
     months = (12 * (year - 1970) + month - 1).astype("datetime64[M]")
     first = months.astype("datetime64[D]").astype(np.int64)
     n_days = (months + 1).astype("datetime64[D]").astype(np.int64) - first
