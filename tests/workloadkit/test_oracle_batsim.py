@@ -1,0 +1,107 @@
+"""Batsim's job list against `json` alone, there and back."""
+
+import io
+import json
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import workloadkit as wk
+from tests.data import TRACES, needs_traces, trace_path
+from tests.oracles import batsim as oracle
+from tests.small_logs import logs, trace_of
+
+PROFILES = {
+    "short": {"type": "delay", "delay": 20.25},
+    "long": {"type": "delay", "delay": 3600},
+    "flops": {"type": "parallel_homogeneous", "cpu": 1e9, "com": 0},
+    "both": {"type": "composed", "seq": ["short", "long"], "repeat": 2},
+}
+
+
+@st.composite
+def workloads(draw):
+    """A workload as Batsim's documentation writes it."""
+    prefix = draw(st.sampled_from(("", "w0!")))
+    jobs = [
+        {
+            "id": f"{prefix}{number}",
+            "subtime": draw(st.sampled_from((0, 1, 5.5, 10))),
+            "res": draw(st.integers(1, 8)),
+            "profile": draw(st.sampled_from(sorted(PROFILES))),
+            **draw(st.sampled_from(({}, {"walltime": -1}, {"walltime": 60}, {"extra": "x"}))),
+        }
+        for number in range(1, draw(st.integers(1, 6)) + 1)
+    ]
+    return json.dumps({"nb_res": 8, "jobs": jobs, "profiles": PROFILES})
+
+
+def quietly(function, *arguments):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", wk.WorkloadWarning)
+        return function(*arguments)
+
+
+@settings(max_examples=40)
+@given(workloads())
+def test_each_job_is_read_as_it_stands(text):
+    assert not oracle.faults(text)
+    trace, jobs = quietly(wk.read_batsim, io.BytesIO(text.encode())), oracle.jobs(text)
+    assert trace.n_jobs == len(jobs)
+    for i, job in enumerate(jobs):
+        line = trace.jobs.iloc[i]
+        assert line["job"] == int(job["id"])
+        assert line["submit"] == job["submit"]
+        assert line["procs"] == line["requested_procs"] == job["procs"]
+        assert np.nan_to_num(line["run"], nan=-1) == (-1 if job["run"] is None else job["run"])
+        assert np.nan_to_num(line["requested_time"], nan=-1) == job["requested_time"]
+
+
+def check(before, folder, exact=True):
+    """Write a log, hold the file to Batsim's documentation, and read it back."""
+    path = folder / "log.json"
+    quietly(wk.write_batsim, before, path)
+    text = path.read_text()
+    assert not oracle.faults(text)
+    needed = np.where(
+        before.column("requested_procs") > 0, before.column("requested_procs"), before.used_procs
+    )
+    can = before.ran & (before.column("submit") >= 0) & (needed == np.rint(needed))
+    kept = before.select(can)
+    listed = oracle.jobs(text)
+    assert len(listed) == kept.n_jobs
+    after = quietly(wk.read_batsim, path)
+    pd.testing.assert_frame_equal(kept.jobs, after.jobs)
+    for job, line in zip(listed, kept.jobs.itertuples(), strict=True):
+        assert job["submit"] == line.submit
+        assert job["run"] == (line.run or 0.001)  # Batsim takes no delay of 0
+    assert after.header.lines[: len(before.header.lines)] == before.header.lines
+
+
+@settings(max_examples=25)
+@given(jobs=logs(fewest=2, procs=st.integers(1, 4)))
+def test_there_and_back(jobs, tmp_path_factory):
+    trace = trace_of(jobs)
+    if trace.ran.any():
+        check(trace, tmp_path_factory.mktemp("batsim"))
+
+
+def first_jobs(path, n_jobs):
+    trace = quietly(wk.read_swf, path)
+    return trace.take(np.arange(min(n_jobs, trace.n_jobs)))
+
+
+@needs_traces
+def test_a_real_log_there_and_back(tmp_path):
+    check(first_jobs(trace_path("SDSC-SP2-1998-4.2-cln"), 2000), tmp_path)
+
+
+@pytest.mark.slow
+@needs_traces
+@pytest.mark.parametrize("path", TRACES, ids=lambda path: path.name.split(".")[0])
+def test_each_real_log_there_and_back(path, tmp_path):
+    check(first_jobs(path, 2000), tmp_path)
