@@ -151,7 +151,7 @@ class _Reader:
 
     def note(self, kind: str, count: int = 1) -> None:
         """Count what is odd, or not read."""
-        if kind not in self.found and len(self.found) == _MOST_KINDS:
+        if kind not in self.found and len(self.found) >= _MOST_KINDS:
             kind = "other keys that are not read"
         self.found[kind] = self.found.get(kind, 0) + count
 
@@ -240,8 +240,9 @@ class _Reader:
 
     def note_others(self, job: dict[str, Any]) -> None:
         """Count the keys of a job that are not read."""
-        for key in job.keys() - _KNOWN:
-            self.note(f"key of jobs that is not read: {key[:40]!r}")
+        for key in job:
+            if key not in _KNOWN:
+                self.note(f"key of jobs that is not read: {key[:40]!r}")
 
     def more(self, rest: dict[str, Any], where: str) -> dict[str, float]:
         """Return the fields that Batsim has no key for."""

@@ -1,0 +1,326 @@
+"""Batsim's workloads: what is read, what is refused, and logs that go there and back."""
+
+import io
+import json
+import warnings
+from unittest import mock
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+
+import workloadkit as wk
+from tests.data import TRACES, needs_traces, trace_path
+from tests.workloadkit.test_swf_properties import HEADERS, JOBS
+from workloadkit import Header, Trace
+from workloadkit.fields import FIELDS
+from workloadkit.io.batsim import looks_like, reading, writing
+
+PROFILES = {
+    "short": {"type": "delay", "delay": 20.2},
+    "long": {"type": "delay", "delay": 3600},
+    "homogeneous": {"type": "parallel_homogeneous", "cpu": 1e7, "com": 1e6},
+    "sequence": {"type": "composed", "repeat": 4, "seq": ["short", "long"]},
+}
+
+
+def job(name="1", **changes):
+    return {"id": name, "subtime": 10, "res": 4, "walltime": 60, "profile": "short"} | changes
+
+
+def without(key):
+    return {k: v for k, v in job().items() if k != key}
+
+
+def read(*jobs, **changes):
+    return read_text(json.dumps({"nb_res": 8, "jobs": jobs, "profiles": PROFILES} | changes))
+
+
+def read_text(text):
+    return wk.read_batsim(io.BytesIO(text.encode(errors="surrogatepass")))
+
+
+def written(trace):
+    stream = io.BytesIO()
+    fake = mock.MagicMock(__enter__=lambda _: stream)
+    with mock.patch.object(writing, "writing", lambda path: fake):
+        wk.write_batsim(trace, "anywhere")
+    return stream.getvalue().decode()
+
+
+def check_there_and_back(trace):
+    """All that Batsim can simulate comes back equal, and the header."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of what is left out
+        again = read_text(written(trace))
+    kept = trace.select(trace.ran & (trace.column("submit") >= 0))
+    pd.testing.assert_frame_equal(again.jobs, kept.jobs)
+    assert again.header == trace.header
+    assert again.sidecar is None
+
+
+def test_a_workload_worked_by_hand():
+    trace = read(job("b", subtime=20.5, profile="long"), job("a", walltime=-1), without("walltime"))
+    columns = ["job", "submit", "run", "procs", "requested_procs", "requested_time"]
+    assert trace.jobs[columns].iloc[0].tolist()[:5] == [1, 10, 20.2, 4, 4]
+    assert trace.jobs["run"].tolist() == [20.2, 20.2, 3600]
+    np.testing.assert_array_equal(trace.jobs["requested_time"], [np.nan, np.nan, 60])
+    assert trace.jobs["wait"].isna().all()
+    assert trace.sidecar["id"].tolist() == ["a", "1", "b"]
+    assert trace.header.lines == ("; MaxProcs: 8",)
+
+
+@pytest.mark.parametrize(
+    ("names", "numbers", "beside"),
+    [
+        (["7", 3], [7, 3], False),
+        (["w0!7", "w0!3"], [7, 3], False),
+        (["w0!7", "w1!7"], [1, 2], True),
+        (["7", "x"], [1, 2], True),
+        (["007", "7"], [1, 2], True),
+    ],
+)
+def test_ids(names, numbers, beside):
+    trace = read(*(job(name) for name in names))
+    assert trace.jobs["job"].tolist() == numbers
+    assert (trace.sidecar is not None) is beside
+    if beside:
+        assert trace.sidecar["id"].tolist() == names
+
+
+def test_profiles_that_need_a_platform_have_no_run_time():
+    trace = read(job("1"), job("2", profile="homogeneous"), job("3", profile="sequence"))
+    np.testing.assert_array_equal(trace.jobs["run"], [20.2, np.nan, np.nan])
+    assert [str(repair) for repair in trace.repairs] == [
+        "run time unknown without a platform: profile of type 'parallel_homogeneous' (once)",
+        "run time unknown without a platform: profile of type 'composed' (once)",
+    ]
+
+
+def test_what_is_not_read_is_noted():
+    trace = read(
+        job("1", must_be_local=True), job("2", profile="long", swf={"color": 3, "user": 4})
+    )
+    assert trace.jobs["user"].tolist() == [-1, 4]
+    assert [repair.kind for repair in trace.repairs] == [
+        "key of jobs that is not read: 'must_be_local'",
+        "key under 'swf' that is not read: 'color'",
+        "jobs that Batsim stops at their walltime, kept as they are",
+    ]
+    many = read(job("1", **{f"key{i}": 0 for i in range(90)}))
+    assert len(many.repairs) == 51
+
+
+def test_no_resources_told():
+    assert read_text(json.dumps({"jobs": [job()], "profiles": PROFILES})).header.procs is None
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "is empty"),
+        (" \n ", "is empty"),
+        (
+            '{"nb_res": 8,\n "jobs" []}',
+            "line 2: not JSON, from column 9 on: Expecting ':' delimiter",
+        ),
+        ('{"nb_res": 8', "not JSON, from column"),
+        ("[" * 100_000, "JSON that is nested too deep"),
+        ('{"nb_res": ' + "9" * 5000 + "}", "a number of more than 4,300 digits"),
+        ('{"nb_res": NaN}', "not a number of JSON: 'NaN'"),
+        ('{"jobs": [], "jobs": []}', "a key that comes again in its object: 'jobs'"),
+        ("[]", "no JSON object"),
+        ("{}", "field jobs: a workload without the array jobs"),
+        ('{"jobs": {}}', "field jobs: no array: '{…}'"),
+        ('{"jobs": []}', "field profiles: a workload without the object profiles"),
+        ('{"jobs": [], "profiles": []}', "field profiles: no object: '[…]'"),
+        ('{"jobs": [], "profiles": {}}', "field jobs: a workload without jobs"),
+    ],
+)
+def test_what_is_no_workload(text, message):
+    with pytest.raises(wk.FormatError) as caught:
+        read_text(text)
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("jobs", "message"),
+    [
+        ([job(), 7], "field jobs[1]: no object: '7'"),
+        *([[without(key)], f"field jobs[0]: a job without its {key}"] for key in ("id", "res")),
+        ([without("profile")], "field jobs[0]: a job without its profile"),
+        ([without("subtime")], "field jobs[0]: a job without its subtime"),
+        ([job(True)], "field jobs[0].id: neither a string nor a whole number: 'true'"),
+        ([job(1.5)], "field jobs[0].id: neither a string nor a whole number: '1.5'"),
+        ([job(), job(1)], "field jobs[1].id: an id that another job has: '1'"),
+        ([job(profile="none")], "field jobs[0].profile: no profile of this name: 'none'"),
+        ([job(profile=[1])], "field jobs[0].profile: no profile of this name: '[…]'"),
+        ([job(subtime="10")], "field jobs[0].subtime: not a number: '10'"),
+        ([job(subtime=None)], "field jobs[0].subtime: not a number"),
+        ([job(subtime=-1)], "field jobs[0].subtime: a negative time: '-1'"),
+        ([job(subtime=10**400)], "field jobs[0].subtime: beyond what is believed"),
+        ([job(res=-1)], "field jobs[0].res: not a whole number of 0 or more: '-1'"),
+        ([job(res=2.5)], "field jobs[0].res: not a whole number of 0 or more: '2.5'"),
+        ([job(res=True)], "field jobs[0].res: not a number: 'true'"),
+        ([job(walltime=0)], "field jobs[0].walltime: neither a time above 0 nor -1"),
+        ([job(walltime=-7)], "field jobs[0].walltime: neither a time above 0 nor -1"),
+        ([job(walltime=None)], "field jobs[0].walltime: not a number"),
+        ([job(swf={"wait": "x"})], "field jobs[0].swf.wait: not a number: 'x'"),
+        ([job(swf={"user": 1.5})], "field jobs[0].swf.user: not an integer: '1.5'"),
+        ([job(swf={"job": 2**63})], "field jobs[0].swf.job: beyond what is believed"),
+    ],
+)
+def test_jobs_that_are_refused(jobs, message):
+    with pytest.raises(wk.FormatError) as caught:
+        read(*jobs)
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("profile", "message"),
+    [
+        (7, 'profiles["p"]: no object'),
+        ({}, 'profiles["p"]: a profile without a type'),
+        ({"type": 1}, 'profiles["p"]: a profile without a type'),
+        ({"type": "delay"}, 'profiles["p"]: a delay without its seconds'),
+        ({"type": "delay", "delay": -1}, 'profiles["p"].delay: a negative time'),
+        ({"type": "delay", "delay": "1"}, 'profiles["p"].delay: not a number'),
+        ({"type": "delay", "delay": 1e300}, 'profiles["p"].delay: beyond what is believed'),
+    ],
+)
+def test_profiles_that_are_refused(profile, message):
+    with pytest.raises(wk.FormatError) as caught:
+        read(job(), profiles=PROFILES | {"p": profile})
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize("resources", [0, -1, 1.5, "8", True, None])
+def test_resources_that_are_refused(resources):
+    with pytest.raises(wk.FormatError, match="field nb_res"):
+        read(job(), nb_res=resources)
+
+
+@pytest.mark.parametrize("told", [7, {"header": 7}, {"left_out": 7}, {"header": ["no header"]}])
+def test_what_others_put_under_our_key_does_no_harm(told):
+    trace = read(job(), workloadkit=told)
+    assert trace.header.lines == ("; MaxProcs: 8",)
+
+
+def test_no_utf_8():
+    with pytest.raises(wk.FormatError, match="line 2: not UTF-8, as JSON is"):
+        wk.read_batsim(io.BytesIO(b'{"nb_res": 8,\n"\xff": 1}'))
+
+
+def test_more_text_than_is_believed():
+    with (
+        mock.patch.object(reading, "MAX_TEXT", 50),
+        pytest.raises(wk.FormatError, match="more than 1 GiB"),
+    ):
+        read(job())
+
+
+def test_what_is_written():
+    log = {
+        "job": [5, 5, 6, 7, 8, 9],
+        "submit": [0, 1, 2, 3, 4, 5],
+        "wait": [3, 0, -1, -1, -1, -1],
+        "run": [90, 90, 0, -1, 60.5, 60],
+        "procs": [2, -1, 4, 4, -1, 2],
+        "requested_procs": [4, 4, -1, 4, -1, 2],
+        "requested_time": [600, 60, -1, 60, 60, 0],
+    }
+    trace = Trace.from_columns(log, header=Header(("; MaxProcs: 16",)))
+    with pytest.warns(wk.WorkloadWarning, match="trace: 3 of 6 jobs left out for Batsim: 3 never"):
+        workload = json.loads(written(trace))
+    assert workload["nb_res"] == 16
+    assert workload["workloadkit"] == {
+        "header": ["; MaxProcs: 16"],
+        "left_out": {"never ran": 3},
+    }
+    assert workload["profiles"] == {
+        "delay 0": {"type": "delay", "delay": 0.001},
+        "delay 60": {"type": "delay", "delay": 60},
+        "delay 90": {"type": "delay", "delay": 90},
+    }
+    first, third, last = workload["jobs"]
+    assert first == {
+        "id": "5",
+        "subtime": 0,
+        "res": 4,
+        "profile": "delay 90",
+        "walltime": 600,
+        "swf": {"procs": 2, "wait": 3},
+    }
+    assert third["swf"] == {"run": 0, "requested_procs": -1}
+    assert "walltime" not in last
+    assert last["swf"] == {"requested_time": 0}
+
+
+def test_numbers_that_come_again_get_other_ids():
+    log = {"job": [5, 5, -1, -1], "submit": [0, 1, 2, 3], "run": [1] * 4, "procs": [1] * 4}
+    trace = Trace.from_columns(log)
+    assert [job["id"] for job in json.loads(written(trace))["jobs"]] == ["5", "5.1", "-1", "-1.1"]
+    check_there_and_back(trace)
+
+
+def test_what_left_out_jobs_were_is_told_on_reading():
+    trace = Trace.from_columns({"submit": [0, 0], "run": [1, -1], "procs": [1, 1]})
+    with pytest.warns(wk.WorkloadWarning):
+        again = read_text(written(trace))
+    kinds = [str(repair) for repair in again.repairs]
+    assert kinds == ["jobs of the log that are not in the workload: never ran (once)"]
+
+
+def test_jobs_that_batsim_cannot_place():
+    log = {"submit": [-1, 0, 0, 0], "run": [1] * 4, "procs": [1, 1.5, 3e8, 1]}
+    with pytest.warns(wk.WorkloadWarning, match="1 submitted before second 0, 1 need no whole"):
+        workload = json.loads(written(Trace.from_columns(log)))
+    assert [job["res"] for job in workload["jobs"]] == [300_000_000, 1]
+
+
+def test_a_log_of_which_nothing_can_be_simulated(tmp_path):
+    trace = Trace.from_columns({"submit": [0], "run": [-1], "procs": [1]})
+    with pytest.raises(wk.WorkloadError, match="trace has no job that Batsim could simulate"):
+        wk.write_batsim(trace, tmp_path / "log.json")
+    assert not [*tmp_path.iterdir()]
+
+
+def test_a_workload_for_another_machine_gives_another_header():
+    trace = Trace.from_columns(
+        {"submit": [0], "run": [1], "procs": [1]}, header=Header(("; MaxProcs: 16",))
+    )
+    text = written(trace)
+    assert read_text(text).header == trace.header
+    assert read_text(text.replace('"nb_res": 16', '"nb_res": 32')).header.procs == 32
+
+
+def test_looks_like():
+    assert looks_like(["", ' {"jobs": ['])
+    assert not looks_like(["; a comment", "{"])
+    assert not looks_like([])
+
+
+@settings(max_examples=50)
+@given(JOBS, HEADERS)
+def test_swf_there_and_back_is_equal_in_what_both_hold(jobs, comments):
+    table = zip(zip(*jobs, strict=True), FIELDS, strict=True)
+    columns = {field.name: np.array(column, field.dtype) for column, field in table}
+    columns["procs"] = np.rint(columns["procs"])
+    columns["requested_procs"] = np.rint(columns["requested_procs"])
+    header = Header(tuple(f";{comment}" for comment in comments))
+    trace = Trace.from_columns(columns, header=header)
+    if (trace.ran & (trace.column("submit") >= 0)).any():
+        check_there_and_back(trace)
+
+
+@needs_traces
+@pytest.mark.parametrize("name", ["KTH-SP2-1996-2", "lublin_256"])
+def test_the_beginning_of_real_logs(name):
+    check_there_and_back(wk.read_swf(trace_path(name)).take(np.arange(2000)))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", TRACES, ids=lambda path: path.name)
+def test_real_logs(path):
+    check_there_and_back(wk.read_swf(path))

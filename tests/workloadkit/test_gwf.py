@@ -1,0 +1,259 @@
+"""The Grid Workloads Format: what is read, what is put right, and logs that go there and back."""
+
+import io
+import warnings
+from unittest import mock
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import workloadkit as wk
+from tests.data import TRACES, needs_traces, trace_path
+from tests.workloadkit.test_swf_properties import HEADERS, JOBS
+from workloadkit import Header, Trace
+from workloadkit.fields import FIELDS
+from workloadkit.io.gwf import looks_like, writing
+from workloadkit.io.gwf.columns import BESIDE, COLUMNS
+
+SHARED = [field.name for field in FIELDS[:16]]
+
+
+def line(**cells):
+    """Return a job of the format; what is not given is unknown."""
+    unknown = dict.fromkeys(COLUMNS, "-1")
+    given = {"JobID": 1, "SubmitTime": 0, "WaitTime": 5, "RunTime": 60, "NProcs": 4, **cells}
+    return "\t".join(str(cell) for cell in (unknown | given).values())
+
+
+def read(*lines):
+    return wk.read_gwf(io.BytesIO("\n".join(lines).encode()))
+
+
+def written(trace):
+    stream = io.BytesIO()
+    fake = mock.MagicMock(__enter__=lambda _: stream)
+    with warnings.catch_warnings(), mock.patch.object(writing, "writing", lambda path: fake):
+        warnings.simplefilter("ignore")  # of what has no place there
+        wk.write_gwf(trace, "anywhere")
+    return stream.getvalue()
+
+
+def check_equal(trace, again, columns=None):
+    columns = columns or list(trace.jobs)
+    pd.testing.assert_frame_equal(again.jobs[columns], trace.jobs[columns])
+    assert again.header == trace.header
+
+
+def test_a_job_worked_by_hand():
+    numbers = [7, 20, 5, 60, 4, 58.5, 900, 8, 3600, 1000, 1, 3, 2, 9, 1, 0]
+    trace = read("\t".join(map(str, [*numbers, *[-1] * 13])))
+    job = trace.jobs.iloc[0]
+    assert job[SHARED].tolist() == numbers
+    assert job["preceding_job"] == -1
+    assert np.isnan(job["think_time"])
+    assert trace.sidecar is None
+    assert trace.repairs == ()
+
+
+def test_names_become_numbers_in_the_order_of_the_jobs():
+    trace = read(
+        line(JobID=1, SubmitTime=50, UserID="user_1", GroupID="G1", QueueID=4),
+        line(JobID=2, SubmitTime=0, UserID="U12", GroupID="", QueueID=5),
+        line(JobID=3, SubmitTime=60, UserID="user_1", GroupID="-1"),
+    )
+    assert trace.jobs["job"].tolist() == [2, 1, 3]
+    assert trace.jobs["user"].tolist() == [1, 2, 2]
+    assert trace.jobs["group"].tolist() == [-1, 1, -1]
+    assert trace.jobs["queue"].tolist() == [5, 4, -1]  # numbers stay what they are
+    assert trace.sidecar["user"].tolist() == ["U12", "user_1", "user_1"]
+    assert list(trace.sidecar) == ["user", "group"]
+    kinds = [str(repair) for repair in trace.repairs]
+    assert kinds == ["jobs out of order sorted by submit time (once, on line 2)"]
+
+
+@pytest.mark.parametrize("name", ["007", "1.5", "+1", "٣", "1_0", "9" * 30, "a b", "#a", ";"])
+def test_what_is_no_whole_number_is_a_name(name):
+    trace = read(line(UserID=name), line(UserID=8))
+    assert trace.jobs["user"].tolist() == [1, 2]
+    assert trace.sidecar["user"].tolist() == [name, "8"]
+
+
+def test_what_swf_has_no_field_for_stands_beside():
+    more = dict.fromkeys(BESIDE, "x") | {"ReqPlatform": "ia64,Linux,-1", "VOID": "-1"}
+    trace = read(line(), line(**more))
+    assert list(trace.sidecar) == [name for name in BESIDE if name != "VOID"]
+    assert trace.sidecar["ReqPlatform"].tolist() == ["", "ia64,Linux,-1"]
+
+
+def test_job_ids_that_are_names():
+    trace = read(line(JobID="a-2"), line(JobID="a-1"))
+    assert trace.jobs["job"].tolist() == [1, 2]
+    assert trace.sidecar["id"].tolist() == ["a-2", "a-1"]
+    check_equal(trace, again := wk.read_gwf(io.BytesIO(written(trace))))
+    pd.testing.assert_frame_equal(again.sidecar, trace.sidecar)
+
+
+def test_seconds_since_1970_become_seconds_of_the_log():
+    trace = read("# a grid", line(SubmitTime=1109162460.5), line(SubmitTime=1109162400.25))
+    assert trace.jobs["submit"].tolist() == [0.25, 60.5]
+    assert trace.header.lines == ("; a grid", "; UnixStartTime: 1109162400")
+    trace = read(line(SubmitTime=-1), line(SubmitTime=1109162400))  # unknown stays unknown
+    assert trace.jobs["submit"].tolist() == [-1, 0]
+    trace = read("# UnixStartTime: 1109160000", line(SubmitTime=1109162400))
+    assert trace.jobs["submit"].tolist() == [2400]
+    trace = read("# UnixStartTime: 1109160000", line(SubmitTime=2400))
+    assert trace.jobs["submit"].tolist() == [2400]
+
+
+@pytest.mark.parametrize("parted", ["  ", " \t ", "\t"])
+def test_tabs_or_blanks(parted):
+    cells = line(UserID="U1").split("\t")
+    trace = read("", parted.join(cells) + parted.rstrip(" "), "   ")
+    assert trace.sidecar["user"].tolist() == ["U1"]
+    assert trace.repairs == ()
+
+
+def test_missing_and_additional_columns():
+    cells = line().split("\t")
+    trace = read(*("\t".join(cells[:n]) for n in (5, 18, 29)), "\t".join([*cells, "-1", "x"]))
+    assert trace.jobs["procs"].tolist() == [4, 4, 4, 4]
+    assert [str(repair) for repair in trace.repairs] == [
+        "missing columns at the end taken as unknown (2 times, first on line 1)",
+        "columns after the 29th left out (once, on line 4)",
+    ]
+
+
+def test_what_is_odd_is_kept_and_noted():
+    trace = read(line(WaitTime=-60), "# late", line(Status="1.0"), line(JobID=1, Status=5))
+    assert trace.jobs["wait"].tolist() == [-60, 5, 5]
+    assert trace.jobs["status"].tolist() == [-1, 1, 5]
+    assert [repair.kind for repair in trace.repairs] == [
+        "comments among the jobs moved to the header",
+        "negative numbers other than -1 kept as wait time",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        (["1 2 3"], "line 1: 3 columns, where a job has 29 and at least 5 (the file does not look"),
+        ([line(), line(RunTime="ten")], "line 2, field RunTime: not a number: 'ten'"),
+        (["# x", line(NProcs="nan")], "line 2, field NProcs: not a number: 'nan'"),
+        ([line(ReqTime="1_000")], "line 1, field ReqTime: not a number: '1_000'"),
+        ([line(SubmitTime="1e300")], "field SubmitTime: beyond what is believed: '1e300'"),
+        ([line(UsedMemory="1" * 400)], "field UsedMemory: beyond what is believed"),
+        ([line(), line(Status="done")], "line 2, field Status: not an integer: 'done'"),
+        ([line(Status="1.5")], "line 1, field Status: not an integer: '1.5'"),
+        ([], "is empty"),
+        (["# only", "# comments"], "holds comments but no job"),
+    ],
+)
+def test_errors(lines, message):
+    with pytest.raises(wk.FormatError) as caught:
+        read(*lines)
+    assert message in str(caught.value)
+
+
+def test_what_is_written():
+    trace = Trace.from_columns(
+        {"submit": [0, 1.5], "run": [2, 3], "user": [7, -1]},
+        header=Header(("; UnixStartTime: 843480031", ";MaxProcs: 8")),
+    )
+    lines = written(trace).decode().splitlines()
+    assert lines[:2] == ["# UnixStartTime: 843480031", "#MaxProcs: 8"]
+    assert lines[4].split("\t")[:5] == ["1", "843480031", "-1", "2", "-1"]
+    assert lines[5].split("\t")[:5] == ["2", "843480032.5", "-1", "3", "-1"]
+    assert {len(job.split("\t")) for job in lines[4:]} == {29}
+
+
+@pytest.mark.parametrize("submit", [0.1, -843480032.0, 9e11])
+def test_a_start_that_could_not_be_taken_off_again_is_not_added(submit):
+    header = Header(("; UnixStartTime: 843480031",))
+    trace = Trace.from_columns({"submit": [submit, 9.5e11]}, header=header)
+    check_equal(trace, wk.read_gwf(io.BytesIO(written(trace))))
+
+
+def test_what_has_no_place_is_said(tmp_path):
+    trace = Trace.from_columns({"submit": [0, 1], "preceding_job": [-1, 1]})
+    with pytest.warns(wk.WorkloadWarning, match="no place for preceding jobs and think times$"):
+        wk.write_gwf(trace, tmp_path / "log.gwf")
+
+
+def test_names_that_could_not_be_read_back_are_written_as_numbers():
+    names = ["a\tb", " a", "a\n", "#a", "a b", ""]
+    trace = Trace.from_columns({"submit": [0] * 6, "user": [1, 2, 3, 4, 5, -1]})
+    trace = Trace(trace.jobs, sidecar=pd.DataFrame({"user": pd.Categorical(names)}))
+    users = [job.split("\t")[11] for job in written(trace).decode().splitlines()[2:]]
+    assert users == ["1", "2", "3", "4", "a b", "-1"]
+
+
+def test_looks_like():
+    assert looks_like([line()])
+    assert looks_like(["# comments", "# alone"])
+    assert looks_like(["# a comment", line().rsplit("\t", 9)[0]])
+    assert not looks_like(["# a comment", "of words"])
+    assert not looks_like([" 1 0 5 60 4" + " -1" * 13])
+    assert not looks_like([])
+
+
+WORDS = st.sampled_from(["-1", "U12", "user_1", "7", "12", "a:b,c", "é", "0", "x=1;y"])
+CELLS = st.fixed_dictionaries(
+    {
+        "JobID": st.integers(1, 9),
+        "SubmitTime": st.integers(0, 99) | st.integers(1109162400, 1109162499),
+        "WaitTime": st.integers(-1, 9) | st.floats(0, 9),
+        **dict.fromkeys(("UserID", "GroupID", "QueueID", "OrigSiteID", "ProjectID"), WORDS),
+        "Status": st.integers(-1, 5),
+        "JobStructure": st.sampled_from(["UNITARY", "BoT", "-1"]),
+    }
+)
+
+
+@settings(max_examples=25)  # each goes through two files
+@given(st.lists(CELLS, min_size=1, max_size=5), st.lists(st.sampled_from(["# a", "#b: 1"])))
+def test_there_and_back_through_swf_is_equal_in_all(tmp_path_factory, cells, comments):
+    folder = tmp_path_factory.getbasetemp()
+    trace = read(*comments, *(line(**given) for given in cells))
+    wk.write_swf(trace, folder / "log.swf")
+    through = wk.read_swf(folder / "log.swf")
+    again = wk.read_gwf(io.BytesIO(written(through)))
+    check_equal(trace, again)
+    if trace.sidecar is None:
+        assert again.sidecar is None
+    else:
+        pd.testing.assert_frame_equal(
+            again.sidecar.astype(object), trace.sidecar.astype(object), check_dtype=False
+        )
+        (folder / "log.parquet").unlink()
+
+
+@settings(max_examples=50)
+@given(JOBS, HEADERS, st.sampled_from([(), ("; UnixStartTime: 843480031",)]))
+def test_swf_there_and_back_is_equal_in_what_both_hold(jobs, comments, start):
+    table = zip(zip(*jobs, strict=True), FIELDS, strict=True)
+    columns = {field.name: np.array(column, field.dtype) for column, field in table}
+    header = Header((*start, *(f";{comment}" for comment in comments)))
+    trace = Trace.from_columns(columns, header=header)
+    again = wk.read_gwf(io.BytesIO(written(trace)))
+    check_equal(trace, again, SHARED)
+    assert again.sidecar is None
+
+
+def check_log(trace):
+    again = wk.read_gwf(io.BytesIO(written(trace)))
+    check_equal(trace, again, SHARED)
+
+
+@needs_traces
+@pytest.mark.parametrize("name", ["KTH-SP2-1996-2", "lublin_256"])
+def test_the_beginning_of_real_logs(name):
+    check_log(wk.read_swf(trace_path(name)).take(np.arange(2000)))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", TRACES, ids=lambda path: path.name)
+def test_real_logs(path):
+    check_log(wk.read_swf(path))
