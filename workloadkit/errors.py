@@ -11,6 +11,10 @@ class WorkloadError(Exception):
     The message is one line that says what is wrong, the value met and where.
     """
 
+    def __str__(self) -> str:
+        """Return the message; names of files and words of logs may hold what no line shows."""
+        return printable(super().__str__())
+
 
 class FormatError(WorkloadError):
     """A file cannot be read as what it claims to be.
@@ -157,6 +161,19 @@ def shorten(text: str, width: int = 60) -> str:
     "'xxxxxxxxx…'"
     """
     return repr(text if len(text) <= width else text[: width - 1] + "…")
+
+
+def printable(text: str) -> str:
+    r"""Escape what is no printable character, so that a text is one line and moves no cursor.
+
+    Examples
+    --------
+    >>> print(printable("a\nb\x1b[31m"))
+    a\nb\x1b[31m
+    """
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
 def _format_error(

@@ -51,18 +51,17 @@ class Header:
     @cached_property
     def entries(self) -> tuple[tuple[str, str], ...]:
         """Labels and values in order, continued values joined by a blank."""
-        entries: list[tuple[str, str]] = []
+        entries: list[tuple[str, list[str]]] = []  # labels, and their values line by line
         open_label = False  # whether the line before can be continued
         for line in map(str.lstrip, self.lines):
             if match := _LABEL.match(line):
-                entries.append((match[1], match[2].strip()))
+                entries.append((match[1], [match[2].strip()]))
                 open_label = True
             elif open_label and (match := _CONTINUED.match(line)):
-                label, value = entries[-1]
-                entries[-1] = (label, f"{value} {match[1].strip()}".strip())
+                entries[-1][1].append(match[1].strip())
             else:
                 open_label = False
-        return tuple(entries)
+        return tuple((label, " ".join(values).strip()) for label, values in entries)
 
     def get(self, label: str, default: str | None = None) -> str | None:
         """Return the first value of `label`, whatever its case, or `default`."""

@@ -2,6 +2,7 @@
 
 import io
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
@@ -49,6 +50,8 @@ def _of_swf(rng: Random) -> dict[str, Any]:
 
 
 def _of_accounting(rng: Random) -> dict[str, Any]:
+    if rng.random() < 0.2:  # the content may tell another format, which has fewer options
+        return {"guess": True}
     anonymize = rng.random() < 0.3
     return {
         "tz": rng.choice(_ZONES),
@@ -56,12 +59,11 @@ def _of_accounting(rng: Random) -> dict[str, Any]:
         "attempts": rng.random() < 0.3,
         "anonymize": anonymize,
         "key": b"secret" if anonymize and rng.random() < 0.5 else None,
-        "guess": rng.random() < 0.2,
     }
 
 
 def _of_guessing(rng: Random) -> dict[str, Any]:
-    return {"guess": rng.random() < 0.2}
+    return {"guess": True} if rng.random() < 0.2 else {}
 
 
 def _read_swf(data: bytes, options: dict[str, Any], folder: Path) -> wk.Trace:
@@ -72,11 +74,9 @@ def _read_swf(data: bytes, options: dict[str, Any], folder: Path) -> wk.Trace:
 
 def _read(name: str, data: bytes, options: dict[str, Any], folder: Path) -> wk.Trace:
     """Read by the reader of this name, or by the one that the content tells."""
-    options = dict(options)
-    read = wk.read_log if options.pop("guess") else getattr(wk, f"read_{name}")
-    if read is wk.read_log:  # the content may tell another format, which has fewer options
-        options = {}
-    return read(io.BytesIO(data), **options)
+    if options.get("guess"):
+        return wk.read_log(io.BytesIO(data))
+    return getattr(wk, f"read_{name}")(io.BytesIO(data), **options)
 
 
 def _read_outages(data: bytes, options: dict[str, Any], folder: Path) -> wk.Outages:
@@ -101,9 +101,21 @@ def _read_sidecar(data: bytes, options: dict[str, Any], folder: Path) -> pd.Data
 
 
 FORMATS = {
-    "swf": Format(good.swf, _read_swf, _of_swf, 6),
-    "outages": Format(good.outages, _read_outages, _none, 2),
-    "site": Format(good.site, _read_site, _none, 1),
-    "filters": Format(good.filters, _read_filters, _none, 1),
-    "sidecar": Format(good.sidecar, _read_sidecar, _none, 0.5),
+    "swf": Format(good.swf, _read_swf, _of_swf, 7),
+    **{
+        name: Format(getattr(good, name), partial(_read, name), options, weight)
+        for name, options, weight in (
+            ("slurm", _of_accounting, 1),
+            ("pbs", _of_accounting, 1.5),
+            ("lsf", _of_accounting, 1.5),
+            ("sge", _of_accounting, 1.5),
+            ("gwf", _of_guessing, 2),
+            ("batsim", _of_guessing, 2),
+        )
+        if hasattr(wk, f"read_{name}")
+    },
+    "outages": Format(good.outages, _read_outages, _none, 4),
+    "site": Format(good.site, _read_site, _none, 3),
+    "filters": Format(good.filters, _read_filters, _none, 3),
+    "sidecar": Format(good.sidecar, _read_sidecar, _none, 1),
 }

@@ -43,6 +43,10 @@ COMMENTS = [
 _WORD = re.compile(rb"[^\s|;:,=\"+/(){}\[\]]+")
 _SEPARATORS = [b" ", b"\t", b"|", b";", b":", b",", b"^", b"=", b"\x1f", b"  "]
 _ENDS = [b"\r\n", b"\r", b"\n\n", b"\n\r", b"\r\r\n", b"", b" \n", b"\x0b", b"\xe2\x80\xa8"]
+_LONG_HEADERS = [
+    *(b"; Note: all is well", b"; Queue: 1 q", b"; MaxProcs: 8", b";", b"", b"#", b"# x: y"),
+    *(b";    and on", b";  the filters used were user=1 and", b"; OutageType: 7 x"),
+]
 _MEBIBYTE = 1 << 20
 
 
@@ -214,7 +218,7 @@ def long_name(data: bytes, rng: Random) -> bytes:
         return data
     word = rng.choice(words)
     length = rng.choice([300, 5000, 1 << 16, _MEBIBYTE - 99, _MEBIBYTE + 9, 3 * _MEBIBYTE])
-    piece = rng.choice([b"x", b"9", b"-", b"\xc3\xa9", b"a b "])
+    piece = rng.choice([b"x", b"9", b"-", b"\xc3\xa9", b"a b ", b"1:", b"[1-", b"(", b"a=b "])
     longer = piece * (length // len(piece))
     lines[place] = lines[place][: word.start()] + longer + lines[place][word.end() :]
     return b"\n".join(lines)
@@ -223,8 +227,8 @@ def long_name(data: bytes, rng: Random) -> bytes:
 def long_header(data: bytes, rng: Random) -> bytes:
     """Put megabytes of comments, blank lines or first lines before the text."""
     first = data.partition(b"\n")[0][:200]
-    line = rng.choice([b"; Note: all is well", b"; Queue: 1 q", b";", b"#", b"", first, b"# x: y"])
-    return (line + b"\n") * rng.choice([1000, 100_000]) + data
+    line = rng.choice([*_LONG_HEADERS, first])
+    return b"; Note: it goes on\n" + (line + b"\n") * rng.choice([1000, 100_000]) + data
 
 
 #: All of them, each as often as it is to be drawn.

@@ -14,7 +14,7 @@ from tests.fuzz import good, promises
 from tests.fuzz.formats import FORMATS
 
 #: Share of the cases that go on, if they can be read; about half of them can.
-WRITTEN, USED, CHARACTERIZED = 0.3, 0.25, 0.0025
+WRITTEN, USED, CHARACTERIZED = 0.1, 0.25, 0.0025
 
 #: Seconds of the processor for what a case is put through.
 SECONDS, SECONDS_TO_CHARACTERIZE = 5, 60
@@ -41,7 +41,7 @@ def check(name: str, data: bytes, options: dict[str, Any], result: Any, folder: 
 def use(result: Any, rng: Random, seen: Counter[str]) -> None:
     """Validate, delimit sessions and simulate a log; simulate the sample with outages."""
     if isinstance(result, wk.Trace):
-        for stage in (_validate, _sessions, _simulate):
+        for stage in (_validate, _sessions, _simulate, _find_filters):
             stage(result, rng, seen)
     elif isinstance(result, wk.Outages):
         _simulate_outages(result, rng, seen)
@@ -68,6 +68,13 @@ def _validate(trace: wk.Trace, rng: Random, seen: Counter[str]) -> None:
     errors = [finding for finding in found.findings if finding.severity == "error"]
     promises.keep(found.holds == (not errors), "a log holds if no finding is an error")
     seen["validated"] += 1
+
+
+def _find_filters(trace: wk.Trace, rng: Random, seen: Counter[str]) -> None:
+    try:
+        wk.filters_of(trace.header)
+    except wk.WorkloadError as error:
+        promises.of_error(error)
 
 
 def _clean(trace: wk.Trace, filters: tuple[wk.Filter, ...], seen: Counter[str]) -> None:

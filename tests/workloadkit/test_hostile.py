@@ -6,8 +6,16 @@ import tracemalloc
 import pytest
 
 from tests.fuzz.mutations import compressed_pieces
-from workloadkit import FormatError, read_swf
+from workloadkit import FormatError, Header, read_swf, validate
 from workloadkit.io import swf
+
+
+@pytest.fixture(scope="module", autouse=True)
+def loaded():
+    """The compiler takes memory of its own, when it is first needed."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(swf, "COMPILED_FROM", 0)
+        read_swf(io.BytesIO(b"1 0 5 60 4" + b" -1" * 13 + b"\n"))
 
 
 def peak_while_refused(stream, message, read=read_swf):
@@ -80,3 +88,31 @@ def test_a_header_without_end_is_refused():
 def test_a_header_of_countless_lines_is_refused(monkeypatch):
     monkeypatch.setattr(swf, "MAX_COMMENT_LINES", 1000)
     peak_while_refused(bomb(b";\n" * 1001, 1), "comments")
+
+
+@pytest.mark.parametrize("token", [b"9", b".", b"1e", b"-", b"1."])
+def test_what_is_no_number_is_refused_in_time_that_grows_with_its_length(token):
+    text = b"1 0 5 60 " + token * (1_000_000 // len(token)) + b"x" + b" -1" * 13 + b"\n"
+    with pytest.raises(FormatError, match="line 1, field procs: not a number"):
+        read_swf(io.BytesIO(text))
+
+
+def test_a_label_continued_a_hundred_thousand_times_is_one_value():
+    header = Header(("; Note: a", *[";    b"] * 100_000, "; MaxProcs: 8"))
+    assert header.get("Note") == "a" + " b" * 100_000
+    assert header.procs == 8
+
+
+@pytest.mark.parametrize("name", ["a\nb.swf", "a\x1b[31m.swf", "\udcff.swf", "\u202eb.swf"])
+def test_a_name_that_no_line_shows_is_escaped(name, tmp_path):
+    with pytest.raises(FormatError, match="no such file") as caught:
+        read_swf(tmp_path / name)
+    assert str(caught.value).isprintable()
+    (tmp_path / name).write_bytes(b"1 0 5 60 4\n")
+    assert read_swf(tmp_path / name).name == repr(name)[1:-1]
+
+
+def test_what_a_header_says_moves_no_cursor_when_its_breach_is_shown():
+    log = b"; MaxProcs: 8\n; Preemption: \x1b[2J\xc2\x85\n" + b"1 0 5 60 4" + b" -1" * 13 + b"\n"
+    found = validate(read_swf(io.BytesIO(log)))
+    assert all(line.isprintable() for line in str(found).split("\n"))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 import typer.core
 
-from workloadkit.errors import ParameterError, WorkloadError, WorkloadWarning
+from workloadkit.errors import ParameterError, WorkloadError, WorkloadWarning, printable
 from workloadkit.parameters import read_duration
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ class Commands(typer.core.TyperGroup):
 
 def say(message: str) -> None:
     """Tell the user something that is not the result: one line on stderr."""
-    typer.echo(message, err=True)
+    typer.echo(printable(message), err=True)
 
 
 @contextmanager

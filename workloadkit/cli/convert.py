@@ -115,8 +115,7 @@ def convert(
         )
     with working(f"writing {output}"):
         write_log(trace, output)
-    tell = say if "-" in (str(output), str(json)) else typer.echo
-    tell(_summary(trace))
+    typer.echo(_summary(trace), err="-" in (str(output), str(json)))
     say(f"wrote {output}")
     if trace.sidecar is not None and str(output) == "-":
         say("warning: nothing can stand beside standard output: what SWF cannot hold is lost")

@@ -18,7 +18,7 @@ from errno import EACCES
 from pathlib import Path
 from typing import IO, Any, BinaryIO
 
-from workloadkit.errors import FormatError, WorkloadError
+from workloadkit.errors import FormatError, WorkloadError, printable
 
 Source = str | os.PathLike[str] | IO[bytes]
 
@@ -56,14 +56,14 @@ def source_path(source: Source) -> str:
 
 
 def log_name(path: str) -> str:
-    """Name of a log by the path of its file.
+    """Name of a log by the path of its file, as it can be shown.
 
     Examples
     --------
     >>> log_name("logs/a.swf")
     'a.swf'
     """
-    return "standard input" if path == "-" else Path(path).name
+    return "standard input" if path == "-" else printable(Path(path).name)
 
 
 def text_chunks(source: Source, *, size: int = CHUNK) -> Iterator[bytes]:

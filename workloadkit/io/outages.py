@@ -33,7 +33,6 @@ import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -41,7 +40,7 @@ import pandas as pd
 
 from workloadkit.errors import FormatError, WorkloadError, WorkloadWarning
 from workloadkit.fields import MAX_PROCS, MAX_TIME, UNKNOWN
-from workloadkit.io.files import Source, source_path, text_chunks, writing
+from workloadkit.io.files import Source, log_name, source_path, text_chunks, writing
 from workloadkit.io.swf import (
     BLANK_LINES,
     BYTE_ORDER_MARK,
@@ -351,8 +350,7 @@ def read_outages(source: Source) -> Outages:
     version = header.get("OutageFormat") or VERSION
     if version.split()[0] != VERSION:  # what follows may be a continued line
         raise FormatError(path, f"not of version {VERSION} of the format", text=version)
-    name = "standard input" if path == "-" else Path(path).name
-    read = Outages(tuple(outages.values()), header, name, digest.hexdigest())
+    read = Outages(tuple(outages.values()), header, log_name(path), digest.hexdigest())
     for oddity in read.oddities:
         warnings.warn(oddity, WorkloadWarning, stacklevel=2)
     return read
