@@ -63,13 +63,21 @@ class Header:
                 open_label = False
         return tuple((label, " ".join(values).strip()) for label, values in entries)
 
+    @cached_property
+    def _by_label(self) -> dict[str, list[str]]:
+        """Values in order, by their labels in lower case."""
+        values: dict[str, list[str]] = {}
+        for label, value in self.entries:
+            values.setdefault(label.lower(), []).append(value)
+        return values
+
     def get(self, label: str, default: str | None = None) -> str | None:
         """Return the first value of `label`, whatever its case, or `default`."""
-        return next(iter(self.get_all(label)), default)
+        return next(iter(self._by_label.get(label.lower(), ())), default)
 
     def get_all(self, label: str) -> list[str]:
         """Return every value of a label that may be repeated, in order."""
-        return [value for name, value in self.entries if name.lower() == label.lower()]
+        return [*self._by_label.get(label.lower(), ())]
 
     def number(self, label: str) -> int | None:
         """Return the whole number at the beginning of the value of `label`.

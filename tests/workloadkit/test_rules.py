@@ -295,7 +295,7 @@ CASES = [
         {"end-time": (N, 1), "max-jobs": (N, 1)},
     ),
     (
-        lambda: log({"EndTime": "Sun Sep  9 02:52:30 CEST 2001", **FILTER, "MaxJobs": "5"}),
+        lambda: log({"EndTime": "Sun Sep  9 03:52:20 CEST 2001", **FILTER, "MaxJobs": "5"}),
         {"end-time": (E, 1), "max-jobs": (N, 1)},
     ),
     (lambda: log({"TimeZone": "0"}), {"time-zones": (W, 1)}),
@@ -303,6 +303,10 @@ CASES = [
     (
         lambda: log({"TimeZone": "7200", "TimeZoneString": None}),
         {"time-zone-named": (W, 1), "labels-there": (N, 1)},
+    ),
+    (
+        lambda: log({"EndTime": "Sun Sep  9 03:51:38 CEST 2001"}),  # second 298
+        {"end-time": (E, 1), "submit-before-end": (E, 1)},
     ),
     # what rides along
     (lambda: valued((0, 0, 5), (0, 9, 6)), {"utility-functions": (E, 1)}),

@@ -7,9 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit.checkpoints import summaries
-from workloadkit.fields import BURST_STATUS, CANCELLED, FAILED, UNKNOWN
+from workloadkit.fields import BURST_STATUS, CANCELLED, COMPLETED, FAILED, UNKNOWN
 from workloadkit.rules.rule import FIRST_FEW, Breach, Log, Offender, Rule, plain
-from workloadkit.rules.status import COMPLETED
 
 _CONTINUED, _LAST, _KILLED = BURST_STATUS
 _SAME = ("procs", "requested_procs", "user", "group", "executable", "queue", "partition")

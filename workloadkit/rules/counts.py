@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from workloadkit.errors import shorten
 from workloadkit.rules.rule import FIRST_FEW, Breach, Log, Rule, distinct, in_header
 
 _NUMBER_AND_NAME = re.compile(r"\s*(\d{1,18})(?!\d)")
@@ -100,7 +101,7 @@ def _listed_once(log: Log) -> Breach | None:
         for value in log.header.get_all(label):
             match = _NUMBER_AND_NAME.match(value)
             if not match or match[1] in seen:
-                wrong.append(f"{label}: {' '.join(value.split())[:40]}")
+                wrong.append(f"{label}: {shorten(value, 40)}")
             else:
                 seen.add(match[1])
     text = "; ".join(wrong[:FIRST_FEW])

@@ -49,7 +49,7 @@ def _start(log: Log) -> Breach | None:
         return None
     value = log.header.get("StartTime")
     return in_header(
-        ("StartTime", value),
+        ("StartTime", str(value)[:60]),
         ("UnixStartTime", log.header.start),
         text=f"StartTime is {said}, UnixStartTime {is_} in the log's time zone",
     )
@@ -69,13 +69,24 @@ def _end(log: Log) -> Breach | None:
     why = f"; filters removed {log.removed:,} jobs" if severity else ""
     row = int(np.nanargmax(log.end))
     return in_header(
-        ("EndTime", log.header.get("EndTime")),
+        ("EndTime", str(log.header.get("EndTime"))[:60]),
         ("last end", str(last)),
         ("job", int(log["job"][row])),
         text=f"EndTime is {said}, the last job ended {last}{why}",
         checked=ended.size,
         severity=severity,
     )
+
+
+def _submitted_before(log: Log) -> Breach | None:
+    said, zone = _stated(log, "EndTime"), log.header.time_zone
+    if said is None or zone is None or not log.header.start:
+        return None
+    try:  # of an hour that the clock shows twice, the second
+        second = said.replace(tzinfo=zone, fold=1).timestamp() - log.header.start
+    except (ValueError, OverflowError, OSError):  # beyond all calendars
+        return None
+    return log.where(log["submit"] > second + ROUNDING, "submit")
 
 
 def _zones(log: Log) -> Breach | None:
@@ -128,6 +139,7 @@ def _local(log: Log, second: float) -> datetime | None:
 RULES = (
     Rule("start-time", "error", "StartTime is the date of UnixStartTime.", _start),
     Rule("end-time", "error", "EndTime is the date of the last end of a job.", _end),
+    Rule("submit-before-end", "error", "No job is submitted after EndTime.", _submitted_before),
     Rule("time-zones", "warning", "TimeZone and TimeZoneString say the same.", _zones),
     Rule(
         "time-zone-named",

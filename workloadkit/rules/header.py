@@ -1,9 +1,12 @@
 """Rules of the header: its labels and what they may say."""
 
 import re
+from collections.abc import Callable
 from difflib import get_close_matches
+from itertools import islice
 from zoneinfo import ZoneInfo
 
+from workloadkit.errors import shorten
 from workloadkit.rules.dates import read_date
 from workloadkit.rules.rule import FIRST_FEW, Breach, Log, Offender, Rule
 from workloadkit.trace import Header
@@ -35,10 +38,9 @@ _MAY_MISS = (
     *("TimeZone", "MaxRuntime", "MaxMemory", "AllowOveruse", "Note"),
     *(label for label in _LABELS if "ueue" in label or "artition" in label),
 )
-_VERSIONS = ("1", "1.0", "2", "2.0", "2.1", "2.2")
-_PREEMPTION = ("no", "yes", "double", "ts")
-_BOOLEAN = ("yes", "no", "true", "false")
 _OFFSET = re.compile(r"[-+]?\d{1,5}")
+# What is no slip of the pen is not compared with each label: headers may have a million lines.
+_LONGEST, _MOST_COMPARED = 24, 100
 
 
 def _machine_known(log: Log) -> Breach | None:
@@ -73,7 +75,9 @@ def _spelt(log: Log) -> Breach | None:
 
 def _standard(log: Log) -> Breach | None:
     unknown = [label for label, meant in _unknown(log).items() if not meant]
-    text = ", ".join(unknown[:FIRST_FEW]) + (", …" if len(unknown) > FIRST_FEW else "")
+    text = ", ".join(label[:40] for label in unknown[:FIRST_FEW]) + (
+        ", …" if len(unknown) > FIRST_FEW else ""
+    )
     return Breach(len(unknown), len(log.header.entries), text=text) if unknown else None
 
 
@@ -81,71 +85,83 @@ def _once(log: Log) -> Breach | None:
     """Labels that can say one thing only and say two."""
     values: dict[str, set[str]] = {}
     for label, value in log.header.entries:
-        values.setdefault(_BY_LOWER.get(label.lower(), ""), set()).add(" ".join(value.split()))
-    repeated = [
-        label for label, said in values.items() if label not in ("", *_MANY) and len(said) > 1
-    ]
+        name = _BY_LOWER.get(label.lower())
+        if name and name not in _MANY:
+            values.setdefault(name, set()).add(" ".join(value.split()))
+    repeated = {label: sorted(said) for label, said in values.items() if len(said) > 1}
     text = "; ".join(
-        f"{label}: {', '.join(sorted(values[label])[:FIRST_FEW])}" for label in repeated
+        f"{label} is {' and '.join(shorten(value, 40) for value in said[:FIRST_FEW])}"
+        for label, said in repeated.items()
     )
     return Breach(len(repeated), len(values), text=text) if repeated else None
 
 
 def _values(log: Log) -> Breach | None:
     """Labels whose value is not what the standard says it is."""
-    wrong = []
+    checked, wrong = 0, []
     for label, value in log.header.entries:
         name = _BY_LOWER.get(label.lower(), label)
-        if (asked := _fault(name, value)) is not None:
-            wrong.append((name, value, asked))
+        if name in _ASKED:
+            right, asked = _ASKED[name]
+            checked += 1
+            if not right(value.strip()):
+                wrong.append((name, value.strip(), asked))
     if not wrong:
         return None
-    offenders = tuple(Offender(((label, value[:60]),)) for label, value, _ in wrong[:FIRST_FEW])
+    first = wrong[:FIRST_FEW]
+    offenders = tuple(Offender(((label, value[:60]),)) for label, value, _ in first)
     text = "; ".join(
-        f"{label} is {value[:40]!r}, not {asked}" for label, value, asked in wrong[:FIRST_FEW]
+        f"{label} is {shorten(value, 40)}, not {asked}" for label, value, asked in first
     )
-    return Breach(len(wrong), len(log.header.entries), offenders, text)
+    return Breach(len(wrong), checked, offenders, text)
 
 
-def _fault(label: str, value: str) -> str | None:
-    """Return what a value should be, None if it is."""
-    word = value.split()[0].lower().rstrip(".,;") if value.split() else ""
-    if label in _NUMBERS:
-        return "a whole number" if Header((f";{label}: {value}",)).number(label) is None else None
-    if label == "Version":
-        return f"one of {', '.join(_VERSIONS[::2])}, 2.2" if word not in _VERSIONS else None
-    if label == "Preemption":
-        return "No, Yes, Double or TS" if word not in _PREEMPTION else None
-    if label == "AllowOveruse":
-        return "Yes or No" if word not in _BOOLEAN else None
-    if label == "TimeZone":
-        return "a number of seconds" if not _OFFSET.fullmatch(value.strip()) else None
-    if label == "TimeZoneString":
-        return "a known time zone" if not _is_zone(value.strip()) else None
-    if label in ("StartTime", "EndTime"):
-        return (
-            "a date such as 'Mon Sep 23 14:00:31 CEST 1996'" if read_date(value) is None else None
-        )
-    return None
+def _is_number(value: str) -> bool:
+    return Header((f";Number: {value}",)).number("Number") is not None
 
 
-def _is_zone(name: str) -> bool:
+def _is_one_of(*words: str) -> Callable[[str], bool]:
+    """Return the check that a value, or its first word before a remark, is one of these."""
+    return lambda value: (value.lower().split() or [""])[0].rstrip(".,;") in words
+
+
+def _is_zone(value: str) -> bool:
     try:
-        ZoneInfo(name)
+        ZoneInfo(value)
     except (KeyError, ValueError, OSError):
         return False
     return True
 
 
+def _is_date(value: str) -> bool:
+    return read_date(value) is not None
+
+
+def _is_offset(value: str) -> bool:
+    return _OFFSET.fullmatch(value) is not None
+
+
+_A_DATE = (_is_date, "a date such as 'Mon Sep 23 14:00:31 CEST 1996'")
+_ASKED: dict[str, tuple[Callable[[str], bool], str]] = {
+    **dict.fromkeys(_NUMBERS, (_is_number, "a whole number")),
+    "Version": (_is_one_of("1", "1.0", "2", "2.0", "2.1", "2.2"), "1, 2, 2.1 or 2.2"),
+    "Preemption": (_is_one_of("no", "yes", "double", "ts"), "No, Yes, Double or TS"),
+    "AllowOveruse": (_is_one_of("yes", "no", "true", "false"), "Yes or No"),
+    "TimeZone": (_is_offset, "a number of seconds"),
+    "TimeZoneString": (_is_zone, "a known time zone"),
+    "StartTime": _A_DATE,
+    "EndTime": _A_DATE,
+}
+
+
 def _unknown(log: Log) -> dict[str, str]:
     """Return labels that the standard does not know, each with the one that was meant, if any."""
     labels = {label: label.lower() for label, _ in log.header.entries}
-    close = {
-        label: get_close_matches(lower, _BY_LOWER, 1, cutoff=0.8)
-        for label, lower in labels.items()
-        if lower not in _BY_LOWER
-    }
-    return {label: _BY_LOWER[found[0]] if found else "" for label, found in close.items()}
+    unknown = {label: "" for label, lower in labels.items() if lower not in _BY_LOWER}
+    for label in islice((label for label in unknown if len(label) <= _LONGEST), _MOST_COMPARED):
+        if close := get_close_matches(label.lower(), _BY_LOWER, 1, cutoff=0.8):
+            unknown[label] = _BY_LOWER[close[0]]
+    return unknown
 
 
 def _said(text: str) -> Breach:

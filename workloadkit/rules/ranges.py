@@ -61,7 +61,12 @@ RULES = (
         "Times are whole seconds; decimals are allowed since version 2.2.",
         _whole_times,
     ),
-    Rule("times-plausible", "warning", "No wait, run or requested time is beyond ten years.", _plausible),
+    Rule(
+        "times-plausible",
+        "warning",
+        "No wait, run or requested time is beyond ten years.",
+        _plausible,
+    ),
     Rule("request-zero", "warning", "No job requests 0 processors or 0 s.", _requests_something),
     Rule("wait-known", "note", "Every wait is known.", _unknown("wait")),
     Rule("run-known", "note", "Every run time is known.", _unknown("run")),

@@ -2,10 +2,9 @@
 
 import numpy as np
 
-from workloadkit.fields import BURST_STATUS, CANCELLED, FAILED, UNKNOWN
+from workloadkit.fields import BURST_STATUS, CANCELLED, COMPLETED, FAILED, UNKNOWN
 from workloadkit.rules.rule import Breach, Log, Rule
 
-COMPLETED = 1
 _KNOWN = (UNKNOWN, FAILED, COMPLETED, *BURST_STATUS, CANCELLED)
 
 
