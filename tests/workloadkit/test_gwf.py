@@ -206,7 +206,7 @@ CELLS = st.fixed_dictionaries(
         "SubmitTime": st.integers(0, 99) | st.integers(1109162400, 1109162499),
         "WaitTime": st.integers(-1, 9) | st.floats(0, 9),
         **dict.fromkeys(("UserID", "GroupID", "QueueID", "OrigSiteID", "ProjectID"), WORDS),
-        "Status": st.integers(-1, 5),
+        "Status": st.sampled_from([-1, 0, 1, 5]),
         "JobStructure": st.sampled_from(["UNITARY", "BoT", "-1"]),
     }
 )
