@@ -24,6 +24,21 @@ _WHOLE_NUMBER = re.compile(r"\s*\+?(\d{1,3}(?:,\d{3}){1,5}|\d{1,18})(?![\w]|[.,]
 _OFFSET = re.compile(r"\s*([-+]?\d{1,5})(?!\d)")
 
 
+def whole_number(text: str) -> int | None:
+    """Return the whole number at the beginning of a text.
+
+    Thousands may be separated by commas. None if there is none, it is negative, it has more than 18
+    digits, or letters or decimals follow it at once.
+
+    Examples
+    --------
+    >>> whole_number("1,664 (72, 1368, 224)"), whole_number("4k")
+    (1664, None)
+    """
+    match = _WHOLE_NUMBER.match(text)
+    return int(match[1].replace(",", "")) if match else None
+
+
 @dataclass(frozen=True)
 class Header:
     """The header comments of a log, in order, none lost.
@@ -80,13 +95,8 @@ class Header:
         return [*self._by_label.get(label.lower(), ())]
 
     def number(self, label: str) -> int | None:
-        """Return the whole number at the beginning of the value of `label`.
-
-        Thousands may be separated by commas. None if there is none, it is negative, it has more
-        than 18 digits, or letters or decimals follow it at once.
-        """
-        match = _WHOLE_NUMBER.match(self.get(label) or "")
-        return int(match[1].replace(",", "")) if match else None
+        """Return the whole number at the beginning of the value of `label`: see `whole_number`."""
+        return whole_number(self.get(label) or "")
 
     def appended(self, *entries: tuple[str, str]) -> "Header":
         """Return a header with labels and values added at its end."""

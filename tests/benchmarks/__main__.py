@@ -17,6 +17,7 @@ from tests.benchmarks import (
     reading,
     report,
     resampling,
+    rules,
     scheduling,
     sessions,
     sites,
@@ -27,7 +28,17 @@ from tests.benchmarks.measure import Row, machine
 from tests.data import DATA, TRACES
 
 PARTS = (
-    *(reading, sessions, scheduling, conservative, user_aware, multi_queue, genetic, reacting),
+    *(
+        reading,
+        rules,
+        sessions,
+        scheduling,
+        conservative,
+        user_aware,
+        multi_queue,
+        genetic,
+        reacting,
+    ),
     *(sites, locality, long_memory, report, resampling, log_changes, utilities, models),
     queueing_models,
 )

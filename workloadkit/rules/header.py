@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 from workloadkit.errors import shorten
 from workloadkit.rules.dates import read_date
 from workloadkit.rules.rule import FIRST_FEW, Breach, Log, Offender, Rule
-from workloadkit.trace import Header
+from workloadkit.trace import whole_number
 
 # Labels of version 2.2, in the order in which the standard lists them.
 _LABELS = (
@@ -117,7 +117,7 @@ def _values(log: Log) -> Breach | None:
 
 
 def _is_number(value: str) -> bool:
-    return Header((f";Number: {value}",)).number("Number") is not None
+    return whole_number(value) is not None
 
 
 def _is_one_of(*words: str) -> Callable[[str], bool]:
