@@ -1,8 +1,8 @@
 from .accuracy import accuracy_histogram as accuracy_histogram
 from .accuracy import plot_accuracy as plot_accuracy
-from .anomaly_plots import plot_anomalies as plot_anomalies
 from .accuracy import popular_estimates as popular_estimates
 from .accuracy import run_over_estimate as run_over_estimate
+from .anomaly_plots import plot_anomalies as plot_anomalies
 from .bootstrap import interval as interval
 from .bootstrap import resample_users as resample_users
 from .comparison_plots import plot_differences as plot_differences
@@ -155,5 +155,8 @@ from .utilities import earned_shares as earned_shares
 from .utilities import plot_earned as plot_earned
 from .utilities import plot_utilities as plot_utilities
 from .utilities import utility_shapes as utility_shapes
+from .waits.measures import wait_intervals as wait_intervals
+from .waits.measures import waits_over_time as waits_over_time
+from .waits.plots import plot_waits as plot_waits
 from .working_hours import WorkingHours as WorkingHours
 from .working_hours import working_hours as working_hours

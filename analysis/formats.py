@@ -1,6 +1,7 @@
 """Numbers written for people: thousands separated, few digits, units that fit."""
 
 import math
+import re
 from collections.abc import Callable
 
 import pandas as pd
@@ -9,6 +10,34 @@ import pandas as pd
 UNKNOWN = "–"
 
 _MINUTE, _HOUR, _DAY = 60, 3600, 86400
+
+# What moves the text around it, or is no character: controls, marks that turn the direction of
+# writing (a name that holds one could make its neighbours read otherwise), halves of surrogates.
+_BLANK = re.compile(r"[\t-\r\x85\u2028\u2029]+")
+_UNFIT = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff\ufffe\uffff\ud800-\udfff]"
+)
+
+
+def printable(text: str, width: int | None = None) -> str:
+    r"""Write a text of unknown origin so that it stays in its place, in a page or in a figure.
+
+    Line breaks become blanks; controls, marks of direction and what is no character become �.
+
+    Parameters
+    ----------
+    text : str
+    width : int, optional
+        Letters to cut it to.
+
+    Examples
+    --------
+    >>> printable("a\tb\x07"), printable("x" * 99, width=4)
+    ('a b�', 'xxx…')
+    """
+    if width is not None and len(text) > width:
+        text = text[: width - 1] + "…"
+    return _UNFIT.sub("\N{REPLACEMENT CHARACTER}", _BLANK.sub(" ", text))
 
 
 def count(value: float) -> str:

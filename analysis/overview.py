@@ -1,5 +1,6 @@
 """What a log is: its machine, its span, its jobs, and how much of each field it knows."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ from analysis.formats import count, day, duration, number, plural, share
 from analysis.section import Columns, Section, Table, facts, shown
 from workloadkit.clock import Clock, span
 from workloadkit.fields import FIELDS, UNKNOWN
+from workloadkit.intake import Repair
 from workloadkit.trace import Trace, check_trace
 
 _ABOUT = {
@@ -154,12 +156,39 @@ def section(trace: Trace) -> Section:
 
 
 def reading_section(trace: Trace) -> Section:
-    """Report what was put right when the log was read."""
+    """Report what became of the rows of an import, and what was put right in reading the log."""
     title = "What reading put right"
-    if not trace.repairs:
-        return Section("reading", title, notes=("Nothing had to be put right in reading.",))
+    tables, notes, findings = [], [], []
+    values: dict[str, Any] = {}
+    if intake := trace.intake:
+        left_out = sum(repair.count for repair in intake.left_out)
+        settings = "".join(f"; {name}: {value}" for name, value in intake.settings)
+        findings.append(
+            f"{intake.kind}{settings}: of {plural(intake.rows, 'row')}, {count(intake.jobs)} are "
+            f"jobs and {count(left_out)} are left out."
+        )
+        values |= {"n_rows": intake.rows, "n_left_out": left_out}
+        if intake.left_out:
+            caption = "Rows of the accounting that are no job of the log."
+            tables.append(_table_of_repairs("left_out", caption, intake.left_out))
+        if intake.noted:
+            caption = "What is odd in rows of jobs, and what was done about it."
+            tables.append(_table_of_repairs("noted", caption, intake.noted))
+    if trace.repairs:
+        total = sum(repair.count for repair in trace.repairs)
+        kinds = len(trace.repairs)
+        findings.append(f"Reading put {plural(total, 'thing')} right, of {plural(kinds, 'kind')}.")
+        values["n_repairs"] = total
+        caption = "What was found and what was done about it."
+        tables.append(_table_of_repairs("repairs", caption, trace.repairs))
+    else:
+        notes.append("Nothing had to be put right in reading.")
+    return Section("reading", title, " ".join(findings), tuple(notes), values, tuple(tables))
+
+
+def _table_of_repairs(name: str, caption: str, repairs: Sequence[Repair]) -> Table:
     data = pd.DataFrame(
-        [(r.kind, r.count, r.first_line) for r in trace.repairs],
+        [(r.kind, r.count, r.first_line) for r in repairs],
         columns=["kind", "count", "first_line"],
     )
     columns: Columns = {
@@ -169,10 +198,7 @@ def reading_section(trace: Trace) -> Section:
     }
     text = shown(data, columns)
     text.index = pd.RangeIndex(1, len(text) + 1)
-    total = int(data["count"].sum())
-    finding = f"Reading put {plural(total, 'thing')} right, of {plural(len(data), 'kind')}."
-    table = Table("repairs", "What was found and what was done about it.", data, text, words=True)
-    return Section("reading", title, finding, (), {"n_repairs": total}, (table,))
+    return Table(name, caption, data, text, words=True)
 
 
 def _jobs_that_never_ran(trace: Trace) -> dict[str, tuple[Any, str]]:

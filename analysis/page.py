@@ -6,10 +6,13 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from analysis import style
+from analysis.formats import printable
 from analysis.section import Section
 from workloadkit.io.files import write_text
 from workloadkit.provenance import provenance
 from workloadkit.trace import Trace
+
+_LONGEST = 4000  # letters of a text in a page; the JSON has all
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,6 +66,7 @@ class Report:
         environment = Environment(
             loader=PackageLoader("analysis"),
             autoescape=True,
+            finalize=_fit,
             undefined=StrictUndefined,
             trim_blocks=True,
             lstrip_blocks=True,
@@ -100,3 +104,10 @@ class Report:
                 paths.append(folder / f"{name}.svg")
                 write_text(paths[-1], svg)
         return paths
+
+
+def _fit(value: Any) -> Any:
+    """Let what others wrote be text and no more; what is escaped already stays as it is."""
+    if isinstance(value, str) and not hasattr(value, "__html__"):
+        return printable(value, _LONGEST)
+    return value

@@ -15,6 +15,7 @@ from analysis.section import Section
 from analysis.sessions import description as sessions
 from analysis.sessions import methods as session_methods
 from analysis.site import summary as site
+from analysis.waits import summary as waits
 from workloadkit.errors import WorkloadError
 from workloadkit.trace import Trace, check_trace
 
@@ -26,6 +27,7 @@ SECTIONS: tuple[Callable[[Trace], Section | None], ...] = (
     cycles.section,
     marginals.section,
     fits.section,
+    waits.section,
     accuracy.section,
     correlation.section,
     utilities.section,

@@ -6,7 +6,9 @@ so that a figure follows the reader's light or dark theme as the text around it 
 
 import io
 import re
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from html import escape
 from os import PathLike
 from pathlib import Path
@@ -19,6 +21,7 @@ from matplotlib import dates as mdates
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 from matplotlib.ticker import (
     FixedLocator,
     FuncFormatter,
@@ -26,7 +29,7 @@ from matplotlib.ticker import (
     NullLocator,
 )
 
-from analysis.formats import duration
+from analysis.formats import duration, printable
 from workloadkit.errors import ParameterError
 from workloadkit.io.files import writing
 
@@ -50,6 +53,8 @@ LINES: tuple[dict[str, Any], ...] = tuple(
     for dashes in ("-", "--", ":")
     for colour in (BLUE, ORANGE, GREEN, MUTED)
 )
+
+_LONGEST_LABEL, _LONGEST_TITLE = 32, 100  # letters of names that others chose
 
 _SIZE = (5.6, 3.1)  # inches: near to the width of a phone, so that letters keep their size there
 
@@ -76,6 +81,7 @@ _SETTINGS: dict[Any, Any] = {
     "lines.solid_capstyle": "round",
     "svg.fonttype": "none",
     "text.color": INK,
+    "text.parse_math": False,  # a name with a $ in it is a name
     "xtick.color": MUTED,
     "ytick.color": MUTED,
     "xtick.major.width": 0.6,
@@ -138,11 +144,12 @@ def draw(plot: Callable[..., Axes], data: pd.DataFrame, *, name: str, title: str
         FigureCanvasSVG(figure)
         plot(data, ax=figure.add_subplot())
         if title:
-            figure.suptitle(title, fontsize=10, parse_math=False)
+            figure.suptitle(title, fontsize=10)
         text = io.StringIO()
         colour = "white" if title else "none"
-        metadata = {"Date": None, "Creator": None, "Title": title or name}
-        figure.savefig(text, format="svg", facecolor=colour, metadata=metadata)
+        metadata = {"Date": None, "Creator": None, "Title": printable(title or name)}
+        with _any_text(figure):
+            figure.savefig(text, format="svg", facecolor=colour, metadata=metadata)
     return text.getvalue()
 
 
@@ -178,8 +185,10 @@ def save_figure(
     with theme(salt=title):
         figure = Figure(figsize=size)
         plot(ax=figure.add_subplot())
-        figure.suptitle(title, fontsize=10, parse_math=False)
-        figure.savefig(content, format=form, dpi=150, facecolor="white", metadata=_NO_DATE[form])
+        figure.suptitle(title, fontsize=10)
+        metadata = _NO_DATE[form]
+        with _any_text(figure):
+            figure.savefig(content, format=form, dpi=150, facecolor="white", metadata=metadata)
     with writing(path) as stream:
         stream.write(content.getvalue())
 
@@ -288,7 +297,8 @@ def date_edges(data: pd.DataFrame) -> np.ndarray:
 
 def legend_above(ax: Axes) -> None:
     """Put the legend above the Axes, where it hides nothing, in as many columns as find room."""
-    _, labels = ax.get_legend_handles_labels()
+    handles, labels = ax.get_legend_handles_labels()
+    labels = [printable(label, _LONGEST_LABEL) for label in labels]
     if len(labels) > 1:
         # In letters: what an inch holds, less the axis's own labels; what a handle takes.
         room, handle = 11 * ax.figure.get_figwidth() - 8, 6  # type: ignore[union-attr]
@@ -297,7 +307,16 @@ def legend_above(ax: Axes) -> None:
             # As matplotlib does, the first columns hold one more where it does not come out even.
             if sum(max(column) for column in np.array_split(widths, columns)) <= room:
                 break
-        ax.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=columns, borderaxespad=0.2)
+        legend = ax.legend(
+            handles,
+            labels,
+            loc="lower left",
+            bbox_to_anchor=(0, 1),
+            ncols=columns,
+            borderaxespad=0.2,
+        )
+        for text in legend.get_texts():
+            text.set_parse_math(False)
 
 
 def panels(ax: Axes, n_panels: int, *, rows: int = 1, share_y: bool = False) -> list[Axes]:
@@ -315,6 +334,18 @@ def panels(ax: Axes, n_panels: int, *, rows: int = 1, share_y: bool = False) -> 
         if share_y and len(axes) > 1:
             axes[-1].tick_params(labelleft=False)
     return axes
+
+
+@contextmanager
+def _any_text(figure: Figure) -> Iterator[None]:
+    """Let texts of unknown origin be drawn: names of logs, users, queues."""
+    for text in figure.findobj(Text):
+        if (fit := printable(text.get_text(), _LONGEST_TITLE)) != text.get_text():
+            text.set_text(fit)
+    with warnings.catch_warnings():
+        # in an SVG the reader's fonts have it, elsewhere a box stands for it
+        warnings.filterwarnings("ignore", r"Glyph \d+ .* missing from", UserWarning)
+        yield
 
 
 def _log_limits(axis: Any) -> tuple[float, float]:

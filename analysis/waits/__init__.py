@@ -1,0 +1,1 @@
+"""How long jobs waited, for what, and whose they were."""

@@ -1,0 +1,240 @@
+"""The intervals of a job before and after its start, and percentiles of waits over time."""
+
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from workloadkit import metrics
+from workloadkit.clock import DAY, Clock
+from workloadkit.errors import WorkloadError, check_choice, check_count
+from workloadkit.fields import UNKNOWN
+from workloadkit.trace import Trace, check_trace
+
+#: What jobs are sorted by; a log that is only a file of the standard knows no accounts.
+By = Literal["partition", "account", "user", "queue"]
+
+#: Lengths of a period.
+Period = Literal["day", "week", "month"]
+
+#: Which part of a wait.
+Interval = Literal["submit_to_start", "submit_to_eligible", "eligible_to_start"]
+
+#: What stands for groups that are not told apart.
+OTHERS = "others"
+
+_SHORT, _LONG = 28 * DAY, 182 * DAY
+
+
+def wait_intervals(trace: Trace) -> pd.DataFrame:
+    """Return the intervals of each job: what it waited for, what it waited, how long it held on.
+
+    A job is eligible when nothing but others keeps it from its start: before that it depends on
+    another job, is held, or is not yet due. Only what stands beside a log tells when that was.
+
+    Parameters
+    ----------
+    trace : Trace
+
+    Returns
+    -------
+    DataFrame
+        One row a job of `trace.jobs` [s]: `submit_to_start`, the wait, which is
+        `submit_to_eligible` and `eligible_to_start`; `start_to_end`, with the time suspended. NaN
+        is what is not known, and all of them for a job that never started. A job that is said to
+        have been eligible before its submission, or after its start, was so then.
+
+    Examples
+    --------
+    >>> from dataclasses import replace
+    >>> log = Trace.from_columns({"submit": [0], "wait": [90], "run": [60], "procs": [1]})
+    >>> beside = pd.DataFrame({"submit": [100], "eligible": [130], "start": [190], "end": [250]})
+    >>> wait_intervals(replace(log, sidecar=beside)).iloc[0].to_dict()
+    {'submit_to_start': 90.0, 'submit_to_eligible': 30.0, 'eligible_to_start': 60.0,
+     'start_to_end': 60.0}
+    """
+    check_trace(trace)
+    beside = trace.sidecar
+    if beside is None or not {"submit", "eligible", "start", "end"} <= set(beside):
+        # a log by itself says of jobs that never ran when they were given up
+        wait = np.where(trace.ran, trace.column("wait"), np.nan)
+        held, run = np.full(trace.n_jobs, np.nan), np.where(trace.ran, trace.column("run"), np.nan)
+    else:
+        submit, eligible, start, end = (
+            beside[name].to_numpy(dtype=np.float64)
+            for name in ("submit", "eligible", "start", "end")
+        )
+        wait, run = start - submit, end - start
+        held = np.clip(eligible - submit, 0, np.maximum(wait, 0))
+    columns = {
+        "submit_to_start": wait,
+        "submit_to_eligible": held,
+        "eligible_to_start": wait - held,
+        "start_to_end": run,
+    }
+    return pd.DataFrame(columns)
+
+
+def names_of(trace: Trace, by: str) -> NDArray[np.object_]:
+    """Return what each job is of, in the words of the site where known, shape (n_jobs,).
+
+    None is unknown.
+
+    Raises
+    ------
+    ParameterError
+    WorkloadError
+        If the log does not tell.
+    """
+    check_choice("by", by, By)
+    beside = trace.sidecar
+    if beside is not None and by in beside:
+        words = beside[by].astype(object).where(beside[by] != "", None)
+        distinct = words.dropna().unique()
+        if distinct.size:
+            if all(str(word).isdecimal() for word in distinct):  # the names were left out
+                words = words.map({word: f"{by} {word}" for word in distinct})
+            return words.to_numpy()
+    if by == "account":
+        raise WorkloadError(
+            f"{trace.name}: no account is known; a log by itself has no field of it"
+        )
+    numbers = trace.column(by)
+    if (numbers == UNKNOWN).all():
+        raise WorkloadError(f"{trace.name}: no {by} is known")
+    titles: dict[int, str | None] = {
+        number: f"{by} {number}" if number != UNKNOWN else None
+        for number in np.unique(numbers).tolist()
+    }
+    return np.array([titles[number] for number in numbers.tolist()], dtype=object)
+
+
+def waits_over_time(
+    trace: Trace,
+    by: By = "partition",
+    percentiles: Sequence[int] = (50, 90, 99),
+    *,
+    interval: Interval = "submit_to_start",
+    period: Period | None = None,
+    largest: int | None = None,
+) -> pd.DataFrame:
+    """Measure waits by what jobs are of and when they were submitted.
+
+    Parameters
+    ----------
+    trace : Trace
+        Jobs whose wait is not known, or that never started, are left out.
+    by : {"partition", "account", "user", "queue"}
+        Those of unknown one are left out, too.
+    percentiles : sequence of int, default (50, 90, 99)
+        Each is a wait of one of the jobs, the smallest that so many percent do not exceed: see
+        `workloadkit.metrics.percentile`.
+    interval : {"submit_to_start", "submit_to_eligible", "eligible_to_start"}
+        See `wait_intervals`.
+    period : {"day", "week", "month"}, optional
+        In local time where that is known; without, a month is 30 days from second 0. By default
+        days for a log of up to four weeks, months from half a year on, and between them weeks.
+    largest : int, optional
+        Only so many are told apart, those of most jobs, and the rest are `OTHERS`.
+
+    Returns
+    -------
+    DataFrame
+        One row for each period and each that submitted in it, in the order of time and of the
+        numbers of jobs: `begin` and `end` of the period [s], `date` of its beginning where local
+        time is known, `name`, `jobs`, and of their waits the `mean` and `p50`, … [s].
+
+    Raises
+    ------
+    ParameterError
+    WorkloadError
+        If no wait is known, or of no job by what it is sorted.
+
+    Examples
+    --------
+    >>> log = {"submit": [0, 60, 99], "wait": [5, 60, 9], "run": [1] * 3, "procs": [1] * 3}
+    >>> waits = waits_over_time(Trace.from_columns(log | {"queue": [1, 1, 2]}), "queue", (50,))
+    >>> waits[["name", "jobs", "mean", "p50"]].to_numpy().tolist()
+    [['queue 1', 2, 32.5, 5.0], ['queue 2', 1, 9.0, 9.0]]
+    """
+    check_trace(trace)
+    check_choice("interval", interval, Interval)
+    wanted = [check_count("percentiles", percent, least=1, most=100) for percent in percentiles]
+    if period is not None:
+        check_choice("period", period, Period)
+    if largest is not None:
+        largest = check_count("largest", largest, least=1)
+    names = names_of(trace, by)
+    waits = wait_intervals(trace)[interval].to_numpy()
+    chosen = ~np.isnan(waits) & pd.notna(names)
+    if not chosen.any():
+        raise WorkloadError(f"{trace.name}: of no job with a {by} a wait is known")
+    submit = trace.column("submit")[chosen]
+    clock = Clock.between(trace.header, submit[0] - 31 * DAY, submit[-1] + 31 * DAY)
+    edges = periods(clock, submit[0], submit[-1], period or period_of(submit[-1] - submit[0]))
+    code, ordered = ranked(names[chosen], largest)
+    place = np.searchsorted(edges, submit, side="right") - 1
+    table = pd.DataFrame({"place": place, "code": code, "wait": waits[chosen]})
+    grouped = table.groupby(["place", "code"])["wait"]
+    measured = grouped.agg(jobs="size", mean="mean")
+    for percent in wanted:
+        measured[f"p{percent}"] = grouped.agg(metrics.percentile, percent)
+    measured = measured.reset_index()
+    begin = edges[measured["place"]]
+    given = {"begin": begin, "end": edges[measured["place"] + 1]}
+    if clock.known:
+        given["date"] = clock.dates(begin)
+    given["name"] = np.array(ordered, dtype=object)[measured["code"]]
+    return pd.DataFrame(given).join(measured.drop(columns=["place", "code"]))
+
+
+def ranked(
+    names: NDArray[np.object_], largest: int | None = None
+) -> tuple[NDArray[np.int64], list[str]]:
+    """Give names numbers by how often they occur; all but the largest may be others.
+
+    Returns
+    -------
+    code : ndarray of int, shape (n_jobs,)
+    ordered : list of str
+        Name of each code.
+
+    Examples
+    --------
+    >>> code, ordered = ranked(np.array(["b", "a", "b", "c"], dtype=object), 1)
+    >>> code.tolist(), ordered
+    ([0, 1, 0, 1], ['b', 'others'])
+    """
+    code, distinct = pd.factorize(names)
+    order = np.argsort(-np.bincount(code), kind="stable")
+    rank = np.empty(order.size, dtype=np.int64)
+    rank[order] = np.arange(order.size)
+    ordered = [str(distinct[i]) for i in order]
+    if largest is None or len(ordered) <= largest + 1:  # a single other one has its name
+        return rank[code], ordered
+    rest = OTHERS
+    while rest in ordered:  # a name that a site gave
+        rest = f"({rest})"
+    return np.minimum(rank[code], largest), [*ordered[:largest], rest]
+
+
+def period_of(length: float) -> Period:
+    """Choose the length of a period for a log of some length [s]."""
+    if length <= _SHORT:
+        return "day"
+    return "week" if length < _LONG else "month"
+
+
+def periods(clock: Clock, first: float, last: float, period: str) -> NDArray[np.float64]:
+    """Return the edges of the days, weeks or months between which two seconds of a log lie."""
+    if period != "month":
+        return clock.midnights(first, last, days=7 if period == "week" else 1)
+    if not clock.known:
+        month = 30 * DAY
+        return month * np.arange(np.floor(first / month), np.floor(last / month) + 2)
+    begin, end = clock.dates([first, last]).to_numpy().astype("datetime64[M]").astype(np.int64)
+    months = np.arange(begin, end + 2).astype("datetime64[M]")
+    local = months.astype("datetime64[s]").astype(np.int64)
+    return clock.seconds(local + 3 * DAY)  # local time is counted from a Monday on

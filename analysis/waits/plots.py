@@ -1,0 +1,54 @@
+"""Figures of waits over time."""
+
+import numpy as np
+import pandas as pd
+from matplotlib import dates as mdates
+from matplotlib.axes import Axes
+
+from analysis import style
+from analysis.waits.measures import OTHERS
+from workloadkit.clock import DAY
+from workloadkit.errors import ParameterError
+
+_SHORTEST = 1.0  # a logarithmic axis knows no 0 [s]
+
+
+def plot_waits(data: pd.DataFrame, ax: Axes | None = None, *, percent: int = 90) -> Axes:
+    """Draw a percentile of waits over time, a line for each that jobs are of.
+
+    Parameters
+    ----------
+    data : DataFrame
+        As `waits_over_time` gives it, with this percentile.
+    ax : Axes, optional
+        Default: the current Axes.
+    percent : int, default 90
+
+    Raises
+    ------
+    ParameterError
+        If the data have no such percentile.
+    """
+    column = f"p{percent}"
+    if column not in data:
+        raise ParameterError(f"percent is {percent}, but the data have no {column}")
+    ax = style.current_axes(ax)
+    each = data.drop_duplicates("begin").set_index("begin").sort_index()
+    half = (each["end"] - each.index).to_numpy() / 2 / DAY
+    if "date" in each:
+        place = mdates.date2num(each["date"].to_numpy()) + half
+    else:
+        place = each.index.to_numpy() / DAY + half
+    names = data.groupby("name", sort=False)["jobs"].sum().sort_values(ascending=False)
+    order = [name for name in names.index if name != OTHERS]
+    order += [OTHERS] * (OTHERS in names.index)
+    for name, line in zip(order, style.LINES, strict=False):
+        waits = data[data["name"] == name].set_index("begin")[column].reindex(each.index)
+        shown = np.maximum(waits.to_numpy(), _SHORTEST)
+        ax.plot(place, shown, label=name, marker="o", markersize=2.5, **{**line, "linewidth": 1.2})
+    style.time_axis(ax.yaxis)
+    ax.set_ylabel(f"{percent} % waited at most")
+    ax.margins(x=0.02)
+    style.date_axis(ax.xaxis, data)
+    style.legend_above(ax)
+    return ax

@@ -1,0 +1,215 @@
+"""For what jobs waited and whose they were: intervals, percentiles over time, the section."""
+
+from dataclasses import replace
+from statistics import mean
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import analysis
+import workloadkit as wk
+from analysis import wait_intervals, waits_over_time
+from analysis.waits import measures, summary
+from tests.oracles.waiting import grouped, intervals, month
+from workloadkit import Header, Intake, ParameterError, Repair, WorkloadError
+from workloadkit.clock import Clock
+from workloadkit.metrics import percentile
+
+DAY = 86400
+STOCKHOLM = ("; UnixStartTime: 843480031", "; TimeZoneString: Europe/Stockholm")
+
+
+def site(*jobs, header=STOCKHOLM, **words):
+    """A log with accounting beside it: jobs (submit, eligible, start, end), None for unknown."""
+    nan = [[np.nan if time is None else time for time in job] for job in jobs]
+    beside = pd.DataFrame(nan, columns=["submit", "eligible", "start", "end"], dtype=float)
+    for name, values in words.items():
+        beside[name] = pd.Categorical(values)
+    wait = (beside["start"] - beside["submit"]).fillna(-1)
+    run = (beside["end"] - beside["start"]).fillna(-1)
+    log = wk.Trace.from_columns(
+        {"submit": beside["submit"], "wait": wait, "run": run, "procs": np.ones(len(jobs))},
+        header=Header(header),
+    )
+    return replace(log, sidecar=beside)
+
+
+def test_intervals_by_hand():
+    trace = site(
+        (0, 30, 90, 100),
+        (0, None, 50, 60),
+        (0, -5, 20, 20),  # eligible before it was submitted, or after its start: at that time
+        (0, 99, 20, 25),
+        (0, 10, None, 40),  # never started
+    )
+    found = wait_intervals(trace)
+    assert found["submit_to_start"].tolist()[:4] == [90, 50, 20, 20]
+    assert found["submit_to_eligible"].fillna(-1).tolist() == [30, -1, 0, 20, -1]
+    assert found["eligible_to_start"].fillna(-1).tolist() == [60, -1, 20, 0, -1]
+    assert found["start_to_end"].fillna(-1).tolist() == [10, 10, 0, 5, -1]
+
+
+def test_a_log_by_itself_knows_two_intervals():
+    log = {"submit": [0, 1, 2], "wait": [5, -1, 9], "run": [7, 8, -1], "procs": [1] * 3}
+    found = wait_intervals(wk.Trace.from_columns(log))
+    assert found["submit_to_start"].fillna(-1).tolist() == [5, -1, -1]  # the last never ran
+    assert found["start_to_end"].fillna(-1).tolist() == [7, 8, -1]
+    assert found[["submit_to_eligible", "eligible_to_start"]].isna().all(axis=None)
+
+
+step = st.integers(0, 5)
+accounting = st.lists(
+    st.tuples(st.integers(0, 90), step, step, step, st.sampled_from(["a", "b", "ö c", ""])),
+    min_size=1,
+    max_size=30,
+)
+
+
+@given(accounting)
+def test_intervals_and_percentiles_agree_with_their_definitions(rows):
+    rows = sorted(rows)
+    jobs = [(s * DAY, s * DAY + e, s * DAY + e + w, s * DAY + e + w + r) for s, e, w, r, _ in rows]
+    words = [row[-1] for row in rows]
+    trace = site(*jobs, account=words, header=("; UnixStartTime: 843480031", "; TimeZone: 0"))
+    dicts = [
+        dict(zip(("submit", "eligible", "start", "end"), job, strict=True), account=word)
+        for job, word in zip(jobs, words, strict=True)
+    ]
+    found = wait_intervals(trace)[["submit_to_eligible", "eligible_to_start", "start_to_end"]]
+    assert [tuple(row) for row in found.to_numpy()] == [intervals(job) for job in dicts]
+
+    for job in dicts:
+        job["wait"] = intervals(job)[1]
+    known = [job for job in dicts if job["account"]]
+    if not known:
+        with pytest.raises(WorkloadError, match="account"):
+            waits_over_time(trace, "account")
+        return
+    told = waits_over_time(trace, "account", (50, 99), interval="eligible_to_start", period="month")
+    expected = grouped(known, "account", lambda job: month(job["submit"] + 843480031))
+    assert len(told) == len(expected)
+    for row in told.itertuples():
+        waits = expected[row.name, f"{row.date:%Y-%m}"]
+        assert row.jobs == len(waits)
+        assert row.mean == pytest.approx(mean(waits))
+        assert (row.p50, row.p99) == (percentile(waits, 50), percentile(waits, 99))
+
+
+def test_periods_follow_the_calendar():
+    header = Header(STOCKHOLM)
+    clock = Clock.between(header, -31 * DAY, 300 * DAY)
+    edges = measures.periods(clock, 0, 90 * DAY, "month")
+    assert [str(date) for date in clock.dates(edges)] == [
+        f"1996-{m:02d}-01 00:00:00" for m in (9, 10, 11, 12)
+    ] + ["1997-01-01 00:00:00"]
+    unknown = Clock.between(Header(), 0, 90 * DAY)
+    assert measures.periods(unknown, 0, 65 * DAY, "month").tolist() == [
+        n * 30 * DAY for n in range(4)
+    ]
+    assert measures.periods(unknown, 0, DAY, "day").tolist() == [0, DAY, 2 * DAY]
+    lengths = [measures.period_of(days * DAY) for days in (28, 29, 181, 182)]
+    assert lengths == ["day", "week", "week", "month"]
+
+
+def test_few_are_told_apart_from_others():
+    code, ordered = measures.ranked(np.array([*"abbccc", "others"], dtype=object), 2)
+    assert ordered == ["c", "b", "(others)"]
+    assert code.tolist() == [2, 1, 1, 0, 0, 0, 2]
+    _, ordered = measures.ranked(np.array(list("abbccc"), dtype=object), 2)
+    assert ordered == ["c", "b", "a"]  # a single other one has its name
+
+
+def test_names_that_were_left_out_are_numbers():
+    trace = site((0, 0, 5, 9), (1, 1, 5, 9), user=["1", "2"], queue=["", ""])
+    assert measures.names_of(trace, "user").tolist() == ["user 1", "user 2"]
+    with pytest.raises(WorkloadError, match="no queue is known"):
+        measures.names_of(trace, "queue")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"by": "color"}, "by is 'color'"),
+        ({"percentiles": (0,)}, "percentiles is 0"),
+        ({"interval": "x"}, "interval is 'x'"),
+        ({"period": "year"}, "period is 'year'"),
+        ({"largest": 0}, "largest is 0"),
+    ],
+)
+def test_wrong_parameters_are_refused(options, message):
+    with pytest.raises(ParameterError, match=message):
+        waits_over_time(site((0, 0, 5, 9), partition=["a"]), **options)
+
+
+def test_a_log_without_waits_is_refused_and_has_no_section():
+    trace = wk.Trace.from_columns(
+        {"submit": [0, 1], "run": [1, 1], "procs": [1, 1], "queue": [1, 2]}
+    )
+    assert summary.section(trace) is None
+    with pytest.raises(WorkloadError, match="a wait is known"):
+        waits_over_time(trace, "queue")
+
+
+def test_the_section_tells_for_what_jobs_waited():
+    jobs = [(day * DAY, day * DAY + 60, day * DAY + 240, day * DAY + 300) for day in range(40)]
+    trace = site(
+        *jobs,
+        partition=["fat", "thin"] * 20,
+        account=["only one"] * 40,
+        user=[f"<b>{n}</b>" for n in range(20) for _ in range(2)],
+    )
+    section = summary.section(trace)
+    assert section.finding == (
+        "Half of the jobs waited 4 min or less, one in ten more than 4 min. 25 % of all waiting "
+        "came before the jobs were eligible, so it was not the scheduler's."
+    )
+    assert section.values["eligible_to_start"]["p90"] == 180
+    assert section.values["share_before_eligible"] == 0.25
+    assert [figure.name for figure in section.figures] == ["by_partition", "by_user"]
+    tables = {table.name: table for table in section.tables}
+    assert [*tables] == ["intervals", "by_partition", "partition_over_time", "by_user",
+                         "user_over_time"]  # fmt: skip
+    assert tables["by_user"].data["jobs"].tolist() == [2] * 10 + [20]
+    assert tables["by_user"].shown.index[0] == "<b>0</b>"  # the page escapes it
+    assert tables["by_partition"].shown["before eligible"].tolist() == ["25 %", "25 %"]
+
+
+def test_the_section_of_a_log_by_itself_is_by_queue():
+    sample = wk.load_sample()
+    section = summary.section(sample)
+    if (sample.column("queue") == -1).all():
+        assert section is None
+    queued = sample.with_columns(queue=np.arange(sample.n_jobs) % 3)
+    section = summary.section(queued)
+    assert [figure.name for figure in section.figures] == ["by_queue"]
+    assert "eligible" not in section.finding
+    ax = analysis.plot_waits(waits_over_time(queued, "queue"))
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == [
+        "queue 0",
+        "queue 1",
+        "queue 2",
+    ]
+    with pytest.raises(ParameterError, match="p75"):
+        analysis.plot_waits(waits_over_time(queued, "queue"), percent=75)
+
+
+def test_the_summary_of_an_import_is_shown():
+    from analysis.overview import reading_section
+
+    intake = Intake(
+        "Slurm accounting",
+        5,
+        3,
+        (Repair("not ended: RUNNING", 2, 3),),
+        (Repair("end before start", 1, 4),),
+        (("time zone", "UTC"),),
+    )
+    section = reading_section(replace(site((0, 0, 5, 9)), intake=intake))
+    assert section.finding == (
+        "Slurm accounting; time zone: UTC: of 5 rows, 3 are jobs and 2 are left out."
+    )
+    assert [table.name for table in section.tables] == ["left_out", "noted"]
+    assert section.values == {"n_rows": 5, "n_left_out": 2}
