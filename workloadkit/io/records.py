@@ -83,6 +83,7 @@ class Records:
         self.rows = 0
         self.digest = hashlib.sha256()
         self._n_records = 0
+        self._table: pd.DataFrame | None = None
         self._parts: dict[str, list[NDArray | int]] = {f.name: [] for f in RECORD_FIELDS}
         self._words = {f.name: _Words([""]) for f in RECORD_FIELDS if f.kind == "word"}
         self._left_out: dict[str, Repair] = {}
@@ -135,31 +136,23 @@ class Records:
 
     def frame(self) -> pd.DataFrame:
         """Return the records as a table and forget them."""
-        table: dict[str, Any] = {}
+        if self._table is not None:
+            table, self._table = self._table, None
+            return table
+        columns: dict[str, Any] = {}
         for field in RECORD_FIELDS:
-            parts = self._parts[field.name]
+            column = _joined(field, self._parts.pop(field.name))
             self._parts[field.name] = []
-            filled = [_unknown(field, p) if isinstance(p, int) else p for p in parts]
-            if len(filled) != 1:
-                filled = [np.concatenate([np.empty(0, _DTYPES[field.kind]), *filled])]
-            column = filled[0]
             if field.kind == "word":
                 words = list(self._words[field.name])
-                table[field.name] = pd.Categorical.from_codes(column.astype(np.int32), words)
-            else:
-                table[field.name] = column
+                column = pd.Categorical.from_codes(column, words)
+            columns[field.name] = column
         self._n_records = 0
-        return pd.DataFrame(table, copy=False)
+        return pd.DataFrame(columns, copy=False)
 
     def restore(self, table: pd.DataFrame) -> None:
-        """Take back what `frame` gave, some rows and values changed."""
-        for field in RECORD_FIELDS:
-            column = table[field.name]
-            if field.kind == "word":
-                words = column.cat.categories
-                self._words[field.name] = _Words(words)
-                column = column.cat.codes
-            self._parts[field.name] = [column.to_numpy(_DTYPES[field.kind])]
+        """Take back what `frame` gave, some rows and values changed; none are added after it."""
+        self._table = table
         self._n_records = len(table)
 
     def _compact(self, field: RecordField, given: ArrayLike, n_records: int) -> NDArray:
@@ -193,9 +186,12 @@ class _Words(dict[Any, int]):
         return code
 
 
-def _unknown(field: RecordField, n_records: int) -> NDArray:
-    value: Any = {"number": np.nan, "whole": -1, "word": 0, "text": ""}[field.kind]
-    return np.full(n_records, value, _DTYPES[field.kind])
+def _joined(field: RecordField, parts: list[NDArray | int]) -> NDArray:
+    """Join the parts of a column; a number stands for so many unknown values."""
+    unknown: Any = {"number": np.nan, "whole": -1, "word": 0, "text": ""}[field.kind]
+    dtype = _DTYPES[field.kind]
+    filled = [np.full(p, unknown, dtype) if isinstance(p, int) else p for p in parts]
+    return np.concatenate([np.empty(0, dtype), *filled])
 
 
 def _count(found: dict[str, Repair], kind: str, line: int, count: int) -> None:
