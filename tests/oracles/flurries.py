@@ -20,3 +20,16 @@ def days_of(jobs, user, share=0.5):
 def share_of(jobs, removed):
     """Share of all jobs that are removed."""
     return sum(removed) / len(jobs)
+
+
+def longest_lead(users, user):
+    """Jobs of a user, and of all others, in the stretch in which he is ahead of them by most."""
+    best, begin, lead = (0, 0, 0), 0, 0
+    for i, who in enumerate(users):
+        lead += 1 if who == user else -1
+        if lead <= 0:
+            lead, begin = 0, i + 1
+        best = max(best, (lead, -begin, -i))
+    inside = users[-best[1] : 1 - best[2]]
+    own = sum(who == user for who in inside)
+    return own, len(inside) - own

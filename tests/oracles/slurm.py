@@ -121,17 +121,19 @@ def jobs(text, zone="UTC"):
         raw = row.get("JobIDRaw") or row["JobID"]
         state = row["State"].split()[0].rstrip("+")
         submit = instant(row["Submit"], zone)
+        key = row.get("Cluster", ""), row["JobID"], raw, submit
         if "." in raw:
             left_out["step"] += 1
-        elif state in NOT_ENDED:
-            left_out[f"not ended: {state}"] += 1
-        elif submit is None:
+            continue
+        if submit is None:
             left_out["no submit"] += 1
+            continue
+        if key in kept:  # the last attempt is the job, whether it has ended or not
+            left_out["attempt"] += 1
+            del kept[key]
+        if state in NOT_ENDED:
+            left_out[f"not ended: {state}"] += 1
         else:
-            key = row.get("Cluster", ""), row["JobID"], raw, submit
-            if key in kept:
-                left_out["attempt"] += 1
-                del kept[key]
             kept[key] = job(row, state, submit, zone)
     return sorted(kept.values(), key=lambda one: (one["submit"], one["place"])), left_out
 

@@ -125,7 +125,7 @@ def agree(trace, text, zone="UTC"):
     for i, job in enumerate(jobs):
         row, line = table.iloc[i], log.iloc[i]
         for name in SAME:
-            if job[name] == 0 and name in ("procs", "requested_procs"):
+            if job[name] == 0 and name in ("procs", "nodes", "requested_procs"):
                 assert not row[name] > 0  # 0, or unknown: it ran on none
                 continue
             assert same(row[name], job[name]), (job["id"], name, row[name], job[name])
