@@ -12,7 +12,8 @@ import workloadkit as wk
 from tests.data import DATA, needs_formats
 from workloadkit import FormatError
 from workloadkit.io.pbs import looks_like
-from workloadkit.io.pbs_requests import request
+from workloadkit.io.pbs_layouts import Layouts
+from workloadkit.io.pbs_requests import REQUEST_KEYS, request
 from workloadkit.io.pbs_values import chunks, hosts, keys_and_values, kilobytes, seconds, vnodes
 
 DAY = "03/05/2015"  # 1425513600 is its first second in UTC
@@ -170,6 +171,23 @@ def test_what_is_written_is_read(told):
     assert keys_and_values(" ".join(f'{key}="{value}"' for key, value in told.items())) == told
 
 
+TOLD = st.lists(
+    st.sampled_from(
+        ["user=al", "user=bo", 'user="al"', "user='al'", "user=", "ctime=5", "ctime=77", "x=1", "x",
+         'x="a b"', "start=9 ", "  ", 'ctime="', "a.b=c=d", "=", "start=1\t"]
+    ),
+    max_size=4,
+)  # fmt: skip
+
+
+@given(st.lists(TOLD.map(" ".join), max_size=12))
+def test_knowing_the_order_of_keys_changes_nothing(texts):
+    wanted = "user", "ctime", "start", "x"
+    layouts = Layouts(wanted)
+    for text in texts + texts:
+        assert layouts.values(text) == tuple(map(keys_and_values(text).get, wanted))
+
+
 def test_a_record_of_very_many_words_is_soon_read():
     text = "jobname=" + "a " * 500_000
     assert len(keys_and_values(text)["jobname"]) == 999_999
@@ -233,7 +251,8 @@ def test_requests_by_chunks(text, per_chunk, expected):
     ],
 )
 def test_requested_processors_are_the_most_that_a_key_asks_for(keys, procs):
-    found = request({f"Resource_List.{key}": value for key, value in keys.items()}).procs
+    told = {f"Resource_List.{key}": value for key, value in keys.items()}
+    found = request(*map(told.get, REQUEST_KEYS)).procs
     assert found == procs or (procs is None and isnan(found))
 
 

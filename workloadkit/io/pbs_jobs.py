@@ -8,8 +8,19 @@ from zoneinfo import ZoneInfo
 import numpy as np
 
 from workloadkit.io.lines import Block
-from workloadkit.io.pbs_rows import Row, check_zone, columns, local_seconds, row, submission
-from workloadkit.io.pbs_values import keys_and_values, whole
+from workloadkit.io.pbs_layouts import Layouts
+from workloadkit.io.pbs_rows import (
+    KEYS,
+    Row,
+    cancelled,
+    check_zone,
+    columns,
+    local_seconds,
+    row,
+    submission,
+    told_ctime,
+    told_end,
+)
 from workloadkit.io.records import Records
 
 if TYPE_CHECKING:
@@ -42,8 +53,6 @@ OTHER_RECORDS = {
     "k": "reservation records (k)",
 }
 
-_OF_A_RUN = ("start", "Exit_status", "session", "run_count")
-
 
 class _Unended:
     """A job that has not ended yet: the lines that tell of it, by their places."""
@@ -64,6 +73,7 @@ class Reader:
     def __init__(self, tz: str) -> None:
         self.records = Records()
         self.zone = ZoneInfo(tz)
+        self.values = Layouts(KEYS).values
         self.unended: dict[str, _Unended] = {}
         self.rows: list[Row] = []
         self.dated: list[tuple[str, float, int]] = []  # dates, ends and places of E records
@@ -92,8 +102,8 @@ class Reader:
 
     def ended(self, place: int, date: str, job_id: str, text: str) -> None:
         """Take an E record: the end of a job or of an attempt."""
-        told = keys_and_values(text)
-        submit = submission(told)
+        values = self.values(text)
+        submit = submission(values)
         if (job := self.unended.pop(job_id, None)) is not None:
             if _differ(job.submit, submit):  # the id is another job's by now
                 self.give_up(job_id, job)
@@ -101,17 +111,17 @@ class Reader:
                 self.settle(job_id, job)
         if isnan(submit):
             self.records.leave_out("no submission (ctime, qtime, etime)", place)
-        elif "[]" in job_id and "exec_host" not in told and "exec_vnode" not in told:
+        elif "[]" in job_id and " exec_" not in text:
             self.records.leave_out("arrays as a whole, whose tasks are the jobs (E)", place)
         else:
-            self.rows.append(row(place, job_id, "E", told, submit))
-            self.dated.append((date, whole(told.get("end")), place))
-            if "ctime" not in told:
+            self.rows.append(row(place, job_id, "E", values, submit))
+            self.dated.append((date, told_end(values), place))
+            if not told_ctime(values):
                 self.records.note("no ctime: submitted at qtime or etime", place)
 
     def not_ended(self, place: int, date: str, letter: str, job_id: str, text: str) -> None:
         """Take a record of a job that is yet to end, if its end is in the file."""
-        submit = submission(keys_and_values(text)) if "time=" in text else nan
+        submit = submission(self.values(text)) if "time=" in text else nan
         job = self.unended.get(job_id)
         if job is not None and _differ(job.submit, submit):
             self.give_up(job_id, job)
@@ -160,8 +170,7 @@ class Reader:
             self.other(job.deleted[2], job.deleted[0])
         for place, text in job.reruns:
             if in_log:
-                told = keys_and_values(text)
-                self.rows.append(row(place, job_id, "R", told, job.submit))
+                self.rows.append(row(place, job_id, "R", self.values(text), job.submit))
             else:
                 self.records.leave_out("attempts of jobs that did not end (R)", place)
 
@@ -176,14 +185,9 @@ class Reader:
             if not text and job.reruns:
                 text = job.reruns[-1][1]
             if not isnan(submit):
-                told = {
-                    name: value
-                    for name, value in keys_and_values(text).items()
-                    if name not in _OF_A_RUN and not name.startswith(("exec_", "resources_used"))
-                }
-                told["end"] = f"{self.second(date):.0f}"
+                values = cancelled(self.values(text), self.second(date))
                 job.submit, job.deleted = submit, None
-                self.rows.append(row(place, job_id, letter, told, submit))
+                self.rows.append(row(place, job_id, letter, values, submit))
                 if "[]" in job_id:
                     self.records.note("arrays cancelled while queued, one job each", place)
                 self.settle(job_id, job)

@@ -40,8 +40,21 @@ class Grant(NamedTuple):
     host_procs: float
 
 
-def request(told: dict[str, str]) -> Request:
-    """Return what a job asked for, by the keys of its record.
+#: Keys that tell what a job asks for, in the order that `request` takes.
+REQUEST_KEYS = tuple(
+    f"Resource_List.{name}"
+    for name in (
+        *("select", "nodes", "neednodes", "nodect", "ncpus", "procs", "mppwidth", "mem", "pmem"),
+        *("ngpus", "gpus", "gpu"),
+    )
+)
+
+#: Keys that tell what a job got, in the order that `grant` takes.
+GRANT_KEYS = ("exec_host", "exec_vnode", "exec_gpus")
+
+
+def request(*values: str | None) -> Request:
+    """Return what a job asked for, by the values of `REQUEST_KEYS`.
 
     Processors are the largest number that one of ``select``, ``nodes``, ``procs``, ``mppwidth``
     and ``ncpus`` asks for, since a default such as ``ncpus=1`` may stand beside what was asked
@@ -49,31 +62,21 @@ def request(told: dict[str, str]) -> Request:
 
     Examples
     --------
-    >>> asked = request({"Resource_List.ncpus": "1", "Resource_List.nodes": "2:ppn=4:gpus=1"})
+    >>> told = {"Resource_List.ncpus": "1", "Resource_List.nodes": "2:ppn=4:gpus=1"}
+    >>> asked = request(*map(told.get, REQUEST_KEYS))
     >>> asked.procs, asked.nodes, asked.gpus
     (8.0, 2.0, 2.0)
     """
-    get = told.get
-    texts = (
-        get("Resource_List.select"),
-        get("Resource_List.nodes") or get("Resource_List.neednodes"),
-        get("Resource_List.nodect"),
-        get("Resource_List.ncpus"),
-        get("Resource_List.procs"),
-        get("Resource_List.mppwidth"),
-        get("Resource_List.mem"),
-        get("Resource_List.pmem"),
-        get("Resource_List.ngpus") or get("Resource_List.gpus") or get("Resource_List.gpu"),
-    )
-    if len(texts[0] or "") + len(texts[1] or "") > _LONGEST_KEPT:
-        return _request.__wrapped__(*texts)
-    return _request(*texts)
+    if len(values[0] or "") + len(values[1] or "") > _LONGEST_KEPT:
+        return _request.__wrapped__(*values)
+    return _request(*values)
 
 
 @lru_cache(maxsize=1 << 14)
 def _request(
     select: str | None,
     nodes: str | None,
+    neednodes: str | None,
     nodect: str | None,
     ncpus: str | None,
     n_procs: str | None,
@@ -81,7 +84,10 @@ def _request(
     mem: str | None,
     pmem: str | None,
     ngpus: str | None,
+    gpus: str | None,
+    gpu: str | None,
 ) -> Request:
+    nodes = nodes or neednodes
     if nodect and not nodect.isdecimal():  # 1:ppn=24:gpu=4, as Moab writes it
         nodes, nodect = nodes or nodect, None
     n_chunks, select_procs, select_gpus, select_memory = chunks(select, "ncpus")
@@ -98,23 +104,26 @@ def _request(
             memory, memory_per = total / procs, per
     if not isnan(kilobytes(pmem)):
         memory, memory_per = kilobytes(pmem), "cpu"
-    gpus = _first(whole(ngpus), select_gpus, node_gpus)
-    return Request(procs, requested_nodes, gpus, memory, memory_per, counted_nodes)
+    n_gpus = _first(whole(ngpus or gpus or gpu), select_gpus, node_gpus)
+    return Request(procs, requested_nodes, n_gpus, memory, memory_per, counted_nodes)
 
 
-def grant(told: dict[str, str]) -> Grant:
-    """Return what a job got, by the keys of its record.
+def grant(exec_host: str | None, exec_vnode: str | None, exec_gpus: str | None) -> Grant:
+    """Return what a job got, by the values of `GRANT_KEYS`.
 
     Examples
     --------
-    >>> grant({"exec_host": "n1/0*0", "exec_vnode": "(n1:ngpus=2:ncpus=24+n1:ncpus=24)"})
+    >>> grant("n1/0*0", "(n1:ngpus=2:ncpus=24+n1:ncpus=24)", None)
     Grant(nodes=1.0, gpus=2.0, vnode_procs=48.0, host_procs=0.0)
     """
-    host_nodes, host_procs = hosts(told.get("exec_host"))
-    vnode_nodes, vnode_procs, gpus = vnodes(told.get("exec_vnode"))
-    if isnan(gpus) and (places := told.get("exec_gpus")):
-        gpus = float(places.count("+") + 1)
-    return Grant(_first(host_nodes, vnode_nodes), gpus, vnode_procs, host_procs)
+    nodes, host_procs = hosts(exec_host)
+    vnode_procs = gpus = nan
+    if exec_vnode:
+        vnode_nodes, vnode_procs, gpus = vnodes(exec_vnode)
+        nodes = _first(nodes, vnode_nodes)
+    if exec_gpus and isnan(gpus):
+        gpus = float(exec_gpus.count("+") + 1)
+    return Grant(nodes, gpus, vnode_procs, host_procs)
 
 
 def _first(*numbers: float) -> float:

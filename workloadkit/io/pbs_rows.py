@@ -1,7 +1,7 @@
 """What the records of PBS tell of jobs, as columns of numbers and words."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from math import nan
 from typing import Any
 
@@ -10,7 +10,15 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from workloadkit.fields import CANCELLED, COMPLETED, FAILED, MAX_TIME, UNKNOWN
-from workloadkit.io.pbs_requests import Grant, Request, grant, request
+from workloadkit.io.pbs_layouts import Values
+from workloadkit.io.pbs_requests import (
+    GRANT_KEYS,
+    REQUEST_KEYS,
+    Grant,
+    Request,
+    grant,
+    request,
+)
 from workloadkit.io.pbs_values import kilobytes, seconds, whole
 from workloadkit.io.records import Records
 
@@ -18,36 +26,68 @@ _ARRAY = re.compile(r"(\d+)(?:\[(\d*)\]|-(\d+))", re.ASCII)
 _KILLED = ("265", "271")  # 256 and a signal: SIGKILL, SIGTERM
 _NO_PROJECT = "_pbs_project_default"
 _DIGITS = 13  # of a number that can be believed
+_NO_DURATION = "x" * 8
+_DIGITS_OF_DURATION, _COLONS_OF_DURATION = [0, 1, 3, 4, 6, 7], [2, 5]
 
 _MINUTE = 60.0
 _QUARTER = 900.0
 _FARTHEST = 14 * 3600.0  # no zone is farther from UTC
 _LAST_MOMENT = 9e9  # pandas knows no later one [s since 1970]
 
-# What stands in a row as it stands in its line.
+_SUBMISSION_KEYS = ("ctime", "qtime", "etime")
 _TOLD = (
-    *("etime", "start", "end", "Exit_status", "Resource_List.walltime", "run_count"),
+    *_SUBMISSION_KEYS,
+    *("start", "end", "Exit_status", "Resource_List.walltime", "run_count"),
     *("resources_used.walltime", "resources_used.ncpus", "resources_used.cput"),
     *("resources_used.mem", "user", "owner", "group", "account", "project", "queue"),
     *("jobname", "Resource_List.qos"),
 )
+_N_ASKED, _N_GOT = len(REQUEST_KEYS), len(GRANT_KEYS)
+_FIRST_TOLD = _N_ASKED + _N_GOT
+
+#: Keys that are read, in the order of the values that `row` takes.
+KEYS = (*REQUEST_KEYS, *GRANT_KEYS, *_TOLD)
+_CTIME, _END = KEYS.index("ctime"), KEYS.index("end")
+
+# What a job has only if it started.
+_OF_A_RUN = ("start", "end", "Exit_status", "run_count", *GRANT_KEYS)
 
 #: Place, id, letter, submission, request, grant and what is told.
 Row = tuple[Any, ...]
 
 
-def submission(told: dict[str, str]) -> float:
+def submission(values: Values) -> float:
     """Return when a job was submitted: ctime, else qtime, else etime; NaN if none is told."""
-    for name in ("ctime", "qtime", "etime"):
-        second = whole(told.get(name))
+    for text in values[_CTIME : _CTIME + len(_SUBMISSION_KEYS)]:
+        second = whole(text)
         if second > 0:
             return second
     return nan
 
 
-def row(place: int, job_id: str, letter: str, told: dict[str, str], submit: float) -> Row:
+def told_ctime(values: Values) -> bool:
+    """Whether a record tells when the job was created."""
+    return values[_CTIME] is not None
+
+
+def told_end(values: Values) -> float:
+    """Return when a job ended; NaN if it is not told."""
+    return whole(values[_END])
+
+
+def cancelled(values: Values, end: float) -> Values:
+    """Return the values of a job that ended then and never started, by another record of it."""
+    of_a_run = (*_OF_A_RUN, *(key for key in KEYS if key.startswith("resources_used")))
+    told = {key: value for key, value in zip(KEYS, values, strict=True) if key not in of_a_run}
+    return tuple(map((told | {"end": f"{end:.0f}"}).get, KEYS))
+
+
+def row(place: int, job_id: str, letter: str, values: Values, submit: float) -> Row:
     """Return what a record tells of the end of a job or of an attempt."""
-    return place, job_id, letter, submit, request(told), grant(told), *map(told.get, _TOLD)
+    return (
+        *(place, job_id, letter, submit, request(*values[:_N_ASKED])),
+        *(grant(*values[_N_ASKED:_FIRST_TOLD]), *values[_FIRST_TOLD:]),
+    )
 
 
 def columns(rows: list[Row], records: Records) -> dict[str, Any]:
@@ -62,7 +102,7 @@ def columns(rows: list[Row], records: Records) -> dict[str, Any]:
         records.note_where(kind, odd, place)
 
     start, end = _known(_numbers(told["start"])), _known(_numbers(told["end"]))
-    walltime = _each(seconds, told["resources_used.walltime"])
+    walltime = _durations(told["resources_used.walltime"])
     unreadable = np.zeros(len(rows), bool)
     for name, column in (("start", start), ("end", end), ("resources_used.walltime", walltime)):
         if np.isnan(column).any():
@@ -111,9 +151,9 @@ def columns(rows: list[Row], records: Records) -> dict[str, Any]:
         "gpus": np.where(np.isnan(gpus), asked.gpus, gpus),
         "requested_procs": requested_procs,
         "requested_nodes": asked.nodes,
-        "cpu": _each(seconds, told["resources_used.cput"]) / procs,
-        "memory": np.rint(_each(kilobytes, told["resources_used.mem"]) / procs),
-        "requested_time": _each(seconds, told["Resource_List.walltime"]),
+        "cpu": _durations(told["resources_used.cput"]) / procs,
+        "memory": np.rint(np.array([*map(kilobytes, told["resources_used.mem"])]) / procs),
+        "requested_time": _durations(told["Resource_List.walltime"]),
         "requested_memory": np.rint(asked.memory),
         "requested_memory_per": asked.memory_per,
         "status": np.where(started, status, CANCELLED),
@@ -178,9 +218,17 @@ def _known(column: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.where(column > 0, column, np.nan)
 
 
-def _each(value: Callable[[str | None], float], texts: Sequence[str | None]) -> NDArray[np.float64]:
-    """Return the value of each text."""
-    return np.array([*map(value, texts)])
+def _durations(texts: Sequence[str | None]) -> NDArray[np.float64]:
+    """Return durations [s], those of the common form ``hh:mm:ss`` all at once."""
+    common = [text if text and len(text) == 8 else _NO_DURATION for text in texts]
+    code = np.array(common, dtype="U8").view(np.uint32).reshape(len(texts), -1)
+    digits = code[:, _DIGITS_OF_DURATION].astype(np.int64) - ord("0")
+    colons = code[:, _COLONS_OF_DURATION] == ord(":")
+    plain = colons.all(axis=1) & np.all((digits >= 0) & (digits <= 9), axis=1)
+    total = (digits @ (36_000, 3600, 600, 60, 10, 1)).astype(np.float64)
+    for i in np.flatnonzero(~plain).tolist():
+        total[i] = seconds(texts[i])
+    return total
 
 
 def local_seconds(dates: list[str]) -> NDArray[np.float64]:
