@@ -340,6 +340,7 @@ def test_the_archives_own_cleaning_is_met():
 
 
 @needs_traces
+@pytest.mark.slow
 def test_the_start_up_jobs_of_a_log_are_removed_as_in_the_archive():
     raw, cleaned = (wk.read_swf(trace_path(f"KTH-SP2-1996-2{name}")) for name in ("", ".1-cln"))
     with warnings.catch_warnings():

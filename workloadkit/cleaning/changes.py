@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from workloadkit.cleaning.anomaly import CHANGE, Anomaly
@@ -99,7 +100,7 @@ def _is_step(series: _Series) -> Callable[[NDArray, NDArray], bool]:
     def is_step(before: NDArray, after: NDArray) -> bool:
         low, high = sorted((float(np.median(before)), float(np.median(after))))
         large = high - low >= SHARE_STEP if series.is_share else high >= STEP * max(low, 1)
-        return bool(large) and _parted(before, after)
+        return large and _parted(before, after)
 
     return is_step
 
@@ -108,7 +109,7 @@ def _parted(before: NDArray, after: NDArray) -> bool:
     """Whether nearly all values after lie above those before, or below."""
     higher = np.count_nonzero(after[:, None] > before) / (before.size * after.size)
     lower = np.count_nonzero(after[:, None] < before) / (before.size * after.size)
-    return max(higher, lower) >= STAYS
+    return bool(max(higher, lower) >= STAYS)
 
 
 def _steps(
@@ -157,12 +158,10 @@ def pettitt(values: NDArray[np.float64]) -> tuple[int, float]:
     >>> at, round(chance, 3)
     (6, 0.031)
     """
-    from scipy.stats import rankdata
-
     n = values.size
     if n < 2:
         return 0, 1.0
-    ranks = rankdata(values)
+    ranks = pd.Series(values).rank().to_numpy()
     after = np.arange(1, n)
     difference = np.abs(2 * np.cumsum(ranks)[:-1] - after * (n + 1))
     at = int(np.argmax(difference))
@@ -255,8 +254,9 @@ def find_queue_changes(trace: Trace, n_weeks: int) -> list[Anomaly]:
     """Return when queues or partitions appear, or vanish, for good.
 
     A queue appears if it is first used well within the log, and would, used on as many days drawn
-    from all days of the log, by chance have been used before; it vanishes likewise. It must
-    be there for four weeks and hold a share of the jobs meanwhile. What comes and goes within two weeks is one change.
+    from all days of the log, by chance have been used before; it vanishes likewise. It must be
+    there for four weeks and hold a share of the jobs meanwhile. What comes and goes within two
+    weeks is one change.
     """
     found = []
     for name in ("queue", "partition"):

@@ -28,6 +28,10 @@ from workloadkit.trace import Trace
 _MOST_PASSES = 20
 
 
+#: Jobs of the kind of a flurry go on outside it where they come at this part of their rate in it.
+_GOES_ON = 0.5
+
+
 @dataclass(frozen=True)
 class FlurryLimits:
     """What makes a flurry.
@@ -89,8 +93,8 @@ def find_flurries(trace: Trace, limits: FlurryLimits = LIMITS) -> list[Anomaly]:
     Notes
     -----
     The filter names the user, the processors and the application that nearly all jobs share, and
-    the range of jobs; no range where such jobs go on outside it at half their rate or more, for
-    then they are part of the whole log.
+    the range of jobs; no range where it holds most of such jobs, and the others go on outside it
+    at half their rate or more, for then they are part of the whole log.
 
     Examples
     --------
@@ -240,10 +244,10 @@ def _within(trace: Trace, kind: list[Condition], rows: NDArray) -> Condition:
     length = max(submit[rows[-1]] - submit[rows[0]], 1.0)
     rest = max(submit[-1] - submit[0] - length, 1.0)
     outside = of_kind.size - inside
-    if outside == 0 or outside / rest >= 0.5 * inside / length:
+    if outside == 0 or (outside < inside and outside / rest >= _GOES_ON * inside / length):
         return _joined(kind)
     number = trace.column("job")
-    name = "job" if (np.diff(number) > 0).all() else "submit"
+    name = "job" if (number[1:] > number[:-1]).all() else "submit"
     first, last = (trace.column(name)[row].item() for row in (rows[0], rows[-1]))
     bounds = (Comparison(name, ">=", _plain(first)), Comparison(name, "<=", _plain(last)))
     return _joined([*kind, Junction("and", bounds)])
