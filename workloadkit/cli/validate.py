@@ -14,7 +14,7 @@ from workloadkit.cli.common import (
 
 EXAMPLES = """
 workloadkit validate log.swf.gz
-workloadkit validate log.swf.gz --json - | jq '.findings[] | select(.severity == "error")'
+workloadkit validate log.swf.gz --json - | jq '.findings[].rule'
 """
 
 
