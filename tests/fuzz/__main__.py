@@ -13,6 +13,7 @@ from tests.fuzz.warming import warm_up
 
 _COLUMNS = (
     *("read", "refused", "failed", "written", "validated", "sessions", "simulated", "cleaned"),
+    "searched",
     "characterized",
 )
 

@@ -96,7 +96,7 @@ def run(chosen: Case, folder: Path, *, data: bytes | None = None) -> Outcome:
                         seen["written"] += 1
                 if used:
                     with bounded(stages.SECONDS):
-                        stages.use(result, draw, seen)
+                        stages.use(result, draw, seen, folder)
                 if characterized and isinstance(result, wk.Trace):
                     with bounded(stages.SECONDS_TO_CHARACTERIZE):
                         stages.characterize(result)

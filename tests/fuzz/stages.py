@@ -38,11 +38,14 @@ def check(name: str, data: bytes, options: dict[str, Any], result: Any, folder: 
         promises.keep(result.repairs == other.repairs, "both parsers put the same right")
 
 
-def use(result: Any, rng: Random, seen: Counter[str]) -> None:
+def use(result: Any, rng: Random, seen: Counter[str], folder: Path) -> None:
     """Validate, delimit sessions and simulate a log; simulate the sample with outages."""
     if isinstance(result, wk.Trace):
         for stage in (_validate, _sessions, _simulate, _find_filters):
             stage(result, rng, seen)
+        if rng.random() < 0.2:
+            _find(result, rng, seen)
+            _write_others(result, folder)
     elif isinstance(result, wk.Outages):
         _simulate_outages(result, rng, seen)
     elif isinstance(result, tuple):
@@ -75,6 +78,32 @@ def _find_filters(trace: wk.Trace, rng: Random, seen: Counter[str]) -> None:
         wk.filters_of(trace.header)
     except wk.WorkloadError as error:
         promises.of_error(error)
+
+
+def _find(trace: wk.Trace, rng: Random, seen: Counter[str]) -> None:
+    """Look for what is odd in a log, and take its parts for jobs."""
+    try:
+        promises.of_json(wk.find_anomalies(trace).to_dict(), "anomalies")
+        promises.of_json(wk.infer_outages(trace, rng.choice([None, 128])).to_dict(), "outages")
+        trace.as_bursts()
+    except wk.WorkloadError as error:
+        promises.of_error(error)
+        return
+    seen["searched"] += 1
+
+
+def _write_others(trace: wk.Trace, folder: Path) -> None:
+    """Write the other formats, and read them back."""
+    for name, suffix in (("gwf", "gwf"), ("batsim", "json")):
+        path = folder / f"written.{suffix}"
+        try:
+            getattr(wk, f"write_{name}")(trace, path)
+        except wk.WorkloadError as error:
+            promises.of_error(error)
+            continue
+        again = getattr(wk, f"read_{name}")(path)
+        promises.of_trace(again)
+        promises.keep(again.n_jobs <= trace.n_jobs, f"no more jobs than before in {name}")
 
 
 def _clean(trace: wk.Trace, filters: tuple[wk.Filter, ...], seen: Counter[str]) -> None:

@@ -25,6 +25,7 @@ def warm_up() -> None:
                 stages.check(name, data, options, result, folder)
                 if isinstance(result, wk.Trace):
                     promises.of_writing(result, folder, anonymous=bool(options.get("anonymize")))
-                stages.use(result, rng, Counter())
+                for _ in range(4):
+                    stages.use(result, rng, Counter(), folder)
             if name == "swf":
                 stages.characterize(result)
