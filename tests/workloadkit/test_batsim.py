@@ -301,7 +301,7 @@ def test_looks_like():
     assert not looks_like([])
 
 
-@settings(max_examples=50)
+@settings(max_examples=25)
 @given(JOBS, HEADERS)
 def test_swf_there_and_back_is_equal_in_what_both_hold(jobs, comments):
     table = zip(zip(*jobs, strict=True), FIELDS, strict=True)

@@ -212,7 +212,7 @@ CELLS = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=25)  # each goes through two files
+@settings(max_examples=15)  # each goes through two files
 @given(st.lists(CELLS, min_size=1, max_size=5), st.lists(st.sampled_from(["# a", "#b: 1"])))
 def test_there_and_back_through_swf_is_equal_in_all(tmp_path_factory, cells, comments):
     folder = tmp_path_factory.getbasetemp()
@@ -230,7 +230,7 @@ def test_there_and_back_through_swf_is_equal_in_all(tmp_path_factory, cells, com
         (folder / "log.parquet").unlink()
 
 
-@settings(max_examples=50)
+@settings(max_examples=25)
 @given(JOBS, HEADERS, st.sampled_from([(), ("; UnixStartTime: 843480031",)]))
 def test_swf_there_and_back_is_equal_in_what_both_hold(jobs, comments, start):
     table = zip(zip(*jobs, strict=True), FIELDS, strict=True)

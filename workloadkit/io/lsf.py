@@ -1,7 +1,7 @@
 """Read LSF's accounting: the JOB_FINISH records of lsb.acct, of LSF 6 to 10."""
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 
 import numpy as np
@@ -145,7 +145,8 @@ class _Reader:
         self.held: list[str] = []  # lines of a record that is not yet ended
         self.held_length = 0
         self.held_place = 0
-        self.extents: dict[str, Counter[int]] = {}  # how far the records of a version go
+        # how many records of a version go how far
+        self.extents: defaultdict[str, Counter[int]] = defaultdict(Counter)
 
     def read(self, block: Block) -> None:
         """Read whole lines."""
@@ -177,10 +178,9 @@ class _Reader:
 
     def is_cut_short(self, finish: Finish) -> bool:
         """Whether a record goes less far than most of its version so far."""
-        extents = self.extents.setdefault(finish.version, Counter())
+        extents = self.extents[finish.version]
         extents[finish.extent] += 1
-        usual = max(extents, key=extents.__getitem__) if len(extents) > 1 else finish.extent
-        return finish.extent < usual
+        return len(extents) > 1 and finish.extent < max(extents, key=extents.__getitem__)
 
     def whole_records(self, block: Block) -> Iterator[tuple[int, str]]:
         """Yield the records of a block and the lines at which they begin."""

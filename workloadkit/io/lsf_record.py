@@ -25,7 +25,8 @@ _N_EXTENSIONS = 53
 _RUN_LIMIT, _RUN_TIME, _N_NETWORKS = 0, 13, 15
 
 _pick_numbers = itemgetter(_END, _NUM_PROCS, _SUBMIT, _BEGIN, _START)
-_pick_numbers_behind = itemgetter(_STATE, _INDEX, _USER_TIME, _SYSTEM_TIME)
+_pick_old_numbers_behind = itemgetter(_STATE, _INDEX, _USER_TIME, _SYSTEM_TIME)
+_pick_numbers_behind = itemgetter(_STATE, _INDEX, _USER_TIME, _SYSTEM_TIME, _MAX_MEMORY, _EXIT_INFO)
 
 # What is no number there shows that the fields stand in another order.
 _pick_numbers_of_tail = itemgetter(0, 1, 2, 5, 7, 8, 10, 11, _RUN_TIME)
@@ -113,17 +114,18 @@ def parse(fields: list[str]) -> Finish:
         state_at = hosts_at + 1 + _count(fields[hosts_at])
         rest = fields[state_at:]
         n_rest = len(rest)
-        numbers = (*_pick_numbers(fields), *_pick_numbers_behind(rest))
-        max_memory = rest[_MAX_MEMORY] if n_rest > _MAX_MEMORY else "-1"
-        exit_info = rest[_EXIT_INFO] if n_rest > _EXIT_INFO else "0"
-        if not _plain((*numbers, max_memory, exit_info)):
+        if n_rest > _EXIT_INFO:
+            numbers = _pick_numbers(fields) + _pick_numbers_behind(rest)
+        else:
+            memory = rest[_MAX_MEMORY] if n_rest > _MAX_MEMORY else "-1"
+            numbers = (*_pick_numbers(fields), *_pick_old_numbers_behind(rest), memory, "0")
+        if not _plain(numbers):
             raise MalformedError(_NO_NUMBERS)
         slots, nodes = _slots(fields[hosts_at + 1 : state_at])
         tail = _tail(rest) if n_rest > _N_EXTENSIONS else []
         known = len(tail) > _RUN_TIME
-        end, requested, submit, begin, start, state, array_index, user_time, system_time = map(
-            float, numbers
-        )
+        end, requested, submit, begin, start, *behind = map(float, numbers)
+        state, array_index, user_time, system_time, max_memory, exit_info = behind
         return Finish(
             fields[VERSION],
             min(n_rest, _N_EXTENSIONS) + min(len(tail), _RUN_TIME + 2),
@@ -140,8 +142,8 @@ def parse(fields: list[str]) -> Finish:
             state,
             user_time,
             system_time,
-            float(max_memory),
-            float(exit_info),
+            max_memory,
+            exit_info,
             float(tail[_RUN_LIMIT]) if known else -1.0,
             float(tail[_RUN_TIME]) if known else -1.0,
             _ineligible(tail) if known else -1.0,
@@ -161,9 +163,8 @@ def parse(fields: list[str]) -> Finish:
 
 def _count(text: str) -> int:
     """Return how many fields are said to follow."""
-    count = _COUNTS.get(text)
-    if count is not None:
-        return count
+    if text in _COUNTS:
+        return _COUNTS[text]
     if not (text.isascii() and text.isdecimal() and len(text) < 10):
         raise MalformedError(_NO_NUMBERS)
     return int(text)
