@@ -1,29 +1,28 @@
 """Intervals of jobs and percentiles of waits, by `sorted` and `datetime`."""
 
-import math
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
 
 def intervals(job):
-    """Submit to eligible, eligible to start, start to end; None where an end of it is unknown."""
+    """Submit to eligible, eligible to start, start to end; None where an end of it is unknown.
 
-    def between(first, last):
-        known = job[first] is not None and job[last] is not None
-        return job[last] - job[first] if known else None
-
-    return between("submit", "eligible"), between("eligible", "start"), between("start", "end")
+    Who was eligible before the submission or after the start was so then; who never started has
+    no interval.
+    """
+    if job["start"] is None:
+        return None, None, None
+    to_end = None if job["end"] is None else job["end"] - job["start"]
+    if job["eligible"] is None:
+        return None, None, to_end
+    eligible = min(max(job["eligible"], job["submit"]), job["start"])
+    return eligible - job["submit"], job["start"] - eligible, to_end
 
 
 def percentile(values, percent):
-    """Between the two nearest values, in proportion; of none, nothing."""
+    """The smallest of the values that so many percent of them do not exceed."""
     values = sorted(values)
-    if not values:
-        return math.nan
-    place = (len(values) - 1) * percent / 100
-    below = int(place)
-    above = min(below + 1, len(values) - 1)
-    return values[below] + (values[above] - values[below]) * (place - below)
+    return next(v for i, v in enumerate(values, 1) if 100 * i >= percent * len(values))
 
 
 def month(second, zone="UTC"):
