@@ -5,8 +5,10 @@ import time
 import warnings
 
 from tests.benchmarks import (
+    anomalies,
     conservative,
     genetic,
+    importing,
     locality,
     log_changes,
     long_memory,
@@ -31,6 +33,7 @@ PARTS = (
     *(
         reading,
         rules,
+        anomalies,
         sessions,
         scheduling,
         conservative,

@@ -1,0 +1,615 @@
+"""Exports of sacct as logs: what becomes of each kind of row."""
+
+import gzip
+import io
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import workloadkit as wk
+from tests.data import format_path, needs_formats
+from workloadkit.io.slurm import looks_like, read_slurm
+
+ROW = {
+    "JobIDRaw": "7",
+    "JobID": "7",
+    "Cluster": "hpc",
+    "Partition": "batch",
+    "Account": "phys",
+    "User": "al",
+    "Submit": "2024-05-01T08:00:00",
+    "Eligible": "2024-05-01T08:00:00",
+    "Start": "2024-05-01T08:01:00",
+    "End": "2024-05-01T09:01:00",
+    "ElapsedRaw": "3600",
+    "State": "COMPLETED",
+    "NNodes": "2",
+    "AllocCPUS": "8",
+    "ReqCPUS": "8",
+    "JobName": "a.out",
+}
+PENDING = {"Start": "Unknown", "ElapsedRaw": "0", "AllocCPUS": "0"}
+SECOND = 1714550400  # 2024-05-01T08:00:00 UTC
+
+
+def export(*rows, delimiter="|", **more):
+    """The text of an export: rows that differ from ROW, and columns that it has not."""
+    names = list({**ROW, **more} | {name: "" for row in rows for name in row})
+    names.append(names.pop(names.index("JobName")))
+    lines = [names, *([{**ROW, **more, **row}.get(name, "") for name in names] for row in rows)]
+    return "".join(f"{delimiter.join(line)}\n" for line in lines)
+
+
+def read(text, **options):
+    return read_slurm(io.BytesIO(text.encode()), **options)
+
+
+def read_rows(*rows, tz="UTC", attempts=False, **more):
+    return read(export(*rows, **more), tz=tz, attempts=attempts)
+
+
+def left_out(trace):
+    return {repair.kind: repair.count for repair in trace.intake.left_out}
+
+
+def noted(trace):
+    return {repair.kind: repair.count for repair in trace.intake.noted}
+
+
+def column(trace, name):
+    return [None if np.isnan(v) else v for v in trace.jobs[name].astype(float)]
+
+
+def beside(trace, name):
+    return trace.sidecar[name].tolist()
+
+
+def test_a_job():
+    trace = read_rows(
+        {"ReqMem": "3000Mc", "TimelimitRaw": "90", "AllocTRES": "cpu=8,gres/gpu=2", "QOS": "low"}
+    )
+    expected = {"submit": 0, "wait": 60, "run": 3600, "procs": 8, "requested_procs": 8}
+    expected |= {"requested_time": 5400, "requested_memory": 3000 * 1024, "status": 1}
+    expected |= {"user": 1, "executable": 1, "partition": 1, "queue": -1, "cpu": None}
+    assert {name: column(trace, name)[0] for name in expected} == expected
+    assert trace.header.start == SECOND
+    assert beside(trace, "gpus") == [2]
+    assert beside(trace, "nodes") == [2]
+    assert beside(trace, "account") == ["phys"]
+    assert beside(trace, "requested_memory_per") == ["cpu"]
+
+
+@pytest.mark.parametrize("nothing", ["Unknown", "None", "", "N/A"])
+def test_cancelled_while_pending(nothing):
+    trace = read_rows({**PENDING, "Start": nothing, "State": "CANCELLED by 12"})
+    assert column(trace, "status") == [5]
+    assert column(trace, "run") == [None]
+    assert column(trace, "wait") == [3660]
+    assert column(trace, "procs") == [None]
+    assert beside(trace, "state") == ["CANCELLED"]
+
+
+def test_cancelled_while_pending_with_its_end_for_a_start():
+    end = ROW["End"]
+    trace = read_rows({**PENDING, "Start": end, "State": "CANCELLED by 12"})
+    assert column(trace, "run") == [None]
+    assert column(trace, "wait") == [3660]
+    assert "cancelled without a processor: never started" in noted(trace)
+
+
+@pytest.mark.parametrize("state", ["CANCELLED", "CANCELLED+", "CANCELLED by 0"])
+def test_cancelled_while_running(state):
+    trace = read_rows({"State": state})
+    assert column(trace, "status") == [5]
+    assert column(trace, "run") == [3600]
+
+
+@pytest.mark.parametrize(
+    "state",
+    ["FAILED", "TIMEOUT", "OUT_OF_MEMORY", "NODE_FAIL", "BOOT_FAIL", "DEADLINE", "PREEMPTED"],
+)
+def test_what_failed_has_status_0(state):
+    assert column(read_rows({"State": state}), "status") == [0]
+
+
+@pytest.mark.parametrize(
+    "state",
+    ["PENDING", "RUNNING", "REQUEUED", "RESIZING", "SUSPENDED", "CONFIGURING", "COMPLETING"],
+)
+def test_what_has_not_ended_is_left_out(state):
+    trace = read_rows({}, {"JobID": "8", "JobIDRaw": "8", "State": state})
+    assert left_out(trace) == {f"not ended: {state}": 1}
+    assert trace.n_jobs == 1
+
+
+def test_an_unknown_state_warns_once_and_keeps_what_ended():
+    rows = [{"JobID": str(i), "JobIDRaw": str(i), "State": "FOO"} for i in range(1, 4)]
+    going = {"JobID": "9", "JobIDRaw": "9", "State": "BAR", "Start": "Unknown", "End": "Unknown"}
+    with pytest.warns(wk.WorkloadWarning, match=r"4 rows .* not known: 'FOO', 'BAR'") as told:
+        trace = read_rows(*rows, going, ElapsedRaw="")
+    assert len(told) == 1
+    assert column(trace, "status") == [-1, -1, -1]
+    assert left_out(trace) == {"state not known, and no end": 1}
+
+
+def test_unknown_states_of_an_anonymous_log_are_not_named():
+    with pytest.warns(wk.WorkloadWarning, match="1 rows with a state that is not known;"):
+        trace = read(export({"State": "FOO"}), anonymize=True)
+    assert "FOO" not in str(trace.intake)
+
+
+def test_elapsed_leaves_out_time_suspended():
+    trace = read_rows({"ElapsedRaw": "3000", "Suspended": "00:10:00"})
+    assert column(trace, "run") == [3000]
+    assert noted(trace) == {"End − Start longer than Elapsed, as if suspended: Elapsed taken": 1}
+    assert beside(trace, "suspended") == [600]
+
+
+def test_elapsed_in_words_where_there_is_no_raw_one():
+    text = export({"ElapsedRaw": "01:00:00"}).replace("ElapsedRaw", "Elapsed")
+    assert column(read(text), "run") == [3600]
+
+
+def test_without_elapsed_the_run_is_from_start_to_end():
+    trace = read_rows({"ElapsedRaw": ""})
+    assert column(trace, "run") == [3600]
+
+
+def test_end_before_start_is_counted_and_kept():
+    trace = read_rows({"End": "2024-05-01T08:00:30", "ElapsedRaw": "3"})
+    assert column(trace, "run") == [3]
+    assert noted(trace) == {"End before Start": 1}
+
+
+def test_a_start_before_the_submission_is_counted_and_kept():
+    trace = read_rows({"Start": "2024-05-01T07:59:00"}, ElapsedRaw="3720")
+    assert column(trace, "wait") == [0]
+    assert sum(noted(trace).values()) == 1
+
+
+def test_a_row_exported_twice_is_one_job():
+    trace = read_rows({}, {"JobName": "later"})
+    assert trace.n_jobs == 1
+    assert left_out(trace) == {"rows of the same attempt again: the last one stands": 1}
+    assert beside(trace, "executable") == ["later"]
+
+
+LOST = {"State": "NODE_FAIL", "End": "2024-05-01T08:11:00", "ElapsedRaw": "600"}
+AGAIN = {"Start": "2024-05-01T08:21:00", "End": "2024-05-01T08:26:00", "ElapsedRaw": "300"}
+
+
+@pytest.mark.parametrize("resubmitted", [False, True])
+def test_the_last_attempt_of_a_requeued_job_is_the_job(resubmitted):
+    """Slurm gives a requeued job a new submission, when the attempt before ended."""
+    again = {**AGAIN, **({"Submit": LOST["End"]} if resubmitted else {})}
+    trace = read_rows(LOST, again)
+    assert trace.n_jobs == 1
+    assert left_out(trace) == {"earlier attempts of requeued jobs": 1}
+    assert column(trace, "run") == [300]
+    assert column(trace, "wait") == [600 if resubmitted else 1260]
+    assert beside(trace, "attempts") == [2]
+
+
+@pytest.mark.parametrize("resubmitted", [False, True])
+def test_all_attempts_as_partial_lines(resubmitted):
+    again = {**AGAIN, **({"Submit": LOST["End"]} if resubmitted else {})}
+    trace = read_rows(LOST, again, attempts=True)
+    assert column(trace, "submit") == [0]
+    assert column(trace, "wait") == [60]
+    assert column(trace, "run") == [900]
+    assert trace.bursts["run"].tolist() == [600, 300]
+    assert trace.bursts["status"].tolist() == [2, 3]
+
+
+def test_a_requeued_attempt_counts_as_one():
+    trace = read_rows({**LOST, "State": "REQUEUED"}, {**AGAIN, "Submit": LOST["End"]})
+    assert left_out(trace) == {"earlier attempts of requeued jobs": 1}
+
+
+@pytest.mark.parametrize("state", ["RUNNING", "REQUEUED"])
+def test_a_job_whose_last_attempt_has_not_ended_is_left_out(state):
+    other = {"JobID": "8", "JobIDRaw": "8"}
+    trace = read_rows(other, LOST, {**AGAIN, "State": state, "End": "Unknown"})
+    assert beside(trace, "id") == ["8"]
+    assert left_out(trace) == {f"not ended: {state}": 1, "earlier attempts of requeued jobs": 1}
+
+
+def test_a_job_still_running_in_an_older_export_has_ended_in_the_later():
+    trace = read_rows({}, {"State": "RUNNING", "End": "Unknown", "ElapsedRaw": "60"})
+    assert column(trace, "run") == [3600]
+    assert left_out(trace) == {"not ended: RUNNING": 1}
+
+
+def test_an_id_used_again_is_another_job():
+    later = {
+        "Submit": "2026-05-01T08:00:00",
+        "Start": "2026-05-01T08:00:00",
+        "End": "2026-05-01T09:00:00",
+    }
+    trace = read_rows(LOST, later)
+    assert trace.n_jobs == 2
+    assert left_out(trace) == {}
+
+
+def test_the_same_id_of_two_clusters_is_two_jobs():
+    trace = read_rows({}, {"Cluster": "other"})
+    assert trace.n_jobs == 2
+    assert sorted(beside(trace, "cluster")) == ["hpc", "other"]
+
+
+STEPS = [
+    {"JobID": "7.batch", "MaxRSS": "4224K", "NTasks": "1", "TotalCPU": "00:00.081"},
+    {"JobID": "7.extern", "MaxRSS": "0", "NTasks": "1", "TotalCPU": "00:00.001"},
+    {"JobID": "7.0", "MaxRSS": "3500K", "NTasks": "8", "TotalCPU": "01:00:00"},
+]
+
+
+def test_steps_are_folded_into_their_job():
+    trace = read_rows({}, *STEPS)
+    assert column(trace, "memory") == [3500]  # 8 tasks of 3,500 KB on 8 processors
+    assert column(trace, "cpu") == [pytest.approx(3600.082 / 8)]
+    assert left_out(trace) == {"step rows folded into their jobs": 3}
+    assert trace.intake.rows == 4
+
+
+def test_the_cpu_time_of_a_job_is_its_own_where_it_is_known():
+    trace = read_rows({"TotalCPU": "00:40:00"}, *STEPS)
+    assert column(trace, "cpu") == [300]
+
+
+def test_steps_of_arrays_and_of_jobs_far_behind_find_their_job():
+    task = {"JobID": "7_4", "JobIDRaw": "12"}
+    step = {"JobID": "7_4.batch", "JobIDRaw": "12.batch", "MaxRSS": "800K", "NTasks": "1"}
+    trace = read_rows(task, {"JobID": "8", "JobIDRaw": "8"}, step)
+    assert column(trace, "memory") == [100, None]
+
+
+def test_steps_in_another_block_of_lines_find_their_job():
+    many = "".join(f"7.{i}|{'x' * 900}|{i}K\n" for i in range(3000))
+    text = (
+        "JobID|JobName|MaxRSS|Submit|Start|End|State|AllocCPUS\n"
+        "7|a||2024-05-01T08:00:00|2024-05-01T08:00:00|2024-05-01T08:00:05|COMPLETED|2\n"
+    )
+    text += many.replace("K\n", "K|||||\n")
+    trace = read(text)
+    assert column(trace, "memory") == [2999 / 2]
+    assert left_out(trace) == {"step rows folded into their jobs": 3000}
+
+
+def test_steps_without_their_job_and_of_jobs_left_out_are_counted():
+    running = {"JobID": "9", "JobIDRaw": "9", "State": "RUNNING"}
+    trace = read_rows({}, {"JobID": "8.batch"}, running, {"JobID": "9.batch"})
+    assert left_out(trace) == {
+        "step rows without their job": 1,
+        "step rows of jobs left out": 1,
+        "not ended: RUNNING": 1,
+    }
+
+
+def test_only_steps_are_no_log():
+    with pytest.raises(wk.FormatError, match="no job in Slurm accounting: step rows without"):
+        read_rows(*STEPS)
+
+
+def test_arrays_and_het_jobs_keep_their_parent():
+    ids = ["7_4", "7_5", "9+0", "9+1", "12"]
+    trace = read_rows(*({"JobID": text, "JobIDRaw": str(i)} for i, text in enumerate(ids, 20)))
+    assert trace.n_jobs == 5
+    assert beside(trace, "array_job") == ["7", "7", "9", "9", ""]
+    assert trace.sidecar["array_task"].fillna(-1).tolist() == [4, 5, -1, -1, -1]
+
+
+def test_an_array_cancelled_while_pending_is_one_job():
+    trace = read_rows({**PENDING, "JobID": "7_[1-3,9%2]", "State": "CANCELLED by 1"})
+    assert column(trace, "status") == [5]
+    kind = "several tasks of an array in one row: one job (of 4 tasks in all)"
+    assert noted(trace) == {kind: 1}
+
+
+def test_a_delimiter_in_the_last_column_is_text():
+    trace = read_rows({"JobName": "a|b||c"}, {"JobID": "8", "JobName": "|"})
+    assert beside(trace, "executable") == ["a|b||c", "|"]
+    assert noted(trace) == {"delimiter in free text: put together by the number of fields": 2}
+
+
+def test_a_delimiter_in_a_column_of_text_that_is_not_the_last():
+    head, row, _ = export({"JobName": "a|b"}).split("\n")
+    names, cells = head.split("|"), row.split("|")
+    moved = "|".join([names[-1], *names[:-1]]), "|".join([*cells[-2:], *cells[:-2]])
+    trace = read("\n".join(moved))
+    assert beside(trace, "executable") == ["a|b"]
+    assert column(trace, "wait") == [60]
+
+
+def test_an_end_of_line_in_text():
+    text = export({"Comment": "one\ntwo\n\nthree"}, {"JobID": "8", "Comment": "x"})
+    trace = read(text)
+    assert trace.n_jobs == trace.intake.rows == 2
+    assert noted(trace) == {"end of line in free text: put together by the number of fields": 1}
+    assert beside(trace, "place") == [2, 6]
+
+
+def test_a_row_of_too_few_fields_is_counted_and_those_around_it_are_read():
+    head, row = export({}).splitlines()
+    broken = row.rsplit("|", 5)[0]
+    trace = read("\n".join([head, row, broken, broken, row.replace("7|7", "8|8"), "garbage"]))
+    assert beside(trace, "id") == ["7", "8"]
+    (repair,) = trace.intake.left_out
+    assert (repair.kind, repair.count, repair.first_line) == ("wrong number of fields", 3, 3)
+    assert trace.intake.rows == 5
+
+
+def test_a_row_of_too_many_fields_without_text_to_hold_them_is_counted():
+    head, row = export({}).splitlines()
+    head, row = head.rpartition("|")[0], row.rpartition("|")[0]
+    trace = read("\n".join([head, row, f"{row}|more"]))
+    assert left_out(trace) == {"wrong number of fields": 1}
+
+
+@pytest.mark.parametrize("delimiter", ["|", ",", "^", "\t", ";", "@@", " | "])
+def test_any_delimiter_that_the_header_has(delimiter):
+    assert column(read(export({}, delimiter=delimiter)), "wait") == [60]
+
+
+def test_a_delimiter_at_the_end_of_lines():
+    text = export({}, {"JobID": "8", "JobName": "a|b"}).replace("\n", "|\n")
+    assert beside(read(text), "executable") == ["a.out", "a|b"]
+
+
+def test_windows_line_ends_a_byte_order_mark_and_no_end_of_line():
+    text = "\ufeff" + export({}, {"JobID": "8"}).replace("\n", "\r\n").rstrip()
+    assert beside(read(text), "executable") == ["a.out", "a.out"]
+
+
+def test_files_one_behind_the_other_name_their_columns_again(tmp_path):
+    first = export({})
+    second = export({"JobID": "8", "QOS": "low"})  # of other columns
+    third = export({"JobID": "9"})
+    paths = [tmp_path / "a", tmp_path / "b"]
+    paths[0].write_text(first + second)
+    paths[1].write_text("\n" + third)
+    trace = read_slurm([str(path) for path in paths])
+    assert beside(trace, "id") == ["7", "8", "9"]
+    assert beside(trace, "qos") == ["", "low", ""]
+    assert trace.intake.rows == 3
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "is empty"),
+        ("\n\n", "is empty"),
+        ("7|2024-05-01T08:00:00|COMPLETED\n", "line 1: no line that names the columns of sacct"),
+        ("JobID      JobName\n------ ----------\n7  a\n", "columns cut to a width"),
+        (
+            "JobID|State|NCPUS|Elapsed|Start\n",
+            r"line 1: a column is missing: Submit \(when .*\); export with: TZ=UTC",
+        ),
+        (
+            "JobID|User\n",
+            r"Submit \(.*\), Start \(.*\), End or ElapsedRaw \(.*\), State \(.*AllocCPUS",
+        ),
+        ("JobID|State|NCPUS|Elapsed|Start|Submit\n", "no job in Slurm accounting"),
+    ],
+)
+def test_what_is_refused(text, message):
+    with pytest.raises(wk.FormatError, match=message) as error:
+        read(text)
+    assert "\n" not in str(error.value)
+
+
+def test_the_second_file_without_names_of_columns_is_refused(tmp_path):
+    for name, text in (("a", export({})), ("b", export({}).split("\n", 1)[1])):
+        (tmp_path / name).write_text(text)
+    with pytest.raises(wk.FormatError, match="b, line 1: no line that names the columns"):
+        read_slurm([tmp_path / "a", tmp_path / "b"])
+
+
+def test_older_names_of_columns():
+    text = export({"NTasks": "1"}).replace("AllocCPUS", "NCPUS").replace("User", "UID")
+    trace = read(text.replace("JobIDRaw|", "Jobs|", 1))
+    assert column(trace, "procs") == [8]
+    assert beside(trace, "user") == ["al"]
+
+
+def test_processors_and_gpus_from_lists_of_resources():
+    text = export({"AllocCPUS": "billing=9,cpu=6,gres/gpu:a100=3", "ReqCPUS": "cpu=4,node=3"})
+    trace = read(text.replace("AllocCPUS", "AllocTRES").replace("ReqCPUS", "ReqTRES"))
+    assert column(trace, "procs") == [6]
+    assert column(trace, "requested_procs") == [4]
+    assert beside(trace, "gpus") == [3]
+    assert beside(trace, "requested_nodes") == [3]
+
+
+def test_gpus_of_older_versions():
+    assert beside(read_rows({"AllocGRES": "gpu:tesla:2"}), "gpus") == [2]
+
+
+@pytest.mark.parametrize(
+    ("request_", "kb"),
+    [("8G", 2**20), ("8Gn", 2 * 2**20), ("8Gc", 8 * 2**20), ("0n", None), ("", None)],
+)
+def test_memory_requested_per_processor(request_, kb):
+    assert column(read_rows({"ReqMem": request_}), "requested_memory") == [kb]
+
+
+def test_numbers_that_cannot_be_read_are_noted_and_unknown():
+    trace = read_rows({"AllocCPUS": "eight", "ElapsedRaw": "-3", "Eligible": "soon"})
+    assert column(trace, "procs") == [None]
+    assert column(trace, "run") == [3600]
+    assert noted(trace) == {
+        "AllocCPUS that cannot be read: unknown": 1,
+        "Elapsed that cannot be read: unknown": 1,
+        "Eligible that is no time: unknown": 1,
+    }
+
+
+def test_a_row_without_a_time_of_submission_is_left_out():
+    trace = read_rows({}, {"JobID": "8", "Submit": "Unknown"}, {"JobID": "x"})
+    assert left_out(trace) == {"no time of submission": 1, "no id of a job": 1}
+
+
+def test_times_are_of_the_zone_unless_they_say_another():
+    for text, seconds in (
+        (ROW["Submit"], SECOND - 7200),
+        ("2024-05-01T08:00:00+00:00", SECOND),
+        (str(SECOND), SECOND),
+    ):
+        trace = read_rows({"Submit": text}, tz="Europe/Stockholm")
+        assert trace.header.start == seconds
+        assert trace.header.get("TimeZoneString") == "Europe/Stockholm"
+    assert ("time zone", "Europe/Stockholm") in trace.intake.settings
+
+
+NIGHT = {"Submit": "2021-10-31T01:00:00", "Eligible": "Unknown"}
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "elapsed", "wait", "run"),
+    [
+        ("02:10", "02:40", "1800", 4200, 1800),  # both the first
+        ("02:40", "02:10", "1800", 6000, 1800),  # from the first to the second
+        ("02:40", "02:10", "", 6000, 1800),  # the order of events tells it, too
+        ("02:10", "03:10", "7200", 4200, 7200),
+        ("02:10", "03:10", "3600", 7800, 3600),  # only from the second is it an hour
+        ("01:30", "02:30", "7200", 1800, 7200),
+    ],
+)
+def test_of_two_hours_of_one_name_elapsed_tells_which(start, end, elapsed, wait, run):
+    times = {"Start": f"2021-10-31T{start}:00", "End": f"2021-10-31T{end}:00"}
+    with pytest.warns(wk.WorkloadWarning, match="1 jobs with a time that came twice") as told:
+        trace = read_rows({**NIGHT, **times, "ElapsedRaw": elapsed}, tz="Europe/Stockholm")
+    assert len(told) == 1
+    assert column(trace, "wait") == [wait]
+    assert column(trace, "run") == [run]
+
+
+def test_a_time_that_never_was_warns_and_counts_as_if_clocks_were_not_set():
+    times = {"Submit": "2021-03-28T02:30:00", "Start": "2021-03-28T03:40:00"}
+    with pytest.warns(wk.WorkloadWarning, match="1 jobs with a time that never was"):
+        trace = read_rows({**times, "End": "2021-03-28T04:40:00"}, tz="Europe/Stockholm")
+    assert column(trace, "wait") == [600]
+
+
+def test_what_ran_before_the_window_is_marked():
+    before = {"JobID": "6", "Start": "2024-04-30T23:00:00", "Submit": "2024-04-30T23:00:00"}
+    trace = read_rows(before, {})
+    assert beside(trace, "cut") == ["begin", ""]
+
+
+def test_what_was_moved_to_the_edges_of_the_window_is_marked():
+    rows = [
+        {
+            "JobID": str(i),
+            "Submit": f"2024-05-01T07:0{i}:00",
+            "Start": "2024-05-01T08:00:00" if i < 5 else f"2024-05-01T08:0{i}:30",
+            "End": "2024-05-01T12:00:00" if i in (4, 5, 6) else f"2024-05-01T09:0{i}:10",
+            "ElapsedRaw": "",
+        }
+        for i in range(1, 8)
+    ]
+    cut = beside(read_rows(*rows), "cut")
+    assert cut == ["begin"] * 3 + ["both", "end", "end", ""]
+
+
+def test_nothing_that_names_survives_in_an_anonymous_log():
+    row = {"QOS": "secretqos", "Reason": "secretwhy", "NodeList": "secrethost", "Comment": "secret"}
+    names = {n: f"secret{n}" for n in ("Cluster", "Partition", "Account", "User", "JobName")}
+    trace = read(export({**row, **names}), anonymize=True)
+    told = [*trace.header.lines, str(trace.intake), trace.sidecar.to_csv(), trace.jobs.to_csv()]
+    assert not any("secret" in text for text in told)
+
+
+def test_it_is_known_by_its_first_line():
+    assert looks_like(export({}).split("\n"))
+    assert looks_like(["", "JobID|State", "x"])
+    assert not looks_like(["; Version: 2.2", "1 0 5"])
+    assert not looks_like([])
+
+
+CELLS = st.sampled_from(
+    ["", "|", "Unknown", "-1", "nan", "inf", "1e300", "9" * 30, "\x00", "COMPLETED", "7", "\n", "¼",
+     "2024-05-01T08:00:00", "0001-01-01T00:00:00", "7_[1-", "7.batch", "2^63", "JobID|State"]
+)  # fmt: skip
+
+
+@given(st.lists(st.dictionaries(st.sampled_from(list(ROW)), CELLS, max_size=4), max_size=6))
+def test_any_cells_give_a_log_or_one_clear_error(rows):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", wk.WorkloadWarning)
+        try:
+            trace = read_rows(*rows)
+        except wk.WorkloadError as error:
+            assert "\n" not in str(error)
+        else:
+            intake = trace.intake
+            assert intake.rows == intake.jobs + sum(r.count for r in intake.left_out)
+            assert intake.jobs == trace.n_jobs == len(trace.sidecar)
+            assert np.isfinite(trace.jobs["submit"]).all()
+
+
+@needs_formats
+def test_the_export_of_phillips():
+    path = format_path("slurm_xdmod_phillips_1500jobs.sacct.gz")
+    with gzip.open(path, "rt") as stream:
+        rows = [line.rstrip("\n").split("|") for line in stream][1:]
+    trace = read_slurm(path)
+    assert trace.intake.rows == trace.n_jobs == len(rows) == 1500
+    assert column(trace, "status").count(0) == 1448  # 1,447 failed and one ran out of time
+    assert column(trace, "procs").count(8) == 1498
+    assert beside(trace, "requested_memory_per").count("cpu") == 1498  # 2147486648Mn
+    by_id = trace.sidecar.set_index("id")
+    assert by_id.loc["163485", "cut"] == "begin"
+    assert by_id.loc["163485", "run"] == 10 * 86400 + 13 * 3600 + 27 * 60 + 6
+    assert by_id.loc["163485", "gpus"] == 2
+
+
+@needs_formats
+def test_edge_cases():
+    with pytest.warns(wk.WorkloadWarning, match="'FOO', 'BAR'"):
+        trace = read_slurm(format_path("slurm_xdmod_edgecases.sacct"))
+    assert trace.intake.rows == 16
+    assert trace.n_jobs == 13
+    assert left_out(trace) == {
+        "rows of the same attempt again: the last one stands": 1,
+        "not ended: RUNNING": 1,
+        "not ended: PENDING": 1,
+    }
+    by_id = trace.sidecar.set_index("id")
+    assert by_id.loc["5692623", "gpus"] == 2  # on no processor
+    assert by_id.loc["4103947_[9-11,13,16-20]", "array_job"] == "4103947"
+    assert by_id.loc["11963372", "executable"].endswith("Straße")
+    assert by_id.loc["11963372", "requested_memory"] == 4000 * 1024
+
+
+@needs_formats
+@pytest.mark.parametrize(
+    ("name", "missing"),
+    [("slurm_reportseff_steps", "Submit .*, Start"), ("slurm_apel", "a column is missing: Submit")],
+)
+def test_exports_without_needed_columns(name, missing):
+    with pytest.raises(wk.FormatError, match=missing):
+        read_slurm(format_path(f"{name}.sacct"))
+
+
+@needs_formats
+def test_the_steps_of_reportseff_with_the_times_that_they_lack():
+    lines = format_path("slurm_reportseff_steps.sacct").read_text().splitlines()
+    times = "|2024-05-01T08:00:00|2024-05-01T08:00:00|Unknown"
+    text = f"{lines[0]}|Submit|Start|End\n" + "".join(f"{line}{times}\n" for line in lines[1:])
+    trace = read(text)
+    assert trace.n_jobs == 9
+    assert left_out(trace) == {
+        "step rows folded into their jobs": 22,
+        "rows of the same attempt again: the last one stands": 1,
+    }
+    by_id = trace.sidecar.set_index("id")
+    assert by_id.loc["6196869", "cpu"] == pytest.approx((451 * 86400 + 21624) / 720)
+    assert by_id.loc["6196869", "run"] == 12 * 86400 + 14 * 3600 + 16 * 60 + 39
+    assert np.isnan(by_id.loc["6196869", "requested_time"])
+    assert by_id.loc["39889258_1426", "memory"] == 3501608 / 2
+    assert by_id.loc["131042", "memory"] == 1947276 * 8 / 8
+    assert by_id.loc["131042", "cpu"] == pytest.approx(417.815 / 8)
