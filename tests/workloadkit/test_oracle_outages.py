@@ -11,13 +11,15 @@ from tests.oracles import machine_state as oracle
 
 
 def jobs_of(trace):
-    """The jobs that ran; an unknown wait counts as 0, and nobody knows that they waited."""
-    wait = np.nan_to_num(trace.column("wait"))
+    """The jobs that ran and of which it is known when: where no wait is known, at once."""
+    wait = trace.column("wait")
+    if np.isnan(wait).all():
+        wait = np.zeros(trace.n_jobs)
     columns = trace.column("submit"), wait, trace.column("run"), trace.used_procs, trace.ran
     return [
         {"submit": submit, "start": submit + wait, "end": submit + wait + run, "procs": procs}
         for submit, wait, run, procs, ran in zip(*(c.tolist() for c in columns), strict=True)
-        if ran
+        if ran and wait == wait
     ]
 
 
