@@ -232,6 +232,14 @@ CASES = [
         lambda: log(jobs={1: {"preceding_job": 2}}),
         {"preceding-earlier": (E, 1), "think-time": (W, 1)},
     ),
+    (  # of jobs of one second, the first in the file is the first
+        lambda: log(jobs={1: {"preceding_job": 2}, 2: {"submit": 0, "wait": 110}}),
+        {"preceding-earlier": (E, 1), "think-time": (W, 1)},
+    ),
+    (  # the preceding job has a higher number, but stands before
+        lambda: log(jobs={2: {"job": 4}, 3: {"preceding_job": 4}, 1: {"job": 1}}),
+        {"job-order": (W, 1), "job-gaps": (W, 1)},
+    ),
     (lambda: log(jobs={1: {"think_time": 0}}), {"think-alone": (E, 1)}),
     (lambda: log(jobs={3: {"think_time": 92}}), {"think-time": (W, 1)}),
     (lambda: log(jobs={3: {"think_time": 91}}), {}),  # rounded
@@ -438,6 +446,7 @@ def test_parts_without_a_line_that_sums_them_up():
         {"submit": []},
         {"submit": [0]},
         {"submit": [0, 0], "wait": [np.inf, 1], "run": [np.inf, -np.inf], "procs": [1, np.inf]},
+        {"submit": [0, 0], "wait": [np.inf, 0], "run": [1, 1], "procs": [2, np.inf]},
         {"submit": [1e300], "run": [1e300], "job": [2**62], "preceding_job": [2**62]},
         {"submit": [-1, -1], "job": [0, 0], "status": [-(2**62), 2**62]},
     ],

@@ -70,6 +70,7 @@ def test_models(model, n_jobs, procs, seed):
 
 CHANGED = {
     "dependencies": lambda log: wk.with_dependencies(log),
+    "dependencies out of order": lambda log: wk.with_dependencies(wk.shake(log, rng=1)),
     "utilities": lambda log: wk.add_utility(log, rng=1),
     "shaken": lambda log: wk.shake(log, rng=1),
     "local": lambda log: wk.enhance_locality(log, rng=1),

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from workloadkit.rules.rule import Breach, Log, Offender, Rule
+from workloadkit.rules.rule import Breach, Log, Offender, Rule, plain
 
 
 def _size(log: Log) -> tuple[str, int] | None:
@@ -60,7 +60,7 @@ def _used_once(log: Log) -> Breach | None:
         return None
     row = rows[order[over[0]] - rows.size]
     first = Offender(
-        (("second", int(start[order[over[0]] - rows.size])), ("busy", int(busy[over[0]]))),
+        (("second", plain(start[order[over[0]] - rows.size])), ("busy", plain(busy[over[0]]))),
         job=int(log["job"][row]),
         row=int(row) + 1,
     )

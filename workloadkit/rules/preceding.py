@@ -24,16 +24,16 @@ def _counted_from_1(log: Log) -> Breach | None:
 
 
 def _earlier(log: Log) -> Breach | None:
-    """Check that what a job waits for has a lower number and was submitted no later."""
+    """Check that what a job waits for stands before it, in the order of submission.
+
+    It need not have a lower number: that jobs are numbered in this order is a rule of its own.
+    """
     asks = _asks(log)
     if not asks.any():
         return None
-    place = log.preceding.place
     own = asks & (log["preceding_job"] == log["job"])
-    later = (place >= 0) & (log["submit"][place] > log["submit"])
-    above = asks & np.isin(log["preceding_job"], log["job"])
-    above &= log["preceding_job"] > log["job"]
-    return log.where(own | later | above, "preceding_job", "submit", among=asks)
+    later = log.preceding.place >= np.arange(log.n_jobs)
+    return log.where(own | later, "preceding_job", "submit", among=asks)
 
 
 def _think_alone(log: Log) -> Breach | None:
@@ -70,7 +70,7 @@ RULES = (
     Rule(
         "preceding-earlier",
         "error",
-        "The preceding job comes earlier: it has a lower number and is submitted no later.",
+        "The preceding job is another, and stands before the job.",
         _earlier,
     ),
     Rule(
