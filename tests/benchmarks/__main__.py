@@ -32,6 +32,7 @@ from tests.data import DATA, TRACES
 PARTS = (
     *(
         reading,
+        importing,
         rules,
         anomalies,
         sessions,

@@ -176,12 +176,14 @@ _DTYPES: dict[str, Any] = {
 
 
 class _Words(dict[Any, int]):
-    """Codes of words; a new word gets the next."""
+    """Codes of words; a new one gets the next; None and NaN are the empty word."""
 
     def __init__(self, words: Iterable[str]) -> None:
         super().__init__((word, code) for code, word in enumerate(words))
 
     def __missing__(self, word: Any) -> int:
+        if not isinstance(word, str):
+            return self["" if word is None or word != word else str(word)]
         code = self[word] = len(self)
         return code
 
