@@ -39,7 +39,16 @@ def plot_anomalies(found: Anomalies, ax: Axes | None = None) -> Axes:
     ax.stairs(data["jobs"], edges, fill=True, color=style.PALE, label="jobs a day")
     ax.stairs(data["jobs"], edges, color=style.BLUE, linewidth=0.6, baseline=None)
     if data["flurries"].any():
-        ax.stairs(data["flurries"], edges, fill=True, color=style.ORANGE, label="in flurries")
+        ax.stairs(
+            data["flurries"].where(data["flurries"] > 0),
+            edges,
+            fill=True,
+            color=style.ORANGE,
+            edgecolor=style.ORANGE,
+            linewidth=0.8,  # seen on a single day of a long log, too
+            zorder=3,
+            label="in flurries",
+        )
     named: set[str] = set()
     for one in found.items:
         if one.kind == FLURRY:

@@ -392,7 +392,7 @@ def test_what_the_command_refuses(run, odd_log, tmp_path):
 def test_the_command_says_that_there_is_nothing(run):
     code, out, _ = run("anomalies")
     assert code == 0
-    assert "nothing found" in out
+    assert "Nothing found." in out
 
 
 @needs_traces

@@ -107,7 +107,7 @@ class Anomalies:
 
     def __str__(self) -> str:
         if not self.items:
-            return "\n".join([f"{self.name}: nothing found", *self.notes])
+            return f"{self.name}: {' '.join(self.notes) or 'Nothing found.'}"
         rows = [("strength", "kind", "begins", "days", "jobs", "share", "what")]
         rows += [
             (

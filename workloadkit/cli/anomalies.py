@@ -103,15 +103,13 @@ def _table(found: "Anomalies", trace: Path | None) -> str:
         parts.append("\n".join(lines))
     counts = found.sensitivity()
     if counts[0.5]["notable"] or counts[0.5]["dominating"]:
-        told = [
-            f"with both limits {word} {counts[factor]['dominating']} and "
-            f"{counts[factor]['notable']}"
-            for factor, word in ((0.5, "halved"), (2.0, "doubled"))
+        said = [
+            f"{counts[factor]['dominating']} and {counts[factor]['notable']}{words}"
+            for factor, words in ((1.0, ""), (0.5, " with both limits halved"), (2.0, " doubled"))
         ]
-        now = (
-            f"{counts[1.0]['dominating']} dominating flurries and {counts[1.0]['notable']} notable"
+        parts.append(
+            "\n".join(wrap(f"Dominating and notable flurries: {', '.join(said)}.", _WIDTH))
         )
-        parts.append("\n".join(wrap(f"{now}; {', '.join(told)}.", _WIDTH)))
     return "\n\n".join(parts)
 
 
