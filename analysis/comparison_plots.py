@@ -96,7 +96,7 @@ def plot_gantts(
     panels = style.panels(style.current_axes(ax), len(comparison.schedules), share_y=True)
     for i, (panel, name) in enumerate(zip(panels, comparison.schedules, strict=True)):
         plot_gantt(comparison.schedules[name], panel, begin=begin, until=until)
-        panel.set_title(name, loc="right", fontsize=10)
+        panel.set_title(name, loc="right", fontsize=10, parse_math=False)
         if i:
             panel.set_ylabel("")
             panel.legend_ = None

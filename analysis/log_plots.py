@@ -67,14 +67,7 @@ def overlay(data: pd.DataFrame, ax: Axes, *, others: str = "others", **look: Any
     handles, labels = ax.get_legend_handles_labels()
     if len(handles) > 1:  # the first log first
         handles, labels = handles[-1:] + handles[:-1], labels[-1:] + labels[:-1]
-        ax.legend(
-            handles,
-            labels,
-            loc="lower left",
-            bbox_to_anchor=(0, 1),
-            ncols=2 if few else 4,
-            borderaxespad=0.2,
-        )
+        style.legend(ax, handles, labels, columns=2 if few else 4)
 
 
 def plot_measures(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
@@ -101,7 +94,7 @@ def plot_measures(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
     ax.set_yticks(place, names, fontsize=8)
     ax.set_ylim(-0.7, len(data) - 0.3)
     style.share_axis(ax.xaxis)
-    ax.set_xlabel(f"relative to {data.columns[0]}" if len(data.columns) else "")
+    ax.set_xlabel(f"relative to {data.columns[0]}" if len(data.columns) else "", parse_math=False)
     ax.set_ylabel("measure")
     return ax
 

@@ -239,6 +239,7 @@ def _table_of_status(trace: Trace) -> Table:
 
 
 def _table_of_header(trace: Trace) -> Table:
-    data = pd.DataFrame(trace.header.entries, columns=["label", "value"]).set_index("label")
+    entries = pd.DataFrame(trace.header.entries, columns=["label", "value"], dtype=object)
+    data = entries.set_index("label")
     text = data.rename(columns={"value": ""})
     return Table("header", "The labels of the log's header.", data, text, words=True, folded=True)

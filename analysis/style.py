@@ -7,7 +7,7 @@ so that a figure follows the reader's light or dark theme as the text around it 
 import io
 import re
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from html import escape
 from os import PathLike
@@ -123,7 +123,7 @@ def current_axes(ax: Axes | None) -> Axes:
 
 def theme(*, salt: str) -> Any:
     """Return a context in which figures are drawn in the theme, with ids salted by `salt`."""
-    return mpl.rc_context({**_SETTINGS, "svg.hashsalt": salt or "workloadkit"})
+    return mpl.rc_context({**_SETTINGS, "svg.hashsalt": printable(salt) or "workloadkit"})
 
 
 def draw(plot: Callable[..., Axes], data: pd.DataFrame, *, name: str, title: str = "") -> str:
@@ -209,7 +209,7 @@ def inline(svg: str, *, name: str, label: str) -> str:
     svg = re.sub(r"\s*<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
     opening, body = svg.split(">", 1)
     box = re.search(r'viewBox="[^"]*"', opening)
-    opening = f'<svg {box[0] if box else ""} role="img" aria-label="{escape(label)}"'
+    opening = f'<svg {box[0] if box else ""} role="img" aria-label="{escape(printable(label))}"'
     body = body.replace("xlink:href", "href")
     body = re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>{name}-", body)
     for colour, (variable, _) in THEME.items():
@@ -295,6 +295,17 @@ def date_edges(data: pd.DataFrame) -> np.ndarray:
     return np.append(dates, dates[-1] + np.round(days[-1] - days[-2]))
 
 
+def label(name: str) -> str:
+    """Return a name as the label of what is drawn: matplotlib hides those that begin with _.
+
+    Examples
+    --------
+    >>> label("chemistry"), label("_apt").isprintable()
+    ('chemistry', False)
+    """
+    return f"\N{ZERO WIDTH SPACE}{name}" if name.startswith("_") else name
+
+
 def legend_above(ax: Axes) -> None:
     """Put the legend above the Axes, where it hides nothing, in as many columns as find room."""
     handles, labels = ax.get_legend_handles_labels()
@@ -307,16 +318,21 @@ def legend_above(ax: Axes) -> None:
             # As matplotlib does, the first columns hold one more where it does not come out even.
             if sum(max(column) for column in np.array_split(widths, columns)) <= room:
                 break
-        legend = ax.legend(
-            handles,
-            labels,
-            loc="lower left",
-            bbox_to_anchor=(0, 1),
-            ncols=columns,
-            borderaxespad=0.2,
-        )
-        for text in legend.get_texts():
-            text.set_parse_math(False)
+        legend(ax, handles, labels, columns=columns)
+
+
+def legend(ax: Axes, handles: Sequence[Any], labels: Sequence[str], *, columns: int) -> None:
+    """Put a legend above the Axes, its labels as they are: no mathematics, and none too long."""
+    drawn = ax.legend(
+        handles,
+        [printable(label, _LONGEST_LABEL) for label in labels],
+        loc="lower left",
+        bbox_to_anchor=(0, 1),
+        ncols=columns,
+        borderaxespad=0.2,
+    )
+    for text in drawn.get_texts():
+        text.set_parse_math(False)
 
 
 def panels(ax: Axes, n_panels: int, *, rows: int = 1, share_y: bool = False) -> list[Axes]:

@@ -45,7 +45,14 @@ def plot_waits(data: pd.DataFrame, ax: Axes | None = None, *, percent: int = 90)
     for name, line in zip(order, style.LINES, strict=False):
         waits = data[data["name"] == name].set_index("begin")[column].reindex(each.index)
         shown = np.maximum(waits.to_numpy(), _SHORTEST)
-        ax.plot(place, shown, label=name, marker="o", markersize=2.5, **{**line, "linewidth": 1.2})
+        ax.plot(
+            place,
+            shown,
+            label=style.label(name),
+            marker="o",
+            markersize=2.5,
+            **{**line, "linewidth": 1.2},
+        )
     style.time_axis(ax.yaxis)
     ax.set_ylabel(f"{percent} % waited at most")
     ax.margins(x=0.02)
