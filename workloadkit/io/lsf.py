@@ -300,7 +300,7 @@ def _extend(records: Records, finished: list[Finish], places: NDArray[np.int64])
     records.extend(
         rows.size,
         place=places,
-        id=np.where(of_array, ids + _indices(number["array_index"]), ids),
+        id=_with_indices(ids, number["array_index"]),
         array_job=np.where(of_array, ids, ""),
         array_task=np.where(of_array, number["array_index"], np.nan),
         submit=submit,
@@ -344,9 +344,12 @@ def _eligible(
     return np.where(eligible > start, start, eligible)
 
 
-def _indices(index: NDArray[np.float64]) -> NDArray[np.object_]:
-    """Return what stands behind the ids of an array's jobs."""
-    return np.array([f"[{i:.0f}]" for i in index.tolist()], dtype=object)
+def _with_indices(ids: NDArray[np.object_], index: NDArray[np.float64]) -> NDArray[np.object_]:
+    """Return the ids of jobs; behind those of an array stands the index."""
+    ids = ids.copy()
+    for i in np.flatnonzero(index > 0).tolist():
+        ids[i] = f"{ids[i]}[{index[i]:.0f}]"
+    return ids
 
 
 def _executable(name: str, command: str) -> str:
