@@ -71,7 +71,7 @@ def plot_anomalies(found: Anomalies, ax: Axes | None = None) -> Axes:
                 min(begin, middle - half),
                 max(end, middle + half),
                 color=_COLOURS[one.kind],
-                alpha=0.25 if slight else 0.5,
+                alpha=0.4 if slight else 0.65,
                 linewidth=0,
                 zorder=0.5,
                 label=label,

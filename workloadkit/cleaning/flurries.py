@@ -108,19 +108,22 @@ def find_flurries(trace: Trace, limits: FlurryLimits = LIMITS) -> list[Anomaly]:
     dominating user=9 and proc=1 (600 jobs removed)
     """
     clock = Clock.of(trace)
-    left = np.flatnonzero(trace.column("user") >= 0)  # an unknown user is nobody
+    day = day_of(clock, trace.column("submit"))
+    left = trace.column("user") >= 0  # an unknown user is nobody
     found: list[_Stretch] = []
     for _ in range(_MOST_PASSES):
-        more = _stretches(trace, clock, left, limits)
+        more = _stretches(trace, day, np.flatnonzero(left), limits)
         if not more:
             break
         found += more
-        left = np.setdiff1d(left, np.concatenate([one.rows for one in more]))
-    anomalies = [_anomaly(trace, clock, one, limits) for one in found]
+        left[np.concatenate([one.rows for one in more])] = False
+    anomalies = [_anomaly(trace, day, one, limits) for one in found]
     return sorted(anomalies, key=lambda one: -one.evidence["days_ahead"])
 
 
-def _stretches(trace: Trace, clock: Clock, rows: NDArray, limits: FlurryLimits) -> list[_Stretch]:
+def _stretches(
+    trace: Trace, day: NDArray[np.int64], rows: NDArray[np.int64], limits: FlurryLimits
+) -> list[_Stretch]:
     """Return the stretch of each user in which he is ahead of all others by most, if large."""
     users, code = np.unique(trace.column("user")[rows], return_inverse=True)
     if users.size < 2:
@@ -136,7 +139,7 @@ def _stretches(trace: Trace, clock: Clock, rows: NDArray, limits: FlurryLimits) 
     lowest = np.minimum.accumulate(lowered)
     score = lowered - lowest + 1
     best = np.maximum.reduceat(score, first)
-    day = day_of(clock, trace.column("submit")[rows])
+    day = day[rows] - day[rows[0]]
     per_day = np.bincount(day)
     found = []
     for user in np.flatnonzero(best >= max(limits.shown * limits.days, 1)):
@@ -158,7 +161,9 @@ def _stretches(trace: Trace, clock: Clock, rows: NDArray, limits: FlurryLimits) 
     return found
 
 
-def _anomaly(trace: Trace, clock: Clock, stretch: _Stretch, limits: FlurryLimits) -> Anomaly:
+def _anomaly(
+    trace: Trace, day: NDArray[np.int64], stretch: _Stretch, limits: FlurryLimits
+) -> Anomaly:
     submit, rows = trace.column("submit"), stretch.rows
     begin, end = float(submit[rows[0]]), float(submit[rows[-1]])
     shared = _shared(trace, rows, limits)
@@ -181,7 +186,7 @@ def _anomaly(trace: Trace, clock: Clock, stretch: _Stretch, limits: FlurryLimits
         "jobs": rows.size,
         "jobs_of_others": stretch.others,
         "days": length / DAY,
-        "days_dominated": _days_dominated(trace, clock, stretch),
+        "days_dominated": _days_dominated(day, stretch),
         "ordinary_day_of_others": stretch.ordinary_day,
         "days_ahead": days_ahead,
         "jobs_removed": count,
@@ -276,9 +281,8 @@ def _plain(value: float) -> int | float:
     return int(value) if value == int(value) else value
 
 
-def _days_dominated(trace: Trace, clock: Clock, stretch: _Stretch) -> int:
+def _days_dominated(day: NDArray[np.int64], stretch: _Stretch) -> int:
     """Count the days on which the flurry holds more than half of all jobs."""
-    day = day_of(clock, trace.column("submit"))
     jobs = np.bincount(day)
     his = np.bincount(day[stretch.rows], minlength=jobs.size)
     return int(np.count_nonzero(2 * his > jobs))
