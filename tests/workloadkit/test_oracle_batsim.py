@@ -46,7 +46,7 @@ def quietly(function, *arguments):
         return function(*arguments)
 
 
-@settings(max_examples=40)
+@settings(max_examples=15)
 @given(workloads())
 def test_each_job_is_read_as_it_stands(text):
     assert not oracle.faults(text)
@@ -82,7 +82,7 @@ def check(before, folder, exact=True):
     assert after.header.lines[: len(before.header.lines)] == before.header.lines
 
 
-@settings(max_examples=25)
+@settings(max_examples=10)
 @given(jobs=logs(fewest=2, procs=st.integers(1, 4)))
 def test_there_and_back(jobs, tmp_path_factory):
     trace = trace_of(jobs)

@@ -4,7 +4,7 @@ import gzip
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import workloadkit as wk
@@ -88,6 +88,7 @@ def trace(lines, tmp_path_factory):
     return wk.read_swf(path)
 
 
+@settings(max_examples=60)
 @given(text=conditions | chains)
 def test_a_filter_removes_what_its_condition_says(text, lines, trace):
     expected = [oracle.removes(text, [float(word) for word in line.split()]) for line in lines]
@@ -96,6 +97,7 @@ def test_a_filter_removes_what_its_condition_says(text, lines, trace):
     assert wk.Filter.parse(str(parsed)).mask(trace).tolist() == expected
 
 
+@settings(max_examples=20)
 @given(text=conditions, count=st.integers(1, 99999))
 def test_the_count_behind_a_filter_is_kept(text, count, trace):
     told = wk.Filter.parse(f"{text} ({count} jobs removed)")
@@ -117,6 +119,7 @@ def jobs_of(path):
     return [line.split() for line in gzip.open(path, "rt") if not line.startswith(";")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("raw", "cleaned", "alone_in_cleaned", "differs"),
     [
@@ -144,6 +147,7 @@ def test_the_archive_cleaned_so(raw, cleaned, alone_in_cleaned, differs, tmp_pat
         assert written == oracle.of_header([line for line in stream if line.startswith(";")])
 
 
+@pytest.mark.slow
 @needs_traces
 @pytest.mark.parametrize(
     ("name", "n_filters"),

@@ -44,7 +44,7 @@ def is_name(word):
     return not word.lstrip("-").isdigit()
 
 
-@settings(max_examples=40)
+@settings(max_examples=15)
 @given(lines())
 def test_each_column_is_read_as_it_stands(text):
     trace, jobs = read(text), oracle.jobs(text)
@@ -70,7 +70,7 @@ def test_each_column_is_read_as_it_stands(text):
                 assert np.count_nonzero(trace.jobs[name] == found) == alike.size
 
 
-@settings(max_examples=20)
+@settings(max_examples=8)
 @given(text=lines())
 def test_there_and_back_through_swf(text, tmp_path_factory):
     folder = tmp_path_factory.mktemp("gwf")

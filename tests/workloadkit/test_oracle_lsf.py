@@ -52,9 +52,21 @@ def files(draw):
     return "\n".join(lines) + "\n"
 
 
-@settings(max_examples=40)
+@settings(max_examples=10)
 @given(files())
 def test_each_record_is_read_word_by_word(text):
+    agree(text)
+
+
+@pytest.mark.slow
+@settings(max_examples=500)
+@given(files())
+def test_each_record_of_many_files_is_read_word_by_word(text):
+    agree(text)
+
+
+def agree(text):
+    """Hold the reading of a file to the oracle's."""
     jobs, others = oracle.jobs(text)
     trace = wk.read_lsf(io.BytesIO(text.encode()))
     intake = trace.intake

@@ -64,7 +64,7 @@ def first_jobs(path, n_jobs):
 
 @needs_traces
 def test_claims_about_a_real_log_are_true():
-    hold(first_jobs(trace_path("KTH-SP2-1996-2"), 1500))
+    hold(first_jobs(trace_path("KTH-SP2-1996-2"), 500))
 
 
 @pytest.mark.slow

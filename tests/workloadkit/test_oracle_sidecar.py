@@ -44,7 +44,7 @@ def plain_text(path):
     return gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
 
 
-@settings(max_examples=20)
+@settings(max_examples=6)
 @given(text=exports(), suffix=st.sampled_from((".swf", ".swf.gz")))
 def test_it_comes_back_with_its_log(text, suffix, tmp_path_factory):
     path = tmp_path_factory.mktemp("beside") / f"log{suffix}"
@@ -74,7 +74,7 @@ def test_it_comes_back_with_its_log(text, suffix, tmp_path_factory):
 
 
 @given(text=exports())
-@settings(max_examples=5)
+@settings(max_examples=2)
 def test_beside_another_log_it_is_not_used(text, tmp_path_factory):
     path = tmp_path_factory.mktemp("beside") / "log.swf"
     wk.write_swf(read(text), path)

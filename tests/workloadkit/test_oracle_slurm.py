@@ -164,7 +164,7 @@ def attempts_ascend(table):
     return kept
 
 
-@settings(max_examples=25)
+@settings(max_examples=10)
 @given(st.lists(records(), min_size=1, max_size=12))
 def test_each_job_is_read_as_it_stands(table):
     table = attempts_ascend(table)
@@ -185,7 +185,7 @@ def test_each_job_of_many_exports_is_read_as_it_stands(table):
         agree(read(text), text)
 
 
-@settings(max_examples=10)
+@settings(max_examples=4)
 @given(st.lists(records(), min_size=1, max_size=6), st.sampled_from(("Asia/Tokyo", "America/Lima")))
 def test_times_are_of_the_zone(table, zone):
     text = lines_of(attempts_ascend(table))
@@ -265,6 +265,7 @@ def test_durations_of_all_forms(text, seconds):
     )
 
 
+@pytest.mark.slow
 @needs_formats
 def test_the_real_export():
     with gzip.open(format_path("slurm_xdmod_phillips_1500jobs.sacct.gz"), "rt") as stream:
