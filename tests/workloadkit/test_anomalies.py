@@ -76,10 +76,10 @@ def test_nothing_is_found_where_nothing_is_odd(size):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("size", "most"), [*zip(SIZES, (2, 2, 2, 12), strict=True)])
-def test_how_often_something_is_found_where_nothing_is_odd(size, most):
+@pytest.mark.parametrize("size", SIZES)
+def test_how_often_something_is_found_where_nothing_is_odd(size):
     found = [wk.find_anomalies(log_of(made(seed, *size))) for seed in range(200)]
-    assert sum(bool(one.items) for one in found) <= most  # six in a hundred where all is tiny
+    assert sum(bool(one.items) for one in found) <= 2  # of 200: at most one in a hundred
 
 
 @pytest.mark.slow

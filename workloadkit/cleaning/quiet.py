@@ -207,9 +207,15 @@ def _dead_period(
     }
     condition, told = None, "There are no jobs in it to remove."
     if evidence["jobs_before"] <= ISLAND * trace.n_jobs:
-        condition, told = Comparison("submit", "<=", _plain(begin)), "It cuts off the jobs before."
+        condition, told = (
+            Comparison("submit", "<=", _plain(begin)),
+            "The filter cuts off the jobs before.",
+        )
     elif evidence["jobs_after"] <= ISLAND * trace.n_jobs:
-        condition, told = Comparison("submit", ">=", _plain(end)), "It cuts off the jobs after."
+        condition, told = (
+            Comparison("submit", ">=", _plain(end)),
+            "The filter cuts off the jobs after.",
+        )
     running = f"; no job ran for {idle / 3600:,.0f} h of it" if idle > 0 else "; jobs were running"
     reason = (
         f"no arrivals for {(end - begin) / 3600:,.0f} h, where {missing:,.0f} jobs are usual "
