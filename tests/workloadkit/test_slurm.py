@@ -275,7 +275,7 @@ def test_steps_in_another_block_of_lines_find_their_job():
     )
     text += many.replace("K\n", "K|||||\n")
     trace = read(text)
-    assert column(trace, "memory") == [2999 / 2]
+    assert beside(trace, "memory") == [2999 / 2]
     assert left_out(trace) == {"step rows folded into their jobs": 3000}
 
 

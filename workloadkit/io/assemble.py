@@ -110,6 +110,8 @@ def _columns(table: pd.DataFrame, start: int, records: Records) -> dict[str, NDA
         "wait": np.where(early, 0.0, wait),
         "run": np.where(started, table["run"], np.nan),
         **{name: table[name].to_numpy() for name in _MEASURED},
+        # shared by processors, but in whole KB, as the standard has it
+        **{name: np.rint(table[name].to_numpy()) for name in ("memory", "requested_memory")},
     }
     for name, column in measured.items():
         absurd = (column < 0) | (np.abs(column) > BY_NAME[name].limit)

@@ -46,8 +46,8 @@ COLUMNS = {
 
 #: Columns that hold any text, and so may hold the delimiter or the end of a line.
 FREE_TEXT = (
-    *("JobName", "Comment", "AdminComment", "SystemComment", "SubmitLine", "WorkDir", "Reason"),
-    *("Container", "Extra", "FailedNode", "StdOut", "StdErr", "StdIn", "Licenses", "WCKey"),
+    *("JobName", "Comment", "AdminComment", "SystemComment", "SubmitLine", "WorkDir", "Extra"),
+    *("StdOut", "StdErr", "StdIn"),
 )
 
 _OTHERS = ("User", "UID", "JobIDRaw", "NodeList", "CPUTimeRAW", "Flags", *FREE_TEXT)

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from itertools import repeat
+from itertools import compress, repeat
 from typing import Any
 
 import numpy as np
@@ -76,10 +76,10 @@ class JobReader:
         """Take rows: those of jobs become records, those of steps go to their jobs."""
         ids = rows.cells["id"]
         of_step = np.fromiter(map(str.__contains__, ids, repeat(".")), bool, len(ids))
-        jobs = rows.take(np.flatnonzero(~of_step))
+        jobs = rows.where(~of_step)
         record_of_job = self._read_jobs(jobs)
         if of_step.any():
-            steps = rows.take(np.flatnonzero(of_step))
+            steps = rows.where(of_step)
             n_tasks = np.fmax(self._numbers(steps, "n_tasks", " of steps"), 1.0)
             self.steps.add(
                 self.records,
@@ -97,8 +97,9 @@ class JobReader:
     def _read_jobs(self, rows: Rows) -> NDArray[np.int64]:
         """Make records of the rows of jobs; give the number of each, -1 for those left out."""
         record_of_job = np.full(rows.places.size, -1)
-        kept = np.flatnonzero(self._have_ended(rows))
-        rows = rows.take(kept)
+        ended = self._have_ended(rows)
+        kept = np.flatnonzero(ended)
+        rows = rows.where(ended)
         lasted = self._numbers(rows, "elapsed")
         suspended = self._numbers(rows, "suspended")
         times = {name: rows.cells[name] for name in NAMES if name in rows.cells}
@@ -106,10 +107,10 @@ class JobReader:
             times, lasted + np.nan_to_num(suspended), rows.places, self.records
         )
         states = self._state.column(rows.cells["state"])
-        whole = np.flatnonzero(self._can_be_jobs(states, instants, lasted, rows.places))
-        if whole.size < kept.size:
-            kept, rows, instants = kept[whole], rows.take(whole), instants.take(whole)
-            states = [states[i] for i in whole.tolist()]
+        whole = self._can_be_jobs(states, instants, lasted, rows.places)
+        if not whole.all():
+            kept, rows, instants = kept[whole], rows.where(whole), instants.take(whole)
+            states = list(compress(states, whole.tolist()))
             lasted, suspended = lasted[whole], suspended[whole]
         if kept.size:
             record_of_job[kept] = len(self.records) + np.arange(kept.size)
@@ -125,7 +126,7 @@ class JobReader:
         for i in np.flatnonzero(~known).tolist():
             known[i] = values.is_id(ids[i])
         self._leave_out("no id of a job", ~known, rows.places)
-        waiting = rows.take(np.flatnonzero(known & ~ended))
+        waiting = rows.where(known & ~ended)
         if waiting.places.size:
             self._keep_in_mind(waiting)
         return known & ended

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator
-from itertools import repeat
+from itertools import compress, repeat
 from typing import NamedTuple
 
 import numpy as np
@@ -37,13 +37,13 @@ class Rows(NamedTuple):
     cells: dict[str, list[str]]
     places: NDArray[np.int64]
 
-    def take(self, which: NDArray[np.int64]) -> "Rows":
+    def where(self, chosen: NDArray[np.bool_]) -> "Rows":
         """Return some of the rows."""
-        if which.size == self.places.size:
+        if chosen.all():
             return self
-        rows = which.tolist()
-        cells = {name: [cells[i] for i in rows] for name, cells in self.cells.items()}
-        return Rows(cells, self.places[which])
+        choice = chosen.tolist()
+        cells = {name: list(compress(cells, choice)) for name, cells in self.cells.items()}
+        return Rows(cells, self.places[chosen])
 
 
 class RowReader:
@@ -172,6 +172,8 @@ class RowReader:
             joined = [*row[:place], text, *row[place + more :]]
             if self.looks_like_a_row(joined):
                 found.append((place, joined))
+        if len(found) == 1:
+            return found[0][1]
         others = {
             tuple(field for i, field in enumerate(joined) if i not in free) for _, joined in found
         }
