@@ -17,6 +17,11 @@ def blocks_of(page):
     return re.findall(r"```(\w+)\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
 
 
+def files_of(page):
+    """Files that a page shows, by name: a block of text says it behind the word."""
+    return dict(re.findall(r"```text (\S+)\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL))
+
+
 # The code of each page, and the output that the page shows behind it.
 CODE = {
     f"{page.name}-{place}": (text, after[1] if after[0] == "text" else "")
@@ -49,6 +54,8 @@ def run(command, folder, **keywords):
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_commands_print_what_is_shown(page, tmp_path):
     shown = "".join(text for kind, text in blocks_of(page) if kind == "console")
+    for name, text in files_of(page).items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
     commands = [part for part in re.split(r"^\$ ", shown, flags=re.MULTILINE) if part]
     for part in commands:
         command, _, output = part.partition("\n")
