@@ -77,10 +77,10 @@ def wait_intervals(trace: Trace) -> pd.DataFrame:
     return pd.DataFrame(columns)
 
 
-def names_of(trace: Trace, by: str) -> NDArray[np.object_]:
-    """Return what each job is of, in the words of the site where known, shape (n_jobs,).
+def names_of(trace: Trace, by: str) -> pd.Categorical:
+    """Return what each job is of, in the words of the site where known, else numbered.
 
-    None is unknown.
+    What is not known has code -1.
 
     Raises
     ------
@@ -91,12 +91,14 @@ def names_of(trace: Trace, by: str) -> NDArray[np.object_]:
     check_choice("by", by, By)
     beside = trace.sidecar
     if beside is not None and by in beside:
-        words = beside[by].astype(object).where(beside[by] != "", None)
-        distinct = words.dropna().unique()
-        if distinct.size:
-            if all(str(word).isdecimal() for word in distinct):  # the names were left out
-                words = words.map({word: f"{by} {word}" for word in distinct})
-            return words.to_numpy()
+        words = pd.Categorical(beside[by])
+        words = words.remove_categories([word for word in words.categories if word == ""])
+        words = words.remove_unused_categories()
+        if words.categories.size:
+            known = [str(word) for word in words.categories]
+            if all(map(str.isdecimal, known)):  # the names were left out
+                known = [f"{by} {word}" for word in known]
+            return words.rename_categories(known)
     if by == "account":
         raise WorkloadError(
             f"{trace.name}: no account is known; a log by itself has no field of it"
@@ -104,11 +106,10 @@ def names_of(trace: Trace, by: str) -> NDArray[np.object_]:
     numbers = trace.column(by)
     if (numbers == UNKNOWN).all():
         raise WorkloadError(f"{trace.name}: no {by} is known")
-    titles: dict[int, str | None] = {
-        number: f"{by} {number}" if number != UNKNOWN else None
-        for number in np.unique(numbers).tolist()
-    }
-    return np.array([titles[number] for number in numbers.tolist()], dtype=object)
+    distinct, code = np.unique(numbers[numbers != UNKNOWN], return_inverse=True)
+    codes = np.full(numbers.size, -1)
+    codes[numbers != UNKNOWN] = code
+    return pd.Categorical.from_codes(codes, [f"{by} {number}" for number in distinct.tolist()])
 
 
 def waits_over_time(
@@ -168,7 +169,7 @@ def waits_over_time(
         largest = check_count("largest", largest, least=1)
     names = names_of(trace, by)
     waits = wait_intervals(trace)[interval].to_numpy()
-    chosen = ~np.isnan(waits) & pd.notna(names)
+    chosen = ~np.isnan(waits) & (names.codes >= 0)
     if not chosen.any():
         raise WorkloadError(f"{trace.name}: of no job with a {by} a wait is known")
     submit = trace.column("submit")[chosen]
@@ -190,10 +191,15 @@ def waits_over_time(
     return pd.DataFrame(given).join(measured.drop(columns=["place", "code"]))
 
 
-def ranked(
-    names: NDArray[np.object_], largest: int | None = None
-) -> tuple[NDArray[np.int64], list[str]]:
+def ranked(names: pd.Categorical, largest: int | None = None) -> tuple[NDArray, list[str]]:
     """Give names numbers by how often they occur; all but the largest may be others.
+
+    Parameters
+    ----------
+    names : Categorical
+        All known.
+    largest : int, optional
+        See `waits_over_time`.
 
     Returns
     -------
@@ -203,21 +209,22 @@ def ranked(
 
     Examples
     --------
-    >>> code, ordered = ranked(np.array(["b", "a", "b", "c"], dtype=object), 1)
+    >>> code, ordered = ranked(pd.Categorical(["b", "a", "b", "c"]), 1)
     >>> code.tolist(), ordered
     ([0, 1, 0, 1], ['b', 'others'])
     """
-    code, distinct = pd.factorize(names)
-    order = np.argsort(-np.bincount(code), kind="stable")
-    rank = np.empty(order.size, dtype=np.int64)
+    jobs = np.bincount(names.codes, minlength=names.categories.size)
+    order = np.argsort(-jobs, kind="stable")[: np.count_nonzero(jobs)]
+    rank = np.zeros(jobs.size, dtype=np.int64)
     rank[order] = np.arange(order.size)
-    ordered = [str(distinct[i]) for i in order]
+    ordered = [str(names.categories[i]) for i in order]
+    code = rank[names.codes]
     if largest is None or len(ordered) <= largest + 1:  # a single other one has its name
-        return rank[code], ordered
+        return code, ordered
     rest = OTHERS
     while rest in ordered:  # a name that a site gave
         rest = f"({rest})"
-    return np.minimum(rank[code], largest), [*ordered[:largest], rest]
+    return np.minimum(code, largest), [*ordered[:largest], rest]
 
 
 def period_of(length: float) -> Period:

@@ -10,6 +10,7 @@ from analysis.formats import count, duration, printable, share
 from analysis.load import waits_known
 from analysis.section import Columns, Figure, Section, Table, shown
 from analysis.waits.measures import (
+    By,
     Interval,
     names_of,
     period_of,
@@ -51,7 +52,9 @@ def section(trace: Trace) -> Section | None:
     intervals = wait_intervals(trace)
     if not waits_known(trace) or intervals["submit_to_start"].isna().all():
         return None
-    kinds = ("partition", "account", "user", "queue") if beside else ("partition", "queue")
+    kinds: tuple[By, ...] = (
+        ("partition", "account", "user", "queue") if beside else ("partition", "queue")
+    )
     started = intervals["submit_to_start"].notna().to_numpy()
     names = {by: found for by in kinds if (found := _names(trace, by, started)) is not None}
     if not (beside or names):
@@ -59,11 +62,16 @@ def section(trace: Trace) -> Section | None:
     eligible = bool(intervals["submit_to_eligible"].notna().any())
     interval: Interval = "eligible_to_start" if eligible else "submit_to_start"
     held = _share_before_eligible(intervals)
+    submit = trace.column("submit")
+    period = period_of(float(submit[-1] - submit[0]))
     tables, figures = [_table_of_intervals(intervals)], []
     for by, of_jobs in names.items():
-        data = waits_over_time(trace, by, _PERCENTILES, interval=interval, largest=_DRAWN)  # type: ignore[arg-type]
-        tables += [_table_by(by, of_jobs, intervals, interval), _table_over_time(by, data, trace)]
-        figures.append(_figure(by, data, interval, _period(trace)))
+        data = waits_over_time(
+            trace, by, _PERCENTILES, interval=interval, period=period, largest=_DRAWN
+        )
+        tables.append(_table_by(by, of_jobs, intervals, interval))
+        tables.append(_table_over_time(by, data, period))
+        figures.append(_figure(by, data, interval, period))
     values: dict[str, Any] = {
         name: _measures(intervals[name].to_numpy()) for name in _INTERVALS
     } | {"share_before_eligible": held}
@@ -78,13 +86,14 @@ def section(trace: Trace) -> Section | None:
     )
 
 
-def _names(trace: Trace, by: str, started: NDArray[np.bool_]) -> NDArray[np.object_] | None:
+def _names(trace: Trace, by: By, started: NDArray[np.bool_]) -> pd.Categorical | None:
     """Return what jobs are of, if those that started are of more than one."""
     try:
         names = names_of(trace, by)
     except WorkloadError:
         return None
-    return names if pd.unique(names[pd.notna(names) & started]).size > 1 else None
+    codes = names.codes[started]
+    return names if np.unique(codes[codes >= 0]).size > 1 else None
 
 
 def _measures(waits: NDArray[np.float64]) -> dict[str, float]:
@@ -112,17 +121,15 @@ def _table_of_intervals(intervals: pd.DataFrame) -> Table:
     return Table("intervals", caption, data, shown(data, _COLUMNS))
 
 
-def _table_by(
-    by: str, names: NDArray[np.object_], intervals: pd.DataFrame, interval: Interval
-) -> Table:
-    waits = intervals[interval].to_numpy()
-    chosen = pd.notna(names) & ~np.isnan(waits)
+def _table_by(by: str, names: pd.Categorical, intervals: pd.DataFrame, interval: Interval) -> Table:
+    chosen = (names.codes >= 0) & intervals[interval].notna().to_numpy()
+    mine = intervals[chosen]
     code, ordered = ranked(names[chosen], _LISTED)
     rows = []
     for i, name in enumerate(ordered):
-        mine = intervals[chosen][code == i]
-        told = _measures(waits[chosen][code == i])
-        rows.append({"name": name, **told, "before_eligible": _share_before_eligible(mine)})
+        of_it = mine[code == i]
+        told = _measures(of_it[interval].to_numpy())
+        rows.append({"name": name, **told, "before_eligible": _share_before_eligible(of_it)})
     data = pd.DataFrame(rows).set_index("name")
     columns = dict(_COLUMNS)
     if interval == "eligible_to_start":
@@ -135,7 +142,7 @@ def _table_by(
     return Table(f"by_{by}", caption, data, text)
 
 
-def _table_over_time(by: str, data: pd.DataFrame, trace: Trace) -> Table:
+def _table_over_time(by: str, data: pd.DataFrame, period: str) -> Table:
     if "date" in data:
         begins = data["date"].dt.strftime("%Y-%m-%d").tolist()
     else:
@@ -143,7 +150,7 @@ def _table_over_time(by: str, data: pd.DataFrame, trace: Trace) -> Table:
     text = shown(data, _COLUMNS)
     text.insert(0, by, [printable(name, _LONGEST_NAME) for name in data["name"]])
     text.index = begins
-    caption = f"The same by {by} and {_period(trace)} of submission."
+    caption = f"The same by {by} and {period} of submission."
     return Table(f"{by}_over_time", caption, data, text, folded=True)
 
 
@@ -153,11 +160,6 @@ def _figure(by: str, data: pd.DataFrame, interval: Interval, period: str) -> Fig
         f"not exceed. Less than 1 s is drawn as 1 s."
     )
     return Figure(f"by_{by}", f"Waits by {by}", caption, data, plot_waits)
-
-
-def _period(trace: Trace) -> str:
-    submit = trace.column("submit")
-    return period_of(float(submit[-1] - submit[0]))
 
 
 def _finding(values: dict[str, Any], held: float) -> str:

@@ -52,7 +52,7 @@ HOSTILE = {
     "empty": "",
 }
 NAMES = list(HOSTILE.values())
-#: Those that a table can hold: only names of files have halves of surrogates.
+#: Those that a table can hold; reading leaves no halves of surrogates.
 WORDS = [name for name in NAMES if not re.search("[\ud800-\udfff]", name)]
 
 UNFIT = re.compile("[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
@@ -103,7 +103,7 @@ def trace():
          "user": np.arange(n) % 20 + 1, "queue": np.arange(n) % 3, "status": np.arange(n) % 2,
          "requested_time": run + 60},
         header=Header(tuple(header)),
-        name=f"{SCRIPT} $x^$ & \x07\udcff\u202e.swf",
+        name=f"{SCRIPT} $x^$ & \x07\u202e.swf",
     )  # fmt: skip
     start = submit + wait
     beside = pd.DataFrame(
@@ -159,10 +159,11 @@ def test_a_page_of_hostile_text_is_text(trace):
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:.*pool of long-term users is empty")
 def test_every_page_of_a_hostile_log_is_text(trace):
     assert HOSTILE["script"] in harmless(analysis.characterize(trace).to_html())
     ran = trace.select(trace.ran)
-    validation = analysis.validate_resampling(ran, 2, weeks=4, rng=1).report().to_html()
+    validation = analysis.validate_resampling(ran, 2, rng=1).report().to_html()
     harmless(validation)
 
 

@@ -115,10 +115,10 @@ def test_periods_follow_the_calendar():
 
 
 def test_few_are_told_apart_from_others():
-    code, ordered = measures.ranked(np.array([*"abbccc", "others"], dtype=object), 2)
+    code, ordered = measures.ranked(pd.Categorical([*"abbccc", "others"]), 2)
     assert ordered == ["c", "b", "(others)"]
     assert code.tolist() == [2, 1, 1, 0, 0, 0, 2]
-    _, ordered = measures.ranked(np.array(list("abbccc"), dtype=object), 2)
+    _, ordered = measures.ranked(pd.Categorical(list("abbccc")), 2)
     assert ordered == ["c", "b", "a"]  # a single other one has its name
 
 
