@@ -75,6 +75,8 @@ def utility_shapes(trace: Trace, jobs: ArrayLike | None = None) -> pd.DataFrame:
             if job not in known:
                 raise ParameterError(f"jobs: job {job} has no utility function to be drawn")
         shown = np.array([chosen[known.index(job)] for job in wanted.tolist()])
+    # numbers may repeat in a log; a column has a name of its own
+    shown = shown[np.sort(np.unique(trace.column("job")[shown], return_index=True)[1])]
     functions, worth, length = utilities.take(chosen), start[chosen], last[chosen]
     place = np.searchsorted(chosen, shown)
     rows = []

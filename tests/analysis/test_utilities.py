@@ -37,6 +37,15 @@ def test_shapes_are_relative_to_deadline_and_start_value(log):
     assert (np.diff(shapes, axis=0) <= 1e-12).all()
 
 
+def test_job_numbers_that_repeat_are_drawn_once(log):
+    """A line that a log repeats gave two columns of one name; found by the fuzzer."""
+    twice = replace(log, jobs=log.jobs.assign(job=[11, 11, 11, 11]))
+    assert list(analysis.utility_shapes(twice)) == ["mean of all jobs", "job 11"]
+    assert list(analysis.utility_shapes(log, [12, 11, 12])) == [
+        *("mean of all jobs", "job 12", "job 11")
+    ]
+
+
 def test_jobs_that_cannot_be_drawn(log):
     for job in (13, 14, 99):
         with pytest.raises(ParameterError, match=f"job {job} has no utility function to be drawn"):
