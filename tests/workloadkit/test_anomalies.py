@@ -383,6 +383,13 @@ def test_the_command_and_its_filters(run, odd_log, tmp_path):
     assert out == filters.read_text()
 
 
+@pytest.mark.parametrize("command", ["anomalies", "clean"])
+def test_help_fits_80_columns(run, command):
+    code, out, _ = run(command, "--help")
+    assert code == 0
+    assert max(map(len, out.splitlines())) <= 80
+
+
 def test_what_the_command_refuses(run, odd_log, tmp_path):
     assert run("anomalies", odd_log, "--plot", "a.gif")[0] == 2
     assert run("anomalies", tmp_path / "none.swf")[0] == 1

@@ -60,7 +60,7 @@ def anomalies(
     ] = None,
     strict: StrictOption = False,
 ) -> None:
-    """Show what is not representative of a log, each with a filter that removes it.
+    """Show what is not representative of a log, with filters.
 
     Flurries are stretches in which one user submits more jobs than all others together, ahead of
     them by ten ordinary days of theirs (notable), and a tenth of all jobs (dominating); half as

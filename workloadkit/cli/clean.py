@@ -16,8 +16,8 @@ from workloadkit.cli.common import (
 from workloadkit.errors import ParameterError
 
 EXAMPLES = """
-workloadkit clean log.swf.gz --filter "user=3 and proc=1 and app=1" -o cleaned.swf.gz
-workloadkit clean log.swf.gz --filters-of log-cleaned.swf.gz -o cleaned.swf.gz
+workloadkit clean log.swf.gz --filter "user=3 and proc=1" -o cleaned.swf.gz
+workloadkit clean log.swf.gz --filters-of other-cln.swf.gz -o cleaned.swf.gz
 workloadkit anomalies log.swf.gz -o filters.txt
 workloadkit clean log.swf.gz --filters-of filters.txt -o cleaned.swf.gz
 """
@@ -49,7 +49,7 @@ def clean(
     ] = None,
     strict: StrictOption = False,
 ) -> None:
-    """Remove the jobs that filters name, and name the filters in the header.
+    """Remove jobs by filters, and name these in the header.
 
     A filter compares fields with numbers (= != < <= > >=), joined by and, or, not and brackets.
     Fields are user, job, proc, app, queue, partition, group, status, submit, wait, run and the
