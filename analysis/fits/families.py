@@ -120,7 +120,8 @@ class Scaled:
 
     def sf(self, x: ArrayLike) -> NDArray[np.float64]:
         """Return the probability of a value above x."""
-        return self.family.sf(x, *self.shapes, scale=self.scale)
+        with np.errstate(divide="ignore"):  # scipy takes the logarithm of what is 0 far out
+            return self.family.sf(x, *self.shapes, scale=self.scale)
 
     def logpdf(self, x: ArrayLike) -> NDArray[np.float64]:
         """Return the logarithm of the density at x."""
@@ -264,7 +265,10 @@ def _pareto(sample: Sample) -> tuple[Any, dict[str, Any], int]:
     from scipy import stats
 
     scale = float(sample.values[0])
-    shape = 1 / sample.mean(np.log(sample.values / scale))
+    spread = sample.mean(np.log(sample.values / scale))
+    if spread < 1 / _STEEPEST:
+        raise ParameterError("the values are all but alike")
+    shape = 1 / spread
     return Scaled(stats.pareto, (shape,), scale), {"shape": shape, "scale": scale}, 2
 
 

@@ -168,7 +168,7 @@ def _finding(values: dict[str, Any], held: float) -> str:
         f"Half of the jobs waited {duration(waits['p50'])} or less, one in ten more than "
         f"{duration(waits['p90'])}."
     )
-    if held > 0:
+    if held >= 0.001:
         text += (
             f" {share(held)} of all waiting came before the jobs were eligible, so it was not the "
             "scheduler's."

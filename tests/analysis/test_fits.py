@@ -12,7 +12,7 @@ from scipy import integrate, stats
 import workloadkit as wk
 from analysis import HyperErlang, fit_marginal, fit_marginals, plot_fits, plot_quantiles
 from analysis.fits import summary as fits
-from analysis.fits.families import FAMILIES, Sample
+from analysis.fits.families import FAMILIES, Sample, Scaled
 from analysis.fits.marginal_fit import distances
 from tests.data import needs_traces, trace_path
 from workloadkit import ParameterError, Trace
@@ -82,6 +82,12 @@ def test_any_values_are_fitted_or_the_reason_is_told(values):
     for name in ("exponential", "gamma", "hyper_exponential_2_em", "hyper_erlang_em"):
         if name in fit.fits:  # the likeliest of these have the mean of the values
             assert fit.fits[name].mean() == pytest.approx(moments[0], rel=1e-5)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_values_all_alike_are_fitted_or_refused(family):
+    with suppress(ParameterError):
+        FAMILIES[family].fit(Sample(np.array([117.0]), np.array([9.0])))
 
 
 def test_a_mixture_is_found_among_the_families():
@@ -271,3 +277,7 @@ def test_the_run_times_of_a_real_log_are_no_exponential():
     fit = fit_marginal(trace.column("run"))
     assert fit.table.loc["exponential", "ks"] > 0.4
     assert fit.table.loc["hyper_erlang_em", "ks"] < 0.06
+
+
+def test_nothing_is_left_far_out_in_a_tail():
+    assert Scaled(stats.fisk, (30.0,), 50.0).sf([50, 1e9]).tolist() == [0.5, 0.0]
