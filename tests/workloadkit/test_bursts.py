@@ -107,7 +107,7 @@ parts_of_jobs = st.lists(
 )
 
 
-@settings(max_examples=30)  # each writes two files
+@settings(max_examples=20)  # each writes two files
 @given(parts_of_jobs, st.lists(st.integers(0, 40), min_size=6, max_size=6).map(sorted))
 def test_bursts_follow_one_another_and_survive_a_file(tmp_path_factory, jobs, submits):
     """Against the standard's sentence, one burst after the other."""
