@@ -8,6 +8,7 @@ from time import perf_counter
 import numpy as np
 
 import workloadkit as wk
+from tests.benchmarks.accounting_files import write_pbs, write_sge, write_sge_with_tasks
 from tests.benchmarks.measure import Row, peak_memory
 
 N_ROWS = 1_000_000
@@ -25,12 +26,15 @@ _AT_A_TIME = 10_000
 
 def rows() -> Iterator[Row]:
     """Reading and writing a million rows, without and with those of steps."""
-    for what, write in (
-        ("Slurm, 25 columns", write_slurm),
-        ("Slurm, 3 steps a job", write_slurm_with_steps),
+    for what, write, read in (
+        ("Slurm, 25 columns", write_slurm, wk.read_slurm),
+        ("Slurm, 3 steps a job", write_slurm_with_steps, wk.read_slurm),
+        ("PBS, 650 bytes a record", write_pbs, wk.read_pbs),
+        ("Grid Engine", write_sge, wk.read_sge),
+        ("Grid Engine, 3 tasks a job", write_sge_with_tasks, wk.read_sge),
     ):
         with tempfile.TemporaryDirectory() as folder:
-            yield from _rows(what, write, Path(folder))
+            yield from _rows(what, write, read, Path(folder))
 
 
 def write_slurm(path: Path, n_rows: int) -> int:
@@ -54,7 +58,7 @@ def write_slurm_with_steps(path: Path, n_rows: int) -> int:
                 file.write(f"{start}{text}|01:02:03|||{name}\n")
                 blank = "|" * 10
                 file.writelines(
-                    f"{job}.{step}|{job}.{step}|c{blank}60|00:00:00|COMPLETED|0:0|1|4||||||||"
+                    f"{job}.{step}|{job}.{step}|c{blank}60|00:00:00|COMPLETED|0:0|1|4|||||||"
                     f"00:{job % 60:02}:07.5|{job % 4096 * n_tasks}K|{n_tasks}|{step}\n"
                     for step, n_tasks in _STEPS
                 )
@@ -95,15 +99,21 @@ def _texts(columns: tuple[np.ndarray, ...]) -> Iterator[np.ndarray]:
         yield np.datetime_as_string(column) if column.dtype.kind == "M" else column
 
 
-def _rows(what: str, write: Callable[[Path, int], int], folder: Path) -> Iterator[Row]:
+def _rows(
+    what: str,
+    write: Callable[[Path, int], int],
+    read_from: Callable[[Path], wk.Trace],
+    folder: Path,
+) -> Iterator[Row]:
     source = folder / "export"
     n_jobs = write(source, N_ROWS)
     begin = perf_counter()
-    memory, trace = peak_memory(lambda: wk.read_slurm(source))
+    memory, trace = peak_memory(lambda: read_from(source))
     read = perf_counter() - begin
     assert trace.n_jobs == n_jobs
     assert trace.intake is not None
     assert trace.intake.rows == N_ROWS
+    assert "wrong" not in str(trace.intake)
     for suffix in ("swf", "swf.gz"):
         begin = perf_counter()
         wk.write_swf(trace, folder / f"log.{suffix}")

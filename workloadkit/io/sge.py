@@ -1,6 +1,7 @@
 """Read the accounting of Grid Engine: Sun's, Univa's, Altair's, and Open Cluster Scheduler."""
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -346,22 +347,19 @@ def _columns(rows: list[tuple[Any, ...]], records: Records) -> dict[str, Any]:
     records.note_where("neither start nor end told: wait unknown", never & np.isnan(end), place)
     failed, exit_status = _numbers(told["failed"]), _numbers(told["exit_status"])
     slots = _known(_numbers(told["slots"]))
+    records.note_where("fewer slots than one: unknown", slots < 1, place)
+    slots = np.where(slots < 1, np.nan, slots)
     cpu, memory = _usage(told)
     requests = Asked(*zip(*map(asked, told["category"]), strict=True))  # type: ignore[arg-type]
     requested_procs, memory_asked = np.array(requests.procs), np.array(requests.memory)
     task = _known(_numbers(told["task_number"]))
-    arrays = ~np.isnan(task)
-    states = [FAILURES.get(int(code), f"failed {code:.0f}") for code in failed]
+    indices = ["" if index != index else f"{index:.0f}" for index in task.tolist()]
+    numbered = [*zip(told["job_number"], indices, strict=True)]
+    states = [_state(code) for code in told["failed"]]
     return {
         "place": place,
-        "id": [
-            f"{number}.{index:.0f}" if in_array else number
-            for number, index, in_array in zip(told["job_number"], task, arrays, strict=True)
-        ],
-        "array_job": [
-            number if in_array else ""
-            for number, in_array in zip(told["job_number"], arrays, strict=True)
-        ],
+        "id": [f"{number}.{index}" if index else number for number, index in numbered],
+        "array_job": [number if index else "" for number, index in numbered],
         "array_task": task,
         "submit": submit,
         "start": start,
@@ -401,6 +399,12 @@ def _status(
     cancelled = deleted | killed | (never & (signalled | (failed == 0)))
     completed = (failed == 0) & (exit_status == 0)
     return np.select([cancelled, completed], [CANCELLED, COMPLETED], FAILED)
+
+
+@lru_cache(maxsize=1024)
+def _state(failed: str) -> str:
+    """Return what went wrong, in words."""
+    return FAILURES.get(int(failed), f"failed {int(failed)}")
 
 
 def _account(project: str, department: str, account: str) -> str:

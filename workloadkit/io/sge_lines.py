@@ -62,6 +62,11 @@ class Asked(NamedTuple):
 #: Words for nothing.
 NOTHING = ("", "NONE", "none")
 
+# What is 0 where a JSON object does not tell it.
+_UNTOLD = dict.fromkeys(
+    ("task_number", "slots", "cpu", "ru_utime", "ru_stime", "ru_maxrss", "maxvmem", "maxrss"), "0"
+)
+
 # In a line without a colon where none belongs, and with nothing after maxvmem.
 _BEFORE_CATEGORY = (0, 2, 3, 4, 5, 6, 8, 9, 10, 11, 12, 14, 15, 16, 31, 32, 33, 34, 35, 36)
 _PRIORITY = 7
@@ -71,7 +76,11 @@ _FEWEST = 43
 _QDELINFO, _MAXRSS = 46, 47  # of Univa Grid Engine
 _UNIVA = itemgetter(*_BEFORE_CATEGORY, _CATEGORY, 41, 42, _QDELINFO, _MAXRSS)
 
-_NUMBER = re.compile(r"[-+]?\d{1,40}(?:\.\d{0,40})?(?:[eE][-+]?\d{1,3})?", re.ASCII)
+_A_NUMBER = r"[-+]?\d{1,40}(?:\.\d{0,40})?(?:[eE][-+]?\d{1,3})?"
+_NUMBER = re.compile(_A_NUMBER, re.ASCII)
+_AFTER_CATEGORY = re.compile(
+    rf"{_A_NUMBER}:(?:NONE|none||[^:]*\.[^:]*)(?::{_A_NUMBER}){{1,3}}", re.ASCII
+)
 _ANCHOR = re.compile(r"-?\d{1,9}(?::(?:0|\d{9,18})){3}(?::\d{1,4}){2}", re.ASCII)
 _RESOURCES = re.compile(r"(?:^|\s)-l\s+(\S+)")
 _PARALLEL = re.compile(r"(?:^|\s)-pe\s+\S+\s+(\d{1,9})(?=\s|$)", re.ASCII)
@@ -123,7 +132,7 @@ def parted(text: str) -> Line | None:
         fields[_CATEGORY:iow] = [":".join(fields[_CATEGORY:iow])]
     if len(fields) > _MAXRSS and _NUMBER.fullmatch(fields[_MAXRSS]):
         return Line._make(_UNIVA(fields))
-    return Line._make((*_PLAIN(fields), "", ""))
+    return Line._make((*_PLAIN(fields), "", "0"))
 
 
 def _is_anchor(fields: Sequence[str], place: int) -> bool:
@@ -134,8 +143,7 @@ def _is_anchor(fields: Sequence[str], place: int) -> bool:
 
 def _is_iow(fields: Sequence[str], place: int) -> bool:
     """Whether I/O wait stands there, a task or none, maxvmem and perhaps a reservation after it."""
-    iow, pe_taskid, *after = fields[place : place + 5]
-    return (pe_taskid in NOTHING or "." in pe_taskid) and all(map(_NUMBER.fullmatch, (iow, *after)))
+    return _AFTER_CATEGORY.fullmatch(":".join(fields[place : place + 5])) is not None
 
 
 def _of_json(text: str) -> Line | None:
@@ -148,7 +156,7 @@ def _of_json(text: str) -> Line | None:
     measured = _inner(usage, "usage") or _inner(usage, "eusage") or _inner(told, "eusage")
     found = {**measured, **rusage, **told}
     found.setdefault("pe_taskid", found.get("pe_task_id", ""))
-    line = Line(*(_word(found.get(name, "")) for name in Line._fields))
+    line = Line(*(_word(found.get(name, _UNTOLD.get(name, ""))) for name in Line._fields))
     anchor = ("0", line.submission_time, line.start_time, line.end_time)
     whole = _is_anchor((*anchor, line.failed, line.exit_status), 0) and line.job_number.isdecimal()
     return line if whole else None
