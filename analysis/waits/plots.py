@@ -51,6 +51,7 @@ def plot_waits(data: pd.DataFrame, ax: Axes | None = None, *, percent: int = 90)
             label=style.label(name),
             marker="o",
             markersize=2.5,
+            clip_on=False,
             **{**line, "linewidth": 1.2},
         )
     style.time_axis(ax.yaxis)

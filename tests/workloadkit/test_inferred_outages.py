@@ -3,6 +3,7 @@
 import io
 import json
 import math
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -211,6 +212,27 @@ def test_without_waits_only_silence_speaks():
     assert (row["evidence"], row["waiting"], row["procs"]) == ("silent", 0, 1)
     assert row["end"] - row["start"] == pytest.approx(36_000, abs=700)
     assert "No wait is known" in found.notes[0] and "1." in found.notes[1]
+
+
+def test_jobs_of_unknown_wait_are_left_aside_and_counted():
+    trace = steady(300, [(60_000, 66_000)])
+    wait = np.append(trace.column("wait")[:-1], -1)
+    found = wk.infer_outages(trace.with_columns(wait=wait), 20)
+    assert found.notes == ("1 job of unknown wait is left aside: nobody knows when it ran.",)
+    assert len(found.table) == 1
+
+
+def test_a_checkpointed_job_leaves_its_processors_between_its_bursts():
+    # summed up it runs all the while; of its bursts the second waits while nothing runs
+    stop = steady(300, [(60_000, 66_000)])
+    whole = stop.with_columns(run=np.append(66_500, stop.column("run")[1:]))
+    line = whole.jobs.iloc[[0, 0]].reset_index(drop=True)
+    parts = line.assign(wait=[0.0, 66_000 - 400.0], run=[400.0, 500.0], status=[2, 3])
+    found = wk.infer_outages(replace(whole, bursts=parts), 20)
+    assert found.table[["start", "end", "evidence"]].to_numpy().tolist() == [
+        [59_900, 66_000, "waiting"]
+    ]
+    assert found.outages().header.get("Log") == "trace"
 
 
 def test_a_log_without_stops_has_none():

@@ -144,8 +144,10 @@ def infer_outages(trace: Trace, procs: int | None = None) -> InferredOutages:
 
     Ordinary is how long others had to wait though they fitted, and between how many submissions a
     working machine sees none: `confidence` says how many stillnesses are longer than that allows.
-    Below ten minutes nothing is proposed. A machine of which parts are down, while others go on
-    starting jobs, is not found: smaller jobs fit the room that seems to be free in any log.
+    Below ten minutes nothing is proposed. Jobs of unknown wait are left aside where others are
+    known, and checkpointed jobs are taken by their bursts. A machine of which parts are down, while
+    others go on starting jobs, is not found: smaller jobs fit the room that seems to be free in any
+    log.
 
     Parameters
     ----------
@@ -174,8 +176,11 @@ def infer_outages(trace: Trace, procs: int | None = None) -> InferredOutages:
     [[48600.0, 60000.0, 19.0, 0.99]]
     """
     check_trace(trace)
-    waits_known = bool((~np.isnan(trace.column("wait")[trace.ran])).any())
-    jobs = jobs_of(trace, waits=waits_known)
+    # between its bursts, a checkpointed job leaves its processors to others
+    played = trace.as_bursts()
+    unknown = np.isnan(played.column("wait")[played.ran])
+    waits_known = not unknown.all()
+    jobs = jobs_of(played, waits=waits_known)
     if not jobs.start.size:
         raise WorkloadError(f"{trace.name}: no job ran, so nothing tells when the machine did not")
     if procs is not None:
@@ -186,6 +191,13 @@ def infer_outages(trace: Trace, procs: int | None = None) -> InferredOutages:
             "No wait is known: jobs are taken to have started when they were submitted, and only "
             "times without jobs speak for an outage."
         )
+    elif n_aside := np.count_nonzero(unknown):
+        aside = (
+            "1 job of unknown wait is" if n_aside == 1 else f"{n_aside:,} jobs of unknown wait are"
+        )
+        notes.append(
+            f"{aside} left aside: nobody knows when {'it' if n_aside == 1 else 'they'} ran."
+        )
     most = most_used(jobs)
     machine = procs or trace.header.procs
     if not machine:
@@ -194,7 +206,7 @@ def infer_outages(trace: Trace, procs: int | None = None) -> InferredOutages:
     table = pd.DataFrame({name: pd.Series(dtype=kind) for name, kind in _COLUMNS.items()})
     if np.ptp(jobs.start) > 0:
         quiet = silences(jobs, min(machine, most))
-        found = _silent(trace, jobs, quiet, machine)
+        found = _silent(played, jobs, quiet, machine)
         if waits_known:
             waiting = _waiting(jobs, quiet, machine)
             stops = {row["start"] for row in waiting}
