@@ -49,15 +49,14 @@ def _preemption(log: Log) -> Breach | None:
     """Preemption says in which form checkpointed jobs stand in the file."""
     stated = (log.header.get("Preemption") or "").strip()
     parts = len(log.trace.bursts)
-    found = None
+    value = ("Preemption", stated)
     if stated.lower() in ("no", "yes") and parts:
-        found = f"Preemption is {stated}, but {parts:,} parts of jobs are summed up: it is Double"
-    elif stated.lower() == "double" and not parts:
-        found = "Preemption is Double, but no job stands in parts"
-    if not found:
-        return None
-    severity = None if parts else "warning"
-    return in_header(("Preemption", stated), text=found, checked=log.n_jobs, severity=severity)  # type: ignore[arg-type]
+        text = f"Preemption is {stated}, but {parts:,} parts of jobs are summed up: it is Double"
+        return in_header(value, text=text, checked=log.n_jobs)
+    if stated.lower() == "double" and not parts:
+        text = "Preemption is Double, but no job stands in parts"
+        return in_header(value, text=text, checked=log.n_jobs, severity="warning")
+    return None
 
 
 def _used_listed(field: str, label: str) -> Callable[[Log], Breach | None]:
