@@ -1,4 +1,4 @@
-"""Accounting files of PBS and Grid Engine, as long as a benchmark needs them."""
+"""Accounting files of PBS, Grid Engine and LSF, as long as a benchmark needs them."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -37,6 +37,14 @@ def write_sge_with_tasks(path: Path, n_rows: int) -> int:
                 tasks = (f"{task}.n{task:03}" for task in (1, 2, 3))
                 file.writelines(_sge_line(i, *job, task=task) for task in (*tasks, "NONE"))
     return n_rows // 4
+
+
+def write_lsf(path: Path, n_rows: int) -> int:
+    """Write so many JOB_FINISH records; give their number."""
+    with path.open("w") as file:
+        for first, jobs in _jobs(n_rows):
+            file.writelines(_lsf_line(i, *job) for i, job in enumerate(jobs.tolist(), first))
+    return n_rows
 
 
 def _jobs(n_jobs: int) -> Iterator[tuple[int, np.ndarray]]:
@@ -83,4 +91,20 @@ def _sge_line(
         f"defaultdepartment:{parallel}:{1 if serial else 8 * nodes}:{(0, 0, i % 50)[i % 3]}:"
         f"{run}.130000:7.335452:0.000044:-U a -u u{user} -l h_rt={3600 * (1 + user % 24)},mem_free="
         f"{nodes}.000G,qname=q{user % 5}{request}:0.000000:{task}:{i % 999_983}000.000000:0:0\n"
+    )
+
+
+def _lsf_line(i: int, submit: int, start: int, end: int, user: int, nodes: int) -> str:
+    run = end - start
+    hosts = " ".join(f'"8*n{(i + node) % 500:03}"' for node in range(nodes))
+    return (
+        f'"JOB_FINISH" "10.108" {end} {i} {1000 + user} 33554434 {8 * nodes} {submit} 0 0 {start} '
+        f'"u{user}" "q{user % 5}" "span[ptile=8]" "" "" "login" "/home/u{user}" "" "%J.out" "" '
+        f'"{submit}.{i}" 0 {nodes} {hosts} {(64, 64, 32)[i % 3]} 100.0 "job{user}_{i % 97}" '
+        f'"mpirun /home/u{user}/a.out input" {run}.130000 7.335452 3748 0 -1 0 0 436 4 0 928 0 -1 '
+        f'0 0 0 19 2 -1 "" "p{user % 60}" {(0, 0, 256)[i % 3]} {8 * nodes} "" "" 0 {i % 999_983} 0 '
+        f'"" "" "" "" 0 "" {(0, 0, 14)[i % 3]} "" -1 "" "" "" "" -1 "" "" 5136 "" {start} "" "" 2 '
+        f'1110 "default" 1033 "0" 0 {3600 * (1 + user % 24)} 4194304 1024 "select[type == any]" "" '
+        f'-1 "" -1 0 "" 0 0 "" {run} "/home/u{user}" 0 "" 0.000000 0.00 0.00 0.00 0.00 {nodes} '
+        f'{hosts} 0 0 0 0 0 1 "schedulingOverhead" "0.00"\n'
     )

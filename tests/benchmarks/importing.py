@@ -8,7 +8,7 @@ from time import perf_counter
 import numpy as np
 
 import workloadkit as wk
-from tests.benchmarks.accounting_files import write_pbs, write_sge, write_sge_with_tasks
+from tests.benchmarks.accounting_files import write_lsf, write_pbs, write_sge, write_sge_with_tasks
 from tests.benchmarks.measure import Row, peak_memory
 
 N_ROWS = 1_000_000
@@ -30,6 +30,7 @@ def rows() -> Iterator[Row]:
         ("Slurm, 25 columns", write_slurm, wk.read_slurm),
         ("Slurm, 3 steps a job", write_slurm_with_steps, wk.read_slurm),
         ("PBS, 650 bytes a record", write_pbs, wk.read_pbs),
+        ("LSF, 600 bytes a record", write_lsf, wk.read_lsf),
         ("Grid Engine", write_sge, wk.read_sge),
         ("Grid Engine, 3 tasks a job", write_sge_with_tasks, wk.read_sge),
     ):
