@@ -312,6 +312,22 @@ CASES = [
         lambda: log({"TimeZone": "7200", "TimeZoneString": None}),
         {"time-zone-named": (W, 1), "labels-there": (N, 1)},
     ),
+    *(  # the last job left the queue at second 400 and never ran; the one before ended at 210
+        (
+            lambda end=end: log(
+                {"EndTime": f"Sun Sep  9 03:{end} CEST 2001"},
+                {3: {"wait": 100, "run": -1, "cpu": -1, "status": 5}},
+            ),
+            {"run-known": (N, 1), **broken},
+        )
+        for end, broken in (
+            ("53:20", {}),  # second 400
+            ("51:40", {}),  # 300, when it was submitted
+            ("50:10", {"submit-before-end": (E, 1)}),  # 210
+            ("50:08", {"submit-before-end": (E, 1), "end-time": (E, 1)}),
+            ("53:22", {"end-time": (E, 1)}),
+        )
+    ),
     (
         lambda: log({"EndTime": "Sun Sep  9 03:51:38 CEST 2001"}),  # second 298
         {"end-time": (E, 1), "submit-before-end": (E, 1)},

@@ -18,7 +18,7 @@ WHOLE = wk.load_sample()
 FIRST = WHOLE.take(np.arange(1500))
 SAMPLE = replace(FIRST, header=FIRST.header.with_jobs(1500, EndTime=float(np.nanmax(FIRST.end))))
 
-# A job that was requeued and completed, one cancelled while pending, one that failed.
+# A job that was requeued and completed, two cancelled while pending, one that failed.
 COLUMNS = (
     "JobIDRaw|Partition|Account|User|Submit|Eligible|Start|End|ElapsedRaw",
     "State|ExitCode|NNodes|AllocCPUS|ReqCPUS|ReqMem|TimelimitRaw",
@@ -27,6 +27,7 @@ ROWS = [
     ("7|batch|physics|ada|10:00:00|10:00:00|10:05:00|11:05:00|3600", "REQUEUED|0:0|1|8|8|16G|120"),
     ("7|batch|physics|ada|10:00:00|11:05:00|11:10:00|12:10:00|3600", "COMPLETED|0:0|1|8|8|16G|120"),
     ("8|batch|maths|bob|10:30:00|10:30:00|Unknown|10:40:00|0", "CANCELLED by 12|0:0|1|0|4|8G|60"),
+    ("10|long|maths|bob|12:30:00|12:30:00|Unknown|12:50:00|0", "CANCELLED by 12|0:0|1|0|4|8G|60"),
     ("9|long|maths|bob|09:30:00|09:30:00|09:31:00|11:40:00|7740", "FAILED|1:0|2|16|16|8G|600"),
 ]
 
@@ -105,7 +106,7 @@ def test_resampled_logs(weeks, tmp_path):
 @pytest.mark.parametrize("secret", [{}, {"anonymize": True}, {"anonymize": True, "key": b"key"}])
 def test_converted_logs(attempts, secret, tmp_path):
     made = wk.read_slurm(sacct(), tz="Europe/Paris", procs=32, attempts=attempts, **secret)
-    assert made.n_jobs == 3
+    assert made.n_jobs == 4
     assert len(made.bursts) == (2 if attempts else 0)
     assert errors(made) == []
     back = through_a_file(made, tmp_path)

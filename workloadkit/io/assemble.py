@@ -141,7 +141,9 @@ def _header(
 ) -> Header:
     """Return what the records tell of the log as a whole."""
     n_bursts = len(trace.bursts)
-    last = float(np.nanmax(np.append(trace.as_bursts().end, 0.0)))
+    parts = trace.as_bursts()
+    left_queue = parts.column("submit") + np.nan_to_num(parts.column("wait"))
+    last = float(np.fmax(parts.end, left_queue).max())  # some only left the queue
     entries: list[tuple[str, str]] = [("Version", "2.2")]
     clusters = [word for word in table["cluster"].unique() if word]
     if clusters and not options.anonymize:

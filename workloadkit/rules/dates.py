@@ -18,8 +18,8 @@ _DATES = (
     re.compile(rf"\w+,?\s+(?P<d>\d{{1,2}})\s+(?P<b>{_MONTH})\w*,?\s+(?P<y>\d{{4}}),?\s+{_CLOCK}.*"),
 )
 
-#: Times rounded to seconds may miss one another by so much. [s]
-ROUNDING = 1.0
+#: Times rounded to seconds may miss one another by so much.
+ROUNDING = timedelta(seconds=1)
 
 
 def read_date(text: str) -> datetime | None:
@@ -56,24 +56,29 @@ def _start(log: Log) -> Breach | None:
 
 
 def _end(log: Log) -> Breach | None:
-    """Compare the stated end with the last end of a job, which filters may have removed."""
+    """Compare the stated end with the last end of a job, which filters may have removed.
+
+    A job that left the queue without a run may have done so later, and a log end with that.
+    """
     log = log.as_system
-    ended = log.end[~np.isnan(log.end)]
     said = _stated(log, "EndTime")
-    if said is None or not ended.size:
+    if said is None or not log.n_jobs:
         return None
-    last = _local(log, float(ended.max()))
-    if last is None or abs((said - last).total_seconds()) <= ROUNDING:
+    left = log["submit"] + np.nan_to_num(log["wait"])
+    ended = np.where(np.isnan(log.end), -np.inf, log.end)
+    row = int(np.argmax(ended if np.isfinite(ended).any() else left))
+    last = _local(log, float(max(ended[row], left[row])))
+    latest = _local(log, float(max(ended[row], left.max())))
+    if last is None or latest is None or last - ROUNDING <= said <= latest + ROUNDING:
         return None
     severity: Severity | None = "note" if said > last and log.removed else None
     why = f"; filters removed {log.removed:,} jobs" if severity else ""
-    row = int(np.nanargmax(log.end))
     return in_header(
         ("EndTime", str(log.header.get("EndTime"))[:60]),
         ("last end", str(last)),
         ("job", int(log["job"][row])),
         text=f"EndTime is {said}, the last job ended {last}{why}",
-        checked=ended.size,
+        checked=log.n_jobs,
         severity=severity,
     )
 
@@ -86,7 +91,7 @@ def _submitted_before(log: Log) -> Breach | None:
         second = said.replace(tzinfo=zone, fold=1).timestamp() - log.header.start
     except (ValueError, OverflowError, OSError):  # beyond all calendars
         return None
-    return log.where(log["submit"] > second + ROUNDING, "submit")
+    return log.where(log["submit"] > second + ROUNDING.total_seconds(), "submit")
 
 
 def _zones(log: Log) -> Breach | None:
