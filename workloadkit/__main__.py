@@ -1,5 +1,18 @@
-"""`python -m workloadkit`: the command line."""
+"""The program: `workloadkit`, or `python -m workloadkit`."""
 
-from workloadkit.cli import main
+import sys
 
-main()
+
+def main() -> None:
+    """Run the command line; an interrupt while it is still loading is told in one line, too."""
+    try:
+        from workloadkit.cli import main
+
+        main()
+    except KeyboardInterrupt:
+        sys.stderr.write("interrupted\n")
+        sys.exit(130)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,5 +1,6 @@
 import json
 import re
+from contextlib import suppress
 from itertools import pairwise
 
 import numpy as np

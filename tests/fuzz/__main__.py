@@ -5,6 +5,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from contextlib import suppress
 from pathlib import Path
 
 from tests.fuzz.cases import Case, Outcome, case, run, shrunk
@@ -35,7 +36,7 @@ def main() -> int:
     begin = time.monotonic()
     n_cases = 0
     numbers = range(chosen.first, chosen.first + chosen.cases)
-    with tempfile.TemporaryDirectory() as scratch:
+    with tempfile.TemporaryDirectory() as scratch, suppress(KeyboardInterrupt):
         folder = Path(scratch)
         for number in numbers if chosen.case is None else [chosen.case]:
             one = case(chosen.seed, number, chosen.format)
@@ -48,7 +49,7 @@ def main() -> int:
                 _report(one, outcome, folder, chosen.failures)
             elif chosen.case is not None:
                 print(f"{one.command}: {outcome.kind} {dict(outcome.seen)}")
-            if n_cases % 5000 == 0:
+            if n_cases % 2000 == 0:
                 _say(counts, n_cases, begin)
             if chosen.seconds and time.monotonic() - begin > chosen.seconds:
                 break

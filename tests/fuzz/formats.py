@@ -101,20 +101,20 @@ def _read_sidecar(data: bytes, options: dict[str, Any], folder: Path) -> pd.Data
 
 
 FORMATS = {
-    "swf": Format(good.swf, _read_swf, _of_swf, 8),
+    "swf": Format(good.swf, _read_swf, _of_swf, 7),
     **{
         name: Format(getattr(good, name), partial(_read, name), options, weight)
         for name, options, weight in (
-            ("slurm", _of_accounting, 0.7),
-            ("pbs", _of_accounting, 1),
-            ("lsf", _of_accounting, 1),
-            ("sge", _of_accounting, 1),
+            ("slurm", _of_accounting, 0.6),
+            ("pbs", _of_accounting, 0.8),
+            ("lsf", _of_accounting, 0.8),
+            ("sge", _of_accounting, 0.8),
             ("gwf", _of_guessing, 2),
-            ("batsim", _of_guessing, 2),
+            ("batsim", _of_guessing, 3),
         )
     },
-    "outages": Format(good.outages, _read_outages, _none, 5),
+    "outages": Format(good.outages, _read_outages, _none, 6),
     "site": Format(good.site, _read_site, _none, 4),
-    "filters": Format(good.filters, _read_filters, _none, 4),
+    "filters": Format(good.filters, _read_filters, _none, 5),
     "sidecar": Format(good.sidecar, _read_sidecar, _none, 1),
 }

@@ -14,7 +14,7 @@ from tests.fuzz import good, promises
 from tests.fuzz.formats import FORMATS
 
 #: Share of the cases that go on, if they can be read; about half of them can.
-WRITTEN, USED, CHARACTERIZED = 0.1, 0.25, 0.0025
+WRITTEN, USED, CHARACTERIZED = 0.1, 0.25, 0.004
 
 #: Seconds of the processor for what a case is put through.
 SECONDS, SECONDS_TO_CHARACTERIZE = 5, 60
@@ -43,7 +43,7 @@ def use(result: Any, rng: Random, seen: Counter[str], folder: Path) -> None:
     if isinstance(result, wk.Trace):
         for stage in (_validate, _sessions, _simulate, _find_filters):
             stage(result, rng, seen)
-        if rng.random() < 0.2:
+        if rng.random() < 0.1:
             _find(result, rng, seen)
             _write_others(result, folder)
     elif isinstance(result, wk.Outages):
@@ -146,7 +146,7 @@ def _simulate(trace: wk.Trace, rng: Random, seen: Counter[str]) -> None:
         promises.of_error(error)
         return
     _check_schedule(schedule)
-    if rng.random() < 0.3:
+    if rng.random() < 0.1:
         report = wk.check_schedule(trace, schedule)
         promises.keep(report.ok, f"a schedule is what it claims: {report}")
     seen["simulated"] += 1

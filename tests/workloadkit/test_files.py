@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from workloadkit.errors import FormatError, WorkloadError
+from workloadkit.errors import FormatError, ParameterError, WorkloadError
 from workloadkit.io.files import source_path, text_chunks, write_text, writing
 
 TEXT = b"one line\n" * 500
@@ -230,3 +230,12 @@ def test_closed_streams_are_errors_of_ours(monkeypatch):
     monkeypatch.setattr(sys, "stdout", None)
     with pytest.raises(WorkloadError, match="standard output is closed"):
         write_text("-", "text")
+
+
+@pytest.mark.parametrize("name", ["a.zip", "a.swf.ZIP", "a.7z", "a.tgz", "a.Z"])
+def test_what_a_suffix_promises_is_written_or_refused(tmp_path, name):
+    with pytest.raises(
+        ParameterError, match=r"is not written; \.gz, \.bz2, \.xz or \.zst compress"
+    ):
+        write_text(tmp_path / name, "a")
+    assert not list(tmp_path.iterdir())

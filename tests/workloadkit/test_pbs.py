@@ -397,6 +397,14 @@ def test_deleted_while_queued_submitted_at_the_local_date_of_its_queue_record():
     assert (swf["wait"], beside.submit, beside.state) == (491, ZERO + 9 + 5 * 3600, "A")
 
 
+def test_started_and_deleted_without_an_end_is_no_job():
+    trace = read(ended(), line("S", "7", 60, f"ctime={ZERO}"), line("D", "7", 500))
+    assert left_out(trace) == {
+        "started and deleted or aborted, end unknown (S without E)": 1,
+        "delete records (D)": 1,
+    }
+
+
 def test_deleted_with_its_submission_unknown_is_counted():
     trace = read(ended(), line("D", "7", 500, "requestor=x@y"))
     assert left_out(trace) == {"deleted before their start, submission unknown": 1}
@@ -523,6 +531,14 @@ def test_files_of_days_are_read_in_their_order(tmp_path):
     assert left_out(trace) == {"start records (S)": 1}
 
 
+def test_a_file_given_twice_gives_its_jobs_once(tmp_path):
+    path = tmp_path / "log"
+    path.write_text("\n".join([line("Q"), ended(), ended("2")]))
+    trace = wk.read_pbs([path, path])
+    assert trace.n_jobs == 2
+    assert left_out(trace) == {"queue records (Q)": 2, "repeated records": 2}
+
+
 def test_what_is_no_accounting_is_refused():
     for text in ("", "nonsense", line("Q"), "a|b|c\n1|2|3"):
         with pytest.raises(FormatError, match="no job in PBS accounting"):
@@ -586,3 +602,8 @@ def test_nine_dialects():
     ]
     # 15240 KB / 32; 167864 / 4; 664 / 65; 664 / 12; 12.27 × 1024 / 28; 13145236 / 48
     assert jobs.memory.fillna(-1).tolist() == [476, 476, 41966, 10, 55, -1, 449, -1, 273859]
+
+
+@pytest.mark.parametrize("text", [":03:15", "::", ":::03:15", "1:", ":", "00:", "1:2:3:4:5"])
+def test_half_a_clock_is_unknown(text):
+    assert isnan(seconds(text))

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import workloadkit as wk
 from tests.data import DATA, needs_formats
 from workloadkit import FormatError
+from workloadkit.io import sge
 from workloadkit.io.sge import looks_like
 from workloadkit.io.sge_lines import asked, parted
 
@@ -295,6 +296,14 @@ def test_parallel_tasks_are_folded_into_their_job(order):
     assert left_out(trace) == {"parallel tasks folded into their job (pe_taskid)": 2}
 
 
+def test_no_more_parallel_jobs_are_held_than_stated(monkeypatch):
+    monkeypatch.setattr(sge, "_HELD", 2)
+    lines = [line(job_number=number, **MASTER) for number in range(5)]
+    trace = read(*lines, task(1, job_number=0, **MASTER), task(1, job_number=4, **MASTER))
+    assert trace.jobs.cpu.tolist() == [65, 65, 65, 65, 130]
+    assert len(left_out(trace)) == 2  # one came too late for its job
+
+
 def test_parallel_tasks_belong_to_the_attempt_in_which_they_ran():
     first = line(end_time=100, failed=25, **MASTER)
     last = line(start_time=1000, end_time=2000, **MASTER)
@@ -389,3 +398,10 @@ def test_grid_engine_and_univa():
     assert jobs.requested_memory.fillna(-1).tolist() == [-1, 1024**2]
     assert beside.gpus.fillna(0).tolist() == [0, 1]
     assert beside.submit.tolist() == [1_310_761_621, 1_652_111_621]
+
+
+@pytest.mark.parametrize("slots", ["0.5", "1e-320"])
+def test_fewer_slots_than_one_are_unknown(slots):
+    trace = read(line(slots=slots))
+    assert isnan(trace.jobs["procs"][0])
+    assert trace.intake.noted

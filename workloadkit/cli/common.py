@@ -134,14 +134,17 @@ def load(trace: Path | None, *, strict: bool, bursts: bool = False) -> "Trace":
 def check_outputs(*targets: Path | None, inputs: Iterable[Path | None] = ()) -> None:
     """Refuse what is seen to go wrong before anything is read.
 
-    These are two results for one file or for stdout, files in folders that are not there, and
-    results that would take the place of an input.
+    These are two results for one file or for stdout, files in folders that are not there or of
+    suffixes that are not written, and results that would take the place of an input.
     """
+    from workloadkit.io.files import check_suffix
+
     named = [str(target) for target in targets if target]
     for target in named:
         if named.count(target) > 1:
             where = "stdout" if target == "-" else target
             raise typer.BadParameter(f"two results cannot both go to {where}")
+        check_suffix(target)
         if not Path(target).parent.is_dir():
             raise WorkloadError(f"{target}: cannot be written: No such file or directory")
         for source in inputs:

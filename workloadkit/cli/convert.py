@@ -40,6 +40,9 @@ sge:   $SGE_ROOT/$SGE_CELL/common/accounting
 """
 
 
+_LONGEST_KEY = 4096  # [bytes]
+
+
 def convert(
     logs: Annotated[
         list[Path],
@@ -128,9 +131,13 @@ def _secret(key: Path | None) -> bytes | None:
     if key is None:
         return None
     try:
-        secret = key.read_bytes().strip()
+        with key.open("rb") as stream:
+            secret = stream.read(_LONGEST_KEY + 1)
     except OSError as error:
         raise WorkloadError(f"{key}: cannot be read: {error.strerror}") from None
+    if len(secret) > _LONGEST_KEY:
+        raise WorkloadError(f"{key}: is no key: it has more than {_LONGEST_KEY:,} bytes")
+    secret = secret.strip()
     if not secret:
         raise WorkloadError(f"{key}: holds no key")
     return secret

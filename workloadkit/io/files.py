@@ -18,7 +18,7 @@ from errno import EACCES
 from pathlib import Path
 from typing import IO, Any, BinaryIO
 
-from workloadkit.errors import FormatError, WorkloadError, printable
+from workloadkit.errors import FormatError, ParameterError, WorkloadError, printable
 
 Source = str | os.PathLike[str] | IO[bytes]
 
@@ -27,6 +27,9 @@ CHUNK = 1 << 18
 
 #: Suffixes that compress what is written.
 COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
+
+#: Suffixes that promise another compression, or several files in one.
+_NOT_WRITTEN = (".7z", ".br", ".lz", ".lz4", ".lzma", ".rar", ".tar", ".tgz", ".z", ".zip")
 
 _CORRUPT = "its compressed data are corrupt"
 _COMPRESSED: dict[bytes, Any] = {
@@ -105,6 +108,27 @@ def text_chunks(source: Source, *, size: int = CHUNK) -> Iterator[bytes]:
         raise FormatError(path, _CORRUPT) from error
 
 
+def check_suffix(path: str | os.PathLike[str]) -> None:
+    """Refuse a file whose suffix promises what is not written.
+
+    Raises
+    ------
+    ParameterError
+
+    Examples
+    --------
+    >>> check_suffix("a.zip")
+    Traceback (most recent call last):
+        ...
+    workloadkit.errors.ParameterError: a.zip: .zip is not written; .gz, .bz2, .xz or .zst compress
+    """
+    suffix = Path(path).suffix
+    if suffix.lower() in _NOT_WRITTEN:
+        name = os.fspath(path)
+        known = f"{', '.join(COMPRESSED[:-1])} or {COMPRESSED[-1]}"
+        raise ParameterError(f"{name}: {suffix} is not written; {known} compress")
+
+
 @contextmanager
 def writing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     r"""Write a file whole or not at all, compressed as its suffix says.
@@ -124,6 +148,8 @@ def writing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
 
     Raises
     ------
+    ParameterError
+        If the suffix promises what is not written, such as .zip.
     WorkloadError
         If the file cannot be written.
 
@@ -134,6 +160,7 @@ def writing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     job,user
     """
     name = os.fspath(path)
+    check_suffix(name)
     try:
         if name == "-":
             with _standard_output() as stream:

@@ -4,6 +4,7 @@ import io
 import os
 import sys
 from collections.abc import Callable
+from contextlib import ExitStack, suppress
 from dataclasses import fields
 from importlib import import_module
 from pathlib import Path
@@ -50,9 +51,14 @@ def read_log(source: Sources, format: Format | None = None, **options: Any) -> T
     >>> read_log(io.BytesIO(b"; MaxProcs: 8\n1 60 5 30 4\n")).n_jobs
     1
     """
-    sources = list_of_sources(source)
-    if format is None:
-        sources[0], format = _seen(sources[0])  # noqa: A001
+    with ExitStack() as stack:
+        sources = list_of_sources(source)
+        if format is None:
+            sources[0], format = _seen(sources[0], stack)  # noqa: A001
+        return _read_as(format, sources, options)
+
+
+def _read_as(format: Format, sources: list[Source], options: dict[str, Any]) -> Trace:  # noqa: A002
     check_choice("format", format, Format)
     known = [f.name for f in fields(ImportOptions)] if format in ACCOUNTING else []
     known += ["strict"] if format == "swf" else []
@@ -118,7 +124,7 @@ def _reader(name: Format) -> Callable[..., Trace]:
     return getattr(import_module(f"workloadkit.io.{name}"), f"read_{name}")
 
 
-def _seen(source: Source) -> tuple[Source, Format]:
+def _seen(source: Source, stack: ExitStack) -> tuple[Source, Format]:
     """Return what a file looks like, and the file, still whole."""
     path = source_path(source)
     stream: Any = None
@@ -128,6 +134,9 @@ def _seen(source: Source) -> tuple[Source, Format]:
         stream = sys.stdin.buffer
     elif not isinstance(source, str | os.PathLike):
         stream = source
+    elif Path(path).is_fifo():  # what is read of a pipe is gone: it is opened once
+        with suppress(OSError):  # reading says what is wrong
+            stream = stack.enter_context(Path(path).open("rb"))  # noqa: SIM115  # the stack closes it
     if stream is None:
         lines = _first_lines(source)
     else:

@@ -110,7 +110,11 @@ def seconds(text: str | None) -> float:
     """
     if not text or len(text) > _LONGEST_NUMBER:
         return nan
-    if text[-3:-2] == ":" == text[-6:-5] and (text[:-6] + text[-5:-3] + text[-2:]).isdecimal():
+    if (
+        len(text) > 6
+        and text[-3:-2] == ":" == text[-6:-5]
+        and (text[:-6] + text[-5:-3] + text[-2:]).isdecimal()
+    ):
         total = 3600.0 * int(text[:-6]) + 60 * int(text[-5:-3]) + int(text[-2:])
         return total if total <= MAX_TIME else nan
     if not _CLOCK.fullmatch(text):

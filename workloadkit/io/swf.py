@@ -50,6 +50,7 @@ _PLAIN = b"0123456789+-. \t\r\n"
 _NUMBER = re.compile(rb"[-+]?(?:\d++(?:\.\d*+)?|\.\d++)(?:[eE][-+]?\d++)?")
 _INTEGER = re.compile(rb"[-+]?\d+")
 BLANK_LINES = re.compile(rb"(?:[ \t\r]*+\n)++")
+_SEMICOLON = ord(";")
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _INT64_MAX = 2**63 - 1
 
@@ -241,7 +242,7 @@ class _Reader:
         at = 0
         self.make_room(room)
         while at < len(text):
-            if self.compiled:
+            if self.compiled and text[at] != _SEMICOLON:  # comments without end are soon over
                 at, n_jobs = self.parse(text, at, n_jobs)
                 if at == len(text):
                     break
