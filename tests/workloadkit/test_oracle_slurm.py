@@ -4,8 +4,10 @@ import gzip
 import io
 import warnings
 from datetime import datetime, timedelta
+from zoneinfo import ZoneInfo
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -134,6 +136,8 @@ def agree(trace, text, zone="UTC"):
         assert row["status"] == line["status"] == job["status"]
         assert same(line["requested_time"], job["requested_time"]), job["id"]
         assert same(row["requested_memory"], per_processor(job)), (job, row["requested_memory"])
+        whole = line["requested_memory"]  # the standard's KB are whole
+        assert np.isnan(whole) or (whole == int(whole) and abs(whole - per_processor(job)) <= 0.5)
         assert line["submit"] == job["submit"] - first
         assert same(line["wait"], job["wait"]), job["id"]
         assert same(line["run"], job["run"]), job["id"]
@@ -287,3 +291,51 @@ def test_an_export_without_submit_times_is_refused(name):
     with pytest.raises(wk.FormatError, match=r"Submit") as error:
         wk.read_slurm(format_path(name))
     assert "\n" not in str(error.value)
+
+
+def date_of(second, zone):
+    """A second since 1970 as headers write it."""
+    local = datetime.fromtimestamp(second, ZoneInfo(zone))
+    return f"{local:%a %b %d %H:%M:%S %Z %Y}"
+
+
+@pytest.mark.parametrize("zone", ["UTC", "Europe/Stockholm", "Asia/Kolkata"])
+def test_the_header_tells_the_clock(zone):
+    rows = [
+        ("2021-07-01T00:00:00", "2021-07-01T00:00:10", "2021-07-09T01:02:03"),
+        ("2021-07-02T00:00:00", "2021-07-02T00:00:10", "2021-07-02T00:00:20"),
+    ]
+    names = "JobIDRaw|Submit|Start|End|State|AllocCPUS|ReqCPUS"
+    lines = [f"{n}|{'|'.join(row)}|COMPLETED|1|1" for n, row in enumerate(rows)]
+    header = read("\n".join([names, *lines]) + "\n", tz=zone).header
+    first, last = oracle.instant(rows[0][0], zone), oracle.instant(rows[0][2], zone)
+    assert header.number("UnixStartTime") == first
+    assert header.get("TimeZoneString") == zone
+    assert header.get("StartTime") == date_of(first, zone)
+    assert header.get("EndTime") == date_of(last, zone)
+    assert header.number("MaxJobs") == header.number("MaxRecords") == 2
+
+
+@settings(max_examples=4)
+@given(st.lists(records(), min_size=1, max_size=8), st.booleans())
+def test_what_is_made_of_an_export_follows_the_standard(table, attempts):
+    obey(table, attempts)
+
+
+@pytest.mark.slow
+@settings(max_examples=300)
+@given(st.lists(records(), min_size=1, max_size=12), st.booleans())
+def test_what_is_made_of_many_exports_follows_the_standard(table, attempts):
+    obey(table, attempts)
+
+
+def obey(table, attempts):
+    text = lines_of(attempts_ascend(table))
+    if not oracle.jobs(text)[0]:
+        return
+    trace = read(text, attempts=attempts)
+    checked = wk.validate(trace)
+    assert checked.holds, str(checked)
+    log = read(text, attempts=attempts, anonymize=True)
+    assert wk.validate(log).holds
+    pd.testing.assert_frame_equal(log.jobs, trace.jobs)  # the same numbers, without their names
