@@ -193,7 +193,10 @@ class Reader:
                 self.settle(job_id, job)
                 return
         if job.started is not None:
-            self.records.leave_out("not ended: running (S without E)", job.started)
+            kind = (
+                "started and deleted or aborted, end unknown" if deleted else "not ended: running"
+            )
+            self.records.leave_out(f"{kind} (S without E)", job.started)
             job.started = None
         elif deleted:
             self.records.leave_out("deleted before their start, submission unknown", deleted[0])
