@@ -494,6 +494,18 @@ def test_a_time_that_never_was_warns_and_counts_as_if_clocks_were_not_set():
     assert column(trace, "wait") == [600]
 
 
+@pytest.mark.parametrize("zone", ["UTC", "Europe/Stockholm", "Pacific/Kiritimati"])
+@pytest.mark.parametrize("year", [1970, 2262, 9998])
+def test_years_far_away(year, zone):
+    times = {
+        name: ROW[name].replace("2024", str(year))
+        for name in ("Submit", "Eligible", "Start", "End")
+    }
+    trace = read_rows(times, tz=zone)
+    assert column(trace, "wait") == [60]
+    assert column(trace, "run") == [3600]
+
+
 def test_what_ran_before_the_window_is_marked():
     before = {"JobID": "6", "Start": "2024-04-30T23:00:00", "Submit": "2024-04-30T23:00:00"}
     trace = read_rows(before, {})

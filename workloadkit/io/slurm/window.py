@@ -1,5 +1,8 @@
 """Jobs that the window of an export cut, as far as the export itself shows it."""
 
+from datetime import datetime
+from zoneinfo import ZoneInfo
+
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
@@ -36,7 +39,8 @@ def cut_by_window(table: pd.DataFrame, zone: str) -> NDArray[np.object_]:
     ran = (end >= start) & (end > 0)
     if not ran.any():
         return np.full(len(table), "", object)
-    opened = pd.Timestamp(end[ran].min(), unit="s", tz=zone).normalize().timestamp()
+    first = datetime.fromtimestamp(float(end[ran].min()), ZoneInfo(zone))
+    opened = first.replace(hour=0, minute=0, second=0, microsecond=0).timestamp()
     at_begin = (start < opened) & ran
     at_begin |= _piled_up(start, start[ran].min(), submit)
     at_end = _piled_up(end, end[ran].max(), start) & ran
