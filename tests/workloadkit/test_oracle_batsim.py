@@ -105,7 +105,7 @@ def first_jobs(path, n_jobs):
 
 @needs_traces
 def test_a_real_log_there_and_back(tmp_path):
-    check(first_jobs(trace_path("SDSC-SP2-1998-4.2-cln"), 2000), tmp_path)
+    check(first_jobs(trace_path("SDSC-SP2-1998-4.2-cln"), 500), tmp_path)
 
 
 @pytest.mark.slow

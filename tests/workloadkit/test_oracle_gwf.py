@@ -108,7 +108,7 @@ def there_and_back(path, folder, n_jobs):
 
 @needs_traces
 def test_a_real_log_there_and_back(tmp_path):
-    there_and_back(trace_path("KTH-SP2-1996-2"), tmp_path, 2000)
+    there_and_back(trace_path("KTH-SP2-1996-2"), tmp_path, 500)
 
 
 @pytest.mark.slow
