@@ -241,6 +241,21 @@ def test_a_log_without_stops_has_none():
     assert len(wk.infer_outages(wk.load_sample()).outages()) == 0
 
 
+odd = st.sampled_from([0, 0.5, 60, 3600, 1e6, 1e9, 1e12])
+
+
+@given(
+    st.lists(st.tuples(odd, st.just(-1) | odd, odd, st.sampled_from([0.5, 1, 7, 1e9])), min_size=2),
+    st.sampled_from([{}, {"MaxProcs": 8}, {"MaxProcs": 10**17}]),
+)
+def test_what_is_proposed_of_any_log_is_a_file_of_outages(jobs, header):
+    found = wk.infer_outages(log(*jobs, **header))
+    outages = found.outages(min_confidence=0.5)
+    assert len(outages) == len(found.table)
+    assert found.table["confidence"].between(0.5, 1).all()
+    assert wk.read_outages(io.BytesIO(outages.text().encode())).outages == outages.outages
+
+
 def test_a_log_in_which_nothing_ran_is_refused():
     with pytest.raises(WorkloadError, match="no job ran"):
         wk.infer_outages(log((0, 0, -1, 1)))

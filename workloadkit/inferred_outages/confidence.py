@@ -9,6 +9,7 @@ from workloadkit.clock import WEEK, Clock
 FEWEST = 20
 
 _HOUR = 3600
+_MOST_HOURS = 876_600
 _TAILS = (1, 0.2, 0.05)  # shares of stillnesses that may be a tail
 
 
@@ -115,7 +116,7 @@ def expected_submissions(
     """Return how many submissions the log's own cycle leads to expect up to each time.
 
     The cycle is that of the week where the log covers eight weeks or more, of the day where it
-    covers eight days, and else none.
+    covers eight days, and else none; nor where it covers a century.
 
     Parameters
     ----------
@@ -134,6 +135,8 @@ def expected_submissions(
     """
     first, last = submit[0], submit[-1]
     n_hours = max(int(np.ceil((last - first) / _HOUR)), 1)
+    if n_hours > _MOST_HOURS:
+        return submit.size * (times - first) / (last - first)
     edges = first + _HOUR * np.arange(n_hours + 1)
     covered = (np.minimum(edges[1:], max(last, first + 1)) - edges[:-1]) / _HOUR
     period = next((hours for hours in (WEEK // _HOUR, 24) if n_hours >= 8 * hours), 1)

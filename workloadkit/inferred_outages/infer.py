@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from workloadkit.clock import Clock
 from workloadkit.errors import ParameterError, WorkloadError, check_count, check_number
+from workloadkit.fields import MAX_PROCS, MAX_TIME
 from workloadkit.inferred_outages.confidence import (
     FEWEST,
     by_share,
@@ -203,6 +204,7 @@ def infer_outages(trace: Trace, procs: int | None = None) -> InferredOutages:
     if not machine:
         machine = int(np.ceil(most))
         notes.append(f"The header tells no size of the machine: the most ever used, {machine:,}.")
+    machine = min(machine, MAX_PROCS)
     table = pd.DataFrame({name: pd.Series(dtype=kind) for name, kind in _COLUMNS.items()})
     if np.ptp(jobs.start) > 0:
         quiet = silences(jobs, min(machine, most))
@@ -310,7 +312,8 @@ def _rows(
     sure, as_long = confidence(lengths, expected)
     free = np.broadcast_to(procs, quiet.end.shape)
     rows = []
-    for i in np.flatnonzero((sure >= _LEAST) & (end[kind] - start[kind] >= SHORTEST)).tolist():
+    long = (end[kind] - start[kind] >= SHORTEST) & (end[kind] <= MAX_TIME)
+    for i in np.flatnonzero((sure >= _LEAST) & long).tolist():
         at = kind[i]
         waited = (jobs.submit < end[at]) & (jobs.start >= end[at])
         rows.append(
