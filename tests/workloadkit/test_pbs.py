@@ -189,8 +189,8 @@ def test_knowing_the_order_of_keys_changes_nothing(texts):
 
 
 def test_a_record_of_very_many_words_is_soon_read():
-    text = "jobname=" + "a " * 500_000
-    assert len(keys_and_values(text)["jobname"]) == 999_999
+    text = "jobname=" + "a " * 50_000
+    assert len(keys_and_values(text)["jobname"]) == 99_999
     assert len(keys_and_values('a="x ' * 20_000)) == 1
 
 
