@@ -19,7 +19,6 @@ import workloadkit as wk
 from analysis import overview, style
 from analysis.formats import printable
 from analysis.page import Report
-from analysis.section import Figure as Drawing
 from analysis.section import Section, Table
 from analysis.waits import summary as waits
 from tests.analysis.test_browser import BROWSER, look
@@ -196,8 +195,9 @@ def drawings(trace):
     yield lambda ax: analysis.plot_measures(curves + 1, ax)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:constrained_layout not applied")
-@pytest.mark.parametrize("form", ["svg", pytest.param("png", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("form", ["svg", "png"])
 def test_names_are_drawn_as_they_are(trace, form, tmp_path):
     for place, draw in enumerate(drawings(trace)):
         path = tmp_path / f"{place}.{form}"
@@ -239,11 +239,3 @@ def test_a_legend_in_a_notebook_typesets_nothing():
     texts = ax.get_legend().get_texts()
     assert [text.get_text().strip("\u200b") for text in texts] == ["$x^$", "_apt"]
     assert not any(text.get_parse_math() for text in texts)
-
-
-def test_the_dark_page_of_a_section_is_one_file(trace):
-    section = waits.section(trace)
-    drawn = Drawing("a", SCRIPT, SCRIPT, section.figures[0].data, section.figures[0].plot)
-    page = Page(trace, (replace(section, figures=(drawn,)),)).to_html()
-    assert "prefers-color-scheme: dark" in page
-    harmless(page)

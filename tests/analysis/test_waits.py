@@ -6,7 +6,7 @@ from statistics import mean
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import analysis
@@ -68,6 +68,7 @@ accounting = st.lists(
 )
 
 
+@settings(max_examples=40)
 @given(accounting)
 def test_intervals_and_percentiles_agree_with_their_definitions(rows):
     rows = sorted(rows)

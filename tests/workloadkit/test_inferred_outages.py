@@ -388,6 +388,7 @@ def test_the_stop_of_christmas_1993_is_found():
     assert found[["start", "evidence"]].to_numpy().tolist() == [[7261553, "silent"]]
 
 
+@pytest.mark.slow
 @needs_traces
 def test_stops_of_a_busy_machine_are_found():
     found = wk.infer_outages(wk.read_swf(trace_path("SDSC-SP2-1998-4.2-cln"))).chosen(0.9)
