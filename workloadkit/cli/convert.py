@@ -28,12 +28,12 @@ workloadkit convert log.swf.gz -o log.json
 
 #: How sites export what is read, by the format.
 EXPORTS = """
-slurm: TZ=UTC sacct -aXPD -S FROM -E TO --units=K -o JobIDRaw,JobID,\\
-         Cluster,Partition,QOS,Account,GID,UID,Submit,Eligible,Start,\\
-         End,ElapsedRaw,Suspended,State,ExitCode,NNodes,AllocCPUS,\\
-         ReqCPUS,ReqMem,AllocTRES,TimelimitRaw,Reason,Flags,JobName
-       (without -X, and with TotalCPU,MaxRSS before JobName, the steps tell
-       of CPU time and memory; without TZ=UTC, name the zone by --tz)
+slurm: F=JobIDRaw,JobID,Cluster,Partition,QOS,Account,GID,UID,Submit,Eligible
+       F=$F,Start,End,ElapsedRaw,Suspended,State,ExitCode,NNodes,AllocCPUS
+       F=$F,ReqCPUS,ReqMem,AllocTRES,TimelimitRaw,Reason,Flags,JobName
+       TZ=UTC sacct -aXPD -S FROM -E TO --units=K -o $F > slurm.txt
+       (without -X, and with TotalCPU,MaxRSS,NTasks before JobName, steps
+       tell of CPU time and memory; without TZ=UTC, name the zone by --tz)
 pbs:   server_priv/accounting/*, the files of the days
 lsf:   lsb.acct and lsb.acct.* of LSB_SHAREDIR/CLUSTER/logdir
 sge:   $SGE_ROOT/$SGE_CELL/common/accounting
