@@ -206,7 +206,9 @@ def _status(letter: str, exit_code: str | None) -> int:
 
 def _numbers(texts: Sequence[str | None]) -> NDArray[np.float64]:
     """Return whole numbers, NaN where there is none."""
-    known = "".join(text for text in texts if text)
+    known = "".join(filter(None, texts))
+    if not known:
+        return np.full(len(texts), np.nan)
     if known.isdecimal() and len(known) <= _DIGITS * len(texts):
         column = np.array(texts, dtype=object).astype(np.float64)
         return np.where(column <= MAX_TIME, column, np.nan)
