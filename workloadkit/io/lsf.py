@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit.errors import FormatError
-from workloadkit.fields import CANCELLED
+from workloadkit.fields import CANCELLED, COMPLETED
+from workloadkit.io.assemble import assemble
 from workloadkit.io.files import source_path
 from workloadkit.io.lines import LONGEST_LINE, Block, Sources, line_blocks, list_of_sources
 from workloadkit.io.lsf_record import Finish, MalformedError, fields_of, parse
@@ -18,7 +19,7 @@ from workloadkit.trace import Trace
 
 KIND = "LSF accounting (lsb.acct)"
 
-_COMPLETED = 1
+_STATES = ("DONE", "EXIT")
 
 _JOB_FINISH = '"JOB_FINISH" '
 _NEXT_RECORD = '"JOB_FINISH" "'  # which quotes within quotes never make
@@ -115,14 +116,8 @@ def read_lsf(
     for block in line_blocks(source, reader.records.digest):
         reader.read(block)
     reader.end_file()
-    return assemble_lsf(reader.records, source_path(list_of_sources(source)[0]), options)
-
-
-def assemble_lsf(records: Records, path: str, options: ImportOptions) -> Trace:
-    """Make the log of LSF's records."""
-    from workloadkit.io.assemble import assemble
-
-    return assemble(records, kind=KIND, path=path, options=options, states=("DONE", "EXIT"))
+    path = source_path(list_of_sources(source)[0])
+    return assemble(reader.records, kind=KIND, path=path, options=options, states=_STATES)
 
 
 def looks_like(first_lines: list[str]) -> bool:
@@ -315,8 +310,8 @@ def _extend(records: Records, finished: list[Finish], places: NDArray[np.int64])
         cpu=np.where(unused, np.nan, cpu) / procs,
         memory=_positive(number["max_memory"]) / procs,
         requested_time=np.where((limit > 0) & (limit < _NO_LIMIT), limit, np.nan),
-        status=np.where(done, _COMPLETED, np.where(started, _STATUSES[reason], CANCELLED)),
-        state=np.where(done, "DONE", "EXIT").astype(object),
+        status=np.where(done, COMPLETED, np.where(started, _STATUSES[reason], CANCELLED)),
+        state=np.where(done, *_STATES).astype(object),
         exit_code=taken(columns["exit_status"]),
         reason=_REASONS[reason],
         user=taken(columns["user"]),
