@@ -37,8 +37,8 @@ def read_gwf(source: Source) -> Trace:
     Users, groups, executables, queues and partitions that are not all whole numbers become 1, 2,
     … in the order of the jobs; what they are called stands in `Trace.sidecar`, and so does what
     the columns after the 16th hold, each under its name. Submissions in seconds since 1970
-    become seconds of the log, whose header then says UnixStartTime. What is put right is listed
-    in `Trace.repairs`.
+    become seconds of the log, whose header then says UnixStartTime. Each line is a job, whatever
+    its number and status. What is put right is listed in `Trace.repairs`.
 
     Parameters
     ----------

@@ -19,6 +19,8 @@ from workloadkit.io.gwf.columns import (
     SINCE_1970_FROM,
 )
 from workloadkit.io.swf import field_texts, header_text
+from workloadkit.io.whole_numbers import as_whole
+from workloadkit.io.written_header import header_without_bursts
 from workloadkit.trace import Trace, check_trace
 
 _ROWS_AT_A_TIME = 1 << 16  # bounds the memory of the text
@@ -28,7 +30,9 @@ def write_gwf(trace: Trace, path: str | os.PathLike[str]) -> None:
     r"""Write a trace in the Grid Workloads Format, whole or not at all.
 
     Header lines become comments. Names, and the columns after the 16th, come from what stands
-    beside the log; where nothing does, users and the like are their numbers. Where the header
+    beside the log; where nothing does, users and the like are their numbers. JobID is the number
+    of a job in the log; where the site calls some of its jobs otherwise than by numbers, it is
+    what the site calls them. Where the header
     says when the log begins (UnixStartTime), submissions are seconds since 1970, as in the
     archive's own logs.
 
@@ -59,18 +63,20 @@ def write_gwf(trace: Trace, path: str | os.PathLike[str]) -> None:
     1 0 -1 2.5 -1 -1 ...
     """
     check_trace(trace)
-    header_text(trace.header)  # refuses what is no header
+    header = header_without_bursts(trace, trace.n_jobs)
+    header_text(header)  # refuses what is no header
     start = _start_to_add(trace)
     if lost := _lost(trace):
         text = f"{trace.name}: the Grid Workloads Format has no place for {', '.join(lost)}"
         warn(text, WorkloadWarning, stacklevel=2)
+    beside = _beside(trace)
     with writing(path) as stream:
-        lines = [line.replace(";", "#", 1) for line in trace.header.lines]
+        lines = [line.replace(";", "#", 1) for line in header.lines]
         lines += [SINCE_1970 if start else OF_THE_LOG, LEGEND]
         stream.write(("\n".join(lines) + "\n").encode(errors="replace"))
         for first in range(0, trace.n_jobs, _ROWS_AT_A_TIME):
             rows = slice(first, first + _ROWS_AT_A_TIME)
-            texts = "\n".join(_lines(trace, rows, start))
+            texts = "\n".join(_lines(trace.jobs.iloc[rows], beside.iloc[rows], start))
             stream.write((texts + "\n").encode(errors="replace"))
 
 
@@ -96,10 +102,19 @@ def _lost(trace: Trace) -> list[str]:
     return lost
 
 
-def _lines(trace: Trace, rows: slice, start: int) -> Iterator[str]:
+def _beside(trace: Trace) -> pd.DataFrame:
+    """Return what stands beside a log; no ids if all are numbers: the log has numbers itself."""
+    if trace.sidecar is None:
+        return pd.DataFrame()
+    if "id" in trace.sidecar and all(
+        as_whole(str(name)) is not None for name in trace.sidecar["id"]
+    ):
+        return trace.sidecar.drop(columns="id")
+    return trace.sidecar
+
+
+def _lines(jobs: pd.DataFrame, beside: pd.DataFrame, start: int) -> Iterator[str]:
     """Yield the lines of some jobs."""
-    jobs = trace.jobs.iloc[rows]
-    beside = trace.sidecar.iloc[rows] if trace.sidecar is not None else pd.DataFrame()
     columns = []
     for field in SHARED:
         column = jobs[field.name].to_numpy()

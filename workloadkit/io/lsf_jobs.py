@@ -1,0 +1,148 @@
+"""What LSF's records say of jobs, many at once."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workloadkit.fields import CANCELLED, COMPLETED
+from workloadkit.io.lsf_record import Finish
+from workloadkit.io.lsf_states import DONE, EXIT, REASONS, UNFINISHED
+from workloadkit.io.records import Records
+
+#: Words for the states of jobs that have ended.
+STATES = ("DONE", "EXIT")
+
+_NO_LIMIT = 2**31 - 1
+_ABSURD = 1e18  # unknown from here on
+
+_REASONS = np.array([word for word, _ in REASONS], dtype=object)
+_STATUSES = np.array([status for _, status in REASONS])
+
+
+def add_jobs(records: Records, finished: list[Finish], places: NDArray[np.int64]) -> None:
+    """Add the jobs that have ended; count the others."""
+    columns = dict(zip(Finish._fields, zip(*finished, strict=True), strict=True))
+    number: dict[str, NDArray[np.float64]] = {}
+    for name, kind in Finish.__annotations__.items():
+        if kind is float:
+            column = np.array(columns[name])
+            number[name] = np.where(np.abs(column) < _ABSURD, column, np.nan)
+    state = np.nan_to_num(number["state"]).astype(np.int64)
+    done, left = (state & DONE) > 0, (state & EXIT) > 0
+    left &= ~done
+    for other in np.unique(state[~done & ~left]):
+        where = np.flatnonzero(state == other)
+        word = UNFINISHED.get(int(other))
+        kind = f"not ended: {word}" if word else "in no known state"
+        records.leave_out(kind, int(places[where[0]]), where.size)
+    keep = done | left
+    for name, kind in (("submit", "without a time of submission"), ("end", "without an end")):
+        missing = keep & ~(number[name] > 0)
+        if missing.any():
+            records.leave_out(kind, int(places[np.argmax(missing)]), int(missing.sum()))
+        keep &= ~missing
+    rows = np.flatnonzero(keep)
+    if not rows.size:
+        return
+    number = {name: column[keep] for name, column in number.items()}
+    places, done = places[keep], done[keep]
+
+    def taken(column: tuple[str, ...]) -> NDArray[np.object_]:
+        array = np.empty(len(column), dtype=object)
+        array[:] = column
+        return array[rows]
+
+    started = number["start"] > 0
+    start = np.where(started, number["start"], np.nan)
+    end = number["end"]
+    elapsed = end - start
+    records.note_where("ended before it started: run time unknown", elapsed < 0, places)
+    elapsed = np.where(elapsed < 0, np.nan, elapsed)
+    told = (number["run_time"] > 0) & (number["run_time"] <= elapsed)
+    run = np.where(told, number["run_time"], elapsed)
+    suspended = np.where(told, elapsed - run, np.nan)
+    records.note_where("suspended: the run time is without it", suspended > 0, places)
+    procs = np.where(started, _positive(number["slots"]), np.nan)
+    requested = _positive(number["requested_procs"])
+    records.note_where(
+        "ran on fewer or more processors than requested", np.abs(procs - requested) > 0, places
+    )
+    records.note_where(
+        "run limit not found: fields in another order",
+        ~np.array(columns["known_order"])[rows],
+        places,
+    )
+    cpu = number["user_time"] + number["system_time"]
+    unused = (number["user_time"] < 0) | (number["system_time"] < 0)
+    limit = number["run_limit"]
+    of_array = number["array_index"] > 0
+    ids = taken(columns["id"])
+    exit_info = number["exit_info"]
+    known = ~done & (exit_info >= 0) & (exit_info < len(REASONS))
+    reason = np.where(known, exit_info, 0).astype(np.int64)
+    submit = number["submit"]
+    records.extend(
+        rows.size,
+        place=places,
+        id=_with_indices(ids, number["array_index"]),
+        array_job=np.where(of_array, ids, ""),
+        array_task=np.where(of_array, number["array_index"], np.nan),
+        submit=submit,
+        eligible=_eligible(submit, start, number["begin"], number["ineligible"]),
+        start=start,
+        end=end,
+        run=run,
+        suspended=suspended,
+        procs=procs,
+        nodes=np.where(started, _positive(number["nodes"]), np.nan),
+        requested_procs=requested,
+        cpu=np.where(unused, np.nan, cpu) / procs,
+        memory=_positive(number["max_memory"]) / procs,
+        requested_time=np.where((limit > 0) & (limit < _NO_LIMIT), limit, np.nan),
+        status=np.where(done, COMPLETED, np.where(started, _STATUSES[reason], CANCELLED)),
+        state=np.where(done, *STATES).astype(object),
+        exit_code=taken(columns["exit_status"]),
+        reason=_REASONS[reason],
+        user=taken(columns["user"]),
+        account=taken(columns["project"]),
+        queue=taken(columns["queue"]),
+        qos=taken(columns["service_class"]),
+        executable=taken(tuple(map(_executable, columns["name"], columns["command"]))),
+    )
+
+
+def _positive(column: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Take 0 and less for unknown, as LSF does of what it has no value of."""
+    return np.where(column > 0, column, np.nan)
+
+
+def _eligible(
+    submit: NDArray[np.float64],
+    start: NDArray[np.float64],
+    begin: NDArray[np.float64],
+    ineligible: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Return when jobs could have started; no later than they did."""
+    at_begin = np.where(begin > 0, np.maximum(begin, submit), np.nan)
+    eligible = np.where(ineligible >= 0, submit + ineligible, at_begin)
+    return np.where(eligible > start, start, eligible)
+
+
+def _with_indices(ids: NDArray[np.object_], index: NDArray[np.float64]) -> NDArray[np.object_]:
+    """Return the ids of jobs; behind those of an array stands the index."""
+    ids = ids.copy()
+    for i in np.flatnonzero(index > 0).tolist():
+        ids[i] = f"{ids[i]}[{index[i]:.0f}]"
+    return ids
+
+
+def _executable(name: str, command: str) -> str:
+    """Return the name of a job without the indices of an array, else its program.
+
+    Examples
+    --------
+    >>> _executable("sweep[1-100]", "a.out"), _executable("", "wrf -n 4"), _executable("", "#!sh")
+    ('sweep', 'wrf', '')
+    """
+    if name:
+        return name.partition("[")[0] or name
+    return "" if command.startswith("#") else next(iter(command.split(None, 1)), "")
