@@ -257,3 +257,22 @@ def test_the_beginning_of_real_logs(name):
 @pytest.mark.parametrize("path", TRACES, ids=lambda path: path.name)
 def test_real_logs(path):
     check_log(wk.read_swf(path))
+
+
+def test_ids_that_are_numbers_leave_jobs_their_numbers():
+    trace = Trace.from_columns({"submit": [0, 5]})
+    for ids, expected in ((["163485", "0"], [1, 2]), (["163485", "7_1"], [1, 2])):
+        again = wk.read_gwf(
+            io.BytesIO(written(Trace(trace.jobs, sidecar=pd.DataFrame({"id": ids}))))
+        )
+        assert again.jobs["job"].tolist() == expected
+    assert again.sidecar["id"].tolist() == ["163485", "7_1"]
+
+
+def test_the_header_of_a_checkpointed_log_tells_of_its_summaries():
+    header = Header(("; MaxJobs: 1", "; MaxRecords: 3", "; Preemption: Double"))
+    jobs = Trace.from_columns({"job": [1], "submit": [0], "run": [9], "procs": [1]}).jobs
+    bursts = pd.concat([jobs, jobs], ignore_index=True)
+    trace = Trace(jobs, header, bursts=bursts)
+    expected = ("; MaxJobs: 1", "; MaxRecords: 1", "; Preemption: No")
+    assert wk.read_gwf(io.BytesIO(written(trace))).header.lines == expected

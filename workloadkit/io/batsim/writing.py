@@ -14,7 +14,8 @@ from workloadkit.fields import FIELDS, UNKNOWN
 from workloadkit.io.batsim.keys import KEY_OF_JOB, KEY_OF_LOG, MOST_RESOURCES, SHORTEST_DELAY
 from workloadkit.io.files import writing
 from workloadkit.io.swf import header_text
-from workloadkit.trace import Header, Trace, check_trace
+from workloadkit.io.written_header import header_without_bursts
+from workloadkit.trace import Trace, check_trace
 
 #: Fields that stand under `KEY_OF_JOB` wherever they are known.
 _OTHERS = tuple(
@@ -84,7 +85,7 @@ def write_batsim(trace: Trace, path: str | os.PathLike[str]) -> None:
     for line in _losses(trace, left_out):
         warn(line, WorkloadWarning, stacklevel=2)
     procs = trace.header.procs or int(needed[rows].max())
-    told = {"header": list(_header(trace, rows.size).lines), "left_out": left_out}
+    told = {"header": list(header_without_bursts(trace, rows.size).lines), "left_out": left_out}
     delays = np.unique(trace.column("run")[rows]).tolist()
     with writing(path) as stream:
 
@@ -117,18 +118,6 @@ def _left_out(trace: Trace, needed: NDArray[np.float64]) -> dict[str, NDArray[np
         "submitted before second 0": early,
         "need no whole number of processors": ~never & ~early & ~whole,
     }
-
-
-def _header(trace: Trace, n_jobs: int) -> Header:
-    """Return the header; where it counts the jobs rightly, it counts those that are left."""
-    header = trace.header
-    for label, before in (
-        ("MaxJobs", trace.n_jobs),
-        ("MaxRecords", trace.n_jobs + len(trace.bursts)),
-    ):
-        if before != n_jobs and header.number(label) == before:
-            header = header.replaced(label, str(n_jobs))
-    return header
 
 
 def _losses(trace: Trace, left_out: dict[str, int]) -> Iterator[str]:

@@ -1,0 +1,31 @@
+"""The header of a log as a format has it that cannot hold all of the log."""
+
+from workloadkit.trace import Header, Trace
+
+
+def header_without_bursts(trace: Trace, n_jobs: int) -> Header:
+    """Return the header of a log of which some jobs are written, and no bursts.
+
+    Where it counts the jobs and lines of the log rightly, it counts those that are written.
+
+    Parameters
+    ----------
+    trace : Trace
+    n_jobs : int
+        How many of its jobs are written.
+
+    Examples
+    --------
+    >>> from workloadkit.trace import Trace
+    >>> trace = Trace.from_columns({"submit": [0, 5]}, header=Header(("; MaxJobs: 2",)))
+    >>> header_without_bursts(trace, 1).lines
+    ('; MaxJobs: 1',)
+    """
+    header = trace.header
+    n_bursts = len(trace.bursts)
+    for label, before in (("MaxJobs", trace.n_jobs), ("MaxRecords", trace.n_jobs + n_bursts)):
+        if before != n_jobs and header.number(label) == before:
+            header = header.replaced(label, str(n_jobs))
+    if n_bursts and header.get("Preemption") is not None:
+        header = header.replaced("Preemption", "No")  # as far as what is written tells
+    return header
