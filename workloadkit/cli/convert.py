@@ -36,7 +36,7 @@ slurm: F=JobIDRaw,JobID,Cluster,Partition,QOS,Account,GID,UID,Submit,Eligible
        tell of CPU time and memory; without TZ=UTC, name the zone by --tz)
 pbs:   server_priv/accounting/*, the files of the days
 lsf:   lsb.acct and lsb.acct.* of LSB_SHAREDIR/CLUSTER/logdir
-sge:   $SGE_ROOT/$SGE_CELL/common/accounting
+sge:   $SGE_ROOT/$SGE_CELL/common/accounting (or accounting.jsonl)
 """
 
 
