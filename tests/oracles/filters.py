@@ -37,18 +37,6 @@ def removes(text, job):
     return bool(eval(condition, {"__builtins__": {}}, {n: job[c] for n, c in COLUMN.items()}))
 
 
-def kept_lines(lines, filters):
-    """The lines of jobs that no filter removes."""
-    compiled = [compile(as_python(text)[0], text, "eval") for text in filters]
-    kept = []
-    for line in lines:
-        job = [float(word) for word in line.split()]
-        names = {name: job[column] for name, column in COLUMN.items()}
-        if not any(eval(code, {"__builtins__": {}}, names) for code in compiled):
-            kept.append(line)
-    return kept
-
-
 def of_header(lines):
     """Filters that the header of a cleaned log names: lines behind the note, up to a bare one."""
     found, inside = [], False

@@ -16,17 +16,6 @@ def started(jobs, begin, end):
     return [j for j in jobs if begin < j["start"] < end]
 
 
-def waiting(jobs, time):
-    """Jobs that are submitted and do not run yet."""
-    return [j for j in jobs if j["submit"] <= time < j["start"]]
-
-
-def that_fit(jobs, procs, time):
-    """Jobs that wait and need no more processors than are free."""
-    free = procs - busy(jobs, time)
-    return [j for j in waiting(jobs, time) if j["procs"] <= free]
-
-
 def instants(jobs, begin, end):
     """Seconds of an interval at which anything changes, its beginning among them."""
     changes = {j[name] for j in jobs for name in ("submit", "start", "end")}

@@ -49,16 +49,6 @@ def exists(text, zone):
     return len(shown) == 1
 
 
-def kilobytes(text):
-    """KB of `1.5G`, `3228K`, `0`; without a suffix bytes are meant."""
-    if text in NOTHING:
-        return None
-    units = {"K": 1, "M": 1024, "G": 1024**2, "T": 1024**3}
-    if text[-1] in units:
-        return float(text[:-1]) * units[text[-1]]
-    return float(text) / 1024
-
-
 def requested_memory(text):
     """KB and what they are for: node, cpu, or the job; MB without a suffix, a flag bit stripped.
 

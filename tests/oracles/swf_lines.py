@@ -70,12 +70,14 @@ def out_of_order(jobs):
     return broken
 
 
-def ran(jobs):
-    """The jobs that ran: a run time of 0 or more, on processors.
+def used(jobs):
+    """The field that tells the processors: field 5, or 8 in a log that knows no field 5."""
+    return PROCS if any(job[PROCS] > 0 for job in jobs) else REQ_PROCS
 
-    Processors are those of field 5, of field 8 in a log that knows no field 5.
-    """
-    field = PROCS if any(job[PROCS] > 0 for job in jobs) else REQ_PROCS
+
+def ran(jobs):
+    """The jobs that ran: a run time of 0 or more, on processors."""
+    field = used(jobs)
     return [job for job in jobs if job[RUN] >= 0 and job[field] > 0]
 
 
@@ -126,44 +128,9 @@ def unknown(jobs, field):
     return count(jobs, lambda job: job[field] == -1)
 
 
-def not_whole(text, field):
-    """Lines that write a field with a point or an exponent."""
-    lines = (line for line in text.splitlines() if line.strip() and not line.startswith(";"))
-    return sum(1 for line in lines if re.search("[.eE]", line.split()[field]))
-
-
-def preceding_job_not_before(jobs):
-    """Jobs whose preceding job is not submitted before them or is not there."""
-    place = {}
-    for i, job in enumerate(jobs):
-        place.setdefault(job[JOB], i)
-    broken = 0
-    for i, job in enumerate(jobs):
-        if job[PRECEDING] > 0:
-            broken += not (job[PRECEDING] in place and place[job[PRECEDING]] < i)
-    return broken
-
-
 def think_time_alone(jobs):
     """Jobs with a think time that know no preceding job."""
     return count(jobs, lambda job: job[THINK] != -1 and job[PRECEDING] == -1)
-
-
-def most_at_once(jobs):
-    """The most processors busy at one time, and when first: event after event."""
-    events = []
-    for job in jobs:
-        procs = job[PROCS]
-        if job[RUN] > 0 and procs > 0:
-            start = job[SUBMIT] + max(job[WAIT], 0)
-            events.append((start, 1, procs))
-            events.append((start + job[RUN], 0, -procs))
-    most, when, busy = 0, math.nan, 0
-    for time, _, change in sorted(events):
-        busy += change
-        if busy > most:
-            most, when = busy, time
-    return most, when
 
 
 def bursts_that_disagree(jobs, bursts):
@@ -215,12 +182,13 @@ def crowded_starts(jobs, procs):
     Of jobs that start together those above come first; a job of 0 s is never busy; where the wait
     is unknown, nobody knows when it was.
     """
-    known = [job for job in jobs if job[RUN] > 0 and job[PROCS] > 0 and job[WAIT] != -1]
+    field = used(jobs)
+    known = [job for job in jobs if job[RUN] > 0 and job[field] > 0 and job[WAIT] != -1]
     spans = sorted((job[SUBMIT] + job[WAIT], i, job) for i, job in enumerate(known))
     broken = 0
     for start, place, _ in spans:
         before = [(begin, job) for begin, i, job in spans if (begin, i) <= (start, place)]
-        broken += sum(job[PROCS] for begin, job in before if start < begin + job[RUN]) > procs
+        broken += sum(job[field] for begin, job in before if start < begin + job[RUN]) > procs
     return broken
 
 
