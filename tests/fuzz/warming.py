@@ -18,14 +18,14 @@ def warm_up() -> None:
         warnings.simplefilter("ignore", wk.WorkloadWarning)
         folder = Path(scratch)
         for name, fmt in FORMATS.items():
-            for number in range(8):
+            for number in range(3):
                 data = fmt.good(Random(number))
                 options = fmt.options(rng) | ({"strict": False} if name == "swf" else {})
                 result = fmt.read(data, options, folder)
                 stages.check(name, data, options, result, folder)
                 if isinstance(result, wk.Trace):
                     promises.of_writing(result, folder, anonymous=bool(options.get("anonymize")))
-                for _ in range(4):
+                for _ in range(2):
                     stages.use(result, rng, Counter(), folder)
             if name == "swf":
                 stages.characterize(result)

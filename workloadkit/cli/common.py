@@ -156,9 +156,9 @@ def check_outputs(*targets: Path | None, inputs: Iterable[Path | None] = ()) -> 
 
 def _same_file(source: Path, target: str) -> bool:
     """Whether a result would take the place of an input; of devices and pipes none does."""
-    if target == "-" or not Path(target).is_file():
-        return False
-    with suppress(OSError):  # reading says what is wrong with an input
+    with suppress(OSError):  # reading says what is wrong with an input, writing with a target
+        if target == "-" or not Path(target).is_file():
+            return False
         return Path("/dev/stdin" if str(source) == "-" else source).samefile(target)
     return False
 

@@ -79,6 +79,7 @@ _LARGEST = {
     "components": MAX_PROCS,
 }
 _FIELDS = tuple(_LARGEST)[:-1]  # those that every line has
+_TYPE = re.compile(r"[0-9]{1,19}")
 _INTEGER = re.compile(rb"[-+]?\d+")
 
 
@@ -238,7 +239,7 @@ class Outages:
     def types(self) -> dict[int, str]:
         """What the types mean: those of the format and those that the header names."""
         own = (value.partition(" ") for value in self.header.get_all("OutageType"))
-        named = {int(code): title.strip() for code, _, title in own if code.isdecimal()}
+        named = {int(code): title.strip() for code, _, title in own if _TYPE.fullmatch(code)}
         return OUTAGE_TYPES | named
 
     @property

@@ -79,7 +79,8 @@ def rare_users(trace: Trace) -> NDArray[np.int64]:
     """
     check_trace(trace)
     numbers = " ".join(trace.header.get_all(_RARE_LABEL)).split()
-    return np.unique(np.array([int(x) for x in numbers if x.isdecimal()], dtype=np.int64))
+    users = [int(number) for number in numbers if number.isdecimal() and len(number) < 19]
+    return np.unique(np.array(users, dtype=np.int64))
 
 
 def _users(drawn: Draw) -> NDArray[np.int64]:
