@@ -287,6 +287,15 @@ def test_a_header_that_counts_the_jobs_counts_those_that_are_left():
         assert again.header.lines == (f"; MaxJobs: {expected}", f"; MaxRecords: {expected}")
 
 
+def test_the_last_end_of_a_header_is_of_the_jobs_that_are_left():
+    log = {"submit": [0, 0, 50], "run": [1, -1, 9], "wait": [0, 90, 0], "procs": [1, 1, 0]}
+    zone = ("; UnixStartTime: 843480031", "; TimeZoneString: Europe/Stockholm")
+    ends = "Mon Sep 23 14:02:01 CEST 1996", "Mon Sep 23 14:00:32 CEST 1996"
+    trace = Trace.from_columns(log, header=Header((*zone, f"; EndTime: {ends[0]}")))
+    with pytest.warns(wk.WorkloadWarning):
+        assert read_text(written(trace)).header.get("EndTime") == ends[1]
+
+
 def test_jobs_that_batsim_cannot_place():
     log = {"submit": [-1, 0, 0, 0], "run": [1] * 4, "procs": [1, 1.5, 3e8, 1]}
     with pytest.warns(wk.WorkloadWarning, match="1 submitted before second 0, 1 need no whole"):

@@ -15,7 +15,7 @@ from workloadkit.io.batsim.keys import KEY_OF_JOB, KEY_OF_LOG, MOST_RESOURCES, S
 from workloadkit.io.files import writing
 from workloadkit.io.swf import header_text
 from workloadkit.io.written_header import header_without_bursts
-from workloadkit.trace import Trace, check_trace
+from workloadkit.trace import Header, Trace, check_trace
 
 #: Fields that stand under `KEY_OF_JOB` wherever they are known.
 _OTHERS = tuple(
@@ -85,7 +85,7 @@ def write_batsim(trace: Trace, path: str | os.PathLike[str]) -> None:
     for line in _losses(trace, left_out):
         warn(line, WorkloadWarning, stacklevel=2)
     procs = trace.header.procs or int(needed[rows].max())
-    told = {"header": list(header_without_bursts(trace, rows.size).lines), "left_out": left_out}
+    told = {"header": list(_header(trace, rows).lines), "left_out": left_out}
     delays = np.unique(trace.column("run")[rows]).tolist()
     with writing(path) as stream:
 
@@ -118,6 +118,19 @@ def _left_out(trace: Trace, needed: NDArray[np.float64]) -> dict[str, NDArray[np
         "submitted before second 0": early,
         "need no whole number of processors": ~never & ~early & ~whole,
     }
+
+
+def _header(trace: Trace, rows: NDArray[np.int64]) -> Header:
+    """Return the header; where it was true of all jobs, it is of those that are left."""
+    header = header_without_bursts(trace, rows.size)
+    end = trace.end
+    left = np.where(
+        np.isnan(end), trace.column("submit") + np.nan_to_num(trace.column("wait")), end
+    )
+    date = header.date(float(left[rows].max()))
+    if date and header.get("EndTime") == header.date(float(left.max())):
+        header = header.replaced("EndTime", date)
+    return header
 
 
 def _losses(trace: Trace, left_out: dict[str, int]) -> Iterator[str]:
