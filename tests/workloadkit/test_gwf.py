@@ -276,3 +276,15 @@ def test_the_header_of_a_checkpointed_log_tells_of_its_summaries():
     trace = Trace(jobs, header, bursts=bursts)
     expected = ("; MaxJobs: 1", "; MaxRecords: 1", "; Preemption: No")
     assert wk.read_gwf(io.BytesIO(written(trace))).header.lines == expected
+
+
+def test_queues_have_the_numbers_that_the_header_gives_them():
+    queues = [("night", 2), ("odd", 6), ("day", 5), ("-1", -1)]
+    comments = [
+        "# Queue: 2 night",
+        "# Queue: 5 day",
+        "# Queue: other words",
+        "# Queue: 9223372036854775807 odd",
+    ]
+    trace = read(*comments, *(line(QueueID=name) for name, _ in queues))
+    assert trace.jobs["queue"].tolist() == [number for _, number in queues]

@@ -2,7 +2,7 @@
 
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NoReturn
 
 import numpy as np
@@ -35,10 +35,11 @@ def read_gwf(source: Source) -> Trace:
     r"""Read a log in the Grid Workloads Format [1]_: 29 columns, parted by tabs or blanks.
 
     Users, groups, executables, queues and partitions that are not all whole numbers become 1, 2,
-    … in the order of the jobs; what they are called stands in `Trace.sidecar`, and so does what
-    the columns after the 16th hold, each under its name. Submissions in seconds since 1970
-    become seconds of the log, whose header then says UnixStartTime. Each line is a job, whatever
-    its number and status. What is put right is listed in `Trace.repairs`.
+    … in the order of the jobs; queues and partitions those that the header gives them (``Queue: 2
+    night``). What they are called stands in `Trace.sidecar`, and so does what the columns after
+    the 16th hold, each under its name. Submissions in seconds since 1970 become seconds of the
+    log, whose header then says UnixStartTime. Each line is a job, whatever its number and
+    status. What is put right is listed in `Trace.repairs`.
 
     Parameters
     ----------
@@ -240,7 +241,7 @@ class _Reader:
                 table[field.name] = np.array(whole, np.int64)[code]
             else:
                 beside[field.name] = _words(code, words)
-                table[field.name] = _in_order(code, words)
+                table[field.name] = _in_order(code, words, _named(header, field.name))
         for field in FIELDS[len(SHARED) :]:
             table[field.name] = np.full(ids.size, np.nan if field.measured else -1, field.dtype)
         return Trace(
@@ -299,9 +300,25 @@ def _words(code: NDArray[np.int32], words: list[str]) -> pd.Categorical:
     return pd.Categorical.from_codes(np.array([place[word] for word in words])[code], different)
 
 
-def _in_order(code: NDArray[np.int32], words: list[str]) -> NDArray[np.int64]:
-    """Return numbers for names, 1, 2, … in the order in which they first appear."""
+def _named(header: Header, field: str) -> dict[str, int]:
+    """Return the numbers that lines such as ``Queue: 2 night`` give to queues and partitions."""
+    if field not in ("queue", "partition"):
+        return {}
+    parts = (value.split(None, 1) for value in header.get_all(field))
+    found = ((as_whole(part[0]), part[1].strip()) for part in parts if len(part) == 2)
+    return {name: number for number, name in found if number is not None and 0 <= number < 2**31}
+
+
+def _in_order(
+    code: NDArray[np.int32], words: list[str], named: Mapping[str, int]
+) -> NDArray[np.int64]:
+    """Return numbers for names: those of the header; then the next in order of appearance."""
     number = np.full(len(words), UNKNOWN)
-    appear = [c for c in pd.unique(code).tolist() if words[c]]
-    number[appear] = np.arange(1, len(appear) + 1)
+    next_number = max(named.values(), default=0) + 1
+    for c in pd.unique(code).tolist():
+        if words[c] in named:
+            number[c] = named[words[c]]
+        elif words[c]:
+            number[c] = next_number
+            next_number += 1
     return number[code]
