@@ -55,11 +55,10 @@ class Outcome:
 
 def case(seed: int, number: int, name: str | None = None) -> Case:
     """Draw a case: of a given format, or of any."""
-    rng = Random(f"{seed}/{number}")
     if name is None:
         weights = [fmt.weight for fmt in FORMATS.values()]
-        name = rng.choices([*FORMATS], weights)[0]
-    return Case(seed, number, name, tuple(mutations.steps(rng)))
+        name = Random(f"{seed}/{number}/format").choices([*FORMATS], weights)[0]
+    return Case(seed, number, name, tuple(mutations.steps(Random(f"{seed}/{number}/steps"))))
 
 
 def run(chosen: Case, folder: Path, *, data: bytes | None = None) -> Outcome:

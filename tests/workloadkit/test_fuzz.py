@@ -39,6 +39,14 @@ def test_a_case_is_the_same_whenever_it_is_drawn(name, tmp_path):
     assert one.data != case(8, 5, name).data
 
 
+def test_a_case_is_drawn_again_by_its_command():
+    for number in range(50):
+        one = case(3, number)
+        words = one.command.split()
+        told = dict(zip(words[3::2], words[4::2], strict=True))
+        assert case(int(told["--seed"]), int(told["--case"]), told["--format"]) == one
+
+
 @pytest.mark.parametrize("name", mutations.BY_NAME)
 @pytest.mark.parametrize("text", [b"", b"\n", b"1 2\n3 4\n", b"\xff\x00;"])
 def test_whatever_it_meets_a_mutation_gives_bytes(name, text):
