@@ -487,6 +487,17 @@ def test_of_two_hours_of_one_name_elapsed_tells_which(start, end, elapsed, wait,
     assert column(trace, "run") == [run]
 
 
+@pytest.mark.filterwarnings("ignore:1 jobs with a time that came twice")
+def test_an_hour_that_came_twice_is_the_second_where_the_first_was_before_the_submission():
+    times = {name: f"2021-10-31T02:{minute}:00" for name, minute in MINUTES.items()}
+    trace = read_rows({**times, "ElapsedRaw": "1800"}, tz="Europe/Stockholm")
+    assert column(trace, "wait") == [1200]
+    assert column(trace, "run") == [1800]
+
+
+MINUTES = {"Submit": 50, "Eligible": 50, "Start": 10, "End": 40}
+
+
 def test_a_time_that_never_was_warns_and_counts_as_if_clocks_were_not_set():
     times = {"Submit": "2021-03-28T02:30:00", "Start": "2021-03-28T03:40:00"}
     with pytest.warns(wk.WorkloadWarning, match="1 jobs with a time that never was"):

@@ -113,6 +113,10 @@ def _choose(first: Instants, second: Instants, lasted: _Numbers) -> Instants:
         best_end = np.where(better, end, best_end)
         least = np.where(better, off, least)
     submit = first.submit
+    # in either hour it ran as long, but in the first before it was submitted
+    later = (best_start < submit) & (np.abs(second.end - second.start - lasted) <= least)
+    best_start = np.where(later, second.start, best_start)
+    best_end = np.where(later, second.end, best_end)
     # what comes after something else is in the second hour if the first was before that
     eligible = np.where(first.eligible < submit, second.eligible, first.eligible)
     late = np.isnan(least) & (best_start < submit)
