@@ -639,3 +639,18 @@ def test_points_that_are_no_function_are_not_written(tmp_path):
     with pytest.raises(WorkloadError, match="utility function of job 8: value 2 of point 2 is abo"):
         write_swf(trace, tmp_path / "a.swf")
     assert not list(tmp_path.iterdir())
+
+
+def test_long_logs_are_written_as_short_ones(monkeypatch, tmp_path):
+    columns = {
+        "submit": [0, 5, 5],
+        "run": [2.5, 1e11, -1],
+        "cpu": [1 / 3, -1, 7],
+        "user": [3, -1, 9],
+    }
+    trace = Trace.from_columns(columns, header=Header(("; Note: é",)))
+    write_swf(trace, tmp_path / "short.swf")
+    monkeypatch.setattr(swf, "_WRITTEN_FAST_FROM", 0)
+    write_swf(trace, tmp_path / "long.swf")
+    assert (tmp_path / "long.swf").read_bytes() == (tmp_path / "short.swf").read_bytes()
+    assert read_swf(tmp_path / "long.swf").jobs.equals(trace.jobs)
