@@ -7,6 +7,7 @@ import pytest
 
 from tests.fuzz.mutations import compressed_pieces
 from workloadkit import FormatError, Header, Trace, rare_users, read_swf, validate
+from workloadkit.cleaning.cleaned import read_filters
 from workloadkit.io import swf
 
 
@@ -101,6 +102,11 @@ def test_a_label_continued_a_hundred_thousand_times_is_one_value():
     header = Header(("; Note: a", *[";    b"] * 100_000, "; MaxProcs: 8"))
     assert header.get("Note") == "a" + " b" * 100_000
     assert header.procs == 8
+
+
+def test_filters_behind_comments_without_end_are_not_looked_for():
+    stream = bomb(b"; x\n" * 100_000, 12)
+    peak_while_refused(stream, "comments without end", read_filters)
 
 
 def test_rare_users_of_absurd_numbers_are_none():

@@ -19,6 +19,7 @@ from workloadkit.errors import (
 )
 from workloadkit.io.files import Source
 from workloadkit.io.lines import line_blocks
+from workloadkit.io.swf import MAX_COMMENT_LINES
 from workloadkit.trace import Header, Trace, check_trace
 
 CLEANED = "; Note: THIS IS A CLEANED VERSION OF THE LOG!"
@@ -126,6 +127,8 @@ def read_filters(source: Source) -> tuple[Filter, ...]:
                 takewhile(lambda line: not line.strip() or line.lstrip()[0] == ";", block.lines)
             )
             comments += [line for line in head if line.strip()]
+            if len(comments) > MAX_COMMENT_LINES:
+                raise FormatError(path, "comments without end", line=block.first_line)
             if len(head) < len(block.lines):
                 break
             continue
