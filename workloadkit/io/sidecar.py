@@ -67,7 +67,8 @@ def write_sidecar(trace: "Trace", path: str | os.PathLike[str], *, digest: str) 
     arrow = pa.Table.from_pandas(table, preserve_index=False)
     arrow = arrow.replace_schema_metadata({_KEY: json.dumps(told).encode()})
     with writing(path) as stream:
-        pq.write_table(arrow, stream, compression="zstd")
+        words = [name for name, dtype in table.dtypes.items() if dtype == "category"]
+        pq.write_table(arrow, stream, compression="zstd", use_dictionary=words)
 
 
 def read_sidecar(
