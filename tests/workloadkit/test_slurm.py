@@ -534,8 +534,9 @@ def test_what_was_moved_to_the_edges_of_the_window_is_marked():
         }
         for i in range(1, 8)
     ]
-    cut = beside(read_rows(*rows), "cut")
-    assert cut == ["begin"] * 3 + ["both", "end", "end", ""]
+    trace = read_rows(*rows)
+    assert beside(trace, "cut") == ["begin"] * 3 + ["both", "end", "end", ""]
+    assert noted(trace)["cut by the window of the export: marked beside the log"] == 6
 
 
 def test_nothing_that_names_survives_in_an_anonymous_log():

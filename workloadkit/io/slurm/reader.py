@@ -20,6 +20,7 @@ from workloadkit.io.slurm.window import cut_by_window
 from workloadkit.trace import Trace
 
 _KIND = "Slurm accounting"
+_CUT = "cut by the window of the export: marked beside the log"
 
 
 def read_slurm(
@@ -128,7 +129,9 @@ def _revise(records: Records, jobs: JobReader, options: ImportOptions) -> None:
     memory, cpu = jobs.steps.of_jobs(records, table["id"])
     if len(table):
         _fill(table, memory, cpu)
-        table["cut"] = pd.Categorical(cut_by_window(table, options.tz))
+        cut = cut_by_window(table, options.tz)
+        records.note_where(_CUT, cut != "", table["place"].to_numpy())
+        table["cut"] = pd.Categorical(cut)
         table = link_attempts(table, jobs.open_rows, records, summed_up=options.attempts)
     records.restore(table)
 
