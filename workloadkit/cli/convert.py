@@ -119,8 +119,9 @@ def convert(
     with working(f"writing {output}"):
         write_log(trace, output)
     typer.echo(_summary(trace), err="-" in (str(output), str(json)))
-    say(f"wrote {output}")
-    if trace.sidecar is not None and str(output) == "-":
+    if str(output) != "-":
+        say(f"wrote {output}")
+    elif trace.sidecar is not None:
         say("warning: nothing can stand beside standard output: what SWF cannot hold is lost")
     if json:
         write_json(json, _as_dict(trace))

@@ -1,0 +1,166 @@
+"""`workloadkit convert`, and the formats that are told by their first lines."""
+
+import gzip
+import io
+import json
+from random import Random
+
+import pytest
+
+import workloadkit as wk
+from tests.fuzz import good
+from workloadkit import cli
+from workloadkit.io.formats import written_format
+from workloadkit.io.known_formats import ACCOUNTING, TITLES
+
+SACCT = """\
+JobID|User|Partition|Submit|Start|End|State|AllocCPUS|ReqCPUS
+7|ann|day|2024-05-01T08:00:00|2024-05-01T08:01:00|2024-05-01T09:01:00|COMPLETED|4|4
+8|bob|night|2024-05-01T08:30:00|Unknown|2024-05-01T08:40:00|CANCELLED by 9|0|2
+9|ann|day|2024-05-01T09:00:00|2024-05-01T09:00:00|Unknown|RUNNING|1|1
+"""
+JOBS = [
+    "1 0 60 3600 4 -1 -1 4 -1 -1 1 1 -1 -1 -1 1 -1 -1",
+    "2 1800 600 -1 -1 -1 -1 2 -1 -1 5 2 -1 -1 -1 2 -1 -1",
+]
+TABLE = """\
+Slurm accounting (time zone: UTC)
+  rows read            3
+  not ended: RUNNING  -1  first on line 4
+  jobs                 2
+"""
+
+
+@pytest.fixture
+def run(capsys):
+    """Run a command in this process; returns its exit code, stdout and stderr."""
+
+    def run(*arguments):
+        with pytest.raises(SystemExit) as exit_:
+            cli.app(["convert", *map(str, arguments)], prog_name="workloadkit")
+        captured = capsys.readouterr()
+        return exit_.value.code, captured.out, captured.err
+
+    return run
+
+
+@pytest.fixture
+def export(tmp_path):
+    path = tmp_path / "export.txt"
+    path.write_text(SACCT)
+    return path
+
+
+def data_lines(text):
+    return [line for line in text.splitlines() if not line.startswith(";")]
+
+
+@pytest.mark.parametrize("name", TITLES)
+@pytest.mark.parametrize("seed", range(3))
+def test_a_format_is_told_by_its_first_lines(name, seed):
+    content = getattr(good, name)(Random(seed))
+    told = wk.read_log(io.BytesIO(gzip.compress(content)))
+    named = wk.read_log(io.BytesIO(content), name)
+    assert told.jobs.equals(named.jobs)
+    if name in ACCOUNTING:
+        assert told.intake == named.intake
+
+
+def test_accounting_becomes_a_log_and_what_stands_beside_it(run, export, tmp_path):
+    out = tmp_path / "log.swf.gz"
+    code, table, told = run(export, "-o", out, "--procs", 8)
+    assert (code, table, told) == (0, TABLE, f"wrote {out}\n")
+    text = gzip.decompress(out.read_bytes()).decode()
+    assert data_lines(text) == JOBS
+    header = wk.read_swf(out).header
+    assert header.get_all("Partition") == ["1 day", "2 night"]
+    assert [header.number(label) for label in ("MaxJobs", "MaxRecords", "MaxProcs")] == [2, 2, 8]
+    assert header.get("EndTime") == "Wed May 01 09:01:00 UTC 2024"
+    assert wk.read_swf(out).sidecar["user"].tolist() == ["ann", "bob"]
+    assert (tmp_path / "log.parquet").exists()
+
+
+def test_the_table_makes_room_for_a_log_on_standard_output(run, export):
+    code, out, told = run(export, "-o", "-")
+    assert code == 0
+    assert data_lines(out) == JOBS
+    lost = "nothing can stand beside standard output: what SWF cannot hold is lost"
+    assert told == f"{TABLE}warning: {lost}\n"
+
+
+def test_what_became_of_the_rows_as_json(run, export, tmp_path):
+    code, out, _ = run(export, "-o", tmp_path / "log.swf", "--json", "-", "--tz", "Asia/Tokyo")
+    told = json.loads(out)
+    assert code == 0
+    assert (told["rows"], told["jobs"]) == (3, 2)
+    assert told["left_out"] == [{"kind": "not ended: RUNNING", "count": 1, "first_line": 4}]
+    assert told["settings"] == {"time zone": "Asia/Tokyo"}
+
+
+def test_several_files_and_keys(run, export, tmp_path):
+    (tmp_path / "key").write_text("secret\n")
+    (tmp_path / "more.txt").write_text(SACCT.replace("2024-05-01", "2024-05-02"))
+    out = tmp_path / "log.swf"
+    keyed = (out, "--anonymize", "--key", tmp_path / "key")
+    assert run(export, tmp_path / "more.txt", "-o", *keyed)[0] == 0
+    both = wk.read_swf(out)
+    assert run(export, "-o", *keyed)[0] == 0
+    assert both.jobs["user"].tolist() == 2 * wk.read_swf(out).jobs["user"].tolist()
+    assert not any(name in out.read_text() for name in ("ann", "bob", "day", "night"))
+
+
+def test_a_log_goes_to_other_formats_and_back(run, export, tmp_path):
+    log = tmp_path / "log.swf"
+    run(export, "-o", log)
+    for name in ("log.gwf.gz", "log.json"):
+        other, back = tmp_path / name, tmp_path / f"{name}.swf"
+        assert run(log, "-o", other)[0] == 0
+        code, out, _ = run(other, "-o", back)
+        kept = JOBS if "gwf" in name else JOBS[:1]
+        assert (code, data_lines(back.read_text())) == (0, kept)
+        assert out.startswith(f"{name}: {len(kept)} jobs read, all kept")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("-o", "log.txt"), "not a suffix that says what to write"),
+        (("-o", "log.swf", "--key", "export.txt"), "anonymize too"),
+        (("-o", "log.swf", "--tz", "Mars"), "tz is 'Mars'"),
+        (("-o", "log.swf", "--from", "sacct"), "'sacct' is not one of"),
+    ],
+)
+def test_wrong_usage_is_told(run, export, tmp_path, monkeypatch, arguments, told):
+    monkeypatch.chdir(tmp_path)
+    code, out, error = run("export.txt", *arguments)
+    assert (code, out) == (2, "")
+    assert told in " ".join(error.split())
+    assert not (tmp_path / "log.swf").exists()
+
+
+def test_options_of_accounting_are_not_for_logs(run, export, tmp_path):
+    run(export, "-o", tmp_path / "log.swf")
+    code, _, error = run(tmp_path / "log.swf", "-o", tmp_path / "other.swf", "--anonymize")
+    assert (code, error) == (2, "error: anonymize: not for Standard Workload Format\n")
+
+
+def test_one_log_at_a_time(run, export, tmp_path):
+    log = tmp_path / "log.swf"
+    run(export, "-o", log)
+    code, _, error = run(log, log, "-o", tmp_path / "other.swf")
+    assert code == 2
+    assert "2 files given; Standard Workload Format is read from one" in error
+
+
+@pytest.mark.parametrize(
+    ("name", "format_"),
+    [
+        ("a.swf", "swf"),
+        ("a.b.SWF.ZST", "swf"),
+        ("-", "swf"),
+        ("a.gwf.xz", "gwf"),
+        ("j.json", "batsim"),
+    ],
+)
+def test_the_suffix_says_what_is_written(name, format_):
+    assert written_format(name) == format_
