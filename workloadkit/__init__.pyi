@@ -14,6 +14,7 @@ from .errors import WorkloadError as WorkloadError
 from .errors import WorkloadWarning as WorkloadWarning
 from .experiments.sweep import Sweep as Sweep
 from .experiments.sweep import sweep as sweep
+from .header import Header as Header
 from .inferred_outages.infer import InferredOutages as InferredOutages
 from .inferred_outages.infer import infer_outages as infer_outages
 from .intake import Intake as Intake
@@ -54,7 +55,6 @@ from .simulate.check import check_schedule as check_schedule
 from .simulate.schedule import Schedule as Schedule
 from .simulate.simulate import simulate as simulate
 from .simulate.violations import violations as violations
-from .trace import Header as Header
 from .trace import Trace as Trace
 from .user_classes import UserClasses as UserClasses
 from .user_classes import classify_users as classify_users

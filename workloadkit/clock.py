@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from workloadkit.trace import Header, Trace
+from workloadkit.header import Header
+from workloadkit.trace import Trace
 
 if TYPE_CHECKING:
     from workloadkit._kernels.local_time import Zone

@@ -1,12 +1,9 @@
 """A log of jobs: its header and its job table."""
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta, timezone, tzinfo
 from functools import cache, cached_property
 from os import PathLike, fspath
-from zoneinfo import ZoneInfo
 
 import numpy as np
 import pandas as pd
@@ -15,210 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from workloadkit.checkpoints import unfold
 from workloadkit.errors import ParameterError, WorkloadError
 from workloadkit.fields import BY_NAME, FIELDS, NAMES, UNKNOWN, Field
+from workloadkit.header import Header
 from workloadkit.intake import Intake, Repair
-
-_LABEL = re.compile(r"^;[ \t]?([A-Za-z][A-Za-z0-9_]*):(.*)$")
-_CONTINUED = re.compile(r"^;(?:[ ]{2,}|[ ]*\t)[ \t]*(\S.*)$")
-# 1664 of "1664 (72, 1368, 224)" and of "1,664"; nothing of "4k", "1.5" or 400 digits
-_WHOLE_NUMBER = re.compile(r"\s*\+?(\d{1,3}(?:,\d{3}){1,5}|\d{1,18})(?![\w]|[.,]\d)")
-_OFFSET = re.compile(r"\s*([-+]?\d{1,5})(?!\d)")
-
-
-def whole_number(text: str) -> int | None:
-    """Return the whole number at the beginning of a text.
-
-    Thousands may be separated by commas. None if there is none, it is negative, it has more than 18
-    digits, or letters or decimals follow it at once.
-
-    Examples
-    --------
-    >>> whole_number("1,664 (72, 1368, 224)"), whole_number("4k")
-    (1664, None)
-    """
-    match = _WHOLE_NUMBER.match(text)
-    return int(match[1].replace(",", "")) if match else None
-
-
-@dataclass(frozen=True)
-class Header:
-    """The header comments of a log, in order, none lost.
-
-    Parameters
-    ----------
-    lines : tuple of str
-        The comment lines as they stand in the file, with their semicolon.
-
-    Examples
-    --------
-    >>> header = Header((
-    ...     "; MaxProcs: 1664 (72, 1368, 224)",
-    ...     "; Information: http://a.example/",
-    ...     ";              http://b.example/",
-    ... ))
-    >>> header.number("MaxProcs")
-    1664
-    >>> header.get("Information")
-    'http://a.example/ http://b.example/'
-    """
-
-    lines: tuple[str, ...] = ()
-
-    @cached_property
-    def entries(self) -> tuple[tuple[str, str], ...]:
-        """Labels and values in order, continued values joined by a blank."""
-        entries: list[tuple[str, list[str]]] = []  # labels, and their values line by line
-        open_label = False  # whether the line before can be continued
-        for line in map(str.lstrip, self.lines):
-            if match := _LABEL.match(line):
-                entries.append((match[1], [match[2].strip()]))
-                open_label = True
-            elif open_label and (match := _CONTINUED.match(line)):
-                entries[-1][1].append(match[1].strip())
-            else:
-                open_label = False
-        return tuple((label, " ".join(values).strip()) for label, values in entries)
-
-    @cached_property
-    def _by_label(self) -> dict[str, list[str]]:
-        """Values in order, by their labels in lower case."""
-        values: dict[str, list[str]] = {}
-        for label, value in self.entries:
-            values.setdefault(label.lower(), []).append(value)
-        return values
-
-    def get(self, label: str, default: str | None = None) -> str | None:
-        """Return the first value of `label`, whatever its case, or `default`."""
-        return next(iter(self._by_label.get(label.lower(), ())), default)
-
-    def get_all(self, label: str) -> list[str]:
-        """Return every value of a label that may be repeated, in order."""
-        return [*self._by_label.get(label.lower(), ())]
-
-    def number(self, label: str) -> int | None:
-        """Return the whole number at the beginning of the value of `label`: see `whole_number`."""
-        return whole_number(self.get(label) or "")
-
-    def appended(self, *entries: tuple[str, str]) -> "Header":
-        """Return a header with labels and values added at its end."""
-        added = tuple(f"; {label}: {' '.join(value.split())}" for label, value in entries)
-        return Header(self.lines + added)
-
-    def replaced(self, label: str, value: str) -> "Header":
-        """Return a header with the first `label` given another value, or added at the end."""
-        lines = list(self.lines)
-        for i, line in enumerate(lines):
-            match = _LABEL.match(line.lstrip())
-            if match and match[1].lower() == label.lower():
-                lines[i] = f"; {match[1]}: {value}"
-                return Header(tuple(lines))
-        return self.appended((label, value))
-
-    def without(self, label: str) -> "Header":
-        """Return a header without the lines of a label, nor those that continue them.
-
-        Examples
-        --------
-        >>> Header(("; Note: a", ";       and b", "; MaxProcs: 8")).without("Note").lines
-        ('; MaxProcs: 8',)
-        """
-        lines: list[str] = []
-        left_out = False
-        for line in self.lines:
-            if match := _LABEL.match(line.lstrip()):
-                left_out = match[1].lower() == label.lower()
-            elif not _CONTINUED.match(line.lstrip()):
-                left_out = False
-            if not left_out:
-                lines.append(line)
-        return Header(tuple(lines))
-
-    def date(self, second: float) -> str | None:
-        """Return the local date of a second of the log, as headers write it; None if unknown.
-
-        Examples
-        --------
-        >>> Header(("; UnixStartTime: 843480031", "; TimeZoneString: Europe/Stockholm")).date(0)
-        'Mon Sep 23 14:00:31 CEST 1996'
-        """
-        if not self.start or self.time_zone is None:
-            return None
-        try:
-            date = datetime.fromtimestamp(self.start + second, self.time_zone)
-        except (ValueError, OverflowError, OSError):  # beyond all calendars
-            return None
-        return date.strftime("%a %b %d %H:%M:%S %Z %Y")
-
-    def with_jobs(self, n_jobs: int, **dates: float) -> "Header":
-        """Return a header that is true of other jobs, where it tells of them.
-
-        Parameters
-        ----------
-        n_jobs : int
-            How many they are.
-        **dates : float
-            Seconds of the log by label, StartTime or EndTime. Where the local date is not known,
-            the label is left out. [s]
-
-        Examples
-        --------
-        >>> header = Header(("; MaxJobs: 99", "; EndTime: Mon Sep 23 14:00:31 CEST 1996"))
-        >>> header.with_jobs(5, EndTime=60.0).lines
-        ('; MaxJobs: 5',)
-        """
-        header = self
-        for label in ("MaxJobs", "MaxRecords"):
-            if header.get(label) is not None:
-                header = header.replaced(label, str(n_jobs))
-        for label, second in dates.items():
-            if header.get(label) is not None:
-                date = header.date(second)
-                header = header.replaced(label, date) if date else header.without(label)
-        return header
-
-    def with_procs(self, procs: int) -> "Header":
-        """Return a header of a machine of so many processors.
-
-        MaxProcs says how many; MaxNodes says the same if both were equal, and else is left out
-        where the machine is another.
-
-        Examples
-        --------
-        >>> Header(("; MaxNodes: 4", "; MaxProcs: 8")).with_procs(16).lines
-        ('; MaxProcs: 16',)
-        """
-        if self.number("MaxProcs") == procs:
-            return self
-        header = self
-        if (nodes := self.number("MaxNodes")) is not None and nodes != procs:
-            if nodes == self.procs:
-                header = header.replaced("MaxNodes", str(procs))
-            else:
-                header = header.without("MaxNodes")
-        return header.replaced("MaxProcs", str(procs))
-
-    @property
-    def procs(self) -> int | None:
-        """Processors of the machine: MaxProcs, else MaxNodes; None if neither is known."""
-        return self.number("MaxProcs") or self.number("MaxNodes") or None
-
-    @property
-    def start(self) -> int | None:
-        """Second zero of the log, in seconds since 1970 UTC (UnixStartTime)."""
-        return self.number("UnixStartTime")
-
-    @cached_property
-    def time_zone(self) -> tzinfo | None:
-        """The log's own time zone (TimeZoneString, else the offset TimeZone); None if unknown."""
-        name = (self.get("TimeZoneString") or "").strip()
-        if name:
-            try:
-                return ZoneInfo(name)
-            except (KeyError, ValueError, OSError):  # an unknown name; the offset may help
-                pass
-        match = _OFFSET.match(self.get("TimeZone") or "")
-        if match and abs(int(match[1])) < 86400:
-            return timezone(timedelta(seconds=int(match[1])))
-        return None
 
 
 @cache  # one for all: a trace is never changed in place
@@ -268,7 +63,7 @@ class Trace:
     """
 
     jobs: pd.DataFrame
-    header: Header = Header()
+    header: Header = field(default_factory=Header)
     bursts: pd.DataFrame = field(default_factory=_no_jobs)
     utility: pd.DataFrame = field(default_factory=_no_utility)
     name: str = "trace"

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from workloadkit._kernels.local_time import local_time, seconds
 from workloadkit._kernels.shifts import DAY, draw_shift, is_active, next_beginning
 from workloadkit.clock import WEEK, Clock
-from workloadkit.trace import Header
+from workloadkit.header import Header
 
 START = 843480031  # Monday 23 September 1996, 14:00:31 in Stockholm
 MONDAY_TO_FRIDAY, WEEKEND = True, False

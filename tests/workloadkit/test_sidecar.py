@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from workloadkit import FormatError, Trace, WorkloadWarning, read_swf, write_swf
+from workloadkit.header import Header
 from workloadkit.io.sidecar import read_sidecar, sidecar_path
-from workloadkit.trace import Header
 
 from .test_records import log_of
 

@@ -17,10 +17,11 @@ from workloadkit.errors import (
     WorkloadError,
     WorkloadWarning,
 )
+from workloadkit.header import Header
 from workloadkit.io.files import Source
 from workloadkit.io.lines import line_blocks
 from workloadkit.io.swf import MAX_COMMENT_LINES
-from workloadkit.trace import Header, Trace, check_trace
+from workloadkit.trace import Trace, check_trace
 
 CLEANED = "; Note: THIS IS A CLEANED VERSION OF THE LOG!"
 ONE_FILTER = ";       The filter used to produce it was"

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from workloadkit.clock import Clock
 from workloadkit.errors import ParameterError, WorkloadError, check_count, check_number
 from workloadkit.fields import MAX_PROCS, MAX_TIME
+from workloadkit.header import Header
 from workloadkit.inferred_outages.confidence import (
     FEWEST,
     by_share,
@@ -20,7 +21,7 @@ from workloadkit.inferred_outages.confidence import (
 from workloadkit.inferred_outages.stillness import Jobs, Silences, jobs_of, silences
 from workloadkit.io.outages import Outage, Outages
 from workloadkit.provenance import plain, provenance
-from workloadkit.trace import Header, Trace, check_trace
+from workloadkit.trace import Trace, check_trace
 
 #: What speaks for an outage.
 EVIDENCE = {

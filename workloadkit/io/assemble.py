@@ -12,13 +12,14 @@ from numpy.typing import NDArray
 from workloadkit import __version__
 from workloadkit.errors import FormatError
 from workloadkit.fields import BY_NAME, UNKNOWN
+from workloadkit.header import Header
 from workloadkit.intake import Intake
 from workloadkit.io.attempts import fold_attempts, partial_lines
 from workloadkit.io.files import log_name
 from workloadkit.io.names import numbers_of
 from workloadkit.io.records import ImportOptions, Records
 from workloadkit.io.sidecar import NUMBERED
-from workloadkit.trace import Header, Trace
+from workloadkit.trace import Trace
 
 #: Fields that are numbers in an anonymous side-car too, so that jobs of one account stay together.
 _ALSO_NUMBERED = ("account", "qos", "cluster", "array_job")

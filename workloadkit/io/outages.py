@@ -40,6 +40,7 @@ import pandas as pd
 
 from workloadkit.errors import FormatError, WorkloadError, WorkloadWarning
 from workloadkit.fields import MAX_PROCS, MAX_TIME, UNKNOWN
+from workloadkit.header import Header
 from workloadkit.io.files import Source, log_name, source_path, text_chunks, writing
 from workloadkit.io.swf import (
     BLANK_LINES,
@@ -49,7 +50,7 @@ from workloadkit.io.swf import (
     MAX_LINE,
     header_text,
 )
-from workloadkit.trace import Header, Trace
+from workloadkit.trace import Trace
 
 #: What the types of the format mean; -1 is unknown.
 OUTAGE_TYPES = {

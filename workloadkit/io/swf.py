@@ -22,10 +22,11 @@ from numpy.typing import NDArray
 
 from workloadkit.errors import FormatError, WorkloadError
 from workloadkit.fields import BURST_STATUS, FIELDS, MAX_PROCS, UNKNOWN, Field
+from workloadkit.header import Header
 from workloadkit.intake import Repair
 from workloadkit.io.files import CHUNK, Source, log_name, source_path, text_chunks, writing
 from workloadkit.io.sidecar import sidecar_path, with_sidecar, write_sidecar
-from workloadkit.trace import Header, Trace, check_trace
+from workloadkit.trace import Trace, check_trace
 from workloadkit.utility import RULES, Utilities, broken_rules, check, pack
 
 #: A longer line is refused. [bytes]

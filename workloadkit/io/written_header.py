@@ -1,25 +1,27 @@
 """The header of a log as a format has it that cannot hold all of the log."""
 
-from workloadkit.trace import Header, Trace
+from workloadkit.header import Header
+from workloadkit.trace import Trace
 
 
 def header_without_bursts(trace: Trace, n_jobs: int) -> Header:
     """Return the header of a log of which some jobs are written, and no bursts.
 
-    Where it counts the jobs and lines of the log rightly, it counts those that are written.
+        Where it counts the jobs and lines of the log rightly, it counts those that are written.
 
     Parameters
     ----------
-    trace : Trace
-    n_jobs : int
-        How many of its jobs are written.
+        trace : Trace
+        n_jobs : int
+            How many of its jobs are written.
 
     Examples
     --------
-    >>> from workloadkit.trace import Trace
-    >>> trace = Trace.from_columns({"submit": [0, 5]}, header=Header(("; MaxJobs: 2",)))
-    >>> header_without_bursts(trace, 1).lines
-    ('; MaxJobs: 1',)
+        >>> from workloadkit.header import
+    from workloadkit.trace import Trace
+        >>> trace = Trace.from_columns({"submit": [0, 5]}, header=Header(("; MaxJobs: 2",)))
+        >>> header_without_bursts(trace, 1).lines
+        ('; MaxJobs: 1',)
     """
     header = trace.header
     n_bursts = len(trace.bursts)

@@ -16,8 +16,9 @@ from workloadkit.errors import (
     check_positive,
 )
 from workloadkit.fields import MAX_PROCS, MAX_TIME
+from workloadkit.header import Header
 from workloadkit.provenance import plain
-from workloadkit.trace import Header, Trace
+from workloadkit.trace import Trace
 
 #: Second 0 of a made log: Monday, 2 January 1995, 0:00 UTC. [s since 1970 UTC]
 START = 789_004_800

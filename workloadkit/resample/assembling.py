@@ -5,9 +5,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from workloadkit.fields import FIELDS, UNKNOWN
+from workloadkit.header import Header
 from workloadkit.resample.drawing import Draw
 from workloadkit.resample.pools import RARE_USER, Pools
-from workloadkit.trace import Header, Trace, check_trace
+from workloadkit.trace import Trace, check_trace
 from workloadkit.utility import unpack
 
 _RARE_LABEL = "RareUsers"

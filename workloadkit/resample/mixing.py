@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 from workloadkit.errors import ParameterError, WorkloadError, check_number
 from workloadkit.fields import MAX_PROCS
+from workloadkit.header import Header
 from workloadkit.resample.pools import Pools
-from workloadkit.trace import Header
 
 #: Fields whose numbers mean something else in each log.
 NUMBERED = ("group", "executable", "queue", "partition")

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit.clock import WEEK
-from workloadkit.trace import Header
+from workloadkit.header import Header
 from workloadkit.utility import Utilities
 
 #: Kinds of members, as numbers and in the order of the pools.

@@ -7,9 +7,9 @@ from itertools import islice
 from zoneinfo import ZoneInfo
 
 from workloadkit.errors import shorten
+from workloadkit.header import whole_number
 from workloadkit.rules.dates import read_date
 from workloadkit.rules.rule import FIRST_FEW, Breach, Log, Offender, Rule
-from workloadkit.trace import whole_number
 
 # Labels of version 2.2, in the order in which the standard lists them.
 _LABELS = (

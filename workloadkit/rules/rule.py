@@ -11,8 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from workloadkit.errors import WorkloadError
 from workloadkit.fields import BURST_STATUS, BY_NAME
+from workloadkit.header import Header
 from workloadkit.preceding import Preceding, find_preceding
-from workloadkit.trace import Header, Trace
+from workloadkit.trace import Trace
 
 #: An error contradicts the standard; a warning is legal but suspicious; a note is worth knowing.
 Severity = Literal["error", "warning", "note"]

@@ -7,8 +7,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from workloadkit.header import Header
 from workloadkit.simulate.workload import Workload
-from workloadkit.trace import Header, Trace
+from workloadkit.trace import Trace
 from workloadkit.utility import Point, pack
 
 

@@ -18,6 +18,7 @@ from workloadkit.errors import (
     check_positive,
 )
 from workloadkit.fields import MAX_PROCS
+from workloadkit.header import Header
 from workloadkit.io.outages import Outages, read_outages
 from workloadkit.metrics import use_over_time
 from workloadkit.parameters import describe
@@ -61,7 +62,7 @@ from workloadkit.simulate.workload import (
     Workload,
     machine_size,
 )
-from workloadkit.trace import Header, Trace, check_trace
+from workloadkit.trace import Trace, check_trace
 
 Engine = Literal["compiled", "python"]
 

@@ -16,7 +16,8 @@ from workloadkit.errors import (
     check_positive,
 )
 from workloadkit.fields import MAX_PROCS, MAX_TIME
-from workloadkit.trace import Header, Trace
+from workloadkit.header import Header
+from workloadkit.trace import Trace
 from workloadkit.utility import Utilities, check, pack
 
 Oversize = Literal["error", "drop"]

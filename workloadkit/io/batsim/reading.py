@@ -9,11 +9,12 @@ import pandas as pd
 
 from workloadkit.errors import FormatError
 from workloadkit.fields import BY_NAME, FIELDS, NAMES, UNKNOWN
+from workloadkit.header import Header
 from workloadkit.intake import Repair
 from workloadkit.io.batsim.keys import JOB_KEYS, KEY_OF_JOB, KEY_OF_LOG
 from workloadkit.io.files import Source, log_name, source_path, text_chunks
 from workloadkit.io.whole_numbers import as_whole
-from workloadkit.trace import Header, Trace
+from workloadkit.trace import Trace
 
 #: More text is refused: some five million jobs, which take ten times as much memory. [bytes]
 MAX_TEXT = 1 << 30

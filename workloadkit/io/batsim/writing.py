@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 
 from workloadkit.errors import WorkloadError, WorkloadWarning
 from workloadkit.fields import FIELDS, UNKNOWN
+from workloadkit.header import Header
 from workloadkit.io.batsim.keys import KEY_OF_JOB, KEY_OF_LOG, MOST_RESOURCES, SHORTEST_DELAY
 from workloadkit.io.files import writing
 from workloadkit.io.swf import header_text
 from workloadkit.io.written_header import header_without_bursts
-from workloadkit.trace import Header, Trace, check_trace
+from workloadkit.trace import Trace, check_trace
 
 #: Fields that stand under `KEY_OF_JOB` wherever they are known.
 _OTHERS = tuple(

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from workloadkit.errors import FormatError
 from workloadkit.fields import FIELDS, UNKNOWN
+from workloadkit.header import Header
 from workloadkit.intake import Repair
 from workloadkit.io.files import Source, log_name, source_path
 from workloadkit.io.gwf.columns import (
@@ -25,7 +26,7 @@ from workloadkit.io.gwf.columns import (
 from workloadkit.io.lines import Block, line_blocks
 from workloadkit.io.swf import MAX_COMMENT_LINES, MAX_COMMENTS, MIN_COLUMNS
 from workloadkit.io.whole_numbers import as_whole
-from workloadkit.trace import Header, Trace
+from workloadkit.trace import Trace
 
 _NUMBER = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
 _NUMBERS = re.compile(rf"(?:{_NUMBER.pattern} )*+")

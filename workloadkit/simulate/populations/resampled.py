@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from workloadkit.clock import WEEK, Clock
 from workloadkit.dependencies import Activities
 from workloadkit.errors import ParameterError, check_choice
+from workloadkit.header import Header
 from workloadkit.parameters import check_types
 from workloadkit.resample.assembling import assemble
 from workloadkit.resample.drawing import Draw
@@ -28,7 +29,7 @@ from workloadkit.simulate.populations.present import (
     activities_of,
 )
 from workloadkit.simulate.workload import Workload
-from workloadkit.trace import Header, Trace
+from workloadkit.trace import Trace
 from workloadkit.user_classes import EDGE, LONG_TERM, EndEffects
 from workloadkit.utility import unpack
 
