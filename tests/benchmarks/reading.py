@@ -18,6 +18,7 @@ from tests.benchmarks.measure import Row, best_of, in_turn, peak_memory
 from tests.data import DATA
 from workloadkit.fields import NAMES
 from workloadkit.io import swf
+from workloadkit.io.swf import reading
 
 LOGS = ("KTH-SP2-1996-2", "SDSC-BLUE-2000-4.2-cln")
 ROUNDS = 15
@@ -49,7 +50,7 @@ def _rows(name: str, path: Path) -> Iterator[Row]:
 
     (ours, _), (theirs, _) = in_turn(ROUNDS, lambda: swf.read_swf(path), lambda: pandas_reads(path))
     ratio = ours / theirs
-    long = path.stat().st_size >= swf.COMPILED_FROM
+    long = path.stat().st_size >= reading.COMPILED_FROM
     goal = f"≤ {GOAL}" if long else ""
     yield Row(
         "read SWF" if long else "read SWF, short: not compiled",
@@ -100,7 +101,7 @@ def _peak(who: str, path: Path) -> int:
     if who == "pandas":
         return peak_memory(lambda: pandas_reads(path))[0]
     line = b"1 0 5 60 4" + b" -1" * 13 + b"\n"
-    with mock.patch.object(swf, "COMPILED_FROM", 0):
+    with mock.patch.object(reading, "COMPILED_FROM", 0):
         swf.read_swf(io.BytesIO(line))  # the compiler's own memory is not the reader's
     return peak_memory(lambda: swf.read_swf(path))[0]
 

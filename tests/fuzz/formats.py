@@ -13,8 +13,8 @@ import pandas as pd
 import workloadkit as wk
 from tests.fuzz import good
 from workloadkit.cleaning.cleaned import read_filters
-from workloadkit.io import swf
 from workloadkit.io.sidecar import read_sidecar
+from workloadkit.io.swf import reading
 
 _ZONES = ("UTC", "Europe/Berlin", "America/New_York", "Asia/Kolkata", "Australia/Lord_Howe")
 
@@ -68,7 +68,7 @@ def _of_guessing(rng: Random) -> dict[str, Any]:
 
 def _read_swf(data: bytes, options: dict[str, Any], folder: Path) -> wk.Trace:
     compiled_from = 0 if options["compiled"] else 1 << 40
-    with patch.object(swf, "COMPILED_FROM", compiled_from):
+    with patch.object(reading, "COMPILED_FROM", compiled_from):
         return wk.read_swf(io.BytesIO(data), strict=options["strict"])
 
 

@@ -13,7 +13,7 @@ from random import Random
 import pandas as pd
 
 import workloadkit as wk
-from workloadkit.io.swf import header_text
+from workloadkit.io.swf.writing import header_text
 
 SECRET = "zzq"
 

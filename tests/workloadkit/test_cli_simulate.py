@@ -292,7 +292,7 @@ def test_an_interrupt_while_writing_leaves_what_was_there(run, log, monkeypatch)
     target = log.parent / "out.swf"
     target.write_text("before")
     monkeypatch.setattr(
-        "workloadkit.io.swf._lines", lambda *_: signal.raise_signal(signal.SIGINT) or []
+        "workloadkit.io.swf.writing._lines", lambda *_: signal.raise_signal(signal.SIGINT) or []
     )
     assert run(log, "-o", target) == (130, "", "interrupted\n")
     assert others(log) == ["out.swf"]

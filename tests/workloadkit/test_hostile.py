@@ -8,14 +8,14 @@ import pytest
 from tests.fuzz.mutations import compressed_pieces
 from workloadkit import FormatError, Header, Trace, rare_users, read_swf, validate
 from workloadkit.cleaning.cleaned import read_filters
-from workloadkit.io import swf
+from workloadkit.io.swf import reading
 
 
 @pytest.fixture(scope="module", autouse=True)
 def loaded():
     """The compiler takes memory of its own, when it is first needed."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(swf, "COMPILED_FROM", 0)
+        patch.setattr(reading, "COMPILED_FROM", 0)
         read_swf(io.BytesIO(b"1 0 5 60 4" + b" -1" * 13 + b"\n"))
 
 
@@ -63,7 +63,7 @@ def test_an_endless_file_of_nothing_takes_no_memory():
 @pytest.mark.parametrize("line", [b"1 " * 600_000, b"x" * 1_100_000, b"; " + b"x" * (1 << 20)])
 @pytest.mark.parametrize("compiled_from", [0, 1 << 30])
 def test_a_line_of_more_than_a_mebibyte_is_refused_by_its_number(line, compiled_from, monkeypatch):
-    monkeypatch.setattr(swf, "COMPILED_FROM", compiled_from)
+    monkeypatch.setattr(reading, "COMPILED_FROM", compiled_from)
     job = b"1 0 5 60 4" + b" -1" * 13 + b"\n"
     with pytest.raises(FormatError, match="line of more than 1 MiB") as caught:
         read_swf(io.BytesIO(job + line + b"\n" + job))
@@ -73,7 +73,7 @@ def test_a_line_of_more_than_a_mebibyte_is_refused_by_its_number(line, compiled_
 def test_ordinary_numbers_far_apart_are_a_line_too_long(monkeypatch):
     job = b"1 0 5 60 4" + b" -1" * 13
     for compiled_from in (0, 1 << 30):
-        monkeypatch.setattr(swf, "COMPILED_FROM", compiled_from)
+        monkeypatch.setattr(reading, "COMPILED_FROM", compiled_from)
         with pytest.raises(FormatError, match="line of more than 1 MiB"):
             read_swf(io.BytesIO(job.replace(b" ", b" " * (1 << 16), 17) + b"\n"))
         longest = job + b" " * ((1 << 20) - len(job)) + b"\n"
@@ -87,7 +87,7 @@ def test_a_header_without_end_is_refused():
 
 
 def test_a_header_of_countless_lines_is_refused(monkeypatch):
-    monkeypatch.setattr(swf, "MAX_COMMENT_LINES", 1000)
+    monkeypatch.setattr(reading, "MAX_COMMENT_LINES", 1000)
     peak_while_refused(bomb(b";\n" * 1001, 1), "comments")
 
 

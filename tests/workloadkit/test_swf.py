@@ -24,7 +24,7 @@ from workloadkit import (
     write_swf,
 )
 from workloadkit.fields import FIELDS, NAMES
-from workloadkit.io import swf
+from workloadkit.io.swf import reading, writing
 
 JOB = "7 100 5 60 4 30 2048 8 90 4096 1 11 12 13 14 15 3 20"
 
@@ -273,7 +273,7 @@ def test_utility_functions_go_with_their_jobs_through_sorting(tmp_path):
 )
 @pytest.mark.parametrize("compiled_from", [0, 1 << 30])
 def test_what_is_no_utility_function_is_left_out(extra, why, compiled_from, monkeypatch):
-    monkeypatch.setattr(swf, "COMPILED_FROM", compiled_from)
+    monkeypatch.setattr(reading, "COMPILED_FROM", compiled_from)
     text = f"{job(1)} 0 5 9.5 4.5\n{job(2)}\n; Note\n{job(3)} {extra}\n{job(4)} {extra}\n"
     trace = read(text + f"{job(5)} 0 7\n{job(6)} 0 0 9 0\n")
     assert trace.utilities == {0: [(0, 5), (9.5, 4.5)], 4: [(0, 7)], 5: [(0, 0), (9, 0)]}
@@ -405,7 +405,7 @@ def test_errors_name_the_file(tmp_path):
 )
 @pytest.mark.parametrize("compiled_from", [0, 1 << 20])
 def test_strict_refuses_the_first_departure(text, line, field, compiled_from, monkeypatch):
-    monkeypatch.setattr(swf, "COMPILED_FROM", compiled_from)
+    monkeypatch.setattr(reading, "COMPILED_FROM", compiled_from)
     error = refusal(text, strict=True)
     assert (error.line, error.field) == (line, field)
     assert read(text).n_jobs >= 1
@@ -494,7 +494,7 @@ def test_a_trace_without_jobs_is_written_as_its_header(tmp_path):
 
 
 def test_more_jobs_than_are_written_at_a_time(tmp_path):
-    n_jobs = swf._ROWS_AT_A_TIME + 10
+    n_jobs = writing._ROWS_AT_A_TIME + 10
     utility = pd.DataFrame({"row": [0, n_jobs - 1], "time": [0.0, 0.0], "value": [5.0, 6.0]})
     trace = Trace.from_columns({"submit": np.arange(n_jobs)})
     trace = Trace(trace.jobs, utility=utility)
@@ -607,7 +607,7 @@ def eighteen_columns(text):
 def test_a_log_with_utility_functions_comes_back_as_it_was(
     tmp_path, rng, compiled_from, monkeypatch
 ):
-    monkeypatch.setattr(swf, "COMPILED_FROM", compiled_from)
+    monkeypatch.setattr(reading, "COMPILED_FROM", compiled_from)
     n_jobs = 300
     columns = {
         "submit": np.arange(n_jobs),
@@ -650,7 +650,7 @@ def test_long_logs_are_written_as_short_ones(monkeypatch, tmp_path):
     }
     trace = Trace.from_columns(columns, header=Header(("; Note: é",)))
     write_swf(trace, tmp_path / "short.swf")
-    monkeypatch.setattr(swf, "_WRITTEN_FAST_FROM", 0)
+    monkeypatch.setattr(writing, "_WRITTEN_FAST_FROM", 0)
     write_swf(trace, tmp_path / "long.swf")
     assert (tmp_path / "long.swf").read_bytes() == (tmp_path / "short.swf").read_bytes()
     assert read_swf(tmp_path / "long.swf").jobs.equals(trace.jobs)

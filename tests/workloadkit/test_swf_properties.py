@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from workloadkit import FormatError, Header, Trace, read_swf, write_swf
 from workloadkit._kernels import swf as parser
 from workloadkit.fields import FIELDS
-from workloadkit.io import files, swf
+from workloadkit.io import files
+from workloadkit.io.swf import reading, writing
 
 _INT64_MAX = 2**63 - 1
 
@@ -40,11 +41,13 @@ def test_what_is_written_reads_back_equal(jobs, lines):
     columns = {name: table[name] for name in table}
     trace = Trace.from_columns(columns, header=Header(tuple(f";{line}" for line in lines)))
     stream = io.BytesIO()
-    with mock.patch.object(swf, "writing", lambda path: mock.MagicMock(__enter__=lambda _: stream)):
+    with mock.patch.object(
+        writing, "writing", lambda path: mock.MagicMock(__enter__=lambda _: stream)
+    ):
         write_swf(trace, "anywhere")
     text = stream.getvalue()
     for compiled_from in (0, len(text) + 1):
-        with mock.patch.object(swf, "COMPILED_FROM", compiled_from):
+        with mock.patch.object(reading, "COMPILED_FROM", compiled_from):
             again = read_swf(io.BytesIO(text))
         together = pd.concat([again.jobs, again.bursts])  # status 2 to 4 may make bursts
         assert len(together) == trace.n_jobs
@@ -89,7 +92,7 @@ def test_both_parsers_read_the_same(text, end, strict, chunk):
 
     def read(compiled_from):
         patches = {"COMPILED_FROM": compiled_from, "text_chunks": small_chunks}
-        with mock.patch.multiple(swf, **patches):
+        with mock.patch.multiple(reading, **patches):
             try:
                 return read_swf(io.BytesIO(text), strict=strict)
             except FormatError as error:
@@ -111,7 +114,7 @@ def test_both_parsers_read_the_same(text, end, strict, chunk):
 @given(st.from_regex(re.compile(r"[0-9]{1,12}\.[0-9]{1,17}", re.ASCII), fullmatch=True))
 def test_the_compiled_parser_rounds_decimals_as_float_does(text):
     log = f"1 0 -1 -1 1 {text}{' -1' * 12}\n".encode()
-    with mock.patch.object(swf, "COMPILED_FROM", 0):
+    with mock.patch.object(reading, "COMPILED_FROM", 0):
         value = read_swf(io.BytesIO(log)).jobs["cpu"][0]
     assert value == float(text)
 
@@ -120,7 +123,7 @@ def test_the_compiled_parser_rounds_decimals_as_float_does(text):
 def test_compiled_points_are_read_as_float_reads_them(number):
     number = str(number)
     text = f"1 0 5 60 4{' -1' * 13} 0 {number} 9 0\n".encode()
-    with mock.patch.object(swf, "COMPILED_FROM", 0):
+    with mock.patch.object(reading, "COMPILED_FROM", 0):
         trace = read_swf(io.BytesIO(text))
     assert trace.utilities == {0: [(0, float(number)), (9, 0)]}
 

@@ -20,7 +20,7 @@ from workloadkit.errors import (
 from workloadkit.header import Header
 from workloadkit.io.files import Source
 from workloadkit.io.lines import line_blocks
-from workloadkit.io.swf import MAX_COMMENT_LINES
+from workloadkit.io.swf.reading import MAX_COMMENT_LINES
 from workloadkit.trace import Trace, check_trace
 
 CLEANED = "; Note: THIS IS A CLEANED VERSION OF THE LOG!"

@@ -42,14 +42,14 @@ from workloadkit.errors import FormatError, WorkloadError, WorkloadWarning
 from workloadkit.fields import MAX_PROCS, MAX_TIME, UNKNOWN
 from workloadkit.header import Header
 from workloadkit.io.files import Source, log_name, source_path, text_chunks, writing
-from workloadkit.io.swf import (
+from workloadkit.io.swf.reading import (
     BLANK_LINES,
     BYTE_ORDER_MARK,
     MAX_COMMENT_LINES,
     MAX_COMMENTS,
     MAX_LINE,
-    header_text,
 )
+from workloadkit.io.swf.writing import header_text
 from workloadkit.trace import Trace
 
 #: What the types of the format mean; -1 is unknown.

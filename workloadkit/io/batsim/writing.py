@@ -14,7 +14,7 @@ from workloadkit.fields import FIELDS, UNKNOWN
 from workloadkit.header import Header
 from workloadkit.io.batsim.keys import KEY_OF_JOB, KEY_OF_LOG, MOST_RESOURCES, SHORTEST_DELAY
 from workloadkit.io.files import writing
-from workloadkit.io.swf import header_text
+from workloadkit.io.swf.writing import header_text
 from workloadkit.io.written_header import header_without_bursts
 from workloadkit.trace import Trace, check_trace
 

@@ -24,7 +24,7 @@ from workloadkit.io.gwf.columns import (
     SINCE_1970_FROM,
 )
 from workloadkit.io.lines import Block, line_blocks
-from workloadkit.io.swf import MAX_COMMENT_LINES, MAX_COMMENTS, MIN_COLUMNS
+from workloadkit.io.swf.reading import MAX_COMMENT_LINES, MAX_COMMENTS, MIN_COLUMNS
 from workloadkit.io.whole_numbers import as_whole
 from workloadkit.trace import Trace
 

@@ -18,7 +18,7 @@ from workloadkit.io.gwf.columns import (
     SINCE_1970,
     SINCE_1970_FROM,
 )
-from workloadkit.io.swf import field_texts, header_text
+from workloadkit.io.swf.writing import field_texts, header_text
 from workloadkit.io.whole_numbers import as_whole
 from workloadkit.io.written_header import header_without_bursts
 from workloadkit.trace import Trace, check_trace

@@ -1,0 +1,165 @@
+"""Write the Standard Workload Format."""
+
+import hashlib
+import io
+import os
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from workloadkit.errors import WorkloadError
+from workloadkit.fields import FIELDS, UNKNOWN, Field
+from workloadkit.header import Header
+from workloadkit.io.files import writing
+from workloadkit.io.sidecar import sidecar_path, write_sidecar
+from workloadkit.trace import Trace, check_trace
+from workloadkit.utility import Utilities, check, pack
+
+_ROWS_AT_A_TIME = 1 << 16  # bounds the memory of the text
+#: Loading the faster writer takes longer than it saves for fewer. [jobs]
+_WRITTEN_FAST_FROM = 100_000
+
+
+def write_swf(trace: Trace, path: str | os.PathLike[str]) -> None:
+    """Write a trace in the Standard Workload Format, whole or not at all.
+
+    Header lines stand as they are; integers are written as integers, decimals as the shortest
+    text that reads back equal, unknown as -1. Bursts follow the job that sums them up, and the
+    points of utility functions the 18 columns of their job. What the format has no field for,
+    `Trace.sidecar`, goes into a file beside it, with the suffix ``.parquet``.
+
+    Parameters
+    ----------
+    trace : Trace
+    path : str or path
+        ``-`` is standard output; ``.gz``, ``.bz2``, ``.xz`` and ``.zst`` compress.
+
+    Raises
+    ------
+    WorkloadError
+        If the file cannot be written, or the trace holds what the format cannot; also where
+        points of the trace are no utility function.
+
+    Examples
+    --------
+    >>> import workloadkit as wk
+    >>> wk.write_swf(wk.Trace.from_columns({"submit": [0], "run": [2.5]}), "-")
+    1 0 -1 2.5 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1
+    """
+    check_trace(trace)
+    header = header_text(trace.header)
+    check(trace)
+    utilities = pack(trace.utility, trace.n_jobs)
+    bursts = _bursts_behind(trace)
+    digest = hashlib.sha256()
+    with writing(path) as stream:
+
+        def write(text: str) -> None:
+            data = text.encode(errors="replace")
+            digest.update(data)
+            stream.write(data)
+
+        write(header)
+        for start in range(0, trace.n_jobs, _ROWS_AT_A_TIME):
+            rows = range(start, min(start + _ROWS_AT_A_TIME, trace.n_jobs))
+            if trace.n_jobs >= _WRITTEN_FAST_FROM and not (bursts or utilities.time.size):
+                write(_fast_text(trace.jobs.iloc[start : rows.stop]))
+                continue
+            lines = _lines(trace.jobs.iloc[start : rows.stop])
+            if utilities.time.size:
+                lines = list(map(str.__add__, lines, _points(utilities.take(rows))))
+            for row in bursts.keys() & rows if bursts else ():
+                lines[row - start] += bursts[row]
+            write("\n".join(lines) + "\n")
+    if trace.sidecar is not None and Path(path).is_file():  # nothing stands beside a pipe
+        write_sidecar(trace, sidecar_path(path), digest=digest.hexdigest())
+
+
+def header_text(header: Header) -> str:
+    """Return the lines of a header as they stand in a file.
+
+    Raises
+    ------
+    WorkloadError
+        Where a line is none of a header.
+    """
+    for line in header.lines:
+        if not line.lstrip().startswith(";") or "\n" in line:
+            raise WorkloadError(f"not a header line of one line that begins with ';': {line!r}")
+    return "".join(f"{line}\n" for line in header.lines)
+
+
+def _lines(table: pd.DataFrame) -> list[str]:
+    """Lines of a job table, without their newlines."""
+    columns = (field_texts(field, table[field.name].to_numpy()) for field in FIELDS)
+    return list(map(" ".join, zip(*columns, strict=True)))
+
+
+def _fast_text(table: pd.DataFrame) -> str:
+    """Lines of a job table, as `_lines` gives them, by a writer that loads slowly."""
+    import pyarrow as pa
+    from pyarrow import csv
+
+    columns: dict[str, Any] = {}
+    for field in FIELDS:
+        column = _as_written(field, table[field.name].to_numpy())
+        whole = column.dtype.kind == "i"
+        columns[field.name] = column if whole else list(_decimal_texts(column))
+    stream = io.BytesIO()
+    options = csv.WriteOptions(include_header=False, delimiter=" ", quoting_style="none")
+    csv.write_csv(pa.table(columns), stream, options)
+    return stream.getvalue().decode()
+
+
+def field_texts(field: Field, column: NDArray) -> Iterator[str]:
+    """Yield the text of each job's value: -1 for unknown, the shortest that reads back equal.
+
+    Raises
+    ------
+    WorkloadError
+        Where a value cannot be written.
+    """
+    written = _as_written(field, column)
+    return map(str, written.tolist()) if written.dtype.kind == "i" else _decimal_texts(written)
+
+
+def _as_written(field: Field, column: NDArray) -> NDArray:
+    """Return a column with -1 for unknown: integers, where all are whole."""
+    if not field.measured:
+        return column
+    known = np.where(np.isnan(column), UNKNOWN, column)
+    if field.name == "submit" and np.isnan(column).any():
+        raise WorkloadError(f"submit of row {int(np.argmax(np.isnan(column)))} is NaN")
+    if not (np.abs(known) <= field.limit).all():
+        value = known[np.argmax(~(np.abs(known) <= field.limit))]
+        raise WorkloadError(f"{field.name} of {value:g} is beyond what is believed")
+    return known.astype(np.int64) if (known == np.trunc(known)).all() else known
+
+
+def _decimal_texts(column: NDArray[np.float64]) -> Iterator[str]:
+    return (str(int(v)) if v.is_integer() else repr(v) for v in column.tolist())
+
+
+def _points(utilities: Utilities) -> Iterator[str]:
+    """Text of each job's utility function, to stand behind its 18 columns."""
+    numbers = np.stack([utilities.time, utilities.value], axis=1).ravel().tolist()
+    texts = [f" {int(x)}" if x.is_integer() else f" {x!r}" for x in numbers]
+    bounds = (2 * utilities.first).tolist()
+    return ("".join(texts[low:high]) for low, high in pairwise(bounds))
+
+
+def _bursts_behind(trace: Trace) -> dict[int, str]:
+    """Lines of the bursts of a job, to stand behind its own, by row."""
+    behind: dict[int, str] = {}
+    if len(trace.bursts):
+        row_of = {job: row for row, job in enumerate(trace.column("job").tolist())}
+        for job, line in zip(trace.bursts["job"].tolist(), _lines(trace.bursts), strict=True):
+            if job not in row_of:
+                raise WorkloadError(f"a burst of job {job}, which is not among the jobs")
+            behind[row_of[job]] = behind.get(row_of[job], "") + "\n" + line
+    return behind
