@@ -9,7 +9,7 @@ import pytest
 import workloadkit as wk
 from tests.data import format_path
 from workloadkit.io.lsf import looks_like
-from workloadkit.io.lsf_record import MalformedError, fields_of, parse
+from workloadkit.io.lsf.record import MalformedError, fields_of, parse
 
 USAGE = "4.5 1.5 900 0 -1 0 0 8 4 0 9 0 -1 0 0 0 19 2 -1"
 

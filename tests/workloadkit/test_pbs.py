@@ -12,9 +12,9 @@ import workloadkit as wk
 from tests.data import DATA, needs_formats
 from workloadkit import FormatError
 from workloadkit.io.pbs import looks_like
-from workloadkit.io.pbs_layouts import Layouts
-from workloadkit.io.pbs_requests import REQUEST_KEYS, request
-from workloadkit.io.pbs_values import chunks, hosts, keys_and_values, kilobytes, seconds, vnodes
+from workloadkit.io.pbs.layouts import Layouts
+from workloadkit.io.pbs.requests import REQUEST_KEYS, request
+from workloadkit.io.pbs.values import chunks, hosts, keys_and_values, kilobytes, seconds, vnodes
 
 DAY = "03/05/2015"  # 1425513600 is its first second in UTC
 ZERO = 1_425_513_600

@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 import workloadkit as wk
 from tests.data import DATA, needs_formats
 from workloadkit import FormatError
-from workloadkit.io import sge
-from workloadkit.io.sge import looks_like
-from workloadkit.io.sge_lines import asked, parted
+from workloadkit.io.sge import jobs, looks_like
+from workloadkit.io.sge.lines import asked, parted
 
 ZERO = 1_425_513_600
 
@@ -250,6 +249,7 @@ def test_a_job_that_never_started(failed, status):
     trace = read(line(start_time=0, end_time=500, failed=failed))
     assert trace.jobs[["wait", "status"]].to_numpy().tolist() == [[500, status]]
     assert np.isnan(trace.jobs[["run", "procs"]].to_numpy()).all()
+    assert np.isnan(trace.sidecar["nodes"][0])
     assert noted(trace) == {"never started": 1}
     trace = read(line(start_time=0, end_time=0, failed=failed))
     assert np.isnan(trace.jobs["wait"][0])
@@ -297,7 +297,7 @@ def test_parallel_tasks_are_folded_into_their_job(order):
 
 
 def test_no_more_parallel_jobs_are_held_than_stated(monkeypatch):
-    monkeypatch.setattr(sge, "_HELD", 2)
+    monkeypatch.setattr(jobs, "_HELD", 2)
     lines = [line(job_number=number, **MASTER) for number in range(5)]
     trace = read(*lines, task(1, job_number=0, **MASTER), task(1, job_number=4, **MASTER))
     assert trace.jobs.cpu.tolist() == [65, 65, 65, 65, 130]

@@ -17,11 +17,10 @@ def header_without_bursts(trace: Trace, n_jobs: int) -> Header:
 
     Examples
     --------
-        >>> from workloadkit.header import
-    from workloadkit.trace import Trace
-        >>> trace = Trace.from_columns({"submit": [0, 5]}, header=Header(("; MaxJobs: 2",)))
-        >>> header_without_bursts(trace, 1).lines
-        ('; MaxJobs: 1',)
+    >>> from workloadkit import Header, Trace
+    >>> trace = Trace.from_columns({"submit": [0, 5]}, header=Header(("; MaxJobs: 2",)))
+    >>> header_without_bursts(trace, 1).lines
+    ('; MaxJobs: 1',)
     """
     header = trace.header
     n_bursts = len(trace.bursts)

@@ -8,8 +8,8 @@ from zoneinfo import ZoneInfo
 import numpy as np
 
 from workloadkit.io.lines import Block
-from workloadkit.io.pbs_layouts import Layouts
-from workloadkit.io.pbs_rows import (
+from workloadkit.io.pbs.layouts import Layouts
+from workloadkit.io.pbs.rows import (
     KEYS,
     Row,
     cancelled,

@@ -4,8 +4,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit.fields import CANCELLED, COMPLETED
-from workloadkit.io.lsf_record import Finish
-from workloadkit.io.lsf_states import DONE, EXIT, REASONS, UNFINISHED
+from workloadkit.io.lsf.record import Finish
+from workloadkit.io.lsf.states import DONE, EXIT, REASONS, UNFINISHED
 from workloadkit.io.records import Records
 
 #: Words for the states of jobs that have ended.

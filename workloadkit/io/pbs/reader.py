@@ -6,7 +6,7 @@ from pathlib import Path
 from workloadkit.io.assemble import assemble
 from workloadkit.io.files import Source, source_path
 from workloadkit.io.lines import Sources, line_blocks, list_of_sources
-from workloadkit.io.pbs_jobs import Reader
+from workloadkit.io.pbs.jobs import Reader
 from workloadkit.io.records import ImportOptions
 from workloadkit.trace import Trace
 

@@ -10,8 +10,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from workloadkit.fields import CANCELLED, COMPLETED, FAILED, MAX_TIME, UNKNOWN
-from workloadkit.io.pbs_layouts import Values
-from workloadkit.io.pbs_requests import (
+from workloadkit.io.pbs.layouts import Values
+from workloadkit.io.pbs.requests import (
     GRANT_KEYS,
     REQUEST_KEYS,
     Grant,
@@ -19,7 +19,7 @@ from workloadkit.io.pbs_requests import (
     grant,
     request,
 )
-from workloadkit.io.pbs_values import kilobytes, seconds, whole
+from workloadkit.io.pbs.values import kilobytes, seconds, whole
 from workloadkit.io.records import Records
 
 _ARRAY = re.compile(r"(\d+)(?:\[(\d*)\]|-(\d+))", re.ASCII)

@@ -4,7 +4,7 @@ from functools import lru_cache
 from math import isnan, nan
 from typing import NamedTuple
 
-from workloadkit.io.pbs_values import chunks, hosts, kilobytes, vnodes, whole
+from workloadkit.io.pbs.values import chunks, hosts, kilobytes, vnodes, whole
 
 _LONGEST_KEPT = 2000  # characters of a request that are worth keeping
 

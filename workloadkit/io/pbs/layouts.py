@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Sequence
 
-from workloadkit.io.pbs_values import keys_and_values
+from workloadkit.io.pbs.values import keys_and_values
 
 Values = tuple[str | None, ...]
 

@@ -10,8 +10,8 @@ from workloadkit.errors import FormatError
 from workloadkit.io.assemble import assemble
 from workloadkit.io.files import source_path
 from workloadkit.io.lines import LONGEST_LINE, Block, Sources, line_blocks, list_of_sources
-from workloadkit.io.lsf_jobs import STATES, add_jobs
-from workloadkit.io.lsf_record import Finish, MalformedError, fields_of, parse
+from workloadkit.io.lsf.jobs import STATES, add_jobs
+from workloadkit.io.lsf.record import Finish, MalformedError, fields_of, parse
 from workloadkit.io.records import ImportOptions, Records
 from workloadkit.trace import Trace
 
