@@ -234,6 +234,12 @@ def test_an_id_used_again_is_another_job():
     assert left_out(trace) == {}
 
 
+@pytest.mark.parametrize(("second", "n_jobs"), [("00", 1), ("01", 2)])
+def test_a_requeued_job_is_submitted_within_a_minute(second, n_jobs):
+    trace = read_rows(LOST, {**AGAIN, "Submit": f"2024-05-01T08:12:{second}"})
+    assert trace.n_jobs == n_jobs
+
+
 def test_the_same_id_of_two_clusters_is_two_jobs():
     trace = read_rows({}, {"Cluster": "other"})
     assert trace.n_jobs == 2
@@ -263,8 +269,15 @@ def test_the_cpu_time_of_a_job_is_its_own_where_it_is_known():
 def test_steps_of_arrays_and_of_jobs_far_behind_find_their_job():
     task = {"JobID": "7_4", "JobIDRaw": "12"}
     step = {"JobID": "7_4.batch", "JobIDRaw": "12.batch", "MaxRSS": "800K", "NTasks": "1"}
-    trace = read_rows(task, {"JobID": "8", "JobIDRaw": "8"}, step)
+    trace = read_rows(task, {"JobID": "8", "JobIDRaw": "8"}, step | {"TotalCPU": "00:40"}, step)
     assert column(trace, "memory") == [100, None]
+    assert column(trace, "cpu") == [5, None]
+
+
+def test_steps_that_tell_nothing_leave_unknown_what_they_could_tell():
+    trace = read_rows({}, {"JobID": "7.batch", "JobIDRaw": "7.batch", "MaxRSS": ""})
+    assert trace.intake.left_out[0].kind == "step rows folded into their jobs"
+    assert column(trace, "memory") == column(trace, "cpu") == [None]
 
 
 def test_steps_in_another_block_of_lines_find_their_job():
