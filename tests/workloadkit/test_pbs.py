@@ -293,7 +293,8 @@ def test_memory_and_cpu_time_are_by_processor():
     swf, beside = job(ended(more=more))
     assert (swf.memory, swf.cpu, swf.requested_memory) == (102_400, 150, 2 * 1024**2)
     assert beside.requested_memory_per == "job"
-    assert job(ended(more=f"{more} Resource_List.pmem=1gb"))[1].requested_memory_per == "cpu"
+    swf, beside = job(ended(more=f"{more} Resource_List.pmem=1gb"))
+    assert (swf.requested_memory, beside.requested_memory_per) == (1024**2, "cpu")
     swf, beside = job(ended(more="Resource_List.select=2:ncpus=4:mem=8gb"))
     assert (swf.requested_memory, beside.requested_memory_per) == (2 * 1024**2, "node")
 

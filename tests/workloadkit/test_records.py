@@ -106,6 +106,8 @@ def test_attempts_become_partial_lines_that_a_summary_line_sums_up(tmp_path):
         [-1, 50, 90, 2],
         [-1, 100, 100, 3],
     ]
+    assert log.header.get("Preemption") == "Double"  # a summary, then its parts
+    assert (log.header.number("MaxJobs"), log.header.number("MaxRecords")) == (1, 4)
     write_swf(log, tmp_path / "log.swf")
     again = read_swf(tmp_path / "log.swf")
     assert again.bursts.equals(log.bursts)

@@ -296,6 +296,13 @@ def test_parallel_tasks_are_folded_into_their_job(order):
     assert left_out(trace) == {"parallel tasks folded into their job (pe_taskid)": 2}
 
 
+@pytest.mark.parametrize(("start", "folded"), [(420, True), (421, False)])
+def test_a_task_starts_no_later_than_a_minute_after_its_job_ended(start, folded):
+    kind = "folded into their job" if folded else "without the line of their job"
+    trace = read(line(**MASTER), task(1, start, **MASTER))
+    assert left_out(trace) == {f"parallel tasks {kind} (pe_taskid)": 1}
+
+
 def test_no_more_parallel_jobs_are_held_than_stated(monkeypatch):
     monkeypatch.setattr(jobs, "_HELD", 2)
     lines = [line(job_number=number, **MASTER) for number in range(5)]

@@ -253,6 +253,15 @@ STEPS = [
 ]
 
 
+def test_a_delimiter_that_may_be_of_either_text_is_not_guessed_where_it_matters():
+    names = "JobID|Submit|Start|End|State|JobName|AllocCPUS|Comment\n"
+    times = "|".join(f"2024-05-01T{hour}:00:00" for hour in ("08", "09", "10"))
+    rows = f"7|{times}|COMPLETED|a|4|b\n8|{times}|COMPLETED|a|4|8|b\n"  # 4 processors, or 8
+    trace = read(names + rows)
+    assert beside(trace, "id") == ["7"]
+    assert left_out(trace) == {"wrong number of fields": 1}
+
+
 def test_steps_are_folded_into_their_job():
     trace = read_rows({}, *STEPS)
     assert column(trace, "memory") == [3500]  # 8 tasks of 3,500 KB on 8 processors
