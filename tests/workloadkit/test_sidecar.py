@@ -50,6 +50,14 @@ def test_where_times_change_it_stays_behind():
     assert LOG.with_columns(user=[3, 3, 3]).sidecar is LOG.sidecar
 
 
+def test_that_of_a_log_changed_since_is_not_used(tmp_path):
+    write_swf(LOG, tmp_path / "log.swf")
+    text = (tmp_path / "log.swf").read_text()
+    (tmp_path / "log.swf").write_text(f"; MaxProcs: 8\n{text}")
+    with pytest.warns(WorkloadWarning, match=r"log\.parquet: stands beside another log; not used"):
+        assert read_swf(tmp_path / "log.swf").sidecar is None
+
+
 def test_that_of_another_log_is_not_used(tmp_path):
     write_swf(LOG, tmp_path / "log.swf")
     write_swf(Trace.from_columns({"submit": [0]}), tmp_path / "log.swf")
