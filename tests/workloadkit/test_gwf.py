@@ -1,6 +1,8 @@
 """The Grid Workloads Format: what is read, what is put right, and logs that go there and back."""
 
+import contextlib
 import io
+import tracemalloc
 import warnings
 from unittest import mock
 
@@ -288,3 +290,19 @@ def test_queues_have_the_numbers_that_the_header_gives_them():
     ]
     trace = read(*comments, *(line(QueueID=name) for name, _ in queues))
     assert trace.jobs["queue"].tolist() == [number for _, number in queues]
+
+
+def test_a_comment_may_end_in_a_carriage_return(tmp_path):
+    trace = wk.read_gwf(io.BytesIO(b"# a\r\r\n" + line().encode() + b"\n"))
+    wk.write_swf(trace, tmp_path / "log.swf")
+    assert wk.read_swf(tmp_path / "log.swf").header == trace.header
+
+
+@pytest.mark.parametrize("field", ["JobID", "RunTime"])
+def test_one_long_number_among_many_takes_no_memory(field):
+    text = "\n".join([*[line()] * 3000, line(**{field: "9" * 100_000})]).encode()
+    tracemalloc.start()
+    with contextlib.suppress(wk.WorkloadError):
+        wk.read_gwf(io.BytesIO(text))
+    assert tracemalloc.get_traced_memory()[1] < 20 << 20
+    tracemalloc.stop()

@@ -107,7 +107,7 @@ class _Reader:
         self.comments: list[str] = []
         self.comment_bytes = 0
         self.since_1970: bool | None = None  # whether submissions are, if the file says so
-        self.jobs: list[NDArray[np.str_]] = []  # job ids
+        self.jobs: list[NDArray[np.object_]] = []  # job ids
         self.numbers: list[NDArray[np.float64]] = []
         self.codes: list[NDArray[np.int32]] = []  # of the names that stand behind the numbers
         self.names: list[dict[str, int]] = [{} for _ in COLUMNS[N_NUMBERS:]]
@@ -119,6 +119,8 @@ class _Reader:
         rows: list[list[str]] = []
         lines: list[int] = []
         for number, line in enumerate(block.lines, block.first_line):
+            if not line:  # a flood of them is soon over
+                continue
             if line.lstrip().startswith("#"):
                 self.keep_comment(line, number, among_jobs=bool(self.jobs or rows))
                 continue
@@ -132,7 +134,7 @@ class _Reader:
         if not rows:
             return
         columns = list(zip(*rows, strict=True))
-        self.jobs.append(np.array(columns[0]))
+        self.jobs.append(np.array(columns[0], dtype=object))
         self.numbers.append(
             np.stack([self.measured(i, columns[i], lines) for i in range(1, N_NUMBERS)])
         )
@@ -174,7 +176,7 @@ class _Reader:
             if self.comment_bytes > MAX_COMMENTS or len(self.comments) == MAX_COMMENT_LINES:
                 message = "more than 64 MiB or a million lines of comments"
                 raise FormatError(self.path, message, line=number)
-            self.comments.append(line.replace("#", ";", 1))
+            self.comments.append(line.replace("#", ";", 1).rstrip("\r"))
         if among_jobs:
             self.note("comments among the jobs moved to the header", 1, number)
 
@@ -189,7 +191,7 @@ class _Reader:
 
         if not _NUMBERS.fullmatch(" ".join(texts) + " "):
             refuse("not a number", next(i for i, t in enumerate(texts) if not _is_number(t)))
-        values = np.array(texts).astype(np.float64)
+        values = np.array(list(map(float, texts)))
         absurd = ~(np.abs(values) <= field.limit)
         if absurd.any():
             refuse("beyond what is believed", int(np.argmax(absurd)))
@@ -225,7 +227,7 @@ class _Reader:
         if all(as_whole(name) is not None for name in ids.tolist()):
             table["job"] = ids[order].astype(np.int64)
         else:
-            beside["id"] = ids[order].astype(object)
+            beside["id"] = ids[order]
         for field, column in zip(SHARED[2:N_NUMBERS], numbers[1:, order], strict=True):
             table[field.name] = np.where(column == UNKNOWN, np.nan, column)
         of_names = zip(COLUMNS[N_NUMBERS:], self.names, codes[:, order], strict=True)
