@@ -608,3 +608,11 @@ def test_nine_dialects():
 @pytest.mark.parametrize("text", [":03:15", "::", ":::03:15", "1:", ":", "00:", "1:2:3:4:5"])
 def test_half_a_clock_is_unknown(text):
     assert isnan(seconds(text))
+
+
+def test_keys_without_a_value_are_unknown():
+    text = b"01/01/2024 00:00:09;E;1;user=a ctime=1704067200 etime= start= end=1704067209\n" * 2
+    log = wk.read_pbs(
+        io.BytesIO(text.replace(b";1;", b";2;", 1).replace(b"start= ", b"start=1704067201 ", 1))
+    )
+    assert log.sidecar["start"].isna().tolist() == [False, True]

@@ -81,12 +81,14 @@ class Reader:
 
     def read(self, block: Block) -> None:
         """Read some lines."""
+        no_records: list[int] = []  # counted together: a flood of them is soon over
         for place, line in enumerate(block.lines, block.place):
+            if not line:
+                continue
             parts = line.split(";", 3)
             if len(parts) < 3 or len(parts[1]) != 1:
                 if line.strip():
-                    self.records.rows += 1
-                    self.records.leave_out("no accounting record (date;letter;id;…)", place)
+                    no_records.append(place)
                 continue
             self.records.rows += 1
             date, letter, job_id = parts[:3]
@@ -98,6 +100,10 @@ class Reader:
             else:
                 kind = OTHER_RECORDS.get(letter, "records of an unknown letter")
                 self.records.leave_out(kind, place)
+        if no_records:
+            self.records.rows += len(no_records)
+            kind = "no accounting record (date;letter;id;…)"
+            self.records.leave_out(kind, no_records[0], len(no_records))
         self.flush()
 
     def ended(self, place: int, date: str, job_id: str, text: str) -> None:

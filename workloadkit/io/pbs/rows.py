@@ -210,7 +210,7 @@ def _numbers(texts: Sequence[str | None]) -> NDArray[np.float64]:
     if not known:
         return np.full(len(texts), np.nan)
     if known.isdecimal() and len(known) <= _DIGITS * len(texts):
-        column = np.array(texts, dtype=object).astype(np.float64)
+        column = np.array([text or None for text in texts], dtype=object).astype(np.float64)
         return np.where(column <= MAX_TIME, column, np.nan)
     return np.array([*map(whole, texts)])
 
