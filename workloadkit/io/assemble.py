@@ -172,7 +172,7 @@ def _header(
             entries.append((f"Max{label}s", str(len(known))))
         if not options.anonymize:
             entries += [(label, f"{n} {name}") for n, name in enumerate(known, 1)]
-    kept = f"{intake.rows:,} rows read, {intake.jobs:,} jobs kept"
+    kept = f"rows read {intake.rows:,}, jobs kept {intake.jobs:,}"
     left = "; ".join(f"{r.count:,} {r.kind}" for r in intake.left_out)
     entries.append(("Note", f"{kept}; left out: {left}" if left else kept))
     if len(clusters) > 1:

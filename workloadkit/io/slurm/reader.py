@@ -156,24 +156,24 @@ def _warn(jobs: JobReader, options: ImportOptions) -> None:
     if jobs.unknown_states:
         n_rows = sum(jobs.unknown_states.values())
         words = ", ".join(shorten(word, 30) for word, _ in jobs.unknown_states.most_common(5))
-        named = "" if options.anonymize else f": {words}"
+        named = "" if options.anonymize else f" ({words})"
         warnings.warn(
-            f"{n_rows:,} rows with a state that is not known{named}; kept, with unknown status, "
+            f"rows with a state that is not known: {n_rows:,}{named}; kept, with unknown status, "
             "if they ended",
             WorkloadWarning,
             stacklevel=3,
         )
     if jobs.zone.n_twice:
         warnings.warn(
-            f"{jobs.zone.n_twice:,} jobs with a time that came twice in {options.tz}, when clocks "
-            "were set back: taken as the first, unless Elapsed tells; export with TZ=UTC",
+            f"jobs with a time that came twice in {options.tz}, when clocks were set back: "
+            f"{jobs.zone.n_twice:,}; taken as the first, unless Elapsed tells; export with TZ=UTC",
             WorkloadWarning,
             stacklevel=3,
         )
     if jobs.zone.n_never:
         warnings.warn(
-            f"{jobs.zone.n_never:,} jobs with a time that never was in {options.tz}, when clocks "
-            "were set forward: is it the zone of the export?",
+            f"jobs with a time that never was in {options.tz}, when clocks were set forward: "
+            f"{jobs.zone.n_never:,}; is it the zone of the export?",
             WorkloadWarning,
             stacklevel=3,
         )
