@@ -7,7 +7,7 @@ import pytest
 
 from workloadkit import FormatError, ParameterError
 from workloadkit.io import lines
-from workloadkit.io.lines import LONGEST_LINE, line_blocks
+from workloadkit.io.lines import line_blocks
 
 
 def blocks(*texts, **more):
@@ -44,10 +44,10 @@ def test_only_a_line_that_is_no_utf8_is_latin1():
 
 @pytest.mark.parametrize("end", [b"\n", b""])
 def test_a_line_may_have_a_mebibyte_and_no_more(end):
-    found = blocks(b"a\n" + b"x" * LONGEST_LINE + end)
-    assert [len(line) for some in found for line in some.lines] == [1, LONGEST_LINE]
+    found = blocks(b"a\n" + b"x" * (1 << 20) + end)
+    assert [len(line) for some in found for line in some.lines] == [1, 1 << 20]
     with pytest.raises(FormatError, match="line 2: a line of more than 1 MiB"):
-        blocks(b"a\n" + b"x" * (LONGEST_LINE + 1) + end)
+        blocks(b"a\n" + b"x" * ((1 << 20) + 1) + end)
 
 
 @pytest.mark.parametrize("sources", [[], 7, None])
