@@ -4,6 +4,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 NEEDED := 'import sys; sys.exit("Python 3.11 or later is needed: make PYTHON=..." if sys.version_info < (3, 11) else 0)'
 
+# The tests start Python by the hundred: it need not compile the same files each time.
+export PYTHONDONTWRITEBYTECODE :=
+
 .PHONY: demo test test-all lint bench fuzz sample clean
 
 demo: $(VENV)/.run

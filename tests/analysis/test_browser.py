@@ -13,6 +13,7 @@ from tests.data import needs_compiler
 
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "chrome"))), None)
 pytestmark = [
+    pytest.mark.slow,
     needs_compiler,
     pytest.mark.skipif(BROWSER is None, reason="no Chromium is installed"),
 ]
@@ -97,7 +98,7 @@ def look(page, folder, *, width, scheme="light"):
     return console, asked, json.loads(probe[1]), picture.read_bytes()
 
 
-@pytest.fixture(scope="module", params=["log", pytest.param("resampled", marks=pytest.mark.slow)])
+@pytest.fixture(scope="module", params=["log", "resampled"])
 def page(request):
     sample = wk.load_sample()
     if request.param == "log":
@@ -119,7 +120,7 @@ def test_the_look_sees_errors_requests_widths_and_labels(tmp_path):
     assert kinds == ["overlap", "cut off"]
 
 
-@pytest.mark.parametrize("width", [390, pytest.param(1100, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("width", [390, 1100])
 def test_a_page_is_quiet_self_contained_and_fits(page, width, tmp_path):
     console, asked, probe, light = look(page, tmp_path, width=width)
     assert console == []

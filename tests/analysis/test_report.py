@@ -66,6 +66,13 @@ ODD = {
 }
 
 
+@pytest.fixture(scope="module")
+def ordinary():
+    """The characterisation of an ordinary log."""
+    made = Trace.from_columns(log(np.random.default_rng(1)), header=HEADER, name="a.swf")
+    return characterize(made)
+
+
 class Page(HTMLParser):
     """Collects what a page refers to."""
 
@@ -158,8 +165,8 @@ def test_text_of_the_log_stays_text(rng):
     assert "&lt;b&gt;someone&lt;/b&gt; &amp; co" in page
 
 
-def test_the_page_needs_nothing_else(rng):
-    text = characterize(Trace.from_columns(log(rng), header=HEADER)).to_html()
+def test_the_page_needs_nothing_else(ordinary):
+    text = ordinary.to_html()
     page = Page(text)
     assert not page.tags & {"script", "link", "img", "image", "iframe", "object", "embed"}
     assert not any("//" in value for _, value in page.attributes)
@@ -171,8 +178,8 @@ def test_the_page_needs_nothing_else(rng):
 
 
 @pytest.mark.slow
-def test_figures_follow_the_theme_of_the_page(rng):
-    page = characterize(Trace.from_columns(log(rng), header=HEADER)).to_html()
+def test_figures_follow_the_theme_of_the_page(ordinary):
+    page = ordinary.to_html()
     figures = re.findall(r"<svg.*?</svg>", page, flags=re.DOTALL)
     assert len(figures) >= 12
     for figure in figures:
@@ -203,19 +210,19 @@ def test_figures_are_files_named_by_section(rng, tmp_path):
     assert "$a_1$ &lt;b&gt;.swf" in paths[0].read_text(encoding="utf-8")
 
 
-def test_plots_draw_on_the_axes_they_are_given(rng):
-    for section in characterize(Trace.from_columns(log(rng), header=HEADER)).sections:
+def test_plots_draw_on_the_axes_they_are_given(ordinary):
+    for section in ordinary.sections:
         for figure in section.figures:
             ax = Figure().add_subplot()
             assert figure.plot(figure.data, ax=ax) is ax
             assert ax.get_ylabel()
 
 
-def test_plots_draw_on_the_current_axes_otherwise(rng):
+def test_plots_draw_on_the_current_axes_otherwise(ordinary):
     mpl.use("Agg")
     from matplotlib import pyplot as plt
 
-    section = characterize(Trace.from_columns(log(rng), header=HEADER)).sections[1]
+    section = ordinary.sections[1]
     _, ax = plt.subplots()
     try:
         assert section.figures[0].plot(section.figures[0].data) is ax
@@ -250,11 +257,10 @@ def test_coverage_counts_what_is_known(rng):
     assert fields["user"]["distinct"] == 1
 
 
-def test_json_tells_what_made_it(rng):
+def test_json_tells_what_made_it(ordinary):
     import workloadkit
 
-    trace = Trace.from_columns(log(rng), name="a.swf")
-    made_by = characterize(trace).to_dict()["provenance"]
+    made_by = ordinary.to_dict()["provenance"]
     parameters = made_by.pop("parameters")
     assert made_by == {"workloadkit": workloadkit.__version__, "log": "a.swf", "sha256": None}
     times = {name: value for name, value in parameters.items() if isinstance(value, float)}
@@ -296,8 +302,8 @@ def test_every_real_log_is_characterised(path):
 
 
 @pytest.mark.slow
-def test_intervals_are_written_one_way_and_named_once(rng):
-    page = characterize(Trace.from_columns(log(rng), header=HEADER)).to_html()
+def test_intervals_are_written_one_way_and_named_once(ordinary):
+    page = ordinary.to_html()
     findings = page.split('<section id="findings">')[1].split("</section>")[0]
     assert re.search(r"\d \[\d", findings)
     assert findings.count("In brackets: 95 % intervals.") == 1
