@@ -84,8 +84,16 @@ def test_the_table_makes_room_for_a_log_on_standard_output(run, export):
     code, out, told = run(export, "-o", "-")
     assert code == 0
     assert data_lines(out) == JOBS
-    lost = "nothing can stand beside standard output: what SWF cannot hold is lost"
-    assert told == f"{TABLE}warning: {lost}\n"
+    lost = "no Parquet file stands beside it: what its format cannot hold is lost"
+    size = "the size of the machine is not known: --procs tells it"
+    assert told == f"{TABLE}warning: {lost}\n{size}\n"
+
+
+def test_what_other_formats_cannot_hold_is_told(run, export, tmp_path):
+    out = tmp_path / "log.gwf"
+    _, _, told = run(export, "-o", out, "--procs", 8)
+    lost = "no Parquet file stands beside it: what its format cannot hold is lost"
+    assert told == f"wrote {out}\nwarning: {lost}\n"
 
 
 def test_what_became_of_the_rows_as_json(run, export, tmp_path):

@@ -147,7 +147,7 @@ def read_filters(source: Source) -> tuple[Filter, ...]:
         if not filters:
             raise FormatError(path, "its header names no filter")
     elif not filters:
-        raise FormatError(path, "holds no filter")
+        raise FormatError(path, "holds no filter, unless behind a # that says not to apply it")
     return tuple(filters)
 
 

@@ -61,7 +61,7 @@ def convert(
             metavar="OUT",
             show_default=False,
             help="The log: OUT.swf, OUT.gwf (both with .gz, .bz2, .xz or .zst after it) or "
-            "OUT.json for Batsim. What SWF cannot hold goes to OUT.parquet beside it.",
+            "OUT.json for Batsim. What SWF cannot hold goes to OUT.parquet beside OUT.swf.",
         ),
     ],
     from_: Annotated[
@@ -102,7 +102,7 @@ def convert(
     """
     from workloadkit.io.formats import read_log, write_log, written_format
 
-    written_format(output)  # refuses a suffix that names none
+    made = written_format(output)
     check_outputs(output, json, inputs=[*logs, key])
     secret = _secret(key)
     with working(f"reading {', '.join(map(str, logs))}"):
@@ -121,8 +121,10 @@ def convert(
     typer.echo(_summary(trace), err="-" in (str(output), str(json)))
     if str(output) != "-":
         say(f"wrote {output}")
-    elif trace.sidecar is not None:
-        say("warning: nothing can stand beside standard output: what SWF cannot hold is lost")
+    if trace.sidecar is not None and (str(output) == "-" or made != "swf"):
+        say("warning: no Parquet file stands beside it: what its format cannot hold is lost")
+    if trace.intake is not None and not trace.header.procs:
+        say("the size of the machine is not known: --procs tells it")
     if json:
         write_json(json, _as_dict(trace))
 

@@ -63,7 +63,7 @@ def _there(log: Log) -> Breach | None:
     missing = [label for label in _LABELS if label not in _MAY_MISS and label.lower() not in labels]
     if not missing:
         return None
-    return Breach(len(missing), len(_LABELS) - len(_MAY_MISS), text=", ".join(missing))
+    return Breach(len(missing), len(_LABELS) - len(_MAY_MISS), text=f"no {', '.join(missing)}")
 
 
 def _spelt(log: Log) -> Breach | None:

@@ -203,8 +203,9 @@ class Validation:
             f"{count} {severity if count == 1 else severity + 's'}"
             for severity, count in self.counts.items()
         )
+        jobs = f"{self.jobs:,} {'job' if self.jobs == 1 else 'jobs'}"
         verdict = "follows the standard" if self.holds else "does not follow the standard"
-        summary = f"{self.name}: {self.jobs:,} jobs, {self.rules} rules; {counts}: {verdict}."
+        summary = f"{self.name}: {jobs}, {self.rules} rules; {counts}: {verdict}."
         return "\n".join([*(lines if rows else []), *([""] if rows else []), fill(summary, _WIDTH)])
 
 
