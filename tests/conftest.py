@@ -1,6 +1,8 @@
 """Fixtures and settings that all tests share."""
 
 import signal
+import sys
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -17,6 +19,14 @@ settings.load_profile("workloadkit")
 def interruptible() -> None:
     """A shell that starts the tests in the background lets them ignore interrupts."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture(autouse=True)
+def no_figure_left() -> Iterator[None]:
+    """What draws on the current axes must not meet those of another test."""
+    yield
+    if pyplot := sys.modules.get("matplotlib.pyplot"):
+        pyplot.close("all")
 
 
 @pytest.fixture
