@@ -98,6 +98,8 @@ class Header:
         for i, line in enumerate(lines):
             match = _LABEL.match(line.lstrip())
             if match and match[1].lower() == label.lower():
+                if match[2].strip() == value:  # it stands as it was written
+                    return self
                 lines[i] = f"; {match[1]}: {value}"
                 return Header(tuple(lines))
         return self.appended((label, value))

@@ -158,22 +158,31 @@ def bursts_that_disagree(jobs, bursts):
     return broken
 
 
-def bursts_as_jobs(jobs, bursts):
-    """Submit, wait and run of every job, checkpointed ones burst by burst, by submit time.
+def as_system(jobs, bursts):
+    """Lines of jobs, checkpointed ones burst by burst, each burst with a submit time.
 
-    A later burst waits since the end of the burst before it.
+    A later burst waits since the end of the burst before it; processors that it does not tell are
+    those of the job.
     """
-    table = []
+    lines = []
     for job in jobs:
         own = [burst for burst in bursts if burst[JOB] == job[JOB]]
         if not own:
-            table.append((job[SUBMIT], job[WAIT], job[RUN]))
-            continue
+            lines.append(job)
         now = job[SUBMIT]
         for burst in own:
-            table.append((now, burst[WAIT], burst[RUN]))
+            line = list(burst)
+            line[SUBMIT] = now
+            for field in (PROCS, REQ_PROCS):
+                line[field] = job[field] if burst[field] == -1 else burst[field]
+            lines.append(line)
             now += max(burst[WAIT], 0) + max(burst[RUN], 0)
-    return sorted(table)
+    return lines
+
+
+def bursts_as_jobs(jobs, bursts):
+    """Submit, wait and run of every job, checkpointed ones burst by burst, by submit time."""
+    return sorted((line[SUBMIT], line[WAIT], line[RUN]) for line in as_system(jobs, bursts))
 
 
 def crowded_starts(jobs, procs):
@@ -246,7 +255,7 @@ def breaches(text):
     if procs is not None:
         found["procs-machine"] = larger_than(jobs, PROCS, procs)
         found["procs-machine-requested"] = larger_than(jobs, REQ_PROCS, procs)
-        found["machine-used-once"] = crowded_starts(jobs, procs)
+        found["machine-used-once"] = crowded_starts(as_system(jobs, bursts), procs)
     if longest is not None:
         found["max-runtime"] = larger_than(jobs, RUN, longest)
         found["max-runtime-requested"] = larger_than(jobs, REQ_TIME, longest)
