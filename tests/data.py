@@ -23,15 +23,15 @@ needs_compiler = pytest.mark.skipif(
 
 def trace_path(name: str) -> Path:
     """Path of the log called `name`; skips the test where the log is absent."""
-    path = DATA / "traces" / f"{name}.swf.gz"
-    if not path.exists():
-        pytest.skip(f"{path} is not here")
-    return path
+    return _present(DATA / "traces" / f"{name}.swf.gz")
 
 
 def format_path(name: str) -> Path:
     """Path of the accounting file called `name`; skips the test where it is absent."""
-    path = DATA / "formats" / name
+    return _present(DATA / "formats" / name)
+
+
+def _present(path: Path) -> Path:
     if not path.exists():
         pytest.skip(f"{path} is not here")
     return path

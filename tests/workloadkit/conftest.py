@@ -1,6 +1,21 @@
-"""Fixtures of the tests of the plain engine."""
+"""Fixtures that several tests share: of the command line, and of the plain engine."""
 
 import pytest
+
+from workloadkit import cli
+
+
+@pytest.fixture
+def run(capsys):
+    """Run a command in this process; returns its exit code, stdout and stderr."""
+
+    def run(*arguments):
+        with pytest.raises(SystemExit) as exit_:
+            cli.app([str(argument) for argument in arguments], prog_name="workloadkit")
+        captured = capsys.readouterr()
+        return exit_.value.code, captured.out, captured.err
+
+    return run
 
 
 @pytest.fixture

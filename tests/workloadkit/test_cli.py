@@ -33,19 +33,6 @@ PROGRAM = (sys.executable, "-c", "from workloadkit.cli import main; main()")
 
 
 @pytest.fixture
-def run(capsys):
-    """Run a command in this process; returns its exit code, stdout and stderr."""
-
-    def run(*arguments):
-        with pytest.raises(SystemExit) as exit_:
-            cli.app([str(argument) for argument in arguments], prog_name="workloadkit")
-        captured = capsys.readouterr()
-        return exit_.value.code, captured.out, captured.err
-
-    return run
-
-
-@pytest.fixture
 def log(tmp_path):
     """A log of six jobs: two users, one think time of 30 s, one job that never ran."""
     columns = {

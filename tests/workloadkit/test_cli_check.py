@@ -7,22 +7,8 @@ import sys
 import pytest
 
 import workloadkit as wk
-from workloadkit import cli
 
 HEADER = wk.Header(("; Version: 2.2", "; MaxProcs: 4"))
-
-
-@pytest.fixture
-def run(capsys):
-    """Run a command in this process; returns its exit code, stdout and stderr."""
-
-    def run(*arguments):
-        with pytest.raises(SystemExit) as exit_:
-            cli.app([str(argument) for argument in arguments], prog_name="workloadkit")
-        captured = capsys.readouterr()
-        return exit_.value.code, captured.out, captured.err
-
-    return run
 
 
 @pytest.fixture

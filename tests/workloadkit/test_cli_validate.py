@@ -7,7 +7,6 @@ import json
 import pytest
 
 from tests.data import ODD, needs_odd
-from workloadkit import cli
 
 GOOD = "1 0 0 10 4 -1 -1 4 20 -1 1 1 -1 -1 -1 -1 -1 -1\n"
 BAD = "2 9 0 10 4 -1 -1 4 20 -1 7 1 -1 -1 -1 -1 -1 -1\n"
@@ -16,19 +15,6 @@ PARTS = (
     "1 0 5 20 4 -1 -1 4 90 -1 2 1 -1 -1 -1 -1 -1 -1\n"
     "1 -1 30 40 4 -1 -1 4 90 -1 3 1 -1 -1 -1 -1 -1 -1\n"
 )
-
-
-@pytest.fixture
-def run(capsys):
-    """Run a command in this process; returns its exit code, stdout and stderr."""
-
-    def run(*arguments):
-        with pytest.raises(SystemExit) as exit_:
-            cli.app([str(argument) for argument in arguments], prog_name="workloadkit")
-        captured = capsys.readouterr()
-        return exit_.value.code, captured.out, captured.err
-
-    return run
 
 
 @pytest.fixture
