@@ -16,7 +16,7 @@ from analysis.schedules import (
     time_axis,
 )
 from workloadkit.errors import ParameterError
-from workloadkit.simulate.measures import QUANTITIES
+from workloadkit.simulation.measures import QUANTITIES
 
 _MOST_POINTS = 500  # of a line in a figure
 

@@ -21,8 +21,8 @@ from analysis.section import Result
 from workloadkit import metrics
 from workloadkit.clock import Clock
 from workloadkit.errors import ParameterError
-from workloadkit.simulate import Schedule
-from workloadkit.simulate.productivity import NAMES, Productivity, log_productivity
+from workloadkit.simulation import Schedule
+from workloadkit.simulation.productivity import NAMES, Productivity, log_productivity
 from workloadkit.trace import Trace, check_trace
 
 #: What the log is called among the schedules.

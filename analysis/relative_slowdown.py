@@ -11,7 +11,7 @@ from analysis.jackknife import jackknifed, means_without_each
 from analysis.same_jobs import check_same_jobs, served_in_order
 from workloadkit import metrics
 from workloadkit.clock import WEEK
-from workloadkit.simulate import Schedule
+from workloadkit.simulation import Schedule
 
 _SHORT_RUN, _LONG_REQUEST = 10.0, 60.0  # what the source leaves out [s]
 

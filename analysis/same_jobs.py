@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit.errors import WorkloadError
-from workloadkit.simulate import Schedule
-from workloadkit.simulate.measures import Served
+from workloadkit.simulation import Schedule
+from workloadkit.simulation.measures import Served
 
 
 def same_order(schedule: Schedule) -> NDArray[np.intp]:

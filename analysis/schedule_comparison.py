@@ -17,8 +17,8 @@ from workloadkit.clock import WEEK
 from workloadkit.errors import ParameterError, WorkloadWarning
 from workloadkit.experiments.measuring import measure, started_later
 from workloadkit.provenance import plain
-from workloadkit.simulate import Schedule
-from workloadkit.simulate.measures import (
+from workloadkit.simulation import Schedule
+from workloadkit.simulation.measures import (
     MEANS,
     OF_JOBS,
     OF_UTILITIES,

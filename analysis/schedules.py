@@ -20,8 +20,8 @@ from workloadkit import metrics
 from workloadkit.clock import DAY, WEEK, Clock
 from workloadkit.errors import ParameterError, WorkloadError
 from workloadkit.metrics import use_over_time
-from workloadkit.simulate import Schedule
-from workloadkit.simulate.measures import OF_JOBS, of_class
+from workloadkit.simulation import Schedule
+from workloadkit.simulation.measures import OF_JOBS, of_class
 
 _MOST_STEPS = 2000  # more steps than a figure can show become intervals
 

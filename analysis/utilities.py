@@ -12,8 +12,8 @@ from analysis.formats import count, duration, number, plural, share
 from analysis.section import Figure, Section, facts
 from workloadkit import metrics
 from workloadkit.errors import ParameterError, WorkloadError
-from workloadkit.simulate import Schedule
-from workloadkit.simulate.measures import earned_percent
+from workloadkit.simulation import Schedule
+from workloadkit.simulation.measures import earned_percent
 from workloadkit.trace import Trace, check_trace
 from workloadkit.utility import Utilities, pack, start_value, value
 

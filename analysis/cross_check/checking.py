@@ -19,7 +19,7 @@ from queueing.errors import QueueingError
 from workloadkit.errors import ParameterError, WorkloadWarning, check_count, check_number
 from workloadkit.experiments.intervals import student_t
 from workloadkit.provenance import plain, seed_of
-from workloadkit.simulate.simulate import simulate
+from workloadkit.simulation.simulate import simulate
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor

@@ -6,7 +6,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from workloadkit.simulate.schedule import Schedule
+from workloadkit.simulation.schedule import Schedule
 
 #: Whose jobs: all, those of open or of closed users, and the first ones of users.
 Who = Literal["all", "open", "closed", "first"]

@@ -14,8 +14,8 @@ from queueing.probability import Constant, Exponential, Hyperbolic, Probability,
 from queueing.response_function import Form
 from queueing.think_time import Breaks
 from workloadkit.errors import ParameterError, check_count, check_positive
-from workloadkit.simulate import users
-from workloadkit.simulate.users import again, pauses
+from workloadkit.simulation import users
+from workloadkit.simulation.users import again, pauses
 
 #: Points of the table that the simulator has of a function of one's own, and the response times
 #: from the first to the last of them, in mean service times.

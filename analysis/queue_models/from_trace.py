@@ -23,7 +23,7 @@ from analysis.queue_models.user_simulation import simulate_users
 from analysis.queue_models.users_of_log import Jobs, Parameters, jobs_of, measure
 from analysis.section import Result, Table
 from workloadkit.errors import WorkloadError, check_count
-from workloadkit.simulate.schedulers import Policy, describe, parse
+from workloadkit.simulation.schedulers import Policy, describe, parse
 from workloadkit.trace import Trace
 
 

@@ -10,7 +10,7 @@ import pandas as pd
 from analysis.queue_models.predictions import COLUMNS
 from analysis.queue_models.users_of_log import Jobs
 from workloadkit.errors import WorkloadWarning
-from workloadkit.simulate.schedulers import Policy
+from workloadkit.simulation.schedulers import Policy
 
 #: What is measured, by the name that schedules have for it.
 _MEASURES = {
@@ -47,7 +47,7 @@ def simulate_users(
         A row for each run; columns as of predictions. Throughput counts the jobs that ended while
         users submitted. [1/s]
     """
-    from workloadkit.simulate.populations import Resampled
+    from workloadkit.simulation.populations import Resampled
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", WorkloadWarning)  # an empty pool is no news here

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from workloadkit.resample.runs import Resampling
-    from workloadkit.simulate.schedule import Schedule
+    from workloadkit.simulation.schedule import Schedule
     from workloadkit.trace import Trace
 
 #: Logs of Tables VI and VII are resampled so often.

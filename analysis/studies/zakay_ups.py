@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
 
-    from workloadkit.simulate.populations import ResampledUsers
+    from workloadkit.simulation.populations import ResampledUsers
     from workloadkit.trace import Trace
 
 #: Runs of a task, so that many can share the work and the same runs come of any number of them.
@@ -165,7 +165,7 @@ def population_of(log: Log) -> tuple["Trace", "ResampledUsers"]:
     import warnings
 
     from workloadkit.errors import WorkloadWarning
-    from workloadkit.simulate.populations import Resampled
+    from workloadkit.simulation.populations import Resampled
 
     trace = log.read()
     trace = trace.select(trace.ran & (trace.column("user") >= 0))

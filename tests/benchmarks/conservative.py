@@ -11,7 +11,7 @@ from tests.data import DATA
 from workloadkit._kernels.conservative import schedule_conservatively
 from workloadkit._kernels.reservations import schedule_with_reservations
 from workloadkit._kernels.state import Jobs
-from workloadkit.simulate.workload import machine_size, make_workload
+from workloadkit.simulation.workload import machine_size, make_workload
 
 ROUNDS = 15
 DEPTH = 4

@@ -14,8 +14,8 @@ from tests.data import DATA
 from workloadkit import utility
 from workloadkit._kernels import evolution
 from workloadkit._kernels.state import Jobs
-from workloadkit.simulate.schedule import Schedule
-from workloadkit.simulate.workload import machine_size, make_workload
+from workloadkit.simulation.schedule import Schedule
+from workloadkit.simulation.workload import machine_size, make_workload
 
 BLUE = "SDSC-BLUE-2000-4.2-cln"
 LINES = slice(4999, 10000)

@@ -10,8 +10,8 @@ from tests.benchmarks.measure import Row, best_of, in_turn
 from tests.data import DATA
 from workloadkit._kernels.multi_queue import schedule_in_partitions
 from workloadkit._kernels.state import Jobs
-from workloadkit.simulate.schedulers.multi_queue import WEEK
-from workloadkit.simulate.workload import machine_size, make_workload
+from workloadkit.simulation.policies.multi_queue import WEEK
+from workloadkit.simulation.workload import machine_size, make_workload
 
 ROUNDS = 9
 BLUE = "SDSC-BLUE-2000-4.2-cln"

@@ -8,8 +8,8 @@ from multiprocessing import get_context
 import workloadkit as wk
 from tests.benchmarks.measure import Row, best_of
 from tests.data import DATA
-from workloadkit.simulate.populations import Resampled
-from workloadkit.simulate.users import Reopen
+from workloadkit.simulation.populations import Resampled
+from workloadkit.simulation.users import Reopen
 
 #: One run with drawing and schedule. [s]
 GOALS = {"KTH-SP2-1996-2.1-cln": 0.015, "SDSC-BLUE-2000-4.2-cln": 0.150}

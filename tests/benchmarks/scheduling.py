@@ -16,9 +16,9 @@ from tests.benchmarks.measure import Row, best_of, in_turn
 from tests.data import DATA
 from workloadkit._kernels.easy import schedule_in_order
 from workloadkit._kernels.state import Jobs
-from workloadkit.simulate import schedulers
-from workloadkit.simulate.schedulers.ordered import place_in_order, places_to_backfill
-from workloadkit.simulate.workload import Rules, machine_size, make_workload
+from workloadkit.simulation import schedulers
+from workloadkit.simulation.policies.ordered import place_in_order, places_to_backfill
+from workloadkit.simulation.workload import Rules, machine_size, make_workload
 
 LOGS = ("KTH-SP2-1996-2", "SDSC-SP2-1998-4.2-cln", "SDSC-BLUE-2000-4.2-cln", "HPC2N-2002-2.2-cln")
 HEAVY = 1.2

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import workloadkit as wk
 from tests.benchmarks.measure import Row, best_of
 from tests.data import DATA
-from workloadkit.simulate.users import DynamicSite
+from workloadkit.simulation.users import DynamicSite
 from workloadkit.site import site_distributions
 
 USERS, WEEKS = 250, 26

@@ -11,7 +11,7 @@ from tests.data import DATA
 from workloadkit._kernels.creasy import schedule_by_criticality
 from workloadkit._kernels.state import Jobs
 from workloadkit._kernels.user_priority import schedule_by_user
-from workloadkit.simulate.workload import machine_size, make_workload
+from workloadkit.simulation.workload import machine_size, make_workload
 
 LOGS = ("SDSC-BLUE-2000-4.2-cln", "HPC2N-2002-2.2-cln")
 HEAVY = 1.2

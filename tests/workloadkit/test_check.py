@@ -12,8 +12,8 @@ from tests.data import TRACES, needs_traces
 from tests.oracles import conservative
 from tests.oracles import scheduling as oracle
 from tests.small_logs import valued
-from workloadkit.simulate.promises import Case, first_promises
-from workloadkit.simulate.workload import make_workload
+from workloadkit.simulation.promises import Case, first_promises
+from workloadkit.simulation.workload import make_workload
 
 POLICIES = (
     *(name for name in wk.schedulers.known() if name != "genetic"),

@@ -13,9 +13,9 @@ from tests.oracles.check import check_schedule
 from workloadkit._kernels.creasy import advance, schedule_by_criticality
 from workloadkit._kernels.state import Jobs, copy_state, new_state
 from workloadkit.errors import ParameterError
-from workloadkit.simulate import schedulers
-from workloadkit.simulate.schedulers import Creasy
-from workloadkit.simulate.workload import Rules, make_workload
+from workloadkit.simulation import schedulers
+from workloadkit.simulation.schedulers import Creasy
+from workloadkit.simulation.workload import Rules, make_workload
 
 MACHINE = 8
 OVERRUNS = ("kill", "raise", "late")

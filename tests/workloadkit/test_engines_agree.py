@@ -15,9 +15,9 @@ from workloadkit._kernels.easy import schedule_in_order
 from workloadkit._kernels.state import Jobs
 from workloadkit.errors import WorkloadWarning
 from workloadkit.fields import MAX_TIME
-from workloadkit.simulate import schedulers
-from workloadkit.simulate.schedulers.ordered import place_in_order, places_to_backfill
-from workloadkit.simulate.workload import make_workload
+from workloadkit.simulation import schedulers
+from workloadkit.simulation.policies.ordered import place_in_order, places_to_backfill
+from workloadkit.simulation.workload import make_workload
 
 POLICIES = ("fcfs", "easy")
 ORDERS = (

@@ -9,9 +9,9 @@ import workloadkit as wk
 from tests.reacting_logs import ZONES, logs, trace_of
 from workloadkit.dependencies import activities
 from workloadkit.errors import ParameterError
-from workloadkit.simulate.users import parse
-from workloadkit.simulate.users.own_times import own_times
-from workloadkit.simulate.users.session_times import Recycled, Reinserted
+from workloadkit.simulation.users import parse
+from workloadkit.simulation.users.own_times import own_times
+from workloadkit.simulation.users.session_times import Recycled, Reinserted
 
 pytestmark = pytest.mark.filterwarnings("ignore::workloadkit.errors.WorkloadWarning")
 

@@ -15,9 +15,8 @@ from tests.small_logs import valued
 from tests.workloadkit.cast import Script, submits
 from workloadkit.errors import ParameterError, WorkloadError, WorkloadWarning
 from workloadkit.io.outages import Outages
-from workloadkit.simulate.engine import Job
-from workloadkit.simulate.schedulers import Genetic, parse
-from workloadkit.simulate.schedulers.evolution import (
+from workloadkit.simulation.engine import Job
+from workloadkit.simulation.policies.evolution import (
     draw_parent,
     earned_by_easy,
     evolve,
@@ -25,7 +24,8 @@ from workloadkit.simulate.schedulers.evolution import (
     swap_two,
     zipped,
 )
-from workloadkit.simulate.workload import make_workload
+from workloadkit.simulation.schedulers import Genetic, parse
+from workloadkit.simulation.workload import make_workload
 
 MACHINE = 8
 ENGINES = ("compiled", "python")

@@ -10,7 +10,7 @@ import workloadkit as wk
 from analysis.load import summarize_load
 from workloadkit.clock import DAY, WEEK
 from workloadkit.models import offered_load, scale_load
-from workloadkit.simulate.workload import make_workload
+from workloadkit.simulation.workload import make_workload
 
 TWO = {"submit": [10, 110], "run": [100, 50], "procs": [4, 2], "user": [1, 2]}
 

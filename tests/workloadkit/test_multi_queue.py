@@ -10,7 +10,7 @@ from tests.data import TRACES, needs_traces
 from tests.oracles import scheduling as oracle
 from tests.oracles.check import check_schedule
 from workloadkit.errors import ParameterError
-from workloadkit.simulate.schedulers.multi_queue import WEEK, MultiQueue
+from workloadkit.simulation.policies.multi_queue import WEEK, MultiQueue
 
 ENGINES = ("compiled", "python")
 DAY = 86_400

@@ -17,8 +17,8 @@ from tests.data import needs_compiler
 from tests.oracles import genetic as oracle
 from tests.oracles.scheduling import Site, play
 from workloadkit._kernels import evolution as kernels
-from workloadkit.simulate.engine import Job
-from workloadkit.simulate.schedulers import evolution as plain
+from workloadkit.simulation.engine import Job
+from workloadkit.simulation.schedulers import evolution as plain
 from workloadkit.utility import Utilities
 
 

@@ -9,7 +9,7 @@ from scipy import stats
 
 import workloadkit as wk
 from tests.oracles import queues as formulas
-from workloadkit.simulate.users import Mixed, Poisson, Reopen, Think
+from workloadkit.simulation.users import Mixed, Poisson, Reopen, Think
 
 ENGINES = ("python", "compiled")
 

@@ -25,9 +25,9 @@ from workloadkit._kernels import orders
 from workloadkit._kernels.easy import advance, schedule_in_order
 from workloadkit._kernels.state import Jobs, copy_state, new_state
 from workloadkit.errors import ParameterError, WorkloadWarning
-from workloadkit.simulate import schedulers
-from workloadkit.simulate.schedulers import OwnOrder
-from workloadkit.simulate.workload import make_workload
+from workloadkit.simulation import schedulers
+from workloadkit.simulation.schedulers import OwnOrder
+from workloadkit.simulation.workload import make_workload
 
 
 def starts(jobs, scheduler, machine=4, **options):

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 import workloadkit as wk
 from workloadkit.errors import ParameterError
-from workloadkit.simulate.users import Mixed, Reopen, parse
-from workloadkit.simulate.users.again import Hyperbolic
-from workloadkit.simulate.users.pauses import Breaks, OwnPause, PauseTable, parse_pause
+from workloadkit.simulation.users import Mixed, Reopen, parse
+from workloadkit.simulation.users.again import Hyperbolic
+from workloadkit.simulation.users.pauses import Breaks, OwnPause, PauseTable, parse_pause
 
 
 def both(users, procs=1, rng=1, scheduler="fcfs", **how):

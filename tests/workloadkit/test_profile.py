@@ -14,7 +14,7 @@ from workloadkit._kernels.profile import (
     fits_now,
     pass_time,
 )
-from workloadkit.simulate.schedulers.profile import Profile
+from workloadkit.simulation.policies.profile import Profile
 
 MACHINE = 6
 HORIZON = 200  # seconds; nothing below lasts that long

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 import workloadkit as wk
 from workloadkit.errors import ParameterError, WorkloadError
 from workloadkit.parameters import describe
-from workloadkit.simulate.users import Mixed, Poisson, Reopen, Think, parse, queue_crowd
-from workloadkit.simulate.users.again import (
+from workloadkit.simulation.users import Mixed, Poisson, Reopen, Think, parse, queue_crowd
+from workloadkit.simulation.users.again import (
     SHMUELI,
     ZAKAY,
     Constant,

@@ -21,8 +21,8 @@ from workloadkit._kernels.easy import schedule_in_order
 from workloadkit._kernels.reservations import schedule_with_reservations
 from workloadkit._kernels.state import Jobs
 from workloadkit.errors import ParameterError
-from workloadkit.simulate.schedulers.ordered import ORDERS, OrderedScheduler
-from workloadkit.simulate.workload import make_workload
+from workloadkit.simulation.policies.ordered import ORDERS, OrderedScheduler
+from workloadkit.simulation.workload import make_workload
 
 overruns, passes_ = st.sampled_from(OVERRUNS), st.sampled_from(PASSES)
 backfills = st.sampled_from([None, *ORDERS])

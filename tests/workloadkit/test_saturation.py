@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import workloadkit as wk
 from workloadkit.clock import WEEK
-from workloadkit.simulate.saturation import saturation
+from workloadkit.simulation.saturation import saturation
 
 
 def jobs_of(outstanding):

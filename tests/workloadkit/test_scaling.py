@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import workloadkit as wk
 from workloadkit.errors import ParameterError, WorkloadError
-from workloadkit.simulate.scaling import scaled_log, scaled_machine
+from workloadkit.simulation.scaling import scaled_log, scaled_machine
 
 COLUMNS = {
     "submit": [10, 20, 50],

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import workloadkit as wk
 from workloadkit.errors import ParameterError, WorkloadError
-from workloadkit.simulate import Schedule
+from workloadkit.simulation import Schedule
 
 COLUMNS = "job submit start end wait run procs estimate killed response slowdown bounded_slowdown"
 METRICS = (
@@ -327,11 +327,11 @@ def test_objects_do_what_their_names_do(log):
         *(
             pytest.param(line, marks=pytest.mark.slow)
             for line in (
-                "import workloadkit.simulate",
-                "import workloadkit.simulate.simulate",
-                "from workloadkit.simulate import Schedule",
+                "import workloadkit.simulation",
+                "import workloadkit.simulation.simulate",
+                "from workloadkit.simulation import Schedule",
                 "from workloadkit import schedulers",
-                "import workloadkit.simulate.schedule",
+                "import workloadkit.simulation.schedule",
                 "import workloadkit.sessions, workloadkit.trace, workloadkit.provenance",
             )
         ),
@@ -342,7 +342,7 @@ def test_simulate_is_the_function_whatever_was_imported_before(before):
 {before}
 import workloadkit as wk
 trace = wk.Trace.from_columns({{"submit": [0], "run": [1], "procs": [1]}})
-from workloadkit.simulate import Schedule, Scheduler, User
+from workloadkit.simulation import Schedule, Scheduler, User
 assert Schedule is wk.Schedule and Scheduler is wk.schedulers.Scheduler and User is wk.users.User
 assert isinstance(wk.simulate(trace, procs=1, engine="python"), Schedule)
 """

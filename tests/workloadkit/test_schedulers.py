@@ -8,7 +8,7 @@ import pytest
 
 import workloadkit as wk
 from workloadkit.errors import ParameterError
-from workloadkit.simulate import schedulers
+from workloadkit.simulation import schedulers
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,8 @@ import workloadkit as wk
 from tests.data import needs_traces, trace_path
 from tests.oracles.check import check_schedule
 from workloadkit.errors import ParameterError
-from workloadkit.simulate.schedulers import F1, Creasy, Easy, MultiQueue, SelfAdaptive, Sjf
-from workloadkit.simulate.schedulers.multi_queue import WEEK
+from workloadkit.simulation.policies.multi_queue import WEEK
+from workloadkit.simulation.schedulers import F1, Creasy, Easy, MultiQueue, SelfAdaptive, Sjf
 
 ENGINES = ("compiled", "python")
 DAY = 86_400

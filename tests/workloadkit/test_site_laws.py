@@ -9,7 +9,7 @@ from tests.data import needs_compiler, needs_traces, trace_path
 from tests.workloadkit.test_site_users import small_site
 from workloadkit._kernels.shifts import is_active
 from workloadkit.clock import WEEK
-from workloadkit.simulate.users import DynamicSite, StaticSite
+from workloadkit.simulation.users import DynamicSite, StaticSite
 from workloadkit.site import built_in, site_distributions
 
 FIVE = (

@@ -15,10 +15,10 @@ from workloadkit import Header, ParameterError, Trace, WorkloadError
 from workloadkit._kernels.site_samples import Samples
 from workloadkit._kernels.site_users import continues, period_of
 from workloadkit.clock import WEEK
-from workloadkit.simulate.engine import Simulation
-from workloadkit.simulate.schedulers import parse
-from workloadkit.simulate.users import DynamicSite, StaticSite
-from workloadkit.simulate.users.site_users import Setting
+from workloadkit.simulation.engine import Simulation
+from workloadkit.simulation.schedulers import parse
+from workloadkit.simulation.users import DynamicSite, StaticSite
+from workloadkit.simulation.users.site_users import Setting
 from workloadkit.site import Empirical, SiteDistributions, Workpool, site_distributions
 from workloadkit.site.samples import samples
 from workloadkit.site.taking import period
@@ -238,7 +238,7 @@ def test_engines_agree(site):
 
 
 def test_tables_that_are_too_small_are_made_larger(monkeypatch):
-    from workloadkit.simulate.users.site_crowd import SiteCrowd
+    from workloadkit.simulation.users.site_crowd import SiteCrowd
 
     site = DynamicSite(users=5, weeks=1, distributions=small_site())
     expected = wk.simulate(None, "easy", site, rng=3).jobs

@@ -11,9 +11,9 @@ from tests.oracles.check import check_schedule
 from workloadkit._kernels.state import Jobs
 from workloadkit._kernels.user_priority import schedule_by_user
 from workloadkit.errors import ParameterError
-from workloadkit.simulate import schedulers
-from workloadkit.simulate.schedulers import UserPriority
-from workloadkit.simulate.workload import Rules, make_workload
+from workloadkit.simulation import schedulers
+from workloadkit.simulation.schedulers import UserPriority
+from workloadkit.simulation.workload import Rules, make_workload
 
 MACHINE = 8
 ENGINES = ("compiled", "python")

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 import workloadkit as wk
 from tests.oracles import dependencies as oracle
 from tests.reacting_logs import jobs_of, logs, trace_of
-from workloadkit.simulate.violations import Violations
+from workloadkit.simulation.violations import Violations
 
 
 def log(*jobs, **columns):

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 import workloadkit as wk
 from workloadkit.errors import ParameterError, WorkloadError, WorkloadWarning
-from workloadkit.simulate import workload
-from workloadkit.simulate.workload import machine_size, make_workload, plan
+from workloadkit.simulation import workload
+from workloadkit.simulation.workload import machine_size, make_workload, plan
 
 
 def log(**columns):

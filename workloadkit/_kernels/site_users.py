@@ -1,6 +1,6 @@
 """Users of a site, who draw what they submit from empirical distributions.
 
-The mechanism of `workloadkit.simulate.users.static_site` and `site`; what they do is said there.
+The mechanism of `workloadkit.simulation.users.static_site` and `site`; what they do is said there.
 Numbers are drawn in the order of events: for a batch its width, then each job of it, then the times
 between them. A job that does not come again takes three: size, run time and how often it comes.
 """
@@ -29,7 +29,7 @@ PLANNED, SESSIONS, BATCHES, CONTINUED, ABORTED, SLEPT, LEFT = range(7)
 
 
 class Ways(NamedTuple):
-    """How they all behave; see `workloadkit.simulate.users.site.DynamicSite`.
+    """How they all behave; see `workloadkit.simulation.users.site.DynamicSite`.
 
     Parameters
     ----------

@@ -35,7 +35,7 @@ from workloadkit.cli.users import who_is_meant
 from workloadkit.errors import ParameterError
 
 if TYPE_CHECKING:
-    from workloadkit.simulate import Schedule
+    from workloadkit.simulation import Schedule
 
 EXAMPLES = """
 workloadkit simulate log.swf.gz -o easy.swf.gz --json easy.json

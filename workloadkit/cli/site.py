@@ -23,7 +23,7 @@ from workloadkit.cli.common import (
 from workloadkit.errors import ParameterError
 
 if TYPE_CHECKING:
-    from workloadkit.simulate.schedule import Schedule
+    from workloadkit.simulation.schedule import Schedule
     from workloadkit.site import SiteDistributions
 
 EXAMPLES = """

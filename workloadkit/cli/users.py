@@ -50,8 +50,8 @@ def who_is_meant(users: str, trace: Path | None, *, resampled: bool = False) -> 
     ParameterError
         For an unknown name, or where a log is named for users who need none.
     """
-    from workloadkit.simulate.users import OpenUsers, parse
-    from workloadkit.simulate.users.behaviour import Community
+    from workloadkit.simulation.users import OpenUsers, parse
+    from workloadkit.simulation.users.behaviour import Community
 
     behaviour = parse(users)
     if isinstance(behaviour, OpenUsers):

@@ -4,10 +4,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit.errors import ParameterError, WorkloadError
-from workloadkit.simulate.measures import OF_UTILITIES
-from workloadkit.simulate.schedule import FURTHER, METRICS, PRODUCTIVITY, Schedule
-from workloadkit.simulate.schedulers import Fcfs
-from workloadkit.simulate.workload import Rules
+from workloadkit.simulation.measures import OF_UTILITIES
+from workloadkit.simulation.schedule import FURTHER, METRICS, PRODUCTIVITY, Schedule
+from workloadkit.simulation.schedulers import Fcfs
+from workloadkit.simulation.workload import Rules
 
 LATER = "later_than_fcfs"
 

@@ -27,15 +27,15 @@ from workloadkit.experiments.workloads import (
 )
 from workloadkit.parameters import describe
 from workloadkit.provenance import plain, provenance, seed_of
-from workloadkit.simulate import users as behaviours
-from workloadkit.simulate.engine import Scheduler
-from workloadkit.simulate.scaling import AsWorkload, scaled_machine
-from workloadkit.simulate.schedulers import parse
-from workloadkit.simulate.schedulers.policy import Policy, draws
-from workloadkit.simulate.simulate import simulate
-from workloadkit.simulate.users import OpenUsers
-from workloadkit.simulate.users.behaviour import Behaviour
-from workloadkit.simulate.workload import machine_size
+from workloadkit.simulation import users as behaviours
+from workloadkit.simulation.engine import Scheduler
+from workloadkit.simulation.policies.policy import Policy, draws
+from workloadkit.simulation.scaling import AsWorkload, scaled_machine
+from workloadkit.simulation.schedulers import parse
+from workloadkit.simulation.simulate import simulate
+from workloadkit.simulation.users import OpenUsers
+from workloadkit.simulation.users.behaviour import Behaviour
+from workloadkit.simulation.workload import machine_size
 from workloadkit.trace import Trace, check_trace
 
 if TYPE_CHECKING:

@@ -11,9 +11,9 @@ from workloadkit.clock import WEEK
 from workloadkit.errors import ParameterError, WorkloadError
 from workloadkit.resample.assembling import rare_users
 from workloadkit.resample.runs import Resampling, prepare
-from workloadkit.simulate.populations import Resampled as ResampledPopulation
-from workloadkit.simulate.populations import ResampledUsers
-from workloadkit.simulate.scaling import AsWorkload
+from workloadkit.simulation.populations import Resampled as ResampledPopulation
+from workloadkit.simulation.populations import ResampledUsers
+from workloadkit.simulation.scaling import AsWorkload
 from workloadkit.trace import Trace
 
 

@@ -1,0 +1,221 @@
+"""The users of one simulation who react: who is there, and how they behave."""
+
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+import numpy as np
+
+from workloadkit.simulation.engine import User
+from workloadkit.simulation.made_up import without_log
+from workloadkit.simulation.populations.present import Notes, Present, no_end
+from workloadkit.simulation.users.drawing import COUNTED, DrawingUser
+from workloadkit.simulation.users.habits import no_habits
+from workloadkit.simulation.workload import Workload
+from workloadkit.trace import Trace
+
+
+class Crowd(Protocol):
+    """Users in the forms that the two engines run, each fresh for one simulation.
+
+    In a workload of what they submitted, `row` is the place of each job in the log that the user
+    goes through, -1 for none, and `user` counts the users from 0. Its jobs are in the order of
+    their arrival.
+    """
+
+    @property
+    def n_jobs(self) -> int:
+        """How many jobs to expect."""
+        ...
+
+    def plain(self, rng: np.random.Generator) -> list[User]:
+        """Return the users in plain Python, who draw from `rng`."""
+        ...
+
+    def compiled(self, rng: np.random.Generator, room: int, *, by_event: bool) -> Workload:
+        """Return tables with room for so many jobs, and the users who will fill them in."""
+        ...
+
+    def told(self, tables: Workload, n_jobs: int) -> tuple[Workload, Notes, dict[str, Any]]:
+        """Return the jobs that compiled users submitted, notes on them, and a history."""
+        ...
+
+    def told_plain(self, users: list[User]) -> dict[str, Any]:
+        """Return the history of users in plain Python."""
+        ...
+
+    def result(
+        self, workload: Workload, notes: Notes, machine: int
+    ) -> tuple[Trace, Workload, Notes]:
+        """Return the log that tells of the jobs, and the jobs as jobs of that log."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class BatchCrowd:
+    """Users who go through what they, or others, did in a log.
+
+    Parameters
+    ----------
+    population : object
+        Who is there, see `workloadkit.simulation.populations`.
+    behaviour : object
+        How they behave, see `workloadkit.simulation.users`.
+    trace : Trace
+        The log.
+    present : Present
+        What the population made of it.
+    """
+
+    population: Any
+    behaviour: Any
+    trace: Trace
+    present: Present
+
+    @property
+    def n_jobs(self) -> int:
+        """How many jobs to expect."""
+        acts, users = self.present.activities, self.present.users
+        first_job = acts.first_job[acts.first_batch]
+        jobs = (first_job[users.member + 1] - users.opening).sum()
+        # how often somebody begins again nobody knows; where it is more than once, there is no room
+        return int(jobs + np.diff(first_job)[users.member[users.again]].sum())
+
+    def plain(self, rng: np.random.Generator) -> list[User]:
+        """Return the users in plain Python."""
+        return self.behaviour.plain(self.present, rng)
+
+    def compiled(self, rng: np.random.Generator, room: int, *, by_event: bool) -> Workload:
+        """Return tables with room for so many jobs, and the users who will fill them in."""
+        from workloadkit._kernels import batch_users as kernels
+        from workloadkit._kernels.agenda import new_agenda
+
+        acts, users = self.present.activities, self.present.users
+        log = self.present.workload
+        n_users, dtype = users.member.size, log.submit.dtype
+        n_batches, n_sessions = (
+            np.append(0, np.cumsum(np.diff(first)[users.member]))
+            for first in (acts.first_batch, acts.first_session)
+        )
+        if hasattr(self.behaviour, "compiled"):
+            behaviour, habits = self.behaviour.compiled(self.present)
+        else:
+            behaviour, habits = kernels.ADJUSTED, no_habits(dtype)
+        mechanism = kernels.BatchUsers(
+            agenda=new_agenda(room + 2 * n_users, dtype),
+            tables=kernels.new_tables(room, dtype),
+            rng=rng,
+            by_event=by_event,
+            behaviour=behaviour,
+            acts=kernels.Acts(
+                first_batch=acts.first_batch,
+                first_session=acts.first_session,
+                first_job=acts.first_job,
+                job=acts.job,
+                batch=np.repeat(np.arange(acts.arrival.size), np.diff(acts.first_job)),
+                gap=acts.gap,
+                session=acts.session,
+                think_time=acts.think_time,
+                interarrival=acts.interarrival,
+                needs=acts.needs,
+                place=acts.place,
+            ),
+            source=self._source(),
+            cast=kernels.Cast(
+                member=users.member,
+                opening=users.opening,
+                begin=users.begin.copy(),
+                again=users.again,
+                until=users.until,
+                pause=self.present.pause[users.member],
+                first_time=self.present.first_time[users.member],
+                first_left=n_batches,
+                first_over=n_sessions,
+            ),
+            progress=kernels.Progress(
+                next_batch=np.zeros(n_users, np.int64),
+                submitted=np.zeros(n_users, np.bool_),
+                last_submission=np.zeros(n_users, dtype),
+                n_over=np.zeros(n_users, np.int64),
+                to_end=np.zeros(n_users, np.int64),
+                left=np.zeros(n_batches[-1], np.int64),
+                over=np.zeros(n_sessions[-1], np.bool_),
+            ),
+            habits=habits,
+            zone=self.present.clock.for_kernels(),
+        )
+        kernels.set_out(mechanism)
+        tables = mechanism.tables
+        made = without_log(
+            submit=np.empty(room, dtype),
+            run=np.empty(room, dtype),
+            estimate=np.empty(room, dtype),
+            procs=np.empty(room, np.int64),
+            user=tables.user,
+            queue=tables.queue,
+            users=mechanism,
+        )
+        return replace(
+            made,
+            wait=tables.wait,
+            utilities=log.utilities,
+            utility_at=log.utility_at,
+            user_numbers=acts.user[users.member] if self.present.numbered else None,
+        )
+
+    def _source(self) -> Any:
+        """Return the jobs in the order in which each user comes to them; it is kept."""
+        from workloadkit._kernels.agenda import UNNUMBERED
+        from workloadkit._kernels.batch_users import Source
+
+        log, job = self.present.workload, self.present.activities.job
+        if Source not in self.present.kept:
+            if self.present.numbered:
+                key = np.unique(log.job, return_inverse=True)[1][job]
+            else:
+                key = np.full(job.size, UNNUMBERED)
+            self.present.kept[Source] = Source(
+                run=log.run[job],
+                estimate=log.estimate[job],
+                wait=log.wait.astype(log.submit.dtype)[job],
+                procs=log.procs[job],
+                queue=log.queue[job],
+                key=key,
+            )
+        return self.present.kept[Source]
+
+    def told(self, tables: Workload, n_jobs: int) -> tuple[Workload, Notes, dict[str, Any]]:
+        """Return the jobs that compiled users submitted, notes on them, and a history."""
+        log, made = self.present.workload, tables.users.tables
+        row, batch = made.row[:n_jobs], tables.users.acts.batch[made.at[:n_jobs]]
+        job = log.job[row] if self.present.numbered else np.arange(1, n_jobs + 1)
+        workload = Workload(
+            row=row,
+            job=job,
+            user=made.user[:n_jobs],
+            submit=tables.submit[:n_jobs],
+            run=tables.run[:n_jobs],
+            estimate=tables.estimate[:n_jobs],
+            procs=tables.procs[:n_jobs],
+            killed=log.killed[row],
+            queue=made.queue[:n_jobs],
+            wait=log.wait[row],
+            left_out=0,
+        )
+        notes = {"session": self.present.activities.session[batch], "batch": batch}
+        counts = tables.users.habits.counts.tolist()
+        return workload, notes, self._history(dict(zip(COUNTED, counts, strict=False)))
+
+    def told_plain(self, users: list[User]) -> dict[str, Any]:
+        """Return the history of users in plain Python."""
+        return self._history(users[0].history() if isinstance(users[0], DrawingUser) else {})
+
+    def _history(self, counts: dict[str, Any]) -> dict[str, Any]:
+        """Say until when users submit jobs, where that ends, and what they counted."""
+        until, dtype = self.present.until, self.present.workload.submit.dtype
+        return counts if until == no_end(dtype) else {"until": dtype.type(until).item(), **counts}
+
+    def result(
+        self, workload: Workload, notes: Notes, machine: int
+    ) -> tuple[Trace, Workload, Notes]:
+        """Return the log that tells of the jobs, and the jobs as jobs of that log."""
+        return self.population.result(self.present, self.trace, workload, notes)

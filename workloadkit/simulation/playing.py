@@ -1,0 +1,189 @@
+"""Run a policy and its users in one of the two engines."""
+
+import copy
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workloadkit.errors import ParameterError, WorkloadError
+from workloadkit.io.outages import Outages
+from workloadkit.simulation.crowd import Crowd
+from workloadkit.simulation.engine import Job, Scheduler, Simulation, User
+from workloadkit.simulation.machine import Run, settle
+from workloadkit.simulation.policies.policy import Outcome, Policy
+from workloadkit.simulation.workload import Interrupted, Rules, UtilityAt, Workload
+
+
+class Play(NamedTuple):
+    """What came of it.
+
+    Parameters
+    ----------
+    workload : Workload
+        The jobs that were submitted, in the order of (submit, job number).
+    outcome : Outcome
+    notes : mapping of str to ndarray
+        What the users know of each job.
+    history : mapping of str to object
+        What the users counted.
+    runs : sequence of Run
+        With outages.
+    """
+
+    workload: Workload
+    outcome: Outcome
+    notes: Mapping[str, NDArray] = {}
+    history: Mapping[str, Any] = {}
+    runs: Sequence[Run] = ()
+
+
+def play_plain(
+    policy: Policy | Scheduler,
+    name: str,
+    rules: Rules,
+    users: Sequence[User],
+    *,
+    outages: Outages | None = None,
+    interrupted: Interrupted = "requeue",
+    utility_at: UtilityAt = "turnaround",
+) -> tuple[list[Job], Outcome, list[Run]]:
+    """Run the plain engine; the jobs come in the order of (submit, job number)."""
+    scheduler = copy.deepcopy(policy) if isinstance(policy, Scheduler) else policy.plain()
+    scheduler.name = name
+    if outages is not None and (scheduler.overcommits or not scheduler.bears_outages):
+        raise ParameterError(f"scheduler {name}: it knows nothing of outages")
+    simulation = Simulation(
+        rules.machine,
+        scheduler,
+        users,
+        overrun=rules.overrun,
+        passes=rules.passes,
+        rng=np.random.default_rng(rules.seed),
+        outages=settle(outages, rules.machine) if outages is not None else None,
+        interrupted=interrupted,
+        utility_at=utility_at,
+    )
+    jobs = simulation.go()
+    if rules.passes == "instant":
+        jobs.sort(key=lambda job: (job.submit, job.number))
+    columns: dict[str, Any] = dict(scheduler.columns(jobs))
+    if outages is not None:
+        for column in ("interruptions", "lost", "lost_work"):
+            columns[column] = np.array([getattr(job, column) for job in jobs])
+    start = np.array([job.start for job in jobs])
+    return jobs, Outcome(start, columns, scheduler.history()), simulation.runs
+
+
+def play_crowd_plain(
+    policy: Policy | Scheduler, name: str, rules: Rules, crowd: Crowd, **how: Any
+) -> Play:
+    """Let a crowd play in the plain engine."""
+    users = crowd.plain(_draws(rules))
+    jobs, outcome, runs = play_plain(policy, name, rules, users, **how)
+    workload = submitted(jobs)
+    notes = {name: np.array([job.notes[name] for job in jobs]) for name in jobs[0].notes}
+    return Play(workload, outcome, notes, crowd.told_plain(users), runs)
+
+
+def play_crowd_compiled(policy: Policy, rules: Rules, crowd: Crowd) -> Play:
+    """Let a crowd play in the compiled engine.
+
+    Where its tables turn out too small, it is for nothing, and done again with larger ones.
+    """
+    from workloadkit._kernels.agenda import ARRIVED, OVERFLOWS
+
+    room = max(crowd.n_jobs, 1)
+    while True:
+        tables = crowd.compiled(_draws(rules), room, by_event=rules.passes == "event")
+        agenda = tables.users.agenda
+        outcome = _nothing(tables) if _is_idle(agenda) else policy.compiled(tables, rules)
+        if not agenda.at[OVERFLOWS]:
+            break
+        room *= 2
+    n_jobs = int(agenda.at[ARRIVED])
+    if not n_jobs:
+        raise WorkloadError("the users submitted no job")
+    workload, notes, history = crowd.told(tables, n_jobs)
+    columns = {name: np.asarray(values)[:n_jobs] for name, values in outcome.columns.items()}
+    outcome = Outcome(outcome.start[:n_jobs], columns, outcome.history)
+    if rules.passes == "instant":
+        order = np.lexsort((workload.job, workload.submit))
+        if (order[1:] < order[:-1]).any():
+            workload = workload.take(order)
+            notes = {name: values[order] for name, values in notes.items()}
+            columns = {name: values[order] for name, values in columns.items()}
+            outcome = Outcome(outcome.start[order], columns, outcome.history)
+    return Play(workload, outcome, notes, history)
+
+
+def copies(users: Sequence[User]) -> list[User]:
+    """Copy users of one's own, who change as they act.
+
+    Raises
+    ------
+    ParameterError
+        If they are no users, or one stands for several.
+    """
+    if not isinstance(users, list | tuple) or not all(isinstance(user, User) for user in users):
+        raise ParameterError(
+            f"users is {users!r}; give a name or a list of instances of a subclass of "
+            "workloadkit.users.User"
+        )
+    if len({id(user) for user in users}) < len(users):
+        raise ParameterError("users: the same object stands for several users; make one for each")
+    return copy.deepcopy(list(users))
+
+
+def submitted(jobs: Sequence[Job]) -> Workload:
+    """Return the workload of jobs that users submitted, in their order.
+
+    Raises
+    ------
+    WorkloadError
+        If there is none.
+    """
+    if not jobs:
+        raise WorkloadError("the users submitted no job")
+    times = ("submit", "run", "estimate", "start")
+    names = (*times, "row", "number", "procs", "killed", "queue", "recorded_wait")
+    table = {name: np.array([getattr(job, name) for job in jobs]) for name in names}
+    dtype = np.result_type(*(table[name] for name in times))
+    return Workload(
+        row=table["row"],
+        job=table["number"],
+        user=np.array([job.submitter.number - 1 for job in jobs]),
+        submit=table["submit"].astype(dtype),
+        run=table["run"].astype(dtype),
+        estimate=table["estimate"].astype(dtype),
+        procs=table["procs"],
+        killed=table["killed"],
+        queue=table["queue"],
+        wait=table["recorded_wait"].astype(dtype),
+        left_out=0,
+    )
+
+
+def with_changed_runs(workload: Workload, jobs: Sequence[Job]) -> Workload:
+    """Return a workload with the run times of jobs that outages may have cut short."""
+    if not any(job.lost for job in jobs):
+        return workload
+    run = np.array([job.run for job in jobs])
+    return replace(workload, run=run, killed=np.array([job.killed for job in jobs]))
+
+
+def _draws(rules: Rules) -> np.random.Generator:
+    """Return what users draw from, whatever the scheduler draws."""
+    return np.random.default_rng(rules.seed).spawn(1)[0]
+
+
+def _is_idle(agenda: Any) -> bool:
+    from workloadkit._kernels.agenda import SIZE
+
+    return not agenda.at[SIZE]
+
+
+def _nothing(tables: Workload) -> Outcome:
+    return Outcome(tables.submit[:0])

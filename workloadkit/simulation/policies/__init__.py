@@ -1,0 +1,1 @@
+"""Scheduling policies: what each decides, for both engines."""

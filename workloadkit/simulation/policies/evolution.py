@@ -1,0 +1,165 @@
+"""A genetic search for the order of a queue that earns most, in plain Python.
+
+It draws the same numbers in the same order as the compiled one, and adds in the same order.
+"""
+
+from bisect import insort
+from collections.abc import Callable, Iterable, Sequence
+from itertools import accumulate, cycle
+from math import inf
+from typing import Any
+
+import numpy as np
+
+from workloadkit.simulation.engine import Job
+from workloadkit.simulation.workload import UtilityAt
+from workloadkit.utility import value_at
+
+Order = list[Job]
+
+
+def evolve(
+    seeds: Iterable[Order],
+    earns: Callable[[Order], float],
+    *,
+    individuals: int,
+    generations: int,
+    mutation: float,
+    rng: np.random.Generator,
+) -> Order:
+    """Return an order that earns much, found by evolution.
+
+    Parameters
+    ----------
+    seeds : iterable of list of Job
+        Orders of the first generation, the first in the order of arrival; the others are random.
+    earns : callable
+        Fitness of an order.
+    individuals, generations : int
+        Orders in each generation, and generations after the first.
+    mutation : float
+        Probability that two jobs of a child change places.
+    rng : Generator
+    """
+    orders = list(seeds)[:individuals]
+    orders += [shuffled(orders[0], rng) for _ in range(individuals - len(orders))]
+    fitness = [earns(order) for order in orders]
+    for _ in range(generations):
+        best = fitness.index(max(fitness))
+        children, new_fitness = [orders[best]], [fitness[best]]
+        share = list(accumulate(fitness))
+        for _ in range(individuals - 1):
+            one, other = (orders[draw_parent(share, rng)] for _ in range(2))
+            child = zipped(one, other)
+            if rng.random() < mutation:
+                swap_two(child, rng)
+            children.append(child)
+            new_fitness.append(earns(child))
+        orders, fitness = children, new_fitness
+    return orders[fitness.index(max(fitness))]
+
+
+def zipped(one: Sequence[Any], other: Sequence[Any]) -> list:
+    """Make a child of two orders: a job of each in turn, but none that is in it already.
+
+    Examples
+    --------
+    >>> "".join(zipped("abcd", "dcba")), "".join(zipped("abcd", "bacd"))
+    ('adbc', 'abcd')
+    """
+    child: list = []
+    parents = cycle((iter(one), iter(other)))
+    while len(child) < len(one):
+        child.append(next(job for job in next(parents) if job not in child))
+    return child
+
+
+def swap_two(order: list, rng: np.random.Generator) -> None:
+    """Let two jobs change their places."""
+    one, other = rng.integers(0, len(order)), rng.integers(0, len(order) - 1)
+    other += other >= one
+    order[one], order[other] = order[other], order[one]
+
+
+def shuffled(jobs: Sequence[Any], rng: np.random.Generator) -> list:
+    """Return a random order, each as likely as any other (Fisher and Yates)."""
+    order = list(jobs)
+    for i in range(len(order) - 1, 0, -1):
+        j = rng.integers(0, i + 1)
+        order[i], order[j] = order[j], order[i]
+    return order
+
+
+def draw_parent(share: Sequence[float], rng: np.random.Generator) -> int:
+    """Draw one of the orders, in proportion to their fitness; any of them if none earns anything.
+
+    `share` are the sums of the fitness up to each of them.
+    """
+    x = rng.random()
+    if share[-1] == 0:
+        return int(x * len(share))
+    x *= share[-1]
+    return next((i for i, upper in enumerate(share) if upper > x), len(share) - 1)
+
+
+def earned_by_easy(
+    order: Sequence[Job],
+    now: Any,
+    free: int,
+    running: Iterable[tuple[Any, int]],
+    utility_at: UtilityAt,
+) -> float:
+    """Aggregate utility of jobs, if EASY schedules them in an order from `now` on.
+
+    Every job ends when its estimate says, and none arrives.
+
+    Parameters
+    ----------
+    order : sequence of Job
+    now : int or float
+        [s]
+    free : int
+        Processors.
+    running : iterable of (int or float, int)
+        Planned end [s] and processors of the running jobs. A planned end that has passed counts as
+        now, but after the first pass.
+    utility_at : {"turnaround", "start"}
+        When the value of a job is read.
+    """
+    ends = sorted((max(end, now), procs) for end, procs in running)
+    waiting = list(order)
+    earned: dict[Job, float] = {}
+    while True:
+        shadow = spare = inf  # until a job does not fit and gets the reservation
+        for job in waiting.copy():
+            end = now + job.estimate
+            if job.procs <= free and (end <= shadow or job.procs <= spare):
+                if end > shadow:
+                    spare -= job.procs
+                waiting.remove(job)
+                insort(ends, (end, job.procs))
+                free -= job.procs
+                read = end if utility_at == "turnaround" else now
+                earned[job] = value_at(job.utility, read - job.submit)
+            elif shadow == inf:
+                shadow, spare = _reservation(job, free, ends)
+        if not waiting:
+            break
+        now = ends[0][0]
+        while ends and ends[0][0] <= now:
+            free += ends.pop(0)[1]
+    total = 0.0
+    for job in sorted(order, key=lambda job: job.arrival):  # for all orders alike: sums round
+        total += earned[job]
+    return total
+
+
+def _reservation(head: Job, free: int, ends: Iterable[tuple[Any, int]]) -> tuple[Any, int]:
+    """Return the shadow time of a job that does not fit, and the processors then to spare."""
+    shadow = None
+    for end, procs in ends:
+        if free >= head.procs and end > shadow:
+            break
+        free += procs
+        shadow = end
+    return shadow, free - head.procs

@@ -1,0 +1,13 @@
+"""Largest job first, with EASY's backfilling."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from workloadkit.simulation.policies.ordered import Ordered
+
+
+@dataclass(frozen=True)
+class Largest(Ordered):
+    """EASY on a queue in the order of the processors needed, the most first."""
+
+    name: ClassVar[str] = "largest"

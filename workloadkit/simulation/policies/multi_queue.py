@@ -1,0 +1,310 @@
+"""Multiple-queue backfilling."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import inf
+from typing import Any, ClassVar
+
+from workloadkit.errors import ParameterError
+from workloadkit.simulation.engine import Job, Scheduler
+from workloadkit.simulation.policies.partitions import Profile, Reservation, share_out, shares
+from workloadkit.simulation.policies.policy import Outcome, check_types
+from workloadkit.simulation.workload import Rules, Workload
+
+#: After so long the criteria of the partitions are found anew. [s]
+WEEK = 604_800
+
+#: More partitions than anybody wants.
+MOST_PARTITIONS = 64
+
+
+@dataclass(frozen=True)
+class MultiQueue:
+    """Partitions of the machine with a queue each, between which idle processors are lent [1]_.
+
+    A job goes to a partition by its estimate, short ones to the first. The criteria are found anew
+    each week, so that they would have balanced the jobs that ended in the week before; until
+    enough have ended all jobs go to the first partition.
+
+    Each partition promises a start to the job at the head of its queue, its pivot. Any job may
+    start, in the order of arrival, as soon as its partition has the processors idle or can take
+    them over from others, if no pivot is delayed. What is taken over stays, until it is taken over
+    again. With one partition this is EASY.
+
+    Parameters
+    ----------
+    partitions : int
+        Up to 64. At first they have equal shares of the machine, the remainder is given to the
+        first ones.
+
+    References
+    ----------
+    .. [1] B. Lawson, E. Smirni, "Self-adaptive scheduler parameterization", TR-05-01, University
+       of Richmond, 2005, section 2.1.
+    """
+
+    name: ClassVar[str] = "multi-queue"
+
+    partitions: int = 4
+
+    def __post_init__(self) -> None:
+        check_types(self)
+        if not 1 <= self.partitions <= MOST_PARTITIONS:
+            raise ParameterError(
+                f"scheduler multi-queue: partitions is {self.partitions}; from 1 to "
+                f"{MOST_PARTITIONS}"
+            )
+
+    def plain(self) -> Scheduler:
+        """Return the policy in plain Python, fresh for one simulation."""
+        return MultiQueueScheduler(self.partitions)
+
+    def compiled(self, workload: Workload, rules: Rules) -> Outcome:
+        """Simulate `workload` in the compiled engine."""
+        from workloadkit._kernels.multi_queue import schedule_in_partitions
+        from workloadkit._kernels.state import Jobs
+
+        jobs = Jobs(workload.submit, workload.run, workload.estimate, workload.procs)
+        start, partition = schedule_in_partitions(
+            jobs,
+            rules.machine,
+            self.partitions,
+            week=WEEK,
+            by_event=rules.passes == "event",
+            users=workload.users,
+        )
+        return Outcome(start, {"partition": partition + 1})
+
+
+class MultiQueueScheduler(Scheduler):
+    """Multiple-queue backfilling, in plain Python.
+
+    Attributes
+    ----------
+    size : list of int
+        Processors of each partition; for those in use, those of its running jobs.
+    partition : dict of Job to int
+        Partition of each job that has arrived, from 0.
+    criteria : list of float
+        A job belongs to the first partition whose criterion is above its estimate. [s]
+    pivots : dict of int to Job
+        Of each partition that has one.
+    promised : dict of Job to time
+        What pivots were promised first, and what demoted jobs keep. [s]
+    demoted : list of Job
+        Pivots that lost their partition to another; they keep a reservation. In order of arrival.
+    ended : list of Job
+        Since the criteria were last found.
+    first : int or float
+        First submission, from which weeks are counted. [s]
+    n_weeks : int
+        Weeks that are over.
+    """
+
+    bears_outages = False  # partitions have their processors
+
+    def __init__(self, partitions: int) -> None:
+        super().__init__()
+        self.n_partitions = partitions
+        self.size: list[int] = []
+        self.partition: dict[Job, int] = {}
+        self.criteria = [inf] * partitions
+        self.pivots: dict[int, Job] = {}
+        self.promised: dict[Job, Any] = {}
+        self.demoted: list[Job] = []
+        self.ended: list[Job] = []
+        self.first: Any = None
+        self.n_weeks = 0
+
+    def columns(self, jobs: Sequence[Job]) -> dict[str, list]:
+        """Return the partition of each job, from 1."""
+        return {"partition": [self.partition[job] + 1 for job in jobs]}
+
+    def job_arrives(self, job: Job) -> None:
+        """Put a job into the queue of its partition."""
+        if not self.size:
+            self.size = shares(self._at.machine, self.n_partitions)
+            self.first = self.now
+        self.turn_weeks()
+        self.partition[job] = self.partition_of(job)
+        super().job_arrives(job)
+
+    def job_ends(self, job: Job) -> None:
+        """Take note for the next criteria."""
+        self.turn_weeks()
+        if self.now > self.next_week - WEEK:
+            self.ended.append(job)
+        super().job_ends(job)
+
+    @property
+    def next_week(self) -> Any:
+        """When the criteria are to be found anew. [s]."""
+        return self.first + (self.n_weeks + 1) * WEEK
+
+    def turn_weeks(self) -> None:
+        """Find the criteria of the weeks that have begun before this second."""
+        while self.next_week < self.now:
+            self.turn_week()
+
+    def turn_week(self) -> None:
+        """Find the criteria that would have balanced the jobs of the past week, if it had enough.
+
+        The i-th of P is the i/P quantile of their estimates.
+        """
+        estimates = sorted(job.estimate for job in self.ended)
+        n_ended, n_partitions = len(estimates), self.n_partitions
+        if n_ended >= n_partitions:
+            last = [(i + 1) * n_ended for i in range(n_partitions)]
+            self.criteria = [estimates[-(-place // n_partitions) - 1] for place in last]
+        self.ended = []
+        self.n_weeks += 1
+
+    def partition_of(self, job: Job) -> int:
+        """Return the partition that a job belongs to by its estimate."""
+        above = (place for place, limit in enumerate(self.criteria) if job.estimate < limit)
+        return next(above, self.n_partitions - 1)
+
+    def allocate(self) -> None:
+        """Start the jobs that can without delaying a pivot, in the order of arrival."""
+        reserved, profile = self.reservations(opening=True)
+        for job in self.queue:
+            if job.procs > self.free:
+                continue
+            if job in reserved:
+                profile.reserve(reserved[job], -1)
+            own = self.partition[job]
+            least, machine_least = profile.least(self.now, self.now + job.estimate)
+            lendable = [max(min(pair), 0) for pair in zip(self.idle(), least, strict=True)]
+            if job in reserved:
+                profile.reserve(reserved[job])
+            if job.procs > min(sum(lendable), machine_least):
+                continue
+            taken = share_out(job.procs, own, lendable)
+            for place, count in enumerate(taken):
+                self.size[place] -= count
+                self.size[own] += count
+            self.start(job)
+            if job in reserved:
+                self._withdraw(job)
+                reserved, profile = self.reservations()
+            else:
+                moved = [-count for count in taken]
+                moved[own] += job.procs
+                profile.change(self.now, inf, moved, 0)
+                used = [-job.procs * (place == own) for place in range(self.n_partitions)]
+                profile.change(self.now, self.now + job.estimate, used, -job.procs)
+
+    def idle(self) -> list[int]:
+        """Return the idle processors of each partition; negative where it is over its share."""
+        idle = list(self.size)
+        for job in self.running:
+            idle[self.partition[job]] -= job.procs
+        return idle
+
+    def _withdraw(self, job: Job) -> None:
+        """Forget the reservation of a job that has started."""
+        self.promised.pop(job, None)
+        if job in self.demoted:
+            self.demoted.remove(job)
+        else:
+            del self.pivots[self.partition[job]]
+
+    def reservations(self, *, opening: bool = False) -> tuple[dict[Job, Reservation], Profile]:
+        """Find the reservations of demoted jobs and pivots, and what all that leaves.
+
+        Parameters
+        ----------
+        opening : bool
+            Whether it is the opening of a pass: demoted jobs move, and pivots that have been
+            promised nothing yet are promised what is found.
+        """
+        for job in self.queue:  # the first in the queue of a partition without pivot becomes it
+            if job not in self.demoted:
+                self.pivots.setdefault(self.partition[job], job)
+        profile = self._planned()
+        if opening:
+            self._move_demoted(profile)
+        reserved: dict[Job, Reservation] = {}
+        for job in self.demoted:
+            if self.promised[job] < inf:
+                self._reserve(job, max(self.promised[job], self.now), reserved, profile)
+        for job in sorted(self.pivots.values(), key=self.queue.index):
+            begin = self._earliest(job, profile)
+            if begin < inf:  # else too many processors are down for it
+                self._reserve(job, begin, reserved, profile)
+            if opening:
+                self.promised.setdefault(job, begin)
+        return reserved, profile
+
+    def _planned(self) -> Profile:
+        """Return what the running jobs leave, by their planned ends."""
+        profile = Profile(self.now, self.size, self.machine_size)
+        for job in self.running:
+            planned_end = job.start + job.estimate
+            if planned_end > self.now:  # what is overdue counts as ending at this very second
+                used = [-job.procs * (p == self.partition[job]) for p in range(self.n_partitions)]
+                profile.change(self.now, planned_end, used, -job.procs)
+        return profile
+
+    def _reserve(
+        self, job: Job, begin: Any, reserved: dict[Job, Reservation], profile: Profile
+    ) -> None:
+        """Reserve processors for a job, of its own partition first."""
+        end = begin + job.estimate
+        profile.change(begin, end, [0] * self.n_partitions, 0)  # a step begins here
+        offers = [max(count, 0) for count in profile.least(begin, end)[0]]
+        taken = share_out(job.procs, self.partition[job], offers)
+        reserved[job] = Reservation(begin, end, job.procs, taken)
+        profile.reserve(reserved[job])
+
+    def _earliest(self, job: Job, profile: Profile) -> Any:
+        """Return when a pivot can start: on its own partition, unless that is against a promise."""
+        begin = profile.earliest(job.procs, job.estimate, [self.partition[job]])
+        if begin == inf or begin > self.promised.get(job, inf):
+            begin = profile.earliest(job.procs, job.estimate, range(self.n_partitions))
+        return begin
+
+    def _move_demoted(self, planned: Profile) -> None:
+        """Let the demoted jobs, in order of arrival, start as soon as the others let them."""
+        for job in self.demoted:
+            profile = planned.copy()
+            for other in self.demoted:
+                begin = self.promised[other]
+                end = begin + other.estimate
+                if other is not job and self.now < end < inf:
+                    kept = [0] * self.n_partitions
+                    profile.change(max(begin, self.now), end, kept, -other.procs)
+            self.promised[job] = profile.earliest(job.procs, job.estimate)
+
+    def continue_from(self, other: "MultiQueueScheduler", twins: dict[Job, Job]) -> None:
+        """Take over the state of another one, with twins for its waiting and running jobs."""
+        self.n_partitions, self.first, self.n_weeks = other.n_partitions, other.first, other.n_weeks
+        self.size, self.criteria = list(other.size), list(other.criteria)
+        self.partition = {twin: other.partition[job] for job, twin in twins.items()}
+        self.pivots = {place: twins[job] for place, job in other.pivots.items()}
+        self.promised = {twins[job]: time for job, time in other.promised.items()}
+        self.demoted = [twins[job] for job in other.demoted]
+
+    def repartition(self, n_partitions: int) -> None:
+        """Change the number of partitions: equal shares, and jobs sorted anew by uniform criteria.
+
+        The first pivot to come into a partition becomes its pivot; the others are demoted ([1]_,
+        appendix A).
+
+        References
+        ----------
+        .. [1] As of `MultiQueue`.
+        """
+        reserved, _ = self.reservations(opening=True)
+        longest = self.criteria[-1]
+        self.n_partitions = n_partitions
+        self.criteria = [(i + 1) * longest / n_partitions for i in range(n_partitions)]
+        self.size = shares(self._at.machine, n_partitions)
+        for job in (*self.queue, *self.running):
+            self.partition[job] = self.partition_of(job)
+        pivots, self.pivots = sorted(self.pivots.values(), key=self.queue.index), {}
+        for job in pivots:
+            if self.pivots.setdefault(self.partition[job], job) is not job:
+                self.demoted.append(job)
+                self.promised[job] = reserved[job].begin if job in reserved else inf
+        self.demoted.sort(key=self.queue.index)

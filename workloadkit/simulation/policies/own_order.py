@@ -1,0 +1,99 @@
+"""EASY in an order of one's own."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from inspect import signature
+from types import FunctionType
+from typing import Any, ClassVar
+
+from workloadkit.errors import ParameterError
+from workloadkit.simulation.engine import Scheduler
+from workloadkit.simulation.policies.ordered import check_backfill
+from workloadkit.simulation.policies.policy import Outcome
+from workloadkit.simulation.policies.varying import VaryingScheduler, play_compiled
+from workloadkit.simulation.workload import Rules, Workload
+
+#: What an order is a function of.
+_GIVEN = ("now", "submit", "estimate", "procs", "user")
+
+
+@dataclass(frozen=True)
+class OwnOrder:
+    """EASY in an order of one's own, in both engines; in Python only.
+
+    Parameters
+    ----------
+    order : callable
+        A function of (now, submit, estimate, procs, user), either plain Python that numba can
+        compile or compiled by it already. Its values are taken as floats: the smallest comes
+        first, ties by arrival, NaN last. They are found anew at the beginning of each pass.
+    backfill : str
+        Order of backfilling: "same" for that of the queue, a fixed one, or "none".
+
+    Notes
+    -----
+    The compiled engine compiles the function, and its event loop around it, anew in each process:
+    that takes some seconds at the first simulation.
+
+    Examples
+    --------
+    >>> def least_work_first(now, submit, estimate, procs, user):
+    ...     return estimate * procs
+    >>> OwnOrder(least_work_first, backfill="none").backfill
+    'none'
+    """
+
+    name: ClassVar[str] = "own-order"
+
+    order: Callable[..., Any]
+    backfill: str = "same"
+
+    def __post_init__(self) -> None:
+        if not callable(self.order):
+            self._refuse(repr(self.order))
+        try:
+            taken = signature(getattr(self.order, "py_func", self.order))
+        except ValueError:  # nobody knows what it takes
+            taken = None
+        try:
+            if taken:
+                taken.bind(*_GIVEN)
+        except TypeError:
+            name = getattr(self.order, "__name__", repr(self.order))
+            self._refuse(f"{name}{taken}")
+        check_backfill(self.name, self.backfill)
+
+    def _refuse(self, order: str) -> None:
+        given = ", ".join(_GIVEN)
+        raise ParameterError(
+            f"scheduler {self.name}: order is {order}; give a function of ({given})"
+        )
+
+    def plain(self) -> Scheduler:
+        """Return the policy in plain Python, fresh for one simulation."""
+        from workloadkit._kernels.orders import in_python
+
+        return VaryingScheduler(in_python(self.order), self.backfill)
+
+    def compiled(self, workload: Workload, rules: Rules) -> Outcome:
+        """Simulate `workload` in the compiled engine."""
+        from numba.core.errors import NumbaError
+
+        from workloadkit._kernels.orders import in_python
+
+        cannot = f"scheduler {self.name}: the order cannot be compiled; take engine='python'"
+        if not isinstance(in_python(self.order), FunctionType):
+            raise ParameterError(cannot)
+        try:
+            return play_compiled(_compile(self.order), self.backfill, workload, rules)
+        except NumbaError as error:
+            raise ParameterError(cannot) from error
+
+
+@lru_cache
+def _compile(order: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile an order, once a process."""
+    import numba
+
+    return order if hasattr(order, "py_func") else numba.njit(order)

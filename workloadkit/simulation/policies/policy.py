@@ -1,0 +1,71 @@
+"""What a policy that is built in looks like."""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, NamedTuple, Protocol, runtime_checkable
+
+from numpy.typing import NDArray
+
+from workloadkit import parameters
+from workloadkit.simulation.engine import Scheduler
+from workloadkit.simulation.workload import Rules, Workload
+
+
+class Outcome(NamedTuple):
+    """What came out of a simulation.
+
+    Parameters
+    ----------
+    start : ndarray, shape (n_jobs,)
+        Start of each job. [s]
+    columns : mapping of str to array_like of shape (n_jobs,)
+        What else the policy tells of each job; further columns of `Schedule.jobs`.
+    history : mapping of str to object
+        What the policy decided over time.
+    """
+
+    start: NDArray
+    columns: Mapping[str, Any] = {}
+    history: Mapping[str, Any] = {}
+
+
+def check_types(policy: Any) -> None:
+    """Refuse parameters of a policy that are of another type than they are declared.
+
+    Raises
+    ------
+    ParameterError
+    """
+    parameters.check_types("scheduler", policy)
+
+
+def draws(policy: object) -> bool:
+    """Whether a policy that is built in draws random numbers."""
+    return getattr(policy, "draws", False)
+
+
+def arrived(workload: Workload) -> int:
+    """Return the number of jobs that have arrived in a simulation that is over."""
+    if workload.users is None:
+        return workload.submit.size
+    from workloadkit._kernels.agenda import ARRIVED
+
+    return int(workload.users.agenda.at[ARRIVED])
+
+
+@runtime_checkable
+class Policy(Protocol):
+    """A scheduling policy with its parameters, in the forms that the two engines run.
+
+    One that draws random numbers says so by an attribute `draws`, and is given a seed: as
+    `Rules.seed`, and in plain Python as `Scheduler.rng`.
+    """
+
+    name: ClassVar[str]
+
+    def plain(self) -> Scheduler:
+        """Return the policy in plain Python, fresh for one simulation."""
+        ...
+
+    def compiled(self, workload: Workload, rules: Rules) -> Outcome:
+        """Simulate `workload` in the compiled engine."""
+        ...

@@ -1,0 +1,70 @@
+"""Backfilling with a number of reservations."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from workloadkit.errors import ParameterError
+from workloadkit.simulation.engine import Scheduler
+from workloadkit.simulation.policies.ordered import (
+    ORDERS,
+    OrderedScheduler,
+    ranked_as_they_arrive,
+)
+from workloadkit.simulation.policies.policy import Outcome, check_types
+from workloadkit.simulation.workload import Rules, Workload
+
+
+@dataclass(frozen=True)
+class Reservations:
+    """EASY with more than one reservation: the first so many waiting jobs are promised a start.
+
+    In each pass the waiting jobs, in the order of arrival, take the earliest holes for their
+    whole estimates; those that cannot start now are reserved, until there are `depth` of them.
+    The others start if they can do so now without touching a reservation [1]_.
+
+    Parameters
+    ----------
+    depth : int
+        Reservations; 1 is EASY.
+
+    References
+    ----------
+    .. [1] D. Jackson, Q. Snell, M. Clement, "Core algorithms of the Maui scheduler", JSSPP 2001.
+    """
+
+    name: ClassVar[str] = "reservations"
+
+    depth: int = 1
+
+    def __post_init__(self) -> None:
+        check_types(self)
+        if not self.depth >= 1:
+            raise ParameterError(f"scheduler {self.name}: depth is {self.depth}; at least 1")
+
+    def plain(self) -> Scheduler:
+        """Return the policy in plain Python, fresh for one simulation."""
+        return OrderedScheduler(ORDERS["arrival"], reservations=self.depth)
+
+    def compiled(self, workload: Workload, rules: Rules) -> Outcome:
+        """Simulate `workload` in the compiled engine."""
+        from workloadkit._kernels.reservations import schedule_with_reservations
+        from workloadkit._kernels.state import Jobs
+
+        jobs = Jobs(workload.submit, workload.run, workload.estimate, workload.procs)
+        how: dict[str, Any] = {}
+        if workload.users is None:
+            how["rank"] = how["backfill_rank"] = np.arange(workload.submit.size)
+        else:
+            how = ranked_as_they_arrive("arrival", "same", workload)
+        return Outcome(
+            schedule_with_reservations(
+                jobs,
+                rules.machine,
+                reservations=self.depth,
+                late=rules.overrun == "late",
+                by_event=rules.passes == "event",
+                **how,
+            )
+        )

@@ -1,0 +1,13 @@
+"""Shortest job first, by the estimates, with EASY's backfilling."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from workloadkit.simulation.policies.ordered import Ordered
+
+
+@dataclass(frozen=True)
+class Sjf(Ordered):
+    """EASY on a queue in the order of the estimates, the shortest first."""
+
+    name: ClassVar[str] = "sjf"

@@ -1,0 +1,46 @@
+"""Populations: who is present in a simulation, by the names of the command line.
+
+A population is a small frozen object: a name and its parameters. `known` lists those built in;
+`parse` reads ``name:param=value,...``.
+"""
+
+from typing import Any
+
+from workloadkit.parameters import read_choice
+from workloadkit.simulation.populations.recorded import Recorded
+from workloadkit.simulation.populations.resampled import Resampled, ResampledUsers
+
+__all__ = ["Recorded", "Resampled", "ResampledUsers", "known", "parse"]
+
+_BUILT_IN: tuple[type[Any], ...] = (Recorded, Resampled)
+
+
+def __dir__() -> list[str]:
+    return __all__
+
+
+def known() -> dict[str, type[Any]]:
+    """Return the populations built in, by name."""
+    return {population.name: population for population in _BUILT_IN}
+
+
+def parse(text: str) -> Any:
+    """Make a population from its name and parameters.
+
+    Parameters
+    ----------
+    text : str
+        ``name`` or ``name:param=value,...``; one value without ``param=`` is the first parameter.
+
+    Raises
+    ------
+    ParameterError
+        For an unknown name, parameter or value; it names the known ones.
+
+    Examples
+    --------
+    >>> parse("recorded")
+    Recorded()
+    """
+    population, values = read_choice("population", known(), text)
+    return population(**values)

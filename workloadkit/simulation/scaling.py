@@ -1,0 +1,139 @@
+"""Crude changes of a log's load: its run times, its jobs' sizes, its machine."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workloadkit.errors import check_positive
+from workloadkit.fields import MAX_PROCS
+from workloadkit.simulation.workload import (
+    Estimates,
+    Overrun,
+    Oversize,
+    Passes,
+    UtilityAt,
+    Workload,
+    make_workload,
+)
+from workloadkit.trace import Trace
+
+
+@dataclass(frozen=True)
+class AsWorkload:
+    """By what rules the jobs of a log are simulated: called with a log, it gives its workload.
+
+    The parameters are those of `make_workload`, and the factors of `scaled_log`.
+    """
+
+    machine: int
+    oversize: Oversize | None = "error"
+    estimates: Estimates = "user"
+    overrun: Overrun = "raise"
+    offered_load: float | None = None
+    passes: Passes = "instant"
+    utility_at: UtilityAt = "turnaround"
+    scale_arrivals: float = 1.0
+    scale_runs: float = 1.0
+    scale_sizes: float = 1.0
+    scale_machine: float = 1.0
+
+    def scaled(self, trace: Trace) -> Trace:
+        """Return the log with other run times and sizes, where these are asked for."""
+        return scaled_log(trace, self.machine, runs=self.scale_runs, sizes=self.scale_sizes)
+
+    def of(self, scaled: Trace) -> Workload:
+        """Return the workload of a log that has been scaled."""
+        return make_workload(
+            scaled,
+            self.machine,
+            oversize=self.oversize,
+            estimates=self.estimates,
+            overrun=self.overrun,
+            offered_load=self.offered_load,
+            scale_arrivals=self.scale_arrivals,
+            passes=self.passes,
+            utility_at=self.utility_at,
+        )
+
+    def __call__(self, trace: Trace) -> Workload:
+        """Return the workload of a log."""
+        return self.of(self.scaled(trace))
+
+
+def scaled_log(trace: Trace, machine: int, *, runs: float = 1.0, sizes: float = 1.0) -> Trace:
+    """Give the jobs of a log other run times and sizes, all by the same factors [1]_.
+
+    Estimates go with the run times. Utility functions and recorded waits stay as they are.
+
+    Parameters
+    ----------
+    trace : Trace
+    machine : int
+        Processors of the machine: no job that fits into it grows larger.
+    runs : float, default 1
+        Factor of run times and estimates; whole seconds are rounded, half up.
+    sizes : float, default 1
+        Factor of the processors that jobs request and use, rounded, half up, to one at the least.
+
+    Returns
+    -------
+    Trace
+        The same log where both factors are 1.
+
+    Raises
+    ------
+    ParameterError
+        If a factor is not positive.
+
+    References
+    ----------
+    .. [1] E. Frachtenberg, D. G. Feitelson, "Pitfalls in parallel job scheduling evaluation",
+       JSSPP 2005, pitfall 26: what each of these changes besides the load.
+
+    Examples
+    --------
+    >>> log = Trace.from_columns({"submit": [0, 0, 0], "run": [10, 5, 9], "procs": [1, 3, 8]})
+    >>> made = scaled_log(log, 10, runs=0.5, sizes=1.5)
+    >>> made.column("run").tolist(), made.column("procs").tolist()
+    ([5.0, 3.0, 5.0], [2.0, 5.0, 10.0])
+    """
+    check_positive(scale_runs=runs, scale_sizes=sizes)
+    columns = {}
+    if runs != 1:
+        for name in ("run", "requested_time"):
+            columns[name] = _scaled_times(trace.column(name), runs)
+    if sizes != 1:
+        for name in ("procs", "requested_procs"):
+            columns[name] = _scaled_sizes(trace.column(name), sizes, machine)
+    return trace.with_columns(**columns) if columns else trace
+
+
+def scaled_machine(machine: int, factor: float) -> int:
+    """Scale the processors of a machine: rounded, half up, one at the least.
+
+    Examples
+    --------
+    >>> scaled_machine(96, 0.5), scaled_machine(3, 0.5), scaled_machine(1, 0.1)
+    (48, 2, 1)
+    """
+    check_positive(scale_machine=factor)
+    return int(min(max(np.floor(machine * factor + 0.5), 1), MAX_PROCS))
+
+
+def _scaled_times(times: NDArray, factor: float) -> NDArray:
+    """Scale times; unknown and other negative ones stay."""
+    known = times >= 0  # NaN is not
+    with np.errstate(over="ignore"):  # what is endless is not believed later on
+        scaled = times * factor
+    if (times[known] == np.rint(times[known])).all():
+        scaled = np.floor(scaled + 0.5)
+    return np.where(known, scaled, times)
+
+
+def _scaled_sizes(procs: NDArray, factor: float, machine: int) -> NDArray:
+    """Scale numbers of processors; those that fit into the machine still do."""
+    with np.errstate(over="ignore"):
+        scaled = np.maximum(np.floor(procs * factor + 0.5), 1)
+    scaled = np.where(procs <= machine, np.minimum(scaled, machine), scaled)
+    return np.where(procs > 0, scaled, procs)  # NaN is not

@@ -1,0 +1,90 @@
+"""Users: one file a behaviour, by the names of the command line.
+
+A behaviour is a small frozen object: a name and its parameters. `known` lists those built in;
+`parse` reads ``name:param=value,...``.
+"""
+
+from typing import Any
+
+from workloadkit.parameters import read_choice
+from workloadkit.simulation.engine import User
+from workloadkit.simulation.users.adjusted import Adjusted
+from workloadkit.simulation.users.batches import BatchUser
+from workloadkit.simulation.users.closed import Closed
+from workloadkit.simulation.users.dependent import Dependent
+from workloadkit.simulation.users.distribution import Distribution
+from workloadkit.simulation.users.fluid import Fluid
+from workloadkit.simulation.users.mixed import Mixed
+from workloadkit.simulation.users.open import OpenUsers
+from workloadkit.simulation.users.own import OwnUsers
+from workloadkit.simulation.users.poisson import Poisson
+from workloadkit.simulation.users.reopen import Reopen
+from workloadkit.simulation.users.site import DynamicSite
+from workloadkit.simulation.users.static_site import StaticSite
+from workloadkit.simulation.users.think import Think
+
+__all__ = [
+    "Adjusted",
+    "BatchUser",
+    "Closed",
+    "Dependent",
+    "Distribution",
+    "DynamicSite",
+    "Fluid",
+    "Mixed",
+    "OpenUsers",
+    "OwnUsers",
+    "Poisson",
+    "Reopen",
+    "StaticSite",
+    "Think",
+    "User",
+    "known",
+    "parse",
+]
+
+_BUILT_IN: tuple[type[Any], ...] = (
+    OpenUsers,
+    Closed,
+    Dependent,
+    Adjusted,
+    Distribution,
+    Fluid,
+    Poisson,
+    Think,
+    Mixed,
+    Reopen,
+    DynamicSite,
+    StaticSite,
+)
+
+
+def __dir__() -> list[str]:
+    return __all__
+
+
+def known() -> dict[str, type[Any]]:
+    """Return the behaviours built in, by name."""
+    return {behaviour.name: behaviour for behaviour in _BUILT_IN}
+
+
+def parse(text: str) -> Any:
+    """Make a behaviour from its name and parameters.
+
+    Parameters
+    ----------
+    text : str
+        ``name`` or ``name:param=value,...``; one value without ``param=`` is the first parameter.
+
+    Raises
+    ------
+    ParameterError
+        For an unknown name, parameter or value; it names the known ones.
+
+    Examples
+    --------
+    >>> parse("open")
+    OpenUsers()
+    """
+    behaviour, values = read_choice("users", known(), text)
+    return behaviour(**values)

@@ -1,0 +1,44 @@
+"""Users who keep their recorded think and inter-arrival times."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from workloadkit.simulation.engine import User
+from workloadkit.simulation.populations.present import Present
+from workloadkit.simulation.users.batches import BatchUser, Script
+
+
+@dataclass(frozen=True)
+class Adjusted:
+    """Each batch arrives as long after the event that released it as it did in the log.
+
+    A user's first batch arrives at its recorded time. Where the end of a job releases a batch, it
+    arrives its recorded think time after that end; where the last submission of the batch before
+    does, its recorded inter-arrival time after that submission [1]_. Under the scheduler
+    `recorded` the log comes out again: exactly where its times are whole, and in fractions of
+    seconds that floats hold exactly, else up to the rounding of their sums.
+
+    References
+    ----------
+    .. [1] N. Zakay, "Improved realism and representativeness of workloads to improve reliability
+       of performance evaluations", PhD thesis, The Hebrew University of Jerusalem, 2018, chapter
+       on feedback-based simulation, section VII.A.
+    """
+
+    name: ClassVar[str] = "adjusted"
+
+    def plain(self, present: Present, rng: np.random.Generator) -> list[User]:
+        """Return users in plain Python, fresh for one simulation."""
+        script = Script(present, rng)
+        return [AdjustedUser(script, who) for who in range(present.users.member.size)]
+
+
+class AdjustedUser(BatchUser):
+    """One whose batches keep their recorded think and inter-arrival times."""
+
+    def decide(self, batch: int, *, by_end: bool) -> Any:
+        """After the recorded think time from an end, or inter-arrival time from a submission."""
+        acts = self.script.acts
+        return self.now + (acts.think_time if by_end else acts.interarrival)[batch]

@@ -1,0 +1,228 @@
+"""How likely a user of the re-open model is to submit another job, by the response of the last."""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from workloadkit.errors import ParameterError, check_not_negative, check_number
+from workloadkit.simulation.users.points import STEPS, check_points, on_lines, points_of
+
+
+def _check_probability(name: str, value: float) -> None:
+    check_number(name, value)
+    if not 0 <= value <= 1:
+        raise ParameterError(f"{name} is {value:g}; a probability is from 0 to 1")
+
+
+@dataclass(frozen=True)
+class Constant:
+    """The probability is always the same.
+
+    Parameters
+    ----------
+    p : float
+    """
+
+    p: float
+
+    def __post_init__(self) -> None:
+        _check_probability("again", self.p)
+
+    def __call__(self, response: float) -> float:
+        """Return the probability after a response time [s]."""
+        return self.p
+
+    def __str__(self) -> str:
+        return f"{self.p!r}"
+
+
+@dataclass(frozen=True)
+class Exponential:
+    """The probability falls exponentially with the response time r: e^(-theta r).
+
+    Parameters
+    ----------
+    theta : float
+        [1/s]
+    """
+
+    theta: float
+
+    def __post_init__(self) -> None:
+        check_not_negative(theta=self.theta)
+
+    def __call__(self, response: float) -> float:
+        """Return the probability after a response time [s]."""
+        return math.exp(-self.theta * response)
+
+    def __str__(self) -> str:
+        return f"exp:{self.theta!r}"
+
+
+@dataclass(frozen=True)
+class Hyperbolic:
+    """The probability falls as a hyperbola with the response time r: a / (b r + 1).
+
+    Parameters
+    ----------
+    a : float
+        The probability after no time at all.
+    b : float
+        [1/s]
+
+    Examples
+    --------
+    Shmueli's 0.8 / (0.05 r + 1), with r in minutes, after a response of 20 minutes:
+
+    >>> SHMUELI(1200)
+    0.4
+    """
+
+    a: float
+    b: float
+
+    def __post_init__(self) -> None:
+        _check_probability("a", self.a)
+        check_not_negative(b=self.b)
+
+    def __call__(self, response: float) -> float:
+        """Return the probability after a response time [s]."""
+        return self.a / (self.b * response + 1.0)
+
+    def __str__(self) -> str:
+        return f"hyperbolic:{self.a!r},{self.b!r}"
+
+
+@dataclass(frozen=True)
+class Table:
+    """The probability goes straight from one point of a table to the next.
+
+    Before the first point it is the first one's, behind the last the last one's.
+
+    Parameters
+    ----------
+    times : sequence of float
+        Response times, ascending. [s]
+    probabilities : sequence of float
+
+    Examples
+    --------
+    >>> table = Table([0, 600], [0.8, 0.2])
+    >>> table(300), table(900)
+    (0.5, 0.2)
+    """
+
+    times: Sequence[float]
+    probabilities: Sequence[float]
+
+    def __post_init__(self) -> None:
+        times, values = check_points("again", "probabilities", self.times, self.probabilities)
+        for value in values:
+            _check_probability("again", value)
+        object.__setattr__(self, "times", times)
+        object.__setattr__(self, "probabilities", values)
+
+    def __call__(self, response: float) -> float:
+        """Return the probability after a response time [s]."""
+        return on_lines(self.times, self.probabilities, response)
+
+    def __str__(self) -> str:
+        if len(self.times) > 20:
+            return f"a table of {len(self.times):,} points"
+        points = zip(self.times, self.probabilities, strict=True)
+        return "table:" + ",".join(f"{time!r}/{value!r}" for time, value in points)
+
+
+Again = Constant | Exponential | Hyperbolic | Table
+
+#: Shmueli's hyperbola, 0.8 / (0.05 r + 1) with r in minutes, here in seconds.
+SHMUELI = Hyperbolic(0.8, 0.05 / 60)
+
+#: The same where a second of the simulation stands for ten minutes, the mean run time that Zakay
+#: takes as the unit: 0.8 / (0.5 r + 1).
+ZAKAY = Hyperbolic(0.8, 0.5)
+
+_NAMED = {"shmueli": SHMUELI, "zakay": ZAKAY}
+_FORMS = (
+    "a probability, exp:THETA, hyperbolic:A,B, table:TIME/P,TIME/P,..., "
+    f"{' or '.join(_NAMED)}; times in seconds"
+)
+
+
+def parse_again(text: str, *, name: str = "again") -> Again:
+    """Read how likely another job is.
+
+    Parameters
+    ----------
+    text : str
+        A probability; ``exp:THETA``; ``hyperbolic:A,B``; ``table:TIME/P,TIME/P,...``; ``shmueli``
+        or ``zakay``. Numbers may also be parted by slashes: ``hyperbolic/0.8/0.05``.
+    name : str, optional
+        What messages call it.
+
+    Raises
+    ------
+    ParameterError
+        If it is none of these; it names them.
+
+    Examples
+    --------
+    >>> parse_again("hyperbolic:0.8,0.05")
+    Hyperbolic(a=0.8, b=0.05)
+    """
+    if text in _NAMED:
+        return _NAMED[text]
+    form, *words = text.replace(":", "/").replace(",", "/").split("/")
+    try:
+        if not words:
+            return Constant(float(form))
+        values = [float(word) for word in words]
+    except ValueError:
+        values = []
+    if form == "exp" and len(values) == 1:
+        return Exponential(*values)
+    if form == "hyperbolic" and len(values) == 2:
+        return Hyperbolic(*values)
+    if form == "table" and values and len(values) % 2 == 0:
+        return Table(values[::2], values[1::2])
+    raise ParameterError(f"{name} is {text!r}; it is {_FORMS}")
+
+
+@dataclass(frozen=True)
+class Own:
+    """Any function of the response time.
+
+    Parameters
+    ----------
+    again : callable
+        From a response time [s] to a probability.
+    step : float, optional
+        Step of its table. [s]
+    """
+
+    again: Callable[[float], float]
+    step: float | None = None
+
+    def __call__(self, response: float) -> float:
+        """Return the probability after a response time [s]."""
+        value = self.again(response)
+        _check_probability(f"again({response:g})", value)
+        return float(value)
+
+    def tabulated(self, steps: int = STEPS) -> Table:
+        """Return a table of it: every `step` seconds from 0 on, so many times.
+
+        Raises
+        ------
+        ParameterError
+            Where no step was given.
+
+        Examples
+        --------
+        >>> table = Own(lambda r: 1 / (1 + r) ** 2, 0.5).tabulated(4)
+        >>> table.times
+        (0.0, 0.5, 1.0, 1.5, 2.0)
+        >>> round(table(0.75), 4)  # half way between 0.4444 and 0.25
+        0.3472
+        """
+        return Table(*points_of("again", self, self.step, steps))

@@ -1,0 +1,149 @@
+"""Users of queueing models in plain Python: those who come once or again, and those who stay.
+
+Open users arrive by a Poisson process; closed users are there from second 0 on, and think first.
+Whoever goes on after a job thinks, and submits the next. One generator serves them all, in the
+order of events: at an arrival, for the job, then for the time to the next arrival; at the end of
+a job, for whether there is another one, then for the time to think; after that, for the job.
+"""
+
+from collections.abc import Callable
+from math import inf
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from workloadkit.simulation.engine import Job, User
+from workloadkit.simulation.users.service import Service
+
+ThinkLaw = Literal["exponential", "fixed"]
+
+# Kinds of users.
+OPEN, CLOSED = range(2)
+
+
+class Visitors(NamedTuple):
+    """Who the users of a queueing model are.
+
+    Parameters
+    ----------
+    rate : float
+        Arrivals of open users. [1/s]
+    users : int
+        Closed users.
+    think : float or callable
+        Mean time that users think between two jobs [s]; or from the response time of the last job
+        [s] to this mean. Who has had none yet thinks as after a response time of 0.
+    think_law : {"exponential", "fixed"}
+    again : callable, optional
+        How likely an open user submits another job, by the response time of the last [s]; without
+        it there is one job for each.
+    """
+
+    rate: float = 0.0
+    users: int = 0
+    think: float | Callable[[float], float] = 0.0
+    think_law: ThinkLaw = "exponential"
+    again: Callable[[float], float] | None = None
+
+
+class Shared:
+    """What the users of one simulation share.
+
+    Parameters
+    ----------
+    visitors : Visitors
+        Who they are.
+    service : Service
+        What their jobs need.
+    rng : Generator
+    jobs : int, optional
+        How many may be submitted in all.
+    until : float, optional
+        From then on nobody submits anything. [s]
+    """
+
+    def __init__(
+        self,
+        visitors: Visitors,
+        service: Service,
+        rng: np.random.Generator,
+        *,
+        jobs: int | None,
+        until: float | None,
+    ) -> None:
+        self.visitors, self.service, self.rng = visitors, service, rng
+        self.jobs_left = inf if jobs is None else jobs
+        self.until = inf if until is None else until
+
+    def sleep(self, user: User, seconds: float) -> None:
+        """Wake a user up after so many seconds, unless all is over by then."""
+        if user.now + seconds < self.until:
+            user.sleep(seconds)
+
+    def think(self, user: User, response: float) -> None:
+        """Let a user think after a response time [s]."""
+        think = self.visitors.think
+        mean = think(response) if callable(think) else think
+        fixed = self.visitors.think_law == "fixed"
+        self.sleep(user, mean * (1.0 if fixed else self.rng.standard_exponential()))
+
+
+class Customer(User):
+    """One who submits a job whenever he wakes up, and thinks after it if he goes on."""
+
+    def __init__(self, shared: Shared, kind: int) -> None:
+        super().__init__()
+        self.shared, self.kind = shared, kind
+        self.n_submitted = 0
+
+    def begin(self) -> None:
+        """Think first."""
+        self.shared.think(self, 0.0)
+
+    def wake_up(self) -> None:
+        """Submit another job, if any are left."""
+        if self.shared.jobs_left > 0:
+            self.shared.jobs_left -= 1
+            job = self.submit(*self.shared.service.make())
+            job.notes = {"kind": self.kind, "visit": self.n_submitted}
+            self.n_submitted += 1
+
+    def job_ended(self, job: Job) -> None:
+        """Think, or leave."""
+        response = self.now - job.submit
+        if self.shared.jobs_left > 0 and self.goes_on(response):
+            self.shared.think(self, response)
+
+    def goes_on(self, response: float) -> bool:
+        """Whether there will be another job."""
+        if self.kind == CLOSED:
+            return True
+        again = self.shared.visitors.again
+        return again is not None and self.shared.rng.random() < again(response)
+
+
+class Arrivals(User):
+    """Open users as they arrive: numbered from its own number on."""
+
+    def __init__(self, shared: Shared) -> None:
+        super().__init__()
+        self.shared = shared
+        self.n_arrived = 0
+
+    def begin(self) -> None:
+        """Wait for the first one."""
+        self.await_next()
+
+    def wake_up(self) -> None:
+        """Let one arrive, who submits the first job at once."""
+        if self.shared.jobs_left > 0:
+            customer = Customer(self.shared, OPEN)
+            self.introduce(customer, self.number + self.n_arrived)
+            self.n_arrived += 1
+            customer.wake_up()
+            self.await_next()
+
+    def await_next(self) -> None:
+        """Wait until the next one arrives."""
+        gap = self.shared.rng.standard_exponential() / self.shared.visitors.rate
+        self.shared.sleep(self, gap)

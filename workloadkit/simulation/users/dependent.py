@@ -1,0 +1,208 @@
+"""Users whose jobs wait for those that the log names, in SWF fields 17 and 18."""
+
+import warnings
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workloadkit.errors import WorkloadError, WorkloadWarning
+from workloadkit.preceding import find_preceding
+from workloadkit.simulation.engine import Job, User
+from workloadkit.simulation.made_up import without_log
+from workloadkit.simulation.populations.present import Notes
+from workloadkit.simulation.workload import Workload
+from workloadkit.trace import Trace
+
+if TYPE_CHECKING:
+    from workloadkit._kernels.dependent_users import Successors
+
+
+@dataclass(frozen=True)
+class Dependent:
+    """A job that has a preceding job comes its think time after the end of that one.
+
+    The preceding job is field 17 of the log, the think time field 18; an unknown one counts as 0.
+    All other jobs come at their recorded times: also those whose preceding job is not simulated,
+    has their own number, or waits for them in turn.
+    """
+
+    name: ClassVar[str] = "dependent"
+
+    def crowd_of(self, trace: Trace, workload: Workload) -> "DependentCrowd":
+        """Return the users of a log.
+
+        Parameters
+        ----------
+        trace : Trace
+        workload : Workload
+            Its jobs.
+
+        Raises
+        ------
+        WorkloadError
+            If no job of the log has a preceding job.
+
+        Warns
+        -----
+        WorkloadWarning
+            If preceding jobs are not simulated, or jobs wait for themselves; it counts them.
+        """
+        row = workload.row
+        if not (trace.column("preceding_job") > 0).any():
+            raise WorkloadError(
+                f"{trace.name}: no job names a preceding job in field 17; `workloadkit "
+                "dependencies` (in Python with_dependencies) writes them"
+            )
+        found = find_preceding(
+            trace.column("job")[row],
+            trace.column("submit")[row],
+            trace.column("preceding_job")[row],
+        )
+        for count, what in (
+            (found.absent, "preceding jobs that are not simulated"),
+            (found.circular, "jobs that would wait for themselves"),
+        ):
+            if count:
+                warnings.warn(
+                    f"{trace.name}: {what}: {count:,}; whoever names them comes at the recorded "
+                    "time",
+                    WorkloadWarning,
+                    stacklevel=3,
+                )
+        think_time = np.nan_to_num(trace.column("think_time")[row])
+        delay = np.maximum(think_time, 0)
+        if (delay == np.rint(delay)).all():
+            delay = delay.astype(workload.submit.dtype)
+        dtype = delay.dtype
+        times = {
+            name: getattr(workload, name).astype(dtype) for name in ("submit", "run", "estimate")
+        }
+        return DependentCrowd(trace, replace(workload, **times), successors(found.place, delay))
+
+
+def successors(preceding: NDArray[np.int64], delay: NDArray) -> "Successors":
+    """Turn the table of preceding jobs around.
+
+    Parameters
+    ----------
+    preceding : ndarray of int64, shape (n_jobs,)
+        Place of the preceding job of each job, -1 for none.
+    delay : ndarray, shape (n_jobs,)
+        How long after its end each is submitted. [s]
+    """
+    from workloadkit._kernels.dependent_users import Successors
+
+    waits = np.flatnonzero(preceding >= 0)
+    job = waits[np.argsort(preceding[waits], kind="stable")]
+    first = np.searchsorted(preceding[job], np.arange(preceding.size + 1))
+    return Successors(first, job, delay[job])
+
+
+@dataclass(frozen=True, eq=False)
+class DependentCrowd:
+    """The users of one simulation, who act as one.
+
+    Parameters
+    ----------
+    trace : Trace
+    workload : Workload
+        Its jobs, at their recorded times.
+    successors : Successors
+    """
+
+    trace: Trace
+    workload: Workload
+    successors: "Successors"
+
+    @property
+    def n_jobs(self) -> int:
+        """How many jobs to expect."""
+        return self.workload.submit.size
+
+    def plain(self, rng: np.random.Generator) -> list[User]:
+        """Return the users in plain Python."""
+        return [DependentUser(self.workload, self.successors)]
+
+    def compiled(self, rng: np.random.Generator, room: int, *, by_event: bool) -> Workload:
+        """Return tables for all jobs, and the users who will fill them in."""
+        from workloadkit._kernels import dependent_users as kernels
+        from workloadkit._kernels.agenda import new_agenda
+        from workloadkit._kernels.batch_users import Source
+
+        log, dtype = self.workload, self.workload.submit.dtype
+        row, user, queue = (np.empty(room, np.int64) for _ in range(3))
+        submit, run, estimate, wait = (np.empty(room, dtype) for _ in range(4))
+        mechanism = kernels.DependentUsers(
+            agenda=new_agenda(room, dtype),
+            tables=kernels.Tables(row, user, queue, wait),
+            by_event=by_event,
+            source=Source(
+                run=log.run,
+                estimate=log.estimate,
+                wait=log.wait.astype(dtype),
+                procs=log.procs,
+                queue=log.queue,
+                key=np.unique(log.job, return_inverse=True)[1],
+            ),
+            user=np.unique(log.user, return_inverse=True)[1],
+            successors=self.successors,
+        )
+        kernels.set_out(mechanism, log.submit)
+        procs = np.empty(room, np.int64)
+        made = without_log(submit, run, estimate, procs, user, queue, mechanism)
+        return replace(made, wait=wait, user_numbers=np.unique(log.user))
+
+    def told(self, tables: Workload, n_jobs: int) -> tuple[Workload, Notes, dict[str, Any]]:
+        """Return the jobs that compiled users submitted."""
+        place = tables.users.tables.row[:n_jobs]
+        taken = replace(self.workload.take(place), row=place, submit=tables.submit[:n_jobs])
+        return taken, {}, {}
+
+    def told_plain(self, users: list[User]) -> dict[str, Any]:
+        """Return nothing: there is nothing to count."""
+        return {}
+
+    def result(
+        self, workload: Workload, notes: Notes, machine: int
+    ) -> tuple[Trace, Workload, Notes]:
+        """Return the log, and its jobs as they were submitted."""
+        names = ("submit", "run", "estimate", "killed")
+        submitted = {name: getattr(workload, name) for name in names}
+        left_out = self.trace.n_jobs - workload.row.size
+        taken = self.workload.take(workload.row)
+        return self.trace, replace(taken, **submitted, left_out=left_out), notes
+
+
+class DependentUser(User):
+    """One who submits the jobs of all users, each by its time or after the one it waits for."""
+
+    def __init__(self, workload: Workload, following: "Successors") -> None:
+        super().__init__()
+        w = workload
+        columns = (w.user, w.procs, w.run, w.estimate, w.submit, w.job, w.killed, w.queue, w.wait)
+        self._jobs = list(zip(*(column.tolist() for column in columns), strict=True))
+        self._utilities = w.utilities
+        self._first, self._next, self._delay = (values.tolist() for values in following)
+
+    def begin(self) -> None:
+        """Submit those jobs that wait for none."""
+        waiting = set(self._next)
+        for place in range(len(self._jobs)):
+            if place not in waiting:
+                self._submit(place)
+
+    def job_ended(self, job: Job) -> None:
+        """Submit the jobs that have waited for one."""
+        for i in range(self._first[job.row], self._first[job.row + 1]):
+            self._submit(self._next[i], self.now + self._delay[i])
+
+    def _submit(self, place: int, time: Any = None) -> None:
+        job = Job(self, *self._jobs[place])
+        job.row = place
+        if time is not None:
+            job.submit = time
+        if self._utilities is not None:
+            job.utility = self._utilities.of(place)
+        self._at.add(job)

@@ -1,0 +1,95 @@
+"""Users who draw the times between their batches from those in the log, in plain Python."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from workloadkit.simulation.engine import Job
+from workloadkit.simulation.users.batches import BatchUser, Script
+from workloadkit.simulation.users.own_times import own_times
+
+#: What is counted of users who draw, by the names in `Schedule.history`: values that those without
+#: any of their own drew from all users'; users who left for good; how often users who were at work
+#: went on with it, and did not.
+COUNTED = ("borrowed", "left", "continued", "aborted")
+
+
+@dataclass
+class Times:
+    """What users draw from, and what they count.
+
+    Parameters
+    ----------
+    script : Script
+    """
+
+    script: Script
+
+    def __post_init__(self) -> None:
+        self.counts = dict.fromkeys(COUNTED, 0)
+        value, first = own_times(self.script.present.activities)
+        self._value, self._first = value.tolist(), first.tolist()
+        self._zone = self.script.present.clock.for_kernels()
+        self._whole = value.dtype.kind == "i"
+
+    def draw(self, member: int, *, by_end: bool, between: bool) -> Any:
+        """Draw a think time, or an inter-arrival time, within sessions or between them. [s]."""
+        first = self._first[2 * between + by_end]
+        own = self._value[first[member] : first[member + 1]]
+        if not own:
+            self.counts["borrowed"] += 1
+            own = self._value[first[0] : first[-1]]
+        return own[int(self.script.rng.random() * len(own))] if own else 0
+
+    def local(self, time: Any) -> Any:
+        """Return local time."""
+        from workloadkit._kernels.local_time import local_time
+
+        return self.as_time(local_time(*self._zone, time))
+
+    def seconds(self, local: Any) -> Any:
+        """Return when clocks first show a local time."""
+        from workloadkit._kernels.local_time import seconds
+
+        return self.as_time(seconds(*self._zone, local))
+
+    def as_time(self, time: Any) -> Any:
+        """Return a time as the simulation has it: of whole seconds, or a float."""
+        return int(time) if self._whole else float(time)
+
+
+class DrawingUser(BatchUser):
+    """One who draws, and who knows how long the work before took.
+
+    Parameters
+    ----------
+    times : Times
+    who : int
+    """
+
+    def __init__(self, times: Times, who: int) -> None:
+        super().__init__(times.script, who)
+        self.times = times
+
+    def job_ended(self, job: Job) -> None:
+        """Keep in mind which job of the batch before ended last."""
+        if job.notes["batch"] == self.next - 1:
+            self._last_ended = job
+        super().job_ended(job)
+
+    def response(self, *, of_last: bool) -> Any:
+        """Return the response of the batch before, or how long it has taken so far. [s].
+
+        Parameters
+        ----------
+        of_last : bool
+            That of the job submitted last; or of the last to end. If several have not ended, the
+            one that was submitted first has taken the longest so far.
+        """
+        running = [job for job in self.sent if job.end is None]
+        last = running[0] if running else self._last_ended
+        job = self.sent[-1] if of_last else last
+        return (self.now if job.end is None else job.end) - job.submit
+
+    def history(self) -> dict[str, int]:
+        """Return what all users counted."""
+        return self.times.counts

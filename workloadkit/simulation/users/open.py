@@ -1,0 +1,36 @@
+"""Users who do not react: each job is submitted at its recorded time."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from workloadkit.simulation.engine import Job, User
+from workloadkit.simulation.workload import Workload
+
+
+@dataclass(frozen=True)
+class OpenUsers:
+    """Jobs arrive at their recorded times, whatever the scheduler does."""
+
+    name: ClassVar[str] = "open"
+
+    def plain(self, workload: Workload) -> list[User]:
+        """Return the users of a workload in plain Python, fresh for one simulation."""
+        return [Replay(workload)]
+
+
+class Replay(User):
+    """One who submits the jobs of all users by their recorded times."""
+
+    def __init__(self, workload: Workload) -> None:
+        super().__init__()
+        self.workload = workload
+
+    def begin(self) -> None:
+        """Submit every job for its time."""
+        w = self.workload
+        columns = (w.user, w.procs, w.run, w.estimate, w.submit, w.job, w.killed, w.queue, w.wait)
+        for place, values in enumerate(zip(*(c.tolist() for c in columns), strict=True)):
+            job = Job(self, *values)
+            if w.utilities is not None:
+                job.utility = w.utilities.of(place)
+            self._at.add(job)

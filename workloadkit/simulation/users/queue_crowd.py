@@ -1,0 +1,188 @@
+"""The users of a queueing model, in the forms that the two engines run."""
+
+from dataclasses import dataclass
+from math import inf
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from workloadkit.errors import WorkloadError
+from workloadkit.fields import MAX_JOBS_MADE
+from workloadkit.simulation.crowd import Notes
+from workloadkit.simulation.engine import User
+from workloadkit.simulation.made_up import as_log, without_log
+from workloadkit.simulation.users.again import Constant, Exponential, Hyperbolic, Own
+from workloadkit.simulation.users.customers import (
+    CLOSED,
+    OPEN,
+    Arrivals,
+    Customer,
+    Shared,
+    Visitors,
+)
+from workloadkit.simulation.users.pauses import Breaks, OwnPause
+from workloadkit.simulation.users.service import Given, Law, Service
+from workloadkit.simulation.workload import Workload
+from workloadkit.trace import Trace
+
+if TYPE_CHECKING:
+    from workloadkit._kernels.queue_users import Again as AgainArrays
+    from workloadkit._kernels.queue_users import Needs, Thinking
+
+#: Jobs that tables have room for at first, where nobody says how many there will be.
+ROOM = 4096
+
+
+@dataclass(frozen=True, eq=False)
+class QueueCrowd:
+    """The users of one simulation of a queueing model.
+
+    Parameters
+    ----------
+    visitors : Visitors
+        Who they are.
+    run, law, procs
+        What their jobs need, see `Service`.
+    jobs : int, optional
+        How many may be submitted in all.
+    until : float, optional
+        From then on nobody submits anything. [s]
+    """
+
+    visitors: Visitors
+    run: float | Given
+    law: Law
+    procs: int | Given
+    jobs: int | None
+    until: float | None
+
+    @property
+    def n_jobs(self) -> int:
+        """How many jobs to expect."""
+        return ROOM if self.jobs is None else self.jobs
+
+    def plain(self, rng: np.random.Generator) -> list[User]:
+        """Return the users in plain Python."""
+        service = Service(self.run, self.law, self.procs, rng)
+        shared = Shared(self.visitors, service, rng, jobs=self.jobs, until=self.until)
+        users: list[User] = [Customer(shared, CLOSED) for _ in range(self.visitors.users)]
+        if self.visitors.rate > 0:
+            users.append(Arrivals(shared))
+        return users
+
+    def compiled(self, rng: np.random.Generator, room: int, *, by_event: bool) -> Workload:
+        """Return tables with room for so many jobs, and the users who will fill them in."""
+        from workloadkit._kernels import queue_users as kernels
+        from workloadkit._kernels.agenda import new_agenda
+
+        who = self.visitors
+        if self.jobs is None and room > MAX_JOBS_MADE:
+            raise WorkloadError(
+                f"the users submit more than {room // 2:,} jobs by {self.until:g} s; say how many "
+                "jobs there are to be, or give an earlier end"
+            )
+        user, visit, queue, procs, made_user, made_visit, made_procs = (
+            np.empty(room, np.int64) for _ in range(7)
+        )
+        submit, run, estimate, made_run = (np.empty(room) for _ in range(4))
+        # nobody has planned more than one thing: there are as many as users, and their arrivals
+        users = kernels.QueueUsers(
+            agenda=new_agenda(room + who.users + 2, np.dtype(np.float64)),
+            tables=kernels.Tables(user, visit, queue),
+            rng=rng,
+            by_event=by_event,
+            rate=float(who.rate),
+            n_closed=who.users,
+            thinking=self._thinking(),
+            until=inf if self.until is None else float(self.until),
+            needs=self._needs(),
+            again=self._again(),
+            made=kernels.Made(made_user, made_visit, made_procs, made_run),
+            counts=np.array([0, 0, -1 if self.jobs is None else self.jobs]),
+        )
+        kernels.set_out(users)
+        return without_log(submit, run, estimate, procs, user, queue, users)
+
+    def told(self, tables: Workload, n_jobs: int) -> tuple[Workload, Notes, dict[str, Any]]:
+        """Return the jobs that compiled users submitted, notes on them, and a history."""
+        made = tables.users.tables
+        workload = without_log(
+            tables.submit[:n_jobs],
+            tables.run[:n_jobs],
+            tables.estimate[:n_jobs],
+            tables.procs[:n_jobs],
+            made.user[:n_jobs],
+            made.queue[:n_jobs],
+        )
+        kind = np.where(workload.user < self.visitors.users, CLOSED, OPEN)
+        return workload, {"kind": kind, "visit": made.visit[:n_jobs]}, self._history
+
+    def told_plain(self, users: list[User]) -> dict[str, Any]:
+        """Return the history of users in plain Python."""
+        return self._history
+
+    def result(
+        self, workload: Workload, notes: Notes, machine: int
+    ) -> tuple[Trace, Workload, Notes]:
+        """Return the log that tells of the jobs, and the jobs as jobs of that log."""
+        trace, workload = as_log(workload, machine)
+        return trace, workload, {"user": workload.user, **notes}
+
+    @property
+    def _history(self) -> dict[str, Any]:
+        """When all was over, where that was settled before."""
+        return {} if self.until is None else {"until": self.until}
+
+    def _needs(self) -> "Needs":
+        """Return what jobs need, for the compiled engine."""
+        from workloadkit._kernels import queue_users as kernels
+
+        laws = {
+            "fixed": kernels.FIXED,
+            "exponential": kernels.EXPONENTIAL,
+            "drawn": kernels.DRAWN,
+            "listed": kernels.LISTED,
+        }
+        given = isinstance(self.run, Given)
+        sizes = self.procs.values if isinstance(self.procs, Given) else np.array([self.procs])
+        return kernels.Needs(
+            law=laws[self.law],
+            mean=1.0 if given else float(self.run),  # type: ignore[arg-type]  # mypy
+            run=self.run.values.copy() if isinstance(self.run, Given) else np.zeros(1),
+            procs=sizes.copy(),
+        )
+
+    def _thinking(self) -> "Thinking":
+        """Return how long users think, for the compiled engine."""
+        from workloadkit._kernels import queue_users as kernels
+
+        law = kernels.FIXED if self.visitors.think_law == "fixed" else kernels.EXPONENTIAL
+        think: Any = self.visitors.think
+        nowhere = np.zeros(1)
+        if not callable(think):
+            return kernels.Thinking(law, kernels.SAME, float(think), 0.0, 0.0, nowhere, nowhere)
+        if isinstance(think, Breaks):
+            means = (float(think.short), float(think.long), float(think.limit))
+            return kernels.Thinking(law, kernels.BREAKS, *means, nowhere, nowhere)
+        table = think.tabulated() if isinstance(think, OwnPause) else think
+        points = (np.array(table.times), np.array(table.means))
+        return kernels.Thinking(law, kernels.ON_LINES, 0.0, 0.0, 0.0, *points)
+
+    def _again(self) -> "AgainArrays":
+        """Return how likely open users go on, for the compiled engine."""
+        from workloadkit._kernels import queue_users as kernels
+
+        again = self.visitors.again
+        form, a, b = kernels.NEVER, 0.0, 0.0
+        times = values = np.zeros(1)
+        if isinstance(again, Constant):
+            form, a = kernels.CONSTANT, again.p
+        elif isinstance(again, Exponential):
+            form, a = kernels.FALLING, again.theta
+        elif isinstance(again, Hyperbolic):
+            form, a, b = kernels.HYPERBOLA, again.a, again.b
+        elif again is not None:
+            table: Any = again.tabulated() if isinstance(again, Own) else again
+            form = kernels.TABLE
+            times, values = np.array(table.times), np.array(table.probabilities)
+        return kernels.Again(form, float(a), float(b), times, values)

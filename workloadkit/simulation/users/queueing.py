@@ -1,0 +1,154 @@
+"""What the populations of queueing models have in common: the jobs, and when all is over."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from numpy.typing import ArrayLike
+
+from workloadkit.errors import (
+    ParameterError,
+    check_choice,
+    check_count,
+    check_not_negative,
+    check_positive,
+)
+from workloadkit.fields import MAX_JOBS_MADE
+from workloadkit.parameters import Duration
+from workloadkit.simulation.users.again import Again, Constant, Own, parse_again
+from workloadkit.simulation.users.customers import ThinkLaw, Visitors
+from workloadkit.simulation.users.pauses import Breaks, OwnPause, PauseTable, parse_pause
+from workloadkit.simulation.users.queue_crowd import QueueCrowd
+from workloadkit.simulation.users.service import Law, check_service, check_sizes, law_of
+from workloadkit.trace import Trace
+
+#: Jobs in all, where neither their number nor the end is given.
+JOBS = 10_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class QueueingUsers:
+    """What the users of all queueing models have as parameters. Times are float64.
+
+    Parameters
+    ----------
+    run : float, array_like, Trace or str, default 1
+        Mean run time, or run times to take; of a log, or of a log's file, those of the jobs that
+        ran. [s]
+    law : {"exponential", "fixed", "drawn", "listed"}, optional
+        Exponential run times, the default for a mean, or all alike; of run times to take, drawn
+        with replacement, the default, or in their order and over again.
+    procs : int, array_like, Trace or str, default 1
+        Processors that each job needs, or sizes to take likewise; with run times to take there are
+        as many, and the two stay together.
+    jobs : int, optional
+        How many are submitted in all; by default 10,000, or without end where `until` is given.
+    until : float, optional
+        Nothing is submitted from then on. [s]
+    """
+
+    name: ClassVar[str]
+    draws: ClassVar[bool] = True
+    processors: ClassVar[int] = 1
+
+    run: float | str | ArrayLike | Trace = 1.0
+    law: Law | None = None
+    procs: int | str | ArrayLike | Trace = 1
+    jobs: int | None = None
+    until: Duration | None = None
+
+    def __post_init__(self) -> None:
+        run, procs = check_service(self.name, self.run, self.law, self.procs)
+        jobs = self.jobs
+        if self.until is not None:
+            check_positive(until=self.until)
+        elif jobs is None:
+            jobs = JOBS
+        if jobs is not None:
+            jobs = check_count("jobs", jobs, least=1, most=MAX_JOBS_MADE)
+        for name, value in (("run", run), ("procs", procs), ("jobs", jobs)):
+            object.__setattr__(self, name, value)
+
+    @property
+    def visitors(self) -> Visitors:
+        """Who they are."""
+        raise NotImplementedError(f"{type(self).__name__} must say who its users are")
+
+    def crowd(self, machine: int) -> QueueCrowd:
+        """Return the users, for a machine of so many processors."""
+        run: Any = self.run
+        procs: Any = self.procs  # both as `check_service` left them
+        check_sizes(self.name, procs, machine)
+        law = law_of(run, self.law)
+        return QueueCrowd(self.visitors, run, law, procs, self.jobs, self.until)
+
+
+def check_think(think: float, law: str) -> None:
+    """Refuse a time that nobody can think."""
+    check_not_negative(think=think)
+    check_choice("think_law", law, ThinkLaw)
+
+
+def reactions(
+    name: str,
+    again: str | float | Callable[[float], float] | None,
+    think: str | float | Callable[[float], float],
+    law: str,
+    step: float | None,
+) -> tuple[Any, Any]:
+    """Return whether and when users go on, in the forms that they have; refuse what cannot be.
+
+    Parameters
+    ----------
+    name : str
+        Of the users, for messages.
+    again, think
+        As of `Reopen`; no `again` for users who have one job each.
+    law : str
+        Of the think times.
+    step : float, optional
+        Of tables of functions of one's own. [s]
+
+    Returns
+    -------
+    again : Again, callable or None
+    think : float, Pause or callable
+    """
+    if isinstance(again, str):
+        again = parse_again(again)
+    elif again is not None and not callable(again):
+        again = Constant(again)
+    if isinstance(think, str):
+        think = parse_pause(think)
+    if not callable(think):
+        check_not_negative(think=think)
+    check_choice("think_law", law, ThinkLaw)
+    if step is not None:
+        check_positive(step=step)
+        if not need_plain(again, think, None):
+            forms = " and ".join(str(form) for form in (again, think) if form is not None)
+            raise ParameterError(f"{name}: step is for a function of one's own, not {forms}")
+    return again, think
+
+
+def visits(
+    again: Any, think: Any, step: float | None
+) -> tuple[Callable[[float], float] | None, float | Callable[[float], float]]:
+    """Return what `reactions` found, functions of one's own with the step of their tables."""
+    return (
+        Own(again, step) if _own_again(again) else again,
+        OwnPause(think, step) if _own_think(think) else think,
+    )
+
+
+def need_plain(again: Any, think: Any, step: float | None) -> bool:
+    """Whether there is a function of one's own that the compiled engine has no table of."""
+    return step is None and (_own_again(again) or _own_think(think))
+
+
+def _own_again(form: Any) -> bool:
+    return callable(form) and not isinstance(form, Again)
+
+
+def _own_think(form: Any) -> bool:
+    return callable(form) and not isinstance(form, Breaks | PauseTable)

@@ -1,0 +1,195 @@
+"""The times of somebody's sessions, and how they come again, in plain Python."""
+
+from collections.abc import Callable, Sequence
+from math import inf
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workloadkit.clock import WEEK
+from workloadkit.simulation.populations.present import Present
+
+End = Literal["submit", "end", "threshold"]
+Skipped = Literal["recycle", "reinsert"]
+
+#: Longest silence in a session; see `delimit_sessions`. [s]
+THRESHOLD = 3600
+
+#: Begin and end. [s]
+Times = tuple[Any, Any]
+
+
+def session_times(present: Present, end: End) -> tuple[tuple[NDArray, ...], tuple[NDArray, ...]]:
+    """Return begin and end of the sessions of all members, before users are moved.
+
+    Parameters
+    ----------
+    present : Present
+    end : {"submit", "end", "threshold"}
+        Until when a session lasts: its last submission, the latest end of its jobs, or 60 min after
+        its last submission.
+
+    Returns
+    -------
+    when : tuple of ndarray, shape (n_sessions,)
+        [s]
+    local : tuple of ndarray, shape (n_sessions,)
+        The same by the clock on the wall, where none ends before it begins, even if clocks are put
+        back meanwhile. [s]
+    """
+    acts, clock = present.activities, present.clock
+    which = "end" if end == "end" else "until"
+    more = THRESHOLD if end == "threshold" else 0
+    if present.numbered:  # the users of the log, at the log's own times
+        begin, until = acts.begin, getattr(acts, which) + more
+        local_begin, local_until = clock.local(begin), clock.local(until)
+    else:
+        local_begin = present.sessions.begin
+        local_until = getattr(present.sessions, which) + more
+        begin, until = clock.seconds(local_begin), clock.seconds(local_until)
+    local_until = np.maximum(local_begin, local_until)
+    dtype = acts.begin.dtype
+    return (
+        (begin.astype(dtype), until.astype(dtype)),
+        (local_begin.astype(dtype), local_until.astype(dtype)),
+    )
+
+
+class Recycled:
+    """Sessions that all come again, so many whole weeks after the last of them as they last.
+
+    Parameters
+    ----------
+    recorded : sequence of (number, number)
+        Begin and end of each session, in the order of the begins. [s]
+    local : sequence of (number, number)
+        The same by the clock on the wall. [s]
+    shift : int or float
+        By how many weeks all are moved. [s]
+    seconds : callable
+        From local time to seconds.
+
+    Examples
+    --------
+    >>> sessions = Recycled([(0, 60), (8 * 86400, 8 * 86400)], seconds=int)
+    >>> sessions.latest_end(60), sessions.latest_end(61)
+    (60, None)
+    >>> sessions.next_begin(8 * 86400) // 86400  # all come again after two weeks
+    14
+    """
+
+    def __init__(
+        self,
+        recorded: Sequence[Times],
+        local: Sequence[Times] | None = None,
+        shift: Any = 0,
+        *,
+        seconds: Callable[[Any], Any],
+    ) -> None:
+        self.recorded = recorded
+        self.local = recorded if local is None else local
+        self.shift = shift
+        self.seconds = seconds
+
+    def when(self, session: int, moved: Any) -> Times:
+        """Return begin and end of a session that is moved by so many weeks [s]."""
+        if moved == 0:
+            return self.recorded[session]
+        begin, end = self.local[session]
+        return self.seconds(begin + moved), self.seconds(end + moved)
+
+    def latest_end(self, time: Any) -> Any:
+        """Return the latest end of the sessions that are under way; None if there are none."""
+        return max((end for begin, end in self._about(time) if begin <= time <= end), default=None)
+
+    def next_begin(self, time: Any) -> Any:
+        """Return when the next session begins, after a time."""
+        return min(begin for begin, _ in self._about(time) if begin > time)
+
+    def use(self, time: Any) -> None:
+        """Take note that something is submitted."""
+
+    def _about(self, time: Any) -> list[Times]:
+        """Return all sessions up to the first time that they come again after a time."""
+        first, last = self.local[0][0], self.local[-1][0]
+        period = ((last - first) // WEEK + 1) * WEEK
+        found, moved = [], self.shift
+        while True:
+            cycle = [self.when(session, moved) for session in range(len(self.local))]
+            found += cycle
+            if cycle[0][0] > time:
+                return found
+            moved += period
+
+
+class Reinserted(Recycled):
+    """Sessions that come again a week later until they are used; and all, when all were used.
+
+    Parameters are those of `Recycled`.
+
+    Examples
+    --------
+    >>> sessions = Reinserted([(0, 60), (86400, 86400)], seconds=int)
+    >>> sessions.next_begin(0) // 86400, sessions.next_begin(90_000) // 86400
+    (1, 7)
+    """
+
+    def __init__(
+        self,
+        recorded: Sequence[Times],
+        local: Sequence[Times] | None = None,
+        shift: Any = 0,
+        *,
+        seconds: Callable[[Any], Any],
+        n_over: int = 0,
+    ) -> None:
+        super().__init__(recorded, local, shift, seconds=seconds)
+        self.moved = [shift] * len(self.local)
+        self.used = [session < n_over for session in range(len(self.local))]
+        ends = (self.when(session, shift)[1] for session in range(n_over))
+        self.used_until = max(ends, default=-inf)
+
+    def latest_end(self, time: Any) -> Any:
+        """Return the latest end of the sessions that are under way; None if there are none."""
+        self._skip(time)
+        there = [self.when(session, self.moved[session]) for session in self._unused()]
+        ends = [end for begin, end in there if begin <= time <= end]
+        return max((end for end in [*ends, self.used_until] if end >= time), default=None)
+
+    def next_begin(self, time: Any) -> Any:
+        """Return when the next session begins that was not used, after a time.
+
+        What is under way then will not be used any more: it counts with its next begin.
+        """
+        self._skip(time)
+        return min(self._begin_after(session, time) for session in self._unused())
+
+    def use(self, time: Any) -> None:
+        """Take note that something is submitted: the sessions that are under way are used."""
+        self._skip(time)
+        for session in self._unused():
+            begin, end = self.when(session, self.moved[session])
+            if begin <= time <= end:
+                self.used[session] = True
+                self.used_until = max(self.used_until, end)
+        if all(self.used):
+            self.used = [False] * len(self.used)
+            for session in self._unused():
+                while self.when(session, self.moved[session])[0] <= time:
+                    self.moved[session] += WEEK
+
+    def _unused(self) -> list[int]:
+        return [session for session, used in enumerate(self.used) if not used]
+
+    def _skip(self, time: Any) -> None:
+        """Let the sessions that are over, and were not used, come again a week later."""
+        for session in self._unused():
+            while self.when(session, self.moved[session])[1] < time:
+                self.moved[session] += WEEK
+
+    def _begin_after(self, session: int, time: Any) -> Any:
+        moved = self.moved[session]
+        while self.when(session, moved)[0] <= time:
+            moved += WEEK
+        return self.when(session, moved)[0]

@@ -1,0 +1,141 @@
+"""A site whose users come and go: sessions that end by bad service, by day and night."""
+
+from dataclasses import dataclass
+from math import inf
+from typing import ClassVar
+
+from workloadkit._kernels.shifts import draw_shift, is_active, next_beginning
+from workloadkit._kernels.site_users import continues
+from workloadkit.errors import check_count
+from workloadkit.parameters import Duration
+from workloadkit.simulation.engine import Job, User
+from workloadkit.simulation.users.site_crowd import (
+    PROCESSORS,
+    Repeat,
+    SiteCrowd,
+    check_site,
+    check_times,
+    site_crowd,
+)
+from workloadkit.simulation.users.site_users import Setting, SiteUser
+from workloadkit.site import SiteDistributions
+from workloadkit.site.samples import Joint, Pools
+
+
+@dataclass(frozen=True)
+class DynamicSite:
+    """Users who work in sessions, go on while they are served well, and sleep [1]_.
+
+    Of the users 70 % work from 7:30 to 17:30, the others by night, and 80 % on weekdays, the others
+    at weekends; each one's hours are moved by up to an hour. A user begins with the first hours at
+    or after second 0, a Monday, 0:00, and submits a batch of jobs, as those of `StaticSite` do.
+    At the end of the job of it that was submitted last, a user whose hours are over sleeps until
+    they begin again. Within them the session goes on with probability 0.8 / (0.05 r + 1), where r
+    is the response time of that job in minutes: the next batch comes after a think time. Else it
+    comes after a break. One who wants to submit outside the hours sleeps, too.
+
+    Parameters
+    ----------
+    users : int, default 50
+    weeks : float, default 26
+        From then on nothing is submitted.
+    patience : float, optional
+        Who has waited longer than that for the response always takes a break. [s]
+    leave : float, optional
+        Who has waited longer than that leaves for good. [s]
+    workpool : {"independent", "joint"}
+        Draw size and run time each by itself, or as a pair.
+    pools : {"one", "three"}
+        Draw from the same jobs at all hours, or by day, by night and at weekends from jobs that
+        were submitted then.
+    repeat : {"job", "size"}
+        Whether a job that comes again has the same run time, too, or only the same size.
+    longest : float, optional
+        Run times above it are never drawn. [s]
+    distributions : SiteDistributions, optional
+        What is drawn from; by default `workloadkit.site.built_in`.
+
+    References
+    ----------
+    .. [1] E. Shmueli, "Using site-level modeling to evaluate the performance of parallel system
+       schedulers", PhD thesis, 2008, section 5.3.2.
+
+    Examples
+    --------
+    >>> import workloadkit as wk
+    >>> site = wk.users.DynamicSite(users=20, weeks=1)
+    >>> schedule = wk.simulate(None, "easy", site, procs=128, rng=1)
+    >>> bool((schedule.jobs["submit"] < 7 * 86400).all())
+    True
+    """
+
+    name: ClassVar[str] = "site"
+    processors: ClassVar[int] = PROCESSORS
+    draws: ClassVar[bool] = True
+
+    users: int = 50
+    weeks: float = 26.0
+    patience: Duration = inf
+    leave: Duration = inf
+    workpool: Joint = "independent"
+    pools: Pools = "one"
+    repeat: Repeat = "job"
+    longest: Duration = inf
+    distributions: SiteDistributions | None = None
+
+    def __post_init__(self) -> None:
+        check_site(self)
+        check_count("users", self.users, least=1)
+        check_times(patience=self.patience, leave=self.leave)
+
+    def crowd(self, machine: int) -> SiteCrowd:
+        """Return the users, for a machine of so many processors."""
+        return site_crowd(self, machine, self.users)
+
+    def users_in_python(self, setting: Setting) -> list[User]:
+        """Return the users, fresh for one simulation."""
+        return [_Worker(setting, self.patience, self.leave) for _ in range(self.users)]
+
+
+class _Worker(SiteUser):
+    """One who has hours of work, and is not endlessly patient."""
+
+    def __init__(self, setting: Setting, patience: float, leave: float) -> None:
+        super().__init__(setting)
+        self.patience, self.leave = patience, leave
+
+    def begin(self) -> None:
+        """Come to work with the first hours."""
+        self.hours = draw_shift(self.setting.rng)
+        self.wake_later(0 if is_active(0, *self.hours) else self._until_work(0))
+
+    def last_ended(self, job: Job) -> None:
+        """Go on, take a break, sleep or leave."""
+        setting, counts = self.setting, self.setting.counts
+        response = job.end - job.submit
+        if response > self.leave:
+            counts["left"] += 1
+        elif not is_active(self.now, *self.hours):
+            self._sleep()
+        elif response <= self.patience and setting.rng.random() < continues(response):
+            counts["continued"] += 1
+            self.wake_later(setting.draw(setting.samples.think))
+        else:
+            counts["aborted"] += 1
+            self.opens = True
+            self.wake_later(setting.draw(setting.samples.pause))
+
+    def wake_up(self) -> None:
+        """Submit the next batch, unless it is time to sleep."""
+        if is_active(self.now, *self.hours):
+            self.submit_batch()
+        else:
+            self._sleep()
+
+    def _sleep(self) -> None:
+        self.setting.counts["slept"] += 1
+        self.opens = True
+        self.wake_later(self._until_work(self.now))
+
+    def _until_work(self, time: int) -> int:
+        return int(next_beginning(time, *self.hours)) - time

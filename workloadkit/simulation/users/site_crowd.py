@@ -1,0 +1,245 @@
+"""The users of a site in the forms that the two engines run."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import floor, inf
+from typing import Any, Literal
+
+import numpy as np
+
+from workloadkit._kernels.site_samples import Samples
+from workloadkit.clock import WEEK
+from workloadkit.errors import ParameterError, check_choice, check_number, check_positive
+from workloadkit.fields import UNKNOWN
+from workloadkit.parameters import check_types
+from workloadkit.simulation.crowd import Notes
+from workloadkit.simulation.engine import User
+from workloadkit.simulation.made_up import as_log, without_log
+from workloadkit.simulation.users.site_users import Setting
+from workloadkit.simulation.workload import Workload
+from workloadkit.site import SiteDistributions, built_in
+from workloadkit.site.samples import Joint, Pools, samples
+from workloadkit.trace import Trace
+
+#: Processors of a site's machine where nobody says (Shmueli 2008, appendix A.2).
+PROCESSORS = 128
+
+#: What a job that comes again has in common with the one before.
+Repeat = Literal["job", "size"]
+
+_MOST_WEEKS = 52_000
+
+
+def check_site(site: Any) -> None:
+    """Refuse parameters that both kinds of sites have, where they cannot be.
+
+    Raises
+    ------
+    ParameterError
+    """
+    check_types("users", site)
+    check_positive(weeks=site.weeks)
+    if site.weeks > _MOST_WEEKS:
+        raise ParameterError(f"weeks is {site.weeks:g}; a site is simulated for a thousand years")
+    check_choice("workpool", site.workpool, Joint)
+    check_choice("pools", site.pools, Pools)
+    check_choice("repeat", site.repeat, Repeat)
+    if site.repeat == "size" and site.workpool == "joint":
+        raise ParameterError(
+            "repeat='size' draws a run time for each job by itself, workpool='joint' with its size"
+        )
+    check_times(longest=site.longest)
+    of = site.distributions
+    if of is not None and not isinstance(of, SiteDistributions):
+        raise ParameterError(
+            f"distributions is {of!r:.60}; take them with workloadkit.site.site_distributions"
+        )
+
+
+def check_times(**seconds: float) -> None:
+    """Refuse parameters that are not times of 0 or more, of which some may be endless.
+
+    Raises
+    ------
+    ParameterError
+    """
+    for name, value in seconds.items():
+        check_number(name, value)
+        if not value >= 0:
+            raise ParameterError(f"{name} is {value:g} s; it is 0 or more")
+
+
+def site_crowd(site: Any, machine: int, n_users: int) -> "SiteCrowd":
+    """Return the users of a site, for a machine of so many processors.
+
+    Parameters
+    ----------
+    site : StaticSite or DynamicSite
+    machine : int
+    n_users : int
+    """
+    dynamic = hasattr(site, "patience")
+    return SiteCrowd(
+        drawn=samples(
+            site.distributions or built_in(),
+            machine,
+            workpool=site.workpool,
+            pools=site.pools,
+            longest=site.longest,
+            breaks=dynamic,
+        ),
+        n_users=n_users,
+        until=floor(site.weeks * WEEK),
+        pairs=site.workpool == "joint",
+        repeats_run=site.repeat == "job",
+        patience=getattr(site, "patience", inf),
+        leave=getattr(site, "leave", inf),
+        dynamic=dynamic,
+        users_in_python=site.users_in_python,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class SiteCrowd:
+    """Users who draw what they submit.
+
+    Parameters
+    ----------
+    drawn : Samples
+    n_users : int
+    until : int
+        [s]
+    pairs, repeats_run : bool
+        See `Setting`.
+    dynamic : bool
+        Whether sessions begin and end.
+    patience, leave : float
+        [s]
+    users_in_python : callable
+        Makes them, for a `Setting`.
+    """
+
+    drawn: Samples
+    n_users: int
+    until: int
+    pairs: bool
+    repeats_run: bool
+    dynamic: bool
+    patience: float
+    leave: float
+    users_in_python: Callable[[Setting], list[User]]
+
+    @property
+    def n_jobs(self) -> int:
+        """How many jobs to expect: as many as if none had to wait, and some more."""
+        s = self.drawn
+        width, think = float(s.width.mean()), float(s.think.mean())
+        run = float(np.minimum(s.run, WEEK / 7).mean())
+        share, pause = 1.0, think  # of the time in which users are at work; between batches
+        if self.dynamic:
+            share, pause = 0.35, (think + float(s.pause.mean())) / 2
+        cycles = share * self.until / (pause + run + 1)
+        return int(1.3 * self.n_users * cycles * width) + 100
+
+    def plain(self, rng: np.random.Generator) -> list[User]:
+        """Return the users in plain Python."""
+        setting = Setting(
+            self.drawn,
+            rng,
+            until=self.until,
+            pairs=self.pairs,
+            repeats_run=self.repeats_run,
+        )
+        return self.users_in_python(setting)
+
+    def compiled(self, rng: np.random.Generator, room: int, *, by_event: bool) -> Workload:
+        """Return tables with room for so many jobs, and the users who will fill them in."""
+        from workloadkit._kernels import site_users as kernels
+        from workloadkit._kernels.agenda import new_agenda
+
+        n = self.n_users
+        submit, run, estimate, procs, user, item = (np.empty(room, np.int64) for _ in range(6))
+        queue = np.full(room, UNKNOWN)
+        users = kernels.SiteUsers(
+            agenda=new_agenda(room + n, np.dtype(np.int64)),
+            planned=kernels.Planned(*(np.empty(room, np.int64) for _ in range(7))),
+            tables=kernels.Tables(item, user, queue),
+            rng=rng,
+            by_event=by_event,
+            samples=self.drawn,
+            ways=kernels.Ways(
+                dynamic=self.dynamic,
+                pairs=self.pairs,
+                repeats_run=self.repeats_run,
+                patience=float(self.patience),
+                leave=float(self.leave),
+                until=self.until,
+            ),
+            people=kernels.People(
+                by_day=np.zeros(n, np.bool_),
+                on_weekdays=np.zeros(n, np.bool_),
+                moved=np.zeros(n, np.int64),
+                size=np.zeros(n, np.int64),
+                run=np.zeros(n, np.int64),
+                left=np.zeros(n, np.int64),
+                waits_for=np.full(n, -1),
+                last=np.full(n, -1),
+                last_end=np.zeros(n, np.int64),
+                session=np.zeros(n, np.int64),
+                opens=np.ones(n, np.bool_),
+            ),
+            counts=np.zeros(7, np.int64),
+        )
+        kernels.set_out(users)
+        return without_log(submit, run, estimate, procs, user, queue, users)
+
+    def told(self, tables: Workload, n_jobs: int) -> tuple[Workload, Notes, dict[str, Any]]:
+        """Return the jobs that compiled users submitted, notes on them, and a history."""
+        from workloadkit._kernels import site_users as kernels
+
+        made, counts = tables.users.planned, tables.users.counts
+        item = tables.users.tables.item[:n_jobs]
+        workload = without_log(
+            tables.submit[:n_jobs],
+            tables.run[:n_jobs],
+            tables.estimate[:n_jobs],
+            tables.procs[:n_jobs],
+            tables.user[:n_jobs],
+            tables.queue[:n_jobs],
+        )
+        notes = {
+            "session": made.session[item],
+            "batch": made.batch[item],
+            "preceding_job": made.preceding[item],
+            "think_time": made.think_time[item],
+        }
+        return (
+            workload,
+            notes,
+            self._history({name: int(counts[getattr(kernels, name.upper())]) for name in _COUNTED}),
+        )
+
+    def told_plain(self, users: list[User]) -> dict[str, Any]:
+        """Return the history of users in plain Python."""
+        counts = users[0].setting.counts  # type: ignore[attr-defined]
+        return self._history({name: counts[name] for name in _COUNTED})
+
+    def result(
+        self, workload: Workload, notes: Notes, machine: int
+    ) -> tuple[Trace, Workload, Notes]:
+        """Return the log that tells of the jobs, and the jobs as jobs of that log."""
+        trace, workload = as_log(
+            workload,
+            machine,
+            preceding_job=notes["preceding_job"],
+            think_time=notes["think_time"],
+        )
+        return trace, workload, {name: notes[name] for name in ("session", "batch")}
+
+    def _history(self, counts: dict[str, int]) -> dict[str, int]:
+        names = _COUNTED if self.dynamic else _COUNTED[:2]
+        return {"until": self.until, **{name: counts[name] for name in names}}
+
+
+#: What is counted; of sessions that never end, the first two.
+_COUNTED = ("sessions", "batches", "continued", "aborted", "slept", "left")

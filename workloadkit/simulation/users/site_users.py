@@ -1,0 +1,128 @@
+"""Users of a site in plain Python: what they draw, and how they submit batches of jobs."""
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workloadkit._kernels.site_samples import Samples
+from workloadkit._kernels.site_users import draw_between, period_of
+from workloadkit.simulation.engine import Job, User
+
+
+class Setting:
+    """What the users of a site share.
+
+    Parameters
+    ----------
+    samples : Samples
+        What they draw from.
+    rng : Generator
+    until : int
+        From then on nobody submits anything. [s]
+    pairs : bool
+        Whether size and run time are drawn as a pair.
+    repeats_run : bool
+        Whether a job that comes again has the same run time, or only the same size.
+
+    Attributes
+    ----------
+    counts : Counter
+        How often something was done: "sessions" and "batches" begun, and what users decided.
+    """
+
+    def __init__(
+        self,
+        samples: Samples,
+        rng: np.random.Generator,
+        *,
+        until: int,
+        pairs: bool,
+        repeats_run: bool,
+    ) -> None:
+        self.samples = samples
+        self.rng = rng
+        self.until = until
+        self.pairs = pairs
+        self.repeats_run = repeats_run
+        self.counts: Counter[str] = Counter()
+
+    def draw(self, values: NDArray[np.int64], first: int = 0, last: int | None = None) -> int:
+        """Draw one of the values, or of those from `first` to before `last`."""
+        last = values.size if last is None else last
+        return int(draw_between(self.rng, values, first, last))
+
+
+class SiteUser(User):
+    """One who submits batches; `last_ended` says what follows the end of one."""
+
+    def __init__(self, setting: Setting) -> None:
+        super().__init__()
+        self.setting = setting
+        self.size, self.run, self.left = 0, 0, 0  # of the job that comes again, and how often
+        self.last: Job | None = None  # of those of the batch before, submitted last
+        self.session = -1
+        self.opens = True  # whether the next batch opens a session
+
+    def last_ended(self, job: Job) -> None:
+        """Go on after the end of the job of a batch that was submitted last."""
+        raise NotImplementedError(f"{type(self).__name__} must say what follows a batch")
+
+    def job_ended(self, job: Job) -> None:
+        """Go on if this is the job that was waited for."""
+        if job is self.last:
+            self.last_ended(job)
+
+    def wake_later(self, seconds: int) -> None:
+        """Ask for a wake-up, unless it would come when all is over."""
+        if self.now + seconds < self.setting.until:
+            self.sleep(seconds)
+
+    def submit_batch(self) -> None:
+        """Draw a batch and submit its first job now, the others later."""
+        setting, samples = self.setting, self.setting.samples
+        counts = setting.counts
+        batch = counts["batches"]
+        counts["batches"] += 1
+        if self.opens:
+            self.session = counts["sessions"]
+            counts["sessions"] += 1
+            self.opens = False
+        pool = period_of(self.now) if samples.first_size.size > 2 else 0
+        width = setting.draw(samples.width)
+        jobs = [self._draw_job(pool) for _ in range(width)]
+        gaps = [setting.draw(samples.gap) for _ in range(width - 1)]
+        before = self.last
+        first: dict[str, Any] = {"preceding_job": -1, "think_time": -1}
+        if before is not None:
+            first = {"preceding_job": before.number, "think_time": self.now - before.end}
+        time = self.now
+        for i, (size, run) in enumerate(jobs):
+            time += gaps[i - 1] if i else 0
+            if time >= setting.until:
+                self.last = None  # and nothing follows
+                break
+            self.last = self.submit(size, run, at=time)
+            self.last.notes = {
+                "session": self.session,
+                "batch": batch,
+                **(first if i == 0 else {"preceding_job": -1, "think_time": -1}),
+            }
+
+    def _draw_job(self, pool: int) -> tuple[int, int]:
+        """Return size and run time of the next job: the same as before, or new ones."""
+        setting, s = self.setting, self.setting.samples
+        sizes, runs = s.first_size[pool : pool + 2], s.first_run[pool : pool + 2]
+        if self.left == 0:
+            if setting.pairs:
+                place = int(sizes[0] + int(setting.rng.random() * (sizes[1] - sizes[0])))
+                self.size, self.run = int(s.size[place]), int(s.run[place])
+            else:
+                self.size = setting.draw(s.size, *sizes)
+                self.run = setting.draw(s.run, *runs)
+            self.left = setting.draw(s.repetition, *s.first_repetition[pool : pool + 2])
+        elif not setting.repeats_run:
+            self.run = setting.draw(s.run, *runs)
+        self.left -= 1
+        return self.size, self.run
