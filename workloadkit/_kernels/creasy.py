@@ -40,7 +40,7 @@ from workloadkit._kernels.users import (
     some_to_come,
     take_arrivals,
 )
-from workloadkit._kernels.waiting import set_leaf
+from workloadkit.simulation.queue import set_leaf
 
 # A queue longer than this is searched by trees, until it is half as long.
 CROWD = 512

@@ -37,7 +37,7 @@ from workloadkit._kernels.users import (
     some_to_come,
     take_arrivals,
 )
-from workloadkit._kernels.waiting import (
+from workloadkit.simulation.queue import (
     BLOCK,
     foremost,
     grow_forest,

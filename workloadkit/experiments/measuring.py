@@ -5,6 +5,7 @@ from numpy.typing import NDArray
 
 from workloadkit.errors import ParameterError, WorkloadError
 from workloadkit.simulation.measures import OF_UTILITIES
+from workloadkit.simulation.playing import play_compiled
 from workloadkit.simulation.schedule import FURTHER, METRICS, PRODUCTIVITY, Schedule
 from workloadkit.simulation.schedulers import Fcfs
 from workloadkit.simulation.workload import Rules
@@ -46,7 +47,7 @@ def started_later(schedule: Schedule) -> NDArray[np.bool_]:
         what = "jobs larger than the machine" if too_large else "outages"
         raise WorkloadError(f"FCFS on the same machine is not known: the schedule has {what}")
     overrun, passes = parameters.get("overrun", "late"), parameters.get("passes", "instant")
-    fcfs = Fcfs().compiled(workload, Rules(schedule.machine, overrun, passes))
+    fcfs = play_compiled(Fcfs(), workload, Rules(schedule.machine, overrun, passes))
     return np.asarray(schedule.start > fcfs.start)
 
 

@@ -24,7 +24,7 @@ import numpy as np
 
 from workloadkit.errors import WorkloadError
 from workloadkit.fields import UNKNOWN
-from workloadkit.simulation.machine import Machine, Run, Shutdown
+from workloadkit.simulation.machine.processors import Machine, Run, Shutdown
 from workloadkit.simulation.workload import Interrupted, Overrun, Passes, UtilityAt, plan
 from workloadkit.utility import Point, fault
 

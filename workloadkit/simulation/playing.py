@@ -12,7 +12,7 @@ from workloadkit.errors import ParameterError, WorkloadError
 from workloadkit.io.outages import Outages
 from workloadkit.simulation.crowd import Crowd
 from workloadkit.simulation.engine import Job, Scheduler, Simulation, User
-from workloadkit.simulation.machine import Run, settle
+from workloadkit.simulation.machine.processors import Run, settle
 from workloadkit.simulation.policies.policy import Outcome, Policy
 from workloadkit.simulation.workload import Interrupted, Rules, UtilityAt, Workload
 
@@ -77,6 +77,31 @@ def play_plain(
     return jobs, Outcome(start, columns, scheduler.history()), simulation.runs
 
 
+def play_compiled(policy: Policy, workload: Workload, rules: Rules) -> Outcome:
+    """Run the compiled engine; the start of each job that has arrived is known then."""
+    how: Any = policy.compiled(workload, rules)
+    if isinstance(how, Outcome):
+        return how
+    from workloadkit.simulation.machine.one_pool import OnePool
+    from workloadkit.simulation.state import Jobs, new_state
+
+    w = workload
+    jobs = Jobs(w.submit, w.run, w.estimate, w.procs, w.user, w.queue)
+    hardware = rules.hardware or OnePool(rules.machine)
+    state = how.play(
+        new_state(
+            jobs,
+            hardware.compiled(jobs, how.n_planned(jobs.submit.size)),
+            capacity=hardware.capacity,
+            late=rules.overrun == "late" or rules.predictor is not None,
+            by_event=rules.passes == "event",
+            users=w.users,
+            predictor=rules.predictor and rules.predictor.compiled(w),
+        )
+    )
+    return Outcome(state.start, how.columns(state), how.history(state))
+
+
 def play_crowd_plain(
     policy: Policy | Scheduler, name: str, rules: Rules, crowd: Crowd, **how: Any
 ) -> Play:
@@ -99,7 +124,7 @@ def play_crowd_compiled(policy: Policy, rules: Rules, crowd: Crowd) -> Play:
     while True:
         tables = crowd.compiled(_draws(rules), room, by_event=rules.passes == "event")
         agenda = tables.users.agenda
-        outcome = _nothing(tables) if _is_idle(agenda) else policy.compiled(tables, rules)
+        outcome = _nothing(tables) if _is_idle(agenda) else play_compiled(policy, tables, rules)
         if not agenda.at[OVERFLOWS]:
             break
         room *= 2

@@ -14,7 +14,7 @@ from workloadkit.clock import Clock
 from workloadkit.errors import ParameterError, WorkloadError
 from workloadkit.fields import CANCELLED, FAILED
 from workloadkit.provenance import as_note, plain, provenance
-from workloadkit.simulation.machine import Run
+from workloadkit.simulation.machine.processors import Run
 from workloadkit.simulation.measures import OF_JOBS, OF_UTILITIES, Served
 from workloadkit.simulation.productivity import (
     NAMES,

@@ -11,13 +11,13 @@ from workloadkit.simulation.engine import Scheduler
 from workloadkit.simulation.policies.conservative import Conservative
 from workloadkit.simulation.policies.creasy import Creasy
 from workloadkit.simulation.policies.easy import Easy
+from workloadkit.simulation.policies.easy.plain import OrderedScheduler
 from workloadkit.simulation.policies.f1 import F1
 from workloadkit.simulation.policies.fcfs import Fcfs
 from workloadkit.simulation.policies.genetic import Genetic
 from workloadkit.simulation.policies.largest import Largest
 from workloadkit.simulation.policies.ljf import Ljf
 from workloadkit.simulation.policies.multi_queue import MultiQueue
-from workloadkit.simulation.policies.ordered import OrderedScheduler
 from workloadkit.simulation.policies.own_order import OwnOrder
 from workloadkit.simulation.policies.policy import Outcome, Policy
 from workloadkit.simulation.policies.priority_fifo import PriorityFifo

@@ -31,6 +31,7 @@ from workloadkit.simulation.made_up import as_log
 from workloadkit.simulation.playing import (
     Play,
     copies,
+    play_compiled,
     play_crowd_compiled,
     play_crowd_plain,
     play_plain,
@@ -291,7 +292,7 @@ def simulate(
         workload = as_workload.of(trace)
         if compiles:
             assert not isinstance(policy, Scheduler)
-            play = Play(workload, policy.compiled(workload, rules))
+            play = Play(workload, play_compiled(policy, workload, rules))
         else:
             jobs, outcome, runs = play_with(behaviour.plain(workload))
             play = Play(with_changed_runs(workload, jobs), outcome, runs=runs)

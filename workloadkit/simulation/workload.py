@@ -48,12 +48,19 @@ class Rules:
         Whether processors are allocated once an instant or after each single event.
     seed : int
         Of what the policy draws, if it does.
+    hardware : object, optional
+        What the processors are like, see `workloadkit.simulation.machine`; one pool by default.
+    predictor : object, optional
+        What plans, see `workloadkit.simulation.predictors`; the estimates of the workload by
+        default.
     """
 
     machine: int
     overrun: Overrun = "raise"
     passes: Passes = "instant"
     seed: int = 0
+    hardware: Any = None
+    predictor: Any = None
 
 
 @dataclass(frozen=True)

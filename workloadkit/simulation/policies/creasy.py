@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from workloadkit.errors import ParameterError
 from workloadkit.simulation.engine import Job, Scheduler
-from workloadkit.simulation.policies.ordered import OrderedScheduler
+from workloadkit.simulation.policies.easy.plain import OrderedScheduler
 from workloadkit.simulation.policies.policy import Outcome, check_types
 from workloadkit.simulation.workload import Rules, Workload
 

@@ -3,15 +3,8 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
-
 from workloadkit.simulation.engine import Scheduler
-from workloadkit.simulation.policies.ordered import (
-    ORDERS,
-    OrderedScheduler,
-    ranked_as_they_arrive,
-)
-from workloadkit.simulation.policies.policy import Outcome
+from workloadkit.simulation.orders import settled
 from workloadkit.simulation.workload import Rules, Workload
 
 
@@ -23,21 +16,12 @@ class Fcfs:
 
     def plain(self) -> Scheduler:
         """Return the policy in plain Python, fresh for one simulation."""
-        return OrderedScheduler(ORDERS["arrival"], backfill="none")
+        from workloadkit.simulation.policies.easy.plain import OrderedScheduler
 
-    def compiled(self, workload: Workload, rules: Rules) -> Outcome:
-        """Simulate `workload` in the compiled engine."""
-        from workloadkit._kernels.easy import schedule_in_order
-        from workloadkit._kernels.state import Jobs
+        return OrderedScheduler(backfill="none")
 
-        how: dict[str, Any] = {"rank": np.arange(workload.submit.size), "backfill_rank": None}
-        if workload.users is not None:
-            how = ranked_as_they_arrive("arrival", "none", workload)
-        start = schedule_in_order(
-            Jobs(workload.submit, workload.run, workload.estimate, workload.procs),
-            rules.machine,
-            late=rules.overrun == "late",
-            by_event=rules.passes == "event",
-            **how,
-        )
-        return Outcome(start)
+    def compiled(self, workload: Workload, rules: Rules) -> Any:
+        """Return the policy for one simulation in the compiled engine."""
+        from workloadkit.simulation.policies.easy.compiled import CompiledEasy
+
+        return CompiledEasy(workload, rules, settled("arrival"), None)

@@ -9,8 +9,9 @@ import numpy as np
 
 from workloadkit.errors import ParameterError, WorkloadError
 from workloadkit.simulation.engine import Job, Scheduler
+from workloadkit.simulation.policies.easy.plain import OrderedScheduler
 from workloadkit.simulation.policies.evolution import Order, earned_by_easy, evolve
-from workloadkit.simulation.policies.ordered import OrderedScheduler, ranked_as_they_arrive
+from workloadkit.simulation.policies.ordered import ranked_as_they_arrive
 from workloadkit.simulation.policies.policy import Outcome, arrived, check_types
 from workloadkit.simulation.policies.queue_priority import QueuePriority
 from workloadkit.simulation.workload import Rules, Workload

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from workloadkit.simulation.policies.ordered import Ordered
+from workloadkit.simulation.policies.easy.ordered import Ordered
 
 
 @dataclass(frozen=True)
@@ -11,3 +11,4 @@ class Ljf(Ordered):
     """EASY on a queue in the order of the estimates, the longest first."""
 
     name: ClassVar[str] = "ljf"
+    order: ClassVar[str] = "ljf"

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from workloadkit.errors import ParameterError
 from workloadkit.simulation.engine import Scheduler
-from workloadkit.simulation.policies.ordered import check_backfill
+from workloadkit.simulation.policies.easy.ordered import check_backfill
 from workloadkit.simulation.policies.policy import Outcome
 from workloadkit.simulation.policies.varying import VaryingScheduler, play_compiled
 from workloadkit.simulation.workload import Rules, Workload

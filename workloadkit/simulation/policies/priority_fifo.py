@@ -2,20 +2,17 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import Any, ClassVar
 
 from workloadkit.simulation.engine import Job, Scheduler
-from workloadkit.simulation.policies.ordered import FixedOrder, OrderedScheduler
-from workloadkit.simulation.policies.policy import Outcome, arrived
+from workloadkit.simulation.policies.easy.ordered import Ordered
+from workloadkit.simulation.policies.easy.plain import OrderedScheduler
 from workloadkit.simulation.policies.queue_priority import QueuePriority
 from workloadkit.simulation.workload import Rules, Workload
 
 
 @dataclass(frozen=True)
-class PriorityFifo(QueuePriority, FixedOrder):
+class PriorityFifo(QueuePriority, Ordered):
     """EASY on one queue in the order of (priority, arrival) [1]_.
 
     A job's priority is that of its queue in the log. There is one reservation, for the first job
@@ -51,23 +48,31 @@ class PriorityFifo(QueuePriority, FixedOrder):
         super().__post_init__()
         self.check_queues()
 
-    def key(self, job: Job) -> int:
-        """Return what the queue is ordered by, smallest first."""
-        return self.priority(job.queue)
+    order: ClassVar[str] = "urgency"
 
-    def keys(self, workload: Workload) -> NDArray[np.int64]:
-        """Return what the queue is ordered by for all jobs, shape (n_jobs,)."""
-        return self.priorities(workload)
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        """The queues that are named, from the most urgent to the least."""
+        return self.urgent_queues
 
     def plain(self) -> Scheduler:
         """Return the policy in plain Python, fresh for one simulation."""
         return _PriorityScheduler(self)
 
-    def compiled(self, workload: Workload, rules: Rules) -> Outcome:
-        """Simulate `workload` in the compiled engine."""
-        outcome = super().compiled(workload, rules)
-        self.warn_of_equals(set(workload.queue[: arrived(workload)].tolist()))
-        return outcome
+    def compiled(self, workload: Workload, rules: Rules) -> Any:
+        """Return the policy for one simulation in the compiled engine."""
+        from workloadkit.simulation.policies.easy.compiled import CompiledEasy
+
+        outer = self
+
+        class CompiledPriorities(CompiledEasy):
+            def columns(self, state: Any) -> Any:
+                from workloadkit.simulation.state import ARRIVED
+
+                outer.warn_of_equals(set(workload.queue[: state.at[ARRIVED]].tolist()))
+                return super().columns(state)
+
+        return CompiledPriorities(workload, rules, *self.orders())
 
 
 class _PriorityScheduler(OrderedScheduler):

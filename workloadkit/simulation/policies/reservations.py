@@ -7,11 +7,8 @@ import numpy as np
 
 from workloadkit.errors import ParameterError
 from workloadkit.simulation.engine import Scheduler
-from workloadkit.simulation.policies.ordered import (
-    ORDERS,
-    OrderedScheduler,
-    ranked_as_they_arrive,
-)
+from workloadkit.simulation.policies.easy.plain import OrderedScheduler
+from workloadkit.simulation.policies.ordered import ranked_as_they_arrive
 from workloadkit.simulation.policies.policy import Outcome, check_types
 from workloadkit.simulation.workload import Rules, Workload
 
@@ -45,7 +42,7 @@ class Reservations:
 
     def plain(self) -> Scheduler:
         """Return the policy in plain Python, fresh for one simulation."""
-        return OrderedScheduler(ORDERS["arrival"], reservations=self.depth)
+        return OrderedScheduler(reservations=self.depth)
 
     def compiled(self, workload: Workload, rules: Rules) -> Outcome:
         """Simulate `workload` in the compiled engine."""

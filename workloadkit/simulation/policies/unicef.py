@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from workloadkit.simulation.engine import Scheduler
-from workloadkit.simulation.policies.ordered import check_backfill
+from workloadkit.simulation.policies.easy.ordered import check_backfill
 from workloadkit.simulation.policies.policy import Outcome
 from workloadkit.simulation.policies.varying import VaryingScheduler, play_compiled
 from workloadkit.simulation.workload import Rules, Workload

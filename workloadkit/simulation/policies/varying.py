@@ -8,11 +8,8 @@ import numpy as np
 
 from workloadkit.errors import ParameterError
 from workloadkit.simulation.engine import Job
-from workloadkit.simulation.policies.ordered import (
-    OrderedScheduler,
-    places_to_backfill,
-    ranked_as_they_arrive,
-)
+from workloadkit.simulation.policies.easy.plain import OrderedScheduler
+from workloadkit.simulation.policies.ordered import places_to_backfill, ranked_as_they_arrive
 from workloadkit.simulation.policies.policy import Outcome
 from workloadkit.simulation.workload import Rules, Workload
 

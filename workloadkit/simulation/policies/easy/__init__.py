@@ -1,13 +1,9 @@
 """EASY backfilling: one reservation, for the job at the head of the queue."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from numpy.typing import NDArray
-
-from workloadkit.simulation.engine import Job
-from workloadkit.simulation.policies.ordered import ORDERS, Ordered
-from workloadkit.simulation.workload import Workload
+from workloadkit.simulation.policies.easy.ordered import Ordered
 
 
 @dataclass(frozen=True)
@@ -24,11 +20,4 @@ class Easy(Ordered):
     """
 
     name: ClassVar[str] = "easy"
-
-    def key(self, job: Job) -> Any:
-        """Return what the queue is ordered by, smallest first."""
-        return ORDERS["arrival"](job)
-
-    def keys(self, workload: Workload) -> NDArray:
-        """Return what the queue is ordered by for all jobs, shape (n_jobs,)."""
-        return ORDERS["arrival"](workload)
+    order: ClassVar[str] = "arrival"

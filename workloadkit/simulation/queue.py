@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from workloadkit._kernels.compile import bare
+from workloadkit._kernels.compile import inline
 
 BLOCK_BITS = 6
 BLOCK = 1 << BLOCK_BITS  # places of the line that are skipped at once
@@ -115,7 +115,7 @@ def _power_of_two(count: int) -> int:
     return 1 << (count - 1).bit_length()
 
 
-@bare
+@inline
 def set_leaf(tree, root, node, value):
     """Give a leaf a value, and the nodes above it the smallest below them."""
     tree[root + node] = value
@@ -127,7 +127,7 @@ def set_leaf(tree, root, node, value):
         tree[root + node] = smallest
 
 
-@bare
+@inline
 def next_leaf(tree, root, width, place, most):
     """First leaf from `place` on that holds `most` at most, counted from 0; -1 for none."""
     if place >= width or not tree[root + 1] <= most:
@@ -146,21 +146,21 @@ def next_leaf(tree, root, width, place, most):
     return node - width
 
 
-@bare
+@inline
 def join_line(waits, in_block, place):
     """Mark a place in the order of the queue: its job waits."""
     waits[place] = True
     in_block[place >> BLOCK_BITS] += 1
 
 
-@bare
+@inline
 def leave_line(waits, in_block, place):
     """Unmark a place in the order of the queue."""
     waits[place] = False
     in_block[place >> BLOCK_BITS] -= 1
 
 
-@bare
+@inline
 def next_in_line(waits, in_block, place):
     """First marked place from `place` on; there is one."""
     while not waits[place]:
@@ -170,28 +170,33 @@ def next_in_line(waits, in_block, place):
     return place
 
 
-@bare
-def insert_waiting(waiting, first, last, backfill_rank, job):
-    """Insert a job into waiting[first:last], which is in the order of backfilling."""
+@inline
+def comes_before(rank, job, other):
+    """Whether a job comes before another one, ties by arrival."""
+    return rank[job] < rank[other] or (rank[job] == rank[other] and job < other)
+
+
+@inline
+def insert_waiting(waiting, first, last, rank, job):
+    """Insert a job into waiting[first:last], which is in the order of `rank`, ties by arrival."""
     place = last
-    while place > first and backfill_rank[waiting[place - 1]] > backfill_rank[job]:
+    while place > first and comes_before(rank, job, waiting[place - 1]):
         waiting[place] = waiting[place - 1]
         place -= 1
     waiting[place] = job
 
 
-@bare
+@inline
 def foremost(waiting, first, last, rank):
     """Job of waiting[first:last] that comes first by `rank`, ties by arrival."""
     head = waiting[first]
     for place in range(first + 1, last):
-        job = waiting[place]
-        if rank[job] < rank[head] or (rank[job] == rank[head] and job < head):
-            head = job
+        if comes_before(rank, waiting[place], head):
+            head = waiting[place]
     return head
 
 
-@bare
+@inline
 def take_out(waiting, first, job):
     """Take a job out of waiting[first:last]; the list then begins one place later."""
     place = first

@@ -1,0 +1,183 @@
+"""The event loop of the compiled engine, the only one.
+
+At an instant what is due happens in rounds: ends of jobs, changes of the machine, submissions,
+wake-ups and timers; what these lead to in the same second, in the same order; then the policy
+allocates, once. If it starts a job of run time 0, the next instant is the same second. With a pass
+after each event, submissions come first, then ends in the order of the starts, changes of the
+machine, timers and wake-ups, one at a time.
+"""
+
+from typing import Any
+
+from workloadkit._kernels.compile import helper, inline, kernel
+from workloadkit._kernels.reference import by_reference
+from workloadkit.simulation import recorded_stream  # noqa: F401 acts where no users react
+from workloadkit.simulation.events import allocate, end_due
+from workloadkit.simulation.machine.ledger import asks, change, next_change
+from workloadkit.simulation.parts import by_part, is_built_in
+from workloadkit.simulation.state import (
+    ARRIVED,
+    ASKED,
+    N_RUNNING,
+    N_WAITING,
+    OVER,
+    STOPPED,
+    WHY,
+    State,
+)
+from workloadkit.simulation.streams import (
+    act_on_all,
+    act_on_submissions,
+    look_ahead,
+    next_coming,
+    submission_is_due,
+    take_one,
+    tell_user,
+)
+from workloadkit.simulation.users import mechanisms  # noqa: F401 act where users do
+
+
+@inline
+def _never(state, what, now):
+    return state.never
+
+
+@inline
+def _no(state, what, now):
+    return False
+
+
+#: (state, -, -) of a policy: when it is to have a pass next, whatever happens.
+_next_timer = by_part("policy", "next_timer", _never)
+
+#: (state, -, now) of a policy: whether the loop is to return after this pass.
+_policy_asks = by_part("policy", "asks", _no)
+
+
+def play(state: State, begin: Any = None, until: Any = None) -> int:
+    """Go on until all is over, or part of the state asks to return.
+
+    Parameters
+    ----------
+    state : State
+        Changed in place.
+    begin : scalar, optional
+        Take what is left of this second first, and let there be a pass in it. [s]
+    until : scalar, optional
+        Stop at this second, when what ends and is submitted in it has been taken. [s]
+
+    Returns
+    -------
+    int
+        Why: OVER, STOPPED or ASKED.
+    """
+    time = state.never.dtype.type
+    begun = begin is not None
+    state.clock[0] = begin if begun else 0
+    until = state.never if until is None else time(until)
+    parts = (state.machine, state.policy, state.users, state.predictor)
+    run = _play if all(map(is_built_in, parts)) else _play_custom
+    run(state, begun, until)
+    return int(state.at[WHY])
+
+
+def _go_on(state, begun, until):
+    state = by_reference(state)
+    at = state.at
+    at[WHY] = OVER
+    now = state.clock[0]
+    while True:
+        if not begun:
+            now = _next_instant(state, now)
+            if now == state.never:
+                break
+            if now >= until:
+                now = until
+                state.clock[0] = now
+                _take_until(state, now)
+                at[WHY] = STOPPED
+                break
+            state.clock[0] = now
+        new = at[ARRIVED]
+        if not state.by_event:
+            _take_instant(state, now)
+        elif not begun:
+            _take_event(state, now)
+        begun = False
+        allocate(state, new, now)
+        if _policy_asks(state, 0, now) or asks(state, 0, now):
+            at[WHY] = ASKED
+            break
+
+
+_play = kernel(_go_on)
+_play_custom = helper(_go_on)  # what is not of this package may change without our knowing
+
+
+@inline
+def _next_instant(state, now):
+    """When something happens next; a time after all times if nothing will that matters."""
+    soonest = next_coming(state, 0, now)
+    at, ends = state.at, state.ends
+    if at[N_RUNNING] > 0:
+        soonest = min(soonest, ends[at[N_RUNNING] - 1])
+    if soonest < state.never or at[N_WAITING] > 0:
+        soonest = min(soonest, next_change(state, 0, now), _next_timer(state, 0, now))
+    return soonest
+
+
+@inline
+def _take_ends(state, now):
+    """End all jobs that are due, then let their users know, in the order of the ends."""
+    at, ends, end_jobs = state.at, state.ends, state.end_jobs
+    before = at[N_RUNNING]
+    while at[N_RUNNING] > 0 and ends[at[N_RUNNING] - 1] <= now:
+        end_due(state, now)
+    for place in range(before - 1, at[N_RUNNING] - 1, -1):
+        tell_user(state, end_jobs[place], now)
+
+
+@inline
+def _take_instant(state, now):
+    """Let all happen that is due."""
+    look_ahead(state, 0, now)
+    _take_ends(state, now)
+    change(state, False, now)
+    act_on_all(state, 0, now)
+
+
+@inline
+def _take_event(state, now):
+    """Let the first thing happen that is due."""
+    count = state.at[N_RUNNING]
+    if submission_is_due(state, 0, now):
+        take_one(state, 0, now)
+    elif count > 0 and state.ends[count - 1] <= now:
+        tell_user(state, end_due(state, now), now)
+    elif next_change(state, 0, now) <= now:
+        change(state, True, now)
+    elif next_coming(state, 0, now) <= now and _next_timer(state, 0, now) > now:
+        take_one(state, 0, now)
+
+
+@inline
+def _take_until(state, now):
+    """Let happen what comes before timers."""
+    if state.by_event:
+        while _comes_before_timers(state, now):
+            _take_event(state, now)
+    else:
+        look_ahead(state, 0, now)
+        _take_ends(state, now)
+        change(state, False, now)
+        act_on_submissions(state, 0, now)
+
+
+@inline
+def _comes_before_timers(state, now):
+    count = state.at[N_RUNNING]
+    return (
+        submission_is_due(state, 0, now)
+        or (count > 0 and state.ends[count - 1] <= now)
+        or next_change(state, 0, now) <= now
+    )

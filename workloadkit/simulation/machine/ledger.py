@@ -1,0 +1,150 @@
+"""What is free of a machine, now and as planned: what the event loop and the policies ask of it.
+
+A machine is a NamedTuple, a part of the simulation's state, see `simulation.parts`. It holds rows,
+each a level: what is free at some time. Row `FREE` is the present one, `SPARE` is what the first
+reservation leaves, and those from `PLANNED` on belong to the profile of a policy that makes one.
+
+These functions a machine must have:
+
+- ``need_of(state, job, now)``: what a job takes, a number or a tuple of numbers;
+- ``has_room(state, row, need)``: whether so much is left on a level;
+- ``occupy(state, row, need)`` and ``vacate(state, row, need)`` change a level;
+- ``copy_row(state, row, other)`` makes a level that of another row;
+- ``same_rows(state, row, other)``: whether two levels are one.
+
+The others have defaults for machines that never change. All of a job's starts and ends pass
+through `start_job` and `end_job`.
+"""
+
+from workloadkit._kernels.compile import inline
+from workloadkit._kernels.running import insert_end, insert_end_in_order, remove_end
+from workloadkit.simulation.parts import by_part
+from workloadkit.simulation.state import N_RUNNING, N_WAITING
+
+# Rows.
+FREE, SPARE, PLANNED = range(3)
+
+need_of = by_part("machine", "need_of")
+has_room = by_part("machine", "has_room")
+occupy = by_part("machine", "occupy")
+vacate = by_part("machine", "vacate")
+copy_row = by_part("machine", "copy_row")
+same_rows = by_part("machine", "same_rows")
+
+
+@inline
+def _nothing(state, what, now):
+    pass
+
+
+@inline
+def _no(state, what, now):
+    return False
+
+
+@inline
+def _never(state, what, now):
+    return state.never
+
+
+@inline
+def _fits(state, job, now):
+    return has_room(state, FREE, need_of(state, job, now))
+
+
+@inline
+def _reserve(state, job, now):
+    need = need_of(state, job, now)
+    copy_row(state, SPARE, FREE)
+    place = state.at[N_RUNNING] - 1
+    while not has_room(state, SPARE, need):
+        if place < 0:
+            state.machine.shadow[0] = state.never
+            return state.never
+        vacate(state, SPARE, need_of(state, state.planned_jobs[place], now))
+        place -= 1
+    shadow = now if place + 1 == state.at[N_RUNNING] else max(state.planned_ends[place + 1], now)
+    while place >= 0 and state.planned_ends[place] <= shadow:
+        vacate(state, SPARE, need_of(state, state.planned_jobs[place], now))
+        place -= 1
+    occupy(state, SPARE, need)
+    state.machine.shadow[0] = shadow
+    return shadow
+
+
+@inline
+def _may_pass(state, job, now):
+    need = need_of(state, job, now)
+    return has_room(state, FREE, need) and (
+        now + state.jobs.estimate[job] <= state.machine.shadow[0] or has_room(state, SPARE, need)
+    )
+
+
+@inline
+def _passes(state, job, now):
+    if now + state.jobs.estimate[job] > state.machine.shadow[0]:
+        occupy(state, SPARE, need_of(state, job, now))
+
+
+#: (state, job, now): whether a job can start now.
+fits = by_part("machine", "fits", _fits)
+
+#: (state, job, now): reserve for a waiting job that does not fit; returns from when on, at the
+#: earliest, by the planned ends. What runs late counts as ending at this very second.
+reserve = by_part("machine", "reserve", _reserve)
+
+#: (state, job, now): whether a job can start now without delaying the one with the reservation.
+may_pass = by_part("machine", "may_pass", _may_pass)
+
+#: (state, job, now): a job starts that may pass: what is spare shrinks.
+passes = by_part("machine", "passes", _passes)
+
+#: (state, -, now): whether nothing at all is free.
+is_full = by_part("machine", "is_full", _no)
+
+#: (state, -, now): whether changes of the machine lie ahead that plans know of. Then reservations
+#: are of certain parts of it, and who was refused may fit though nothing has ended.
+changes_ahead = by_part("machine", "changes_ahead", _no)
+
+#: (state, -, now): give up all reservations.
+release_all = by_part("machine", "release_all", _nothing)
+
+#: (state, job, now): give up what is reserved for a job.
+release = by_part("machine", "release", _nothing)
+
+#: (state, job, now): a job gets its place; a job leaves it.
+move_in = by_part("machine", "move_in", _nothing)
+move_out = by_part("machine", "move_out", _nothing)
+
+#: (state, -, -): when the machine changes next.
+next_change = by_part("machine", "next_change", _never)
+
+#: (state, one, now): change what changes now; only the first of it, if `one`.
+change = by_part("machine", "change", _nothing)
+
+#: (state, -, now): whether the machine asks the loop to return, for want of room to write on.
+asks = by_part("machine", "asks", _no)
+
+
+@inline
+def start_job(state, job, now):
+    """Let a waiting job run from now on."""
+    jobs, count = state.jobs, state.at[N_RUNNING]
+    state.start[job] = now
+    insert_end_in_order(state.ends, state.end_jobs, count, now + jobs.run[job], job)
+    insert_end(state.planned_ends, state.planned_jobs, count, now + jobs.estimate[job], job)
+    state.at[N_RUNNING] = count + 1
+    state.at[N_WAITING] -= 1
+    occupy(state, FREE, need_of(state, job, now))
+    move_in(state, job, now)
+
+
+@inline
+def end_job(state, job, now):
+    """Take back what a job held that is the last of `end_jobs`."""
+    count = state.at[N_RUNNING]
+    planned_end = state.start[job] + state.jobs.estimate[job]
+    remove_end(state.planned_ends, state.planned_jobs, count, planned_end, job)
+    state.at[N_RUNNING] = count - 1
+    vacate(state, FREE, need_of(state, job, now))
+    move_out(state, job, now)

@@ -1,0 +1,118 @@
+"""Orders of waiting jobs: the numbers that jobs are sorted by, smallest first, ties by arrival.
+
+Each order is one function, which both engines call. Those in `SETTLED` give a job its place when it
+arrives, for good; those in `VARYING` change as time passes. An order may look at what is `Seen` of
+a job, and at numbers that its policy has as parameters.
+"""
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+#: Behind all queues; as a float it is the same.
+LAST_QUEUE = 2**62
+
+
+class Seen(NamedTuple):
+    """What an order may look at.
+
+    Parameters
+    ----------
+    submit, estimate : int or float
+        [s]
+    procs, user, queue : int
+    first : int or float
+        The first submission of the simulation. [s]
+    """
+
+    submit: Any
+    estimate: Any
+    procs: Any
+    user: Any
+    queue: Any
+    first: Any
+
+
+class Order(NamedTuple):
+    """A settled order: its place in `SETTLED`, and its numbers."""
+
+    code: int
+    numbers: NDArray[np.int64]
+
+
+def arrival(job, numbers):
+    """First come, first served."""
+    return 0.0
+
+
+def sjf(job, numbers):
+    """Shortest job first."""
+    return float(job.estimate)
+
+
+def ljf(job, numbers):
+    """Longest job first."""
+    return -float(job.estimate)
+
+
+def smallest(job, numbers):
+    """Smallest job first."""
+    return float(job.procs)
+
+
+def largest(job, numbers):
+    """Largest job first."""
+    return -float(job.procs)
+
+
+def f1(job, numbers):
+    """log10(estimate) · processors + 870 · log10(max(submit - first, 1)), the smallest first."""
+    since = max(job.submit - job.first, 1)
+    return math.log10(job.estimate) * job.procs + 870.0 * math.log10(since)
+
+
+def urgency(job, numbers):
+    """Place of a job's queue among `numbers`, behind them all if it is not there.
+
+    Without any it is the queue's number, and what is unknown comes last.
+    """
+    if len(numbers) == 0:
+        return float(job.queue if job.queue >= 0 else LAST_QUEUE)
+    place = 0
+    while place < len(numbers) and numbers[place] != job.queue:
+        place += 1
+    return float(place)
+
+
+def wfp3(now, submit, estimate, procs, user):
+    """(wait / estimate)³ · processors, the largest first."""
+    stretch = float(now - submit) / float(estimate)
+    return -(stretch * stretch * stretch * procs)  # a power may round otherwise once compiled
+
+
+def unicef(now, submit, estimate, procs, user):
+    """Wait / (max(log2 processors, 1) · estimate), the largest first."""
+    return -(float(now - submit) / (max(math.log2(procs), 1.0) * float(estimate)))
+
+
+SETTLED: dict[str, Callable[..., float]] = {
+    "arrival": arrival,
+    "sjf": sjf,
+    "ljf": ljf,
+    "smallest": smallest,
+    "largest": largest,
+    "f1": f1,
+    "urgency": urgency,
+}
+
+ARRIVAL, SJF, LJF, SMALLEST, LARGEST, F1, URGENCY = range(len(SETTLED))
+
+VARYING: dict[str, Callable[..., float]] = {"wfp3": wfp3, "unicef": unicef}
+
+
+def settled(name: str, numbers: Any = ()) -> Order:
+    """Return a settled order by its name."""
+    return Order(list(SETTLED).index(name), np.array(numbers, np.int64))

@@ -1,0 +1,90 @@
+"""The parts of a compiled simulation: functions that are chosen by the type of a tuple.
+
+A part is a NamedTuple in one of the fields of `state.State` (machine, policy, users, predictor) and
+the functions that act for it, in a module of its own: `acts_for` says which. The compiler chooses
+among them as it compiles a loop for these types, so that what is not there costs nothing.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from numba.core import types
+from numba.extending import overload
+
+from workloadkit._kernels.compile import INLINE, in_python
+from workloadkit._kernels.known_types import know_types
+from workloadkit.errors import WorkloadError
+
+_ACTING: dict[type, Any] = {}
+
+
+def acts_for(kind: type, functions: Any) -> None:
+    """Let functions act for a part.
+
+    Parameters
+    ----------
+    kind : type
+        Class of the NamedTuple.
+    functions : module or object
+        What has the functions as attributes, each compiled by `workloadkit._kernels.compile.bare`.
+    """
+    _ACTING[kind] = functions
+    if kind is not type(None):
+        know_types([kind])
+
+
+def by_part(field: str, name: str, otherwise: Callable[..., Any] | None = None) -> Any:
+    """Return a function of (state, what, now) that calls the one that a part has by this name.
+
+    Parameters
+    ----------
+    field : str
+        Field of the state that the part is in.
+    name : str
+        Name of the function.
+    otherwise : callable, optional
+        Compiled function for parts that do not have it; without one they must.
+    """
+
+    def act(state, what, now):
+        return _function(type(getattr(state, field)), name, otherwise)(state, what, now)
+
+    def compiled(state, what, now):
+        return in_python(_function(_kind(state, field), name, otherwise))
+
+    overload(act, jit_options=INLINE, strict=False)(compiled)
+    return act
+
+
+def acting(kind: type) -> Any:
+    """Return what acts for a part."""
+    return _ACTING[kind]
+
+
+def is_built_in(part: Any) -> bool:
+    """Whether a part, with all that it is made of, is of this package.
+
+    The compiler keeps code for other processes by the digest of the package's sources, and would
+    not notice a change elsewhere.
+    """
+    if isinstance(part, tuple) and hasattr(part, "_fields"):
+        whose = getattr(_ACTING.get(type(part)), "__name__", type(part).__module__)
+        return whose.startswith("workloadkit.") and all(map(is_built_in, part))
+    return True
+
+
+def kind_of(part: Any) -> type:
+    """Class of the NamedTuple of which the compiler knows the type, `NoneType` for none."""
+    return type(None) if isinstance(part, types.NoneType) else part.instance_class
+
+
+def _kind(state: Any, field: str) -> type:
+    tuple_type = getattr(state, "to", state)
+    return kind_of(tuple_type[tuple_type.fields.index(field)])
+
+
+def _function(kind: type, name: str, otherwise: Callable[..., Any] | None) -> Callable[..., Any]:
+    found = getattr(_ACTING.get(kind), name, otherwise)
+    if found is None:
+        raise WorkloadError(f"{kind.__name__} has no compiled function {name}; see parts.acts_for")
+    return found

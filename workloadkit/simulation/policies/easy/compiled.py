@@ -1,0 +1,77 @@
+"""EASY in a settled order, in the compiled engine."""
+
+from typing import Any
+
+import numpy as np
+
+from workloadkit.simulation.compiled_orders import ranks
+from workloadkit.simulation.policies.compiled import CompiledPolicy
+from workloadkit.simulation.policies.easy import kernel, trees
+from workloadkit.simulation.state import N_WAITING, State
+from workloadkit.simulation.workload import Rules, Workload
+
+# A queue longer than this is searched by trees, until it is half as long. Measured: below it a
+# look at each waiting job is faster, far above it much slower.
+CROWD = 512
+# To grow the trees takes about as long as to look at so many jobs for each job of the log. As much
+# is first spent on looking through longer queues: few logs have such queues for long.
+PATIENCE = 16
+
+
+class CompiledEasy(CompiledPolicy):
+    """One reservation, and jobs that overtake.
+
+    Parameters
+    ----------
+    workload : Workload
+    rules : Rules
+    order, backfill_order : NamedTuple or None
+        See `orders`; no order of backfilling: no job overtakes another.
+    crowd, patience : int
+        See the constants.
+    """
+
+    def __init__(
+        self,
+        workload: Workload,
+        rules: Rules,
+        order: Any,
+        backfill_order: Any,
+        *,
+        crowd: int = CROWD,
+        patience: int = PATIENCE,
+    ) -> None:
+        super().__init__(workload, rules)
+        self.orders = order, order if backfill_order is None else backfill_order
+        self.backfills = backfill_order is not None
+        self.crowd, self.patience = crowd, patience
+        self.forest: Any = None
+
+    def begin(self, state: State) -> State:
+        """Return the state with an empty queue."""
+        order, backfill_order = self.orders
+        n_jobs = state.jobs.submit.size
+        how: dict[str, Any] = {"backfills": self.backfills, "crowd": n_jobs, "patience": 1}
+        if self.jobs_are_known:
+            rank = ranks(state.jobs, order)
+            backfill_rank = rank if backfill_order is order else ranks(state.jobs, backfill_order)
+            in_turn = not self.backfills and bool((rank[1:] > rank[:-1]).all())
+            if not in_turn and getattr(self.rules.hardware, "by_size", True):
+                # a list in the order of arrival that is touched at its ends only needs no trees
+                patience = self.patience * n_jobs if self.backfills else 0
+                how |= {"crowd": self.crowd, "patience": patience}
+        else:
+            how["orders"] = self.orders
+            rank = np.empty(n_jobs)
+            backfill_rank = rank if backfill_order is order else np.empty(n_jobs)
+        return state._replace(policy=kernel.new_line(rank, backfill_rank, **how))
+
+    def go_on(self, state: State) -> State:
+        """Go over to trees as the queue has become long, or back to the list."""
+        if isinstance(state.policy, trees.Trees):
+            self.forest = state.policy.forest
+            return state._replace(policy=trees.as_line(state))
+        if self.forest is None:
+            self.forest = trees.grow(state)
+        few = min(self.crowd, state.at[N_WAITING]) // 2
+        return state._replace(policy=trees.as_trees(state, self.forest, few))

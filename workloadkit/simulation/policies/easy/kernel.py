@@ -1,0 +1,221 @@
+"""EASY in a settled order, compiled: a list of the waiting jobs.
+
+Between two terminations what is free only shrinks and time only passes. So a job that cannot be
+backfilled now cannot be before the next termination, and the shadow time stays: an arrival needs
+one look at itself. That holds for one that comes before the head, too, if it starts at once and the
+head is not delayed by it. Only a termination, an arrival that takes or delays the head, several
+arrivals at once in another order than that of the pass, a job that has outlived its estimate or a
+change of the machine ask for a look at all that wait.
+
+Long queues of jobs that are all known are searched by `trees`.
+"""
+
+import sys
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workloadkit._kernels.compile import inline
+from workloadkit.simulation.compiled_orders import key_of
+from workloadkit.simulation.machine.ledger import (
+    changes_ahead,
+    fits,
+    is_full,
+    may_pass,
+    passes,
+    release_all,
+    reserve,
+    start_job,
+)
+from workloadkit.simulation.parts import acts_for
+from workloadkit.simulation.queue import comes_before, foremost, insert_waiting, take_out
+from workloadkit.simulation.state import ARRIVED, N_RUNNING
+
+# Places in Line.at: the queue is waiting[FIRST:LAST]; its head; whether all that wait are to be
+# looked at; whether the reservation is known; jobs of long queues that may still be looked at.
+FIRST, LAST, HEAD, LOOK, KNOWN, PATIENCE = range(6)
+
+
+class Line(NamedTuple):
+    """A part of the state: the waiting jobs, in the order of backfilling.
+
+    Parameters
+    ----------
+    order, backfill_order : NamedTuple or None
+        See `orders`; None where the places of all jobs are known from the start.
+    rank, backfill_rank : ndarray of float64, shape (n_jobs,)
+        Place of each job in both orders.
+    backfills : bool
+        Whether jobs may overtake.
+    apart : bool
+        Whether the two orders differ: then the head is not the first in the list.
+    waiting : ndarray of int64, shape (n_jobs,)
+    crowd : int
+        Longest queue that is searched without end; for longer ones there is patience.
+    at : ndarray of int64, shape (6,)
+    """
+
+    order: Any
+    backfill_order: Any
+    rank: NDArray[np.float64]
+    backfill_rank: NDArray[np.float64]
+    backfills: bool
+    apart: bool
+    waiting: NDArray[np.int64]
+    crowd: int
+    at: NDArray[np.int64]
+
+
+def new_line(
+    rank: NDArray[np.float64],
+    backfill_rank: NDArray[np.float64],
+    *,
+    orders: tuple[Any, Any] = (None, None),
+    backfills: bool,
+    crowd: int,
+    patience: int,
+) -> Line:
+    """Return an empty queue; with `orders` the ranks are tables, filled in as jobs arrive."""
+    at = np.zeros(6, np.int64)
+    at[HEAD], at[LOOK], at[PATIENCE] = -1, True, patience
+    apart = rank is not backfill_rank
+    waiting = np.empty(rank.size, np.int64)
+    return Line(*orders, rank, backfill_rank, backfills, apart, waiting, crowd, at)
+
+
+@inline
+def job_arrived(state, job, now):
+    """Give a job its places in the orders, if it has none yet."""
+    line = state.policy
+    if line.order is not None:
+        line.backfill_rank[job] = key_of(state, line.backfill_order, job)
+        line.rank[job] = key_of(state, line.order, job)
+
+
+@inline
+def job_ended(state, job, now):
+    """Look at all that wait."""
+    state.policy.at[LOOK] = True
+
+
+@inline
+def job_returned(state, job, now):
+    """Let a job wait that was stopped."""
+    _join(state.policy, job)
+    state.policy.at[LOOK] = True
+
+
+@inline
+def plans_void(state, what, now):
+    """Look at all that wait."""
+    state.policy.at[LOOK] = True
+
+
+@inline
+def asks(state, what, now):
+    """Whether the queue is long, and patience is over."""
+    at = state.policy.at
+    return at[PATIENCE] <= 0 and at[LAST] - at[FIRST] > state.policy.crowd
+
+
+@inline
+def allocate(state, new, now):
+    """Start jobs in order while they fit, then backfill."""
+    line, count = state.policy, state.at[N_RUNNING]
+    look = (
+        line.at[LOOK]
+        or (state.late and count > 0 and state.planned_ends[count - 1] < now)
+        or changes_ahead(state, 0, now)
+        or not in_turn(line, new, state.at[ARRIVED])
+    )
+    if not look:
+        new = _look_at_new(state, new, now)
+        look = new < state.at[ARRIVED]
+    if look:
+        _look_at_all(state, new, now)
+
+
+@inline
+def in_turn(line, new, arrived):
+    """Whether jobs that arrive together do so in the order in which a pass looks at them."""
+    rank, backfill_rank = line.rank, line.backfill_rank
+    for job in range(new + 1, arrived):
+        if rank[job] < rank[job - 1] or backfill_rank[job] < backfill_rank[job - 1]:
+            return False
+    return True
+
+
+@inline
+def _look_at_new(state, new, now):
+    """Start new jobs that may; return the first for which all must be looked at."""
+    line, at = state.policy, state.policy.at
+    while new < state.at[ARRIVED]:
+        some_wait = at[FIRST] < at[LAST]
+        ahead = some_wait and line.rank[new] < line.rank[at[HEAD]]
+        starts = fits(state, new, now)
+        if starts and some_wait:
+            starts = ahead
+            if line.backfills:
+                if not at[KNOWN]:
+                    reserve(state, at[HEAD], now)
+                    at[KNOWN] = True
+                starts = may_pass(state, new, now)
+                if starts:
+                    passes(state, new, now)
+        if starts:
+            start_job(state, new, now)
+        elif ahead:
+            break
+        else:
+            _join(line, new)
+        new += 1
+    return new
+
+
+@inline
+def _join(line, job):
+    """Let a job wait."""
+    at = line.at
+    first, last = at[FIRST], at[LAST]
+    insert_waiting(line.waiting, first, last, line.backfill_rank, job)
+    at[LAST] = last + 1
+    if first == last or comes_before(line.rank, job, at[HEAD]):
+        at[HEAD] = job
+
+
+@inline
+def _look_at_all(state, new, now):
+    line, at = state.policy, state.policy.at
+    waiting = line.waiting
+    while new < state.at[ARRIVED]:
+        _join(line, new)
+        new += 1
+    at[LOOK] = at[KNOWN] = False
+    release_all(state, 0, now)
+    first, last, head = at[FIRST], at[LAST], at[HEAD]
+    while first < last and fits(state, head, now):
+        start_job(state, head, now)
+        take_out(waiting, first, head)
+        first += 1
+        if first < last:
+            head = foremost(waiting, first, last, line.rank) if line.apart else waiting[first]
+    if line.backfills and first < last and not is_full(state, 0, now):
+        reserve(state, head, now)
+        at[KNOWN] = True
+        if last - first > line.crowd:
+            at[PATIENCE] -= last - first
+        kept = first
+        for place in range(first, last):
+            job = waiting[place]
+            if job != head and may_pass(state, job, now):
+                passes(state, job, now)
+                start_job(state, job, now)
+            else:
+                waiting[kept] = job
+                kept += 1
+        last = kept
+    at[FIRST], at[LAST], at[HEAD] = first, last, head
+
+
+acts_for(Line, sys.modules[__name__])

@@ -1,0 +1,109 @@
+"""Backfilling in any settled order: what EASY and all its relatives share."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from workloadkit.errors import ParameterError
+from workloadkit.simulation.engine import Scheduler
+from workloadkit.simulation.orders import SETTLED, Order, settled
+from workloadkit.simulation.policies.policy import check_types
+from workloadkit.simulation.workload import Rules, Workload
+
+#: Orders of backfilling by name: settled ones that need no numbers.
+BACKFILLS = ("arrival", "sjf", "ljf", "smallest", "largest")
+
+
+def check_backfill(scheduler: str, backfill: str) -> None:
+    """Refuse an order of backfilling that is not known.
+
+    Raises
+    ------
+    ParameterError
+    """
+    known = ("same", "none", *BACKFILLS)
+    if backfill not in known:
+        raise ParameterError(
+            f"scheduler {scheduler}: backfill is {backfill!r}; known: {', '.join(known)}"
+        )
+
+
+@dataclass(frozen=True)
+class Ordered:
+    """A policy that takes jobs in a settled order and backfills.
+
+    In the order of the queue jobs start while they fit. The first that does not fit gets a
+    reservation: its shadow time is when it will fit, by the estimated ends of the running jobs;
+    the spare processors are those it then leaves free. Then, in the order of backfilling, each
+    job that fits now starts if it ends by the shadow time or needs no more than the spare
+    processors, which then shrink.
+
+    With more reservations, the jobs in the order of the queue each take the earliest hole that
+    the running jobs and the reservations before leave; it starts if that is now, else it is
+    reserved, until there are so many. Of the others, those start that can do so now without
+    touching a reservation.
+
+    A subclass may have an order of its own: a method ``key(self, job)`` that returns the number
+    that a job is ordered by, from what is `workloadkit.simulation.orders.Seen` of it and the
+    policy's parameters.
+
+    Parameters
+    ----------
+    backfill : str
+        Order of backfilling: one of `BACKFILLS`, "same" for the order of the queue, or "none": no
+        job overtakes another.
+    reservations : int
+        Waiting jobs that are promised a start.
+    """
+
+    name: ClassVar[str]
+
+    #: Name of the order of the queue, in `workloadkit.simulation.orders.SETTLED`.
+    order: ClassVar[str]
+
+    backfill: str = "same"
+    reservations: int = 1
+
+    def __post_init__(self) -> None:
+        check_types(self)
+        check_backfill(self.name, self.backfill)
+        if not self.reservations >= 1:
+            raise ParameterError(
+                f"scheduler {self.name}: reservations is {self.reservations}; at least 1"
+            )
+
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        """What the order knows besides the jobs."""
+        return ()
+
+    def key(self, job: Any) -> Any:
+        """Return what the queue is ordered by, smallest first."""
+        return SETTLED[self.order](job, self.numbers)
+
+    @property
+    def own_key(self) -> bool:
+        """Whether a subclass has an order of its own."""
+        return type(self).key is not Ordered.key
+
+    def plain(self) -> Scheduler:
+        """Return the policy in plain Python, fresh for one simulation."""
+        from workloadkit.simulation.policies.easy.plain import OrderedScheduler
+
+        return OrderedScheduler(self.key, self.backfill, self.reservations)
+
+    def compiled(self, workload: Workload, rules: Rules) -> Any:
+        """Return the policy for one simulation in the compiled engine."""
+        from workloadkit.simulation.policies.easy.compiled import CompiledEasy
+
+        return CompiledEasy(workload, rules, *self.orders())
+
+    def orders(self) -> tuple[Any, Order | None]:
+        """Return the orders of the queue and of backfilling; None for no backfilling."""
+        queue: Any = settled(self.order, self.numbers)
+        if self.own_key:
+            from workloadkit.simulation.compiled_orders import custom_order
+
+            queue = custom_order(self)
+        if self.backfill == "none":
+            return queue, None
+        return queue, queue if self.backfill == "same" else settled(self.backfill)

@@ -1,0 +1,269 @@
+"""EASY in a settled order, compiled: long queues of jobs that are all known, searched by trees.
+
+During a pass the limits of time and processors only shrink. So a first hit that a class had before
+a job started is never behind the one it has now: hits are kept, and tested again when their turn
+comes.
+"""
+
+import sys
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workloadkit._kernels.compile import inline, kernel
+from workloadkit.simulation.machine.ledger import (
+    FREE,
+    SPARE,
+    fits,
+    has_room,
+    is_full,
+    may_pass,
+    passes,
+    reserve,
+    start_job,
+)
+from workloadkit.simulation.parts import acts_for
+from workloadkit.simulation.policies.easy.kernel import (
+    FIRST,
+    HEAD,
+    LAST,
+    LOOK,
+    PATIENCE,
+    Line,
+    in_turn,
+)
+from workloadkit.simulation.queue import (
+    BLOCK,
+    Forest,
+    grow_forest,
+    join_line,
+    leave_line,
+    next_in_line,
+    next_leaf,
+    set_leaf,
+)
+from workloadkit.simulation.state import ARRIVED, N_RUNNING, N_WAITING, State
+
+# Places in Trees.at: the head of the queue, -1 for none; whether all that wait are to be looked at;
+# whether the reservation is known.
+FOREMOST, LOOK_AT_ALL, KNOWN = range(3)
+
+
+class Trees(NamedTuple):
+    """A part of the state: the waiting jobs in trees.
+
+    Parameters
+    ----------
+    line : Line
+        The list, which is empty.
+    forest : Forest
+    waits : ndarray of bool, shape (n_jobs,)
+        Whether the job at a place in the order of the queue waits.
+    in_block : ndarray of int64, shape (n_blocks,)
+        How many wait in each block of places.
+    hit : ndarray of int64, shape (n_classes,)
+        The first place of each class that may start in a pass.
+    few : int
+        With fewer waiting jobs a list is better.
+    longest : scalar
+        The largest of all estimates. [s]
+    slack : scalar
+        More than the rounding error of a sum of times; whole seconds have none. [s]
+    at : ndarray of int64, shape (3,)
+    """
+
+    line: Line
+    forest: Forest
+    waits: NDArray[np.bool_]
+    in_block: NDArray[np.int64]
+    hit: NDArray[np.int64]
+    few: int
+    longest: Any
+    slack: Any
+    at: NDArray[np.int64]
+
+
+def grow(state: State) -> Forest:
+    """Make the trees for the jobs of a state whose policy is a `Line`."""
+    line, jobs = state.policy, state.jobs
+    rank = line.rank.astype(np.int64)
+    other = line.backfill_rank.astype(np.int64) if line.apart else rank
+    return grow_forest(jobs.procs, rank, other, state.never, jobs.submit.dtype)
+
+
+def as_trees(state: State, forest: Forest, few: int) -> Trees:
+    """Return trees that hold the waiting jobs of a state whose policy is a `Line`."""
+    line, jobs = state.policy, state.jobs
+    n_jobs, dtype = jobs.submit.size, jobs.submit.dtype
+    last_instant = float(np.abs(jobs.submit).max() + np.maximum(jobs.run, jobs.estimate).sum())
+    trees = Trees(
+        line=line,
+        forest=forest,
+        waits=np.zeros(n_jobs, np.bool_),
+        in_block=np.zeros(n_jobs // BLOCK + 1, np.int64),
+        hit=np.empty(forest.size.size, np.int64),
+        few=few,
+        longest=jobs.estimate.max(),
+        slack=dtype.type(0 if dtype.kind == "i" else 4 * np.spacing(last_instant)),
+        at=np.array([line.at[HEAD], True, False], np.int64),
+    )
+    _plant(trees, jobs, line.waiting[line.at[FIRST] : line.at[LAST]])
+    return trees
+
+
+def as_line(state: State) -> Line:
+    """Return the list of the waiting jobs of a state whose policy are `Trees`."""
+    trees, line = state.policy, state.policy.line
+    waiting = trees.forest.line[np.flatnonzero(trees.waits)]
+    _clear(trees.forest, waiting, state.never)
+    line.waiting[: waiting.size] = waiting[np.argsort(line.backfill_rank[waiting], kind="stable")]
+    line.at[FIRST], line.at[LAST], line.at[HEAD] = 0, waiting.size, trees.at[FOREMOST]
+    line.at[LOOK], line.at[PATIENCE] = True, 0
+    return line
+
+
+@kernel
+def _plant(trees, jobs, waiting):
+    for job in waiting:
+        _join(trees, jobs, job)
+
+
+@kernel
+def _clear(forest, waiting, nothing):
+    for job in waiting:
+        set_leaf(forest.tree, forest.root[forest.job_class[job]], forest.node[job], nothing)
+
+
+@inline
+def _join(trees, jobs, job):
+    """Let a job wait."""
+    forest, line = trees.forest, trees.line
+    join_line(trees.waits, trees.in_block, int(line.rank[job]))
+    if line.backfills:
+        root = forest.root[forest.job_class[job]]
+        set_leaf(forest.tree, root, forest.node[job], jobs.estimate[job])
+    at = trees.at
+    if at[FOREMOST] < 0 or line.rank[job] < line.rank[at[FOREMOST]]:
+        at[FOREMOST] = job
+
+
+@inline
+def _leave(state, job):
+    """Let a job wait no more."""
+    trees, forest = state.policy, state.policy.forest
+    leave_line(trees.waits, trees.in_block, int(trees.line.rank[job]))
+    if trees.line.backfills:
+        set_leaf(forest.tree, forest.root[forest.job_class[job]], forest.node[job], state.never)
+
+
+@inline
+def job_ended(state, job, now):
+    """Look at all that wait."""
+    state.policy.at[LOOK_AT_ALL] = True
+
+
+@inline
+def asks(state, what, now):
+    """Whether so few wait that a list is better."""
+    return state.at[N_WAITING] < state.policy.few
+
+
+@inline
+def allocate(state, new, now):
+    """Start jobs in order while they fit, then backfill."""
+    trees, count = state.policy, state.at[N_RUNNING]
+    look = (
+        trees.at[LOOK_AT_ALL]
+        or (state.late and count > 0 and state.planned_ends[count - 1] < now)
+        or not in_turn(trees.line, new, state.at[ARRIVED])
+    )
+    if not look:
+        new = _look_at_new(state, new, now)
+        look = new < state.at[ARRIVED]
+    if look:
+        _look_at_all(state, new, now)
+
+
+@inline
+def _look_at_new(state, new, now):
+    """Start new jobs that may; return the first for which all must be looked at."""
+    trees, rank, at = state.policy, state.policy.line.rank, state.policy.at
+    while new < state.at[ARRIVED]:
+        head = at[FOREMOST]
+        ahead = head >= 0 and rank[new] < rank[head]
+        starts = fits(state, new, now)
+        if starts and head >= 0:
+            starts = ahead
+            if trees.line.backfills:
+                if not at[KNOWN]:
+                    reserve(state, head, now)
+                    at[KNOWN] = True
+                starts = may_pass(state, new, now)
+                if starts:
+                    passes(state, new, now)
+        if starts:
+            start_job(state, new, now)
+        elif ahead:
+            break
+        else:
+            _join(trees, state.jobs, new)
+        new += 1
+    return new
+
+
+@inline
+def _look_at_all(state, new, now):
+    trees, at, line = state.policy, state.policy.at, state.policy.forest.line
+    at[LOOK_AT_ALL] = at[KNOWN] = False
+    while new < state.at[ARRIVED]:
+        _join(trees, state.jobs, new)
+        new += 1
+    while at[FOREMOST] >= 0 and fits(state, at[FOREMOST], now):
+        head = at[FOREMOST]
+        start_job(state, head, now)
+        _leave(state, head)
+        at[FOREMOST] = -1
+        if state.at[N_WAITING] > 0:
+            place = next_in_line(trees.waits, trees.in_block, int(trees.line.rank[head]) + 1)
+            at[FOREMOST] = line[place]
+    if trees.line.backfills and at[FOREMOST] >= 0 and not is_full(state, 0, now):
+        reserve(state, at[FOREMOST], now)
+        at[KNOWN] = True
+        _backfill(state, now)
+
+
+@inline
+def _backfill(state, now):
+    """Start the jobs that may pass, in the order of backfilling."""
+    trees, forest = state.policy, state.policy.forest
+    root, width, size, first = forest.root, forest.width, forest.size, forest.first
+    hit, estimate = trees.hit, state.jobs.estimate
+    n_jobs = estimate.size
+    limit = state.machine.shadow[0] - now + trees.slack
+    n_open = 0  # classes of jobs that fit
+    while n_open < size.size and has_room(state, FREE, size[n_open]):
+        most = trees.longest if has_room(state, SPARE, size[n_open]) else limit
+        leaf = next_leaf(forest.tree, root[n_open], width[n_open], 0, most)
+        hit[n_open] = forest.member[first[n_open] + leaf] if leaf >= 0 else n_jobs
+        n_open += 1
+    while True:
+        while n_open > 0 and not has_room(state, FREE, size[n_open - 1]):
+            n_open -= 1
+        place = n_jobs
+        for c in range(n_open):
+            place = min(place, hit[c])
+        if place == n_jobs:
+            break
+        job = forest.job_at[place]
+        c = forest.job_class[job]
+        if may_pass(state, job, now):
+            passes(state, job, now)
+            _leave(state, job)
+            start_job(state, job, now)
+        most = trees.longest if has_room(state, SPARE, size[c]) else limit
+        leaf = next_leaf(forest.tree, root[c], width[c], forest.node[job] - width[c] + 1, most)
+        hit[c] = forest.member[first[c] + leaf] if leaf >= 0 else n_jobs
+
+
+acts_for(Trees, sys.modules[__name__])

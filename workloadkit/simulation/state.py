@@ -1,0 +1,123 @@
+"""Where a compiled simulation stands: a value that can be copied and continued."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+# Places in State.at: jobs that run, that have arrived, that wait; why the loop has returned; how
+# much was taken from the users' agenda, and how much of that has happened.
+N_RUNNING, ARRIVED, N_WAITING, WHY, N_TAKEN, N_DONE = range(6)
+
+# Reasons: all is over; the time to stop has come; the policy or the machine asks for it.
+OVER, STOPPED, ASKED = range(3)
+
+
+class Jobs(NamedTuple):
+    """The jobs of a simulation, in the order of (submit, job number).
+
+    Where users react or a predictor plans they are tables, filled in as the jobs arrive.
+
+    Parameters
+    ----------
+    submit, run, estimate : ndarray of int64 or all of float64, shape (n_jobs,)
+        Estimates are what is planned with, at least 1. [s]
+    procs : ndarray of int64, shape (n_jobs,)
+        From 1 to the size of the machine.
+    user, queue : ndarray of int64, shape (n_jobs,)
+        User of each job, from 0 on or by their numbers, and its queue, -1 for unknown.
+    """
+
+    submit: NDArray
+    run: NDArray
+    estimate: NDArray
+    procs: NDArray[np.int64]
+    user: NDArray[np.int64]
+    queue: NDArray[np.int64]
+
+
+class State(NamedTuple):
+    """Jobs, clock and parts of a simulation.
+
+    Parameters
+    ----------
+    jobs : Jobs
+    start : ndarray, shape (n_jobs,)
+        Start of each job that has started. [s]
+    ends, planned_ends : ndarray, shape (capacity,)
+        Ends of the running jobs, real and as planned, descending. [s]
+    end_jobs, planned_jobs : ndarray of int64, shape (capacity,)
+        The jobs that end then.
+    clock : ndarray, shape (1,)
+        The present second. [s]
+    never : scalar
+        A time after all times. [s]
+    at : ndarray of int64, shape (6,)
+        See the names of its places.
+    late, by_event : bool
+        Whether jobs may outlive their estimates; whether there is a pass after each event.
+    machine : NamedTuple
+        What serves, see `workloadkit.simulation.machine`.
+    policy : NamedTuple
+        See `policies`.
+    users : NamedTuple or None
+        Users who react; without any the jobs arrive at their submit times.
+    predictor : NamedTuple or None
+        What plans; without any the estimates stand in the table of the jobs.
+    """
+
+    jobs: Jobs
+    start: NDArray
+    ends: NDArray
+    end_jobs: NDArray[np.int64]
+    planned_ends: NDArray
+    planned_jobs: NDArray[np.int64]
+    clock: NDArray
+    never: Any
+    at: NDArray[np.int64]
+    late: bool
+    by_event: bool
+    machine: Any
+    policy: Any
+    users: Any
+    predictor: Any
+
+
+def new_state(
+    jobs: Jobs,
+    machine: Any,
+    *,
+    capacity: int,
+    late: bool,
+    by_event: bool,
+    users: Any = None,
+    predictor: Any = None,
+) -> State:
+    """Return the state before the first submission, without a policy.
+
+    `capacity` is how many jobs can run at once.
+    """
+    n_jobs, dtype = jobs.submit.size, jobs.submit.dtype
+    capacity = min(n_jobs, capacity) + 1
+    return State(
+        jobs=jobs,
+        start=np.empty(n_jobs, dtype),
+        ends=np.empty(capacity, dtype),
+        end_jobs=np.empty(capacity, np.int64),
+        planned_ends=np.empty(capacity, dtype),
+        planned_jobs=np.empty(capacity, np.int64),
+        clock=np.empty(1, dtype),
+        never=never(dtype),
+        at=np.zeros(6, np.int64),
+        late=late,
+        by_event=by_event,
+        machine=machine,
+        policy=None,
+        users=users,
+        predictor=predictor,
+    )
+
+
+def never(dtype: np.dtype) -> Any:
+    """Return a time after all times."""
+    return dtype.type(np.iinfo(dtype).max if dtype.kind == "i" else np.inf)
