@@ -146,6 +146,19 @@ BASICS = [
         job_numbers=[3, 1, 2],
     ),
     Case(
+        "by event jobs of the same second keep the order of the log",
+        "The second has the lower number; by event the first arrives first and starts at once.",
+        4,
+        [(0, 10, 10, 4), (0, 10, 10, 4)],
+        {
+            "easy": [10, 0],
+            "easy passes=event": [0, 10],
+            "conservative": [10, 0],
+            "conservative passes=event": [0, 10],
+        },
+        job_numbers=[7, 3],
+    ),
+    Case(
         "equal job numbers go by the log",
         "The last job has the lowest number. The other two share one and go by the log.",
         4,
