@@ -1216,6 +1216,26 @@ RESERVATIONS = [
             "reservations:depth=100": [0, 0, 0, 60, 20, 100],
         },
     ),
+    Case(
+        "an end on time next to an early end keeps the reservations",
+        "As before, and the fourth job ends at 20 as planned: that alone moves nothing. The job of "
+        "four stays at 100, behind the next one, which moves to 20. The last job takes the idle "
+        "processor at 21, and its end at 91 is what the job of four gets.",
+        5,
+        [
+            (0, 100, 100, 1),
+            (0, 20, 100, 2),
+            (0, 60, 60, 1),
+            (0, 20, 20, 1),
+            (1, 100, 100, 4),
+            (2, 40, 40, 2),
+            (21, 70, 70, 1),
+        ],
+        {
+            "conservative": [0, 0, 0, 0, 91, 20, 21],
+            "reservations:depth=100": [0, 0, 0, 0, 60, 20, 100],
+        },
+    ),
 ]
 
 EARLY_END = [(0, 10, 20, 2), (1, 5, 5, 4), (10, 10, 10, 2)]
