@@ -39,7 +39,11 @@ def schedule(
         waits = [0 if unknown(wait) else wait for wait in waits]
         start = [submit[job] + waits[job] for job in range(n_jobs)]
         return [(start[job], start[job] + run[job], False) for job in range(n_jobs)]
-    too_large = [job for job in range(n_jobs) if procs[job] > machine]
+    too_large = [
+        job if job_numbers is None else job_numbers[job]
+        for job in range(n_jobs)
+        if procs[job] > machine
+    ]
     if too_large:
         raise ValueError(f"jobs {too_large} are larger than the machine of {machine}")
 

@@ -1,4 +1,4 @@
-"""Conservative backfilling: promises, holes and early ends; both engines, on real logs too."""
+"""Conservative backfilling: what always holds, and both engines, on real logs too."""
 
 import numpy as np
 import pytest
@@ -13,74 +13,6 @@ from workloadkit.simulation.policies.conservative import ConservativeScheduler
 OVERRUNS = ("kill", "raise", "late")
 PASSES = ("instant", "event")
 MACHINE = 8
-
-
-def log(jobs):
-    """Make a log of jobs as (submit, run, estimate, processors)."""
-    names = ("submit", "run", "requested_time", "procs")
-    return wk.Trace.from_columns(dict(zip(names, zip(*jobs, strict=True), strict=True)))
-
-
-def starts(jobs, machine, scheduler="conservative", **options):
-    """Start of each job, the same in both engines."""
-    compiled, plain = (
-        wk.simulate(log(jobs), scheduler, procs=machine, engine=engine, **options).start.tolist()
-        for engine in ("compiled", "python")
-    )
-    assert compiled == plain
-    return compiled
-
-
-def test_nobody_overtakes_at_the_cost_of_a_promise():
-    # Under EASY the last one may: it delays only the third.
-    jobs = [(0, 10, 10, 3), (1, 10, 10, 4), (2, 10, 10, 2), (3, 20, 20, 1)]
-    assert starts(jobs, 4, "easy") == [0, 10, 20, 20]
-    assert starts(jobs, 4) == [0, 10, 20, 20]
-    jobs = [(0, 10, 10, 3), (1, 10, 10, 3), (2, 10, 10, 2), (3, 20, 20, 1)]
-    assert starts(jobs, 4, "easy") == [0, 10, 20, 3]
-    assert starts(jobs, 4) == [0, 10, 20, 3]
-    jobs = [(0, 10, 10, 3), (1, 10, 10, 3), (2, 10, 10, 4), (3, 20, 20, 1)]
-    assert starts(jobs, 4, "easy") == [0, 10, 23, 3]
-    assert starts(jobs, 4) == [0, 10, 20, 30]
-
-
-def test_after_an_early_end_all_move_up_one_by_one():
-    # The first ends at 5 instead of 20: each goes where the others, as they stand then, let it.
-    jobs = [(0, 5, 20, 4), (1, 10, 10, 4), (2, 10, 10, 2), (2, 10, 10, 2)]
-    assert starts(jobs, 4) == [0, 5, 15, 15]
-    # The second is too long to go before the third, which has not moved yet.
-    jobs = [(0, 5, 20, 4), (1, 10, 10, 3), (2, 30, 30, 2), (2, 4, 4, 1)]
-    assert starts(jobs, 4) == [0, 5, 15, 5]
-
-
-def test_room_that_is_left_behind_is_for_those_before_at_the_next_end():
-    # At 10 the third moves from 100 to 80, for the fourth is in its way until the fourth has moved
-    # itself, from 20 to 10. At 20 the third moves to 70: no room before it for the last one.
-    jobs = [(0, 10, 100, 2), (0, 20, 20, 2), (1, 10, 10, 4), (2, 60, 60, 2), (25, 50, 50, 2)]
-    assert starts(jobs, 4) == [0, 0, 70, 10, 80]
-
-
-def test_one_of_no_run_time_gives_its_place_back_within_the_second():
-    jobs = [(0, 10, 10, 4), (1, 0, 50, 4), (2, 5, 5, 4)]
-    assert starts(jobs, 4) == [0, 10, 10]
-
-
-def test_by_event_a_job_that_comes_at_a_planned_end_is_placed_before_that_end():
-    # At 10 the first ends as planned, the second earlier, and the last one comes: by event it
-    # takes the first's place before the third moves up, once an instant after that.
-    jobs = [(0, 10, 10, 4), (0, 10, 12, 4), (1, 10, 10, 8), (10, 2, 2, 4)]
-    assert starts(jobs, 8) == [0, 0, 10, 20]
-    assert starts(jobs, 8, passes="event") == [0, 0, 12, 10]
-
-
-def test_while_a_job_is_overdue_all_is_planned_anew():
-    # Of two processors the first holds one, to 30 instead of 10. The second is promised 10, and
-    # waits for what it cannot have; the third comes at 20 and finds the second at "now".
-    jobs = [(0, 30, 10, 1), (1, 5, 5, 2), (20, 3, 3, 1)]
-    assert starts(jobs, 2, overrun="late") == [0, 30, 35]
-    # Nobody takes the processor that is free: the second waits for it, too.
-    jobs = [(0, 30, 10, 2), (1, 5, 5, 3), (2, 40, 40, 1), (21, 1, 1, 1)]
-    assert starts(jobs, 3, overrun="late") == [0, 30, 35, 35]
 
 
 @st.composite

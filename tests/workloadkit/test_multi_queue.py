@@ -103,15 +103,6 @@ def test_short_jobs_do_not_wait_for_a_long_pivot(engine):
     assert (schedule.start[6:] / DAY).tolist() == [9.25, 8.75]
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-def test_processors_are_lent_where_no_pivot_is_delayed(engine):
-    # All jobs come into the first of two partitions, with 2 of 4 processors; it takes what it
-    # needs from the other.
-    trace = jobs((0, 10, 3), (0, 10, 1), (1, 5, 4), (2, 8, 1))
-    schedule = wk.simulate(trace, MultiQueue(2), procs=4, engine=engine)
-    assert schedule.start.tolist() == [0, 0, 10, 15]
-
-
 @pytest.mark.parametrize(
     ("head", "last", "starts"),
     [

@@ -15,7 +15,6 @@ from tests.workloadkit.test_conservative import (
     crowds,
     head_of,
     size_of,
-    starts,
 )
 from workloadkit._kernels.easy import schedule_in_order
 from workloadkit._kernels.reservations import schedule_with_reservations
@@ -27,18 +26,6 @@ from workloadkit.simulation.workload import make_workload
 overruns, passes_ = st.sampled_from(OVERRUNS), st.sampled_from(PASSES)
 backfills = st.sampled_from([None, *ORDERS])
 EVERY = 10**9  # more reservations than jobs
-
-
-def test_the_second_reservation_protects_the_second_in_the_queue():
-    # The last one would end after the second could start, and takes a processor that it needs.
-    jobs = [(0, 10, 10, 3), (1, 10, 10, 3), (2, 10, 10, 4), (3, 20, 20, 1)]
-    assert starts(jobs, 4, "reservations:1") == [0, 10, 23, 3]
-    assert starts(jobs, 4, "reservations:2") == [0, 10, 20, 30]
-
-
-def test_of_two_behind_the_reservations_the_one_that_touches_none_starts():
-    jobs = [(0, 10, 10, 2), (1, 9, 9, 3), (1, 9, 9, 4), (2, 8, 8, 2), (2, 9, 9, 2), (3, 8, 8, 2)]
-    assert starts(jobs, 4, "reservations:2") == [0, 10, 19, 2, 28, 28]
 
 
 @pytest.mark.parametrize("depth", [0, -1])

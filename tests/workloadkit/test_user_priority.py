@@ -1,4 +1,4 @@
-"""The User Priority Scheduler: its orders, what it has in common with EASY, and both engines."""
+"""The User Priority Scheduler: what it has in common with EASY, and both engines."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,6 @@ from workloadkit.simulation.schedulers import UserPriority
 from workloadkit.simulation.workload import Rules, make_workload
 
 MACHINE = 8
-ENGINES = ("compiled", "python")
 OVERRUNS = ("kill", "raise", "late")
 PASSES = ("instant", "event")
 
@@ -42,78 +41,6 @@ def a_log(seed, *, n_jobs=40, n_users=None):
             "user": rng.integers(0, n_users or rng.integers(1, 9), n_jobs),
         }
     )
-
-
-def starts(jobs, policy, *, procs=1):
-    """Start of each job of (user, submit, run, procs), whose estimates are exact."""
-    trace = wk.Trace.from_columns(
-        dict(zip(("user", "submit", "run", "procs"), zip(*jobs, strict=True), strict=True))
-    )
-    policy = schedulers.parse(f"user-priority:{policy}")
-    found = [wk.simulate(trace, policy, procs=procs, engine=e).start.tolist() for e in ENGINES]
-    assert found[0] == found[1]
-    return found[0]
-
-
-def test_by_load_the_user_with_the_least_work_waiting_comes_first():
-    jobs = [(9, 0, 100, 2), (1, 1, 30, 2), (1, 2, 60, 1), (2, 3, 50, 2)]
-    # user 1 has 120 processor seconds waiting, user 2 has 100
-    assert starts(jobs, "1,by=load", procs=2) == [0, 150, 180, 100]
-    jobs[2] = (1, 2, 39, 1)  # 99
-    assert starts(jobs, "1,by=load", procs=2) == [0, 100, 130, 169]
-    jobs[2] = (1, 2, 40, 1)  # ties go by the number of the user
-    assert starts(jobs, "1,by=load", procs=2) == [0, 100, 130, 170]
-    jobs[3] = (0, 3, 50, 2)
-    assert starts(jobs, "1,by=load", procs=2) == [0, 150, 180, 100]
-
-
-def test_by_recency_the_user_who_submitted_last_comes_first():
-    # All his jobs count, also those that do not wait: one of user 1 starts at once.
-    jobs = [(9, 0, 100, 2), (1, 1, 10, 2), (2, 5, 10, 2), (1, 10, 20, 1)]
-    assert starts(jobs, "1,by=recency", procs=3) == [0, 100, 110, 10]
-    jobs[3] = (3, 10, 20, 1)
-    assert starts(jobs, "1,by=recency", procs=3) == [0, 110, 100, 10]
-    jobs = [(9, 0, 100, 1), (1, 1, 10, 1), (2, 1, 10, 1)]  # ties go by the number of the user
-    assert starts(jobs, "1,by=recency") == [0, 100, 110]
-    jobs = [(9, 0, 100, 1), (2, 1, 10, 1), (1, 1, 10, 1)]
-    assert starts(jobs, "1,by=recency") == [0, 110, 100]
-
-
-@pytest.mark.parametrize(("longer", "first"), [(7199, 2), (7200, 1), (7201, 1)])
-def test_an_hour_of_wait_weighs_a_quarter(longer, first):
-    # 0.5 (1 / 1 - 1 / 2) = 0.5 * 7200 s / 4 h
-    begin = 20_000 + longer
-    jobs = [(9, 0, begin + 7200, 1), (1, 20_000, 100, 1), (2, begin, 50, 1)]
-    assert starts(jobs, "0.5,by=load") == [
-        0,
-        begin + 7200 + 50 * (first == 2),
-        begin + 7200 + 100 * (first == 1),
-    ]
-
-
-def test_only_users_with_waiting_jobs_are_ranked():
-    # User 1, with nothing waiting, does not move the others from the first to the second place:
-    # 0.9 (1 / 1 - 1 / 2) exceeds 0.1 * 60,000 s / 4 h, 0.9 (1 / 2 - 1 / 3) does not.
-    jobs = [(1, 0, 70_000, 1), (3, 100, 200, 1), (2, 60_100, 100, 1)]
-    assert starts(jobs, "0.9,by=load") == [0, 70_100, 70_000]
-    jobs = [*jobs, (0, 69_000, 10, 1)]  # he is the first, by far
-    assert starts(jobs, "0.9,by=load") == [0, 70_110, 70_010, 70_000]
-
-
-def test_backfilling_goes_by_user_then_by_arrival_whatever_the_weight_of_the_wait():
-    # At 20 s one processor is free, the reservation is for 100 s. In the order of arrival the job
-    # of 40 s would be next, but its user has the most work waiting.
-    jobs = [(3, 0, 100, 1), (3, 0, 20, 1), (3, 1, 10, 2), (1, 2, 40, 1), (1, 3, 1000, 2)]
-    jobs += [(2, 4, 35, 1), (2, 5, 30, 1)]
-    assert starts(jobs, "0,by=load", procs=2) == [0, 0, 100, 110, 150, 20, 55]
-
-
-def test_reservations_go_by_the_priority_of_jobs():
-    # The wide job of user 2 has the reservation for 100 s, so the job of user 1 must be short.
-    jobs = [(9, 0, 100, 1), (2, 1, 10, 2), (1, 2, 500, 2), (1, 3, 97, 1)]
-    assert starts(jobs, "1,by=load", procs=2) == [0, 100, 110, 3]
-    jobs[3] = (1, 3, 98, 1)
-    assert starts(jobs, "1,by=load", procs=2) == [0, 100, 110, 610]
 
 
 @given(st.integers(0, 2**32), policies, overruns, passes)
