@@ -1,17 +1,16 @@
 """How fast the schedulers are that know their users, against the yardstick."""
 
 from collections.abc import Iterator
-
-import numpy as np
+from dataclasses import replace
 
 import workloadkit as wk
 from tests.benchmarks import yardstick
 from tests.benchmarks.measure import Row, in_turn
 from tests.data import DATA
-from workloadkit._kernels.creasy import schedule_by_criticality
 from workloadkit._kernels.state import Jobs
-from workloadkit._kernels.user_priority import schedule_by_user
-from workloadkit.simulation.workload import machine_size, make_workload
+from workloadkit.simulation.playing import play_compiled
+from workloadkit.simulation.schedulers import Creasy, UserPriority
+from workloadkit.simulation.workload import Rules, machine_size, make_workload
 
 LOGS = ("SDSC-BLUE-2000-4.2-cln", "HPC2N-2002-2.2-cln")
 HEAVY = 1.2
@@ -38,22 +37,17 @@ def rows() -> Iterator[Row]:
 def _one_log(name: str, trace: wk.Trace, load: float | None) -> Iterator[Row]:
     machine = machine_size(trace.header, None)
     own, workload = (make_workload(trace, machine, offered_load=x) for x in (None, load))
-    light, jobs = (Jobs(w.submit, w.run, w.estimate, w.procs) for w in (own, workload))
-    user = np.unique(workload.user, return_inverse=True)[1]
-    how = {"late": False, "by_event": False}
+    light, rules = Jobs(own.submit, own.run, own.estimate, own.procs), Rules(machine)
     easy = wk.simulate(trace, "easy", offered_load=load).start
-    without = schedule_by_criticality(jobs, machine, alpha=0, **how)
-    assert (without == easy).all()
-    alone = {"alpha_user": 0.5, "by_load": True}
-    assert (schedule_by_user(jobs, 0 * user, machine, **alone, **how) == easy).all()
+    assert (play_compiled(Creasy(0), workload, rules).start == easy).all()
+    alone = replace(workload, user=0 * workload.user)
+    assert (play_compiled(UserPriority(0.5), alone, rules).start == easy).all()
     yardstick.easy(*(column[:50] for column in light), machine)  # compiles
     calls = {
-        "creasy, alpha 6000": lambda: schedule_by_criticality(jobs, machine, alpha=6000, **how),
-        "user-priority, by load": lambda: schedule_by_user(
-            jobs, user, machine, alpha_user=0.5, by_load=True, **how
-        ),
-        "user-priority, by recency": lambda: schedule_by_user(
-            jobs, user, machine, alpha_user=0.5, by_load=False, **how
+        "creasy, alpha 6000": lambda: play_compiled(Creasy(6000), workload, rules),
+        "user-priority, by load": lambda: play_compiled(UserPriority(0.5), workload, rules),
+        "user-priority, by recency": lambda: play_compiled(
+            UserPriority(0.5, "recency"), workload, rules
         ),
     }
     (naive, _), *found = in_turn(ROUNDS, lambda: yardstick.easy(*light, machine), *calls.values())
@@ -62,7 +56,7 @@ def _one_log(name: str, trace: wk.Trace, load: float | None) -> Iterator[Row]:
         yield Row(
             f"{scheduler}, kernel",
             name if load is None else f"{name}, load {load}",
-            f"{user.size / time / 1e6:.2f} M jobs/s",
+            f"{workload.submit.size / time / 1e6:.2f} M jobs/s",
             f"{ratio:.2f} × the yardstick's speed at the log's own load",
             f"≥ {goal:.2f}",
             ratio >= goal,

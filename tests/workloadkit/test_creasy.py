@@ -1,6 +1,10 @@
 """CREASY: no job starves, both engines agree, and a simulation goes on from any state."""
 
+from copy import deepcopy
+from dataclasses import replace
+from functools import partial
 from itertools import pairwise
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,11 +14,14 @@ from hypothesis import strategies as st
 import workloadkit as wk
 from tests.data import TRACES, needs_traces
 from tests.oracles.check import check_schedule
-from workloadkit._kernels.creasy import advance, schedule_by_criticality
-from workloadkit._kernels.state import Jobs, copy_state, new_state
 from workloadkit.errors import ParameterError
 from workloadkit.simulation import schedulers
+from workloadkit.simulation.machine.ledger import FREE
+from workloadkit.simulation.machine.one_pool import OnePool
+from workloadkit.simulation.playing import play_compiled
+from workloadkit.simulation.policies.creasy.compiled import CompiledCreasy
 from workloadkit.simulation.schedulers import Creasy
+from workloadkit.simulation.state import ARRIVED, N_RUNNING, N_WAITING, Jobs, new_state
 from workloadkit.simulation.workload import Rules, make_workload
 
 MACHINE = 8
@@ -42,9 +49,10 @@ def a_log(seed, *, n_jobs=40, scale=None):
     )
 
 
-def columns(trace, machine=MACHINE, **options):
-    workload = make_workload(trace, machine, **options)
-    return Jobs(workload.submit, workload.run, workload.estimate, workload.procs)
+def searched(workload, rules, alpha, crowd):
+    """Start of each job where a queue longer than `crowd` is searched by trees."""
+    creasy = partial(CompiledCreasy, alpha=alpha, crowd=crowd)
+    return play_compiled(SimpleNamespace(compiled=creasy), workload, rules).start
 
 
 ENGINES = ("compiled", "python")
@@ -81,9 +89,9 @@ def test_engines_agree(seed, alpha, overrun, passes):
     plain = wk.simulate(trace, Creasy(alpha), procs=MACHINE, engine="python", **options)
     compiled = wk.simulate(trace, Creasy(alpha), procs=MACHINE, **options)
     assert compiled.start.tolist() == plain.start.tolist()
-    how = {"alpha": alpha, "late": overrun == "late", "by_event": passes == "event"}
+    rules = Rules(MACHINE, overrun, passes)
     for crowd in CROWDS:
-        by_tree = schedule_by_criticality(columns(trace, **options), MACHINE, crowd=crowd, **how)
+        by_tree = searched(plain.workload, rules, alpha, crowd)
         assert by_tree.tolist() == plain.start.tolist()
 
 
@@ -102,12 +110,11 @@ def test_trees_find_what_lists_find_in_long_queues(seed, alpha, overrun, passes,
             "procs": rng.integers(1, MACHINE + 1, n_jobs),
         }
     )
-    jobs = columns(trace, overrun=overrun, passes=passes)
-    how = {"alpha": alpha, "late": overrun == "late", "by_event": passes == "event"}
-    by_list = schedule_by_criticality(jobs, MACHINE, crowd=n_jobs, **how)
+    jobs = make_workload(trace, MACHINE, overrun=overrun, passes=passes)
+    rules = Rules(MACHINE, overrun, passes)
+    by_list = searched(jobs, rules, alpha, n_jobs)
     for crowd in (0, 4, 32):
-        by_tree = schedule_by_criticality(jobs, MACHINE, crowd=crowd, **how)
-        assert np.array_equal(by_tree, by_list)
+        assert np.array_equal(searched(jobs, rules, alpha, crowd), by_list)
     check_schedule(jobs.submit, by_list, by_list + jobs.run, jobs.procs, MACHINE)
 
 
@@ -119,25 +126,40 @@ def test_trees_find_the_head_of_a_long_queue_of_equals(alpha, times):
     most = {"one second": 1, "few seconds": 5, "hours": 20_000}[times]
     submit = np.sort(rng.integers(0, most, n_jobs))
     run = rng.integers(1, 30, n_jobs) * 100  # many are equal
-    jobs = Jobs(submit, run, run, rng.integers(1, MACHINE + 1, n_jobs))
-    how = {"alpha": alpha, "late": False, "by_event": False}
-    by_list = schedule_by_criticality(jobs, MACHINE, crowd=n_jobs, **how)
-    assert np.array_equal(schedule_by_criticality(jobs, MACHINE, crowd=0, **how), by_list)
+    procs = rng.integers(1, MACHINE + 1, n_jobs)
+    trace = wk.Trace.from_columns({"submit": submit, "run": run, "procs": procs})
+    jobs, rules = make_workload(trace, MACHINE), Rules(MACHINE)
+    by_list = searched(jobs, rules, alpha, n_jobs)
+    assert np.array_equal(searched(jobs, rules, alpha, 0), by_list)
 
 
-def stepwise(jobs, times, *, alpha, late, by_event, crowd):
+def to_begin_with(workload, rules, alpha, **how):
+    """Return the policy for one simulation, and the state before the first submission."""
+    w = workload
+    jobs = Jobs(w.submit, w.run, w.estimate, w.procs, w.user, w.queue)
+    policy = CompiledCreasy(workload, rules, alpha, **how)
+    late, by_event = rules.overrun == "late", rules.passes == "event"
+    machine = OnePool(rules.machine).compiled(jobs, 0)
+    state = new_state(jobs, machine, capacity=rules.machine, late=late, by_event=by_event)
+    return policy, policy.begin(state)
+
+
+def waiting(state):
+    """The waiting jobs, in the order of arrival."""
+    end = job = state.start.size
+    jobs = []
+    while (job := int(state.policy.queue.after[job])) != end:
+        jobs.append(job)
+    return jobs
+
+
+def stepwise(workload, rules, times, *, alpha, crowd):
     """Go on from each of `times` to the next, continuing a copy each time."""
-    state = new_state(jobs, MACHINE)
+    policy, state = to_begin_with(workload, rules, alpha, crowd=crowd)
     for begin, until in pairwise(times):
-        before = copy_state(state)
-        state, behind = copy_state(state), state
-        advance(
-            jobs, state, alpha=alpha, late=late, by_event=by_event,
-            begin=begin, until=until, crowd=crowd,
-        )  # fmt: skip
-        n_waiting = before.at[3]
-        assert (behind.at == before.at).all()
-        assert (behind.waiting[:n_waiting] == before.waiting[:n_waiting]).all()
+        behind, at, were_waiting = state, state.at.tolist(), waiting(state)
+        state, _ = policy.run(deepcopy(state), begin, until)
+        assert (behind.at.tolist(), waiting(behind)) == (at, were_waiting)
     return state.start.tolist()
 
 
@@ -145,13 +167,12 @@ def stepwise(jobs, times, *, alpha, late, by_event, crowd):
 def test_going_on_from_instants_of_the_simulation_changes_nothing(
     seed, alpha, overrun, crowd, data
 ):
-    jobs = columns(a_log(seed), overrun=overrun)
-    how = {"alpha": alpha, "late": overrun == "late", "by_event": False}
-    whole = schedule_by_criticality(jobs, MACHINE, **how)
+    jobs, rules = make_workload(a_log(seed), MACHINE, overrun=overrun), Rules(MACHINE, overrun)
+    whole = searched(jobs, rules, alpha, crowd)
     instants = np.unique([jobs.submit, whole + jobs.run]).tolist()
     stops = data.draw(st.sets(st.sampled_from(instants), max_size=4))
     times = [jobs.submit[0], *sorted(stops), instants[-1] + 1]
-    assert stepwise(jobs, times, crowd=crowd, **how) == whole.tolist()
+    assert stepwise(jobs, rules, times, alpha=alpha, crowd=crowd) == whole.tolist()
 
 
 class Watchful(wk.schedulers.Scheduler):
@@ -183,26 +204,30 @@ def test_going_on_from_any_time_makes_a_pass_there(seed, alpha, overrun, passes,
     times = sorted(stop + 0.5 for stop in stops)
     run = trace.column("run")
     trace = trace.with_columns(run=np.where(run == 0, 0.25, run))  # that times are not whole
-    jobs = columns(trace, overrun=overrun, passes=passes)
-    jobs = Jobs(*(times.astype(float) for times in jobs[:3]), jobs.procs)
+    jobs = make_workload(trace, MACHINE, overrun=overrun, passes=passes)
+    columns = {name: getattr(jobs, name).astype(float) for name in ("submit", "run", "estimate")}
+    jobs = replace(jobs, **columns)
     scheduler = Watchful(alpha, times)
     options = {"procs": MACHINE, "overrun": overrun, "passes": passes}
     plain = wk.simulate(trace, scheduler, **options)
     times = [jobs.submit[0], *times, 1e9]
-    how = {"alpha": alpha, "late": overrun == "late", "by_event": passes == "event"}
-    assert stepwise(jobs, times, crowd=crowd, **how) == plain.start.tolist()
+    rules = Rules(MACHINE, overrun, passes)
+    assert stepwise(jobs, rules, times, alpha=alpha, crowd=crowd) == plain.start.tolist()
 
 
 def test_by_until_all_has_ended_and_arrived_but_nothing_started():
-    jobs = Jobs(*np.array([[0, 0, 10, 11], [10, 5, 5, 5], [10, 5, 5, 5], [1, 1, 1, 1]]))
-    state = new_state(jobs, 1)
-    advance(jobs, state, alpha=6000, late=False, by_event=False, begin=0, until=10)
+    columns = {"submit": [0, 0, 10, 11], "run": [10, 5, 5, 5], "procs": [1, 1, 1, 1]}
+    jobs = make_workload(wk.Trace.from_columns(columns), 1)
+    policy, state = to_begin_with(jobs, Rules(1), 6000)
+    policy.run(state, 0, 10)
     # the shorter one came first; it ended at 5, the other one will at 15
-    assert state.at.tolist() == [1, 0, 3, 1]
+    assert state.at[[N_RUNNING, ARRIVED, N_WAITING]].tolist() == [1, 3, 1]
+    assert state.machine.level[FREE] == 0
     assert state.start[:2].tolist() == [5, 0]
-    advance(jobs, state, alpha=6000, late=False, by_event=False, begin=10, until=15)
-    assert state.at.tolist() == [0, 1, 4, 2]
-    assert state.waiting[:2].tolist() == [2, 3]
+    policy.run(state, 10, 15)
+    assert state.at[[N_RUNNING, ARRIVED, N_WAITING]].tolist() == [0, 4, 2]
+    assert state.machine.level[FREE] == 1
+    assert waiting(state) == [2, 3]
 
 
 @pytest.mark.parametrize("alpha", ["-1", "nan", "inf", "many"])
@@ -222,11 +247,10 @@ def agree(trace, alpha, overrun, passes, load=None):
     options = {"oversize": "drop", "overrun": overrun, "passes": passes, "offered_load": load}
     plain = wk.simulate(trace, Creasy(alpha), procs=machine, engine="python", **options)
     work = plain.workload
-    compiled = Creasy(alpha).compiled(work, Rules(machine, overrun, passes)).start
+    rules = Rules(machine, overrun, passes)
+    compiled = play_compiled(Creasy(alpha), work, rules).start
     assert np.array_equal(compiled, plain.start)
-    jobs = Jobs(work.submit, work.run, work.estimate, work.procs)
-    how = {"alpha": alpha, "late": overrun == "late", "by_event": passes == "event"}
-    assert np.array_equal(schedule_by_criticality(jobs, machine, crowd=8, **how), compiled)
+    assert np.array_equal(searched(work, rules, alpha, 8), compiled)
     check_schedule(work.submit, compiled, compiled + work.run, work.procs, machine)
 
 

@@ -1,5 +1,8 @@
 """The User Priority Scheduler: what it has in common with EASY, and both engines."""
 
+from functools import partial
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -8,10 +11,10 @@ from hypothesis import strategies as st
 import workloadkit as wk
 from tests.data import TRACES, needs_traces
 from tests.oracles.check import check_schedule
-from workloadkit._kernels.state import Jobs
-from workloadkit._kernels.user_priority import schedule_by_user
 from workloadkit.errors import ParameterError
 from workloadkit.simulation import schedulers
+from workloadkit.simulation.playing import play_compiled
+from workloadkit.simulation.policies.user_priority.compiled import CompiledUserPriority
 from workloadkit.simulation.schedulers import UserPriority
 from workloadkit.simulation.workload import Rules, make_workload
 
@@ -80,25 +83,27 @@ def test_no_user_starves_while_the_wait_has_a_weight():
         assert waits[2] > submit.max()
 
 
-def agree(plain, policy, machine, overrun, passes, crowds):
+def searched(workload, rules, policy, crowd):
+    """Start of each job where a queue longer than `crowd` is searched by trees."""
+    how = {"alpha_user": policy.alpha_user, "by_load": policy.by == "load", "crowd": crowd}
+    compiled = partial(CompiledUserPriority, **how)
+    return play_compiled(SimpleNamespace(compiled=compiled), workload, rules).start
+
+
+def agree(plain, policy, rules, crowds):
     work = plain.workload
-    compiled = policy.compiled(work, Rules(machine, overrun, passes)).start
+    compiled = play_compiled(policy, work, rules).start
     assert np.array_equal(compiled, plain.start)
-    jobs = Jobs(work.submit, work.run, work.estimate, work.procs)
-    user = np.unique(work.user, return_inverse=True)[1]
-    how = {"alpha_user": policy.alpha_user, "by_load": policy.by == "load"}
-    how |= {"late": overrun == "late", "by_event": passes == "event"}
     for crowd in crowds:
-        by_tree = schedule_by_user(jobs, user, machine, crowd=crowd, **how)
-        assert np.array_equal(by_tree, plain.start)
-    check_schedule(work.submit, compiled, compiled + work.run, work.procs, machine)
+        assert np.array_equal(searched(work, rules, policy, crowd), plain.start)
+    check_schedule(work.submit, compiled, compiled + work.run, work.procs, rules.machine)
 
 
 @given(st.integers(0, 2**32), policies, overruns, passes)
 def test_engines_agree(seed, policy, overrun, passes):
     options = {"procs": MACHINE, "overrun": overrun, "passes": passes}
     plain = wk.simulate(a_log(seed), policy, engine="python", **options)
-    agree(plain, policy, MACHINE, overrun, passes, crowds=(0, 1, 4, 16))
+    agree(plain, policy, Rules(MACHINE, overrun, passes), crowds=(0, 1, 4, 16))
 
 
 @given(st.integers(0, 2**32), policies, overruns, passes, st.booleans())
@@ -116,14 +121,11 @@ def test_trees_find_what_lists_find_in_long_queues(seed, policy, overrun, passes
             "user": rng.integers(0, 20, n_jobs),
         }
     )
-    work = make_workload(trace, MACHINE, overrun=overrun, passes=passes)
-    jobs = Jobs(work.submit, work.run, work.estimate, work.procs)
-    how = {"alpha_user": policy.alpha_user, "by_load": policy.by == "load"}
-    how |= {"late": overrun == "late", "by_event": passes == "event"}
-    by_list = schedule_by_user(jobs, work.user, MACHINE, crowd=n_jobs, **how)
+    jobs = make_workload(trace, MACHINE, overrun=overrun, passes=passes)
+    rules = Rules(MACHINE, overrun, passes)
+    by_list = searched(jobs, rules, policy, n_jobs)
     for crowd in (0, 4, 32):
-        by_tree = schedule_by_user(jobs, work.user, MACHINE, crowd=crowd, **how)
-        assert np.array_equal(by_tree, by_list)
+        assert np.array_equal(searched(jobs, rules, policy, crowd), by_list)
     check_schedule(jobs.submit, by_list, by_list + jobs.run, jobs.procs, MACHINE)
 
 
@@ -150,7 +152,7 @@ def on_log(trace, policy, overrun, passes, load=None):
     machine = trace.header.number("MaxProcs") or trace.header.number("MaxNodes")
     options = {"oversize": "drop", "overrun": overrun, "passes": passes, "offered_load": load}
     plain = wk.simulate(trace, policy, procs=machine, engine="python", **options)
-    agree(plain, policy, machine, overrun, passes, crowds=[8])
+    agree(plain, policy, Rules(machine, overrun, passes), crowds=[8])
 
 
 @pytest.fixture(scope="module", params=TRACES, ids=lambda path: path.name.removesuffix(".swf.gz"))

@@ -14,14 +14,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workloadkit._kernels.classes import (
-    link,
-    margin,
-    no_classes,
-    nothing,
-    sort_into_classes,
-    unlink,
-)
 from workloadkit._kernels.compile import helper, kernel
 from workloadkit._kernels.reference import by_reference
 from workloadkit._kernels.running import find_shadow, insert_end, insert_end_in_order, remove_end
@@ -40,7 +32,9 @@ from workloadkit._kernels.users import (
     some_to_come,
     take_arrivals,
 )
-from workloadkit.simulation.queue import set_leaf
+from workloadkit.simulation.classes import Classes, sort_into_classes
+from workloadkit.simulation.queue import link, margin, set_leaf, unlink
+from workloadkit.simulation.state import never
 
 # A queue longer than this is searched by trees, until it is half as long.
 CROWD = 512
@@ -92,7 +86,7 @@ def schedule_by_criticality(
     first = jobs.submit[0] if users is None else users.agenda.time[0]
     advance(
         jobs, state, alpha=alpha, late=late, by_event=by_event,
-        begin=first, until=nothing(jobs.submit.dtype), crowd=crowd, users=users,
+        begin=first, until=never(jobs.submit.dtype), crowd=crowd, users=users,
     )  # fmt: skip
     return state.start
 
@@ -123,7 +117,8 @@ def advance(
     """
     dtype = jobs.submit.dtype
     begin, until = dtype.type(begin), dtype.type(until)
-    none = no_classes(dtype)
+    empty = np.empty(0, np.int64)
+    none = Classes(np.empty(0, dtype), *[empty] * 8)
     classes, trees = none, False
     stage, now = OPENS, begin
     longest = slack = dtype.type(0)
@@ -134,7 +129,7 @@ def advance(
     while True:
         stage, now = _go_on(
             jobs, users, state, classes if trees else none, trees, float(alpha), late, by_event,
-            stage, now, until, crowd, longest, slack, nothing(dtype),
+            stage, now, until, crowd, longest, slack, never(dtype),
         )  # fmt: skip
         if stage == OVER:
             return

@@ -1,4 +1,4 @@
-"""The waiting jobs: a list of a few, or trees over many that find the first one to backfill.
+"""The waiting jobs: a list or a ring of a few, or trees over many that find the first to backfill.
 
 Jobs of the same size form a class, and each class has a tree of smallest estimates whose leaves
 are its jobs in the order of backfilling. "The first job in order that needs at most so many
@@ -7,7 +7,7 @@ grows with the length of the queue. The head of the queue is found along the lin
 order of the queue, in which those that wait are marked; blocks without any are skipped.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -205,3 +205,39 @@ def take_out(waiting, first, job):
     while place > first:
         waiting[place] = waiting[place - 1]
         place -= 1
+
+
+@inline
+def link(after, before, end, job):
+    """Append a job to the ring that begins and ends at `end`."""
+    _link_behind(after, before, before[end], job)
+
+
+@inline
+def link_in_order(after, before, end, job):
+    """Put a job into a ring, which is in the order of arrival, at its place in it."""
+    last = before[end]
+    while last != end and last > job:
+        last = before[last]
+    _link_behind(after, before, last, job)
+
+
+@inline
+def _link_behind(after, before, last, job):
+    behind = after[last]
+    after[last] = before[behind] = job
+    before[job], after[job] = last, behind
+
+
+@inline
+def unlink(after, before, job):
+    """Take a job out of its ring."""
+    after[before[job]] = after[job]
+    before[after[job]] = before[job]
+
+
+def margin(jobs: Any) -> Any:
+    """Return more than the rounding error of a sum of times; whole seconds have none. [s]."""
+    dtype = jobs.submit.dtype
+    last_instant = float(np.abs(jobs.submit).max() + np.maximum(jobs.run, jobs.estimate).sum())
+    return dtype.type(0 if dtype.kind == "i" else 4 * np.spacing(last_instant))

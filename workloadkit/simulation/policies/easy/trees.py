@@ -39,6 +39,7 @@ from workloadkit.simulation.queue import (
     grow_forest,
     join_line,
     leave_line,
+    margin,
     next_in_line,
     next_leaf,
     set_leaf,
@@ -95,8 +96,7 @@ def grow(state: State) -> Forest:
 def as_trees(state: State, forest: Forest, few: int) -> Trees:
     """Return trees that hold the waiting jobs of a state whose policy is a `Line`."""
     line, jobs = state.policy, state.jobs
-    n_jobs, dtype = jobs.submit.size, jobs.submit.dtype
-    last_instant = float(np.abs(jobs.submit).max() + np.maximum(jobs.run, jobs.estimate).sum())
+    n_jobs = jobs.submit.size
     trees = Trees(
         line=line,
         forest=forest,
@@ -105,7 +105,7 @@ def as_trees(state: State, forest: Forest, few: int) -> Trees:
         hit=np.empty(forest.size.size, np.int64),
         few=few,
         longest=jobs.estimate.max(),
-        slack=dtype.type(0 if dtype.kind == "i" else 4 * np.spacing(last_instant)),
+        slack=margin(jobs),
         at=np.array([line.at[HEAD], True, False], np.int64),
     )
     _plant(trees, jobs, line.waiting[line.at[FIRST] : line.at[LAST]])

@@ -2,12 +2,11 @@
 
 from dataclasses import dataclass
 from math import inf
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from workloadkit.errors import ParameterError
-from workloadkit.simulation.engine import Job, Scheduler
-from workloadkit.simulation.policies.easy.plain import OrderedScheduler
-from workloadkit.simulation.policies.policy import Outcome, check_types
+from workloadkit.simulation.engine import Scheduler
+from workloadkit.simulation.policies.policy import check_types
 from workloadkit.simulation.workload import Rules, Workload
 
 
@@ -45,36 +44,12 @@ class Creasy:
 
     def plain(self) -> Scheduler:
         """Return the policy in plain Python, fresh for one simulation."""
-        return _CreasyScheduler(self.alpha)
+        from workloadkit.simulation.policies.creasy.plain import CreasyScheduler
 
-    def compiled(self, workload: Workload, rules: Rules) -> Outcome:
-        """Simulate `workload` in the compiled engine."""
-        from workloadkit._kernels.creasy import schedule_by_criticality
-        from workloadkit._kernels.state import Jobs
+        return CreasyScheduler(self.alpha)
 
-        jobs = Jobs(workload.submit, workload.run, workload.estimate, workload.procs)
-        start = schedule_by_criticality(
-            jobs,
-            rules.machine,
-            alpha=self.alpha,
-            late=rules.overrun == "late",
-            by_event=rules.passes == "event",
-            users=workload.users,
-        )
-        return Outcome(start)
+    def compiled(self, workload: Workload, rules: Rules) -> Any:
+        """Return the policy for one simulation in the compiled engine."""
+        from workloadkit.simulation.policies.creasy.compiled import CompiledCreasy
 
-
-class _CreasyScheduler(OrderedScheduler):
-    """CREASY in plain Python."""
-
-    def __init__(self, alpha: float) -> None:
-        super().__init__()
-        self.alpha = alpha
-
-    def in_order(self) -> list[Job]:
-        return sorted(self.queue, key=self.priority, reverse=True)  # stable, reversed or not
-
-    def priority(self, job: Job) -> float:
-        waited = self.now - job.submit
-        stretch = 0.05 * ((waited + job.estimate) / 60) + 1
-        return self.alpha * 0.04 / (stretch * stretch) + waited / 60
+        return CompiledCreasy(workload, rules, self.alpha)

@@ -5,13 +5,12 @@ arrival, in which priorities at least have bounds. Jobs may be parted into group
 the jobs of each user.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from workloadkit._kernels.compile import helper
-from workloadkit._kernels.state import Jobs
+from workloadkit.simulation.state import never
 
 
 class Classes(NamedTuple):
@@ -77,7 +76,7 @@ def sort_into_classes(
     job_class[member] = np.repeat(np.arange(count.size), count)
     node[member] = np.arange(procs.size) + np.repeat(width - first, count)
     return Classes(
-        tree=np.full(2 * width.sum(), nothing(dtype), dtype),
+        tree=np.full(2 * width.sum(), never(dtype), dtype),
         root=root,
         width=width,
         size=sizes[ordered[first] % sizes.size],
@@ -87,38 +86,3 @@ def sort_into_classes(
         node=node,
         group_first=np.searchsorted(ordered[first], np.arange(n_groups + 1) * sizes.size),
     )
-
-
-def no_classes(dtype: np.dtype) -> Classes:
-    """Return what stands for the classes where they are not asked."""
-    empty = np.empty(0, np.int64)
-    return Classes(np.empty(0, dtype), *[empty] * 8)
-
-
-def nothing(dtype: np.dtype) -> Any:
-    """Return what an empty leaf holds: more than any estimate."""
-    return dtype.type(np.iinfo(dtype).max if dtype.kind == "i" else np.inf)
-
-
-def margin(jobs: Jobs) -> Any:
-    """Return more than the rounding error of a sum of times; whole seconds have none. [s]."""
-    dtype = jobs.submit.dtype
-    last_instant = float(np.abs(jobs.submit).max() + np.maximum(jobs.run, jobs.estimate).sum())
-    return dtype.type(0 if dtype.kind == "i" else 4 * np.spacing(last_instant))
-
-
-@helper
-def link(after, before, end, job):
-    """Append a job to the ring that begins and ends at `end`."""
-    last = before[end]
-    after[last] = job
-    before[job] = last
-    after[job] = end
-    before[end] = job
-
-
-@helper
-def unlink(after, before, job):
-    """Take a job out of its ring."""
-    after[before[job]] = after[job]
-    before[after[job]] = before[job]

@@ -1,0 +1,20 @@
+"""CREASY in plain Python."""
+
+from workloadkit.simulation.engine import Job
+from workloadkit.simulation.policies.creasy.priority import bonus, priority
+from workloadkit.simulation.policies.easy.plain import OrderedScheduler
+
+
+class CreasyScheduler(OrderedScheduler):
+    """EASY in the order of the jobs' worth, as it is at the beginning of a pass."""
+
+    def __init__(self, alpha: float) -> None:
+        super().__init__()
+        self.bonus = bonus(alpha)
+
+    def in_order(self) -> list[Job]:
+        """Return the waiting jobs, of equal worth in the order of arrival."""
+        return sorted(self.queue, key=self._priority, reverse=True)  # stable, reversed or not
+
+    def _priority(self, job: Job) -> float:
+        return priority(self.bonus, self.now - job.submit, job.estimate)

@@ -1,0 +1,248 @@
+"""CREASY, compiled: long queues of jobs that are all known, by classes of equal size.
+
+During a pass the limits of time and processors only shrink. So the best job that a class had before
+another one started is never worse than what it has now: it is kept, and tested again when its turn
+comes.
+"""
+
+import sys
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workloadkit._kernels.compile import bare, inline, kernel
+from workloadkit.simulation.classes import Classes
+from workloadkit.simulation.machine.ledger import FREE, SPARE, has_room, may_pass
+from workloadkit.simulation.parts import acts_for
+from workloadkit.simulation.policies import anew
+from workloadkit.simulation.policies.anew import AGAIN, MORE, SMALLEST, Queue
+from workloadkit.simulation.policies.creasy import kernel as ring
+from workloadkit.simulation.policies.creasy import priority as priorities
+from workloadkit.simulation.policies.creasy.kernel import ROUNDING, Ring
+from workloadkit.simulation.queue import margin, set_leaf
+from workloadkit.simulation.state import State
+
+# The head is looked for among so many of the first to arrive, then by the trees.
+FIRST = 64
+
+# Places in Queue.at: how many classes fit; the class that is to be looked at again.
+N_OPEN, CLASS = MORE + 1, MORE + 2
+
+_priority = inline(priorities.priority)
+
+
+class Trees(NamedTuple):
+    """A part of the state: the waiting jobs, in a ring and by classes.
+
+    Parameters
+    ----------
+    queue : Queue
+    bonus : float
+        Worth of a job that responds at once. [min]
+    classes : Classes
+    best : ndarray of int64, shape (n_classes,)
+    highest : ndarray of float64, shape (n_classes,)
+        In a pass, the first job of each class that may pass the head, and its worth.
+    longest : scalar
+        The largest of all estimates. [s]
+    slack : scalar
+        More than the rounding error of a sum of times. [s]
+    """
+
+    queue: Queue
+    bonus: float
+    classes: Classes
+    best: NDArray[np.int64]
+    highest: NDArray[np.float64]
+    longest: Any
+    slack: Any
+
+
+def as_trees(state: State, classes: Classes) -> Trees:
+    """Return what holds the waiting jobs of a state whose policy is a `Ring`."""
+    n_classes, jobs = classes.size.size, state.jobs
+    trees = Trees(
+        queue=state.policy.queue,
+        bonus=state.policy.bonus,
+        classes=classes,
+        best=np.empty(n_classes, np.int64),
+        highest=np.empty(n_classes),
+        longest=jobs.estimate.max(),
+        slack=margin(jobs),
+    )
+    _fill(classes, trees.queue.after, jobs.estimate)
+    return trees
+
+
+def as_rings(state: State) -> Ring:
+    """Return the ring of a state whose policy are `Trees`, which are left empty."""
+    trees = state.policy
+    _fill(trees.classes, trees.queue.after, np.full(state.start.size, state.never))
+    return Ring(trees.queue, trees.bonus)
+
+
+@kernel
+def _fill(classes, after, estimate):
+    end = job = estimate.size
+    while after[job] != end:
+        job = after[job]
+        _set(classes, job, estimate[job])
+
+
+@inline
+def _set(classes, job, estimate):
+    set_leaf(classes.tree, classes.root[classes.job_class[job]], classes.node[job], estimate)
+
+
+allocate, asks = anew.allocate, anew.trees_ask
+job_ended, plans_void = anew.job_ended, anew.plans_void
+backfill_new = ring.backfill_new
+
+
+@inline
+def job_arrived(state, job, now):
+    """Let a job wait."""
+    anew.join(state, job, 0)
+    _set(state.policy.classes, job, state.jobs.estimate[job])
+
+
+@inline
+def job_returned(state, job, now):
+    """Let a job wait that was stopped."""
+    anew.join_again(state, job, 0)
+    _set(state.policy.classes, job, state.jobs.estimate[job])
+
+
+@inline
+def leave(state, job, now):
+    """Let a job wait no more."""
+    ring.leave(state, job, now)
+    _set(state.policy.classes, job, state.never)
+
+
+@inline
+def first_in_order(state, what, now):
+    """Job of the highest priority; of equal ones the first to arrive."""
+    best, highest, sure = ring.first_of_oldest(state, FIRST, now)
+    if not sure:
+        for c in range(state.policy.classes.size.size):
+            best, highest = _first_of_class(state, c, True, now, best, highest)
+    return best
+
+
+@inline
+def backfill_all(state, what, now):
+    """First job in order that may pass the head."""
+    trees, at = state.policy, state.policy.queue.at
+    if at[AGAIN]:
+        _look_at_class(state, at[CLASS], now)
+    else:
+        _look_at_classes(state, now)
+    while True:
+        job = _best_of_classes(state)
+        if job < 0:
+            at[SMALLEST] = _smallest(trees.classes, trees.longest)
+            return job
+        at[CLASS] = trees.classes.job_class[job]
+        if may_pass(state, job, now):
+            return job
+        _look_at_class(state, at[CLASS], now)
+
+
+@inline
+def _look_at_classes(state, now):
+    """Look at all classes that fit."""
+    size, n_open = state.policy.classes.size, 0
+    while n_open < size.size and has_room(state, FREE, size[n_open]):
+        _look_at_class(state, n_open, now)
+        n_open += 1
+    state.policy.queue.at[N_OPEN] = n_open
+
+
+@inline
+def _look_at_class(state, c, now):
+    """Find the first job of a class that may pass."""
+    trees = state.policy
+    always = has_room(state, SPARE, trees.classes.size[c])
+    trees.best[c], trees.highest[c] = _first_of_class(state, c, always, now, -1, -1.0)
+
+
+@inline
+def _best_of_classes(state):
+    """First job in order of those that the classes had; -1 for none."""
+    trees, at = state.policy, state.policy.queue.at
+    best, highest, size = trees.best, trees.highest, trees.classes.size
+    n_open = at[N_OPEN]
+    while n_open > 0 and not has_room(state, FREE, size[n_open - 1]):
+        n_open -= 1
+    at[N_OPEN] = n_open
+    job, top = -1, -1.0
+    for c in range(n_open):
+        if highest[c] > top or (highest[c] == top and best[c] < job):
+            job, top = best[c], highest[c]
+    return job
+
+
+@inline
+def _smallest(classes, longest):
+    """Job of the smallest size of those that wait, one of which does."""
+    c = 0
+    while classes.tree[classes.root[c] + 1] > longest:
+        c += 1
+    return classes.member[classes.first[c]]
+
+
+@bare
+def _first_of_class(state, c, always, now, best, highest):
+    """First in order of a class that ends by the shadow time, or at all, if before `best`.
+
+    A subtree is left out if even its oldest or its newest job with its smallest estimate would
+    not be better; no waiting job came before the first of the ring.
+    """
+    trees, classes, submit = state.policy, state.policy.classes, state.jobs.submit
+    tree, root, width, member = classes.tree, classes.root[c], classes.width[c], classes.member
+    first, n_jobs = classes.first[c], submit.size
+    last = classes.first[c + 1] if c + 1 < classes.first.size else n_jobs
+    oldest = submit[trees.queue.after[n_jobs]]
+    most = trees.longest if always else state.machine.shadow[0] - now + trees.slack
+    node, leaves = 1, width
+    while True:
+        below = tree[root + node]
+        if below <= most:
+            place = first + node * leaves - width
+            if leaves == 1:
+                job = member[place]
+                if always or now + below <= state.machine.shadow[0]:
+                    priority = ring.priority_of(state, job, now)
+                    if priority > highest or (priority == highest and job < best):
+                        best, highest = job, priority
+            else:
+                longest = now - max(submit[member[place]], oldest)
+                shortest = max(now - submit[member[min(place + leaves, last) - 1]], 0)
+                ceiling = _ceiling(trees.bonus, longest, shortest, below)
+                if ceiling > highest or (ceiling == highest and member[place] < best):
+                    node *= 2
+                    leaves >>= 1
+                    continue
+        while node & 1:  # on to the next subtree to the right
+            node >>= 1
+            leaves <<= 1
+        if node == 0:
+            return best, highest
+        node += 1
+
+
+@inline
+def _ceiling(bonus, longest, shortest, estimate):
+    """Bound on the worth of who has waited so long, with an estimate not below `estimate`.
+
+    The sum of a falling convex and a rising linear term is largest at one end or the other.
+    """
+    if longest == shortest:
+        return _priority(bonus, longest, estimate)
+    ends = max(_priority(bonus, longest, estimate), _priority(bonus, shortest, estimate))
+    return ends * ROUNDING
+
+
+acts_for(Trees, sys.modules[__name__])

@@ -1,0 +1,51 @@
+"""Policies of `anew` in the compiled engine, which go over to trees where the queue is long."""
+
+from typing import Any, ClassVar
+
+from workloadkit.simulation.classes import Classes
+from workloadkit.simulation.policies.anew import Queue, new_queue
+from workloadkit.simulation.policies.compiled import CompiledPolicy
+from workloadkit.simulation.state import State
+from workloadkit.simulation.workload import Rules, Workload
+
+# A queue longer than this is searched by trees, until it is half as long.
+CROWD = 512
+
+
+class CrowdedPolicy(CompiledPolicy):
+    """Base of such policies; override `begin` and `classify`.
+
+    Parameters
+    ----------
+    workload : Workload
+    rules : Rules
+    crowd : int
+        See the constant.
+    """
+
+    #: Module with a part `Trees` and the functions `as_trees` and `as_rings`.
+    trees: ClassVar[Any]
+
+    def __init__(self, workload: Workload, rules: Rules, *, crowd: int = CROWD) -> None:
+        super().__init__(workload, rules)
+        self.crowd = crowd
+        self.classes: Classes | None = None  # empty ones
+
+    def classify(self, state: State) -> Classes:
+        """Return the classes of the jobs."""
+        raise NotImplementedError
+
+    def empty_queue(self, state: State, n_rings: int = 1) -> Queue:
+        """Return a queue of so many rings."""
+        n_jobs = state.jobs.submit.size
+        by_size = getattr(self.rules.hardware, "by_size", True)
+        crowd = self.crowd if by_size and self.jobs_are_known else n_jobs
+        return new_queue(n_jobs, n_rings, by_size=by_size, crowd=crowd)
+
+    def go_on(self, state: State) -> State:
+        """Go over to trees as the queue has become long, or back to the rings alone."""
+        if isinstance(state.policy, self.trees.Trees):
+            self.classes = state.policy.classes
+            return state._replace(policy=self.trees.as_rings(state))
+        classes, self.classes = self.classes, None  # a state that may be copied has them now
+        return state._replace(policy=self.trees.as_trees(state, classes or self.classify(state)))

@@ -1,0 +1,242 @@
+"""The User Priority Scheduler, compiled: a ring of the waiting jobs of each user.
+
+Of the waiting jobs of a user the first to arrive has the highest priority: so the first in order
+is found among the first of each user. The rest is as in `anew`; long queues of jobs that are all
+known are searched by `trees`.
+"""
+
+import sys
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workloadkit._kernels.compile import inline
+from workloadkit.simulation.machine.ledger import may_pass
+from workloadkit.simulation.parts import acts_for
+from workloadkit.simulation.policies import anew
+from workloadkit.simulation.policies.anew import AGAIN, HEAD, MORE, NEW, SMALLEST, Queue
+from workloadkit.simulation.policies.user_priority import priority as priorities
+from workloadkit.simulation.queue import unlink
+from workloadkit.simulation.state import ARRIVED
+
+# Whole numbers up to this are exact in float64, and so are their sums.
+EXACT = 2.0**53
+
+# Places in Queue.at: how many users are listed; where backfilling stands: place of the user, and
+# the next job; the smallest job that was refused.
+N_LISTED, PLACE, NEXT, LEAST = MORE, MORE + 1, MORE + 2, MORE + 3
+
+_priority, _work = inline(priorities.priority), inline(priorities.work)
+
+
+class Ranking(NamedTuple):
+    """The users in order.
+
+    Parameters
+    ----------
+    alpha : float
+        Weight of the users' priorities; the rest is that of the wait.
+    by_load : bool
+        Whether the user with the least work waiting comes first, not the last one to submit.
+    whole_seconds : bool
+    user : ndarray of int64, shape (n_jobs,)
+        User of each job: 0, 1, …, in the order that breaks ties.
+    key : ndarray of float64, shape (n_users,)
+        What users are ordered by, smallest first.
+    is_stale : ndarray of bool, shape (n_users,)
+        Users whose load is to be summed.
+    order : ndarray of int64, shape (n_users,)
+        The users with waiting jobs, in order as of the last ranking, then those that have come.
+    place_of : ndarray of int64, shape (n_users,)
+        Place of each user in `order`, -1 for none.
+    """
+
+    alpha: float
+    by_load: bool
+    whole_seconds: bool
+    user: NDArray[np.int64]
+    key: NDArray[np.float64]
+    is_stale: NDArray[np.bool_]
+    order: NDArray[np.int64]
+    place_of: NDArray[np.int64]
+
+
+class Rings(NamedTuple):
+    """A part of the state: the waiting jobs of each user.
+
+    Parameters
+    ----------
+    queue : Queue
+    ranking : Ranking
+    """
+
+    queue: Queue
+    ranking: Ranking
+
+
+def new_ranking(
+    user: NDArray[np.int64], n_users: int, *, alpha: float, by_load: bool, whole_seconds: bool
+) -> Ranking:
+    """Return a ranking of users without jobs."""
+    return Ranking(
+        alpha=alpha,
+        by_load=by_load,
+        whole_seconds=whole_seconds,
+        user=user,
+        key=np.zeros(n_users),
+        is_stale=np.zeros(n_users, np.bool_),
+        order=np.empty(n_users, np.int64),
+        place_of=np.full(n_users, -1),
+    )
+
+
+allocate, asks = anew.allocate, anew.list_asks
+job_ended, plans_void = anew.job_ended, anew.plans_void
+
+
+@inline
+def job_arrived(state, job, now):
+    """Let a job wait."""
+    ranking, jobs = state.policy.ranking, state.jobs
+    user = ranking.user[job]
+    anew.join(state, job, user)
+    _list(state, user)
+    if ranking.by_load:
+        ranking.key[user] += _work(jobs.estimate[job], jobs.procs[job])
+    else:
+        ranking.key[user] = -jobs.submit[job]
+
+
+@inline
+def job_returned(state, job, now):
+    """Let a job wait that was stopped."""
+    user = state.policy.ranking.user[job]
+    anew.join_again(state, job, user)
+    _list(state, user)
+    state.policy.ranking.is_stale[user] = True
+
+
+@inline
+def _list(state, user):
+    """Let a user be ranked."""
+    ranking, at = state.policy.ranking, state.policy.queue.at
+    if ranking.place_of[user] < 0:
+        ranking.place_of[user] = at[N_LISTED]
+        ranking.order[at[N_LISTED]] = user
+        at[N_LISTED] += 1
+
+
+@inline
+def leave(state, job, now):
+    """Let a job wait no more."""
+    queue, ranking, jobs = state.policy.queue, state.policy.ranking, state.jobs
+    unlink(queue.after, queue.before, job)
+    user = ranking.user[job]
+    if ranking.by_load and ranking.whole_seconds and ranking.key[user] < EXACT:
+        ranking.key[user] -= _work(jobs.estimate[job], jobs.procs[job])
+    else:
+        ranking.is_stale[user] = True
+
+
+@inline
+def rank(state, what, now):
+    """Sort the users that have waiting jobs by (key, number)."""
+    ranking, at = state.policy.ranking, state.policy.queue.at
+    after, order, place_of = state.policy.queue.after, ranking.order, ranking.place_of
+    key, n_jobs = ranking.key, state.start.size
+    if ranking.by_load:
+        _sum_loads(state)
+    kept = 0
+    for place in range(at[N_LISTED]):
+        user = order[place]
+        if after[n_jobs + user] == n_jobs + user:
+            place_of[user] = -1
+            continue
+        spot = kept
+        while spot > 0:
+            other = order[spot - 1]
+            if key[other] < key[user] or (key[other] == key[user] and other < user):
+                break
+            order[spot] = other
+            place_of[other] = spot
+            spot -= 1
+        order[spot] = user
+        place_of[user] = spot
+        kept += 1
+    at[N_LISTED] = kept
+
+
+@inline
+def _sum_loads(state):
+    """Sum the work that users have waiting, in the order of arrival, where it is not known."""
+    ranking, after, jobs = state.policy.ranking, state.policy.queue.after, state.jobs
+    for place in range(state.policy.queue.at[N_LISTED]):
+        user = ranking.order[place]
+        if ranking.is_stale[user]:
+            ranking.is_stale[user] = False
+            load = 0.0
+            job = after[state.start.size + user]
+            while job < state.start.size:
+                load += _work(jobs.estimate[job], jobs.procs[job])
+                job = after[job]
+            ranking.key[user] = load
+
+
+@inline
+def first_in_order(state, what, now):
+    """Job of the highest priority; of equal ones the first to arrive."""
+    ranking, queue, submit = state.policy.ranking, state.policy.queue, state.jobs.submit
+    best, highest = -1, -1.0
+    for place in range(queue.at[N_LISTED]):
+        job = queue.after[submit.size + ranking.order[place]]
+        if job < submit.size:
+            priority = _priority(ranking.alpha, place + 1, now - submit[job])
+            if priority > highest or (priority == highest and job < best):
+                best, highest = job, priority
+    return best
+
+
+@inline
+def backfill_all(state, what, now):
+    """First job, by user and arrival, that may pass the head."""
+    order, procs = state.policy.ranking.order, state.jobs.procs
+    after, at, n_jobs = state.policy.queue.after, state.policy.queue.at, state.start.size
+    if not at[AGAIN]:
+        at[PLACE], at[NEXT], at[LEAST] = 0, after[n_jobs + order[0]], at[HEAD]
+    place, job, least, n_listed = at[PLACE], at[NEXT], at[LEAST], at[N_LISTED]
+    while place < n_listed:
+        while job < n_jobs:
+            if job != at[HEAD] and may_pass(state, job, now):
+                at[PLACE], at[NEXT], at[LEAST] = place, after[job], least
+                return job
+            if procs[job] < procs[least]:
+                least = job
+            job = after[job]
+        place += 1
+        if place < n_listed:
+            job = after[n_jobs + order[place]]
+    at[SMALLEST] = least
+    return -1
+
+
+@inline
+def backfill_new(state, what, now):
+    """First new job, by user and arrival, that may pass the head."""
+    ranking, at = state.policy.ranking, state.policy.queue.at
+    if not at[AGAIN]:
+        at[PLACE], at[NEXT] = 0, -1
+    best, best_place = -1, 0
+    for job in range(at[NEW], state.at[ARRIVED]):
+        place = ranking.place_of[ranking.user[job]]
+        if (
+            (place > at[PLACE] or (place == at[PLACE] and job > at[NEXT]))
+            and (best < 0 or place < best_place)
+            and may_pass(state, job, now)
+        ):
+            best, best_place = job, place
+    at[PLACE], at[NEXT] = best_place, best
+    return best
+
+
+acts_for(Rings, sys.modules[__name__])

@@ -1,0 +1,188 @@
+"""The User Priority Scheduler, compiled: long queues, by classes of equal user and size."""
+
+import sys
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workloadkit._kernels.compile import inline, kernel
+from workloadkit.simulation.classes import Classes
+from workloadkit.simulation.machine.ledger import FREE, SPARE, has_room
+from workloadkit.simulation.parts import acts_for
+from workloadkit.simulation.policies import anew
+from workloadkit.simulation.policies.anew import AGAIN, HEAD, SMALLEST, Queue
+from workloadkit.simulation.policies.user_priority import kernel as rings
+from workloadkit.simulation.policies.user_priority.kernel import (
+    LEAST,
+    N_LISTED,
+    PLACE,
+    Ranking,
+    Rings,
+)
+from workloadkit.simulation.queue import margin, next_leaf, set_leaf
+from workloadkit.simulation.state import State
+
+
+class Trees(NamedTuple):
+    """A part of the state: the waiting jobs of each user, in a ring and by classes.
+
+    Parameters
+    ----------
+    queue : Queue
+    ranking : Ranking
+    classes : Classes
+        Of each user's jobs.
+    shortest : ndarray, shape (n_users,)
+        No job of a user that waits has a smaller estimate. [s]
+    smallest : ndarray of int64, shape (n_users,)
+        The class of the smallest jobs of each user that wait, -1 for none.
+    longest : scalar
+        The largest of all estimates. [s]
+    slack : scalar
+        More than the rounding error of a sum of times. [s]
+    """
+
+    queue: Queue
+    ranking: Ranking
+    classes: Classes
+    shortest: NDArray
+    smallest: NDArray[np.int64]
+    longest: Any
+    slack: Any
+
+
+def as_trees(state: State, classes: Classes) -> Trees:
+    """Return what holds the waiting jobs of a state whose policy are `Rings`."""
+    jobs, n_users = state.jobs, state.policy.ranking.key.size
+    trees = Trees(
+        queue=state.policy.queue,
+        ranking=state.policy.ranking,
+        classes=classes,
+        shortest=np.full(n_users, state.never),
+        smallest=np.full(n_users, -1),
+        longest=jobs.estimate.max(),
+        slack=margin(jobs),
+    )
+    _fill(trees, jobs.estimate, state.never)
+    return trees
+
+
+def as_rings(state: State) -> Rings:
+    """Return the rings of a state whose policy are `Trees`, which are left empty."""
+    trees = state.policy
+    _fill(trees, np.full(state.start.size, state.never), state.never)
+    return Rings(trees.queue, trees.ranking)
+
+
+@kernel
+def _fill(trees, estimate, never):
+    after, n_jobs = trees.queue.after, estimate.size
+    for user in range(trees.shortest.size):
+        job = after[n_jobs + user]
+        while job < n_jobs:
+            _set(trees.classes, job, estimate[job])
+            job = after[job]
+        _look_at_user(trees, user, never)
+
+
+@inline
+def _set(classes, job, estimate):
+    set_leaf(classes.tree, classes.root[classes.job_class[job]], classes.node[job], estimate)
+
+
+@inline
+def _look_at_user(trees, user, never):
+    """Find the smallest estimate and the smallest size of what a user has waiting."""
+    tree, root, first = trees.classes.tree, trees.classes.root, trees.classes.group_first
+    shortest, smallest = never, -1
+    for c in range(first[user + 1] - 1, first[user] - 1, -1):
+        top = tree[root[c] + 1]
+        if top < never:
+            smallest = c
+            shortest = min(shortest, top)
+    trees.shortest[user], trees.smallest[user] = shortest, smallest
+
+
+allocate, asks = anew.allocate, anew.trees_ask
+job_ended, plans_void = anew.job_ended, anew.plans_void
+rank, first_in_order, backfill_new = rings.rank, rings.first_in_order, rings.backfill_new
+
+
+@inline
+def job_arrived(state, job, now):
+    """Let a job wait."""
+    rings.job_arrived(state, job, now)
+    _join(state, job)
+
+
+@inline
+def job_returned(state, job, now):
+    """Let a job wait that was stopped."""
+    rings.job_returned(state, job, now)
+    _join(state, job)
+
+
+@inline
+def _join(state, job):
+    trees, estimate = state.policy, state.jobs.estimate[job]
+    user, c = trees.ranking.user[job], trees.classes.job_class[job]
+    _set(trees.classes, job, estimate)
+    trees.shortest[user] = min(trees.shortest[user], estimate)
+    if trees.smallest[user] < 0 or c < trees.smallest[user]:
+        trees.smallest[user] = c
+
+
+@inline
+def leave(state, job, now):
+    """Let a job wait no more."""
+    rings.leave(state, job, now)
+    _set(state.policy.classes, job, state.never)
+    _look_at_user(state.policy, state.policy.ranking.user[job], state.never)
+
+
+@inline
+def backfill_all(state, what, now):
+    """First job, by user and arrival, that may pass the head."""
+    trees, at, classes = state.policy, state.policy.queue.at, state.policy.classes
+    size, limit = classes.size, state.machine.shadow[0] - now + trees.slack
+    if not at[AGAIN]:
+        at[PLACE], at[LEAST] = 0, at[HEAD]
+    while at[PLACE] < at[N_LISTED]:
+        user = trees.ranking.order[at[PLACE]]
+        c = trees.smallest[user]
+        if c >= 0:
+            if has_room(state, FREE, size[c]) and (
+                has_room(state, SPARE, size[c]) or trees.shortest[user] <= limit
+            ):
+                job = _first_of_user(state, user, now)
+                if job < state.start.size:
+                    return job
+            if size[c] < state.jobs.procs[at[LEAST]]:
+                at[LEAST] = classes.member[classes.first[c]]
+        at[PLACE] += 1
+    at[SMALLEST] = at[LEAST]
+    return -1
+
+
+@inline
+def _first_of_user(state, user, now):
+    """First job of a user to arrive that may pass the head; n_jobs for none."""
+    trees, classes, shadow = state.policy, state.policy.classes, state.machine.shadow[0]
+    tree, member, estimate = classes.tree, classes.member, state.jobs.estimate
+    best, limit = estimate.size, shadow - now + trees.slack
+    for c in range(classes.group_first[user], classes.group_first[user + 1]):
+        if not has_room(state, FREE, classes.size[c]):
+            break
+        root, width, first = classes.root[c], classes.width[c], classes.first[c]
+        always = has_room(state, SPARE, classes.size[c])
+        most = trees.longest if always else limit
+        place = next_leaf(tree, root, width, 0, most)
+        while place >= 0 and not (always or now + estimate[member[first + place]] <= shadow):
+            place = next_leaf(tree, root, width, place + 1, most)
+        if place >= 0:
+            best = min(best, member[first + place])
+    return best
+
+
+acts_for(Trees, sys.modules[__name__])
