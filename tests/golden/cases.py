@@ -1,27 +1,27 @@
 """The matrix of simulations that have a digest.
 
-- The first 2,000 jobs of ten logs: every policy × the users of a log × passes × overruns, in the
-  compiled engine. The policies that decide by the week, with open and fluid users of `LONG_PLAIN`,
-  run in both engines.
-- The first 600 jobs of the same logs, in both engines: every policy × the users of a log and their
-  variants. A log gets two of the six pairs of passes and overruns, in turn, so that
-  each policy and users meet every pair on two logs at least. The plain engine would take hours
-  for 2,000 jobs.
-- Times with tenths of a second: every policy × the users of a log × passes × overruns, in both
-  engines.
+Passes and overruns make six pairs. What has no room for all of them takes turns, so that each
+policy and users still meet every pair.
+
+- The first 600 jobs of ten logs, in both engines: every policy × the users of a log and their
+  variants, with one pair a log. The plain engine would take hours for all pairs and more jobs.
+- The first 2,000 jobs of the same logs, in the compiled engine: every policy × the users of a log,
+  with three pairs a log. The policies that decide by the week, with open and fluid users of
+  `LONG_PLAIN`, run in both engines.
+- Times with tenths of a second: every policy × the users of a log × all pairs, in both engines.
 - Users who need no log: every policy × passes, in both engines. Their estimates are exact.
-- A population drawn from a log; what is refused with an error.
-- Outages: every policy that bears them × open and fluid users, in the plain engine; EASY is asked
-  of the compiled one, too, which refuses. Each kind has one log. Requeue and lose take
-  complementary halves of the six pairs of passes and overruns.
+- Users drawn from a log, in both engines; what is refused with an error.
+- Outages: every policy that bears them × open and fluid users, with three pairs each, in the plain
+  engine; EASY is tried in the compiled one, too, which refuses. Each kind has one log.
 - Whole logs in the compiled engine.
 
-Logs without estimates have one overrun: all three are the same. `recorded` ignores overruns, so it
-has one, but for KTH-SP2 in the 2,000 jobs. `genetic` has small parameters and jobs with utility
-functions; by its defaults the plain engine would take minutes for a case.
+Logs without estimates have one overrun, as all three are the same, and so has `recorded`, which
+ignores it. `genetic` has small parameters and jobs with utility functions; by its defaults the
+plain engine would take minutes for a case.
 """
 
-from collections.abc import Iterator
+import hashlib
+from collections.abc import Iterable, Iterator
 from functools import cache
 from itertools import product
 from typing import NamedTuple
@@ -165,7 +165,7 @@ class Case(NamedTuple):
             return ENGINES if self.policy == "easy" else ("python",)
         if self.jobs == "all jobs":
             return ("compiled",)
-        if self.jobs == "2000 jobs":
+        if self.jobs == "2000 jobs" and not self.options:
             weekly = self.policy in WEEKLY and self.users in ("open", "fluid")
             return ENGINES if weekly and self.log == LONG_PLAIN else ("compiled",)
         return ENGINES
@@ -182,19 +182,25 @@ def all_cases() -> dict[str, Case]:
 
 
 def _long() -> Iterator[Case]:
-    for log, policy, users, (passes, overrun) in product(MACHINES, POLICIES, USERS, RULES):
-        one = log in WITHOUT_ESTIMATES or (policy == "recorded" and log != KTH)
-        if overrun == "raise" or not one:
-            yield Case(log, "2000 jobs", policy, users, passes, overrun)
+    for i, log in enumerate(MACHINES):
+        for j, (policy, users) in enumerate(product(POLICIES, USERS)):
+            half = RULES[(i + j) % 2 :: 2]
+            for passes, overrun in _rules(log, policy, half):
+                yield Case(log, "2000 jobs", policy, users, passes, overrun)
 
 
 def _short() -> Iterator[Case]:
     for i, log in enumerate(MACHINES):
         for j, (policy, users) in enumerate(product(POLICIES, (*USERS, *VARIANTS))):
-            one = log in WITHOUT_ESTIMATES or policy == "recorded"
-            rules = [("instant", "raise"), ("event", "raise")] if one else RULES
-            for k in range(2):
-                yield Case(log, "600 jobs", policy, users, *rules[(2 * (i + j) + k) % len(rules)])
+            for passes, overrun in _rules(log, policy, [RULES[(i + j) % len(RULES)]]):
+                yield Case(log, "600 jobs", policy, users, passes, overrun)
+
+
+def _rules(log: str, policy: str, rules: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Passes and overruns, with the one overrun where all are the same."""
+    if log in WITHOUT_ESTIMATES or policy == "recorded":
+        return sorted({(passes, "raise") for passes, _ in rules})
+    return list(rules)
 
 
 def _tenths() -> Iterator[Case]:
@@ -209,14 +215,14 @@ def _without_log() -> Iterator[Case]:
 
 
 def _special() -> Iterator[Case]:
-    populations = ("population=resampled:weeks=3", "population=resampled:weeks=3,stay=time")
-    for policy, users, population in product(
-        ("easy", "conservative", "creasy", "user-priority", "multi-queue", GENETIC),
-        ("open", "closed", "adjusted", "distribution", "fluid"),
-        populations,
+    for (log, jobs), policy, users, passes, population in product(
+        ((KTH, "4000 jobs"), (HPC2N, "2000 jobs")),
+        ("easy", "conservative", "creasy"),
+        ("adjusted", "fluid"),
+        PASSES,
+        ("resampled:weeks=3", "resampled:weeks=3,stay=time"),
     ):
-        for log in (KTH, HPC2N):
-            yield Case(log, "2000 jobs", policy, users, options=population)
+        yield Case(log, jobs, policy, users, passes, options=f"population={population}")
     for users in USERS:
         yield Case(KTH, "600 jobs", GENETIC, users, options="without utilities")
     yield Case(KTH, "600 jobs", "easy", "dependent", options="without dependencies")
@@ -225,12 +231,13 @@ def _special() -> Iterator[Case]:
 
 
 def _outages() -> Iterator[Case]:
-    for (i, (kind, log)), policy, users in product(
-        enumerate(OUTAGES.items()), BEAR_OUTAGES, ("open", "fluid")
+    for (i, (kind, log)), policy, (j, users) in product(
+        enumerate(OUTAGES.items()), BEAR_OUTAGES, enumerate(("open", "fluid"))
     ):
-        for j, (passes, overrun) in enumerate(RULES):
-            interrupted = ("requeue", "lose")[(i + j) % 2]
-            yield Case(log, "500 jobs", policy, users, passes, overrun, "", kind, interrupted)
+        for k, (passes, overrun) in enumerate(RULES):
+            if (i + j + k) % 2:
+                interrupted = ("requeue", "lose")[(k // 2 + j) % 2]
+                yield Case(log, "500 jobs", policy, users, passes, overrun, "", kind, interrupted)
 
 
 def _whole() -> Iterator[Case]:
@@ -244,28 +251,27 @@ def _whole() -> Iterator[Case]:
                 yield Case(log, "all jobs", policy, "open", options=HEAVY)
 
 
+@cache
 def sample() -> dict[str, Case]:
-    """A few cases of the short logs in which every policy meets all passes and overruns.
+    """A few cases in which every policy and users meet all passes and overruns.
 
-    So do all users, and each kind of outage meets both that becomes of interrupted jobs.
+    All logs but the whole ones are there, and each kind of outage. Cases are taken in the order of
+    the digests of their keys, each that has a pair which none before it had.
     """
     met: set[tuple[str, ...]] = set()
     found = {}
-    for key, case in all_cases().items():
-        if len(case.engines) < 2 and not case.outages:
-            continue
-        if case.jobs == "2000 jobs":
-            continue
+    few = [case for case in all_cases().values() if case.engines != ("compiled",)]
+    for case in sorted(few, key=lambda case: hashlib.sha256(case.key.encode()).digest()):
         pairs = {
-            (case.log,),
+            (case.log, case.jobs),
             (case.policy, case.passes),
             (case.policy, case.overrun),
             (case.users, case.passes),
             (case.users, case.overrun),
-            (case.outages, case.interrupted, case.users),
+            (case.outages, case.interrupted),
             (case.options,),
         }
         if not pairs <= met:
-            found[key] = case
+            found[case.key] = case
             met |= pairs
     return found
