@@ -9,7 +9,7 @@ machine, timers and wake-ups, one at a time.
 
 from typing import Any
 
-from workloadkit._kernels.compile import helper, inline, kernel
+from workloadkit._kernels.compile import bare, helper, inline, kernel
 from workloadkit._kernels.reference import by_reference
 from workloadkit.simulation import recorded_stream  # noqa: F401 acts where no users react
 from workloadkit.simulation.events import allocate, end_due, job_arrived, job_returned
@@ -34,7 +34,6 @@ from workloadkit.simulation.streams import (
     take_one,
     tell_user,
 )
-from workloadkit.simulation.users import mechanisms  # noqa: F401 act where users do
 
 
 @inline
@@ -171,7 +170,7 @@ def _take_instant(state, now):
     act_on_all(state, 0, now)
 
 
-@inline
+@bare
 def _take_event(state, now):
     """Let the first thing happen that is due."""
     count = state.at[N_RUNNING]
@@ -185,7 +184,7 @@ def _take_event(state, now):
         take_one(state, 0, now)
 
 
-@inline
+@bare
 def _take_until(state, now):
     """Let happen what comes before timers."""
     if state.by_event:

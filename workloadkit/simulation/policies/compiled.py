@@ -7,6 +7,7 @@ import numpy as np
 
 from workloadkit.simulation.loop import let_wait, play
 from workloadkit.simulation.machine.one_pool import OnePool
+from workloadkit.simulation.mechanisms import reacting
 from workloadkit.simulation.state import ASKED, Jobs, State, new_state, waiting_jobs
 from workloadkit.simulation.workload import Rules, Workload
 
@@ -36,7 +37,7 @@ class CompiledPolicy:
             capacity=self.capacity,
             late=rules.overrun == "late" or rules.predictor is not None,
             by_event=rules.passes == "event",
-            users=w.users,
+            users=w.users and reacting(w.users, jobs.submit.dtype),
             predictor=rules.predictor and rules.predictor.compiled(w),
         )
 

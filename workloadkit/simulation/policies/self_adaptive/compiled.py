@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workloadkit._kernels.first_submission import wait_for_first
 from workloadkit.errors import ParameterError
 from workloadkit.simulation.loop import resume
 from workloadkit.simulation.policies.compiled import CompiledPolicy
 from workloadkit.simulation.policies.multi_queue import WEEK
 from workloadkit.simulation.policies.self_adaptive import ONLY_REPLAYED, SelfAdaptive
 from workloadkit.simulation.policies.self_adaptive.decisions import Decisions
+from workloadkit.simulation.policies.self_adaptive.first_submission import wait_for_first
 from workloadkit.simulation.state import (
     ARRIVED,
     N_RUNNING,
