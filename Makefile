@@ -15,11 +15,24 @@ demo: $(VENV)/.run
 test: $(VENV)/.dev
 	$(BIN)/pytest -n 2 --dist loadfile
 
-# What `make test` is too short for: whole logs in both engines, long statistics,
-# and the suite once more with the compiler switched off.
+# What `make test` is too short for: whole logs in both engines, long statistics, other cases in
+# each run; and once more with the compiler switched off what enters kernels. Each worker takes a
+# half of the tests as they come, so that what the tests of a file share is made once, and helps the
+# other in the end.
 test-all: $(VENV)/.dev
-	$(BIN)/pytest -n 2 -m "slow or not slow" --hypothesis-profile=search
-	NUMBA_DISABLE_JIT=1 $(BIN)/pytest -n 2
+	$(BIN)/pytest -n 2 --dist worksteal -m "slow or not slow" --hypothesis-profile=search
+	NUMBA_DISABLE_JIT=1 $(BIN)/pytest -n 2 --dist worksteal $(WITHOUT_KERNELS:%=--ignore-glob='*/%.py')
+
+# Tests that tell nothing more without the compiler, for what they are about enters no kernel of its
+# own: pages and the command line; formats of accounting; formulas and statistics in plain numpy.
+WITHOUT_KERNELS := test_pages test_browser test_report test_hostile_text test_poor_logs test_cli* \
+	test_batsim test_gwf test_lsf test_pbs test_sge test_slurm* test_sidecar test_records \
+	test_files test_lines test_oracle_batsim test_oracle_gwf test_oracle_lsf test_oracle_pbs \
+	test_oracle_sge test_oracle_sidecar test_oracle_slurm \
+	test_correlations test_oracles_correlations test_cycles test_fits test_fractional_noise \
+	test_marginals test_phase_type test_insensitivity test_mixed_reopen test_networks_approximate \
+	test_networks_mixed test_oracle_mixed_reopen test_oracle_operational test_oracle_symbolic \
+	test_phases test_probability test_reopen test_reopen_bias test_truncated_poisson
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff format --check .

@@ -1,7 +1,6 @@
 """A report of a log: sections, as a page, as JSON and as figures."""
 
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -43,7 +42,7 @@ class Report:
         """The findings, each with its section."""
         return tuple((section, section.finding) for section in self.sections if section.finding)
 
-    @cached_property
+    @property
     def provenance(self) -> dict[str, Any]:
         """What made it: version of workloadkit, name and digest of the log, parameters."""
         parameters: dict[str, Any] = {}

@@ -1,5 +1,6 @@
 """Fixtures and settings that all tests share."""
 
+import gc
 import signal
 import sys
 from collections.abc import Iterator
@@ -13,6 +14,11 @@ from hypothesis import settings
 settings.register_profile("workloadkit", deadline=None, derandomize=True, max_examples=30)
 settings.register_profile("search", deadline=None)
 settings.load_profile("workloadkit")
+
+
+def pytest_collection_finish() -> None:
+    """Thousands of tests and all that they import stay: nobody need look there for garbage."""
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True, scope="session")

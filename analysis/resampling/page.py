@@ -1,7 +1,7 @@
 """The report of a validation of resampling."""
 
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -49,7 +49,7 @@ class ValidationReport(Report):
 
     parameters: dict[str, Any] = field(default_factory=dict)
 
-    @cached_property
+    @property
     def provenance(self) -> dict[str, Any]:
         """What made it."""
         made = super().provenance

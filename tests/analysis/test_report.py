@@ -279,6 +279,13 @@ def test_json_tells_what_made_it(ordinary):
     assert others["seed"] == SEED
 
 
+def test_whoever_changes_the_numbers_changes_their_copy(ordinary):
+    before = json.dumps(ordinary.to_dict())
+    for part in ordinary.to_dict().values():
+        part.clear()
+    assert json.dumps(ordinary.to_dict()) == before
+
+
 @needs_traces
 def test_the_published_numbers_of_a_real_log():
     values = characterize(read_swf(trace_path("KTH-SP2-1996-2"))).to_dict()

@@ -160,6 +160,22 @@ def terminate(process):
     process.terminate()  # as `timeout` and batch systems do: this process alone
 
 
+def within_two_minutes(happened):
+    """Whether something happens at last, on a machine that is busy with other things, too."""
+    late = time.monotonic() + 120
+    while not (done := happened()) and time.monotonic() < late:
+        time.sleep(0.05)
+    return bool(done)
+
+
+def has_gone(group):
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return True
+    return False
+
+
 @pytest.mark.parametrize("workers", [1, 2])
 @pytest.mark.parametrize(
     ("stop", "code", "said"), [(interrupt, 130, "interrupted\n"), (terminate, 143, "")]
@@ -173,20 +189,20 @@ def test_whoever_is_stopped_leaves_no_file_and_no_process(tmp_path, workers, sto
         text=True,
         start_new_session=True,
     )
-    begin = time.monotonic()
-    while not list(folder.glob(".*.part/*.swf.gz")) and time.monotonic() < begin + 60:
-        time.sleep(0.05)
-    assert folder.exists()
-    stop(process)
-    _, err = process.communicate(timeout=60)
-    assert process.returncode == code
-    assert err.endswith(said)
-    assert "Traceback" not in err
-    assert not folder.exists()
-    with pytest.raises(ProcessLookupError):
-        while time.monotonic() < begin + 60:  # Python's own helper of the workers goes last
-            os.killpg(process.pid, 0)
-            time.sleep(0.05)
+    try:
+        assert within_two_minutes(lambda: list(folder.glob(".*.part/*.swf.gz")))
+        stop(process)
+        _, err = process.communicate(timeout=120)
+        assert process.returncode == code
+        assert err.endswith(said)
+        assert "Traceback" not in err
+        assert not folder.exists()
+        # Python's own helper of the workers goes last
+        assert within_two_minutes(lambda: has_gone(process.pid))
+    finally:  # what was not stopped would write on
+        if not has_gone(process.pid):
+            os.killpg(process.pid, signal.SIGKILL)
+            process.communicate()
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import workloadkit as wk
@@ -248,6 +248,7 @@ odd = st.sampled_from([0, 0.5, 60, 3600, 1e6, 1e9, 1e12])
     st.lists(st.tuples(odd, st.just(-1) | odd, odd, st.sampled_from([0.5, 1, 7, 1e9])), min_size=2),
     st.sampled_from([{}, {"MaxProcs": 8}, {"MaxProcs": 10**17}]),
 )
+@example([(0, 0, 0, 0.5), (0, 0.5, 3600, 0.5), (0, 3600, 0.5, 0.5)], {})  # half a processor free
 def test_what_is_proposed_of_any_log_is_a_file_of_outages(jobs, header):
     found = wk.infer_outages(log(*jobs, **header))
     outages = found.outages(min_confidence=0.5)

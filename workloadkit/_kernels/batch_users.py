@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit._kernels.agenda import UNNUMBERED, WAKE_UP, Agenda, enter
-from workloadkit._kernels.compile import bare, kernel
+from workloadkit._kernels.compile import bare
 from workloadkit._kernels.habits import (
     Habits,
     arrival_by_hours,
@@ -23,7 +23,6 @@ from workloadkit._kernels.habits import (
     take_up_sessions,
 )
 from workloadkit._kernels.local_time import Zone, seconds, weeks_until
-from workloadkit._kernels.reference import by_reference
 
 # An item of the agenda is the place of a job in `Acts.job`, and from this bit on its user.
 USER = 32
@@ -175,10 +174,9 @@ class BatchUsers(NamedTuple):
     zone: Zone
 
 
-@kernel
+@bare
 def set_out(users):
     """Let everybody plan the first batch."""
-    users = by_reference(users)
     cast = users.cast
     for who in range(cast.member.size):
         if users.behaviour == DISTRIBUTION:

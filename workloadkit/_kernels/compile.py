@@ -49,12 +49,25 @@ def digest_of(sources: Iterable[Path]) -> str:
 
 def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile `function` when it is first called; later processes load it from the cache."""
+    return _kept(lambda keep: numba.njit(cache=keep)(function))
+
+
+def native(function: Callable[..., Any], signature: Any, *, keep: bool) -> Any:
+    """Compile `function` for a signature, to be called by its `address`.
+
+    With `keep`, later processes load it from the cache.
+    """
+    return _kept(lambda cache: numba.cfunc(signature, cache=cache and keep)(function))
+
+
+def _kept(compile_: Callable[[bool], Any]) -> Any:
+    """Compile something that is kept in the cache, where there is a directory for it."""
     before = config.CACHE_DIR
     config.CACHE_DIR = cache_directory()
     try:
-        return numba.njit(cache=True)(function)
+        return compile_(True)
     except RuntimeError:  # no directory can be written to: each process compiles for itself
-        return numba.njit(function)
+        return compile_(False)
     finally:
         config.CACHE_DIR = before
 

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from workloadkit._kernels.agenda import Agenda, enter
 from workloadkit._kernels.batch_users import Source
-from workloadkit._kernels.compile import bare, kernel
-from workloadkit._kernels.reference import by_reference
+from workloadkit._kernels.compile import bare
 
 
 class Successors(NamedTuple):
@@ -44,7 +43,8 @@ class DependentUsers(NamedTuple):
     """A mechanism of `users`.
 
     `user` is that of each job of the log, from 0; `by_event`, whether there is a pass after each
-    event: then submissions of one second keep the order in which they were planned.
+    event: then submissions of one second keep the order in which they were planned; `times`, when
+    those are submitted that wait for none; `waits`, which do wait.
     """
 
     agenda: Agenda
@@ -53,16 +53,16 @@ class DependentUsers(NamedTuple):
     source: Source
     user: NDArray[np.int64]
     successors: Successors
+    times: NDArray
+    waits: NDArray[np.bool_]
 
 
-@kernel
-def set_out(users, times):
+@bare
+def set_out(users):
     """Plan those jobs that wait for none, each for its time."""
-    users = by_reference(users)
-    waits = np.zeros(times.size, np.bool_)
-    waits[users.successors.job] = True
+    times = users.times
     for row in range(times.size):
-        if not waits[row]:
+        if not users.waits[row]:
             _plan(users, row, times[row])
 
 

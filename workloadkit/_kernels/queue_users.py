@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit._kernels.agenda import OVERFLOWS, UNNUMBERED, WAKE_UP, Agenda, enter
-from workloadkit._kernels.compile import bare, kernel
-from workloadkit._kernels.reference import by_reference
+from workloadkit._kernels.compile import bare
 
 # Laws of run times and of think times.
 FIXED, EXPONENTIAL, DRAWN, LISTED = range(4)
@@ -162,10 +161,9 @@ class QueueUsers(NamedTuple):
     counts: NDArray[np.int64]
 
 
-@kernel
+@bare
 def set_out(users):
     """Let closed users think, and wait for the first arrival."""
-    users = by_reference(users)
     for user in range(users.n_closed):
         _rest(users, user, 1 + user, 0.0, 0.0)
     if users.rate > 0.0:

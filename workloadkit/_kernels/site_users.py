@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit._kernels.agenda import OVERFLOWS, UNNUMBERED, WAKE_UP, Agenda, enter
-from workloadkit._kernels.compile import bare, kernel, shared
-from workloadkit._kernels.reference import by_reference
+from workloadkit._kernels.compile import bare, shared
 from workloadkit._kernels.shifts import (
     DAY,
     DAY_BEGINS,
@@ -153,10 +152,9 @@ def continues(response):
     return 0.8 / (0.05 * (response / 60) + 1)
 
 
-@kernel
+@bare
 def set_out(users):
     """Let everybody come to work, or think about the first batch."""
-    users = by_reference(users)
     people, rng = users.people, users.rng
     for who in range(people.size.size):
         if users.ways.dynamic:

@@ -314,7 +314,8 @@ def _rows(
     free = np.broadcast_to(procs, quiet.end.shape)
     rows = []
     long = (end[kind] - start[kind] >= SHORTEST) & (end[kind] <= MAX_TIME)
-    for i in np.flatnonzero((sure >= _LEAST) & long).tolist():
+    whole = free[kind] >= 1  # of one that jobs share, a free part is not down
+    for i in np.flatnonzero((sure >= _LEAST) & long & whole).tolist():
         at = kind[i]
         waited = (jobs.submit < end[at]) & (jobs.start >= end[at])
         rows.append(

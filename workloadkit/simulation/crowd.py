@@ -88,6 +88,7 @@ class BatchCrowd:
         """Return tables with room for so many jobs, and the users who will fill them in."""
         from workloadkit._kernels import batch_users as kernels
         from workloadkit._kernels.agenda import new_agenda
+        from workloadkit.simulation.mechanisms import set_out
 
         acts, users = self.present.activities, self.present.users
         log = self.present.workload
@@ -143,7 +144,7 @@ class BatchCrowd:
             habits=habits,
             zone=self.present.clock.for_kernels(),
         )
-        kernels.set_out(mechanism)
+        set_out(mechanism, dtype)
         tables = mechanism.tables
         made = without_log(
             submit=np.empty(room, dtype),

@@ -33,7 +33,12 @@ def acts_for(kind: type, functions: Any) -> None:
         know_types([kind])
 
 
-def by_part(field: str, name: str, otherwise: Callable[..., Any] | None = None) -> Any:
+def by_part(
+    field: str,
+    name: str,
+    otherwise: Callable[..., Any] | None = None,
+    options: dict[str, Any] = INLINE,
+) -> Any:
     """Return a function of (state, what, now) that calls the one that a part has by this name.
 
     Parameters
@@ -44,6 +49,8 @@ def by_part(field: str, name: str, otherwise: Callable[..., Any] | None = None) 
         Name of the function.
     otherwise : callable, optional
         Compiled function for parts that do not have it; without one they must.
+    options : dict
+        How it is compiled: to be part of the loop, or apart, for what is long.
     """
 
     def act(state, what, now):
@@ -52,7 +59,7 @@ def by_part(field: str, name: str, otherwise: Callable[..., Any] | None = None) 
     def compiled(state, what, now):
         return in_python(_function(_kind(state, field), name, otherwise))
 
-    overload(act, jit_options=INLINE, strict=False)(compiled)
+    overload(act, jit_options=options, strict=False)(compiled)
     return act
 
 

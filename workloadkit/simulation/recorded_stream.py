@@ -2,38 +2,38 @@
 
 import sys
 
-from workloadkit._kernels.compile import inline
+from workloadkit._kernels.compile import bare
 from workloadkit.simulation.events import arrive
 from workloadkit.simulation.parts import acts_for
 from workloadkit.simulation.state import ARRIVED
 
 
-@inline
+@bare
 def next_coming(state, what, now):
     """When the next job is submitted."""
     submit, arrived = state.jobs.submit, state.at[ARRIVED]
     return submit[arrived] if arrived < submit.size else state.never
 
 
-@inline
+@bare
 def submission_is_due(state, what, now):
     """Whether a job is submitted now."""
     submit, arrived = state.jobs.submit, state.at[ARRIVED]
     return arrived < submit.size and submit[arrived] <= now
 
 
-@inline
+@bare
 def take_one(state, what, now):
     """Let the next job arrive."""
     arrive(state, now)
 
 
-@inline
+@bare
 def look_ahead(state, what, now):
     """Nothing is planned."""
 
 
-@inline
+@bare
 def act_on_all(state, what, now):
     """Let all jobs arrive that are due."""
     submit, at = state.jobs.submit, state.at
@@ -41,13 +41,13 @@ def act_on_all(state, what, now):
         arrive(state, now)
 
 
-@inline
+@bare
 def act_on_submissions(state, what, now):
     """Let all jobs arrive that are due."""
     act_on_all(state, what, now)
 
 
-@inline
+@bare
 def tell_user(state, job, now):
     """Nobody wants to know."""
 

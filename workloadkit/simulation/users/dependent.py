@@ -130,10 +130,13 @@ class DependentCrowd:
         from workloadkit._kernels import dependent_users as kernels
         from workloadkit._kernels.agenda import new_agenda
         from workloadkit._kernels.batch_users import Source
+        from workloadkit.simulation.mechanisms import set_out
 
         log, dtype = self.workload, self.workload.submit.dtype
         row, user, queue = (np.empty(room, np.int64) for _ in range(3))
         submit, run, estimate, wait = (np.empty(room, dtype) for _ in range(4))
+        waits = np.zeros(log.submit.size, np.bool_)
+        waits[self.successors.job] = True
         mechanism = kernels.DependentUsers(
             agenda=new_agenda(room, dtype),
             tables=kernels.Tables(row, user, queue, wait),
@@ -148,8 +151,10 @@ class DependentCrowd:
             ),
             user=np.unique(log.user, return_inverse=True)[1],
             successors=self.successors,
+            times=log.submit,
+            waits=waits,
         )
-        kernels.set_out(mechanism, log.submit)
+        set_out(mechanism, dtype)
         procs = np.empty(room, np.int64)
         made = without_log(submit, run, estimate, procs, user, queue, mechanism)
         return replace(made, wait=wait, user_numbers=np.unique(log.user))

@@ -74,6 +74,7 @@ class QueueCrowd:
         """Return tables with room for so many jobs, and the users who will fill them in."""
         from workloadkit._kernels import queue_users as kernels
         from workloadkit._kernels.agenda import new_agenda
+        from workloadkit.simulation.mechanisms import set_out
 
         who = self.visitors
         if self.jobs is None and room > MAX_JOBS_MADE:
@@ -100,7 +101,7 @@ class QueueCrowd:
             made=kernels.Made(made_user, made_visit, made_procs, made_run),
             counts=np.array([0, 0, -1 if self.jobs is None else self.jobs]),
         )
-        kernels.set_out(users)
+        set_out(users, submit.dtype)
         return without_log(submit, run, estimate, procs, user, queue, users)
 
     def told(self, tables: Workload, n_jobs: int) -> tuple[Workload, Notes, dict[str, Any]]:

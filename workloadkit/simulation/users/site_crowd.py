@@ -156,6 +156,7 @@ class SiteCrowd:
         """Return tables with room for so many jobs, and the users who will fill them in."""
         from workloadkit._kernels import site_users as kernels
         from workloadkit._kernels.agenda import new_agenda
+        from workloadkit.simulation.mechanisms import set_out
 
         n = self.n_users
         submit, run, estimate, procs, user, item = (np.empty(room, np.int64) for _ in range(6))
@@ -190,7 +191,7 @@ class SiteCrowd:
             ),
             counts=np.zeros(7, np.int64),
         )
-        kernels.set_out(users)
+        set_out(users, submit.dtype)
         return without_log(submit, run, estimate, procs, user, queue, users)
 
     def told(self, tables: Workload, n_jobs: int) -> tuple[Workload, Notes, dict[str, Any]]:

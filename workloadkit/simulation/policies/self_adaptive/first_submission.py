@@ -3,13 +3,13 @@
 from workloadkit._kernels.agenda import SIZE, is_wake_up, take_due, take_first
 from workloadkit._kernels.compile import kernel
 from workloadkit._kernels.reference import by_reference
-from workloadkit._kernels.users import wake_up
+from workloadkit.simulation.mechanisms import WAKE_UP, let_act
 
 
 @kernel
 def wait_for_first(users, jobs, by_event):
     """Let users wake up until one is to submit a job; return whether anything is left to come."""
-    users = by_reference(users)
+    users, jobs = by_reference(users), by_reference(jobs)
     agenda = users.agenda
     while agenda.at[SIZE] > 0 and is_wake_up(agenda):
         now, n_due = agenda.time[0], 1
@@ -18,5 +18,5 @@ def wait_for_first(users, jobs, by_event):
         else:
             n_due = take_due(agenda, now)
         for i in range(n_due):
-            wake_up(users, jobs, -1 - agenda.due[i], now)
+            let_act(users, jobs, WAKE_UP, -1 - agenda.due[i], 0, now)
     return agenda.at[SIZE] > 0

@@ -1,0 +1,220 @@
+"""Users who react, compiled apart from the loop that they meet in.
+
+A *mechanism* is a NamedTuple of arrays and scalars that says who the users are and how they act,
+and four functions that act for them:
+
+- ``set_out(users)`` lets all plan what they do first;
+- ``submit(users, jobs, place, item)`` fills in the job that an item of the agenda stands for;
+- ``job_ended(users, jobs, place, now)`` lets the user of a job know that it has ended;
+- ``wake_up(users, jobs, who, now)`` wakes a user.
+
+Whatever users plan stands in the mechanism's `agenda`. The functions of a mechanism are one native
+function, compiled once, which the loops of all policies call by its address; so a policy's loop is
+compiled once for all users who react.
+"""
+
+import sys
+from functools import cache
+from typing import Any, NamedTuple
+
+import numba
+import numpy as np
+from llvmlite import ir
+from numba.core import types
+from numba.extending import intrinsic, overload
+from numpy.typing import NDArray
+
+from workloadkit._kernels import batch_users, dependent_users, queue_users, site_users
+from workloadkit._kernels.agenda import Agenda
+from workloadkit._kernels.compile import BARE, config, kernel, native
+from workloadkit._kernels.reference import Reference, by_reference
+from workloadkit.simulation.parts import acting, acts_for, is_built_in, kind_of
+from workloadkit.simulation.state import Jobs
+
+# What users may be let do.
+SET_OUT, SUBMIT, JOB_ENDED, WAKE_UP = range(4)
+
+
+class Reacting(NamedTuple):
+    """A part of the state: users who react.
+
+    Parameters
+    ----------
+    agenda : Agenda
+        What they have planned.
+    mechanism : int
+        Address of who they are, as the compiler lays it out.
+    function : int
+        Address of the native function that acts for them.
+    kept : ndarray of uint8
+        The memory that holds the mechanism.
+    """
+
+    agenda: Agenda
+    mechanism: Any
+    function: int
+    kept: NDArray[np.uint8]
+
+
+def reacting(users: Any, dtype: np.dtype) -> Reacting:
+    """Return users as a part of the state, whose times are of a type."""
+    if config.DISABLE_JIT:
+        return Reacting(users.agenda, users, 0, np.empty(0, np.uint8))
+    memory = np.empty(_size(users), np.uint8)
+    _lay_out(users, memory.ctypes.data)
+    function = _entry(numba.typeof(users), dtype, built_in=is_built_in(users))
+    return Reacting(users.agenda, memory.ctypes.data, function, memory)
+
+
+def set_out(users: Any, dtype: np.dtype) -> None:
+    """Let users plan what they do first."""
+    them = reacting(users, dtype)
+    nothing = np.empty(0, dtype)
+    none = np.empty(0, np.int64)
+    _set_out(them, Jobs(nothing, nothing, nothing, none, none, none), dtype.type(0))
+
+
+@kernel
+def _set_out(users, jobs, now):
+    let_act(users, by_reference(jobs), SET_OUT, 0, 0, now)
+
+
+@cache
+def _entry(users: Any, dtype: np.dtype, *, built_in: bool) -> int:
+    """Address of the native function of a mechanism."""
+    times = numba.typeof(np.empty(0, dtype))
+    whole = numba.typeof(np.empty(0, np.int64))
+    jobs = types.NamedTuple((times, times, times, whole, whole, whole), Jobs)
+    signature = types.void(
+        Reference(users), Reference(jobs), types.int64, types.int64, types.int64, times.dtype
+    )
+    compiled = native(_act, signature, keep=built_in)
+    _kept.append(compiled)
+    return int(compiled.address)
+
+
+_kept: list[Any] = []  # native functions live as long as these
+
+
+def _act(users, jobs, verb, place, item, now):
+    if verb == SUBMIT:
+        submit(users, jobs, place, item)
+    elif verb == JOB_ENDED:
+        job_ended(users, jobs, place, now)
+    elif verb == WAKE_UP:
+        wake_up(users, jobs, place, now)
+    else:
+        begin(users)
+
+
+def begin(users):
+    """Let all plan what they do first."""
+    acting(type(users)).set_out(users)
+
+
+def submit(users, jobs, place, item):
+    """Fill in the job that an item stands for."""
+    acting(type(users)).submit(users, jobs, place, item)
+
+
+def job_ended(users, jobs, place, now):
+    """Let the user of a job know that it has ended."""
+    acting(type(users)).job_ended(users, jobs, place, now)
+
+
+def wake_up(users, jobs, who, now):
+    """Wake a user."""
+    acting(type(users)).wake_up(users, jobs, who, now)
+
+
+@overload(begin, jit_options=BARE)
+def _begin(users):
+    act = acting(kind_of(users)).set_out
+    return lambda users: act(users)
+
+
+@overload(submit, jit_options=BARE)
+def _submit(users, jobs, place, item):
+    act = acting(kind_of(users)).submit
+    return lambda users, jobs, place, item: act(users, jobs, place, item)
+
+
+@overload(job_ended, jit_options=BARE)
+def _job_ended(users, jobs, place, now):
+    act = acting(kind_of(users)).job_ended
+    return lambda users, jobs, place, now: act(users, jobs, place, now)
+
+
+@overload(wake_up, jit_options=BARE)
+def _wake_up(users, jobs, who, now):
+    act = acting(kind_of(users)).wake_up
+    return lambda users, jobs, who, now: act(users, jobs, who, now)
+
+
+def let_act(users, jobs, verb, place, item, now):
+    """Let users do something."""
+    _act(users.mechanism, jobs, verb, place, item, now)
+
+
+@overload(let_act, jit_options=BARE)
+def _let_act(users, jobs, verb, place, item, now):
+    return lambda users, jobs, verb, place, item, now: _call(
+        users.function, users.mechanism, jobs, verb, place, item, now
+    )
+
+
+@intrinsic
+def _call(context, address, users, jobs, verb, place, item, now):
+    """Call a native function by its address."""
+
+    def generate(context, builder, signature, arguments):
+        address, users, jobs, *others = arguments
+        if not isinstance(signature.args[2], Reference):
+            raise TypeError("jobs are handed on by reference")
+        pointer = ir.IntType(8).as_pointer()
+        users = builder.inttoptr(users, pointer)
+        values = [users, jobs, *others]
+        kind = ir.FunctionType(ir.VoidType(), [value.type for value in values])
+        builder.call(builder.inttoptr(address, kind.as_pointer()), values)
+        return context.get_dummy_value()
+
+    number = types.int64
+    return types.void(number, number, jobs, number, number, number, now), generate
+
+
+@intrinsic
+def _size_of(context, thing):
+    def generate(context, builder, signature, arguments):
+        size = context.get_abi_sizeof(context.get_data_type(signature.args[0]))
+        return context.get_constant(types.int64, size)
+
+    return types.int64(thing), generate
+
+
+@intrinsic
+def _store(context, thing, address):
+    def generate(context, builder, signature, arguments):
+        thing, address = arguments
+        kind = signature.args[0]
+        data = context.data_model_manager[kind].as_data(builder, thing)
+        builder.store(data, builder.inttoptr(address, data.type.as_pointer()))
+        return context.get_dummy_value()
+
+    return types.void(thing, types.int64), generate
+
+
+@kernel
+def _size(thing):
+    return _size_of(thing)
+
+
+@kernel
+def _lay_out(thing, address):
+    _store(thing, address)
+
+
+acts_for(batch_users.BatchUsers, batch_users)
+acts_for(dependent_users.DependentUsers, dependent_users)
+acts_for(queue_users.QueueUsers, queue_users)
+acts_for(site_users.SiteUsers, site_users)
+acts_for(Reacting, sys.modules[__name__])
