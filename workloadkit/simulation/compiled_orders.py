@@ -96,6 +96,11 @@ def keys_of_all(jobs, first, code, numbers):
     return keys
 
 
+def by_arrival(*orders: Any) -> bool:
+    """Whether orders are all that of arrival, in which the places of jobs are always known."""
+    return all(isinstance(order, Order) and order.code == ARRIVAL for order in orders)
+
+
 def ranks(state: Any, order: Any) -> NDArray[np.float64]:
     """Place of each job in a settled order, where all jobs are known."""
     jobs, n_jobs = state.jobs, state.jobs.submit.size

@@ -60,8 +60,9 @@ def reacting(users: Any, dtype: np.dtype) -> Reacting:
     """Return users as a part of the state, whose times are of a type."""
     if config.DISABLE_JIT:
         return Reacting(users.agenda, users, 0, np.empty(0, np.uint8))
-    memory = np.empty(_size(users), np.uint8)
-    _lay_out(users, memory.ctypes.data)
+    memory = np.empty(0, np.uint8)
+    while (size := _lay_out(users, memory.ctypes.data, memory.size)) > memory.size:
+        memory = np.empty(size, np.uint8)
     function = _entry(numba.typeof(users), dtype, built_in=is_built_in(users))
     return Reacting(users.agenda, memory.ctypes.data, function, memory)
 
@@ -204,13 +205,11 @@ def _store(context, thing, address):
 
 
 @kernel
-def _size(thing):
-    return _size_of(thing)
-
-
-@kernel
-def _lay_out(thing, address):
-    _store(thing, address)
+def _lay_out(thing, address, room):
+    size = _size_of(thing)
+    if size <= room:
+        _store(thing, address)
+    return size
 
 
 acts_for(batch_users.BatchUsers, batch_users)

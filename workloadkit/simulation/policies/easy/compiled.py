@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from workloadkit.simulation.compiled_orders import ranks
+from workloadkit.simulation.compiled_orders import by_arrival, ranks
 from workloadkit.simulation.policies.compiled import CompiledPolicy
 from workloadkit.simulation.policies.easy import kernel, trees
 from workloadkit.simulation.state import N_WAITING, State
@@ -52,11 +52,11 @@ class CompiledEasy(CompiledPolicy):
         order, backfill_order = self.orders
         n_jobs = state.jobs.submit.size
         how: dict[str, Any] = {"backfills": self.backfills, "crowd": n_jobs, "patience": 1}
-        if self.jobs_are_known:
+        if self.jobs_are_known or by_arrival(order, backfill_order):
             rank = ranks(state, order)
             backfill_rank = rank if backfill_order is order else ranks(state, backfill_order)
             in_turn = not self.backfills and bool((rank[1:] > rank[:-1]).all())
-            if not in_turn and getattr(self.hardware, "by_size", False):
+            if not in_turn and self.jobs_are_known and getattr(self.hardware, "by_size", False):
                 # a list in the order of arrival that is touched at its ends only needs no trees
                 patience = self.patience * n_jobs if self.backfills else 0
                 how |= {"crowd": self.crowd, "patience": patience}
