@@ -17,11 +17,10 @@ from tests.oracles.check import check_schedule
 from workloadkit.errors import ParameterError
 from workloadkit.simulation import schedulers
 from workloadkit.simulation.machine.ledger import FREE
-from workloadkit.simulation.machine.one_pool import OnePool
 from workloadkit.simulation.playing import play_compiled
 from workloadkit.simulation.policies.creasy.compiled import CompiledCreasy
 from workloadkit.simulation.schedulers import Creasy
-from workloadkit.simulation.state import ARRIVED, N_RUNNING, N_WAITING, Jobs, new_state
+from workloadkit.simulation.state import ARRIVED, N_RUNNING, N_WAITING, waiting_jobs
 from workloadkit.simulation.workload import Rules, make_workload
 
 MACHINE = 8
@@ -135,31 +134,17 @@ def test_trees_find_the_head_of_a_long_queue_of_equals(alpha, times):
 
 def to_begin_with(workload, rules, alpha, **how):
     """Return the policy for one simulation, and the state before the first submission."""
-    w = workload
-    jobs = Jobs(w.submit, w.run, w.estimate, w.procs, w.user, w.queue)
     policy = CompiledCreasy(workload, rules, alpha, **how)
-    late, by_event = rules.overrun == "late", rules.passes == "event"
-    machine = OnePool(rules.machine).compiled(jobs, 0)
-    state = new_state(jobs, machine, capacity=rules.machine, late=late, by_event=by_event)
-    return policy, policy.begin(state)
-
-
-def waiting(state):
-    """The waiting jobs, in the order of arrival."""
-    end = job = state.start.size
-    jobs = []
-    while (job := int(state.policy.queue.after[job])) != end:
-        jobs.append(job)
-    return jobs
+    return policy, policy.begin(policy.new_state())
 
 
 def stepwise(workload, rules, times, *, alpha, crowd):
     """Go on from each of `times` to the next, continuing a copy each time."""
     policy, state = to_begin_with(workload, rules, alpha, crowd=crowd)
     for begin, until in pairwise(times):
-        behind, at, were_waiting = state, state.at.tolist(), waiting(state)
+        behind, at, waiting = state, state.at.tolist(), waiting_jobs(state).tolist()
         state, _ = policy.run(deepcopy(state), begin, until)
-        assert (behind.at.tolist(), waiting(behind)) == (at, were_waiting)
+        assert (behind.at.tolist(), waiting_jobs(behind).tolist()) == (at, waiting)
     return state.start.tolist()
 
 
@@ -227,7 +212,7 @@ def test_by_until_all_has_ended_and_arrived_but_nothing_started():
     policy.run(state, 10, 15)
     assert state.at[[N_RUNNING, ARRIVED, N_WAITING]].tolist() == [0, 4, 2]
     assert state.machine.level[FREE] == 1
-    assert waiting(state) == [2, 3]
+    assert waiting_jobs(state).tolist() == [2, 3]
 
 
 @pytest.mark.parametrize("alpha", ["-1", "nan", "inf", "many"])

@@ -209,21 +209,10 @@ def take_out(waiting, first, job):
 
 @inline
 def link(after, before, end, job):
-    """Append a job to the ring that begins and ends at `end`."""
-    _link_behind(after, before, before[end], job)
-
-
-@inline
-def link_in_order(after, before, end, job):
-    """Put a job into a ring, which is in the order of arrival, at its place in it."""
+    """Put a job into the ring in the order of arrival that begins and ends at `end`."""
     last = before[end]
     while last != end and last > job:
         last = before[last]
-    _link_behind(after, before, last, job)
-
-
-@inline
-def _link_behind(after, before, last, job):
     behind = after[last]
     after[last] = before[behind] = job
     before[job], after[job] = last, behind

@@ -5,14 +5,13 @@ be backfilled stays so until the next termination, unless another job takes the 
 as long as the head stays, only new jobs are looked at. Where nothing that waits would fit there is
 no need to know who is first. Where changes of the machine lie ahead, all are looked at each time.
 
-A policy's part has a field `queue` and, besides what `events` asks for, functions that all take
-(state, -, now):
+A policy's part has a field `queue` and functions that all take (state, -, now):
 
+- ``join`` and ``leave``, of (state, job, now), let a job wait, and no more as it starts;
 - ``rank`` prepares a pass, if need be;
 - ``first_in_order`` returns the first of the waiting jobs, of which there is one;
 - ``backfill_all`` and ``backfill_new`` return the first job that may pass the head, -1 for none,
-  of all that wait or of those from `NEW` on; with `AGAIN` unset they begin anew;
-- ``leave``, of (state, job, now), takes out a job that starts.
+  of all that wait or of those from `NEW` on; with `AGAIN` unset they begin anew.
 """
 
 from typing import NamedTuple
@@ -31,13 +30,13 @@ from workloadkit.simulation.machine.ledger import (
     start_job,
 )
 from workloadkit.simulation.parts import by_part
-from workloadkit.simulation.queue import link, link_in_order
-from workloadkit.simulation.state import ARRIVED, N_RUNNING, N_WAITING
+from workloadkit.simulation.queue import link
+from workloadkit.simulation.state import ARRIVED, N_RUNNING, N_WAITING, State
 
 # Places in Queue.at: whether the reservation is known and all others were refused; whose it is; the
-# first job that no pass has looked at; a job that no waiting one is smaller than; whether
-# backfilling has begun in this pass; others for the policy.
-KNOWN, HEAD, NEW, SMALLEST, AGAIN, MORE = range(6)
+# first job that no pass has looked at; a job that no waiting one is smaller than; whether all are
+# to be looked at in this pass, and whether backfilling has begun; others for the policy.
+KNOWN, HEAD, NEW, SMALLEST, ALL, AGAIN, MORE = range(7)
 
 
 class Queue(NamedTuple):
@@ -51,7 +50,7 @@ class Queue(NamedTuple):
         Whether of two jobs the smaller one fits where the other one does.
     crowd : int
         A queue longer than this is searched by trees, until it is half as long.
-    at : ndarray of int64, shape (10,)
+    at : ndarray of int64, shape (11,)
     """
 
     after: NDArray[np.int64]
@@ -61,10 +60,11 @@ class Queue(NamedTuple):
     at: NDArray[np.int64]
 
 
-def new_queue(n_jobs: int, n_rings: int, *, by_size: bool, crowd: int) -> Queue:
-    """Return empty rings."""
-    after = np.arange(n_jobs + n_rings)
-    at = np.zeros(MORE + 5, np.int64)
+def new_queue(state: State, n_rings: int, *, by_size: bool, crowd: int) -> Queue:
+    """Return empty rings; the jobs of the state that have arrived are let wait by the loop."""
+    after = np.arange(state.start.size + n_rings)
+    at = np.zeros(MORE + 4, np.int64)
+    at[NEW] = state.at[ARRIVED]
     return Queue(after, after.copy(), by_size, crowd, at)
 
 
@@ -73,30 +73,28 @@ def _nothing(state, what, now):
     pass
 
 
+_join = by_part("policy", "join")
+_leave = by_part("policy", "leave")
 _rank = by_part("policy", "rank", _nothing)
 _first_in_order = by_part("policy", "first_in_order")
 _backfill_all = by_part("policy", "backfill_all")
 _backfill_new = by_part("policy", "backfill_new")
-_leave = by_part("policy", "leave")
 
 
 @inline
-def join(state, job, ring):
-    """Let a job wait that has just arrived."""
+def join_ring(state, job, ring):
+    """Let a job wait, at its place in the order of arrival."""
     queue, procs = state.policy.queue, state.jobs.procs
     link(queue.after, queue.before, state.start.size + ring, job)
-    if state.at[N_WAITING] == 1 or procs[job] < procs[queue.at[SMALLEST]]:
+    if procs[job] < procs[queue.at[SMALLEST]]:
         queue.at[SMALLEST] = job
 
 
 @inline
-def join_again(state, job, ring):
-    """Let a job wait that was stopped, in its old place."""
-    queue, procs = state.policy.queue, state.jobs.procs
-    link_in_order(queue.after, queue.before, state.start.size + ring, job)
-    queue.at[KNOWN] = False
-    if procs[job] < procs[queue.at[SMALLEST]]:
-        queue.at[SMALLEST] = job
+def job_returned(state, job, now):
+    """Let a job wait that was stopped."""
+    _join(state, job, now)
+    state.policy.queue.at[KNOWN] = False
 
 
 @inline
@@ -127,6 +125,7 @@ def trees_ask(state, what, now):
 def allocate(state, new, now):
     """Start jobs in order while they fit, then backfill."""
     at, count = state.policy.queue.at, state.at[N_RUNNING]
+    _join_new(state, now)
     if state.late and count > 0 and state.planned_ends[count - 1] < now:
         at[KNOWN] = False
     if not at[KNOWN]:
@@ -138,6 +137,16 @@ def allocate(state, new, now):
     if changes_ahead(state, 0, now):
         at[KNOWN] = False
     at[NEW] = state.at[ARRIVED]
+
+
+@inline
+def _join_new(state, now):
+    """Let those wait that have arrived since the last pass."""
+    at, arrived = state.policy.queue.at, state.at[ARRIVED]
+    if 0 < arrived - at[NEW] == state.at[N_WAITING]:
+        at[SMALLEST] = at[NEW]
+    for job in range(at[NEW], arrived):
+        _join(state, job, now)
 
 
 @inline
@@ -161,10 +170,10 @@ def _start_heads(state, now):
         _start(state, job, now)
         if not _some_may_start(state, now):
             return False
-    if at[KNOWN] and job == at[HEAD]:
-        return True
-    reserve(state, job, now)
-    at[HEAD], at[KNOWN], at[NEW] = job, True, 0
+    at[ALL] = not at[KNOWN] or job != at[HEAD]
+    if at[ALL]:
+        reserve(state, job, now)
+        at[HEAD], at[KNOWN] = job, True
     return True
 
 
@@ -174,7 +183,7 @@ def _backfill(state, now):
     at = state.policy.queue.at
     at[AGAIN] = False
     while _some_may_start(state, now):
-        job = _backfill_new(state, 0, now) if at[NEW] > 0 else _backfill_all(state, 0, now)
+        job = _backfill_all(state, 0, now) if at[ALL] else _backfill_new(state, 0, now)
         if job < 0:
             break
         at[AGAIN] = True

@@ -37,10 +37,9 @@ class CrowdedPolicy(CompiledPolicy):
 
     def empty_queue(self, state: State, n_rings: int = 1) -> Queue:
         """Return a queue of so many rings."""
-        n_jobs = state.jobs.submit.size
-        by_size = getattr(self.rules.hardware, "by_size", True)
-        crowd = self.crowd if by_size and self.jobs_are_known else n_jobs
-        return new_queue(n_jobs, n_rings, by_size=by_size, crowd=crowd)
+        by_size = getattr(self.hardware, "by_size", False)
+        crowd = self.crowd if by_size and self.jobs_are_known else state.start.size
+        return new_queue(state, n_rings, by_size=by_size, crowd=crowd)
 
     def go_on(self, state: State) -> State:
         """Go over to trees as the queue has become long, or back to the rings alone."""

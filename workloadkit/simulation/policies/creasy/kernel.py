@@ -40,20 +40,14 @@ class Ring(NamedTuple):
     bonus: float
 
 
-allocate, asks = anew.allocate, anew.list_asks
-job_ended, plans_void = anew.job_ended, anew.plans_void
+allocate, asks, plans_void = anew.allocate, anew.list_asks, anew.plans_void
+job_ended, job_returned = anew.job_ended, anew.job_returned
 
 
 @inline
-def job_arrived(state, job, now):
+def join(state, job, now):
     """Let a job wait."""
-    anew.join(state, job, 0)
-
-
-@inline
-def job_returned(state, job, now):
-    """Let a job wait that was stopped."""
-    anew.join_again(state, job, 0)
+    anew.join_ring(state, job, 0)
 
 
 @inline

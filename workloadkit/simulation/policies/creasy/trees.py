@@ -95,22 +95,15 @@ def _set(classes, job, estimate):
     set_leaf(classes.tree, classes.root[classes.job_class[job]], classes.node[job], estimate)
 
 
-allocate, asks = anew.allocate, anew.trees_ask
-job_ended, plans_void = anew.job_ended, anew.plans_void
+allocate, asks, plans_void = anew.allocate, anew.trees_ask, anew.plans_void
+job_ended, job_returned = anew.job_ended, anew.job_returned
 backfill_new = ring.backfill_new
 
 
 @inline
-def job_arrived(state, job, now):
+def join(state, job, now):
     """Let a job wait."""
-    anew.join(state, job, 0)
-    _set(state.policy.classes, job, state.jobs.estimate[job])
-
-
-@inline
-def job_returned(state, job, now):
-    """Let a job wait that was stopped."""
-    anew.join_again(state, job, 0)
+    ring.join(state, job, now)
     _set(state.policy.classes, job, state.jobs.estimate[job])
 
 

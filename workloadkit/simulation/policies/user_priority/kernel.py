@@ -91,30 +91,29 @@ def new_ranking(
     )
 
 
-allocate, asks = anew.allocate, anew.list_asks
-job_ended, plans_void = anew.job_ended, anew.plans_void
+allocate, asks, plans_void = anew.allocate, anew.list_asks, anew.plans_void
+job_ended, job_returned = anew.job_ended, anew.job_returned
 
 
 @inline
 def job_arrived(state, job, now):
-    """Let a job wait."""
-    ranking, jobs = state.policy.ranking, state.jobs
-    user = ranking.user[job]
-    anew.join(state, job, user)
-    _list(state, user)
-    if ranking.by_load:
-        ranking.key[user] += _work(jobs.estimate[job], jobs.procs[job])
-    else:
-        ranking.key[user] = -jobs.submit[job]
+    """Remember when a user has last submitted."""
+    ranking = state.policy.ranking
+    if not ranking.by_load:
+        ranking.key[ranking.user[job]] = -state.jobs.submit[job]
 
 
 @inline
-def job_returned(state, job, now):
-    """Let a job wait that was stopped."""
-    user = state.policy.ranking.user[job]
-    anew.join_again(state, job, user)
+def join(state, job, now):
+    """Let a job wait."""
+    ranking, queue, jobs = state.policy.ranking, state.policy.queue, state.jobs
+    user = ranking.user[job]
+    anew.join_ring(state, job, user)
+    if ranking.by_load and queue.after[job] == state.start.size + user:
+        ranking.key[user] += _work(jobs.estimate[job], jobs.procs[job])
+    else:  # in another order the sum is another
+        ranking.is_stale[user] = True
     _list(state, user)
-    state.policy.ranking.is_stale[user] = True
 
 
 @inline

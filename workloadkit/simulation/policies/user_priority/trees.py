@@ -104,27 +104,15 @@ def _look_at_user(trees, user, never):
     trees.shortest[user], trees.smallest[user] = shortest, smallest
 
 
-allocate, asks = anew.allocate, anew.trees_ask
-job_ended, plans_void = anew.job_ended, anew.plans_void
+allocate, asks, plans_void = anew.allocate, anew.trees_ask, anew.plans_void
+job_arrived, job_ended, job_returned = rings.job_arrived, anew.job_ended, anew.job_returned
 rank, first_in_order, backfill_new = rings.rank, rings.first_in_order, rings.backfill_new
 
 
 @inline
-def job_arrived(state, job, now):
+def join(state, job, now):
     """Let a job wait."""
-    rings.job_arrived(state, job, now)
-    _join(state, job)
-
-
-@inline
-def job_returned(state, job, now):
-    """Let a job wait that was stopped."""
-    rings.job_returned(state, job, now)
-    _join(state, job)
-
-
-@inline
-def _join(state, job):
+    rings.join(state, job, now)
     trees, estimate = state.policy, state.jobs.estimate[job]
     user, c = trees.ranking.user[job], trees.classes.job_class[job]
     _set(trees.classes, job, estimate)
