@@ -8,10 +8,11 @@ import workloadkit as wk
 from tests.benchmarks import yardstick
 from tests.benchmarks.measure import Row, in_turn
 from tests.data import DATA
-from workloadkit._kernels.conservative import schedule_conservatively
-from workloadkit._kernels.reservations import schedule_with_reservations
-from workloadkit._kernels.state import Jobs
-from workloadkit.simulation.workload import machine_size, make_workload
+from workloadkit.simulation.playing import play_compiled
+from workloadkit.simulation.policies.conservative import Conservative
+from workloadkit.simulation.policies.policy import Policy
+from workloadkit.simulation.policies.reservations import Reservations
+from workloadkit.simulation.workload import Rules, Workload, machine_size, make_workload
 
 ROUNDS = 15
 DEPTH = 4
@@ -32,30 +33,27 @@ def rows() -> Iterator[Row]:
         trace = wk.read_swf(DATA / "traces" / f"{name}.swf.gz")
         machine = machine_size(trace.header, None)
         workload = make_workload(trace, machine)
-        jobs = Jobs(workload.submit, workload.run, workload.estimate, workload.procs)
-        yield from _one_log(name, jobs, machine, goal)
+        yield from _one_log(name, workload, machine, goal)
 
 
-def _one_log(name: str, jobs: Jobs, machine: int, goal: float) -> Iterator[Row]:
-    n_jobs = jobs.submit.size
-    arrival = np.arange(n_jobs)
-    how = {"late": False, "by_event": False}
+def _one_log(name: str, workload: Workload, machine: int, goal: float) -> Iterator[Row]:
+    jobs = (workload.submit, workload.run, workload.estimate, workload.procs)
+    n_jobs = workload.submit.size
 
-    def reserve(depth: int) -> np.ndarray:
-        return schedule_with_reservations(
-            jobs, machine, rank=arrival, backfill_rank=arrival, reservations=depth, **how
-        )
+    def play(policy: Policy) -> np.ndarray:
+        return play_compiled(policy, workload, Rules(machine)).start
 
     yardstick.easy(*(column[:50] for column in jobs), machine)  # compiles
-    schedule_conservatively(jobs, machine, **how)  # compiles
-    assert (reserve(1) == yardstick.easy(*jobs, machine)).all()
+    play(Conservative())  # compiles
+    assert (play(Reservations(1)) == yardstick.easy(*jobs, machine)).all()
+    play(Reservations(DEPTH))  # compiles
     (naive, _), (conservative, start), (some, _) = in_turn(
         ROUNDS,
         lambda: yardstick.easy(*jobs, machine),
-        lambda: schedule_conservatively(jobs, machine, **how),
-        lambda: reserve(DEPTH),
+        lambda: play(Conservative()),
+        lambda: play(Reservations(DEPTH)),
     )
-    assert (start >= jobs.submit).all()
+    assert (start >= workload.submit).all()
     ratio = naive / conservative
     yield Row(
         "conservative, kernel", name, f"{n_jobs / conservative / 1e6:.2f} M jobs/s",

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 import workloadkit as wk
 from tests.data import TRACES, needs_traces, trace_path
 from tests.oracles.check import check_schedule
-from workloadkit.simulation.policies.conservative import ConservativeScheduler
+from workloadkit.simulation.policies.conservative.plain import ConservativeScheduler
 
 OVERRUNS = ("kill", "raise", "late")
 PASSES = ("instant", "event")

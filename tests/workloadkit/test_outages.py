@@ -13,7 +13,7 @@ import workloadkit as wk
 from tests.workloadkit.cast import AnyThatFits, Diary, Fcfs, Script, small_trace, submits
 from workloadkit import Header, Outage, Outages, ParameterError, WorkloadError, WorkloadWarning
 from workloadkit.simulation.machine.processors import settle
-from workloadkit.simulation.policies.conservative import ConservativeScheduler
+from workloadkit.simulation.policies.conservative.plain import ConservativeScheduler
 from workloadkit.simulation.policies.ordered import OrderedScheduler
 
 POLICIES = [

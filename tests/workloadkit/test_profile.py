@@ -6,19 +6,17 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workloadkit._kernels.profile import (
-    change_free,
-    change_steps,
-    find_hole,
-    find_steps,
-    fits_now,
-    pass_time,
-)
+from workloadkit._kernels.compile import kernel
+from workloadkit._kernels.reference import by_reference
+from workloadkit.simulation import profile as compiled
+from workloadkit.simulation.machine.ledger import FREE, PLANNED
+from workloadkit.simulation.machine.pool import new_pool
 from workloadkit.simulation.policies.profile import Profile
+from workloadkit.simulation.profile import N_STEPS, new_profile
+from workloadkit.simulation.state import Jobs, new_state
 
 MACHINE = 6
 HORIZON = 200  # seconds; nothing below lasts that long
-NEVER = 2**62
 
 requests = st.lists(
     st.tuples(st.integers(1, MACHINE), st.integers(1, 12), st.booleans()), min_size=1, max_size=14
@@ -49,7 +47,10 @@ class Seconds:
         ]
 
 
-@given(st.lists(st.tuples(st.integers(-3, 9), st.integers(1, 2)), max_size=4), requests)
+ends_of_jobs = st.lists(st.tuples(st.integers(-3, 9), st.integers(1, 2)), max_size=4)
+
+
+@given(ends_of_jobs, requests)
 def test_a_profile_is_what_it_is_second_by_second(ends, wanted):
     busy = sum(procs for _, procs in ends)
     profile = Profile(0, MACHINE - busy, ends)  # negative where too many are down
@@ -88,41 +89,114 @@ def test_a_hole_must_be_wide_enough_all_the_time():
     assert profile.earliest(1, 1000) == 0
 
 
+@kernel
+def find_hole(state, profile, need, duration, until):
+    return compiled.find_hole(by_reference(state), by_reference(profile), need, duration, until)
+
+
+@kernel
+def change(state, profile, need, begin, end, takes):
+    compiled.change_between(
+        by_reference(state), by_reference(profile), need, begin, end, takes
+    )
+
+
+@kernel
+def take_hole(state, profile, need, duration):
+    state, profile = by_reference(state), by_reference(profile)
+    begin, first, last = compiled.find_hole(state, profile, need, duration, state.never)
+    if begin < state.never:
+        end = begin + duration
+        compiled.change_steps(state, profile, need, last, first, begin, end, True)
+    return begin
+
+
+@kernel
+def fits_now(state, profile, need, end):
+    return compiled.fits_now(by_reference(state), by_reference(profile), need, end)
+
+
+@kernel
+def pass_time(profile, now):
+    compiled.pass_time(by_reference(profile), now)
+
+
+@kernel
+def plan(state, profile, now):
+    compiled.plan_running(by_reference(state), by_reference(profile), now)
+
+
+def planning(running=(), free=MACHINE, now=0):
+    """Return a state in which jobs of (planned end, processors) run, and the profile of that."""
+    procs = np.array([size for _, size in running] or [1], np.int64)
+    zero = np.zeros(procs.size, np.int64)
+    machine = new_pool(free, np.dtype(np.int64), compiled.n_rows(30))
+    state = new_state(
+        Jobs(zero, zero, zero, procs, zero, zero),
+        machine,
+        capacity=procs.size,
+        late=True,
+        by_event=False,
+    )
+    order = sorted(range(len(running)), key=lambda job: -running[job][0])
+    state.planned_jobs[: len(order)] = order
+    state.planned_ends[: len(order)] = [running[job][0] for job in order]
+    state.at[0] = len(order)
+    profile = new_profile(30, zero.dtype)
+    plan(state, profile, now)
+    assert machine.level[FREE] == free
+    return state, profile
+
+
+def steps_of(state, profile):
+    """The steps in the order of time."""
+    count = profile.at[N_STEPS]
+    free = state.machine.level[PLANNED : PLANNED + count]
+    return [*zip(profile.times[:count].tolist(), free.tolist(), strict=True)][::-1]
+
+
+@given(ends_of_jobs, st.integers(-3, 2), requests)
+def test_the_compiled_profile_begins_with_the_running_jobs(running, free, wanted):
+    """With fewer processors than were there when they started, some jobs never fit."""
+    state, profile = planning(running, free)
+    plain = Profile(0, free, running)
+    assert steps_of(state, profile) == plain.steps()
+    for procs, duration, _ in wanted:
+        begin = plain.earliest(procs, duration)
+        assert take_hole(state, profile, procs, duration) == (state.never if begin == inf else begin)
+        plain.take(begin, begin + duration, procs)
+
+
 @given(requests, st.lists(st.integers(0, 4), min_size=14, max_size=14))
 def test_the_compiled_profile_is_the_same_and_has_no_step_too_many(wanted, naps):
-    times, free = np.zeros(64, np.int64), np.zeros(64, np.int64)
-    times[0], free[0], count, now = 0, MACHINE, 1, 0
-    seconds = Seconds()
+    state, profile = planning()
+    now, seconds = 0, Seconds()
     for (procs, duration, gives_back), nap in zip(wanted, naps, strict=False):
         now += nap
-        count = pass_time(times, count, now)
-        begin, first, last = find_hole(times, free, count, procs, duration, NEVER)
+        pass_time(profile, now)
+        fits = fits_now(state, profile, procs, now + duration)
+        begin = take_hole(state, profile, procs, duration)
         assert begin == seconds.earliest(now, procs, duration)
-        assert fits_now(times, free, count, procs, now + duration) == (begin == now)
+        assert fits == (begin == now)
         end = begin + duration
-        count = change_steps(times, free, count, last, first + 1, begin, end, -procs)
         seconds.change(begin, end, -procs)
         if gives_back:  # the second half of it
             tail = (begin + end) // 2
-            low, high, most = find_steps(times, free, count - 1, tail, end)
-            assert most == max(seconds.free[tail:end])
-            count = change_steps(times, free, count, low, high, tail, end, procs)
+            change(state, profile, procs, tail, end, False)
             seconds.change(tail, end, procs)
-        steps = list(zip(times[:count].tolist(), free[:count].tolist(), strict=True))
-        assert steps[::-1] == seconds.steps(now)
+        assert steps_of(state, profile) == seconds.steps(now)
 
 
 @given(requests, st.integers(0, 30), st.integers(1, 12))
 def test_one_who_has_a_place_looks_only_before_it(wanted, planned, duration):
     """A hole may reach into the job's own place, whatever the others leave there."""
-    times, free = np.zeros(64, np.int64), np.zeros(64, np.int64)
-    times[0], free[0], count = 0, MACHINE, 1
+    state, profile = planning()
     seconds = Seconds()
     for procs, length, _ in wanted:
-        begin, _, _ = find_hole(times, free, count, procs, length, NEVER)
-        count = change_free(times, free, count, begin, begin + length, -procs)
+        begin, _, _ = find_hole(state, profile, procs, length, state.never)
+        change(state, profile, procs, begin, begin + length, True)
         seconds.change(begin, begin + length, -procs)
     earlier = [t for t in range(planned) if seconds.least(t, min(t + duration, planned)) >= 2]
-    begin, first, _ = find_hole(times, free, count, 2, duration, planned)
+    begin, first, _ = find_hole(state, profile, 2, duration, planned)
     assert min(begin, planned) == min([*earlier, planned])
-    assert begin >= planned or times[first] == begin
+    assert begin >= planned or profile.times[first] == begin

@@ -1,5 +1,8 @@
 """A number of reservations: what they promise, and what they equal at both ends."""
 
+from dataclasses import dataclass
+from typing import ClassVar
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -16,15 +19,13 @@ from tests.workloadkit.test_conservative import (
     head_of,
     size_of,
 )
-from workloadkit._kernels.easy import schedule_in_order
-from workloadkit._kernels.reservations import schedule_with_reservations
-from workloadkit._kernels.state import Jobs
 from workloadkit.errors import ParameterError
-from workloadkit.simulation.policies.ordered import ORDERS, OrderedScheduler
-from workloadkit.simulation.workload import make_workload
+from workloadkit.simulation.orders import SETTLED, settled
+from workloadkit.simulation.policies.easy.ordered import BACKFILLS, compiled_with
+from workloadkit.simulation.policies.easy.plain import OrderedScheduler
 
 overruns, passes_ = st.sampled_from(OVERRUNS), st.sampled_from(PASSES)
-backfills = st.sampled_from([None, *ORDERS])
+backfills = st.sampled_from(["none", *BACKFILLS])
 EVERY = 10**9  # more reservations than jobs
 
 
@@ -40,23 +41,32 @@ def test_by_name_the_depth_is_the_first_parameter():
         wk.schedulers.parse("reservations:many")
 
 
-def compiled(trace, queue, backfill, reservations, overrun, passes):
-    """Start by the kernel, with the places in the orders of `queue` and `backfill`."""
-    work = make_workload(trace, MACHINE, overrun=overrun, passes=passes)
-    jobs = Jobs(work.submit, work.run, work.estimate, work.procs)
+@dataclass(frozen=True)
+class InOrders:
+    """Backfilling in any two orders, with several reservations even if they are one."""
 
-    def rank(order):
-        return np.argsort(np.argsort(ORDERS[order](work), kind="stable"))
+    name: ClassVar[str] = "in-orders"
 
-    return schedule_with_reservations(
-        jobs,
-        MACHINE,
-        rank=rank(queue),
-        backfill_rank=None if backfill is None else rank(backfill),
-        reservations=reservations,
-        late=overrun == "late",
-        by_event=passes == "event",
-    )
+    queue: str
+    backfill: str
+    reservations: int
+
+    def plain(self):
+        order = SETTLED[self.queue]
+        return OrderedScheduler(lambda job: order(job, ()), self.backfill, self.reservations)
+
+    def compiled(self, workload, rules):
+        backfill = None if self.backfill == "none" else settled(self.backfill)
+        if self.reservations > 1:
+            return compiled_with(
+                workload, rules, settled(self.queue), backfill, self.reservations
+            )
+        from workloadkit.simulation.policies.reservations.compiled import CompiledReservations
+
+        return CompiledReservations(workload, rules, settled(self.queue), backfill, 1)
+
+
+ONE = InOrders("arrival", "arrival", 1)
 
 
 def plain(trace, scheduler, overrun, passes):
@@ -71,24 +81,25 @@ def test_engines_agree(trace, depth, overrun, passes):
     agree(trace, f"reservations:{depth}", overrun=overrun, passes=passes)
 
 
-@given(crowds(), st.sampled_from(list(ORDERS)), backfills, st.integers(2, 5), overruns, passes_)
+@given(crowds(), st.sampled_from(BACKFILLS), backfills, st.integers(1, 5), overruns, passes_)
 def test_engines_agree_in_any_orders(trace, queue, backfill, reservations, overrun, passes):
-    scheduler = OrderedScheduler(ORDERS[queue], backfill or "none", reservations)
-    start = compiled(trace, queue, backfill, reservations, overrun, passes)
-    assert start.tolist() == plain(trace, scheduler, overrun, passes).tolist()
+    if backfill == "none":
+        reservations += 1
+    agree(trace, InOrders(queue, backfill, reservations), overrun=overrun, passes=passes)
 
 
 @given(crowds(), overruns, passes_)
 def test_one_reservation_is_easy(trace, overrun, passes):
     easy = plain(trace, "easy", overrun, passes)
     assert plain(trace, "reservations:1", overrun, passes).tolist() == easy.tolist()
-    assert compiled(trace, "arrival", "arrival", 1, overrun, passes).tolist() == easy.tolist()
+    assert agree(trace, ONE, overrun=overrun, passes=passes).start.tolist() == easy.tolist()
 
 
 @given(crowds(), overruns, passes_)
 def test_without_backfilling_it_is_fcfs_whatever_is_reserved(trace, overrun, passes):
     fcfs = plain(trace, "fcfs", overrun, passes).tolist()
-    assert compiled(trace, "arrival", None, 3, overrun, passes).tolist() == fcfs
+    three = InOrders("arrival", "none", 3)
+    assert agree(trace, three, overrun=overrun, passes=passes).start.tolist() == fcfs
 
 
 @given(crowds(), passes_)
@@ -143,17 +154,12 @@ def check_identities(trace):
     """One reservation is EASY; with exact estimates all are the promises of conservative."""
     machine = size_of(trace)
     for passes in PASSES:
-        work = make_workload(trace, machine, oversize="drop", passes=passes)
-        jobs = Jobs(work.submit, work.run, work.estimate, work.procs)
-        order = np.arange(work.job.size)
-        how = {"rank": order, "backfill_rank": order, "late": False, "by_event": passes == "event"}
-        one = schedule_with_reservations(jobs, machine, reservations=1, **how)
-        assert np.array_equal(one, schedule_in_order(jobs, machine, **how))
+        how = {"procs": machine, "oversize": "drop", "passes": passes}
+        one, easy = (wk.simulate(trace, scheduler, **how).start for scheduler in (ONE, "easy"))
+        assert np.array_equal(one, easy)
         exact = trace.take(np.flatnonzero(trace.column("run") >= 1))
         every, conservative = (
-            wk.simulate(
-                exact, scheduler, procs=machine, oversize="drop", estimates="exact", passes=passes
-            ).start
+            wk.simulate(exact, scheduler, estimates="exact", **how).start
             for scheduler in (f"reservations:{EVERY}", "conservative")
         )
         assert np.array_equal(every, conservative)

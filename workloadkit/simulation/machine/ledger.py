@@ -99,6 +99,10 @@ may_pass = by_part("machine", "may_pass", _may_pass)
 #: (state, job, now): a job starts that may pass: what is spare shrinks.
 passes = by_part("machine", "passes", _passes)
 
+#: (state, row, other): raise a level so that whatever has room on that of another row has room on
+#: it; whether the machine can do that.
+raise_row = by_part("machine", "raise_row", _no)
+
 #: (state, -, now): whether nothing at all is free.
 is_full = by_part("machine", "is_full", _no)
 

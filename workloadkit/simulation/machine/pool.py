@@ -71,6 +71,15 @@ def same_rows(state, row, other):
 
 
 @inline
+def raise_row(state, row, other):
+    """Raise a level to that of another row, if that is higher."""
+    level = state.machine.level
+    if level[other] > level[row]:
+        level[row] = level[other]
+    return True
+
+
+@inline
 def is_full(state, what, now):
     """Whether none is free."""
     return state.machine.level[FREE] <= 0

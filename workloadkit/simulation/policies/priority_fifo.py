@@ -61,18 +61,17 @@ class PriorityFifo(QueuePriority, Ordered):
 
     def compiled(self, workload: Workload, rules: Rules) -> Any:
         """Return the policy for one simulation in the compiled engine."""
-        from workloadkit.simulation.policies.easy.compiled import CompiledEasy
+        from workloadkit.simulation.state import ARRIVED
 
-        outer = self
+        how = super().compiled(workload, rules)
+        columns = how.columns
 
-        class CompiledPriorities(CompiledEasy):
-            def columns(self, state: Any) -> Any:
-                from workloadkit.simulation.state import ARRIVED
+        def columns_and_warning(state: Any) -> Any:
+            self.warn_of_equals(set(workload.queue[: state.at[ARRIVED]].tolist()))
+            return columns(state)
 
-                outer.warn_of_equals(set(workload.queue[: state.at[ARRIVED]].tolist()))
-                return super().columns(state)
-
-        return CompiledPriorities(workload, rules, *self.orders())
+        how.columns = columns_and_warning
+        return how
 
 
 class _PriorityScheduler(OrderedScheduler):

@@ -93,9 +93,8 @@ class Ordered:
 
     def compiled(self, workload: Workload, rules: Rules) -> Any:
         """Return the policy for one simulation in the compiled engine."""
-        from workloadkit.simulation.policies.easy.compiled import CompiledEasy
-
-        return CompiledEasy(workload, rules, *self.orders())
+        queue, backfill = self.orders()
+        return compiled_with(workload, rules, queue, backfill, self.reservations)
 
     def orders(self) -> tuple[Any, Order | None]:
         """Return the orders of the queue and of backfilling; None for no backfilling."""
@@ -107,3 +106,16 @@ class Ordered:
         if self.backfill == "none":
             return queue, None
         return queue, queue if self.backfill == "same" else settled(self.backfill)
+
+
+def compiled_with(
+    workload: Workload, rules: Rules, order: Any, backfill_order: Any, reservations: int
+) -> Any:
+    """Return what takes jobs in some orders, for one simulation in the compiled engine."""
+    if backfill_order is None or reservations == 1:
+        from workloadkit.simulation.policies.easy.compiled import CompiledEasy
+
+        return CompiledEasy(workload, rules, order, backfill_order)
+    from workloadkit.simulation.policies.reservations.compiled import CompiledReservations
+
+    return CompiledReservations(workload, rules, order, backfill_order, reservations)

@@ -3,13 +3,12 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
-
 from workloadkit.errors import ParameterError
 from workloadkit.simulation.engine import Scheduler
+from workloadkit.simulation.orders import settled
+from workloadkit.simulation.policies.easy.ordered import compiled_with
 from workloadkit.simulation.policies.easy.plain import OrderedScheduler
-from workloadkit.simulation.policies.ordered import ranked_as_they_arrive
-from workloadkit.simulation.policies.policy import Outcome, check_types
+from workloadkit.simulation.policies.policy import check_types
 from workloadkit.simulation.workload import Rules, Workload
 
 
@@ -44,24 +43,7 @@ class Reservations:
         """Return the policy in plain Python, fresh for one simulation."""
         return OrderedScheduler(reservations=self.depth)
 
-    def compiled(self, workload: Workload, rules: Rules) -> Outcome:
-        """Simulate `workload` in the compiled engine."""
-        from workloadkit._kernels.reservations import schedule_with_reservations
-        from workloadkit._kernels.state import Jobs
-
-        jobs = Jobs(workload.submit, workload.run, workload.estimate, workload.procs)
-        how: dict[str, Any] = {}
-        if workload.users is None:
-            how["rank"] = how["backfill_rank"] = np.arange(workload.submit.size)
-        else:
-            how = ranked_as_they_arrive("arrival", "same", workload)
-        return Outcome(
-            schedule_with_reservations(
-                jobs,
-                rules.machine,
-                reservations=self.depth,
-                late=rules.overrun == "late",
-                by_event=rules.passes == "event",
-                **how,
-            )
-        )
+    def compiled(self, workload: Workload, rules: Rules) -> Any:
+        """Return the policy for one simulation in the compiled engine."""
+        arrival = settled("arrival")
+        return compiled_with(workload, rules, arrival, arrival, self.depth)

@@ -1,0 +1,50 @@
+"""Conservative backfilling: a reservation for each job."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from workloadkit.simulation.engine import Scheduler
+from workloadkit.simulation.workload import Rules, Workload
+
+
+@dataclass(frozen=True)
+class Conservative:
+    """Each job is promised a start when it is submitted, and overtakes without breaking promises.
+
+    A job's reservation is the earliest hole for its whole estimate that the running jobs, by
+    their estimates, and the reservations of the others leave [1]_. In a pass, if a job has ended
+    since the last one, each waiting job in the order of arrival gives up its reservation and
+    takes the earliest hole, which is never later; then the new jobs take theirs; then the jobs
+    whose time has come start.
+
+    A reservation begins when it is made, or where a planned end leaves room. If that job ends
+    earlier, or moves forward and ends earlier, its end is an occasion to move into the room. So
+    with estimates that hold no time of a reservation passes unnoticed: something ends then.
+
+    Where jobs outlive their estimates (``overrun="late"``) promises cannot be kept. In a pass in
+    which a job is overdue, or whose terminations include one that was, all waiting jobs drop
+    their reservations and then take the earliest holes anew, in the order of arrival. A job whose
+    hole is now but whose processors an overdue job still holds waits, with that reservation. The
+    time of a reservation in the room of an overdue job may pass between two instants; nothing
+    starts then.
+
+    References
+    ----------
+    .. [1] A. W. Mu'alem, D. G. Feitelson, "Utilization, predictability, workloads, and user
+       runtime estimates in scheduling the IBM SP2 with backfilling", IEEE Trans. Parallel and
+       Distributed Systems 12(6), 2001.
+    """
+
+    name: ClassVar[str] = "conservative"
+
+    def plain(self) -> Scheduler:
+        """Return the policy in plain Python, fresh for one simulation."""
+        from workloadkit.simulation.policies.conservative.plain import ConservativeScheduler
+
+        return ConservativeScheduler()
+
+    def compiled(self, workload: Workload, rules: Rules) -> Any:
+        """Return the policy for one simulation in the compiled engine."""
+        from workloadkit.simulation.policies.conservative.compiled import CompiledConservative
+
+        return CompiledConservative(workload, rules)

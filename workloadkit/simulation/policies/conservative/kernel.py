@@ -1,0 +1,348 @@
+"""Conservative backfilling, compiled.
+
+Running and waiting jobs hold their places in one profile, which is changed and not made anew. After
+a termination a job can move forward only if, since it was last looked at, something was freed
+before its own start, and room enough for it. It is freed by early ends, and by moves of other jobs;
+from when on, and how much there is, tells who need not be looked at. The search for an earlier hole
+ends at the job's own start, for from there on it has its place; to move it is to take the front and
+to release the tail.
+
+Where changes of the machine are ahead, it is the machine that keeps the reservations.
+"""
+
+import sys
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workloadkit._kernels.compile import bare, inline
+from workloadkit.simulation import profile
+from workloadkit.simulation.machine.ledger import (
+    PLANNED,
+    changes_ahead,
+    copy_row,
+    fits,
+    has_room,
+    need_of,
+    raise_row,
+    release_all,
+    reserve,
+    start_job,
+    vacate,
+)
+from workloadkit.simulation.parts import acts_for
+from workloadkit.simulation.profile import (
+    N_STEPS,
+    Profile,
+    change_between,
+    change_steps,
+    find_hole,
+    find_steps,
+    first_step,
+    new_profile,
+    pass_time,
+    plan_running,
+)
+from workloadkit.simulation.state import ARRIVED, N_RUNNING
+
+# Places in Promises.at: jobs that wait; those that have ended since the last pass; whether promises
+# cannot be kept; whether the profile holds what runs and waits.
+WAIT, ENDED, VOID, KEPT = range(4)
+
+# Places in Promises.when: the earliest of the reservations; where something was freed since the
+# jobs were looked at, by jobs behind them.
+NEXT_START, LEFT_LOW, LEFT_HIGH = range(3)
+
+
+class Promises(NamedTuple):
+    """A part of the state: the waiting jobs and their reservations.
+
+    Parameters
+    ----------
+    waiting : ndarray of int64, shape (n_jobs,)
+        In the order of arrival.
+    reserved : ndarray, shape (n_jobs,)
+        When each job that waits is to start. [s]
+    ended : ndarray of int64, shape (n_jobs,)
+        The jobs that have ended since the last pass.
+    profile : Profile
+    highest : int
+        Row of the most that jobs may find free which move forward; the one behind it is for notes.
+    when : ndarray, shape (3,)
+        [s]
+    at : ndarray of int64, shape (4,)
+    """
+
+    waiting: NDArray[np.int64]
+    reserved: NDArray
+    ended: NDArray[np.int64]
+    profile: Profile
+    highest: int
+    when: NDArray
+    at: NDArray[np.int64]
+
+
+def n_rows(n_jobs: int) -> int:
+    """Return how many rows of the machine are needed."""
+    return profile.n_rows(n_jobs) + 2
+
+
+def new_promises(submit: NDArray) -> Promises:
+    """Return an empty queue for the jobs of a table."""
+    n_jobs, dtype = submit.size, submit.dtype
+    return Promises(
+        waiting=np.empty(n_jobs, np.int64),
+        reserved=np.empty(n_jobs, dtype),
+        ended=np.empty(n_jobs, np.int64),
+        profile=new_profile(n_jobs, dtype),
+        highest=PLANNED + profile.n_rows(n_jobs),
+        when=np.zeros(3, dtype),
+        at=np.zeros(4, np.int64),
+    )
+
+
+@inline
+def job_ended(state, job, now):
+    """Note who has ended."""
+    policy = state.policy
+    policy.ended[policy.at[ENDED]] = job
+    policy.at[ENDED] += 1
+
+
+@inline
+def job_returned(state, job, now):
+    """Let a job wait that was stopped, in its old place."""
+    waiting, at = state.policy.waiting, state.policy.at
+    place = at[WAIT]
+    while place > 0 and waiting[place - 1] > job:
+        waiting[place] = waiting[place - 1]
+        place -= 1
+    waiting[place] = job
+    at[WAIT] += 1
+    at[VOID] = True
+
+
+@inline
+def plans_void(state, what, now):
+    """No promise counts."""
+    state.policy.at[VOID] = True
+
+
+@inline
+def allocate(state, new, now):
+    """Move reservations forward, start those whose time has come, reserve for new jobs."""
+    policy, at, when = state.policy, state.policy.at, state.policy.when
+    if not at[VOID]:
+        at[VOID] = _is_late(state, now)
+    if at[VOID]:
+        release_all(state, 0, now)
+    ahead = changes_ahead(state, 0, now)
+    if ahead:
+        _reserve_parts(state, new, now)
+    elif at[VOID] or not at[KEPT]:
+        _plan_anew(state, now)
+    else:
+        pass_time(policy.profile, now)
+    if not ahead and at[ENDED] > 0 and not at[VOID]:
+        _move_forward(state, now)
+    at[ENDED], at[VOID], at[KEPT] = 0, False, not ahead
+    if when[NEXT_START] <= now:
+        _start_due(state, now)
+    if not ahead:
+        _take_in(state, new, now)
+
+
+@inline
+def _is_late(state, now):
+    """Whether a job has outlived its estimate."""
+    policy, start, estimate = state.policy, state.start, state.jobs.estimate
+    count = state.at[N_RUNNING]
+    if count > 0 and state.planned_ends[count - 1] < now:
+        return True
+    for place in range(policy.at[ENDED]):
+        job = policy.ended[place]
+        if start[job] + estimate[job] < now:
+            return True
+    return False
+
+
+@inline
+def _reserve_parts(state, new, now):
+    """Let the machine reserve, which knows what lies ahead of it."""
+    policy, at = state.policy, state.policy.at
+    if at[ENDED] > 0 or at[VOID]:
+        for place in range(at[WAIT]):
+            job = policy.waiting[place]
+            policy.reserved[job] = reserve(state, job, now)
+    for job in range(new, state.at[ARRIVED]):
+        policy.reserved[job] = reserve(state, job, now)
+        _wait(policy, job)
+    policy.when[NEXT_START] = now  # look at them all
+
+
+@bare
+def _plan_anew(state, now):
+    """Make the profile anew, with the promises that the machine has kept so far, or new ones."""
+    policy, when = state.policy, state.policy.when
+    release_all(state, 0, now)
+    plan_running(state, policy.profile, now)
+    when[NEXT_START] = state.never
+    for place in range(policy.at[WAIT]):
+        job = policy.waiting[place]
+        begin = policy.reserved[job]
+        if policy.at[VOID]:
+            _place(state, job, now)
+            continue
+        if begin < state.never:
+            need, end = need_of(state, job, now), begin + state.jobs.estimate[job]
+            if now < end:
+                change_between(state, policy.profile, need, max(begin, now), end, True)
+        when[NEXT_START] = min(when[NEXT_START], begin)
+    if policy.at[VOID]:
+        when[LEFT_LOW], when[LEFT_HIGH] = state.never, now
+    else:
+        when[LEFT_LOW], when[LEFT_HIGH] = now, state.never
+
+
+@bare
+def _place(state, job, now):
+    """Reserve the earliest hole for a job; return when."""
+    policy, estimate = state.policy, state.jobs.estimate[job]
+    need = need_of(state, job, now)
+    begin, first, last = find_hole(state, policy.profile, need, estimate, state.never)
+    if begin < state.never:
+        change_steps(state, policy.profile, need, last, first, begin, begin + estimate, True)
+    policy.reserved[job] = begin
+    policy.when[NEXT_START] = min(policy.when[NEXT_START], begin)
+    return begin
+
+
+@bare
+def _move_forward(state, now):
+    """Look at the jobs for which there may be room earlier."""
+    policy, when = state.policy, state.policy.when
+    waiting, reserved, highest = policy.waiting, policy.reserved, policy.highest
+    released = _give_back(state, now)
+    low = _find_freed(state, released, now)
+    when[LEFT_LOW], when[LEFT_HIGH] = state.never, now
+    if low == state.never:
+        return
+    knows_highest = raise_row(state, highest, highest)
+    next_start = state.never
+    for place in range(policy.at[WAIT]):
+        job = waiting[place]
+        if reserved[job] > low:
+            need = need_of(state, job, now)
+            if not knows_highest or has_room(state, highest, need):
+                _move(state, job, need)
+        next_start = min(next_start, reserved[job])
+    when[NEXT_START] = next_start
+
+
+@inline
+def _give_back(state, now):
+    """Give back what jobs no longer need that have ended early; return until when that is."""
+    policy, released = state.policy, now
+    for place in range(policy.at[ENDED]):
+        job = policy.ended[place]
+        planned_end = state.start[job] + state.jobs.estimate[job]
+        if planned_end > now:
+            need = need_of(state, job, now)
+            change_between(state, policy.profile, need, now, planned_end, False)
+            released = max(released, planned_end)
+    return released
+
+
+@inline
+def _find_freed(state, released, now):
+    """Find from when on something was freed, and the highest level there; never if nothing was."""
+    when, low = state.policy.when, state.never
+    if when[LEFT_HIGH] > now:
+        low = max(when[LEFT_LOW], now)
+        _see_levels(state, low, when[LEFT_HIGH], True)
+    if released > now:
+        _see_levels(state, now, released, low == state.never)
+        low = now
+    return low
+
+
+@inline
+def _see_levels(state, low, high, anew):
+    """Find the highest level from `low`, which is not before now, until `high`."""
+    times, highest = state.policy.profile.times, state.policy.highest
+    step = first_step(times, state.policy.profile.at[N_STEPS], high)
+    if anew:
+        copy_row(state, highest, PLANNED + step)
+    raise_row(state, highest, PLANNED + step)
+    while times[step] > low:
+        step += 1
+        raise_row(state, highest, PLANNED + step)
+
+
+@inline
+def _move(state, job, need):
+    """Move a job to an earlier hole, if there is one."""
+    policy, estimate, planned = state.policy, state.jobs.estimate[job], state.policy.reserved[job]
+    begin, first, last = find_hole(state, policy.profile, need, estimate, planned)
+    if begin < planned:
+        end = begin + estimate
+        front_end = min(end, planned)
+        change_steps(state, policy.profile, need, last, first, begin, front_end, True)
+        policy.reserved[job] = begin
+        if planned < state.never:
+            _release_tail(state, need, last, max(end, planned), planned + estimate)
+
+
+@inline
+def _release_tail(state, need, near, begin, end):
+    """Release the end of a job's old place; step `near` does not begin after `begin`."""
+    policy, when, highest = state.policy, state.policy.when, state.policy.highest
+    if begin < end:  # not if lost in rounding
+        near = min(near, policy.profile.at[N_STEPS] - 1)
+        last, first = find_steps(policy.profile.times, near, begin, end)
+        copy_row(state, highest + 1, PLANNED + last)
+        for step in range(last + 1, first + 1):
+            raise_row(state, highest + 1, PLANNED + step)
+        vacate(state, highest + 1, need)
+        raise_row(state, highest, highest + 1)
+        change_steps(state, policy.profile, need, last, first, begin, end, False)
+        when[LEFT_LOW] = min(when[LEFT_LOW], begin)
+        when[LEFT_HIGH] = max(when[LEFT_HIGH], end)
+
+
+@inline
+def _start_due(state, now):
+    """Start the waiting jobs whose time has come."""
+    policy, waiting = state.policy, state.policy.waiting
+    next_start, kept = state.never, 0
+    for place in range(policy.at[WAIT]):
+        job = waiting[place]
+        begin = policy.reserved[job]
+        if begin <= now and fits(state, job, now):
+            start_job(state, job, now)
+        else:
+            waiting[kept] = job
+            kept += 1
+            next_start = min(next_start, begin)
+    policy.at[WAIT] = kept
+    policy.when[NEXT_START] = next_start
+
+
+@inline
+def _take_in(state, new, now):
+    """Reserve for new jobs, and start those that can start at once."""
+    for job in range(new, state.at[ARRIVED]):
+        if _place(state, job, now) <= now and fits(state, job, now):
+            start_job(state, job, now)
+        else:
+            _wait(state.policy, job)
+
+
+@inline
+def _wait(policy, job):
+    policy.waiting[policy.at[WAIT]] = job
+    policy.at[WAIT] += 1
+
+
+acts_for(Promises, sys.modules[__name__])

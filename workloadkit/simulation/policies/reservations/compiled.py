@@ -1,0 +1,53 @@
+"""Several reservations, in the compiled engine."""
+
+from typing import Any
+
+import numpy as np
+
+from workloadkit.simulation.compiled_orders import ranks
+from workloadkit.simulation.policies.compiled import CompiledPolicy
+from workloadkit.simulation.policies.reservations import kernel
+from workloadkit.simulation.profile import n_rows
+from workloadkit.simulation.state import State
+from workloadkit.simulation.workload import Rules, Workload
+
+
+class CompiledReservations(CompiledPolicy):
+    """Several reservations, and jobs that overtake.
+
+    Parameters
+    ----------
+    workload : Workload
+    rules : Rules
+    order, backfill_order : NamedTuple
+        See `orders`.
+    reservations : int
+    """
+
+    def __init__(
+        self, workload: Workload, rules: Rules, order: Any, backfill_order: Any, reservations: int
+    ) -> None:
+        super().__init__(workload, rules)
+        self.orders, self.reservations = (order, backfill_order), reservations
+
+    def n_planned(self, n_jobs: int) -> int:
+        """Return how many rows of the machine the profile needs."""
+        return n_rows(n_jobs)
+
+    def begin(self, state: State) -> State:
+        """Return the state with an empty queue."""
+        order, backfill_order = self.orders
+        known = self.jobs_are_known
+
+        def places(which: Any) -> Any:
+            return ranks(state.jobs, which) if known else np.empty(state.jobs.submit.size)
+
+        rank = places(order)
+        part = kernel.new_reserving(
+            rank,
+            rank if backfill_order is order else places(backfill_order),
+            orders=(None, None) if known else self.orders,
+            reservations=min(self.reservations, rank.size),
+            dtype=state.jobs.submit.dtype,
+        )
+        return state._replace(policy=part)

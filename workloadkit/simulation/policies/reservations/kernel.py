@@ -1,0 +1,297 @@
+"""Backfilling with any number of reservations, in any settled orders, compiled.
+
+A full pass makes the profile of the running jobs anew and all reservations in it. It is needed
+after a termination, and then only if a waiting job fits now. Until the next planned end no
+reservation's time comes and no step of the profile is passed: reservations stay where they are, who
+was refused stays refused, and a job that arrives behind those reserved needs one look at itself.
+"""
+
+import sys
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workloadkit._kernels.compile import bare, inline
+from workloadkit.simulation.compiled_orders import key_of
+from workloadkit.simulation.machine.ledger import (
+    changes_ahead,
+    fits,
+    is_full,
+    need_of,
+    release_all,
+    reserve,
+    start_job,
+)
+from workloadkit.simulation.parts import acts_for
+from workloadkit.simulation.profile import (
+    Profile,
+    change_between,
+    change_steps,
+    find_hole,
+    fits_now,
+    new_profile,
+    pass_time,
+    plan_running,
+)
+from workloadkit.simulation.queue import comes_before, insert_waiting
+from workloadkit.simulation.state import ARRIVED, N_RUNNING
+
+# Places in Reserving.at: jobs that wait; whether the profile holds the running jobs and the
+# reservations; jobs with a reservation; the last of them.
+WAIT, KNOWN, N_RESERVED, LAST_RESERVED = range(4)
+
+
+class Reserving(NamedTuple):
+    """A part of the state: the waiting jobs, and a profile.
+
+    Parameters
+    ----------
+    order, backfill_order : NamedTuple or None
+        See `orders`; None where the places of all jobs are known from the start.
+    rank, backfill_rank : ndarray of float64, shape (n_jobs,)
+        Place of each job in both orders.
+    reservations : int
+        Waiting jobs that are promised a start.
+    queue, others : ndarray of int64, shape (n_jobs,)
+        The waiting jobs in both orders.
+    apart : bool
+        Whether the two orders differ; else both lists are one.
+    waits : ndarray of bool, shape (n_jobs,)
+        Whether each job waits.
+    profile : Profile
+    at : ndarray of int64, shape (4,)
+    """
+
+    order: Any
+    backfill_order: Any
+    rank: NDArray[np.float64]
+    backfill_rank: NDArray[np.float64]
+    reservations: int
+    queue: NDArray[np.int64]
+    others: NDArray[np.int64]
+    apart: bool
+    waits: NDArray[np.bool_]
+    profile: Profile
+    at: NDArray[np.int64]
+
+
+def new_reserving(
+    rank: NDArray[np.float64],
+    backfill_rank: NDArray[np.float64],
+    *,
+    orders: tuple[Any, Any] = (None, None),
+    reservations: int,
+    dtype: np.dtype,
+) -> Reserving:
+    """Return an empty queue; with `orders` the ranks are tables, filled in as jobs arrive."""
+    n_jobs, apart = rank.size, rank is not backfill_rank
+    queue = np.empty(n_jobs, np.int64)
+    return Reserving(
+        *orders,
+        rank,
+        backfill_rank,
+        reservations,
+        queue=queue,
+        others=np.empty(n_jobs, np.int64) if apart else queue,
+        apart=apart,
+        waits=np.zeros(n_jobs, np.bool_),
+        profile=new_profile(n_jobs, dtype),
+        at=np.zeros(4, np.int64),
+    )
+
+
+@inline
+def job_arrived(state, job, now):
+    """Give a job its places in the orders, if it has none yet."""
+    policy = state.policy
+    if policy.order is not None:
+        policy.backfill_rank[job] = key_of(state, policy.backfill_order, job)
+        policy.rank[job] = key_of(state, policy.order, job)
+
+
+@inline
+def job_ended(state, job, now):
+    """Ask for a full pass."""
+    state.policy.at[KNOWN] = False
+
+
+@inline
+def job_returned(state, job, now):
+    """Let a job wait that was stopped."""
+    _join(state.policy, job)
+    state.policy.at[KNOWN] = False
+
+
+@inline
+def plans_void(state, what, now):
+    """Ask for a full pass."""
+    state.policy.at[KNOWN] = False
+
+
+@inline
+def allocate(state, new, now):
+    """Start jobs in order or reserve for them, then backfill."""
+    policy, at, count = state.policy, state.policy.at, state.at[N_RUNNING]
+    ahead = changes_ahead(state, 0, now)
+    if ahead or (count > 0 and state.planned_ends[count - 1] <= now):
+        at[KNOWN] = False
+    if at[KNOWN] and _come_behind(policy, new, state.at[ARRIVED]):
+        pass_time(policy.profile, now)
+        for job in range(new, state.at[ARRIVED]):
+            _look_at_one(state, job, now)
+    else:
+        for job in range(new, state.at[ARRIVED]):
+            _join(policy, job)
+        at[KNOWN] = False
+        release_all(state, 0, now)
+        if ahead:
+            _reserve_parts(state, now)
+            _backfill(state, True, now)
+        elif _any_fits(state, now):
+            _reserve_room(state, now)
+            _backfill(state, False, now)
+            at[KNOWN] = True  # or else nothing is free, and nothing starts before the next one
+        if state.at[N_RUNNING] > count:
+            _compact(policy)
+
+
+@inline
+def _come_behind(policy, new, arrived):
+    """Whether new jobs come behind those reserved, and one after the other in both orders."""
+    rank, backfill_rank, at = policy.rank, policy.backfill_rank, policy.at
+    for job in range(new, arrived):
+        if at[N_RESERVED] > 0 and comes_before(rank, job, at[LAST_RESERVED]):
+            return False
+        if job > new and (
+            rank[job] < rank[job - 1] or backfill_rank[job] < backfill_rank[job - 1]
+        ):
+            return False
+    return True
+
+
+@inline
+def _look_at_one(state, job, now):
+    """Start a new job that is in nobody's way, or let it wait."""
+    policy, at = state.policy, state.policy.at
+    need, end = need_of(state, job, now), now + state.jobs.estimate[job]
+    if fits(state, job, now) and fits_now(state, policy.profile, need, end):
+        change_between(state, policy.profile, need, now, end, True)
+        start_job(state, job, now)
+        return
+    if at[N_RESERVED] < policy.reservations:
+        _reserve_hole(state, job, now)
+        at[N_RESERVED] += 1
+        at[LAST_RESERVED] = job
+    _join(policy, job)
+
+
+@inline
+def _join(policy, job):
+    """Let a job wait."""
+    count = policy.at[WAIT]
+    insert_waiting(policy.queue, 0, count, policy.rank, job)
+    if policy.apart:
+        insert_waiting(policy.others, 0, count, policy.backfill_rank, job)
+    policy.waits[job] = True
+    policy.at[WAIT] = count + 1
+
+
+@inline
+def _start(state, job, now):
+    state.policy.waits[job] = False
+    start_job(state, job, now)
+
+
+@bare
+def _reserve_hole(state, job, now):
+    """Take the earliest hole for a job; return when."""
+    holes, estimate = state.policy.profile, state.jobs.estimate[job]
+    need = need_of(state, job, now)
+    begin, first, last = find_hole(state, holes, need, estimate, state.never)
+    if begin < state.never:
+        change_steps(state, holes, need, last, first, begin, begin + estimate, True)
+    return begin
+
+
+@inline
+def _any_fits(state, now):
+    """Whether a waiting job fits now."""
+    policy = state.policy
+    for place in range(policy.at[WAIT]):
+        if fits(state, policy.queue[place], now):
+            return True
+    return False
+
+
+@inline
+def _reserve_room(state, now):
+    """Start jobs in order or reserve the earliest holes for them."""
+    policy, at = state.policy, state.policy.at
+    plan_running(state, policy.profile, now)
+    at[N_RESERVED] = place = 0
+    while place < at[WAIT] and at[N_RESERVED] < policy.reservations and not is_full(state, 0, now):
+        job = policy.queue[place]
+        if _reserve_hole(state, job, now) <= now and fits(state, job, now):
+            _start(state, job, now)
+        else:
+            at[N_RESERVED] += 1
+            at[LAST_RESERVED] = job
+        place += 1
+
+
+@inline
+def _reserve_parts(state, now):
+    """Do the same where the machine reserves, which knows what lies ahead of it."""
+    policy = state.policy
+    n_reserved = place = 0
+    while (
+        place < policy.at[WAIT] and n_reserved < policy.reservations and not is_full(state, 0, now)
+    ):
+        job = policy.queue[place]
+        if fits(state, job, now):
+            _start(state, job, now)
+        else:
+            reserve(state, job, now)
+            n_reserved += 1
+        place += 1
+
+
+@inline
+def _backfill(state, ahead, now):
+    """Start what is in nobody's way."""
+    policy = state.policy
+    for place in range(policy.at[WAIT]):
+        if is_full(state, 0, now):
+            break
+        job = policy.others[place]
+        if policy.waits[job] and fits(state, job, now):
+            if not ahead:
+                need, end = need_of(state, job, now), now + state.jobs.estimate[job]
+                if not fits_now(state, policy.profile, need, end):
+                    continue
+                change_between(state, policy.profile, need, now, end, True)
+            _start(state, job, now)
+
+
+@inline
+def _compact(policy):
+    """Take the jobs out of both lists that wait no more."""
+    count = policy.at[WAIT]
+    policy.at[WAIT] = _keep_waiting(policy.queue, count, policy.waits)
+    if policy.apart:
+        _keep_waiting(policy.others, count, policy.waits)
+
+
+@inline
+def _keep_waiting(jobs, count, waits):
+    kept = 0
+    for place in range(count):
+        job = jobs[place]
+        if waits[job]:
+            jobs[kept] = job
+            kept += 1
+    return kept
+
+
+acts_for(Reserving, sys.modules[__name__])

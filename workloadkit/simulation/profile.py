@@ -1,0 +1,222 @@
+"""Levels of the machine over time, as planned: steps in arrays, in descending order of time.
+
+Step i begins at `times[i]`, on the level of the machine's row `PLANNED + i`, and lasts until
+`times[i - 1]`; step 0 never ends. The last one is that of now: what passes, and most of what
+changes, is at the end. Neighbours never have the same level, so there are no more steps than
+changes of it.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workloadkit._kernels.compile import bare, inline
+from workloadkit.simulation.machine.ledger import (
+    FREE,
+    PLANNED,
+    copy_row,
+    has_room,
+    need_of,
+    occupy,
+    same_rows,
+    vacate,
+)
+from workloadkit.simulation.state import N_RUNNING
+
+N_STEPS = 0  # a place in Profile.at
+
+
+class Profile(NamedTuple):
+    """When the steps begin; what is free then stands on rows of the machine.
+
+    Parameters
+    ----------
+    times : ndarray, shape (n_rows,)
+        [s]
+    at : ndarray of int64, shape (1,)
+        Number of steps.
+    """
+
+    times: NDArray
+    at: NDArray[np.int64]
+
+
+def n_rows(n_jobs: int) -> int:
+    """Return how many rows so many jobs need, which run or have a place."""
+    return 2 * n_jobs + 2
+
+
+def new_profile(n_jobs: int, dtype: np.dtype) -> Profile:
+    """Return a profile for so many jobs, to be filled in by `plan_running`."""
+    return Profile(np.zeros(n_rows(n_jobs), dtype), np.ones(1, np.int64))
+
+
+@bare
+def plan_running(state, profile, now):
+    """Make the profile of the running jobs anew.
+
+    A job that has reached its planned end, or outlived it, counts as ending at this very second.
+    """
+    times, ends, jobs = profile.times, state.planned_ends, state.planned_jobs
+    step, last = 0, now
+    for place in range(state.at[N_RUNNING] - 1, -1, -1):
+        if ends[place] > last:
+            last = ends[place]
+            step += 1
+    profile.at[N_STEPS] = step + 1
+    times[step] = now
+    copy_row(state, PLANNED + step, FREE)
+    for place in range(state.at[N_RUNNING] - 1, -1, -1):
+        if ends[place] > times[step]:
+            step -= 1
+            times[step] = ends[place]
+            copy_row(state, PLANNED + step, PLANNED + step + 1)
+        vacate(state, PLANNED + step, need_of(state, jobs[place], now))
+
+
+@inline
+def pass_time(profile, now):
+    """Let the profile begin at `now`."""
+    times, count = profile.times, profile.at[N_STEPS]
+    while count > 1 and times[count - 2] <= now:
+        count -= 1
+    times[count - 1] = now
+    profile.at[N_STEPS] = count
+
+
+@inline
+def first_step(times, count, end):
+    """Find the latest step that begins before `end`."""
+    low, high = 0, count - 1
+    while low < high:
+        middle = (low + high) >> 1
+        if times[middle] < end:
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+@bare
+def find_hole(state, profile, need, duration, until):
+    """Find the earliest hole for what a job needs, for so long.
+
+    A job that already has its place from `until` on needs no other room from then on. Returns the
+    time, which is not before `until` if no earlier hole is; the step that begins then; and the
+    last step of the hole, or of its part before `until`. If there is none, ever, the time is
+    `state.never`.
+    """
+    times = profile.times
+    place = profile.at[N_STEPS] - 1
+    begin = times[place]
+    while True:
+        if not has_room(state, PLANNED + place, need):
+            place -= 1
+            while (
+                place >= 0
+                and not has_room(state, PLANNED + place, need)
+                and times[place] < until
+            ):
+                place -= 1
+            if place < 0:
+                return state.never, 0, 0
+            begin = times[place]
+            if begin >= until:
+                return begin, place, place
+        first = place
+        limit = min(begin + duration, until)
+        while (
+            place > 0
+            and times[place - 1] < limit
+            and has_room(state, PLANNED + place - 1, need)
+        ):
+            place -= 1
+        if place == 0 or times[place - 1] >= limit:
+            return begin, first, place
+        place -= 1
+
+
+@inline
+def find_steps(times, near, begin, end):
+    """Find the last and the first step from `begin` until `end`; `near` begins by `begin`."""
+    while near > 0 and times[near - 1] <= begin:
+        near -= 1
+    last = near
+    while last > 0 and times[last - 1] < end:
+        last -= 1
+    return last, near
+
+
+@inline
+def _change(state, row, need, takes):
+    if takes:
+        occupy(state, row, need)
+    else:
+        vacate(state, row, need)
+
+
+@inline
+def change_between(state, profile, need, begin, end, takes):
+    """Take what a job needs from `begin` until `end`, or give it back."""
+    last, first = find_steps(profile.times, profile.at[N_STEPS] - 1, begin, end)
+    change_steps(state, profile, need, last, first, begin, end, takes)
+
+
+@bare
+def change_steps(state, profile, need, last, first, begin, end, takes):
+    """Take what a job needs from `begin` until `end`, or give it back.
+
+    In that time lie the steps `last` to `first`, the outer ones at least in part. A step is made
+    where none begins at `begin` or at `end`; one on a level with its neighbour becomes part of it.
+    """
+    times, count = profile.times, profile.at[N_STEPS]
+    for step in range(last, first + 1):
+        _change(state, PLANNED + step, need, takes)
+    at_end = at_begin = 1  # how many more steps there will be
+    if last > 0 and times[last - 1] == end:
+        at_end = -1 if same_rows(state, PLANNED + last, PLANNED + last - 1) else 0
+    if times[first] >= begin:
+        same = first + 1 < count and same_rows(state, PLANNED + first, PLANNED + first + 1)
+        at_begin = -1 if same else 0
+    more = at_end + at_begin
+    if more > 0:
+        _move_steps(state, times, first + 1, count, more)
+    _move_steps(state, times, last, first if at_begin < 0 else first + 1, at_end)
+    if at_end > 0:
+        times[last] = end
+        _change(state, PLANNED + last, need, not takes)
+    if at_begin > 0:
+        first += at_end
+        times[first + 1] = times[first]
+        copy_row(state, PLANNED + first + 1, PLANNED + first)
+        _change(state, PLANNED + first + 1, need, not takes)
+        times[first] = begin
+    if more < 0:
+        _move_steps(state, times, first + 1, count, more)
+    profile.at[N_STEPS] = count + more
+
+
+@inline
+def _move_steps(state, times, low, high, by):
+    """Move the steps from `low` up to `high`, which is not included, by so many places."""
+    if by > 0:
+        for step in range(high - 1, low - 1, -1):
+            times[step + by] = times[step]
+            copy_row(state, PLANNED + step + by, PLANNED + step)
+    elif by < 0:
+        for step in range(low, high):
+            times[step + by] = times[step]
+            copy_row(state, PLANNED + step + by, PLANNED + step)
+
+
+@inline
+def fits_now(state, profile, need, end):
+    """Whether what a job needs is free from now until `end`."""
+    times = profile.times
+    place = profile.at[N_STEPS] - 1
+    while has_room(state, PLANNED + place, need):
+        if place == 0 or times[place - 1] >= end:
+            return True
+        place -= 1
+    return False
