@@ -5,7 +5,7 @@ from math import inf
 from typing import ClassVar
 
 from workloadkit.errors import ParameterError
-from workloadkit.simulation.engine import Job, Scheduler
+from workloadkit.simulation.engine import JobView, Scheduler
 from workloadkit.simulation.policies.easy.plain import OrderedScheduler
 from workloadkit.simulation.policies.policy import Outcome, check_types
 from workloadkit.simulation.workload import Rules, Workload
@@ -71,10 +71,10 @@ class _CreasyScheduler(OrderedScheduler):
         super().__init__()
         self.alpha = alpha
 
-    def in_order(self) -> list[Job]:
+    def in_order(self) -> list[JobView]:
         return sorted(self.queue, key=self.priority, reverse=True)  # stable, reversed or not
 
-    def priority(self, job: Job) -> float:
+    def priority(self, job: JobView) -> float:
         waited = self.now - job.submit
         stretch = 0.05 * ((waited + job.estimate) / 60) + 1
         return self.alpha * 0.04 / (stretch * stretch) + waited / 60

@@ -1,14 +1,16 @@
 """Self-adaptive parameterization: a scheduler that simulates what it would best do next."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import ceil, fsum, inf
 from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 
 from workloadkit.errors import ParameterError
-from workloadkit.simulation.engine import Job, Scheduler, Simulation, User
+from workloadkit.simulation.engine import Job, JobView, Scheduler, Simulation, User
+from workloadkit.simulation.machine.plain import Machine
+from workloadkit.simulation.plain.job import show
 from workloadkit.simulation.policies.creasy import Creasy
 from workloadkit.simulation.policies.easy import Easy
 from workloadkit.simulation.policies.largest import Largest
@@ -222,20 +224,20 @@ class SelfAdaptiveScheduler(Scheduler):
         self.policy = policy
         self.decisions = Decisions(policy)
         self.inner = policy.policies[0].plain()
-        self.ended: list[Job] = []
+        self.ended: list[JobView] = []
         self.first: Any = None
         self.week = 0  # weeks that are over
 
     @property
-    def queue(self) -> list[Job]:
+    def queue(self) -> list[JobView]:
         """The waiting jobs, in the order of their arrival: the queue of the present candidate."""
         return self.inner.queue
 
     @queue.setter
-    def queue(self, jobs: list[Job]) -> None:
+    def queue(self, jobs: list[JobView]) -> None:
         self.inner.queue = jobs
 
-    def columns(self, jobs: Sequence[Job]) -> dict[str, list]:
+    def columns(self, jobs: Sequence[JobView]) -> dict[str, list]:
         """Return what the candidates tell of each job."""
         return self.inner.columns(jobs)
 
@@ -244,7 +246,7 @@ class SelfAdaptiveScheduler(Scheduler):
         last = max((job.end for job in self._at.jobs), default=self.first)
         return self.decisions.history(0 if last is None else last - self.first)
 
-    def job_arrives(self, job: Job) -> None:
+    def job_arrives(self, job: JobView) -> None:
         """Hand the job to the present candidate."""
         if self.first is None:
             self.first = self.now
@@ -252,7 +254,7 @@ class SelfAdaptiveScheduler(Scheduler):
             self.sleep(self.next_week - self.now)
         self.inner.job_arrives(job)
 
-    def job_ends(self, job: Job) -> None:
+    def job_ends(self, job: JobView) -> None:
         """Take note of how the job fared."""
         if self.now > self.first + self.week * WEEK:
             self.ended.append(job)
@@ -297,23 +299,21 @@ class SelfAdaptiveScheduler(Scheduler):
         until = self.now + self.policy.weeks * WEEK
         coming, scheduler = Coming(self._forecast(until)), policy.plain()
         simulation = Simulation(
-            self._at.machine,
+            Machine(self._at.machine),
             scheduler,
             [coming],
             passes="event" if self._at.by_event else "instant",
             rng=np.random.default_rng(0),  # nobody draws
         )
         simulation.now = self.now
-        twins = {
-            job: replace(job, submitter=coming, run=job.estimate)
-            for job in (*self.running, *self.queue)
-        }
+        records = {job: self._twin(job, coming) for job in (*self.running, *self.queue)}
         for job in sorted(self.running, key=lambda job: (job.start, job.arrival)):
-            planned_end = job.start + job.estimate
-            if planned_end > self.now:  # else it has ended
-                simulation.resume(twins[job], planned_end)
+            show(records[job])
+            if job.planned_end > self.now:  # else it has ended
+                simulation.resume(records[job], job.planned_end)
         for job in self.queue:
-            simulation.arrive(twins[job])
+            simulation.arrive(records[job])
+        twins = {job: record.view for job, record in records.items()}
         present = self.inner
         if isinstance(scheduler, MultiQueueScheduler) and isinstance(present, MultiQueueScheduler):
             n_partitions = scheduler.n_partitions
@@ -325,6 +325,13 @@ class SelfAdaptiveScheduler(Scheduler):
         return self.decisions.mean(
             [(job.start - job.submit, job.run) for job in jobs if job.end <= until]
         )
+
+    def _twin(self, job: JobView, submitter: User) -> Job:
+        """Return a job like another one, that runs as long as its estimate."""
+        twin = Job(submitter, job.user, job.procs, job.estimate, job.estimate, job.submit)
+        twin.number, twin.queue, twin.utility = job.number, job.queue, job.utility
+        twin.start = job.start
+        return twin
 
     def _forecast(self, until: Any) -> list[tuple]:
         """Return (user, procs, estimate, submit, job number) of whatever is taken to arrive."""

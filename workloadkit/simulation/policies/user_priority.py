@@ -7,7 +7,7 @@ from typing import ClassVar, Literal, get_args
 import numpy as np
 
 from workloadkit.errors import ParameterError
-from workloadkit.simulation.engine import Job, Scheduler
+from workloadkit.simulation.engine import JobView, Scheduler
 from workloadkit.simulation.policies.easy.plain import OrderedScheduler
 from workloadkit.simulation.policies.policy import Outcome, check_types
 from workloadkit.simulation.workload import Rules, Workload
@@ -92,11 +92,11 @@ class _UserPriorityScheduler(OrderedScheduler):
         self.last_submit: dict[int, float] = {}
         self.place: dict[int, int] = {}  # of each user with waiting jobs: 1, 2, …
 
-    def job_arrives(self, job: Job) -> None:
+    def job_arrives(self, job: JobView) -> None:
         super().job_arrives(job)
         self.last_submit[job.user] = max(job.submit, self.last_submit.get(job.user, -inf))
 
-    def in_order(self) -> list[Job]:
+    def in_order(self) -> list[JobView]:
         users = {job.user for job in self.queue}
         if self.by == "load":
             key = dict.fromkeys(users, 0.0)
@@ -108,11 +108,11 @@ class _UserPriorityScheduler(OrderedScheduler):
         self.place = {user: i for i, user in enumerate(ranked, 1)}
         return sorted(self.queue, key=self.priority, reverse=True)  # stable, reversed or not
 
-    def priority(self, job: Job) -> float:
+    def priority(self, job: JobView) -> float:
         wait = (1 - self.alpha_user) * (self.now - job.submit) / 14400
         return self.alpha_user * (1 / self.place[job.user]) + wait
 
-    def to_backfill(self, jobs: list[Job]) -> list[Job]:
+    def to_backfill(self, jobs: list[JobView]) -> list[JobView]:
         among = set(map(id, jobs))
         waiting = [job for job in self.queue if id(job) in among]
         return sorted(waiting, key=lambda job: self.place[job.user])
