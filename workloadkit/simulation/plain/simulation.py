@@ -1,7 +1,7 @@
 """A simulation in plain Python: the clock, who takes part, and what happens to jobs."""
 
 from bisect import bisect_left, insort
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from math import inf
 from numbers import Real
 from typing import Any
@@ -116,8 +116,10 @@ class Simulation:
         events, scheduler = self._events, self.scheduler
         while (now := events.next_time(jobs_wait=self._n_waiting > 0)) is not None:
             self.now = now
-            while events.play_due(now, one=self.by_event) and not self.by_event:
-                pass
+            if self.by_event:
+                events.play_one()
+            else:
+                events.play(now)
             scheduler.allocate()
         stuck = [job.number for job in self.jobs if job.start is None]
         if stuck:
@@ -164,12 +166,19 @@ class Simulation:
 
     def add(self, job: Job) -> None:
         """Let a job arrive when it says."""
+        self._events.add(*self._arrival(job))
+
+    def add_all(self, jobs: Iterable[Job]) -> None:
+        """Let jobs arrive, given in the order of their submissions; one user may do so."""
+        self._events.add_all(map(self._arrival, jobs))
+
+    def _arrival(self, job: Job) -> tuple:
+        """Return the event of an arrival."""
         if self.by_event:  # in the order in which they were made
-            self._events.add(job.submit, FIRST, 0, self.arrive, job)
-            return
+            return job.submit, FIRST, 0, self.arrive, job
         # numbered jobs come first, by number; the others by user and order of creation
         key = _BEHIND_NUMBERS + job.user if job.number is None else job.number
-        self._events.add(job.submit, SUBMISSION, key, self.arrive, job)
+        return job.submit, SUBMISSION, key, self.arrive, job
 
     def arrive(self, job: Job) -> None:
         """Let a job arrive at this very second."""

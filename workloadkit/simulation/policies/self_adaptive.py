@@ -321,7 +321,9 @@ class SelfAdaptiveScheduler(Scheduler):
             if n_partitions != present.n_partitions:
                 scheduler.repartition(n_partitions)
         scheduler.sleep(0)
-        jobs = (*simulation.running, *simulation.go())
+        jobs = [*simulation.running]
+        simulation.go()
+        jobs += simulation.jobs
         return self.decisions.mean(
             [(job.start - job.submit, job.run) for job in jobs if job.end <= until]
         )

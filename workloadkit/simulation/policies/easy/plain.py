@@ -1,12 +1,34 @@
 """Backfilling in any order, in plain Python."""
 
 from collections.abc import Callable
+from functools import partial
 from math import inf
 from typing import Any
 
 from workloadkit.simulation.engine import JobView, Scheduler
 from workloadkit.simulation.orders import SETTLED, Seen
 from workloadkit.simulation.policies.profile import plan_running
+
+
+class _Places(dict):
+    """The places of jobs in a settled order, found as they are first looked up.
+
+    Parameters
+    ----------
+    key : callable
+        From what is `Seen` of a job.
+    scheduler : OrderedScheduler
+    """
+
+    def __init__(self, key: Callable[[Seen], Any], scheduler: "OrderedScheduler") -> None:
+        super().__init__()
+        self.key, self.scheduler = key, scheduler
+
+    def __missing__(self, job: JobView) -> Any:
+        first = self.scheduler._at.jobs[0].submit
+        seen = Seen(job.submit, job.estimate, job.procs, job.user, job.queue, first)
+        place = self[job] = self.key(seen), job.arrival
+        return place
 
 
 class OrderedScheduler(Scheduler):
@@ -31,33 +53,24 @@ class OrderedScheduler(Scheduler):
     ) -> None:
         super().__init__()
         self.key, self.backfill, self.reservations = key, backfill, reservations
-        self.keys: dict[JobView, tuple[Any, Any]] = {}  # of the queue and of backfilling
-        self._first: Any = None  # submission
-
-    def job_arrives(self, job: JobView) -> None:
-        """Give a job its places in the orders."""
-        super().job_arrives(job)
-        if self._first is None:
-            self._first = job.submit
-        backfills = self.backfill not in ("same", "none")
-        if self.key or backfills:
-            seen = Seen(job.submit, job.estimate, job.procs, job.user, job.queue, self._first)
-            key = self.key(seen) if self.key else 0
-            self.keys[job] = key, SETTLED[self.backfill](seen, ()) if backfills else key
+        self.places = _Places(key, self) if key else None
+        self.backfill_places: _Places | None = None
+        if backfill not in ("same", "none"):
+            self.backfill_places = _Places(partial(SETTLED[backfill], numbers=()), self)
 
     def in_order(self) -> list[JobView]:
         """Return the waiting jobs in the order of the queue, as it is at the start of a pass."""
-        return sorted(self.queue, key=lambda job: self.keys[job][0]) if self.key else [*self.queue]
+        if self.places is None:
+            return self.queue.copy()
+        return sorted(self.queue, key=self.places.__getitem__)
 
     def to_backfill(self, jobs: list[JobView]) -> list[JobView]:
         """Return waiting jobs, given in the order of the queue, in the order of backfilling."""
-        if self.backfill == "same":
-            return jobs
         if self.backfill == "none":
             return []
-        among = set(jobs)
-        waiting = [job for job in self.queue if job in among]  # by arrival, which breaks the ties
-        return sorted(waiting, key=lambda job: self.keys[job][1])
+        if self.backfill_places is None:
+            return jobs
+        return sorted(jobs, key=self.backfill_places.__getitem__)
 
     def allocate(self) -> None:
         """Start jobs in order while they fit, make the reservations, then backfill."""
