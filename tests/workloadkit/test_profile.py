@@ -1,6 +1,7 @@
 """The profile of free processors: in plain Python, compiled, and second by second."""
 
 from math import inf
+from typing import NamedTuple
 
 import numpy as np
 from hypothesis import given
@@ -10,6 +11,7 @@ from workloadkit._kernels.compile import kernel
 from workloadkit._kernels.reference import by_reference
 from workloadkit.simulation import profile as compiled
 from workloadkit.simulation.machine.ledger import FREE, PLANNED
+from workloadkit.simulation.machine.plain import Pool
 from workloadkit.simulation.machine.pool import new_pool
 from workloadkit.simulation.policies.profile import Profile
 from workloadkit.simulation.profile import N_STEPS, new_profile
@@ -21,6 +23,17 @@ HORIZON = 200  # seconds; nothing below lasts that long
 requests = st.lists(
     st.tuples(st.integers(1, MACHINE), st.integers(1, 12), st.booleans()), min_size=1, max_size=14
 )
+
+
+class Wish(NamedTuple):
+    """What a profile needs to know of a job."""
+
+    procs: int
+    estimate: int
+
+
+def steps(profile):
+    return [(time, level.free) for time, level in profile.steps()]
 
 
 class Seconds:
@@ -53,40 +66,50 @@ ends_of_jobs = st.lists(st.tuples(st.integers(-3, 9), st.integers(1, 2)), max_si
 @given(ends_of_jobs, requests)
 def test_a_profile_is_what_it_is_second_by_second(ends, wanted):
     busy = sum(procs for _, procs in ends)
-    profile = Profile(0, MACHINE - busy, ends)  # negative where too many are down
+    rows = [(end, i, Wish(procs, 0)) for i, (end, procs) in enumerate(sorted(ends))]
+    profile = Profile(0, Pool(MACHINE - busy), rows)  # negative where too many are down
     seconds = Seconds()
     for end, procs in ends:
         seconds.change(0, max(end, 0), -procs)
     taken = []
     for procs, duration, gives_back in wanted:
-        begin = profile.earliest(procs, duration)
+        job = Wish(procs, duration)
+        begin = profile.earliest(job)
         assert begin == seconds.earliest(0, procs, duration)
-        assert profile.least(begin, begin + duration) == seconds.least(begin, begin + duration)
-        assert profile.least(0, duration) == seconds.least(0, duration)
-        profile.take(begin, begin + duration, procs)
+        for at in (0, begin):
+            for size in range(1, MACHINE + 1):
+                least = seconds.least(at, at + duration)
+                assert profile.fits(at, Wish(size, duration)) == (size <= least)
+        profile.take(begin, job)
         seconds.change(begin, begin + duration, -procs)
-        taken.append((begin, begin + duration, procs))
+        taken.append((begin, job))
         if gives_back:
-            earlier = taken.pop(len(taken) // 2)
-            profile.release(*earlier)
-            seconds.change(*earlier[:2], earlier[2])
-        assert dict(profile.steps()).items() >= dict(seconds.steps(0)).items()
-        assert all(seconds.free[time] == free for time, free in profile.steps())
+            at, earlier = taken.pop(len(taken) // 2)
+            profile.release(at, earlier)
+            seconds.change(at, at + earlier.estimate, earlier.procs)
+        assert dict(steps(profile)).items() >= dict(seconds.steps(0)).items()
+        assert all(seconds.free[time] == free for time, free in steps(profile))
 
 
 def test_what_never_fits_takes_nothing():
-    profile = Profile(5, 2, [(9, 1)])
-    assert profile.earliest(4, 1) == inf
-    profile.take(inf, inf, 4)
-    assert profile.steps() == [(5, 2), (9, 3)]
+    profile = Profile(5, Pool(2), [(9, 1, Wish(1, 4))])
+    assert profile.earliest(Wish(4, 1)) == inf
+    profile.take(inf, Wish(4, 1))
+    assert steps(profile) == [(5, 2), (9, 3)]
 
 
 def test_a_hole_must_be_wide_enough_all_the_time():
-    profile = Profile(0, 4)
-    profile.take(10, 20, 3)
-    assert profile.earliest(2, 10) == 0
-    assert profile.earliest(2, 11) == 20
-    assert profile.earliest(1, 1000) == 0
+    profile = Profile(0, Pool(4))
+    profile.take(10, Wish(3, 10))
+    assert profile.earliest(Wish(2, 10)) == 0
+    assert profile.earliest(Wish(2, 11)) == 20
+    assert profile.earliest(Wish(1, 1000)) == 0
+
+
+def test_a_profile_leaves_the_level_that_it_is_made_from_as_it_was():
+    level = Pool(4)
+    Profile(0, level).take(0, Wish(3, 10))
+    assert level == Pool(4)
 
 
 @kernel
@@ -96,9 +119,7 @@ def find_hole(state, profile, need, duration, until):
 
 @kernel
 def change(state, profile, need, begin, end, takes):
-    compiled.change_between(
-        by_reference(state), by_reference(profile), need, begin, end, takes
-    )
+    compiled.change_between(by_reference(state), by_reference(profile), need, begin, end, takes)
 
 
 @kernel
@@ -159,12 +180,14 @@ def steps_of(state, profile):
 def test_the_compiled_profile_begins_with_the_running_jobs(running, free, wanted):
     """With fewer processors than were there when they started, some jobs never fit."""
     state, profile = planning(running, free)
-    plain = Profile(0, free, running)
-    assert steps_of(state, profile) == plain.steps()
+    rows = [(end, i, Wish(size, 0)) for i, (end, size) in enumerate(sorted(running))]
+    plain = Profile(0, Pool(free), rows)
+    assert steps_of(state, profile) == [(time, level.free) for time, level in plain.steps()]
     for procs, duration, _ in wanted:
-        begin = plain.earliest(procs, duration)
-        assert take_hole(state, profile, procs, duration) == (state.never if begin == inf else begin)
-        plain.take(begin, begin + duration, procs)
+        begin = plain.earliest(Wish(procs, duration))
+        expected = state.never if begin == inf else begin
+        assert take_hole(state, profile, procs, duration) == expected
+        plain.take(begin, Wish(procs, duration))
 
 
 @given(requests, st.lists(st.integers(0, 4), min_size=14, max_size=14))

@@ -16,6 +16,7 @@ from workloadkit._kernels.site_samples import Samples
 from workloadkit._kernels.site_users import continues, period_of
 from workloadkit.clock import WEEK
 from workloadkit.simulation.engine import Simulation
+from workloadkit.simulation.machine.plain import Machine
 from workloadkit.simulation.schedulers import parse
 from workloadkit.simulation.users import DynamicSite, StaticSite
 from workloadkit.simulation.users.site_users import Setting
@@ -49,7 +50,8 @@ def play(site, numbers, of, *, until, machine=128, pairs=False, repeats_run=True
     """Jobs that users in plain Python submit who draw these numbers."""
     setting = Setting(of, Scripted(numbers), until=until, pairs=pairs, repeats_run=repeats_run)
     users = site.users_in_python(setting)
-    simulation = Simulation(machine, parse("easy").plain(), users, rng=np.random.default_rng(0))
+    policy, rng = parse("easy").plain(), np.random.default_rng(0)
+    simulation = Simulation(Machine(machine), policy, users, rng=rng)
     return simulation.go(), setting
 
 

@@ -12,7 +12,8 @@ from workloadkit.errors import ParameterError, WorkloadError
 from workloadkit.io.outages import Outages
 from workloadkit.simulation.crowd import Crowd
 from workloadkit.simulation.engine import Job, Scheduler, Simulation, User
-from workloadkit.simulation.machine.processors import Run, settle
+from workloadkit.simulation.machine.one_pool import OnePool
+from workloadkit.simulation.machine.processors import NumberedProcessors, Run
 from workloadkit.simulation.policies.policy import Outcome, Policy
 from workloadkit.simulation.workload import Interrupted, Rules, UtilityAt, Workload
 
@@ -49,32 +50,34 @@ def play_plain(
     outages: Outages | None = None,
     interrupted: Interrupted = "requeue",
     utility_at: UtilityAt = "turnaround",
-) -> tuple[list[Job], Outcome, list[Run]]:
+) -> tuple[list[Job], Outcome, Sequence[Run]]:
     """Run the plain engine; the jobs come in the order of (submit, job number)."""
     scheduler = copy.deepcopy(policy) if isinstance(policy, Scheduler) else policy.plain()
     scheduler.name = name
     if outages is not None and (scheduler.overcommits or not scheduler.bears_outages):
         raise ParameterError(f"scheduler {name}: it knows nothing of outages")
+    hardware = rules.hardware or OnePool(rules.machine)
+    if outages is not None:
+        hardware = NumberedProcessors.under(outages, rules.machine, interrupted)
     simulation = Simulation(
-        rules.machine,
+        hardware.plain(),
         scheduler,
         users,
         overrun=rules.overrun,
         passes=rules.passes,
         rng=np.random.default_rng(rules.seed),
-        outages=settle(outages, rules.machine) if outages is not None else None,
-        interrupted=interrupted,
         utility_at=utility_at,
+        predictor=rules.predictor and rules.predictor.plain(),
     )
     jobs = simulation.go()
     if rules.passes == "instant":
         jobs.sort(key=lambda job: (job.submit, job.number))
-    columns: dict[str, Any] = dict(scheduler.columns(jobs))
-    if outages is not None:
+    columns: dict[str, Any] = dict(scheduler.columns([job.view for job in jobs]))
+    if outages is not None or any(job.interruptions for job in jobs):
         for column in ("interruptions", "lost", "lost_work"):
             columns[column] = np.array([getattr(job, column) for job in jobs])
     start = np.array([job.start for job in jobs])
-    return jobs, Outcome(start, columns, scheduler.history()), simulation.runs
+    return jobs, Outcome(start, columns, scheduler.history()), simulation.hardware.runs
 
 
 def play_compiled(policy: Policy, workload: Workload, rules: Rules) -> Outcome:

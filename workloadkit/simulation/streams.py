@@ -4,7 +4,6 @@ Users who react, see `mechanisms`, have an agenda; jobs are written into the tab
 Without users, ``None``, the jobs of the tables arrive at their submit times.
 """
 
-
 from workloadkit._kernels.agenda import ARRIVED as ARRIVED_BY_AGENDA
 from workloadkit._kernels.agenda import OVERFLOWS, SIZE, is_wake_up, take_due, take_first
 from workloadkit._kernels.compile import BARE, bare

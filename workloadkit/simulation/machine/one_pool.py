@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Any
 
+from workloadkit.simulation.machine.plain import Machine
+
 
 @dataclass(frozen=True)
 class OnePool:
@@ -22,6 +24,10 @@ class OnePool:
     def capacity(self) -> int:
         """How many jobs can run at once."""
         return self.procs
+
+    def plain(self) -> Machine:
+        """Return the machine for one simulation in the plain engine."""
+        return Machine(self.procs)
 
     def compiled(self, jobs: Any, n_planned: int) -> Any:
         """Return the part of the compiled engine's state, with so many rows for a profile."""

@@ -9,40 +9,26 @@ wanted soonest by something else (an announced outage, a reservation), and of th
 numbers: what stays free is then free for as long as can be.
 """
 
-from collections.abc import Hashable
+from collections.abc import Sequence
+from dataclasses import dataclass
 from math import inf
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from workloadkit.errors import WorkloadError
-from workloadkit.fields import UNKNOWN
-from workloadkit.io.outages import Outage, Outages
+from workloadkit.io.outages import Outages
+from workloadkit.simulation.machine.plain import Machine
+from workloadkit.simulation.machine.shutdowns import Shutdown, settle
+from workloadkit.simulation.plain.job import JobView
+from workloadkit.simulation.workload import Interrupted
+
+if TYPE_CHECKING:
+    from workloadkit.simulation.plain.simulation import Simulation
+
+_DOWN, _UP, _ANNOUNCED = range(3)  # the order of changes of the machine at one instant
 
 _AT_A_TIME = 32  # starts that a search for a hole looks at together
-
-
-class Shutdown(NamedTuple):
-    """An outage as a simulation plays it.
-
-    Parameters
-    ----------
-    number : int
-        Number of the outage.
-    announced : int or None
-        When it becomes known, None if not before it starts. [s]
-    start, end : int or float
-        When the processors go down and come up again; `inf` for never. [s]
-    processors : ndarray of int64
-        Which, from 0.
-    """
-
-    number: int
-    announced: Any
-    start: Any
-    end: Any
-    processors: NDArray[np.int64]
 
 
 class Run(NamedTuple):
@@ -75,158 +61,177 @@ class _Hold(NamedTuple):
     processors: NDArray[np.int64]
 
 
-def settle(outages: Outages, size: int) -> list[Shutdown]:
-    """Say which processors of a machine go down.
-
-    Where the components are not known, outages take the processors of the machine in turn, in the
-    order of their starts: each goes on behind the one before, round again after the last, and
-    past those that other outages take in that time, as long as there are others. So they hit
-    running jobs about as often as processors run any, and the same processors whatever the
-    scheduler does.
+@dataclass(frozen=True)
+class NumberedProcessors:
+    """A machine whose processors have numbers, go down and come up.
 
     Parameters
     ----------
-    outages : Outages
-    size : int
-        Processors of the machine.
-
-    Returns
-    -------
-    list of Shutdown
-        In the order of (start, number); outages of no processor are left out.
-
-    Raises
-    ------
-    WorkloadError
-        For an outage that starts nobody knows when, takes nobody knows how many processors, or
-        takes some that the machine does not have.
-
-    Examples
-    --------
-    >>> outages = Outages((Outage(1, 10, 30, 2), Outage(2, 20, 40, components=(3,)),
-    ...                    Outage(3, 35, 50, 2)))
-    >>> [shutdown.processors.tolist() for shutdown in settle(outages, 4)]
-    [[0, 1], [2], [3, 0]]
+    procs : int
+    shutdowns : sequence of Shutdown
+    interrupted : {"requeue", "lose"}
+        What becomes of jobs whose processors go down.
     """
-    order = sorted(outages, key=lambda outage: (outage.start, outage.number))
-    shutdowns: list[Shutdown] = []
-    for outage in order:
-        _check(outage, size, outages.name)
-        end = inf if outage.end == UNKNOWN else outage.end
-        announced = outage.announced if outage.planned else None
-        which = np.array(outage.components, dtype=np.int64) - 1
-        shutdowns.append(Shutdown(outage.number, announced, outage.start, end, which))
 
-    begin = np.array([shutdown.start for shutdown in shutdowns])
-    until = np.array([max(shutdown.end, shutdown.start + 1) for shutdown in shutdowns])
-    turn = 0
-    for i, outage in enumerate(order):
-        if outage.components or not outage.procs:
-            continue
-        taken = np.zeros(size, dtype=bool)
-        for other in np.flatnonzero((begin < until[i]) & (begin[i] < until)):
-            taken[shutdowns[other].processors] = True
-        round_trip = (turn + np.arange(size)) % size
-        free_first = round_trip[np.argsort(taken[round_trip], kind="stable")]
-        which = free_first[: outage.procs]
-        shutdowns[i] = shutdowns[i]._replace(processors=which)
-        turn = (int(which[-1]) + 1) % size
-    return [shutdown for shutdown in shutdowns if shutdown.processors.size]
+    procs: int
+    shutdowns: Sequence[Shutdown] = ()
+    interrupted: Interrupted = "requeue"
 
+    #: Where outages are announced, what a job takes depends on which processors it gets.
+    by_size = False
 
-def _check(outage: Outage, size: int, name: str) -> None:
-    """Refuse an outage that cannot be simulated."""
-    which = f"{name}: outage {outage.number}"
-    if outage.start == UNKNOWN:
-        raise WorkloadError(f"{which} starts at an unknown second")
-    if outage.procs == UNKNOWN:
-        raise WorkloadError(f"{which} takes an unknown number of processors")
-    if max(outage.procs, *outage.components, 0) > size:
-        what = f"{outage.procs} processors"
-        if outage.procs <= size:
-            what = f"processor {max(outage.components)}"
-        raise WorkloadError(f"{which} takes {what} of a machine of {size}")
+    @classmethod
+    def under(
+        cls, outages: Outages, procs: int, interrupted: Interrupted = "requeue"
+    ) -> "NumberedProcessors":
+        """Return so many processors, of which some go down as outages say; see `settle`."""
+        return cls(procs, settle(outages, procs), interrupted)
+
+    @property
+    def capacity(self) -> int:
+        """How many jobs can run at once."""
+        return self.procs
+
+    def plain(self) -> "NumberedMachine":
+        """Return the machine for one simulation in the plain engine."""
+        return NumberedMachine(self.procs, self.shutdowns, requeues=self.interrupted == "requeue")
 
 
-class Machine:
+class NumberedMachine(Machine):
     """Processors that run jobs, go down and come up.
 
     Parameters
     ----------
-    size : int
+    procs : int
         Processors.
+    shutdowns : sequence of Shutdown
+        What goes down and when.
+    requeues : bool
+        Whether jobs whose processors go down wait again; else they are lost.
     """
 
-    def __init__(self, size: int) -> None:
-        self.size = size
-        self._down = np.zeros(size, dtype=np.int64)  # outages that each is subject to
-        self._busy = np.zeros(size, dtype=bool)
-        self._running: dict[Hashable, _Hold] = {}
-        self._promised: dict[Hashable, _Hold] = {}
+    def __init__(
+        self, procs: int, shutdowns: Sequence[Shutdown] = (), *, requeues: bool = True
+    ) -> None:
+        super().__init__(procs)
+        self.runs: list[Run] = []
+        self._shutdowns, self._requeues = shutdowns, requeues
+        self._down = np.zeros(procs, dtype=np.int64)  # outages that each is subject to
+        self._busy = np.zeros(procs, dtype=bool)
+        self._running: dict[JobView, _Hold] = {}
+        self._promised: dict[JobView, _Hold] = {}
         self._announced: list[Shutdown] = []  # known, and not over
         self._surprises: list[Shutdown] = []  # not announced, and not over
 
-    @property
-    def n_down(self) -> int:
-        """Processors that are down."""
-        return int(np.count_nonzero(self._down))
+    def begin(self, simulation: "Simulation") -> None:
+        """Let the outages happen in a simulation: announcements, starts and ends."""
+        self._simulation = simulation
+        for shutdown in self._shutdowns:
+            if shutdown.announced is not None:
+                simulation.change_at(shutdown.announced, _ANNOUNCED, self._announce, shutdown)
+            simulation.change_at(shutdown.start, _DOWN, self._go_down, shutdown)
+            if shutdown.end < inf:
+                simulation.change_at(shutdown.end, _UP, self._come_up, shutdown)
 
-    def outages_ahead(self, now: Any) -> bool:
-        """Whether something is known to change: an outage announced, or the end of one."""
-        return any(shutdown.start >= now or shutdown.end < inf for shutdown in self._announced)
-
-    def announce(self, shutdown: Shutdown) -> None:
-        """Let an outage be known."""
+    def _announce(self, shutdown: Shutdown) -> None:
         self._announced.append(shutdown)
+        self._simulation.scheduler.plans_void()
 
-    def go_down(self, shutdown: Shutdown) -> tuple[int, list[Any]]:
+    def _go_down(self, shutdown: Shutdown) -> None:
+        scheduler = self._simulation.scheduler
+        n_down, hit = self._strike(shutdown)
+        for job in hit:
+            self._simulation.interrupt(job, requeues=self._requeues)
+        if n_down:
+            scheduler.processors_down(n_down)
+        if hit or shutdown.announced is None:
+            scheduler.plans_void()
+        for job in hit:
+            if self._requeues:
+                scheduler.job_interrupted(job)
+            else:
+                scheduler.job_ends(job)
+
+    def _strike(self, shutdown: Shutdown) -> tuple[int, list[JobView]]:
         """Begin an outage; return how many more are down, and the jobs that they ran."""
         which = shutdown.processors
         fresh = which[self._down[which] == 0]
         self._down[which] += 1
+        self._count_down()
         if shutdown.announced is None:
             self._surprises.append(shutdown)
         if not self._busy[fresh].any():
             return fresh.size, []
-        struck = np.zeros(self.size, dtype=bool)
+        struck = np.zeros(self.procs, dtype=bool)
         struck[fresh] = True
         hit = [job for job, hold in self._running.items() if struck[hold.processors].any()]
         return fresh.size, hit
 
-    def come_up(self, shutdown: Shutdown) -> int:
-        """End an outage; return how many processors work again."""
-        which = shutdown.processors
+    def _come_up(self, shutdown: Shutdown) -> None:
+        scheduler, which = self._simulation.scheduler, shutdown.processors
         self._down[which] -= 1
+        self._count_down()
         known = self._surprises if shutdown.announced is None else self._announced
         known[:] = [other for other in known if other is not shutdown]
-        return int(np.count_nonzero(self._down[which] == 0))
+        n_up = int(np.count_nonzero(self._down[which] == 0))
+        if n_up:
+            scheduler.processors_up(n_up)
+        if shutdown.announced is None:
+            scheduler.plans_void()
 
-    def stays_up(self, job: Hashable, procs: int, now: Any, end: Any) -> bool:
-        """Whether of the free processors, which are enough, so many are left to it till its end."""
+    def _count_down(self) -> None:
+        """Let the level know how many are down."""
+        working = self.procs - int(np.count_nonzero(self._down))
+        self.level.free += working - self.working
+        self.working = working
+
+    def changes_ahead(self, now: Any) -> bool:
+        """Whether something is known to change: an outage announced, or the end of one."""
+        return any(shutdown.start >= now or shutdown.end < inf for shutdown in self._announced)
+
+    def fits(self, job: JobView, now: Any) -> bool:
+        """Whether of the free processors enough are left to a job till its planned end."""
+        if not self.level.fits(job):
+            return False
         if not self._announced and not self._promised:
             return True
-        return int(np.count_nonzero(self._free & (self._wanted(job, now) >= end))) >= procs
+        lasting = self._wanted(job, now) >= now + job.estimate
+        return int(np.count_nonzero(self._free & lasting)) >= job.procs
 
-    def start(self, job: Hashable, procs: int, now: Any, end: Any) -> None:
+    def start(self, job: JobView, now: Any) -> None:
         """Give a job its processors; they must be free, but need not fit."""
+        super().start(job, now)
+        end = now + job.estimate
         self._promised.pop(job, None)
         which = np.flatnonzero(self._free)
         wanted = self._wanted(job, now)[which]
         fitting = wanted >= end
         # those that do not fit come last, and of them first what is wanted latest
         order = np.lexsort((np.where(fitting, wanted, -wanted), ~fitting))
-        which = which[order[:procs]]
+        which = which[order[: job.procs]]
         self._busy[which] = True
         self._running[job] = _Hold(now, end, which)
 
-    def end(self, job: Hashable) -> tuple[int, ...]:
-        """Take back the processors of a job; return their numbers, from 1."""
+    def end(self, job: JobView, now: Any, *, interrupted: bool) -> None:
+        """Take back the processors of a job."""
+        super().end(job, now, interrupted=interrupted)
         which = self._running.pop(job).processors
         self._busy[which] = False
-        return tuple((np.sort(which) + 1).tolist())
+        numbers = tuple((np.sort(which) + 1).tolist())
+        self.runs.append(Run(job.number, job.start, now, numbers, interrupted))
 
-    def reserve(self, job: Hashable, procs: int, duration: Any, now: Any) -> Any:
-        """Promise a job so many processors for so long from the earliest second on that can be.
+    def lasting_losses(self) -> str:
+        """Name the outages that keep processors from jobs for ever."""
+        endless = [str(shutdown.number) for shutdown in self._shutdowns if shutdown.end == inf]
+        if not endless:
+            return ""
+        return (
+            f"; {self.working} of {self.procs} processors are left, for outages without end: "
+            f"{', '.join(endless[:5])}"
+        )
+
+    def reserve(self, job: JobView, now: Any) -> Any:
+        """Promise a job its processors for its estimate from the earliest second on that can be.
 
         It takes those that would lie idle before for the shortest time; then as jobs that start.
         If enough are free now, it takes of these: then it can start.
@@ -237,13 +242,14 @@ class Machine:
             When; `inf` for never, and nothing is promised. [s]
         """
         self.release(job)
+        procs, duration = job.procs, job.estimate
         which, begin, end = self._plans(now)
         start = self._hole(which, begin, end, procs, duration, now)
         if start == inf:
             return inf
-        blocked = np.zeros(self.size, dtype=bool)
+        blocked = np.zeros(self.procs, dtype=bool)
         blocked[which[(begin < start + duration) & (end > start)]] = True
-        idle_since, wanted = np.full(self.size, -inf), np.full(self.size, inf)
+        idle_since, wanted = np.full(self.procs, -inf), np.full(self.procs, inf)
         before, after = end <= start, begin >= start + duration
         np.maximum.at(idle_since, which[before], end[before])
         np.minimum.at(wanted, which[after], begin[after])
@@ -254,7 +260,7 @@ class Machine:
         self._promised[job] = _Hold(start, start + duration, taken)
         return start
 
-    def release(self, job: Hashable | None) -> None:
+    def release(self, job: JobView | None) -> None:
         """Take back what was promised a job, if anything; or all jobs."""
         if job is None:
             self._promised.clear()
@@ -266,9 +272,9 @@ class Machine:
         """Which processors are up and run nothing."""
         return ~self._busy & (self._down == 0)
 
-    def _wanted(self, job: Hashable, now: Any) -> NDArray[np.float64]:
-        """From when on each processor is wanted by an outage or another job, shape (size,)."""
-        wanted = np.full(self.size, inf)
+    def _wanted(self, job: JobView, now: Any) -> NDArray[np.float64]:
+        """From when on each processor is wanted by an outage or another job, shape (procs,)."""
+        wanted = np.full(self.procs, inf)
         for shutdown in self._announced:
             if shutdown.start >= now:
                 wanted[shutdown.processors] = np.minimum(
@@ -315,7 +321,7 @@ class Machine:
             some = starts[i : i + _AT_A_TIME, np.newaxis]
             in_the_way = (begin < some + duration) & (end > some)
             taken = np.logical_or.reduceat(in_the_way, first, axis=1).sum(axis=1)
-            room = np.flatnonzero(self.size - taken >= procs)
+            room = np.flatnonzero(self.procs - taken >= procs)
             if room.size:
                 return starts[i + room[0]].item()
         return inf

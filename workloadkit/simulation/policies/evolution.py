@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from workloadkit.simulation.engine import Job
+from workloadkit.simulation.engine import JobView
 from workloadkit.simulation.workload import UtilityAt
 from workloadkit.utility import value_at
 
-Order = list[Job]
+Order = list[JobView]
 
 
 def evolve(
@@ -31,7 +31,7 @@ def evolve(
 
     Parameters
     ----------
-    seeds : iterable of list of Job
+    seeds : iterable of list of JobView
         Orders of the first generation, the first in the order of arrival; the others are random.
     earns : callable
         Fitness of an order.
@@ -103,7 +103,7 @@ def draw_parent(share: Sequence[float], rng: np.random.Generator) -> int:
 
 
 def earned_by_easy(
-    order: Sequence[Job],
+    order: Sequence[JobView],
     now: Any,
     free: int,
     running: Iterable[tuple[Any, int]],
@@ -115,7 +115,7 @@ def earned_by_easy(
 
     Parameters
     ----------
-    order : sequence of Job
+    order : sequence of JobView
     now : int or float
         [s]
     free : int
@@ -128,7 +128,7 @@ def earned_by_easy(
     """
     ends = sorted((max(end, now), procs) for end, procs in running)
     waiting = list(order)
-    earned: dict[Job, float] = {}
+    earned: dict[JobView, float] = {}
     while True:
         shadow = spare = inf  # until a job does not fit and gets the reservation
         for job in waiting.copy():
@@ -154,7 +154,7 @@ def earned_by_easy(
     return total
 
 
-def _reservation(head: Job, free: int, ends: Iterable[tuple[Any, int]]) -> tuple[Any, int]:
+def _reservation(head: JobView, free: int, ends: Iterable[tuple[Any, int]]) -> tuple[Any, int]:
     """Return the shadow time of a job that does not fit, and the processors then to spare."""
     shadow = None
     for end, procs in ends:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from workloadkit.errors import ParameterError, WorkloadError
-from workloadkit.simulation.engine import Job, Scheduler
+from workloadkit.simulation.engine import JobView, Scheduler
 from workloadkit.simulation.policies.easy.plain import OrderedScheduler
 from workloadkit.simulation.policies.evolution import Order, earned_by_easy, evolve
 from workloadkit.simulation.policies.ordered import ranked_as_they_arrive
@@ -147,7 +147,7 @@ class _GeneticScheduler(OrderedScheduler):
         super().__init__()
         self.policy, self.n_searches = policy, 0
 
-    def in_order(self) -> list[Job]:
+    def in_order(self) -> list[JobView]:
         """Return the waiting jobs in the best order that was found for this pass."""
         queue, policy = self.queue.copy(), self.policy
         window, rest = queue[: policy.window], queue[policy.window :]
@@ -173,7 +173,7 @@ class _GeneticScheduler(OrderedScheduler):
         )
         return best + rest
 
-    def earns(self, job: Job) -> bool:
+    def earns(self, job: JobView) -> bool:
         """Whether a job would earn anything if it started now; if not, it never will."""
         read = self.now + job.estimate if self.utility_at == "turnaround" else self.now
         return value_at(job.utility, read - job.submit) > 0
@@ -181,10 +181,10 @@ class _GeneticScheduler(OrderedScheduler):
     def seeds(self, window: Order) -> Iterator[Order]:
         """Yield the four orders that are not random."""
 
-        def worth(job: Job) -> float:
+        def worth(job: JobView) -> float:
             return value_at(job.utility, self.now - job.submit)
 
-        def worth_per_hour(job: Job) -> float:
+        def worth_per_hour(job: JobView) -> float:
             return worth(job) / (float(job.procs) * float(job.estimate) / 3600)
 
         yield window
@@ -192,7 +192,7 @@ class _GeneticScheduler(OrderedScheduler):
         yield sorted(window, key=worth_per_hour, reverse=True)  # stable, reversed or not
         yield sorted(window, key=worth, reverse=True)
 
-    def columns(self, jobs: Sequence[Job]) -> dict[str, list]:
+    def columns(self, jobs: Sequence[JobView]) -> dict[str, list]:
         """Say what is missing: by now all jobs are known."""
         if not any(job.utility for job in jobs):
             raise WorkloadError(WITHOUT_UTILITIES)

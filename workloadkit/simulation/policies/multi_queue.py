@@ -6,7 +6,7 @@ from math import inf
 from typing import Any, ClassVar
 
 from workloadkit.errors import ParameterError
-from workloadkit.simulation.engine import Job, Scheduler
+from workloadkit.simulation.engine import JobView, Scheduler
 from workloadkit.simulation.policies.partitions import Profile, Reservation, share_out, shares
 from workloadkit.simulation.policies.policy import Outcome, check_types
 from workloadkit.simulation.workload import Rules, Workload
@@ -83,17 +83,17 @@ class MultiQueueScheduler(Scheduler):
     ----------
     size : list of int
         Processors of each partition; for those in use, those of its running jobs.
-    partition : dict of Job to int
+    partition : dict of JobView to int
         Partition of each job that has arrived, from 0.
     criteria : list of float
         A job belongs to the first partition whose criterion is above its estimate. [s]
-    pivots : dict of int to Job
+    pivots : dict of int to JobView
         Of each partition that has one.
-    promised : dict of Job to time
+    promised : dict of JobView to time
         What pivots were promised first, and what demoted jobs keep. [s]
-    demoted : list of Job
+    demoted : list of JobView
         Pivots that lost their partition to another; they keep a reservation. In order of arrival.
-    ended : list of Job
+    ended : list of JobView
         Since the criteria were last found.
     first : int or float
         First submission, from which weeks are counted. [s]
@@ -107,20 +107,20 @@ class MultiQueueScheduler(Scheduler):
         super().__init__()
         self.n_partitions = partitions
         self.size: list[int] = []
-        self.partition: dict[Job, int] = {}
+        self.partition: dict[JobView, int] = {}
         self.criteria = [inf] * partitions
-        self.pivots: dict[int, Job] = {}
-        self.promised: dict[Job, Any] = {}
-        self.demoted: list[Job] = []
-        self.ended: list[Job] = []
+        self.pivots: dict[int, JobView] = {}
+        self.promised: dict[JobView, Any] = {}
+        self.demoted: list[JobView] = []
+        self.ended: list[JobView] = []
         self.first: Any = None
         self.n_weeks = 0
 
-    def columns(self, jobs: Sequence[Job]) -> dict[str, list]:
+    def columns(self, jobs: Sequence[JobView]) -> dict[str, list]:
         """Return the partition of each job, from 1."""
         return {"partition": [self.partition[job] + 1 for job in jobs]}
 
-    def job_arrives(self, job: Job) -> None:
+    def job_arrives(self, job: JobView) -> None:
         """Put a job into the queue of its partition."""
         if not self.size:
             self.size = shares(self._at.machine, self.n_partitions)
@@ -129,7 +129,7 @@ class MultiQueueScheduler(Scheduler):
         self.partition[job] = self.partition_of(job)
         super().job_arrives(job)
 
-    def job_ends(self, job: Job) -> None:
+    def job_ends(self, job: JobView) -> None:
         """Take note for the next criteria."""
         self.turn_weeks()
         if self.now > self.next_week - WEEK:
@@ -159,7 +159,7 @@ class MultiQueueScheduler(Scheduler):
         self.ended = []
         self.n_weeks += 1
 
-    def partition_of(self, job: Job) -> int:
+    def partition_of(self, job: JobView) -> int:
         """Return the partition that a job belongs to by its estimate."""
         above = (place for place, limit in enumerate(self.criteria) if job.estimate < limit)
         return next(above, self.n_partitions - 1)
@@ -201,7 +201,7 @@ class MultiQueueScheduler(Scheduler):
             idle[self.partition[job]] -= job.procs
         return idle
 
-    def _withdraw(self, job: Job) -> None:
+    def _withdraw(self, job: JobView) -> None:
         """Forget the reservation of a job that has started."""
         self.promised.pop(job, None)
         if job in self.demoted:
@@ -209,7 +209,7 @@ class MultiQueueScheduler(Scheduler):
         else:
             del self.pivots[self.partition[job]]
 
-    def reservations(self, *, opening: bool = False) -> tuple[dict[Job, Reservation], Profile]:
+    def reservations(self, *, opening: bool = False) -> tuple[dict[JobView, Reservation], Profile]:
         """Find the reservations of demoted jobs and pivots, and what all that leaves.
 
         Parameters
@@ -224,7 +224,7 @@ class MultiQueueScheduler(Scheduler):
         profile = self._planned()
         if opening:
             self._move_demoted(profile)
-        reserved: dict[Job, Reservation] = {}
+        reserved: dict[JobView, Reservation] = {}
         for job in self.demoted:
             if self.promised[job] < inf:
                 self._reserve(job, max(self.promised[job], self.now), reserved, profile)
@@ -247,7 +247,7 @@ class MultiQueueScheduler(Scheduler):
         return profile
 
     def _reserve(
-        self, job: Job, begin: Any, reserved: dict[Job, Reservation], profile: Profile
+        self, job: JobView, begin: Any, reserved: dict[JobView, Reservation], profile: Profile
     ) -> None:
         """Reserve processors for a job, of its own partition first."""
         end = begin + job.estimate
@@ -257,7 +257,7 @@ class MultiQueueScheduler(Scheduler):
         reserved[job] = Reservation(begin, end, job.procs, taken)
         profile.reserve(reserved[job])
 
-    def _earliest(self, job: Job, profile: Profile) -> Any:
+    def _earliest(self, job: JobView, profile: Profile) -> Any:
         """Return when a pivot can start: on its own partition, unless that is against a promise."""
         begin = profile.earliest(job.procs, job.estimate, [self.partition[job]])
         if begin == inf or begin > self.promised.get(job, inf):
@@ -276,7 +276,7 @@ class MultiQueueScheduler(Scheduler):
                     profile.change(max(begin, self.now), end, kept, -other.procs)
             self.promised[job] = profile.earliest(job.procs, job.estimate)
 
-    def continue_from(self, other: "MultiQueueScheduler", twins: dict[Job, Job]) -> None:
+    def continue_from(self, other: "MultiQueueScheduler", twins: dict[JobView, JobView]) -> None:
         """Take over the state of another one, with twins for its waiting and running jobs."""
         self.n_partitions, self.first, self.n_weeks = other.n_partitions, other.first, other.n_weeks
         self.size, self.criteria = list(other.size), list(other.criteria)

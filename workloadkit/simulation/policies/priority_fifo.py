@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from workloadkit.simulation.engine import Job, Scheduler
+from workloadkit.simulation.engine import JobView, Scheduler
 from workloadkit.simulation.policies.easy.ordered import Ordered
 from workloadkit.simulation.policies.easy.plain import OrderedScheduler
 from workloadkit.simulation.policies.queue_priority import QueuePriority
@@ -81,7 +81,7 @@ class _PriorityScheduler(OrderedScheduler):
         super().__init__(policy.key, policy.backfill, policy.reservations)
         self.policy = policy
 
-    def columns(self, jobs: Sequence[Job]) -> dict[str, list]:
+    def columns(self, jobs: Sequence[JobView]) -> dict[str, list]:
         """Say where priorities make no difference: by now all jobs are known."""
         self.policy.warn_of_equals({job.queue for job in jobs})
         return super().columns(jobs)

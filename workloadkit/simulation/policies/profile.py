@@ -1,86 +1,98 @@
-"""Free processors over time, as far as a scheduler has planned."""
+"""What is free of a machine over time, as far as a scheduler has planned."""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
 from math import inf
 from typing import Any
 
-from workloadkit.simulation.engine import Scheduler
+from workloadkit.simulation.engine import JobView, Scheduler
 
 
 class Profile:
-    """Free processors over time, from now on: a level that holds until the next step.
+    """What is free over time, from now on: a level that holds until the next step.
 
     Parameters
     ----------
     now : int or float
         Where it begins. [s]
-    free : int
-        Processors free now; negative while too many are down for those that run jobs.
-    ends : iterable of (time, int)
-        Processors that will come free, and when; what should have come free before now counts
-        as free.
+    level : level
+        What is free now, see `workloadkit.simulation.machine.plain`; processors may be negative
+        while too many are down for those that run jobs. It is copied.
+    ends : iterable of (time, int, job)
+        Jobs whose places will come free, and when, in this order; the places of those that should
+        have ended before now count as free.
 
     Examples
     --------
-    >>> profile = Profile(0, 2, [(10, 4), (20, 2)])
-    >>> profile.earliest(5, 30)
+    >>> from typing import NamedTuple
+    >>> from workloadkit.simulation.machine.plain import Pool
+    >>> class Wish(NamedTuple):
+    ...     procs: int
+    ...     estimate: int
+    >>> profile = Profile(0, Pool(2), [(10, 1, Wish(4, 10)), (20, 2, Wish(2, 20))])
+    >>> job = Wish(5, 30)
+    >>> profile.earliest(job)
     10
-    >>> profile.take(10, 40, 5)
-    >>> profile.steps()
+    >>> profile.take(10, job)
+    >>> [(time, level.free) for time, level in profile.steps()]
     [(0, 2), (10, 1), (20, 3), (40, 8)]
-    >>> profile.earliest(2, 10), profile.earliest(2, 11)
+    >>> profile.earliest(Wish(2, 10)), profile.earliest(Wish(2, 11))
     (0, 20)
     """
 
-    def __init__(self, now: Any, free: int, ends: Iterable[tuple[Any, int]] = ()) -> None:
-        self._times, self._free = [now], [free]
-        for end, procs in sorted(ends):
+    def __init__(self, now: Any, level: Any, ends: Iterable[tuple[Any, int, Any]] = ()) -> None:
+        self._times, self._levels = [now], [level.copy()]
+        for end, _, job in ends:
             if end > self._times[-1]:
                 self._times.append(end)
-                self._free.append(self._free[-1])
-            self._free[-1] += procs
+                self._levels.append(self._levels[-1].copy())
+            self._levels[-1].give_back(job)
 
-    def steps(self) -> list[tuple[Any, int]]:
-        """Return when each step begins, and the processors free until the next one."""
-        return list(zip(self._times, self._free, strict=True))
+    def steps(self) -> list[tuple[Any, Any]]:
+        """Return when each step begins, and the level until the next one."""
+        return list(zip(self._times, self._levels, strict=True))
 
-    def least(self, begin: Any, end: Any) -> int:
-        """Return the processors free all the time from `begin` until `end`."""
+    def fits(self, begin: Any, job: JobView) -> bool:
+        """Whether there is room for a job all the time from `begin` on, for its estimate."""
         first = bisect_right(self._times, begin) - 1
-        return min(self._free[first : bisect_left(self._times, end)])
+        last = bisect_left(self._times, begin + job.estimate)
+        return all(level.fits(job) for level in self._levels[first:last])
 
-    def earliest(self, procs: int, duration: Any) -> Any:
-        """Return from when on so many processors are free for so long; `inf` for never."""
-        begin = self._times[0]
-        for free, end in zip(self._free, [*self._times[1:], inf], strict=True):
-            if free < procs:
+    def earliest(self, job: JobView) -> Any:
+        """Return from when on there is room for a job, for its estimate; `inf` for never."""
+        begin, duration = self._times[0], job.estimate
+        for level, end in zip(self._levels, [*self._times[1:], inf], strict=True):
+            if not level.fits(job):
                 begin = end
             elif end >= begin + duration:
                 return begin
         return inf
 
-    def take(self, begin: Any, end: Any, procs: int) -> None:
-        """Take processors from `begin`, which is not before now, until `end`."""
+    def take(self, begin: Any, job: JobView) -> None:
+        """Take room for a job from `begin`, which is not before now, for its estimate."""
+        self._change(begin, job, "take")
+
+    def release(self, begin: Any, job: JobView) -> None:
+        """Give back the room that a job took."""
+        self._change(begin, job, "give_back")
+
+    def _change(self, begin: Any, job: JobView, how: str) -> None:
+        end = begin + job.estimate
         if not begin < end:  # from never to never
             return
         first, last = self._step(begin), self._step(end)
-        for step in range(first, last):
-            self._free[step] -= procs
+        for level in self._levels[first:last]:
+            getattr(level, how)(job)
         for step in (last, first):
-            if step > 0 and self._free[step - 1] == self._free[step]:
-                del self._times[step], self._free[step]
-
-    def release(self, begin: Any, end: Any, procs: int) -> None:
-        """Give back processors that were taken."""
-        self.take(begin, end, -procs)
+            if step > 0 and self._levels[step - 1] == self._levels[step]:
+                del self._times[step], self._levels[step]
 
     def _step(self, time: Any) -> int:
         """Return the step that begins at `time`, made if need be."""
         step = bisect_left(self._times, time)
         if step == len(self._times) or self._times[step] != time:
             self._times.insert(step, time)
-            self._free.insert(step, self._free[step - 1])
+            self._levels.insert(step, self._levels[step - 1].copy())
         return step
 
 
@@ -89,5 +101,4 @@ def plan_running(scheduler: Scheduler) -> Profile:
 
     A job that has reached its estimate, or outlived it, counts as ending at this very second.
     """
-    ends = [(job.start + job.estimate, job.procs) for job in scheduler.running]
-    return Profile(scheduler.now, scheduler.free, ends)
+    return Profile(scheduler.now, scheduler.level, scheduler.planned_ends)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from workloadkit.errors import ParameterError
-from workloadkit.simulation.engine import Job
+from workloadkit.simulation.engine import JobView
 from workloadkit.simulation.policies.easy.plain import OrderedScheduler
 from workloadkit.simulation.policies.ordered import places_to_backfill, ranked_as_they_arrive
 from workloadkit.simulation.policies.policy import Outcome
@@ -29,11 +29,11 @@ class VaryingScheduler(OrderedScheduler):
         super().__init__(backfill=backfill)
         self.order = order
 
-    def in_order(self) -> list[Job]:
+    def in_order(self) -> list[JobView]:
         """Return the waiting jobs in the order of the queue, as it is at the start of a pass."""
         return sorted(self.queue, key=self._value)
 
-    def _value(self, job: Job) -> float:
+    def _value(self, job: JobView) -> float:
         value = self.order(self.now, job.submit, job.estimate, job.procs, job.user)
         if not isinstance(value, Real | np.bool_):
             raise ParameterError(

@@ -1,5 +1,6 @@
 """Users who do not react: each job is submitted at its recorded time."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -27,10 +28,13 @@ class Replay(User):
 
     def begin(self) -> None:
         """Submit every job for its time."""
+        self._at.add_all(self._jobs())
+
+    def _jobs(self) -> Iterator[Job]:
         w = self.workload
         columns = (w.user, w.procs, w.run, w.estimate, w.submit, w.job, w.killed, w.queue, w.wait)
         for place, values in enumerate(zip(*(c.tolist() for c in columns), strict=True)):
             job = Job(self, *values)
             if w.utilities is not None:
                 job.utility = w.utilities.of(place)
-            self._at.add(job)
+            yield job

@@ -2,7 +2,7 @@
 
 from workloadkit.simulation.policies.compiled import CompiledPolicy
 from workloadkit.simulation.policies.conservative import kernel
-from workloadkit.simulation.state import State
+from workloadkit.simulation.state import ARRIVED, State, waiting_jobs
 
 
 class CompiledConservative(CompiledPolicy):
@@ -15,3 +15,13 @@ class CompiledConservative(CompiledPolicy):
     def begin(self, state: State) -> State:
         """Return the state with an empty queue."""
         return state._replace(policy=kernel.new_promises(state.jobs.submit))
+
+    def continue_from(self, state: State, other: State, low: int) -> State:
+        """Return the state with the reservations of another one."""
+        state = self.begin(state)
+        policy, waiting = state.policy, waiting_jobs(state)
+        n_there = state.at[ARRIVED]
+        policy.reserved[:n_there] = other.policy.reserved[low : low + n_there]
+        policy.waiting[: waiting.size] = waiting
+        policy.at[kernel.WAIT] = waiting.size
+        return state

@@ -1,8 +1,9 @@
 """Conservative backfilling in plain Python."""
 
+from collections.abc import Mapping
 from typing import Any
 
-from workloadkit.simulation.engine import Job, Scheduler
+from workloadkit.simulation.engine import JobView, Scheduler
 from workloadkit.simulation.policies.profile import plan_running
 
 
@@ -11,11 +12,15 @@ class ConservativeScheduler(Scheduler):
 
     def __init__(self) -> None:
         super().__init__()
-        self.reserved: dict[Job, Any] = {}  # when waiting jobs are to start; in order of arrival
+        self.reserved: dict[JobView, Any] = {}  # starts of waiting jobs, in order of arrival
         self._room = False  # a job has ended since the last pass
         self._void = False  # promises cannot be kept
 
-    def job_ends(self, job: Job) -> None:
+    def continue_from(self, other: Any, twins: Mapping[JobView, JobView]) -> None:
+        """Take over the reservations of another one."""
+        self.reserved = {twins[job]: begin for job, begin in other.reserved.items()}
+
+    def job_ends(self, job: JobView) -> None:
         """Learn of the end of a job: there may be room for others to start earlier."""
         self._room = True
         self._void |= self.now > job.start + job.estimate
@@ -45,15 +50,15 @@ class ConservativeScheduler(Scheduler):
         """Move reservations forward and reserve for new jobs."""
         profile = plan_running(self)
         for job, begin in self.reserved.items():
-            profile.take(begin, begin + job.estimate, job.procs)
+            profile.take(begin, job)
         for job in self.queue:
             if job in self.reserved:
                 if not self._room:
                     continue
                 begin = self.reserved[job]
-                profile.release(begin, begin + job.estimate, job.procs)
-            begin = profile.earliest(job.procs, job.estimate)
-            profile.take(begin, begin + job.estimate, job.procs)
+                profile.release(begin, job)
+            begin = profile.earliest(job)
+            profile.take(begin, job)
             self.reserved[job] = begin
 
     def reserve_processors(self) -> None:

@@ -1,6 +1,6 @@
 """CREASY in plain Python."""
 
-from workloadkit.simulation.engine import Job
+from workloadkit.simulation.engine import JobView
 from workloadkit.simulation.policies.creasy.priority import bonus, priority
 from workloadkit.simulation.policies.easy.plain import OrderedScheduler
 
@@ -12,9 +12,9 @@ class CreasyScheduler(OrderedScheduler):
         super().__init__()
         self.bonus = bonus(alpha)
 
-    def in_order(self) -> list[Job]:
+    def in_order(self) -> list[JobView]:
         """Return the waiting jobs, of equal worth in the order of arrival."""
         return sorted(self.queue, key=self._priority, reverse=True)  # stable, reversed or not
 
-    def _priority(self, job: Job) -> float:
+    def _priority(self, job: JobView) -> float:
         return priority(self.bonus, self.now - job.submit, job.estimate)

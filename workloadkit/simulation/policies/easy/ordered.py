@@ -89,7 +89,8 @@ class Ordered:
         """Return the policy in plain Python, fresh for one simulation."""
         from workloadkit.simulation.policies.easy.plain import OrderedScheduler
 
-        return OrderedScheduler(self.key, self.backfill, self.reservations)
+        by_arrival = self.order == "arrival" and not self.own_key
+        return OrderedScheduler(None if by_arrival else self.key, self.backfill, self.reservations)
 
     def compiled(self, workload: Workload, rules: Rules) -> Any:
         """Return the policy for one simulation in the compiled engine."""

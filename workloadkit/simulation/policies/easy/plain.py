@@ -1,12 +1,34 @@
 """Backfilling in any order, in plain Python."""
 
 from collections.abc import Callable
+from functools import partial
 from math import inf
 from typing import Any
 
-from workloadkit.simulation.engine import Job, Scheduler
+from workloadkit.simulation.engine import JobView, Scheduler
 from workloadkit.simulation.orders import SETTLED, Seen
 from workloadkit.simulation.policies.profile import plan_running
+
+
+class _Places(dict):
+    """The places of jobs in a settled order, found as they are first looked up.
+
+    Parameters
+    ----------
+    key : callable
+        From what is `Seen` of a job.
+    scheduler : OrderedScheduler
+    """
+
+    def __init__(self, key: Callable[[Seen], Any], scheduler: "OrderedScheduler") -> None:
+        super().__init__()
+        self.key, self.scheduler = key, scheduler
+
+    def __missing__(self, job: JobView) -> Any:
+        first = self.scheduler._at.first
+        seen = Seen(job.submit, job.estimate, job.procs, job.user, job.queue, first)
+        place = self[job] = self.key(seen), job.arrival
+        return place
 
 
 class OrderedScheduler(Scheduler):
@@ -31,29 +53,24 @@ class OrderedScheduler(Scheduler):
     ) -> None:
         super().__init__()
         self.key, self.backfill, self.reservations = key, backfill, reservations
-        self.keys: dict[Job, tuple[Any, Any]] = {}  # of the queue and of backfilling
+        self.places = _Places(key, self) if key else None
+        self.backfill_places: _Places | None = None
+        if backfill not in ("same", "none"):
+            self.backfill_places = _Places(partial(SETTLED[backfill], numbers=()), self)
 
-    def job_arrives(self, job: Job) -> None:
-        """Give a job its places in the orders."""
-        super().job_arrives(job)
-        seen = Seen(job.submit, job.estimate, job.procs, job.user, job.queue, self._at.first)
-        key = self.key(seen) if self.key else 0
-        backfills = self.backfill not in ("same", "none")
-        self.keys[job] = key, SETTLED[self.backfill](seen, ()) if backfills else key
-
-    def in_order(self) -> list[Job]:
+    def in_order(self) -> list[JobView]:
         """Return the waiting jobs in the order of the queue, as it is at the start of a pass."""
-        return sorted(self.queue, key=lambda job: self.keys[job][0]) if self.key else [*self.queue]
+        if self.places is None:
+            return self.queue.copy()
+        return sorted(self.queue, key=self.places.__getitem__)
 
-    def to_backfill(self, jobs: list[Job]) -> list[Job]:
+    def to_backfill(self, jobs: list[JobView]) -> list[JobView]:
         """Return waiting jobs, given in the order of the queue, in the order of backfilling."""
-        if self.backfill == "same":
-            return jobs
         if self.backfill == "none":
             return []
-        among = set(jobs)
-        waiting = [job for job in self.queue if job in among]  # by arrival, which breaks the ties
-        return sorted(waiting, key=lambda job: self.keys[job][1])
+        if self.backfill_places is None:
+            return jobs
+        return sorted(jobs, key=self.backfill_places.__getitem__)
 
     def allocate(self) -> None:
         """Start jobs in order while they fit, make the reservations, then backfill."""
@@ -69,15 +86,17 @@ class OrderedScheduler(Scheduler):
         if self.reservations > 1:
             self.backfill_around(waiting)
             return
+        level, now = self.level, self.now
         shadow, spare = self.reservation(waiting[0])
         for job in self.to_backfill(waiting[1:]):
-            ends_in_time = self.now + job.estimate <= shadow
-            if job.procs <= self.free and (ends_in_time or job.procs <= spare):
-                if not ends_in_time:
-                    spare -= job.procs
+            if level.fits(job):
+                if now + job.estimate > shadow:
+                    if not spare.fits(job):
+                        continue
+                    spare.take(job)
                 self.start(job)
 
-    def backfill_around(self, waiting: list[Job]) -> None:
+    def backfill_around(self, waiting: list[JobView]) -> None:
         """Make the reservations, in the order of the queue, then backfill, around them all.
 
         A job whose time is now starts if it fits; processors of a job that has outlived its
@@ -87,19 +106,18 @@ class OrderedScheduler(Scheduler):
         n_reserved = 0
         while waiting and n_reserved < self.reservations:
             job = waiting.pop(0)
-            begin = profile.earliest(job.procs, job.estimate)
-            profile.take(begin, begin + job.estimate, job.procs)
-            if begin == self.now and job.procs <= self.free:
+            begin = profile.earliest(job)
+            profile.take(begin, job)
+            if begin == self.now and self.level.fits(job):
                 self.start(job)
             else:
                 n_reserved += 1
         for job in self.to_backfill(waiting):
-            end = self.now + job.estimate
-            if job.procs <= min(self.free, profile.least(self.now, end)):
-                profile.take(self.now, end, job.procs)
+            if self.level.fits(job) and profile.fits(self.now, job):
+                profile.take(self.now, job)
                 self.start(job)
 
-    def backfill_around_outages(self, waiting: list[Job]) -> None:
+    def backfill_around_outages(self, waiting: list[JobView]) -> None:
         """Do the same where outages are ahead: reservations are of certain processors then."""
         n_reserved = 0
         while waiting and n_reserved < self.reservations:
@@ -113,22 +131,19 @@ class OrderedScheduler(Scheduler):
             if self.fits(job):
                 self.start(job)
 
-    def reservation(self, head: Job) -> tuple[Any, int]:
-        """Return the shadow time of `head` and the processors it will then leave free.
+    def reservation(self, head: JobView) -> tuple[Any, Any]:
+        """Return the shadow time of `head`, and the level that it will then leave.
 
         A running job that has outlived its estimate counts as ending at this very second.
         """
-        planned = sorted(
-            (max(job.start + job.estimate, self.now), job.procs) for job in self.running
-        )
-        free = self.free
-        shadow = None
-        for end, procs in planned:
+        shadow, spare = None, self.level.copy()
+        for end, _, job in self.planned_ends:
             if shadow is not None and end > shadow:
                 break
-            free += procs
-            if shadow is None and free >= head.procs:
-                shadow = end
-        if shadow is None:  # too many processors are down for it
-            return inf, 0
-        return shadow, free - head.procs
+            spare.give_back(job)
+            if shadow is None and spare.fits(head):
+                shadow = max(end, self.now)
+        if shadow is None:  # too much of the machine is down for it
+            return inf, spare
+        spare.take(head)
+        return shadow, spare

@@ -4,7 +4,7 @@ from heapq import heappop, heappush
 from itertools import count
 from typing import Any
 
-from workloadkit.simulation.engine import Job, Scheduler
+from workloadkit.simulation.engine import JobView, Scheduler
 
 
 class RecordedScheduler(Scheduler):
@@ -14,10 +14,10 @@ class RecordedScheduler(Scheduler):
 
     def __init__(self) -> None:
         super().__init__()
-        self._due: list[tuple[Any, int, Job]] = []  # a heap: start, serial, job
+        self._due: list[tuple[Any, int, JobView]] = []  # a heap: start, serial, job
         self._serial = count()
 
-    def job_arrives(self, job: Job) -> None:
+    def job_arrives(self, job: JobView) -> None:
         """Take note of when the job is to start."""
         heappush(self._due, (job.submit + job.recorded_wait, next(self._serial), job))
         self.sleep(job.recorded_wait)

@@ -1,13 +1,13 @@
 """Self-adaptive parameterization in plain Python: a simulation inside the simulation."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from workloadkit.errors import ParameterError
-from workloadkit.simulation.engine import Job, Scheduler, Simulation, User
+from workloadkit.simulation.engine import Job, JobView, Scheduler, Simulation, User
+from workloadkit.simulation.plain.job import show
 from workloadkit.simulation.policies.multi_queue import WEEK, MultiQueue, MultiQueueScheduler
 from workloadkit.simulation.policies.policy import Policy
 from workloadkit.simulation.policies.self_adaptive import ONLY_REPLAYED, SelfAdaptive
@@ -29,20 +29,20 @@ class SelfAdaptiveScheduler(Scheduler):
         self.policy = policy
         self.decisions = Decisions(policy)
         self.inner = policy.policies[0].plain()
-        self.ended: list[Job] = []
+        self.ended: list[JobView] = []
         self.first: Any = None
         self.week = 0  # weeks that are over
 
     @property
-    def queue(self) -> list[Job]:
+    def queue(self) -> list[JobView]:
         """The waiting jobs, in the order of their arrival: the queue of the present candidate."""
         return self.inner.queue
 
     @queue.setter
-    def queue(self, jobs: list[Job]) -> None:
+    def queue(self, jobs: list[JobView]) -> None:
         self.inner.queue = jobs
 
-    def columns(self, jobs: Sequence[Job]) -> dict[str, list]:
+    def columns(self, jobs: Sequence[JobView]) -> dict[str, list]:
         """Return what the candidates tell of each job."""
         return self.inner.columns(jobs)
 
@@ -51,7 +51,7 @@ class SelfAdaptiveScheduler(Scheduler):
         last = max((job.end for job in self._at.jobs), default=self.first)
         return self.decisions.history(0 if last is None else last - self.first)
 
-    def job_arrives(self, job: Job) -> None:
+    def job_arrives(self, job: JobView) -> None:
         """Hand the job to the present candidate."""
         if self.first is None:
             self.first = self.now
@@ -59,7 +59,7 @@ class SelfAdaptiveScheduler(Scheduler):
             self.sleep(self.next_week - self.now)
         self.inner.job_arrives(job)
 
-    def job_ends(self, job: Job) -> None:
+    def job_ends(self, job: JobView) -> None:
         """Take note of how the job fared."""
         if self.now > self.first + self.week * WEEK:
             self.ended.append(job)
@@ -109,34 +109,44 @@ class SelfAdaptiveScheduler(Scheduler):
         until = self.now + self.policy.weeks * WEEK
         coming, scheduler = Coming(self._forecast(until)), policy.plain()
         simulation = Simulation(
-            self._at.machine,
+            self._at.hardware.imagined(),
             scheduler,
             [coming],
             passes="event" if self._at.by_event else "instant",
-            rng=np.random.default_rng(0),  # nobody draws
+            rng=np.random.default_rng(0),  # as in the compiled engine
+            utility_at=self.utility_at,
         )
         simulation.now, simulation.first = self.now, self._at.first
-        twins = {
-            job: replace(job, submitter=coming, run=job.estimate)
-            for job in (*self.running, *self.queue)
-        }
+        records = {job: self._twin(job, coming) for job in (*self.running, *self.queue)}
         for job in sorted(self.running, key=lambda job: (job.start, job.arrival)):
-            planned_end = job.start + job.estimate
-            if planned_end > self.now:  # else it has ended
-                simulation.resume(twins[job], planned_end)
+            show(records[job])
+            if job.planned_end > self.now:  # else it has ended
+                simulation.resume(records[job], job.planned_end)
         for job in self.queue:
-            simulation.arrive(twins[job])
+            simulation.arrive(records[job])
+        twins = {job: record.view for job, record in records.items()}
         present = self.inner
         if isinstance(scheduler, MultiQueueScheduler) and isinstance(present, MultiQueueScheduler):
             n_partitions = scheduler.n_partitions
             scheduler.continue_from(present, twins)
             if n_partitions != present.n_partitions:
                 scheduler.repartition(n_partitions)
+        elif policy == self.policy.policies[self.decisions.present]:
+            scheduler.continue_from(present, twins)
         scheduler.sleep(0)
-        jobs = (*simulation.running, *simulation.go())
+        jobs = [*simulation.running]
+        simulation.go()
+        jobs += simulation.jobs
         return self.decisions.mean(
             [(job.start - job.submit, job.run) for job in jobs if job.end <= until]
         )
+
+    def _twin(self, job: JobView, submitter: User) -> Job:
+        """Return a job like another one, that runs as long as its estimate."""
+        twin = Job(submitter, job.user, job.procs, job.estimate, job.estimate, job.submit)
+        twin.number, twin.queue, twin.utility = job.number, job.queue, job.utility
+        twin.start = job.start
+        return twin
 
     def _forecast(self, until: Any) -> list[tuple]:
         """Return (user, procs, estimate, submit, job number) of whatever is taken to arrive."""
@@ -176,4 +186,4 @@ class Coming(User):
     def begin(self) -> None:
         """Submit every job for its time."""
         for user, procs, estimate, submit, number in self.jobs:
-            self._at.add(Job(self, user, procs, estimate, estimate, submit, number))
+            self._at.add(JobView(self, user, procs, estimate, estimate, submit, number))

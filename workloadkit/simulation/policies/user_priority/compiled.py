@@ -8,7 +8,7 @@ from workloadkit.simulation.classes import Classes, sort_into_classes
 from workloadkit.simulation.policies.crowded import CrowdedPolicy
 from workloadkit.simulation.policies.user_priority import trees
 from workloadkit.simulation.policies.user_priority.kernel import Rings, new_ranking
-from workloadkit.simulation.state import State
+from workloadkit.simulation.state import ARRIVED, State
 from workloadkit.simulation.workload import Rules, Workload
 
 
@@ -51,6 +51,14 @@ class CompiledUserPriority(CrowdedPolicy):
             whole_seconds=state.jobs.submit.dtype.kind == "i",
         )
         return state._replace(policy=Rings(self.empty_queue(state, n_users), ranking))
+
+    def continue_from(self, state: State, other: State, low: int) -> State:
+        """Return the state with users who submitted when they did in another one."""
+        state = self.take_over(state, other, low)
+        if not self.by_load:
+            n_there, mine, theirs = state.at[ARRIVED], state.policy.ranking, other.policy.ranking
+            mine.key[mine.user[:n_there]] = theirs.key[theirs.user[low : low + n_there]]
+        return state
 
     def classify(self, state: State) -> Classes:
         """Return the classes of the jobs: those of equal user and size."""

@@ -1,8 +1,10 @@
 """The User Priority Scheduler in plain Python."""
 
+from collections.abc import Mapping
 from math import inf
+from typing import Any
 
-from workloadkit.simulation.engine import Job
+from workloadkit.simulation.engine import JobView
 from workloadkit.simulation.policies.easy.plain import OrderedScheduler
 from workloadkit.simulation.policies.user_priority.priority import priority, work
 
@@ -16,12 +18,16 @@ class UserPriorityScheduler(OrderedScheduler):
         self.last_submit: dict[int, float] = {}
         self.place: dict[int, int] = {}  # of each user with waiting jobs: 1, 2, …
 
-    def job_arrives(self, job: Job) -> None:
+    def continue_from(self, other: Any, twins: Mapping[JobView, JobView]) -> None:
+        """Take over when users submitted last."""
+        self.last_submit = dict(other.last_submit)
+
+    def job_arrives(self, job: JobView) -> None:
         """Remember when each user has last submitted."""
         super().job_arrives(job)
         self.last_submit[job.user] = max(job.submit, self.last_submit.get(job.user, -inf))
 
-    def in_order(self) -> list[Job]:
+    def in_order(self) -> list[JobView]:
         """Return the waiting jobs, of equal priority in the order of arrival."""
         users = {job.user for job in self.queue}
         if self.by == "load":
@@ -34,11 +40,11 @@ class UserPriorityScheduler(OrderedScheduler):
         self.place = {user: i for i, user in enumerate(ranked, 1)}
         return sorted(self.queue, key=self._priority, reverse=True)  # stable, reversed or not
 
-    def to_backfill(self, jobs: list[Job]) -> list[Job]:
+    def to_backfill(self, jobs: list[JobView]) -> list[JobView]:
         """Return waiting jobs in the order of their users, then of arrival."""
         among = set(map(id, jobs))
         waiting = [job for job in self.queue if id(job) in among]
         return sorted(waiting, key=lambda job: self.place[job.user])
 
-    def _priority(self, job: Job) -> float:
+    def _priority(self, job: JobView) -> float:
         return priority(self.alpha_user, self.place[job.user], self.now - job.submit)

@@ -1,0 +1,106 @@
+"""Outages as a simulation plays them: which processors go down."""
+
+from math import inf
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workloadkit.errors import WorkloadError
+from workloadkit.fields import UNKNOWN
+from workloadkit.io.outages import Outage, Outages
+
+
+class Shutdown(NamedTuple):
+    """An outage as a simulation plays it.
+
+    Parameters
+    ----------
+    number : int
+        Number of the outage.
+    announced : int or None
+        When it becomes known, None if not before it starts. [s]
+    start, end : int or float
+        When the processors go down and come up again; `inf` for never. [s]
+    processors : ndarray of int64
+        Which, from 0.
+    """
+
+    number: int
+    announced: Any
+    start: Any
+    end: Any
+    processors: NDArray[np.int64]
+
+
+def settle(outages: Outages, size: int) -> list[Shutdown]:
+    """Say which processors of a machine go down.
+
+    Where the components are not known, outages take the processors of the machine in turn, in the
+    order of their starts: each goes on behind the one before, round again after the last, and
+    past those that other outages take in that time, as long as there are others. So they hit
+    running jobs about as often as processors run any, and the same processors whatever the
+    scheduler does.
+
+    Parameters
+    ----------
+    outages : Outages
+    size : int
+        Processors of the machine.
+
+    Returns
+    -------
+    list of Shutdown
+        In the order of (start, number); outages of no processor are left out.
+
+    Raises
+    ------
+    WorkloadError
+        For an outage that starts nobody knows when, takes nobody knows how many processors, or
+        takes some that the machine does not have.
+
+    Examples
+    --------
+    >>> outages = Outages((Outage(1, 10, 30, 2), Outage(2, 20, 40, components=(3,)),
+    ...                    Outage(3, 35, 50, 2)))
+    >>> [shutdown.processors.tolist() for shutdown in settle(outages, 4)]
+    [[0, 1], [2], [3, 0]]
+    """
+    order = sorted(outages, key=lambda outage: (outage.start, outage.number))
+    shutdowns: list[Shutdown] = []
+    for outage in order:
+        _check(outage, size, outages.name)
+        end = inf if outage.end == UNKNOWN else outage.end
+        announced = outage.announced if outage.planned else None
+        which = np.array(outage.components, dtype=np.int64) - 1
+        shutdowns.append(Shutdown(outage.number, announced, outage.start, end, which))
+
+    begin = np.array([shutdown.start for shutdown in shutdowns])
+    until = np.array([max(shutdown.end, shutdown.start + 1) for shutdown in shutdowns])
+    turn = 0
+    for i, outage in enumerate(order):
+        if outage.components or not outage.procs:
+            continue
+        taken = np.zeros(size, dtype=bool)
+        for other in np.flatnonzero((begin < until[i]) & (begin[i] < until)):
+            taken[shutdowns[other].processors] = True
+        round_trip = (turn + np.arange(size)) % size
+        free_first = round_trip[np.argsort(taken[round_trip], kind="stable")]
+        which = free_first[: outage.procs]
+        shutdowns[i] = shutdowns[i]._replace(processors=which)
+        turn = (int(which[-1]) + 1) % size
+    return [shutdown for shutdown in shutdowns if shutdown.processors.size]
+
+
+def _check(outage: Outage, size: int, name: str) -> None:
+    """Refuse an outage that cannot be simulated."""
+    which = f"{name}: outage {outage.number}"
+    if outage.start == UNKNOWN:
+        raise WorkloadError(f"{which} starts at an unknown second")
+    if outage.procs == UNKNOWN:
+        raise WorkloadError(f"{which} takes an unknown number of processors")
+    if max(outage.procs, *outage.components, 0) > size:
+        what = f"{outage.procs} processors"
+        if outage.procs <= size:
+            what = f"processor {max(outage.components)}"
+        raise WorkloadError(f"{which} takes {what} of a machine of {size}")

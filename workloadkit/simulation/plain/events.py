@@ -1,0 +1,83 @@
+"""What is to happen in a simulation, and in which order."""
+
+from collections.abc import Callable, Iterator
+from heapq import heappop, heappush
+from itertools import count
+from typing import Any
+
+# The order of events at one instant.
+TERMINATION, MACHINE, SUBMISSION, SCHEDULER_WAKE_UP, WAKE_UP = range(5)
+FIRST = -1  # where submissions come before all else: with a pass after each event
+
+_UNCOUNTED = (MACHINE, SCHEDULER_WAKE_UP)  # what does not keep a simulation going by itself
+
+
+class Events:
+    """Events by (time, kind, key), ties in the order in which they were made."""
+
+    def __init__(self) -> None:
+        self._heap: list[tuple] = []  # (time, kind, key, serial, what happens, to what)
+        self._serial = count()
+        self._void: set[int] = set()  # serials of events that will not happen
+        self._to_come = 0  # without the machine's and the scheduler's own wake-ups
+        self._stream: Iterator[tuple] = iter(())
+        self._next: tuple | None = None  # of the stream
+
+    def add(self, time: Any, kind: int, key: int, happen: Callable[[Any], None], to: Any) -> int:
+        """Let something happen to somebody; return its serial."""
+        serial = next(self._serial)
+        heappush(self._heap, (time, kind, key, serial, happen, to))
+        if kind not in _UNCOUNTED:
+            self._to_come += 1
+        return serial
+
+    def add_all(self, stream: Iterator[tuple]) -> None:
+        """Let happen what a stream yields, as arguments of `add`, in the order of time.
+
+        There is one at most. It is asked for no more than what is due and the next one.
+        """
+        self._stream, self._next = stream, next(stream, None)
+
+    def cancel(self, serial: int) -> None:
+        """Let an event not happen that is to come, or is due."""
+        self._void.add(serial)
+
+    def next_time(self, *, jobs_wait: bool) -> Any:
+        """Return when something happens next; None when nothing does that matters.
+
+        A scheduler that wakes up for ever has nothing to do once all jobs have started.
+        """
+        heap = self._heap
+        while self._void and heap and heap[0][3] in self._void:
+            self._void.remove(self._take()[3])
+        while self._next is not None and not (heap and heap[0][0] < self._next[0]):
+            self.add(*self._next)
+            self._next = next(self._stream, None)
+        return heap[0][0] if self._to_come or (heap and (jobs_wait or self._next)) else None
+
+    def play(self, now: Any) -> None:
+        """Let all happen that is due now; then, in the same order, what this has led to; and on."""
+        heap = self._heap
+        while heap and heap[0][0] == now:
+            due = [self._take()]
+            while heap and heap[0][0] == now:
+                due.append(self._take())
+            for event in due:
+                self._let_happen(event)
+
+    def play_one(self) -> None:
+        """Let the first thing happen, where `next_time` has just been found."""
+        self._let_happen(self._take())
+
+    def _let_happen(self, event: tuple) -> None:
+        _, _, _, serial, happen, to = event
+        if serial in self._void:  # has become so in this very second
+            self._void.remove(serial)
+        else:
+            happen(to)
+
+    def _take(self) -> tuple:
+        event = heappop(self._heap)
+        if event[1] not in _UNCOUNTED:
+            self._to_come -= 1
+        return event

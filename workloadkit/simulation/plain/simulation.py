@@ -1,0 +1,276 @@
+"""A simulation in plain Python: the clock, who takes part, and what happens to jobs."""
+
+from bisect import bisect_left, insort
+from collections.abc import Callable, Iterable, Sequence
+from math import inf
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from workloadkit.errors import WorkloadError
+from workloadkit.simulation.machine.plain import Machine
+from workloadkit.simulation.plain.events import (
+    FIRST,
+    MACHINE,
+    SCHEDULER_WAKE_UP,
+    SUBMISSION,
+    TERMINATION,
+    WAKE_UP,
+    Events,
+)
+from workloadkit.simulation.plain.job import Job, JobView, plan_anew, show
+from workloadkit.simulation.plain.scheduler import Scheduler
+from workloadkit.simulation.plain.user import User
+from workloadkit.simulation.workload import (
+    SHORTEST_ESTIMATE,
+    Overrun,
+    Passes,
+    UtilityAt,
+    plan,
+)
+from workloadkit.utility import Point, fault
+
+_BEHIND_NUMBERS = 2**63  # jobs without a number arrive behind those of the same second with one
+
+
+class Simulation:
+    """A machine, its scheduler and its users, from the first event to the last.
+
+    Parameters
+    ----------
+    hardware : Machine
+        What serves jobs, see `workloadkit.simulation.machine.plain`.
+    scheduler : Scheduler
+    users : sequence of User
+        Numbered 1, 2, … in this order.
+    overrun : {"kill", "raise", "late"}
+        What happens to jobs that outlive their estimates.
+    passes : {"instant", "event"}
+        Whether the scheduler allocates once an instant or after each single event.
+    rng : Generator
+        For the scheduler; each user gets a stream of its own, spawned from it in the order of
+        `users`.
+    utility_at : {"turnaround", "start"}
+        When the value of a job is read, see `Workload`.
+    predictor : object, optional
+        ``plan(job)`` returns how long a job that arrives is planned to run, before the scheduler
+        sees it; ``learn(job)`` is called as it has ended. Both get a `JobView`. By default the
+        users' estimates stand.
+
+    Attributes
+    ----------
+    jobs : list of JobView
+        Those that have arrived, in this order.
+    running : dict of JobView to int
+        Serials of the terminations of the running jobs, in the order of the starts.
+    planned_ends : list of (time, int, JobView)
+        The same by planned end: planned end [s], serial, job.
+    """
+
+    def __init__(
+        self,
+        hardware: Machine,
+        scheduler: Scheduler,
+        users: Sequence[User],
+        *,
+        overrun: Overrun = "raise",
+        passes: Passes = "instant",
+        rng: np.random.Generator,
+        utility_at: UtilityAt = "turnaround",
+        predictor: Any = None,
+    ) -> None:
+        self.hardware, self.scheduler, self.users = hardware, scheduler, tuple(users)
+        self.overrun, self.by_event = overrun, passes == "event"
+        self.rng, self.utility_at, self.predictor = rng, utility_at, predictor
+        self.now: Any = 0
+        self.first: Any = None  # submission of all
+        self.jobs: list[JobView] = []
+        self.running: dict[JobView, int] = {}
+        self.planned_ends: list[tuple[Any, int, JobView]] = []
+        self._events = Events()
+        self._n_waiting = 0
+        self._last_number = 0
+        scheduler._simulation = self
+        scheduler.queue = []
+        for i, (user, stream) in enumerate(zip(users, rng.spawn(len(users)), strict=True)):
+            user.number = i + 1
+            user.rng = stream
+            user._simulation = self
+        hardware.begin(self)
+
+    @property
+    def machine(self) -> int:
+        """Processors of the machine."""
+        return self.hardware.procs
+
+    def go(self) -> list[Job]:
+        """Run to the last event; return the jobs in the order of their arrival.
+
+        Raises
+        ------
+        WorkloadError
+            If the scheduler leaves jobs waiting for ever.
+        """
+        for user in self.users:
+            user.begin()
+        events, scheduler = self._events, self.scheduler
+        while (now := events.next_time(jobs_wait=self._n_waiting > 0)) is not None:
+            self.now = now
+            if self.by_event:
+                events.play_one()
+            else:
+                events.play(now)
+            scheduler.allocate()
+        stuck = [job.number for job in self.jobs if job.start is None]
+        if stuck:
+            who = scheduler.name or type(scheduler).__name__
+            raise WorkloadError(
+                f"{who} never starts {len(stuck)} of {len(self.jobs)} jobs; the first is "
+                f"job {stuck[0]}{self.hardware.lasting_losses()}"
+            )
+        return [job._record for job in self.jobs]
+
+    def submit(
+        self,
+        user: User,
+        procs: int,
+        run: Any,
+        estimate: Any,
+        at: Any,
+        number: int | None,
+        utility: Sequence[Point] = (),
+    ) -> Job:
+        """Make a job that arrives now or later; see `User.submit`."""
+        at = self.now if at is None else at
+        estimate = run if estimate is None else estimate
+        if not (1 <= procs < inf and procs == int(procs)):
+            self._refuse(user, f"job of {procs} processors to a machine of {self.machine}")
+        if not (0 <= run < inf and 0 <= estimate < inf):
+            self._refuse(user, f"job with run time {run} s and estimate {estimate} s")
+        if not self.now <= at < inf:
+            self._refuse(user, f"job for {at} s when it is {self.now} s")
+        if number is not None and not 0 <= number < 2**63:
+            self._refuse(user, f"job of number {number}")
+        if utility and (what := fault(utility)):
+            self._refuse(user, f"job whose utility is none: {what}")
+        run, estimate, killed = (value.item() for value in plan(run, estimate, self.overrun))
+        job = Job(user, user.number, int(procs), run, estimate, at, number, killed)
+        if not self.hardware.can_run(job):
+            self._refuse(user, f"job of {procs} processors to a machine of {self.machine}")
+        job.utility = tuple((float(time), float(value)) for time, value in utility)
+        self.add(job)
+        return job
+
+    def _refuse(self, user: User, job: str) -> None:
+        raise WorkloadError(f"user {user.number} submits a {job}")
+
+    def add(self, job: Job) -> None:
+        """Let a job arrive when it says."""
+        self._events.add(*self._arrival(job))
+
+    def add_all(self, jobs: Iterable[Job]) -> None:
+        """Let jobs arrive, given in the order of their submissions; one user may do so."""
+        self._events.add_all(map(self._arrival, jobs))
+
+    def _arrival(self, job: Job) -> tuple:
+        """Return the event of an arrival."""
+        if self.by_event:  # in the order in which they were made
+            return job.submit, FIRST, 0, self.arrive, job
+        # numbered jobs come first, by number; the others by user and order of creation
+        key = _BEHIND_NUMBERS + job.user if job.number is None else job.number
+        return job.submit, SUBMISSION, key, self.arrive, job
+
+    def arrive(self, job: Job) -> None:
+        """Let a job arrive at this very second."""
+        if self.first is None:
+            self.first = job.submit
+        job.arrival = len(self.jobs)
+        self._n_waiting += 1
+        if job.number is None:
+            job.number = self._last_number + 1
+        self._last_number = max(self._last_number, job.number)
+        view = show(job)
+        self.jobs.append(view)
+        if self.predictor is not None:
+            plan_anew(view, self._predicted(view))
+        self.scheduler.job_arrives(view)
+
+    def _predicted(self, job: JobView) -> Any:
+        """Return how long a job is planned to run."""
+        estimate = self.predictor.plan(job)
+        if not (isinstance(estimate, Real) and 0 <= estimate < inf):  # NaN is not
+            raise WorkloadError(
+                f"{type(self.predictor).__name__} plans {estimate} s for job {job.number}"
+            )
+        return max(estimate, SHORTEST_ESTIMATE)
+
+    def start(self, job: Job) -> None:
+        """Give a job its place until it ends."""
+        self._n_waiting -= 1
+        job.start = self.now
+        self.resume(job, self.now + job.run)
+
+    def resume(self, job: Job, end: Any) -> None:
+        """Let a job that has its start run on until `end`."""
+        view = job.view
+        self.hardware.start(view, job.start)
+        self.running[view] = serial = self._events.add(end, TERMINATION, 0, self._end, job)
+        insort(self.planned_ends, (job.start + view.estimate, serial, view))
+
+    def interrupt(self, view: JobView, *, requeues: bool) -> None:
+        """Stop a running job: it waits again, or is lost."""
+        job = view._record
+        self._events.cancel(self.running[view])
+        self._take_back(job, interrupted=True)
+        job.interruptions += 1
+        job.lost_work += job.procs * (self.now - job.start)
+        if requeues:
+            job.start = None
+            self._n_waiting += 1
+        else:
+            job.lost, job.killed = True, False
+            job.end, job.run = self.now, self.now - job.start
+
+    def _end(self, job: Job) -> None:
+        job.end = self.now
+        self._take_back(job, interrupted=False)
+        if self.predictor is not None:
+            self.predictor.learn(job.view)
+        self.scheduler.job_ends(job.view)
+
+    def _take_back(self, job: Job, *, interrupted: bool) -> None:
+        view = job.view
+        planned = (job.start + view.estimate, self.running.pop(view))
+        del self.planned_ends[bisect_left(self.planned_ends, planned)]
+        self.hardware.end(view, self.now, interrupted=interrupted)
+
+    def tell_user(self, job: Job, delay: Any) -> None:
+        """Tell the user of a job that it has ended, now or `delay` seconds later."""
+        tell = job.submitter.job_ended
+        if delay == 0:
+            tell(job)
+        else:
+            self._events.add(self.after(delay), TERMINATION, 0, tell, job)
+
+    def wake_scheduler(self, scheduler: Scheduler, seconds: Any) -> None:
+        """Wake a scheduler up after so many seconds, before the users."""
+        self._events.add(self.after(seconds), SCHEDULER_WAKE_UP, 0, _wake_up, scheduler)
+
+    def wake_at(self, user: User, time: Any) -> None:
+        """Wake a user at a time."""
+        self._events.add(time, WAKE_UP, user.number, _wake_up, user)
+
+    def change_at(self, time: Any, rank: int, change: Callable[[Any], None], to: Any) -> None:
+        """Let the machine change at a time, of the changes of one second the lowest rank first."""
+        self._events.add(time, MACHINE, rank, change, to)
+
+    def after(self, seconds: Any) -> Any:
+        """Return when it will be so much later."""
+        if not 0 <= seconds < inf:
+            raise WorkloadError(f"nothing can happen {seconds} s from now, at {self.now} s")
+        return self.now + seconds
+
+
+def _wake_up(sleeper: Scheduler | User) -> None:
+    sleeper.wake_up()
