@@ -1,0 +1,125 @@
+"""Parts from outside: a policy, users, a predictor and a machine, with everything else."""
+
+import numpy as np
+import pytest
+
+import workloadkit as wk
+from tests.external.last_two import LastTwo
+from tests.external.lcfs import Lcfs
+from tests.external.licences import Licensed
+from tests.external.patient import Patient
+
+POLICIES = [name for name in wk.schedulers.known() if name != "recorded"]
+WITH_UTILITIES = {"genetic": "genetic:window=6,individuals=5,generations=2"}
+OF_LOGS = ("open", "closed", "fluid")
+SLOW = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def log():
+    """A log of 80 jobs on 16 processors, with utility functions and two submissions a second."""
+    rng = np.random.default_rng(3)
+    run = rng.integers(0, 400, 80)
+    trace = wk.Trace.from_columns(
+        {
+            "submit": np.sort(rng.integers(0, 1500, 80)),
+            "run": run,
+            "procs": rng.integers(1, 13, 80),
+            "requested_time": run + rng.integers(1, 600, 80),
+            "user": rng.integers(1, 6, 80),
+            "queue": rng.integers(0, 3, 80),
+        }
+    )
+    return wk.add_utility(trace, rng=1)
+
+
+def agree(trace, scheduler, users="open", **how):
+    """Simulate in both engines, which must agree; return the schedule."""
+    compiled = wk.simulate(trace, scheduler, users, rng=1, engine="compiled", **how)
+    plain = wk.simulate(trace, scheduler, users, rng=1, engine="python", **how)
+    columns = ["job", "submit", "start", "end", "estimate"]
+    for column in columns:
+        assert compiled.jobs[column].tolist() == plain.jobs[column].tolist(), column
+    return compiled
+
+
+@pytest.mark.parametrize("passes", ["instant", "event"])
+@pytest.mark.parametrize("users", OF_LOGS)
+def test_a_policy_serves_all_users(log, users, passes):
+    schedule = agree(log, Lcfs(), users, procs=16, passes=passes)
+    assert schedule.start.size
+
+
+def test_a_policy_does_what_it_says():
+    trace = wk.Trace.from_columns(
+        {"submit": [0, 1, 2, 3], "run": [10, 5, 5, 5], "procs": [4, 4, 4, 4]}
+    )
+    assert agree(trace, Lcfs(), procs=4).start.tolist() == [0, 20, 15, 10]
+
+
+@pytest.mark.parametrize("overrun", ["raise", "kill", "late"])
+def test_a_policy_bears_outages(log, overrun):
+    outages = wk.Outages((wk.Outage(1, 300, 700, 8), wk.Outage(2, 900, 1000, 16)))
+    schedule = agree(log, Lcfs(), procs=16, outages=outages, overrun=overrun)
+    assert schedule.columns["interruptions"].sum() > 0
+
+
+@pytest.mark.parametrize("scheduler", ["easy", "conservative", "multi-queue", Lcfs()])
+@pytest.mark.parametrize("passes", ["instant", "event"])
+def test_users_are_served_by_policies(scheduler, passes):
+    schedule = agree(None, scheduler, Patient(), passes=passes)
+    assert schedule.start.size == 40
+
+
+@pytest.mark.parametrize("scheduler", [*POLICIES, pytest.param(Lcfs(), id="lcfs")])
+def test_a_predictor_plans_for_every_policy(log, scheduler):
+    scheduler = (
+        WITH_UTILITIES.get(scheduler, scheduler) if isinstance(scheduler, str) else scheduler
+    )
+    planned = agree(log, scheduler, procs=16, predictor=LastTwo())
+    requested = wk.simulate(log, scheduler, rng=1, procs=16)
+    assert (planned.jobs["estimate"] < requested.jobs["estimate"].to_numpy()).any()
+
+
+@pytest.mark.parametrize("users", ["closed", pytest.param("fluid", marks=SLOW)])
+def test_a_predictor_plans_for_users_who_react(log, users):
+    agree(log, "easy", users, procs=16, predictor=LastTwo())
+    agree(log, "sjf", users, procs=16, predictor=LastTwo(), passes="event")
+
+
+def test_a_predictor_does_what_it_says():
+    trace = wk.Trace.from_columns(
+        {
+            "submit": [0, 100, 200, 300],
+            "run": [10, 30, 50, 50],
+            "procs": [1, 1, 1, 1],
+            "requested_time": [90, 90, 90, 15],
+            "user": [1, 1, 1, 1],
+        }
+    )
+    schedule = agree(trace, "easy", procs=4, predictor=LastTwo(), overrun="late")
+    assert schedule.jobs["estimate"].tolist() == [90, 90, 20, 15]
+
+
+@pytest.mark.parametrize("scheduler", [*POLICIES, pytest.param(Lcfs(), id="lcfs")])
+def test_a_machine_of_two_pools_is_used_by_every_policy(log, scheduler):
+    scheduler = (
+        WITH_UTILITIES.get(scheduler, scheduler) if isinstance(scheduler, str) else scheduler
+    )
+    schedule = agree(log, scheduler, machine=Licensed(16, 2))
+    odd = schedule.workload.procs % 2 == 1
+    times = np.unique(schedule.start)
+    at = (schedule.start <= times[:, np.newaxis]) & (times[:, np.newaxis] < schedule.end)
+    assert (at & odd).sum(axis=1).max() <= 2
+    assert (at @ schedule.workload.procs).max() <= 16
+
+
+@pytest.mark.parametrize("scheduler", ["easy", "conservative", "reservations:3", "fcfs"])
+def test_a_machine_of_enough_licences_is_one_pool(log, scheduler):
+    licensed = agree(log, scheduler, machine=Licensed(16, 100))
+    assert licensed.start.tolist() == wk.simulate(log, scheduler, procs=16).start.tolist()
+
+
+def test_all_of_them_together():
+    agree(None, Lcfs(), Patient(), machine=Licensed(6, 1), predictor=LastTwo())
+    agree(None, "conservative", Patient(), machine=Licensed(6, 1), predictor=LastTwo())
