@@ -163,7 +163,8 @@ def test_the_compiled_profile_begins_with_the_running_jobs(running, free, wanted
     assert steps_of(state, profile) == plain.steps()
     for procs, duration, _ in wanted:
         begin = plain.earliest(procs, duration)
-        assert take_hole(state, profile, procs, duration) == (state.never if begin == inf else begin)
+        known = state.never if begin == inf else begin
+        assert take_hole(state, profile, procs, duration) == known
         plain.take(begin, begin + duration, procs)
 
 
