@@ -96,9 +96,7 @@ def find_hole(state, profile, need, duration, until):
 
 @kernel
 def change(state, profile, need, begin, end, takes):
-    compiled.change_between(
-        by_reference(state), by_reference(profile), need, begin, end, takes
-    )
+    compiled.change_between(by_reference(state), by_reference(profile), need, begin, end, takes)
 
 
 @kernel

@@ -58,9 +58,7 @@ class InOrders:
     def compiled(self, workload, rules):
         backfill = None if self.backfill == "none" else settled(self.backfill)
         if self.reservations > 1:
-            return compiled_with(
-                workload, rules, settled(self.queue), backfill, self.reservations
-            )
+            return compiled_with(workload, rules, settled(self.queue), backfill, self.reservations)
         from workloadkit.simulation.policies.reservations.compiled import CompiledReservations
 
         return CompiledReservations(workload, rules, settled(self.queue), backfill, 1)

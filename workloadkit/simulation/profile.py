@@ -116,9 +116,7 @@ def find_hole(state, profile, need, duration, until):
         if not has_room(state, PLANNED + place, need):
             place -= 1
             while (
-                place >= 0
-                and not has_room(state, PLANNED + place, need)
-                and times[place] < until
+                place >= 0 and not has_room(state, PLANNED + place, need) and times[place] < until
             ):
                 place -= 1
             if place < 0:
@@ -128,11 +126,7 @@ def find_hole(state, profile, need, duration, until):
                 return begin, place, place
         first = place
         limit = min(begin + duration, until)
-        while (
-            place > 0
-            and times[place - 1] < limit
-            and has_room(state, PLANNED + place - 1, need)
-        ):
+        while place > 0 and times[place - 1] < limit and has_room(state, PLANNED + place - 1, need):
             place -= 1
         if place == 0 or times[place - 1] >= limit:
             return begin, first, place

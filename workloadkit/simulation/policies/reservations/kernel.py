@@ -163,9 +163,7 @@ def _come_behind(policy, new, arrived):
     for job in range(new, arrived):
         if at[N_RESERVED] > 0 and comes_before(rank, job, at[LAST_RESERVED]):
             return False
-        if job > new and (
-            rank[job] < rank[job - 1] or backfill_rank[job] < backfill_rank[job - 1]
-        ):
+        if job > new and (rank[job] < rank[job - 1] or backfill_rank[job] < backfill_rank[job - 1]):
             return False
     return True
 
