@@ -7,7 +7,7 @@ machines, much for hundreds of thousands. Helpers take the arrays one by one: th
 references to those inside a tuple at every use.
 """
 
-from workloadkit._kernels.compile import bare
+from workloadkit._kernels.compile import bare, inline
 
 
 @bare
@@ -49,6 +49,17 @@ def remove_end(ends, values, count, end, value):
     for place in range(low, count - 1):
         ends[place] = ends[place + 1]
         values[place] = values[place + 1]
+
+
+@inline
+def move(values, low, high, by):
+    """Move values[low:high] by so many places."""
+    if by > 0:
+        for place in range(high - 1, low - 1, -1):
+            values[place + by] = values[place]
+    else:
+        for place in range(low, high):
+            values[place + by] = values[place]
 
 
 @bare

@@ -19,6 +19,7 @@ from workloadkit.simulation.state import (
     ARRIVED,
     ASKED,
     N_RUNNING,
+    N_SEEN,
     N_WAITING,
     OVER,
     STOPPED,
@@ -97,13 +98,13 @@ def _go_on(state, begun, until):
                 at[WHY] = STOPPED
                 break
             state.clock[0] = now
-        new = at[ARRIVED]
         if not state.by_event:
             _take_instant(state, now)
         elif not begun:
             _take_event(state, now)
         begun = False
-        allocate(state, new, now)
+        allocate(state, at[N_SEEN], now)
+        at[N_SEEN] = at[ARRIVED]
         if _policy_asks(state, 0, now) or asks(state, 0, now):
             at[WHY] = ASKED
             break
@@ -125,6 +126,7 @@ def let_wait(state: State, waiting: Any) -> None:
     """Let a policy meet jobs that wait, in order of arrival, as if they arrived now."""
     run = _let_wait if is_built_in(state.policy) else _let_wait_custom
     run(state, waiting)
+    state.at[N_SEEN] = state.at[ARRIVED]
 
 
 def _meet(state, waiting):

@@ -12,11 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit._kernels.compile import bare, inline
+from workloadkit._kernels.running import move
 from workloadkit.simulation.machine.ledger import (
     FREE,
     PLANNED,
     copy_row,
     has_room,
+    move_rows,
     need_of,
     occupy,
     same_rows,
@@ -150,7 +152,7 @@ def _change(state, row, need, takes):
         vacate(state, row, need)
 
 
-@inline
+@bare
 def change_between(state, profile, need, begin, end, takes):
     """Take what a job needs from `begin` until `end`, or give it back."""
     last, first = find_steps(profile.times, profile.at[N_STEPS] - 1, begin, end)
@@ -194,14 +196,9 @@ def change_steps(state, profile, need, last, first, begin, end, takes):
 @inline
 def _move_steps(state, times, low, high, by):
     """Move the steps from `low` up to `high`, which is not included, by so many places."""
-    if by > 0:
-        for step in range(high - 1, low - 1, -1):
-            times[step + by] = times[step]
-            copy_row(state, PLANNED + step + by, PLANNED + step)
-    elif by < 0:
-        for step in range(low, high):
-            times[step + by] = times[step]
-            copy_row(state, PLANNED + step + by, PLANNED + step)
+    if by != 0:
+        move(times, low, high, by)
+        move_rows(state, (PLANNED + low, PLANNED + high), by)
 
 
 @inline

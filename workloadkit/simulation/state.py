@@ -6,8 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 # Places in State.at: jobs that run, that have arrived, that wait; why the loop has returned; how
-# much was taken from the users' agenda, and how much of that has happened.
-N_RUNNING, ARRIVED, N_WAITING, WHY, N_TAKEN, N_DONE = range(6)
+# much was taken from the users' agenda, and how much of that has happened; jobs that had arrived by
+# the last pass.
+N_RUNNING, ARRIVED, N_WAITING, WHY, N_TAKEN, N_DONE, N_SEEN = range(7)
 
 # Reasons: all is over; the time to stop has come; the policy or the machine asks for it.
 OVER, STOPPED, ASKED = range(3)
@@ -54,7 +55,7 @@ class State(NamedTuple):
         The present second. [s]
     never : scalar
         A time after all times. [s]
-    at : ndarray of int64, shape (6,)
+    at : ndarray of int64, shape (7,)
         See the names of its places.
     late, by_event : bool
         Whether jobs may outlive their estimates; whether there is a pass after each event.
@@ -112,7 +113,7 @@ def new_state(
         planned_jobs=np.empty(capacity, np.int64),
         clock=np.empty(1, dtype),
         never=never(dtype),
-        at=np.zeros(6, np.int64),
+        at=np.zeros(7, np.int64),
         late=late,
         by_event=by_event,
         machine=machine,

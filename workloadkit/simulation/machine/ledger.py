@@ -86,6 +86,17 @@ def _passes(state, job, now):
         occupy(state, SPARE, need_of(state, job, now))
 
 
+@inline
+def _move_rows(state, rows, by):
+    low, high = rows
+    if by > 0:
+        for row in range(high - 1, low - 1, -1):
+            copy_row(state, row + by, row)
+    else:
+        for row in range(low, high):
+            copy_row(state, row + by, row)
+
+
 #: (state, job, now): whether a job can start now.
 fits = by_part("machine", "fits", _fits)
 
@@ -102,6 +113,10 @@ passes = by_part("machine", "passes", _passes)
 #: (state, row, other): raise a level so that whatever has room on that of another row has room on
 #: it; whether the machine can do that.
 raise_row = by_part("machine", "raise_row", _no)
+
+#: (state, rows, by): copy the levels of rows, from the first up to the second, which is not
+#: included, so many rows further on.
+move_rows = by_part("machine", "move_rows", _move_rows)
 
 #: (state, -, now): whether nothing at all is free.
 is_full = by_part("machine", "is_full", _no)

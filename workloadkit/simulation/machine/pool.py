@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit._kernels.compile import inline
+from workloadkit._kernels.running import move
 from workloadkit.simulation.machine.ledger import FREE, PLANNED, SPARE
 from workloadkit.simulation.parts import acts_for
 from workloadkit.simulation.state import N_RUNNING
@@ -77,6 +78,13 @@ def raise_row(state, row, other):
     if level[other] > level[row]:
         level[row] = level[other]
     return True
+
+
+@inline
+def move_rows(state, rows, by):
+    """As by default; the place of the levels is looked up once."""
+    low, high = rows
+    move(state.machine.level, low, high, by)
 
 
 @inline

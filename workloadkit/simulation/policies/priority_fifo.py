@@ -5,14 +5,14 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from workloadkit.simulation.engine import JobView, Scheduler
-from workloadkit.simulation.policies.easy.ordered import Ordered
+from workloadkit.simulation.policies.easy.ordered import SettledOrder
 from workloadkit.simulation.policies.easy.plain import OrderedScheduler
 from workloadkit.simulation.policies.queue_priority import QueuePriority
 from workloadkit.simulation.workload import Rules, Workload
 
 
 @dataclass(frozen=True)
-class PriorityFifo(QueuePriority, Ordered):
+class PriorityFifo(QueuePriority, SettledOrder):
     """EASY on one queue in the order of (priority, arrival) [1]_.
 
     A job's priority is that of its queue in the log. There is one reservation, for the first job

@@ -2,7 +2,7 @@
 
 from workloadkit.simulation.policies.compiled import CompiledPolicy
 from workloadkit.simulation.policies.conservative import kernel
-from workloadkit.simulation.state import ARRIVED, State, waiting_jobs
+from workloadkit.simulation.state import N_SEEN, State, waiting_jobs
 
 
 class CompiledConservative(CompiledPolicy):
@@ -19,9 +19,9 @@ class CompiledConservative(CompiledPolicy):
     def continue_from(self, state: State, other: State, low: int) -> State:
         """Return the state with the reservations of another one."""
         state = self.begin(state)
-        policy, waiting = state.policy, waiting_jobs(state)
-        n_there = state.at[ARRIVED]
-        policy.reserved[:n_there] = other.policy.reserved[low : low + n_there]
+        policy, waiting, n_seen = state.policy, waiting_jobs(state), state.at[N_SEEN]
+        policy.reserved[:n_seen] = other.policy.reserved[low : low + n_seen]
+        waiting = waiting[waiting < n_seen]
         policy.waiting[: waiting.size] = waiting
         policy.at[kernel.WAIT] = waiting.size
         return state

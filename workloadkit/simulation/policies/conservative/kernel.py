@@ -222,22 +222,29 @@ def _place(state, job, now):
 def _move_forward(state, now):
     """Look at the jobs for which there may be room earlier."""
     policy, when = state.policy, state.policy.when
-    waiting, reserved, highest = policy.waiting, policy.reserved, policy.highest
     released = _give_back(state, now)
     low = _find_freed(state, released, now)
     when[LEFT_LOW], when[LEFT_HIGH] = state.never, now
     if low == state.never:
         return
+    place = _next_to_look_at(state, 0, low, now)
+    while place < policy.at[WAIT]:
+        _move(state, policy.waiting[place], now)
+        place = _next_to_look_at(state, place + 1, low, now)
+
+
+@inline
+def _next_to_look_at(state, place, low, now):
+    """Find the next place in the queue of a job for which there may be room earlier."""
+    policy, highest = state.policy, state.policy.highest
+    waiting, reserved, count = policy.waiting, policy.reserved, policy.at[WAIT]
     knows_highest = raise_row(state, highest, highest)
-    next_start = state.never
-    for place in range(policy.at[WAIT]):
-        job = waiting[place]
-        if reserved[job] > low:
-            need = need_of(state, job, now)
-            if not knows_highest or has_room(state, highest, need):
-                _move(state, job, need)
-        next_start = min(next_start, reserved[job])
-    when[NEXT_START] = next_start
+    while place < count and (
+        reserved[waiting[place]] <= low
+        or (knows_highest and not has_room(state, highest, need_of(state, waiting[place], now)))
+    ):
+        place += 1
+    return place
 
 
 @inline
@@ -281,15 +288,17 @@ def _see_levels(state, low, high, anew):
 
 
 @inline
-def _move(state, job, need):
+def _move(state, job, now):
     """Move a job to an earlier hole, if there is one."""
     policy, estimate, planned = state.policy, state.jobs.estimate[job], state.policy.reserved[job]
+    need = need_of(state, job, now)
     begin, first, last = find_hole(state, policy.profile, need, estimate, planned)
     if begin < planned:
         end = begin + estimate
         front_end = min(end, planned)
         change_steps(state, policy.profile, need, last, first, begin, front_end, True)
         policy.reserved[job] = begin
+        policy.when[NEXT_START] = min(policy.when[NEXT_START], begin)
         if planned < state.never:
             _release_tail(state, need, last, max(end, planned), planned + estimate)
 

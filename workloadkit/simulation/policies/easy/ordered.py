@@ -27,8 +27,65 @@ def check_backfill(scheduler: str, backfill: str) -> None:
         )
 
 
+class SettledOrder:
+    """What policies in a settled order have in common; their parameters are those of `Ordered`."""
+
+    name: ClassVar[str]
+
+    #: Name of the order of the queue, in `workloadkit.simulation.orders.SETTLED`.
+    order: ClassVar[str]
+
+    backfill: str
+    reservations: int
+
+    def __post_init__(self) -> None:
+        check_types(self)
+        check_backfill(self.name, self.backfill)
+        if not self.reservations >= 1:
+            raise ParameterError(
+                f"scheduler {self.name}: reservations is {self.reservations}; at least 1"
+            )
+
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        """What the order knows besides the jobs."""
+        return ()
+
+    def key(self, job: Any) -> Any:
+        """Return what the queue is ordered by, smallest first."""
+        return SETTLED[self.order](job, self.numbers)
+
+    @property
+    def own_key(self) -> bool:
+        """Whether a subclass has an order of its own."""
+        return type(self).key is not SettledOrder.key
+
+    def plain(self) -> Scheduler:
+        """Return the policy in plain Python, fresh for one simulation."""
+        from workloadkit.simulation.policies.easy.plain import OrderedScheduler
+
+        by_arrival = self.order == "arrival" and not self.own_key
+        return OrderedScheduler(None if by_arrival else self.key, self.backfill, self.reservations)
+
+    def compiled(self, workload: Workload, rules: Rules) -> Any:
+        """Return the policy for one simulation in the compiled engine."""
+        queue, backfill = self.orders()
+        return compiled_with(workload, rules, queue, backfill, self.reservations)
+
+    def orders(self) -> tuple[Any, Order | None]:
+        """Return the orders of the queue and of backfilling; None for no backfilling."""
+        queue: Any = settled(self.order, self.numbers)
+        if self.own_key:
+            from workloadkit.simulation.compiled_orders import custom_order
+
+            queue = custom_order(self)
+        if self.backfill == "none":
+            return queue, None
+        return queue, queue if self.backfill == "same" else settled(self.backfill)
+
+
 @dataclass(frozen=True)
-class Ordered:
+class Ordered(SettledOrder):
     """A policy that takes jobs in a settled order and backfills.
 
     In the order of the queue jobs start while they fit. The first that does not fit gets a
@@ -55,58 +112,8 @@ class Ordered:
         Waiting jobs that are promised a start.
     """
 
-    name: ClassVar[str]
-
-    #: Name of the order of the queue, in `workloadkit.simulation.orders.SETTLED`.
-    order: ClassVar[str]
-
     backfill: str = "same"
     reservations: int = 1
-
-    def __post_init__(self) -> None:
-        check_types(self)
-        check_backfill(self.name, self.backfill)
-        if not self.reservations >= 1:
-            raise ParameterError(
-                f"scheduler {self.name}: reservations is {self.reservations}; at least 1"
-            )
-
-    @property
-    def numbers(self) -> tuple[int, ...]:
-        """What the order knows besides the jobs."""
-        return ()
-
-    def key(self, job: Any) -> Any:
-        """Return what the queue is ordered by, smallest first."""
-        return SETTLED[self.order](job, self.numbers)
-
-    @property
-    def own_key(self) -> bool:
-        """Whether a subclass has an order of its own."""
-        return type(self).key is not Ordered.key
-
-    def plain(self) -> Scheduler:
-        """Return the policy in plain Python, fresh for one simulation."""
-        from workloadkit.simulation.policies.easy.plain import OrderedScheduler
-
-        by_arrival = self.order == "arrival" and not self.own_key
-        return OrderedScheduler(None if by_arrival else self.key, self.backfill, self.reservations)
-
-    def compiled(self, workload: Workload, rules: Rules) -> Any:
-        """Return the policy for one simulation in the compiled engine."""
-        queue, backfill = self.orders()
-        return compiled_with(workload, rules, queue, backfill, self.reservations)
-
-    def orders(self) -> tuple[Any, Order | None]:
-        """Return the orders of the queue and of backfilling; None for no backfilling."""
-        queue: Any = settled(self.order, self.numbers)
-        if self.own_key:
-            from workloadkit.simulation.compiled_orders import custom_order
-
-            queue = custom_order(self)
-        if self.backfill == "none":
-            return queue, None
-        return queue, queue if self.backfill == "same" else settled(self.backfill)
 
 
 def compiled_with(

@@ -215,11 +215,10 @@ def _reserve_hole(state, job, now):
 @inline
 def _any_fits(state, now):
     """Whether a waiting job fits now."""
-    policy = state.policy
-    for place in range(policy.at[WAIT]):
-        if fits(state, policy.queue[place], now):
-            return True
-    return False
+    policy, place = state.policy, 0
+    while place < policy.at[WAIT] and not fits(state, policy.queue[place], now):
+        place += 1
+    return place < policy.at[WAIT]
 
 
 @inline

@@ -17,6 +17,7 @@ from workloadkit.simulation.policies.self_adaptive.first_submission import wait_
 from workloadkit.simulation.state import (
     ARRIVED,
     N_RUNNING,
+    N_SEEN,
     N_WAITING,
     OVER,
     State,
@@ -113,6 +114,7 @@ class CompiledSelfAdaptive(CompiledPolicy):
         n_there = state.at[ARRIVED] - low
         window.start[:n_there] = state.start[low : low + n_there]
         window.first[:], window.at[ARRIVED] = state.first, n_there
+        window.at[N_SEEN] = max(state.at[N_SEEN] - low, 0)
         window.at[N_WAITING] = waiting_jobs(window).size
         window.clock[0] = now
         running = running_jobs(state) - low
