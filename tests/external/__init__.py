@@ -1,1 +1,1 @@
-"""Packages of one file each, as others would write them: a policy, users, a predictor, a machine."""
+"""Packages of one file each: a policy, users, a predictor and a machine of other people."""

@@ -40,7 +40,7 @@ class CompiledReservations(CompiledPolicy):
         known = self.jobs_are_known
 
         def places(which: Any) -> Any:
-            return ranks(state.jobs, which) if known else np.empty(state.jobs.submit.size)
+            return ranks(state, which) if known else np.empty(state.jobs.submit.size)
 
         rank = places(order)
         part = kernel.new_reserving(
