@@ -212,7 +212,7 @@ def plan_anew(view: JobView, estimate: Any) -> None:
     _set_estimate(view, estimate)
 
 
-_set_estimate = _Facts.estimate.__set__  # type: ignore[attr-defined]
+_set_estimate = vars(_Facts)["estimate"].__set__
 
 _INSTEAD = {
     "start": "a job is started by Scheduler.start and stopped by Scheduler.requeue",

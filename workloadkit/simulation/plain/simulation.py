@@ -199,7 +199,7 @@ class Simulation:
     def _predicted(self, job: JobView) -> Any:
         """Return how long a job is planned to run."""
         estimate = self.predictor.plan(job)
-        if not (isinstance(estimate, Real) and 0 <= estimate < inf):  # NaN is not
+        if not isinstance(estimate, Real) or not 0 <= float(estimate) < inf:  # NaN is not
             raise WorkloadError(
                 f"{type(self.predictor).__name__} plans {estimate} s for job {job.number}"
             )
