@@ -12,7 +12,14 @@ from workloadkit.simulation.workload import Rules, Workload
 
 
 @dataclass(frozen=True)
-class PriorityFifo(QueuePriority, Ordered):
+class _Queues(QueuePriority):
+    """The first parameter."""
+
+    queues: str = ""
+
+
+@dataclass(frozen=True)
+class PriorityFifo(Ordered, _Queues):
     """EASY on one queue in the order of (priority, arrival) [1]_.
 
     A job's priority is that of its queue in the log. There is one reservation, for the first job
@@ -39,16 +46,11 @@ class PriorityFifo(QueuePriority, Ordered):
     """
 
     name: ClassVar[str] = "priority-fifo"
-
-    queues: str = ""
-    backfill: str = "same"
-    reservations: int = 1
+    order: ClassVar[str] = "urgency"
 
     def __post_init__(self) -> None:
         super().__post_init__()
         self.check_queues()
-
-    order: ClassVar[str] = "urgency"
 
     @property
     def numbers(self) -> tuple[int, ...]:
