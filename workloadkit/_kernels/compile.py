@@ -16,7 +16,7 @@ import platformdirs
 COMPILED = ("_kernels", "simulation")
 
 #: Options of functions in which nothing is counted, see `bare`.
-BARE: Any = {"_nrt": False, "error_model": "numpy"}
+BARE: Any = {"_nrt": False, "error_model": "numpy", "forceinline": False}
 
 #: Options of those that become part of the loop that calls them.
 INLINE: Any = {**BARE, "forceinline": True}
@@ -80,6 +80,14 @@ def inline(function: Callable[..., Any]) -> Callable[..., Any]:
     them would take a third of the time.
     """
     return numba.njit(function, **INLINE)
+
+
+def counting(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile a helper that makes arrays, or calls what does, for callers that `bare` compiles.
+
+    Without a word a helper is compiled as its caller is.
+    """
+    return numba.njit(function, _nrt=True, forceinline=False)
 
 
 def shared(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -152,7 +152,13 @@ class DependentCrowd:
         kernels.set_out(mechanism, log.submit)
         procs = np.empty(room, np.int64)
         made = without_log(submit, run, estimate, procs, user, queue, mechanism)
-        return replace(made, wait=wait, user_numbers=np.unique(log.user))
+        return replace(
+            made,
+            wait=wait,
+            utilities=log.utilities,
+            utility_at=log.utility_at,
+            user_numbers=np.unique(log.user),
+        )
 
     def told(self, tables: Workload, n_jobs: int) -> tuple[Workload, Notes, dict[str, Any]]:
         """Return the jobs that compiled users submitted."""
