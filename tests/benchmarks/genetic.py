@@ -12,9 +12,10 @@ from tests.benchmarks import yardstick
 from tests.benchmarks.measure import Row, best_of, in_turn
 from tests.data import DATA
 from workloadkit import utility
-from workloadkit._kernels import evolution
-from workloadkit._kernels.state import Jobs
+from workloadkit._kernels.reference import by_reference
+from workloadkit.simulation.policies.genetic import imagined as genetic
 from workloadkit.simulation.schedule import Schedule
+from workloadkit.simulation.state import Jobs
 from workloadkit.simulation.workload import machine_size, make_workload
 
 BLUE = "SDSC-BLUE-2000-4.2-cln"
@@ -83,26 +84,27 @@ def _judging(schedule: Schedule, length: int, goal: float | None, speed: float) 
     """Judge random orders of so many jobs; the yardstick does `speed` jobs a second."""
     work = schedule.workload
     assert work.utilities is not None
-    jobs = Jobs(work.submit, work.run, work.estimate, work.procs)
-    utilities = tuple(work.utilities)
+    jobs = Jobs(work.submit, work.run, work.estimate, work.procs, work.user, work.queue)
     rng = np.random.default_rng(1)
     orders = np.concatenate([rng.permutation(length) for _ in range(N_ORDERS)])
-    window = evolution.new_window(length, jobs.submit.dtype)
-    desk = evolution.new_desk(length, schedule.machine + 1, jobs.submit.dtype)
-    priority = np.zeros(jobs.submit.size, np.int64)
+    search = genetic.new_search(
+        genetic.Setting(INDIVIDUALS, GENERATIONS, 0.1, at_start=False),
+        work.utilities,
+        rng,
+        length=length,
+        capacity=schedule.machine + 1,
+        dtype=jobs.submit.dtype,
+    )
     found, naive, time, slow = [], [], 0.0, 0.0
     for state in _passes(schedule, length):
-        evolution.fill_window(
-            window, state.waiting, length, state.now, jobs, priority, utilities, False
-        )
-        args = (orders, length, *state[:4], window, utilities, desk)
-        _judge_all(*args)
+        _look_at(search, state, jobs)
+        _judge_all(search, orders)
         as_logs = [
             _as_log(state, orders[i : i + length], jobs) for i in range(0, orders.size, length)
         ]
         (fast, earned), (plain, starts) = in_turn(
             ROUNDS,
-            lambda a=args: _judge_all(*a),
+            lambda: _judge_all(search, orders),
             lambda logs=as_logs, m=schedule.machine: [yardstick.easy(*log, m) for log in logs],
         )
         time, slow = time + fast, slow + plain
@@ -141,14 +143,23 @@ def _passes(schedule: Schedule, length: int) -> list[Pass]:
     return found
 
 
+def _look_at(search: genetic.Search, state: Pass, jobs: Jobs) -> None:
+    """Let a search know what runs and waits in a pass."""
+    count = state.planned_ends.size
+    search.now[0], search.at[:] = state.now, (state.waiting.size, count, state.free)
+    search.running_ends[:count] = state.planned_ends
+    search.running_procs[:count] = state.planned_procs
+    for place, job in enumerate(state.waiting):
+        genetic.take_in(search, place, jobs, job, job, 0.0)
+
+
 @numba.njit
-def _judge_all(orders, length, now, free, planned_ends, planned_procs, window, utilities, desk):
+def _judge_all(search, orders):
+    search = by_reference(search)
+    length = search.at[genetic.N_JOBS]
     earned = np.empty(orders.size // length)
     for i in range(earned.size):
-        earned[i] = evolution.evaluate(
-            orders[i * length : (i + 1) * length], now, free, planned_ends, planned_procs,
-            planned_ends.size, window, utilities, False, desk,
-        )  # fmt: skip
+        earned[i] = genetic.evaluate(search, orders, i * length)
     return earned
 
 

@@ -17,6 +17,7 @@ from tests.data import DATA
 from workloadkit._kernels.easy import schedule_in_order
 from workloadkit._kernels.state import Jobs
 from workloadkit.simulation import schedulers
+from workloadkit.simulation.playing import play_compiled
 from workloadkit.simulation.policies.ordered import place_in_order, places_to_backfill
 from workloadkit.simulation.workload import Rules, machine_size, make_workload
 
@@ -87,12 +88,12 @@ def _one_log(name: str, trace: wk.Trace, load: float | None) -> Iterator[Row]:
         rank = place_in_order(policy.keys(workload))
         places[text] = rank, places_to_backfill(policy.backfill, workload, rank)
     varying, rules = schedulers.parse(VARYING), Rules(machine)
-    varying.compiled(make_workload(trace.take(np.arange(50)), machine), rules)  # compiles
+    play_compiled(varying, make_workload(trace.take(np.arange(50)), machine), rules)  # compiles
     # Taken in turn, so that all meet the same machine; for a long queue the yardstick takes
     # seconds, once is enough.
     slow = (
         lambda: yardstick.easy(*jobs, machine),
-        lambda: varying.compiled(workload, rules).start,
+        lambda: play_compiled(varying, workload, rules).start,
     )
     quick = tuple(lambda p=p: scheduled(*p) for p in places.values())
     if load is None:

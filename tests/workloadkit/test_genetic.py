@@ -14,9 +14,9 @@ from tests.data import trace_path
 from tests.small_logs import valued
 from tests.workloadkit.cast import Script, submits
 from workloadkit.errors import ParameterError, WorkloadError, WorkloadWarning
-from workloadkit.io.outages import Outages
+from workloadkit.io.outages import Outage, Outages
 from workloadkit.simulation.engine import Job
-from workloadkit.simulation.policies.evolution import (
+from workloadkit.simulation.policies.genetic.evolution import (
     draw_parent,
     earned_by_easy,
     evolve,
@@ -25,7 +25,7 @@ from workloadkit.simulation.policies.evolution import (
     zipped,
 )
 from workloadkit.simulation.schedulers import Genetic, parse
-from workloadkit.simulation.workload import make_workload
+from workloadkit.simulation.workload import Rules, make_workload
 
 MACHINE = 8
 ENGINES = ("compiled", "python")
@@ -345,40 +345,56 @@ def test_engines_agree_on_200_jobs_over_5_generations(name, overrun, passes, uti
 
 
 @pytest.mark.parametrize("passes", PASSES)
-def test_breath_may_be_taken_after_any_search(monkeypatch, passes):
-    trace = a_log(7, n_jobs=60)
-    options = {"procs": MACHINE, "overrun": "late", "passes": passes, "rng": 1}
-    schedules = []
+def test_breath_may_be_taken_after_any_search(passes):
+    trace = valued(a_log(7, n_jobs=60), 1)
+    workload = make_workload(trace, MACHINE, overrun="late", passes=passes)
+    policy = parse("genetic:individuals=5,generations=1")
+    found = []
     for breath in (64, 1, 3):
-        monkeypatch.setattr("workloadkit._kernels.genetic.BREATH", breath)
-        schedules.append(wk.simulate(trace, "genetic:individuals=5,generations=1", **options))
-    assert schedules[0].history["searches"] > 6
-    for schedule in schedules[1:]:
-        assert schedule.start.tolist() == schedules[0].start.tolist()
-        assert schedule.history == schedules[0].history
+        how = policy.compiled(workload, Rules(MACHINE, "late", passes, seed=1))
+        how.breath = breath
+        state = how.play(how.new_state())
+        found.append((state.start.tolist(), how.history(state)))
+    assert found[0][1]["searches"] > 6
+    assert found[1:] == found[:1] * 2
+
+
+@pytest.mark.parametrize("overrun", OVERRUNS)
+@pytest.mark.parametrize("passes", PASSES)
+def test_engines_agree_for_jobs_that_wait_for_others(overrun, passes):
+    trace = a_log(3, n_jobs=60, scale=60)
+    preceding = np.where(np.arange(60) % 3, np.arange(60), -1)
+    trace = trace.with_columns(preceding_job=preceding, think_time=np.arange(60) % 7)
+    options = {"users": "dependent", "overrun": overrun, "passes": passes}
+    starts(trace, "genetic:individuals=6,generations=3", **options)
 
 
 @given(st.integers(0, 2**32), st.integers(2, 30), st.sampled_from(READ_AT))
 def test_the_evaluation_of_the_kernel_is_the_plain_one_to_the_last_bit(seed, n_jobs, utility_at):
-    from workloadkit._kernels import evolution as kernels
-    from workloadkit._kernels.state import Jobs
+    from workloadkit.simulation.policies.genetic import imagined as kernels
+    from workloadkit.simulation.state import Jobs
 
     rng = np.random.default_rng(seed)
     trace = a_log(rng, n_jobs=n_jobs)
     work = make_workload(trace, MACHINE)
     dtype = work.submit.dtype
-    jobs = Jobs(work.submit, work.run, work.estimate, work.procs)
+    jobs = Jobs(work.submit, work.run, work.estimate, work.procs, work.user, work.queue)
     now = (work.submit.max() + rng.integers(0, 60)).astype(dtype)
     ends = np.sort(now + rng.integers(-5, 60, 3).astype(dtype))[::-1]
     held = rng.integers(1, 3, 3)
     free = MACHINE - int(held.sum())
-    window = kernels.new_window(n_jobs, dtype)
-    at_start = utility_at == "start"
-    kernels.fill_window(
-        window, np.arange(n_jobs), n_jobs, now, jobs, work.queue, tuple(work.utilities), at_start
+    search = kernels.new_search(
+        kernels.Setting(1, 0, 0.0, utility_at == "start"),
+        work.utilities,
+        rng,
+        length=n_jobs,
+        capacity=MACHINE + 1,
+        dtype=dtype,
     )
-    desk = kernels.new_desk(n_jobs, MACHINE + 1, dtype)
-    evaluate = getattr(kernels.evaluate, "py_func", kernels.evaluate)  # no time to compile it
+    search.now[0], search.at[:] = now, (n_jobs, 3, free)
+    search.running_ends[:3], search.running_procs[:3] = ends, held
+    for i in range(n_jobs):
+        kernels.take_in(search, i, jobs, i, i, 0.0)
     columns = zip(*(c.tolist() for c in (work.procs, work.estimate, work.submit)), strict=True)
     waiting = [
         job(i, procs, estimate, work.utilities.of(i), submit)
@@ -387,10 +403,9 @@ def test_the_evaluation_of_the_kernel_is_the_plain_one_to_the_last_bit(seed, n_j
     running = list(zip(ends.tolist(), held.tolist(), strict=True))
     for _ in range(3):
         order = rng.permutation(n_jobs)
-        args = (order, now, free, ends, held, 3, window, tuple(work.utilities), at_start, desk)
         in_order = [waiting[i] for i in order]
         plain = earned_by_easy(in_order, now.item(), free, running, utility_at)
-        assert evaluate(*args) == plain
+        assert kernels.evaluate(search, order, 0) == plain
 
 
 # The seed.
@@ -452,9 +467,25 @@ def test_queues_that_no_job_is_of_are_worth_a_warning(engine):
         wk.simulate(trace, "genetic:queues=7", procs=2, engine=engine)
 
 
-def test_it_knows_nothing_of_outages():
-    with pytest.raises(ParameterError, match="genetic: it knows nothing of outages"):
-        wk.simulate(log((0, 5, 1, falling(1, 9))), "genetic", procs=2, outages=Outages())
+def test_a_search_knows_nothing_of_outages_but_the_pass_does():
+    # Of 4 processors 2 are down from 5 to 30. The wide job is worth most by far, and a search at 10
+    # finds that it is to start now. It cannot; 30 is reserved for it, and the long one must wait.
+    jobs = [(0, 10, 2, ()), (1, 25, 2, falling(10, 10000)), (1, 20, 4, falling(10000, 60))]
+    outages = Outages((Outage(1, 5, 30, components=(3, 4), announced=0),))
+    options = {"procs": 4, "rng": 1, "outages": outages, "engine": "python"}
+    schedule = wk.simulate(log(*jobs), "genetic", **options)
+    assert schedule.start.tolist() == [0, 50, 30]
+    assert schedule.history["searches"] == 2
+    assert wk.simulate(log(*jobs), "easy", **options).start.tolist() == [0, 10, 35]
+
+
+def test_a_job_that_an_outage_stopped_is_back_in_its_old_place():
+    jobs = [(0, 10, 4, falling(9, 1000)), (1, 10, 4, falling(5, 1000))]
+    outages = Outages((Outage(1, 5, 7, components=(2,)),))
+    schedule = wk.simulate(
+        log(*jobs), "genetic:window=1", procs=4, rng=1, outages=outages, engine="python"
+    )
+    assert schedule.start.tolist() == [7, 17]
 
 
 def test_it_serves_users_of_ones_own():

@@ -16,10 +16,27 @@ import workloadkit as wk
 from tests.data import needs_compiler
 from tests.oracles import genetic as oracle
 from tests.oracles.scheduling import Site, play
-from workloadkit._kernels import evolution as kernels
 from workloadkit.simulation.engine import Job
-from workloadkit.simulation.schedulers import evolution as plain
+from workloadkit.simulation.policies.genetic import evolution as plain
+from workloadkit.simulation.policies.genetic import imagined
+from workloadkit.simulation.policies.genetic import search as operators
 from workloadkit.utility import Utilities
+
+MACHINE, NOW = 8, 100
+
+
+def a_search(n_jobs, utilities=None, *, seed=0, at_start=False):
+    """A search in a window of so many jobs."""
+    search = imagined.new_search(
+        imagined.Setting(1, 0, 0.0, at_start),
+        utilities or Utilities(np.zeros(n_jobs + 1, np.int64), np.empty(0), np.empty(0)),
+        np.random.default_rng(seed),
+        length=n_jobs,
+        capacity=MACHINE + 1,
+        dtype=np.dtype(np.int64),
+    )
+    search.now[0], search.at[imagined.N_JOBS] = NOW, n_jobs
+    return search
 
 
 @given(st.integers(1, 9).flatmap(lambda n: st.tuples(*[st.permutations(range(n))] * 2)))
@@ -27,8 +44,8 @@ def test_a_child_zips_its_parents(parents):
     one, other = parents
     expected = oracle.zipper(one, other)
     assert plain.zipped(one, other) == expected
-    child, taken = np.empty(len(one), np.int64), np.empty(len(one), np.bool_)
-    kernels.zip_orders(np.array(one), np.array(other), child, taken)
+    search, child = a_search(len(one)), np.empty(len(one), np.int64)
+    operators.zip_orders(search, np.array([*one, *other]), 0, len(one), child, 0)
     assert child.tolist() == expected
 
 
@@ -45,7 +62,7 @@ def test_a_mutant_has_two_jobs_swapped(seed):
     mutant, other = list(order), np.array(order)
     plain.swap_two(mutant, np.random.default_rng(seed))
     assert mutant in oracle.mutants(order)
-    kernels.swap_two(other, np.random.default_rng(seed))
+    operators.swap_two(a_search(len(order), seed=seed), other, 0)
     assert other.tolist() == mutant
 
 
@@ -82,8 +99,6 @@ def test_parents_are_drawn_in_proportion_to_their_fitness(fitness):
 
 
 # Queues.
-
-MACHINE, NOW = 8, 100
 
 
 @st.composite
@@ -144,17 +159,17 @@ def packed(queue):
     return Utilities(first, numbers[:, 0].copy(), numbers[:, 1].copy())
 
 
-def window_of(queue, at="turnaround", *, told=True):
-    """The queue as the search sees it, which may be told after which end a job earns nothing."""
-    window = kernels.new_window(len(queue), np.dtype(np.int64))
+def search_of(queue, at="turnaround", *, told=True):
+    """A search for the order of a queue, told or not after which end a job earns nothing."""
+    search = a_search(len(queue), packed(queue), at_start=at == "start")
     for place, job in enumerate(queue):
-        window.valued[place] = place
+        search.window.valued[place] = place
         for name in ("submit", "procs", "estimate", "priority"):
-            getattr(window, name)[place] = job[name]
+            getattr(search.window, name)[place] = job[name]
         last = job["utility"][-1][0] if job["utility"] else -NOW
         length = job["estimate"] if at == "start" else 0
-        window.due[place] = job["submit"] + last + length if told else 10**9
-    return window
+        search.window.due[place] = job["submit"] + last + length if told else 10**9
+    return search
 
 
 def agrees(order, queue, running, at, *, told):
@@ -176,24 +191,11 @@ def agrees(order, queue, running, at, *, told):
     found = plain.earned_by_easy([jobs[i] for i in order], NOW, free, running, at)
     assert found == pytest.approx(expected, rel=1e-12, abs=1e-12)
 
-    ends = sorted(running, reverse=True)
-    planned_ends, planned_procs = np.zeros(9, np.int64), np.zeros(9, np.int64)
-    for i, (end, size) in enumerate(ends):
-        planned_ends[i], planned_procs[i] = end, size
-    desk = kernels.new_desk(len(queue), MACHINE + 1, np.dtype(np.int64))
-    compiled = kernels.evaluate(
-        np.array(order),
-        NOW,
-        free,
-        planned_ends,
-        planned_procs,
-        len(running),
-        window_of(queue, at, told=told),
-        packed(queue),
-        at == "start",
-        desk,
-    )
-    assert compiled == found
+    search = search_of(queue, at, told=told)
+    search.at[:] = len(queue), len(running), free
+    for i, (end, size) in enumerate(sorted(running, reverse=True)):
+        search.running_ends[i], search.running_procs[i] = end, size
+    assert imagined.evaluate(search, np.array(order), 0) == found
 
 
 @pytest.mark.parametrize("at", ["turnaround", "start"])
@@ -241,10 +243,10 @@ def test_four_orders_are_not_random(queue):
         of["priority"],
         of["utility"],
     )
-    desk = kernels.new_desk(n, MACHINE + 1, np.dtype(np.int64))
+    search = search_of(queue)
     for which, order in enumerate(expected):
         found = np.arange(n)
-        kernels.make_seed(which, found, NOW, window_of(queue), packed(queue), desk)
+        operators.make_seed(search, which, found, 0)
         assert found.tolist() == order
 
 

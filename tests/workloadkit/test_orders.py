@@ -1,6 +1,7 @@
 """Orders of the queue and of backfilling: properties, warnings, and going on from a state."""
 
 import math
+from copy import deepcopy
 from itertools import pairwise
 
 import numba
@@ -15,19 +16,19 @@ from tests.workloadkit.test_engines_agree import (
     MACHINE,
     as_trace,
     fixed_orders,
-    how,
     logs,
     overruns,
     passes,
     whole,
 )
-from workloadkit._kernels import orders
-from workloadkit._kernels.easy import advance, schedule_in_order
-from workloadkit._kernels.state import Jobs, copy_state, new_state
 from workloadkit.errors import ParameterError, WorkloadWarning
-from workloadkit.simulation import schedulers
+from workloadkit.simulation import orders, schedulers
+from workloadkit.simulation.compiled_orders import keys_of_all, varying_value
+from workloadkit.simulation.machine.ledger import FREE
+from workloadkit.simulation.orders import Seen
 from workloadkit.simulation.schedulers import OwnOrder
-from workloadkit.simulation.workload import make_workload
+from workloadkit.simulation.state import ARRIVED, N_RUNNING, Jobs, waiting_jobs
+from workloadkit.simulation.workload import Rules, make_workload
 
 
 def starts(jobs, scheduler, machine=4, **options):
@@ -49,24 +50,33 @@ def starts(jobs, scheduler, machine=4, **options):
 BUSY = (0, 100, 100, 4)
 
 
+def seen(submit, estimate, procs, first=0, queue=-1):
+    return Seen(submit, estimate, procs, 0, queue, first)
+
+
 def test_f1_counts_from_the_first_submission():
     # log10(e) n + 870 log10(max(s - first, 1))
-    value = orders.in_python(orders.f1)
-    assert value(1000, 1001, 100, 4) == 8.0
-    assert value(1000, 1002, 10, 1) == 1 + 870 * math.log10(2)
-    assert value(1000, 1000, 1, 3) == 0.0
+    assert orders.f1(seen(1001, 100, 4, 1000), ()) == 8.0
+    assert orders.f1(seen(1002, 10, 1, 1000), ()) == 1 + 870 * math.log10(2)
+    assert orders.f1(seen(1000, 1, 3, 1000), ()) == 0.0
 
 
 @given(st.integers(1, 2**40), st.integers(0, 2**40), st.integers(1, 2**20), st.integers(0, 10**9))
 def test_compiled_orders_are_the_same_to_the_last_bit(estimate, wait, procs, submit):
-    arguments = (submit + wait, submit, estimate, procs, 0)
-    for order in (orders.wfp3, orders.unicef):
-        assert order(*arguments) == orders.in_python(order)(*arguments)
-        tenths = (arguments[0] / 10, submit / 10, estimate / 10, procs, 0)
-        assert order(*tenths) == orders.in_python(order)(*tenths)
-    columns = (np.array([submit, submit + wait]), np.array([1, estimate]), np.array([1, procs]))
-    value = orders.in_python(orders.f1)
-    assert orders.f1_of_all(*columns)[1] == value(submit, submit + wait, estimate, procs)
+    times = submit + wait, submit, estimate
+    for name, order in orders.VARYING.items():
+        code = orders.varying(name).code
+        for now, since, length in (times, tuple(time / 10 for time in times)):
+            assert varying_value(code, now, since, length, procs) == (
+                order(now, since, length, procs, 0)
+            )
+    columns = [[submit, submit + wait], [1, estimate], [1, procs], [0, 0], [-1, 3]]
+    submits, estimates, *others = map(np.array, columns)
+    jobs = Jobs(submits, estimates, estimates, *others)
+    for name, order in orders.SETTLED.items():
+        code, numbers = orders.settled(name, (2, 3) if name == "urgency" else ())
+        expected = order(seen(submit + wait, estimate, procs, submit, 3), numbers)
+        assert keys_of_all(jobs, submit, code, numbers)[1] == expected
 
 
 def test_priority_fifo_takes_the_lowest_queue_first_where_no_order_is_given():
@@ -219,27 +229,66 @@ def test_a_policy_is_named_as_it_is_parsed(text):
 def test_a_simulation_goes_on_from_any_second(jobs, policy, overrun, crowd, cuts):
     """A pass more where nothing happens starts nothing, as long as no job is overdue."""
     workload = make_workload(as_trace(jobs), MACHINE, overrun=overrun)
-    kernel_jobs = Jobs(workload.submit, workload.run, workload.estimate, workload.procs)
-    options = how(policy, workload, overrun) | {"crowd": crowd, "patience": 0}
-    expected = schedule_in_order(kernel_jobs, MACHINE, **options)
-    state = new_state(kernel_jobs, MACHINE)
-    first, last = workload.submit[0], int((expected + workload.run).max())
-    seconds = sorted({first, *(cut for cut in cuts if first < cut < last + 1), last + 1})
-    for begin, until in pairwise(seconds):
-        before = copy_state(state)
-        advance(kernel_jobs, state, begin=begin, until=until, **options)
-        submit, start = workload.submit, expected
-        end = start + workload.run
-        running, free, arrived, n_waiting = state.at
+
+    def compiled():
+        how = schedulers.parse(policy).compiled(workload, Rules(MACHINE, overrun))
+        how.crowd, how.patience = crowd, 0
+        return how
+
+    how, submit = compiled(), workload.submit
+    start = how.play(how.new_state()).start
+    end = start + workload.run
+    last = int(end.max()) + 1
+    state, how = how.begin(how.new_state()), compiled()
+    seconds = sorted({*(cut for cut in cuts if submit[0] < cut < last), last})
+    for begin, until in pairwise([None, *seconds]):
+        before = deepcopy(state)
+        state, _ = how.run(state, begin, until)
+        arrived = state.at[ARRIVED]
         assert arrived == (submit <= until).sum()
         started = (start < until) & (submit < until)
         assert np.array_equal(state.start[started], start[started])
-        assert running == (started & (end > until)).sum()
-        assert free == MACHINE - workload.procs[started & (end > until)].sum()
+        assert state.at[N_RUNNING] == (started & (end > until)).sum()
+        held = workload.procs[started & (end > until)].sum()
+        assert state.machine.level[FREE] == MACHINE - held
         waiting = np.flatnonzero((submit <= until) & ~started)
-        assert state.waiting[:n_waiting].tolist() == waiting.tolist()
+        assert waiting_jobs(state).tolist() == waiting.tolist()
         # the copy is not touched, and gives the same again
-        advance(kernel_jobs, before, begin=begin, until=until, **options)
+        before, _ = compiled().run(before, begin, until)
         assert np.array_equal(before.at, state.at)
         assert np.array_equal(before.start[started], start[started])
-    assert np.array_equal(state.start, expected)
+    assert np.array_equal(state.start, start)
+
+
+@given(
+    st.integers(0, 2**32),
+    st.sampled_from(["wfp3", "unicef"]),
+    st.sampled_from(["same", "sjf", "arrival", "largest", "none"]),
+    overruns,
+    passes,
+    st.booleans(),
+)
+def test_groups_find_what_lists_find(seed, order, backfill, overrun, passes, decimals):
+    # Queues grow and drain more than once, so that lists and groups hand over to each other.
+    rng = np.random.default_rng(seed)
+    n_jobs = 300
+    gap = np.where(np.arange(n_jobs) % 150 < 90, rng.integers(0, 4, n_jobs), 60)
+    scale = 0.1 if decimals else 1
+    trace = wk.Trace.from_columns(
+        {
+            "submit": np.cumsum(gap) * scale,
+            "run": rng.integers(0, 40, n_jobs) * scale,
+            "requested_time": rng.integers(1, 4, n_jobs) * 20 * scale,
+            "procs": rng.integers(1, MACHINE + 1, n_jobs),
+        }
+    )
+    workload = make_workload(trace, MACHINE, overrun=overrun, passes=passes)
+    assert (workload.submit.dtype.kind == "f") == decimals
+    policy = schedulers.parse(f"{order}:backfill={backfill}")
+    found = []
+    for crowd in (n_jobs, 0, 4, 32):
+        how = policy.compiled(workload, Rules(MACHINE, overrun, passes))
+        how.crowd, how.patience = crowd, 0
+        found.append(how.play(how.new_state()).start.tolist())
+        assert (how.group is None) == (crowd == n_jobs)
+    assert found[1:] == found[:1] * 3

@@ -95,6 +95,14 @@ def inline(function: Callable[..., Any]) -> Callable[..., Any]:
     return numba.njit(function, **INLINE)
 
 
+def counting(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile a helper that makes arrays, or calls what does, for callers that `bare` compiles.
+
+    Without a word a helper is compiled as its caller is.
+    """
+    return numba.njit(function, _nrt=True, forceinline=False)
+
+
 def shared(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile a function where kernels call it; for all others it stays plain Python.
 

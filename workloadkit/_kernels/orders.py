@@ -18,9 +18,6 @@ ARRIVAL, SJF, LJF, SMALLEST, LARGEST, F1, PRIORITY = range(7)
 # Behind all queues; as a float it is the same.
 LAST_QUEUE = 2**62
 
-# Orders that vary with time, for `order_by`.
-WFP3, UNICEF = range(2)
-
 
 class Keys(NamedTuple):
     """What jobs of users who react are ranked by, as they arrive.
@@ -36,27 +33,6 @@ class Keys(NamedTuple):
     order: int
     backfill: int
     queues: NDArray[np.int64]
-
-
-@bare
-def wfp3(now, submit, estimate, procs, user):
-    """(wait / estimate)³ · processors, the largest first."""
-    stretch = float(now - submit) / float(estimate)
-    return -(stretch * stretch * stretch * procs)  # a power may round otherwise once compiled
-
-
-@bare
-def unicef(now, submit, estimate, procs, user):
-    """Wait / (max(log2 processors, 1) · estimate), the largest first."""
-    return -(float(now - submit) / (max(math.log2(procs), 1.0) * float(estimate)))
-
-
-@bare
-def order_by(order, now, submit, estimate, procs, user):
-    """One of the orders that vary with time."""
-    if order == WFP3:
-        return wfp3(now, submit, estimate, procs, user)
-    return unicef(now, submit, estimate, procs, user)
 
 
 @bare

@@ -1,6 +1,8 @@
-"""The settled orders, compiled."""
+"""The orders of waiting jobs, compiled."""
 
 from collections import namedtuple
+from collections.abc import Callable
+from functools import lru_cache
 from types import SimpleNamespace
 from typing import Any
 
@@ -18,13 +20,17 @@ from workloadkit.simulation.orders import (
     SETTLED,
     SJF,
     SMALLEST,
+    VARYING,
+    WFP3,
     Order,
     Seen,
+    VaryingOrder,
 )
 from workloadkit.simulation.parts import acting, acts_for, kind_of
 from workloadkit.simulation.state import ARRIVED
 
 (_arrival, _sjf, _ljf, _smallest, _largest, _f1, _urgency) = map(inline, SETTLED.values())
+_wfp3, _unicef = map(inline, VARYING.values())
 
 
 @inline
@@ -85,6 +91,35 @@ def _key_function(kind):
     return _key if kind is Order else acting(kind).key
 
 
+@inline
+def varying_value(code, now, submit, estimate, procs):
+    """Return what an order that varies with time ranks a job by."""
+    if code == WFP3:
+        return _wfp3(now, submit, estimate, procs, -1)
+    return _unicef(now, submit, estimate, procs, -1)
+
+
+@inline
+def _value(state, order, job, now):
+    jobs = state.jobs
+    return varying_value(order.code, now, jobs.submit[job], jobs.estimate[job], jobs.procs[job])
+
+
+def value_of(state, order, job, now):
+    """Return what an order that varies with time ranks a waiting job by."""
+    return _value_function(type(order))(state, order, job, now)
+
+
+@overload(value_of, jit_options=INLINE, strict=False)
+def _compiled_value(state, order, job, now):
+    return in_python(_value_function(kind_of(order)))
+
+
+def _value_function(kind):
+    """Return what ranks jobs by an order that varies with time: the one here, or a custom one."""
+    return _value if kind is VaryingOrder else acting(kind).value
+
+
 @kernel
 def keys_of_all(jobs, first, code, numbers):
     """Return what a settled order ranks the jobs of a log by."""
@@ -140,3 +175,28 @@ def custom_order(policy: Any) -> Any:
 
     acts_for(kind, SimpleNamespace(__name__=name, key=key_of_one, keys_of_all=keys_of_all))
     return kind(**numbers)
+
+
+def function_of_time(order: Callable[..., Any], known_by: NDArray[np.int64] | None) -> Any:
+    """Return a function of (now, submit, estimate, procs, user) as an order that varies with time.
+
+    `known_by` are the numbers of users who react, by which the function knows them.
+    """
+    return _kind_of_order(order)(np.empty(0, np.int64) if known_by is None else known_by)
+
+
+@lru_cache
+def _kind_of_order(order: Callable[..., Any]) -> type:
+    """Make the class of an order that is compiled, once a process."""
+    compiled = order if hasattr(order, "py_func") else numba.njit(order)
+    kind = namedtuple("OwnOrder", ["number"])  # type: ignore[misc]
+
+    def value(state, order, job, now):
+        jobs = state.jobs
+        user = jobs.user[job] if order.number.size == 0 else order.number[jobs.user[job]]
+        submit, estimate, procs = jobs.submit[job], jobs.estimate[job], jobs.procs[job]
+        x = float(compiled(now, submit, estimate, procs, user))
+        return x if x == x else np.inf  # what is no number comes last
+
+    acts_for(kind, SimpleNamespace(__name__="own_order", value=value))
+    return kind

@@ -43,6 +43,12 @@ class Order(NamedTuple):
     numbers: NDArray[np.int64]
 
 
+class VaryingOrder(NamedTuple):
+    """An order that varies with time: its place in `VARYING`."""
+
+    code: int
+
+
 def arrival(job, numbers):
     """First come, first served."""
     return 0.0
@@ -112,7 +118,14 @@ ARRIVAL, SJF, LJF, SMALLEST, LARGEST, F1, URGENCY = range(len(SETTLED))
 
 VARYING: dict[str, Callable[..., float]] = {"wfp3": wfp3, "unicef": unicef}
 
+WFP3, UNICEF = range(len(VARYING))
+
 
 def settled(name: str, numbers: Any = ()) -> Order:
     """Return a settled order by its name."""
     return Order(list(SETTLED).index(name), np.array(numbers, np.int64))
+
+
+def varying(name: str) -> VaryingOrder:
+    """Return an order that varies with time by its name."""
+    return VaryingOrder(list(VARYING).index(name))

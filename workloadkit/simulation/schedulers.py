@@ -18,7 +18,6 @@ from workloadkit.simulation.policies.genetic import Genetic
 from workloadkit.simulation.policies.largest import Largest
 from workloadkit.simulation.policies.ljf import Ljf
 from workloadkit.simulation.policies.multi_queue import MultiQueue
-from workloadkit.simulation.policies.own_order import OwnOrder
 from workloadkit.simulation.policies.policy import Outcome, Policy
 from workloadkit.simulation.policies.priority_fifo import PriorityFifo
 from workloadkit.simulation.policies.recorded import Recorded
@@ -26,9 +25,10 @@ from workloadkit.simulation.policies.reservations import Reservations
 from workloadkit.simulation.policies.self_adaptive import SelfAdaptive
 from workloadkit.simulation.policies.sjf import Sjf
 from workloadkit.simulation.policies.smallest import Smallest
-from workloadkit.simulation.policies.unicef import Unicef
 from workloadkit.simulation.policies.user_priority import UserPriority
-from workloadkit.simulation.policies.wfp3 import Wfp3
+from workloadkit.simulation.policies.varying.own_order import OwnOrder
+from workloadkit.simulation.policies.varying.unicef import Unicef
+from workloadkit.simulation.policies.varying.wfp3 import Wfp3
 
 __all__ = [
     "F1",

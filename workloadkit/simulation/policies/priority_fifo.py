@@ -39,16 +39,11 @@ class PriorityFifo(QueuePriority, SettledOrder):
     """
 
     name: ClassVar[str] = "priority-fifo"
-
-    queues: str = ""
-    backfill: str = "same"
-    reservations: int = 1
+    order: ClassVar[str] = "urgency"
 
     def __post_init__(self) -> None:
         super().__post_init__()
         self.check_queues()
-
-    order: ClassVar[str] = "urgency"
 
     @property
     def numbers(self) -> tuple[int, ...]:

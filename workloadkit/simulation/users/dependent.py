@@ -157,7 +157,13 @@ class DependentCrowd:
         set_out(mechanism, dtype)
         procs = np.empty(room, np.int64)
         made = without_log(submit, run, estimate, procs, user, queue, mechanism)
-        return replace(made, wait=wait, user_numbers=np.unique(log.user))
+        return replace(
+            made,
+            wait=wait,
+            utilities=log.utilities,
+            utility_at=log.utility_at,
+            user_numbers=np.unique(log.user),
+        )
 
     def told(self, tables: Workload, n_jobs: int) -> tuple[Workload, Notes, dict[str, Any]]:
         """Return the jobs that compiled users submitted."""

@@ -2,16 +2,12 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
 from inspect import signature
-from types import FunctionType
 from typing import Any, ClassVar
 
 from workloadkit.errors import ParameterError
 from workloadkit.simulation.engine import Scheduler
 from workloadkit.simulation.policies.easy.ordered import check_backfill
-from workloadkit.simulation.policies.policy import Outcome
-from workloadkit.simulation.policies.varying import VaryingScheduler, play_compiled
 from workloadkit.simulation.workload import Rules, Workload
 
 #: What an order is a function of.
@@ -72,28 +68,12 @@ class OwnOrder:
 
     def plain(self) -> Scheduler:
         """Return the policy in plain Python, fresh for one simulation."""
-        from workloadkit._kernels.orders import in_python
+        from workloadkit.simulation.policies.varying.plain import VaryingScheduler
 
-        return VaryingScheduler(in_python(self.order), self.backfill)
+        return VaryingScheduler(getattr(self.order, "py_func", self.order), self.backfill)
 
-    def compiled(self, workload: Workload, rules: Rules) -> Outcome:
-        """Simulate `workload` in the compiled engine."""
-        from numba.core.errors import NumbaError
+    def compiled(self, workload: Workload, rules: Rules) -> Any:
+        """Return the policy for one simulation in the compiled engine."""
+        from workloadkit.simulation.policies.varying.compiled import CompiledOwnOrder
 
-        from workloadkit._kernels.orders import in_python
-
-        cannot = f"scheduler {self.name}: the order cannot be compiled; take engine='python'"
-        if not isinstance(in_python(self.order), FunctionType):
-            raise ParameterError(cannot)
-        try:
-            return play_compiled(_compile(self.order), self.backfill, workload, rules)
-        except NumbaError as error:
-            raise ParameterError(cannot) from error
-
-
-@lru_cache
-def _compile(order: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile an order, once a process."""
-    import numba
-
-    return order if hasattr(order, "py_func") else numba.njit(order)
+        return CompiledOwnOrder(workload, rules, self.order, self.backfill)

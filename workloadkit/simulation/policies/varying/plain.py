@@ -1,4 +1,4 @@
-"""EASY in orders that vary with time, evaluated once at the beginning of each pass."""
+"""EASY in orders that vary with time, in plain Python."""
 
 from collections.abc import Callable
 from numbers import Real
@@ -9,9 +9,6 @@ import numpy as np
 from workloadkit.errors import ParameterError
 from workloadkit.simulation.engine import JobView
 from workloadkit.simulation.policies.easy.plain import OrderedScheduler
-from workloadkit.simulation.policies.ordered import places_to_backfill, ranked_as_they_arrive
-from workloadkit.simulation.policies.policy import Outcome
-from workloadkit.simulation.workload import Rules, Workload
 
 
 class VaryingScheduler(OrderedScheduler):
@@ -41,31 +38,3 @@ class VaryingScheduler(OrderedScheduler):
                 "number"
             )
         return float(value) if value == value else np.inf  # NaN comes last
-
-
-def play_compiled(
-    order: int | Callable[..., Any], backfill: str, workload: Workload, rules: Rules
-) -> Outcome:
-    """Simulate `workload` in the compiled engine, in an order built in or in a compiled one."""
-    from workloadkit._kernels.state import Jobs
-    from workloadkit._kernels.varying import schedule_in_varying_order
-
-    how: dict[str, Any] = {}
-    if workload.users is None:
-        how["backfill_rank"] = places_to_backfill(backfill, workload, None)
-    else:
-        how = ranked_as_they_arrive(backfill, "same", workload)
-        if backfill in ("same", "none"):
-            how["backfill_rank"] = None
-        del how["rank"]
-        how["numbers"] = workload.numbers_of_users
-    start = schedule_in_varying_order(
-        Jobs(workload.submit, workload.run, workload.estimate, workload.procs),
-        rules.machine,
-        order=order,
-        user=workload.user,
-        backfill=backfill != "none",
-        by_event=rules.passes == "event",
-        **how,
-    )
-    return Outcome(start)

@@ -1,0 +1,96 @@
+"""The waiting jobs in the order of arrival, for policies that order them anew at each pass.
+
+Between two terminations what is free only shrinks. So where no job fits there is no pass, until a
+job ends, one arrives that fits, or the machine changes.
+
+A part of the state with such a list calls it `queue`; the functions act on it for any policy.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workloadkit._kernels.compile import inline
+from workloadkit.simulation.machine.ledger import changes_ahead, fits, is_full, release_all
+from workloadkit.simulation.state import ARRIVED
+
+# Places in Arrivals.at: jobs in the list; whether any may fit.
+COUNT, LOOK = range(2)
+
+
+class Arrivals(NamedTuple):
+    """A list of waiting jobs.
+
+    Parameters
+    ----------
+    waiting : ndarray of int64, shape (n_jobs,)
+        Within a pass -1 for those that have started.
+    at : ndarray of int64, shape (2,)
+    """
+
+    waiting: NDArray[np.int64]
+    at: NDArray[np.int64]
+
+
+def new_arrivals(n_jobs: int) -> Arrivals:
+    """Return an empty list."""
+    return Arrivals(np.empty(n_jobs, np.int64), np.zeros(2, np.int64))
+
+
+@inline
+def job_ended(state, job, now):
+    """Look whether some job fits."""
+    state.policy.queue.at[LOOK] = True
+
+
+@inline
+def plans_void(state, what, now):
+    """Look whether some job fits."""
+    state.policy.queue.at[LOOK] = True
+
+
+@inline
+def job_returned(state, job, now):
+    """Let a job wait in its old place."""
+    waiting, at = state.policy.queue.waiting, state.policy.queue.at
+    place = at[COUNT]
+    while place > 0 and waiting[place - 1] > job:
+        waiting[place] = waiting[place - 1]
+        place -= 1
+    waiting[place] = job
+    at[COUNT] += 1
+    at[LOOK] = True
+
+
+@inline
+def some_fit(state, new, now):
+    """Let new jobs wait; whether any job fits, so that there is to be a pass."""
+    waiting, at = state.policy.queue.waiting, state.policy.queue.at
+    look = at[LOOK] or changes_ahead(state, 0, now)
+    for job in range(new, state.at[ARRIVED]):
+        look = look or fits(state, job, now)
+        waiting[at[COUNT]] = job
+        at[COUNT] += 1
+    if not look:
+        return False
+    release_all(state, 0, now)
+    at[LOOK] = False
+    if not is_full(state, 0, now):
+        for place in range(at[COUNT]):
+            if fits(state, waiting[place], now):
+                at[LOOK] = True
+                break
+    return at[LOOK] > 0
+
+
+@inline
+def forget_started(queue):
+    """Take those out of the list that have started."""
+    waiting, at = queue.waiting, queue.at
+    kept = 0
+    for place in range(at[COUNT]):
+        if waiting[place] >= 0:
+            waiting[kept] = waiting[place]
+            kept += 1
+    at[COUNT] = kept

@@ -1,0 +1,79 @@
+"""EASY in an order that a genetic search finds at each pass, in the compiled engine."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from workloadkit.errors import WorkloadError
+from workloadkit.simulation.orders import settled
+from workloadkit.simulation.policies.arrivals import new_arrivals
+from workloadkit.simulation.policies.compiled import CompiledPolicy
+from workloadkit.simulation.policies.genetic import WITHOUT_UTILITIES, Genetic
+from workloadkit.simulation.policies.genetic.imagined import Setting, new_search
+from workloadkit.simulation.policies.genetic.kernel import N_SEARCHES, SINCE, Evolved
+from workloadkit.simulation.state import ARRIVED, State
+from workloadkit.simulation.workload import Rules, Workload
+
+# Searches after which the loop returns, so that whoever waits for it can interrupt it.
+BREATH = 64
+
+
+class CompiledGenetic(CompiledPolicy):
+    """EASY in orders that are bred.
+
+    Parameters
+    ----------
+    policy : Genetic
+    workload : Workload
+    rules : Rules
+    breath : int
+        See the constant.
+    """
+
+    def __init__(
+        self, policy: Genetic, workload: Workload, rules: Rules, *, breath: int = BREATH
+    ) -> None:
+        super().__init__(workload, rules)
+        if workload.utilities is None:
+            raise WorkloadError(WITHOUT_UTILITIES)
+        self.policy, self.utilities, self.breath = policy, workload.utilities, breath
+
+    def begin(self, state: State) -> State:
+        """Return the state with an empty queue."""
+        policy, n_jobs, users = self.policy, state.jobs.submit.size, self.workload.users
+        at_start = self.workload.utility_at == "start"
+        how = policy.individuals, policy.generations, float(policy.mutation), at_start
+        search = new_search(
+            Setting(*how),
+            self.utilities,
+            self.rng,
+            length=min(policy.window, n_jobs),
+            capacity=state.ends.size,
+            dtype=state.jobs.submit.dtype,
+        )
+        evolved = Evolved(
+            queue=new_arrivals(n_jobs),
+            line=np.empty(n_jobs, np.int64),
+            priority=settled("urgency", policy.urgent_queues),
+            valued=np.arange(n_jobs) if users is None else users.tables.row,
+            machine=self.rules.machine,
+            search=search,
+            breath=self.breath,
+            at=np.zeros(2, np.int64),
+        )
+        return state._replace(policy=evolved)
+
+    def go_on(self, state: State) -> State:
+        """Take breath."""
+        state.policy.at[SINCE] = 0
+        return state
+
+    def columns(self, state: State) -> Mapping[str, Any]:
+        """Say where naming queues was in vain."""
+        self.policy.warn_of_queues(set(self.workload.queue[: state.at[ARRIVED]].tolist()))
+        return super().columns(state)
+
+    def history(self, state: State) -> Mapping[str, Any]:
+        """Return how often an order was searched for."""
+        return {"searches": int(state.policy.at[N_SEARCHES])}

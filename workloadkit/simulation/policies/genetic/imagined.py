@@ -1,0 +1,355 @@
+"""What a genetic search works on, and what an order of the queue would earn, compiled.
+
+An order is a series of places in the window, the first jobs of the queue as they arrived. What it
+earns is found by the schedule that EASY would make of it, if every job ended when its estimate says
+and none arrived. In such a schedule the reservation of a head stays what it is until it starts,
+and a job that was once too long for it, and too large for the processors to spare, stays refused
+as long. So each head asks for one look at all behind it, and each end before its shadow time for a
+look at those that only found too few processors free.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workloadkit._kernels.compile import bare, inline
+from workloadkit._kernels.running import find_shadow, insert_end
+from workloadkit._kernels.utility import value_at
+from workloadkit.utility import Utilities
+
+# Places in Search.at: jobs in the window, jobs that run, processors that none of them holds.
+N_JOBS, N_RUNNING, FREE = range(3)
+
+
+class Setting(NamedTuple):
+    """How to search.
+
+    Parameters
+    ----------
+    individuals, generations : int
+        Orders in each generation, and generations after the first.
+    mutation : float
+        Probability that two jobs of a child change places.
+    at_start : bool
+        Whether the value of a job is read at its start, not at its end.
+    """
+
+    individuals: int
+    generations: int
+    mutation: float
+    at_start: bool
+
+
+class Window(NamedTuple):
+    """The jobs whose order is sought, by their places in the window; each of shape (window,).
+
+    Parameters
+    ----------
+    valued : ndarray of int64
+        Whose utility functions they have.
+    submit, estimate, procs : ndarray
+        As of `Jobs`.
+    priority : ndarray of float64
+        Of the jobs' queues, the most urgent smallest.
+    due : ndarray
+        A planned end after which a job earns nothing. [s]
+    """
+
+    valued: NDArray[np.int64]
+    submit: NDArray
+    estimate: NDArray
+    procs: NDArray[np.int64]
+    priority: NDArray[np.float64]
+    due: NDArray
+
+
+class Orders(NamedTuple):
+    """Two generations of orders.
+
+    Parameters
+    ----------
+    parents, children : ndarray of int64, shape (individuals · window,)
+        The orders, one behind the other.
+    fitness, new_fitness : ndarray of float64, shape (individuals,)
+        What the orders of each generation earn.
+    share : ndarray of float64, shape (individuals,)
+        Fitness of all parents up to each.
+    best : ndarray of int64, shape (window,)
+        The order that was found.
+    """
+
+    parents: NDArray[np.int64]
+    children: NDArray[np.int64]
+    fitness: NDArray[np.float64]
+    new_fitness: NDArray[np.float64]
+    share: NDArray[np.float64]
+    best: NDArray[np.int64]
+
+
+class Workspace(NamedTuple):
+    """What schedules are imagined on.
+
+    Parameters
+    ----------
+    ends : ndarray, shape (capacity,)
+        Planned ends of what runs, descending. [s]
+    freed : ndarray of int64, shape (capacity,)
+        The processors that are free then.
+    left, refused : ndarray of int64, shape (window,)
+        Jobs that wait, in order; of these, those that could overtake the head if more processors
+        were free.
+    taken : ndarray of bool, shape (window,)
+        Whether a job is part of a child; whether it has overtaken.
+    earned : ndarray of float64, shape (window,)
+        What a job has earned, or what jobs are ordered by.
+    """
+
+    ends: NDArray
+    freed: NDArray[np.int64]
+    left: NDArray[np.int64]
+    refused: NDArray[np.int64]
+    taken: NDArray[np.bool_]
+    earned: NDArray[np.float64]
+
+
+class Search(NamedTuple):
+    """What a search is given, and what it writes on.
+
+    Parameters
+    ----------
+    setting : Setting
+    utilities : Utilities
+    rng : Generator
+    window : Window
+    running_ends : ndarray, shape (capacity,)
+        Planned ends of the jobs that run, descending. [s]
+    running_procs : ndarray of int64, shape (capacity,)
+        Their processors.
+    now : ndarray, shape (1,)
+        [s]
+    at : ndarray of int64, shape (3,)
+    orders : Orders
+    workspace : Workspace
+    """
+
+    setting: Setting
+    utilities: Utilities
+    rng: np.random.Generator
+    window: Window
+    running_ends: NDArray
+    running_procs: NDArray[np.int64]
+    now: NDArray
+    at: NDArray[np.int64]
+    orders: Orders
+    workspace: Workspace
+
+
+def new_search(
+    setting: Setting,
+    utilities: Utilities,
+    rng: np.random.Generator,
+    *,
+    length: int,
+    capacity: int,
+    dtype: np.dtype,
+) -> Search:
+    """Return a search in windows of up to `length` jobs; fewer than `capacity` run at once."""
+
+    def whole(size: int = length) -> NDArray[np.int64]:
+        return np.empty(size, np.int64)
+
+    def times(size: int = length) -> NDArray:
+        return np.empty(size, dtype)
+
+    n = setting.individuals
+    return Search(
+        setting=setting,
+        utilities=utilities,
+        rng=rng,
+        window=Window(whole(), times(), times(), whole(), np.empty(length), times()),
+        running_ends=times(capacity),
+        running_procs=whole(capacity),
+        now=times(1),
+        at=whole(3),
+        orders=Orders(
+            *(whole(n * length) for _ in range(2)), *(np.empty(n) for _ in range(3)), whole()
+        ),
+        workspace=Workspace(
+            times(capacity), whole(capacity), whole(), whole(), np.empty(length, np.bool_),
+            np.empty(length),
+        ),
+    )  # fmt: skip
+
+
+@inline
+def take_in(search, place, jobs, job, valued, priority):
+    """Take a job into the window, with its utility function; whether it can still earn."""
+    window, utilities, at_start = search.window, search.utilities, search.setting.at_start
+    submit, estimate, now = jobs.submit[job], jobs.estimate[job], search.now[0]
+    window.valued[place], window.priority[place] = valued, priority
+    window.submit[place], window.estimate[place] = submit, estimate
+    window.procs[place] = jobs.procs[job]
+    read = (now if at_start else now + estimate) - submit
+    first, time, value = utilities.first, utilities.time, utilities.value
+    if value_at(first, time, value, valued, float(read)) > 0:
+        # a second later than at its last point, whatever is rounded
+        lasts = time[first[valued + 1] - 1] + (estimate if at_start else 0) + 1
+        window.due[place] = submit + lasts
+        return True
+    window.due[place] = now  # nor will it ever earn anything: values fall
+    return False
+
+
+@bare
+def evaluate(search, orders, first):
+    """Aggregate utility of the window's jobs, if EASY schedules them in orders[first:].
+
+    A planned end of a running job that has passed counts as now, but after the first pass. What the
+    jobs earn is summed in the order of their arrival, so that orders that make the same schedule
+    are worth the same to the last bit.
+    """
+    procs, left, earned = search.window.procs, search.workspace.left, search.workspace.earned
+    estimate, due = search.window.estimate, search.window.due
+    ends, freed = search.workspace.ends, search.workspace.freed
+    _lay_out(search, orders, first)
+    now, free, count = search.now[0], search.at[FREE], search.at[N_RUNNING]
+    head, n_left = 0, search.at[N_JOBS]  # the queue is left[head:n_left]
+    while True:
+        while head < n_left and procs[left[head]] <= free:
+            _start(search, left[head], now, count)
+            count += 1
+            free -= procs[left[head]]
+            head += 1
+        if head == n_left:
+            break
+        needed = procs[left[head]]
+        shadow, spare = find_shadow(ends, freed, count, now, free, needed)
+        kept, n_refused, smallest, free, spare, to_earn = _look_behind(
+            search, now, head, n_left, count, free, shadow, spare
+        )
+        if not (to_earn or shadow + estimate[left[head]] <= due[left[head]]):
+            break
+        count += n_left - kept
+        n_left = kept
+        count, free, overtaken = _wait_for_shadow(
+            search, needed, count, free, shadow, spare, n_refused, smallest
+        )
+        now = shadow
+        if overtaken:
+            n_left = _close_up(search, head, n_left)
+    total = 0.0
+    for place in range(search.at[N_JOBS]):
+        total += earned[place]
+    return total
+
+
+@inline
+def _lay_out(search, orders, first):
+    """Begin with what runs and waits."""
+    space, now = search.workspace, search.now[0]
+    ends, freed = space.ends, space.freed
+    running_ends, running_procs = search.running_ends, search.running_procs
+    left, taken, earned = space.left, space.taken, space.earned
+    for i in range(search.at[N_RUNNING]):
+        ends[i] = max(running_ends[i], now)
+        freed[i] = running_procs[i]
+    for i in range(search.at[N_JOBS]):
+        left[i] = orders[first + i]
+        taken[i] = False
+        earned[i] = 0.0
+
+
+@inline
+def _start(search, place, now, count):
+    """Let a job run, and earn what it will."""
+    window, space, utilities = search.window, search.workspace, search.utilities
+    end = now + window.estimate[place]
+    insert_end(space.ends, space.freed, count, end, window.procs[place])
+    if end <= window.due[place]:
+        read = (now if search.setting.at_start else end) - window.submit[place]
+        space.earned[place] = value_at(
+            utilities.first, utilities.time, utilities.value, window.valued[place], float(read)
+        )
+
+
+@inline
+def _look_behind(search, now, head, n_left, count, free, shadow, spare):
+    """Let jobs behind the head overtake it; how many are left, and what may still happen.
+
+    Returned are also how many could overtake if more were free, the smallest of them and the head,
+    what is free and to spare, and whether any that is left may earn something.
+    """
+    estimate, procs, due = search.window.estimate, search.window.procs, search.window.due
+    left, refused = search.workspace.left, search.workspace.refused
+    n_refused, smallest, kept, to_earn = 0, procs[left[head]], head + 1, False
+    for i in range(head + 1, n_left):
+        place = left[i]
+        size = procs[place]
+        end = now + estimate[place]
+        # bits, not words: which way each goes is hard to foresee for the processor
+        may = (end <= shadow) | (size <= spare)
+        if may & (size <= free):
+            _start(search, place, now, count)
+            count += 1
+            free -= size
+            spare -= size if end > shadow else 0
+        else:
+            left[kept] = place
+            kept += 1
+            refused[n_refused] = place
+            n_refused += may
+            smallest = min(smallest, size) if may else smallest
+            to_earn |= end <= due[place]
+    return kept, n_refused, smallest, free, spare, to_earn
+
+
+@inline
+def _wait_for_shadow(search, needed, count, free, shadow, spare, n_refused, smallest):
+    """Let jobs end up to the shadow time, and others overtake before it; what runs and is free.
+
+    The head fits at its shadow time, and not before. Returned is also whether any has overtaken.
+    """
+    estimate, procs = search.window.estimate, search.window.procs
+    space = search.workspace
+    ends, freed, refused, taken = space.ends, space.freed, space.refused, space.taken
+    overtaken = False
+    while True:
+        while True:
+            count -= 1
+            free += freed[count]
+            if free >= smallest:
+                break
+        now = ends[count]
+        while count > 0 and ends[count - 1] == now:
+            count -= 1
+            free += freed[count]
+        if now == shadow:
+            return count, free, overtaken
+        n_looked_at, n_refused, smallest = n_refused, 0, needed
+        for i in range(n_looked_at):
+            place = refused[i]
+            size = procs[place]
+            end = now + estimate[place]
+            may = (end <= shadow) | (size <= spare)
+            if may & (size <= free):
+                taken[place] = overtaken = True
+                _start(search, place, now, count)
+                count += 1
+                free -= size
+                spare -= size if end > shadow else 0
+            else:
+                refused[n_refused] = place
+                n_refused += may
+                smallest = min(smallest, size) if may else smallest
+
+
+@inline
+def _close_up(search, head, n_left):
+    """Take those out of the queue that have overtaken; where it ends then."""
+    left, taken = search.workspace.left, search.workspace.taken
+    kept = head
+    for i in range(head, n_left):
+        left[kept] = left[i]
+        kept += not taken[left[i]]
+    return kept

@@ -1,0 +1,101 @@
+"""EASY in orders that vary with time, in the compiled engine."""
+
+from collections.abc import Callable
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+from numba.core.errors import NumbaError
+
+from workloadkit._kernels.compile import in_python
+from workloadkit.errors import ParameterError
+from workloadkit.simulation.compiled_orders import function_of_time, ranks
+from workloadkit.simulation.orders import VaryingOrder, settled
+from workloadkit.simulation.policies.compiled import CompiledPolicy
+from workloadkit.simulation.policies.varying import groups, kernel
+from workloadkit.simulation.state import N_WAITING, State
+from workloadkit.simulation.workload import Rules, Workload
+
+# A queue longer than this is searched by groups, until it is half as long. Measured: below it a
+# look at each waiting job is as fast.
+CROWD = 64
+# To find the groups takes about as long as to look at so many jobs for each job of the log. As
+# much is first spent on looking through longer queues: few logs have such queues for long.
+PATIENCE = 32
+
+
+class CompiledVarying(CompiledPolicy):
+    """EASY in an order that varies with time.
+
+    Parameters
+    ----------
+    workload : Workload
+    rules : Rules
+    order : NamedTuple
+        See `orders`.
+    backfill : str
+        Order of backfilling, as in `Ordered`.
+    crowd, patience : int
+        See the constants.
+    """
+
+    def __init__(
+        self,
+        workload: Workload,
+        rules: Rules,
+        order: Any,
+        backfill: str,
+        *,
+        crowd: int = CROWD,
+        patience: int = PATIENCE,
+    ) -> None:
+        super().__init__(workload, rules)
+        self.order, self.backfill = order, backfill
+        self.crowd, self.patience = crowd, patience
+        self.group: Any = None
+
+    def begin(self, state: State) -> State:
+        """Return the state with an empty queue."""
+        n_jobs = state.jobs.submit.size
+        how: dict[str, Any] = {"backfills": self.backfill != "none"}
+        if self.backfill not in ("same", "none"):
+            order = settled(self.backfill)
+            if self.jobs_are_known:
+                how["rank"] = ranks(state, order)
+            else:
+                how |= {"rank": np.empty(n_jobs), "backfill_order": order}
+        alike = isinstance(self.order, VaryingOrder) and self.jobs_are_known
+        if alike and getattr(self.hardware, "by_size", False):
+            how |= {"crowd": self.crowd, "patience": self.patience * n_jobs}
+        return state._replace(policy=kernel.new_line(n_jobs, self.order, **how))
+
+    def go_on(self, state: State) -> State:
+        """Go over to groups as the queue has become long, or back to the list."""
+        if isinstance(state.policy, groups.Groups):
+            return state._replace(policy=groups.as_line(state))
+        if self.group is None:
+            self.group = groups.find_groups(state.jobs)
+        few = min(self.crowd, state.at[N_WAITING]) // 2
+        return state._replace(policy=groups.as_groups(state, self.group, few))
+
+
+class CompiledOwnOrder(CompiledVarying):
+    """EASY in an order of one's own, a function as of `OwnOrder`."""
+
+    def __init__(
+        self, workload: Workload, rules: Rules, order: Callable[..., Any], backfill: str
+    ) -> None:
+        if not isinstance(in_python(order), FunctionType):
+            raise ParameterError(_CANNOT)
+        known_by = None if workload.users is None else workload.numbers_of_users
+        super().__init__(workload, rules, function_of_time(order, known_by), backfill)
+
+    def run(self, state: State, begin: Any = None, until: Any = None) -> tuple[State, int]:
+        """Go on as any policy does, if the function can be compiled."""
+        try:
+            return super().run(state, begin, until)
+        except NumbaError as error:
+            raise ParameterError(_CANNOT) from error
+
+
+_CANNOT = "scheduler own-order: the order cannot be compiled; take engine='python'"

@@ -1,0 +1,306 @@
+"""EASY in orders that vary with time, compiled: long queues of jobs that are all known, in groups.
+
+Jobs of the same processors and the same estimate form a group. The orders that are built in rise
+with the wait, and so does each step of their arithmetic, rounded or not: within a group who came
+first is never behind, and equal values go by arrival. So a pass need only evaluate the first of
+each group; logs have few groups, since users ask for round numbers.
+"""
+
+import sys
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from workloadkit._kernels.compile import inline
+from workloadkit.simulation.compiled_orders import varying_value
+from workloadkit.simulation.machine.ledger import (
+    FREE,
+    fits,
+    has_room,
+    is_full,
+    may_pass,
+    passes,
+    reserve,
+    start_job,
+)
+from workloadkit.simulation.parts import acts_for
+from workloadkit.simulation.policies.arrivals import COUNT, LOOK, Arrivals
+from workloadkit.simulation.policies.varying.kernel import Line
+from workloadkit.simulation.state import ARRIVED, N_WAITING, Jobs, State
+
+# Places in Groups.at: groups of which a job waits; no waiting job is smaller.
+N_GROUPS, SMALLEST = range(2)
+
+
+class Present(NamedTuple):
+    """The groups of which a job waits, in any order; each array of shape (n_groups,).
+
+    Parameters
+    ----------
+    group : ndarray of int64
+    first, last : ndarray of int64
+        The first and the last of its waiting jobs; within a pass the first is -1 for none.
+    submit, estimate, procs : ndarray
+        Of its first job.
+    value : ndarray of float64
+        What its first job is ordered by in this pass.
+    """
+
+    group: NDArray[np.int64]
+    first: NDArray[np.int64]
+    last: NDArray[np.int64]
+    submit: NDArray
+    estimate: NDArray
+    procs: NDArray[np.int64]
+    value: NDArray[np.float64]
+
+
+class Groups(NamedTuple):
+    """A part of the state: the waiting jobs in groups.
+
+    Parameters
+    ----------
+    line : Line
+        The list, of which the jobs go over into the groups at the first pass.
+    queue : Arrivals
+        That of the list.
+    group : ndarray of int64, shape (n_jobs,)
+        Group of each job.
+    next : ndarray of int64, shape (n_jobs,)
+        The job behind a waiting one in its group, -1 for none.
+    place : ndarray of int64, shape (n_groups,)
+        Place of each group in `present`, -1 for none.
+    present : Present
+    candidate : ndarray of int64, shape (n_groups,)
+        Places of those whose first job may still be backfilled.
+    few : int
+        With fewer waiting jobs a list is better.
+    at : ndarray of int64, shape (2,)
+    """
+
+    line: Line
+    queue: Arrivals
+    group: NDArray[np.int64]
+    next: NDArray[np.int64]
+    place: NDArray[np.int64]
+    present: Present
+    candidate: NDArray[np.int64]
+    few: int
+    at: NDArray[np.int64]
+
+
+def find_groups(jobs: Jobs) -> NDArray[np.int64]:
+    """Group of each job, from 0 on.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> estimate, procs = np.array([60, 60, 90, 60]), np.array([1, 2, 1, 1])
+    >>> find_groups(Jobs(estimate, estimate, estimate, procs, procs, procs)).tolist()
+    [0, 1, 2, 0]
+    """
+    estimate, estimates = pd.factorize(jobs.estimate)
+    return pd.factorize(jobs.procs * estimates.size + estimate)[0]
+
+
+def as_groups(state: State, group: NDArray[np.int64], few: int) -> Groups:
+    """Return groups for the waiting jobs of a state whose policy is a `Line`."""
+    line, submit = state.policy, state.jobs.submit
+    n_groups = int(group.max()) + 1
+    whole = [np.empty(n_groups, np.int64) for _ in range(5)]
+    times = [np.empty(n_groups, submit.dtype) for _ in range(2)]
+    line.queue.at[LOOK] = True
+    return Groups(
+        line=line,
+        queue=line.queue,
+        group=group,
+        next=np.empty(submit.size, np.int64),
+        place=np.full(n_groups, -1),
+        present=Present(*whole[:3], *times, whole[3], np.empty(n_groups)),
+        candidate=whole[4],
+        few=few,
+        at=np.array([0, np.iinfo(np.int64).max]),
+    )
+
+
+def as_line(state: State) -> Line:
+    """Return the list of the waiting jobs of a state whose policy are `Groups`."""
+    groups, queue = state.policy, state.policy.queue
+    waiting = []
+    for job in groups.present.first[: groups.at[N_GROUPS]].tolist():
+        while job >= 0:
+            waiting.append(job)
+            job = int(groups.next[job])
+    queue.waiting[: len(waiting)] = sorted(waiting)
+    queue.at[COUNT], queue.at[LOOK] = len(waiting), True
+    return groups.line
+
+
+@inline
+def job_ended(state, job, now):
+    """Look whether some job fits."""
+    state.policy.queue.at[LOOK] = True
+
+
+@inline
+def asks(state, what, now):
+    """Whether so few wait that a list is better."""
+    return state.at[N_WAITING] < state.policy.few
+
+
+@inline
+def allocate(state, new, now):
+    """Start jobs in order while they fit, then backfill."""
+    groups, at, queue_at = state.policy, state.policy.at, state.policy.queue.at
+    for place in range(queue_at[COUNT]):
+        _join(state, groups.queue.waiting[place])
+    queue_at[COUNT] = 0
+    for job in range(new, state.at[ARRIVED]):
+        _join(state, job)
+    if not has_room(state, FREE, at[SMALLEST]):
+        return
+    at[SMALLEST] = _smallest(groups)
+    if not has_room(state, FREE, at[SMALLEST]):
+        return
+    head = _evaluate(groups, now)
+    while head >= 0 and fits(state, groups.present.first[head], now):
+        _start_first(state, head, now)
+        if groups.present.first[head] < 0:
+            _leave(groups, head)
+        head = _foremost(groups)
+    if groups.line.backfills and head >= 0 and not is_full(state, 0, now):
+        reserve(state, groups.present.first[head], now)
+        _backfill(state, now)
+
+
+@inline
+def _join(state, job):
+    """Let a job wait, the last of its group."""
+    groups, present, at = state.policy, state.policy.present, state.policy.at
+    group = groups.group[job]
+    place = groups.place[group]
+    if place < 0:
+        place = at[N_GROUPS]
+        at[N_GROUPS] = place + 1
+        groups.place[group], present.group[place], present.first[place] = place, group, job
+        present.submit[place], present.procs[place] = state.jobs.submit[job], state.jobs.procs[job]
+        present.estimate[place] = state.jobs.estimate[job]
+        at[SMALLEST] = min(at[SMALLEST], state.jobs.procs[job])
+    else:
+        groups.next[present.last[place]] = job
+    groups.next[job], present.last[place] = -1, job
+
+
+@inline
+def _leave(groups, place):
+    """Take out a group of which no job waits; the last one takes its place."""
+    present, at = groups.present, groups.at
+    last = at[N_GROUPS] - 1
+    at[N_GROUPS] = last
+    groups.place[present.group[place]] = -1
+    if place < last:
+        groups.place[present.group[last]] = place
+        present.group[place] = present.group[last]
+        present.first[place], present.last[place] = present.first[last], present.last[last]
+        present.submit[place], present.procs[place] = present.submit[last], present.procs[last]
+        present.estimate[place], present.value[place] = present.estimate[last], present.value[last]
+
+
+@inline
+def _smallest(groups):
+    """Processors of the smallest waiting job."""
+    procs, smallest = groups.present.procs, np.iinfo(np.int64).max
+    for place in range(groups.at[N_GROUPS]):
+        smallest = min(smallest, procs[place])
+    return smallest
+
+
+@inline
+def _evaluate(groups, now):
+    """Find what the first job of each group is ordered by; place of the group that comes first."""
+    present, code = groups.present, groups.line.order.code
+    submit, estimate, procs, value = present.submit, present.estimate, present.procs, present.value
+    for place in range(groups.at[N_GROUPS]):
+        value[place] = varying_value(code, now, submit[place], estimate[place], procs[place])
+    return _foremost(groups)
+
+
+@inline
+def _foremost(groups):
+    """Place of the group whose first job comes first, ties by arrival; -1 for none."""
+    value, first = groups.present.value, groups.present.first
+    count = groups.at[N_GROUPS]
+    found = 0 if count > 0 else -1
+    for place in range(1, count):
+        if value[place] < value[found] or (
+            value[place] == value[found] and first[place] < first[found]
+        ):
+            found = place
+    return found
+
+
+@inline
+def _start_first(state, place, now):
+    """Start the first job of a group; the next one is the first then."""
+    groups, present = state.policy, state.policy.present
+    job = present.first[place]
+    start_job(state, job, now)
+    job = groups.next[job]
+    present.first[place] = job
+    if job >= 0:
+        submit, code = state.jobs.submit[job], groups.line.order.code
+        present.submit[place] = submit
+        present.value[place] = varying_value(
+            code, now, submit, present.estimate[place], present.procs[place]
+        )
+
+
+@inline
+def _backfill(state, now):
+    """Start the jobs that may pass, in the order of backfilling.
+
+    That of the head may not: its whole group is too large.
+    """
+    groups, present, candidate = state.policy, state.policy.present, state.policy.candidate
+    procs, first = present.procs, present.first
+    n = 0
+    for place in range(groups.at[N_GROUPS]):
+        if has_room(state, FREE, procs[place]) and may_pass(state, first[place], now):
+            candidate[n] = place
+            n += 1
+    emptied = False
+    while n > 0:
+        chosen = candidate[0]
+        for i in range(1, n):
+            if _comes_before(groups, candidate[i], chosen):
+                chosen = candidate[i]
+        passes(state, first[chosen], now)
+        _start_first(state, chosen, now)
+        emptied = emptied or first[chosen] < 0
+        kept = 0  # those of which one may still start
+        for i in range(n):
+            job = first[candidate[i]]
+            if job >= 0 and may_pass(state, job, now):
+                candidate[kept] = candidate[i]
+                kept += 1
+        n = kept
+    if emptied:
+        for place in range(groups.at[N_GROUPS] - 1, -1, -1):
+            if first[place] < 0:
+                _leave(groups, place)
+
+
+@inline
+def _comes_before(groups, place, other):
+    """Whether the first job of a group is backfilled before that of another one."""
+    value, first, rank = groups.present.value, groups.present.first, groups.line.rank
+    if rank.size > 0:
+        return rank[first[place]] < rank[first[other]]
+    return value[place] < value[other] or (
+        value[place] == value[other] and first[place] < first[other]
+    )
+
+
+acts_for(Groups, sys.modules[__name__])

@@ -1,0 +1,187 @@
+"""EASY in orders that vary with time, compiled: a list of the waiting jobs.
+
+The head of the queue may be another one at each pass, and with it the shadow time. So each pass in
+which a waiting job fits evaluates the order of all that wait, once. The list is looked through,
+never sorted: for the jobs at its head, and for those to backfill.
+
+Long queues of jobs that are all known are searched by `groups`.
+"""
+
+import sys
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workloadkit._kernels.compile import inline
+from workloadkit.simulation.compiled_orders import key_of, value_of
+from workloadkit.simulation.machine.ledger import (
+    fits,
+    is_full,
+    may_pass,
+    passes,
+    reserve,
+    start_job,
+)
+from workloadkit.simulation.parts import acts_for
+from workloadkit.simulation.policies.arrivals import (  # noqa: F401 they act on the queue
+    COUNT,
+    Arrivals,
+    forget_started,
+    job_ended,
+    job_returned,
+    new_arrivals,
+    plans_void,
+    some_fit,
+)
+
+
+class Line(NamedTuple):
+    """A part of the state: the waiting jobs, and how they are ordered.
+
+    Parameters
+    ----------
+    queue : Arrivals
+    order : NamedTuple
+        One that varies, see `orders`.
+    backfill_order : NamedTuple or None
+        A settled one; None where the places of all jobs are known, or it is the same.
+    rank : ndarray of float64, shape (n_jobs,)
+        Place of each job in the order of backfilling; without any it is that of the queue.
+    backfills : bool
+        Whether jobs may overtake.
+    value : ndarray of float64, shape (n_jobs,)
+        What the jobs of the list are ordered by in this pass.
+    candidate : ndarray of int64, shape (n_jobs,)
+        Places in the list of those that may still be backfilled.
+    crowd : int
+        Longest queue that is searched without end; for longer ones there is patience.
+    patience : ndarray of int64, shape (1,)
+        Jobs of longer queues that may still be looked at.
+    """
+
+    queue: Arrivals
+    order: Any
+    backfill_order: Any
+    rank: NDArray[np.float64]
+    backfills: bool
+    value: NDArray[np.float64]
+    candidate: NDArray[np.int64]
+    crowd: int
+    patience: NDArray[np.int64]
+
+
+def new_line(
+    n_jobs: int,
+    order: Any,
+    *,
+    backfills: bool = True,
+    rank: NDArray[np.float64] | None = None,
+    backfill_order: Any = None,
+    crowd: int | None = None,
+    patience: int = 1,
+) -> Line:
+    """Return an empty queue; with an order of backfilling `rank` is filled in as jobs arrive."""
+    return Line(
+        queue=new_arrivals(n_jobs),
+        order=order,
+        backfill_order=backfill_order,
+        rank=np.empty(0) if rank is None else rank,
+        backfills=backfills,
+        value=np.empty(n_jobs),
+        candidate=np.empty(n_jobs, np.int64),
+        crowd=n_jobs if crowd is None else crowd,
+        patience=np.array([patience]),
+    )
+
+
+@inline
+def job_arrived(state, job, now):
+    """Give a job its place in the order of backfilling, if it has none yet."""
+    line = state.policy
+    if line.backfill_order is not None:
+        line.rank[job] = key_of(state, line.backfill_order, job)
+
+
+@inline
+def asks(state, what, now):
+    """Whether the queue is long, and patience is over."""
+    line = state.policy
+    return line.patience[0] <= 0 and line.queue.at[COUNT] > line.crowd
+
+
+@inline
+def allocate(state, new, now):
+    """Start jobs in order while they fit, then backfill."""
+    if some_fit(state, new, now):
+        line = state.policy
+        _evaluate(state, now)
+        head = _foremost(line)
+        while head >= 0 and fits(state, line.queue.waiting[head], now):
+            _start(state, head, now)
+            head = _foremost(line)
+        if line.backfills and head >= 0 and not is_full(state, 0, now):
+            reserve(state, line.queue.waiting[head], now)
+            _backfill(state, head, now)
+        forget_started(line.queue)
+
+
+@inline
+def _evaluate(state, now):
+    """Find what the waiting jobs are ordered by."""
+    line, count = state.policy, state.policy.queue.at[COUNT]
+    waiting, value = line.queue.waiting, line.value
+    if count > line.crowd:
+        line.patience[0] -= count
+    for place in range(count):
+        value[place] = value_of(state, line.order, waiting[place], now)
+
+
+@inline
+def _foremost(line):
+    """Place of the job that comes first, ties by arrival; -1 for none."""
+    waiting, value = line.queue.waiting, line.value
+    first = -1
+    for place in range(line.queue.at[COUNT]):
+        if waiting[place] >= 0 and (first < 0 or value[place] < value[first]):
+            first = place
+    return first
+
+
+@inline
+def _start(state, place, now):
+    waiting = state.policy.queue.waiting
+    start_job(state, waiting[place], now)
+    waiting[place] = -1
+
+
+@inline
+def _backfill(state, head, now):
+    """Start the jobs that may pass, in the order of backfilling."""
+    line = state.policy
+    waiting, value, rank, candidate = line.queue.waiting, line.value, line.rank, line.candidate
+    n = 0
+    for place in range(line.queue.at[COUNT]):
+        job = waiting[place]
+        if job >= 0 and place != head and may_pass(state, job, now):
+            candidate[n] = place
+            n += 1
+            if rank.size > 0:
+                value[place] = rank[job]
+    while n > 0:
+        chosen = candidate[0]
+        for i in range(1, n):
+            if value[candidate[i]] < value[chosen]:
+                chosen = candidate[i]
+        passes(state, waiting[chosen], now)
+        _start(state, chosen, now)
+        kept = 0  # those that may still start
+        for i in range(n):
+            job = waiting[candidate[i]]
+            if job >= 0 and may_pass(state, job, now):
+                candidate[kept] = candidate[i]
+                kept += 1
+        n = kept
+
+
+acts_for(Line, sys.modules[__name__])

@@ -1,0 +1,26 @@
+"""WFP3: those first that have waited long for what they asked for, and the large ones of them."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from workloadkit.simulation.policies.varying import InVaryingOrder
+
+
+@dataclass(frozen=True)
+class Wfp3(InVaryingOrder):
+    """EASY in the order of (wait / estimate)³ · processors, the largest first [1]_.
+
+    The order is found anew at the beginning of each pass, ties by arrival.
+
+    Parameters
+    ----------
+    backfill : str
+        Order of backfilling: "same" for that of the queue, a fixed one, or "none".
+
+    References
+    ----------
+    .. [1] W. Tang, Z. Lan, N. Desai, D. Buettner, "Fault-aware, utility-based job scheduling on
+       Blue Gene/P systems", IEEE Cluster 2009.
+    """
+
+    name: ClassVar[str] = "wfp3"
