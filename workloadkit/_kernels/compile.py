@@ -18,6 +18,10 @@ COMPILED = ("_kernels", "simulation")
 #: Options of functions in which nothing is counted, see `bare`.
 BARE: Any = {"_nrt": False, "error_model": "numpy"}
 
+#: Options of those that are not made part of their callers, unless they are short: else the
+#: compiler does as with the function that it meets them in.
+APART: Any = {**BARE, "forceinline": False}
+
 #: Options of those that become part of the loop that calls them.
 INLINE: Any = {**BARE, "forceinline": True}
 
@@ -80,6 +84,14 @@ def inline(function: Callable[..., Any]) -> Callable[..., Any]:
     them would take a third of the time.
     """
     return numba.njit(function, **INLINE)
+
+
+def apart(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile a helper as `bare` does, to stay a function of its own.
+
+    For what is long, or rarely called: a loop that has grown by all of it takes minutes to compile.
+    """
+    return numba.njit(function, **APART)
 
 
 def shared(function: Callable[..., Any]) -> Callable[..., Any]:

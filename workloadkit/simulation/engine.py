@@ -24,8 +24,15 @@ import numpy as np
 
 from workloadkit.errors import WorkloadError
 from workloadkit.fields import UNKNOWN
-from workloadkit.simulation.machine.processors import Machine, Run, Shutdown
-from workloadkit.simulation.workload import Interrupted, Overrun, Passes, UtilityAt, plan
+from workloadkit.simulation.machine.processors import Machine, Run, Shutdown, what_stays_down
+from workloadkit.simulation.workload import (
+    Interrupted,
+    Overrun,
+    Passes,
+    UtilityAt,
+    never_starts,
+    plan,
+)
 from workloadkit.utility import Point, fault
 
 # The order of events at one instant.
@@ -432,10 +439,8 @@ class Simulation:
         stuck = [job.number for job in self.jobs if job.start is None]
         if stuck:
             who = self.scheduler.name or type(self.scheduler).__name__
-            raise WorkloadError(
-                f"{who} never starts {len(stuck)} of {len(self.jobs)} jobs; the first is "
-                f"job {stuck[0]}{self._what_stays_down()}"
-            )
+            stays_down = what_stays_down(self.outages, self.machine)
+            raise WorkloadError(never_starts(who, stuck, len(self.jobs)) + stays_down)
         return self.jobs
 
     def submit(
@@ -646,13 +651,3 @@ class Simulation:
         else:
             job.lost, job.killed = True, False
             job.end, job.run = self.now, self.now - job.start
-
-    def _what_stays_down(self) -> str:
-        """Name the outages that keep processors from jobs for ever."""
-        endless = [str(shutdown.number) for shutdown in self.outages if shutdown.end == inf]
-        if not endless:
-            return ""
-        return (
-            f"; {self.working} of {self.machine} processors are left, for outages without end: "
-            f"{', '.join(endless[:5])}"
-        )
