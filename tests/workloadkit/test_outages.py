@@ -36,12 +36,13 @@ POLICIES = [
 ]
 
 
-def log(*jobs):
-    """A log of jobs (submit, run, procs, requested time), all of one queue."""
+def log(*jobs, n_users=1):
+    """A log of jobs (submit, run, procs, requested time), all of one queue, of users in turn."""
     columns = ("submit", "run", "procs", "requested_time")
     jobs = [(*job, job[1])[:4] if len(job) == 3 else job for job in jobs]
     table = dict(zip(columns, zip(*jobs, strict=True), strict=True))
-    return wk.Trace.from_columns(table | {"queue": [1] * len(jobs)})
+    users = [1 + place % n_users for place in range(len(jobs))]
+    return wk.Trace.from_columns(table | {"queue": [1] * len(jobs), "user": users})
 
 
 # What is odd is drawn on purpose.
@@ -721,7 +722,8 @@ def test_both_engines_are_one(users, data):
         "passes": data.draw(st.sampled_from(["instant", "event"])),
         "interrupted": data.draw(st.sampled_from(["requeue", "lose"])),
     }
-    simulate(log(*jobs), data.draw(st.sampled_from(policies)), outages, size, users=users, **how)
+    policy, trace = data.draw(st.sampled_from(policies)), log(*jobs, n_users=3)
+    simulate(trace, policy, outages, size, users=users, **how)
 
 
 def test_many_runs_need_more_room():
