@@ -3,7 +3,7 @@
 import json
 from collections import Counter
 from dataclasses import replace
-from itertools import pairwise
+from itertools import pairwise, product
 
 import pytest
 from hypothesis import given, settings
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import workloadkit as wk
 from tests.workloadkit.cast import AnyThatFits, Diary, Fcfs, Script, small_trace, submits
 from workloadkit import Header, Outage, Outages, ParameterError, WorkloadError, WorkloadWarning
-from workloadkit.simulation.machine.processors import settle
+from workloadkit.simulation.machine.shutdowns import settle
 from workloadkit.simulation.policies.conservative.plain import ConservativeScheduler
 from workloadkit.simulation.policies.easy.plain import OrderedScheduler
 
@@ -36,12 +36,13 @@ POLICIES = [
 ]
 
 
-def log(*jobs):
-    """A log of jobs (submit, run, procs, requested time), all of one queue."""
+def log(*jobs, n_users=1):
+    """A log of jobs (submit, run, procs, requested time), all of one queue, of users in turn."""
     columns = ("submit", "run", "procs", "requested_time")
     jobs = [(*job, job[1])[:4] if len(job) == 3 else job for job in jobs]
     table = dict(zip(columns, zip(*jobs, strict=True), strict=True))
-    return wk.Trace.from_columns(table | {"queue": [1] * len(jobs)})
+    users = [1 + place % n_users for place in range(len(jobs))]
+    return wk.Trace.from_columns(table | {"queue": [1] * len(jobs), "user": users})
 
 
 # What is odd is drawn on purpose.
@@ -53,8 +54,22 @@ def down(start, end, *components, procs=-1, announced=-1, number=1):
 
 
 def simulate(trace, policy, outages, procs=4, **options):
+    """Simulate in both engines, if both can."""
     numbered = tuple(replace(outage, number=i) for i, outage in enumerate(outages, 1))
-    return wk.simulate(trace, policy, procs=procs, outages=Outages(numbered), **options)
+    options |= {"procs": procs, "outages": Outages(numbered)}
+    schedule = wk.simulate(trace, policy, **options)
+    if isinstance(policy, str) and isinstance(options.get("users", "open"), str):
+        assert_same(schedule, wk.simulate(trace, policy, **options | {"engine": "python"}))
+    return schedule
+
+
+def assert_same(schedule, other):
+    assert schedule.start.tolist() == other.start.tolist()
+    assert list(schedule.runs) == list(other.runs)
+    assert list(schedule.jobs) == list(other.jobs)
+    for name in schedule.jobs:
+        assert schedule.jobs[name].tolist() == other.jobs[name].tolist()
+    assert schedule.metrics == other.metrics
 
 
 def starts(*arguments, **options):
@@ -256,9 +271,9 @@ def test_odd_outages_of_ones_own_are_worth_a_line():
 def test_an_announced_outage_without_end_is_named_where_jobs_never_start():
     outages = [down(20, -1, 1, announced=0)]
     message = "never starts 1 of 2 jobs; the first is job 2; 3 of 4 .* without end: 1"
-    for policy in ("easy", "fcfs", "conservative"):
+    for policy, engine in product(("easy", "fcfs", "conservative"), (None, "python")):
         with pytest.raises(WorkloadError, match=f"{policy} {message}"):
-            simulate(log((0, 10, 2), (1, 50, 4)), policy, outages)
+            simulate(log((0, 10, 2), (1, 50, 4)), policy, outages, engine=engine)
     assert starts(log((0, 10, 2), (1, 10, 4)), "easy", outages) == [0, 10]
     assert starts(log((0, 10, 2), (1, 50, 4), (2, 9, 1)), "easy", [down(20, 90, 1)]) == [0, 90, 20]
 
@@ -683,3 +698,56 @@ def test_with_exact_estimates_and_announced_outages_promises_are_kept(scheduler,
     schedule = simulate(log(*jobs), scheduler(), outages, MACHINE)
     assert not schedule.jobs["interruptions"].any()
     check_runs(schedule, outages)
+
+
+# Both engines
+
+WIDE = 70  # processors of more than one word
+
+
+@pytest.mark.parametrize("users", ["open", "closed"])
+@settings(max_examples=60)
+@given(data=st.data())
+def test_both_engines_are_one(users, data):
+    size = data.draw(st.sampled_from([MACHINE, WIDE]))
+    scale = size // MACHINE
+    jobs = [(*job[:2], job[2] * scale, job[3]) for job in data.draw(LOGS)]
+    outages = [
+        replace(outage, procs=len(outage.components) or outage.procs * scale)
+        for outage in data.draw(random_outages())
+    ]
+    policies = ["easy", "sjf", "easy:backfill=sjf", "fcfs", "largest:backfill=none"]
+    how = {
+        "overrun": data.draw(st.sampled_from(["raise", "kill", "late"])),
+        "passes": data.draw(st.sampled_from(["instant", "event"])),
+        "interrupted": data.draw(st.sampled_from(["requeue", "lose"])),
+    }
+    policy, trace = data.draw(st.sampled_from(policies)), log(*jobs, n_users=3)
+    simulate(trace, policy, outages, size, users=users, **how)
+
+
+def test_many_runs_need_more_room():
+    outages = [down(t, t, procs=1) for t in range(1, 400)]
+    schedule = simulate(log((0, 5, 1), (0, 400, 3), (1, 2, 1)), "easy", outages)
+    assert len(schedule.runs) > 100
+
+
+def test_runs_are_a_sequence():
+    schedule = simulate(log((0, 10, 2), (0, 5, 1)), "easy", [down(5, 20, 2)])
+    first, second, third = schedule.runs
+    assert schedule.runs[1:] == [second, third]
+    assert schedule.runs[-1] == third
+    assert schedule.runs == (first, second, third)
+    with pytest.raises(IndexError):
+        schedule.runs[3]
+
+
+def test_the_log_keeps_the_run_times_of_lost_jobs():
+    trace = log((0, 10, 2))
+    assert simulate(trace, "easy", [down(5, 6, 1)], interrupted="lose").jobs["run"].tolist() == [5]
+    assert wk.simulate(trace, "easy", procs=4).jobs["run"].tolist() == [10]
+
+
+def test_the_compiled_engine_says_what_it_does_not_play_with_outages():
+    with pytest.raises(ParameterError, match="does not play it with outages; take engine='python'"):
+        wk.simulate(small_trace(), "wfp3", procs=4, outages=Outages(), engine="compiled")

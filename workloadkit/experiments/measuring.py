@@ -48,7 +48,7 @@ def started_later(schedule: Schedule) -> NDArray[np.bool_]:
         raise WorkloadError(f"FCFS on the same machine is not known: the schedule has {what}")
     overrun, passes = parameters.get("overrun", "late"), parameters.get("passes", "instant")
     fcfs = play_compiled(Fcfs(), workload, Rules(schedule.machine, overrun, passes))
-    return np.asarray(schedule.start > fcfs.start)
+    return np.asarray(schedule.start > fcfs.outcome.start)
 
 
 def later_than_fcfs(schedule: Schedule) -> float:

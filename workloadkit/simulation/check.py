@@ -30,7 +30,7 @@ from workloadkit.simulation.claims import (
     seconds,
     use_of,
 )
-from workloadkit.simulation.machine.processors import Shutdown, settle
+from workloadkit.simulation.machine.shutdowns import Shutdown, settle
 from workloadkit.simulation.policies.policy import Policy
 from workloadkit.simulation.promises import Case, claims_of
 from workloadkit.simulation.scaling import scaled_log

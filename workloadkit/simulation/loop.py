@@ -18,6 +18,7 @@ from workloadkit.simulation.parts import by_part, is_built_in
 from workloadkit.simulation.state import (
     ARRIVED,
     ASKED,
+    LACKS_ROOM,
     N_RUNNING,
     N_SEEN,
     N_WAITING,
@@ -69,7 +70,7 @@ def play(state: State, begin: Any = None, until: Any = None) -> int:
     Returns
     -------
     int
-        Why: OVER, STOPPED or ASKED.
+        Why: OVER, STOPPED, ASKED or LACKS_ROOM.
     """
     time = state.never.dtype.type
     begun = begin is not None
@@ -105,8 +106,11 @@ def _go_on(state, begun, until):
         begun = False
         allocate(state, at[N_SEEN], now)
         at[N_SEEN] = at[ARRIVED]
-        if _policy_asks(state, 0, now) or asks(state, 0, now):
+        if _policy_asks(state, 0, now):
             at[WHY] = ASKED
+            break
+        if asks(state, 0, now):
+            at[WHY] = LACKS_ROOM
             break
 
 

@@ -9,13 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit.errors import ParameterError, WorkloadError
-from workloadkit.io.outages import Outages
 from workloadkit.simulation.crowd import Crowd
 from workloadkit.simulation.engine import Job, Scheduler, Simulation, User
 from workloadkit.simulation.machine.one_pool import OnePool
-from workloadkit.simulation.machine.processors import NumberedProcessors, Run
+from workloadkit.simulation.machine.outages import NumberedProcessors, Runs
+from workloadkit.simulation.machine.processors import Run
 from workloadkit.simulation.policies.policy import Outcome, Policy
-from workloadkit.simulation.workload import Interrupted, Rules, UtilityAt, Workload
+from workloadkit.simulation.state import never
+from workloadkit.simulation.workload import Rules, UtilityAt, Workload, never_starts
 
 
 class Play(NamedTuple):
@@ -47,18 +48,12 @@ def play_plain(
     rules: Rules,
     users: Sequence[User],
     *,
-    outages: Outages | None = None,
-    interrupted: Interrupted = "requeue",
     utility_at: UtilityAt = "turnaround",
 ) -> tuple[list[Job], Outcome, Sequence[Run]]:
     """Run the plain engine; the jobs come in the order of (submit, job number)."""
     scheduler = copy.deepcopy(policy) if isinstance(policy, Scheduler) else policy.plain()
     scheduler.name = name
-    if outages is not None and (scheduler.overcommits or not scheduler.bears_outages):
-        raise ParameterError(f"scheduler {name}: it knows nothing of outages")
     hardware = rules.hardware or OnePool(rules.machine)
-    if outages is not None:
-        hardware = NumberedProcessors.under(outages, rules.machine, interrupted)
     simulation = Simulation(
         hardware.plain(),
         scheduler,
@@ -73,20 +68,28 @@ def play_plain(
     if rules.passes == "instant":
         jobs.sort(key=lambda job: (job.submit, job.number))
     columns: dict[str, Any] = dict(scheduler.columns([job.view for job in jobs]))
-    if outages is not None or any(job.interruptions for job in jobs):
+    if isinstance(hardware, NumberedProcessors) or any(job.interruptions for job in jobs):
         for column in ("interruptions", "lost", "lost_work"):
             columns[column] = np.array([getattr(job, column) for job in jobs])
     start = np.array([job.start for job in jobs])
     return jobs, Outcome(start, columns, scheduler.history()), simulation.hardware.runs
 
 
-def play_compiled(policy: Policy, workload: Workload, rules: Rules) -> Outcome:
+def play_compiled(policy: Policy, workload: Workload, rules: Rules) -> Play:
     """Run the compiled engine; the start of each job that has arrived is known then."""
     how: Any = policy.compiled(workload, rules)
     if isinstance(how, Outcome):
-        return how
+        return Play(workload, how)
     state = how.play(how.new_state())
-    return Outcome(state.start, how.columns(state), how.history(state))
+    columns = {**how.columns(state), **how.hardware.columns(state)}
+    outcome = Outcome(state.start, columns, how.history(state))
+    played = replace(workload, run=state.jobs.run, estimate=state.jobs.estimate)
+    return Play(played, outcome, {}, {}, how.hardware.runs(state))
+
+
+def play_log_compiled(policy: Policy, name: str, workload: Workload, rules: Rules) -> Play:
+    """Let the jobs of a log arrive at their submit times, in the compiled engine."""
+    return _finished(play_compiled(policy, workload, rules), name, rules)
 
 
 def play_crowd_plain(
@@ -100,7 +103,7 @@ def play_crowd_plain(
     return Play(workload, outcome, notes, crowd.told_plain(users), runs)
 
 
-def play_crowd_compiled(policy: Policy, rules: Rules, crowd: Crowd) -> Play:
+def play_crowd_compiled(policy: Policy, name: str, rules: Rules, crowd: Crowd) -> Play:
     """Let a crowd play in the compiled engine.
 
     Where its tables turn out too small, it is for nothing, and done again with larger ones.
@@ -111,7 +114,7 @@ def play_crowd_compiled(policy: Policy, rules: Rules, crowd: Crowd) -> Play:
     while True:
         tables = crowd.compiled(_draws(rules), room, by_event=rules.passes == "event")
         agenda = tables.users.agenda
-        outcome = _nothing(tables) if _is_idle(agenda) else play_compiled(policy, tables, rules)
+        play = _nothing(tables) if _is_idle(agenda) else play_compiled(policy, tables, rules)
         if not agenda.at[OVERFLOWS]:
             break
         room *= 2
@@ -119,16 +122,46 @@ def play_crowd_compiled(policy: Policy, rules: Rules, crowd: Crowd) -> Play:
     if not n_jobs:
         raise WorkloadError("the users submitted no job")
     workload, notes, history = crowd.told(tables, n_jobs)
-    columns = {name: np.asarray(values)[:n_jobs] for name, values in outcome.columns.items()}
-    outcome = Outcome(outcome.start[:n_jobs], columns, outcome.history)
+    start, columns, decided = play.outcome
+    columns = {name: np.asarray(values)[:n_jobs] for name, values in columns.items()}
+    outcome = Outcome(start[:n_jobs], columns, decided)
+    play = _finished(Play(workload, outcome, notes, history, play.runs), name, rules)
     if rules.passes == "instant":
         order = np.lexsort((workload.job, workload.submit))
         if (order[1:] < order[:-1]).any():
-            workload = workload.take(order)
-            notes = {name: values[order] for name, values in notes.items()}
-            columns = {name: values[order] for name, values in columns.items()}
-            outcome = Outcome(outcome.start[order], columns, outcome.history)
-    return Play(workload, outcome, notes, history)
+            play = play._replace(
+                workload=play.workload.take(order),
+                outcome=Outcome(start[order], _taken(columns, order), decided),
+                notes=_taken(notes, order),
+            )
+    return play
+
+
+def _taken(columns: Mapping[str, NDArray], order: NDArray[np.int64]) -> dict[str, NDArray]:
+    return {name: values[order] for name, values in columns.items()}
+
+
+def _finished(play: Play, name: str, rules: Rules) -> Play:
+    """Return what came of it with the numbers of the jobs in it, and without those of lost jobs.
+
+    Raises
+    ------
+    WorkloadError
+        Where jobs never start.
+    """
+    workload, start = play.workload, play.outcome.start
+    stuck = np.flatnonzero(start == never(start.dtype))
+    if stuck.size:
+        stays_down = rules.hardware.what_stays_down() if rules.hardware is not None else ""
+        raise WorkloadError(
+            never_starts(name, workload.job[stuck].tolist(), start.size) + stays_down
+        )
+    if "lost" in play.outcome.columns:
+        killed = workload.killed & ~play.outcome.columns["lost"]
+        workload = replace(workload, killed=killed)
+    if isinstance(play.runs, Runs):
+        play = play._replace(runs=replace(play.runs, numbers=workload.job))
+    return play._replace(workload=workload)
 
 
 def copies(users: Sequence[User]) -> list[User]:
@@ -197,5 +230,5 @@ def _is_idle(agenda: Any) -> bool:
     return not agenda.at[SIZE]
 
 
-def _nothing(tables: Workload) -> Outcome:
-    return Outcome(tables.submit[:0])
+def _nothing(tables: Workload) -> Play:
+    return Play(tables, Outcome(tables.submit[:0]))

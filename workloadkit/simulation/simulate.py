@@ -27,13 +27,15 @@ from workloadkit.simulation import populations, schedulers
 from workloadkit.simulation import users as behaviours
 from workloadkit.simulation.crowd import BatchCrowd, Crowd
 from workloadkit.simulation.engine import Scheduler, User
+from workloadkit.simulation.machine.outages import NumberedProcessors
+from workloadkit.simulation.machine.shutdowns import settle
 from workloadkit.simulation.made_up import as_log
 from workloadkit.simulation.playing import (
     Play,
     copies,
-    play_compiled,
     play_crowd_compiled,
     play_crowd_plain,
+    play_log_compiled,
     play_plain,
     submitted,
     with_changed_runs,
@@ -149,9 +151,9 @@ def simulate(
         Users whose jobs are simulated and left out of the metrics, such as the `rare_users` of a
         resampled log.
     outages : Outages or path, optional
-        When which processors are down; plain engine only. From the second on at which an outage
-        was announced jobs are planned around it: none starts on processors that go down before
-        its planned end. The processors of outages that do not name theirs are taken in turn, see
+        When which processors are down. From the second on at which an outage was announced jobs
+        are planned around it: none starts on processors that go down before its planned end. The
+        processors of outages that do not name theirs are taken in turn, see
         `workloadkit.simulation.machine.settle`.
     interrupted : {"requeue", "lose"}
         What becomes of a job whose processors go down while it runs: it waits again, by its first
@@ -202,7 +204,7 @@ def simulate(
         )
     down = _outages(outages, trace, recorded=recorded)
     own = isinstance(policy, Scheduler) or type(behaviour) not in behaviours.known().values()
-    plain_only = own or down is not None or is_plain_only(behaviour)
+    plain_only = own or is_plain_only(behaviour)
     engine = engine or ("python" if plain_only else "compiled")
     check_choice("engine", engine, Engine)
     check_choice("oversize", oversize, Oversize)
@@ -214,10 +216,10 @@ def simulate(
         check_number(name, value)
         if not 0 <= value < np.inf:
             raise ParameterError(f"{name} is {value} s; it cannot be negative or endless")
-    if engine == "compiled" and (own or down is not None):
+    if engine == "compiled" and own:
         raise ParameterError(
             "the compiled engine runs only what is built in; take engine='python' for schedulers "
-            "or users of one's own and for outages"
+            "or users of one's own"
         )
     log: Any = trace  # a population that has its own needs none
     header = trace.header if trace is not None else Header()
@@ -264,12 +266,11 @@ def simulate(
     if skipped := _users(uncounted):
         parameters["uncounted"] = skipped
     parameters |= scales
-    rules = Rules(machine, overrun, passes, parameters.get("seed", 0))
-    outage_rules: dict[str, Any] = {
-        "outages": down,
-        "interrupted": interrupted,
-        "utility_at": utility_at,
-    }
+    hardware = None
+    if down is not None:
+        hardware = _numbered(policy, down, machine, requeues=interrupted == "requeue")
+    rules = Rules(machine, overrun, passes, parameters.get("seed", 0), hardware)
+    outage_rules: dict[str, Any] = {"utility_at": utility_at}
     as_workload = AsWorkload(
         machine=machine,
         oversize=None if recorded else oversize,
@@ -292,7 +293,7 @@ def simulate(
         workload = as_workload.of(trace)
         if compiles:
             assert not isinstance(policy, Scheduler)
-            play = Play(workload, play_compiled(policy, workload, rules))
+            play = play_log_compiled(policy, _name(policy), workload, rules)
         else:
             jobs, outcome, runs = play_with(behaviour.plain(workload))
             play = Play(with_changed_runs(workload, jobs), outcome, runs=runs)
@@ -316,7 +317,7 @@ def simulate(
             crowd = BatchCrowd(who, behaviour, log, present)
         if compiles:
             assert not isinstance(policy, Scheduler)
-            play = play_crowd_compiled(policy, rules, crowd)
+            play = play_crowd_compiled(policy, _name(policy), rules, crowd)
         else:
             play = play_crowd_plain(policy, _name(policy), rules, crowd, **outage_rules)
         unscaled, workload, notes = crowd.result(play.workload, play.notes, machine)
@@ -421,6 +422,16 @@ def _outages(
             stacklevel=3,
         )
     return outages
+
+
+def _numbered(
+    policy: Policy | Scheduler, outages: Outages, procs: int, *, requeues: bool
+) -> NumberedProcessors:
+    """Return processors with outages, for a policy that can do with them."""
+    scheduler = policy if isinstance(policy, Scheduler) else policy.plain()
+    if scheduler.overcommits or not scheduler.bears_outages:
+        raise ParameterError(f"scheduler {_name(policy)}: it knows nothing of outages")
+    return NumberedProcessors(procs, settle(outages, procs), requeues)
 
 
 def _warn_of_use(workload: Workload, start: NDArray, machine: int) -> int:

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 # the last pass.
 N_RUNNING, ARRIVED, N_WAITING, WHY, N_TAKEN, N_DONE, N_SEEN = range(7)
 
-# Reasons: all is over; the time to stop has come; the policy or the machine asks for it.
-OVER, STOPPED, ASKED = range(3)
+# Reasons: all is over; the time to stop has come; the policy asks for it; the machine, which may
+# have too little room for what comes next (also where the policy asks).
+OVER, STOPPED, ASKED, LACKS_ROOM = range(4)
 
 
 class Jobs(NamedTuple):

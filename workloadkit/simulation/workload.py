@@ -1,6 +1,7 @@
 """What a simulation is asked to run: the jobs of a log, as the rules of simulation see them."""
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -196,6 +197,11 @@ def plan(run: ArrayLike, estimate: ArrayLike, overrun: Overrun) -> tuple[NDArray
     elif overrun == "raise":
         planned = np.maximum(planned, ran)
     return ran, planned, killed
+
+
+def never_starts(scheduler: str, stuck: Sequence[Any], n_jobs: int) -> str:
+    """Say that a scheduler leaves jobs waiting for ever."""
+    return f"{scheduler} never starts {len(stuck)} of {n_jobs} jobs; the first is job {stuck[0]}"
 
 
 def make_workload(

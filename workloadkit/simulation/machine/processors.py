@@ -10,18 +10,15 @@ numbers: what stays free is then free for as long as can be.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import inf
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from workloadkit.io.outages import Outages
 from workloadkit.simulation.machine.plain import Machine
-from workloadkit.simulation.machine.shutdowns import Shutdown, settle
+from workloadkit.simulation.machine.shutdowns import Shutdown, what_stays_down
 from workloadkit.simulation.plain.job import JobView
-from workloadkit.simulation.workload import Interrupted
 
 if TYPE_CHECKING:
     from workloadkit.simulation.plain.simulation import Simulation
@@ -59,42 +56,6 @@ class _Hold(NamedTuple):
     begin: Any
     end: Any
     processors: NDArray[np.int64]
-
-
-@dataclass(frozen=True)
-class NumberedProcessors:
-    """A machine whose processors have numbers, go down and come up.
-
-    Parameters
-    ----------
-    procs : int
-    shutdowns : sequence of Shutdown
-    interrupted : {"requeue", "lose"}
-        What becomes of jobs whose processors go down.
-    """
-
-    procs: int
-    shutdowns: Sequence[Shutdown] = ()
-    interrupted: Interrupted = "requeue"
-
-    #: Where outages are announced, what a job takes depends on which processors it gets.
-    by_size = False
-
-    @classmethod
-    def under(
-        cls, outages: Outages, procs: int, interrupted: Interrupted = "requeue"
-    ) -> "NumberedProcessors":
-        """Return so many processors, of which some go down as outages say; see `settle`."""
-        return cls(procs, settle(outages, procs), interrupted)
-
-    @property
-    def capacity(self) -> int:
-        """How many jobs can run at once."""
-        return self.procs
-
-    def plain(self) -> "NumberedMachine":
-        """Return the machine for one simulation in the plain engine."""
-        return NumberedMachine(self.procs, self.shutdowns, requeues=self.interrupted == "requeue")
 
 
 class NumberedMachine(Machine):
@@ -222,13 +183,7 @@ class NumberedMachine(Machine):
 
     def lasting_losses(self) -> str:
         """Name the outages that keep processors from jobs for ever."""
-        endless = [str(shutdown.number) for shutdown in self._shutdowns if shutdown.end == inf]
-        if not endless:
-            return ""
-        return (
-            f"; {self.working} of {self.procs} processors are left, for outages without end: "
-            f"{', '.join(endless[:5])}"
-        )
+        return what_stays_down(self._shutdowns, self.procs)
 
     def reserve(self, job: JobView, now: Any) -> Any:
         """Promise a job its processors for its estimate from the earliest second on that can be.

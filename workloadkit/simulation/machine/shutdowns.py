@@ -1,5 +1,6 @@
 """Outages as a simulation plays them: which processors go down."""
 
+from collections.abc import Sequence
 from math import inf
 from typing import Any, NamedTuple
 
@@ -104,3 +105,13 @@ def _check(outage: Outage, size: int, name: str) -> None:
         if outage.procs <= size:
             what = f"processor {max(outage.components)}"
         raise WorkloadError(f"{which} takes {what} of a machine of {size}")
+
+
+def what_stays_down(shutdowns: Sequence[Shutdown], size: int) -> str:
+    """Name the outages that keep processors of a machine from jobs for ever, if any do."""
+    endless = [shutdown for shutdown in shutdowns if shutdown.end == inf]
+    if not endless:
+        return ""
+    n_down = np.unique(np.concatenate([shutdown.processors for shutdown in endless])).size
+    numbers = ", ".join(str(shutdown.number) for shutdown in endless[:5])
+    return f"; {size - n_down} of {size} processors are left, for outages without end: {numbers}"

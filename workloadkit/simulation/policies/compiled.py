@@ -8,7 +8,7 @@ import numpy as np
 from workloadkit.simulation.loop import let_wait, play
 from workloadkit.simulation.machine.one_pool import OnePool
 from workloadkit.simulation.mechanisms import reacting
-from workloadkit.simulation.state import ASKED, Jobs, State, new_state, waiting_jobs
+from workloadkit.simulation.state import ASKED, LACKS_ROOM, Jobs, State, new_state, waiting_jobs
 from workloadkit.simulation.workload import Rules, Workload
 
 
@@ -30,7 +30,13 @@ class CompiledPolicy:
     def new_state(self) -> State:
         """Return the state before the first submission, without a policy."""
         w, rules = self.workload, self.rules
-        jobs = Jobs(w.submit, w.run, w.estimate, w.procs, w.user, w.queue)
+        run, estimate = w.run, w.estimate
+        if w.users is not None:
+            w.procs[:] = rules.machine  # at most, until the jobs arrive
+        else:
+            run = run.copy() if self.hardware.cuts_runs else run
+            estimate = estimate.copy() if rules.predictor is not None else estimate
+        jobs = Jobs(w.submit, run, estimate, w.procs, w.user, w.queue)
         return new_state(
             jobs,
             self.hardware.compiled(jobs, self.n_planned(jobs.submit.size)),
@@ -89,8 +95,10 @@ class CompiledPolicy:
     def run(self, state: State, begin: Any = None, until: Any = None) -> tuple[State, int]:
         """Go on, from a pass at `begin` if given, to `until` or the end; return why it ended."""
         why = play(state, begin, until)
-        while why == ASKED:
-            state = self.go_on(state)
+        while why in (ASKED, LACKS_ROOM):
+            if why == ASKED:
+                state = self.go_on(state)
+            state = self.hardware.go_on(state)
             why = play(state, None, until)
         return state, why
 

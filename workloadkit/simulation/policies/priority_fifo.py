@@ -41,6 +41,10 @@ class PriorityFifo(QueuePriority, SettledOrder):
     name: ClassVar[str] = "priority-fifo"
     order: ClassVar[str] = "urgency"
 
+    queues: str = ""
+    backfill: str = "same"
+    reservations: int = 1
+
     def __post_init__(self) -> None:
         super().__post_init__()
         self.check_queues()

@@ -19,10 +19,13 @@ from numpy.typing import NDArray
 from workloadkit._kernels.compile import inline
 from workloadkit.simulation.compiled_orders import key_of
 from workloadkit.simulation.machine.ledger import (
+    FREE,
     changes_ahead,
     fits,
+    has_room,
     is_full,
     may_pass,
+    need_of,
     passes,
     release_all,
     reserve,
@@ -101,9 +104,15 @@ def job_ended(state, job, now):
 
 @inline
 def job_returned(state, job, now):
-    """Let a job wait that was stopped."""
+    """Let a job wait that was stopped; the list moves to its beginning, so that there is room."""
+    waiting, at = state.policy.waiting, state.policy.at
+    if at[FIRST] > 0:
+        for place in range(at[FIRST], at[LAST]):
+            waiting[place - at[FIRST]] = waiting[place]
+        at[LAST] -= at[FIRST]
+        at[FIRST] = 0
     _join(state.policy, job)
-    state.policy.at[LOOK] = True
+    at[LOOK] = True
 
 
 @inline
@@ -126,7 +135,6 @@ def allocate(state, new, now):
     look = (
         line.at[LOOK]
         or (state.late and count > 0 and state.planned_ends[count - 1] < now)
-        or changes_ahead(state, 0, now)
         or not in_turn(line, new, state.at[ARRIVED])
     )
     if not look:
@@ -155,14 +163,7 @@ def _look_at_new(state, new, now):
         ahead = some_wait and line.rank[new] < line.rank[at[HEAD]]
         starts = fits(state, new, now)
         if starts and some_wait:
-            starts = ahead
-            if line.backfills:
-                if not at[KNOWN]:
-                    reserve(state, at[HEAD], now)
-                    at[KNOWN] = True
-                starts = may_pass(state, new, now)
-                if starts:
-                    passes(state, new, now)
+            starts = _overtakes(state, new, at[HEAD], now) if line.backfills else ahead
         if starts:
             start_job(state, new, now)
         elif ahead:
@@ -171,6 +172,21 @@ def _look_at_new(state, new, now):
             _join(line, new)
         new += 1
     return new
+
+
+@inline
+def _overtakes(state, job, head, now):
+    """Whether a job passes the head, for which is reserved as soon as somebody might."""
+    at = state.policy.at
+    if not has_room(state, FREE, need_of(state, job, now)):
+        return False
+    if not at[KNOWN]:
+        reserve(state, head, now)
+        at[KNOWN] = True
+    if not may_pass(state, job, now):
+        return False
+    passes(state, job, now)
+    return True
 
 
 @inline
@@ -191,7 +207,7 @@ def _look_at_all(state, new, now):
     while new < state.at[ARRIVED]:
         _join(line, new)
         new += 1
-    at[LOOK] = at[KNOWN] = False
+    at[LOOK], at[KNOWN] = changes_ahead(state, 0, now), False  # then who was refused may fit
     release_all(state, 0, now)
     first, last, head = at[FIRST], at[LAST], at[HEAD]
     while first < last and fits(state, head, now):
@@ -201,15 +217,12 @@ def _look_at_all(state, new, now):
         if first < last:
             head = foremost(waiting, first, last, line.rank) if line.apart else waiting[first]
     if line.backfills and first < last and not is_full(state, 0, now):
-        reserve(state, head, now)
-        at[KNOWN] = True
         if last - first > line.crowd:
             at[PATIENCE] -= last - first
         kept = first
         for place in range(first, last):
             job = waiting[place]
-            if job != head and may_pass(state, job, now):
-                passes(state, job, now)
+            if job != head and _overtakes(state, job, head, now):
                 start_job(state, job, now)
             else:
                 waiting[kept] = job

@@ -1,0 +1,338 @@
+"""What is announced or promised, compiled: who is to have which processors then."""
+
+from workloadkit._kernels.compile import bare, inline
+from workloadkit.simulation.machine.numbered import N_CLAIMS, N_PARTS
+from workloadkit.simulation.machine.words import (
+    WORD_BITS,
+    clear,
+    count_ones,
+    place_of_lowest,
+    size_of,
+    size_without,
+    take_lowest,
+)
+from workloadkit.simulation.state import N_RUNNING
+
+
+@bare
+def stake(state, claim):
+    """Let a claim be there."""
+    claims, count = state.machine.claims, state.machine.at[N_CLAIMS]
+    _insert(claims.by_begin, claims.begin, count, claim)
+    _insert(claims.by_end, claims.end, count, claim)
+    state.machine.at[N_CLAIMS] = count + 1
+
+
+@bare
+def drop(state, claim):
+    """Let a claim be there no more, if it is."""
+    claims, count = state.machine.claims, state.machine.at[N_CLAIMS]
+    if _remove(claims.by_begin, count, claim):
+        _remove(claims.by_end, count, claim)
+        state.machine.at[N_CLAIMS] = count - 1
+
+
+@bare
+def drop_promises(state):
+    """Keep the claims of outages only."""
+    claims, count = state.machine.claims, state.machine.at[N_CLAIMS]
+    n_jobs = state.start.size
+    state.machine.at[N_CLAIMS] = _keep_from(claims.by_begin, count, n_jobs)
+    _keep_from(claims.by_end, count, n_jobs)
+
+
+@inline
+def _insert(order, key, count, claim):
+    place = count
+    while place > 0 and key[order[place - 1]] > key[claim]:
+        order[place] = order[place - 1]
+        place -= 1
+    order[place] = claim
+
+
+@inline
+def _remove(order, count, claim):
+    place = 0
+    while place < count and order[place] != claim:
+        place += 1
+    for behind in range(place + 1, count):
+        order[behind - 1] = order[behind]
+    return place < count
+
+
+@inline
+def _keep_from(order, count, least):
+    kept = 0
+    for place in range(count):
+        if order[place] >= least:
+            order[kept] = order[place]
+            kept += 1
+    return kept
+
+
+@inline
+def join(words, claims, claim):
+    """Add the processors of a claim to a set."""
+    word, mask = claims.word, claims.mask
+    for part in range(claims.first[claim], claims.last[claim]):
+        words[word[part]] |= mask[part]
+
+
+@bare
+def are_left(state, job, now):
+    """Whether of the free processors, which are enough, so many are left to a job till its end."""
+    machine, claims = state.machine, state.machine.claims
+    end, claimed = now + state.jobs.estimate[job], machine.scratch.claimed
+    by_begin, begin = claims.by_begin, claims.begin
+    if begin[by_begin[0]] >= end:
+        return True
+    clear(claimed)
+    for place in range(machine.at[N_CLAIMS]):
+        claim = by_begin[place]
+        if begin[claim] >= end:
+            break
+        if claim != job:
+            join(claimed, claims, claim)
+    return size_without(machine.free, claimed) >= state.jobs.procs[job]
+
+
+@bare
+def choose(state, job, now):
+    """Choose among the free processors for a job: those that are left to it till its end first.
+
+    Of these, what is claimed soonest comes first, of the others what is claimed latest.
+    """
+    drop(state, job)
+    machine, claims, scratch = state.machine, state.machine.claims, state.machine.scratch
+    end, needed = now + state.jobs.estimate[job], state.jobs.procs[job]
+    free, claimed, left, taken = machine.free, scratch.claimed, scratch.left, scratch.taken
+    clear(claimed)
+    clear(taken)
+    heeded, count = 0, machine.at[N_CLAIMS]
+    while heeded < count and claims.begin[claims.by_begin[heeded]] < end:
+        join(claimed, claims, claims.by_begin[heeded])
+        heeded += 1
+    for place in range(free.size):
+        left[place] = free[place] & ~claimed[place]
+    needed = _take_soonest_claimed(machine, heeded, left, needed)
+    if needed > 0:
+        _take_latest_claimed(machine, heeded, needed)
+    _hold_taken(machine, job)
+
+
+@inline
+def _take_soonest_claimed(machine, place, left, needed):
+    """Take what is claimed soonest by the claims from a place on; return how many are missing."""
+    claims, taken, group = machine.claims, machine.scratch.taken, machine.scratch.group
+    by_begin, begin, count = claims.by_begin, claims.begin, machine.at[N_CLAIMS]
+    while needed > 0 and place < count:
+        time = begin[by_begin[place]]
+        clear(group)
+        while place < count and begin[by_begin[place]] == time:
+            join(group, claims, by_begin[place])
+            place += 1
+        _meet(group, left)
+        needed = take_lowest(group, taken, needed)
+        _subtract(left, taken)
+    return take_lowest(left, taken, needed)
+
+
+@bare
+def _take_latest_claimed(machine, place, needed):
+    """Take what is claimed latest by the claims before a place."""
+    claims, scratch = machine.claims, machine.scratch
+    by_begin, begin, group, claimed = claims.by_begin, claims.begin, scratch.group, scratch.claimed
+    while needed > 0 and place > 0:
+        time = begin[by_begin[place - 1]]
+        clear(group)
+        while place > 0 and begin[by_begin[place - 1]] == time:
+            place -= 1
+            join(group, claims, by_begin[place])
+        clear(claimed)
+        for earlier in range(place):
+            join(claimed, claims, by_begin[earlier])
+        _meet(group, machine.free)
+        _subtract(group, claimed)
+        needed = take_lowest(group, scratch.taken, needed)
+
+
+@inline
+def _meet(words, others):
+    for place in range(words.size):
+        words[place] &= others[place]
+
+
+@inline
+def _subtract(words, others):
+    for place in range(words.size):
+        words[place] &= ~others[place]
+
+
+@inline
+def _unite(words, others):
+    for place in range(words.size):
+        words[place] |= others[place]
+
+
+@inline
+def _hold_taken(machine, job):
+    """Let a job hold the processors that were taken."""
+    taken, free, at = machine.scratch.taken, machine.free, machine.at
+    word, mask, part = machine.history.word, machine.history.mask, machine.at[N_PARTS]
+    machine.first[job] = part
+    for place in range(taken.size):
+        if taken[place] != 0:
+            word[part], mask[part] = place, taken[place]
+            free[place] ^= taken[place]
+            part += 1
+    machine.last[job] = at[N_PARTS] = part
+
+
+@bare
+def promise(state, job, now):
+    """Promise a job processors from the earliest second on that can be; return when."""
+    drop(state, job)
+    claims, scratch = state.machine.claims, state.machine.scratch
+    begin, place, over = _find_hole(state, job, now)
+    if begin == state.never:
+        return begin
+    claims.begin[job], claims.end[job] = begin, begin + state.jobs.estimate[job]
+    _choose_for_later(state, job, now, place, over)
+    part = claims.first[job]
+    for number in range(scratch.taken.size):
+        if scratch.taken[number] != 0:
+            claims.word[part], claims.mask[part] = number, scratch.taken[number]
+            part += 1
+    claims.last[job] = part
+    stake(state, job)
+    return begin
+
+
+@inline
+def _find_hole(state, job, now):
+    """Find when so many processors can be had for so long: now, or as plans end.
+
+    A running job that has outlived its estimate counts as ending at this very second.
+
+    Returns
+    -------
+    begin : scalar
+        When. [s]
+    place, over : int
+        The planned ends before `place`, and the claims from `over` on by their ends, come later.
+    """
+    machine, claims, scratch = state.machine, state.machine.claims, state.machine.scratch
+    needed, estimate = state.jobs.procs[job], state.jobs.estimate[job]
+    ends, jobs, place = state.planned_ends, state.planned_jobs, state.at[N_RUNNING]
+    left, count, n_left = scratch.left, machine.at[N_CLAIMS], 0
+    clear(scratch.claimed)
+    clear(scratch.claims)
+    for word in range(left.size):
+        left[word] = machine.free[word] | machine.away[word]
+        n_left += count_ones(left[word])
+    begun, over, begin = 0, 0, now
+    while True:
+        while place > 0 and ends[place - 1] <= begin:
+            place -= 1
+            _vacate(machine, left, jobs[place])
+            n_left += state.jobs.procs[jobs[place]]
+        while begun < count and claims.begin[claims.by_begin[begun]] < begin + estimate:
+            _stake_out(scratch, claims, claims.by_begin[begun])
+            begun += 1
+        while over < count and claims.end[claims.by_end[over]] <= begin:
+            _give_up(scratch, claims, claims.by_end[over])
+            over += 1
+        if n_left >= needed and size_without(left, scratch.claimed) >= needed:
+            return begin, place, over
+        begin = ends[place - 1] if place > 0 else state.never
+        if over < count:
+            begin = min(begin, claims.end[claims.by_end[over]])
+        if begin == state.never:
+            return begin, place, over
+
+
+@inline
+def _vacate(machine, words, job):
+    """Add to a set what a job holds."""
+    word, mask = machine.history.word, machine.history.mask
+    for part in range(machine.first[job], machine.last[job]):
+        words[word[part]] |= mask[part]
+
+
+@bare
+def _stake_out(scratch, claims, claim):
+    """Count one claim more on its processors."""
+    for part in range(claims.first[claim], claims.last[claim]):
+        word, rest = claims.word[part], claims.mask[part]
+        scratch.claimed[word] |= rest
+        while rest != 0:
+            scratch.claims[(word << WORD_BITS) + place_of_lowest(rest)] += 1
+            rest &= rest - 1
+
+
+@bare
+def _give_up(scratch, claims, claim):
+    """Count one claim less on its processors."""
+    for part in range(claims.first[claim], claims.last[claim]):
+        word, rest = claims.word[part], claims.mask[part]
+        while rest != 0:
+            number = (word << WORD_BITS) + place_of_lowest(rest)
+            scratch.claims[number] -= 1
+            if scratch.claims[number] == 0:
+                scratch.claimed[word] ^= rest & -rest
+            rest &= rest - 1
+
+
+@inline
+def _choose_for_later(state, job, now, place, over):
+    """Choose for a job among what is left as it begins: what would lie idle for the shortest time.
+
+    Of what is idle since the same second, what is claimed soonest comes first.
+    """
+    machine, claims, scratch = state.machine, state.machine.claims, state.machine.scratch
+    left, taken, needed = scratch.left, scratch.taken, state.jobs.procs[job]
+    begin, end, count = claims.begin[job], claims.end[job], state.at[N_RUNNING]
+    clear(taken)
+    _subtract(left, scratch.claimed)
+    if begin <= now:
+        group = scratch.group
+        for word in range(left.size):
+            group[word] = left[word] & machine.free[word]
+        if size_of(group) >= needed:  # and not those of a job that has outlived its estimate
+            for word in range(left.size):
+                left[word] = group[word]
+    after = 0
+    while after < machine.at[N_CLAIMS] and claims.begin[claims.by_begin[after]] < end:
+        after += 1
+    among = scratch.among
+    while needed > 0 and (place < count or over > 0):
+        place, over = _gather_idle(state, now, place, over)
+        _meet(among, left)
+        size = size_of(among)
+        if size > needed:
+            left = among
+            break
+        _subtract(left, among)
+        _unite(taken, among)
+        needed -= size
+    _take_soonest_claimed(machine, after, left, needed)
+
+
+@inline
+def _gather_idle(state, now, place, over):
+    """Gather what is planned to be idle for the shortest time, from the plans that end last."""
+    machine, claims, among = state.machine, state.machine.claims, state.machine.scratch.among
+    ends, by_end, count = state.planned_ends, claims.by_end, state.at[N_RUNNING]
+    clear(among)
+    last = -state.never
+    if place < count:
+        last = max(ends[place], now)
+    if over > 0:
+        last = max(last, claims.end[by_end[over - 1]])
+    while place < count and max(ends[place], now) == last:
+        _vacate(machine, among, state.planned_jobs[place])
+        place += 1
+    while over > 0 and claims.end[by_end[over - 1]] == last:
+        over -= 1
+        join(among, claims, by_end[over])
+    return place, over

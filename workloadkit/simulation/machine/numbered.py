@@ -1,0 +1,258 @@
+"""Processors with numbers that go down and come up, for the compiled engine: what it keeps of them.
+
+Sets of processors are bits of words. What a job holds is a list of *parts*, each of one word, which
+is written as it starts and stays for good: so the history of all runs costs nothing more. An outage
+that is announced and a start that is promised are *claims* on processors. See `numbered_ledger`.
+"""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workloadkit.simulation.machine.ledger import FREE, PLANNED
+from workloadkit.simulation.machine.shutdowns import Shutdown
+from workloadkit.simulation.machine.words import WORD, WORD_BITS, n_words
+from workloadkit.simulation.state import Jobs, never
+
+# Places in Numbered.at: changes of the machine that have happened; parts and runs written; claims
+# there are, those of outages that will end; a word before which no processor is free.
+N_CHANGES, N_PARTS, N_RUNS, N_CLAIMS, N_ENDING, LOWEST = range(6)
+
+# Changes of the machine, in the order in which they happen at one second.
+DOWN, UP, ANNOUNCED = range(3)
+
+
+class History(NamedTuple):
+    """Who ran where and when, in the order in which the processors were taken back.
+
+    Parameters
+    ----------
+    word, mask : ndarray of int64, shape (room,)
+        The parts.
+    job, first, last : ndarray of int64, shape (room,)
+        By run: its job, and its parts, word[first:last].
+    start, end : ndarray, shape (room,)
+        [s]
+    stopped : ndarray of bool, shape (room,)
+        Whether an outage did.
+    """
+
+    word: NDArray[np.int64]
+    mask: NDArray[np.int64]
+    job: NDArray[np.int64]
+    first: NDArray[np.int64]
+    last: NDArray[np.int64]
+    start: NDArray
+    end: NDArray
+    stopped: NDArray[np.bool_]
+
+
+class Claims(NamedTuple):
+    """On processors: of jobs that are promised a start, then, from n_jobs on, of outages.
+
+    Parameters
+    ----------
+    begin, end : ndarray, shape (n_jobs + n_outages,)
+        [s]
+    first, last : ndarray of int64, shape (n_jobs + n_outages,)
+        The parts of each, word[first:last].
+    word, mask : ndarray of int64, shape (n_parts,)
+    by_begin, by_end : ndarray of int64, shape (n_jobs + n_outages,)
+        Those there are, ascending.
+    """
+
+    begin: NDArray
+    end: NDArray
+    first: NDArray[np.int64]
+    last: NDArray[np.int64]
+    word: NDArray[np.int64]
+    mask: NDArray[np.int64]
+    by_begin: NDArray[np.int64]
+    by_end: NDArray[np.int64]
+
+
+class Timetable(NamedTuple):
+    """What changes when.
+
+    Parameters
+    ----------
+    time : ndarray, shape (n_changes,)
+        Ascending. [s]
+    kind, outage : ndarray of int64, shape (n_changes,)
+    surprise : ndarray of bool, shape (n_outages,)
+        Whether an outage is not announced.
+    latest : ndarray, shape (1,)
+        When the last outage begins, of those that were announced and never end. [s]
+    """
+
+    time: NDArray
+    kind: NDArray[np.int64]
+    outage: NDArray[np.int64]
+    surprise: NDArray[np.bool_]
+    latest: NDArray
+
+
+class Scratch(NamedTuple):
+    """Room to work in.
+
+    Parameters
+    ----------
+    left, claimed, group, among, taken : ndarray of int64, shape (n_words,)
+    claims : ndarray of int64, shape (procs,)
+        How many claims there are on each processor.
+    hit : ndarray of int64, shape (procs,)
+        Jobs.
+    """
+
+    left: NDArray[np.int64]
+    claimed: NDArray[np.int64]
+    group: NDArray[np.int64]
+    among: NDArray[np.int64]
+    taken: NDArray[np.int64]
+    claims: NDArray[np.int64]
+    hit: NDArray[np.int64]
+
+
+class Numbered(NamedTuple):
+    """Processors with numbers.
+
+    Parameters
+    ----------
+    level, shadow : ndarray
+        As of a `pool.Pool`.
+    free : ndarray of int64, shape (n_words,)
+        Processors that work and run nothing.
+    away : ndarray of int64, shape (n_words,)
+        Those that are down, but for outages that were announced alone.
+    n_down, n_surprises : ndarray of int64, shape (procs,)
+        Outages that each processor is subject to; those of them that were not announced.
+    first, last : ndarray of int64, shape (n_jobs,)
+        The parts of what each job holds, in the history.
+    interruptions : ndarray of int64, shape (n_jobs,)
+    lost : ndarray of bool, shape (n_jobs,)
+    lost_work : ndarray, shape (n_jobs,)
+        Processors × seconds in vain.
+    requeues : bool
+        Whether what was interrupted waits again.
+    history : History
+    claims : Claims
+    timetable : Timetable
+    scratch : Scratch
+    at : ndarray of int64, shape (6,)
+        See the names of its places.
+    """
+
+    level: NDArray[np.int64]
+    shadow: NDArray
+    free: NDArray[np.int64]
+    away: NDArray[np.int64]
+    n_down: NDArray[np.int64]
+    n_surprises: NDArray[np.int64]
+    first: NDArray[np.int64]
+    last: NDArray[np.int64]
+    interruptions: NDArray[np.int64]
+    lost: NDArray[np.bool_]
+    lost_work: NDArray
+    requeues: bool
+    history: History
+    claims: Claims
+    timetable: Timetable
+    scratch: Scratch
+    at: NDArray[np.int64]
+
+
+def new_numbered(
+    jobs: Jobs, procs: int, shutdowns: Sequence[Shutdown], *, requeues: bool, n_planned: int = 0
+) -> Numbered:
+    """Return so many processors, all free, with so many rows for a profile."""
+    n_jobs, dtype, width = jobs.submit.size, jobs.submit.dtype, n_words(procs)
+    level = np.empty(PLANNED + n_planned, np.int64)
+    level[FREE] = procs
+    return Numbered(
+        level=level,
+        shadow=np.empty(1, dtype),
+        free=_as_words(np.arange(procs), width),
+        away=np.zeros(width, np.int64),
+        n_down=np.zeros(procs, np.int64),
+        n_surprises=np.zeros(procs, np.int64),
+        first=np.empty(n_jobs, np.int64),
+        last=np.empty(n_jobs, np.int64),
+        interruptions=np.zeros(n_jobs, np.int64),
+        lost=np.zeros(n_jobs, np.bool_),
+        lost_work=np.zeros(n_jobs, dtype),
+        requeues=requeues,
+        history=_new_history(2 * n_jobs + procs, n_jobs + procs, dtype),
+        claims=_new_claims(jobs, shutdowns, width),
+        timetable=_new_timetable(shutdowns, dtype),
+        scratch=Scratch(
+            *(np.zeros(width, np.int64) for _ in range(5)),
+            *(np.zeros(procs, np.int64) for _ in range(2)),
+        ),
+        at=np.zeros(6, np.int64),
+    )
+
+
+def enlarged(history: History) -> History:
+    """Return a history with twice the room."""
+    larger = _new_history(2 * history.word.size, 2 * history.job.size, history.start.dtype)
+    for values, before in zip(larger, history, strict=True):
+        values[: before.size] = before
+    return larger
+
+
+def _new_history(n_parts: int, n_runs: int, dtype: np.dtype) -> History:
+    """Return an empty history with so much room."""
+    word, mask = (np.empty(n_parts, np.int64) for _ in range(2))
+    job, first, last = (np.empty(n_runs, np.int64) for _ in range(3))
+    start, end = (np.empty(n_runs, dtype) for _ in range(2))
+    return History(word, mask, job, first, last, start, end, np.zeros(n_runs, np.bool_))
+
+
+def _new_claims(jobs: Jobs, shutdowns: Sequence[Shutdown], width: int) -> Claims:
+    """Return none, with room for those of all jobs and outages."""
+    n_claims, dtype = jobs.submit.size + len(shutdowns), jobs.submit.dtype
+    masks = [_as_words(shutdown.processors, width) for shutdown in shutdowns]
+    parts = [np.flatnonzero(mask) for mask in masks]
+    most = np.concatenate([np.minimum(jobs.procs, width), [part.size for part in parts]])
+    last = np.cumsum(most, dtype=np.int64)
+    word, mask = (np.empty(int(last[-1]), np.int64) for _ in range(2))
+    begin, end = (np.empty(n_claims, dtype) for _ in range(2))
+    first = last - most.astype(np.int64)
+    for claim, shutdown in enumerate(shutdowns, jobs.submit.size):
+        mine, part = slice(first[claim], last[claim]), parts[claim - jobs.submit.size]
+        word[mine], mask[mine] = part, masks[claim - jobs.submit.size][part]
+        begin[claim], end[claim] = shutdown.start, _time(shutdown.end, dtype)
+    by_begin, by_end = (np.empty(n_claims, np.int64) for _ in range(2))
+    return Claims(begin, end, first, last, word, mask, by_begin, by_end)
+
+
+def _new_timetable(shutdowns: Sequence[Shutdown], dtype: np.dtype) -> Timetable:
+    """Say what changes when: at one second by kind, then in the order of the outages."""
+    changes = []
+    for outage, shutdown in enumerate(shutdowns):
+        if shutdown.announced is not None:
+            changes.append((shutdown.announced, ANNOUNCED, outage))
+        changes.append((shutdown.start, DOWN, outage))
+        if shutdown.end < np.inf:
+            changes.append((shutdown.end, UP, outage))
+    changes.sort()
+    return Timetable(
+        time=np.array([time for time, _, _ in changes], dtype),
+        kind=np.array([kind for _, kind, _ in changes], np.int64),
+        outage=np.array([outage for _, _, outage in changes], np.int64),
+        surprise=np.array([shutdown.announced is None for shutdown in shutdowns], np.bool_),
+        latest=np.full(1, -never(dtype)),
+    )
+
+
+def _time(time: Any, dtype: np.dtype) -> Any:
+    return never(dtype) if time == np.inf else time
+
+
+def _as_words(processors: NDArray[np.int64], width: int) -> NDArray[np.int64]:
+    """Return a set of processors."""
+    words = np.zeros(width, np.int64)
+    np.bitwise_or.at(words, processors >> WORD_BITS, 1 << (processors & (WORD - 1)))
+    return words

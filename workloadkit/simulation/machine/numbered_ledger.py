@@ -1,0 +1,150 @@
+"""Processors with numbers, compiled: what `processors.Machine` says of them, as a ledger.
+
+As long as nothing is announced or promised a job takes the free processors of the lowest numbers.
+"""
+
+import sys
+
+from workloadkit._kernels.compile import bare, inline
+from workloadkit.simulation.machine.changes import change, next_change
+from workloadkit.simulation.machine.claims import are_left, choose, drop, drop_promises, promise
+from workloadkit.simulation.machine.ledger import FREE, SPARE
+from workloadkit.simulation.machine.numbered import (
+    LOWEST,
+    N_CLAIMS,
+    N_ENDING,
+    N_PARTS,
+    N_RUNS,
+    Numbered,
+)
+from workloadkit.simulation.machine.pool import (
+    copy_row,
+    has_room,
+    is_full,
+    need_of,
+    occupy,
+    same_rows,
+    vacate,
+)
+from workloadkit.simulation.machine.pool import reserve as reserve_any
+from workloadkit.simulation.machine.words import count_ones, lowest_of
+from workloadkit.simulation.parts import acts_for
+
+__all__ = [
+    "change",
+    "copy_row",
+    "has_room",
+    "is_full",
+    "need_of",
+    "next_change",
+    "occupy",
+    "same_rows",
+    "vacate",
+]
+
+
+@inline
+def changes_ahead(state, what, now):
+    """Whether outages are announced, or under way with an end that is known."""
+    machine = state.machine
+    return machine.at[N_ENDING] > 0 or machine.timetable.latest[0] >= now
+
+
+@inline
+def fits(state, job, now):
+    """Whether enough processors are free for a job and left to it until its planned end."""
+    machine, needed = state.machine, state.jobs.procs[job]
+    return machine.level[FREE] >= needed and (
+        machine.at[N_CLAIMS] == 0 or are_left(state, job, now)
+    )
+
+
+@inline
+def reserve(state, job, now):
+    """Reserve certain processors for a job, where changes are ahead; else so many."""
+    if changes_ahead(state, 0, now):
+        return promise(state, job, now)
+    return reserve_any(state, job, now)
+
+
+@inline
+def may_pass(state, job, now):
+    """Whether a job can start now without delaying those with a reservation."""
+    if changes_ahead(state, 0, now):
+        return fits(state, job, now)
+    level, needed = state.machine.level, state.jobs.procs[job]
+    return level[FREE] >= needed and (
+        now + state.jobs.estimate[job] <= state.machine.shadow[0] or level[SPARE] >= needed
+    )
+
+
+@inline
+def release(state, job, now):
+    """Give up what is promised a job."""
+    drop(state, job)
+
+
+@inline
+def release_all(state, what, now):
+    """Give up what is promised all jobs."""
+    if state.machine.at[N_CLAIMS] > 0:
+        drop_promises(state)
+
+
+@inline
+def move_in(state, job, now):
+    """Give a job its processors."""
+    if state.machine.at[N_CLAIMS] > 0:
+        choose(state, job, now)
+    else:
+        _take_first(state.machine, job, state.jobs.procs[job])
+
+
+@bare
+def _take_first(machine, job, needed):
+    """Give a job the first processors that are free."""
+    free, at = machine.free, machine.at
+    word, mask = machine.history.word, machine.history.mask
+    place, part = at[LOWEST], at[N_PARTS]
+    machine.first[job] = part
+    while needed > 0:
+        taken = lowest_of(free[place], needed)
+        if taken != 0:
+            free[place] ^= taken
+            word[part], mask[part] = place, taken
+            part += 1
+            needed -= count_ones(taken)
+        place += 1
+    at[LOWEST] = place - 1
+    machine.last[job] = at[N_PARTS] = part
+
+
+@inline
+def move_out(state, job, now):
+    """Take back the processors of a job."""
+    _take_back(state, job, now)
+
+
+@bare
+def _take_back(state, job, now):
+    """Take back the processors of a job; write down its run."""
+    machine, history, at = state.machine, state.machine.history, state.machine.at
+    free, word, mask = machine.free, history.word, history.mask
+    first, last = machine.first[job], machine.last[job]
+    at[LOWEST] = min(at[LOWEST], word[first])
+    for part in range(first, last):
+        free[word[part]] |= mask[part]
+    run = at[N_RUNS]
+    history.job[run], history.first[run], history.last[run] = job, first, last
+    history.start[run], history.end[run] = state.start[job], now
+    at[N_RUNS] = run + 1
+
+
+@inline
+def asks(state, what, now):
+    """Whether there is less room for the history than the next instant may need."""
+    history, at, most = state.machine.history, state.machine.at, state.machine.n_down.size
+    return history.word.size - at[N_PARTS] < most or history.job.size - at[N_RUNS] < most
+
+
+acts_for(Numbered, sys.modules[__name__])

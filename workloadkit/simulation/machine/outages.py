@@ -1,0 +1,130 @@
+"""Processors that have numbers, go down and come up: both forms of the machine."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workloadkit.simulation.machine.hardware import Hardware
+from workloadkit.simulation.machine.one_pool import OnePool
+from workloadkit.simulation.machine.processors import NumberedMachine, Run
+from workloadkit.simulation.machine.shutdowns import Shutdown, what_stays_down
+from workloadkit.simulation.state import State
+
+
+@dataclass(frozen=True)
+class NumberedProcessors(Hardware):
+    """Processors that have numbers, go down and come up.
+
+    Parameters
+    ----------
+    procs : int
+    shutdowns : sequence of Shutdown
+    requeues : bool
+        Whether jobs that are interrupted wait again; else they are lost.
+    """
+
+    shutdowns: Sequence[Shutdown] = ()
+    requeues: bool = True
+
+    @property
+    def cuts_runs(self) -> bool:  # type: ignore[override]
+        """Whether jobs may run for less time than they need."""
+        return not self.requeues
+
+    @property
+    def imagined(self) -> Hardware:
+        """The same processors, all alike and always there."""
+        return OnePool(self.procs)
+
+    def plain(self) -> NumberedMachine:
+        """Return the machine for one simulation in the plain-Python engine."""
+        return NumberedMachine(self.procs, self.shutdowns, requeues=self.requeues)
+
+    def compiled(self, jobs: Any, n_planned: int) -> Any:
+        """Return the part of the compiled engine's state, with so many rows for a profile."""
+        from workloadkit.simulation.machine import numbered_ledger  # noqa: F401 acts for it
+        from workloadkit.simulation.machine.numbered import new_numbered
+
+        return new_numbered(
+            jobs, self.procs, self.shutdowns, requeues=self.requeues, n_planned=n_planned
+        )
+
+    def go_on(self, state: State) -> State:
+        """Return the state with room for what the next instant may write, at the least."""
+        from workloadkit.simulation.machine.numbered import enlarged
+        from workloadkit.simulation.machine.numbered_ledger import asks
+
+        machine = state.machine
+        if asks(state, 0, 0):
+            machine = machine._replace(history=enlarged(machine.history))
+        return state._replace(machine=machine)
+
+    def columns(self, state: State) -> Mapping[str, Any]:
+        """Return what became of each job."""
+        machine = state.machine
+        return {name: getattr(machine, name) for name in ("interruptions", "lost", "lost_work")}
+
+    def what_stays_down(self) -> str:
+        """Name the outages that keep processors from jobs for ever, if any do."""
+        return what_stays_down(self.shutdowns, self.procs)
+
+    def runs(self, state: State) -> "Runs":
+        """Return who ran where and when; the jobs by their places."""
+        from workloadkit.simulation.machine.numbered import N_RUNS
+
+        return Runs(state.machine.history, int(state.machine.at[N_RUNS]))
+
+
+@dataclass(frozen=True, eq=False)
+class Runs(Sequence[Run]):
+    """Runs in the order in which the processors were taken back; each is made as it is asked for.
+
+    Parameters
+    ----------
+    history : History
+    size : int
+    numbers : ndarray of int64, optional
+        Job numbers by place; by default the places stand for them.
+    """
+
+    history: Any
+    size: int
+    numbers: NDArray[np.int64] | None = None
+
+    def __len__(self) -> int:
+        return self.size
+
+    @overload
+    def __getitem__(self, which: int) -> Run: ...
+
+    @overload
+    def __getitem__(self, which: slice) -> list[Run]: ...
+
+    def __getitem__(self, which: int | slice) -> Run | list[Run]:
+        place = range(self.size)[which]
+        return self._run(place) if isinstance(place, int) else [self._run(i) for i in place]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and list(self) == list(other)
+
+    def _run(self, place: int) -> Run:
+        from workloadkit.simulation.machine.words import WORD
+
+        history = self.history
+        parts = range(history.first[place], history.last[place])
+        job = history.job[place]
+        return Run(
+            job=int(job if self.numbers is None else self.numbers[job]),
+            start=history.start[place].item(),
+            end=history.end[place].item(),
+            processors=tuple(
+                WORD * int(history.word[part]) + bit + 1
+                for part in parts
+                for bit in range(WORD)
+                if history.mask[part] >> bit & 1
+            ),
+            interrupted=bool(history.stopped[place]),
+        )

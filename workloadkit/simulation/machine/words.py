@@ -1,0 +1,93 @@
+"""Sets of processors as bits of words, and the part of a set that stands in one word.
+
+Half of the bits of a word are used, so that nothing wraps around where the compiler is off, too.
+"""
+
+from numba.core import types
+from numba.extending import lower_builtin, type_callable
+
+from workloadkit._kernels.compile import inline
+
+#: Processors of a word, as a power of two.
+WORD_BITS = 5
+WORD = 1 << WORD_BITS
+
+
+def count_ones(word):
+    """Return how many bits of a word are set."""
+    return int(word).bit_count()
+
+
+def place_of_lowest(word):
+    """Return the place of the lowest bit that is set; there is one."""
+    return (int(word) & -int(word)).bit_length() - 1
+
+
+@type_callable(count_ones)
+@type_callable(place_of_lowest)
+def _type_of_count(context):
+    return lambda word: types.int64 if word == types.int64 else None
+
+
+@lower_builtin(count_ones, types.int64)
+def _count_ones(context, builder, signature, arguments):
+    return builder.ctpop(arguments[0])
+
+
+@lower_builtin(place_of_lowest, types.int64)
+def _place_of_lowest(context, builder, signature, arguments):
+    return builder.cttz(arguments[0], context.get_constant(types.boolean, False))
+
+
+def n_words(procs: int) -> int:
+    """Return how many words hold so many processors."""
+    return -(-procs // WORD)
+
+
+@inline
+def lowest_of(word, count):
+    """Return the lowest bits of a word that are set, so many at most."""
+    if count_ones(word) <= count:
+        return word
+    rest = word
+    for _ in range(count):
+        rest &= rest - 1
+    return word ^ rest
+
+
+@inline
+def clear(words):
+    """Empty a set."""
+    for place in range(words.size):
+        words[place] = 0
+
+
+@inline
+def size_of(words):
+    """Return the size of a set."""
+    count = 0
+    for place in range(words.size):
+        count += count_ones(words[place])
+    return count
+
+
+@inline
+def size_without(words, others):
+    """Return how many of a set are not in another one."""
+    count = 0
+    for place in range(words.size):
+        count += count_ones(words[place] & ~others[place])
+    return count
+
+
+@inline
+def take_lowest(words, taken, count):
+    """Move the lowest of a set to another one, so many; return how many are missing."""
+    place = 0
+    while count > 0 and place < words.size:
+        part = lowest_of(words[place], count)
+        words[place] ^= part
+        taken[place] |= part
+        count -= count_ones(part)
+        place += 1
+    return count
