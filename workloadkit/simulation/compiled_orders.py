@@ -3,6 +3,7 @@
 from collections import namedtuple
 from collections.abc import Callable
 from functools import lru_cache
+from itertools import count
 from types import SimpleNamespace
 from typing import Any
 
@@ -185,11 +186,15 @@ def function_of_time(order: Callable[..., Any], known_by: NDArray[np.int64] | No
     return _kind_of_order(order)(np.empty(0, np.int64) if known_by is None else known_by)
 
 
+_numbers = count()
+
+
 @lru_cache
 def _kind_of_order(order: Callable[..., Any]) -> type:
     """Make the class of an order that is compiled, once a process."""
     compiled = order if hasattr(order, "py_func") else numba.njit(order)
-    kind = namedtuple("OwnOrder", ["number"])  # type: ignore[misc]
+    # the compiler takes references to tuples of equal names for the same
+    kind = namedtuple(f"OwnOrder{next(_numbers)}", ["number"])  # type: ignore[misc]
 
     def value(state, order, job, now):
         jobs = state.jobs
