@@ -14,7 +14,7 @@ from tests.workloadkit.cast import AnyThatFits, Diary, Fcfs, Script, small_trace
 from workloadkit import Header, Outage, Outages, ParameterError, WorkloadError, WorkloadWarning
 from workloadkit.simulation.machine.processors import settle
 from workloadkit.simulation.policies.conservative import ConservativeScheduler
-from workloadkit.simulation.policies.ordered import OrderedScheduler
+from workloadkit.simulation.policies.easy.plain import OrderedScheduler
 
 POLICIES = [
     "fcfs",
@@ -33,6 +33,7 @@ POLICIES = [
     "priority-fifo",
     "creasy",
     "user-priority",
+    "multi-queue:2",
 ]
 
 

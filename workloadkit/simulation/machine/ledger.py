@@ -48,6 +48,11 @@ def _never(state, what, now):
 
 
 @inline
+def _none(state, what, now):
+    return 0
+
+
+@inline
 def _fits(state, job, now):
     return has_room(state, FREE, need_of(state, job, now))
 
@@ -98,6 +103,9 @@ may_pass = by_part("machine", "may_pass", _may_pass)
 
 #: (state, job, now): a job starts that may pass: what is spare shrinks.
 passes = by_part("machine", "passes", _passes)
+
+#: (state, -, now): how many processors are down.
+n_down = by_part("machine", "n_down", _none)
 
 #: (state, -, now): whether nothing at all is free.
 is_full = by_part("machine", "is_full", _no)

@@ -13,12 +13,8 @@ from workloadkit.simulation.policies.creasy import Creasy
 from workloadkit.simulation.policies.easy import Easy
 from workloadkit.simulation.policies.largest import Largest
 from workloadkit.simulation.policies.ljf import Ljf
-from workloadkit.simulation.policies.multi_queue import (
-    MOST_PARTITIONS,
-    WEEK,
-    MultiQueue,
-    MultiQueueScheduler,
-)
+from workloadkit.simulation.policies.multi_queue import MOST_PARTITIONS, WEEK, MultiQueue
+from workloadkit.simulation.policies.multi_queue.plain import MultiQueueScheduler
 from workloadkit.simulation.policies.policy import Outcome, Policy, check_types
 from workloadkit.simulation.policies.sjf import Sjf
 from workloadkit.simulation.policies.smallest import Smallest
