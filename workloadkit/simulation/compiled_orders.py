@@ -22,6 +22,7 @@ from workloadkit.simulation.orders import (
     Seen,
 )
 from workloadkit.simulation.parts import acting, acts_for, kind_of
+from workloadkit.simulation.state import ARRIVED
 
 (_arrival, _sjf, _ljf, _smallest, _largest, _f1, _urgency) = map(inline, SETTLED.values())
 
@@ -53,7 +54,7 @@ def seen(state, job):
         jobs.procs[job],
         jobs.user[job],
         jobs.queue[job],
-        jobs.submit[0],
+        state.first[0],
     )
 
 
@@ -85,35 +86,26 @@ def _key_function(kind):
 
 
 @kernel
-def keys_of_all(jobs, code, numbers):
+def keys_of_all(jobs, first, code, numbers):
     """Return what a settled order ranks the jobs of a log by."""
     submit, _, estimate, procs, user, queue = jobs
     keys = np.empty(submit.size)
     for job in range(submit.size):
-        it = Seen(submit[job], estimate[job], procs[job], user[job], queue[job], submit[0])
+        it = Seen(submit[job], estimate[job], procs[job], user[job], queue[job], first)
         keys[job] = _settled_key(code, it, numbers)
     return keys
 
 
-def ranks(jobs: Any, order: Any) -> NDArray[np.float64]:
-    """Place of each job of a log in a settled order.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from workloadkit.simulation.orders import settled
-    >>> from workloadkit.simulation.state import Jobs
-    >>> estimate, one = np.array([20, 10, 20]), np.ones(3, np.int64)
-    >>> ranks(Jobs(one, one, estimate, one, one, one), settled("sjf")).tolist()
-    [1.0, 0.0, 2.0]
-    """
-    n_jobs = jobs.submit.size
+def ranks(state: Any, order: Any) -> NDArray[np.float64]:
+    """Place of each job in a settled order, where all jobs are known."""
+    jobs, n_jobs = state.jobs, state.jobs.submit.size
+    first = state.first[0] if state.at[ARRIVED] else jobs.submit[0]
     if not isinstance(order, Order):
-        keys = acting(type(order)).keys_of_all(jobs)
+        keys = acting(type(order)).keys_of_all(jobs, first)
     elif order.code == ARRIVAL:
         return np.arange(float(n_jobs))
     else:
-        keys = keys_of_all(jobs, order.code, order.numbers)
+        keys = keys_of_all(jobs, first, order.code, order.numbers)
     place = np.empty(n_jobs)
     place[np.argsort(keys, kind="stable")] = np.arange(n_jobs)
     return place
@@ -131,10 +123,10 @@ def custom_order(policy: Any) -> Any:
     name, key = type(policy).__name__, type(policy).key
     kind = namedtuple(name, numbers)  # type: ignore[misc]
 
-    def keys_of_all(jobs: Any) -> NDArray[np.float64]:
+    def keys_of_all(jobs: Any, first: Any) -> NDArray[np.float64]:
         submit, _, estimate, procs, user, queue = (column.tolist() for column in jobs)
         each = zip(submit, estimate, procs, user, queue, strict=True)
-        return np.array([policy.key(Seen(*job, submit[0])) for job in each], float)
+        return np.array([policy.key(Seen(*job, first)) for job in each], float)
 
     compiled = numba.njit(key)
 

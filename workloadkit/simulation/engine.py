@@ -380,6 +380,7 @@ class Simulation:
         self.running: dict[Job, int] = {}  # in the order of the starts; serial of the termination
         self.jobs: list[Job] = []
         self.now: Any = 0
+        self.first: Any = None  # submission
         self.scheduler = scheduler
         self.users = tuple(users)
         self.overrun = overrun
@@ -497,6 +498,8 @@ class Simulation:
 
     def arrive(self, job: Job) -> None:
         """Let a job arrive at this very second."""
+        if self.first is None:
+            self.first = job.submit
         job.arrival = len(self.jobs)
         self.jobs.append(job)
         self._n_waiting += 1

@@ -12,8 +12,8 @@ def _nothing(state, what, now):
 
 
 #: (state, job, now) of a policy: a job has arrived; its processors are free again; it waits again.
-_policy_arrived = by_part("policy", "job_arrived", _nothing)
-_policy_ended = by_part("policy", "job_ended", _nothing)
+job_arrived = by_part("policy", "job_arrived", _nothing)
+job_ended = by_part("policy", "job_ended", _nothing)
 job_returned = by_part("policy", "job_returned")
 
 #: (state, -, now) of a policy: the machine is, or will be, other than planned.
@@ -31,10 +31,12 @@ _learn = by_part("predictor", "learn", _nothing)
 def arrive(state, now):
     """Let the next job of the tables arrive."""
     job = state.at[ARRIVED]
+    if job == 0:
+        state.first[0] = now
     state.at[ARRIVED] = job + 1
     state.at[N_WAITING] += 1
     _plan(state, job, now)
-    _policy_arrived(state, job, now)
+    job_arrived(state, job, now)
 
 
 @inline
@@ -43,11 +45,11 @@ def end_due(state, now):
     job = state.end_jobs[state.at[N_RUNNING] - 1]
     end_job(state, job, now)
     _learn(state, job, now)
-    _policy_ended(state, job, now)
+    job_ended(state, job, now)
     return job
 
 
 @inline
 def lose(state, job, now):
     """Let policy and predictor know of the end of a job that was stopped."""
-    _policy_ended(state, job, now)
+    job_ended(state, job, now)

@@ -12,8 +12,8 @@ from typing import Any
 from workloadkit._kernels.compile import helper, inline, kernel
 from workloadkit._kernels.reference import by_reference
 from workloadkit.simulation import recorded_stream  # noqa: F401 acts where no users react
-from workloadkit.simulation.events import allocate, end_due
-from workloadkit.simulation.machine.ledger import asks, change, next_change
+from workloadkit.simulation.events import allocate, end_due, job_arrived, job_returned
+from workloadkit.simulation.machine.ledger import asks, change, hold, next_change
 from workloadkit.simulation.parts import by_part, is_built_in
 from workloadkit.simulation.state import (
     ARRIVED,
@@ -112,6 +112,31 @@ def _go_on(state, begun, until):
 
 _play = kernel(_go_on)
 _play_custom = helper(_go_on)  # what is not of this package may change without our knowing
+
+
+@kernel
+def resume(state, running):
+    """Let jobs run on that have their starts, in the order of these, as long as estimated."""
+    state = by_reference(state)
+    for job in running:
+        hold(state, job, state.start[job])
+
+
+def let_wait(state: State, waiting: Any) -> None:
+    """Let a policy meet jobs that wait, in order of arrival, as if they arrived now."""
+    run = _let_wait if is_built_in(state.policy) else _let_wait_custom
+    run(state, waiting)
+
+
+def _meet(state, waiting):
+    state = by_reference(state)
+    for job in waiting:
+        job_arrived(state, job, state.clock[0])
+        job_returned(state, job, state.clock[0])
+
+
+_let_wait = kernel(_meet)
+_let_wait_custom = helper(_meet)
 
 
 @inline

@@ -82,23 +82,7 @@ def play_compiled(policy: Policy, workload: Workload, rules: Rules) -> Outcome:
     how: Any = policy.compiled(workload, rules)
     if isinstance(how, Outcome):
         return how
-    from workloadkit.simulation.machine.one_pool import OnePool
-    from workloadkit.simulation.state import Jobs, new_state
-
-    w = workload
-    jobs = Jobs(w.submit, w.run, w.estimate, w.procs, w.user, w.queue)
-    hardware = rules.hardware or OnePool(rules.machine)
-    state = how.play(
-        new_state(
-            jobs,
-            hardware.compiled(jobs, how.n_planned(jobs.submit.size)),
-            capacity=hardware.capacity,
-            late=rules.overrun == "late" or rules.predictor is not None,
-            by_event=rules.passes == "event",
-            users=w.users,
-            predictor=rules.predictor and rules.predictor.compiled(w),
-        )
-    )
+    state = how.play(how.new_state())
     return Outcome(state.start, how.columns(state), how.history(state))
 
 

@@ -43,7 +43,9 @@ class State(NamedTuple):
     ----------
     jobs : Jobs
     start : ndarray, shape (n_jobs,)
-        Start of each job that has started. [s]
+        Start of each job, `never` for those that have not started. [s]
+    first : ndarray, shape (1,)
+        The first submission of all. [s]
     ends, planned_ends : ndarray, shape (capacity,)
         Ends of the running jobs, real and as planned, descending. [s]
     end_jobs, planned_jobs : ndarray of int64, shape (capacity,)
@@ -68,6 +70,7 @@ class State(NamedTuple):
 
     jobs: Jobs
     start: NDArray
+    first: NDArray
     ends: NDArray
     end_jobs: NDArray[np.int64]
     planned_ends: NDArray
@@ -101,7 +104,8 @@ def new_state(
     capacity = min(n_jobs, capacity) + 1
     return State(
         jobs=jobs,
-        start=np.empty(n_jobs, dtype),
+        start=np.full(n_jobs, never(dtype)),
+        first=np.zeros(1, dtype),
         ends=np.empty(capacity, dtype),
         end_jobs=np.empty(capacity, np.int64),
         planned_ends=np.empty(capacity, dtype),
@@ -121,3 +125,14 @@ def new_state(
 def never(dtype: np.dtype) -> Any:
     """Return a time after all times."""
     return dtype.type(np.iinfo(dtype).max if dtype.kind == "i" else np.inf)
+
+
+def waiting_jobs(state: State, low: int = 0) -> NDArray[np.int64]:
+    """Return the jobs from `low` on that have arrived and not started, in order of arrival."""
+    return low + np.flatnonzero(state.start[low : state.at[ARRIVED]] == state.never)
+
+
+def running_jobs(state: State) -> NDArray[np.int64]:
+    """Return the jobs that run, in the order of their starts."""
+    running = state.end_jobs[: state.at[N_RUNNING]]
+    return running[np.lexsort((running, state.start[running]))]

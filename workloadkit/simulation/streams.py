@@ -11,7 +11,6 @@ users and the jobs, not the state, so that they are compiled once for all polici
 Without users, ``None``, the jobs of the tables arrive at their submit times.
 """
 
-
 from numba.extending import overload
 
 from workloadkit._kernels.agenda import ARRIVED as ARRIVED_BY_AGENDA

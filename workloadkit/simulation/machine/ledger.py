@@ -137,12 +137,18 @@ asks = by_part("machine", "asks", _no)
 @inline
 def start_job(state, job, now):
     """Let a waiting job run from now on."""
-    jobs, count = state.jobs, state.at[N_RUNNING]
     state.start[job] = now
-    insert_end_in_order(state.ends, state.end_jobs, count, now + jobs.run[job], job)
-    insert_end(state.planned_ends, state.planned_jobs, count, now + jobs.estimate[job], job)
-    state.at[N_RUNNING] = count + 1
     state.at[N_WAITING] -= 1
+    hold(state, job, now)
+
+
+@inline
+def hold(state, job, now):
+    """Take from the machine what a job needs that has its start."""
+    jobs, count, start = state.jobs, state.at[N_RUNNING], state.start[job]
+    insert_end_in_order(state.ends, state.end_jobs, count, start + jobs.run[job], job)
+    insert_end(state.planned_ends, state.planned_jobs, count, start + jobs.estimate[job], job)
+    state.at[N_RUNNING] = count + 1
     occupy(state, FREE, need_of(state, job, now))
     move_in(state, job, now)
 

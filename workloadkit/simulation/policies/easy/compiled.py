@@ -53,10 +53,10 @@ class CompiledEasy(CompiledPolicy):
         n_jobs = state.jobs.submit.size
         how: dict[str, Any] = {"backfills": self.backfills, "crowd": n_jobs, "patience": 1}
         if self.jobs_are_known:
-            rank = ranks(state.jobs, order)
-            backfill_rank = rank if backfill_order is order else ranks(state.jobs, backfill_order)
+            rank = ranks(state, order)
+            backfill_rank = rank if backfill_order is order else ranks(state, backfill_order)
             in_turn = not self.backfills and bool((rank[1:] > rank[:-1]).all())
-            if not in_turn and getattr(self.rules.hardware, "by_size", True):
+            if not in_turn and getattr(self.hardware, "by_size", False):
                 # a list in the order of arrival that is touched at its ends only needs no trees
                 patience = self.patience * n_jobs if self.backfills else 0
                 how |= {"crowd": self.crowd, "patience": patience}

@@ -32,14 +32,11 @@ class OrderedScheduler(Scheduler):
         super().__init__()
         self.key, self.backfill, self.reservations = key, backfill, reservations
         self.keys: dict[Job, tuple[Any, Any]] = {}  # of the queue and of backfilling
-        self._first: Any = None  # submission
 
     def job_arrives(self, job: Job) -> None:
         """Give a job its places in the orders."""
         super().job_arrives(job)
-        if self._first is None:
-            self._first = job.submit
-        seen = Seen(job.submit, job.estimate, job.procs, job.user, job.queue, self._first)
+        seen = Seen(job.submit, job.estimate, job.procs, job.user, job.queue, self._at.first)
         key = self.key(seen) if self.key else 0
         backfills = self.backfill not in ("same", "none")
         self.keys[job] = key, SETTLED[self.backfill](seen, ()) if backfills else key

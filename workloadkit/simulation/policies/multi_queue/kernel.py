@@ -9,9 +9,7 @@ waits would fit, nobody asks for the reservations.
 
 import sys
 
-import numpy as np
-
-from workloadkit._kernels.compile import bare, helper, inline, kernel
+from workloadkit._kernels.compile import bare, helper, in_python, inline, kernel
 from workloadkit._kernels.reference import by_reference
 from workloadkit.simulation.machine.ledger import (
     changes_ahead,
@@ -48,7 +46,6 @@ from workloadkit.simulation.state import N_RUNNING
 def job_arrived(state, job, now):
     """Put a job into the queue of its partition."""
     part, at = state.policy, state.policy.at
-    part.first[0] = min(part.first[0], now)
     _turn_weeks(state, now)
     part.partition[job] = _partition_of(part.criteria, state.jobs.estimate[job])
     part.waiting[at[N_LISTED]] = job
@@ -61,8 +58,8 @@ def job_ended(state, job, now):
     """Take note for the next criteria."""
     part, at = state.policy, state.policy.at
     _turn_weeks(state, now)
-    if now > part.first[0] + at[N_WEEKS] * WEEK:
-        part.ended[at[N_ENDED]] = job
+    if now > state.first[0] + at[N_WEEKS] * WEEK:
+        part.ended[at[N_ENDED]] = state.jobs.estimate[job]
         at[N_ENDED] += 1
     _leave(state, job)
 
@@ -108,23 +105,48 @@ def _partition_of(criteria, estimate):
 def _turn_weeks(state, now):
     """Find the criteria of the weeks that have begun before this second."""
     part = state.policy
-    while part.first[0] + (part.at[N_WEEKS] + 1) * WEEK < now:
-        end_week(part.criteria, part.ended, state.jobs.estimate, part.at)
+    while state.first[0] + (part.at[N_WEEKS] + 1) * WEEK < now:
+        _end_week(part.criteria, part.ended, part.at)
 
 
-@helper
-def end_week(criteria, ended, estimate, at):
+@bare
+def _end_week(criteria, ended, at):
     """Find the criteria that would have balanced the jobs of the past week, if it had enough.
 
     The i-th of P is the i/P quantile of their estimates.
     """
     n_ended, n = at[N_ENDED], criteria.size
     if n_ended >= n:
-        values = np.sort(estimate[ended[:n_ended]])
         for place in range(n):
-            criteria[place] = values[((place + 1) * n_ended + n - 1) // n - 1]
+            nth = ((place + 1) * n_ended + n - 1) // n - 1
+            criteria[place] = _nth_smallest(ended, n_ended, nth)
     at[N_ENDED] = 0
     at[N_WEEKS] += 1
+
+
+end_week = kernel(in_python(_end_week))
+
+
+@bare
+def _nth_smallest(values, count, nth):
+    """Sort the first values so far that the n-th from 0 is in its place; return it."""
+    low, high = 0, count - 1
+    while low < high:
+        middle, left, right = values[nth], low, high
+        while left <= right:
+            while values[left] < middle:
+                left += 1
+            while values[right] > middle:
+                right -= 1
+            if left <= right:
+                values[left], values[right] = values[right], values[left]
+                left += 1
+                right -= 1
+        if right < nth:
+            low = left
+        if left > nth:
+            high = right
+    return values[nth]
 
 
 @inline

@@ -69,19 +69,17 @@ class Partitions(NamedTuple):
     waiting : ndarray of int64, shape (n_jobs,)
         The jobs that wait, in the order of arrival.
     partition, standing : ndarray of int64, shape (n_jobs,)
-        Of the jobs that have arrived.
+        Of the jobs that it has met.
     promised : ndarray, shape (n_jobs,)
         When pivots were promised to start, and demoted jobs are to. [s]
-    ended : ndarray of int64, shape (n_jobs,)
-        The jobs that have ended since a week began, in that order.
+    ended : ndarray, shape (n_jobs,)
+        Estimates of the jobs that have ended since a week began, in any order. [s]
     size, used, pivot : ndarray of int64, shape (n_partitions,)
         Of each partition its processors, those that run jobs, its pivot or NOBODY.
     criteria : ndarray of float64, shape (n_partitions,)
         A job belongs to the first partition whose criterion is above its estimate. [s]
     demoted : ndarray of int64
         The demoted jobs, in order of arrival.
-    first : ndarray, shape (1,)
-        First submission, from which weeks are counted. [s]
     plan : Plan
     at : ndarray of int64, shape (11,)
     """
@@ -90,13 +88,12 @@ class Partitions(NamedTuple):
     partition: NDArray[np.int64]
     standing: NDArray[np.int64]
     promised: NDArray
-    ended: NDArray[np.int64]
+    ended: NDArray
     size: NDArray[np.int64]
     used: NDArray[np.int64]
     pivot: NDArray[np.int64]
     criteria: NDArray[np.float64]
     demoted: NDArray[np.int64]
-    first: NDArray
     plan: Plan
     at: NDArray[np.int64]
 
@@ -108,16 +105,15 @@ def new_partitions(state: State, size: NDArray[np.int64]) -> Partitions:
     at[IDLE], at[LOOK] = size.sum(), True
     return Partitions(
         waiting=np.empty(n_jobs, np.int64),
-        partition=np.empty(n_jobs, np.int64),
+        partition=np.full(n_jobs, NOBODY),
         standing=np.zeros(n_jobs, np.int64),
         promised=np.empty(n_jobs, dtype),
-        ended=np.empty(n_jobs, np.int64),
+        ended=np.empty(n_jobs, dtype),
         size=size,
         used=np.zeros(size.size, np.int64),
         pivot=np.full(size.size, NOBODY),
         criteria=np.full(size.size, np.inf),
         demoted=np.empty(0, np.int64),
-        first=np.full(1, state.never),
         plan=new_plan(state, size.size, 0),
         at=at,
     )

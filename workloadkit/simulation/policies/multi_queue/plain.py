@@ -33,8 +33,6 @@ class MultiQueueScheduler(Scheduler):
         Pivots that lost their partition to another; they keep a reservation. In order of arrival.
     ended : list of Job
         Since the criteria were last found.
-    first : int or float
-        First submission, from which weeks are counted. [s]
     n_weeks : int
         Weeks that are over.
     """
@@ -49,18 +47,15 @@ class MultiQueueScheduler(Scheduler):
         self.promised: dict[Job, Any] = {}
         self.demoted: list[Job] = []
         self.ended: list[Job] = []
-        self.first: Any = None
         self.n_weeks = 0
 
     def columns(self, jobs: Sequence[Job]) -> dict[str, list]:
-        """Return the partition of each job, from 1."""
-        return {"partition": [self.partition[job] + 1 for job in jobs]}
+        """Return the partition of each job that it has met, from 1; 0 for others."""
+        return {"partition": [self.partition.get(job, -1) + 1 for job in jobs]}
 
     def job_arrives(self, job: Job) -> None:
         """Put a job into the queue of its partition."""
-        if not self.size:
-            self.size = shares(self._at.machine, self.n_partitions)
-            self.first = self.now
+        self.share()
         self.turn_weeks()
         self.partition[job] = self.partition_of(job)
         super().job_arrives(job)
@@ -72,10 +67,16 @@ class MultiQueueScheduler(Scheduler):
             self.ended.append(job)
         super().job_ends(job)
 
+    def share(self) -> None:
+        """Begin with equal shares; what runs already belongs to the first partition."""
+        if not self.size:
+            self.size = shares(self._at.machine, self.n_partitions)
+            self.partition |= dict.fromkeys(self.running, 0)
+
     @property
     def next_week(self) -> Any:
         """When the criteria are to be found anew. [s]."""
-        return self.first + (self.n_weeks + 1) * WEEK
+        return self._at.first + (self.n_weeks + 1) * WEEK
 
     def turn_weeks(self) -> None:
         """Find the criteria of the weeks that have begun before this second."""
@@ -102,6 +103,7 @@ class MultiQueueScheduler(Scheduler):
 
     def allocate(self) -> None:
         """Start the jobs that can without delaying a pivot, in the order of arrival."""
+        self.share()
         self.release()
         if self.outages_ahead:
             self.allocate_around_outages()
@@ -228,7 +230,7 @@ class MultiQueueScheduler(Scheduler):
 
     def continue_from(self, other: "MultiQueueScheduler", twins: dict[Job, Job]) -> None:
         """Take over the state of another one, with twins for its waiting and running jobs."""
-        self.n_partitions, self.first, self.n_weeks = other.n_partitions, other.first, other.n_weeks
+        self.n_partitions, self.n_weeks = other.n_partitions, other.n_weeks
         self.size, self.criteria = list(other.size), list(other.criteria)
         self.partition = {twin: other.partition[job] for job, twin in twins.items()}
         self.pivots = {place: twins[job] for place, job in other.pivots.items()}

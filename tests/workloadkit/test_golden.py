@@ -1,0 +1,47 @@
+"""Every simulated schedule is what it was: digests of a sample, and of the whole matrix."""
+
+from collections.abc import Iterable
+
+import pytest
+
+from tests.data import needs_compiler, needs_traces, trace_path
+from tests.golden.cases import ENGINES, MACHINES, POLICIES, Case, all_cases, sample
+from tests.golden.digests import differences, read
+from tests.golden.play import play
+
+engines = pytest.mark.parametrize(
+    "engine", [pytest.param(e, marks=needs_compiler if e == "compiled" else ()) for e in ENGINES]
+)
+
+
+@pytest.mark.slow
+def test_the_file_has_a_digest_for_each_case_and_no_other():
+    assert read().keys() == all_cases().keys()
+
+
+def test_the_sample_has_every_policy_users_rule_and_outage():
+    for field in ("policy", "users", "passes", "overrun", "outages", "interrupted"):
+        values = {getattr(case, field) for case in all_cases().values()}
+        assert {getattr(case, field) for case in sample().values()} == values
+
+
+@needs_traces
+@engines
+def test_a_sample_gives_the_same_schedules(engine):
+    assert_same(sample().values(), engine)
+
+
+@pytest.mark.slow
+@needs_traces
+@engines
+@pytest.mark.parametrize("policy", POLICIES)
+def test_the_whole_matrix_gives_the_same_schedules(policy, engine):
+    assert_same((case for case in all_cases().values() if case.policy == policy), engine)
+
+
+def assert_same(cases: Iterable[Case], engine: str) -> None:
+    for log in MACHINES:
+        trace_path(log)  # skips where it is absent
+    found = {case.key: {engine: play(case, engine)} for case in cases if engine in case.engines}
+    different = differences(found, read())
+    assert not different, f"{len(different)} of {len(found)} differ:\n" + "\n".join(different)

@@ -1,0 +1,72 @@
+"""The schedule that a log contains, compiled, for users who react to it all the same."""
+
+import sys
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workloadkit._kernels.compile import inline
+from workloadkit._kernels.running import insert_end_in_order
+from workloadkit.simulation.machine.ledger import start_job
+from workloadkit.simulation.parts import acts_for
+from workloadkit.simulation.policies.compiled import CompiledPolicy
+from workloadkit.simulation.state import N_WAITING, State
+
+
+class Due(NamedTuple):
+    """A part of the state: when the waiting jobs are to start.
+
+    Parameters
+    ----------
+    wait : ndarray, shape (n_jobs,)
+        How long each job waited in the log. [s]
+    time : ndarray, shape (n_jobs,)
+        Starts of those that wait, descending. [s]
+    job : ndarray of int64, shape (n_jobs,)
+        The jobs that start then.
+    """
+
+    wait: NDArray
+    time: NDArray
+    job: NDArray[np.int64]
+
+
+class CompiledRecorded(CompiledPolicy):
+    """Each job starts its recorded wait after its submission."""
+
+    @property
+    def capacity(self) -> int:
+        """How many jobs can run at once: logs hold more than their machines."""
+        return int(self.workload.submit.size)
+
+    def begin(self, state: State) -> State:
+        """Return the state with nothing due."""
+        submit = state.jobs.submit
+        part = Due(self.workload.wait, np.empty_like(submit), np.empty(submit.size, np.int64))
+        return state._replace(policy=part)
+
+
+@inline
+def job_arrived(state, job, now):
+    """Take note of when a job is to start."""
+    due = state.policy
+    count = state.at[N_WAITING] - 1
+    insert_end_in_order(due.time, due.job, count, now + due.wait[job], job)
+
+
+@inline
+def next_timer(state, what, now):
+    """When the next job is to start."""
+    return state.policy.time[state.at[N_WAITING] - 1] if state.at[N_WAITING] > 0 else state.never
+
+
+@inline
+def allocate(state, new, now):
+    """Start the jobs whose time has come."""
+    due = state.policy
+    while state.at[N_WAITING] > 0 and due.time[state.at[N_WAITING] - 1] <= now:
+        start_job(state, due.job[state.at[N_WAITING] - 1], now)
+
+
+acts_for(Due, sys.modules[__name__])

@@ -1,0 +1,169 @@
+"""Self-adaptive parameterization, compiled: copies of the state are played on estimates."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workloadkit._kernels.first_submission import wait_for_first
+from workloadkit.errors import ParameterError
+from workloadkit.simulation.loop import resume
+from workloadkit.simulation.policies.compiled import CompiledPolicy
+from workloadkit.simulation.policies.multi_queue import WEEK
+from workloadkit.simulation.policies.self_adaptive import ONLY_REPLAYED, SelfAdaptive
+from workloadkit.simulation.policies.self_adaptive.decisions import Decisions
+from workloadkit.simulation.state import (
+    ARRIVED,
+    N_RUNNING,
+    N_WAITING,
+    OVER,
+    State,
+    running_jobs,
+    waiting_jobs,
+)
+from workloadkit.simulation.workload import Rules, Workload
+
+
+class CompiledSelfAdaptive(CompiledPolicy):
+    """The candidates of a policy, one of which serves.
+
+    Parameters
+    ----------
+    policy : SelfAdaptive
+    workload : Workload
+    rules : Rules
+    """
+
+    def __init__(self, policy: SelfAdaptive, workload: Workload, rules: Rules) -> None:
+        super().__init__(workload, rules)
+        self.policy, self.decisions = policy, Decisions(policy)
+        self.candidates: list[CompiledPolicy] = [
+            candidate.compiled(workload, rules)  # type: ignore[misc]
+            for candidate in policy.policies
+        ]
+        for candidate in self.candidates:
+            candidate.rng = self.rng
+        self.first = self.last = 0
+
+    @property
+    def present(self) -> CompiledPolicy:
+        """The candidate that serves."""
+        return self.candidates[self.decisions.present]
+
+    def n_planned(self, n_jobs: int) -> int:
+        """Return how many rows of the machine the profiles of the candidates need."""
+        return max(candidate.n_planned(n_jobs) for candidate in self.candidates)
+
+    def play(self, state: State) -> State:
+        """Play week by week, with a decision at the start of each."""
+        users, now, week, low = state.users, None, 0, 0
+        if users is not None and not wait_for_first(users, state.jobs, state.by_event):
+            return state
+        self.first = state.jobs.submit[0] if users is None else users.agenda.time[0]
+        self.last = self.first
+        state = self.present.begin(state)
+        while True:
+            begins, ends = self.first + week * WEEK, self.first + (week + 1) * WEEK
+            there, arrived = unfinished(state, low), state.at[ARRIVED]
+            state, why = self.present.run(state, now, ends)
+            ended = gone(state, there, arrived)
+            end = state.start[ended] + state.jobs.run[ended]
+            self.last = end.max(initial=self.last)
+            if why == OVER:
+                return state
+            now, week = ends, week + 1
+            self.present.turn_week(state)
+            left = unfinished(state, low)
+            low = left.min(initial=state.at[ARRIVED])
+            if left.size and self.decisions.are_due(how_they_fared(state, ended[end > begins])):
+                state = self._decide(state, low, now, week)
+
+    def _decide(self, state: State, low: int, now: Any, week: int) -> State:
+        """Play each candidate for the coming weeks; go over to the one that fares best."""
+        present, means = self.policy.policies[self.decisions.present], []
+        until = now + self.policy.weeks * WEEK
+        for candidate in self.policy.policies:
+            window, how = self._imagined(candidate, state, low, now)
+            if candidate == present:
+                window = how.continue_from(window, state, low)
+            else:
+                window = how.take_over(window, state, low)
+            there, arrived = unfinished(window, 0), window.at[ARRIVED]
+            window, _ = how.run(window, now, until)
+            means.append(self.decisions.mean(how_they_fared(window, gone(window, there, arrived))))
+        if self.decisions.take_best(means, now.item(), week):
+            return self.present.take_over(state, state, 0)
+        return state
+
+    def _imagined(
+        self, candidate: Any, state: State, low: int, now: Any
+    ) -> tuple[State, CompiledPolicy]:
+        """Return a state to play on estimates from, of the jobs from `low` on, and a candidate.
+
+        What has outlived its estimate has ended.
+        """
+        which, submit = self._whose(state, low, now)
+        workload = self._workload(which, submit)
+        hardware = getattr(self.hardware, "imagined", self.hardware)
+        rules = Rules(self.rules.machine, passes=self.rules.passes, hardware=hardware)
+        how = candidate.compiled(workload, rules)
+        window = how.new_state()
+        n_there = state.at[ARRIVED] - low
+        window.start[:n_there] = state.start[low : low + n_there]
+        window.first[:], window.at[ARRIVED] = state.first, n_there
+        window.at[N_WAITING] = waiting_jobs(window).size
+        window.clock[0] = now
+        running = running_jobs(state) - low
+        resume(window, running[window.start[running] + workload.estimate[running] > now])
+        return window, how
+
+    def _whose(self, state: State, low: int, now: Any) -> tuple[NDArray[np.int64], NDArray]:
+        """Return the jobs that are imagined, with those forecast, and when they are submitted."""
+        arrived, length, later = state.at[ARRIVED], self.policy.weeks * WEEK, 0
+        submit, first, last = state.jobs.submit, arrived, arrived
+        if self.policy.forecast == "actual":
+            if not self.jobs_are_known:
+                raise ParameterError(ONLY_REPLAYED)
+            last = np.searchsorted(submit, now + length, side="right")
+        elif self.policy.forecast == "replay":
+            first = np.searchsorted(submit[:arrived], now - length, side="right")
+            later = length
+        which = np.concatenate((np.arange(low, arrived), np.arange(first, last)))
+        times = submit[which]
+        times[arrived - low :] += later
+        return which, times
+
+    def _workload(self, which: NDArray[np.int64], submit: NDArray) -> Workload:
+        """Return some of the jobs, as long as their estimates."""
+        w, utilities = self.workload, self.workload.utilities
+        if utilities is not None:
+            utilities = utilities.take(which if w.users is None else w.users.tables.row[which])
+        taken = replace(w, users=None, user_numbers=None, utilities=None).take(which)
+        return replace(taken, submit=submit, run=taken.estimate, utilities=utilities)
+
+    def columns(self, state: State) -> Mapping[str, Any]:
+        """Return what the candidates say of each job."""
+        return self.present.columns(state)
+
+    def history(self, state: State) -> Mapping[str, Any]:
+        """Return the decisions."""
+        return self.decisions.history(np.asarray(self.last - self.first).item())
+
+
+def unfinished(state: State, low: int) -> NDArray[np.int64]:
+    """Return the jobs from `low` on that run or wait."""
+    return np.concatenate((state.end_jobs[: state.at[N_RUNNING]], waiting_jobs(state, low)))
+
+
+def gone(state: State, there: NDArray[np.int64], arrived: int) -> NDArray[np.int64]:
+    """Return the jobs that have ended, of those that were unfinished when so many had arrived."""
+    there = np.concatenate((there, np.arange(arrived, state.at[ARRIVED])))
+    return np.setdiff1d(there, unfinished(state, there.min(initial=arrived)))
+
+
+def how_they_fared(state: State, ended: NDArray[np.int64]) -> list[tuple[Any, Any]]:
+    """Return (wait, run) of jobs that have ended."""
+    wait = state.start[ended] - state.jobs.submit[ended]
+    return list(zip(wait.tolist(), state.jobs.run[ended].tolist(), strict=True))

@@ -1,0 +1,66 @@
+"""What self-adaptive parameterization decides at the starts of the weeks."""
+
+from collections.abc import Sequence
+from math import ceil, fsum, inf
+from typing import Any
+
+from workloadkit.simulation.policies.multi_queue import WEEK, MultiQueue
+from workloadkit.simulation.policies.policy import Policy
+from workloadkit.simulation.policies.self_adaptive import MEASURES, SelfAdaptive
+
+
+def label(policy: Policy) -> Any:
+    """Return what stands for a policy in the history: a number of partitions, or its name."""
+    from workloadkit.simulation.schedulers import describe
+
+    return policy.partitions if isinstance(policy, MultiQueue) else describe(policy)
+
+
+class Decisions:
+    """What was decided at the starts of the weeks.
+
+    Parameters
+    ----------
+    policy : SelfAdaptive
+    """
+
+    def __init__(self, policy: SelfAdaptive) -> None:
+        self.policy = policy
+        self.present = 0  # which of the candidates
+        self.tests = 0
+        self.changes: list[dict[str, Any]] = []
+
+    def are_due(self, ended: Sequence[tuple[Any, Any]]) -> bool:
+        """Whether candidates are to be simulated after a week that ended such jobs."""
+        return bool(ended) and self.mean(ended) > self.policy.threshold
+
+    def mean(self, ended: Sequence[tuple[Any, Any]]) -> float:
+        """Mean of the measure over jobs given as (wait, run); inf over none."""
+        measure = MEASURES[self.policy.measure]
+        if not ended:
+            return inf
+        return fsum(measure(wait, run) for wait, run in ended) / len(ended)
+
+    def take_best(self, means: list[float], second: Any, week: int) -> bool:
+        """Take the candidate with the least mean; whether it is another one."""
+        self.tests += 1
+        before, least = self.present, min(means)
+        if means[before] > least:
+            self.present = means.index(least)
+            names = [label(policy) for policy in self.policy.policies]
+            finite = [None if mean == inf else mean for mean in means]
+            self.changes.append(
+                {
+                    "second": second,
+                    "week": week,
+                    "from": names[before],
+                    "to": names[self.present],
+                    "measures": dict(zip(map(str, names), finite, strict=True)),
+                }
+            )
+        return self.present != before
+
+    def history(self, duration: Any) -> dict[str, Any]:
+        """Return the decisions of a simulation that lasted so long [s]."""
+        weeks = ceil(duration / WEEK)
+        return {"weeks": weeks, "tests": self.tests, "changes": self.changes}

@@ -1,0 +1,180 @@
+"""Self-adaptive parameterization in plain Python: a simulation inside the simulation."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from workloadkit.errors import ParameterError
+from workloadkit.simulation.engine import Job, Scheduler, Simulation, User
+from workloadkit.simulation.policies.multi_queue import WEEK, MultiQueue
+from workloadkit.simulation.policies.multi_queue.plain import MultiQueueScheduler
+from workloadkit.simulation.policies.policy import Policy
+from workloadkit.simulation.policies.self_adaptive import ONLY_REPLAYED, SelfAdaptive
+from workloadkit.simulation.policies.self_adaptive.decisions import Decisions
+
+
+class SelfAdaptiveScheduler(Scheduler):
+    """Self-adaptive parameterization in plain Python: a simulation inside the simulation.
+
+    Parameters
+    ----------
+    policy : SelfAdaptive
+    """
+
+    bears_outages = False  # what it simulates has none
+
+    def __init__(self, policy: SelfAdaptive) -> None:
+        super().__init__()
+        self.policy = policy
+        self.decisions = Decisions(policy)
+        self.inner = policy.policies[0].plain()
+        self.ended: list[Job] = []
+        self.first: Any = None
+        self.week = 0  # weeks that are over
+
+    @property
+    def queue(self) -> list[Job]:
+        """The waiting jobs, in the order of their arrival: the queue of the present candidate."""
+        return self.inner.queue
+
+    @queue.setter
+    def queue(self, jobs: list[Job]) -> None:
+        self.inner.queue = jobs
+
+    def columns(self, jobs: Sequence[Job]) -> dict[str, list]:
+        """Return what the candidates tell of each job."""
+        return self.inner.columns(jobs)
+
+    def history(self) -> dict[str, Any]:
+        """Return the number of weeks, of weeks with simulations, and the changes."""
+        last = max((job.end for job in self._at.jobs), default=self.first)
+        return self.decisions.history(0 if last is None else last - self.first)
+
+    def job_arrives(self, job: Job) -> None:
+        """Hand the job to the present candidate."""
+        if self.first is None:
+            self.first = self.now
+            self._employ(self.inner)
+            self.sleep(self.next_week - self.now)
+        self.inner.job_arrives(job)
+
+    def job_ends(self, job: Job) -> None:
+        """Take note of how the job fared."""
+        if self.now > self.first + self.week * WEEK:
+            self.ended.append(job)
+        self.inner.job_ends(job)
+
+    def allocate(self) -> None:
+        """Let the present candidate do it; at the start of a week only when that was thought of."""
+        if self.first is not None and self.now < self.next_week:
+            self.inner.allocate()
+
+    @property
+    def next_week(self) -> Any:
+        """When the next week starts. [s]."""
+        return self.first + (self.week + 1) * WEEK
+
+    def wake_up(self) -> None:
+        """Start a week: simulate the candidates if the jobs of the past one fared badly."""
+        if isinstance(self.inner, MultiQueueScheduler):
+            self.inner.turn_week()
+        self.week += 1
+        fared = [(job.start - job.submit, job.run) for job in self.ended]
+        self.ended = []
+        if (self.queue or self.running) and self.decisions.are_due(fared):
+            means = [self._simulated(policy) for policy in self.policy.policies]
+            if self.decisions.take_best(means, self.now, self.week):
+                self._change_to(self.policy.policies[self.decisions.present])
+        self.sleep(self.next_week - self.now)
+
+    def _employ(self, scheduler: Scheduler) -> None:
+        """Let a scheduler work on this simulation and this queue."""
+        scheduler._simulation, scheduler.queue = self._simulation, self.queue
+        self.inner = scheduler
+
+    def _change_to(self, policy: Policy) -> None:
+        """Go over to another candidate, which meets the jobs that wait as if they arrived now."""
+        if isinstance(self.inner, MultiQueueScheduler) and isinstance(policy, MultiQueue):
+            self.inner.repartition(policy.partitions)
+            return
+        waiting = self.queue
+        self.inner = policy.plain()
+        self.inner._simulation, self.queue = self._simulation, []
+        for job in waiting:
+            self.inner.job_arrives(job)
+
+    def _simulated(self, policy: Policy) -> float:
+        """Mean of the measure if a policy served the coming weeks."""
+        until = self.now + self.policy.weeks * WEEK
+        coming, scheduler = Coming(self._forecast(until)), policy.plain()
+        simulation = Simulation(
+            self._at.machine,
+            scheduler,
+            [coming],
+            passes="event" if self._at.by_event else "instant",
+            rng=np.random.default_rng(0),  # nobody draws
+        )
+        simulation.now, simulation.first = self.now, self._at.first
+        twins = {
+            job: replace(job, submitter=coming, run=job.estimate)
+            for job in (*self.running, *self.queue)
+        }
+        for job in sorted(self.running, key=lambda job: (job.start, job.arrival)):
+            planned_end = job.start + job.estimate
+            if planned_end > self.now:  # else it has ended
+                simulation.resume(twins[job], planned_end)
+        for job in self.queue:
+            simulation.arrive(twins[job])
+        present = self.inner
+        if isinstance(scheduler, MultiQueueScheduler) and isinstance(present, MultiQueueScheduler):
+            n_partitions = scheduler.n_partitions
+            scheduler.continue_from(present, twins)
+            if n_partitions != present.n_partitions:
+                scheduler.repartition(n_partitions)
+        scheduler.sleep(0)
+        jobs = (*simulation.running, *simulation.go())
+        return self.decisions.mean(
+            [(job.start - job.submit, job.run) for job in jobs if job.end <= until]
+        )
+
+    def _forecast(self, until: Any) -> list[tuple]:
+        """Return (user, procs, estimate, submit, job number) of whatever is taken to arrive."""
+        length = self.policy.weeks * WEEK
+        if self.policy.forecast == "replay":
+            return [
+                (job.user, job.procs, job.estimate, job.submit + length, job.number)
+                for job in self._at.jobs
+                if self.now - length < job.submit <= self.now
+            ]
+        if self.policy.forecast == "waiting":
+            return []
+        logs = [getattr(user, "workload", None) for user in self._at.users]
+        if None in logs:
+            raise ParameterError(ONLY_REPLAYED)
+        columns = ("user", "procs", "estimate", "submit", "job")
+        return [
+            job
+            for log in logs
+            for job in zip(*(getattr(log, name).tolist() for name in columns), strict=True)
+            if self.now < job[3] <= until
+        ]
+
+
+class Coming(User):
+    """Who submits the jobs that are forecast.
+
+    Parameters
+    ----------
+    jobs : list of (user, procs, estimate, submit, job number)
+    """
+
+    def __init__(self, jobs: list[tuple]) -> None:
+        super().__init__()
+        self.jobs = jobs
+
+    def begin(self) -> None:
+        """Submit every job for its time."""
+        for user, procs, estimate, submit, number in self.jobs:
+            self._at.add(Job(self, user, procs, estimate, estimate, submit, number))
