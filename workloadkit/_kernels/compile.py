@@ -16,7 +16,7 @@ import platformdirs
 COMPILED = ("_kernels", "simulation")
 
 #: Options of functions in which nothing is counted, see `bare`.
-BARE: Any = {"_nrt": False, "error_model": "numpy"}
+BARE: Any = {"_nrt": False, "error_model": "numpy", "forceinline": False}
 
 #: Options of those that become part of the loop that calls them.
 INLINE: Any = {**BARE, "forceinline": True}

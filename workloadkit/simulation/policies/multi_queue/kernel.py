@@ -101,7 +101,7 @@ def _partition_of(criteria, estimate):
     return criteria.size - 1
 
 
-@inline
+@bare
 def _turn_weeks(state, now):
     """Find the criteria of the weeks that have begun before this second."""
     part = state.policy
@@ -151,43 +151,40 @@ def _nth_smallest(values, count, nth):
 
 @inline
 def allocate(state, new, now):
-    """Start the jobs that can without delaying a pivot, in the order of arrival."""
+    """Start the jobs that can without delaying a pivot, in the order of arrival.
+
+    Where changes of the machine are ahead, it keeps the reservations itself.
+    """
+    part, at, waiting, pivot = state.policy, state.policy.at, state.policy.waiting, state.policy.pivot
     release_all(state, 0, now)
-    if changes_ahead(state, 0, now):
-        _allocate_around_changes(state, now)
-    else:
-        _allocate(state, now)
-
-
-@inline
-def _allocate(state, now):
-    part, at, waiting = state.policy, state.policy.at, state.policy.waiting
+    around = changes_ahead(state, 0, now)
     newcomers, last = _without_pivot(part), at[N_LISTED]
-    asks = _begin_pass(state, newcomers, now)  # for the reservations, whatever may start
+    asks = _begin_pass(state, newcomers, around, now)  # for the reservations, whatever may start
     first = last - at[N_NEW] if at[SETTLED] else 0
     kept = first
-    for place in range(first, last):
-        job = waiting[place]
-        can = fits(state, job, now)
-        if asks or (can and not at[KNOWN]):
+    for place in range(first, last + 1):
+        job, can = NOBODY, False
+        if place < last:
+            job = waiting[place]
+            can = fits(state, job, now)
+        elif at[SETTLED] and newcomers > 0 and kept > first:  # it was looked at, and refused
+            pivot[part.partition[waiting[first]]] = waiting[first]
+            asks = True
+        if asks or (can and not (at[KNOWN] or around)):
             find_reservations(state, not at[BEGUN], now)
             at[KNOWN], asks = True, False
         if can and _borrows(state, job, now):
             if _start(state, job, now):
                 home = part.partition[job]
-                part.pivot[home] = _first_in_queue(part, home, 0, kept)
-                if part.pivot[home] == NOBODY:
-                    part.pivot[home] = _first_in_queue(part, home, place + 1, last)
-        else:
+                pivot[home] = _first_in_queue(part, home, 0, kept)
+                if pivot[home] == NOBODY:
+                    pivot[home] = _first_in_queue(part, home, place + 1, last)
+        elif place < last:
+            if around and (pivot[part.partition[job]] == job or part.standing[job] == DEMOTED):
+                reserve(state, job, now)
             waiting[kept] = job
             kept += 1
-    if at[SETTLED] and newcomers > 0 and kept > first:  # it was looked at, and refused
-        part.pivot[part.partition[waiting[first]]] = waiting[first]
-        asks = True
-    if asks:
-        find_reservations(state, not at[BEGUN], now)
-        at[KNOWN] = True
-    at[N_LISTED], at[N_NEW] = kept, 0
+    at[N_LISTED], at[N_NEW], at[LOOK] = kept, 0, around
     at[SETTLED] = not at[MOVED]
     at[KNOWN] = at[KNOWN] and at[SETTLED]
 
@@ -202,24 +199,29 @@ def _without_pivot(part):
 
 
 @inline
-def _begin_pass(state, newcomers, now):
+def _begin_pass(state, newcomers, around, now):
     """Find out who is to be looked at; whether the reservations are needed in any case."""
     part, at, running = state.policy, state.policy.at, state.at[N_RUNNING]
     at[BEGUN] = at[MOVED] = False
-    if at[N_LISTED] == at[N_NEW]:
+    if around or at[N_LISTED] == at[N_NEW]:
         part.plan.at[N_RESERVED] = 0
         at[KNOWN] = at[SETTLED] = True
     overdue = running > 0 and state.planned_ends[running - 1] <= now
     several = newcomers > 0 and at[N_NEW] > 1  # new pivots, and others whom they may bar
-    if at[LOOK] or several or at[N_DEMOTED] > 0 or (overdue and at[N_LISTED] > at[N_NEW]):
+    if (
+        at[LOOK]
+        or around
+        or several
+        or at[N_DEMOTED] > 0
+        or (overdue and at[N_LISTED] > at[N_NEW])
+    ):
         at[KNOWN] = at[SETTLED] = False
     asks = at[N_DEMOTED] > 0
     if not at[SETTLED]:
         name_pivots(part, 0 if at[LOOK] else at[N_LISTED] - at[N_NEW])
         for p in range(part.pivot.size):
             asks |= part.pivot[p] != NOBODY and part.standing[part.pivot[p]] == ORDINARY
-    at[LOOK] = False
-    return asks
+    return asks and not around
 
 
 @bare
@@ -340,27 +342,6 @@ def _leave_demoted(part, job):
     part.at[N_DEMOTED] -= 1
     for rest in range(place, part.at[N_DEMOTED]):
         demoted[rest] = demoted[rest + 1]
-
-
-@inline
-def _allocate_around_changes(state, now):
-    """Do so where changes of the machine are ahead: it keeps the reservations itself then."""
-    part, at, waiting = state.policy, state.policy.at, state.policy.waiting
-    part.plan.at[N_RESERVED] = kept = 0
-    for place in range(at[N_LISTED]):
-        job = waiting[place]
-        home = part.partition[job]
-        if fits(state, job, now):
-            _borrows(state, job, now)
-            _start(state, job, now)
-            continue
-        if part.standing[job] != DEMOTED and part.pivot[home] == NOBODY:
-            part.pivot[home] = job
-        if part.standing[job] == DEMOTED or part.pivot[home] == job:
-            reserve(state, job, now)
-        waiting[kept] = job
-        kept += 1
-    at[N_LISTED], at[N_NEW], at[LOOK] = kept, 0, True
 
 
 def _find(state, now):

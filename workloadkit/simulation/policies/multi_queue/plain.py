@@ -133,11 +133,19 @@ class MultiQueueScheduler(Scheduler):
 
     def allocate_around_outages(self) -> None:
         """Do so where outages are ahead: reservations are of certain processors then."""
+        self.name_pivots()
         for job in self.queue:
             if self.fits(job):
                 self.start_on(job, [max(count, 0) for count in self.idle()])
-            elif job in self.demoted or self.pivots.setdefault(self.partition[job], job) is job:
+                self.name_pivots()
+            elif job in self.demoted or self.pivots[self.partition[job]] is job:
                 self.reserve(job)
+
+    def name_pivots(self) -> None:
+        """Let the first in the queue of a partition be its pivot where there is none."""
+        for job in self.queue:
+            if job not in self.demoted:
+                self.pivots.setdefault(self.partition[job], job)
 
     def start_on(self, job: Job, lendable: Sequence[int]) -> list[int]:
         """Start a job on what partitions can lend to its own; return what it takes of each."""
@@ -170,9 +178,7 @@ class MultiQueueScheduler(Scheduler):
             Whether it is the opening of a pass: demoted jobs move, and pivots that have been
             promised nothing yet are promised what is found.
         """
-        for job in self.queue:  # the first in the queue of a partition without pivot becomes it
-            if job not in self.demoted:
-                self.pivots.setdefault(self.partition[job], job)
+        self.name_pivots()
         profile = self._planned()
         if opening:
             self._move_demoted(profile)
