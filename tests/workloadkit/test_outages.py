@@ -486,12 +486,6 @@ def test_processors_are_reserved_only_where_there_are_outages():
     assert wk.simulate(small_trace(), procs=4).runs == ()
 
 
-@pytest.mark.parametrize("policy", ["multi-queue:2"])
-def test_partitions_do_not_go_with_outages(policy):
-    with pytest.raises(ParameterError, match=f"scheduler {policy[:11]}.* knows nothing of outages"):
-        wk.simulate(small_trace(), policy, procs=4, outages=Outages())
-
-
 def test_metrics_count_the_jobs_that_count():
     trace = log((0, 10, 1), (100, 10, 1), (200, 10, 1))
     outages = [down(5, 6, 1), down(105, 106, 1), down(205, 206, 1)]

@@ -28,6 +28,13 @@ class MultiQueue:
     them over from others, if no pivot is delayed. What is taken over stays, until it is taken over
     again. With one partition this is EASY.
 
+    Partitions are shares of all processors, also of those that are down: a job needs its processors
+    of its partition, lent ones included, and of those that work. A pivot that needs more than work
+    gets no reservation in this pass. Where outages are announced, each pivot reserves certain
+    processors for the earliest second from which on they are left to it, and whatever fits beside
+    that starts, in the order of arrival; partitions lend all that is idle then. A job that was
+    interrupted waits in the queue of its partition again, by its arrival.
+
     Parameters
     ----------
     partitions : int

@@ -155,7 +155,8 @@ def allocate(state, new, now):
 
     Where changes of the machine are ahead, it keeps the reservations itself.
     """
-    part, at, waiting, pivot = state.policy, state.policy.at, state.policy.waiting, state.policy.pivot
+    part, at = state.policy, state.policy.at
+    waiting, pivot = part.waiting, part.pivot
     release_all(state, 0, now)
     around = changes_ahead(state, 0, now)
     newcomers, last = _without_pivot(part), at[N_LISTED]
@@ -208,13 +209,7 @@ def _begin_pass(state, newcomers, around, now):
         at[KNOWN] = at[SETTLED] = True
     overdue = running > 0 and state.planned_ends[running - 1] <= now
     several = newcomers > 0 and at[N_NEW] > 1  # new pivots, and others whom they may bar
-    if (
-        at[LOOK]
-        or around
-        or several
-        or at[N_DEMOTED] > 0
-        or (overdue and at[N_LISTED] > at[N_NEW])
-    ):
+    if at[LOOK] or around or several or at[N_DEMOTED] > 0 or (overdue and at[N_LISTED] > at[N_NEW]):
         at[KNOWN] = at[SETTLED] = False
     asks = at[N_DEMOTED] > 0
     if not at[SETTLED]:
