@@ -15,15 +15,9 @@ import platformdirs
 #: Folders of the package with files in which something is compiled.
 COMPILED = ("_kernels", "simulation")
 
-#: Options of functions in which nothing is counted, see `bare`. Left unsaid, the option of the
-#: function that calls them would hold, too; nor can they be called from Python.
-BARE: Any = {
-    "_nrt": False,
-    "error_model": "numpy",
-    "forceinline": False,
-    "no_cpython_wrapper": True,
-    "no_cfunc_wrapper": True,
-}
+#: Options of functions in which nothing is counted, see `bare`. Left unsaid, the last would be that
+#: of the function by which one is first called.
+BARE: Any = {"_nrt": False, "error_model": "numpy", "forceinline": False}
 
 #: Options of those that become part of the loop that calls them.
 INLINE: Any = {**BARE, "forceinline": True}
