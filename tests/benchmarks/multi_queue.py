@@ -8,10 +8,8 @@ import workloadkit as wk
 from tests.benchmarks import yardstick
 from tests.benchmarks.measure import Row, best_of, in_turn
 from tests.data import DATA
-from workloadkit._kernels.multi_queue import schedule_in_partitions
-from workloadkit._kernels.state import Jobs
-from workloadkit.simulation.policies.multi_queue import WEEK
-from workloadkit.simulation.workload import machine_size, make_workload
+from workloadkit.simulation.policies.multi_queue.compiled import CompiledMultiQueue
+from workloadkit.simulation.workload import Rules, Workload, machine_size, make_workload
 
 ROUNDS = 9
 BLUE = "SDSC-BLUE-2000-4.2-cln"
@@ -35,13 +33,13 @@ def rows() -> Iterator[Row]:
         trace = wk.read_swf(DATA / "traces" / f"{name}.swf.gz")
         machine = machine_size(trace.header, None)
         workload = make_workload(trace, machine)
-        jobs = Jobs(workload.submit, workload.run, workload.estimate, workload.procs)
+        jobs = (workload.submit, workload.run, workload.estimate, workload.procs)
         yardstick.easy(*(column[:50] for column in jobs), machine)  # compiles
-        one, _ = _schedule(jobs, machine, 1)
+        one = _schedule(workload, machine, 1)
         (naive, easy), (time, _) = in_turn(
             ROUNDS,
             lambda j=jobs, m=machine: yardstick.easy(*j, m),
-            lambda j=jobs, m=machine: _schedule(j, m, 4),
+            lambda w=workload, m=machine: _schedule(w, m, 4),
         )
         assert (one == easy).all()
         ratio = naive / time
@@ -61,5 +59,6 @@ def rows() -> Iterator[Row]:
         )  # fmt: skip
 
 
-def _schedule(jobs: Jobs, machine: int, n_partitions: int) -> tuple[np.ndarray, np.ndarray]:
-    return schedule_in_partitions(jobs, machine, n_partitions, week=WEEK, by_event=False)
+def _schedule(workload: Workload, machine: int, n_partitions: int) -> np.ndarray:
+    how = CompiledMultiQueue(workload, Rules(machine), n_partitions)
+    return how.play(how.new_state()).start

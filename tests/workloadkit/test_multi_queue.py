@@ -1,5 +1,7 @@
 """Multiple-queue backfilling: its two engines, cases worked by hand, and what must always hold."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -198,3 +200,68 @@ def test_engines_agree_on_much_of_real_logs(whole_log, overrun, passes):
 
 def test_weeks_are_weeks():
     assert WEEK == 7 * DAY
+
+
+@st.composite
+def outages(draw, machine, unit):
+    """A few outages within the log, announced or not, of which each ends."""
+    numbers = range(1, draw(st.integers(1, 5)) + 1)
+    found = []
+    for number in numbers:
+        start, length = draw(st.integers(0, 60)), draw(st.integers(1, 20))
+        announced = draw(st.none() | st.integers(0, start))
+        which = draw(st.sets(st.integers(1, machine), min_size=1))
+        notice = -1 if announced is None else announced * unit
+        times = (start * unit, (start + length) * unit)
+        found.append(wk.Outage(number, *times, -1, tuple(sorted(which)), notice))
+    return found
+
+
+@pytest.mark.filterwarnings(r"ignore:.*(1 outage is|outages are each) ")
+@settings(max_examples=40)
+@given(
+    st.data(), st.integers(0, 2**32), st.integers(1, 8), st.integers(1, 4),
+    st.sampled_from(["requeue", "lose"]), st.sampled_from(["instant", "event"]),
+)  # fmt: skip
+def test_partitions_bear_outages(data, seed, machine, partitions, interrupted, passes):
+    unit = 60_480  # so that weeks pass
+    trace = long_jobs(seed, machine, unit)
+    down = data.draw(outages(machine, unit))
+    how = {"procs": machine, "interrupted": interrupted, "passes": passes}
+    schedule = wk.simulate(trace, MultiQueue(partitions), outages=wk.Outages(tuple(down)), **how)
+    table = schedule.jobs
+    assert table["partition"].between(1, partitions).all()
+    ended = {run.job for run in schedule.runs if not run.interrupted}
+    assert ended == {*table["job"][~table["lost"]]}
+    for processor in range(1, machine + 1):
+        runs = sorted((r.start, r.end) for r in schedule.runs if processor in r.processors)
+        assert all(end <= start for (_, end), (start, _) in pairwise(runs))
+        for outage in down:
+            if processor in outage.components:
+                assert all(end <= outage.start or start >= outage.end for start, end in runs)
+    for run in schedule.runs:  # what was announced is planned around
+        for outage in down:
+            if outage.announced != -1 and run.interrupted and run.end == outage.start:
+                others = [other for other in down if other.start == run.end and other != outage]
+                assert run.start <= outage.announced or others
+
+
+def long_jobs(seed, machine, unit):
+    """Many jobs at once, of lengths that are exactly known."""
+    rng = np.random.default_rng(seed)
+    columns = {
+        "job": np.arange(1, 31),
+        "submit": np.sort(rng.integers(0, 45, 30)) * unit,
+        "run": rng.integers(1, 20, 30) * unit,
+        "procs": np.minimum(*rng.integers(1, machine + 1, (2, 30))),
+    }
+    return wk.Trace.from_columns(columns)
+
+
+@pytest.mark.parametrize("announced", [-1, 0])
+def test_while_processors_are_down_the_first_job_that_fits_starts(announced):
+    # The pivot needs all four; two of them are down for a long time.
+    trace = jobs((0, 5, 4), (1, 10, 4), (2, 10, 2), (3, 10, 2))
+    down = wk.Outage(1, 5, 100, -1, (1, 2), announced)
+    schedule = wk.simulate(trace, MultiQueue(2), procs=4, outages=wk.Outages((down,)))
+    assert schedule.start.tolist() == [0, 100, 5, 15]

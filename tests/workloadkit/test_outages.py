@@ -33,6 +33,7 @@ POLICIES = [
     "priority-fifo",
     "creasy",
     "user-priority",
+    "multi-queue:2",
 ]
 
 
@@ -498,12 +499,6 @@ def test_processors_are_reserved_only_where_there_are_outages():
     with pytest.raises(WorkloadError, match="reserved only where there are outages"):
         wk.simulate(small_trace(), Reserving(), procs=4)
     assert wk.simulate(small_trace(), procs=4).runs == ()
-
-
-@pytest.mark.parametrize("policy", ["multi-queue:2"])
-def test_partitions_do_not_go_with_outages(policy):
-    with pytest.raises(ParameterError, match=f"scheduler {policy[:11]}.* knows nothing of outages"):
-        wk.simulate(small_trace(), policy, procs=4, outages=Outages())
 
 
 def test_metrics_count_the_jobs_that_count():

@@ -15,7 +15,8 @@ import platformdirs
 #: Folders of the package with files in which something is compiled.
 COMPILED = ("_kernels", "simulation")
 
-#: Options of functions in which nothing is counted, see `bare`.
+#: Options of functions in which nothing is counted, see `bare`. Left unsaid, the last would be that
+#: of the function by which one is first called.
 BARE: Any = {"_nrt": False, "error_model": "numpy", "forceinline": False}
 
 #: Options of those that become part of the loop that calls them.

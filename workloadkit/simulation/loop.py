@@ -13,7 +13,7 @@ from workloadkit._kernels.compile import bare, helper, inline, kernel
 from workloadkit._kernels.reference import by_reference
 from workloadkit.simulation import recorded_stream  # noqa: F401 acts where no users react
 from workloadkit.simulation.events import allocate, end_due, job_arrived, job_returned
-from workloadkit.simulation.machine.ledger import asks, change, hold, next_change
+from workloadkit.simulation.machine.ledger import asks, change, hold, next_change, release_all
 from workloadkit.simulation.parts import by_part, is_built_in
 from workloadkit.simulation.state import (
     ARRIVED,
@@ -135,6 +135,7 @@ def let_wait(state: State, waiting: Any) -> None:
 
 def _meet(state, waiting):
     state = by_reference(state)
+    release_all(state, 0, state.clock[0])
     for job in waiting:
         job_arrived(state, job, state.clock[0])
         job_returned(state, job, state.clock[0])

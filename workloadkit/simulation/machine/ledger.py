@@ -48,6 +48,11 @@ def _never(state, what, now):
 
 
 @inline
+def _none(state, what, now):
+    return 0
+
+
+@inline
 def _fits(state, job, now):
     return has_room(state, FREE, need_of(state, job, now))
 
@@ -117,6 +122,9 @@ raise_row = by_part("machine", "raise_row", _no)
 #: (state, rows, by): copy the levels of rows, from the first up to the second, which is not
 #: included, so many rows further on.
 move_rows = by_part("machine", "move_rows", _move_rows)
+
+#: (state, -, now): how many processors are down.
+n_down = by_part("machine", "n_down", _none)
 
 #: (state, -, now): whether nothing at all is free.
 is_full = by_part("machine", "is_full", _no)

@@ -140,6 +140,15 @@ def _take_back(state, job, now):
     at[N_RUNS] = run + 1
 
 
+@bare
+def n_down(state, what, now):
+    """How many processors are down."""
+    count = 0
+    for outages in state.machine.n_down:
+        count += outages > 0
+    return count
+
+
 @inline
 def asks(state, what, now):
     """Whether there is less room for the history than the next instant may need."""

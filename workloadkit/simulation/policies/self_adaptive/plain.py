@@ -8,7 +8,8 @@ import numpy as np
 from workloadkit.errors import ParameterError
 from workloadkit.simulation.engine import Job, JobView, Scheduler, Simulation, User
 from workloadkit.simulation.plain.job import show
-from workloadkit.simulation.policies.multi_queue import WEEK, MultiQueue, MultiQueueScheduler
+from workloadkit.simulation.policies.multi_queue import WEEK, MultiQueue
+from workloadkit.simulation.policies.multi_queue.plain import MultiQueueScheduler
 from workloadkit.simulation.policies.policy import Policy
 from workloadkit.simulation.policies.self_adaptive import ONLY_REPLAYED, SelfAdaptive
 from workloadkit.simulation.policies.self_adaptive.decisions import Decisions
@@ -21,8 +22,6 @@ class SelfAdaptiveScheduler(Scheduler):
     ----------
     policy : SelfAdaptive
     """
-
-    bears_outages = False  # what it simulates has none
 
     def __init__(self, policy: SelfAdaptive) -> None:
         super().__init__()
@@ -99,6 +98,7 @@ class SelfAdaptiveScheduler(Scheduler):
             self.inner.repartition(policy.partitions)
             return
         waiting = self.queue
+        self.release()
         self.inner = policy.plain()
         self.inner._simulation, self.queue = self._simulation, []
         for job in waiting:

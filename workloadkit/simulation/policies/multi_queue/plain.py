@@ -1,79 +1,17 @@
-"""Multiple-queue backfilling."""
+"""Multiple-queue backfilling, in plain Python."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import inf
-from typing import Any, ClassVar
+from typing import Any
 
-from workloadkit.errors import ParameterError
 from workloadkit.simulation.engine import JobView, Scheduler
-from workloadkit.simulation.policies.partitions import Profile, Reservation, share_out, shares
-from workloadkit.simulation.policies.policy import Outcome, check_types
-from workloadkit.simulation.workload import Rules, Workload
-
-#: After so long the criteria of the partitions are found anew. [s]
-WEEK = 604_800
-
-#: More partitions than anybody wants.
-MOST_PARTITIONS = 64
-
-
-@dataclass(frozen=True)
-class MultiQueue:
-    """Partitions of the machine with a queue each, between which idle processors are lent [1]_.
-
-    A job goes to a partition by its estimate, short ones to the first. The criteria are found anew
-    each week, so that they would have balanced the jobs that ended in the week before; until
-    enough have ended all jobs go to the first partition.
-
-    Each partition promises a start to the job at the head of its queue, its pivot. Any job may
-    start, in the order of arrival, as soon as its partition has the processors idle or can take
-    them over from others, if no pivot is delayed. What is taken over stays, until it is taken over
-    again. With one partition this is EASY.
-
-    Parameters
-    ----------
-    partitions : int
-        Up to 64. At first they have equal shares of the machine, the remainder is given to the
-        first ones.
-
-    References
-    ----------
-    .. [1] B. Lawson, E. Smirni, "Self-adaptive scheduler parameterization", TR-05-01, University
-       of Richmond, 2005, section 2.1.
-    """
-
-    name: ClassVar[str] = "multi-queue"
-
-    partitions: int = 4
-
-    def __post_init__(self) -> None:
-        check_types(self)
-        if not 1 <= self.partitions <= MOST_PARTITIONS:
-            raise ParameterError(
-                f"scheduler multi-queue: partitions is {self.partitions}; from 1 to "
-                f"{MOST_PARTITIONS}"
-            )
-
-    def plain(self) -> Scheduler:
-        """Return the policy in plain Python, fresh for one simulation."""
-        return MultiQueueScheduler(self.partitions)
-
-    def compiled(self, workload: Workload, rules: Rules) -> Outcome:
-        """Simulate `workload` in the compiled engine."""
-        from workloadkit._kernels.multi_queue import schedule_in_partitions
-        from workloadkit._kernels.state import Jobs
-
-        jobs = Jobs(workload.submit, workload.run, workload.estimate, workload.procs)
-        start, partition = schedule_in_partitions(
-            jobs,
-            rules.machine,
-            self.partitions,
-            week=WEEK,
-            by_event=rules.passes == "event",
-            users=workload.users,
-        )
-        return Outcome(start, {"partition": partition + 1})
+from workloadkit.simulation.policies.multi_queue import WEEK
+from workloadkit.simulation.policies.multi_queue.partitions import (
+    Profile,
+    Reservation,
+    share_out,
+    shares,
+)
 
 
 class MultiQueueScheduler(Scheduler):
@@ -95,13 +33,9 @@ class MultiQueueScheduler(Scheduler):
         Pivots that lost their partition to another; they keep a reservation. In order of arrival.
     ended : list of JobView
         Since the criteria were last found.
-    first : int or float
-        First submission, from which weeks are counted. [s]
     n_weeks : int
         Weeks that are over.
     """
-
-    bears_outages = False  # partitions have their processors
 
     def __init__(self, partitions: int) -> None:
         super().__init__()
@@ -113,18 +47,15 @@ class MultiQueueScheduler(Scheduler):
         self.promised: dict[JobView, Any] = {}
         self.demoted: list[JobView] = []
         self.ended: list[JobView] = []
-        self.first: Any = None
         self.n_weeks = 0
 
     def columns(self, jobs: Sequence[JobView]) -> dict[str, list]:
-        """Return the partition of each job, from 1."""
-        return {"partition": [self.partition[job] + 1 for job in jobs]}
+        """Return the partition of each job that it has met, from 1; 0 for others."""
+        return {"partition": [self.partition.get(job, -1) + 1 for job in jobs]}
 
     def job_arrives(self, job: JobView) -> None:
         """Put a job into the queue of its partition."""
-        if not self.size:
-            self.size = shares(self._at.machine, self.n_partitions)
-            self.first = self.now
+        self.share()
         self.turn_weeks()
         self.partition[job] = self.partition_of(job)
         super().job_arrives(job)
@@ -136,10 +67,16 @@ class MultiQueueScheduler(Scheduler):
             self.ended.append(job)
         super().job_ends(job)
 
+    def share(self) -> None:
+        """Begin with equal shares; what runs already belongs to the first partition."""
+        if not self.size:
+            self.size = shares(self._at.machine, self.n_partitions)
+            self.partition |= dict.fromkeys(self.running, 0)
+
     @property
     def next_week(self) -> Any:
         """When the criteria are to be found anew. [s]."""
-        return self.first + (self.n_weeks + 1) * WEEK
+        return self._at.first + (self.n_weeks + 1) * WEEK
 
     def turn_weeks(self) -> None:
         """Find the criteria of the weeks that have begun before this second."""
@@ -166,33 +103,64 @@ class MultiQueueScheduler(Scheduler):
 
     def allocate(self) -> None:
         """Start the jobs that can without delaying a pivot, in the order of arrival."""
+        self.share()
+        self.release()
+        if self.outages_ahead:
+            self.allocate_around_outages()
+            return
         reserved, profile = self.reservations(opening=True)
         for job in self.queue:
-            if job.procs > self.free:
+            if not self.fits(job):
                 continue
             if job in reserved:
                 profile.reserve(reserved[job], -1)
-            own = self.partition[job]
             least, machine_least = profile.least(self.now, self.now + job.estimate)
             lendable = [max(min(pair), 0) for pair in zip(self.idle(), least, strict=True)]
             if job in reserved:
                 profile.reserve(reserved[job])
             if job.procs > min(sum(lendable), machine_least):
                 continue
-            taken = share_out(job.procs, own, lendable)
-            for place, count in enumerate(taken):
-                self.size[place] -= count
-                self.size[own] += count
-            self.start(job)
+            taken = self.start_on(job, lendable)
             if job in reserved:
-                self._withdraw(job)
                 reserved, profile = self.reservations()
             else:
+                own = self.partition[job]
                 moved = [-count for count in taken]
                 moved[own] += job.procs
                 profile.change(self.now, inf, moved, 0)
                 used = [-job.procs * (place == own) for place in range(self.n_partitions)]
                 profile.change(self.now, self.now + job.estimate, used, -job.procs)
+
+    def allocate_around_outages(self) -> None:
+        """Do so where outages are ahead: reservations are of certain processors then."""
+        self.name_pivots()
+        for job in self.queue:
+            if self.fits(job):
+                self.start_on(job, [max(count, 0) for count in self.idle()])
+                self.name_pivots()
+            elif job in self.demoted or self.pivots[self.partition[job]] is job:
+                self.reserve(job)
+
+    def name_pivots(self) -> None:
+        """Let the first in the queue of a partition be its pivot where there is none."""
+        for job in self.queue:
+            if job not in self.demoted:
+                self.pivots.setdefault(self.partition[job], job)
+
+    def start_on(self, job: JobView, lendable: Sequence[int]) -> list[int]:
+        """Start a job on what partitions can lend to its own; return what it takes of each."""
+        own = self.partition[job]
+        taken = share_out(job.procs, own, lendable)
+        for place, count in enumerate(taken):
+            self.size[place] -= count
+            self.size[own] += count
+        self.start(job)
+        self.promised.pop(job, None)
+        if job in self.demoted:
+            self.demoted.remove(job)
+        elif self.pivots.get(own) is job:
+            del self.pivots[own]
+        return taken
 
     def idle(self) -> list[int]:
         """Return the idle processors of each partition; negative where it is over its share."""
@@ -200,14 +168,6 @@ class MultiQueueScheduler(Scheduler):
         for job in self.running:
             idle[self.partition[job]] -= job.procs
         return idle
-
-    def _withdraw(self, job: JobView) -> None:
-        """Forget the reservation of a job that has started."""
-        self.promised.pop(job, None)
-        if job in self.demoted:
-            self.demoted.remove(job)
-        else:
-            del self.pivots[self.partition[job]]
 
     def reservations(self, *, opening: bool = False) -> tuple[dict[JobView, Reservation], Profile]:
         """Find the reservations of demoted jobs and pivots, and what all that leaves.
@@ -218,9 +178,7 @@ class MultiQueueScheduler(Scheduler):
             Whether it is the opening of a pass: demoted jobs move, and pivots that have been
             promised nothing yet are promised what is found.
         """
-        for job in self.queue:  # the first in the queue of a partition without pivot becomes it
-            if job not in self.demoted:
-                self.pivots.setdefault(self.partition[job], job)
+        self.name_pivots()
         profile = self._planned()
         if opening:
             self._move_demoted(profile)
@@ -232,8 +190,8 @@ class MultiQueueScheduler(Scheduler):
             begin = self._earliest(job, profile)
             if begin < inf:  # else too many processors are down for it
                 self._reserve(job, begin, reserved, profile)
-            if opening:
-                self.promised.setdefault(job, begin)
+                if opening:
+                    self.promised.setdefault(job, begin)
         return reserved, profile
 
     def _planned(self) -> Profile:
@@ -278,7 +236,7 @@ class MultiQueueScheduler(Scheduler):
 
     def continue_from(self, other: "MultiQueueScheduler", twins: dict[JobView, JobView]) -> None:
         """Take over the state of another one, with twins for its waiting and running jobs."""
-        self.n_partitions, self.first, self.n_weeks = other.n_partitions, other.first, other.n_weeks
+        self.n_partitions, self.n_weeks = other.n_partitions, other.n_weeks
         self.size, self.criteria = list(other.size), list(other.criteria)
         self.partition = {twin: other.partition[job] for job, twin in twins.items()}
         self.pivots = {place: twins[job] for place, job in other.pivots.items()}

@@ -1,0 +1,353 @@
+"""Multiple-queue backfilling, compiled.
+
+Between two terminations processors only become fewer and time only passes. So a refused job stays
+refused, and an arrival behind the pivot of its queue needs one look at itself. Not so where a
+pivot has started, which gives its reservation up, or processors have been lent, which moves the
+reservations of both partitions: then all that wait is looked at once more. Where nothing that
+waits would fit, nobody asks for the reservations.
+"""
+
+import sys
+
+from workloadkit._kernels.compile import bare, helper, in_python, inline, kernel
+from workloadkit._kernels.reference import by_reference
+from workloadkit.simulation.machine.ledger import (
+    changes_ahead,
+    fits,
+    release_all,
+    reserve,
+    start_job,
+)
+from workloadkit.simulation.parts import acts_for
+from workloadkit.simulation.policies.multi_queue import WEEK
+from workloadkit.simulation.policies.multi_queue.part import (
+    BEGUN,
+    DEMOTED,
+    IDLE,
+    KNOWN,
+    LOOK,
+    MOVED,
+    N_DEMOTED,
+    N_ENDED,
+    N_LISTED,
+    N_NEW,
+    N_RESERVED,
+    N_WEEKS,
+    NOBODY,
+    ORDINARY,
+    SETTLED,
+    Partitions,
+)
+from workloadkit.simulation.policies.multi_queue.reservations import find_reservations, put_back
+from workloadkit.simulation.state import N_RUNNING
+
+
+@inline
+def job_arrived(state, job, now):
+    """Put a job into the queue of its partition."""
+    part, at = state.policy, state.policy.at
+    _turn_weeks(state, now)
+    part.partition[job] = _partition_of(part.criteria, state.jobs.estimate[job])
+    part.waiting[at[N_LISTED]] = job
+    at[N_LISTED] += 1
+    at[N_NEW] += 1
+
+
+@inline
+def job_ended(state, job, now):
+    """Take note for the next criteria."""
+    part, at = state.policy, state.policy.at
+    _turn_weeks(state, now)
+    if now > state.first[0] + at[N_WEEKS] * WEEK:
+        part.ended[at[N_ENDED]] = state.jobs.estimate[job]
+        at[N_ENDED] += 1
+    _leave(state, job)
+
+
+@inline
+def job_returned(state, job, now):
+    """Let a job wait in its old place that was stopped."""
+    waiting, at = state.policy.waiting, state.policy.at
+    _leave(state, job)
+    place = at[N_LISTED]
+    while place > 0 and waiting[place - 1] > job:
+        waiting[place] = waiting[place - 1]
+        place -= 1
+    waiting[place] = job
+    at[N_LISTED] += 1
+    at[LOOK] = True
+
+
+@inline
+def plans_void(state, what, now):
+    """Look at all that wait."""
+    state.policy.at[LOOK] = True
+
+
+@inline
+def _leave(state, job):
+    part, procs = state.policy, state.jobs.procs[job]
+    part.used[part.partition[job]] -= procs
+    part.at[IDLE] += procs
+    part.at[KNOWN] = part.at[SETTLED] = False
+
+
+@inline
+def _partition_of(criteria, estimate):
+    """Partition that a job belongs to by its estimate."""
+    for place in range(criteria.size):
+        if estimate < criteria[place]:
+            return place
+    return criteria.size - 1
+
+
+@bare
+def _turn_weeks(state, now):
+    """Find the criteria of the weeks that have begun before this second."""
+    part = state.policy
+    while state.first[0] + (part.at[N_WEEKS] + 1) * WEEK < now:
+        _end_week(part.criteria, part.ended, part.at)
+
+
+@bare
+def _end_week(criteria, ended, at):
+    """Find the criteria that would have balanced the jobs of the past week, if it had enough.
+
+    The i-th of P is the i/P quantile of their estimates.
+    """
+    n_ended, n = at[N_ENDED], criteria.size
+    if n_ended >= n:
+        for place in range(n):
+            nth = ((place + 1) * n_ended + n - 1) // n - 1
+            criteria[place] = _nth_smallest(ended, n_ended, nth)
+    at[N_ENDED] = 0
+    at[N_WEEKS] += 1
+
+
+end_week = kernel(in_python(_end_week))
+
+
+@bare
+def _nth_smallest(values, count, nth):
+    """Sort the first values so far that the n-th from 0 is in its place; return it."""
+    low, high = 0, count - 1
+    while low < high:
+        middle, left, right = values[nth], low, high
+        while left <= right:
+            while values[left] < middle:
+                left += 1
+            while values[right] > middle:
+                right -= 1
+            if left <= right:
+                values[left], values[right] = values[right], values[left]
+                left += 1
+                right -= 1
+        if right < nth:
+            low = left
+        if left > nth:
+            high = right
+    return values[nth]
+
+
+@inline
+def allocate(state, new, now):
+    """Start the jobs that can without delaying a pivot, in the order of arrival.
+
+    Where changes of the machine are ahead, it keeps the reservations itself.
+    """
+    part, at = state.policy, state.policy.at
+    waiting, pivot = part.waiting, part.pivot
+    release_all(state, 0, now)
+    around = changes_ahead(state, 0, now)
+    newcomers, last = _without_pivot(part), at[N_LISTED]
+    asks = _begin_pass(state, newcomers, around, now)  # for the reservations, whatever may start
+    first = last - at[N_NEW] if at[SETTLED] else 0
+    kept = first
+    for place in range(first, last + 1):
+        job, can = NOBODY, False
+        if place < last:
+            job = waiting[place]
+            can = fits(state, job, now)
+        elif at[SETTLED] and newcomers > 0 and kept > first:  # it was looked at, and refused
+            pivot[part.partition[waiting[first]]] = waiting[first]
+            asks = True
+        if asks or (can and not (at[KNOWN] or around)):
+            find_reservations(state, not at[BEGUN], now)
+            at[KNOWN], asks = True, False
+        if can and _borrows(state, job, now):
+            if _start(state, job, now):
+                home = part.partition[job]
+                pivot[home] = _first_in_queue(part, home, 0, kept)
+                if pivot[home] == NOBODY:
+                    pivot[home] = _first_in_queue(part, home, place + 1, last)
+        elif place < last:
+            if around and (pivot[part.partition[job]] == job or part.standing[job] == DEMOTED):
+                reserve(state, job, now)
+            waiting[kept] = job
+            kept += 1
+    at[N_LISTED], at[N_NEW], at[LOOK] = kept, 0, around
+    at[SETTLED] = not at[MOVED]
+    at[KNOWN] = at[KNOWN] and at[SETTLED]
+
+
+@inline
+def _without_pivot(part):
+    """How many have just arrived in a queue without a pivot."""
+    count, listed = 0, part.at[N_LISTED]
+    for place in range(listed - part.at[N_NEW], listed):
+        count += part.pivot[part.partition[part.waiting[place]]] == NOBODY
+    return count
+
+
+@inline
+def _begin_pass(state, newcomers, around, now):
+    """Find out who is to be looked at; whether the reservations are needed in any case."""
+    part, at, running = state.policy, state.policy.at, state.at[N_RUNNING]
+    at[BEGUN] = at[MOVED] = False
+    if around or at[N_LISTED] == at[N_NEW]:
+        part.plan.at[N_RESERVED] = 0
+        at[KNOWN] = at[SETTLED] = True
+    overdue = running > 0 and state.planned_ends[running - 1] <= now
+    several = newcomers > 0 and at[N_NEW] > 1  # new pivots, and others whom they may bar
+    if at[LOOK] or around or several or at[N_DEMOTED] > 0 or (overdue and at[N_LISTED] > at[N_NEW]):
+        at[KNOWN] = at[SETTLED] = False
+    asks = at[N_DEMOTED] > 0
+    if not at[SETTLED]:
+        name_pivots(part, 0 if at[LOOK] else at[N_LISTED] - at[N_NEW])
+        for p in range(part.pivot.size):
+            asks |= part.pivot[p] != NOBODY and part.standing[part.pivot[p]] == ORDINARY
+    return asks and not around
+
+
+@bare
+def name_pivots(part, first):
+    """Let the first of those who wait from a place on be pivots where there is none."""
+    for place in range(first, part.at[N_LISTED]):
+        job = part.waiting[place]
+        if part.pivot[part.partition[job]] == NOBODY and part.standing[job] != DEMOTED:
+            part.pivot[part.partition[job]] = job
+
+
+@bare
+def _first_in_queue(part, home, first, last):
+    """First of the jobs waiting[first:last] in the queue of a partition, or NOBODY."""
+    for place in range(first, last):
+        job = part.waiting[place]
+        if part.partition[job] == home and part.standing[job] != DEMOTED:
+            return job
+    return NOBODY
+
+
+@bare
+def _borrows(state, job, now):
+    """Let the partition of a job that fits have the processors for it, if no pivot is delayed.
+
+    Returns whether it has them.
+    """
+    part, plan = state.policy, state.policy.plan
+    begins, left_at, n = plan.begins, plan.left_at, part.size.size
+    home, needed, end = part.partition[job], state.jobs.procs[job], now + state.jobs.estimate[job]
+    mine = _reservation_of(part, job)
+    if mine != NOBODY:  # nobody is in one's own way
+        put_back(plan, mine, needed, 1)
+    enough, room = True, part.size[home] - part.used[home]
+    for place in range(plan.at[N_RESERVED]):
+        if begins[place] < end:
+            enough &= needed <= left_at[place, n]
+            room = min(room, left_at[place, home])
+    if enough and room < needed:
+        enough = _lend(part, home, needed, end)
+        part.at[MOVED] |= enough
+    if enough:
+        for place in range(plan.at[N_RESERVED]):
+            if begins[place] < end:
+                left_at[place, home] -= needed
+                left_at[place, n] -= needed
+    elif mine != NOBODY:
+        put_back(plan, mine, needed, -1)
+    return enough
+
+
+@inline
+def _reservation_of(part, job):
+    """Place of the reservation of a job, NOBODY for none."""
+    if part.pivot[part.partition[job]] == job or part.standing[job] == DEMOTED:
+        for place in range(part.plan.at[N_RESERVED]):
+            if part.plan.reserved[place] == job:
+                return place
+    return NOBODY
+
+
+@bare
+def _lend(part, home, needed, end):
+    """Let a partition take over from others what it lacks for a job until `end`, if they have it.
+
+    In order, and only what is idle and delays no reservation. Returns whether that was enough.
+    """
+    plan, size, n = part.plan, part.size, part.size.size
+    begins, left_at, idle, n_reserved = plan.begins, plan.left_at, plan.least, plan.at[N_RESERVED]
+    in_all = 0
+    for p in range(n):
+        least = size[p] - part.used[p]
+        for place in range(n_reserved):
+            if begins[place] < end:
+                least = min(least, left_at[place, p])
+        idle[p] = max(least, 0)
+        in_all += idle[p]
+    if in_all < needed:
+        return False
+    missing = needed - idle[home]
+    for p in range(n):
+        if p != home and missing > 0:
+            count = min(idle[p], missing)
+            missing -= count
+            size[p] -= count
+            size[home] += count
+            for place in range(n_reserved):
+                left_at[place, p] -= count
+                left_at[place, home] += count
+    return True
+
+
+@inline
+def _start(state, job, now):
+    """Start a job that has its processors; whether it was the pivot of its partition."""
+    part, at = state.policy, state.policy.at
+    home, procs = part.partition[job], state.jobs.procs[job]
+    part.used[home] += procs
+    at[IDLE] -= procs
+    at[BEGUN] = True
+    was_pivot = part.pivot[home] == job
+    if was_pivot:
+        part.pivot[home] = NOBODY
+    elif part.standing[job] == DEMOTED:
+        _leave_demoted(part, job)
+    if was_pivot or part.standing[job] == DEMOTED:
+        at[KNOWN], at[MOVED] = False, True
+    part.standing[job] = ORDINARY
+    start_job(state, job, now)
+    return was_pivot
+
+
+@inline
+def _leave_demoted(part, job):
+    demoted, place = part.demoted, 0
+    while demoted[place] != job:
+        place += 1
+    part.at[N_DEMOTED] -= 1
+    for rest in range(place, part.at[N_DEMOTED]):
+        demoted[rest] = demoted[rest + 1]
+
+
+def _find(state, now):
+    """Find the reservations as a pass would find them that opens now."""
+    state = by_reference(state)
+    name_pivots(state.policy, 0)
+    find_reservations(state, True, now)
+
+
+find_now = kernel(_find)
+find_now_custom = helper(_find)  # a machine that is not of this package may change
+
+
+acts_for(Partitions, sys.modules[__name__])

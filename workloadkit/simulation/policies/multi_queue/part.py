@@ -1,0 +1,136 @@
+"""Multiple queues in the compiled engine: what they keep from event to event."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workloadkit.simulation.state import State
+
+# Places in Partitions.at: jobs that wait, and those of them that have just arrived; demoted jobs;
+# jobs that have ended since a week began; weeks that are over; processors that run nothing, with
+# those that are down; whether anybody who waits may become a pivot; whether the reservations are
+# known; whether all that wait have been refused and stay so; whether a job has started in this
+# pass, and whether that moves reservations.
+(
+    N_LISTED, N_NEW, N_DEMOTED, N_ENDED, N_WEEKS, IDLE, LOOK, KNOWN, SETTLED, BEGUN, MOVED,
+) = range(11)  # fmt: skip
+
+# Places in Plan.at.
+N_STEPS, N_RESERVED = range(2)
+
+# The standing of a job: nothing was promised; promised as a pivot; demoted, keeps its reservation.
+ORDINARY, PROMISED, DEMOTED = range(3)
+
+NOBODY = -1
+
+
+class Plan(NamedTuple):
+    """The profile of the partitions, and the reservations with what is left where they begin.
+
+    The last column of `left`, `left_at` and `least` is the machine's.
+
+    Parameters
+    ----------
+    times : ndarray, shape (most_steps,)
+        When each step begins. [s]
+    left : ndarray of int64, shape (most_steps, n_partitions + 1)
+        Processors that are left from then on.
+    reserved : ndarray of int64, shape (most_reserved,)
+        Who has a reservation.
+    begins, ends : ndarray, shape (most_reserved,)
+        From when to when. [s]
+    kept_for : ndarray of int64, shape (most_reserved, n_partitions)
+        What it takes of each partition.
+    left_at : ndarray of int64, shape (most_reserved, n_partitions + 1)
+        What is left as it begins.
+    least : ndarray of int64, shape (n_partitions + 1,)
+        The least that is left for a while.
+    at : ndarray of int64, shape (2,)
+        How many steps and reservations there are.
+    """
+
+    times: NDArray
+    left: NDArray[np.int64]
+    reserved: NDArray[np.int64]
+    begins: NDArray
+    ends: NDArray
+    kept_for: NDArray[np.int64]
+    left_at: NDArray[np.int64]
+    least: NDArray[np.int64]
+    at: NDArray[np.int64]
+
+
+class Partitions(NamedTuple):
+    """A part of the state: partitions with a queue each.
+
+    Parameters
+    ----------
+    waiting : ndarray of int64, shape (n_jobs,)
+        The jobs that wait, in the order of arrival.
+    partition, standing : ndarray of int64, shape (n_jobs,)
+        Of the jobs that it has met.
+    promised : ndarray, shape (n_jobs,)
+        When pivots were promised to start, and demoted jobs are to. [s]
+    ended : ndarray, shape (n_jobs,)
+        Estimates of the jobs that have ended since a week began, in any order. [s]
+    size, used, pivot : ndarray of int64, shape (n_partitions,)
+        Of each partition its processors, those that run jobs, its pivot or NOBODY.
+    criteria : ndarray of float64, shape (n_partitions,)
+        A job belongs to the first partition whose criterion is above its estimate. [s]
+    demoted : ndarray of int64
+        The demoted jobs, in order of arrival.
+    plan : Plan
+    at : ndarray of int64, shape (11,)
+    """
+
+    waiting: NDArray[np.int64]
+    partition: NDArray[np.int64]
+    standing: NDArray[np.int64]
+    promised: NDArray
+    ended: NDArray
+    size: NDArray[np.int64]
+    used: NDArray[np.int64]
+    pivot: NDArray[np.int64]
+    criteria: NDArray[np.float64]
+    demoted: NDArray[np.int64]
+    plan: Plan
+    at: NDArray[np.int64]
+
+
+def new_partitions(state: State, size: NDArray[np.int64]) -> Partitions:
+    """Return partitions of such sizes that have met no job."""
+    n_jobs, dtype = state.jobs.submit.size, state.jobs.submit.dtype
+    at = np.zeros(11, np.int64)
+    at[IDLE], at[LOOK] = size.sum(), True
+    return Partitions(
+        waiting=np.empty(n_jobs, np.int64),
+        partition=np.full(n_jobs, NOBODY),
+        standing=np.zeros(n_jobs, np.int64),
+        promised=np.empty(n_jobs, dtype),
+        ended=np.empty(n_jobs, dtype),
+        size=size,
+        used=np.zeros(size.size, np.int64),
+        pivot=np.full(size.size, NOBODY),
+        criteria=np.full(size.size, np.inf),
+        demoted=np.empty(0, np.int64),
+        plan=new_plan(state, size.size, 0),
+        at=at,
+    )
+
+
+def new_plan(state: State, n_partitions: int, n_demoted: int) -> Plan:
+    """Return an empty profile, with room for the reservations of pivots and so many demoted."""
+    most, dtype = n_partitions + n_demoted, state.jobs.submit.dtype
+    n_steps = state.ends.size + 2 * most + 2
+    return Plan(
+        times=np.empty(n_steps, dtype),
+        left=np.empty((n_steps, n_partitions + 1), np.int64),
+        reserved=np.empty(most, np.int64),
+        begins=np.empty(most, dtype),
+        ends=np.empty(most, dtype),
+        kept_for=np.empty((most, n_partitions), np.int64),
+        left_at=np.empty((most, n_partitions + 1), np.int64),
+        least=np.empty(n_partitions + 1, np.int64),
+        at=np.zeros(2, np.int64),
+    )

@@ -1,0 +1,254 @@
+"""The reservations of multiple queues, compiled: a profile of what partitions have left.
+
+The least that is left until a job would end is found where reservations begin: in between
+processors only become more. So after each start it is enough to keep what is left there.
+"""
+
+from workloadkit._kernels.compile import bare
+from workloadkit.simulation.machine.ledger import n_down
+from workloadkit.simulation.policies.multi_queue.part import (
+    DEMOTED,
+    IDLE,
+    N_DEMOTED,
+    N_RESERVED,
+    N_STEPS,
+    NOBODY,
+    ORDINARY,
+    PROMISED,
+)
+from workloadkit.simulation.state import N_RUNNING
+
+
+@bare
+def find_reservations(state, opens, now):
+    """Find the reservations of demoted jobs and pivots anew, and what is left where they begin.
+
+    Where a pass opens the demoted ones move, and pivots are promised what is found first. Who needs
+    more than works at all gets none.
+    """
+    part, plan, estimate = state.policy, state.policy.plan, state.jobs.estimate
+    reserved = plan.reserved
+    if opens:
+        _move_demoted(state, now)
+    _lay_profile(state, now)
+    count = _list_reserved(part)
+    plan.at[N_RESERVED] = 0
+    for i in range(count):
+        job, place = reserved[i], plan.at[N_RESERVED]
+        if part.standing[job] == DEMOTED:
+            step = _step_of_demoted(state, job, place, now)
+        else:
+            step = _step_of_pivot(state, job, place)
+        if step == plan.at[N_STEPS]:
+            continue
+        begin = plan.times[step]
+        if opens and part.standing[job] == ORDINARY:
+            part.standing[job], part.promised[job] = PROMISED, begin
+        reserved[place], plan.begins[place], plan.ends[place] = job, begin, begin + estimate[job]
+        for column in range(plan.left_at.shape[1]):
+            plan.left_at[place, column] = plan.left[step, column]
+        plan.at[N_RESERVED] = place + 1
+        put_back(plan, place, state.jobs.procs[job], -1)
+        if i + 1 < count:  # nobody looks for room behind the last
+            _take_off(plan, step, state.jobs.procs[job], place)
+
+
+@bare
+def put_back(plan, place, needed, sign):
+    """Give back what a reservation takes where others begin; with a `sign` of -1 take it."""
+    begins, left_at, kept_for = plan.begins, plan.left_at, plan.kept_for
+    begin, end, n = begins[place], plan.ends[place], kept_for.shape[1]
+    for other in range(plan.at[N_RESERVED]):
+        if begin <= begins[other] < end:
+            for p in range(n):
+                left_at[other, p] += sign * kept_for[place, p]
+            left_at[other, n] += sign * needed
+
+
+@bare
+def _lay_profile(state, now):
+    """Lay out what the running jobs leave; planned ends that have passed count as now."""
+    part, procs, partition = state.policy, state.jobs.procs, state.policy.partition
+    times, left, n = part.plan.times, part.plan.left, part.size.size
+    ends, jobs = state.planned_ends, state.planned_jobs
+    for p in range(n):
+        left[0, p] = part.size[p] - part.used[p]
+    left[0, n] = part.at[IDLE] - n_down(state, 0, now)
+    times[0] = now
+    step = 0
+    for place in range(state.at[N_RUNNING] - 1, -1, -1):
+        if ends[place] > times[step]:
+            for column in range(n + 1):
+                left[step + 1, column] = left[step, column]
+            step += 1
+            times[step] = ends[place]
+        job = jobs[place]
+        left[step, partition[job]] += procs[job]
+        left[step, n] += procs[job]
+    part.plan.at[N_STEPS] = step + 1
+
+
+@bare
+def _move_demoted(state, now):
+    """Let the demoted jobs, in order of arrival, start as soon as the others let them."""
+    part, plan = state.policy, state.policy.plan
+    procs, estimate, promised = state.jobs.procs, state.jobs.estimate, part.promised
+    n, demoted = part.size.size, part.demoted
+    for place in range(part.at[N_DEMOTED]):
+        job = demoted[place]
+        _lay_profile(state, now)
+        for other_place in range(part.at[N_DEMOTED]):
+            other = demoted[other_place]
+            if other == job or promised[other] == state.never:
+                continue
+            end = promised[other] + estimate[other]
+            if end > now:
+                first = _step_at(plan, 0, max(promised[other], now))
+                for step in range(first, _step_at(plan, first, end)):
+                    plan.left[step, n] -= procs[other]
+        step = _earliest_in(plan, n, procs[job], estimate[job], state.never)
+        promised[job] = plan.times[step] if step < plan.at[N_STEPS] else state.never
+
+
+@bare
+def _list_reserved(part):
+    """List the demoted jobs, then the pivots, each in the order of arrival; return how many."""
+    reserved, pivot, n_demoted = part.plan.reserved, part.pivot, part.at[N_DEMOTED]
+    for place in range(n_demoted):
+        reserved[place] = part.demoted[place]
+    count = n_demoted
+    for p in range(pivot.size):
+        if pivot[p] != NOBODY:
+            place = count
+            while place > n_demoted and reserved[place - 1] > pivot[p]:
+                reserved[place] = reserved[place - 1]
+                place -= 1
+            reserved[place] = pivot[p]
+            count += 1
+    return count
+
+
+@bare
+def _step_of_demoted(state, job, place, now):
+    """Where the reservation of a demoted job begins; the number of steps for never."""
+    part, plan, needed = state.policy, state.policy.plan, state.jobs.procs[job]
+    if part.promised[job] == state.never:
+        return plan.at[N_STEPS]
+    step = _step_at(plan, 0, max(part.promised[job], now))
+    _find_least(plan, step, plan.times[step] + state.jobs.estimate[job])
+    _take_from(plan, needed, part.partition[job], place)
+    return step
+
+
+@bare
+def _step_of_pivot(state, job, place):
+    """Where that of a pivot begins: on its own partition, unless that is against a promise."""
+    part, plan = state.policy, state.policy.plan
+    home, needed, length = part.partition[job], state.jobs.procs[job], state.jobs.estimate[job]
+    latest = part.promised[job] if part.standing[job] == PROMISED else state.never
+    step = plan.at[N_STEPS]
+    if needed <= part.size[home]:
+        step = _earliest_in(plan, home, needed, length, latest)
+    if step < plan.at[N_STEPS]:
+        for p in range(part.size.size):
+            plan.kept_for[place, p] = 0
+        plan.kept_for[place, home] = needed
+        return step
+    step = _earliest_anywhere(plan, needed, length)
+    if step < plan.at[N_STEPS]:
+        _take_from(plan, needed, home, place)
+    return step
+
+
+@bare
+def _step_at(plan, first, time):
+    """Place of the step that begins at `time`, `first` or later, made if there is none."""
+    times, left, n_steps = plan.times, plan.left, plan.at[N_STEPS]
+    place = first
+    while place < n_steps and times[place] < time:
+        place += 1
+    if place < n_steps and times[place] == time:
+        return place
+    for step in range(n_steps, place, -1):
+        times[step] = times[step - 1]
+        for column in range(left.shape[1]):
+            left[step, column] = left[step - 1, column]
+    times[place] = time
+    for column in range(left.shape[1]):
+        left[place, column] = left[place - 1, column]
+    plan.at[N_STEPS] = n_steps + 1
+    return place
+
+
+@bare
+def _earliest_in(plan, column, needed, length, latest):
+    """First step from which on a partition and the machine have room for so long.
+
+    Returns the number of steps if that is after `latest`. With the column of the machine: in it.
+    """
+    times, left, n_steps, n = plan.times, plan.left, plan.at[N_STEPS], plan.left.shape[1] - 1
+    if times[0] > latest:
+        return n_steps
+    begin, step = 0, 0
+    while step < n_steps and (step == begin or times[step] < times[begin] + length):
+        if left[step, column] < needed or left[step, n] < needed:
+            begin = step + 1
+            if begin < n_steps and times[begin] > latest:
+                return n_steps
+        step += 1
+    return begin
+
+
+@bare
+def _earliest_anywhere(plan, needed, length):
+    """First step from which on all partitions together, and the machine, have room for so long."""
+    n_steps, n = plan.at[N_STEPS], plan.left.shape[1] - 1
+    for begin in range(n_steps):
+        if plan.left[begin, n] >= needed:
+            in_all = _find_least(plan, begin, plan.times[begin] + length)
+            if min(in_all, plan.least[n]) >= needed:
+                return begin
+    return n_steps
+
+
+@bare
+def _find_least(plan, begin, end):
+    """Find the least that is left from a step to a time; return the sum of those above 0."""
+    times, left, least, n_steps = plan.times, plan.left, plan.least, plan.at[N_STEPS]
+    for column in range(least.size):
+        least[column] = left[begin, column]
+    step = begin + 1
+    while step < n_steps and times[step] < end:
+        for column in range(least.size):
+            least[column] = min(least[column], left[step, column])
+        step += 1
+    in_all = 0
+    for p in range(least.size - 1):
+        in_all += max(least[p], 0)
+    return in_all
+
+
+@bare
+def _take_from(plan, needed, home, place):
+    """Say how many processors a reservation takes of each partition, by the least they have left.
+
+    Of partition `home` first, then in order; less than needed where there is no more.
+    """
+    least, kept_for = plan.least, plan.kept_for
+    kept_for[place, home] = missing = min(max(least[home], 0), needed)
+    missing = needed - missing
+    for p in range(kept_for.shape[1]):
+        if p != home:
+            kept_for[place, p] = min(max(least[p], 0), missing)
+            missing -= kept_for[place, p]
+
+
+@bare
+def _take_off(plan, begin, needed, place):
+    """Take a reservation off the profile, from the step at which it begins."""
+    left, kept_for = plan.left, plan.kept_for
+    n = kept_for.shape[1]
+    for step in range(begin, _step_at(plan, begin, plan.ends[place])):
+        for p in range(n):
+            left[step, p] -= kept_for[place, p]
+        left[step, n] -= needed
