@@ -15,7 +15,7 @@ from queueing.response_function import Form
 from queueing.think_time import Breaks
 from workloadkit.errors import ParameterError, check_count, check_positive
 from workloadkit.simulation import users
-from workloadkit.simulation.users import again, pauses
+from workloadkit.simulation.users.queueing import again, pauses
 
 #: Points of the table that the simulator has of a function of one's own, and the response times
 #: from the first to the last of them, in mean service times.

@@ -23,7 +23,7 @@ from queueing.probability import as_probability
 from queueing.think_time import as_think
 from tests.oracles import queues as formulas
 from workloadkit.errors import ParameterError, WorkloadWarning
-from workloadkit.simulation.users import again, pauses
+from workloadkit.simulation.users.queueing import again, pauses
 
 QUICK = {"runs": 6, "jobs": 4000, "rng": 1}
 

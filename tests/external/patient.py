@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from workloadkit._kernels.agenda import UNNUMBERED, enter, new_agenda
 from workloadkit._kernels.compile import bare
+from workloadkit.simulation.agenda import UNNUMBERED, enter, new_agenda
 from workloadkit.simulation.made_up import as_log, without_log
 from workloadkit.simulation.mechanisms import set_out as let_set_out
 from workloadkit.simulation.parts import acts_for

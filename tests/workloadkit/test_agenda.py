@@ -7,7 +7,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis.strategies import integers, lists, none, one_of, tuples
 
-from workloadkit._kernels.agenda import OVERFLOWS, SIZE, enter, new_agenda, take_due, take_first
+from workloadkit.simulation.agenda import OVERFLOWS, SIZE, enter, new_agenda, take_due, take_first
 
 # A time and a key to enter; None to take the first.
 STEPS = lists(one_of(tuples(integers(0, 5), integers(0, 2)), none()), max_size=60)

@@ -10,8 +10,8 @@ from tests.reacting_logs import ZONES, logs, trace_of
 from workloadkit.dependencies import activities
 from workloadkit.errors import ParameterError
 from workloadkit.simulation.users import parse
-from workloadkit.simulation.users.own_times import own_times
-from workloadkit.simulation.users.session_times import Recycled, Reinserted
+from workloadkit.simulation.users.batches.own_times import own_times
+from workloadkit.simulation.users.batches.session_times import Recycled, Reinserted
 
 pytestmark = pytest.mark.filterwarnings("ignore::workloadkit.errors.WorkloadWarning")
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 import workloadkit as wk
 from workloadkit.errors import ParameterError
 from workloadkit.simulation.users import Mixed, Reopen, parse
-from workloadkit.simulation.users.again import Hyperbolic
-from workloadkit.simulation.users.pauses import Breaks, OwnPause, PauseTable, parse_pause
+from workloadkit.simulation.users.queueing.again import Hyperbolic
+from workloadkit.simulation.users.queueing.pauses import Breaks, OwnPause, PauseTable, parse_pause
 
 
 def both(users, procs=1, rng=1, scheduler="fcfs", **how):

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 import workloadkit as wk
 from workloadkit.errors import ParameterError, WorkloadError
 from workloadkit.parameters import describe
-from workloadkit.simulation.users import Mixed, Poisson, Reopen, Think, parse, queue_crowd
-from workloadkit.simulation.users.again import (
+from workloadkit.simulation.users import Mixed, Poisson, Reopen, Think, parse
+from workloadkit.simulation.users.queueing import crowd as queue_crowd
+from workloadkit.simulation.users.queueing.again import (
     SHMUELI,
     ZAKAY,
     Constant,
@@ -232,7 +233,8 @@ def test_forms_of_the_probability():
 @given(st.floats(0, 100), st.lists(st.tuples(st.floats(0.01, 9), st.floats(0, 1)), min_size=1))
 def test_tables_are_straight_lines_in_both_engines(response, steps):
     from workloadkit._kernels.orders import in_python
-    from workloadkit._kernels.queue_users import TABLE, Again, how_likely
+
+    from workloadkit.simulation.users.queueing.kernel import TABLE, Again, how_likely
 
     gaps, values = zip(*steps, strict=True)
     times = np.cumsum(gaps)

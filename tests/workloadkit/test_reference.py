@@ -75,8 +75,8 @@ def test_nobody_stays_nobody():
 def test_classes_of_one_name_in_two_modules_stay_two_types():
     from numba import types
 
-    from workloadkit._kernels.dependent_users import Tables as OfOne
-    from workloadkit._kernels.queue_users import Tables as OfOther
+    from workloadkit.simulation.users.dependent.kernel import Tables as OfOne
+    from workloadkit.simulation.users.queueing.kernel import Tables as OfOther
 
     one, other = (
         Reference(types.NamedUniTuple(types.int64[::1], len(each._fields), each))

@@ -13,13 +13,13 @@ import workloadkit as wk
 from tests.data import needs_compiler
 from workloadkit import Header, ParameterError, Trace, WorkloadError
 from workloadkit._kernels.site_samples import Samples
-from workloadkit._kernels.site_users import continues, period_of
 from workloadkit.clock import WEEK
 from workloadkit.simulation.engine import Simulation
 from workloadkit.simulation.machine.plain import Machine
 from workloadkit.simulation.schedulers import parse
 from workloadkit.simulation.users import DynamicSite, StaticSite
-from workloadkit.simulation.users.site_users import Setting
+from workloadkit.simulation.users.sites.kernel import continues, period_of
+from workloadkit.simulation.users.sites.plain import Setting
 from workloadkit.site import Empirical, SiteDistributions, Workpool, site_distributions
 from workloadkit.site.samples import samples
 from workloadkit.site.taking import period
@@ -240,7 +240,7 @@ def test_engines_agree(site):
 
 
 def test_tables_that_are_too_small_are_made_larger(monkeypatch):
-    from workloadkit.simulation.users.site_crowd import SiteCrowd
+    from workloadkit.simulation.users.sites.crowd import SiteCrowd
 
     site = DynamicSite(users=5, weeks=1, distributions=small_site())
     expected = wk.simulate(None, "easy", site, rng=3).jobs

@@ -10,7 +10,7 @@ from tests.data import TRACES, needs_compiler, needs_traces
 from tests.reacting_logs import logs, trace_of
 from tests.small_logs import first_jobs, read
 from workloadkit.dependencies import TIMES, activities
-from workloadkit.simulation.users.closed import one_at_a_time
+from workloadkit.simulation.users.batches.closed import one_at_a_time
 
 ENGINES = ("python", "compiled")
 both_engines = pytest.mark.parametrize("engine", ENGINES)

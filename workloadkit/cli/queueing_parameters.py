@@ -181,7 +181,7 @@ def _numbers(name: str, text: str) -> list[float]:
 def _probability(text: str) -> Any:
     """Return the function p as `queueing` has it; the simulator reads the same words."""
     import queueing
-    from workloadkit.simulation.users import again
+    from workloadkit.simulation.users.queueing import again
 
     form = again.parse_again(text, name="p")
     if isinstance(form, again.Exponential):
@@ -196,7 +196,7 @@ def _probability(text: str) -> Any:
 def _think_time(text: str) -> Any:
     """Return a think time that depends on the response as `queueing` has it."""
     import queueing
-    from workloadkit.simulation.users.pauses import Breaks, parse_pause
+    from workloadkit.simulation.users.queueing.pauses import Breaks, parse_pause
 
     form = parse_pause(text, name="Z")
     if isinstance(form, Breaks):

@@ -8,8 +8,8 @@ import numpy as np
 from workloadkit.simulation.engine import User
 from workloadkit.simulation.made_up import without_log
 from workloadkit.simulation.populations.present import Notes, Present, no_end
-from workloadkit.simulation.users.drawing import COUNTED, DrawingUser
-from workloadkit.simulation.users.habits import no_habits
+from workloadkit.simulation.users.batches.drawing import COUNTED, DrawingUser
+from workloadkit.simulation.users.batches.habits import no_habits
 from workloadkit.simulation.workload import Workload
 from workloadkit.trace import Trace
 
@@ -86,9 +86,9 @@ class BatchCrowd:
 
     def compiled(self, rng: np.random.Generator, room: int, *, by_event: bool) -> Workload:
         """Return tables with room for so many jobs, and the users who will fill them in."""
-        from workloadkit._kernels import batch_users as kernels
-        from workloadkit._kernels.agenda import new_agenda
+        from workloadkit.simulation.agenda import new_agenda
         from workloadkit.simulation.mechanisms import set_out
+        from workloadkit.simulation.users.batches import kernel as kernels
 
         acts, users = self.present.activities, self.present.users
         log = self.present.workload
@@ -165,8 +165,8 @@ class BatchCrowd:
 
     def _source(self) -> Any:
         """Return the jobs in the order in which each user comes to them; it is kept."""
-        from workloadkit._kernels.agenda import UNNUMBERED
-        from workloadkit._kernels.batch_users import Source
+        from workloadkit.simulation.agenda import UNNUMBERED
+        from workloadkit.simulation.users.batches.kernel import Source
 
         log, job = self.present.workload, self.present.activities.job
         if Source not in self.present.kept:

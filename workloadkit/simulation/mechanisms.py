@@ -24,12 +24,15 @@ from numba.core import types
 from numba.extending import intrinsic, overload
 from numpy.typing import NDArray
 
-from workloadkit._kernels import batch_users, dependent_users, queue_users, site_users
-from workloadkit._kernels.agenda import Agenda
 from workloadkit._kernels.compile import BARE, config, kernel, native
 from workloadkit._kernels.reference import Reference, by_reference
+from workloadkit.simulation.agenda import Agenda
 from workloadkit.simulation.parts import acting, acts_for, is_built_in, kind_of
 from workloadkit.simulation.state import Jobs
+from workloadkit.simulation.users.batches import kernel as batch_users
+from workloadkit.simulation.users.dependent import kernel as dependent_users
+from workloadkit.simulation.users.queueing import kernel as queue_users
+from workloadkit.simulation.users.sites import kernel as site_users
 
 # What users may be let do.
 SET_OUT, SUBMIT, JOB_ENDED, WAKE_UP = range(4)

@@ -108,7 +108,7 @@ def play_crowd_compiled(policy: Policy, name: str, rules: Rules, crowd: Crowd) -
 
     Where its tables turn out too small, it is for nothing, and done again with larger ones.
     """
-    from workloadkit._kernels.agenda import ARRIVED, OVERFLOWS
+    from workloadkit.simulation.agenda import ARRIVED, OVERFLOWS
 
     room = max(crowd.n_jobs, 1)
     while True:
@@ -225,7 +225,7 @@ def _draws(rules: Rules) -> np.random.Generator:
 
 
 def _is_idle(agenda: Any) -> bool:
-    from workloadkit._kernels.agenda import SIZE
+    from workloadkit.simulation.agenda import SIZE
 
     return not agenda.at[SIZE]
 

@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit._kernels.compile import bare, inline
-from workloadkit._kernels.running import move
 from workloadkit.simulation.machine.ledger import (
     FREE,
     PLANNED,
@@ -24,6 +23,7 @@ from workloadkit.simulation.machine.ledger import (
     same_rows,
     vacate,
 )
+from workloadkit.simulation.running import move
 from workloadkit.simulation.state import N_RUNNING
 
 N_STEPS = 0  # a place in Profile.at

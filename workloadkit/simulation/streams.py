@@ -4,9 +4,9 @@ Users who react, see `mechanisms`, have an agenda; jobs are written into the tab
 Without users, ``None``, the jobs of the tables arrive at their submit times.
 """
 
-from workloadkit._kernels.agenda import ARRIVED as ARRIVED_BY_AGENDA
-from workloadkit._kernels.agenda import OVERFLOWS, SIZE, is_wake_up, take_due, take_first
 from workloadkit._kernels.compile import BARE, bare
+from workloadkit.simulation.agenda import ARRIVED as ARRIVED_BY_AGENDA
+from workloadkit.simulation.agenda import OVERFLOWS, SIZE, is_wake_up, take_due, take_first
 from workloadkit.simulation.events import arrive
 from workloadkit.simulation.mechanisms import JOB_ENDED, SUBMIT, WAKE_UP, let_act
 from workloadkit.simulation.parts import by_part

@@ -1,7 +1,6 @@
 """Processors go down and come up, compiled: at their times, with all that this leads to."""
 
 from workloadkit._kernels.compile import bare, inline
-from workloadkit._kernels.running import remove_end
 from workloadkit.simulation.events import job_returned, lose, plans_void
 from workloadkit.simulation.machine.claims import drop, stake
 from workloadkit.simulation.machine.ledger import FREE, end_job
@@ -14,6 +13,7 @@ from workloadkit.simulation.machine.numbered import (
     N_RUNS,
 )
 from workloadkit.simulation.machine.words import WORD_BITS, clear, place_of_lowest
+from workloadkit.simulation.running import remove_end
 from workloadkit.simulation.state import N_RUNNING, N_WAITING
 from workloadkit.simulation.streams import tell_user
 

@@ -17,8 +17,8 @@ through `start_job` and `end_job`.
 """
 
 from workloadkit._kernels.compile import inline
-from workloadkit._kernels.running import insert_end, insert_end_in_order, remove_end
 from workloadkit.simulation.parts import by_part
+from workloadkit.simulation.running import insert_end, insert_end_in_order, remove_end
 from workloadkit.simulation.state import N_RUNNING, N_WAITING
 
 # Rows.

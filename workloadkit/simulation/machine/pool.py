@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit._kernels.compile import inline
-from workloadkit._kernels.running import move
 from workloadkit.simulation.machine.ledger import FREE, PLANNED, SPARE
 from workloadkit.simulation.parts import acts_for
+from workloadkit.simulation.running import move
 from workloadkit.simulation.state import N_RUNNING
 
 

@@ -47,7 +47,7 @@ def arrived(workload: Workload) -> int:
     """Return the number of jobs that have arrived in a simulation that is over."""
     if workload.users is None:
         return workload.submit.size
-    from workloadkit._kernels.agenda import ARRIVED
+    from workloadkit.simulation.agenda import ARRIVED
 
     return int(workload.users.agenda.at[ARRIVED])
 

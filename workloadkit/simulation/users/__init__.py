@@ -8,20 +8,20 @@ from typing import Any
 
 from workloadkit.parameters import read_choice
 from workloadkit.simulation.engine import User
-from workloadkit.simulation.users.adjusted import Adjusted
 from workloadkit.simulation.users.batches import BatchUser
-from workloadkit.simulation.users.closed import Closed
+from workloadkit.simulation.users.batches.adjusted import Adjusted
+from workloadkit.simulation.users.batches.closed import Closed
+from workloadkit.simulation.users.batches.distribution import Distribution
+from workloadkit.simulation.users.batches.fluid import Fluid
+from workloadkit.simulation.users.batches.own import OwnUsers
 from workloadkit.simulation.users.dependent import Dependent
-from workloadkit.simulation.users.distribution import Distribution
-from workloadkit.simulation.users.fluid import Fluid
-from workloadkit.simulation.users.mixed import Mixed
 from workloadkit.simulation.users.open import OpenUsers
-from workloadkit.simulation.users.own import OwnUsers
-from workloadkit.simulation.users.poisson import Poisson
-from workloadkit.simulation.users.reopen import Reopen
-from workloadkit.simulation.users.site import DynamicSite
-from workloadkit.simulation.users.static_site import StaticSite
-from workloadkit.simulation.users.think import Think
+from workloadkit.simulation.users.queueing.mixed import Mixed
+from workloadkit.simulation.users.queueing.poisson import Poisson
+from workloadkit.simulation.users.queueing.reopen import Reopen
+from workloadkit.simulation.users.queueing.think import Think
+from workloadkit.simulation.users.sites.dynamic import DynamicSite
+from workloadkit.simulation.users.sites.static import StaticSite
 
 __all__ = [
     "Adjusted",

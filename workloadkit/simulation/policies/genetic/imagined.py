@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit._kernels.compile import bare, inline
-from workloadkit._kernels.running import find_shadow, insert_end
 from workloadkit._kernels.utility import value_at
+from workloadkit.simulation.running import find_shadow, insert_end
 from workloadkit.utility import Utilities
 
 # Places in Search.at: jobs in the window, jobs that run, processors that none of them holds.

@@ -7,10 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit._kernels.compile import inline
-from workloadkit._kernels.running import insert_end_in_order
 from workloadkit.simulation.machine.ledger import start_job
 from workloadkit.simulation.parts import acts_for
 from workloadkit.simulation.policies.compiled import CompiledPolicy
+from workloadkit.simulation.running import insert_end_in_order
 from workloadkit.simulation.state import N_WAITING, State
 
 

@@ -1,8 +1,8 @@
 """When users who react first submit a job."""
 
-from workloadkit._kernels.agenda import SIZE, is_wake_up, take_due, take_first
 from workloadkit._kernels.compile import kernel
 from workloadkit._kernels.reference import by_reference
+from workloadkit.simulation.agenda import SIZE, is_wake_up, take_due, take_first
 from workloadkit.simulation.mechanisms import WAKE_UP, let_act
 
 

@@ -11,9 +11,9 @@ from workloadkit.parameters import Duration
 from workloadkit.simulation.engine import User
 from workloadkit.simulation.populations.present import Present
 from workloadkit.simulation.users.batches import Script
-from workloadkit.simulation.users.drawing import DrawingUser, Times
-from workloadkit.simulation.users.habits import new_habits
-from workloadkit.simulation.users.session_times import (
+from workloadkit.simulation.users.batches.drawing import DrawingUser, Times
+from workloadkit.simulation.users.batches.habits import new_habits
+from workloadkit.simulation.users.batches.session_times import (
     End,
     Recycled,
     Reinserted,
@@ -81,7 +81,7 @@ class Fluid:
 
     def compiled(self, present: Present) -> tuple[int, Any]:
         """Return the number by which kernels know the behaviour, and its habits."""
-        from workloadkit._kernels.batch_users import FLUID
+        from workloadkit.simulation.users.batches.kernel import FLUID
 
         return FLUID, new_habits(present, **vars(self))
 

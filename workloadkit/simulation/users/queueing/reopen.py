@@ -6,9 +6,9 @@ from typing import ClassVar
 
 from workloadkit.errors import ParameterError, check_positive
 from workloadkit.parameters import Duration
-from workloadkit.simulation.users.again import Again
-from workloadkit.simulation.users.customers import ThinkLaw, Visitors
 from workloadkit.simulation.users.queueing import QueueingUsers, need_plain, reactions, visits
+from workloadkit.simulation.users.queueing.again import Again
+from workloadkit.simulation.users.queueing.customers import ThinkLaw, Visitors
 
 
 @dataclass(frozen=True)

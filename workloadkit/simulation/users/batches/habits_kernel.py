@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from workloadkit._kernels.compile import bare
 from workloadkit._kernels.local_time import local_time, seconds
-from workloadkit._kernels.session_times import (
+from workloadkit._kernels.shifts import draw_shift, is_active, next_beginning
+from workloadkit.simulation.users.batches.session_times_kernel import (
     Rounds,
     Sessions,
     latest_recycled_end,
@@ -22,7 +23,6 @@ from workloadkit._kernels.session_times import (
     reset_rounds,
     use_sessions,
 )
-from workloadkit._kernels.shifts import draw_shift, is_active, next_beginning
 
 # Lists of values: of a released batch, the first or a later one of its session. Odd numbers are
 # think times, even ones inter-arrival times.

@@ -11,8 +11,8 @@ from workloadkit.fields import MAX_JOBS_MADE
 from workloadkit.simulation.crowd import Notes
 from workloadkit.simulation.engine import User
 from workloadkit.simulation.made_up import as_log, without_log
-from workloadkit.simulation.users.again import Constant, Exponential, Hyperbolic, Own
-from workloadkit.simulation.users.customers import (
+from workloadkit.simulation.users.queueing.again import Constant, Exponential, Hyperbolic, Own
+from workloadkit.simulation.users.queueing.customers import (
     CLOSED,
     OPEN,
     Arrivals,
@@ -20,14 +20,14 @@ from workloadkit.simulation.users.customers import (
     Shared,
     Visitors,
 )
-from workloadkit.simulation.users.pauses import Breaks, OwnPause
-from workloadkit.simulation.users.service import Given, Law, Service
+from workloadkit.simulation.users.queueing.pauses import Breaks, OwnPause
+from workloadkit.simulation.users.queueing.service import Given, Law, Service
 from workloadkit.simulation.workload import Workload
 from workloadkit.trace import Trace
 
 if TYPE_CHECKING:
-    from workloadkit._kernels.queue_users import Again as AgainArrays
-    from workloadkit._kernels.queue_users import Needs, Thinking
+    from workloadkit.simulation.users.queueing.kernel import Again as AgainArrays
+    from workloadkit.simulation.users.queueing.kernel import Needs, Thinking
 
 #: Jobs that tables have room for at first, where nobody says how many there will be.
 ROOM = 4096
@@ -72,9 +72,9 @@ class QueueCrowd:
 
     def compiled(self, rng: np.random.Generator, room: int, *, by_event: bool) -> Workload:
         """Return tables with room for so many jobs, and the users who will fill them in."""
-        from workloadkit._kernels import queue_users as kernels
-        from workloadkit._kernels.agenda import new_agenda
+        from workloadkit.simulation.agenda import new_agenda
         from workloadkit.simulation.mechanisms import set_out
+        from workloadkit.simulation.users.queueing import kernel as kernels
 
         who = self.visitors
         if self.jobs is None and room > MAX_JOBS_MADE:
@@ -136,7 +136,7 @@ class QueueCrowd:
 
     def _needs(self) -> "Needs":
         """Return what jobs need, for the compiled engine."""
-        from workloadkit._kernels import queue_users as kernels
+        from workloadkit.simulation.users.queueing import kernel as kernels
 
         laws = {
             "fixed": kernels.FIXED,
@@ -155,7 +155,7 @@ class QueueCrowd:
 
     def _thinking(self) -> "Thinking":
         """Return how long users think, for the compiled engine."""
-        from workloadkit._kernels import queue_users as kernels
+        from workloadkit.simulation.users.queueing import kernel as kernels
 
         law = kernels.FIXED if self.visitors.think_law == "fixed" else kernels.EXPONENTIAL
         think: Any = self.visitors.think
@@ -171,7 +171,7 @@ class QueueCrowd:
 
     def _again(self) -> "AgainArrays":
         """Return how likely open users go on, for the compiled engine."""
-        from workloadkit._kernels import queue_users as kernels
+        from workloadkit.simulation.users.queueing import kernel as kernels
 
         again = self.visitors.again
         form, a, b = kernels.NEVER, 0.0, 0.0

@@ -5,7 +5,7 @@ from typing import Any
 
 from workloadkit.simulation.engine import Job
 from workloadkit.simulation.users.batches import BatchUser, Script
-from workloadkit.simulation.users.own_times import own_times
+from workloadkit.simulation.users.batches.own_times import own_times
 
 #: What is counted of users who draw, by the names in `Schedule.history`: values that those without
 #: any of their own drew from all users'; users who left for good; how often users who were at work

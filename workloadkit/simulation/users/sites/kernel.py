@@ -1,6 +1,6 @@
 """Users of a site, who draw what they submit from empirical distributions.
 
-The mechanism of `workloadkit.simulation.users.static_site` and `site`; what they do is said there.
+The mechanism of `workloadkit.simulation.users.sites.static` and `site`; what they do is said there.
 Numbers are drawn in the order of events: for a batch its width, then each job of it, then the times
 between them. A job that does not come again takes three: size, run time and how often it comes.
 """
@@ -10,7 +10,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from workloadkit._kernels.agenda import OVERFLOWS, UNNUMBERED, WAKE_UP, Agenda, enter
 from workloadkit._kernels.compile import bare, shared
 from workloadkit._kernels.shifts import (
     DAY,
@@ -22,13 +21,14 @@ from workloadkit._kernels.shifts import (
     next_beginning,
 )
 from workloadkit._kernels.site_samples import Samples
+from workloadkit.simulation.agenda import OVERFLOWS, UNNUMBERED, WAKE_UP, Agenda, enter
 
 # Places in SiteUsers.counts.
 PLANNED, SESSIONS, BATCHES, CONTINUED, ABORTED, SLEPT, LEFT = range(7)
 
 
 class Ways(NamedTuple):
-    """How they all behave; see `workloadkit.simulation.users.site.DynamicSite`.
+    """How they all behave; see `workloadkit.simulation.users.sites.dynamic.DynamicSite`.
 
     Parameters
     ----------

@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit._kernels.site_samples import Samples
-from workloadkit._kernels.site_users import draw_between, period_of
 from workloadkit.simulation.engine import Job, User
+from workloadkit.simulation.users.sites.kernel import draw_between, period_of
 
 
 class Setting:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from workloadkit.errors import ParameterError, check_not_negative
 from workloadkit.parameters import read_duration
-from workloadkit.simulation.users.points import STEPS, check_points, on_lines, points_of
+from workloadkit.simulation.users.queueing.points import STEPS, check_points, on_lines, points_of
 
 
 @dataclass(frozen=True)

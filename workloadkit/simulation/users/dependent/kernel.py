@@ -8,9 +8,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from workloadkit._kernels.agenda import Agenda, enter
-from workloadkit._kernels.batch_users import Source
 from workloadkit._kernels.compile import bare
+from workloadkit.simulation.agenda import Agenda, enter
+from workloadkit.simulation.users.batches.kernel import Source
 
 
 class Successors(NamedTuple):

@@ -9,8 +9,8 @@ from workloadkit.errors import check_choice
 from workloadkit.simulation.engine import User
 from workloadkit.simulation.populations.present import Present
 from workloadkit.simulation.users.batches import Script
-from workloadkit.simulation.users.drawing import DrawingUser, Times
-from workloadkit.simulation.users.habits import new_habits
+from workloadkit.simulation.users.batches.drawing import DrawingUser, Times
+from workloadkit.simulation.users.batches.habits import new_habits
 
 Response = Literal["last", "end"]
 
@@ -56,7 +56,7 @@ class Distribution:
 
     def compiled(self, present: Present) -> tuple[int, Any]:
         """Return the number by which kernels know the behaviour, and its habits."""
-        from workloadkit._kernels.batch_users import DISTRIBUTION
+        from workloadkit.simulation.users.batches.kernel import DISTRIBUTION
 
         return DISTRIBUTION, new_habits(present, of_last=self.response == "last")
 

@@ -5,11 +5,10 @@ from math import inf
 from typing import ClassVar
 
 from workloadkit._kernels.shifts import draw_shift, is_active, next_beginning
-from workloadkit._kernels.site_users import continues
 from workloadkit.errors import check_count
 from workloadkit.parameters import Duration
 from workloadkit.simulation.engine import Job, User
-from workloadkit.simulation.users.site_crowd import (
+from workloadkit.simulation.users.sites.crowd import (
     PROCESSORS,
     Repeat,
     SiteCrowd,
@@ -17,7 +16,8 @@ from workloadkit.simulation.users.site_crowd import (
     check_times,
     site_crowd,
 )
-from workloadkit.simulation.users.site_users import Setting, SiteUser
+from workloadkit.simulation.users.sites.kernel import continues
+from workloadkit.simulation.users.sites.plain import Setting, SiteUser
 from workloadkit.site import SiteDistributions
 from workloadkit.site.samples import Joint, Pools
 

@@ -5,8 +5,8 @@ from typing import ClassVar
 
 from workloadkit.errors import check_count
 from workloadkit.parameters import Duration
-from workloadkit.simulation.users.customers import ThinkLaw, Visitors
 from workloadkit.simulation.users.queueing import QueueingUsers, check_think
+from workloadkit.simulation.users.queueing.customers import ThinkLaw, Visitors
 
 
 @dataclass(frozen=True)

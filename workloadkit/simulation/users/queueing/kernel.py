@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from workloadkit._kernels.agenda import OVERFLOWS, UNNUMBERED, WAKE_UP, Agenda, enter
 from workloadkit._kernels.compile import bare
+from workloadkit.simulation.agenda import OVERFLOWS, UNNUMBERED, WAKE_UP, Agenda, enter
 
 # Laws of run times and of think times.
 FIXED, EXPONENTIAL, DRAWN, LISTED = range(4)

@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from workloadkit.simulation.engine import Job, User
-from workloadkit.simulation.users.service import Service
+from workloadkit.simulation.users.queueing.service import Service
 
 ThinkLaw = Literal["exponential", "fixed"]
 

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from workloadkit.errors import check_positive
-from workloadkit.simulation.users.customers import Visitors
 from workloadkit.simulation.users.queueing import QueueingUsers
+from workloadkit.simulation.users.queueing.customers import Visitors
 
 
 @dataclass(frozen=True)

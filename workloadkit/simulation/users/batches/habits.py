@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from workloadkit.clock import WEEK
 from workloadkit.simulation.populations.present import Present
-from workloadkit.simulation.users.own_times import own_times
-from workloadkit.simulation.users.session_times import End, Skipped, session_times
+from workloadkit.simulation.users.batches.own_times import own_times
+from workloadkit.simulation.users.batches.session_times import End, Skipped, session_times
 
 
 def new_habits(
@@ -31,7 +31,7 @@ def new_habits(
     end, skipped, patience, leave
         As of `Fluid`.
     """
-    from workloadkit._kernels.habits import Habits
+    from workloadkit.simulation.users.batches.habits_kernel import Habits
 
     member = present.users.member
     if end not in present.kept:
@@ -63,9 +63,9 @@ def new_habits(
 
 def no_habits(dtype: np.dtype) -> Any:
     """Return the habits of users who do not draw; `dtype` is that of times."""
-    from workloadkit._kernels.habits import Habits
     from workloadkit._kernels.local_time import Zone
-    from workloadkit._kernels.session_times import Rounds, Sessions
+    from workloadkit.simulation.users.batches.habits_kernel import Habits
+    from workloadkit.simulation.users.batches.session_times_kernel import Rounds, Sessions
 
     times, reals = np.empty(0, dtype), np.empty(0)
     whole, flags = np.empty(0, np.int64), np.empty(0, np.bool_)
@@ -104,7 +104,7 @@ def no_habits(dtype: np.dtype) -> Any:
 
 
 def _sessions(present: Present, end: End) -> Any:
-    from workloadkit._kernels.session_times import Sessions
+    from workloadkit.simulation.users.batches.session_times_kernel import Sessions
 
     first = present.activities.first_session
     (begin, until), local = session_times(present, end)
@@ -132,7 +132,7 @@ def _sessions(present: Present, end: End) -> Any:
 
 
 def _rounds(present: Present, *, reinserts: bool) -> Any:
-    from workloadkit._kernels.session_times import Rounds
+    from workloadkit.simulation.users.batches.session_times_kernel import Rounds
 
     member = present.users.member
     n_sessions = np.diff(present.activities.first_session)[member]

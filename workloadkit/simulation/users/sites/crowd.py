@@ -15,7 +15,7 @@ from workloadkit.parameters import check_types
 from workloadkit.simulation.crowd import Notes
 from workloadkit.simulation.engine import User
 from workloadkit.simulation.made_up import as_log, without_log
-from workloadkit.simulation.users.site_users import Setting
+from workloadkit.simulation.users.sites.plain import Setting
 from workloadkit.simulation.workload import Workload
 from workloadkit.site import SiteDistributions, built_in
 from workloadkit.site.samples import Joint, Pools, samples
@@ -154,9 +154,9 @@ class SiteCrowd:
 
     def compiled(self, rng: np.random.Generator, room: int, *, by_event: bool) -> Workload:
         """Return tables with room for so many jobs, and the users who will fill them in."""
-        from workloadkit._kernels import site_users as kernels
-        from workloadkit._kernels.agenda import new_agenda
+        from workloadkit.simulation.agenda import new_agenda
         from workloadkit.simulation.mechanisms import set_out
+        from workloadkit.simulation.users.sites import kernel as kernels
 
         n = self.n_users
         submit, run, estimate, procs, user, item = (np.empty(room, np.int64) for _ in range(6))
@@ -196,7 +196,7 @@ class SiteCrowd:
 
     def told(self, tables: Workload, n_jobs: int) -> tuple[Workload, Notes, dict[str, Any]]:
         """Return the jobs that compiled users submitted, notes on them, and a history."""
-        from workloadkit._kernels import site_users as kernels
+        from workloadkit.simulation.users.sites import kernel as kernels
 
         made, counts = tables.users.planned, tables.users.counts
         item = tables.users.tables.item[:n_jobs]

@@ -9,7 +9,7 @@ from workloadkit.dependencies import NONE, Activities
 from workloadkit.errors import check_choice
 from workloadkit.simulation.engine import User
 from workloadkit.simulation.populations.present import Present
-from workloadkit.simulation.users.adjusted import Adjusted
+from workloadkit.simulation.users.batches.adjusted import Adjusted
 
 Think = Literal["none", "recorded"]
 

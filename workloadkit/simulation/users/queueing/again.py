@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from workloadkit.errors import ParameterError, check_not_negative, check_number
-from workloadkit.simulation.users.points import STEPS, check_points, on_lines, points_of
+from workloadkit.simulation.users.queueing.points import STEPS, check_points, on_lines, points_of
 
 
 def _check_probability(name: str, value: float) -> None:

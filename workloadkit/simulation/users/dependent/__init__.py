@@ -16,7 +16,7 @@ from workloadkit.simulation.workload import Workload
 from workloadkit.trace import Trace
 
 if TYPE_CHECKING:
-    from workloadkit._kernels.dependent_users import Successors
+    from workloadkit.simulation.users.dependent.kernel import Successors
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ def successors(preceding: NDArray[np.int64], delay: NDArray) -> "Successors":
     delay : ndarray, shape (n_jobs,)
         How long after its end each is submitted. [s]
     """
-    from workloadkit._kernels.dependent_users import Successors
+    from workloadkit.simulation.users.dependent.kernel import Successors
 
     waits = np.flatnonzero(preceding >= 0)
     job = waits[np.argsort(preceding[waits], kind="stable")]
@@ -127,10 +127,10 @@ class DependentCrowd:
 
     def compiled(self, rng: np.random.Generator, room: int, *, by_event: bool) -> Workload:
         """Return tables for all jobs, and the users who will fill them in."""
-        from workloadkit._kernels import dependent_users as kernels
-        from workloadkit._kernels.agenda import new_agenda
-        from workloadkit._kernels.batch_users import Source
+        from workloadkit.simulation.agenda import new_agenda
         from workloadkit.simulation.mechanisms import set_out
+        from workloadkit.simulation.users.batches.kernel import Source
+        from workloadkit.simulation.users.dependent import kernel as kernels
 
         log, dtype = self.workload, self.workload.submit.dtype
         row, user, queue = (np.empty(room, np.int64) for _ in range(3))

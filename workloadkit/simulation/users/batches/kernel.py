@@ -11,9 +11,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from workloadkit._kernels.agenda import UNNUMBERED, WAKE_UP, Agenda, enter
 from workloadkit._kernels.compile import bare
-from workloadkit._kernels.habits import (
+from workloadkit._kernels.local_time import Zone, seconds, weeks_until
+from workloadkit.simulation.agenda import UNNUMBERED, WAKE_UP, Agenda, enter
+from workloadkit.simulation.users.batches.habits_kernel import (
     Habits,
     arrival_by_hours,
     arrival_by_sessions,
@@ -22,7 +23,6 @@ from workloadkit._kernels.habits import (
     note_end,
     take_up_sessions,
 )
-from workloadkit._kernels.local_time import Zone, seconds, weeks_until
 
 # An item of the agenda is the place of a job in `Acts.job`, and from this bit on its user.
 USER = 32

@@ -15,11 +15,11 @@ from workloadkit.errors import (
 )
 from workloadkit.fields import MAX_JOBS_MADE
 from workloadkit.parameters import Duration
-from workloadkit.simulation.users.again import Again, Constant, Own, parse_again
-from workloadkit.simulation.users.customers import ThinkLaw, Visitors
-from workloadkit.simulation.users.pauses import Breaks, OwnPause, PauseTable, parse_pause
-from workloadkit.simulation.users.queue_crowd import QueueCrowd
-from workloadkit.simulation.users.service import Law, check_service, check_sizes, law_of
+from workloadkit.simulation.users.queueing.again import Again, Constant, Own, parse_again
+from workloadkit.simulation.users.queueing.crowd import QueueCrowd
+from workloadkit.simulation.users.queueing.customers import ThinkLaw, Visitors
+from workloadkit.simulation.users.queueing.pauses import Breaks, OwnPause, PauseTable, parse_pause
+from workloadkit.simulation.users.queueing.service import Law, check_service, check_sizes, law_of
 from workloadkit.trace import Trace
 
 #: Jobs in all, where neither their number nor the end is given.

@@ -7,14 +7,14 @@ from typing import ClassVar
 from workloadkit.errors import check_count
 from workloadkit.parameters import Duration
 from workloadkit.simulation.engine import Job, User
-from workloadkit.simulation.users.site_crowd import (
+from workloadkit.simulation.users.sites.crowd import (
     PROCESSORS,
     Repeat,
     SiteCrowd,
     check_site,
     site_crowd,
 )
-from workloadkit.simulation.users.site_users import Setting, SiteUser
+from workloadkit.simulation.users.sites.plain import Setting, SiteUser
 from workloadkit.site import SiteDistributions
 from workloadkit.site.samples import Joint, Pools
 

@@ -1,0 +1,1 @@
+"""Users of a site, who draw what they submit from empirical distributions."""
