@@ -91,14 +91,14 @@ def draw_rules(rng, last):
 
 
 def play(trace, policy, users, engine, rules):
-    """Return all that a simulation tells, as text."""
+    """Return all that a simulation tells, or its error."""
     try:
         schedule = wk.simulate(trace, policy, users, procs=PROCS, rng=1, engine=engine, **rules)
     except wk.WorkloadError as error:
         return str(error)
     columns = {name: values.tolist() for name, values in schedule.jobs.items()}
     runs = [tuple(run) for run in schedule.runs]
-    return repr((columns, runs, dict(schedule.history)))
+    return columns, runs, dict(schedule.history)
 
 
 def check(policy, seeds, users, *, tenths):
