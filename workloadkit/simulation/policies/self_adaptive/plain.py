@@ -184,9 +184,9 @@ class SelfAdaptiveScheduler(Scheduler):
             for user in self._at.users:
                 if not isinstance(user, Replay):
                     raise ParameterError(ONLY_REPLAYED)
-                for job in user.jobs():
-                    if self.now < job.submit <= until:
-                        yield _twin(job, submitter)
+                for coming in user.jobs():
+                    if self.now < coming.submit <= until:
+                        yield _twin(coming, submitter)
 
 
 class Coming(User):
