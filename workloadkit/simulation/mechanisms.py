@@ -162,7 +162,7 @@ def let_act(users, jobs, verb, place, item, now):
 
 @overload(let_act, jit_options=BARE)
 def _let_act(users, jobs, verb, place, item, now):
-    return lambda users, jobs, verb, place, item, now: _call(
+    return lambda users, jobs, verb, place, item, now: _call(  # type: ignore[call-arg]
         users.function, users.mechanism, jobs, verb, place, item, now
     )
 
@@ -209,7 +209,7 @@ def _store(context, thing, address):
 
 @kernel
 def _lay_out(thing, address, room):
-    size = _size_of(thing)
+    size: int = _size_of(thing)  # type: ignore[call-arg]
     if size <= room:
         _store(thing, address)
     return size
