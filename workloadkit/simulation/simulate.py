@@ -5,7 +5,7 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -25,7 +25,6 @@ from workloadkit.parameters import describe
 from workloadkit.provenance import seed_of
 from workloadkit.simulation import populations, schedulers
 from workloadkit.simulation import users as behaviours
-from workloadkit.simulation.crowd import BatchCrowd, Crowd
 from workloadkit.simulation.engine import Scheduler, User
 from workloadkit.simulation.machine.outages import NumberedProcessors
 from workloadkit.simulation.machine.shutdowns import settle
@@ -47,6 +46,7 @@ from workloadkit.simulation.populations.population import Population
 from workloadkit.simulation.scaling import AsWorkload, scaled_machine
 from workloadkit.simulation.schedule import Schedule
 from workloadkit.simulation.users import BatchUser, OpenUsers
+from workloadkit.simulation.users.batches.crowd import BatchCrowd
 from workloadkit.simulation.users.behaviour import (
     Behaviour,
     Community,
@@ -66,6 +66,9 @@ from workloadkit.simulation.workload import (
     machine_size,
 )
 from workloadkit.trace import Trace, check_trace
+
+if TYPE_CHECKING:
+    from workloadkit.simulation.users.crowd import Crowd
 
 Engine = Literal["compiled", "python"]
 
