@@ -5,7 +5,6 @@ from typing import Any
 
 from workloadkit.errors import ParameterError
 from workloadkit.simulation.arranging import Arrangement, check_made_up, name_of
-from workloadkit.simulation.crowd import BatchCrowd, Crowd
 from workloadkit.simulation.made_up import as_log
 from workloadkit.simulation.playing import (
     Play,
@@ -18,7 +17,9 @@ from workloadkit.simulation.playing import (
 )
 from workloadkit.simulation.settings import Settings
 from workloadkit.simulation.users import OpenUsers
+from workloadkit.simulation.users.batches.crowd import BatchCrowd
 from workloadkit.simulation.users.behaviour import Behaviour, Community, LogBehaviour
+from workloadkit.simulation.users.crowd import Crowd
 from workloadkit.trace import Trace
 
 

@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit.errors import ParameterError, WorkloadError
-from workloadkit.simulation.crowd import Crowd
 from workloadkit.simulation.engine import Job, Scheduler, Simulation, User
 from workloadkit.simulation.machine.one_pool import OnePool
 from workloadkit.simulation.machine.outages import NumberedProcessors, Runs
 from workloadkit.simulation.machine.processors import Run
 from workloadkit.simulation.policies.policy import Outcome, Policy
 from workloadkit.simulation.state import never
+from workloadkit.simulation.users.crowd import Crowd
 from workloadkit.simulation.workload import Rules, UtilityAt, Workload, never_starts
 
 

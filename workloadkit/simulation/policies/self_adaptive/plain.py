@@ -186,4 +186,4 @@ class Coming(User):
     def begin(self) -> None:
         """Submit every job for its time."""
         for user, procs, estimate, submit, number in self.jobs:
-            self._at.add(JobView(self, user, procs, estimate, estimate, submit, number))
+            self._at.add(Job(self, user, procs, estimate, estimate, submit, number))
