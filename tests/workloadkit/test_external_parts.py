@@ -1,5 +1,7 @@
 """Parts from outside: a policy, users, a predictor and a machine, with everything else."""
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -30,7 +32,13 @@ def log():
             "queue": rng.integers(0, 3, 80),
         }
     )
-    return wk.add_utility(trace, rng=1)
+    with warnings.catch_warnings(action="ignore"):
+        return wk.add_utility(trace, rng=1)
+
+
+def named(scheduler):
+    """A quick form of a scheduler, where its own is slow."""
+    return WITH_UTILITIES.get(scheduler, scheduler) if isinstance(scheduler, str) else scheduler
 
 
 def agree(trace, scheduler, users="open", **how):
@@ -73,9 +81,7 @@ def test_users_are_served_by_policies(scheduler, passes):
 
 @pytest.mark.parametrize("scheduler", [*POLICIES, pytest.param(Lcfs(), id="lcfs")])
 def test_a_predictor_plans_for_every_policy(log, scheduler):
-    scheduler = (
-        WITH_UTILITIES.get(scheduler, scheduler) if isinstance(scheduler, str) else scheduler
-    )
+    scheduler = named(scheduler)
     planned = agree(log, scheduler, procs=16, predictor=LastTwo())
     requested = wk.simulate(log, scheduler, rng=1, procs=16)
     assert (planned.jobs["estimate"] < requested.jobs["estimate"].to_numpy()).any()
@@ -103,9 +109,7 @@ def test_a_predictor_does_what_it_says():
 
 @pytest.mark.parametrize("scheduler", [*POLICIES, pytest.param(Lcfs(), id="lcfs")])
 def test_a_machine_of_two_pools_is_used_by_every_policy(log, scheduler):
-    scheduler = (
-        WITH_UTILITIES.get(scheduler, scheduler) if isinstance(scheduler, str) else scheduler
-    )
+    scheduler = named(scheduler)
     schedule = agree(log, scheduler, machine=Licensed(16, 2))
     odd = schedule.workload.procs % 2 == 1
     times = np.unique(schedule.start)

@@ -195,6 +195,7 @@ def submitted(jobs: Sequence[Job]) -> Workload:
     times = ("submit", "run", "estimate", "start")
     names = (*times, "row", "number", "procs", "killed", "queue", "recorded_wait")
     table = {name: np.array([getattr(job, name) for job in jobs]) for name in names}
+    table["estimate"] = np.array([job.view.estimate for job in jobs])
     dtype = np.result_type(*(table[name] for name in times))
     return Workload(
         row=table["row"],
@@ -211,8 +212,10 @@ def submitted(jobs: Sequence[Job]) -> Workload:
     )
 
 
-def with_changed_runs(workload: Workload, jobs: Sequence[Job]) -> Workload:
-    """Return a workload with the run times of jobs that outages may have cut short."""
+def with_changes(workload: Workload, jobs: Sequence[Job]) -> Workload:
+    """Return a workload with what was planned, and the runs that outages may have cut short."""
+    estimate = np.array([job.view.estimate for job in jobs], workload.submit.dtype)
+    workload = replace(workload, estimate=estimate)
     if not any(job.lost for job in jobs):
         return workload
     run = np.array([job.run for job in jobs])

@@ -93,8 +93,8 @@ class Workload:
     utility_at : {"turnaround", "start"}
         When a job's value is read: at its end or at its start, since its submission.
     users : NamedTuple, optional
-        Users who react, see `workloadkit.simulation.mechanisms`. The arrays are tables then, which
-        are filled in as the jobs arrive.
+        Users who react, see `workloadkit.simulation.mechanisms`. The arrays are tables then,
+        which are filled in as the jobs arrive.
     user_numbers : ndarray of int64, optional
         Their numbers, where these are not 1, 2, …, in the order of the users.
     """
