@@ -78,7 +78,7 @@ def _check_form(policy: Any, form: str, other: str, advice: str) -> None:
     if newest[other] < newest[form]:
         raise ParameterError(
             f"scheduler {policy.name}: {classes[newest[other]].__name__} has a {other} form of its "
-            f"own and no {form} one; {advice}"
+            f"own and no {form} one; give it both in one class, or {advice}"
         )
 
 

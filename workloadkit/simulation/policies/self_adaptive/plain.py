@@ -27,7 +27,7 @@ class SelfAdaptiveScheduler(Scheduler):
         super().__init__()
         self.policy = policy
         self.decisions = Decisions(policy)
-        self.inner = plain_form(policy.policies[0])
+        self.inner, *_ = [plain_form(candidate) for candidate in policy.policies]
         self.ended: list[JobView] = []
         self.first: Any = None
         self.week = 0  # weeks that are over
