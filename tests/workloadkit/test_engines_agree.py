@@ -88,7 +88,7 @@ def starts(policy, workload, rules, *, crowd, patience=0):
 
     orders = (settled("arrival"), None)
     if policy != "fcfs":
-        orders = schedulers.parse(policy).orders()
+        orders = schedulers.parse(policy).orders(workload, rules)
     play = CompiledEasy(workload, rules, *orders, crowd=crowd, patience=patience)
     return play.play(play.new_state()).start
 

@@ -122,6 +122,11 @@ class Workload:
             return self.user_numbers
         return np.arange(1, self.users.agenda.time.size + 1)  # there are no more
 
+    @property
+    def known_by(self) -> NDArray[np.int64] | None:
+        """The numbers of users who react or have reacted; None where `user` says them."""
+        return self.user_numbers if self.users is None else self.numbers_of_users
+
     def take(self, which: NDArray) -> "Workload":
         """Return the jobs at some places, in that order."""
         columns: dict[str, Any] = {
