@@ -13,7 +13,6 @@ from workloadkit.simulation.policies.multi_queue.plain import MultiQueueSchedule
 from workloadkit.simulation.policies.policy import Policy, plain_form
 from workloadkit.simulation.policies.self_adaptive import ONLY_REPLAYED, SelfAdaptive
 from workloadkit.simulation.policies.self_adaptive.decisions import Decisions
-from workloadkit.simulation.users.open import Replay
 
 
 class SelfAdaptiveScheduler(Scheduler):
@@ -173,9 +172,9 @@ class SelfAdaptiveScheduler(Scheduler):
             if self._at.predictor is not None:
                 raise ParameterError(ONLY_REPLAYED)
             for user in self._at.users:
-                if not isinstance(user, Replay):
+                if (jobs := user.known_jobs()) is None:
                     raise ParameterError(ONLY_REPLAYED)
-                for job in user.jobs():
+                for job in jobs:
                     if self.now < job.submit <= until:
                         yield _twin(job, submitter)
 
