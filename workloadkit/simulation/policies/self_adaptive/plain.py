@@ -174,9 +174,7 @@ class SelfAdaptiveScheduler(Scheduler):
             for user in self._at.users:
                 if (jobs := user.known_jobs()) is None:
                     raise ParameterError(ONLY_REPLAYED)
-                for job in jobs:
-                    if self.now < job.submit <= until:
-                        yield _twin(job, submitter)
+                yield from (_twin(job, submitter) for job in jobs if self.now < job.submit <= until)
 
 
 class Coming(User):
