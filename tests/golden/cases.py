@@ -11,8 +11,8 @@ policy and users still meet every pair.
 - Times with tenths of a second: every policy × the users of a log × all pairs, in both engines.
 - Users who need no log: every policy × passes, in both engines. Their estimates are exact.
 - Users drawn from a log, in both engines; what is refused with an error.
-- Outages: every policy that bears them × open and fluid users, with three pairs each, in the plain
-  engine; EASY is tried in the compiled one, too, which refuses. Each kind has one log.
+- Outages: every policy that bears them × open and fluid users, with three pairs each, in both
+  engines. Each kind has one log.
 - Whole logs in the compiled engine.
 
 Logs without estimates have one overrun, as all three are the same, and so has `recorded`, which
@@ -161,8 +161,6 @@ class Case(NamedTuple):
     @property
     def engines(self) -> tuple[str, ...]:
         """The engines that its digest is made by."""
-        if self.outages:
-            return ENGINES if self.policy == "easy" else ("python",)
         if self.jobs == "all jobs":
             return ("compiled",)
         if self.jobs == "2000 jobs" and not self.options:

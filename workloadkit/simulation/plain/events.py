@@ -42,6 +42,11 @@ class Events:
         """Let an event not happen that is to come, or is due."""
         self._void.add(serial)
 
+    @property
+    def are_over(self) -> bool:
+        """Whether nothing is to happen."""
+        return len(self._heap) == len(self._void) and self._next is None
+
     def next_time(self, *, jobs_wait: bool) -> Any:
         """Return when something happens next; None when nothing does that matters.
 

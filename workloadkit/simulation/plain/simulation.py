@@ -104,6 +104,11 @@ class Simulation:
         """Processors of the machine."""
         return self.hardware.procs
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing is to come."""
+        return self._events.are_over
+
     def go(self) -> list[Job]:
         """Run to the last event; return the jobs in the order of their arrival.
 

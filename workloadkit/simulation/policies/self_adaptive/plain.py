@@ -1,6 +1,7 @@
 """Self-adaptive parameterization in plain Python: a simulation inside the simulation."""
 
 from collections.abc import Iterator, Sequence
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,7 @@ class SelfAdaptiveScheduler(Scheduler):
         self.ended: list[JobView] = []
         self.first: Any = None
         self.week = 0  # weeks that are over
+        self.alarm: Any = -inf  # when it will be woken up
 
     @property
     def queue(self) -> list[JobView]:
@@ -55,7 +57,7 @@ class SelfAdaptiveScheduler(Scheduler):
         if self.first is None:
             self.first = self.now
             self._employ(self.inner)
-            self.sleep(self.next_week - self.now)
+            self._set_alarm()
         self.inner.job_arrives(job)
 
     def job_ends(self, job: JobView) -> None:
@@ -84,6 +86,7 @@ class SelfAdaptiveScheduler(Scheduler):
         """Let the present candidate do it; at the start of a week only when that was thought of."""
         if self.first is not None and self.now < self.next_week:
             self.inner.allocate()
+            self._set_alarm()
 
     @property
     def next_week(self) -> Any:
@@ -101,7 +104,13 @@ class SelfAdaptiveScheduler(Scheduler):
             means = [self._simulated(policy) for policy in self.policy.policies]
             if self.decisions.take_best(means, self.now, self.week):
                 self._change_to(self.policy.policies[self.decisions.present])
-        self.sleep(self.next_week - self.now)
+        self._set_alarm()
+
+    def _set_alarm(self) -> None:
+        """Ask to be woken up next week, unless those who still wait wait for ever."""
+        if self.alarm < self.next_week and (self.running or not self._at.is_idle):
+            self.alarm = self.next_week
+            self.sleep(self.alarm - self.now)
 
     def _employ(self, scheduler: Scheduler) -> None:
         """Let a scheduler work on this simulation and this queue."""

@@ -1,0 +1,126 @@
+"""Both engines agree on small logs whatever plays together: policies, users, passes, outages."""
+
+import numpy as np
+import pytest
+
+import workloadkit as wk
+
+pytestmark = pytest.mark.filterwarnings("ignore::workloadkit.errors.WorkloadWarning")
+
+PROCS = 8
+MIXED = (
+    wk.schedulers.Conservative(),
+    wk.schedulers.Easy(),
+    wk.schedulers.MultiQueue(2),
+    wk.schedulers.Wfp3(),
+)
+POLICIES = {
+    name: name
+    for name in (
+        "fcfs",
+        "easy:backfill=none",
+        "sjf:reservations=3",
+        "ljf:backfill=sjf",
+        "conservative",
+        "reservations:2",
+        "wfp3",
+        "unicef:backfill=none",
+        "f1",
+        "creasy",
+        "user-priority",
+        "user-priority:by=recency",
+        "priority-fifo:2/1",
+        "multi-queue:3",
+        "genetic:window=6,individuals=5,generations=2",
+        "self-adaptive:threshold=1",
+        "self-adaptive:threshold=1,family=creasy,forecast=replay",
+    )
+} | {
+    "mixed": wk.schedulers.SelfAdaptive(threshold=1.0, candidates=MIXED),
+    "mixed, replay": wk.schedulers.SelfAdaptive(threshold=1.0, candidates=MIXED, forecast="replay"),
+}
+USERS = ("open", "closed", "fluid", "dependent", "adjusted", "distribution")
+
+
+def draw_log(rng, *, tenths):
+    """Draw a few jobs, within a minute or over weeks, some of which outlive their estimates."""
+    n_jobs, longer = int(rng.integers(5, 40)), int(rng.choice([1, 20_000]))
+    run = rng.integers(0, 50, n_jobs) * longer
+    columns = {
+        "submit": rng.integers(0, 60, n_jobs) * int(rng.choice([1, 20_000])),
+        "run": run,
+        "wait": rng.integers(0, 30, n_jobs),
+    }
+    if tenths:
+        columns = {
+            name: times + rng.integers(0, 10, n_jobs) / 10 for name, times in columns.items()
+        }
+    columns["submit"].sort()
+    columns |= {
+        "procs": rng.integers(1, PROCS + 1, n_jobs),
+        "requested_time": np.maximum(run + rng.integers(-20, 40, n_jobs) * longer, 1),
+        "user": rng.integers(1, 4, n_jobs),
+        "queue": rng.integers(0, 3, n_jobs),
+    }
+    return wk.with_dependencies(wk.add_utility(wk.Trace.from_columns(columns), rng=1))
+
+
+def draw_outages(rng, last):
+    """Draw a few outages, half of them announced."""
+    found = []
+    for number in range(1, int(rng.integers(2, 5))):
+        start = int(rng.integers(0, last))
+        end = start + int(rng.integers(0, last // 3 + 2))
+        announced = int(rng.integers(0, start + 1)) if rng.random() < 0.5 else -1
+        procs = int(rng.integers(1, PROCS + 1))
+        found.append(wk.Outage(number, start, end, procs, announced=announced))
+    return wk.Outages(tuple(found))
+
+
+def draw_rules(rng, last):
+    """Draw how it is played."""
+    rules = {
+        "passes": str(rng.choice(["instant", "event"])),
+        "overrun": str(rng.choice(["raise", "kill", "late"])),
+        "utility_at": str(rng.choice(["turnaround", "start"])),
+    }
+    if rng.random() < 0.6:
+        rules["outages"] = draw_outages(rng, last)
+        rules["interrupted"] = str(rng.choice(["requeue", "lose"]))
+    return rules
+
+
+def play(trace, policy, users, engine, rules):
+    """Return all that a simulation tells, or its error."""
+    try:
+        schedule = wk.simulate(trace, policy, users, procs=PROCS, rng=1, engine=engine, **rules)
+    except wk.WorkloadError as error:
+        return str(error)
+    columns = {name: values.tolist() for name, values in schedule.jobs.items()}
+    runs = [tuple(run) for run in schedule.runs]
+    return columns, runs, dict(schedule.history)
+
+
+def check(policy, seeds, users, *, tenths):
+    """Compare the engines on drawn cases."""
+    for seed in seeds:
+        rng = np.random.default_rng(seed)
+        trace = draw_log(rng, tenths=tenths)
+        rules = draw_rules(rng, int(trace.column("submit").max()) + 200)
+        who = users[seed % len(users)]
+        compiled, plain = (
+            play(trace, POLICIES[policy], who, engine, rules) for engine in ("compiled", "python")
+        )
+        assert compiled == plain, (policy, seed, who, rules)
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_engines_agree_on_small_logs(policy):
+    check(policy, range(6), ["open"], tenths=False)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("tenths", [False, True])
+@pytest.mark.parametrize("policy", POLICIES)
+def test_engines_agree_whoever_reacts(policy, tenths):
+    check(policy, range(100, 160), USERS, tenths=tenths)
