@@ -1,7 +1,7 @@
 """The waiting jobs in the order of arrival, for policies that order them anew at each pass.
 
 Between two terminations what is free only shrinks. So where no job fits there is no pass, until a
-job ends, one arrives that fits, or the machine changes.
+job ends, one arrives that fits, or the machine changes or was to change.
 
 A part of the state with such a list calls it `queue`; the functions act on it for any policy.
 """
@@ -67,7 +67,8 @@ def job_returned(state, job, now):
 def some_fit(state, new, now):
     """Let new jobs wait; whether any job fits, so that there is to be a pass."""
     waiting, at = state.policy.queue.waiting, state.policy.queue.at
-    look = at[LOOK] or changes_ahead(state, 0, now)
+    ahead = changes_ahead(state, 0, now)
+    look = at[LOOK] or ahead
     for job in range(new, state.at[ARRIVED]):
         look = look or fits(state, job, now)
         waiting[at[COUNT]] = job
@@ -75,13 +76,13 @@ def some_fit(state, new, now):
     if not look:
         return False
     release_all(state, 0, now)
-    at[LOOK] = False
+    at[LOOK] = ahead  # then who was refused may fit, also when this was the last change
     if not is_full(state, 0, now):
         for place in range(at[COUNT]):
             if fits(state, waiting[place], now):
                 at[LOOK] = True
-                break
-    return at[LOOK] > 0
+                return True
+    return False
 
 
 @inline

@@ -17,7 +17,12 @@ class CompiledConservative(CompiledPolicy):
         return state._replace(policy=kernel.new_promises(state.jobs.submit))
 
     def continue_from(self, state: State, other: State, low: int) -> State:
-        """Return the state with the reservations of another one."""
+        """Return the state with the reservations of another one.
+
+        They say nothing of another kind of machine, such as one without outages.
+        """
+        if type(state.machine) is not type(other.machine):
+            return self.take_over(state, other, low)
         state = self.begin(state)
         policy, waiting, n_seen = state.policy, waiting_jobs(state), state.at[N_SEEN]
         policy.reserved[:n_seen] = other.policy.reserved[low : low + n_seen]

@@ -17,8 +17,9 @@ class ConservativeScheduler(Scheduler):
         self._void = False  # promises cannot be kept
 
     def continue_from(self, other: Any, twins: Mapping[JobView, JobView]) -> None:
-        """Take over the reservations of another one."""
-        self.reserved = {twins[job]: begin for job, begin in other.reserved.items()}
+        """Take over the reservations of another one, unless its machine was of another kind."""
+        if type(self._at.hardware) is type(other._at.hardware):
+            self.reserved = {twins[job]: begin for job, begin in other.reserved.items()}
 
     def job_ends(self, job: JobView) -> None:
         """Learn of the end of a job: there may be room for others to start earlier."""

@@ -106,7 +106,7 @@ class CompiledSelfAdaptive(CompiledPolicy):
         What has outlived its estimate has ended.
         """
         which, submit = self._whose(state, low, now)
-        workload = self._workload(which, submit)
+        workload = self._workload(state, which, submit)
         hardware = getattr(self.hardware, "imagined", self.hardware)
         rules = Rules(self.rules.machine, passes=self.rules.passes, hardware=hardware)
         how = compiled_form(candidate, workload, rules)
@@ -137,16 +137,17 @@ class CompiledSelfAdaptive(CompiledPolicy):
         times[arrived - low :] += later
         return which, times
 
-    def _workload(self, which: NDArray[np.int64], submit: NDArray) -> Workload:
+    def _workload(self, state: State, which: NDArray[np.int64], submit: NDArray) -> Workload:
         """Return some of the jobs, as long as their estimates."""
-        w, utilities = self.workload, self.workload.utilities
+        w, utilities, estimate = self.workload, self.workload.utilities, state.jobs.estimate[which]
         if utilities is not None:
             utilities = utilities.take(which if w.users is None else w.users.tables.row[which])
         taken = replace(w, users=None, user_numbers=None, utilities=None).take(which)
         return replace(
             taken,
             submit=submit,
-            run=taken.estimate,
+            run=estimate,
+            estimate=estimate,
             utilities=utilities,
             user_numbers=w.known_by,
         )

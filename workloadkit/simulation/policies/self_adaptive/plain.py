@@ -1,6 +1,6 @@
 """Self-adaptive parameterization in plain Python: a simulation inside the simulation."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -64,6 +64,22 @@ class SelfAdaptiveScheduler(Scheduler):
             self.ended.append(job)
         self.inner.job_ends(job)
 
+    def job_interrupted(self, job: JobView) -> None:
+        """Hand the job back to the present candidate."""
+        self.inner.job_interrupted(job)
+
+    def processors_down(self, count: int) -> None:
+        """Let the present candidate know."""
+        self.inner.processors_down(count)
+
+    def processors_up(self, count: int) -> None:
+        """Let the present candidate know."""
+        self.inner.processors_up(count)
+
+    def plans_void(self) -> None:
+        """Let the present candidate know."""
+        self.inner.plans_void()
+
     def allocate(self) -> None:
         """Let the present candidate do it; at the start of a week only when that was thought of."""
         if self.first is not None and self.now < self.next_week:
@@ -107,7 +123,8 @@ class SelfAdaptiveScheduler(Scheduler):
     def _simulated(self, policy: Policy) -> float:
         """Mean of the measure if a policy served the coming weeks."""
         until = self.now + self.policy.weeks * WEEK
-        coming, scheduler = Coming(self._forecast(until)), plain_form(policy)
+        coming, scheduler = Coming(), plain_form(policy)
+        coming.jobs = list(self._forecast(coming, until))
         simulation = Simulation(
             self._at.hardware.imagined(),
             scheduler,
@@ -117,8 +134,9 @@ class SelfAdaptiveScheduler(Scheduler):
             utility_at=self.utility_at,
         )
         simulation.now, simulation.first = self.now, self._at.first
-        records = {job: self._twin(job, coming) for job in (*self.running, *self.queue)}
+        records = {job: _twin(job, coming) for job in (*self.running, *self.queue)}
         for job in sorted(self.running, key=lambda job: (job.start, job.arrival)):
+            records[job].start = job.start
             show(records[job])
             if job.planned_end > self.now:  # else it has ended
                 simulation.resume(records[job], job.planned_end)
@@ -141,49 +159,37 @@ class SelfAdaptiveScheduler(Scheduler):
             [(job.start - job.submit, job.run) for job in jobs if job.end <= until]
         )
 
-    def _twin(self, job: JobView, submitter: User) -> Job:
-        """Return a job like another one, that runs as long as its estimate."""
-        twin = Job(submitter, job.user, job.procs, job.estimate, job.estimate, job.submit)
-        twin.number, twin.queue, twin.utility = job.number, job.queue, job.utility
-        twin.start = job.start
-        return twin
-
-    def _forecast(self, until: Any) -> list[tuple]:
-        """Return (user, procs, estimate, submit, job number) of whatever is taken to arrive."""
+    def _forecast(self, submitter: User, until: Any) -> Iterator[Job]:
+        """Yield whatever is taken to arrive until then."""
         length = self.policy.weeks * WEEK
         if self.policy.forecast == "replay":
-            return [
-                (job.user, job.procs, job.estimate, job.submit + length, job.number)
-                for job in self._at.jobs
-                if self.now - length < job.submit <= self.now
-            ]
-        if self.policy.forecast == "waiting":
-            return []
-        logs = [getattr(user, "workload", None) for user in self._at.users]
-        if None in logs:
-            raise ParameterError(ONLY_REPLAYED)
-        columns = ("user", "procs", "estimate", "submit", "job")
-        return [
-            job
-            for log in logs
-            for job in zip(*(getattr(log, name).tolist() for name in columns), strict=True)
-            if self.now < job[3] <= until
-        ]
+            for job in self._at.jobs:
+                if self.now - length < job.submit <= self.now:
+                    twin = _twin(job, submitter)
+                    twin.submit += length
+                    yield twin
+        elif self.policy.forecast == "actual":
+            if self._at.predictor is not None:
+                raise ParameterError(ONLY_REPLAYED)
+            for user in self._at.users:
+                if (jobs := user.known_jobs()) is None:
+                    raise ParameterError(ONLY_REPLAYED)
+                yield from (_twin(job, submitter) for job in jobs if self.now < job.submit <= until)
 
 
 class Coming(User):
-    """Who submits the jobs that are forecast.
+    """Who submits the jobs that are forecast, once they are set."""
 
-    Parameters
-    ----------
-    jobs : list of (user, procs, estimate, submit, job number)
-    """
-
-    def __init__(self, jobs: list[tuple]) -> None:
-        super().__init__()
-        self.jobs = jobs
+    jobs: Sequence[Job] = ()
 
     def begin(self) -> None:
         """Submit every job for its time."""
-        for user, procs, estimate, submit, number in self.jobs:
-            self._at.add(Job(self, user, procs, estimate, estimate, submit, number))
+        for job in self.jobs:
+            self._at.add(job)
+
+
+def _twin(job: Job | JobView, submitter: User) -> Job:
+    """Return a job like another one that has not started, and runs as long as its estimate."""
+    twin = Job(submitter, job.user, job.procs, job.estimate, job.estimate, job.submit, job.number)
+    twin.queue, twin.utility = job.queue, job.utility
+    return twin
