@@ -41,7 +41,7 @@ def _one_log(name: str, workload: Workload, machine: int, goal: float) -> Iterat
     n_jobs = workload.submit.size
 
     def play(policy: Policy) -> np.ndarray:
-        return play_compiled(policy, workload, Rules(machine)).start
+        return play_compiled(policy, workload, Rules(machine)).outcome.start
 
     yardstick.easy(*(column[:50] for column in jobs), machine)  # compiles
     play(Conservative())  # compiles

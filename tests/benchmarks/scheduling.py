@@ -14,19 +14,16 @@ import workloadkit as wk
 from tests.benchmarks import yardstick
 from tests.benchmarks.measure import Row, best_of, in_turn
 from tests.data import DATA
-from workloadkit._kernels.easy import schedule_in_order
-from workloadkit._kernels.state import Jobs
 from workloadkit.simulation import schedulers
 from workloadkit.simulation.playing import play_compiled
-from workloadkit.simulation.policies.ordered import place_in_order, places_to_backfill
-from workloadkit.simulation.workload import Rules, machine_size, make_workload
+from workloadkit.simulation.workload import Rules, Workload, machine_size, make_workload
 
 LOGS = ("KTH-SP2-1996-2", "SDSC-SP2-1998-4.2-cln", "SDSC-BLUE-2000-4.2-cln", "HPC2N-2002-2.2-cln")
 HEAVY = 1.2
 ROUNDS = 15
 
-# Besides EASY and FCFS: orders that are settled when a job arrives, and one that varies with time.
-ORDERS = ("easy:backfill=sjf", "sjf")
+# Orders that are settled when a job arrives, and one that varies with time.
+SETTLED = ("fcfs", "easy", "easy:backfill=sjf", "sjf")
 VARYING = "wfp3"
 
 # Ratios to the yardstick that are aimed at: of the kernel's speed, of the whole call's time.
@@ -71,37 +68,29 @@ def rows() -> Iterator[Row]:
 def _one_log(name: str, trace: wk.Trace, load: float | None) -> Iterator[Row]:
     machine = machine_size(trace.header, None)
     workload = make_workload(trace, machine, offered_load=load)
-    jobs = Jobs(workload.submit, workload.run, workload.estimate, workload.procs)
-    n_jobs = workload.submit.size
+    jobs = (workload.submit, workload.run, workload.estimate, workload.procs)
+    n_jobs, rules = workload.submit.size, Rules(machine)
+    few = make_workload(trace.take(np.arange(50)), machine)
     yardstick.easy(*(column[:50] for column in jobs), machine)  # compiles
-    arrival = np.arange(n_jobs)
 
-    def scheduled(rank: np.ndarray, backfill_rank: np.ndarray | None) -> np.ndarray:
-        return schedule_in_order(
-            jobs, machine, rank=rank, backfill_rank=backfill_rank, late=False, by_event=False
-        )
+    def scheduled(scheduler: str, workload: Workload) -> np.ndarray:
+        return play_compiled(schedulers.parse(scheduler), workload, rules).outcome.start
 
-    scheduled(arrival, arrival)  # compiles
-    places = {"fcfs": (arrival, None), "easy": (arrival, arrival)}
-    for text in ORDERS:
-        policy = schedulers.parse(text)
-        rank = place_in_order(policy.keys(workload))
-        places[text] = rank, places_to_backfill(policy.backfill, workload, rank)
-    varying, rules = schedulers.parse(VARYING), Rules(machine)
-    play_compiled(varying, make_workload(trace.take(np.arange(50)), machine), rules)  # compiles
+    for scheduler in (*SETTLED, VARYING):
+        scheduled(scheduler, few)  # compiles
     # Taken in turn, so that all meet the same machine; for a long queue the yardstick takes
     # seconds, once is enough.
     slow = (
         lambda: yardstick.easy(*jobs, machine),
-        lambda: play_compiled(varying, workload, rules).start,
+        lambda: scheduled(VARYING, workload),
     )
-    quick = tuple(lambda p=p: scheduled(*p) for p in places.values())
+    quick = tuple(lambda s=s: scheduled(s, workload) for s in SETTLED)
     if load is None:
         found = in_turn(ROUNDS, *slow, *quick)
     else:
         found = in_turn(1, *slow) + in_turn(ROUNDS, *quick)
     (naive, expected), by_wait, *by_place = found
-    kernels = dict(zip((*places, VARYING), (*by_place, by_wait), strict=True))
+    kernels = dict(zip((*SETTLED, VARYING), (*by_place, by_wait), strict=True))
     assert (kernels["easy"][1] == expected).all()
     label = name if load is None else f"{name}, load {load}"
     for scheduler, (time, start) in kernels.items():

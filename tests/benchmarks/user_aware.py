@@ -7,7 +7,6 @@ import workloadkit as wk
 from tests.benchmarks import yardstick
 from tests.benchmarks.measure import Row, in_turn
 from tests.data import DATA
-from workloadkit._kernels.state import Jobs
 from workloadkit.simulation.playing import play_compiled
 from workloadkit.simulation.schedulers import Creasy, UserPriority
 from workloadkit.simulation.workload import Rules, machine_size, make_workload
@@ -37,11 +36,11 @@ def rows() -> Iterator[Row]:
 def _one_log(name: str, trace: wk.Trace, load: float | None) -> Iterator[Row]:
     machine = machine_size(trace.header, None)
     own, workload = (make_workload(trace, machine, offered_load=x) for x in (None, load))
-    light, rules = Jobs(own.submit, own.run, own.estimate, own.procs), Rules(machine)
+    light, rules = (own.submit, own.run, own.estimate, own.procs), Rules(machine)
     easy = wk.simulate(trace, "easy", offered_load=load).start
-    assert (play_compiled(Creasy(0), workload, rules).start == easy).all()
+    assert (play_compiled(Creasy(0), workload, rules).outcome.start == easy).all()
     alone = replace(workload, user=0 * workload.user)
-    assert (play_compiled(UserPriority(0.5), alone, rules).start == easy).all()
+    assert (play_compiled(UserPriority(0.5), alone, rules).outcome.start == easy).all()
     yardstick.easy(*(column[:50] for column in light), machine)  # compiles
     calls = {
         "creasy, alpha 6000": lambda: play_compiled(Creasy(6000), workload, rules),

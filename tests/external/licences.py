@@ -7,23 +7,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from workloadkit._kernels.compile import inline
+from workloadkit.simulation.machine.hardware import Hardware
 from workloadkit.simulation.machine.ledger import FREE, PLANNED
 from workloadkit.simulation.machine.plain import Machine
 from workloadkit.simulation.parts import acts_for
 
 
 @dataclass(frozen=True)
-class Licensed:
+class Licensed(Hardware):
     """A job of an odd number of processors takes a licence, too."""
 
-    procs: int
     licences: int
-
-    by_size = False
-
-    @property
-    def capacity(self):
-        return self.procs
 
     def plain(self):
         return Machine(self.procs, Both(self.procs, self.licences))

@@ -1,10 +1,18 @@
 """How kernels are compiled and kept."""
 
+import ast
+from importlib import import_module
+from pathlib import Path
+from shutil import copytree, ignore_patterns
+
 import numba.core.caching
 import pytest
 from numba.core import config
 
+import workloadkit
 from workloadkit._kernels import compile as compiling
+
+PACKAGE = Path(workloadkit.__file__).parent
 
 needs_compiler = pytest.mark.skipif(bool(config.DISABLE_JIT), reason="the compiler is off")
 
@@ -39,3 +47,57 @@ def test_an_edit_of_any_source_gives_another_name(tmp_path):
     assert compiling.digest_of(sources) == before
     sources[1].write_text("edited")
     assert compiling.digest_of(sources) != before
+
+
+def imports(source):
+    """What a file imports anywhere, as (module, name)."""
+    for node in ast.walk(ast.parse(source.read_text())):
+        if isinstance(node, ast.Import):
+            yield from ((alias.name, None) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert not node.level, f"{source}: relative imports are not looked through here"
+            yield from ((node.module, alias.name) for alias in node.names)
+
+
+def compiles(source):
+    """Whether something is compiled in a file."""
+    modules = [f"{module}.{name}" for module, name in imports(source)]
+    return any(m.startswith(("numba.", "workloadkit._kernels.compile.")) for m in modules)
+
+
+SOURCES = sorted(source for source in PACKAGE.rglob("*.py") if compiles(source))
+
+
+def is_covered(module):
+    return module.startswith(tuple(f"workloadkit.{folder}." for folder in compiling.COMPILED))
+
+
+def test_all_compiled_code_lies_where_the_digest_looks():
+    found = {source.relative_to(PACKAGE).parts[0] for source in SOURCES}
+    assert found == set(compiling.COMPILED)
+    analysis = PACKAGE.parent / "analysis"
+    assert not any(compiles(source) for source in analysis.rglob("*.py"))
+
+
+def test_compiled_code_takes_no_constant_from_elsewhere():
+    """The compiler makes constants part of its code; the digest covers these folders and fields."""
+    for source in SOURCES:
+        for module, name in imports(source):
+            if module.startswith("workloadkit.") and module != "workloadkit.fields":
+                known = is_covered(f"{module}.") or is_covered(f"{module}.{name}")
+                assert known or isinstance(getattr(import_module(module), name), type), source
+
+
+def test_an_edit_of_any_compiled_file_gives_another_directory(tmp_path, monkeypatch):
+    package = tmp_path / "workloadkit"
+    copytree(PACKAGE, package, ignore=ignore_patterns("__pycache__"))
+    monkeypatch.setattr(compiling, "__file__", str(package / "_kernels" / "compile.py"))
+    directory = compiling.cache_directory.__wrapped__
+    seen = {directory()}
+    deep = package / "simulation" / "policies" / "easy" / "kernel.py"
+    edited = [package / source.relative_to(PACKAGE) for source in SOURCES]
+    assert deep in edited
+    for source in (*edited, package / "fields.py"):
+        source.write_text(source.read_text() + "\n")
+        assert directory() not in seen, source
+        seen.add(directory())

@@ -11,13 +11,11 @@ import workloadkit as wk
 from tests.data import TRACES, needs_traces
 from tests.oracles import scheduling as oracle
 from tests.oracles.check import check_arrival_order, check_schedule
-from workloadkit._kernels.easy import schedule_in_order
-from workloadkit._kernels.state import Jobs
 from workloadkit.errors import WorkloadWarning
 from workloadkit.fields import MAX_TIME
 from workloadkit.simulation import schedulers
-from workloadkit.simulation.policies.ordered import place_in_order, places_to_backfill
-from workloadkit.simulation.workload import make_workload
+from workloadkit.simulation.orders import settled
+from workloadkit.simulation.workload import Rules, make_workload
 
 POLICIES = ("fcfs", "easy")
 ORDERS = (
@@ -81,18 +79,18 @@ def as_trace(jobs):
     return wk.Trace.from_columns(columns)
 
 
-def how(policy, workload, overrun, passes="instant"):
-    """How the kernel is to play a policy in a fixed order."""
-    options = {"late": overrun == "late", "by_event": passes == "event"}
-    arrival = np.arange(workload.submit.size)
-    if policy == "fcfs":
-        return options | {"rank": arrival, "backfill_rank": None}
-    order = schedulers.parse(policy)
-    rank = place_in_order(order.keys(workload))
-    return options | {
-        "rank": rank,
-        "backfill_rank": places_to_backfill(order.backfill, workload, rank),
-    }
+def starts(policy, workload, rules, *, crowd, patience=0):
+    """Start of each job in a settled order, where queues longer than `crowd` are searched by trees.
+
+    With more patience not at once.
+    """
+    from workloadkit.simulation.policies.easy.compiled import CompiledEasy
+
+    orders = (settled("arrival"), None)
+    if policy != "fcfs":
+        orders = schedulers.parse(policy).orders(workload, rules)
+    play = CompiledEasy(workload, rules, *orders, crowd=crowd, patience=patience)
+    return play.play(play.new_state()).start
 
 
 @given(any_log, st.integers(1, MACHINE), policies, overruns, st.sampled_from(["user", "exact"]))
@@ -148,10 +146,9 @@ def test_both_engines_are_the_oracle_on_a_crowded_machine(seed, policy, overrun,
 @given(any_log, fixed_orders, overruns, passes, st.sampled_from([0, 1, 2, 3, 5]))
 def test_trees_find_what_lists_find(jobs, policy, overrun, passes, crowd):
     workload = make_workload(as_trace(jobs), MACHINE, overrun=overrun, passes=passes)
-    kernel_jobs = Jobs(workload.submit, workload.run, workload.estimate, workload.procs)
-    options = how(policy, workload, overrun, passes)
-    by_list = schedule_in_order(kernel_jobs, MACHINE, crowd=len(jobs), **options)
-    by_tree = schedule_in_order(kernel_jobs, MACHINE, crowd=crowd, patience=0, **options)
+    rules = Rules(MACHINE, overrun, passes)
+    by_list = starts(policy, workload, rules, crowd=len(jobs))
+    by_tree = starts(policy, workload, rules, crowd=crowd)
     assert by_tree.tolist() == by_list.tolist()
 
 
@@ -173,11 +170,10 @@ def test_trees_find_what_lists_find_in_long_queues(seed, policy, overrun, passes
     trace = wk.Trace.from_columns(columns)
     workload = make_workload(trace, MACHINE, overrun=overrun, passes=passes)
     assert (workload.submit.dtype.kind == "f") == decimals
-    kernel_jobs = Jobs(workload.submit, workload.run, workload.estimate, workload.procs)
-    options = how(policy, workload, overrun, passes)
-    by_list = schedule_in_order(kernel_jobs, MACHINE, crowd=n_jobs, **options)
+    rules = Rules(MACHINE, overrun, passes)
+    by_list = starts(policy, workload, rules, crowd=n_jobs)
     for crowd in (0, 4, 32):
-        by_tree = schedule_in_order(kernel_jobs, MACHINE, crowd=crowd, patience=0, **options)
+        by_tree = starts(policy, workload, rules, crowd=crowd)
         assert np.array_equal(by_tree, by_list)
     check_schedule(workload.submit, by_list, by_list + workload.run, workload.procs, MACHINE)
 
@@ -238,9 +234,7 @@ def agree(trace, policy, overrun, passes="instant", **options):
     assert not differ.size, f"{differ.size} jobs, first {compiled.jobs.iloc[differ[0]].to_dict()}"
     work = compiled.workload
     if policy not in VARYING:
-        jobs = Jobs(work.submit, work.run, work.estimate, work.procs)
-        options = how(policy, work, overrun, passes)
-        by_tree = schedule_in_order(jobs, compiled.machine, crowd=8, patience=0, **options)
+        by_tree = starts(policy, work, Rules(compiled.machine, overrun, passes), crowd=8)
         assert np.array_equal(by_tree, compiled.start)
     check_schedule(work.submit, compiled.start, compiled.end, work.procs, compiled.machine)
     if policy == "fcfs":
@@ -337,9 +331,6 @@ def test_times_at_the_limit_of_belief_are_exact(crowd, decimals):
     }
     trace = wk.Trace.from_columns(columns)
     workload = make_workload(trace, MACHINE)
-    kernel_jobs = Jobs(workload.submit, workload.run, workload.estimate, workload.procs)
-    compiled = schedule_in_order(
-        kernel_jobs, MACHINE, crowd=crowd, patience=0, **how("easy", workload, "raise")
-    )
+    compiled = starts("easy", workload, Rules(MACHINE), crowd=crowd)
     plain = wk.simulate(trace, "easy", procs=MACHINE, engine="python")
     assert np.array_equal(compiled, plain.start)

@@ -232,8 +232,7 @@ def test_forms_of_the_probability():
 
 @given(st.floats(0, 100), st.lists(st.tuples(st.floats(0.01, 9), st.floats(0, 1)), min_size=1))
 def test_tables_are_straight_lines_in_both_engines(response, steps):
-    from workloadkit._kernels.orders import in_python
-
+    from workloadkit._kernels.compile import in_python
     from workloadkit.simulation.users.queueing.kernel import TABLE, Again, how_likely
 
     gaps, values = zip(*steps, strict=True)

@@ -12,8 +12,8 @@ from tests.oracles.resampling import Calendar
 from workloadkit.clock import WEEK
 from workloadkit.errors import ParameterError, WorkloadError
 from workloadkit.resample.population import Placements
-from workloadkit.simulation import crowd
 from workloadkit.simulation.populations import Resampled, resampled
+from workloadkit.simulation.users.batches import crowd
 
 ENGINES = ("python", "compiled")
 PLAIN = wk.Header(("; MaxProcs: 8",))

@@ -22,6 +22,9 @@ BARE: Any = {"_nrt": False, "error_model": "numpy", "forceinline": False}
 #: Options of those that become part of the loop that calls them.
 INLINE: Any = {**BARE, "forceinline": True}
 
+#: Options of those that make arrays; left unsaid, they would be those of the caller.
+COUNTING: Any = {"_nrt": True, "forceinline": False}
+
 config: Any = numba.core.config  # its settings are made at run time, unknown to type checkers
 
 
@@ -97,11 +100,8 @@ def inline(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def counting(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile a helper that makes arrays, or calls what does, for callers that `bare` compiles.
-
-    Without a word a helper is compiled as its caller is.
-    """
-    return numba.njit(function, _nrt=True, forceinline=False)
+    """Compile a helper that makes arrays, or calls what does, for callers that `bare` compiles."""
+    return numba.njit(function, **COUNTING)
 
 
 def shared(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -2,7 +2,7 @@
 
 from collections import namedtuple
 from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import count
 from types import SimpleNamespace
 from typing import Any
@@ -142,7 +142,7 @@ def ranks(state: Any, order: Any) -> NDArray[np.float64]:
     jobs, n_jobs = state.jobs, state.jobs.submit.size
     first = state.first[0] if state.at[ARRIVED] else jobs.submit[0]
     if not isinstance(order, Order):
-        keys = acting(type(order)).keys_of_all(jobs, first)
+        keys = order.keys_of_all(jobs, first)
     elif order.code == ARRIVAL:
         return np.arange(float(n_jobs))
     else:
@@ -150,32 +150,6 @@ def ranks(state: Any, order: Any) -> NDArray[np.float64]:
     place = np.empty(n_jobs)
     place[np.argsort(keys, kind="stable")] = np.arange(n_jobs)
     return place
-
-
-def custom_order(policy: Any) -> Any:
-    """Return the order of a policy with a method ``key(self, job)`` of its own.
-
-    Where all jobs are known it is called for each, in Python; else it is compiled: it may use the
-    policy's parameters that are numbers then.
-    """
-    numbers = {
-        name: value for name, value in vars(policy).items() if isinstance(value, int | float)
-    }
-    name, key = type(policy).__name__, type(policy).key
-    kind = namedtuple(name, numbers)  # type: ignore[misc]
-
-    def keys_of_all(jobs: Any, first: Any) -> NDArray[np.float64]:
-        submit, _, estimate, procs, user, queue = (column.tolist() for column in jobs)
-        each = zip(submit, estimate, procs, user, queue, strict=True)
-        return np.array([policy.key(Seen(*job, first)) for job in each], float)
-
-    compiled = numba.njit(key)
-
-    def key_of_one(state, order, job):
-        return float(compiled(order, seen(state, job)))
-
-    acts_for(kind, SimpleNamespace(__name__=name, key=key_of_one, keys_of_all=keys_of_all))
-    return kind(**numbers)
 
 
 def function_of_time(order: Callable[..., Any], known_by: NDArray[np.int64] | None) -> Any:
@@ -186,15 +160,15 @@ def function_of_time(order: Callable[..., Any], known_by: NDArray[np.int64] | No
     return _kind_of_order(order)(np.empty(0, np.int64) if known_by is None else known_by)
 
 
-_numbers = count()
+#: The compiler takes references to tuples of equal names for the same: each class has a number.
+class_number = partial(next, count())
 
 
 @lru_cache
 def _kind_of_order(order: Callable[..., Any]) -> type:
     """Make the class of an order that is compiled, once a process."""
     compiled = order if hasattr(order, "py_func") else numba.njit(order)
-    # the compiler takes references to tuples of equal names for the same
-    kind = namedtuple(f"OwnOrder{next(_numbers)}", ["number"])  # type: ignore[misc]
+    kind = namedtuple(f"OwnOrder{class_number()}", ["number"])  # type: ignore[misc]
 
     def value(state, order, job, now):
         jobs = state.jobs

@@ -1,7 +1,7 @@
 """Users who react, compiled apart from the loop that they meet in.
 
 A *mechanism* is a NamedTuple of arrays and scalars that says who the users are and how they act,
-and four functions that act for them:
+and four functions that act for them, in the module that `parts.acts_for` names:
 
 - ``set_out(users)`` lets all plan what they do first;
 - ``submit(users, jobs, place, item)`` fills in the job that an item of the agenda stands for;
@@ -29,10 +29,6 @@ from workloadkit._kernels.reference import Reference, by_reference
 from workloadkit.simulation.agenda import Agenda
 from workloadkit.simulation.parts import acting, acts_for, is_built_in, kind_of
 from workloadkit.simulation.state import Jobs
-from workloadkit.simulation.users.batches import kernel as batch_users
-from workloadkit.simulation.users.dependent import kernel as dependent_users
-from workloadkit.simulation.users.queueing import kernel as queue_users
-from workloadkit.simulation.users.sites import kernel as site_users
 
 # What users may be let do.
 SET_OUT, SUBMIT, JOB_ENDED, WAKE_UP = range(4)
@@ -162,7 +158,7 @@ def let_act(users, jobs, verb, place, item, now):
 
 @overload(let_act, jit_options=BARE)
 def _let_act(users, jobs, verb, place, item, now):
-    return lambda users, jobs, verb, place, item, now: _call(
+    return lambda users, jobs, verb, place, item, now: _call(  # type: ignore[call-arg]
         users.function, users.mechanism, jobs, verb, place, item, now
     )
 
@@ -209,14 +205,10 @@ def _store(context, thing, address):
 
 @kernel
 def _lay_out(thing, address, room):
-    size = _size_of(thing)
+    size: int = _size_of(thing)  # type: ignore[call-arg]
     if size <= room:
         _store(thing, address)
     return size
 
 
-acts_for(batch_users.BatchUsers, batch_users)
-acts_for(dependent_users.DependentUsers, dependent_users)
-acts_for(queue_users.QueueUsers, queue_users)
-acts_for(site_users.SiteUsers, site_users)
 acts_for(Reacting, sys.modules[__name__])

@@ -6,11 +6,14 @@ a job, and at numbers that its policy has as parameters.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from workloadkit.errors import ParameterError
 
 #: Behind all queues; as a float it is the same.
 LAST_QUEUE = 2**62
@@ -119,6 +122,33 @@ ARRIVAL, SJF, LJF, SMALLEST, LARGEST, F1, URGENCY = range(len(SETTLED))
 VARYING: dict[str, Callable[..., float]] = {"wfp3": wfp3, "unicef": unicef}
 
 WFP3, UNICEF = range(len(VARYING))
+
+
+def as_number(value: Any, whose: str = "a job") -> float:
+    """Return what a custom order gives for a job; what is no number, NaN, comes last.
+
+    Raises
+    ------
+    ParameterError
+    """
+    if not isinstance(value, Real | np.bool_):
+        raise ParameterError(
+            f"the order gives {value!r} for {whose}; what jobs are ordered by is a number"
+        )
+    return float(value) if value == value else math.inf
+
+
+def check_order(scheduler: str, name: str, known: Iterable[str]) -> None:
+    """Refuse an order that is not known.
+
+    Raises
+    ------
+    ParameterError
+    """
+    if name not in known:
+        raise ParameterError(
+            f"scheduler {scheduler}: its order is {name!r}; known: {', '.join(known)}"
+        )
 
 
 def settled(name: str, numbers: Any = ()) -> Order:

@@ -37,7 +37,7 @@ def by_part(
     field: str,
     name: str,
     otherwise: Callable[..., Any] | None = None,
-    options: dict[str, Any] = INLINE,
+    options: Any = INLINE,
 ) -> Any:
     """Return a function of (state, what, now) that calls the one that a part has by this name.
 

@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit.errors import ParameterError, WorkloadError
-from workloadkit.simulation.crowd import Crowd
 from workloadkit.simulation.engine import Job, Scheduler, Simulation, User
 from workloadkit.simulation.machine.one_pool import OnePool
 from workloadkit.simulation.machine.outages import NumberedProcessors, Runs
 from workloadkit.simulation.machine.processors import Run
-from workloadkit.simulation.policies.policy import Outcome, Policy
+from workloadkit.simulation.policies.policy import Outcome, Policy, compiled_form, plain_form
 from workloadkit.simulation.state import never
+from workloadkit.simulation.users.crowd import Crowd
 from workloadkit.simulation.workload import Rules, UtilityAt, Workload, never_starts
 
 
@@ -51,7 +51,7 @@ def play_plain(
     utility_at: UtilityAt = "turnaround",
 ) -> tuple[list[Job], Outcome, Sequence[Run]]:
     """Run the plain engine; the jobs come in the order of (submit, job number)."""
-    scheduler = copy.deepcopy(policy) if isinstance(policy, Scheduler) else policy.plain()
+    scheduler = copy.deepcopy(policy) if isinstance(policy, Scheduler) else plain_form(policy)
     scheduler.name = name
     hardware = rules.hardware or OnePool(rules.machine)
     simulation = Simulation(
@@ -77,7 +77,7 @@ def play_plain(
 
 def play_compiled(policy: Policy, workload: Workload, rules: Rules) -> Play:
     """Run the compiled engine; the start of each job that has arrived is known then."""
-    how: Any = policy.compiled(workload, rules)
+    how: Any = compiled_form(policy, workload, rules)
     if isinstance(how, Outcome):
         return Play(workload, how)
     state = how.play(how.new_state())
@@ -195,6 +195,7 @@ def submitted(jobs: Sequence[Job]) -> Workload:
     times = ("submit", "run", "estimate", "start")
     names = (*times, "row", "number", "procs", "killed", "queue", "recorded_wait")
     table = {name: np.array([getattr(job, name) for job in jobs]) for name in names}
+    table["estimate"] = np.array([job.view.estimate for job in jobs])
     dtype = np.result_type(*(table[name] for name in times))
     return Workload(
         row=table["row"],
@@ -211,8 +212,10 @@ def submitted(jobs: Sequence[Job]) -> Workload:
     )
 
 
-def with_changed_runs(workload: Workload, jobs: Sequence[Job]) -> Workload:
-    """Return a workload with the run times of jobs that outages may have cut short."""
+def with_changes(workload: Workload, jobs: Sequence[Job]) -> Workload:
+    """Return a workload with what was planned, and the runs that outages may have cut short."""
+    estimate = np.array([job.view.estimate for job in jobs], workload.submit.dtype)
+    workload = replace(workload, estimate=estimate)
     if not any(job.lost for job in jobs):
         return workload
     run = np.array([job.run for job in jobs])

@@ -93,8 +93,8 @@ class Workload:
     utility_at : {"turnaround", "start"}
         When a job's value is read: at its end or at its start, since its submission.
     users : NamedTuple, optional
-        Users who react, see `workloadkit.simulation.mechanisms`. The arrays are tables then, which are
-        filled in as the jobs arrive.
+        Users who react, see `workloadkit.simulation.mechanisms`. The arrays are tables then,
+        which are filled in as the jobs arrive.
     user_numbers : ndarray of int64, optional
         Their numbers, where these are not 1, 2, …, in the order of the users.
     """
@@ -121,6 +121,11 @@ class Workload:
         if self.user_numbers is not None:
             return self.user_numbers
         return np.arange(1, self.users.agenda.time.size + 1)  # there are no more
+
+    @property
+    def known_by(self) -> NDArray[np.int64] | None:
+        """The numbers of users who react or have reacted; None where `user` says them."""
+        return self.user_numbers if self.users is None else self.numbers_of_users
 
     def take(self, which: NDArray) -> "Workload":
         """Return the jobs at some places, in that order."""

@@ -77,6 +77,7 @@ def _go_down(state, outage, now):
         plans_void(state, 0, now)
     for place in range(n_hit):
         if machine.requeues:
+            state.at[N_WAITING] += 1
             job_returned(state, hit[place], now)
         else:
             lose(state, hit[place], now)
@@ -154,7 +155,6 @@ def _stop(state, job, now):
     machine.lost_work[job] += state.jobs.procs[job] * (now - start[job])
     if machine.requeues:
         start[job] = state.never
-        state.at[N_WAITING] += 1
     else:
         machine.lost[job] = True
         run[job] = now - start[job]

@@ -1,6 +1,6 @@
 """Users in plain Python."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -30,6 +30,10 @@ class User(Participant):
 
     def job_ended(self, job: Job) -> None:
         """Learn from the scheduler that a job has ended."""
+
+    def known_jobs(self) -> Iterable[Job] | None:
+        """Return all the user's jobs, where they are known from the start; else None."""
+        return None
 
     def submit(
         self,

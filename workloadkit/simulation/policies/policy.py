@@ -6,6 +6,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol, runtime_checkable
 from numpy.typing import NDArray
 
 from workloadkit import parameters
+from workloadkit.errors import ParameterError
 from workloadkit.simulation.engine import Scheduler
 from workloadkit.simulation.workload import Rules, Workload
 
@@ -41,6 +42,44 @@ def check_types(policy: Any) -> None:
 def draws(policy: object) -> bool:
     """Whether a policy that is built in draws random numbers."""
     return getattr(policy, "draws", False)
+
+
+def plain_form(policy: Any) -> Scheduler:
+    """Return a policy in plain Python, if its class has that form.
+
+    Raises
+    ------
+    ParameterError
+        If it has overridden the compiled form only.
+    """
+    _check_form(policy, "plain", "compiled", advice="take engine='compiled'")
+    return policy.plain()
+
+
+def compiled_form(policy: Any, workload: Workload, rules: Rules) -> Any:
+    """Return a policy for one simulation in the compiled engine, if its class has that form.
+
+    Raises
+    ------
+    ParameterError
+        If it has overridden the plain form only.
+    """
+    _check_form(policy, "compiled", "plain", advice="take engine='python'")
+    return policy.compiled(workload, rules)
+
+
+def _check_form(policy: Any, form: str, other: str, advice: str) -> None:
+    """Refuse a form of a policy that decides as the class did of which only the other is new."""
+    classes = type(policy).__mro__
+    newest = {
+        name: next((place for place, c in enumerate(classes) if name in vars(c)), len(classes))
+        for name in (form, other)
+    }
+    if newest[other] < newest[form]:
+        raise ParameterError(
+            f"scheduler {policy.name}: {classes[newest[other]].__name__} has a {other} form of its "
+            f"own and no {form} one; give it both in one class, or {advice}"
+        )
 
 
 def arrived(workload: Workload) -> int:

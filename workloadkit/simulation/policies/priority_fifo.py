@@ -77,7 +77,7 @@ class _PriorityScheduler(OrderedScheduler):
     """Priority-FIFO in plain Python."""
 
     def __init__(self, policy: PriorityFifo) -> None:
-        super().__init__(policy.key, policy.backfill, policy.reservations)
+        super().__init__(policy.place, policy.backfill, policy.reservations)
         self.policy = policy
 
     def columns(self, jobs: Sequence[JobView]) -> dict[str, list]:

@@ -4,9 +4,9 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
-from workloadkit.simulation.crowd import Crowd
 from workloadkit.simulation.engine import User
 from workloadkit.simulation.populations.present import Present
+from workloadkit.simulation.users.crowd import Crowd
 from workloadkit.simulation.workload import Workload
 from workloadkit.trace import Trace
 

@@ -28,9 +28,9 @@ class Replay(User):
 
     def begin(self) -> None:
         """Submit every job for its time."""
-        self._at.add_all(self.jobs())
+        self._at.add_all(self.known_jobs())
 
-    def jobs(self) -> Iterator[Job]:
+    def known_jobs(self) -> Iterator[Job]:
         """Yield the jobs, in the order of their submissions."""
         w = self.workload
         columns = (w.user, w.procs, w.run, w.estimate, w.submit, w.job, w.killed, w.queue, w.wait)

@@ -49,6 +49,7 @@ class CompiledEasy(CompiledPolicy):
 
     def begin(self, state: State) -> State:
         """Return the state with an empty queue."""
+        self.forest = None  # one that was left with jobs in it serves no more
         order, backfill_order = self.orders
         n_jobs = state.jobs.submit.size
         how: dict[str, Any] = {"backfills": self.backfills, "crowd": n_jobs, "patience": 1}

@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 from workloadkit.errors import ParameterError
 from workloadkit.simulation.engine import Scheduler
-from workloadkit.simulation.orders import SETTLED, Order, settled
+from workloadkit.simulation.orders import SETTLED, Order, as_number, check_order, settled
 from workloadkit.simulation.policies.policy import check_types
 from workloadkit.simulation.workload import Rules, Workload
 
@@ -40,6 +40,7 @@ class SettledOrder:
 
     def __post_init__(self) -> None:
         check_types(self)
+        check_order(self.name, self.order, SETTLED)
         check_backfill(self.name, self.backfill)
         if not self.reservations >= 1:
             raise ParameterError(
@@ -55,6 +56,10 @@ class SettledOrder:
         """Return what the queue is ordered by, smallest first."""
         return SETTLED[self.order](job, self.numbers)
 
+    def place(self, job: Any) -> float:
+        """Return the key of a job as a number; NaN comes last."""
+        return as_number(self.key(job))
+
     @property
     def own_key(self) -> bool:
         """Whether a subclass has an order of its own."""
@@ -65,20 +70,23 @@ class SettledOrder:
         from workloadkit.simulation.policies.easy.plain import OrderedScheduler
 
         by_arrival = self.order == "arrival" and not self.own_key
-        return OrderedScheduler(None if by_arrival else self.key, self.backfill, self.reservations)
+        return OrderedScheduler(
+            None if by_arrival else self.place, self.backfill, self.reservations
+        )
 
     def compiled(self, workload: Workload, rules: Rules) -> Any:
         """Return the policy for one simulation in the compiled engine."""
-        queue, backfill = self.orders()
+        queue, backfill = self.orders(workload, rules)
         return compiled_with(workload, rules, queue, backfill, self.reservations)
 
-    def orders(self) -> tuple[Any, Order | None]:
+    def orders(self, workload: Workload, rules: Rules) -> tuple[Any, Order | None]:
         """Return the orders of the queue and of backfilling; None for no backfilling."""
         queue: Any = settled(self.order, self.numbers)
         if self.own_key:
-            from workloadkit.simulation.compiled_orders import custom_order
+            from workloadkit.simulation.own_keys import own_key
 
-            queue = custom_order(self)
+            known = workload.users is None and rules.predictor is None
+            queue = own_key(self, workload, known=known)
         if self.backfill == "none":
             return queue, None
         return queue, queue if self.backfill == "same" else settled(self.backfill)

@@ -173,7 +173,12 @@ def new_search(
         now=times(1),
         at=whole(3),
         orders=Orders(
-            *(whole(n * length) for _ in range(2)), *(np.empty(n) for _ in range(3)), whole()
+            parents=whole(n * length),
+            children=whole(n * length),
+            fitness=np.empty(n),
+            new_fitness=np.empty(n),
+            share=np.empty(n),
+            best=whole(),
         ),
         workspace=Workspace(
             times(capacity), whole(capacity), whole(), whole(), np.empty(length, np.bool_),

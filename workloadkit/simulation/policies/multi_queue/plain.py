@@ -1,6 +1,6 @@
 """Multiple-queue backfilling, in plain Python."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import inf
 from typing import Any
 
@@ -234,7 +234,7 @@ class MultiQueueScheduler(Scheduler):
                     profile.change(max(begin, self.now), end, kept, -other.procs)
             self.promised[job] = profile.earliest(job.procs, job.estimate)
 
-    def continue_from(self, other: "MultiQueueScheduler", twins: dict[JobView, JobView]) -> None:
+    def continue_from(self, other: Any, twins: Mapping[JobView, JobView]) -> None:
         """Take over the state of another one, with twins for its waiting and running jobs."""
         self.n_partitions, self.n_weeks = other.n_partitions, other.n_weeks
         self.size, self.criteria = list(other.size), list(other.criteria)

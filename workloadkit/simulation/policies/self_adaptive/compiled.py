@@ -11,6 +11,7 @@ from workloadkit.errors import ParameterError
 from workloadkit.simulation.loop import resume
 from workloadkit.simulation.policies.compiled import CompiledPolicy
 from workloadkit.simulation.policies.multi_queue import WEEK
+from workloadkit.simulation.policies.policy import compiled_form
 from workloadkit.simulation.policies.self_adaptive import ONLY_REPLAYED, SelfAdaptive
 from workloadkit.simulation.policies.self_adaptive.decisions import Decisions
 from workloadkit.simulation.policies.self_adaptive.first_submission import wait_for_first
@@ -41,8 +42,7 @@ class CompiledSelfAdaptive(CompiledPolicy):
         super().__init__(workload, rules)
         self.policy, self.decisions = policy, Decisions(policy)
         self.candidates: list[CompiledPolicy] = [
-            candidate.compiled(workload, rules)  # type: ignore[misc]
-            for candidate in policy.policies
+            compiled_form(candidate, workload, rules) for candidate in policy.policies
         ]
         for candidate in self.candidates:
             candidate.rng = self.rng
@@ -109,7 +109,7 @@ class CompiledSelfAdaptive(CompiledPolicy):
         workload = self._workload(state, which, submit)
         hardware = getattr(self.hardware, "imagined", self.hardware)
         rules = Rules(self.rules.machine, passes=self.rules.passes, hardware=hardware)
-        how = candidate.compiled(workload, rules)
+        how = compiled_form(candidate, workload, rules)
         window = how.new_state()
         n_there = state.at[ARRIVED] - low
         window.start[:n_there] = state.start[low : low + n_there]
@@ -143,7 +143,14 @@ class CompiledSelfAdaptive(CompiledPolicy):
         if utilities is not None:
             utilities = utilities.take(which if w.users is None else w.users.tables.row[which])
         taken = replace(w, users=None, user_numbers=None, utilities=None).take(which)
-        return replace(taken, submit=submit, run=estimate, estimate=estimate, utilities=utilities)
+        return replace(
+            taken,
+            submit=submit,
+            run=estimate,
+            estimate=estimate,
+            utilities=utilities,
+            user_numbers=w.known_by,
+        )
 
     def columns(self, state: State) -> Mapping[str, Any]:
         """Return what the candidates say of each job."""

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from math import ceil, fsum, inf
 from typing import Any
 
+from workloadkit.parameters import describe
 from workloadkit.simulation.policies.multi_queue import WEEK, MultiQueue
 from workloadkit.simulation.policies.policy import Policy
 from workloadkit.simulation.policies.self_adaptive import MEASURES, SelfAdaptive
@@ -11,8 +12,6 @@ from workloadkit.simulation.policies.self_adaptive import MEASURES, SelfAdaptive
 
 def label(policy: Policy) -> Any:
     """Return what stands for a policy in the history: a number of partitions, or its name."""
-    from workloadkit.simulation.schedulers import describe
-
     return policy.partitions if isinstance(policy, MultiQueue) else describe(policy)
 
 

@@ -11,10 +11,9 @@ from workloadkit.simulation.engine import Job, JobView, Scheduler, Simulation, U
 from workloadkit.simulation.plain.job import show
 from workloadkit.simulation.policies.multi_queue import WEEK, MultiQueue
 from workloadkit.simulation.policies.multi_queue.plain import MultiQueueScheduler
-from workloadkit.simulation.policies.policy import Policy
+from workloadkit.simulation.policies.policy import Policy, plain_form
 from workloadkit.simulation.policies.self_adaptive import ONLY_REPLAYED, SelfAdaptive
 from workloadkit.simulation.policies.self_adaptive.decisions import Decisions
-from workloadkit.simulation.users.open import Replay
 
 
 class SelfAdaptiveScheduler(Scheduler):
@@ -29,7 +28,7 @@ class SelfAdaptiveScheduler(Scheduler):
         super().__init__()
         self.policy = policy
         self.decisions = Decisions(policy)
-        self.inner = policy.policies[0].plain()
+        self.inner, *_ = [plain_form(candidate) for candidate in policy.policies]
         self.ended: list[JobView] = []
         self.first: Any = None
         self.week = 0  # weeks that are over
@@ -125,7 +124,7 @@ class SelfAdaptiveScheduler(Scheduler):
             return
         waiting = self.queue
         self.release()
-        self.inner = policy.plain()
+        self.inner = plain_form(policy)
         self.inner._simulation, self.queue = self._simulation, []
         for job in waiting:
             self.inner.job_arrives(job)
@@ -133,7 +132,7 @@ class SelfAdaptiveScheduler(Scheduler):
     def _simulated(self, policy: Policy) -> float:
         """Mean of the measure if a policy served the coming weeks."""
         until = self.now + self.policy.weeks * WEEK
-        coming, scheduler = Coming(), policy.plain()
+        coming, scheduler = Coming(), plain_form(policy)
         coming.jobs = list(self._forecast(coming, until))
         simulation = Simulation(
             self._at.hardware.imagined(),
@@ -182,11 +181,9 @@ class SelfAdaptiveScheduler(Scheduler):
             if self._at.predictor is not None:
                 raise ParameterError(ONLY_REPLAYED)
             for user in self._at.users:
-                if not isinstance(user, Replay):
+                if (jobs := user.known_jobs()) is None:
                     raise ParameterError(ONLY_REPLAYED)
-                for coming in user.jobs():
-                    if self.now < coming.submit <= until:
-                        yield _twin(coming, submitter)
+                yield from (_twin(one, submitter) for one in jobs if self.now < one.submit <= until)
 
 
 class Coming(User):

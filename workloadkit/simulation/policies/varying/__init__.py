@@ -4,14 +4,14 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from workloadkit.simulation.engine import Scheduler
-from workloadkit.simulation.orders import VARYING, varying
+from workloadkit.simulation.orders import VARYING, check_order, varying
 from workloadkit.simulation.policies.easy.ordered import check_backfill
 from workloadkit.simulation.workload import Rules, Workload
 
 
 @dataclass(frozen=True)
 class InVaryingOrder:
-    """EASY in one of the orders of `workloadkit.simulation.orders.VARYING`, that of its name.
+    """EASY in one of the orders of `workloadkit.simulation.orders.VARYING`.
 
     Parameters
     ----------
@@ -21,19 +21,23 @@ class InVaryingOrder:
 
     name: ClassVar[str]
 
+    #: Name of the order of the queue.
+    order: ClassVar[str]
+
     backfill: str = "same"
 
     def __post_init__(self) -> None:
+        check_order(self.name, self.order, VARYING)
         check_backfill(self.name, self.backfill)
 
     def plain(self) -> Scheduler:
         """Return the policy in plain Python, fresh for one simulation."""
         from workloadkit.simulation.policies.varying.plain import VaryingScheduler
 
-        return VaryingScheduler(VARYING[self.name], self.backfill)
+        return VaryingScheduler(VARYING[self.order], self.backfill)
 
     def compiled(self, workload: Workload, rules: Rules) -> Any:
         """Return the policy for one simulation in the compiled engine."""
         from workloadkit.simulation.policies.varying.compiled import CompiledVarying
 
-        return CompiledVarying(workload, rules, varying(self.name), self.backfill)
+        return CompiledVarying(workload, rules, varying(self.order), self.backfill)

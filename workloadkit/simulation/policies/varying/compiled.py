@@ -87,8 +87,8 @@ class CompiledOwnOrder(CompiledVarying):
     ) -> None:
         if not isinstance(in_python(order), FunctionType):
             raise ParameterError(_CANNOT)
-        known_by = None if workload.users is None else workload.numbers_of_users
-        super().__init__(workload, rules, function_of_time(order, known_by), backfill)
+        order = function_of_time(order, workload.known_by)
+        super().__init__(workload, rules, order, backfill)
 
     def run(self, state: State, begin: Any = None, until: Any = None) -> tuple[State, int]:
         """Go on as any policy does, if the function can be compiled."""

@@ -7,7 +7,8 @@ each group; logs have few groups, since users ask for round numbers.
 """
 
 import sys
-from typing import NamedTuple
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -109,8 +110,7 @@ def as_groups(state: State, group: NDArray[np.int64], few: int) -> Groups:
     """Return groups for the waiting jobs of a state whose policy is a `Line`."""
     line, submit = state.policy, state.jobs.submit
     n_groups = int(group.max()) + 1
-    whole = [np.empty(n_groups, np.int64) for _ in range(5)]
-    times = [np.empty(n_groups, submit.dtype) for _ in range(2)]
+    whole: Any = partial(np.empty, n_groups, np.int64)
     line.queue.at[LOOK] = True
     return Groups(
         line=line,
@@ -118,8 +118,16 @@ def as_groups(state: State, group: NDArray[np.int64], few: int) -> Groups:
         group=group,
         next=np.empty(submit.size, np.int64),
         place=np.full(n_groups, -1),
-        present=Present(*whole[:3], *times, whole[3], np.empty(n_groups)),
-        candidate=whole[4],
+        present=Present(
+            group=whole(),
+            first=whole(),
+            last=whole(),
+            submit=np.empty(n_groups, submit.dtype),
+            estimate=np.empty(n_groups, submit.dtype),
+            procs=whole(),
+            value=np.empty(n_groups),
+        ),
+        candidate=whole(),
         few=few,
         at=np.array([0, np.iinfo(np.int64).max]),
     )

@@ -1,13 +1,10 @@
 """EASY in orders that vary with time, in plain Python."""
 
 from collections.abc import Callable
-from numbers import Real
 from typing import Any
 
-import numpy as np
-
-from workloadkit.errors import ParameterError
 from workloadkit.simulation.engine import JobView
+from workloadkit.simulation.orders import as_number
 from workloadkit.simulation.policies.easy.plain import OrderedScheduler
 
 
@@ -32,9 +29,4 @@ class VaryingScheduler(OrderedScheduler):
 
     def _value(self, job: JobView) -> float:
         value = self.order(self.now, job.submit, job.estimate, job.procs, job.user)
-        if not isinstance(value, Real | np.bool_):
-            raise ParameterError(
-                f"the order gives {value!r} for job {job.number}; what jobs are ordered by is a "
-                "number"
-            )
-        return float(value) if value == value else np.inf  # NaN comes last
+        return as_number(value, f"job {job.number}")

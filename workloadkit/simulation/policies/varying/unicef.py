@@ -24,3 +24,4 @@ class Unicef(InVaryingOrder):
     """
 
     name: ClassVar[str] = "unicef"
+    order: ClassVar[str] = "unicef"

@@ -24,3 +24,4 @@ class Wfp3(InVaryingOrder):
     """
 
     name: ClassVar[str] = "wfp3"
+    order: ClassVar[str] = "wfp3"

@@ -5,6 +5,7 @@ known. He hands over all jobs of a batch at once; after the last of them is subm
 all that the next batch depends on has ended, he decides when that one arrives.
 """
 
+import sys
 from math import inf
 from typing import NamedTuple
 
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 from workloadkit._kernels.compile import bare
 from workloadkit._kernels.local_time import Zone, seconds, weeks_until
 from workloadkit.simulation.agenda import UNNUMBERED, WAKE_UP, Agenda, enter
+from workloadkit.simulation.parts import acts_for
 from workloadkit.simulation.users.batches.habits_kernel import (
     Habits,
     arrival_by_hours,
@@ -335,3 +337,6 @@ def _send(users, who, position, arrival):
         time = progress.last_submission[who]
         if time < until:
             enter(agenda, time, WAKE_UP + who, -1 - who)
+
+
+acts_for(BatchUsers, sys.modules[__name__])

@@ -3,6 +3,7 @@
 Whoever they are, they act as one, by the jobs of the log.
 """
 
+import sys
 from typing import NamedTuple
 
 import numpy as np
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 
 from workloadkit._kernels.compile import bare
 from workloadkit.simulation.agenda import Agenda, enter
+from workloadkit.simulation.parts import acts_for
 from workloadkit.simulation.users.batches.kernel import Source
 
 
@@ -94,3 +96,6 @@ def wake_up(users, jobs, who, now):
 @bare
 def _plan(users, row, time):
     enter(users.agenda, time, 0 if users.by_event else users.source.key[row], row)
+
+
+acts_for(DependentUsers, sys.modules[__name__])

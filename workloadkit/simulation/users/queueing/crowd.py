@@ -8,9 +8,9 @@ import numpy as np
 
 from workloadkit.errors import WorkloadError
 from workloadkit.fields import MAX_JOBS_MADE
-from workloadkit.simulation.crowd import Notes
 from workloadkit.simulation.engine import User
 from workloadkit.simulation.made_up import as_log, without_log
+from workloadkit.simulation.populations.present import Notes
 from workloadkit.simulation.users.queueing.again import Constant, Exponential, Hyperbolic, Own
 from workloadkit.simulation.users.queueing.customers import (
     CLOSED,

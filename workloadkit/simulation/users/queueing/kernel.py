@@ -6,6 +6,7 @@ earlier job (by its place). Each makes a job, which is submitted at this very se
 """
 
 import math
+import sys
 from typing import NamedTuple
 
 import numpy as np
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 
 from workloadkit._kernels.compile import bare
 from workloadkit.simulation.agenda import OVERFLOWS, UNNUMBERED, WAKE_UP, Agenda, enter
+from workloadkit.simulation.parts import acts_for
 
 # Laws of run times and of think times.
 FIXED, EXPONENTIAL, DRAWN, LISTED = range(4)
@@ -294,3 +296,6 @@ def _await_arrival(users, now):
     gap = users.rng.standard_exponential() / users.rate
     if now + gap < users.until:
         enter(users.agenda, now + gap, WAKE_UP + users.n_closed, -1 - ARRIVALS)
+
+
+acts_for(QueueUsers, sys.modules[__name__])

@@ -12,9 +12,9 @@ from workloadkit.clock import WEEK
 from workloadkit.errors import ParameterError, check_choice, check_number, check_positive
 from workloadkit.fields import UNKNOWN
 from workloadkit.parameters import check_types
-from workloadkit.simulation.crowd import Notes
 from workloadkit.simulation.engine import User
 from workloadkit.simulation.made_up import as_log, without_log
+from workloadkit.simulation.populations.present import Notes
 from workloadkit.simulation.users.sites.plain import Setting
 from workloadkit.simulation.workload import Workload
 from workloadkit.site import SiteDistributions, built_in

@@ -5,6 +5,7 @@ Numbers are drawn in the order of events: for a batch its width, then each job o
 between them. A job that does not come again takes three: size, run time and how often it comes.
 """
 
+import sys
 from typing import NamedTuple
 
 import numpy as np
@@ -22,6 +23,7 @@ from workloadkit._kernels.shifts import (
 )
 from workloadkit._kernels.site_samples import Samples
 from workloadkit.simulation.agenda import OVERFLOWS, UNNUMBERED, WAKE_UP, Agenda, enter
+from workloadkit.simulation.parts import acts_for
 
 # Places in SiteUsers.counts.
 PLANNED, SESSIONS, BATCHES, CONTINUED, ABORTED, SLEPT, LEFT = range(7)
@@ -313,3 +315,6 @@ def period_of(now):
     if since // DAY % 7 >= WEEKDAYS:
         return 2
     return 0 if since % DAY < DAY_LENGTH else 1
+
+
+acts_for(SiteUsers, sys.modules[__name__])

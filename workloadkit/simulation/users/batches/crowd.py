@@ -1,7 +1,7 @@
-"""The users of one simulation who react: who is there, and how they behave."""
+"""The users of one simulation who go through batches: who is there, and how they behave."""
 
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -12,42 +12,6 @@ from workloadkit.simulation.users.batches.drawing import COUNTED, DrawingUser
 from workloadkit.simulation.users.batches.habits import no_habits
 from workloadkit.simulation.workload import Workload
 from workloadkit.trace import Trace
-
-
-class Crowd(Protocol):
-    """Users in the forms that the two engines run, each fresh for one simulation.
-
-    In a workload of what they submitted, `row` is the place of each job in the log that the user
-    goes through, -1 for none, and `user` counts the users from 0. Its jobs are in the order of
-    their arrival.
-    """
-
-    @property
-    def n_jobs(self) -> int:
-        """How many jobs to expect."""
-        ...
-
-    def plain(self, rng: np.random.Generator) -> list[User]:
-        """Return the users in plain Python, who draw from `rng`."""
-        ...
-
-    def compiled(self, rng: np.random.Generator, room: int, *, by_event: bool) -> Workload:
-        """Return tables with room for so many jobs, and the users who will fill them in."""
-        ...
-
-    def told(self, tables: Workload, n_jobs: int) -> tuple[Workload, Notes, dict[str, Any]]:
-        """Return the jobs that compiled users submitted, notes on them, and a history."""
-        ...
-
-    def told_plain(self, users: list[User]) -> dict[str, Any]:
-        """Return the history of users in plain Python."""
-        ...
-
-    def result(
-        self, workload: Workload, notes: Notes, machine: int
-    ) -> tuple[Trace, Workload, Notes]:
-        """Return the log that tells of the jobs, and the jobs as jobs of that log."""
-        ...
 
 
 @dataclass(frozen=True, eq=False)

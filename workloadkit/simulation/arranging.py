@@ -1,0 +1,324 @@
+"""Choose the parts of a simulation: who is present, how they behave, who serves them, and what."""
+
+import os
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+from workloadkit.errors import ParameterError, WorkloadWarning, check_choice
+from workloadkit.fields import MAX_PROCS
+from workloadkit.header import Header
+from workloadkit.io.outages import Outages, read_outages
+from workloadkit.parameters import describe
+from workloadkit.provenance import seed_of
+from workloadkit.simulation import populations, schedulers
+from workloadkit.simulation import users as behaviours
+from workloadkit.simulation.engine import Scheduler, User
+from workloadkit.simulation.machine.hardware import Hardware
+from workloadkit.simulation.machine.one_pool import OnePool
+from workloadkit.simulation.machine.outages import NumberedProcessors
+from workloadkit.simulation.machine.shutdowns import settle
+from workloadkit.simulation.playing import copies
+from workloadkit.simulation.policies.policy import Policy
+from workloadkit.simulation.policies.recorded import Recorded
+from workloadkit.simulation.populations import Resampled, ResampledUsers
+from workloadkit.simulation.populations.population import Population
+from workloadkit.simulation.scaling import AsWorkload, scaled_machine
+from workloadkit.simulation.settings import Engine, Settings
+from workloadkit.simulation.users import BatchUser, OpenUsers, OwnUsers
+from workloadkit.simulation.users.behaviour import (
+    Behaviour,
+    Community,
+    LogBehaviour,
+    draws,
+    is_plain_only,
+)
+from workloadkit.simulation.workload import Estimates, Oversize, Rules, machine_size
+from workloadkit.trace import Trace, check_trace
+
+
+@dataclass(frozen=True)
+class Arrangement:
+    """The parts of one simulation.
+
+    Parameters
+    ----------
+    trace : Trace or None
+        The log.
+    policy : Policy or Scheduler
+    behaviour : object
+        How users behave, see `users`; or a list of custom users.
+    population : object
+        Who of a log is present, see `populations`.
+    engine : {"compiled", "python"}
+    rules : Rules
+    as_workload : AsWorkload
+        By what rules jobs of a log are simulated.
+    knows_machine : bool
+        Whether the processors of the machine are known.
+    parameters : dict
+        What the schedule says that it was made with.
+    """
+
+    trace: Trace | None
+    policy: Policy | Scheduler
+    behaviour: Any
+    population: Any
+    engine: Engine
+    rules: Rules
+    as_workload: AsWorkload
+    knows_machine: bool
+    parameters: dict[str, Any]
+
+    @property
+    def name(self) -> str:
+        """What messages call the policy."""
+        return name_of(self.policy)
+
+    @property
+    def follows_log(self) -> bool:
+        """Whether the schedule is the recorded one."""
+        return isinstance(self.policy, Recorded)
+
+
+def arrange(trace: Trace | None, scheduler: Any, users: Any, settings: Settings) -> Arrangement:
+    """Choose the parts of a simulation, and see that they go together; see `simulate`."""
+    if trace is not None:
+        check_trace(trace)
+    policy, behaviour = _policy(scheduler), _behaviour(users)
+    population, machine, predictor = settings.population, settings.machine, settings.predictor
+    who = populations.parse(population) if isinstance(population, str) else population
+    _check_presence(trace, behaviour, who)
+    if isinstance(who, Resampled):
+        assert trace is not None  # as was seen above
+        who = who.prepare(trace)
+    recorded = isinstance(policy, Recorded)
+    _check_parts(policy, behaviour, machine, predictor)
+    own = isinstance(policy, Scheduler) or isinstance(behaviour, list | OwnUsers)
+    engine = settings.engine or ("python" if own or is_plain_only(behaviour) else "compiled")
+    check_choice("engine", engine, Engine)
+    if engine == "compiled" and own:
+        raise ParameterError(
+            "the compiled engine runs only what has a compiled form; take engine='python' for "
+            "custom schedulers and users in plain Python"
+        )
+    down = _outages(settings.outages, trace, recorded=recorded)
+    if down is not None and machine is not None:
+        raise ParameterError("outages are of plain processors; give outages or a machine, not both")
+    procs = _processors(trace, behaviour, who, settings, recorded=recorded)
+    hardware: Hardware = machine or OnePool(procs or MAX_PROCS)
+    if down is not None:
+        hardware = _numbered(policy, down, hardware.procs, settings.interrupted == "requeue")
+    parameters = _parameters(settings, procs, down, recorded=recorded)
+    if own or any(map(draws, (policy, behaviour, who))):
+        parameters["seed"] = seed_of(settings.rng)
+    chosen = {
+        "scheduler": scheduler if isinstance(scheduler, str) else name_of(policy),
+        "users": users if isinstance(users, str) else name_of(behaviour),
+    }
+    if not isinstance(who, populations.Recorded):
+        chosen["population"] = describe(getattr(who, "choice", who))
+    for name, part in (("machine", machine), ("predictor", predictor)):
+        if part is not None:
+            chosen[name] = repr(part)
+    if isinstance(behaviour, OpenUsers | Behaviour | LogBehaviour) and not recorded:
+        parameters |= {"oversize": settings.oversize, "estimates": settings.estimates}
+    overrun = "late" if recorded else settings.overrun  # no estimate is raised, nothing is killed
+    rules = Rules(
+        hardware.procs, overrun, settings.passes, parameters.get("seed", 0), hardware, predictor
+    )
+    return Arrangement(
+        trace,
+        policy,
+        behaviour,
+        who,
+        engine,
+        rules,
+        _as_workload(settings, rules, recorded=recorded),
+        procs is not None,
+        chosen | parameters,
+    )
+
+
+def _as_workload(settings: Settings, rules: Rules, *, recorded: bool) -> AsWorkload:
+    """Return the rules by which jobs of a log are simulated."""
+    return AsWorkload(
+        machine=rules.machine,
+        oversize=None if recorded else settings.oversize,
+        estimates=settings.estimates,
+        overrun=rules.overrun,
+        offered_load=settings.offered_load,
+        passes=settings.passes,
+        utility_at=settings.utility_at,
+        **settings.scales,
+    )
+
+
+def _processors(
+    trace: Trace | None,
+    behaviour: Any,
+    population: Any,
+    settings: Settings,
+    *,
+    recorded: bool,
+) -> int | None:
+    """Return the processors of the machine; None where the recorded schedule needs none."""
+    if settings.machine is not None:
+        if settings.procs is not None or "scale_machine" in settings.scales:
+            raise ParameterError("machine says how many processors there are; procs cannot")
+        return int(settings.machine.procs)
+    header = trace.header if trace is not None else Header()
+    if isinstance(population, ResampledUsers):
+        header = population.header_of(trace)
+    procs = settings.procs
+    given = procs, header.procs, settings.offered_load
+    if recorded and given == (None, None, None) and "scale_machine" not in settings.scales:
+        return None
+    if procs is None and isinstance(behaviour, Community):
+        procs = behaviour.processors
+    if (procs, header.procs, trace) == (None, None, None):
+        raise ParameterError("procs is None, and there is no log to name the machine's processors")
+    return scaled_machine(machine_size(header, procs), settings.scale_machine)
+
+
+def _parameters(
+    settings: Settings, procs: int | None, down: Outages | None, *, recorded: bool
+) -> dict[str, Any]:
+    """Return what the schedule says that it was made with, but for the parts."""
+    parameters: dict[str, Any] = {}
+    if procs is not None:
+        parameters["procs"] = procs
+    if not recorded:
+        parameters["overrun"] = settings.overrun
+    if settings.passes != "instant":
+        parameters["passes"] = settings.passes
+    if down is not None:
+        text = f"{down.name} (sha256 {down.digest})" if down.digest else down.text()
+        parameters |= {"outages": text, "interrupted": settings.interrupted}
+    if settings.warmup or settings.cooldown:
+        parameters |= {"warmup": settings.warmup, "cooldown": settings.cooldown}
+    if skipped := settings.uncounted_users:
+        parameters["uncounted"] = skipped
+    parameters |= settings.scales
+    if settings.offered_load is not None:
+        parameters["offered_load"] = settings.offered_load
+    return parameters
+
+
+def _check_parts(policy: Any, behaviour: Any, machine: Any, predictor: Any) -> None:
+    """Refuse parts that do not go together, or are none."""
+    if machine is not None and not isinstance(machine, Hardware):
+        raise ParameterError(
+            f"machine is {machine!r}; give an object of workloadkit.simulation.machine"
+        )
+    if predictor is not None and not all(hasattr(predictor, f) for f in ("plain", "compiled")):
+        raise ParameterError(f"predictor is {predictor!r}; it needs methods plain and compiled")
+    if isinstance(policy, Recorded):
+        if isinstance(behaviour, Community):
+            raise ParameterError(
+                f"scheduler recorded follows the waits of a log, and users {name_of(behaviour)} "
+                "have none"
+            )
+        if machine is not None or predictor is not None:
+            raise ParameterError(
+                "scheduler recorded follows the log: no machine or predictor counts"
+            )
+
+
+def _check_presence(trace: Trace | None, behaviour: object, population: object) -> None:
+    """Refuse a log where nobody needs one, and the lack of one where somebody does."""
+    of_log = isinstance(behaviour, OpenUsers | Behaviour | LogBehaviour)
+    if not isinstance(population, Population | Resampled):
+        raise ParameterError(
+            f"population is {population!r}; give a name or an object of workloadkit.populations"
+        )
+    if trace is None and of_log and not isinstance(population, ResampledUsers):
+        raise ParameterError("there is no log to simulate; give a trace, or users of one's own")
+    if not of_log and (trace is not None or not isinstance(population, populations.Recorded)):
+        name = name_of(behaviour) if isinstance(behaviour, Community) else "of one's own"
+        raise ParameterError(
+            f"users {name} submit their own jobs: a log and a population are for users who replay "
+            "one"
+        )
+
+
+def check_made_up(
+    who: str, oversize: Oversize, estimates: Estimates, changes: dict[str, float]
+) -> None:
+    """Refuse what is for the jobs of a log, where users submit jobs of their own."""
+    asked = [name for name in changes if name != "scale_machine"]
+    asked += ["oversize"] * (oversize != "error") + ["estimates"] * (estimates != "user")
+    if asked:
+        raise ParameterError(f"users {who} submit their own jobs: {asked[0]} is for those of a log")
+
+
+def _outages(
+    outages: Outages | str | os.PathLike[str] | None, trace: Trace | None, *, recorded: bool
+) -> Outages | None:
+    """Return the outages that were meant, if any; say where they are another log's."""
+    if outages is None:
+        return None
+    if recorded:
+        warnings.warn(
+            "the schedule that the log tells of is what it is: outages play no part in it",
+            WorkloadWarning,
+            stacklevel=4,
+        )
+        return None
+    if isinstance(outages, str | os.PathLike):
+        outages = read_outages(outages)
+    if not isinstance(outages, Outages):
+        raise ParameterError(f"outages is {outages!r}; give a path or an instance of Outages")
+    if not outages.digest:  # else it was said as they were read
+        for line in outages.oddities:
+            warnings.warn(line, WorkloadWarning, stacklevel=4)
+    if trace is not None and (other := outages.other_log(trace)):
+        warnings.warn(
+            f"{outages.name} tells of the outages of {other}, not of {trace.name}",
+            WorkloadWarning,
+            stacklevel=4,
+        )
+    return outages
+
+
+def _numbered(
+    policy: Policy | Scheduler, outages: Outages, procs: int, requeues: bool
+) -> NumberedProcessors:
+    """Return processors with outages, for a policy that can do with them."""
+    scheduler = policy if isinstance(policy, Scheduler) else policy.plain()
+    if scheduler.overcommits or not scheduler.bears_outages:
+        raise ParameterError(f"scheduler {name_of(policy)}: it knows nothing of outages")
+    return NumberedProcessors(procs, settle(outages, procs), requeues)
+
+
+def _policy(scheduler: str | Policy | Scheduler) -> Policy | Scheduler:
+    """Return the policy that was meant."""
+    if isinstance(scheduler, str):
+        return schedulers.parse(scheduler)
+    if isinstance(scheduler, type) or not isinstance(scheduler, Scheduler | Policy):
+        raise ParameterError(
+            f"scheduler is {scheduler!r}; give a name, a policy of workloadkit.schedulers, or an "
+            "instance of a subclass of its Scheduler"
+        )
+    return scheduler
+
+
+def _behaviour(users: Any) -> Any:
+    """Return the behaviour that was meant; of users of one's own, who change, copies."""
+    if isinstance(users, str):
+        return behaviours.parse(users)
+    if isinstance(users, type) and issubclass(users, BatchUser):
+        return OwnUsers(users)
+    if isinstance(users, type) and not issubclass(users, User):
+        raise ParameterError(f"users is the class {users.__name__}; give an instance of it")
+    built = isinstance(users, OpenUsers | Behaviour | LogBehaviour | Community)
+    return users if built else copies(users)
+
+
+def name_of(thing: object) -> str:
+    """Name a policy, a behaviour or somebody's own class."""
+    if isinstance(thing, (list, tuple)):
+        return " ".join(dict.fromkeys(type(user).__name__ for user in thing)) or "nobody"
+    if isinstance(thing, Policy | Behaviour | LogBehaviour | Community):
+        return describe(thing)
+    return getattr(thing, "name", "") or type(thing).__name__

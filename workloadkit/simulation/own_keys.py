@@ -1,0 +1,122 @@
+"""Orders by a method ``key(self, job)`` of a policy's subclass, in the compiled engine."""
+
+from collections import namedtuple
+from functools import lru_cache
+from itertools import repeat
+from types import FunctionType, SimpleNamespace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import typeof
+from numba.core import types
+from numba.core.errors import NumbaError
+from numpy.typing import NDArray
+
+from workloadkit._kernels.compile import config, counting
+from workloadkit._kernels.reference import Reference
+from workloadkit.errors import ParameterError
+from workloadkit.simulation.compiled_orders import class_number
+from workloadkit.simulation.orders import Seen
+from workloadkit.simulation.parts import acting, acts_for
+from workloadkit.simulation.state import Jobs
+from workloadkit.simulation.workload import Workload
+
+
+class KeyInPython(NamedTuple):
+    """The order of a policy that has a key of its own, where all jobs are known.
+
+    Parameters
+    ----------
+    policy : SettledOrder
+    known_by : ndarray of int64 or None
+        As of `Workload`.
+    """
+
+    policy: Any
+    known_by: NDArray[np.int64] | None
+
+    def keys_of_all(self, jobs: Jobs, first: Any) -> NDArray[np.float64]:
+        """Return the keys of all jobs."""
+        whose = jobs.user if self.known_by is None else self.known_by[jobs.user]
+        columns = (jobs.submit, jobs.estimate, jobs.procs, whose, jobs.queue)
+        submit, estimate, procs, user, queue = (column.tolist() for column in columns)
+        first, place = first.item(), self.policy.place
+        each = map(Seen, submit, estimate, procs, user, queue, repeat(first))
+        return np.fromiter(map(place, each), np.float64, jobs.submit.size)
+
+
+def own_key(policy: Any, workload: Workload, *, known: bool) -> Any:
+    """Return the order of a policy with a key of its own.
+
+    Where all jobs are known it is called for each, in Python; else it is compiled: it may use those
+    attributes of the policy that are numbers then.
+
+    Raises
+    ------
+    ParameterError
+        If it is to be compiled and cannot be.
+    """
+    if known:
+        return KeyInPython(policy, workload.known_by)
+    key, numbers, known_by = type(policy).key, _numbers(policy), workload.known_by
+    if not isinstance(key, FunctionType):
+        raise _cannot(policy)
+    kind, given = _kinds(key, tuple(numbers))
+    order = kind(np.empty(0, np.int64) if known_by is None else known_by, given(**numbers))
+    if not config.DISABLE_JIT:
+        _check_compiles(policy, order, workload.submit.dtype)
+    return order
+
+
+def _numbers(policy: Any) -> dict[str, Any]:
+    """Return the attributes of a policy that are numbers."""
+    attributes: dict[str, Any] = {}
+    for kind in reversed(type(policy).__mro__):
+        attributes |= vars(kind)
+    attributes |= vars(policy)
+    return {
+        name: value
+        for name, value in attributes.items()
+        if isinstance(value, int | float | np.number) and not name.startswith("_")
+    }
+
+
+@lru_cache
+def _kinds(key: FunctionType, names: tuple[str, ...]) -> tuple[type, type]:
+    """Make the classes of an order that is compiled and of the numbers it uses, once a process."""
+    number = class_number()
+    kind = namedtuple(f"OwnKey{number}", ["number", "given"])  # type: ignore[misc]
+    given = namedtuple(f"Given{number}", names)  # type: ignore[misc]
+    compiled = counting(key)
+
+    def key_of_one(state, order, job):
+        jobs = state.jobs
+        user = jobs.user[job] if order.number.size == 0 else order.number[jobs.user[job]]
+        submit, estimate, procs = jobs.submit[job], jobs.estimate[job], jobs.procs[job]
+        it = Seen(submit, estimate, procs, user, jobs.queue[job], state.first[0])
+        x = float(compiled(order.given, it))
+        return x if x == x else np.inf
+
+    acts_for(kind, SimpleNamespace(__name__="own_key", key=key_of_one, compiled=compiled))
+    return kind, given
+
+
+def _check_compiles(policy: Any, order: Any, dtype: np.dtype) -> None:
+    """Compile a key as the loop will call it."""
+    time, whole = dtype.type(1), np.int64(1)
+    compiled = acting(type(order)).compiled
+    try:
+        given = Reference(typeof(order.given)), typeof(Seen(time, time, whole, whole, whole, time))
+        compiled.compile(given)
+        result = compiled.overloads[given].signature.return_type
+    except NumbaError as error:
+        raise _cannot(policy) from error
+    if not isinstance(result, types.Integer | types.Float | types.Boolean):
+        raise _cannot(policy)
+
+
+def _cannot(policy: Any) -> ParameterError:
+    return ParameterError(
+        f"scheduler {policy.name}: the key of {type(policy).__name__} cannot be compiled, as it "
+        "must be where not all jobs are known from the start; take engine='python'"
+    )

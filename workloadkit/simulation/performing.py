@@ -1,0 +1,110 @@
+"""Let the parts of a simulation play, and make a log of what was submitted."""
+
+from functools import partial
+from typing import Any
+
+from workloadkit.errors import ParameterError
+from workloadkit.simulation.arranging import Arrangement, check_made_up, name_of
+from workloadkit.simulation.made_up import as_log
+from workloadkit.simulation.playing import (
+    Play,
+    play_crowd_compiled,
+    play_crowd_plain,
+    play_log_compiled,
+    play_plain,
+    submitted,
+    with_changes,
+)
+from workloadkit.simulation.settings import Settings
+from workloadkit.simulation.users import OpenUsers
+from workloadkit.simulation.users.batches.crowd import BatchCrowd
+from workloadkit.simulation.users.behaviour import Behaviour, Community, LogBehaviour
+from workloadkit.simulation.users.crowd import Crowd
+from workloadkit.trace import Trace
+
+
+def perform(parts: Arrangement, settings: Settings) -> tuple[Trace, Trace, Play]:
+    """Play a simulation.
+
+    Returns
+    -------
+    trace, unscaled : Trace
+        The log of the jobs that were submitted; the same before run times and sizes were scaled.
+    play : Play
+    """
+    if isinstance(parts.behaviour, OpenUsers):
+        return _replay(parts, settings)
+    if isinstance(parts.behaviour, Behaviour | LogBehaviour | Community):
+        return _let_react(parts, settings)
+    return _let_submit(parts, settings)
+
+
+def _replay(parts: Arrangement, settings: Settings) -> tuple[Trace, Trace, Play]:
+    """Let the jobs of a log arrive at their submit times."""
+    log: Any = parts.trace  # a population that has its own needs none
+    unscaled = parts.population.log(log, parts.rules.seed)
+    trace = parts.as_workload.scaled(unscaled)
+    workload = parts.as_workload.of(trace)
+    if parts.engine == "compiled":
+        policy: Any = parts.policy
+        return trace, unscaled, play_log_compiled(policy, parts.name, workload, parts.rules)
+    jobs, outcome, runs = _plain(parts, settings)(parts.behaviour.plain(workload))
+    return trace, unscaled, Play(with_changes(workload, jobs), outcome, runs=runs)
+
+
+def _let_react(parts: Arrangement, settings: Settings) -> tuple[Trace, Trace, Play]:
+    """Let users of a log, or of none, submit what they do."""
+    behaviour = parts.behaviour
+    if settings.offered_load is not None or "scale_arrivals" in settings.scales:
+        raise ParameterError(
+            "offered_load and scale_arrivals are for users who submit by timestamps; the load "
+            f"of users {name_of(behaviour)} follows from what they do: add users or take some "
+            "away, or scale run times, sizes or the machine"
+        )
+    crowd = _crowd(parts, settings)
+    if parts.engine == "compiled":
+        policy: Any = parts.policy
+        play = play_crowd_compiled(policy, parts.name, parts.rules, crowd)
+    else:
+        how = {"utility_at": settings.utility_at}
+        play = play_crowd_plain(parts.policy, parts.name, parts.rules, crowd, **how)
+    unscaled, workload, notes = crowd.result(play.workload, play.notes, parts.rules.machine)
+    of_log = not isinstance(behaviour, Community)
+    trace = parts.as_workload.scaled(unscaled) if of_log else unscaled
+    return trace, unscaled, play._replace(workload=workload, notes=notes)
+
+
+def _crowd(parts: Arrangement, settings: Settings) -> Crowd:
+    """Return the users who react."""
+    behaviour, population, as_workload = parts.behaviour, parts.population, parts.as_workload
+    log: Any = parts.trace
+    if isinstance(behaviour, Community):
+        check_made_up(name_of(behaviour), settings.oversize, settings.estimates, settings.scales)
+        return behaviour.crowd(parts.rules.machine)
+    if isinstance(behaviour, LogBehaviour):
+        played = population.log(log, parts.rules.seed)
+        return behaviour.crowd_of(played, as_workload(played))
+    present = population.present(log, as_workload, parts.rules.seed)
+    if hasattr(behaviour, "adapted"):
+        present = behaviour.adapted(present)
+    return BatchCrowd(population, behaviour, log, present)
+
+
+def _let_submit(parts: Arrangement, settings: Settings) -> tuple[Trace, Trace, Play]:
+    """Let custom users submit their own jobs."""
+    changes = {**settings.scales}
+    if settings.offered_load is not None:
+        changes["offered_load"] = 1
+    check_made_up("of one's own", settings.oversize, settings.estimates, changes)
+    jobs, outcome, runs = _plain(parts, settings)(parts.behaviour)
+    play = Play(submitted(jobs), outcome, runs=runs)
+    points = {place: job.utility for place, job in enumerate(jobs) if job.utility}
+    trace, workload = as_log(play.workload, parts.rules.machine, utilities=points)
+    return trace, trace, play._replace(workload=workload)
+
+
+def _plain(parts: Arrangement, settings: Settings) -> Any:
+    """Return what plays users in the plain-Python engine."""
+    return partial(
+        play_plain, parts.policy, parts.name, parts.rules, utility_at=settings.utility_at
+    )

@@ -1,0 +1,46 @@
+"""The users of one simulation who react, in the forms that the two engines run."""
+
+from typing import Any, Protocol
+
+import numpy as np
+
+from workloadkit.simulation.engine import User
+from workloadkit.simulation.populations.present import Notes
+from workloadkit.simulation.workload import Workload
+from workloadkit.trace import Trace
+
+
+class Crowd(Protocol):
+    """Users in the forms that the two engines run, each fresh for one simulation.
+
+    In a workload of what they submitted, `row` is the place of each job in the log that the user
+    goes through, -1 for none, and `user` counts the users from 0. Its jobs are in the order of
+    their arrival.
+    """
+
+    @property
+    def n_jobs(self) -> int:
+        """How many jobs to expect."""
+        ...
+
+    def plain(self, rng: np.random.Generator) -> list[User]:
+        """Return the users in plain Python, who draw from `rng`."""
+        ...
+
+    def compiled(self, rng: np.random.Generator, room: int, *, by_event: bool) -> Workload:
+        """Return tables with room for so many jobs, and the users who will fill them in."""
+        ...
+
+    def told(self, tables: Workload, n_jobs: int) -> tuple[Workload, Notes, dict[str, Any]]:
+        """Return the jobs that compiled users submitted, notes on them, and a history."""
+        ...
+
+    def told_plain(self, users: list[User]) -> dict[str, Any]:
+        """Return the history of users in plain Python."""
+        ...
+
+    def result(
+        self, workload: Workload, notes: Notes, machine: int
+    ) -> tuple[Trace, Workload, Notes]:
+        """Return the log that tells of the jobs, and the jobs as jobs of that log."""
+        ...
