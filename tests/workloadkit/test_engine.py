@@ -140,7 +140,7 @@ def test_there_is_one_allocation_an_instant(note, seen):
 def test_the_compiled_engine_refuses_what_is_ones_own():
     for options in ({"scheduler": Fcfs()}, {"outages": wk.Outages()}):
         with pytest.raises(
-            ParameterError, match="runs only what is built in; take engine='python'"
+            ParameterError, match="runs only what has a compiled form; take engine='python'"
         ):
             wk.simulate(small_trace(), procs=4, engine="compiled", **options)
 
