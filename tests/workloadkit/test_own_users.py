@@ -263,7 +263,9 @@ def test_what_is_ones_own_is_never_taken_for_what_is_built_in(sample, users):
     schedule = wk.simulate(sample, "fcfs", users)
     batches = schedule.jobs.groupby(schedule.workload.user)["batch"].nunique()
     assert (batches == 1).all()
-    with pytest.raises(ParameterError, match="the compiled engine runs only what is built in"):
+    with pytest.raises(
+        ParameterError, match="the compiled engine runs only what has a compiled form"
+    ):
         wk.simulate(sample, "fcfs", users, engine="compiled")
 
 
