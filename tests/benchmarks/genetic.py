@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 import workloadkit as wk
 from tests.benchmarks import yardstick
 from tests.benchmarks.measure import Row, best_of, in_turn
+from tests.compiled import from_python
 from tests.data import DATA
 from workloadkit import utility
 from workloadkit._kernels.reference import by_reference
@@ -29,6 +30,8 @@ SECONDS = {None: 25, HEAVY: None}  # for the whole call, by the load
 GOALS = {50: 50 / 5 / 5.8, 100: None}
 N_STATES, N_ORDERS = 20, 200
 ROUNDS = 9
+
+_take_in = from_python(genetic.take_in)
 
 
 class Pass(NamedTuple):
@@ -150,7 +153,7 @@ def _look_at(search: genetic.Search, state: Pass, jobs: Jobs) -> None:
     search.running_ends[:count] = state.planned_ends
     search.running_procs[:count] = state.planned_procs
     for place, job in enumerate(state.waiting):
-        genetic.take_in(search, place, jobs, job, job, 0.0)
+        _take_in(search, place, jobs, job, job, 0.0)
 
 
 @numba.njit

@@ -7,7 +7,13 @@ import numpy as np
 from hypothesis import given
 from hypothesis.strategies import integers, lists, none, one_of, tuples
 
-from workloadkit.simulation.agenda import OVERFLOWS, SIZE, enter, new_agenda, take_due, take_first
+from tests.compiled import from_python
+from workloadkit.simulation import agenda as agendas
+from workloadkit.simulation.agenda import OVERFLOWS, SIZE, new_agenda
+
+enter, take_due, take_first = map(
+    from_python, (agendas.enter, agendas.take_due, agendas.take_first)
+)
 
 # A time and a key to enter; None to take the first.
 STEPS = lists(one_of(tuples(integers(0, 5), integers(0, 2)), none()), max_size=60)

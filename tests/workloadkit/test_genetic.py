@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import workloadkit as wk
+from tests.compiled import from_python
 from tests.data import trace_path
 from tests.small_logs import valued
 from tests.workloadkit.cast import Script, submits
@@ -394,7 +395,7 @@ def test_the_evaluation_of_the_kernel_is_the_plain_one_to_the_last_bit(seed, n_j
     search.now[0], search.at[:] = now, (n_jobs, 3, free)
     search.running_ends[:3], search.running_procs[:3] = ends, held
     for i in range(n_jobs):
-        kernels.take_in(search, i, jobs, i, i, 0.0)
+        from_python(kernels.take_in)(search, i, jobs, i, i, 0.0)
     columns = zip(*(c.tolist() for c in (work.procs, work.estimate, work.submit)), strict=True)
     waiting = [
         job(i, procs, estimate, work.utilities.of(i), submit)
@@ -405,7 +406,7 @@ def test_the_evaluation_of_the_kernel_is_the_plain_one_to_the_last_bit(seed, n_j
         order = rng.permutation(n_jobs)
         in_order = [waiting[i] for i in order]
         plain = earned_by_easy(in_order, now.item(), free, running, utility_at)
-        assert kernels.evaluate(search, order, 0) == plain
+        assert from_python(kernels.evaluate)(search, order, 0) == plain
 
 
 # The seed.

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import workloadkit as wk
+from tests.compiled import from_python
 from tests.data import needs_compiler
 from tests.oracles import genetic as oracle
 from tests.oracles.scheduling import Site, play
@@ -23,6 +24,11 @@ from workloadkit.simulation.policies.genetic import search as operators
 from workloadkit.utility import Utilities
 
 MACHINE, NOW = 8, 100
+
+evaluate = from_python(imagined.evaluate)
+zip_orders = from_python(operators.zip_orders)
+swap_two = from_python(operators.swap_two)
+make_seed = from_python(operators.make_seed)
 
 
 def a_search(n_jobs, utilities=None, *, seed=0, at_start=False):
@@ -45,7 +51,7 @@ def test_a_child_zips_its_parents(parents):
     expected = oracle.zipper(one, other)
     assert plain.zipped(one, other) == expected
     search, child = a_search(len(one)), np.empty(len(one), np.int64)
-    operators.zip_orders(search, np.array([*one, *other]), 0, len(one), child, 0)
+    zip_orders(search, np.array([*one, *other]), 0, len(one), child, 0)
     assert child.tolist() == expected
 
 
@@ -62,7 +68,7 @@ def test_a_mutant_has_two_jobs_swapped(seed):
     mutant, other = list(order), np.array(order)
     plain.swap_two(mutant, np.random.default_rng(seed))
     assert mutant in oracle.mutants(order)
-    operators.swap_two(a_search(len(order), seed=seed), other, 0)
+    swap_two(a_search(len(order), seed=seed), other, 0)
     assert other.tolist() == mutant
 
 
@@ -195,7 +201,7 @@ def agrees(order, queue, running, at, *, told):
     search.at[:] = len(queue), len(running), free
     for i, (end, size) in enumerate(sorted(running, reverse=True)):
         search.running_ends[i], search.running_procs[i] = end, size
-    assert imagined.evaluate(search, np.array(order), 0) == found
+    assert evaluate(search, np.array(order), 0) == found
 
 
 @pytest.mark.parametrize("at", ["turnaround", "start"])
@@ -246,7 +252,7 @@ def test_four_orders_are_not_random(queue):
     search = search_of(queue)
     for which, order in enumerate(expected):
         found = np.arange(n)
-        operators.make_seed(search, which, found, 0)
+        make_seed(search, which, found, 0)
         assert found.tolist() == order
 
 

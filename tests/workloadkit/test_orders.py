@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import workloadkit as wk
+from tests.compiled import from_python
 from tests.workloadkit.test_engines_agree import (
     ENGINES,
     MACHINE,
@@ -67,7 +68,7 @@ def test_compiled_orders_are_the_same_to_the_last_bit(estimate, wait, procs, sub
     for name, order in orders.VARYING.items():
         code = orders.varying(name).code
         for now, since, length in (times, tuple(time / 10 for time in times)):
-            assert varying_value(code, now, since, length, procs) == (
+            assert from_python(varying_value)(code, now, since, length, procs) == (
                 order(now, since, length, procs, 0)
             )
     columns = [[submit, submit + wait], [1, estimate], [1, procs], [0, 0], [-1, 3]]
