@@ -373,6 +373,8 @@ def test_engines_agree_for_jobs_that_wait_for_others(overrun, passes):
 @given(st.integers(0, 2**32), st.integers(2, 30), st.sampled_from(READ_AT))
 def test_the_evaluation_of_the_kernel_is_the_plain_one_to_the_last_bit(seed, n_jobs, utility_at):
     from workloadkit.simulation.policies.genetic import imagined as kernels
+
+    take_in, evaluate = from_python(kernels.take_in), from_python(kernels.evaluate)
     from workloadkit.simulation.state import Jobs
 
     rng = np.random.default_rng(seed)
@@ -395,7 +397,7 @@ def test_the_evaluation_of_the_kernel_is_the_plain_one_to_the_last_bit(seed, n_j
     search.now[0], search.at[:] = now, (n_jobs, 3, free)
     search.running_ends[:3], search.running_procs[:3] = ends, held
     for i in range(n_jobs):
-        from_python(kernels.take_in)(search, i, jobs, i, i, 0.0)
+        take_in(search, i, jobs, i, i, 0.0)
     columns = zip(*(c.tolist() for c in (work.procs, work.estimate, work.submit)), strict=True)
     waiting = [
         job(i, procs, estimate, work.utilities.of(i), submit)
@@ -406,7 +408,7 @@ def test_the_evaluation_of_the_kernel_is_the_plain_one_to_the_last_bit(seed, n_j
         order = rng.permutation(n_jobs)
         in_order = [waiting[i] for i in order]
         plain = earned_by_easy(in_order, now.item(), free, running, utility_at)
-        assert from_python(kernels.evaluate)(search, order, 0) == plain
+        assert evaluate(search, order, 0) == plain
 
 
 # The seed.

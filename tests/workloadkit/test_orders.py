@@ -31,6 +31,8 @@ from workloadkit.simulation.schedulers import OwnOrder
 from workloadkit.simulation.state import ARRIVED, N_RUNNING, Jobs, waiting_jobs
 from workloadkit.simulation.workload import Rules, make_workload
 
+value_from_python = from_python(varying_value)
+
 
 def starts(jobs, scheduler, machine=4, **options):
     """Start times, the same in both engines; jobs as (submit, run, requested time, processors)."""
@@ -68,7 +70,7 @@ def test_compiled_orders_are_the_same_to_the_last_bit(estimate, wait, procs, sub
     for name, order in orders.VARYING.items():
         code = orders.varying(name).code
         for now, since, length in (times, tuple(time / 10 for time in times)):
-            assert from_python(varying_value)(code, now, since, length, procs) == (
+            assert value_from_python(code, now, since, length, procs) == (
                 order(now, since, length, procs, 0)
             )
     columns = [[submit, submit + wait], [1, estimate], [1, procs], [0, 0], [-1, 3]]
