@@ -5,15 +5,11 @@ policy and users still meet every pair.
 
 - The first 600 jobs of ten logs, in both engines: every policy × the users of a log and their
   variants, with one pair a log. The plain engine would take hours for all pairs and more jobs.
-- The first 2,000 jobs of the same logs, in the compiled engine: every policy × the users of a log,
-  with three pairs a log. The policies that decide by the week, with open and fluid users of
-  `LONG_PLAIN`, run in both engines.
 - Times with tenths of a second: every policy × the users of a log × all pairs, in both engines.
 - Users who need no log: every policy × passes, in both engines. Their estimates are exact.
 - Users drawn from a log, in both engines; what is refused with an error.
 - Outages: every policy that bears them × open and fluid users, with three pairs each, in both
   engines. Each kind has one log.
-- Whole logs in the compiled engine.
 
 Logs without estimates have one overrun, as all three are the same, and so has `recorded`, which
 ignores it. `genetic` has small parameters and jobs with utility functions; by its defaults the
@@ -108,8 +104,6 @@ VARIANTS = (
 )
 WITHOUT_LOG = ("site", "static-site", "poisson", "think", "mixed", "reopen")
 
-LONG_PLAIN = KTH
-
 #: The log on which each kind of outage happens.
 OUTAGES = {
     "announced": KTH,
@@ -121,9 +115,6 @@ OUTAGES = {
     "all surprise": HPC2N,
     "brief": HPC2N,
 }
-
-WHOLE = (KTH, SP2, BLUE, HPC2N)
-HEAVY = "offered_load=1.2"
 
 
 class Case(NamedTuple):
@@ -158,33 +149,15 @@ class Case(NamedTuple):
         """What names the case."""
         return " | ".join(filter(None, self))
 
-    @property
-    def engines(self) -> tuple[str, ...]:
-        """The engines that its digest is made by."""
-        if self.jobs == "all jobs":
-            return ("compiled",)
-        if self.jobs == "2000 jobs" and not self.options:
-            weekly = self.policy in WEEKLY and self.users in ("open", "fluid")
-            return ENGINES if weekly and self.log == LONG_PLAIN else ("compiled",)
-        return ENGINES
-
 
 @cache
 def all_cases() -> dict[str, Case]:
     """All cases by their keys, sorted."""
-    parts = (_long(), _short(), _tenths(), _without_log(), _special(), _outages(), _whole())
+    parts = (_short(), _tenths(), _without_log(), _special(), _outages())
     cases = [case for part in parts for case in part]
     found = {case.key: case for case in cases}
     assert len(found) == len(cases)
     return dict(sorted(found.items()))
-
-
-def _long() -> Iterator[Case]:
-    for i, log in enumerate(MACHINES):
-        for j, (policy, users) in enumerate(product(POLICIES, USERS)):
-            half = RULES[(i + j) % 2 :: 2]
-            for passes, overrun in _rules(log, policy, half):
-                yield Case(log, "2000 jobs", policy, users, passes, overrun)
 
 
 def _short() -> Iterator[Case]:
@@ -238,28 +211,18 @@ def _outages() -> Iterator[Case]:
                 yield Case(log, "500 jobs", policy, users, passes, overrun, "", kind, interrupted)
 
 
-def _whole() -> Iterator[Case]:
-    for log in WHOLE:
-        for policy in POLICIES:
-            yield Case(log, "all jobs", policy, "open")
-        for policy in ("easy", "conservative", "creasy"):
-            yield Case(log, "all jobs", policy, "fluid")
-        for policy in POLICIES:
-            if policy not in ("conservative", *WEEKLY, GENETIC, "recorded"):
-                yield Case(log, "all jobs", policy, "open", options=HEAVY)
-
-
 @cache
 def sample() -> dict[str, Case]:
     """A few cases in which every policy and users meet all passes and overruns.
 
-    All logs but the whole ones are there, and each kind of outage. Cases are taken in the order of
+    All logs are there, and each kind of outage. Cases are taken in the order of
     the digests of their keys, each that has a pair which none before it had.
     """
     met: set[tuple[str, ...]] = set()
     found = {}
-    few = [case for case in all_cases().values() if case.engines != ("compiled",)]
-    for case in sorted(few, key=lambda case: hashlib.sha256(case.key.encode()).digest()):
+    for case in sorted(
+        all_cases().values(), key=lambda case: hashlib.sha256(case.key.encode()).digest()
+    ):
         pairs = {
             (case.log, case.jobs),
             (case.policy, case.passes),

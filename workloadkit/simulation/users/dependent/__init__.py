@@ -168,8 +168,8 @@ class DependentCrowd:
     def told(self, tables: Workload, n_jobs: int) -> tuple[Workload, Notes, dict[str, Any]]:
         """Return the jobs that compiled users submitted."""
         place = tables.users.tables.row[:n_jobs]
-        submitted = {"submit": tables.submit[:n_jobs], "run": tables.run[:n_jobs]}
-        return replace(self.workload.take(place), row=place, **submitted), {}, {}
+        submit, run = tables.submit[:n_jobs], tables.run[:n_jobs]
+        return replace(self.workload.take(place), row=place, submit=submit, run=run), {}, {}
 
     def told_plain(self, users: list[User]) -> dict[str, Any]:
         """Return nothing: there is nothing to count."""
