@@ -51,7 +51,7 @@ def a_log(seed, *, n_jobs=40, scale=None):
 def searched(workload, rules, alpha, crowd):
     """Start of each job where a queue longer than `crowd` is searched by trees."""
     creasy = partial(CompiledCreasy, alpha=alpha, crowd=crowd)
-    return play_compiled(SimpleNamespace(compiled=creasy), workload, rules).start
+    return play_compiled(SimpleNamespace(compiled=creasy), workload, rules).outcome.start
 
 
 ENGINES = ("compiled", "python")
@@ -233,7 +233,7 @@ def agree(trace, alpha, overrun, passes, load=None):
     plain = wk.simulate(trace, Creasy(alpha), procs=machine, engine="python", **options)
     work = plain.workload
     rules = Rules(machine, overrun, passes)
-    compiled = play_compiled(Creasy(alpha), work, rules).start
+    compiled = play_compiled(Creasy(alpha), work, rules).outcome.start
     assert np.array_equal(compiled, plain.start)
     assert np.array_equal(searched(work, rules, alpha, 8), compiled)
     check_schedule(work.submit, compiled, compiled + work.run, work.procs, machine)

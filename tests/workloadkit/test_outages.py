@@ -741,8 +741,3 @@ def test_the_log_keeps_the_run_times_of_lost_jobs():
     trace = log((0, 10, 2))
     assert simulate(trace, "easy", [down(5, 6, 1)], interrupted="lose").jobs["run"].tolist() == [5]
     assert wk.simulate(trace, "easy", procs=4).jobs["run"].tolist() == [10]
-
-
-def test_the_compiled_engine_says_what_it_does_not_play_with_outages():
-    with pytest.raises(ParameterError, match="does not play it with outages; take engine='python'"):
-        wk.simulate(small_trace(), "wfp3", procs=4, outages=Outages(), engine="compiled")

@@ -87,12 +87,12 @@ def searched(workload, rules, policy, crowd):
     """Start of each job where a queue longer than `crowd` is searched by trees."""
     how = {"alpha_user": policy.alpha_user, "by_load": policy.by == "load", "crowd": crowd}
     compiled = partial(CompiledUserPriority, **how)
-    return play_compiled(SimpleNamespace(compiled=compiled), workload, rules).start
+    return play_compiled(SimpleNamespace(compiled=compiled), workload, rules).outcome.start
 
 
 def agree(plain, policy, rules, crowds):
     work = plain.workload
-    compiled = play_compiled(policy, work, rules).start
+    compiled = play_compiled(policy, work, rules).outcome.start
     assert np.array_equal(compiled, plain.start)
     for crowd in crowds:
         assert np.array_equal(searched(work, rules, policy, crowd), plain.start)

@@ -94,7 +94,7 @@ def arrange(trace: Trace | None, scheduler: Any, users: Any, settings: Settings)
         who = who.prepare(trace)
     recorded = isinstance(policy, Recorded)
     _check_parts(policy, behaviour, machine, predictor)
-    own = isinstance(policy, Scheduler) or isinstance(behaviour, list | OwnUsers)
+    own = isinstance(policy, Scheduler) or _is_plain(behaviour)
     engine = settings.engine or ("python" if own or is_plain_only(behaviour) else "compiled")
     check_choice("engine", engine, Engine)
     if engine == "compiled" and own:
@@ -138,6 +138,18 @@ def arrange(trace: Trace | None, scheduler: Any, users: Any, settings: Settings)
         procs is not None,
         chosen | parameters,
     )
+
+
+def _is_plain(behaviour: Any) -> bool:
+    """Whether users have a form of their own in plain Python only.
+
+    What is derived from a behaviour that is built in may differ from its compiled form.
+    """
+    built_in = tuple(behaviours.known().values())
+    if type(behaviour) in built_in:
+        return False
+    whole = isinstance(behaviour, LogBehaviour | Community) and not isinstance(behaviour, built_in)
+    return not whole
 
 
 def _as_workload(settings: Settings, rules: Rules, *, recorded: bool) -> AsWorkload:
