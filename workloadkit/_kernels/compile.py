@@ -16,15 +16,8 @@ import platformdirs
 COMPILED = ("_kernels", "simulation")
 
 #: Options of functions in which nothing is counted, see `bare`. Left unsaid, the last would be that
-#: of the function by which one is first called. Only kernels call them: what others would need to
-#: call them takes an eighth of the time to compile.
-BARE: Any = {
-    "_nrt": False,
-    "error_model": "numpy",
-    "forceinline": False,
-    "no_cpython_wrapper": True,
-    "no_cfunc_wrapper": True,
-}
+#: of the function by which one is first called.
+BARE: Any = {"_nrt": False, "error_model": "numpy", "forceinline": False}
 
 #: Options of those that become part of the loop that calls them.
 INLINE: Any = {**BARE, "forceinline": True}
