@@ -12,7 +12,7 @@ from tests.data import needs_traces, trace_path
 from tests.oracles.check import check_schedule
 from workloadkit.errors import ParameterError
 from workloadkit.simulation.policies.multi_queue import WEEK
-from workloadkit.simulation.schedulers import F1, Creasy, Easy, MultiQueue, SelfAdaptive, Sjf
+from workloadkit.simulation.schedulers import Creasy, Easy, MultiQueue, SelfAdaptive, Sjf
 
 ENGINES = ("compiled", "python")
 DAY = 86_400
@@ -199,9 +199,6 @@ def test_families_have_so_many_members(family):
         {"weeks": 0},
         {"most": 0},
         {"most": 65},
-        {"candidates": (MultiQueue(2), Easy())},
-        {"candidates": (F1(),)},
-        {"candidates": (Easy(reservations=2),)},
         {"candidates": ("easy",)},
     ],
     ids=str,
