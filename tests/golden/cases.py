@@ -5,6 +5,10 @@ policy and users still meet every pair.
 
 - The first 600 jobs of ten logs, in both engines: every policy × the users of a log and their
   variants, with one pair a log. The plain engine would take hours for all pairs and more jobs.
+- The first 2,000 jobs of the same logs, in the compiled engine: every policy × the users of a log,
+  with three pairs a log.
+- Whole logs in the compiled engine: every policy, also at a load of 1.2 where it has no week or
+  search of its own; EASY, conservative backfilling and CREASY with fluid users.
 - Times with tenths of a second: every policy × the users of a log × all pairs, in both engines.
 - Users who need no log: every policy × passes, in both engines. Their estimates are exact.
 - Users drawn from a log, in both engines; what is refused with an error.
@@ -116,6 +120,9 @@ OUTAGES = {
     "brief": HPC2N,
 }
 
+WHOLE = (KTH, SP2, BLUE, HPC2N)
+HEAVY = "offered_load=1.2"
+
 
 class Case(NamedTuple):
     """One simulation.
@@ -149,11 +156,17 @@ class Case(NamedTuple):
         """What names the case."""
         return " | ".join(filter(None, self))
 
+    @property
+    def engines(self) -> tuple[str, ...]:
+        """The engines that it is played in."""
+        long = self.jobs in ("2000 jobs", "all jobs") and not self.options.startswith("population")
+        return ("compiled",) if long else ENGINES
+
 
 @cache
 def all_cases() -> dict[str, Case]:
     """All cases by their keys, sorted."""
-    parts = (_short(), _tenths(), _without_log(), _special(), _outages())
+    parts = (_short(), _long(), _tenths(), _without_log(), _special(), _outages(), _whole())
     cases = [case for part in parts for case in part]
     found = {case.key: case for case in cases}
     assert len(found) == len(cases)
@@ -165,6 +178,14 @@ def _short() -> Iterator[Case]:
         for j, (policy, users) in enumerate(product(POLICIES, (*USERS, *VARIANTS))):
             for passes, overrun in _rules(log, policy, [RULES[(i + j) % len(RULES)]]):
                 yield Case(log, "600 jobs", policy, users, passes, overrun)
+
+
+def _long() -> Iterator[Case]:
+    for i, log in enumerate(MACHINES):
+        for j, (policy, users) in enumerate(product(POLICIES, USERS)):
+            half = RULES[(i + j) % 2 :: 2]
+            for passes, overrun in _rules(log, policy, half):
+                yield Case(log, "2000 jobs", policy, users, passes, overrun)
 
 
 def _rules(log: str, policy: str, rules: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
@@ -211,18 +232,28 @@ def _outages() -> Iterator[Case]:
                 yield Case(log, "500 jobs", policy, users, passes, overrun, "", kind, interrupted)
 
 
+def _whole() -> Iterator[Case]:
+    for log in WHOLE:
+        for policy in POLICIES:
+            yield Case(log, "all jobs", policy, "open")
+        for policy in ("easy", "conservative", "creasy"):
+            yield Case(log, "all jobs", policy, "fluid")
+        for policy in POLICIES:
+            if policy not in ("conservative", *WEEKLY, GENETIC, "recorded"):
+                yield Case(log, "all jobs", policy, "open", options=HEAVY)
+
+
 @cache
 def sample() -> dict[str, Case]:
     """A few cases in which every policy and users meet all passes and overruns.
 
-    All logs are there, and each kind of outage. Cases are taken in the order of
+    All logs are there but whole ones, and each kind of outage. Cases are taken in the order of
     the digests of their keys, each that has a pair which none before it had.
     """
     met: set[tuple[str, ...]] = set()
     found = {}
-    for case in sorted(
-        all_cases().values(), key=lambda case: hashlib.sha256(case.key.encode()).digest()
-    ):
+    few = [case for case in all_cases().values() if case.engines == ENGINES]
+    for case in sorted(few, key=lambda case: hashlib.sha256(case.key.encode()).digest()):
         pairs = {
             (case.log, case.jobs),
             (case.policy, case.passes),

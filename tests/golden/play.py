@@ -9,7 +9,7 @@ import numpy as np
 
 import workloadkit as wk
 from tests.data import DATA
-from tests.golden.cases import GENETIC, KTH, MACHINES, TENTHS, Case
+from tests.golden.cases import GENETIC, HEAVY, KTH, MACHINES, TENTHS, Case
 
 #: Characters of a SHA-256 that are kept.
 LENGTH = 16
@@ -62,7 +62,9 @@ def simulate(case: Case, engine: str) -> wk.Schedule:
     else:
         trace, users = _log_of(case), case.users
         options |= {"procs": MACHINES.get(case.log, MACHINES[KTH]), "oversize": "drop"}
-    if case.options.startswith("population="):
+    if case.options == HEAVY:
+        options["offered_load"] = 1.2
+    elif case.options.startswith("population="):
         options["population"] = case.options.removeprefix("population=")
     if case.outages:
         assert trace is not None

@@ -68,7 +68,7 @@ def _play_group(cases: Iterable[Case], engine: str) -> Played:
     played = Played({}, dict.fromkeys(ENGINES, 0.0))
     for case in cases:
         played.values[case.key] = {}
-        for one in ENGINES if engine == "both" else (engine,):
+        for one in case.engines if engine == "both" else (engine,):
             begin = time.process_time()
             played.values[case.key][one] = play(case, one)
             played.seconds[one] += time.process_time() - begin

@@ -39,6 +39,15 @@ def test_kernels_compile_where_nothing_can_be_kept(monkeypatch):
     assert compiling.kernel(double)(4) == 8
 
 
+@needs_compiler
+@pytest.mark.parametrize("compiled", [compiling.helper, compiling.bare, compiling.inline])
+def test_parts_of_kernels_are_called_by_kernels_alone(compiled):
+    part = compiled(double)
+    assert compiling.uncached(lambda x: part(x))(4) == 8
+    with pytest.raises(TypeError, match="double is compiled as a part of kernels"):
+        part(4)
+
+
 def test_an_edit_of_any_source_gives_another_name(tmp_path):
     for name in ("a.py", "b.py"):
         (tmp_path / name).write_text(name)

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import workloadkit as wk
+from tests.compiled import from_python
 from workloadkit.errors import ParameterError, WorkloadError
 from workloadkit.parameters import describe
 from workloadkit.simulation.users import Mixed, Poisson, Reopen, Think, parse
@@ -232,7 +233,6 @@ def test_forms_of_the_probability():
 
 @given(st.floats(0, 100), st.lists(st.tuples(st.floats(0.01, 9), st.floats(0, 1)), min_size=1))
 def test_tables_are_straight_lines_in_both_engines(response, steps):
-    from workloadkit._kernels.compile import in_python
     from workloadkit.simulation.users.queueing.kernel import TABLE, Again, how_likely
 
     gaps, values = zip(*steps, strict=True)
@@ -240,7 +240,7 @@ def test_tables_are_straight_lines_in_both_engines(response, steps):
     table = Table(times, values)
     assert table(response) == pytest.approx(np.interp(response, times, values), abs=1e-9)
     again = Again(TABLE, 0.0, 0.0, times, np.array(values))
-    assert in_python(how_likely)(again, response) == table(response)
+    assert from_python(how_likely)(again, response) == table(response)
 
 
 def test_own_functions_run_plain_or_as_a_table():

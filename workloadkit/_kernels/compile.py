@@ -12,18 +12,20 @@ import numba.core.config
 import numba.extending
 import platformdirs
 
+from workloadkit._kernels.unfinished import InlinePart, Part
+
 #: Folders of the package with files in which something is compiled.
 COMPILED = ("_kernels", "simulation")
 
 #: Options of functions in which nothing is counted, see `bare`. Left unsaid, the last would be that
 #: of the function by which one is first called.
-BARE: Any = {"_nrt": False, "error_model": "numpy", "forceinline": False}
+BARE: Any = {"_nrt": False, "error_model": "numpy", "pipeline_class": Part}
 
 #: Options of those that become part of the loop that calls them.
-INLINE: Any = {**BARE, "forceinline": True}
+INLINE: Any = {**BARE, "pipeline_class": InlinePart}
 
 #: Options of those that make arrays; left unsaid, they would be those of the caller.
-COUNTING: Any = {"_nrt": True, "forceinline": False}
+COUNTING: Any = {"_nrt": True, "pipeline_class": Part}
 
 config: Any = numba.core.config  # its settings are made at run time, unknown to type checkers
 
@@ -56,6 +58,14 @@ def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     return _kept(lambda keep: numba.njit(cache=keep)(function))
 
 
+def uncached(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile `function` as `kernel` does, anew in each process.
+
+    For what is made of parts that are not of this package: they may change without our knowing.
+    """
+    return numba.njit(function)
+
+
 def native(function: Callable[..., Any], signature: Any, *, keep: bool) -> Any:
     """Compile `function` for a signature, to be called by its `address`.
 
@@ -78,7 +88,7 @@ def _kept(compile_: Callable[[bool], Any]) -> Any:
 
 def helper(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile a function that only kernels call; it is kept within their code."""
-    return numba.njit(function)
+    return numba.njit(function, pipeline_class=Part)
 
 
 def bare(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -9,7 +9,7 @@ machine, timers and wake-ups, one at a time.
 
 from typing import Any
 
-from workloadkit._kernels.compile import bare, helper, inline, kernel
+from workloadkit._kernels.compile import bare, inline, kernel, uncached
 from workloadkit._kernels.reference import by_reference
 from workloadkit.simulation import recorded_stream  # noqa: F401 acts where no users react
 from workloadkit.simulation.events import allocate, end_due, job_arrived, job_returned
@@ -82,8 +82,8 @@ def play(state: State, begin: Any = None, until: Any = None) -> int:
     return int(state.at[WHY])
 
 
+@bare
 def _go_on(state, begun, until):
-    state = by_reference(state)
     at = state.at
     at[WHY] = OVER
     now = state.clock[0]
@@ -114,14 +114,22 @@ def _go_on(state, begun, until):
             break
 
 
-_play = kernel(_go_on)
-_play_custom = helper(_go_on)  # what is not of this package may change without our knowing
+def _run(state, begun, until):
+    _go_on(by_reference(state), begun, until)
+
+
+_play = kernel(_run)
+_play_custom = uncached(_run)
 
 
 @kernel
 def resume(state, running):
     """Let jobs run on that have their starts, in the order of these, as long as estimated."""
-    state = by_reference(state)
+    _hold_all(by_reference(state), running)
+
+
+@bare
+def _hold_all(state, running):
     for job in running:
         hold(state, job, state.start[job])
 
@@ -133,16 +141,20 @@ def let_wait(state: State, waiting: Any) -> None:
     state.at[N_SEEN] = state.at[ARRIVED]
 
 
+@bare
 def _meet(state, waiting):
-    state = by_reference(state)
     release_all(state, 0, state.clock[0])
     for job in waiting:
         job_arrived(state, job, state.clock[0])
         job_returned(state, job, state.clock[0])
 
 
-_let_wait = kernel(_meet)
-_let_wait_custom = helper(_meet)
+def _let_all_wait(state, waiting):
+    _meet(by_reference(state), waiting)
+
+
+_let_wait = kernel(_let_all_wait)
+_let_wait_custom = uncached(_let_all_wait)
 
 
 @inline

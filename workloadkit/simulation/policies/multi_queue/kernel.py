@@ -9,7 +9,7 @@ waits would fit, nobody asks for the reservations.
 
 import sys
 
-from workloadkit._kernels.compile import bare, helper, in_python, inline, kernel
+from workloadkit._kernels.compile import bare, in_python, inline, kernel, uncached
 from workloadkit._kernels.reference import by_reference
 from workloadkit.simulation.machine.ledger import (
     changes_ahead,
@@ -339,15 +339,19 @@ def _leave_demoted(part, job):
         demoted[rest] = demoted[rest + 1]
 
 
+@bare
 def _find(state, now):
     """Find the reservations as a pass would find them that opens now."""
-    state = by_reference(state)
     name_pivots(state.policy, 0)
     find_reservations(state, True, now)
 
 
-find_now = kernel(_find)
-find_now_custom = helper(_find)  # a machine that is not of this package may change
+def _find_in(state, now):
+    _find(by_reference(state), now)
+
+
+find_now = kernel(_find_in)
+find_now_custom = uncached(_find_in)
 
 
 acts_for(Partitions, sys.modules[__name__])

@@ -1,0 +1,104 @@
+"""How functions are compiled that only kernels call.
+
+The compiler optimises every function together with all that it calls, makes machine code of it, and
+wrappers for callers in Python and in C. Of a function that ends as a part of kernels, in which all
+of it is optimised again, none of this is ever used; and what it calls would be optimised once more
+for each function between it and the kernel. So it stays as it is first written down.
+"""
+
+import ctypes
+from typing import Any
+
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import CompilerBase, DefaultPassBuilder
+from numba.core.compiler_machinery import register_pass
+from numba.core.typed_passes import NativeLowering
+
+
+class _Method(ctypes.Structure):
+    """A PyMethodDef of Python's C interface."""
+
+    _fields_ = (
+        ("name", ctypes.c_char_p),
+        ("function", ctypes.c_void_p),
+        ("flags", ctypes.c_int),
+        ("doc", ctypes.c_char_p),
+    )
+
+
+_VARARGS_KEYWORDS = 1 | 2
+_CALL = _Method(
+    b"part_of_kernels",
+    ctypes.cast(ctypes.pythonapi.PyObject_Call, ctypes.c_void_p),
+    _VARARGS_KEYWORDS,
+    None,
+)
+_new_builtin = ctypes.PYFUNCTYPE(
+    ctypes.py_object, ctypes.POINTER(_Method), ctypes.py_object, ctypes.c_void_p
+)(("PyCFunction_NewEx", ctypes.pythonapi))
+
+
+def _refusal(name: str) -> Any:
+    """Return a built-in function, as the compiler asks for one, that says what it is."""
+
+    def refuse(*_: Any, **__: Any) -> None:
+        raise TypeError(f"{name} is compiled as a part of kernels; only they can call it")
+
+    return _new_builtin(ctypes.byref(_CALL), refuse, None)
+
+
+class _Unfinished(JITCodeLibrary):
+    """Code that is good for being linked into a kernel's."""
+
+    def _optimize_final_module(self) -> None:
+        """Leave it to the kernel."""
+
+    def _finalize_final_module(self) -> None:
+        self._finalized = True
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class _Lowering(NativeLowering):
+    """Make such code of a function, and no wrappers."""
+
+    _name = "unfinished_lowering"
+    _inline = False
+
+    def run_pass(self, state: Any) -> bool:
+        flags, context = state.flags, state.targetctx
+        flags.forceinline = self._inline
+        flags.no_compile = flags.no_cpython_wrapper = flags.no_cfunc_wrapper = True
+        state.library = _Unfinished(context.codegen(), state.func_id.func_qualname)
+        done: bool = super().run_pass(state)
+        # The compiler finds what it has compiled by what Python would call.
+        lowered = state["cr"]._replace(cfunc=_refusal(state.func_id.func_name))
+        context.insert_user_function(lowered.cfunc, lowered.fndesc, [state.library])
+        state["cr"] = lowered
+        return done
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class _InlineLowering(_Lowering):
+    _name = "unfinished_inline_lowering"
+    _inline = True
+
+
+class Part(CompilerBase):
+    """Compiles a function as a part of kernels, which they call."""
+
+    _lowering: type[NativeLowering] = _Lowering
+
+    def define_pipelines(self) -> list[Any]:
+        """Return the usual passes but for one."""
+        usual = DefaultPassBuilder.define_nopython_pipeline(self.state)
+        usual.passes = [
+            (self._lowering if which is NativeLowering else which, why)
+            for which, why in usual.passes
+        ]
+        return [usual]
+
+
+class InlinePart(Part):
+    """Compiles a function as a part of kernels, and of the code that calls it."""
+
+    _lowering = _InlineLowering
