@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from workloadkit.simulation.sorting import stable_order
 from workloadkit.simulation.state import never
 
 
@@ -63,9 +64,7 @@ def sort_into_classes(
     """
     sizes = np.flatnonzero(np.bincount(procs)) if procs.max() < 2**16 else np.unique(procs)
     key = group * sizes.size + np.searchsorted(sizes, procs)
-    n_keys = n_groups * sizes.size
-    narrow = key.astype(np.uint16) if n_keys <= 2**16 else key  # radix sort up to 16 bits
-    member = np.argsort(narrow, kind="stable")
+    member = stable_order(key)
     ordered = key[member]
     first = np.flatnonzero(np.diff(ordered, prepend=-1))
     count = np.diff(np.append(first, procs.size))

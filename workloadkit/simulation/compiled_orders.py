@@ -28,6 +28,7 @@ from workloadkit.simulation.orders import (
     VaryingOrder,
 )
 from workloadkit.simulation.parts import acting, acts_for, kind_of
+from workloadkit.simulation.sorting import stable_order
 from workloadkit.simulation.state import ARRIVED
 
 (_arrival, _sjf, _ljf, _smallest, _largest, _f1, _urgency) = map(inline, SETTLED.values())
@@ -148,7 +149,7 @@ def ranks(state: Any, order: Any) -> NDArray[np.float64]:
     else:
         keys = keys_of_all(jobs, first, order.code, order.numbers)
     place = np.empty(n_jobs)
-    place[np.argsort(keys, kind="stable")] = np.arange(n_jobs)
+    place[stable_order(keys)] = np.arange(n_jobs)
     return place
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit._kernels.compile import inline
+from workloadkit.simulation.sorting import stable_order
 
 BLOCK_BITS = 6
 BLOCK = 1 << BLOCK_BITS  # places of the line that are skipped at once
@@ -77,8 +78,7 @@ def grow_forest(
     """
     line = _inverse(rank)
     job_at = line if backfill_rank is rank else _inverse(backfill_rank)
-    narrow = procs.astype(np.uint16) if procs.max() < 2**16 else procs  # radix sort up to 16 bits
-    member = np.argsort(narrow[job_at], kind="stable")
+    member = stable_order(procs[job_at])
     jobs = job_at[member]
     sizes = procs[jobs]
     first = np.append(np.flatnonzero(np.diff(sizes, prepend=0)), procs.size)
