@@ -119,7 +119,7 @@ def shared(function: Callable[..., Any]) -> Callable[..., Any]:
 
     So the plain engine and the compiled one have one definition of what they both need.
     """
-    return numba.extending.register_jitable(function)
+    return numba.extending.register_jitable(pipeline_class=Part)(function)
 
 
 def in_python(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -75,7 +75,7 @@ def play(state: State, begin: Any = None, until: Any = None) -> int:
     time = state.never.dtype.type
     begun = begin is not None
     state.clock[0] = begin if begun else 0
-    until = state.never if until is None else time(until)
+    until = None if until is None else time(until)
     parts = (state.machine, state.policy, state.users, state.predictor)
     run = _play if all(map(is_built_in, parts)) else _play_custom
     run(state, begun, until)
@@ -92,10 +92,9 @@ def _go_on(state, begun, until):
             now = _next_instant(state, now)
             if now == state.never:
                 break
-            if now >= until:
-                now = until
-                state.clock[0] = now
-                _take_until(state, now)
+            if until is not None and now >= until:  # what is None is not compiled
+                state.clock[0] = until
+                _take_until(state, until)
                 at[WHY] = STOPPED
                 break
             state.clock[0] = now

@@ -24,7 +24,7 @@ from numba.core import types
 from numba.extending import intrinsic, overload
 from numpy.typing import NDArray
 
-from workloadkit._kernels.compile import BARE, config, kernel, native
+from workloadkit._kernels.compile import BARE, config, in_python, kernel, native
 from workloadkit._kernels.reference import Reference, by_reference
 from workloadkit.simulation.agenda import Agenda
 from workloadkit.simulation.parts import acting, acts_for, is_built_in, kind_of
@@ -127,28 +127,24 @@ def wake_up(users, jobs, who, now):
     acting(type(users)).wake_up(users, jobs, who, now)
 
 
-@overload(begin, jit_options=BARE)
+@overload(begin, jit_options=BARE, strict=False)
 def _begin(users):
-    act = acting(kind_of(users)).set_out
-    return lambda users: act(users)
+    return in_python(acting(kind_of(users)).set_out)
 
 
-@overload(submit, jit_options=BARE)
+@overload(submit, jit_options=BARE, strict=False)
 def _submit(users, jobs, place, item):
-    act = acting(kind_of(users)).submit
-    return lambda users, jobs, place, item: act(users, jobs, place, item)
+    return in_python(acting(kind_of(users)).submit)
 
 
-@overload(job_ended, jit_options=BARE)
+@overload(job_ended, jit_options=BARE, strict=False)
 def _job_ended(users, jobs, place, now):
-    act = acting(kind_of(users)).job_ended
-    return lambda users, jobs, place, now: act(users, jobs, place, now)
+    return in_python(acting(kind_of(users)).job_ended)
 
 
-@overload(wake_up, jit_options=BARE)
+@overload(wake_up, jit_options=BARE, strict=False)
 def _wake_up(users, jobs, who, now):
-    act = acting(kind_of(users)).wake_up
-    return lambda users, jobs, who, now: act(users, jobs, who, now)
+    return in_python(acting(kind_of(users)).wake_up)
 
 
 def let_act(users, jobs, verb, place, item, now):

@@ -34,7 +34,7 @@ def stable_order(values: NDArray[Any]) -> NDArray[np.int64]:
 
 
 def _whole(values: NDArray[Any]) -> NDArray[np.int64] | None:
-    """Return numbers as whole ones from 0 on; None if they are not, or need more than two digits."""
+    """Return whole numbers, from 0 on; None for others, or if two digits are not enough."""
     if values.size == 0 or not float(values.max()) - float(values.min()) < 1 << 2 * _DIGIT:
         return None
     least = values.min()

@@ -12,6 +12,9 @@ from workloadkit.simulation.mechanisms import JOB_ENDED, SUBMIT, WAKE_UP, let_ac
 from workloadkit.simulation.parts import by_part
 from workloadkit.simulation.state import ARRIVED, N_DONE, N_TAKEN
 
+# What happens of that which is due.
+ALL, SUBMISSIONS = range(2)
+
 
 @bare
 def _next_entry(state, what, now):
@@ -31,7 +34,7 @@ def _take_one(state, what, now):
     agenda = state.users.agenda
     agenda.due[0] = take_first(agenda)
     state.at[N_TAKEN], state.at[N_DONE] = 1, 0
-    _act(state, False, now)
+    _act(state, ALL, now)
 
 
 @bare
@@ -44,26 +47,26 @@ def _look_ahead(state, what, now):
 @bare
 def _act_on_all(state, what, now):
     """Let happen what was taken, then what these have planned for this very second."""
-    _act(state, False, now)
+    _act(state, ALL, now)
     _look_ahead(state, what, now)
     while state.at[N_TAKEN] > 0:
-        _act(state, False, now)
+        _act(state, ALL, now)
         _look_ahead(state, what, now)
 
 
 @bare
 def _act_on_submissions(state, what, now):
     """Let happen the submissions that were taken: they come before wake-ups."""
-    _act(state, True, now)
+    _act(state, SUBMISSIONS, now)
 
 
 @bare
-def _act(state, only_submissions, now):
+def _act(state, which, now):
     agenda, at = state.users.agenda, state.at
     while at[N_DONE] < at[N_TAKEN]:
         item = agenda.due[at[N_DONE]]
         if item < 0:
-            if only_submissions:
+            if which == SUBMISSIONS:
                 break
             let_act(state.users, state.jobs, WAKE_UP, -1 - item, 0, now)
         elif at[ARRIVED] == state.jobs.submit.size:  # no room: this run is for nothing

@@ -9,7 +9,6 @@ from workloadkit.simulation.engine import User
 from workloadkit.simulation.made_up import without_log
 from workloadkit.simulation.populations.present import Notes, Present, no_end
 from workloadkit.simulation.users.batches.drawing import COUNTED, DrawingUser
-from workloadkit.simulation.users.batches.habits import no_habits
 from workloadkit.simulation.workload import Workload
 from workloadkit.trace import Trace
 
@@ -62,9 +61,9 @@ class BatchCrowd:
             for first in (acts.first_batch, acts.first_session)
         )
         if hasattr(self.behaviour, "compiled"):
-            behaviour, habits = self.behaviour.compiled(self.present)
+            behaviour = self.behaviour.compiled(self.present)
         else:
-            behaviour, habits = kernels.ADJUSTED, no_habits(dtype)
+            behaviour = kernels.Adjusting(np.empty(0, np.int64))
         mechanism = kernels.BatchUsers(
             agenda=new_agenda(room + 2 * n_users, dtype),
             tables=kernels.new_tables(room, dtype),
@@ -105,7 +104,6 @@ class BatchCrowd:
                 left=np.zeros(n_batches[-1], np.int64),
                 over=np.zeros(n_sessions[-1], np.bool_),
             ),
-            habits=habits,
             zone=self.present.clock.for_kernels(),
         )
         set_out(mechanism, dtype)
@@ -167,8 +165,9 @@ class BatchCrowd:
             left_out=0,
         )
         notes = {"session": self.present.activities.session[batch], "batch": batch}
-        counts = tables.users.habits.counts.tolist()
-        return workload, notes, self._history(dict(zip(COUNTED, counts, strict=False)))
+        drawing = getattr(tables.users.behaviour, "drawing", None)
+        counts = {} if drawing is None else dict(zip(COUNTED, drawing.counts.tolist(), strict=True))
+        return workload, notes, self._history(counts)
 
     def told_plain(self, users: list[User]) -> dict[str, Any]:
         """Return the history of users in plain Python."""

@@ -10,7 +10,7 @@ from workloadkit.simulation.engine import User
 from workloadkit.simulation.populations.present import Present
 from workloadkit.simulation.users.batches import Script
 from workloadkit.simulation.users.batches.drawing import DrawingUser, Times
-from workloadkit.simulation.users.batches.habits import new_habits
+from workloadkit.simulation.users.batches.habits import working_hours
 
 Response = Literal["last", "end"]
 
@@ -54,11 +54,9 @@ class Distribution:
     def __post_init__(self) -> None:
         check_choice("response", self.response, Response)
 
-    def compiled(self, present: Present) -> tuple[int, Any]:
-        """Return the number by which kernels know the behaviour, and its habits."""
-        from workloadkit.simulation.users.batches.kernel import DISTRIBUTION
-
-        return DISTRIBUTION, new_habits(present, of_last=self.response == "last")
+    def compiled(self, present: Present) -> Any:
+        """Return the behaviour in the form that kernels take, fresh for one simulation."""
+        return working_hours(present, of_last=self.response == "last")
 
     def plain(self, present: Present, rng: np.random.Generator) -> list[User]:
         """Return users in plain Python, fresh for one simulation."""

@@ -12,7 +12,7 @@ from workloadkit.simulation.engine import User
 from workloadkit.simulation.populations.present import Present
 from workloadkit.simulation.users.batches import Script
 from workloadkit.simulation.users.batches.drawing import DrawingUser, Times
-from workloadkit.simulation.users.batches.habits import new_habits
+from workloadkit.simulation.users.batches.habits import flow
 from workloadkit.simulation.users.batches.session_times import (
     End,
     Recycled,
@@ -79,11 +79,9 @@ class Fluid:
             if not value >= 0:
                 raise ParameterError(f"{name} is {value:g}; it must be 0 or more")
 
-    def compiled(self, present: Present) -> tuple[int, Any]:
-        """Return the number by which kernels know the behaviour, and its habits."""
-        from workloadkit.simulation.users.batches.kernel import FLUID
-
-        return FLUID, new_habits(present, **vars(self))
+    def compiled(self, present: Present) -> Any:
+        """Return the behaviour in the form that kernels take, fresh for one simulation."""
+        return flow(present, **vars(self))
 
     def plain(self, present: Present, rng: np.random.Generator) -> list[User]:
         """Return users in plain Python, fresh for one simulation."""

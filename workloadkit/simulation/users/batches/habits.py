@@ -1,6 +1,5 @@
-"""What users go by who draw their times, in the form that kernels take."""
+"""How users behave who draw their times, in the form that kernels take."""
 
-from math import inf
 from typing import Any
 
 import numpy as np
@@ -12,99 +11,64 @@ from workloadkit.simulation.users.batches.own_times import own_times
 from workloadkit.simulation.users.batches.session_times import End, Skipped, session_times
 
 
-def new_habits(
-    present: Present,
-    *,
-    of_last: bool = False,
-    end: End = "submit",
-    skipped: Skipped = "recycle",
-    patience: float = inf,
-    leave: float = inf,
-) -> Any:
-    """Return the habits of the users of one simulation, fresh; see `_kernels.habits.Habits`.
+def working_hours(present: Present, *, of_last: bool) -> Any:
+    """Return the behaviour of users who work in shifts, fresh for one simulation.
 
-    Parameters
-    ----------
-    present : Present
-    of_last : bool
-        Whether the response of a batch is that of the job submitted last.
-    end, skipped, patience, leave
-        As of `Fluid`.
+    `of_last` is whether the response that counts of a batch is that of the job submitted last.
     """
-    from workloadkit.simulation.users.batches.habits_kernel import Habits
+    from workloadkit.simulation.users.batches.hours_kernel import Hours
 
-    member = present.users.member
-    if end not in present.kept:
-        present.kept[end] = (*own_times(present.activities), _sessions(present, end))
-    value, first_value, sessions = present.kept[end]
-    first_job = present.activities.first_job[present.activities.first_batch]
-    first_ended = _bounds(np.diff(first_job)[member])
-    n_users = member.size
-    return Habits(
-        value=value,
-        first_value=first_value,
+    n_users = present.users.member.size
+    return Hours(
+        drawing=_drawing(present),
         of_last=of_last,
-        patience=float(patience),
-        leave=float(leave),
-        recycles=skipped == "recycle",
         by_day=np.zeros(n_users, np.bool_),
         on_weekdays=np.zeros(n_users, np.bool_),
-        moved=np.zeros(n_users, np.int64),
-        shift=present.users.shift.astype(np.float64),
-        sessions=sessions,
-        rounds=_rounds(present, reinserts=skipped == "reinsert"),
+        later=np.zeros(n_users, np.int64),
+    )
+
+
+def flow(present: Present, *, end: End, skipped: Skipped, patience: float, leave: float) -> Any:
+    """Return the behaviour of users who keep their sessions, fresh; parameters as of `Fluid`."""
+    from workloadkit.simulation.users.batches.recycled_kernel import Recycled
+    from workloadkit.simulation.users.batches.reinserted_kernel import Reinserted
+
+    if end not in present.kept:
+        present.kept[end] = _sessions(present, end)
+    common = {
+        "drawing": _drawing(present),
+        "patience": float(patience),
+        "leave": float(leave),
+        "shift": present.users.shift.astype(np.float64),
+        "sessions": present.kept[end],
+    }
+    if skipped == "recycle":
+        return Recycled(**common)
+    return Reinserted(**common, rounds=_rounds(present))
+
+
+def _drawing(present: Present) -> Any:
+    from workloadkit.simulation.users.batches.drawing_kernel import Drawing
+
+    member = present.users.member
+    if own_times not in present.kept:
+        present.kept[own_times] = own_times(present.activities)
+    value, first_value = present.kept[own_times]
+    first_job = present.activities.first_job[present.activities.first_batch]
+    first_ended = _bounds(np.diff(first_job)[member])
+    return Drawing(
+        value=value,
+        first_value=first_value,
         first_ended=first_ended,
         ended=np.zeros(first_ended[-1], np.bool_),
-        response_of_last=np.zeros(n_users),
-        response=np.zeros(n_users),
+        response_of_last=np.zeros(member.size),
+        response=np.zeros(member.size),
         counts=np.zeros(4, np.int64),
     )
 
 
-def no_habits(dtype: np.dtype) -> Any:
-    """Return the habits of users who do not draw; `dtype` is that of times."""
-    from workloadkit._kernels.local_time import Zone
-    from workloadkit.simulation.users.batches.habits_kernel import Habits
-    from workloadkit.simulation.users.batches.session_times_kernel import Rounds, Sessions
-
-    times, reals = np.empty(0, dtype), np.empty(0)
-    whole, flags = np.empty(0, np.int64), np.empty(0, np.bool_)
-    return Habits(
-        value=times,
-        first_value=np.empty((4, 0), np.int64),
-        of_last=False,
-        patience=inf,
-        leave=inf,
-        recycles=True,
-        by_day=flags,
-        on_weekdays=flags,
-        moved=whole,
-        shift=reals,
-        sessions=Sessions(
-            first=whole,
-            begin=times,
-            until=times,
-            reach=times,
-            local_begin=reals,
-            local_until=reals,
-            local_reach=reals,
-            period=reals,
-            by_phase=whole,
-            rank=whole,
-            phase=reals,
-            zone=Zone(reals, reals, 0.0),
-        ),
-        rounds=Rounds(whole, whole, flags, reals, whole, whole, whole, reals),
-        first_ended=whole,
-        ended=flags,
-        response_of_last=reals,
-        response=reals,
-        counts=whole,
-    )
-
-
 def _sessions(present: Present, end: End) -> Any:
-    from workloadkit.simulation.users.batches.session_times_kernel import Sessions
+    from workloadkit.simulation.users.batches.sessions_kernel import Sessions
 
     first = present.activities.first_session
     (begin, until), local = session_times(present, end)
@@ -131,14 +95,12 @@ def _sessions(present: Present, end: End) -> Any:
     )
 
 
-def _rounds(present: Present, *, reinserts: bool) -> Any:
-    from workloadkit.simulation.users.batches.session_times_kernel import Rounds
+def _rounds(present: Present) -> Any:
+    from workloadkit.simulation.users.batches.reinserted_kernel import Rounds
 
     member = present.users.member
     n_sessions = np.diff(present.activities.first_session)[member]
     width = 1 << np.ceil(np.log2(np.maximum(n_sessions, 1))).astype(np.int64)
-    if not reinserts:
-        n_sessions, width = np.zeros_like(n_sessions), np.zeros_like(width)
     first_used, first_node = _bounds(n_sessions), _bounds(2 * width)
     return Rounds(
         first_used,

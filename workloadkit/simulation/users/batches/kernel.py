@@ -7,30 +7,27 @@ all that the next batch depends on has ended, he decides when that one arrives.
 
 import sys
 from math import inf
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from workloadkit._kernels.compile import bare
+from workloadkit._kernels.compile import bare, inline
 from workloadkit._kernels.local_time import Zone, seconds, weeks_until
 from workloadkit.simulation.agenda import UNNUMBERED, WAKE_UP, Agenda, enter
-from workloadkit.simulation.parts import acts_for
-from workloadkit.simulation.users.batches.habits_kernel import (
-    Habits,
-    arrival_by_hours,
-    arrival_by_sessions,
-    choose_hours,
-    forget_ends,
-    note_end,
-    take_up_sessions,
-)
+from workloadkit.simulation.parts import acts_for, by_part
 
 # An item of the agenda is the place of a job in `Acts.job`, and from this bit on its user.
 USER = 32
 
-# How users behave.
-ADJUSTED, DISTRIBUTION, FLUID = range(3)
+# What releases a batch. (Of Python's own, the compiler would make a function for each.)
+BY_SUBMISSION, BY_END = np.bool_([False, True])
+
+
+class Adjusting(NamedTuple):
+    """Users who keep their recorded think and inter-arrival times, and count nothing."""
+
+    counts: NDArray[np.int64]
 
 
 class Acts(NamedTuple):
@@ -159,21 +156,52 @@ def new_tables(room: int, dtype: np.dtype) -> Tables:
 class BatchUsers(NamedTuple):
     """A mechanism of `users`.
 
-    `by_event` is whether there is a pass after each event: then submissions of one second keep the
-    order in which they were planned.
+    `behaviour` is a part of its own, see below. `by_event` is whether there is a pass after each
+    event: then submissions of one second keep the order in which they were planned.
     """
 
     agenda: Agenda
     tables: Tables
     rng: np.random.Generator
     by_event: bool
-    behaviour: int
+    behaviour: Any
     acts: Acts
     source: Source
     cast: Cast
     progress: Progress
-    habits: Habits
     zone: Zone
+
+
+@inline
+def _nothing(users, what, now):
+    pass
+
+
+@inline
+def _recorded_arrival(users, released, now):
+    _, batch, by_end = released
+    acts = users.acts
+    return now + (acts.think_time if by_end else acts.interarrival)[batch]
+
+
+#: (users, who, begin): somebody is about to plan the first batch.
+_sets_out = by_part("behaviour", "sets_out", _nothing)
+
+#: (users, (who, batch), arrival): somebody begins with a batch.
+_takes_up = by_part("behaviour", "takes_up", _nothing)
+
+#: (users, who, shift): somebody begins again, so much later.
+_begins_again = by_part("behaviour", "begins_again", _nothing)
+
+#: (users, (who, batch), opening): the jobs of a batch are planned from one on.
+_batch_sent = by_part("behaviour", "batch_sent", _nothing)
+
+#: (users, place, response): a job has ended.
+_job_ended = by_part("behaviour", "job_ended", _nothing)
+
+#: (users, (who, batch, by_end), now): when a batch arrives that is released now, by the end of a
+#: job or by a submission; `inf` for never.
+_arrival = by_part("behaviour", "arrival", _recorded_arrival)
 
 
 @bare
@@ -181,8 +209,7 @@ def set_out(users):
     """Let everybody plan the first batch."""
     cast = users.cast
     for who in range(cast.member.size):
-        if users.behaviour == DISTRIBUTION:
-            choose_hours(users.habits, users.rng, who)
+        _sets_out(users, who, cast.begin[who])
         _begin(users, who, cast.opening[who], cast.begin[who])
 
 
@@ -202,8 +229,7 @@ def _begin(users, who, position, arrival):
     progress.n_over[who] = 0
     for session in range(acts.first_session[member], acts.session[opening]):
         _close_session(users, who, session)
-    if users.behaviour == FLUID:
-        take_up_sessions(users, who, opening, arrival)
+    _takes_up(users, (who, opening), arrival)
     _send(users, who, position, arrival)
 
 
@@ -225,8 +251,7 @@ def job_ended(users, jobs, place, now):
     """Tell the user of a job that it has ended."""
     acts, progress = users.acts, users.progress
     who, batch = users.tables.user[place], acts.batch[users.tables.at[place]]
-    if users.behaviour != ADJUSTED:
-        note_end(users, jobs, who, place, now)
+    _job_ended(users, place, now - jobs.submit[place])
     member = users.cast.member[who]
     at = users.cast.first_left[who] + batch - acts.first_batch[member]
     progress.left[at] -= 1
@@ -252,7 +277,7 @@ def job_ended(users, jobs, place, now):
     else:
         released = following == batch + 1
     if released:
-        _release(users, jobs, who, now, True)
+        _release(users, who, now, BY_END)
 
 
 @bare
@@ -261,19 +286,18 @@ def wake_up(users, jobs, who, now):
     progress = users.progress
     progress.submitted[who] = True
     if progress.n_over[who] >= users.acts.needs[progress.next_batch[who]]:
-        _release(users, jobs, who, now, False)
+        _release(users, who, now, BY_SUBMISSION)
 
 
 @bare
 def _begin_again(users, who, now):
     """Let somebody who has done with everything begin anew, after a pause, at the same hour."""
-    acts, cast, habits = users.acts, users.cast, users.habits
+    acts, cast = users.acts, users.cast
     begins, offsets, start = users.zone.begins, users.zone.offsets, users.zone.start
     first = cast.first_time[who]
     shift = weeks_until(begins, offsets, start, first, now + cast.pause[who])
     cast.begin[who] = seconds(begins, offsets, start, first + shift)
-    if users.behaviour != ADJUSTED:
-        habits.shift[who] = shift
+    _begins_again(users, who, shift)
     _begin(users, who, acts.first_job[acts.first_batch[cast.member[who]]], cast.begin[who])
 
 
@@ -292,25 +316,17 @@ def _close_session(users, who, session):
 
 
 @bare
-def _release(users, jobs, who, now, by_end):
+def _release(users, who, now, by_end):
     """Decide when the next batch arrives; a job's end or a submission has released it."""
     progress = users.progress
     batch = progress.next_batch[who]
-    first = users.acts.first_job[batch]
-    if users.behaviour == ADJUSTED:
-        delays = users.acts.think_time if by_end else users.acts.interarrival
-        _send(users, who, first, now + delays[batch])
-        return
-    if users.behaviour == DISTRIBUTION:
-        arrival = arrival_by_hours(users, who, batch, now, by_end)
-    else:
-        arrival = arrival_by_sessions(users, who, batch, now, by_end)
+    arrival = _arrival(users, (who, batch, by_end), now)
     if arrival == inf:  # never
         progress.next_batch[who] = batch + 1
         progress.submitted[who] = False
         return
     progress.last_submission[who] = arrival  # of the type that times have
-    _send(users, who, first, progress.last_submission[who])
+    _send(users, who, users.acts.first_job[batch], progress.last_submission[who])
 
 
 @bare
@@ -327,8 +343,7 @@ def _send(users, who, position, arrival):
             if key == UNNUMBERED:
                 key += who
             enter(agenda, time, key, (who << USER) + at)
-    if users.behaviour != ADJUSTED:
-        forget_ends(users, who, batch, position)
+    _batch_sent(users, (who, batch), position)
     progress.last_submission[who] = arrival + (acts.gap[last] - acts.gap[position])
     progress.next_batch[who] = batch + 1
     progress.submitted[who] = False
@@ -339,4 +354,5 @@ def _send(users, who, position, arrival):
             enter(agenda, time, WAKE_UP + who, -1 - who)
 
 
+acts_for(Adjusting, None)
 acts_for(BatchUsers, sys.modules[__name__])

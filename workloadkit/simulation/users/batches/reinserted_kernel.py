@@ -1,14 +1,11 @@
-"""When the sessions of users are there, once their recorded times are over.
-
-Sessions are those of members, see `batch_users`; each user lives through the ones of his member,
-moved by whole weeks of local time. There are two ways for them to come again: all of them, after
-the last (recycled), or each one a week later until it is used (reinserted).
+"""Users whose skipped sessions come again, each one a week later until it is used.
 
 Of the sessions that were skipped and come again weekly there may be thousands. They stand in a tree
 by weekday and time of day: its leaves are in the order in which they come within a week, and hold
 when they end, in seconds from the begin of that week.
 """
 
+import sys
 from math import floor, inf
 from typing import NamedTuple
 
@@ -16,48 +13,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit._kernels.compile import bare
-from workloadkit._kernels.local_time import Zone, local_time, seconds
+from workloadkit._kernels.local_time import local_time, seconds
+from workloadkit.simulation.parts import acts_for
+from workloadkit.simulation.users.batches.drawing_kernel import (
+    LEFT,
+    Drawing,
+    arrival_within,
+    forget_ends,
+    note_end,
+    response,
+)
+from workloadkit.simulation.users.batches.sessions_kernel import (
+    WEEK,
+    Sessions,
+    first_after,
+    when,
+)
 
-WEEK = 7 * 86400
 ABSENT = -inf
 RECORDED = -1  # the round in which sessions are where they were recorded
-
-
-class Sessions(NamedTuple):
-    """The sessions of the members, in the order of their begins.
-
-    Parameters
-    ----------
-    first : ndarray of int64, shape (n_members + 1,)
-        The sessions of member m are `first[m]` to `first[m + 1] - 1`.
-    begin, until, reach : ndarray, shape (n_sessions,)
-        When each begins, when it is over, and the latest of that among the member's sessions up to
-        this one. [s]
-    local_begin, local_until, local_reach : ndarray of float64, shape (n_sessions,)
-        The same in local time, before users are moved. They do not fall where clocks are put back.
-        [s]
-    period : ndarray of float64, shape (n_members,)
-        After how long, in local time, a member's sessions come again: whole weeks. [s]
-    by_phase, rank : ndarray of int64, shape (n_sessions,)
-        The member's sessions, from 0, in the order in which they come within a week; and where each
-        is in that order.
-    phase : ndarray of float64, shape (n_sessions,)
-        In that order: begin, from the begin of the week. [s]
-    zone : Zone
-    """
-
-    first: NDArray[np.int64]
-    begin: NDArray
-    until: NDArray
-    reach: NDArray
-    local_begin: NDArray[np.float64]
-    local_until: NDArray[np.float64]
-    local_reach: NDArray[np.float64]
-    period: NDArray[np.float64]
-    by_phase: NDArray[np.int64]
-    rank: NDArray[np.int64]
-    phase: NDArray[np.float64]
-    zone: Zone
 
 
 class Rounds(NamedTuple):
@@ -91,77 +65,52 @@ class Rounds(NamedTuple):
     used_until: NDArray[np.float64]
 
 
-# Recycled
+class Reinserted(NamedTuple):
+    """How they behave; `rounds` apart as of `Recycled`."""
+
+    drawing: Drawing
+    patience: float
+    leave: float
+    shift: NDArray[np.float64]
+    sessions: Sessions
+    rounds: Rounds
+
+
+batch_sent, job_ended = forget_ends, note_end
 
 
 @bare
-def latest_recycled_end(sessions, member, moved, now):
-    """Latest end of all sessions that have begun by now; later than now if one is under way."""
-    first = sessions.first[member]
-    cycle, begun = _begun_recycled(sessions, member, moved, now)
-    latest = -inf
-    if begun > 0:
-        latest = _when(sessions, sessions.reach, sessions.local_reach, first + begun - 1, cycle)
-    if cycle > moved:
-        cycle -= sessions.period[member]
-        last = sessions.first[member + 1] - 1
-        before = _when(sessions, sessions.reach, sessions.local_reach, last, cycle)
-        latest = max(latest, before)
-    return latest
+def begins_again(users, who, shift):
+    """Move the sessions of somebody who begins again."""
+    users.behaviour.shift[who] = shift
 
 
 @bare
-def next_recycled_begin(sessions, member, moved, now):
-    """When the next session begins, after now."""
-    first, end = sessions.first[member], sessions.first[member + 1]
-    cycle, begun = _begun_recycled(sessions, member, moved, now)
-    if begun == end - first:
-        begun = 0
-        cycle += sessions.period[member]
-    return _when(sessions, sessions.begin, sessions.local_begin, first + begun, cycle)
+def takes_up(users, begins, arrival):
+    """Let somebody's sessions be where they are as he sets out with a batch."""
+    who, opening = begins
+    flow, member = users.behaviour, users.cast.member[who]
+    n_over = users.acts.session[opening] - users.acts.first_session[member]
+    reset_rounds(flow.sessions, flow.rounds, who, member, n_over)
+    use_sessions(flow.sessions, flow.rounds, who, member, flow.shift[who], float(arrival))
 
 
 @bare
-def _begun_recycled(sessions, member, moved, now):
-    """How far the sessions are moved that are there now, and how many of those have begun."""
-    first, end = sessions.first[member], sessions.first[member + 1]
-    begin, local_begin, zone = sessions.begin, sessions.local_begin, sessions.zone
-    local = local_time(zone.begins, zone.offsets, zone.start, now)
-    period = sessions.period[member]
-    cycle = moved + period * max(floor((local - moved - local_begin[first]) / period), 0)
-    # where clocks are put back, what they show now they have shown before
-    if _when(sessions, begin, local_begin, first, cycle + period) <= now:
-        cycle += period
-    low = _first_after(local_begin, first, end, local - cycle)
-    while low < end and _when(sessions, begin, local_begin, low, cycle) <= now:
-        low += 1
-    while low > first and _when(sessions, begin, local_begin, low - 1, cycle) > now:
-        low -= 1
-    return cycle, low - first
-
-
-@bare
-def _first_after(times, low, high, limit):
-    """Return the first place from `low` on, before `high` if any is, of a time after a limit."""
-    while low < high:
-        middle = (low + high) // 2
-        if times[middle] <= limit:
-            low = middle + 1
-        else:
-            high = middle
-    return low
-
-
-@bare
-def _when(sessions, times, local_times, session, moved):
-    """Tell a time of a session that is moved so far; one that is not keeps its own."""
-    if moved == 0:
-        return float(times[session])
-    zone = sessions.zone
-    return seconds(zone.begins, zone.offsets, zone.start, local_times[session] + moved)
-
-
-# Reinserted
+def arrival(users, released, now):
+    """When a batch arrives that is released now; `inf` for never."""
+    who, batch, _ = released
+    flow, member = users.behaviour, users.cast.member[who]
+    sessions, rounds, shift = flow.sessions, flow.rounds, flow.shift[who]
+    waited = response(users, who, batch - 1, False, now)
+    if waited > flow.leave:
+        flow.drawing.counts[LEFT] += 1
+        return inf
+    end = latest_reinserted_end(sessions, rounds, who, member, shift, now)
+    planned = arrival_within(users, released, now, waited, end)
+    if planned > end:
+        planned = next_reinserted_begin(sessions, rounds, who, member, shift, now)
+    use_sessions(sessions, rounds, who, member, shift, planned)
+    return planned
 
 
 @bare
@@ -171,7 +120,7 @@ def latest_reinserted_end(sessions, rounds, who, member, moved, now):
     latest = rounds.used_until[who]
     if rounds.start[who] == RECORDED and rounds.n_begun[who] > 0:
         session = sessions.first[member] + rounds.n_begun[who] - 1
-        reach = _when(sessions, sessions.reach, sessions.local_reach, session, moved)
+        reach = when(sessions, sessions.reach, sessions.local_reach, session, moved)
         latest = max(latest, reach)
     if _nothing_comes_again(rounds, who):
         return latest
@@ -226,9 +175,9 @@ def use_sessions(sessions, rounds, who, member, moved, now):
         session = first + rounds.n_begun[who] - 1
         while (
             session >= first
-            and _when(sessions, sessions.reach, sessions.local_reach, session, moved) >= now
+            and when(sessions, sessions.reach, sessions.local_reach, session, moved) >= now
         ):
-            end = _when(sessions, sessions.until, sessions.local_until, session, moved)
+            end = when(sessions, sessions.until, sessions.local_until, session, moved)
             if end >= now and not rounds.used[base + session - first]:
                 _use(sessions, rounds, who, member, session - first, end)
             session -= 1
@@ -297,7 +246,7 @@ def _begin_in_round(sessions, rounds, who, member, moved, place):
     """When that session begins for the first time in the round."""
     if rounds.start[who] == RECORDED:
         session = sessions.first[member] + place
-        return _when(sessions, sessions.begin, sessions.local_begin, session, moved)
+        return when(sessions, sessions.begin, sessions.local_begin, session, moved)
     return _weekly_begin(sessions, member, rounds.start[who] + place)
 
 
@@ -324,7 +273,7 @@ def _following(sessions, member, now):
     zone = sessions.zone
     local = local_time(zone.begins, zone.offsets, zone.start, now)
     week = floor(local / WEEK)
-    after = _first_after(sessions.phase, first, end, local - week * WEEK)
+    after = first_after(sessions.phase, first, end, local - week * WEEK)
     following = week * (end - first) + after - first
     # where clocks are put back, what they show now they have shown before
     while _weekly_begin(sessions, member, following) <= now:
@@ -400,3 +349,6 @@ def _next_leaf(rounds, who, low, least):
         if tree[top + node] < least:
             node += 1
     return node - width
+
+
+acts_for(Reinserted, sys.modules[__name__])

@@ -1,0 +1,115 @@
+"""Users who draw the times between their batches from what they themselves did in the log.
+
+They draw think times and inter-arrival times, within sessions and between them, and know how long
+the work before took.
+"""
+
+from math import inf
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workloadkit._kernels.compile import bare
+
+# Lists of values: of a released batch, the first or a later one of its session. Odd numbers are
+# think times, even ones inter-arrival times.
+WITHIN, BETWEEN = 0, 2
+
+# Places in Drawing.counts.
+BORROWED, LEFT, CONTINUED, ABORTED = range(4)
+
+
+class Drawing(NamedTuple):
+    """What users draw from, and what they know of the batch before.
+
+    Parameters
+    ----------
+    value : ndarray
+        Lists of the members' times between batches. [s]
+    first_value : ndarray of int64, shape (4, n_members + 1)
+        Where those of each kind and member begin.
+    first_ended : ndarray of int64, shape (n_users + 1,)
+        Where the jobs of each begin in `ended`.
+    ended : ndarray of bool
+        Whether jobs of the batch before have ended.
+    response_of_last, response : ndarray of float64, shape (n_users,)
+        Of the batch before, where it is known: of the job submitted last, of the last to end. [s]
+    counts : ndarray of int64, shape (4,)
+        Values drawn from others; users who left; sessions gone on with, and not.
+    """
+
+    value: NDArray
+    first_value: NDArray[np.int64]
+    first_ended: NDArray[np.int64]
+    ended: NDArray[np.bool_]
+    response_of_last: NDArray[np.float64]
+    response: NDArray[np.float64]
+    counts: NDArray[np.int64]
+
+
+@bare
+def forget_ends(users, batch_of, opening):
+    """Go on to another batch, of which all jobs from one on are about to be submitted."""
+    who, batch = batch_of
+    acts, drawing = users.acts, users.behaviour.drawing
+    base = drawing.first_ended[who] - acts.first_job[acts.first_batch[users.cast.member[who]]]
+    for at in range(acts.first_job[batch], acts.first_job[batch + 1]):
+        drawing.ended[base + at] = at < opening
+
+
+@bare
+def note_end(users, place, took):
+    """Keep the response of a job of the batch before."""
+    acts, drawing = users.acts, users.behaviour.drawing
+    who, at = users.tables.user[place], users.tables.at[place]
+    batch = acts.batch[at]
+    if batch != users.progress.next_batch[who] - 1:
+        return
+    base = drawing.first_ended[who] - acts.first_job[acts.first_batch[users.cast.member[who]]]
+    drawing.ended[base + at] = True
+    drawing.response[who] = took
+    if at == acts.first_job[batch + 1] - 1:
+        drawing.response_of_last[who] = took
+
+
+@bare
+def response(users, who, batch, of_last, now):
+    """Return the response of a batch, the one before: how long it took, or has taken so far."""
+    acts, drawing = users.acts, users.behaviour.drawing
+    base = drawing.first_ended[who] - acts.first_job[acts.first_batch[users.cast.member[who]]]
+    last = acts.first_job[batch + 1] - 1
+    at = last
+    if not of_last:
+        at = acts.first_job[batch]
+        while at < last and drawing.ended[base + at]:
+            at += 1
+    if drawing.ended[base + at]:
+        return drawing.response_of_last[who] if of_last else drawing.response[who]
+    return float(now - users.progress.last_submission[who] + (acts.gap[last] - acts.gap[at]))
+
+
+@bare
+def arrival_within(users, released, now, waited, end):
+    """When a batch would arrive in the session that is there until `end`, if one is; else `inf`."""
+    who, _, by_end = released
+    arrival = inf
+    if end >= now:
+        if waited <= users.behaviour.patience:
+            arrival = now + draw(users, who, WITHIN + by_end)
+        users.behaviour.drawing.counts[CONTINUED if arrival <= end else ABORTED] += 1
+    return arrival
+
+
+@bare
+def draw(users, who, kind):
+    """Draw one of the user's own values; of all values if he has none."""
+    drawing, member = users.behaviour.drawing, users.cast.member[who]
+    first = drawing.first_value[kind]
+    low, high = first[member], first[member + 1]
+    if low == high:
+        drawing.counts[BORROWED] += 1
+        low, high = first[0], first[-1]
+        if low == high:
+            return 0.0
+    return float(drawing.value[low + int(users.rng.random() * (high - low))])

@@ -1,0 +1,82 @@
+"""Users who work in shifts, and go on with a session the rather the sooner the system responded."""
+
+import sys
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workloadkit._kernels.compile import bare
+from workloadkit._kernels.local_time import local_time, seconds
+from workloadkit._kernels.shifts import draw_shift, is_active, next_beginning
+from workloadkit.simulation.parts import acts_for
+from workloadkit.simulation.users.batches.drawing_kernel import (
+    ABORTED,
+    BETWEEN,
+    CONTINUED,
+    WITHIN,
+    Drawing,
+    draw,
+    forget_ends,
+    note_end,
+    response,
+)
+
+CONTINUES, BY_THE_MINUTE = 0.8, 0.05  # Shmueli's probability of going on: 0.8 / (0.05 r + 1)
+
+
+class Hours(NamedTuple):
+    """How they behave.
+
+    Parameters
+    ----------
+    drawing : Drawing
+    of_last : bool
+        Whether the response of a batch is that of the job submitted last, or of the last to end.
+    by_day, on_weekdays : ndarray of bool, shape (n_users,)
+    later : ndarray of int64, shape (n_users,)
+        Working hours, see `shifts`; by how much they are moved. [s]
+    """
+
+    drawing: Drawing
+    of_last: bool
+    by_day: NDArray[np.bool_]
+    on_weekdays: NDArray[np.bool_]
+    later: NDArray[np.int64]
+
+
+batch_sent, job_ended = forget_ends, note_end
+
+
+@bare
+def sets_out(users, who, begin):
+    """Draw somebody's working hours."""
+    hours = users.behaviour
+    by_day, on_weekdays, later = draw_shift(users.rng)
+    hours.by_day[who], hours.on_weekdays[who], hours.later[who] = by_day, on_weekdays, later
+
+
+@bare
+def arrival(users, released, now):
+    """When a batch arrives that is released now."""
+    who, batch, by_end = released
+    behaviour, zone = users.behaviour, users.zone
+    hours = behaviour.by_day[who], behaviour.on_weekdays[who], behaviour.later[who]
+    counts = behaviour.drawing.counts
+    local = local_time(zone.begins, zone.offsets, zone.start, now)
+    free = float(now)
+    if is_active(local, *hours):
+        minutes = response(users, who, batch - 1, behaviour.of_last, now) / 60
+        if users.rng.random() < CONTINUES / (BY_THE_MINUTE * minutes + 1):
+            counts[CONTINUED] += 1
+            return now + draw(users, who, WITHIN + by_end)
+        counts[ABORTED] += 1
+        free = now + draw(users, who, BETWEEN + by_end)
+        local = local_time(zone.begins, zone.offsets, zone.start, free)
+        if is_active(local, *hours):
+            return free
+    begin = next_beginning(local, *hours)
+    return max(seconds(zone.begins, zone.offsets, zone.start, begin), free)
+
+
+acts_for(Hours, sys.modules[__name__])
