@@ -21,7 +21,7 @@ from workloadkit.simulation.parts import acts_for, by_part
 USER = 32
 
 # What releases a batch. (Of Python's own, the compiler would make a function for each.)
-BY_SUBMISSION, BY_END = np.bool_([False, True])
+BY_SUBMISSION, BY_END = np.bool_(False), np.bool_(True)
 
 
 class Adjusting(NamedTuple):
