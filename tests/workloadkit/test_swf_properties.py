@@ -9,11 +9,14 @@ import pandas as pd
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.compiled import from_python
 from workloadkit import FormatError, Header, Trace, read_swf, write_swf
 from workloadkit._kernels import swf as parser
 from workloadkit.fields import FIELDS
 from workloadkit.io import files
 from workloadkit.io.swf import reading, writing
+
+quotient = from_python(parser.quotient)
 
 _INT64_MAX = 2**63 - 1
 
@@ -130,12 +133,12 @@ def test_compiled_points_are_read_as_float_reads_them(number):
 
 @given(st.integers(2**53, 10**18 - 1), st.integers(0, 22))
 def test_quotients_of_long_numbers_are_those_of_float_or_in_doubt(mantissa, decimals):
-    found = parser.quotient(mantissa, parser.POWER[decimals])
+    found = quotient(mantissa, parser.POWER[decimals])
     assert found in (float(f"{mantissa}e-{decimals}"), -1)
 
 
 def test_doubt_is_rare():
     rng = np.random.default_rng(1)
     mantissas = rng.integers(2**53, 10**18, 2000)
-    doubts = sum(parser.quotient(int(mantissa), 1e11) < 0 for mantissa in mantissas)
+    doubts = sum(quotient(int(mantissa), 1e11) < 0 for mantissa in mantissas)
     assert doubts <= 2

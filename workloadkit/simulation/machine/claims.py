@@ -1,12 +1,21 @@
-"""What is announced or promised, compiled: who is to have which processors then."""
+"""What is announced or promised, compiled: who is to have which processors then.
+
+Arrays are looked up before loops: in one that writes, the compiler would look them up each time.
+"""
 
 from workloadkit._kernels.compile import bare, inline
-from workloadkit.simulation.machine.numbered import N_CLAIMS, N_PARTS
+from workloadkit.simulation.machine.numbered import (
+    N_CHANGES,
+    N_CLAIMS,
+    N_KNOWN,
+    N_PARTS,
+    N_RUNS,
+    N_STAKES,
+    SINCE,
+)
 from workloadkit.simulation.machine.words import (
-    WORD_BITS,
     clear,
     count_ones,
-    place_of_lowest,
     size_of,
     size_without,
     take_lowest,
@@ -21,6 +30,7 @@ def stake(state, claim):
     _insert(claims.by_begin, claims.begin, count, claim)
     _insert(claims.by_end, claims.end, count, claim)
     state.machine.at[N_CLAIMS] = count + 1
+    state.machine.at[N_STAKES] += 1
 
 
 @bare
@@ -30,6 +40,7 @@ def drop(state, claim):
     if _remove(claims.by_begin, count, claim):
         _remove(claims.by_end, count, claim)
         state.machine.at[N_CLAIMS] = count - 1
+        state.machine.at[N_STAKES] += 1
 
 
 @bare
@@ -39,6 +50,7 @@ def drop_promises(state):
     n_jobs = state.start.size
     state.machine.at[N_CLAIMS] = _keep_from(claims.by_begin, count, n_jobs)
     _keep_from(claims.by_end, count, n_jobs)
+    state.machine.at[N_STAKES] += 1
 
 
 @inline
@@ -82,18 +94,37 @@ def join(words, claims, claim):
 def are_left(state, job, now):
     """Whether of the free processors, which are enough, so many are left to a job till its end."""
     machine, claims = state.machine, state.machine.claims
-    end, claimed = now + state.jobs.estimate[job], machine.scratch.claimed
-    by_begin, begin = claims.by_begin, claims.begin
-    if begin[by_begin[0]] >= end:
+    by_begin, begin, end = claims.by_begin, claims.begin, now + state.jobs.estimate[job]
+    count, own = 0, False
+    while count < machine.at[N_CLAIMS] and begin[by_begin[count]] < end:
+        own |= by_begin[count] == job
+        count += 1
+    if count == 0:
         return True
+    if not own:
+        return _n_left(machine, count) >= state.jobs.procs[job]
+    claimed = machine.scratch.claimed
     clear(claimed)
-    for place in range(machine.at[N_CLAIMS]):
-        claim = by_begin[place]
-        if begin[claim] >= end:
-            break
-        if claim != job:
-            join(claimed, claims, claim)
+    for place in range(count):
+        if by_begin[place] != job:
+            join(claimed, claims, by_begin[place])
     return size_without(machine.free, claimed) >= state.jobs.procs[job]
+
+
+@bare
+def _n_left(machine, count):
+    """How many free processors are not in the first claims, so many; what is known is kept."""
+    at, claims, known = machine.at, machine.claims, machine.scratch.known
+    claimed, n_left = machine.scratch.first_claimed, machine.scratch.n_left
+    since = at[N_CHANGES] + at[N_PARTS] + at[N_RUNS] + at[N_STAKES]
+    if known[SINCE] != since:
+        known[SINCE], known[N_KNOWN] = since, 0
+        clear(claimed)
+    for place in range(known[N_KNOWN], count):
+        join(claimed, claims, claims.by_begin[place])
+        n_left[place] = size_without(machine.free, claimed)
+    known[N_KNOWN] = max(known[N_KNOWN], count)
+    return n_left[count - 1]
 
 
 @bare
@@ -198,10 +229,10 @@ def promise(state, job, now):
         return begin
     claims.begin[job], claims.end[job] = begin, begin + state.jobs.estimate[job]
     _choose_for_later(state, job, now, place, over)
-    part = claims.first[job]
-    for number in range(scratch.taken.size):
-        if scratch.taken[number] != 0:
-            claims.word[part], claims.mask[part] = number, scratch.taken[number]
+    part, word, mask, taken = claims.first[job], claims.word, claims.mask, scratch.taken
+    for number in range(taken.size):
+        if taken[number] != 0:
+            word[part], mask[part] = number, taken[number]
             part += 1
     claims.last[job] = part
     stake(state, job)
@@ -224,31 +255,53 @@ def _find_hole(state, job, now):
     machine, claims, scratch = state.machine, state.machine.claims, state.machine.scratch
     needed, estimate = state.jobs.procs[job], state.jobs.estimate[job]
     ends, jobs, place = state.planned_ends, state.planned_jobs, state.at[N_RUNNING]
-    left, count, n_left = scratch.left, machine.at[N_CLAIMS], 0
-    clear(scratch.claimed)
-    clear(scratch.claims)
-    for word in range(left.size):
-        left[word] = machine.free[word] | machine.away[word]
-        n_left += count_ones(left[word])
+    left, claimed, count = scratch.left, scratch.claimed, machine.at[N_CLAIMS]
+    by_begin, by_end, claim_end = claims.by_begin, claims.by_end, claims.end
+    clear(claimed)
+    used = _clear_digits(scratch.digits, left.size, count)
+    n_left = _unite_with(machine.free, machine.away, left)
     begun, over, begin = 0, 0, now
     while True:
         while place > 0 and ends[place - 1] <= begin:
             place -= 1
             _vacate(machine, left, jobs[place])
             n_left += state.jobs.procs[jobs[place]]
-        while begun < count and claims.begin[claims.by_begin[begun]] < begin + estimate:
-            _stake_out(scratch, claims, claims.by_begin[begun])
+        while begun < count and claims.begin[by_begin[begun]] < begin + estimate:
+            _stake_out(scratch, claims, by_begin[begun])
             begun += 1
-        while over < count and claims.end[claims.by_end[over]] <= begin:
-            _give_up(scratch, claims, claims.by_end[over])
+        while over < count and claim_end[by_end[over]] <= begin:
+            _give_up(scratch, claims, by_end[over], used)
             over += 1
-        if n_left >= needed and size_without(left, scratch.claimed) >= needed:
+        if n_left >= needed and size_without(left, claimed) >= needed:
             return begin, place, over
         begin = ends[place - 1] if place > 0 else state.never
         if over < count:
-            begin = min(begin, claims.end[claims.by_end[over]])
+            begin = min(begin, claim_end[by_end[over]])
         if begin == state.never:
             return begin, place, over
+
+
+@inline
+def _clear_digits(digits, width, count):
+    """Let numbers be 0 that grow up to `count`; return how many places these need."""
+    used = 0
+    while count > 0:
+        used += width
+        count >>= 1
+    for place in range(used):
+        digits[place] = 0
+    return used
+
+
+@inline
+def _unite_with(words, others, union):
+    """Let a set be the union of two; return its size."""
+    size = 0
+    for place in range(union.size):
+        both = words[place] | others[place]
+        union[place] = both
+        size += count_ones(both)
+    return size
 
 
 @inline
@@ -261,26 +314,36 @@ def _vacate(machine, words, job):
 
 @bare
 def _stake_out(scratch, claims, claim):
-    """Count one claim more on its processors."""
+    """Count one claim more on its processors: add one to numbers, all those of a word at once."""
+    digits, claimed, width = scratch.digits, scratch.claimed, scratch.claimed.size
+    word, mask = claims.word, claims.mask
     for part in range(claims.first[claim], claims.last[claim]):
-        word, rest = claims.word[part], claims.mask[part]
-        scratch.claimed[word] |= rest
-        while rest != 0:
-            scratch.claims[(word << WORD_BITS) + place_of_lowest(rest)] += 1
-            rest &= rest - 1
+        place, carry = word[part], mask[part]
+        claimed[place] |= carry
+        while carry != 0:
+            digit = digits[place]
+            digits[place] = digit ^ carry
+            carry &= digit
+            place += width
 
 
 @bare
-def _give_up(scratch, claims, claim):
-    """Count one claim less on its processors."""
+def _give_up(scratch, claims, claim, used):
+    """Count one claim less on its processors; so many places of the digits are in use."""
+    digits, claimed, width = scratch.digits, scratch.claimed, scratch.claimed.size
+    words, mask = claims.word, claims.mask
     for part in range(claims.first[claim], claims.last[claim]):
-        word, rest = claims.word[part], claims.mask[part]
-        while rest != 0:
-            number = (word << WORD_BITS) + place_of_lowest(rest)
-            scratch.claims[number] -= 1
-            if scratch.claims[number] == 0:
-                scratch.claimed[word] ^= rest & -rest
-            rest &= rest - 1
+        word, borrow = words[part], mask[part]
+        place = word
+        while borrow != 0:
+            digit = digits[place]
+            digits[place] = digit ^ borrow
+            borrow &= ~digit
+            place += width
+        some = 0
+        for place in range(word, used, width):
+            some |= digits[place]
+        claimed[word] = some
 
 
 @inline
@@ -295,9 +358,9 @@ def _choose_for_later(state, job, now, place, over):
     clear(taken)
     _subtract(left, scratch.claimed)
     if begin <= now:
-        group = scratch.group
+        group, free = scratch.group, machine.free
         for word in range(left.size):
-            group[word] = left[word] & machine.free[word]
+            group[word] = left[word] & free[word]
         if size_of(group) >= needed:  # and not those of a job that has outlived its estimate
             for word in range(left.size):
                 left[word] = group[word]

@@ -17,8 +17,12 @@ from workloadkit.simulation.machine.words import WORD, WORD_BITS, n_words
 from workloadkit.simulation.state import Jobs, never
 
 # Places in Numbered.at: changes of the machine that have happened; parts and runs written; claims
-# there are, those of outages that will end; a word before which no processor is free.
-N_CHANGES, N_PARTS, N_RUNS, N_CLAIMS, N_ENDING, LOWEST = range(6)
+# that were made or dropped; claims there are, those of outages that will end; a word before which
+# no processor is free. The first four tell whether something has changed since one looked.
+N_CHANGES, N_PARTS, N_RUNS, N_STAKES, N_CLAIMS, N_ENDING, LOWEST = range(7)
+
+# Places in Scratch.known: the sum of those four when `n_left` was begun; how much of it is known.
+SINCE, N_KNOWN = range(2)
 
 # Changes of the machine, in the order in which they happen at one second.
 DOWN, UP, ANNOUNCED = range(3)
@@ -99,11 +103,15 @@ class Scratch(NamedTuple):
 
     Parameters
     ----------
-    left, claimed, group, among, taken : ndarray of int64, shape (n_words,)
-    claims : ndarray of int64, shape (procs,)
-        How many claims there are on each processor.
+    left, claimed, group, among, taken, first_claimed : ndarray of int64, shape (n_words,)
+    digits : ndarray of int64, shape (n_digits × n_words,)
+        How many claims there are on each processor, in binary: the set of those whose number has
+        the last digit, then that of the last but one, ….
     hit : ndarray of int64, shape (procs,)
         Jobs.
+    n_left : ndarray of int64, shape (n_jobs + n_outages,)
+        How many free processors are not in the first claims by their begins, up to each.
+    known : ndarray of int64, shape (2,)
     """
 
     left: NDArray[np.int64]
@@ -111,8 +119,11 @@ class Scratch(NamedTuple):
     group: NDArray[np.int64]
     among: NDArray[np.int64]
     taken: NDArray[np.int64]
-    claims: NDArray[np.int64]
+    first_claimed: NDArray[np.int64]
+    digits: NDArray[np.int64]
     hit: NDArray[np.int64]
+    n_left: NDArray[np.int64]
+    known: NDArray[np.int64]
 
 
 class Numbered(NamedTuple):
@@ -140,7 +151,7 @@ class Numbered(NamedTuple):
     claims : Claims
     timetable : Timetable
     scratch : Scratch
-    at : ndarray of int64, shape (6,)
+    at : ndarray of int64, shape (7,)
         See the names of its places.
     """
 
@@ -168,6 +179,7 @@ def new_numbered(
 ) -> Numbered:
     """Return so many processors, all free, with so many rows for a profile."""
     n_jobs, dtype, width = jobs.submit.size, jobs.submit.dtype, n_words(procs)
+    n_claims = n_jobs + len(shutdowns)
     level = np.empty(PLANNED + n_planned, np.int64)
     level[FREE] = procs
     return Numbered(
@@ -187,10 +199,13 @@ def new_numbered(
         claims=_new_claims(jobs, shutdowns, width),
         timetable=_new_timetable(shutdowns, dtype),
         scratch=Scratch(
-            *(np.zeros(width, np.int64) for _ in range(5)),
-            *(np.zeros(procs, np.int64) for _ in range(2)),
+            *(np.zeros(width, np.int64) for _ in range(6)),
+            np.zeros(n_claims.bit_length() * width, np.int64),
+            np.zeros(procs, np.int64),
+            np.empty(n_claims, np.int64),
+            np.zeros(2, np.int64),
         ),
-        at=np.zeros(6, np.int64),
+        at=np.zeros(7, np.int64),
     )
 
 
