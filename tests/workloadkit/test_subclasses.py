@@ -90,8 +90,20 @@ def both(log, policy, users, **options):
     return plain.start.tolist()
 
 
-@pytest.mark.parametrize("users", USERS)
-@pytest.mark.parametrize("kind", IN_SETTLED_ORDER, ids=lambda kind: kind.name)
+@pytest.mark.parametrize(
+    ("kind", "users"),
+    [
+        # A key where jobs are not known from the start is compiled anew each time: one is enough
+        # for every day.
+        pytest.param(
+            kind,
+            users,
+            marks=[] if users == "open" or kind is wk.schedulers.Sjf else pytest.mark.slow,
+        )
+        for kind, users in product(IN_SETTLED_ORDER, USERS)
+    ],
+    ids=lambda value: getattr(value, "name", value),
+)
 def test_a_key_of_ones_own_orders_the_queue_in_both_engines(log, kind, users):
     least, most = of_least_work(kind), of_most_work(kind)
     assert least.__name__ == most.__name__
@@ -103,7 +115,7 @@ def test_a_key_of_ones_own_orders_the_queue_in_both_engines(log, kind, users):
     assert both(log, least(), users) == starts[0]
 
 
-@pytest.mark.parametrize("users", ["open", "closed"])
+@pytest.mark.parametrize("users", ["open", pytest.param("closed", marks=pytest.mark.slow)])
 def test_so_it_does_with_several_reservations(log, users):
     kind = of_least_work(wk.schedulers.Easy)
     starts = [both(log, kind(reservations=n), users, passes="event") for n in (1, 3)]
