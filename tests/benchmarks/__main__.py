@@ -6,6 +6,7 @@ import warnings
 
 from tests.benchmarks import (
     anomalies,
+    compilation,
     conservative,
     genetic,
     importing,
@@ -46,6 +47,7 @@ PARTS = (
         genetic,
         outages,
         reacting,
+        compilation,
     ),
     *(sites, locality, long_memory, report, resampling, log_changes, utilities, models),
     queueing_models,

@@ -200,10 +200,10 @@ def new_numbered(
         timetable=_new_timetable(shutdowns, dtype),
         scratch=Scratch(
             *(np.zeros(width, np.int64) for _ in range(6)),
-            np.zeros(n_claims.bit_length() * width, np.int64),
-            np.zeros(procs, np.int64),
-            np.empty(n_claims, np.int64),
-            np.zeros(2, np.int64),
+            digits=np.zeros(n_claims.bit_length() * width, np.int64),
+            hit=np.zeros(procs, np.int64),
+            n_left=np.empty(n_claims, np.int64),
+            known=np.zeros(2, np.int64),
         ),
         at=np.zeros(7, np.int64),
     )
