@@ -47,7 +47,8 @@ def rows() -> Iterator[Row]:
         scheduler, users, more = chosen
         yield Row(
             f"compiling {scheduler}, {users} users{more and ', '}{more}", "sample",
-            f"{spent:.1f} s of CPU, {size / 1e6:.1f} MB kept", f"{spent / unit:.1f} × the yardstick's",
+            f"{spent:.1f} s of CPU, {size / 1e6:.1f} MB kept",
+            f"{spent / unit:.1f} × the yardstick's",
             f"≤ {GOAL} s", spent <= GOAL,
         )  # fmt: skip
 
