@@ -179,7 +179,6 @@ def new_numbered(
 ) -> Numbered:
     """Return so many processors, all free, with so many rows for a profile."""
     n_jobs, dtype, width = jobs.submit.size, jobs.submit.dtype, n_words(procs)
-    n_claims = n_jobs + len(shutdowns)
     level = np.empty(PLANNED + n_planned, np.int64)
     level[FREE] = procs
     return Numbered(
@@ -198,15 +197,18 @@ def new_numbered(
         history=_new_history(2 * n_jobs + procs, n_jobs + procs, dtype),
         claims=_new_claims(jobs, shutdowns, width),
         timetable=_new_timetable(shutdowns, dtype),
-        scratch=Scratch(
-            *(np.zeros(width, np.int64) for _ in range(6)),
-            digits=np.zeros(n_claims.bit_length() * width, np.int64),
-            hit=np.zeros(procs, np.int64),
-            n_left=np.empty(n_claims, np.int64),
-            known=np.zeros(2, np.int64),
-        ),
+        scratch=_new_scratch(procs, n_jobs + len(shutdowns)),
         at=np.zeros(7, np.int64),
     )
+
+
+def _new_scratch(procs: int, n_claims: int) -> Scratch:
+    """Return room to work in, with that many claims at most."""
+    width = n_words(procs)
+    left, claimed, group, among, taken, first = (np.zeros(width, np.int64) for _ in range(6))
+    digits = np.zeros(n_claims.bit_length() * width, np.int64)
+    hit, n_left, known = (np.zeros(size, np.int64) for size in (procs, n_claims, 2))
+    return Scratch(left, claimed, group, among, taken, first, digits, hit, n_left, known)
 
 
 def enlarged(history: History) -> History:
