@@ -300,15 +300,8 @@ def _promises_kept(case: Case) -> _Found:
 def first_promises(case: Case) -> list[int]:
     """Reservation that each job gets at its submission, while jobs start as the schedule says."""
     submit, start, end, planned, estimate, procs = (
-        column.tolist()
-        for column in (
-            case.submit,
-            case.start,
-            case.end,
-            case.planned_end,
-            case.estimate,
-            case.procs,
-        )
+        getattr(case, name).tolist()
+        for name in ("submit", "start", "end", "planned_end", "estimate", "procs")
     )
     arriving, starting = by_time(submit), by_time(start)
     profile = Profile(submit[0], case.machine)

@@ -16,6 +16,7 @@ from workloadkit.fields import CANCELLED, FAILED
 from workloadkit.provenance import as_note, plain, provenance
 from workloadkit.simulation.machine.processors import Run
 from workloadkit.simulation.measures import OF_JOBS, OF_UTILITIES, Served
+from workloadkit.simulation.names import FURTHER, MEASURED, METRICS, PRODUCTIVITY, UTILITY
 from workloadkit.simulation.productivity import (
     NAMES,
     Productivity,
@@ -270,7 +271,7 @@ class Schedule:
             "makespan": makespan,
             "utilization": busy,
             "throughput_per_hour": self._throughput,
-            **{name: OF_JOBS[name](jobs) for name in _MEASURED},
+            **{name: OF_JOBS[name](jobs) for name in MEASURED},
             **self._interruptions,
             **({} if w.utilities is None else {n: OF_UTILITIES[n](jobs) for n in UTILITY}),
         }
@@ -387,24 +388,3 @@ class Schedule:
         return replace(
             simulated, header=header, bursts=taken.bursts.iloc[:0], digest="", repairs=()
         )
-
-
-#: Names that `Schedule.metrics` has where jobs have utility functions.
-UTILITY = ("aggregate_utility",)
-
-_MEASURED = ("mean_wait", "median_wait", "mean_response", "mean_slowdown", "mean_bounded_slowdown")
-
-#: Names of `Schedule.metrics`.
-METRICS: tuple[str, ...] = (
-    *("jobs", "left_out", "killed", "makespan", "utilization", "throughput_per_hour"),
-    *_MEASURED,
-)
-
-#: Names of what `Schedule.describe` adds where users react.
-PRODUCTIVITY: tuple[str, ...] = (*NAMES, "aborted_share")
-
-#: Names of what it adds for all.
-FURTHER: tuple[str, ...] = (
-    *("mean_queue_length", "saturation_slope"),
-    *(name for name in OF_JOBS if name not in METRICS),
-)

@@ -221,7 +221,7 @@ def make_workload(
     passes: Passes = "instant",
     utility_at: UtilityAt = "turnaround",
 ) -> Workload:
-    """Take from a log what a simulation needs.
+    """Take from a log what a simulation needs; the options are those of `simulate`.
 
     Parameters
     ----------
@@ -257,45 +257,9 @@ def make_workload(
         check_choice("oversize", oversize, Oversize)
     check_choice("estimates", estimates, Estimates)
     check_choice("overrun", overrun, Overrun)
-    row = np.flatnonzero(trace.ran)
-    requested = trace.column("requested_procs")[row]
-    needed = np.where(requested > 0, requested, trace.used_procs[row])
-    too_large = needed > machine
-    if oversize is not None and too_large.any():
-        if oversize == "error":
-            _refuse(
-                trace,
-                row[too_large],
-                f"larger than the machine of {machine} processor{'s' * (machine != 1)}",
-                "; leave them out with oversize='drop' (--oversize drop)",
-            )
-        row, needed = row[~too_large], needed[~too_large]
-    if not row.size:
-        raise WorkloadError(f"{trace.name}: no job ran, there is nothing to simulate")
-    procs = needed.astype(np.int64)
-    if (procs != needed).any():
-        _refuse(trace, row[procs != needed], "in need of a fraction of a processor")
-
+    row, procs = _served(trace, machine, oversize)
     job = trace.column("job")[row]
-    submit, run = trace.column("submit")[row], trace.column("run")[row]
-    requested_time = trace.column("requested_time")[row]
-    wait = trace.column("wait")[row]
-    wait = np.where(wait >= 0, wait, 0)  # NaN is not
-    known = requested_time >= 0  # NaN is not
-    estimate = run if estimates == "exact" else np.where(known, requested_time, run)
-    for name, times in (
-        ("submit", submit),
-        ("wait", wait),
-        ("run", run),
-        ("requested_time", estimate),
-    ):
-        absurd = ~(np.abs(times) <= MAX_TIME)
-        if absurd.any():
-            _refuse(trace, row[absurd], f"not believed, with {name} of {times[absurd][0]:g} s")
-    if all(_whole(times) for times in (submit, run, estimate)):
-        submit, run, estimate = (times.astype(np.int64) for times in (submit, run, estimate))
-    if _whole(wait):
-        wait = wait.astype(np.int64)
+    submit, run, estimate, wait = _times(trace, row, estimates)
     run, estimate, killed = plan(run, estimate, overrun)
     if offered_load is not None:
         work = float((run.astype(np.float64) * procs).sum())
@@ -326,6 +290,48 @@ def make_workload(
     if passes == "event":  # the rows of a trace are in the order of (submit, place in the log)
         return workload
     return workload if _in_order(submit, job) else workload.take(np.lexsort((job, submit)))
+
+
+def _served(
+    trace: Trace, machine: int, oversize: Oversize | None
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the rows of the jobs that a machine can serve, and the processors that they need."""
+    row = np.flatnonzero(trace.ran)
+    requested = trace.column("requested_procs")[row]
+    needed = np.where(requested > 0, requested, trace.used_procs[row])
+    too_large = needed > machine
+    if oversize is not None and too_large.any():
+        if oversize == "error":
+            _refuse(
+                trace,
+                row[too_large],
+                f"larger than the machine of {machine} processor{'s' * (machine != 1)}",
+                "; leave them out with oversize='drop' (--oversize drop)",
+            )
+        row, needed = row[~too_large], needed[~too_large]
+    if not row.size:
+        raise WorkloadError(f"{trace.name}: no job ran, there is nothing to simulate")
+    procs = needed.astype(np.int64)
+    if (procs != needed).any():
+        _refuse(trace, row[procs != needed], "in need of a fraction of a processor")
+    return row, procs
+
+
+def _times(trace: Trace, row: NDArray[np.int64], estimates: Estimates) -> tuple[NDArray, ...]:
+    """Return submit, run, estimated and wait times, as whole numbers where they are."""
+    submit, run = trace.column("submit")[row], trace.column("run")[row]
+    requested_time, wait = trace.column("requested_time")[row], trace.column("wait")[row]
+    wait = np.where(wait >= 0, wait, 0)  # NaN is not
+    known = requested_time >= 0  # NaN is not
+    estimate = run if estimates == "exact" else np.where(known, requested_time, run)
+    named = {"submit": submit, "wait": wait, "run": run, "requested_time": estimate}
+    for name, times in named.items():
+        absurd = ~(np.abs(times) <= MAX_TIME)
+        if absurd.any():
+            _refuse(trace, row[absurd], f"not believed, with {name} of {times[absurd][0]:g} s")
+    if all(_whole(times) for times in (submit, run, estimate)):
+        submit, run, estimate = (times.astype(np.int64) for times in (submit, run, estimate))
+    return submit, run, estimate, wait.astype(np.int64) if _whole(wait) else wait
 
 
 def _utilities(trace: Trace, row: NDArray[np.int64]) -> Utilities | None:

@@ -4,6 +4,7 @@ Arrays are looked up before loops: in one that writes, the compiler would look t
 """
 
 from workloadkit._kernels.compile import bare, inline
+from workloadkit.simulation.machine.counts import clear_digits, give_up, stake_out
 from workloadkit.simulation.machine.numbered import (
     N_CHANGES,
     N_CLAIMS,
@@ -258,7 +259,7 @@ def _find_hole(state, job, now):
     left, claimed, count = scratch.left, scratch.claimed, machine.at[N_CLAIMS]
     by_begin, by_end, claim_end = claims.by_begin, claims.by_end, claims.end
     clear(claimed)
-    used = _clear_digits(scratch.digits, left.size, count)
+    used = clear_digits(scratch.digits, left.size, count)
     n_left = _unite_with(machine.free, machine.away, left)
     begun, over, begin = 0, 0, now
     while True:
@@ -267,10 +268,10 @@ def _find_hole(state, job, now):
             _vacate(machine, left, jobs[place])
             n_left += state.jobs.procs[jobs[place]]
         while begun < count and claims.begin[by_begin[begun]] < begin + estimate:
-            _stake_out(scratch, claims, by_begin[begun])
+            stake_out(scratch, claims, by_begin[begun])
             begun += 1
         while over < count and claim_end[by_end[over]] <= begin:
-            _give_up(scratch, claims, by_end[over], used)
+            give_up(scratch, claims, by_end[over], used)
             over += 1
         if n_left >= needed and size_without(left, claimed) >= needed:
             return begin, place, over
@@ -279,18 +280,6 @@ def _find_hole(state, job, now):
             begin = min(begin, claim_end[by_end[over]])
         if begin == state.never:
             return begin, place, over
-
-
-@inline
-def _clear_digits(digits, width, count):
-    """Let numbers be 0 that grow up to `count`; return how many places these need."""
-    used = 0
-    while count > 0:
-        used += width
-        count >>= 1
-    for place in range(used):
-        digits[place] = 0
-    return used
 
 
 @inline
@@ -310,40 +299,6 @@ def _vacate(machine, words, job):
     word, mask = machine.history.word, machine.history.mask
     for part in range(machine.first[job], machine.last[job]):
         words[word[part]] |= mask[part]
-
-
-@bare
-def _stake_out(scratch, claims, claim):
-    """Count one claim more on its processors: add one to numbers, all those of a word at once."""
-    digits, claimed, width = scratch.digits, scratch.claimed, scratch.claimed.size
-    word, mask = claims.word, claims.mask
-    for part in range(claims.first[claim], claims.last[claim]):
-        place, carry = word[part], mask[part]
-        claimed[place] |= carry
-        while carry != 0:
-            digit = digits[place]
-            digits[place] = digit ^ carry
-            carry &= digit
-            place += width
-
-
-@bare
-def _give_up(scratch, claims, claim, used):
-    """Count one claim less on its processors; so many places of the digits are in use."""
-    digits, claimed, width = scratch.digits, scratch.claimed, scratch.claimed.size
-    words, mask = claims.word, claims.mask
-    for part in range(claims.first[claim], claims.last[claim]):
-        word, borrow = words[part], mask[part]
-        place = word
-        while borrow != 0:
-            digit = digits[place]
-            digits[place] = digit ^ borrow
-            borrow &= ~digit
-            place += width
-        some = 0
-        for place in range(word, used, width):
-            some |= digits[place]
-        claimed[word] = some
 
 
 @inline

@@ -5,10 +5,9 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
-from workloadkit.clock import WEEK, Clock
+from workloadkit.clock import WEEK
 from workloadkit.dependencies import Activities
 from workloadkit.errors import ParameterError, check_choice
 from workloadkit.header import Header
@@ -17,10 +16,11 @@ from workloadkit.resample.assembling import assemble
 from workloadkit.resample.drawing import Draw
 from workloadkit.resample.planning import Start
 from workloadkit.resample.pooling import RareBehaviour, Unit
-from workloadkit.resample.pools import LONG_TERM_USER, Pools
+from workloadkit.resample.pools import LONG_TERM_USER
 from workloadkit.resample.population import Placements, populate
 from workloadkit.resample.runs import Resampling, prepare
 from workloadkit.resample.weights import Weights
+from workloadkit.simulation.populations.pooled import log_of, times_of
 from workloadkit.simulation.populations.present import (
     Incarnations,
     Notes,
@@ -31,7 +31,6 @@ from workloadkit.simulation.populations.present import (
 from workloadkit.simulation.workload import Workload
 from workloadkit.trace import Trace
 from workloadkit.user_classes import EDGE, LONG_TERM, EndEffects
-from workloadkit.utility import unpack
 
 #: For what temporary users stay.
 Stay = Literal["jobs", "time"]
@@ -299,7 +298,7 @@ class ResampledUsers:
         It is found once for all runs, and goes along to other processes.
         """
         if as_workload not in self._sources:
-            trace, order = _log_of(self.resampling.pools)
+            trace, order = log_of(self.resampling.pools)
             workload, acts = activities_of(trace, as_workload(trace))
             job = order[workload.row]
             self._sources[as_workload] = Source(
@@ -307,7 +306,7 @@ class ResampledUsers:
                 acts,
                 job,
                 self.resampling.pools.line[job[acts.job]],
-                *_times(self.resampling, acts, job, pause=self.choice.pause),
+                *times_of(self.resampling, acts, job, pause=self.choice.pause),
                 kept={},
             )
         return self._sources[as_workload]
@@ -349,46 +348,6 @@ class ResampledUsers:
             again=again,
             until=leaves.astype(dtype),
         )
-
-
-def _log_of(pools: Pools) -> tuple[Trace, NDArray[np.int64]]:
-    """Return the jobs of the pools as a log, whose users are the members, and their places."""
-    order = np.argsort(pools.columns["submit"], kind="stable")
-    jobs = {name: values[order] for name, values in pools.columns.items()}
-    jobs["user"] = np.repeat(np.arange(pools.members.log.size), pools.members.n_jobs)[order]
-    name = " and ".join(log.name for log in pools.logs)
-    trace = Trace(pd.DataFrame(jobs, copy=False), pools.logs[0].header, name=name)
-    if pools.utilities is not None:
-        trace = replace(trace, utility=unpack(pools.utilities.take(order)))
-    return trace, order
-
-
-def _times(
-    resampling: Resampling, acts: Activities, job: NDArray[np.int64], *, pause: bool
-) -> tuple[SessionTimes, NDArray, NDArray]:
-    """Return local times of sessions and of members' first jobs, and how long members pause."""
-    pools, plan = resampling.pools, resampling.plan
-    dtype = acts.arrival.dtype
-    local = pools.time[job[acts.job]] + plan.origin  # of each job, in the order of the activities
-    n_sessions = acts.begin.size
-    last_batch = np.searchsorted(acts.session, np.arange(n_sessions), side="right") - 1
-    begin = local[acts.first_job[np.searchsorted(acts.session, np.arange(n_sessions))]]
-    until = local[acts.first_job[last_batch + 1] - 1]
-    end = until.copy()
-    first_session = acts.first_session
-    of_log = np.repeat(pools.members.log[acts.user], np.diff(first_session))
-    for number, log in enumerate(pools.logs):
-        mine = of_log == number
-        if mine.any():
-            clock = Clock.between(log.header, log.begin, float(acts.end[mine].max()))
-            end[mine] += clock.local(acts.end[mine]) - clock.local(acts.until[mine])
-    sessions = SessionTimes(*(times.astype(dtype) for times in (begin, until, end)))
-    first_time = local[acts.first_job[acts.first_batch[:-1]]].astype(dtype)
-    length = np.array([log.end - log.begin for log in pools.logs])[pools.members.log[acts.user]]
-    activity = acts.until[first_session[1:] - 1] - acts.begin[first_session[:-1]]
-    rests = pause & (pools.members.kind[acts.user] == LONG_TERM_USER)
-    rest = np.where(rests, np.maximum(length - activity, 0), 0)
-    return sessions, first_time, rest.astype(dtype)
 
 
 def _cycles(present: Present, workload: Workload) -> NDArray[np.int64]:

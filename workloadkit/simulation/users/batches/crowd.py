@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from workloadkit.simulation.engine import User
 from workloadkit.simulation.made_up import without_log
@@ -53,57 +54,23 @@ class BatchCrowd:
         from workloadkit.simulation.mechanisms import set_out
         from workloadkit.simulation.users.batches import kernel as kernels
 
-        acts, users = self.present.activities, self.present.users
-        log = self.present.workload
-        n_users, dtype = users.member.size, log.submit.dtype
-        n_batches, n_sessions = (
-            np.append(0, np.cumsum(np.diff(first)[users.member]))
-            for first in (acts.first_batch, acts.first_session)
-        )
+        log, users = self.present.workload, self.present.users
+        dtype = log.submit.dtype
         if hasattr(self.behaviour, "compiled"):
             behaviour = self.behaviour.compiled(self.present)
         else:
             behaviour = kernels.Adjusting(np.empty(0, np.int64))
+        cast = self._cast()
         mechanism = kernels.BatchUsers(
-            agenda=new_agenda(room + 2 * n_users, dtype),
+            agenda=new_agenda(room + 2 * users.member.size, dtype),
             tables=kernels.new_tables(room, dtype),
             rng=rng,
             by_event=by_event,
             behaviour=behaviour,
-            acts=kernels.Acts(
-                first_batch=acts.first_batch,
-                first_session=acts.first_session,
-                first_job=acts.first_job,
-                job=acts.job,
-                batch=np.repeat(np.arange(acts.arrival.size), np.diff(acts.first_job)),
-                gap=acts.gap,
-                session=acts.session,
-                think_time=acts.think_time,
-                interarrival=acts.interarrival,
-                needs=acts.needs,
-                place=acts.place,
-            ),
+            acts=self._acts(),
             source=self._source(),
-            cast=kernels.Cast(
-                member=users.member,
-                opening=users.opening,
-                begin=users.begin.copy(),
-                again=users.again,
-                until=users.until,
-                pause=self.present.pause[users.member],
-                first_time=self.present.first_time[users.member],
-                first_left=n_batches,
-                first_over=n_sessions,
-            ),
-            progress=kernels.Progress(
-                next_batch=np.zeros(n_users, np.int64),
-                submitted=np.zeros(n_users, np.bool_),
-                last_submission=np.zeros(n_users, dtype),
-                n_over=np.zeros(n_users, np.int64),
-                to_end=np.zeros(n_users, np.int64),
-                left=np.zeros(n_batches[-1], np.int64),
-                over=np.zeros(n_sessions[-1], np.bool_),
-            ),
+            cast=cast,
+            progress=kernels.new_progress(cast, dtype),
             zone=self.present.clock.for_kernels(),
         )
         set_out(mechanism, dtype)
@@ -122,7 +89,43 @@ class BatchCrowd:
             wait=tables.wait,
             utilities=log.utilities,
             utility_at=log.utility_at,
-            user_numbers=acts.user[users.member] if self.present.numbered else None,
+            user_numbers=self._numbers(),
+        )
+
+    def _numbers(self) -> NDArray[np.int64] | None:
+        """Return the numbers of the users in the log, where they have any."""
+        if not self.present.numbered:
+            return None
+        return self.present.activities.user[self.present.users.member]
+
+    def _acts(self) -> Any:
+        """Return what the members did."""
+        from workloadkit.simulation.users.batches.kernel import Acts
+
+        acts = self.present.activities
+        batch = np.repeat(np.arange(acts.arrival.size), np.diff(acts.first_job))
+        known = {name: getattr(acts, name) for name in Acts._fields if name != "batch"}
+        return Acts(**known, batch=batch)
+
+    def _cast(self) -> Any:
+        """Return who is there."""
+        from workloadkit.simulation.users.batches.kernel import Cast
+
+        acts, users = self.present.activities, self.present.users
+        first_left, first_over = (
+            np.append(0, np.cumsum(np.diff(first)[users.member]))
+            for first in (acts.first_batch, acts.first_session)
+        )
+        return Cast(
+            member=users.member,
+            opening=users.opening,
+            begin=users.begin.copy(),
+            again=users.again,
+            until=users.until,
+            pause=self.present.pause[users.member],
+            first_time=self.present.first_time[users.member],
+            first_left=first_left,
+            first_over=first_over,
         )
 
     def _source(self) -> Any:

@@ -124,6 +124,20 @@ class Progress(NamedTuple):
     over: NDArray[np.bool_]
 
 
+def new_progress(cast: Cast, dtype: np.dtype) -> Progress:
+    """Return what it is before anybody has set out."""
+    n_users = cast.member.size
+    return Progress(
+        next_batch=np.zeros(n_users, np.int64),
+        submitted=np.zeros(n_users, np.bool_),
+        last_submission=np.zeros(n_users, dtype),
+        n_over=np.zeros(n_users, np.int64),
+        to_end=np.zeros(n_users, np.int64),
+        left=np.zeros(cast.first_left[-1], np.int64),
+        over=np.zeros(cast.first_over[-1], np.bool_),
+    )
+
+
 class Tables(NamedTuple):
     """What is known of each job that has arrived, beside `state.Jobs`.
 

@@ -1,0 +1,249 @@
+"""What is checked of any schedule: its jobs are the log's, and the machine has room for them."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from workloadkit.fields import CANCELLED, FAILED
+from workloadkit.simulation.claims import (
+    INSTANT,
+    Claim,
+    as_instants,
+    count_of,
+    jobs_named,
+    refuted,
+    seconds,
+    use_of,
+)
+from workloadkit.simulation.machine.shutdowns import Shutdown
+from workloadkit.simulation.schedule import Schedule
+from workloadkit.simulation.workload import Workload
+from workloadkit.trace import Trace
+
+
+class Listed(NamedTuple):
+    """The jobs of a schedule, as it lists them; NaN for an unknown start."""
+
+    job: NDArray[np.int64]
+    submit: NDArray
+    start: NDArray
+    run: NDArray
+    procs: NDArray  # processors needed
+    used: NDArray  # processors used; NaN for unknown
+    stopped: NDArray[np.bool_]  # at the estimate
+    lost: NDArray[np.bool_]  # failed, perhaps by an outage
+
+
+def listed_jobs(schedule: Schedule | Trace) -> Listed:
+    """Take the jobs from a schedule; those of a log that never ran are no part of one."""
+    if isinstance(schedule, Schedule):
+        w = schedule.workload
+        used = w.procs.astype(np.float64)
+        lost = np.asarray(schedule.columns.get("lost", np.zeros(used.size)), dtype=bool)
+        return Listed(w.job, w.submit, schedule.start, w.run, w.procs, used, w.killed, lost)
+    rows = np.flatnonzero(schedule.ran)
+    names = ("job", "submit", "wait", "run", "procs", "requested_procs", "status")
+    job, submit, wait, run, used, requested, status = (
+        schedule.column(name)[rows] for name in names
+    )
+    procs = np.where(requested > 0, requested, schedule.used_procs[rows])
+    stopped, lost = status == CANCELLED, status == FAILED
+    return Listed(job, submit, submit + wait, run, procs, used, stopped, lost)
+
+
+def match_jobs(workload: Workload, listed: Listed) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Find each job of the log in the schedule; its place or -1, and the places left over.
+
+    Jobs are known by number and submit time; those that are left, by number and order. Where
+    several are the same in this, processors and run time tell them apart, and then their order.
+    """
+    names = ("job", "submit", "procs", "run")
+    ours, theirs = (
+        pd.DataFrame({name: getattr(jobs, name) for name in names}).astype({"submit": np.float64})
+        for jobs in (workload, listed)
+    )
+    if len(ours) == len(theirs):
+        same = ours == theirs
+        same["run"] |= listed.lost
+        if same.to_numpy().all():
+            return np.arange(len(ours)), np.empty(0, np.int64)
+    at = np.full(len(ours), -1)
+    free = np.ones(len(theirs), dtype=bool)
+    for keys, order in ((["job", "submit"], ["procs", "run"]), (["job"], ["submit"])):
+        a, b = (
+            table.sort_values(order, kind="stable").assign(
+                nth=lambda t, keys=keys: t.groupby(keys).cumcount()
+            )
+            for table in (ours[at < 0], theirs[free])
+        )
+        b["place"] = b.index
+        found = a.reset_index().merge(b[[*keys, "nth", "place"]], on=[*keys, "nth"])
+        at[found["index"]] = found["place"]
+        free[found["place"]] = False
+    return at, np.flatnonzero(free)
+
+
+def each_is_there_once(
+    workload: Workload,
+    listed: Listed,
+    at: NDArray[np.int64],
+    others: NDArray[np.int64],
+    n_ran: int,
+) -> Claim:
+    """Check that each job that ran is there, and no other."""
+    text = "each job that ran is there once, no other is"
+    dropped = n_ran - workload.job.size
+    if dropped:
+        text += f" (without {count_of(dropped, 'job')} larger than the machine)"
+    lost = np.flatnonzero(at < 0)
+    if lost.size:
+        submit = seconds(workload.submit[lost[0]])
+        why = f"job {workload.job[lost[0]]}, submitted at {submit}, is missing"
+        return refuted(text, why, lost.size + others.size)
+    if others.size:
+        job = listed.job[others[0]]
+        twice = job in workload.job
+        why = f"job {job} is there twice" if twice else f"job {job} is none of the log's"
+        return refuted(text, why, others.size)
+    return Claim(text, "proved", count_of(workload.job.size, "job"))
+
+
+def needs_are_the_logs(
+    trace: Trace, workload: Workload, listed: Listed, at: NDArray[np.int64], changing: bool
+) -> Claim:
+    """Check processors and run times."""
+    text = "processors and run times are the log's"
+    w, ours = workload, np.flatnonzero(at >= 0)
+    theirs = at[ours]
+    procs, run, used = listed.procs[theirs], listed.run[theirs], listed.used[theirs]
+    needed, runs, killed = w.procs[ours], w.run[ours], w.killed[ours]
+    in_log = trace.used_procs[w.row[ours]]
+    more = (procs != needed) | ((used > 0) & (used != needed) & (used != in_log))
+    if more.any():
+        i = int(np.argmax(more))
+        seen = procs[i] if procs[i] != needed[i] else used[i]
+        why = f"job {w.job[ours[i]]} has {count_of(seen, 'processor')}, in the log {needed[i]:,}"
+        return refuted(text, why, more.sum())
+    lost = listed.lost[theirs] & (run < runs) & changing
+    longer = ~(np.abs(run - runs) <= (0 if runs.dtype.kind == "i" else INSTANT)) & ~lost
+    if longer.any():
+        i = int(np.argmax(longer))
+        where = "stopped at its estimate" if killed[i] else "in the log"
+        seen, due = seconds(run[i]), seconds(runs[i])
+        return refuted(text, f"job {w.job[ours[i]]} runs {seen}, {where} {due}", longer.sum())
+    unmarked = killed & ~listed.stopped[theirs] & ~lost
+    if unmarked.any():
+        job = w.job[ours[np.argmax(unmarked)]]
+        why = f"job {job} is stopped at its estimate and not marked so (status {CANCELLED})"
+        return refuted(text, why, unmarked.sum())
+    stopped = f", {killed.sum():,} of them stopped at their estimates" if killed.any() else ""
+    stopped += f", {lost.sum():,} lost" if lost.any() else ""
+    return Claim(text, "proved", count_of(ours.size, "job") + stopped)
+
+
+def submit_times_are_the_logs(
+    workload: Workload, listed: Listed, at: NDArray[np.int64], offered_load: float | None
+) -> Claim:
+    """Check submit times."""
+    text = "submit times are the log's"
+    if offered_load is not None:
+        text += f" at an offered load of {offered_load:g}"
+    ours = np.flatnonzero(at >= 0)
+    due, submit = workload.submit[ours], listed.submit[at[ours]]
+    moved = np.flatnonzero(due != submit)
+    if moved.size:
+        i = moved[0]
+        job = workload.job[ours[i]]
+        why = f"job {job}, known by number and order, is submitted at {seconds(submit[i])}"
+        return refuted(text, f"{why}, not {seconds(due[i])}", moved.size)
+    return Claim(text, "proved", count_of(ours.size, "job"))
+
+
+def every_job_starts(listed: Listed) -> Claim:
+    """Check that all starts are known."""
+    text = "every job starts"
+    never = np.flatnonzero(~np.isfinite(listed.start))
+    if never.size:
+        return refuted(text, f"the wait of job {listed.job[never[0]]} is unknown", never.size)
+    return Claim(text, "proved", count_of(listed.job.size, "job"))
+
+
+def none_starts_early(listed: Listed) -> Claim:
+    """Check that no job starts before its submission."""
+    text = "none starts before its submission"
+    early = np.flatnonzero(listed.start < listed.submit)
+    if early.size:
+        i = early[0]
+        start, submit = seconds(listed.start[i]), seconds(listed.submit[i])
+        why = f"job {listed.job[i]} starts at {start}, submitted at {submit}"
+        return refuted(text, why, early.size)
+    known = np.isfinite(listed.start)
+    waiting = int((listed.start[known] > listed.submit[known]).sum())
+    return Claim(text, "proved", f"{waiting:,} waited")
+
+
+def no_processor_is_used_twice(
+    listed: Listed, machine: int | None, shutdowns: Sequence[Shutdown], recorded: bool
+) -> Claim:
+    """Check that never more processors are in use than are up."""
+    text = "no processor is used twice at a time"
+    known = np.flatnonzero(np.isfinite(listed.start))
+    if not known.size:
+        return Claim(text, "not applicable", "no start is known")
+    job, start, run, procs = (
+        column[known] for column in (listed.job, listed.start, listed.run, listed.procs)
+    )
+    procs = procs.astype(np.int64)
+    end = start + run
+    if not ((start == np.rint(start)).all() and (run == np.rint(run)).all()):
+        start, end = as_instants(start, end)
+    use = use_of(start, end, procs)
+    peak = int(use.after.max())
+    if recorded or machine is None:
+        of = "" if machine is None else f" of {machine:,}"
+        why = f"a log's own schedule may hold more; at most {peak:,}{of}"
+        return Claim(text, "not applicable", why)
+
+    time = np.unique(np.concatenate([use.time, *_changes(shutdowns)]))
+    up = machine - _down(shutdowns, time)
+    held = np.concatenate([[0], use.after])[np.searchsorted(use.time, time, side="right")]
+    over = held > up
+    # a job of run time 0 beside those that run right through; it may come before an outage
+    moment = np.flatnonzero(end == start)
+    when = np.searchsorted(time, start[moment])
+    most = use.through[use.begin[moment]] + procs[moment]
+    above = most > np.maximum(up[when], np.concatenate([[machine], up])[when])
+    over[when[above]] = True
+    if over.any():
+        place = int(np.argmax(over))
+        now, used = time[place], held[place]
+        there = (start <= now) & (end > now)
+        if used <= up[place]:
+            extra = moment[above & (when == place)]
+            one = extra[np.argmax(procs[extra])]
+            there = (start < now) & (end > now)
+            there[one] = True
+            used = procs[there].sum()
+        why = f"{used:,} of {up[place]:,} at {seconds(now)}, by {jobs_named(job[there])}"
+        return Claim(text, "refuted", why)
+    peak = max(peak, int(most.max(initial=0)))
+    outages = f", outages: {len(shutdowns):,}" if shutdowns else ""
+    return Claim(text, "proved", f"at most {peak:,} of {machine:,}{outages}")
+
+
+def _changes(shutdowns: Sequence[Shutdown]) -> list[NDArray]:
+    """When processors go down and come up."""
+    times = [time for shutdown in shutdowns for time in (shutdown.start, shutdown.end)]
+    return [np.array([time for time in times if np.isfinite(time)])] if times else []
+
+
+def _down(shutdowns: Sequence[Shutdown], time: NDArray) -> NDArray[np.int64]:
+    """Processors that are down from each of these instants on."""
+    down = np.zeros(time.size, dtype=np.int64)
+    for change in map(float, np.unique(np.concatenate([[], *_changes(shutdowns)]))):
+        hit = [s.processors for s in shutdowns if s.start <= change < s.end]
+        down[time >= change] = np.unique(np.concatenate(hit)).size if hit else 0
+    return down

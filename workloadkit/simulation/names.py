@@ -1,0 +1,25 @@
+"""Names of what schedules are measured by, in the order in which they are printed."""
+
+from workloadkit.simulation.measures import OF_JOBS
+from workloadkit.simulation.productivity import NAMES
+
+#: Names that `Schedule.metrics` has where jobs have utility functions.
+UTILITY = ("aggregate_utility",)
+
+#: Names of it that are means or medians of jobs.
+MEASURED = ("mean_wait", "median_wait", "mean_response", "mean_slowdown", "mean_bounded_slowdown")
+
+#: Names of `Schedule.metrics`.
+METRICS: tuple[str, ...] = (
+    *("jobs", "left_out", "killed", "makespan", "utilization", "throughput_per_hour"),
+    *MEASURED,
+)
+
+#: Names of what `Schedule.describe` adds where users react.
+PRODUCTIVITY: tuple[str, ...] = (*NAMES, "aborted_share")
+
+#: Names of what it adds for all.
+FURTHER: tuple[str, ...] = (
+    *("mean_queue_length", "saturation_slope"),
+    *(name for name in OF_JOBS if name not in METRICS),
+)
