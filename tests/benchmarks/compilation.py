@@ -63,7 +63,7 @@ def measure(scheduler: str, users: str, more: str) -> tuple[float, float]:
     if more == CROWD:
         options["offered_load"] = 3
     if more == OUTAGES:
-        announced, begin, end = trace.column("submit")[[10, 20, 40]].tolist()
+        announced, begin, end = map(int, trace.column("submit")[[10, 20, 40]])
         options["outages"] = wk.Outages((wk.Outage(1, begin, end, 3, announced=announced),))
     wk.simulate(trace.take(np.arange(60)), scheduler, users, engine="python", **options)  # imports
     jobs = (np.arange(3), np.ones(3, np.int64), np.ones(3, np.int64), np.ones(3, np.int64))
