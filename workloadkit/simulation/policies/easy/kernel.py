@@ -18,7 +18,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit._kernels.compile import inline
-from workloadkit.simulation.compiled_orders import key_of
 from workloadkit.simulation.machine.ledger import (
     FREE,
     changes_ahead,
@@ -34,6 +33,8 @@ from workloadkit.simulation.machine.ledger import (
     start_job,
 )
 from workloadkit.simulation.parts import acts_for
+from workloadkit.simulation.policies import settled
+from workloadkit.simulation.policies.settled import in_turn
 from workloadkit.simulation.queue import comes_before, foremost, insert_waiting, take_out
 from workloadkit.simulation.state import ARRIVED, N_RUNNING
 
@@ -90,13 +91,7 @@ def new_line(
     return Line(*orders, rank, backfill_rank, backfills, apart, waiting, crowd, at)
 
 
-@inline
-def job_arrived(state, job, now):
-    """Give a job its places in the orders, if it has none yet."""
-    line = state.policy
-    if line.order is not None:
-        line.backfill_rank[job] = key_of(state, line.backfill_order, job)
-        line.rank[job] = key_of(state, line.order, job)
+job_arrived = settled.job_arrived
 
 
 @inline
@@ -146,16 +141,6 @@ def allocate(state, new, now):
         look = new < state.at[ARRIVED]
     if look:
         _look_at_all(state, new, now)
-
-
-@inline
-def in_turn(line, new, arrived):
-    """Whether jobs that arrive together do so in the order in which a pass looks at them."""
-    rank, backfill_rank = line.rank, line.backfill_rank
-    for job in range(new + 1, arrived):
-        if rank[job] < rank[job - 1] or backfill_rank[job] < backfill_rank[job - 1]:
-            return False
-    return True
 
 
 @inline

@@ -31,8 +31,8 @@ from workloadkit.simulation.policies.easy.kernel import (
     LOOK,
     PATIENCE,
     Line,
-    in_turn,
 )
+from workloadkit.simulation.policies.settled import in_turn
 from workloadkit.simulation.queue import (
     BLOCK,
     Forest,

@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit._kernels.compile import bare, inline
-from workloadkit.simulation.compiled_orders import key_of
 from workloadkit.simulation.machine.ledger import (
     changes_ahead,
     fits,
@@ -24,6 +23,8 @@ from workloadkit.simulation.machine.ledger import (
     start_job,
 )
 from workloadkit.simulation.parts import acts_for
+from workloadkit.simulation.policies import settled
+from workloadkit.simulation.policies.settled import in_turn
 from workloadkit.simulation.profile import (
     Profile,
     change_between,
@@ -101,13 +102,7 @@ def new_reserving(
     )
 
 
-@inline
-def job_arrived(state, job, now):
-    """Give a job its places in the orders, if it has none yet."""
-    policy = state.policy
-    if policy.order is not None:
-        policy.backfill_rank[job] = key_of(state, policy.backfill_order, job)
-        policy.rank[job] = key_of(state, policy.order, job)
+job_arrived = settled.job_arrived
 
 
 @inline
@@ -159,13 +154,10 @@ def allocate(state, new, now):
 @inline
 def _come_behind(policy, new, arrived):
     """Whether new jobs come behind those reserved, and one after the other in both orders."""
-    rank, backfill_rank, at = policy.rank, policy.backfill_rank, policy.at
-    for job in range(new, arrived):
-        if at[N_RESERVED] > 0 and comes_before(rank, job, at[LAST_RESERVED]):
-            return False
-        if job > new and (rank[job] < rank[job - 1] or backfill_rank[job] < backfill_rank[job - 1]):
-            return False
-    return True
+    at = policy.at
+    if new < arrived and at[N_RESERVED] > 0 and comes_before(policy.rank, new, at[LAST_RESERVED]):
+        return False
+    return in_turn(policy, new, arrived)
 
 
 @inline
