@@ -133,9 +133,6 @@ is_full = by_part("machine", "is_full", _no)
 #: are of certain parts of it, and who was refused may fit though nothing has ended.
 changes_ahead = by_part("machine", "changes_ahead", _no)
 
-#: (state, -, now): how often something has changed where changes lie ahead: starts, ends, others.
-n_changes = by_part("machine", "n_changes", _none)
-
 #: (state, -, now): give up all reservations.
 release_all = by_part("machine", "release_all", _nothing)
 

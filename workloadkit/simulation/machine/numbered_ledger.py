@@ -11,7 +11,6 @@ from workloadkit.simulation.machine.claims import are_left, choose, drop, drop_p
 from workloadkit.simulation.machine.ledger import FREE, SPARE
 from workloadkit.simulation.machine.numbered import (
     LOWEST,
-    N_CHANGES,
     N_CLAIMS,
     N_ENDING,
     N_PARTS,
@@ -49,13 +48,6 @@ def changes_ahead(state, what, now):
     """Whether outages are announced, or under way with an end that is known."""
     machine = state.machine
     return machine.at[N_ENDING] > 0 or machine.timetable.latest[0] >= now
-
-
-@inline
-def n_changes(state, what, now):
-    """How many jobs and outages have begun or ended."""
-    at = state.machine.at
-    return at[N_CHANGES] + at[N_PARTS] + at[N_RUNS]
 
 
 @inline

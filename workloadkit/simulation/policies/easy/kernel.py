@@ -5,8 +5,7 @@ backfilled now cannot be before the next termination, and the shadow time stays:
 one look at itself. That holds for one that comes before the head, too, if it starts at once and the
 head is not delayed by it. Only a termination, an arrival that takes or delays the head, several
 arrivals at once in another order than that of the pass, a job that has outlived its estimate or a
-change of the machine ask for a look at all that wait; and where changes of the machine lie ahead,
-for which certain processors are promised to the head, a start.
+change of the machine ask for a look at all that wait.
 
 Long queues of jobs that are all known are searched by `trees`.
 """
@@ -25,7 +24,6 @@ from workloadkit.simulation.machine.ledger import (
     has_room,
     is_full,
     may_pass,
-    n_changes,
     need_of,
     passes,
     release_all,
@@ -39,9 +37,8 @@ from workloadkit.simulation.queue import comes_before, foremost, insert_waiting,
 from workloadkit.simulation.state import ARRIVED, N_RUNNING
 
 # Places in Line.at: the queue is waiting[FIRST:LAST]; its head; whether all that wait are to be
-# looked at; whether the reservation is known; jobs of long queues that may still be looked at;
-# whether changes of the machine lay ahead when all were looked at, and what had changed by then.
-FIRST, LAST, HEAD, LOOK, KNOWN, PATIENCE, AHEAD, CHANGES = range(8)
+# looked at; whether the reservation is known; jobs of long queues that may still be looked at.
+FIRST, LAST, HEAD, LOOK, KNOWN, PATIENCE = range(6)
 
 
 class Line(NamedTuple):
@@ -60,7 +57,7 @@ class Line(NamedTuple):
     waiting : ndarray of int64, shape (n_jobs,)
     crowd : int
         Longest queue that is searched without end; for longer ones there is patience.
-    at : ndarray of int64, shape (8,)
+    at : ndarray of int64, shape (6,)
     """
 
     order: Any
@@ -84,7 +81,7 @@ def new_line(
     patience: int,
 ) -> Line:
     """Return an empty queue; with `orders` the ranks are tables, filled in as jobs arrive."""
-    at = np.zeros(8, np.int64)
+    at = np.zeros(6, np.int64)
     at[HEAD], at[LOOK], at[PATIENCE] = -1, True, patience
     apart = rank is not backfill_rank
     waiting = np.empty(rank.size, np.int64)
@@ -132,7 +129,6 @@ def allocate(state, new, now):
     line, count = state.policy, state.at[N_RUNNING]
     look = (
         line.at[LOOK]
-        or (line.at[AHEAD] and line.at[CHANGES] != n_changes(state, 0, now))
         or (state.late and count > 0 and state.planned_ends[count - 1] < now)
         or not in_turn(line, new, state.at[ARRIVED])
     )
@@ -196,8 +192,7 @@ def _look_at_all(state, new, now):
     while new < state.at[ARRIVED]:
         _join(line, new)
         new += 1
-    at[LOOK] = at[KNOWN] = False
-    at[AHEAD], at[CHANGES] = changes_ahead(state, 0, now), n_changes(state, 0, now)
+    at[LOOK], at[KNOWN] = changes_ahead(state, 0, now), False  # then who was refused may fit
     release_all(state, 0, now)
     first, last, head = at[FIRST], at[LAST], at[HEAD]
     while first < last and fits(state, head, now):
