@@ -321,6 +321,19 @@ def test_the_user_of_a_requeued_job_is_told_when_it_ends(note, seen):
     assert [entry for entry in seen if entry[1] == "user told"] == [(70, "user told", 1)]
 
 
+def test_a_user_may_lose_all_running_jobs_of_a_batch_in_one_second():
+    table = {
+        "submit": [0, 4500, 9000],
+        "run": [5000, 20000, 10],
+        "requested_time": [5000, 20000, 10],
+    }
+    trace = wk.Trace.from_columns(table | {"procs": [1, 1, 1], "user": [1, 1, 1]})
+    options = {"procs": 2, "outages": Outages((Outage(1, 4600, 4700, 2),)), "rng": 1}
+    schedule = wk.simulate(trace, "fcfs", "fluid", interrupted="lose", engine="python", **options)
+    assert schedule.jobs["end"].tolist() == [4600, 4600, 9010]
+    assert schedule.jobs["lost"].tolist() == [True, True, False]
+
+
 def test_hooks_come_when_the_machine_is_as_they_say():
     told = []
 

@@ -70,10 +70,15 @@ class DrawingUser(BatchUser):
         super().__init__(times.script, who)
         self.times = times
 
+    def _send(self, opening: int, arrival: Any) -> None:
+        """Hand over a batch; none of its jobs has ended, as far as the user knows."""
+        self._ended: list[Job] = []
+        super()._send(opening, arrival)
+
     def job_ended(self, job: Job) -> None:
-        """Keep in mind which job of the batch before ended last."""
+        """Note which jobs of the previous batch have ended, in the order of their ends."""
         if job.notes["batch"] == self.next - 1:
-            self._last_ended = job
+            self._ended.append(job)
         super().job_ended(job)
 
     def response(self, *, of_last: bool) -> Any:
@@ -85,8 +90,8 @@ class DrawingUser(BatchUser):
             That of the job submitted last; or of the last to end. If several have not ended, the
             one that was submitted first has taken the longest so far.
         """
-        running = [job for job in self.sent if job.end is None]
-        last = running[0] if running else self._last_ended
+        running = [job for job in self.sent if job not in self._ended]
+        last = running[0] if running else self._ended[-1]
         job = self.sent[-1] if of_last else last
         return (self.now if job.end is None else job.end) - job.submit
 
