@@ -4,7 +4,6 @@ They draw think times and inter-arrival times, within sessions and between them,
 the work before took.
 """
 
-from math import inf
 from typing import NamedTuple
 
 import numpy as np
@@ -87,18 +86,6 @@ def response(users, who, batch, of_last, now):
     if drawing.ended[base + at]:
         return drawing.response_of_last[who] if of_last else drawing.response[who]
     return float(now - users.progress.last_submission[who] + (acts.gap[last] - acts.gap[at]))
-
-
-@bare
-def arrival_within(users, released, now, waited, end):
-    """When a batch would arrive in the session that is there until `end`, if one is; else `inf`."""
-    who, _, by_end = released
-    arrival = inf
-    if end >= now:
-        if waited <= users.behaviour.patience:
-            arrival = now + draw(users, who, WITHIN + by_end)
-        users.behaviour.drawing.counts[CONTINUED if arrival <= end else ABORTED] += 1
-    return arrival
 
 
 @bare

@@ -1,4 +1,4 @@
-"""Users whose sessions all come again, once those recorded are over.
+"""Fluid users whose sessions all come again, once those recorded are over.
 
 Each user lives through the sessions of his member, moved by whole weeks of local time: after the
 last of them all come again.
@@ -14,15 +14,21 @@ from numpy.typing import NDArray
 from workloadkit._kernels.compile import bare
 from workloadkit._kernels.local_time import local_time
 from workloadkit.simulation.parts import acts_for
-from workloadkit.simulation.users.batches.drawing_kernel import (
-    LEFT,
-    Drawing,
-    arrival_within,
-    forget_ends,
-    note_end,
-    response,
-)
+from workloadkit.simulation.users.batches.drawing_kernel import Drawing
+from workloadkit.simulation.users.batches.drawing_kernel import forget_ends as batch_sent
+from workloadkit.simulation.users.batches.drawing_kernel import note_end as job_ended
+from workloadkit.simulation.users.batches.fluid_kernel import arrival, begins_again
 from workloadkit.simulation.users.batches.sessions_kernel import Sessions, first_after, when
+
+__all__ = [
+    "Recycled",
+    "arrival",
+    "batch_sent",
+    "begins_again",
+    "job_ended",
+    "latest_end",
+    "next_begin",
+]
 
 
 class Recycled(NamedTuple):
@@ -45,35 +51,13 @@ class Recycled(NamedTuple):
     sessions: Sessions
 
 
-batch_sent, job_ended = forget_ends, note_end
-
-
 @bare
-def begins_again(users, who, shift):
-    """Move the sessions of somebody who begins again."""
-    users.behaviour.shift[who] = shift
-
-
-@bare
-def arrival(users, released, now):
-    """When a batch arrives that is released now; `inf` for never."""
-    who, batch, _ = released
-    flow, member = users.behaviour, users.cast.member[who]
-    sessions, shift = flow.sessions, flow.shift[who]
-    waited = response(users, who, batch - 1, False, now)
-    if waited > flow.leave:
-        flow.drawing.counts[LEFT] += 1
-        return inf
-    end = latest_recycled_end(sessions, member, shift, now)
-    planned = arrival_within(users, released, now, waited, end)
-    return planned if planned <= end else next_recycled_begin(sessions, member, shift, now)
-
-
-@bare
-def latest_recycled_end(sessions, member, moved, now):
+def latest_end(users, who, now):
     """Latest end of all sessions that have begun by now; later than now if one is under way."""
+    sessions, moved = users.behaviour.sessions, users.behaviour.shift[who]
+    member = users.cast.member[who]
     first = sessions.first[member]
-    cycle, begun = _begun_recycled(sessions, member, moved, now)
+    cycle, begun = _begun(sessions, member, moved, now)
     latest = -inf
     if begun > 0:
         latest = when(sessions, sessions.reach, sessions.local_reach, first + begun - 1, cycle)
@@ -86,10 +70,11 @@ def latest_recycled_end(sessions, member, moved, now):
 
 
 @bare
-def next_recycled_begin(sessions, member, moved, now):
+def next_begin(users, who, now):
     """When the next session begins, after now."""
+    sessions, member = users.behaviour.sessions, users.cast.member[who]
     first, end = sessions.first[member], sessions.first[member + 1]
-    cycle, begun = _begun_recycled(sessions, member, moved, now)
+    cycle, begun = _begun(sessions, member, users.behaviour.shift[who], now)
     if begun == end - first:
         begun = 0
         cycle += sessions.period[member]
@@ -97,7 +82,7 @@ def next_recycled_begin(sessions, member, moved, now):
 
 
 @bare
-def _begun_recycled(sessions, member, moved, now):
+def _begun(sessions, member, moved, now):
     """How far the sessions are moved that are there now, and how many of those have begun."""
     first, end = sessions.first[member], sessions.first[member + 1]
     begin, local_begin, zone = sessions.begin, sessions.local_begin, sessions.zone

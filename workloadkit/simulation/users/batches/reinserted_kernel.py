@@ -1,4 +1,4 @@
-"""Users whose skipped sessions come again, each one a week later until it is used.
+"""Fluid users whose skipped sessions come again, each one a week later until it is used.
 
 Of the sessions that were skipped and come again weekly there may be thousands. They stand in a tree
 by weekday and time of day: its leaves are in the order in which they come within a week, and hold
@@ -15,20 +15,28 @@ from numpy.typing import NDArray
 from workloadkit._kernels.compile import bare
 from workloadkit._kernels.local_time import local_time, seconds
 from workloadkit.simulation.parts import acts_for
-from workloadkit.simulation.users.batches.drawing_kernel import (
-    LEFT,
-    Drawing,
-    arrival_within,
-    forget_ends,
-    note_end,
-    response,
-)
+from workloadkit.simulation.users.batches.drawing_kernel import Drawing
+from workloadkit.simulation.users.batches.drawing_kernel import forget_ends as batch_sent
+from workloadkit.simulation.users.batches.drawing_kernel import note_end as job_ended
+from workloadkit.simulation.users.batches.fluid_kernel import arrival, begins_again
 from workloadkit.simulation.users.batches.sessions_kernel import (
     WEEK,
     Sessions,
     first_after,
     when,
 )
+
+__all__ = [
+    "Reinserted",
+    "arrival",
+    "batch_sent",
+    "begins_again",
+    "job_ended",
+    "latest_end",
+    "next_begin",
+    "takes_up",
+    "use",
+]
 
 ABSENT = -inf
 RECORDED = -1  # the round in which sessions are where they were recorded
@@ -76,46 +84,20 @@ class Reinserted(NamedTuple):
     rounds: Rounds
 
 
-batch_sent, job_ended = forget_ends, note_end
-
-
-@bare
-def begins_again(users, who, shift):
-    """Move the sessions of somebody who begins again."""
-    users.behaviour.shift[who] = shift
-
-
 @bare
 def takes_up(users, begins, arrival):
-    """Let somebody's sessions be where they are as he sets out with a batch."""
+    """Let a user's sessions be where they are as the user sets out with a batch."""
     who, opening = begins
-    flow, member = users.behaviour, users.cast.member[who]
-    n_over = users.acts.session[opening] - users.acts.first_session[member]
-    reset_rounds(flow.sessions, flow.rounds, who, member, n_over)
-    use_sessions(flow.sessions, flow.rounds, who, member, flow.shift[who], float(arrival))
+    member = users.cast.member[who]
+    _reset(users, who, users.acts.session[opening] - users.acts.first_session[member])
+    use(users, who, float(arrival))
 
 
 @bare
-def arrival(users, released, now):
-    """When a batch arrives that is released now; `inf` for never."""
-    who, batch, _ = released
-    flow, member = users.behaviour, users.cast.member[who]
-    sessions, rounds, shift = flow.sessions, flow.rounds, flow.shift[who]
-    waited = response(users, who, batch - 1, False, now)
-    if waited > flow.leave:
-        flow.drawing.counts[LEFT] += 1
-        return inf
-    end = latest_reinserted_end(sessions, rounds, who, member, shift, now)
-    planned = arrival_within(users, released, now, waited, end)
-    if planned > end:
-        planned = next_reinserted_begin(sessions, rounds, who, member, shift, now)
-    use_sessions(sessions, rounds, who, member, shift, planned)
-    return planned
-
-
-@bare
-def latest_reinserted_end(sessions, rounds, who, member, moved, now):
+def latest_end(users, who, now):
     """Latest end of the sessions that have begun by now; later than now if one is under way."""
+    sessions, rounds = users.behaviour.sessions, users.behaviour.rounds
+    member, moved = users.cast.member[who], users.behaviour.shift[who]
     _go_on(sessions, rounds, who, member, moved, now)
     latest = rounds.used_until[who]
     if rounds.start[who] == RECORDED and rounds.n_begun[who] > 0:
@@ -137,11 +119,13 @@ def latest_reinserted_end(sessions, rounds, who, member, moved, now):
 
 
 @bare
-def next_reinserted_begin(sessions, rounds, who, member, moved, now):
+def next_begin(users, who, now):
     """When the next session begins that was not used, after now.
 
     What is under way now will not be used any more: it counts with its next begin, a week later.
     """
+    sessions, rounds = users.behaviour.sessions, users.behaviour.rounds
+    member, moved = users.cast.member[who], users.behaviour.shift[who]
     _go_on(sessions, rounds, who, member, moved, now)
     first = sessions.first[member]
     n = sessions.first[member + 1] - first
@@ -165,8 +149,10 @@ def next_reinserted_begin(sessions, rounds, who, member, moved, now):
 
 
 @bare
-def use_sessions(sessions, rounds, who, member, moved, now):
+def use(users, who, now):
     """Take note that something is submitted: whatever is under way then is used."""
+    sessions, rounds = users.behaviour.sessions, users.behaviour.rounds
+    member, moved = users.cast.member[who], users.behaviour.shift[who]
     _go_on(sessions, rounds, who, member, moved, now)
     first = sessions.first[member]
     n = sessions.first[member + 1] - first
@@ -204,8 +190,10 @@ def use_sessions(sessions, rounds, who, member, moved, now):
 
 
 @bare
-def reset_rounds(sessions, rounds, who, member, n_over):
+def _reset(users, who, n_over):
     """Begin, the first `n_over` sessions being used."""
+    sessions, rounds = users.behaviour.sessions, users.behaviour.rounds
+    member = users.cast.member[who]
     n, base = sessions.first[member + 1] - sessions.first[member], rounds.first_used[who]
     for place in range(n):
         rounds.used[base + place] = place < n_over

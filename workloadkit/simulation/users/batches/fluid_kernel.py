@@ -1,0 +1,61 @@
+"""What users whose sessions stay where they are have in common, wherever those come from.
+
+How users behave says which sessions there are: `latest_end`, `next_begin` and `use` act for it, see
+`parts`.
+"""
+
+from math import inf
+
+from workloadkit._kernels.compile import BARE, bare, inline
+from workloadkit.simulation.parts import by_part
+from workloadkit.simulation.users.batches.drawing_kernel import (
+    ABORTED,
+    CONTINUED,
+    LEFT,
+    WITHIN,
+    draw,
+    response,
+)
+
+
+@inline
+def _nothing(users, who, now):
+    pass
+
+
+#: (users, who, now): latest end of the user's sessions that have begun by now; `-inf` for none.
+_latest_end = by_part("behaviour", "latest_end", options=BARE)
+
+#: (users, who, now): when the next session begins, after now.
+_next_begin = by_part("behaviour", "next_begin", options=BARE)
+
+#: (users, who, arrival): a batch arrives then, and uses the session that is there.
+_use = by_part("behaviour", "use", _nothing, BARE)
+
+
+@bare
+def begins_again(users, who, shift):
+    """Move the sessions of a user who begins again."""
+    users.behaviour.shift[who] = shift
+
+
+@bare
+def arrival(users, released, now):
+    """When a batch arrives that is released now; `inf` for never."""
+    who, batch, by_end = released
+    behaviour = users.behaviour
+    counts = behaviour.drawing.counts
+    waited = response(users, who, batch - 1, False, now)
+    if waited > behaviour.leave:
+        counts[LEFT] += 1
+        return inf
+    end = _latest_end(users, who, now)
+    planned = inf
+    if end >= now:
+        if waited <= behaviour.patience:
+            planned = now + draw(users, who, WITHIN + by_end)
+        counts[CONTINUED if planned <= end else ABORTED] += 1
+    if planned > end:
+        planned = _next_begin(users, who, now)
+    _use(users, who, planned)
+    return planned
