@@ -88,7 +88,7 @@ def add_utility(
     globmax : float, default 1
         Upper end of the bins: the scale of all values.
     table : DataFrame or path of a CSV file, optional
-        Functions of one's own. Columns `job`, `time` [s], `value`: the points of each job by its
+        Custom functions. Columns `job`, `time` [s], `value`: the points of each job by its
         number, as they are; nothing is drawn. Otherwise `time`, `value` and one or more of `queue`,
         `user` and `shape`: shapes for the jobs of a queue or user, of which one is drawn where
         they have several. A shape is stretched so that its first value is the job's start value

@@ -17,7 +17,7 @@ from workloadkit.errors import ParameterError, check_count, check_positive
 from workloadkit.simulation import users
 from workloadkit.simulation.users.queueing import again, pauses
 
-#: Points of the table that the simulator has of a function of one's own, and the response times
+#: Points of the table that the simulator has of a custom function, and the response times
 #: from the first to the last of them, in mean service times.
 POINTS, FIRST, LAST = 20_000, 1e-6, 1e6
 
@@ -216,7 +216,7 @@ def simulated_users(model: Model, point: Point, jobs: int) -> tuple[Any, int]:
 def as_again(p: Any, S: float) -> again.Again:
     """Return p of a model in the form that the simulator has.
 
-    Of a function of one's own it has a table: 20,000 points, whose response times grow by a
+    Of a custom function it has a table: 20,000 points, whose response times grow by a
     constant factor of 1.0014, from a millionth of a mean service time to a million of them.
     """
     if isinstance(p, Constant):

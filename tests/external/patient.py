@@ -55,7 +55,7 @@ class Crowd:
                    tables.queue)  # fmt: skip
         return without_log(*(column[:n_jobs] for column in columns)), {}, {}
 
-    def told_plain(self, users):
+    def report_plain(self, users):
         return {}
 
     def result(self, workload, notes, machine):

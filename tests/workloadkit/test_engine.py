@@ -146,7 +146,7 @@ def test_the_compiled_engine_refuses_what_is_ones_own():
 def test_a_log_is_for_users_who_replay_it_and_for_no_others():
     with pytest.raises(ParameterError, match="there is no log to simulate; give a trace, or"):
         wk.simulate(None, "fcfs", procs=1)
-    with pytest.raises(ParameterError, match="users of one's own submit their own jobs"):
+    with pytest.raises(ParameterError, match="custom users submit their own jobs"):
         wk.simulate(small_trace(), "fcfs", [Gambler()], procs=1)
 
 

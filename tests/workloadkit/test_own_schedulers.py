@@ -1,4 +1,4 @@
-"""Schedulers of one's own in the plain-Python engine."""
+"""Custom schedulers in the plain-Python engine."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""Users of one's own in the plain-Python engine."""
+"""Custom users in the plain-Python engine."""
 
 import json
 import math

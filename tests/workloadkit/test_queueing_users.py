@@ -397,7 +397,7 @@ def test_slowly_falling_chances_hold_the_response_where_the_load_is_one(rate, re
         (lambda: Reopen(1, "table:0/1,0/0.5"), "again has the time 0 s after 0 s"),
         (lambda: Reopen(1, "table:0/1,5"), "again is 'table:0/1,5'"),
         (lambda: Reopen(1, None), "again is None; it is a number"),
-        (lambda: Reopen(1, "0.5", step=1), "step is for a function of one's own"),
+        (lambda: Reopen(1, "0.5", step=1), "step is for a custom function"),
         (lambda: Table([1, 2], [0.5]), "again has 2 times and 1 probabilities"),
     ],
 )

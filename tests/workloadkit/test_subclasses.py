@@ -93,7 +93,7 @@ def both(log, policy, users, **options):
 @pytest.mark.parametrize(
     ("kind", "users"),
     [
-        # A key where jobs are not known from the start is compiled anew each time: one is enough
+        # A key where jobs are not known from the start is compiled again each time: one is enough
         # for every day.
         pytest.param(
             kind,

@@ -59,7 +59,7 @@ def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def uncached(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile `function` as `kernel` does, anew in each process.
+    """Compile `function` as `kernel` does, again in each process.
 
     For what is made of parts that are not of this package: they may change without our knowing.
     """
@@ -94,7 +94,7 @@ def helper(function: Callable[..., Any]) -> Callable[..., Any]:
 def bare(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile a helper that neither makes nor returns arrays, nor slices of them.
 
-    Then nobody counts the references to the arrays that it is given. To count those of a tuple of
+    The references to the arrays that it is given are then not counted. To count those of a tuple of
     dozens of arrays, which is handed on at every event, would take most of the time.
     """
     return numba.njit(function, **BARE)

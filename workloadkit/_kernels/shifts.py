@@ -30,7 +30,7 @@ def draw_shift(rng):
 
 @shared
 def is_active(local, by_day, on_weekdays, moved):
-    """Whether somebody is at work at a local time."""
+    """Whether a user is at work at a local time."""
     begins, length = (DAY_BEGINS, DAY_LENGTH) if by_day else (NIGHT_BEGINS, NIGHT_LENGTH)
     since = local - moved - begins
     return since % DAY < length and works_on(floor(since / DAY), on_weekdays)

@@ -238,14 +238,14 @@ def _check_parts(policy: Any, behaviour: Any, machine: Any, predictor: Any) -> N
 
 
 def _check_presence(trace: Trace | None, behaviour: object, population: object) -> None:
-    """Refuse a log where nobody needs one, and the lack of one where somebody does."""
+    """Check that a log is given exactly when the users need one."""
     of_log = isinstance(behaviour, OpenUsers | Behaviour | LogBehaviour)
     if not isinstance(population, Population | Resampled):
         raise ParameterError(
             f"population is {population!r}; give a name or an object of workloadkit.populations"
         )
     if trace is None and of_log and not isinstance(population, ResampledUsers):
-        raise ParameterError("there is no log to simulate; give a trace, or users of one's own")
+        raise ParameterError("there is no log to simulate; give a trace, or custom users")
     if not of_log and (trace is not None or not isinstance(population, populations.Recorded)):
         name = name_of(behaviour) if isinstance(behaviour, Community) else "of one's own"
         raise ParameterError(
@@ -316,7 +316,7 @@ def _policy(scheduler: str | Policy | Scheduler) -> Policy | Scheduler:
 
 
 def _behaviour(users: Any) -> Any:
-    """Return the behaviour that was meant; of users of one's own, who change, copies."""
+    """Return the behaviour that was meant; of custom users, who change, copies."""
     if isinstance(users, str):
         return behaviours.parse(users)
     if isinstance(users, type) and issubclass(users, BatchUser):
@@ -328,7 +328,7 @@ def _behaviour(users: Any) -> Any:
 
 
 def name_of(thing: object) -> str:
-    """Name a policy, a behaviour or somebody's own class."""
+    """Name a policy, a behaviour or a custom class."""
     if isinstance(thing, (list, tuple)):
         return " ".join(dict.fromkeys(type(user).__name__ for user in thing)) or "nobody"
     if isinstance(thing, Policy | Behaviour | LogBehaviour | Community):

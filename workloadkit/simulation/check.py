@@ -77,7 +77,7 @@ def check_schedule(
     - Never more processors are in use than the machine has. Their number proves that none is used
       twice: where at every instant enough are free, each job can be given processors of its own
       when it starts. At an instant what ends gives way to what starts; a job of run time 0 needs
-      its processors beside those that run right through its instant.
+      its processors in addition to those that run right through its instant.
 
     Under a policy these, too, of the times in the schedule; "the queue" is in the order of
     (submit, job number), of (submit, place in the log) for passes by event:
@@ -89,7 +89,7 @@ def check_schedule(
       then: when the jobs that run at that point of the pass leave it enough processors, by their
       estimates; with exact estimates, when nothing that started later could have delayed it.
     - easy, reservations with several of these: the same jobs start, and none else, in each pass
-      that can be told apart from others, as if the reservations were made anew from what runs
+      that can be told apart from others, as if the reservations were made again from what runs
       then: a job with a reservation starts as soon as its hole begins, and no other starts where
       something is reserved. That a reservation of a pass is kept in the next one is promised to
       the first of them alone, as estimates that were too long let them move. Whole seconds only.
@@ -99,7 +99,7 @@ def check_schedule(
       each waiting job, in the order of arrival, moves to the earliest hole), while the jobs start
       and end when the schedule says. With exact estimates nothing moves, and all who backfill
       conservatively promise the same. Where a schedule does not follow the reservations, promises
-      go on from what runs: a job whose time has passed is planned anew, and all that wait are if
+      go on from what runs: a job whose time has passed is planned again, and all that wait are if
       one that starts early takes what was reserved. Whole seconds only: with decimals rounding
       would decide what fits into a hole.
     - recorded: each job starts its recorded wait after its submission; it may use more than the
@@ -195,7 +195,7 @@ def check_schedule(
     )
 
 
-#: What is asked of a simulation where nobody says.
+#: The options of a simulation by default.
 _USUAL = {"oversize": "error", "estimates": "user", "overrun": "raise", "passes": "instant"}
 
 
@@ -228,7 +228,7 @@ def _machine(
 def _policy_named(policy: str | Policy | None, said: Mapping[str, Any]) -> Policy | str:
     """Return the policy; what a Schedule says of itself may be one's own, of which we know a name.
 
-    It is an empty name where nobody says.
+    Its name is empty where none is given.
     """
     if policy is not None:
         return schedulers.parse(policy) if isinstance(policy, str) else policy

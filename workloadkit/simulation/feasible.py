@@ -211,7 +211,7 @@ def no_processor_is_used_twice(
     up = machine - _down(shutdowns, time)
     held = np.concatenate([[0], use.after])[np.searchsorted(use.time, time, side="right")]
     over = held > up
-    # a job of run time 0 beside those that run right through; it may come before an outage
+    # a job of run time 0 in addition to those that run right through; it may come before an outage
     moment = np.flatnonzero(end == start)
     when = np.searchsorted(time, start[moment])
     most = use.through[use.begin[moment]] + procs[moment]

@@ -16,7 +16,7 @@ class Passes(NamedTuple):
     idle : list of (job, now)
         Jobs of those with a reservation that wait though their holes begin now.
     in_the_way : list of (job, now)
-        Jobs that start where there is no hole for them beside what is reserved.
+        Jobs that start where there is no slot for them next to what is reserved.
     """
 
     seen: int
@@ -36,7 +36,7 @@ def look_at_passes(
     depth: int,
     by_event: bool,
 ) -> Passes:
-    """Make the reservations of each pass anew, from what runs then, and look at what it starts.
+    """Make the reservations of each pass again, from what runs then, and look at what it starts.
 
     In the order of arrival the waiting jobs take the earliest holes; those that wait on keep them,
     until there are `depth` of these. What starts from among and behind them needs a hole now.

@@ -100,7 +100,7 @@ def play_crowd_plain(
     jobs, outcome, runs = play_plain(policy, name, rules, users, **how)
     workload = submitted(jobs)
     notes = {name: np.array([job.notes[name] for job in jobs]) for name in jobs[0].notes}
-    return Play(workload, outcome, notes, crowd.told_plain(users), runs)
+    return Play(workload, outcome, notes, crowd.report_plain(users), runs)
 
 
 def play_crowd_compiled(policy: Policy, name: str, rules: Rules, crowd: Crowd) -> Play:
@@ -121,7 +121,7 @@ def play_crowd_compiled(policy: Policy, name: str, rules: Rules, crowd: Crowd) -
     n_jobs = int(agenda.at[ARRIVED])
     if not n_jobs:
         raise WorkloadError("the users submitted no job")
-    workload, notes, history = crowd.told(tables, n_jobs)
+    workload, notes, history = crowd.report(tables, n_jobs)
     start, columns, decided = play.outcome
     columns = {name: np.asarray(values)[:n_jobs] for name, values in columns.items()}
     outcome = Outcome(start[:n_jobs], columns, decided)
@@ -165,7 +165,7 @@ def _finished(play: Play, name: str, rules: Rules) -> Play:
 
 
 def copies(users: Sequence[User]) -> list[User]:
-    """Copy users of one's own, who change as they act.
+    """Copy custom users, who change as they act.
 
     Raises
     ------

@@ -56,7 +56,7 @@ def new_profile(n_jobs: int, dtype: np.dtype) -> Profile:
 
 @bare
 def plan_running(state, profile, now):
-    """Make the profile of the running jobs anew.
+    """Make the profile of the running jobs again.
 
     A job that has reached its planned end, or outlived it, counts as ending at this very second.
     """

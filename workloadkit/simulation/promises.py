@@ -104,7 +104,7 @@ def _decimals(case: Case) -> str:
 
 
 def _reservations(case: Case, depth: int, hindrance: str) -> Iterator[Claim]:
-    """Check the reservations of the first so many in the queue, anew in each pass."""
+    """Check the reservations of the first so many in the queue, again in each pass."""
     texts = (
         f"the first {depth} in the queue start as soon as there is a hole for them",
         f"no start is in the way of the reservations of the first {depth}",

@@ -19,7 +19,7 @@ class Saturation(NamedTuple):
     outstanding : ndarray of int64, shape (n_weeks,)
         Jobs that had arrived and not ended at the beginning of each week.
     slope : float
-        By how many jobs a week their number grew; NaN if that cannot be told.
+        By how many jobs a week their number grew; NaN if that cannot be determined.
     """
 
     outstanding: NDArray[np.int64]
@@ -27,7 +27,7 @@ class Saturation(NamedTuple):
 
     @property
     def saturated(self) -> bool | None:
-        """Whether the number grew by more than one job a week; None if that cannot be told."""
+        """Whether the number grew by more than one job a week; None if that is unknown."""
         return None if np.isnan(self.slope) else self.slope > 1
 
 

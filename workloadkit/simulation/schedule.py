@@ -46,7 +46,7 @@ class Schedule:
     parameters : mapping of str to object
         What was asked for: scheduler, users, and whatever differs from the defaults.
     columns : mapping of str to array_like of shape (n_jobs,)
-        What else the scheduler told of each job, such as its partition.
+        What else the scheduler reported of each job, such as its partition.
     history : mapping of str to object
         What the scheduler decided over time, and what users who react tell: `until` is the end of
         the time that they submit jobs in, where there is one.
@@ -105,7 +105,7 @@ class Schedule:
 
         Columns: `job submit start end wait run procs estimate killed response slowdown
         bounded_slowdown`; where jobs have utility functions, the `utility` that each earned; and
-        what the scheduler told of each job. With outages also `interruptions`, whether it was
+        what the scheduler reported of each job. With outages also `interruptions`, whether it was
         `lost`, and `lost_work`, the processors × seconds that it ran in vain; `start` is the last
         one then. Times in seconds, whole numbers where all given times were.
         """
@@ -186,7 +186,7 @@ class Schedule:
 
     @property
     def saturated(self) -> bool | None:
-        """Whether the system saturated, see `saturation`; None if that cannot be told."""
+        """Whether the system saturated, see `saturation`; None if that cannot be determined."""
         return self.saturation.saturated
 
     @property

@@ -68,7 +68,7 @@ def simulate(
     rng: np.random.Generator | int | None = None,
     engine: Engine | None = None,
 ) -> Schedule:
-    """Simulate a scheduler serving the users of a log, or users of one's own.
+    """Simulate a scheduler serving the users of a log, or custom users.
 
     A job needs the processors it requested, else those it used. The scheduler plans with the
     requested time, where it is known, else with the run time, and with 1 s at the least. Jobs
@@ -77,13 +77,13 @@ def simulate(
     Parameters
     ----------
     trace : Trace, optional
-        The log whose jobs are simulated; not needed with users of one's own.
+        The log whose jobs are simulated; not needed with custom users.
     scheduler : str or object, default "easy"
         A name with parameters as on the command line, a policy of `workloadkit.schedulers`, or an
         instance of a subclass of `Scheduler`, which is copied for the simulation.
     users : str, object or sequence of User, default "open"
         How the users of the log behave, or users who need no log: a name with parameters, or an
-        object of `workloadkit.users`; or users of one's own: a subclass of `BatchUser`, who go
+        object of `workloadkit.users`; or custom users: a subclass of `BatchUser`, who go
         through a log, or a list of users who need none (copied, too).
     population : str or object, default "recorded"
         Which users of the log are present: a name with parameters, or an object of
@@ -134,7 +134,7 @@ def simulate(
     utility_at : {"turnaround", "start"}
         When the value of a job that has a utility function is read: at its end or at its start.
     rng : Generator or int, optional
-        Where the seed comes from of all that draws: schedulers and users of one's own, and
+        Where the seed comes from of all that draws: schedulers and custom users, and
         `genetic`. It is recorded in `parameters` then, and gives the same again.
     engine : {"compiled", "python"}, optional
         By default compiled for all that is built in, plain Python for what is one's own. Both

@@ -63,7 +63,7 @@ def violations(schedule: Schedule) -> Violations:
     Raises
     ------
     ParameterError
-        If it is no schedule, or one of users drawn anew who react: their log, made as they
+        If it is no schedule, or one of resampled users who react: their log, made as they
         submitted, does not tell which batches they waited for.
 
     Warns
@@ -102,7 +102,7 @@ def violations(schedule: Schedule) -> Violations:
     else:
         if schedule.reacting and "population" in schedule.parameters:
             raise ParameterError(
-                "users drawn anew who react submit at other times than in their log: there are no "
+                "resampled users who react submit at other times than in their log: there are no "
                 "recorded batches of theirs to be violated"
             )
         in_log = np.argsort(w.row)  # places in the workload, in the order of the log

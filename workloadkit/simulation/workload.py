@@ -145,7 +145,7 @@ def machine_size(header: Header, procs: int | None) -> int:
     Raises
     ------
     WorkloadError
-        Where nobody says.
+        By default.
 
     Examples
     --------

@@ -24,7 +24,7 @@ class Events:
         self._next: tuple | None = None  # of the stream
 
     def add(self, time: Any, kind: int, key: int, happen: Callable[[Any], None], to: Any) -> int:
-        """Let something happen to somebody; return its serial."""
+        """Schedule an event of a user; return its serial."""
         serial = next(self._serial)
         heappush(self._heap, (time, kind, key, serial, happen, to))
         if kind not in _UNCOUNTED:

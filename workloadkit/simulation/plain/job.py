@@ -18,7 +18,7 @@ class Job:
     Parameters
     ----------
     submitter : User
-        Who submits it and is told of its end.
+        Who submits it and is notified of its end.
     user : int
         Number of the user it belongs to.
     procs : int

@@ -1,4 +1,4 @@
-"""The waiting jobs in the order of arrival, for policies that order them anew at each pass.
+"""The waiting jobs in the order of arrival, for policies that sort them again in each pass.
 
 Between two terminations what is free only shrinks. So where no job fits there is no pass, until a
 job ends, one arrives that fits, or the machine changes or was to change.

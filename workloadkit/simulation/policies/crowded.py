@@ -1,10 +1,10 @@
-"""Policies of `anew` in the compiled engine, which go over to trees where the queue is long."""
+"""Policies of `dynamic` in the compiled engine, which go over to trees where the queue is long."""
 
 from typing import Any, ClassVar
 
 from workloadkit.simulation.classes import Classes
-from workloadkit.simulation.policies.anew import Queue, new_queue
 from workloadkit.simulation.policies.compiled import CompiledPolicy
+from workloadkit.simulation.policies.dynamic import Queue, new_queue
 from workloadkit.simulation.state import State
 from workloadkit.simulation.workload import Rules, Workload
 

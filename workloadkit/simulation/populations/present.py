@@ -19,7 +19,7 @@ Notes = Mapping[str, NDArray]
 class Incarnations(NamedTuple):
     """The users of a simulation, in the order of their numbers.
 
-    Each is an incarnation of a *member*: of somebody whose jobs are known. All that a member did
+    Each is an incarnation of a *member*: of a user whose jobs are known. All that a member did
     before the opening counts as submitted and ended.
 
     Parameters
@@ -82,7 +82,7 @@ class Present:
     pause : ndarray, shape (n_members,)
         How long one who begins again rests before. [s]
     until : int or float
-        From then on nobody submits anything; the greatest number there is for no end. [s]
+        No job is submitted from then on; the greatest number there is for no end. [s]
     numbered : bool
         Whether jobs keep the numbers that they have in the log; else they are numbered by
         submission.

@@ -1,4 +1,4 @@
-"""The users of a log drawn anew: who is there, and since when, differs from run to run."""
+"""The users of a log resampled: who is there, and since when, differs from run to run."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, fields, replace
@@ -41,7 +41,7 @@ AsWorkload = Callable[[Trace], Workload]
 
 @dataclass(frozen=True)
 class Resampled:
-    """Users drawn anew from a log, as `workloadkit.resample` draws them, who then react [1]_.
+    """Users resampled from a log, as `workloadkit.resample` draws them, who then react [1]_.
 
     Long-term users are there from the begin on, each in some week of his activity. Whoever has
     done with all of it, which is to say when the last of his jobs has ended, pauses, and begins
@@ -182,7 +182,7 @@ class Drawn(Present):
 
 @dataclass(frozen=True, eq=False)
 class ResampledUsers:
-    """Users drawn anew from a log, for many simulations: only a seed is missing.
+    """Users resampled from a log, for many simulations: only a seed is missing.
 
     Parameters
     ----------

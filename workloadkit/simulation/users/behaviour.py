@@ -41,7 +41,7 @@ class LogBehaviour(Protocol):
 class Community(Protocol):
     """Users who need no log: who they are, and how they behave.
 
-    `processors` is the size of the machine where nobody says.
+    `processors` is the size of the machine by default.
     """
 
     name: ClassVar[str]

@@ -31,11 +31,11 @@ class Crowd(Protocol):
         """Return tables with room for so many jobs, and the users who will fill them in."""
         ...
 
-    def told(self, tables: Workload, n_jobs: int) -> tuple[Workload, Notes, dict[str, Any]]:
+    def report(self, tables: Workload, n_jobs: int) -> tuple[Workload, Notes, dict[str, Any]]:
         """Return the jobs that compiled users submitted, notes on them, and a history."""
         ...
 
-    def told_plain(self, users: list[User]) -> dict[str, Any]:
+    def report_plain(self, users: list[User]) -> dict[str, Any]:
         """Return the history of users in plain Python."""
         ...
 

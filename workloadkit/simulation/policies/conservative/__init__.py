@@ -23,7 +23,7 @@ class Conservative:
 
     Where jobs outlive their estimates (``overrun="late"``) promises cannot be kept. In a pass in
     which a job is overdue, or whose terminations include one that was, all waiting jobs drop
-    their reservations and then take the earliest holes anew, in the order of arrival. A job whose
+    their reservations and then take the earliest slots again, in the order of arrival. A job whose
     hole is now but whose processors an overdue job still holds waits, with that reservation. The
     time of a reservation in the room of an overdue job may pass between two instants; nothing
     starts then.

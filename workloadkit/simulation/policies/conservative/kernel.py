@@ -1,7 +1,7 @@
 """Conservative backfilling, compiled.
 
-Running and waiting jobs hold their places in one profile, which is changed and not made anew. After
-a termination a job can move forward only if, since it was last looked at, something was freed
+Running and waiting jobs hold their places in one profile, which is changed and not made again.
+After a termination a job can move forward only if, since it was last looked at, something was freed
 before its own start, and room enough for it. It is freed by early ends, and by moves of other jobs;
 from when on, and how much there is, tells who need not be looked at. The search for an earlier hole
 ends at the job's own start, for from there on it has its place; to move it is to take the front and
@@ -183,7 +183,7 @@ def _reserve_parts(state, new, now):
 
 @bare
 def _plan_anew(state, now):
-    """Make the profile anew, with the promises that the machine has kept so far, or new ones."""
+    """Make the profile again, with the promises that the machine has kept so far, or new ones."""
     policy, when = state.policy, state.policy.when
     release_all(state, 0, now)
     plan_running(state, policy.profile, now)
@@ -275,11 +275,11 @@ def _find_freed(state, released, now):
 
 
 @inline
-def _see_levels(state, low, high, anew):
+def _see_levels(state, low, high, again):
     """Find the highest level from `low`, which is not before now, until `high`."""
     times, highest = state.policy.profile.times, state.policy.highest
     step = first_step(times, state.policy.profile.at[N_STEPS], high)
-    if anew:
+    if again:
         copy_row(state, highest, PLANNED + step)
     raise_row(state, highest, PLANNED + step)
     while times[step] > low:

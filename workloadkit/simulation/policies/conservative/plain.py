@@ -8,7 +8,7 @@ from workloadkit.simulation.policies.profile import plan_running
 
 
 class ConservativeScheduler(Scheduler):
-    """Conservative backfilling in plain Python, the profile made anew in each pass."""
+    """Conservative backfilling in plain Python, the profile made again in each pass."""
 
     def __init__(self) -> None:
         super().__init__()

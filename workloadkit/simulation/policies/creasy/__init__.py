@@ -15,8 +15,8 @@ class Creasy:
     """EASY with the jobs first whose delay would make their users go away [1]_.
 
     A job's priority is alpha · 0.04 / (0.05 r + 1)² + wait (eq. 5.3 and 5.4), where r, its expected
-    response time, is its wait so far plus its estimate, all in minutes. The order is found anew at
-    each pass, ties by arrival, and backfilling keeps it. As the first term is bounded and the
+    response time, is its wait so far plus its estimate, all in minutes. The order is computed again
+    at each pass, ties by arrival, and backfilling keeps it. As the first term is bounded and the
     wait is not, every job becomes the first in time: none starves.
 
     Parameters

@@ -1,8 +1,8 @@
 """CREASY, compiled: a ring of the waiting jobs.
 
 No job is worth more than its wait and the bonus of a job that has only just come: so the first in
-order is found among the first to arrive. The rest is as in `anew`; long queues of jobs that are all
-known are searched by `trees`.
+order is found among the first to arrive. The rest is as in `dynamic`; long queues of jobs that are
+all known are searched by `trees`.
 """
 
 import sys
@@ -11,9 +11,9 @@ from typing import NamedTuple
 from workloadkit._kernels.compile import inline
 from workloadkit.simulation.machine.ledger import may_pass
 from workloadkit.simulation.parts import acts_for
-from workloadkit.simulation.policies import anew
-from workloadkit.simulation.policies.anew import AGAIN, HEAD, MORE, NEW, SMALLEST, Queue
+from workloadkit.simulation.policies import dynamic
 from workloadkit.simulation.policies.creasy import priority as priorities
+from workloadkit.simulation.policies.dynamic import AGAIN, HEAD, MORE, NEW, SMALLEST, Queue
 from workloadkit.simulation.queue import unlink
 from workloadkit.simulation.state import ARRIVED, N_WAITING
 
@@ -40,14 +40,14 @@ class Ring(NamedTuple):
     bonus: float
 
 
-allocate, asks, plans_void = anew.allocate, anew.list_asks, anew.plans_void
-job_ended, job_returned = anew.job_ended, anew.job_returned
+allocate, asks, plans_void = dynamic.allocate, dynamic.list_asks, dynamic.plans_void
+job_ended, job_returned = dynamic.job_ended, dynamic.job_returned
 
 
 @inline
 def join(state, job, now):
     """Let a job wait."""
-    anew.join_ring(state, job, 0)
+    dynamic.join_ring(state, job, 0)
 
 
 @inline

@@ -15,11 +15,11 @@ from workloadkit._kernels.compile import bare, inline, kernel
 from workloadkit.simulation.classes import Classes
 from workloadkit.simulation.machine.ledger import FREE, SPARE, has_room, may_pass
 from workloadkit.simulation.parts import acts_for
-from workloadkit.simulation.policies import anew
-from workloadkit.simulation.policies.anew import AGAIN, MORE, SMALLEST, Queue
+from workloadkit.simulation.policies import dynamic
 from workloadkit.simulation.policies.creasy import kernel as ring
 from workloadkit.simulation.policies.creasy import priority as priorities
 from workloadkit.simulation.policies.creasy.kernel import ROUNDING, Ring
+from workloadkit.simulation.policies.dynamic import AGAIN, MORE, SMALLEST, Queue
 from workloadkit.simulation.queue import margin, set_leaf
 from workloadkit.simulation.state import State
 
@@ -95,8 +95,8 @@ def _set(classes, job, estimate):
     set_leaf(classes.tree, classes.root[classes.job_class[job]], classes.node[job], estimate)
 
 
-allocate, asks, plans_void = anew.allocate, anew.trees_ask, anew.plans_void
-job_ended, job_returned = anew.job_ended, anew.job_returned
+allocate, asks, plans_void = dynamic.allocate, dynamic.trees_ask, dynamic.plans_void
+job_ended, job_returned = dynamic.job_ended, dynamic.job_returned
 backfill_new = ring.backfill_new
 
 

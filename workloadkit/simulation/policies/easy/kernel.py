@@ -161,7 +161,7 @@ def _look_at_new(state, new, now):
 
 @inline
 def _overtakes(state, job, head, now):
-    """Whether a job passes the head, for which is reserved as soon as somebody might."""
+    """Whether a job passes the head, for which is reserved as soon as one might."""
     at = state.policy.at
     if not has_room(state, FREE, need_of(state, job, now)):
         return False

@@ -8,10 +8,10 @@ from workloadkit.simulation.engine import Scheduler
 from workloadkit.simulation.policies.policy import check_types
 from workloadkit.simulation.workload import Rules, Workload
 
-#: After so long the criteria of the partitions are found anew. [s]
+#: After so long the criteria of the partitions are computed again. [s]
 WEEK = 604_800
 
-#: More partitions than anybody wants.
+#: More partitions than are useful.
 MOST_PARTITIONS = 64
 
 
@@ -19,8 +19,8 @@ MOST_PARTITIONS = 64
 class MultiQueue:
     """Partitions of the machine with a queue each, between which idle processors are lent [1]_.
 
-    A job goes to a partition by its estimate, short ones to the first. The criteria are found anew
-    each week, so that they would have balanced the jobs that ended in the week before; until
+    A job goes to a partition by its estimate, short ones to the first. The criteria are computed
+    again each week, so that they would have balanced the jobs that ended in the week before; until
     enough have ended all jobs go to the first partition.
 
     Each partition promises a start to the job at the head of its queue, its pivot. Any job may
@@ -31,7 +31,7 @@ class MultiQueue:
     Partitions are shares of all processors, also of those that are down: a job needs its processors
     of its partition, lent ones included, and of those that work. A pivot that needs more than work
     gets no reservation in this pass. Where outages are announced, each pivot reserves certain
-    processors for the earliest second from which on they are left to it, and whatever fits beside
+    processors for the earliest second from which on they are left to it, and whatever fits next to
     that starts, in the order of arrival; partitions lend all that is idle then. A job that was
     interrupted waits in the queue of its partition again, by its arrival.
 

@@ -77,7 +77,7 @@ class CompiledMultiQueue(CompiledPolicy):
         return state
 
     def turn_week(self, state: State) -> None:
-        """Find the criteria anew."""
+        """Compute the criteria again."""
         part = state.policy
         kernel.end_week(part.criteria, part.ended, part.at)
 
@@ -95,7 +95,7 @@ def count_used(state: State) -> None:
 
 
 def repartition(state: State, n_partitions: int) -> State:
-    """Change the number of partitions: equal shares, and jobs sorted anew by uniform criteria.
+    """Change the number of partitions: equal shares, and jobs sorted again by uniform criteria.
 
     The first pivot to come into a partition becomes its pivot; the others are demoted and keep
     their reservation.

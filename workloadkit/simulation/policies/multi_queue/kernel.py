@@ -4,7 +4,7 @@ Between two terminations processors only become fewer and time only passes. So a
 refused, and an arrival behind the pivot of its queue needs one look at itself. Not so where a
 pivot has started, which gives its reservation up, or processors have been lent, which moves the
 reservations of both partitions: then all that wait is looked at once more. Where nothing that
-waits would fit, nobody asks for the reservations.
+waits would fit, the reservations are not computed.
 """
 
 import sys

@@ -9,7 +9,7 @@ from workloadkit.simulation.state import State
 
 # Places in Partitions.at: jobs that wait, and those of them that have just arrived; demoted jobs;
 # jobs that have ended since a week began; weeks that are over; processors that run nothing, with
-# those that are down; whether anybody who waits may become a pivot; whether the reservations are
+# those that are down; whether a waiting job may become a pivot; whether the reservations are
 # known; whether all that wait have been refused and stay so; whether a job has started in this
 # pass, and whether that moves reservations.
 (

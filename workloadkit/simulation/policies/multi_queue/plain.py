@@ -75,7 +75,7 @@ class MultiQueueScheduler(Scheduler):
 
     @property
     def next_week(self) -> Any:
-        """When the criteria are to be found anew. [s]."""
+        """When the criteria are to be computed again. [s]."""
         return self._at.first + (self.n_weeks + 1) * WEEK
 
     def turn_weeks(self) -> None:
@@ -244,7 +244,7 @@ class MultiQueueScheduler(Scheduler):
         self.demoted = [twins[job] for job in other.demoted]
 
     def repartition(self, n_partitions: int) -> None:
-        """Change the number of partitions: equal shares, and jobs sorted anew by uniform criteria.
+        """Change the number of partitions: equal shares, and jobs sorted again by uniform criteria.
 
         The first pivot to come into a partition becomes its pivot; the others are demoted ([1]_,
         appendix A).

@@ -21,7 +21,7 @@ from workloadkit.simulation.state import N_RUNNING
 
 @bare
 def find_reservations(state, opens, now):
-    """Find the reservations of demoted jobs and pivots anew, and what is left where they begin.
+    """Find the reservations of demoted jobs and pivots again, and what is left where they begin.
 
     Where a pass opens the demoted ones move, and pivots are promised what is found first. Who needs
     more than works at all gets none.
@@ -49,7 +49,7 @@ def find_reservations(state, opens, now):
             plan.left_at[place, column] = plan.left[step, column]
         plan.at[N_RESERVED] = place + 1
         put_back(plan, place, state.jobs.procs[job], -1)
-        if i + 1 < count:  # nobody looks for room behind the last
+        if i + 1 < count:  # no room is looked for behind the last
             _take_off(plan, step, state.jobs.procs[job], place)
 
 

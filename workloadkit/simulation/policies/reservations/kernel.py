@@ -1,6 +1,6 @@
 """Backfilling with any number of reservations, in any settled orders, compiled.
 
-A full pass makes the profile of the running jobs anew and all reservations in it. It is needed
+A full pass makes the profile of the running jobs again and all reservations in it. It is needed
 after a termination, and then only if a waiting job fits now. Until the next planned end no
 reservation's time comes and no step of the profile is passed: reservations stay where they are, who
 was refused stays refused, and a job that arrives behind those reserved needs one look at itself.
@@ -248,7 +248,7 @@ def _reserve_parts(state, now):
 
 @inline
 def _backfill(state, ahead, now):
-    """Start what is in nobody's way."""
+    """Start what delays no reservation."""
     policy = state.policy
     for place in range(policy.at[WAIT]):
         if is_full(state, 0, now):

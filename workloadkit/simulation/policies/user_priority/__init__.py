@@ -15,11 +15,11 @@ By = Literal["load", "recency"]
 class UserPriority:
     """EASY with the jobs of the users first who are thought to submit more [1]_.
 
-    The users with waiting jobs are put in order; the i-th has the priority 1 / i. A job's
-    priority is alpha_user / i + (1 - alpha_user) · wait / 4 h, ties by arrival. In this order jobs
-    start until the first that does not fit, which gets the reservation. The others are backfilled
-    by the order of their users, then by arrival. All is found anew at each pass, at its beginning.
-    As long as alpha_user is below 1 no job starves.
+    The users with waiting jobs are put in order; the i-th has the priority 1 / i. A job's priority
+    is alpha_user / i + (1 - alpha_user) · wait / 4 h, ties by arrival. In this order jobs start
+    until the first that does not fit, which gets the reservation. The others are backfilled by the
+    order of their users, then by arrival. All is computed again in each pass, at its beginning. As
+    long as alpha_user is below 1 no job starves.
 
     Parameters
     ----------

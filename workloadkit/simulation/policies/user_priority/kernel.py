@@ -1,7 +1,7 @@
 """The User Priority Scheduler, compiled: a ring of the waiting jobs of each user.
 
 Of the waiting jobs of a user the first to arrive has the highest priority: so the first in order
-is found among the first of each user. The rest is as in `anew`; long queues of jobs that are all
+is found among the first of each user. The rest is as in `dynamic`; long queues of jobs that are all
 known are searched by `trees`.
 """
 
@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from workloadkit._kernels.compile import inline
 from workloadkit.simulation.machine.ledger import may_pass
 from workloadkit.simulation.parts import acts_for
-from workloadkit.simulation.policies import anew
-from workloadkit.simulation.policies.anew import AGAIN, HEAD, MORE, NEW, SMALLEST, Queue
+from workloadkit.simulation.policies import dynamic
+from workloadkit.simulation.policies.dynamic import AGAIN, HEAD, MORE, NEW, SMALLEST, Queue
 from workloadkit.simulation.policies.user_priority import priority as priorities
 from workloadkit.simulation.queue import unlink
 from workloadkit.simulation.state import ARRIVED
@@ -91,8 +91,8 @@ def new_ranking(
     )
 
 
-allocate, asks, plans_void = anew.allocate, anew.list_asks, anew.plans_void
-job_ended, job_returned = anew.job_ended, anew.job_returned
+allocate, asks, plans_void = dynamic.allocate, dynamic.list_asks, dynamic.plans_void
+job_ended, job_returned = dynamic.job_ended, dynamic.job_returned
 
 
 @inline
@@ -108,7 +108,7 @@ def join(state, job, now):
     """Let a job wait."""
     ranking, queue, jobs = state.policy.ranking, state.policy.queue, state.jobs
     user = ranking.user[job]
-    anew.join_ring(state, job, user)
+    dynamic.join_ring(state, job, user)
     if ranking.by_load and queue.after[job] == state.start.size + user:
         ranking.key[user] += _work(jobs.estimate[job], jobs.procs[job])
     else:  # in another order the sum is another

@@ -10,8 +10,8 @@ from workloadkit._kernels.compile import inline, kernel
 from workloadkit.simulation.classes import Classes
 from workloadkit.simulation.machine.ledger import FREE, SPARE, has_room
 from workloadkit.simulation.parts import acts_for
-from workloadkit.simulation.policies import anew
-from workloadkit.simulation.policies.anew import AGAIN, HEAD, SMALLEST, Queue
+from workloadkit.simulation.policies import dynamic
+from workloadkit.simulation.policies.dynamic import AGAIN, HEAD, SMALLEST, Queue
 from workloadkit.simulation.policies.user_priority import kernel as rings
 from workloadkit.simulation.policies.user_priority.kernel import (
     LEAST,
@@ -104,8 +104,8 @@ def _look_at_user(trees, user, never):
     trees.shortest[user], trees.smallest[user] = shortest, smallest
 
 
-allocate, asks, plans_void = anew.allocate, anew.trees_ask, anew.plans_void
-job_arrived, job_ended, job_returned = rings.job_arrived, anew.job_ended, anew.job_returned
+allocate, asks, plans_void = dynamic.allocate, dynamic.trees_ask, dynamic.plans_void
+job_arrived, job_ended, job_returned = rings.job_arrived, dynamic.job_ended, dynamic.job_returned
 rank, first_in_order, backfill_new = rings.rank, rings.first_in_order, rings.backfill_new
 
 

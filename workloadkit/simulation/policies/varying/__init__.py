@@ -1,4 +1,4 @@
-"""EASY in orders that vary with time, found anew at the beginning of each pass."""
+"""EASY in orders that vary with time, computed again at the beginning of each pass."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar

@@ -80,7 +80,7 @@ class CompiledVarying(CompiledPolicy):
 
 
 class CompiledOwnOrder(CompiledVarying):
-    """EASY in an order of one's own, a function as of `OwnOrder`."""
+    """EASY in a custom order, a function as of `OwnOrder`."""
 
     def __init__(
         self, workload: Workload, rules: Rules, order: Callable[..., Any], backfill: str

@@ -1,4 +1,4 @@
-"""EASY in an order of one's own."""
+"""EASY in a custom order."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,20 +16,20 @@ _GIVEN = ("now", "submit", "estimate", "procs", "user")
 
 @dataclass(frozen=True)
 class OwnOrder:
-    """EASY in an order of one's own, in both engines; in Python only.
+    """EASY in a custom order, in both engines; in Python only.
 
     Parameters
     ----------
     order : callable
         A function of (now, submit, estimate, procs, user), either plain Python that numba can
         compile or compiled by it already. Its values are taken as floats: the smallest comes
-        first, ties by arrival, NaN last. They are found anew at the beginning of each pass.
+        first, ties by arrival, NaN last. They are computed again at the beginning of each pass.
     backfill : str
         Order of backfilling: "same" for that of the queue, a fixed one, or "none".
 
     Notes
     -----
-    The compiled engine compiles the function, and its event loop around it, anew in each process:
+    The compiled engine compiles the function, and its event loop around it, again in each process:
     that takes some seconds at the first simulation.
 
     Examples

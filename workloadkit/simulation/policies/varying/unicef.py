@@ -10,7 +10,7 @@ from workloadkit.simulation.policies.varying import InVaryingOrder
 class Unicef(InVaryingOrder):
     """EASY in the order of wait / (max(log2 processors, 1) · estimate), the largest first [1]_.
 
-    The order is found anew at the beginning of each pass, ties by arrival.
+    The order is computed again at the beginning of each pass, ties by arrival.
 
     Parameters
     ----------

@@ -41,7 +41,7 @@ class BatchCrowd:
         acts, users = self.present.activities, self.present.users
         first_job = acts.first_job[acts.first_batch]
         jobs = (first_job[users.member + 1] - users.opening).sum()
-        # how often somebody begins again nobody knows; where it is more than once, there is no room
+        # how often a user begins again is not known; where it is more than once, there is no room
         return int(jobs + np.diff(first_job)[users.member[users.again]].sum())
 
     def plain(self, rng: np.random.Generator) -> list[User]:
@@ -149,7 +149,7 @@ class BatchCrowd:
             )
         return self.present.kept[Source]
 
-    def told(self, tables: Workload, n_jobs: int) -> tuple[Workload, Notes, dict[str, Any]]:
+    def report(self, tables: Workload, n_jobs: int) -> tuple[Workload, Notes, dict[str, Any]]:
         """Return the jobs that compiled users submitted, notes on them, and a history."""
         log, made = self.present.workload, tables.users.tables
         row, batch = made.row[:n_jobs], tables.users.acts.batch[made.at[:n_jobs]]
@@ -172,7 +172,7 @@ class BatchCrowd:
         counts = {} if drawing is None else dict(zip(COUNTED, drawing.counts.tolist(), strict=True))
         return workload, notes, self._history(counts)
 
-    def told_plain(self, users: list[User]) -> dict[str, Any]:
+    def report_plain(self, users: list[User]) -> dict[str, Any]:
         """Return the history of users in plain Python."""
         return self._history(users[0].history() if isinstance(users[0], DrawingUser) else {})
 

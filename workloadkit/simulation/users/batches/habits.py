@@ -122,7 +122,7 @@ def _bounds(sizes: NDArray[np.int64]) -> NDArray[np.int64]:
 def _latest_so_far(times: NDArray, first: NDArray[np.int64]) -> NDArray:
     """Return the latest of each time and those before it, among the same member's."""
     latest = times.copy()
-    # where a running maximum over all would take over from the member before, begin anew
+    # where a running maximum over all would take over from the member before, begin again
     for low, high in zip(first[:-1].tolist(), first[1:].tolist(), strict=True):
         np.maximum.accumulate(times[low:high], out=latest[low:high])
     return latest

@@ -50,7 +50,7 @@ batch_sent, job_ended = forget_ends, note_end
 
 @bare
 def sets_out(users, who, begin):
-    """Draw somebody's working hours."""
+    """Draw a user's working hours."""
     hours = users.behaviour
     by_day, on_weekdays, later = draw_shift(users.rng)
     hours.by_day[who], hours.on_weekdays[who], hours.later[who] = by_day, on_weekdays, later

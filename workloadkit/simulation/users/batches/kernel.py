@@ -1,8 +1,8 @@
 """Users who go through what they did in a log, batch by batch.
 
-Each user is an incarnation of a member: of somebody whose batches, sessions and dependencies are
-known. He hands over all jobs of a batch at once; after the last of them is submitted, and after
-all that the next batch depends on has ended, he decides when that one arrives.
+Each user is an incarnation of a member: of a user of the log whose batches, sessions and
+dependencies are known. He hands over all jobs of a batch at once; after the last of them is
+submitted, and after all that the next batch depends on has ended, he decides when that one arrives.
 """
 
 import sys
@@ -96,7 +96,7 @@ class Cast(NamedTuple):
 
 
 class Progress(NamedTuple):
-    """How far everybody has come.
+    """How far each user has come.
 
     Parameters
     ----------
@@ -125,7 +125,7 @@ class Progress(NamedTuple):
 
 
 def new_progress(cast: Cast, dtype: np.dtype) -> Progress:
-    """Return what it is before anybody has set out."""
+    """Return what it is before any user has set out."""
     n_users = cast.member.size
     return Progress(
         next_batch=np.zeros(n_users, np.int64),
@@ -139,7 +139,7 @@ def new_progress(cast: Cast, dtype: np.dtype) -> Progress:
 
 
 class Tables(NamedTuple):
-    """What is known of each job that has arrived, beside `state.Jobs`.
+    """What is known of each job that has arrived, in addition to `state.Jobs`.
 
     Parameters
     ----------
@@ -198,13 +198,13 @@ def _recorded_arrival(users, released, now):
     return now + (acts.think_time if by_end else acts.interarrival)[batch]
 
 
-#: (users, who, begin): somebody is about to plan the first batch.
+#: (users, who, begin): a user is about to plan the first batch.
 _sets_out = by_part("behaviour", "sets_out", _nothing)
 
-#: (users, (who, batch), arrival): somebody begins with a batch.
+#: (users, (who, batch), arrival): a user begins with a batch.
 _takes_up = by_part("behaviour", "takes_up", _nothing)
 
-#: (users, who, shift): somebody begins again, so much later.
+#: (users, who, shift): a user begins again, so much later.
 _begins_again = by_part("behaviour", "begins_again", _nothing)
 
 #: (users, (who, batch), opening): the jobs of a batch are planned from one on.
@@ -220,7 +220,7 @@ _arrival = by_part("behaviour", "arrival", _recorded_arrival)
 
 @bare
 def set_out(users):
-    """Let everybody plan the first batch."""
+    """Let all users plan the first batch."""
     cast = users.cast
     for who in range(cast.member.size):
         _sets_out(users, who, cast.begin[who])
@@ -229,7 +229,7 @@ def set_out(users):
 
 @bare
 def _begin(users, who, position, arrival):
-    """Let somebody begin with a job at some time, as if all before had been done."""
+    """Let a user begin with a job at some time, as if all before had been done."""
     acts, cast, progress = users.acts, users.cast, users.progress
     member = cast.member[who]
     opening = acts.batch[position]
@@ -305,7 +305,7 @@ def wake_up(users, jobs, who, now):
 
 @bare
 def _begin_again(users, who, now):
-    """Let somebody who has done with everything begin anew, after a pause, at the same hour."""
+    """Let a user who has done everything begin again, after a pause, at the same hour."""
     acts, cast = users.acts, users.cast
     begins, offsets, start = users.zone.begins, users.zone.offsets, users.zone.start
     first = cast.first_time[who]

@@ -1,4 +1,4 @@
-"""Users of a log who behave as a class of one's own says."""
+"""Users of a log who behave as a custom class says."""
 
 from dataclasses import dataclass
 from typing import ClassVar

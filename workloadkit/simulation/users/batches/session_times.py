@@ -1,4 +1,4 @@
-"""The times of somebody's sessions, and how they come again, in plain Python."""
+"""The times of a user's sessions, and how they come again, in plain Python."""
 
 from collections.abc import Callable, Sequence
 from math import inf

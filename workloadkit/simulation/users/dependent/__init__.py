@@ -165,13 +165,13 @@ class DependentCrowd:
             user_numbers=np.unique(log.user),
         )
 
-    def told(self, tables: Workload, n_jobs: int) -> tuple[Workload, Notes, dict[str, Any]]:
+    def report(self, tables: Workload, n_jobs: int) -> tuple[Workload, Notes, dict[str, Any]]:
         """Return the jobs that compiled users submitted."""
         place = tables.users.tables.row[:n_jobs]
         submit, run = tables.submit[:n_jobs], tables.run[:n_jobs]
         return replace(self.workload.take(place), row=place, submit=submit, run=run), {}, {}
 
-    def told_plain(self, users: list[User]) -> dict[str, Any]:
+    def report_plain(self, users: list[User]) -> dict[str, Any]:
         """Return nothing: there is nothing to count."""
         return {}
 

@@ -107,7 +107,7 @@ def reactions(
     law : str
         Of the think times.
     step : float, optional
-        Of tables of functions of one's own. [s]
+        Of tables of custom functions. [s]
 
     Returns
     -------
@@ -127,14 +127,14 @@ def reactions(
         check_positive(step=step)
         if not need_plain(again, think, None):
             forms = " and ".join(str(form) for form in (again, think) if form is not None)
-            raise ParameterError(f"{name}: step is for a function of one's own, not {forms}")
+            raise ParameterError(f"{name}: step is for a custom function, not {forms}")
     return again, think
 
 
 def visits(
     again: Any, think: Any, step: float | None
 ) -> tuple[Callable[[float], float] | None, float | Callable[[float], float]]:
-    """Return what `reactions` found, functions of one's own with the step of their tables."""
+    """Return what `reactions` found, custom functions with the step of their tables."""
     return (
         Own(again, step) if _own_again(again) else again,
         OwnPause(think, step) if _own_think(think) else think,
@@ -142,7 +142,7 @@ def visits(
 
 
 def need_plain(again: Any, think: Any, step: float | None) -> bool:
-    """Whether there is a function of one's own that the compiled engine has no table of."""
+    """Whether there is a custom function that the compiled engine has no table of."""
     return step is None and (_own_again(again) or _own_think(think))
 
 

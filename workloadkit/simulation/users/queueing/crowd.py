@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from workloadkit.simulation.users.queueing.kernel import Again as AgainArrays
     from workloadkit.simulation.users.queueing.kernel import Needs, Thinking
 
-#: Jobs that tables have room for at first, where nobody says how many there will be.
+#: Jobs that tables have room for at first, where their number is not known.
 ROOM = 4096
 
 
@@ -46,7 +46,7 @@ class QueueCrowd:
     jobs : int, optional
         How many may be submitted in all.
     until : float, optional
-        From then on nobody submits anything. [s]
+        No job is submitted from then on. [s]
     """
 
     visitors: Visitors
@@ -104,7 +104,7 @@ class QueueCrowd:
         set_out(users, submit.dtype)
         return without_log(submit, run, estimate, procs, user, queue, users)
 
-    def told(self, tables: Workload, n_jobs: int) -> tuple[Workload, Notes, dict[str, Any]]:
+    def report(self, tables: Workload, n_jobs: int) -> tuple[Workload, Notes, dict[str, Any]]:
         """Return the jobs that compiled users submitted, notes on them, and a history."""
         made = tables.users.tables
         workload = without_log(
@@ -118,7 +118,7 @@ class QueueCrowd:
         kind = np.where(workload.user < self.visitors.users, CLOSED, OPEN)
         return workload, {"kind": kind, "visit": made.visit[:n_jobs]}, self._history
 
-    def told_plain(self, users: list[User]) -> dict[str, Any]:
+    def report_plain(self, users: list[User]) -> dict[str, Any]:
         """Return the history of users in plain Python."""
         return self._history
 

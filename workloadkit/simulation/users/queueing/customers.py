@@ -59,7 +59,7 @@ class Shared:
     jobs : int, optional
         How many may be submitted in all.
     until : float, optional
-        From then on nobody submits anything. [s]
+        No job is submitted from then on. [s]
     """
 
     def __init__(

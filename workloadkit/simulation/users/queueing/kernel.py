@@ -101,7 +101,7 @@ class Thinking(NamedTuple):
 
 
 class Tables(NamedTuple):
-    """What is known of each job that has arrived, beside `state.Jobs`; each of shape (room,).
+    """What is known of each job that has arrived but is not in `state.Jobs`; each of shape (room,).
 
     Parameters
     ----------
@@ -142,7 +142,7 @@ class QueueUsers(NamedTuple):
         Closed users.
     thinking : Thinking
     until : float
-        From then on nobody submits anything. [s]
+        No job is submitted from then on. [s]
     needs : Needs
     again : Again
     made : Made
@@ -202,7 +202,7 @@ def job_ended(users, jobs, place, now):
 
 @bare
 def wake_up(users, jobs, who, now):
-    """Let somebody submit a job."""
+    """Let a user submit a job."""
     counts = users.counts
     if counts[N_MADE] == counts[MOST]:
         return
@@ -276,7 +276,7 @@ def _make(users, user, visit, now):
 
 @bare
 def _rest(users, user, who, now, response):
-    """Wake somebody up when he has thought, unless all is over by then."""
+    """Wake a user up who has thought, unless all is over by then."""
     thinking = users.thinking
     pause = thinking.mean
     if thinking.form == BREAKS:

@@ -34,7 +34,7 @@ class Mixed(QueueingUsers):
         How likely an open user submits another job, by the response time of the last, as of
         `Reopen`. By default each submits one.
     step : float, optional
-        Step of the tables of one's own functions, as of `Reopen`. [s]
+        Step of the tables of custom functions, as of `Reopen`. [s]
 
     References
     ----------

@@ -38,7 +38,7 @@ class Reopen(QueueingUsers):
         time [s], as of `again`.
     think_law : {"exponential", "fixed"}
     step : float, optional
-        Step of the tables of one's own functions, of 100,000 steps; behind them, the last value
+        Step of the tables of custom functions, of 100,000 steps; behind them, the last value
         holds. Without it the functions run in the plain engine. [s]
 
     References

@@ -21,7 +21,7 @@ from workloadkit.site import SiteDistributions, built_in
 from workloadkit.site.samples import Joint, Pools, samples
 from workloadkit.trace import Trace
 
-#: Processors of a site's machine where nobody says (Shmueli 2008, appendix A.2).
+#: Processors of a site's machine by default (Shmueli 2008, appendix A.2).
 PROCESSORS = 128
 
 #: What a job that comes again has in common with the one before.
@@ -194,7 +194,7 @@ class SiteCrowd:
         set_out(users, submit.dtype)
         return without_log(submit, run, estimate, procs, user, queue, users)
 
-    def told(self, tables: Workload, n_jobs: int) -> tuple[Workload, Notes, dict[str, Any]]:
+    def report(self, tables: Workload, n_jobs: int) -> tuple[Workload, Notes, dict[str, Any]]:
         """Return the jobs that compiled users submitted, notes on them, and a history."""
         from workloadkit.simulation.users.sites import kernel as kernels
 
@@ -220,7 +220,7 @@ class SiteCrowd:
             self._history({name: int(counts[getattr(kernels, name.upper())]) for name in _COUNTED}),
         )
 
-    def told_plain(self, users: list[User]) -> dict[str, Any]:
+    def report_plain(self, users: list[User]) -> dict[str, Any]:
         """Return the history of users in plain Python."""
         counts = users[0].setting.counts  # type: ignore[attr-defined]
         return self._history({name: counts[name] for name in _COUNTED})

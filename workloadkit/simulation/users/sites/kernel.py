@@ -99,7 +99,7 @@ class Planned(NamedTuple):
 
 
 class Tables(NamedTuple):
-    """What is known of each job that has arrived, beside `state.Jobs`; each of shape (room,).
+    """What is known of each job that has arrived but is not in `state.Jobs`; each of shape (room,).
 
     Parameters
     ----------
@@ -156,7 +156,7 @@ def continues(response):
 
 @bare
 def set_out(users):
-    """Let everybody come to work, or think about the first batch."""
+    """Let all users come to work, or think about the first batch."""
     people, rng = users.people, users.rng
     for who in range(people.size.size):
         if users.ways.dynamic:

@@ -20,7 +20,7 @@ class Setting:
         What they draw from.
     rng : Generator
     until : int
-        From then on nobody submits anything. [s]
+        No job is submitted from then on. [s]
     pairs : bool
         Whether size and run time are drawn as a pair.
     repeats_run : bool

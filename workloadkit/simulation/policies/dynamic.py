@@ -1,4 +1,4 @@
-"""EASY in an order that is found anew at each pass, compiled: what such policies have in common.
+"""EASY in an order that is computed again in each pass, compiled: what such policies share.
 
 Between two terminations what is free only shrinks, and the shadow time stays. So a job that cannot
 be backfilled stays so until the next termination, unless another job takes the head of the queue:
@@ -11,7 +11,7 @@ A policy's part has a field `queue` and functions that all take (state, -, now):
 - ``rank`` prepares a pass, if need be;
 - ``first_in_order`` returns the first of the waiting jobs, of which there is one;
 - ``backfill_all`` and ``backfill_new`` return the first job that may pass the head, -1 for none,
-  of all that wait or of those from `NEW` on; with `AGAIN` unset they begin anew.
+  of all that wait or of those from `NEW` on; with `AGAIN` unset they begin again.
 """
 
 from typing import NamedTuple
