@@ -248,6 +248,12 @@ CASES = [
     (parts, {}),
     (lambda: replace(parts(), bursts=parts().bursts.assign(job=9)), {"part-summary": (E, 1)}),
     (lambda: parts({}, {"run": 69}), {"part-run": (E, 1)}),
+    (lambda: parts({}, {"run": -1}), {}),  # cancelled in the queue
+    (lambda: parts({"run": 101}, {"run": -1}), {"part-run": (E, 1)}),
+    (
+        lambda: parts(jobs={2: {"run": -1}}),
+        {"part-run": (E, 1), "never-ran": (N, 1), "run-known": (N, 1)},
+    ),
     (lambda: parts({"status": 3}), {"part-status": (E, 1)}),
     (lambda: parts({}, {"status": 2}), {"part-status": (E, 1)}),
     (lambda: parts({}, {"status": 3}), {"part-end": (E, 1)}),

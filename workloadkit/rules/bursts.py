@@ -70,13 +70,17 @@ def _one_summary(log: Log) -> Breach | None:
 
 
 def _run_adds_up(log: Log) -> Breach | None:
+    """Check the sum; parts of unknown run time, cancelled in the queue, may have run the rest."""
     parts = _parts(log)
-    total = np.zeros(parts.first.size)
-    np.add.at(total, parts.of, _part(log, parts, "run"))
+    ran = _part(log, parts, "run")
+    total, n_unknown = np.zeros(parts.first.size), np.zeros(parts.first.size)
+    np.add.at(total, parts.of, np.nan_to_num(ran))
+    np.add.at(n_unknown, parts.of, np.isnan(ran))
     run = np.where(parts.job >= 0, log["run"][parts.job] if log.n_jobs else np.nan, np.nan)
     tolerance = 1e-6 * np.maximum(np.abs(run), 1.0)  # decimals add up but for their last digits
-    broken = (parts.job >= 0) & ~(np.abs(total - run) <= tolerance)
-    broken &= ~(np.isnan(total) & np.isnan(run))
+    rest = run - total
+    adds_up = (np.abs(rest) <= tolerance) | (n_unknown > 0) & ~(rest < -tolerance)
+    broken = (parts.job >= 0) & ~adds_up
     return _breach(log, parts, broken, {"run": run, "parts together": total})
 
 
