@@ -1,8 +1,10 @@
 """Conservative backfilling, in the compiled engine."""
 
+import numpy as np
+
 from workloadkit.simulation.policies.compiled import CompiledPolicy
 from workloadkit.simulation.policies.conservative import kernel
-from workloadkit.simulation.state import N_SEEN, State, waiting_jobs
+from workloadkit.simulation.state import N_SEEN, State, running_jobs, waiting_jobs
 
 
 class CompiledConservative(CompiledPolicy):
@@ -19,7 +21,8 @@ class CompiledConservative(CompiledPolicy):
     def continue_from(self, state: State, other: State, low: int) -> State:
         """Return the state with the reservations of another one.
 
-        They say nothing of another kind of machine, such as one without outages.
+        They say nothing of another kind of machine, such as one without outages, and cannot be
+        kept where a job has outlived its estimate.
         """
         if type(state.machine) is not type(other.machine):
             return self.take_over(state, other, low)
@@ -28,5 +31,9 @@ class CompiledConservative(CompiledPolicy):
         policy.reserved[:n_seen] = other.policy.reserved[low : low + n_seen]
         waiting = waiting[waiting < n_seen]
         policy.waiting[: waiting.size] = waiting
-        policy.at[kernel.WAIT] = waiting.size
+        before, n_ended = other.policy, other.policy.at[kernel.ENDED]
+        planned = np.concatenate((running_jobs(other), before.ended[:n_ended]))
+        late = other.start[planned] + other.jobs.estimate[planned] < state.clock[0]
+        policy.at[kernel.WAIT], policy.at[kernel.ROOM] = waiting.size, n_ended > 0
+        policy.at[kernel.VOID] = before.at[kernel.VOID] or late.any()
         return state

@@ -47,8 +47,9 @@ from workloadkit.simulation.profile import (
 from workloadkit.simulation.state import ARRIVED, N_RUNNING
 
 # Places in Promises.at: jobs that wait; those that have ended since the last pass; whether promises
-# cannot be kept; whether the profile holds what runs and waits.
-WAIT, ENDED, VOID, KEPT = range(4)
+# cannot be kept; whether the profile holds what runs and waits; whether there may be room that the
+# profile does not know to be new.
+WAIT, ENDED, VOID, KEPT, ROOM = range(5)
 
 # Places in Promises.when: the earliest of the reservations; where something was freed since the
 # jobs were looked at, by jobs behind them.
@@ -71,7 +72,7 @@ class Promises(NamedTuple):
         Row of the most that jobs may find free which move forward; the one behind it is for notes.
     when : ndarray, shape (3,)
         [s]
-    at : ndarray of int64, shape (4,)
+    at : ndarray of int64, shape (5,)
     """
 
     waiting: NDArray[np.int64]
@@ -98,7 +99,7 @@ def new_promises(submit: NDArray) -> Promises:
         profile=new_profile(n_jobs, dtype),
         highest=PLANNED + profile.n_rows(n_jobs),
         when=np.zeros(3, dtype),
-        at=np.zeros(4, np.int64),
+        at=np.zeros(5, np.int64),
     )
 
 
@@ -144,9 +145,9 @@ def allocate(state, new, now):
         _plan_anew(state, now)
     else:
         pass_time(policy.profile, now)
-    if not ahead and at[ENDED] > 0 and not at[VOID]:
+    if not ahead and (at[ENDED] > 0 or at[ROOM]) and not at[VOID]:
         _move_forward(state, now)
-    at[ENDED], at[VOID], at[KEPT] = 0, False, not ahead
+    at[ENDED], at[VOID], at[KEPT], at[ROOM] = 0, False, not ahead, False
     if when[NEXT_START] <= now:
         _start_due(state, now)
     if not ahead:

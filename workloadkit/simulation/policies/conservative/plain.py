@@ -17,9 +17,13 @@ class ConservativeScheduler(Scheduler):
         self._void = False  # promises cannot be kept
 
     def continue_from(self, other: Any, twins: Mapping[JobView, JobView]) -> None:
-        """Take over the reservations of another one, unless its machine was of another kind."""
+        """Take over the reservations of another one, unless its machine was of another kind.
+
+        They cannot be kept where a job has outlived its estimate.
+        """
         if type(self._at.hardware) is type(other._at.hardware):
             self.reserved = {twins[job]: begin for job, begin in other.reserved.items()}
+            self._room, self._void = other._room, other._void or other._outlived
 
     def job_ends(self, job: JobView) -> None:
         """Learn of the end of a job: there may be room for others to start earlier."""
@@ -31,9 +35,14 @@ class ConservativeScheduler(Scheduler):
         """Learn that processors are, or will be, other than planned: no promise counts."""
         self._void = True
 
+    @property
+    def _outlived(self) -> bool:
+        """Whether a running job has outlived its estimate."""
+        return any(job.start + job.estimate < self.now for job in self.running)
+
     def allocate(self) -> None:
         """Move reservations forward, reserve for new jobs, start those whose time has come."""
-        if self._void or any(job.start + job.estimate < self.now for job in self.running):
+        if self._void or self._outlived:
             self.reserved.clear()
             self.release()
         if self.outages_ahead:

@@ -172,11 +172,12 @@ class SelfAdaptiveScheduler(Scheduler):
         """Yield whatever is taken to arrive until then."""
         length = self.policy.weeks * WEEK
         if self.policy.forecast == "replay":
-            for job in self._at.jobs:
-                if self.now - length < job.submit <= self.now:
-                    twin = _twin(job, submitter)
-                    twin.submit += length
-                    yield twin
+            past = [job for job in self._at.jobs if self.now - length < job.submit <= self.now]
+            # other jobs, with numbers of their own: those of one second come as they came then
+            for number, job in enumerate(past, 1):
+                twin = _twin(job, submitter)
+                twin.submit, twin.number = job.submit + length, number
+                yield twin
         elif self.policy.forecast == "actual":
             if self._at.predictor is not None:
                 raise ParameterError(ONLY_REPLAYED)
