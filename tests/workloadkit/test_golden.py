@@ -49,7 +49,8 @@ def _is_quick(case):
 @engines
 @pytest.mark.parametrize("policy", POLICIES)
 def test_the_whole_matrix_gives_the_same_schedules(policy, engine):
-    assert_same((case for case in all_cases().values() if case.policy == policy), engine)
+    cases = (case for case in all_cases().values() if case.policy == policy)
+    assert_same((case for case in cases if engine in case.engines), engine)
 
 
 def assert_same(cases: Iterable[Case], engine: str) -> None:
