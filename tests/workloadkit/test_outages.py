@@ -644,9 +644,12 @@ def test_an_outage_after_all_is_over_changes_nothing(policy, jobs, overrun):
     assert starts(trace, policy, outages, MACHINE, overrun=overrun) == without.start.tolist()
 
 
+SEVERAL = ("conservative", "reservations", "multi-queue")  # reservations
+
+
 @pytest.mark.parametrize(
     "policy",
-    [name for name in POLICIES if name.partition(":")[0] not in ("conservative", "reservations")],
+    [*(name for name in POLICIES if name.partition(":")[0] not in SEVERAL), "multi-queue:1"],
 )
 @given(jobs=LOGS, overrun=st.sampled_from(["raise", "late"]))
 def test_planning_by_processor_is_planning_by_number(policy, jobs, overrun):
