@@ -204,7 +204,7 @@ def _augmented(trace: Trace, frame: pd.DataFrame, parameters: dict[str, Any]) ->
         _warn(f"{trace.name}: no utility function for {_jobs(n_without)}: {why}")
     note = as_note(provenance(trace, **parameters))
     header = trace.header.appended(("Note", f"utility functions: {note}"))
-    made = replace(trace, utility=frame, header=header, digest="", repairs=())
+    made = replace(trace, utility=frame, header=header, repairs=())
     check(made)
     return made
 

@@ -308,7 +308,7 @@ def carry_dependencies(trace: Trace) -> tuple[Trace, dict[str, int]]:
         "within_batches": acts.job.size - acts.session.size,
         "ambiguous": int((repeats | (job[before] < 1)).sum()),
     }
-    return replace(made, header=header, digest="", repairs=()), counts
+    return replace(made, header=header, repairs=()), counts
 
 
 def _preceding(trace: Trace, acts: Activities) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -13,24 +13,37 @@ from workloadkit.trace import Trace
 
 
 def provenance(trace: Trace, **parameters: Any) -> dict[str, Any]:
-    """Say what made a result: version, log, the digest of its text, and parameters.
+    """Return what made a result: version, log, the digest of its text, and parameters.
 
     Carries no date, path, host or number of workers: the same input and parameters give the same.
-    Of a log that was not read, but made here, it has the note of the header that says so.
+    A log that is not as it was read has the digest of its content, and what is known of how it was
+    made: the text it was read from, what was done to it, the note of its header.
 
     Examples
     --------
     >>> trace = Trace.from_columns({"submit": [0]}, name="a.swf")
     >>> provenance(trace, scheduler="easy")["parameters"]
     {'scheduler': 'easy'}
+    >>> sorted(provenance(trace))
+    ['content_sha256', 'log', 'parameters', 'sha256', 'workloadkit']
     """
-    notes = [note for note in trace.header.get_all("Note") if ": workloadkit " in note]
     return {
         "workloadkit": __version__,
         "log": trace.name,
         "sha256": trace.digest or None,
-        **({"note": notes[-1]} if notes and not trace.digest else {}),
+        **({} if trace.digest else _of_content(trace)),
         "parameters": plain(parameters),
+    }
+
+
+def _of_content(trace: Trace) -> dict[str, Any]:
+    """Return what is known of a log that is not as it was read."""
+    notes = [note for note in trace.header.get_all("Note") if ": workloadkit " in note]
+    return {
+        "content_sha256": trace.content_digest,
+        **({"made_from_sha256": trace.made_from} if trace.made_from else {}),
+        **({"changes": list(trace.changes)} if trace.changes else {}),
+        **({"note": notes[-1]} if notes else {}),
     }
 
 
@@ -68,11 +81,19 @@ def as_note(provenance: Mapping[str, Any]) -> str:
 
     Examples
     --------
-    >>> as_note(provenance(Trace.from_columns({"submit": [0]}, name="a.swf"), scheduler="easy"))
-    'workloadkit 0.1.0, log a.swf, scheduler easy'
+    >>> trace = Trace.from_columns({"submit": [0]}, name="a.swf")
+    >>> as_note(provenance(trace, scheduler="easy"))  # doctest: +ELLIPSIS
+    'workloadkit 0.1.0, log a.swf (content sha256 ...), scheduler easy'
     """
-    digest = f" (sha256 {provenance['sha256']})" if provenance["sha256"] else ""
-    parts = [f"workloadkit {provenance['workloadkit']}", f"log {provenance['log']}{digest}"]
+    identity = ""
+    if provenance["sha256"]:
+        identity = f" (sha256 {provenance['sha256']})"
+    elif "content_sha256" in provenance:
+        source = provenance.get("made_from_sha256", "")
+        made = [f"content sha256 {provenance['content_sha256']}"]
+        made += [f"of sha256 {source}"] * bool(source) + provenance.get("changes", [])
+        identity = f" ({'; '.join(made)})"
+    parts = [f"workloadkit {provenance['workloadkit']}", f"log {provenance['log']}{identity}"]
     parts += [f"{name} {value}" for name, value in provenance["parameters"].items()]
     return ", ".join(parts)
 

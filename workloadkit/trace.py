@@ -1,9 +1,11 @@
 """A log of jobs: its header and its job table."""
 
+import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from os import PathLike, fspath
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -44,7 +46,11 @@ class Trace:
     name : str
         File name without folder, or what made the trace.
     digest : str
-        SHA-256 of the text that was read, empty for a trace that was not read.
+        SHA-256 of the text that this log is as it was read, else empty.
+    made_from : str
+        SHA-256 of the text that it was read from before it was changed, else empty.
+    changes : tuple of str
+        What was done to it since, where `take` or `with_columns` did it.
     repairs : tuple of Repair
         What reading put right.
     sidecar : DataFrame, optional
@@ -68,9 +74,28 @@ class Trace:
     utility: pd.DataFrame = field(default_factory=_no_utility)
     name: str = "trace"
     digest: str = ""
+    made_from: str = ""
+    changes: tuple[str, ...] = ()
     repairs: tuple[Repair, ...] = ()
     sidecar: pd.DataFrame | None = None
     intake: Intake | None = None
+    _read: tuple[int, ...] = field(default=(), repr=False)
+
+    def __post_init__(self) -> None:
+        # What `dataclasses.replace` has given other jobs, or another header, is not what was read.
+        # The log that it was made from still holds what it replaces: no id is used twice.
+        held = self._held()
+        if self.digest and self._read not in ((), held):
+            object.__setattr__(self, "made_from", self.digest)
+            object.__setattr__(self, "digest", "")
+        object.__setattr__(self, "_read", held)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        object.__setattr__(self, "_read", self._held())  # in another process, or a copy
+
+    def _held(self) -> tuple[int, ...]:
+        return id(self.jobs), id(self.header), id(self.bursts), id(self.utility)
 
     @classmethod
     def from_columns(
@@ -118,6 +143,22 @@ class Trace:
     def n_jobs(self) -> int:
         """Number of jobs."""
         return len(self.jobs)
+
+    @cached_property
+    def content_digest(self) -> str:
+        """SHA-256 of the header, and of the columns of jobs, bursts and utility functions."""
+        digest = hashlib.sha256("\n".join(self.header.lines).encode(errors="surrogatepass"))
+        for table in (self.jobs, self.bursts, self.utility):
+            digest.update(f"\n{len(table)} rows".encode())
+            for name in table:
+                digest.update(f"\n{name} ".encode())
+                digest.update(np.ascontiguousarray(table[name].to_numpy()).data)
+        return digest.hexdigest()
+
+    @property
+    def identity(self) -> str:
+        """What no other log has: the digest of the text that was read, else of the content."""
+        return f"sha256 {self.digest}" if self.digest else f"content sha256 {self.content_digest}"
 
     def column(self, name: str) -> NDArray:
         """Return one column as an array that cannot be written to, shape (n_jobs,).
@@ -182,7 +223,10 @@ class Trace:
         sidecar = self.sidecar
         if sidecar is not None:
             sidecar = sidecar.take(rows).reset_index(drop=True)
-        return replace(self, jobs=jobs, bursts=bursts, utility=utility, sidecar=sidecar)
+        changes = (*self.changes, f"{rows.size:,} of {self.n_jobs:,} jobs")
+        return replace(
+            self, jobs=jobs, bursts=bursts, utility=utility, sidecar=sidecar, changes=changes
+        )
 
     def select(self, keep: ArrayLike) -> "Trace":
         """Return a trace of the jobs where `keep` is true; bursts and utilities go with them.
@@ -262,7 +306,8 @@ class Trace:
         check_ascending(new.get("submit", np.empty(0)))
         moved = not new.keys().isdisjoint({"submit", "wait", "run"})
         sidecar = None if moved else self.sidecar
-        return replace(self, jobs=self.jobs.assign(**new), sidecar=sidecar)
+        changes = (*self.changes, f"other values of {' and '.join(new)}")
+        return replace(self, jobs=self.jobs.assign(**new), sidecar=sidecar, changes=changes)
 
 
 def check_trace(trace: object, name: str = "trace") -> None:

@@ -50,7 +50,7 @@ class Crowd:
         let_set_out(mechanism, submit.dtype)
         return without_log(submit, run, estimate, procs, user, queue, mechanism)
 
-    def told(self, tables, n_jobs):
+    def report(self, tables, n_jobs):
         columns = (tables.submit, tables.run, tables.estimate, tables.procs, tables.user,
                    tables.queue)  # fmt: skip
         return without_log(*(column[:n_jobs] for column in columns)), {}, {}

@@ -604,7 +604,7 @@ def test_a_schedule_that_tells_of_another_simulation_is_worth_a_line(made, check
 
 def test_a_schedule_of_another_log_is_worth_a_line():
     schedule = wk.simulate(log(), procs=4).trace()
-    other = wk.Trace.from_columns(HAND, name="foot")
+    other = replace(log().with_columns(group=[7] * log().n_jobs), name="foot")
     with pytest.warns(wk.WorkloadWarning, match="says that it is a simulation of log hand, which"):
         check(schedule, "easy", other)
     same = replace(log(), name="foot", digest="c0ffee")

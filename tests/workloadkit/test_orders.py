@@ -155,7 +155,8 @@ def test_an_own_order_sees_the_user_and_is_named():
     for engine in ENGINES:
         schedule = wk.simulate(trace, OwnOrder(higher_user_first), procs=4, engine=engine)
         assert schedule.start.tolist() == [0, 40, 20, 10, 30]
-        assert schedule.parameters["scheduler"] == "own-order:order=higher_user_first"
+        name = "own-order:order=higher_user_first"
+        assert schedule.parameters["scheduler"].startswith(f"{name} (source ")
     assert "own-order" not in schedulers.known()
     with pytest.raises(ParameterError, match="unknown scheduler 'own-order'"):
         schedulers.parse("own-order")

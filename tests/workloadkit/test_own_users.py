@@ -254,7 +254,7 @@ def test_users_of_a_log_may_be_ones_own(sample, users):
     schedule = wk.simulate(sample, "fcfs", users)
     adjusted = wk.simulate(sample, "fcfs", "adjusted", engine="python")
     assert schedule.jobs.equals(adjusted.jobs)
-    assert schedule.parameters["users"] == "own:user=AsRecorded"
+    assert schedule.parameters["users"].startswith("own:user=AsRecorded (source ")
     assert "seed" in schedule.parameters
 
 

@@ -204,7 +204,9 @@ def test_the_header_says_what_made_the_log_and_what_was_left_out(log):
     assert header.get("MaxProcs") == "4"
     kept, made, left_out = header.get_all("Note")
     assert kept == "kept as it was"
-    assert made.startswith(f"simulated: workloadkit {wk.__version__}, log abacus.swf, ")
+    assert made.startswith(
+        f"simulated: workloadkit {wk.__version__}, log abacus.swf ({log.identity}), "
+    )
     assert "scheduler fcfs" in made
     assert left_out == "jobs left out of the simulation: 1 of 6"
     whole = wk.simulate(log.select(log.ran), "fcfs")

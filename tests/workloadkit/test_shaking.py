@@ -121,7 +121,9 @@ def test_the_header_says_what_made_it():
     trace = log_of(submit=[0, 10], user=[1, 1])
     shaken = wk.shake(trace, "user", 5, rng=3)
     assert shaken.header.get("Note").startswith("shaken: workloadkit ")
-    assert shaken.header.get("Note").endswith("log trace, unit user, by 5, seed 3")
+    assert shaken.header.get("Note").endswith(
+        f"log trace ({trace.identity}), unit user, by 5, seed 3"
+    )
     assert shaken.jobs.equals(wk.shake(trace, "user", 5, rng=3).jobs)
 
 

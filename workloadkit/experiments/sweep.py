@@ -28,6 +28,7 @@ from workloadkit.experiments.workloads import (
 from workloadkit.parameters import describe
 from workloadkit.provenance import plain, provenance, seed_of
 from workloadkit.simulation import users as behaviours
+from workloadkit.simulation.arranging import identity_of
 from workloadkit.simulation.engine import Scheduler
 from workloadkit.simulation.policies.policy import Policy, draws
 from workloadkit.simulation.scaling import AsWorkload, scaled_machine
@@ -262,7 +263,10 @@ def sweep(
     order = [place[key] for key in zip(table["load"], table["scheduler"], strict=True)]
     table = table.iloc[np.argsort(order, kind="stable")].reset_index(drop=True)
     parameters: dict[str, Any] = {
-        "schedulers": list(named),
+        "schedulers": {
+            name: scheduler if isinstance(scheduler, str) else identity_of(scheduler)
+            for name, scheduler in named.items()
+        },
         "loads": loads,
         "runs": runs,
         "procs": scaled,

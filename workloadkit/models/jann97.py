@@ -97,7 +97,7 @@ def jann97(
         classes = fit_jann97(like)
         largest = max(c.high for c in classes)
         procs = like.header.procs or largest if procs is None else procs
-        given["like"] = like.name + (f" (sha256 {like.digest})" if like.digest else "")
+        given["like"] = f"{like.name} ({like.identity})"
     elif classes is not None:
         given["classes"] = "given"
     else:

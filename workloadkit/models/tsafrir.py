@@ -229,7 +229,7 @@ def add_estimates(
     given: dict[str, Any] = {"max_estimate": int(most), "seed": seed}
     made = as_note(provenance(trace, estimates="tsafrir", **given))
     header = trace.header.appended(("Note", f"estimates of a model: {made}"))
-    return replace(trace.with_columns(requested_time=estimate), header=header, digest="")
+    return replace(trace.with_columns(requested_time=estimate), header=header)
 
 
 def estimate_distribution(

@@ -260,6 +260,5 @@ def _placed(
         header=header,
         utility=utility,
         bursts=trace.bursts.iloc[:0],
-        digest="",
         repairs=(),
     )

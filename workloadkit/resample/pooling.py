@@ -117,7 +117,7 @@ def _pool(
     origin = float(clock.local(classes.begin))
     if first_origin is not None:  # weeks of all logs begin at the same day and hour
         origin -= (origin - first_origin) % WEEK
-    log = PooledLog(trace.name, trace.digest, trace.header, classes.begin, classes.end, origin)
+    log = PooledLog(trace.name, trace.identity, trace.header, classes.begin, classes.end, origin)
     _check_length(log)
 
     users = classes.users.index.to_numpy(dtype=np.int64)

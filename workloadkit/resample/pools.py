@@ -21,7 +21,7 @@ class PooledLog:
 
     Parameters
     ----------
-    name, digest : str
+    name, identity : str
     header : Header
     begin, end : float
         When logging began, and the last submission. [s]
@@ -30,7 +30,7 @@ class PooledLog:
     """
 
     name: str
-    digest: str
+    identity: str
     header: Header
     begin: float
     end: float

@@ -193,8 +193,8 @@ def resample(
     [0.0, 1.0, 2.0, 2.5, 3.0, 3.5, 4.0, 5.0]
     >>> new.jobs["user"].tolist()
     [1, 1, 1, 2, 1, 2, 1, 1]
-    >>> new.header.lines
-    ('; Note: resampled: workloadkit 0.1.0, log trace, seed 6, weeks 6',)
+    >>> new.header.lines  # doctest: +ELLIPSIS
+    ('; Note: resampled: workloadkit 0.1.0, log trace (content sha256 ...), seed 6, weeks 6',)
     """
     how = {
         "unit": unit,
@@ -297,7 +297,7 @@ class Resampling:
         parameters = {"seed": seed} | self.parameters | dict(further or {})
         if of is not None:
             parameters["run"] = f"{of[0]} of seed {of[1]}"
-        sources = [log.name + (f" (sha256 {log.digest})" if log.digest else "") for log in logs]
+        sources = [f"{log.name} ({log.identity})" for log in logs]
         made = {"workloadkit": __version__, "log": " and ".join(sources), "sha256": None}
         note = f"resampled: {as_note(made | {'parameters': plain(parameters)})}"
         return f"{name}, resampled by seed {seed}", note

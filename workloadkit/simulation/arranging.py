@@ -5,6 +5,7 @@ import warnings
 from dataclasses import dataclass
 from typing import Any
 
+from workloadkit.custom import is_custom, source_digest
 from workloadkit.errors import ParameterError, WorkloadWarning, check_choice
 from workloadkit.fields import MAX_PROCS
 from workloadkit.header import Header
@@ -113,14 +114,14 @@ def arrange(trace: Trace | None, scheduler: Any, users: Any, settings: Settings)
     if own or any(map(draws, (policy, behaviour, who))):
         parameters["seed"] = seed_of(settings.rng)
     chosen = {
-        "scheduler": scheduler if isinstance(scheduler, str) else name_of(policy),
-        "users": users if isinstance(users, str) else name_of(behaviour),
+        "scheduler": scheduler if isinstance(scheduler, str) else identity_of(policy),
+        "users": users if isinstance(users, str) else identity_of(behaviour),
     }
     if not isinstance(who, populations.Recorded):
         chosen["population"] = describe(getattr(who, "choice", who))
     for name, part in (("machine", machine), ("predictor", predictor)):
         if part is not None:
-            chosen[name] = repr(part)
+            chosen[name] = identity_of(part)
     if isinstance(behaviour, OpenUsers | Behaviour | LogBehaviour) and not recorded:
         parameters |= {"oversize": settings.oversize, "estimates": settings.estimates}
     overrun = "late" if recorded else settings.overrun  # no estimate is raised, nothing is killed
@@ -334,3 +335,10 @@ def name_of(thing: object) -> str:
     if isinstance(thing, Policy | Behaviour | LogBehaviour | Community):
         return describe(thing)
     return getattr(thing, "name", "") or type(thing).__name__
+
+
+def identity_of(thing: object) -> str:
+    """Name a part as a provenance does: a custom one with the digest of its source."""
+    return (
+        f"{name_of(thing)} (source {source_digest(thing)})" if is_custom(thing) else name_of(thing)
+    )

@@ -18,6 +18,7 @@ from workloadkit.fields import MAX_PROCS
 from workloadkit.io.outages import Outages, read_outages
 from workloadkit.provenance import provenance
 from workloadkit.simulation import schedulers
+from workloadkit.simulation.arranging import identity_of
 from workloadkit.simulation.claims import (
     Report,
     as_instants,
@@ -182,7 +183,7 @@ def check_schedule(
     same_jobs = all(claims[i].verdict == "proved" for i in (0, 1, 3))
     case = _case(workload, listed, at, machine or 0, passes) if same_jobs else None
     claims += claims_of(name, _depth(named), case, workload, changing)
-    described = named if isinstance(named, str) else schedulers.describe(named)
+    described = named if isinstance(named, str) else identity_of(named)
     shown = {"policy": described or None, "procs": machine} | asked
     if isinstance(schedule, Trace):
         noted = {name: shown[name] for name in ("overrun", "estimates", "passes")}
@@ -236,7 +237,7 @@ def _policy_named(policy: str | Policy | None, said: Mapping[str, Any]) -> Polic
     try:
         return schedulers.parse(name)
     except ParameterError:
-        return name.partition(":")[0]
+        return name.partition(" (")[0].partition(":")[0]  # without parameters and source
 
 
 def _depth(policy: Policy | str) -> int:
@@ -266,8 +267,10 @@ def _warn_of_note(trace: Trace, schedule: Trace, asked: Mapping[str, Any]) -> No
         return
     said = dict(part.partition(" ")[::2] for part in notes[-1].split(", "))
     others = []
-    log, _, digest = said.get("log", "").removesuffix(")").partition(" (sha256 ")
-    if digest != trace.digest if digest and trace.digest else log != trace.name:
+    log, _, identity = said.get("log", "").removesuffix(")").partition(" (")
+    kind, _, digest = identity.partition(";")[0].rpartition(" ")
+    its = trace.content_digest if kind == "content sha256" else trace.digest
+    if digest != its if digest and its else log != trace.name:
         others.append(f"log {log}")
     with suppress(ParameterError):  # one's own
         said["scheduler"] = schedulers.describe(schedulers.parse(said.get("scheduler", "")))

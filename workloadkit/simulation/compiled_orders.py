@@ -13,6 +13,8 @@ from numba.extending import overload
 from numpy.typing import NDArray
 
 from workloadkit._kernels.compile import INLINE, in_python, inline, kernel
+from workloadkit.custom import Source, source_digest
+from workloadkit.errors import ParameterError
 from workloadkit.simulation.orders import (
     ARRIVAL,
     F1,
@@ -158,16 +160,42 @@ def function_of_time(order: Callable[..., Any], known_by: NDArray[np.int64] | No
 
     `known_by` are the numbers of users who react, by which the function knows them.
     """
-    return _kind_of_order(order)(np.empty(0, np.int64) if known_by is None else known_by)
+    kind = _kind_of_order(order, source_digest(order))
+    return kind(np.empty(0, np.int64) if known_by is None else known_by)
 
 
 #: The compiler takes references to tuples of equal names for the same: each class has a number.
 class_number = partial(next, count())
 
 
+#: Functions that others have compiled, by id, and their sources as they were then.
+_frozen: dict[int, tuple[Any, str]] = {}
+
+
+def check_frozen(order: Any) -> None:
+    """Refuse what refers to compiled functions that others have compiled for other values.
+
+    The compiler keeps the values that a function refers to as they are when it is compiled.
+
+    Raises
+    ------
+    ParameterError
+    """
+    for function in Source(order).reached:
+        if hasattr(function, "py_func"):
+            digest = source_digest(function)
+            _, before = _frozen.setdefault(id(function), (function, digest))
+            if digest != before:
+                raise ParameterError(
+                    f"{function.__name__} refers to values that have changed since it was "
+                    "compiled; compile it again"
+                )
+
+
 @lru_cache
-def _kind_of_order(order: Callable[..., Any]) -> type:
-    """Make the class of an order that is compiled, once a process."""
+def _kind_of_order(order: Callable[..., Any], digest: str) -> type:
+    """Make the class of an order that is compiled, once a process and source."""
+    check_frozen(order)
     compiled = order if hasattr(order, "py_func") else numba.njit(order)
     kind = namedtuple(f"OwnOrder{class_number()}", ["number"])  # type: ignore[misc]
 

@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 
 from workloadkit._kernels.compile import config, counting
 from workloadkit._kernels.reference import Reference
+from workloadkit.custom import source_digest
 from workloadkit.errors import ParameterError
-from workloadkit.simulation.compiled_orders import class_number
+from workloadkit.simulation.compiled_orders import check_frozen, class_number
 from workloadkit.simulation.orders import Seen
 from workloadkit.simulation.parts import acting, acts_for
 from workloadkit.simulation.state import Jobs
@@ -61,7 +62,7 @@ def own_key(policy: Any, workload: Workload, *, known: bool) -> Any:
     key, numbers, known_by = type(policy).key, _numbers(policy), workload.known_by
     if not isinstance(key, FunctionType):
         raise _cannot(policy)
-    kind, given = _kinds(key, tuple(numbers))
+    kind, given = _kinds(key, source_digest(key), tuple(numbers))
     order = kind(np.empty(0, np.int64) if known_by is None else known_by, given(**numbers))
     if not config.DISABLE_JIT:
         _check_compiles(policy, order, workload.submit.dtype)
@@ -82,8 +83,9 @@ def _numbers(policy: Any) -> dict[str, Any]:
 
 
 @lru_cache
-def _kinds(key: FunctionType, names: tuple[str, ...]) -> tuple[type, type]:
-    """Make the classes of an order that is compiled and of the numbers it uses, once a process."""
+def _kinds(key: FunctionType, digest: str, names: tuple[str, ...]) -> tuple[type, type]:
+    """Make the classes of a compiled order and of its numbers, once a process and source."""
+    check_frozen(key)
     number = class_number()
     kind = namedtuple(f"OwnKey{number}", ["number", "given"])  # type: ignore[misc]
     given = namedtuple(f"Given{number}", names)  # type: ignore[misc]

@@ -207,7 +207,7 @@ class ResampledUsers:
             If it is another log.
         """
         log = self.resampling.pools.logs[0]
-        if trace is not None and (trace.name, trace.digest) != (log.name, log.digest):
+        if trace is not None and (trace.name, trace.identity) != (log.name, log.identity):
             raise ParameterError(
                 f"population: the users of {log.name} are not those of {trace.name}"
             )
