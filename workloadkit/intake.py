@@ -3,6 +3,10 @@
 from dataclasses import dataclass
 from typing import Any
 
+#: Kinds of repairs that several formats know.
+SHORT = "missing columns at the end taken as unknown"
+TORN = "the file ends within a line, which is left out: it is truncated"
+
 
 @dataclass(frozen=True)
 class Repair:

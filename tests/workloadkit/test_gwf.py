@@ -118,6 +118,15 @@ def test_tabs_or_blanks(parted):
     assert trace.repairs == ()
 
 
+def test_a_last_line_without_its_end_is_no_job():
+    whole, part = line(), line().rpartition("\t")[0]
+    trace = read(whole, whole, part)
+    assert trace.n_jobs == 2
+    kind = "the file ends within a line, which is left out: it is truncated"
+    assert [str(repair) for repair in trace.repairs] == [f"{kind} (once, on line 3)"]
+    assert read(part, part).n_jobs == 2  # as all of its lines
+
+
 def test_missing_and_additional_columns():
     cells = line().split("\t")
     trace = read(*("\t".join(cells[:n]) for n in (5, 18, 29)), "\t".join([*cells, "-1", "x"]))

@@ -349,7 +349,27 @@ def test_an_identifier_is_an_integer(text):
 @pytest.mark.parametrize("n_columns", [1, 2, 3, 4])
 def test_a_line_of_less_than_five_columns_is_refused(n_columns):
     text = " ".join(JOB.split()[:n_columns])
-    assert f"{n_columns} columns" in str(refusal(f"{JOB}\n{text}"))
+    assert f"{n_columns} columns" in str(refusal(f"{JOB}\n{text}\n"))
+
+
+@pytest.mark.parametrize("text", ["7", "7 0 0 10 4", f"{JOB.rpartition(' ')[0]}", f"{JOB[:-2]} -"])
+@pytest.mark.parametrize("n_lines", [1, 2000])  # the compiled parser reads long files
+def test_a_last_line_without_its_end_is_no_job(text, n_lines):
+    whole = f"{JOB}\n" * n_lines
+    trace = read(whole + text)
+    assert trace.n_jobs == n_lines
+    kind = "the file ends within a line, which is left out: it is truncated"
+    assert repairs(trace) == [(kind, 1, n_lines + 1)]
+    error = str(refusal(f"{JOB}\n{text}", strict=True))
+    assert error == "<stream>, line 2: the file ends within a line: it is truncated"
+
+
+@pytest.mark.parametrize("lines", [["1 0 0 10 4", "2 5 0 10 4"], [JOB, JOB], [JOB, JOB + " 7"]])
+def test_but_it_is_where_it_has_the_columns_of_the_others(lines):
+    with_end = read("\n".join(lines) + "\n")
+    without = read("\n".join(lines))
+    assert without.jobs.equals(with_end.jobs)
+    assert without.repairs == with_end.repairs
 
 
 def test_a_carriage_return_ends_no_line():

@@ -36,12 +36,15 @@ class Block(NamedTuple):
         The same, counted through all files.
     lines : list of str
         Without their ends.
+    ends : bool
+        Whether the last of them has one.
     """
 
     path: str
     first_line: int
     place: int
     lines: list[str]
+    ends: bool = True
 
 
 def list_of_sources(sources: Sources) -> list[Source]:
@@ -81,7 +84,7 @@ def line_blocks(sources: Sources, digest: Any = None) -> Iterator[Block]:
     --------
     >>> import io
     >>> list(line_blocks(io.BytesIO(b"a|b\r\n1|2\n")))
-    [Block(path='<stream>', first_line=1, place=1, lines=['a|b', '1|2'])]
+    [Block(path='<stream>', first_line=1, place=1, lines=['a|b', '1|2'], ends=True)]
     """
     digest = digest or hashlib.sha256()
     with _collector_off():
@@ -109,7 +112,7 @@ def _blocks(sources: Sources, digest: Any) -> Iterator[Block]:
             if whole:
                 lines = _decoded(text[:whole])
                 _check_lengths(path, lines, line)
-                yield Block(path, line, place, lines)
+                yield Block(path, line, place, lines, ends=chunk is not None)
                 line += len(lines)
                 place += len(lines)
 

@@ -8,7 +8,7 @@ from workloadkit.rules.rule import Breach, Log, Offender, Rule
 # How the kinds of `Trace.repairs` begin, by the rule that they break.
 _KINDS = {
     "submit-order": ("jobs out of order",),
-    "columns": ("missing columns", "columns after the 18th"),
+    "columns": ("missing columns", "columns after the 18th", "the file ends within"),
     "identifiers-whole": ("identifiers with a decimal point",),
     "comments-first": ("comments among the jobs",),
     "plain-text": ("byte order mark",),

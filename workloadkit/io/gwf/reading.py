@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from workloadkit.errors import FormatError
 from workloadkit.fields import FIELDS, UNKNOWN
 from workloadkit.header import Header
-from workloadkit.intake import Repair
+from workloadkit.intake import SHORT, TORN, Repair
 from workloadkit.io.files import Source, log_name, source_path
 from workloadkit.io.gwf.columns import (
     COLUMNS,
@@ -127,6 +127,9 @@ class _Reader:
             cells = _cells(line)
             if not cells:
                 continue
+            if len(cells) < len(COLUMNS) and not block.ends and not self.all_short:
+                self.note(TORN, 1, number)
+                continue
             if len(cells) != len(COLUMNS):
                 cells = self.of_29(cells, number)
             rows.append(cells)
@@ -155,6 +158,12 @@ class _Reader:
         self.codes.append(np.array(codes, np.int32))
         self.lines.append(np.array(lines))
 
+    @property
+    def all_short(self) -> bool:
+        """Whether no line so far has all columns."""
+        n_short = self.repairs[SHORT].count if SHORT in self.repairs else 0
+        return n_short == sum(map(len, self.lines))
+
     def of_29(self, cells: list[str], line: int) -> list[str]:
         """Make 29 columns of fewer or more."""
         if len(cells) < MIN_COLUMNS:
@@ -164,7 +173,7 @@ class _Reader:
         if len(cells) > len(COLUMNS):
             self.note("columns after the 29th left out", 1, line)
             return cells[: len(COLUMNS)]
-        self.note("missing columns at the end taken as unknown", 1, line)
+        self.note(SHORT, 1, line)
         return cells + [str(UNKNOWN)] * (len(COLUMNS) - len(cells))
 
     def keep_comment(self, line: str, number: int, *, among_jobs: bool) -> None:

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from workloadkit.errors import FormatError
 from workloadkit.fields import BURST_STATUS, FIELDS, MAX_PROCS, UNKNOWN, Field
 from workloadkit.header import Header
-from workloadkit.intake import Repair
+from workloadkit.intake import SHORT, TORN, Repair
 from workloadkit.io.files import CHUNK, Source, log_name, source_path, text_chunks
 from workloadkit.io.sidecar import with_sidecar
 from workloadkit.trace import Trace
@@ -71,7 +71,9 @@ def read_swf(source: Source, *, strict: bool = False) -> Trace:
     function (``0 v1 t2 v2 …``, times rising, values falling or equal), comments among the jobs
     move behind the header. What stands beside the file, with the suffix ``.parquet``, becomes
     `Trace.sidecar`. Lines of status 2, 3 and 4 are the bursts of a checkpointed job where
-    exactly one other line of the same job number sums them up, and exit codes elsewhere.
+    exactly one other line of the same job number sums them up, and exit codes elsewhere. A last
+    line without newline that lacks columns, or the end of a number, is left out and listed: the
+    file is truncated (unless no line has all columns).
 
     Parameters
     ----------
@@ -80,7 +82,7 @@ def read_swf(source: Source, *, strict: bool = False) -> Trace:
     strict : bool, default False
         Take the first departure from the standard's form as an error: other than 18 columns,
         decimals anywhere but in the average CPU time, negative numbers other than -1, job
-        numbers or submit times that do not ascend, comments among the jobs.
+        numbers or submit times that do not ascend, comments among the jobs, a truncated file.
 
     Returns
     -------
@@ -159,8 +161,22 @@ class _Reader:
             rest = text[whole:]
             if len(rest) > MAX_LINE:
                 self.read_line(rest + b"\n")  # refuses it
-        if rest:
+        if self.is_torn(rest):
+            self.n_lines += 1
+            self.depart("the file ends within a line: it is truncated", TORN)
+        elif rest:
             self.read(rest + b"\n")
+
+    def is_torn(self, rest: bytes) -> bool:
+        """Whether what stands behind the last newline is the beginning of a job.
+
+        It lacks columns, or the end of a number, where a line before has all of them.
+        """
+        tokens = rest.split()
+        n_short, _ = self.repairs.get(SHORT, (0, 0))
+        if not tokens or b";" in rest or n_short == self.n_jobs:
+            return False
+        return len(tokens) < len(FIELDS) or not _NUMBER.fullmatch(tokens[-1])
 
     def read(self, text: bytes) -> None:
         """Read whole lines."""
@@ -273,9 +289,7 @@ class _Reader:
         if n_columns < MIN_COLUMNS:
             self.refuse(f"{n_columns} columns, where a job has 18 and at least 5" + self.hint)
         if n_columns < len(FIELDS):
-            self.depart(
-                f"{n_columns} columns, not 18", "missing columns at the end taken as unknown"
-            )
+            self.depart(f"{n_columns} columns, not 18", SHORT)
             numbers += [UNKNOWN] * (len(FIELDS) - n_columns)
         elif n_columns > len(FIELDS):
             self.depart(f"{n_columns} columns, not 18", "")  # only strict reading asks
