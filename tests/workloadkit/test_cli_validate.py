@@ -47,6 +47,19 @@ def test_a_broken_rule_gets_1_and_is_shown(run, broken):
     assert max(map(len, out.splitlines())) <= 80
 
 
+@pytest.mark.parametrize(
+    ("fail_on", "codes"), [("error", (0, 1)), ("warning", (1, 1)), ("never", (0, 0))]
+)
+def test_what_is_exit_1_is_chosen(run, log, broken, fail_on, codes):
+    assert tuple(run("validate", path, "--fail-on", fail_on)[0] for path in (log, broken)) == codes
+
+
+def test_another_choice_is_wrong_usage(run, log):
+    code, _, err = run("validate", log, "--fail-on", "notes")
+    assert code == 2
+    assert "notes" in err
+
+
 def test_json_to_a_file_and_to_stdout(run, broken, tmp_path):
     target = tmp_path / "found.json"
     code, out, err = run("validate", broken, "--json", target)

@@ -286,6 +286,8 @@ CASES = [
     (lambda: log({"MaxJobs": "5", **FILTER}), {"max-jobs": (N, 1)}),
     (lambda: log({"MaxJobs": "4", **FILTER}), {"max-jobs": (E, 1)}),
     (lambda: log({"MaxRecords": "4"}), {"max-records": (E, 1)}),
+    (lambda: log({"MaxRecords": "5", **FILTER}), {"max-records": (N, 1)}),
+    (lambda: log({"MaxRecords": "4", **FILTER}), {"max-records": (E, 1)}),
     (lambda: parts(header={**DOUBLE, "MaxRecords": "3"}), {"max-records": (E, 1)}),
     (lambda: log({"MaxNodes": "9"}), {"max-nodes": (E, 1)}),
     (lambda: parts(header={"MaxRecords": "5"}), {"preemption": (E, 1)}),

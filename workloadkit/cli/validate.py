@@ -1,5 +1,7 @@
 """`workloadkit validate`: whether a log follows the standard and its own header."""
 
+from typing import Annotated
+
 import typer
 
 from workloadkit.cli.common import (
@@ -14,18 +16,24 @@ from workloadkit.cli.common import (
 
 EXAMPLES = """
 workloadkit validate log.swf.gz
+workloadkit validate log.swf.gz --fail-on warning
 workloadkit validate log.swf.gz --json - | jq '.findings[].rule'
 """
 
 
 def validate(
-    trace: TraceArgument = None, json: JsonOption = None, strict: StrictOption = False
+    trace: TraceArgument = None,
+    json: JsonOption = None,
+    fail_on: Annotated[
+        str, typer.Option(metavar="error|warning|never", help="What is exit 1.")
+    ] = "error",
+    strict: StrictOption = False,
 ) -> None:
     """Check a log against the consistency rules of the standard.
 
     Shows each rule that is broken, how often and where first, unless JSON goes to stdout. An error
     contradicts the standard or the log's own header, a warning is legal but suspicious, a note is
-    worth knowing. Exit 1 if there is an error.
+    worth knowing. Exit 1 if there is an error, or what --fail-on says.
     """
     import workloadkit as wk
 
@@ -37,5 +45,5 @@ def validate(
         write_json(json, report.to_dict())
     if str(json) != "-":
         typer.echo(str(report))
-    if not report:
+    if report.fails(fail_on):  # type: ignore[arg-type]
         raise typer.Exit(1)

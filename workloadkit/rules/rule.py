@@ -17,6 +17,7 @@ from workloadkit.trace import Trace
 
 #: An error contradicts the standard; a warning is legal but suspicious; a note is worth knowing.
 Severity = Literal["error", "warning", "note"]
+FailOn = Literal["error", "warning", "never"]
 
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from workloadkit.errors import printable
+from workloadkit.errors import check_choice, printable
 from workloadkit.rules import (
     beside,
     bursts,
@@ -24,7 +24,7 @@ from workloadkit.rules import (
     requests,
     status,
 )
-from workloadkit.rules.rule import SEVERITIES, Log, Offender, Rule, Severity
+from workloadkit.rules.rule import SEVERITIES, FailOn, Log, Offender, Rule, Severity
 from workloadkit.trace import Trace, check_trace
 
 #: Every rule, in the order in which breaches are shown.
@@ -118,7 +118,23 @@ class Validation:
     @property
     def holds(self) -> bool:
         """Whether no rule is broken whose breach is an error."""
-        return all(finding.severity != "error" for finding in self.findings)
+        return not self.fails("error")
+
+    def fails(self, on: FailOn) -> bool:
+        """Whether a rule is broken whose breach is as severe as `on`, or more.
+
+        Parameters
+        ----------
+        on : {"error", "warning", "never"}
+
+        Raises
+        ------
+        ParameterError
+            If it is something else.
+        """
+        check_choice("fail_on", on, FailOn)
+        failing = {"error": ("error",), "warning": ("error", "warning"), "never": ()}[on]
+        return any(finding.severity in failing for finding in self.findings)
 
     def __bool__(self) -> bool:
         """Return whether no rule is broken whose breach is an error."""
@@ -225,9 +241,9 @@ def validate(trace: Trace) -> Validation:
     Notes
     -----
     What the archive's convention for cleaned logs explains is a note: job numbers stay those of
-    the raw log, so that gaps show what the filters removed, and MaxJobs counts the jobs before
-    them. Use beyond a request is an error where AllowOveruse is No, none where it is Yes, and a
-    warning where the header says nothing.
+    the raw log, so that gaps show what the filters removed, and MaxJobs, or also MaxRecords,
+    counts the jobs before them. Use beyond a request is an error where AllowOveruse is No, none
+    where it is Yes, and a warning where the header says nothing.
 
     References
     ----------
