@@ -95,9 +95,9 @@ def _read_sidecar(data: bytes, options: dict[str, Any], folder: Path) -> pd.Data
     """Read it alone, and as what stands beside the log that it was made for."""
     log = folder / "log.swf"
     log.write_bytes(good.log_beside())
-    (folder / "log.parquet").write_bytes(data)
+    (folder / "log.swf.parquet").write_bytes(data)
     wk.read_swf(log)
-    return read_sidecar(folder / "log.parquet")[0]
+    return read_sidecar(folder / "log.swf.parquet")[0]
 
 
 FORMATS = {

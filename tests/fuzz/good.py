@@ -375,7 +375,7 @@ def _log_and_sidecar() -> tuple[bytes, bytes]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "log.swf"
         wk.write_swf(wk.Trace(log.jobs, log.header, sidecar=beside), path)
-        return path.read_bytes(), path.with_suffix(".parquet").read_bytes()
+        return path.read_bytes(), path.with_suffix(".swf.parquet").read_bytes()
 
 
 def sidecar(rng: Random) -> bytes:

@@ -82,7 +82,7 @@ def of_intake(trace: wk.Trace) -> None:
 def of_writing(trace: wk.Trace, folder: Path, *, anonymous: bool) -> None:
     """What is written reads back equal; what was left nameless has no name in it."""
     path = folder / "written.swf"
-    beside = folder / "written.parquet"
+    beside = folder / "written.swf.parquet"
     beside.unlink(missing_ok=True)
     wk.write_swf(trace, path)
     again = wk.read_swf(path)

@@ -69,7 +69,7 @@ def test_a_format_is_told_by_its_first_lines(name, seed):
 def test_accounting_becomes_a_log_and_what_stands_beside_it(run, export, tmp_path):
     out = tmp_path / "log.swf.gz"
     code, table, told = run(export, "-o", out, "--procs", 8)
-    assert (code, table, told) == (0, TABLE, f"wrote {out}\n")
+    assert (code, table, told) == (0, TABLE, f"wrote {out} and {out}.parquet\n")
     text = gzip.decompress(out.read_bytes()).decode()
     assert data_lines(text) == JOBS
     header = wk.read_swf(out).header
@@ -77,7 +77,7 @@ def test_accounting_becomes_a_log_and_what_stands_beside_it(run, export, tmp_pat
     assert [header.number(label) for label in ("MaxJobs", "MaxRecords", "MaxProcs")] == [2, 2, 8]
     assert header.get("EndTime") == "Wed May 01 09:01:00 UTC 2024"
     assert wk.read_swf(out).sidecar["user"].tolist() == ["ann", "bob"]
-    assert (tmp_path / "log.parquet").exists()
+    assert (tmp_path / "log.swf.gz.parquet").exists()
 
 
 def test_the_table_makes_room_for_a_log_on_standard_output(run, export):

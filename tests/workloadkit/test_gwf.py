@@ -238,7 +238,7 @@ def test_there_and_back_through_swf_is_equal_in_all(tmp_path_factory, cells, com
         pd.testing.assert_frame_equal(
             again.sidecar.astype(object), trace.sidecar.astype(object), check_dtype=False
         )
-        (folder / "log.parquet").unlink()
+        (folder / "log.swf.parquet").unlink()
 
 
 @settings(max_examples=25)

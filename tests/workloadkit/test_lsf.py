@@ -342,7 +342,7 @@ def test_nothing_of_an_anonymous_log_names_anything(tmp_path):
     wk.write_swf(trace, tmp_path / "a.swf")
     import pyarrow.parquet as pq
 
-    beside = pq.read_table(tmp_path / "a.parquet")
+    beside = pq.read_table(tmp_path / "a.swf.parquet")
     text = (tmp_path / "a.swf").read_text() + str(beside.to_pylist()) + str(beside.schema.metadata)
     assert not [word for word in ("98765", *(f"-x{i}" for i in range(1, 8))) if word in text]
 

@@ -91,7 +91,7 @@ def convert(folder, kind, *options):
         cwd=folder, capture_output=True, check=False,
     )  # fmt: skip
     assert told.returncode == 0, told.stderr
-    beside = folder / "out.parquet"
+    beside = folder / "out.swf.gz.parquet"
     table = pq.read_table(beside)
     texts = [str(table.schema), str(table.schema.metadata)]
     for column in table.column_names:
@@ -140,10 +140,10 @@ def test_no_secret_is_in_what_is_read_or_written(kind, key, tmp_path):
     trace = read(io.BytesIO(FORMATS[kind]().encode()), anonymize=True, key=key, attempts=True)
     path = tmp_path / "out.swf"
     wk.write_swf(trace, path)
-    table = pq.read_table(tmp_path / "out.parquet")
+    table = pq.read_table(tmp_path / "out.swf.parquet")
     outputs = {
         "log": path.read_bytes(),
-        "parquet": (tmp_path / "out.parquet").read_bytes(),
+        "parquet": (tmp_path / "out.swf.parquet").read_bytes(),
         "columns": "\n".join(repr(table[name].to_pylist()) for name in table.column_names).encode(),
         "metadata": str(table.schema.metadata).encode(),
         "intake": (str(trace.intake) + json.dumps(trace.intake.to_dict())).encode(),

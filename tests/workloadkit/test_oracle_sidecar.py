@@ -56,7 +56,7 @@ def test_it_comes_back_with_its_log(text, suffix, tmp_path_factory):
         again.sidecar.astype(object), trace.sidecar.astype(object), check_dtype=False
     )
     # what the Parquet file holds, without this toolkit
-    table = pq.read_table(path.with_name("log.parquet"))
+    table = pq.read_table(path.with_name(f"{path.name}.parquet"))
     told = json.loads(table.schema.metadata[b"workloadkit"])
     assert told["log_sha256"] == hashlib.sha256(plain_text(path)).hexdigest()
     jobs, _ = swf_lines.jobs_and_bursts(plain_text(path).decode())

@@ -190,7 +190,7 @@ def test_no_name_survives_in_an_anonymous_log(key, tmp_path):
     log = log_of(secret_row(), secret_row(id="2", submit=7), anonymize=True, key=key)
     write_swf(log, tmp_path / "log.swf")
     table = read_swf(tmp_path / "log.swf").sidecar
-    told = (tmp_path / "log.swf").read_bytes() + (tmp_path / "log.parquet").read_bytes()
+    told = (tmp_path / "log.swf").read_bytes() + (tmp_path / "log.swf.parquet").read_bytes()
     told += table.to_csv().encode() + str(log.intake).encode() + log.name.encode()
     assert b"secret" not in told
     assert b"site" not in told

@@ -1,9 +1,12 @@
 """What stands beside a log: written, read back, and not mistaken for that of another."""
 
+from pathlib import Path
+
 import numpy as np
+import pandas as pd
 import pytest
 
-from workloadkit import FormatError, Trace, WorkloadWarning, read_swf, write_swf
+from workloadkit import FormatError, Trace, WorkloadError, WorkloadWarning, read_swf, write_swf
 from workloadkit.header import Header
 from workloadkit.io.sidecar import read_sidecar, sidecar_path
 
@@ -22,11 +25,10 @@ def words(table):
 
 @pytest.mark.parametrize("name", ["log.swf", "log.swf.gz"])
 def test_it_is_written_and_read_with_its_log(name, tmp_path):
-    write_swf(LOG, tmp_path / name)
-    assert (tmp_path / "log.parquet").is_file()
+    assert write_swf(LOG, tmp_path / name) == tmp_path / f"{name}.parquet"
     again = read_swf(tmp_path / name)
     assert words(again.sidecar).equals(words(LOG.sidecar))
-    table, told = read_sidecar(tmp_path / "log.parquet")
+    table, told = read_sidecar(tmp_path / f"{name}.parquet")
     assert table["job"].tolist() == [1, 2, 3]
     assert told["numbers"]["user"] == {"1": "al", "2": "bo"}
     assert told["log_sha256"] == again.digest
@@ -35,7 +37,7 @@ def test_it_is_written_and_read_with_its_log(name, tmp_path):
 def test_the_same_log_gives_the_same_bytes(tmp_path):
     for name in ("a.swf", "b.swf"):
         write_swf(LOG, tmp_path / name)
-    assert (tmp_path / "a.parquet").read_bytes() == (tmp_path / "b.parquet").read_bytes()
+    assert (tmp_path / "a.swf.parquet").read_bytes() == (tmp_path / "b.swf.parquet").read_bytes()
 
 
 def test_it_goes_with_its_jobs(tmp_path):
@@ -54,30 +56,28 @@ def test_that_of_a_log_changed_since_is_not_used(tmp_path):
     write_swf(LOG, tmp_path / "log.swf")
     text = (tmp_path / "log.swf").read_text()
     (tmp_path / "log.swf").write_text(f"; MaxProcs: 8\n{text}")
-    with pytest.warns(WorkloadWarning, match=r"log\.parquet: stands beside another log; not used"):
+    with pytest.warns(WorkloadWarning, match=r"log\.swf\.parquet: stands beside another log"):
         assert read_swf(tmp_path / "log.swf").sidecar is None
 
 
 def test_that_of_another_log_is_not_used(tmp_path):
     write_swf(LOG, tmp_path / "log.swf")
     write_swf(Trace.from_columns({"submit": [0]}), tmp_path / "log.swf")
-    with pytest.warns(WorkloadWarning, match=r"log\.parquet: stands beside another log; not used"):
+    with pytest.warns(WorkloadWarning, match=r"log\.swf\.parquet: stands beside another log"):
         assert read_swf(tmp_path / "log.swf").sidecar is None
 
 
 @pytest.mark.parametrize("content", [b"", b"PAR1", b"no Parquet at all"])
 def test_a_broken_one_is_not_used(content, tmp_path):
     write_swf(LOG, tmp_path / "log.swf")
-    (tmp_path / "log.parquet").write_bytes(content)
+    (tmp_path / "log.swf.parquet").write_bytes(content)
     with pytest.warns(WorkloadWarning, match="cannot be read"):
         assert read_swf(tmp_path / "log.swf").sidecar is None
     with pytest.raises(FormatError, match="cannot be read"):
-        read_sidecar(tmp_path / "log.parquet")
+        read_sidecar(tmp_path / "log.swf.parquet")
 
 
 def test_any_other_parquet_file_is_refused(tmp_path):
-    import pandas as pd
-
     pd.DataFrame({"job": [1]}).to_parquet(tmp_path / "other.parquet")
     with pytest.raises(FormatError, match="no file that stands beside a log"):
         read_sidecar(tmp_path / "other.parquet")
@@ -111,7 +111,7 @@ def test_what_tells_nothing_of_itself_is_refused(metadata, tmp_path):
 
 def test_more_rows_than_jobs_are_not_read(tmp_path):
     write_swf(LOG, tmp_path / "log.swf")
-    parquet(tmp_path / "log.parquet", {"job": [1] * 1000}, b"{}")
+    parquet(tmp_path / "log.swf.parquet", {"job": [1] * 1000}, b"{}")
     with pytest.warns(WorkloadWarning, match="stands beside another log"):
         assert read_swf(tmp_path / "log.swf").sidecar is None
 
@@ -119,14 +119,86 @@ def test_more_rows_than_jobs_are_not_read(tmp_path):
 @pytest.mark.parametrize(
     ("log", "beside"),
     [
-        ("a.swf", "a.parquet"),
-        ("a.swf.gz", "a.parquet"),
+        ("a.swf", "a.swf.parquet"),
+        ("a.swf.gz", "a.swf.gz.parquet"),
         ("a", "a.parquet"),
-        ("a.b.xz", "a.parquet"),
+        ("a.b.xz", "a.b.xz.parquet"),
     ],
 )
 def test_it_stands_under_the_name_of_the_log(log, beside):
     assert sidecar_path(log).name == beside
+
+
+# What a side-car replaces
+
+
+def names(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_compressing_a_log_leaves_its_side_car(tmp_path):
+    write_swf(LOG, tmp_path / "s.swf")
+    write_swf(read_swf(tmp_path / "s.swf").take([0]), tmp_path / "s.swf.gz")
+    assert read_swf(tmp_path / "s.swf").sidecar["id"].tolist() == ["1", "2", "3"]
+    assert read_swf(tmp_path / "s.swf.gz").sidecar["id"].tolist() == ["1"]
+
+
+def other_table(path):
+    pd.DataFrame({"mine": [1, 2]}).to_parquet(path)
+
+
+def no_table(path):
+    path.write_text("a note")
+
+
+def side_car_of_another_log(path):
+    write_swf(LOG.take([1]), path.with_name("other.swf")).rename(path)
+
+
+@pytest.mark.parametrize("there", [other_table, no_table, side_car_of_another_log])
+@pytest.mark.parametrize("replaces", [False, True])
+def test_nothing_but_a_side_car_of_the_log_is_replaced(there, replaces, tmp_path):
+    path = tmp_path / "site.swf"
+    if replaces:
+        write_swf(LOG.take([0]), path)
+    before = path.read_bytes() if replaces else None
+    there(tmp_path / "site.swf.parquet")
+    beside, files = (tmp_path / "site.swf.parquet").read_bytes(), names(tmp_path)
+    with pytest.raises(WorkloadError, match=r"site\.swf\.parquet: exists and is not the side-car"):
+        write_swf(LOG, path)
+    assert (tmp_path / "site.swf.parquet").read_bytes() == beside
+    assert (path.read_bytes() if replaces else None) == before
+    assert names(tmp_path) == files
+    assert write_swf(Trace.from_columns({"submit": [0]}), path) is None  # it has none
+    assert (tmp_path / "site.swf.parquet").read_bytes() == beside
+
+
+@pytest.mark.parametrize("text", ["what stands there", "the new text"])
+def test_that_of_the_same_log_is(text, tmp_path):
+    path = tmp_path / "site.swf.gz"
+    write_swf(LOG.take([0]) if text == "what stands there" else LOG, path)
+    if text == "the new text":
+        path.unlink()  # as a process that was killed leaves it
+    write_swf(LOG, path)
+    assert read_swf(path).sidecar["id"].tolist() == ["1", "2", "3"]
+
+
+def test_a_kill_between_both_is_noticed(tmp_path, monkeypatch):
+    path = tmp_path / "site.swf"
+    write_swf(LOG.take([0]), path)
+    put = Path.replace
+
+    def killed(self, target):
+        if target.name == "site.swf":
+            raise KeyboardInterrupt
+        return put(self, target)
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(Path, "replace", killed)
+        write_swf(LOG, path)
+    with pytest.warns(WorkloadWarning, match="stands beside another log; not used"):
+        assert read_swf(path).n_jobs == 1
+    assert names(tmp_path) == ["site.swf", "site.swf.parquet"]
 
 
 def test_unknown_numbers_and_texts_survive(tmp_path):

@@ -13,6 +13,7 @@ from workloadkit.cli.common import (
     load,
     say,
     working,
+    write_log,
 )
 
 EXAMPLES = """
@@ -150,7 +151,6 @@ def augment(
             table=table,
             rng=used,
         )
-    wk.write_swf(made, str(output))
-    said = "" if str(output) == "-" else f"wrote {output}: "
     n_functions = made.utility["row"].nunique()
-    say(f"{said}jobs {made.n_jobs:,}, utility functions {n_functions:,}, seed {used}")
+    told = f"jobs {made.n_jobs:,}, utility functions {n_functions:,}, seed {used}"
+    write_log(made, output, told)

@@ -12,6 +12,7 @@ from workloadkit.cli.common import (
     load,
     say,
     working,
+    write_log,
 )
 from workloadkit.errors import ParameterError
 
@@ -70,8 +71,6 @@ def clean(
     log = load(trace, strict=strict)
     with working(f"cleaning {log.name}"):
         cleaned = wk.clean(log, chosen)
-    wk.write_swf(cleaned, str(output))
     for one in wk.filters_of(cleaned.header)[-len(chosen) :]:
         say(f"  {one}")
-    said = "" if str(output) == "-" else f"wrote {output}: "
-    say(f"{said}jobs {cleaned.n_jobs:,} of {log.n_jobs:,}")
+    write_log(cleaned, output, f"jobs {cleaned.n_jobs:,} of {log.n_jobs:,}")

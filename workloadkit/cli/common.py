@@ -191,6 +191,21 @@ def write(target: Path, text: str) -> None:
         say(f"wrote {target}")
 
 
+def write_log(log: "Trace", output: Path, summary: str = "") -> None:
+    """Write a log, to stdout for "-"; say which files that made, and a summary of it."""
+    from workloadkit.io.swf import write_swf
+
+    say_written(output, write_swf(log, str(output)), summary)
+
+
+def say_written(output: Path, beside: Path | None, summary: str = "") -> None:
+    """Say which files were written, a log and its side-car, and a summary of it."""
+    files = f"wrote {output}" + (f" and {beside}" if beside else "")
+    parts = [files] * (str(output) != "-") + [summary] * bool(summary)
+    if parts:
+        say(": ".join(parts))
+
+
 def write_json(target: Path, data: Any) -> None:
     """Write `data` as JSON, whole or not at all, to stdout for "-"."""
     write(target, json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False) + "\n")

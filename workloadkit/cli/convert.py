@@ -10,6 +10,7 @@ from workloadkit.cli.common import (
     StrictOption,
     check_outputs,
     say,
+    say_written,
     working,
     write_json,
 )
@@ -61,7 +62,7 @@ def convert(
             metavar="OUT",
             show_default=False,
             help="The log: OUT.swf, OUT.gwf (both with .gz, .bz2, .xz or .zst after it) or "
-            "OUT.json for Batsim. What SWF cannot hold goes to OUT.parquet beside OUT.swf.",
+            "OUT.json for Batsim. What SWF cannot hold goes to OUT.swf.parquet.",
         ),
     ],
     from_: Annotated[
@@ -100,13 +101,13 @@ def convert(
 
     Prints how many rows were read, which were left out and why, and how many jobs are kept.
     """
-    from workloadkit.io.formats import read_log, write_log, written_format
+    from workloadkit.io import formats
 
-    made = written_format(output)
+    made = formats.written_format(output)
     check_outputs(output, json, inputs=[*logs, key])
     secret = _secret(key)
     with working(f"reading {', '.join(map(str, logs))}"):
-        trace = read_log(
+        trace = formats.read_log(
             [str(log) for log in logs],
             from_,
             tz=tz,
@@ -117,10 +118,9 @@ def convert(
             strict=strict,
         )
     with working(f"writing {output}"):
-        write_log(trace, output)
+        beside = formats.write_log(trace, output)
     typer.echo(_summary(trace), err="-" in (str(output), str(json)))
-    if str(output) != "-":
-        say(f"wrote {output}")
+    say_written(output, beside)
     if trace.sidecar is not None and (str(output) == "-" or made != "swf"):
         say("warning: no Parquet file stands beside it: what its format cannot hold is lost")
     if trace.intake is not None and not trace.header.procs:

@@ -14,6 +14,7 @@ from workloadkit.cli.common import (
     say,
     working,
     write_json,
+    write_log,
 )
 
 EXAMPLES = """
@@ -45,7 +46,6 @@ def dependencies(
     all sessions of the user that had ended before it. The fields of its first job tell of the job
     that ended last among these, and of the think time since; what they cannot tell is counted.
     """
-    import workloadkit as wk
     from workloadkit.dependencies import carry_dependencies
     from workloadkit.provenance import provenance
 
@@ -53,14 +53,14 @@ def dependencies(
     log = load(trace, strict=strict)
     with working(f"finding the batches of {log.name}"):
         made, counts = carry_dependencies(log)
-    wk.write_swf(made, str(output))
+    write_log(
+        made,
+        output,
+        f"jobs {made.n_jobs:,}, batches {counts['batches']:,}, "
+        f"with a preceding job {counts['written']:,}",
+    )
     if json:
         write_json(json, counts | {"provenance": provenance(log)})
-    said = "" if str(output) == "-" else f"wrote {output}: "
-    say(
-        f"{said}jobs {made.n_jobs:,}, batches {counts['batches']:,}, "
-        f"with a preceding job {counts['written']:,}"
-    )
     for name, what in NOT_CARRIED.items():
         if counts[name]:
             say(f"not carried: {what}: {counts[name]:,}")

@@ -5,7 +5,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from workloadkit.cli.common import SeedOption, StrictOption, check_outputs, load, say, working
+from workloadkit.cli.common import (
+    SeedOption,
+    StrictOption,
+    check_outputs,
+    load,
+    say,
+    working,
+    write_log,
+)
 from workloadkit.errors import ParameterError, WorkloadError
 
 if TYPE_CHECKING:
@@ -149,9 +157,7 @@ def generate(
         with working(f"making {name}"):
             made = make(jobs, rng=chosen, load=None if scaled else offered_load, **parameters)
             made = at_load(made)
-    wk.write_swf(made, str(output))
-    if str(output) != "-":
-        say(f"wrote {output}")
+    write_log(made, output)
     machine = made.header.procs or "unknown"
     say(f"jobs {made.n_jobs:,}, processors {machine}, load {_load_of(made)}, seed {chosen}")
 

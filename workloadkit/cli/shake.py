@@ -12,8 +12,8 @@ from workloadkit.cli.common import (
     check_outputs,
     duration,
     load,
-    say,
     working,
+    write_log,
 )
 
 EXAMPLES = """
@@ -58,6 +58,4 @@ def shake(
     used = seed_of(seed)
     with working(f"shaking {log.name}"):
         shaken = wk.shake(log, unit, by, rng=used)  # type: ignore[arg-type]  # refused if not known
-        wk.write_swf(shaken, str(output))
-    said = "" if str(output) == "-" else f"wrote {output}: "
-    say(f"{said}jobs {shaken.n_jobs:,}, seed {used}")
+    write_log(shaken, output, f"jobs {shaken.n_jobs:,}, seed {used}")

@@ -16,6 +16,7 @@ from workloadkit.cli.common import (
     say,
     working,
     write_json,
+    write_log,
 )
 from workloadkit.cli.simulation_options import (
     CooldownOption,
@@ -243,9 +244,7 @@ def simulate(
             f"jobs grows by {schedule.saturation.slope:.3g} a week"
         )
     if output:
-        wk.write_swf(schedule.trace(), str(output))
-        if str(output) != "-":
-            say(f"wrote {output}")
+        write_log(schedule.trace(), output)
     if json:
         write_json(json, summary)
     if gantt or queue:

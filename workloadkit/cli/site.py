@@ -19,6 +19,7 @@ from workloadkit.cli.common import (
     say,
     working,
     write_json,
+    write_log,
 )
 from workloadkit.errors import ParameterError
 
@@ -197,9 +198,7 @@ def site(
                 results.append(rows[-1] | {"schedule": schedule.to_dict()})
                 simulated()
     if output:
-        wk.write_swf(schedule.trace(), str(output))
-        if str(output) != "-":
-            say(f"wrote {output}")
+        write_log(schedule.trace(), output)
     if json:
         write_json(
             json, {"rows": results, "seed": seed, "logs": [dict(x) for x in drawn.made_from]}

@@ -12,7 +12,7 @@ import os
 import secrets
 import sys
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from errno import EACCES
 from pathlib import Path
@@ -130,7 +130,9 @@ def check_suffix(path: str | os.PathLike[str]) -> None:
 
 
 @contextmanager
-def writing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
+def writing(
+    path: str | os.PathLike[str], *, companion: Callable[[], None] | None = None
+) -> Iterator[IO[bytes]]:
     r"""Write a file whole or not at all, compressed as its suffix says.
 
     The bytes go to another file in the same folder, which takes the place of `path` at the end
@@ -141,6 +143,8 @@ def writing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     ----------
     path : str or path
         ``-`` is standard output; ``.gz``, ``.bz2``, ``.xz`` and ``.zst`` compress.
+    companion : callable, optional
+        Writes what goes with a file, when that is complete and has not yet taken its place.
 
     Yields
     ------
@@ -169,7 +173,8 @@ def writing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
             with Path(name).open("wb") as stream:
                 yield stream
         else:
-            with _replacing(Path(os.path.realpath(name))) as raw, _compressed(raw, name) as stream:
+            target = Path(os.path.realpath(name))
+            with _replacing(target, companion) as raw, _compressed(raw, name) as stream:
                 yield stream
     except BrokenPipeError:  # whoever reads has seen enough: nothing wrong with the file
         raise
@@ -197,7 +202,7 @@ def _standard_output() -> Iterator[IO[bytes]]:
 
 
 @contextmanager
-def _replacing(target: Path) -> Iterator[BinaryIO]:
+def _replacing(target: Path, companion: Callable[[], None] | None) -> Iterator[BinaryIO]:
     """Open a file beside `target` that takes its place on success and vanishes on failure."""
     partial = target.with_name(f".{target.name[:100]}.{secrets.token_hex(4)}.part")
     mode = target.stat().st_mode & 0o7777 if target.exists() else None
@@ -208,6 +213,8 @@ def _replacing(target: Path) -> Iterator[BinaryIO]:
             if mode is not None:
                 partial.chmod(mode)
             yield stream
+        if companion is not None:
+            companion()
         partial.replace(target)
     except BaseException:  # an interrupt, too, leaves nothing behind
         with suppress(OSError):

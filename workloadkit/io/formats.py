@@ -73,7 +73,7 @@ def _read_as(format: Format, sources: list[Source], options: dict[str, Any]) -> 
     return _reader(format)(sources[0], **given)
 
 
-def write_log(trace: Trace, path: str | os.PathLike[str]) -> None:
+def write_log(trace: Trace, path: str | os.PathLike[str]) -> Path | None:
     """Write a log in the format that the file's suffix names, whole or not at all.
 
     Parameters
@@ -83,6 +83,11 @@ def write_log(trace: Trace, path: str | os.PathLike[str]) -> None:
         ``.swf`` or ``.gwf``, both compressed by a second suffix, or ``.json`` for Batsim; ``-`` is
         standard output, in the Standard Workload Format.
 
+    Returns
+    -------
+    Path or None
+        Of the side-car, if one was written.
+
     Raises
     ------
     ParameterError
@@ -91,7 +96,9 @@ def write_log(trace: Trace, path: str | os.PathLike[str]) -> None:
         If the file cannot be written.
     """
     name = written_format(path)
-    getattr(import_module(f"workloadkit.io.{name}"), f"write_{name}")(trace, path)
+    writer = getattr(import_module(f"workloadkit.io.{name}"), f"write_{name}")
+    beside: Path | None = writer(trace, path)
+    return beside
 
 
 def written_format(path: str | os.PathLike[str]) -> Format:

@@ -1,5 +1,6 @@
 """What stands beside a log in a Parquet file: all that its format has no field for."""
 
+import hashlib
 import json
 import os
 from dataclasses import replace
@@ -13,7 +14,7 @@ import pandas as pd
 from workloadkit import __version__
 from workloadkit.errors import FormatError, WorkloadError, WorkloadWarning
 from workloadkit.fields import UNKNOWN
-from workloadkit.io.files import COMPRESSED, writing
+from workloadkit.io.files import text_chunks, writing
 from workloadkit.io.record_fields import BY_NAME
 
 if TYPE_CHECKING:
@@ -31,12 +32,63 @@ def sidecar_path(path: str | os.PathLike[str]) -> Path:
     Examples
     --------
     >>> sidecar_path("logs/site.swf.gz").name
-    'site.parquet'
+    'site.swf.gz.parquet'
     """
-    path = Path(path)
-    if path.suffix.lower() in COMPRESSED:
-        path = path.with_suffix("")
-    return path.with_suffix(".parquet")
+    return Path(f"{os.fspath(path)}.parquet")
+
+
+def check_replaceable(path: str | os.PathLike[str], *, digest: str = "") -> None:
+    """Refuse to write a log whose side-car would replace a file that is not a side-car of it.
+
+    Parameters
+    ----------
+    path : str or path
+        Of the log.
+    digest : str
+        SHA-256 of its new text. The side-car of that may be replaced, and that of the text which
+        stands there.
+
+    Raises
+    ------
+    WorkloadError
+    """
+    beside = sidecar_path(path)
+    if not beside.exists():
+        return
+    try:
+        of = _log_of(beside)
+        there = hashlib.sha256()
+        if of != digest and Path(path).is_file():
+            for chunk in text_chunks(path):
+                there.update(chunk)
+    except FormatError:
+        of = ""
+    if not of or of not in (digest, there.hexdigest()):
+        raise WorkloadError(
+            f"{beside}: exists and is not the side-car of {path}; move it away, or write the log "
+            "under another name"
+        )
+
+
+def _log_of(path: Path) -> str:
+    """Return the digest of the log that a file is the side-car of.
+
+    Raises
+    ------
+    FormatError
+        If it is no side-car.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        told = json.loads((pq.read_schema(path).metadata or {}).get(_KEY, b"null"))
+    except (OSError, ValueError, RecursionError, pa.ArrowException) as error:
+        raise FormatError(os.fspath(path), "is no Parquet file, or corrupt") from error
+    digest = told.get("log_sha256") if isinstance(told, dict) else None
+    if not isinstance(digest, str):
+        raise FormatError(os.fspath(path), "is no file that stands beside a log")
+    return digest
 
 
 def write_sidecar(trace: "Trace", path: str | os.PathLike[str], *, digest: str) -> None:

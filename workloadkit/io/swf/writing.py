@@ -16,7 +16,7 @@ from workloadkit.errors import WorkloadError
 from workloadkit.fields import FIELDS, UNKNOWN, Field
 from workloadkit.header import Header
 from workloadkit.io.files import writing
-from workloadkit.io.sidecar import sidecar_path, write_sidecar
+from workloadkit.io.sidecar import check_replaceable, sidecar_path, write_sidecar
 from workloadkit.trace import Trace, check_trace
 from workloadkit.utility import Utilities, check, pack
 
@@ -25,13 +25,15 @@ _ROWS_AT_A_TIME = 1 << 16  # bounds the memory of the text
 _WRITTEN_FAST_FROM = 100_000
 
 
-def write_swf(trace: Trace, path: str | os.PathLike[str]) -> None:
+def write_swf(trace: Trace, path: str | os.PathLike[str]) -> Path | None:
     """Write a trace in the Standard Workload Format, whole or not at all.
 
     Header lines stand as they are; integers are written as integers, decimals as the shortest
     text that reads back equal, unknown as -1. Bursts follow the job that sums them up, and the
     points of utility functions the 18 columns of their job. What the format has no field for,
-    `Trace.sidecar`, goes into a file beside it, with the suffix ``.parquet``.
+    `Trace.sidecar`, goes into a side-car of its whole name and ``.parquet``. Both are put in place
+    when both are complete, the side-car first: one that a stopped process left alone is that of
+    another log.
 
     Parameters
     ----------
@@ -39,16 +41,22 @@ def write_swf(trace: Trace, path: str | os.PathLike[str]) -> None:
     path : str or path
         ``-`` is standard output; ``.gz``, ``.bz2``, ``.xz`` and ``.zst`` compress.
 
+    Returns
+    -------
+    Path or None
+        Of the side-car, if one was written.
+
     Raises
     ------
     WorkloadError
         If the file cannot be written, or the trace holds what the format cannot; also where
-        points of the trace are no utility function.
+        points of the trace are no utility function, and where the side-car would replace a file
+        that is not one of this log.
 
     Examples
     --------
     >>> import workloadkit as wk
-    >>> wk.write_swf(wk.Trace.from_columns({"submit": [0], "run": [2.5]}), "-")
+    >>> _ = wk.write_swf(wk.Trace.from_columns({"submit": [0], "run": [2.5]}), "-")
     1 0 -1 2.5 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1
     """
     check_trace(trace)
@@ -57,7 +65,16 @@ def write_swf(trace: Trace, path: str | os.PathLike[str]) -> None:
     utilities = pack(trace.utility, trace.n_jobs)
     bursts = _bursts_behind(trace)
     digest = hashlib.sha256()
-    with writing(path) as stream:
+    beside: Path | None = None
+
+    def companion() -> None:
+        nonlocal beside
+        if trace.sidecar is not None:
+            check_replaceable(path, digest=digest.hexdigest())
+            beside = sidecar_path(path)
+            write_sidecar(trace, beside, digest=digest.hexdigest())
+
+    with writing(path, companion=companion) as stream:
 
         def write(text: str) -> None:
             data = text.encode(errors="replace")
@@ -76,8 +93,7 @@ def write_swf(trace: Trace, path: str | os.PathLike[str]) -> None:
             for row in bursts.keys() & rows if bursts else ():
                 lines[row - start] += bursts[row]
             write("\n".join(lines) + "\n")
-    if trace.sidecar is not None and Path(path).is_file():  # nothing stands beside a pipe
-        write_sidecar(trace, sidecar_path(path), digest=digest.hexdigest())
+    return beside
 
 
 def header_text(header: Header) -> str:
