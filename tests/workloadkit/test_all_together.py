@@ -123,4 +123,4 @@ def test_engines_agree_on_small_logs(policy):
 @pytest.mark.parametrize("tenths", [False, True])
 @pytest.mark.parametrize("policy", POLICIES)
 def test_engines_agree_whoever_reacts(policy, tenths):
-    check(policy, range(100, 160), USERS, tenths=tenths)
+    check(policy, range(100, 130), USERS, tenths=tenths)
