@@ -324,7 +324,7 @@ def _check_options(options: Mapping[str, Any]) -> None:
 
 
 def _any_draws(named: Mapping[str, str | Policy | Scheduler]) -> bool:
-    """Whether a scheduler draws random numbers, or may: those of one's own."""
+    """Whether a scheduler draws random numbers, or may: custom ones."""
     policies = (parse(x) if isinstance(x, str) else x for x in named.values())
     return any(isinstance(policy, Scheduler) or draws(policy) for policy in policies)
 

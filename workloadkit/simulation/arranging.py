@@ -248,10 +248,9 @@ def _check_presence(trace: Trace | None, behaviour: object, population: object) 
     if trace is None and of_log and not isinstance(population, ResampledUsers):
         raise ParameterError("there is no log to simulate; give a trace, or custom users")
     if not of_log and (trace is not None or not isinstance(population, populations.Recorded)):
-        name = name_of(behaviour) if isinstance(behaviour, Community) else "of one's own"
+        who = f"users {name_of(behaviour)}" if isinstance(behaviour, Community) else "custom users"
         raise ParameterError(
-            f"users {name} submit their own jobs: a log and a population are for users who replay "
-            "one"
+            f"{who} submit their own jobs: a log and a population are for users who replay one"
         )
 
 
@@ -262,7 +261,7 @@ def check_made_up(
     asked = [name for name in changes if name != "scale_machine"]
     asked += ["oversize"] * (oversize != "error") + ["estimates"] * (estimates != "user")
     if asked:
-        raise ParameterError(f"users {who} submit their own jobs: {asked[0]} is for those of a log")
+        raise ParameterError(f"{who} submit their own jobs: {asked[0]} is for those of a log")
 
 
 def _outages(

@@ -79,7 +79,8 @@ def _crowd(parts: Arrangement, settings: Settings) -> Crowd:
     behaviour, population, as_workload = parts.behaviour, parts.population, parts.as_workload
     log: Any = parts.trace
     if isinstance(behaviour, Community):
-        check_made_up(name_of(behaviour), settings.oversize, settings.estimates, settings.scales)
+        who = f"users {name_of(behaviour)}"
+        check_made_up(who, settings.oversize, settings.estimates, settings.scales)
         return behaviour.crowd(parts.rules.machine)
     if isinstance(behaviour, LogBehaviour):
         played = population.log(log, parts.rules.seed)
@@ -95,7 +96,7 @@ def _let_submit(parts: Arrangement, settings: Settings) -> tuple[Trace, Trace, P
     changes = {**settings.scales}
     if settings.offered_load is not None:
         changes["offered_load"] = 1
-    check_made_up("of one's own", settings.oversize, settings.estimates, changes)
+    check_made_up("custom users", settings.oversize, settings.estimates, changes)
     jobs, outcome, runs = _plain(parts, settings)(parts.behaviour)
     play = Play(submitted(jobs), outcome, runs=runs)
     points = {place: job.utility for place, job in enumerate(jobs) if job.utility}
