@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 import pytest
 
+from tests.compiled import outages_every_day
 from tests.data import needs_compiler, needs_traces, trace_path
 from tests.golden.cases import ENGINES, MACHINES, POLICIES, TENTHS, Case, all_cases, sample
 from tests.golden.digests import differences, read
@@ -41,7 +42,8 @@ def test_so_does_the_rest_of_the_sample_compiled():
 
 def _is_quick(case):
     """Whether a case takes kernels that other tests of every day compile, too."""
-    return case.log != TENTHS and not (case.outages and case.users == "fluid")
+    often = outages_every_day(case.policy) and case.users == "open"
+    return case.log != TENTHS and (often or not case.outages)
 
 
 @pytest.mark.slow

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import workloadkit as wk
+from tests.compiled import with_outages
 from tests.workloadkit.cast import AnyThatFits, Diary, Fcfs, Script, small_trace, submits
 from workloadkit import Header, Outage, Outages, ParameterError, WorkloadError, WorkloadWarning
 from workloadkit.simulation.machine.shutdowns import settle
@@ -80,7 +81,7 @@ def starts(*arguments, **options):
 # Unannounced
 
 
-@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("policy", with_outages(POLICIES))
 def test_a_job_whose_processor_fails_runs_again_from_the_beginning(policy):
     schedule = simulate(log((0, 10, 2)), policy, [down(5, 20, 2)])
     job = schedule.jobs.iloc[0]
@@ -93,7 +94,7 @@ def test_a_job_whose_processor_fails_runs_again_from_the_beginning(policy):
     assert schedule.metrics["lost_work"] == 10
 
 
-@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("policy", with_outages(POLICIES))
 def test_or_is_lost(policy):
     trace = log((0, 10, 2, 8), (0, 3, 1, 3))
     schedule = simulate(
@@ -145,7 +146,7 @@ def test_nothing_tells_when_what_failed_works_again():
     assert starts(trace, "conservative", [down(0, 50, 4), far]) == [0, 502, 2]
 
 
-@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("policy", with_outages(POLICIES))
 def test_an_outage_may_overlap_another(policy):
     outages = [down(5, 20, 1), down(10, 30, 1), down(12, 15, 1)]
     assert starts(log((6, 5, 1), (7, 2, 2)), policy, outages, procs=2) in ([6, 30], [9, 30])
@@ -165,7 +166,7 @@ def test_an_outage_of_no_time_stops_what_runs():
     assert schedule.jobs["interruptions"].tolist() == [1, 0]
 
 
-@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("policy", with_outages(POLICIES))
 @pytest.mark.parametrize("announced", [-1, 0, 60])
 def test_the_whole_machine_may_be_down_before_the_first_job_comes(policy, announced):
     outages = [down(50, 200, procs=4, announced=announced)]
@@ -594,7 +595,7 @@ def check_runs(schedule, outages):
         )
 
 
-@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("policy", with_outages(POLICIES))
 @settings(max_examples=30)
 @given(
     jobs=LOGS,
@@ -621,7 +622,7 @@ def test_passes_by_event_bear_outages(policy, jobs, outages):
         assert all(end <= start for (_, end), (start, _) in pairwise(runs))
 
 
-@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("policy", with_outages(POLICIES))
 @settings(max_examples=30)
 @given(jobs=LOGS, passes=st.sampled_from(["instant", "event"]))
 def test_without_outages_all_is_as_without_the_option(policy, jobs, passes):
@@ -634,7 +635,7 @@ def test_without_outages_all_is_as_without_the_option(policy, jobs, passes):
     assert nothing.start.tolist() == without.start.tolist()
 
 
-@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("policy", with_outages(POLICIES))
 @settings(max_examples=30)
 @given(jobs=LOGS, overrun=st.sampled_from(["raise", "late"]))
 def test_an_outage_after_all_is_over_changes_nothing(policy, jobs, overrun):
@@ -649,7 +650,9 @@ SEVERAL = ("conservative", "reservations", "multi-queue")  # reservations
 
 @pytest.mark.parametrize(
     "policy",
-    [*(name for name in POLICIES if name.partition(":")[0] not in SEVERAL), "multi-queue:1"],
+    with_outages(
+        [*(name for name in POLICIES if name.partition(":")[0] not in SEVERAL), "multi-queue:1"]
+    ),
 )
 @given(jobs=LOGS, overrun=st.sampled_from(["raise", "late"]))
 def test_planning_by_processor_is_planning_by_number(policy, jobs, overrun):

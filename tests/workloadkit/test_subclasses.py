@@ -147,6 +147,7 @@ def test_a_key_that_cannot_be_compiled_needs_all_jobs_to_be_known(log):
         wk.simulate(log, NoFunction(), "closed", procs=MACHINE)
 
 
+@pytest.mark.slow
 def test_what_is_no_number_comes_last(log):
     class LargeLast(wk.schedulers.Easy):
         def key(self, job):
@@ -170,6 +171,7 @@ def test_a_key_is_one_number(log, users, engine):
         wk.simulate(log, Pair(), users, procs=MACHINE, engine=engine)
 
 
+@pytest.mark.slow
 def test_candidates_of_a_self_adaptive_scheduler_have_keys_of_their_own(log):
     candidates = tuple(of(wk.schedulers.Easy)() for of in (of_most_work, of_least_work))
     adaptive = SelfAdaptive(threshold=0, candidates=candidates)
@@ -218,7 +220,14 @@ def test_one_form_of_ones_own_is_not_played_as_the_other_of_the_base(log, kind):
         assert both(log, made(Anew), "open") == fcfs
 
 
-@pytest.mark.parametrize("kind", PUBLIC, ids=lambda kind: kind.name)
+@pytest.mark.parametrize(
+    "kind",
+    [  # a custom order is compiled again each time
+        pytest.param(kind, marks=pytest.mark.slow) if kind is wk.schedulers.OwnOrder else kind
+        for kind in PUBLIC
+    ],
+    ids=lambda kind: kind.name,
+)
 def test_a_subclass_that_changes_nothing_plays_as_its_base(log, kind):
     class Same(kind):
         name = "same"
