@@ -191,12 +191,14 @@ def test_the_header_says_what_made_it(rng):
     assert (
         wk.reduce_locality(trace, 3)
         .header.get("Note")
-        .endswith("log trace, period day, tolerance 0.1, proposals 50, seed 3")
+        .endswith(f"log trace ({trace.identity}), period day, tolerance 0.1, proposals 50, seed 3")
     )
     assert (
         wk.enhance_locality(trace, 2.0, 3)
         .header.get("Note")
-        .endswith("log trace, repeat 2, within user, period day, tolerance 0.1, seed 3")
+        .endswith(
+            f"log trace ({trace.identity}), repeat 2, within user, period day, tolerance 0.1, seed 3"
+        )
     )
 
 

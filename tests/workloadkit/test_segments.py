@@ -118,7 +118,7 @@ def test_segments_part_the_log():
     assert jobs.tolist() == trace.column("job").tolist()
     assert parts[1].column("submit")[0] == 10 * WEEK
     assert parts[1].name == "trace (weeks 10 to 24)"
-    assert parts[1].header.get("Note").endswith("log trace, weeks 10 to 24")
+    assert parts[1].header.get("Note").endswith(f"log trace ({trace.identity}), weeks 10 to 24")
 
 
 def test_the_header_of_a_segment_is_true():

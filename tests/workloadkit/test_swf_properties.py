@@ -44,9 +44,8 @@ def test_what_is_written_reads_back_equal(jobs, lines):
     columns = {name: table[name] for name in table}
     trace = Trace.from_columns(columns, header=Header(tuple(f";{line}" for line in lines)))
     stream = io.BytesIO()
-    with mock.patch.object(
-        writing, "writing", lambda path: mock.MagicMock(__enter__=lambda _: stream)
-    ):
+    fake = mock.MagicMock(__enter__=lambda _: stream)
+    with mock.patch.object(writing, "writing", lambda path, *, companion: fake):
         write_swf(trace, "anywhere")
     text = stream.getvalue()
     for compiled_from in (0, len(text) + 1):
