@@ -196,9 +196,7 @@ def test_the_header_says_what_made_it(rng):
     assert (
         wk.enhance_locality(trace, 2.0, 3)
         .header.get("Note")
-        .endswith(
-            f"log trace ({trace.identity}), repeat 2, within user, period day, tolerance 0.1, seed 3"
-        )
+        .endswith(f"({trace.identity}), repeat 2, within user, period day, tolerance 0.1, seed 3")
     )
 
 

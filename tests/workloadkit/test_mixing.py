@@ -152,7 +152,8 @@ def test_jobs_keep_weekday_and_time_of_day_of_their_own_zone():
 
 def test_the_header_names_all_logs(small, large):
     new = wk.resample([small, large], rng=1, rescale=True)
-    assert new.header.get_all("Note")[-1].endswith("log small and large, seed 1, rescale True")
+    named = f"small ({small.identity}) and large ({large.identity})"
+    assert new.header.get_all("Note")[-1].endswith(f"log {named}, seed 1, rescale True")
 
 
 @needs_traces

@@ -13,7 +13,7 @@ from numba.extending import overload
 from numpy.typing import NDArray
 
 from workloadkit._kernels.compile import INLINE, in_python, inline, kernel
-from workloadkit.custom import Source, source_digest
+from workloadkit.custom import Source
 from workloadkit.errors import ParameterError
 from workloadkit.simulation.orders import (
     ARRIVAL,
@@ -160,7 +160,7 @@ def function_of_time(order: Callable[..., Any], known_by: NDArray[np.int64] | No
 
     `known_by` are the numbers of users who react, by which the function knows them.
     """
-    kind = _kind_of_order(order, source_digest(order))
+    kind = _kind_of_order(order, Source(order).digest)
     return kind(np.empty(0, np.int64) if known_by is None else known_by)
 
 
@@ -183,7 +183,7 @@ def check_frozen(order: Any) -> None:
     """
     for function in Source(order).reached:
         if hasattr(function, "py_func"):
-            digest = source_digest(function)
+            digest = Source(function).digest
             _, before = _frozen.setdefault(id(function), (function, digest))
             if digest != before:
                 raise ParameterError(

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from workloadkit._kernels.compile import config, counting
 from workloadkit._kernels.reference import Reference
-from workloadkit.custom import source_digest
+from workloadkit.custom import Source
 from workloadkit.errors import ParameterError
 from workloadkit.simulation.compiled_orders import check_frozen, class_number
 from workloadkit.simulation.orders import Seen
@@ -62,7 +62,7 @@ def own_key(policy: Any, workload: Workload, *, known: bool) -> Any:
     key, numbers, known_by = type(policy).key, _numbers(policy), workload.known_by
     if not isinstance(key, FunctionType):
         raise _cannot(policy)
-    kind, given = _kinds(key, source_digest(key), tuple(numbers))
+    kind, given = _kinds(key, Source(key).digest, tuple(numbers))
     order = kind(np.empty(0, np.int64) if known_by is None else known_by, given(**numbers))
     if not config.DISABLE_JIT:
         _check_compiles(policy, order, workload.submit.dtype)
