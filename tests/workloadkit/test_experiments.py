@@ -204,8 +204,9 @@ def test_the_result_says_what_made_it_and_is_ready_for_json(log):
         "workloadkit": wk.__version__,
         "log": "four weeks",
         "sha256": None,
+        "content_sha256": log.content_digest,
         "parameters": {
-            "schedulers": ["easy"],
+            "schedulers": {"easy": "easy"},
             "loads": [0.5],
             "runs": 1,
             "procs": 8,
