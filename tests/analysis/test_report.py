@@ -262,6 +262,8 @@ def test_json_tells_what_made_it(ordinary):
 
     made_by = ordinary.to_dict()["provenance"]
     parameters = made_by.pop("parameters")
+    digest = made_by.pop("content_sha256")
+    assert digest == ordinary.source.content_digest
     assert made_by == {"workloadkit": workloadkit.__version__, "log": "a.swf", "sha256": None}
     times = {name: value for name, value in parameters.items() if isinstance(value, float)}
     assert times == {
