@@ -138,8 +138,14 @@ class Source:
     def _add_object(self, thing: Any) -> None:
         kind = type(thing)
         self._add(kind)
+        if _package(kind) in _OURS and hasattr(kind, "identity"):  # a Trace
+            self._text(thing.identity)
+            return
         if _package(kind) in _OURS or not _is_known_by_name(kind):
-            self._add({name: x for name, x in vars(thing).items() if name != "_simulation"})
+            state = thing.__getstate__()  # also of what has slots
+            if isinstance(state, Mapping):
+                state = {name: x for name, x in state.items() if name != "_simulation"}
+            self._add(state)
             return
         try:
             self._hash.update(pickle.dumps(thing))

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cache, cached_property
 from os import PathLike, fspath
 from typing import Any
@@ -89,6 +89,9 @@ class Trace:
             object.__setattr__(self, "made_from", self.digest)
             object.__setattr__(self, "digest", "")
         object.__setattr__(self, "_read", held)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {f.name: getattr(self, f.name) for f in fields(self) if f.name != "_read"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)

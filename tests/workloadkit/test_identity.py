@@ -185,6 +185,20 @@ def test_digests_differ_where_things_do():
     assert digests == {name: source_digest(thing) for name, thing in THINGS.items()}
 
 
+class Slotted:
+    __slots__ = ("value",)
+
+    def __init__(self, value):
+        self.value = value
+
+
+def test_things_with_slots_and_logs_within_have_digests():
+    assert source_digest(Slotted(1)) == source_digest(Slotted(1)) != source_digest(Slotted(2))
+    trace = log()
+    assert source_digest([trace]) == source_digest([pickle.loads(pickle.dumps(trace))])
+    assert source_digest([trace]) != source_digest([trace.take([0, 1])])
+
+
 def test_lambdas_in_one_line_differ():
     more, less = THINGS["two lambdas in a line"]
     assert source_digest(more) != source_digest(less)
@@ -287,4 +301,5 @@ def play(which, factor, scheduler, **options):
 @given(CALLS, CALLS)
 def test_results_of_equal_provenance_are_equal(one, other):
     (first, jobs), (second, others) = play(**one), play(**other)
+    assert play(**one) == (first, jobs)
     assert jobs == others or first != second

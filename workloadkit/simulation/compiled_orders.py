@@ -188,7 +188,7 @@ def check_frozen(order: Any) -> None:
             if digest != before:
                 raise ParameterError(
                     f"{function.__name__} refers to values that have changed since it was "
-                    "compiled; compile it again"
+                    "compiled; define it again"
                 )
 
 
