@@ -79,7 +79,7 @@ def test_a_broken_one_is_not_used(content, tmp_path):
 
 def test_any_other_parquet_file_is_refused(tmp_path):
     pd.DataFrame({"job": [1]}).to_parquet(tmp_path / "other.parquet")
-    with pytest.raises(FormatError, match="no file that stands beside a log"):
+    with pytest.raises(FormatError, match="is not the side-car of a log"):
         read_sidecar(tmp_path / "other.parquet")
 
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 NUMBERED = ("user", "group", "executable", "queue", "partition")
 
 _KEY = b"workloadkit"
+_NO_SIDECAR = "is not the side-car of a log"
 
 
 def sidecar_path(path: str | os.PathLike[str]) -> Path:
@@ -82,13 +83,20 @@ def _log_of(path: Path) -> str:
     import pyarrow.parquet as pq
 
     try:
-        told = json.loads((pq.read_schema(path).metadata or {}).get(_KEY, b"null"))
+        note = _note_of(pq.read_schema(path))
     except (OSError, ValueError, RecursionError, pa.ArrowException) as error:
         raise FormatError(os.fspath(path), "is no Parquet file, or corrupt") from error
-    digest = told.get("log_sha256") if isinstance(told, dict) else None
-    if not isinstance(digest, str):
-        raise FormatError(os.fspath(path), "is no file that stands beside a log")
+    if note is None:
+        raise FormatError(os.fspath(path), _NO_SIDECAR)
+    digest: str = note["log_sha256"]
     return digest
+
+
+def _note_of(schema: Any) -> dict[str, Any] | None:
+    """Return what a Parquet file reports of itself; None if it is no side-car."""
+    note = json.loads((schema.metadata or {}).get(_KEY, b"null"))
+    of_log = isinstance(note, dict) and isinstance(note.get("log_sha256"), str)
+    return note if of_log else None
 
 
 def write_sidecar(trace: "Trace", path: str | os.PathLike[str], *, digest: str) -> None:
@@ -158,14 +166,13 @@ def read_sidecar(
                 raise FormatError(name, "stands beside another log")
             arrow = parquet.read()
             arrow.validate(full=True)  # texts that are no UTF-8, too
-            told = json.loads((arrow.schema.metadata or {}).get(_KEY, b"null"))
+            told = _note_of(arrow.schema)
             table = arrow.to_pandas()
     except (OSError, ValueError, RecursionError, pa.ArrowException) as error:
         reason = getattr(error, "strerror", None) or "it is no Parquet file, or corrupt"
         raise FormatError(name, f"cannot be read: {reason}") from error
-    digest = told.get("log_sha256") if isinstance(told, dict) else None
-    if not isinstance(digest, str) or "job" not in table or not table.columns.is_unique:
-        raise FormatError(name, "is no file that stands beside a log")
+    if told is None or "job" not in table or not table.columns.is_unique:
+        raise FormatError(name, _NO_SIDECAR)
     for field, kind in ((f, BY_NAME[f].kind) for f in table.columns if f in BY_NAME):
         table[field] = _as_kind(name, table[field], kind)
     return table, told
