@@ -24,7 +24,8 @@ test-all: $(VENV)/.dev
 	NUMBA_DISABLE_JIT=1 $(BIN)/pytest -n 2 --dist worksteal $(WITHOUT_KERNELS:%=--ignore-glob='*/%.py')
 
 # Tests that tell nothing more without the compiler, for what they are about enters no kernel of its
-# own: pages and the command line; formats of accounting; formulas and statistics in plain numpy.
+# own: pages and the command line; formats of accounting; formulas and statistics in plain numpy;
+# studies, which put together what others test.
 WITHOUT_KERNELS := test_pages test_browser test_report test_hostile_text test_poor_logs test_cli* \
 	test_batsim test_gwf test_lsf test_pbs test_sge test_slurm* test_sidecar test_records \
 	test_files test_lines test_oracle_batsim test_oracle_gwf test_oracle_lsf test_oracle_pbs \
@@ -32,7 +33,8 @@ WITHOUT_KERNELS := test_pages test_browser test_report test_hostile_text test_po
 	test_correlations test_oracles_correlations test_cycles test_fits test_fractional_noise \
 	test_marginals test_phase_type test_insensitivity test_mixed_reopen test_networks_approximate \
 	test_networks_mixed test_oracle_mixed_reopen test_oracle_operational test_oracle_symbolic \
-	test_phases test_probability test_reopen test_reopen_bias test_truncated_poisson
+	test_phases test_probability test_reopen test_reopen_bias test_truncated_poisson \
+	test_zakay_* test_lee test_lawson test_simulate_resampled test_resampling_validation test_fuzz
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff format --check .

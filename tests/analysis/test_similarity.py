@@ -14,7 +14,7 @@ from analysis.locality.similarity import (
     shuffled_similarity,
     similarity_by_distance,
 )
-from tests.data import needs_traces, trace_path
+from tests.data import needs_compiler, needs_traces, trace_path
 from workloadkit import ParameterError, Trace, WorkloadError, read_swf
 
 ATTRIBUTES = ["procs", "requested_time", "run"]
@@ -225,6 +225,7 @@ def digits(log, attribute, measure):
 
 
 @needs_traces
+@needs_compiler
 @pytest.mark.parametrize(
     ("log", "n_users", "published"),
     [
@@ -243,6 +244,7 @@ def test_requested_times_as_published(log, n_users, published):
 
 
 @needs_traces
+@needs_compiler
 @pytest.mark.parametrize(
     ("log", "off", "published"),
     [

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 
 import workloadkit as wk
-from tests.data import needs_traces, trace_path
+from tests.data import needs_compiler, needs_traces, trace_path
 from tests.workloadkit.test_engines_agree import (
     MACHINE,
     OVERRUNS,
@@ -54,6 +54,7 @@ def test_few_jobs_of_real_logs_shift_and_none_under_fcfs(first_jobs, overrun):
     assert shares_that_shift(first_jobs, "easy", overrun) < 0.25
 
 
+@needs_compiler
 @pytest.mark.parametrize("name", ["KTH-SP2-1996-2", "SDSC-Par-1996-3.1-cln", "lublin_256"])
 def test_some_jobs_of_whole_logs_shift_under_easy(name):
     log = wk.read_swf(trace_path(name))

@@ -15,19 +15,22 @@ def label_sessions(submit, reach, end, user, n_users, threshold, latest):
     n_jobs = submit.size
     session = np.empty(n_jobs, np.int64)
     batch = np.empty(n_jobs, np.int64)
-    think_time = np.full(n_jobs, np.nan)
+    think_time = np.empty(n_jobs, np.float64)
     n_sessions = n_batches = 0
 
     # What each user is in the midst of; -1: nothing submitted yet.
-    current_session = np.full(n_users, -1)
-    current_batch = np.full(n_users, -1)
-    reached = np.zeros(n_users)
-    ended = np.zeros(n_users)
+    current_session = np.empty(n_users, np.int64)
+    current_batch = np.empty(n_users, np.int64)
+    reached = np.empty(n_users, np.float64)
+    ended = np.empty(n_users, np.float64)
+    for u in range(n_users):
+        current_session[u] = -1
 
     for job in range(n_jobs):
         u = user[job]
         new_session = current_session[u] < 0 or submit[job] - reached[u] > threshold
         new_batch = new_session or submit[job] > ended[u]
+        think_time[job] = np.nan
         if new_session:
             current_session[u] = n_sessions
             n_sessions += 1

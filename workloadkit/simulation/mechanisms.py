@@ -22,6 +22,7 @@ import numpy as np
 from llvmlite import ir
 from numba.core import types
 from numba.extending import intrinsic, overload
+from numba.np.numpy_support import as_dtype
 from numpy.typing import NDArray
 
 from workloadkit._kernels.compile import BARE, config, in_python, kernel, native
@@ -59,10 +60,9 @@ def reacting(users: Any, dtype: np.dtype) -> Reacting:
     """Return users as a part of the state, whose times are of a type."""
     if config.DISABLE_JIT:
         return Reacting(users.agenda, users, 0, np.empty(0, np.uint8))
-    memory = np.empty(0, np.uint8)
-    while (size := _lay_out(users, memory.ctypes.data, memory.size)) > memory.size:
-        memory = np.empty(size, np.uint8)
-    function = _entry(numba.typeof(users), dtype, built_in=is_built_in(users))
+    kind = numba.typeof(users)
+    memory = _laid_out(kind, users)
+    function = _entry(kind, dtype, built_in=is_built_in(users))
     return Reacting(users.agenda, memory.ctypes.data, function, memory)
 
 
@@ -178,8 +178,35 @@ def _call(context, address, users, jobs, verb, place, item, now):
     return types.void(number, number, jobs, number, number, number, now), generate
 
 
+def _laid_out(kind: Any, thing: Any) -> NDArray[np.uint8]:
+    """Return a tuple as it lies in the memory of compiled code.
+
+    In Python, for the compiler takes a second to take dozens of arrays apart.
+    """
+    layout, content = _layout_of(kind, thing)
+    return np.array([content], layout).view(np.uint8)
+
+
+def _layout_of(kind: Any, thing: Any) -> tuple[Any, Any]:
+    if isinstance(kind, types.BaseTuple):
+        parts = [_layout_of(*part) for part in zip(kind, thing, strict=True)]
+        fields = [(f"f{i}", layout) for i, (layout, _) in enumerate(parts)]
+        return np.dtype(fields, align=True), tuple(content for _, content in parts)
+    if isinstance(kind, types.Array):
+        nobodys = 0, 0  # the arrays outlive the simulation, and are not counted
+        where = thing.size, thing.itemsize, thing.ctypes.data
+        words = (*nobodys, *where, *thing.shape, *thing.strides)
+    elif isinstance(kind, types.Number | types.Boolean):
+        return as_dtype(kind), thing
+    else:
+        memory = np.zeros(_size_of(thing) // 8, np.int64)
+        _store(thing, memory.ctypes.data)
+        words = tuple(memory)
+    return (np.int64, (len(words),)), words
+
+
 @intrinsic
-def _size_of(context, thing):
+def _size(context, thing):
     def generate(context, builder, signature, arguments):
         size = context.get_abi_sizeof(context.get_data_type(signature.args[0]))
         return context.get_constant(types.int64, size)
@@ -188,7 +215,7 @@ def _size_of(context, thing):
 
 
 @intrinsic
-def _store(context, thing, address):
+def _put(context, thing, address):
     def generate(context, builder, signature, arguments):
         thing, address = arguments
         kind = signature.args[0]
@@ -200,11 +227,13 @@ def _store(context, thing, address):
 
 
 @kernel
-def _lay_out(thing, address, room):
-    size: int = _size_of(thing)  # type: ignore[call-arg]
-    if size <= room:
-        _store(thing, address)
-    return size
+def _size_of(thing):
+    return _size(thing)  # type: ignore[call-arg]
+
+
+@kernel
+def _store(thing, address):
+    _put(thing, address)
 
 
 acts_for(Reacting, sys.modules[__name__])
