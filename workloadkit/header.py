@@ -10,6 +10,9 @@ _LABEL = re.compile(r"^;[ \t]?([A-Za-z][A-Za-z0-9_]*):(.*)$")
 _CONTINUED = re.compile(r"^;(?:[ ]{2,}|[ ]*\t)[ \t]*(\S.*)$")
 # 1664 of "1664 (72, 1368, 224)" and of "1,664"; nothing of "4k", "1.5" or 400 digits
 _WHOLE_NUMBER = re.compile(r"\s*\+?(\d{1,3}(?:,\d{3}){1,5}|\d{1,18})(?![\w]|[.,]\d)")
+#: How a queue or a partition is listed.
+NUMBER_AND_NAME = re.compile(r"\s*(\d{1,18})(?!\d)")
+_EACH = re.compile(r"\s*[\d,]+\s*\(((?:\s*\d{1,18}\s*,)+\s*\d{1,18}\s*)\)")
 _OFFSET = re.compile(r"\s*([-+]?\d{1,5})(?!\d)")
 
 
@@ -191,6 +194,31 @@ class Header:
     def procs(self) -> int | None:
         """Processors of the machine: MaxProcs, else MaxNodes; None if neither is known."""
         return self.number("MaxProcs") or self.number("MaxNodes") or None
+
+    def listed(self, label: str) -> list[int]:
+        """Return the numbers of what is listed one a line, by number and name: queues, partitions.
+
+        Examples
+        --------
+        >>> Header(("; Queue: 0 interactive", "; Queue: 3 batch")).listed("Queue")
+        [0, 3]
+        """
+        found = (NUMBER_AND_NAME.match(value) for value in self.get_all(label))
+        return [int(match[1]) for match in found if match]
+
+    @property
+    def partition_procs(self) -> dict[int, int]:
+        """Processors of each partition, where MaxProcs tells that of all that are listed.
+
+        Examples
+        --------
+        >>> Header(("; MaxProcs: 5 (1, 4)", "; Partition: 1 a", "; Partition: 2 b")).partition_procs
+        {1: 1, 2: 4}
+        """
+        numbers = self.listed("Partition")
+        each = _EACH.match(self.get("MaxProcs") or "")
+        sizes = [int(size) for size in each[1].split(",")] if each else []
+        return dict(zip(numbers, sizes, strict=True)) if len(numbers) == len(sizes) else {}
 
     @property
     def start(self) -> int | None:

@@ -212,6 +212,15 @@ def may_overuse(text):
     return header(text).get("AllowOveruse", "").lower().startswith(("true", "yes"))
 
 
+def sizes_of_partitions(text):
+    """Processors of each partition, listed in brackets behind those of the machine."""
+    lines = [line.lstrip("; ") for line in text.splitlines() if line.startswith(";")]
+    numbers = [int(line.split()[1]) for line in lines if line.startswith("Partition:")]
+    _, bracket, sizes = header(text).get("MaxProcs", "").partition("(")
+    sizes = [int(size) for size in sizes.rstrip(") ").split(",")] if bracket else []
+    return dict(zip(numbers, sizes, strict=True)) if len(sizes) == len(numbers) else {}
+
+
 def breaches(text):
     """How often each rule is broken, by the rule's name."""
     jobs, bursts = jobs_and_bursts(text)
@@ -256,6 +265,10 @@ def breaches(text):
         found["procs-machine"] = larger_than(jobs, PROCS, procs)
         found["procs-machine-requested"] = larger_than(jobs, REQ_PROCS, procs)
         found["machine-used-once"] = crowded_starts(as_system(jobs, bursts), procs)
+    if sizes := sizes_of_partitions(text):
+        found["procs-partition"] = count(
+            jobs, lambda job: job[PARTITION] in sizes and job[PROCS] > sizes[job[PARTITION]]
+        )
     if longest is not None:
         found["max-runtime"] = larger_than(jobs, RUN, longest)
         found["max-runtime-requested"] = larger_than(jobs, REQ_TIME, longest)

@@ -66,9 +66,10 @@ def test_the_metrics_are_a_table_on_stdout(run, log):
     assert (code, err) == (0, "")
     lines = out.splitlines()
     assert lines[0] == "small.swf under easy, 4 processors"
-    assert lines[1].split() == ["jobs", "4"]
-    assert lines[2].split() == ["left", "out", "1"]
-    assert len(lines) == 12
+    assert lines[1].split() == ["simulated", "as", "recorded"]
+    assert lines[2].split() == ["jobs", "4", "4"]
+    assert lines[3].split() == ["left", "out", "1"]
+    assert len(lines) == 13
     assert max(map(len, lines)) <= 80
 
 
@@ -401,7 +402,7 @@ def test_users_who_react_are_named_and_show_what_they_got_done(run, log):
     assert (code, err) == (0, "")
     lines = out.splitlines()
     assert lines[0] == "small.swf under fcfs, users adjusted, 4 processors"
-    shown = [line.rsplit(maxsplit=1) for line in lines[12:]]
+    shown = [line.rsplit(maxsplit=1) for line in lines[13:]]
     assert [label.strip() for label, _ in shown[:3]] == ["users", "sessions", "jobs per session"]
     assert max(map(len, lines)) <= 80
 

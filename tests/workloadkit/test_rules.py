@@ -211,6 +211,11 @@ CASES = [
         lambda: log(jobs={2: {"requested_procs": 9}}),
         {"procs-machine-requested": (W, 1), "procs-fewer": (N, 1)},
     ),
+    (lambda: log({"MaxProcs": "8 (7, 2)"}), {"procs-partition": (W, 1)}),
+    (lambda: log({"MaxProcs": "8 (7, 1)"}), {"procs-partition": (W, 2)}),
+    (lambda: log({"MaxProcs": "8 (8, 2)"}), {}),
+    (lambda: log({"MaxProcs": "8 (3)"}), {}),
+    (lambda: log({"MaxProcs": "8 (1, 2, 3)"}), {}),
     (lambda: log(jobs={2: {"wait": 59}, 3: {"think_time": 91}}), {"machine-used-once": (W, 1)}),
     # requests
     (lambda: log(jobs={1: {"requested_time": 99}}), {"run-requested": (E, 1)}),

@@ -255,14 +255,15 @@ def _begin_work(share: Any) -> None:
 
 
 def _warn_in_one_line() -> None:
-    """Show the toolkit's own warnings as a line each; leave all others to Python."""
-    otherwise = warnings.showwarning
+    """Show the toolkit's own warnings as a line each, once; leave all others to Python."""
+    otherwise, said = warnings.showwarning, set()
 
     def show(message: Any, category: Any, *where: Any, **more: Any) -> None:
-        if issubclass(category, WorkloadWarning):
-            say(f"warning: {message}")
-        else:
+        if not issubclass(category, WorkloadWarning):
             otherwise(message, category, *where, **more)
+        elif (text := str(message)) not in said:
+            said.add(text)
+            say(f"warning: {text}")
 
     warnings.simplefilter("always", WorkloadWarning)
     warnings.showwarning = show

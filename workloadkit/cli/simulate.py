@@ -1,6 +1,7 @@
 """`workloadkit simulate`: a scheduler serving the users of a log."""
 
 import math
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -181,6 +182,7 @@ def simulate(
     stdout.
     """
     import workloadkit as wk
+    from workloadkit.simulation.as_recorded import differ_much
 
     if scheduler and len(scheduler) > 1:
         raise ParameterError(
@@ -234,6 +236,7 @@ def simulate(
             rng=seed,
         )
         summary = schedule.to_dict()
+    scaled = any(x != 1 for x in (scale_arrivals, scale_runs, scale_sizes, scale_machine))
     if seed is not None and not resampled and "seed" not in schedule.parameters:
         say(f"warning: --seed makes no difference to {_chosen(schedule)}")
     if utility_at != "turnaround" and schedule.workload.utilities is None:
@@ -242,6 +245,13 @@ def simulate(
         say(
             f"warning: {schedule.source.name} saturates the machine: the number of outstanding "
             f"jobs grows by {schedule.saturation.slope:.3g} a week"
+        )
+    changed = offered_load or outages or scaled
+    if who == "open" and not changed and differ_much(schedule.metrics, schedule.recorded):
+        more = schedule.recorded["mean_wait"] > schedule.metrics["mean_wait"]
+        say(
+            f"note: the recorded waits are much {'longer' if more else 'shorter'}; the site's "
+            "partitions, priorities and limits are not simulated"
         )
     if output:
         write_log(schedule.trace(), output)
@@ -255,21 +265,14 @@ def simulate(
 
 def _show(schedule: "Schedule") -> None:
     """Print the metrics on stdout."""
-    from analysis.formats import count, duration, metric, metric_title, number, plural, share
+    from analysis.formats import count, metric, metric_title, number, plural
 
     values = schedule.metrics
     written = {
         "jobs": count(values["jobs"]),
         "left out": count(values["left_out"]),
         "killed": count(values["killed"]),
-        "makespan": duration(values["makespan"]),
-        "utilization": share(values["utilization"]),
-        "throughput": f"{number(values['throughput_per_hour'])} jobs an hour",
-        "mean wait": duration(values["mean_wait"]),
-        "median wait": duration(values["median_wait"]),
-        "mean response": duration(values["mean_response"]),
-        "mean slowdown": number(values["mean_slowdown"]),
-        "mean bounded slowdown": number(values["mean_bounded_slowdown"]),
+        **_served(values),
     }
     if "interrupted" in values:
         written["interrupted"] = count(values["interrupted"])
@@ -288,8 +291,29 @@ def _show(schedule: "Schedule") -> None:
     if "note" in schedule.provenance:  # made from another log, perhaps of another load
         said = {True: "yes", False: "no", None: "too short to tell"}
         written["saturated"] = said[schedule.saturated]
+    recorded = {}
+    if schedule.recorded:
+        recorded = {"": "as recorded", "jobs": count(schedule.recorded["jobs"])}
+        recorded |= _served(schedule.recorded)
+        written = {"": "simulated"} | written
     for label, value in written.items():
-        typer.echo(f"  {label:<22}{value:>20}")
+        typer.echo(f"  {label:<22}{value:>20}{recorded.get(label, ''):>20}".rstrip())
+
+
+def _served(values: Mapping[str, float]) -> dict[str, str]:
+    """Write how jobs were served."""
+    from analysis.formats import duration, number, share
+
+    return {
+        "makespan": duration(values["makespan"]),
+        "utilization": share(values["utilization"]),
+        "throughput": f"{number(values['throughput_per_hour'])} jobs an hour",
+        "mean wait": duration(values["mean_wait"]),
+        "median wait": duration(values["median_wait"]),
+        "mean response": duration(values["mean_response"]),
+        "mean slowdown": number(values["mean_slowdown"]),
+        "mean bounded slowdown": number(values["mean_bounded_slowdown"]),
+    }
 
 
 def _chosen(schedule: "Schedule") -> str:

@@ -1,14 +1,12 @@
 """Rules of what the header counts: jobs, records, queues, partitions, parts."""
 
-import re
 from collections.abc import Callable
 
 import numpy as np
 
 from workloadkit.errors import shorten
+from workloadkit.header import NUMBER_AND_NAME
 from workloadkit.rules.rule import FIRST_FEW, Breach, Log, Rule, distinct, in_header
-
-_NUMBER_AND_NAME = re.compile(r"\s*(\d{1,18})(?!\d)")
 
 
 def _max_jobs(log: Log) -> Breach | None:
@@ -65,11 +63,11 @@ def _used_listed(field: str, label: str) -> Callable[[Log], Breach | None]:
     """Return the check that each queue (or partition) in use has a line in the header."""
 
     def check(log: Log) -> Breach | None:
-        listed = _listed(log, label)
+        listed = log.header.listed(label)
         if not listed:
             return None
         used = log[field] >= 0
-        return log.where(used & ~np.isin(log[field], [*listed]), field, among=used)
+        return log.where(used & ~np.isin(log[field], listed), field, among=used)
 
     return check
 
@@ -82,7 +80,7 @@ def _max_used(field: str, label: str) -> Callable[[Log], Breach | None]:
         if stated is None:
             return None
         used = distinct(log[field][log[field] >= 0])
-        listed = len(_listed(log, label))
+        listed = len(set(log.header.listed(label)))
         text = f"Max{label}s is {stated:,}, {used:,} are used"
         if used > stated:
             return in_header((f"Max{label}s", stated), text=text, checked=log.n_jobs)
@@ -100,18 +98,13 @@ def _listed_once(log: Log) -> Breach | None:
     for label in ("Queue", "Partition"):
         seen = set()
         for value in log.header.get_all(label):
-            match = _NUMBER_AND_NAME.match(value)
+            match = NUMBER_AND_NAME.match(value)
             if not match or match[1] in seen:
                 wrong.append(f"{label}: {shorten(value, 40)}")
             else:
                 seen.add(match[1])
     text = "; ".join(wrong[:FIRST_FEW])
     return Breach(len(wrong), len(log.header.entries), text=text) if wrong else None
-
-
-def _listed(log: Log, label: str) -> set[int]:
-    found = (_NUMBER_AND_NAME.match(value) for value in log.header.get_all(label))
-    return {int(match[1]) for match in found if match}
 
 
 RULES = (

@@ -39,6 +39,22 @@ def _request_fits(log: Log) -> Breach | None:
     )
 
 
+def _fits_partition(log: Log) -> Breach | None:
+    """Jobs larger than their partition, where the header tells how large partitions are."""
+    sizes = log.header.partition_procs
+    if not sizes:
+        return None
+    procs = np.full(log.n_jobs, np.nan)
+    for number, size in sizes.items():
+        procs[log["partition"] == number] = size
+    return log.where(
+        log["procs"] > procs,
+        "procs",
+        among=(log["procs"] > 0) & (procs > 0),
+        also={"partition": log["partition"], "procs of the partition": procs},
+    )
+
+
 def _used_once(log: Log) -> Breach | None:
     """Jobs that start while, with them, more processors are busy than there are.
 
@@ -75,6 +91,12 @@ RULES = (
         "warning",
         "No job requests more processors than MaxProcs.",
         _request_fits,
+    ),
+    Rule(
+        "procs-partition",
+        "warning",
+        "No job has more processors than its partition.",
+        _fits_partition,
     ),
     Rule(
         "machine-used-once",

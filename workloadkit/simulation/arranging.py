@@ -5,6 +5,8 @@ import warnings
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from workloadkit.custom import is_custom, source_digest
 from workloadkit.errors import ParameterError, WorkloadWarning, check_choice
 from workloadkit.fields import MAX_PROCS
@@ -36,6 +38,9 @@ from workloadkit.simulation.users.behaviour import (
 )
 from workloadkit.simulation.workload import Estimates, Oversize, Rules, machine_size
 from workloadkit.trace import Trace, check_trace
+
+#: A partition with a smaller share of the jobs tells nothing.
+FEW = 0.01
 
 
 @dataclass(frozen=True)
@@ -107,6 +112,8 @@ def arrange(trace: Trace | None, scheduler: Any, users: Any, settings: Settings)
     if down is not None and machine is not None:
         raise ParameterError("outages are of plain processors; give outages or a machine, not both")
     procs = _processors(trace, behaviour, who, settings, recorded=recorded)
+    if trace is not None and machine is None and isinstance(policy, Policy) and not recorded:
+        _warn_of_partitions(trace)
     hardware: Hardware = machine or OnePool(procs or MAX_PROCS)
     if down is not None:
         hardware = _numbered(policy, down, hardware.procs, settings.interrupted == "requeue")
@@ -192,6 +199,21 @@ def _processors(
     if (procs, header.procs, trace) == (None, None, None):
         raise ParameterError("procs is None, and there is no log to name the machine's processors")
     return scaled_machine(machine_size(header, procs), settings.scale_machine)
+
+
+def _warn_of_partitions(trace: Trace) -> None:
+    """Say that jobs of several partitions will share one machine."""
+    partition = trace.column("partition")[trace.ran]
+    numbers, n_jobs = np.unique(partition[partition >= 0], return_counts=True)
+    used = n_jobs >= FEW * partition.size
+    if used.sum() > 1:
+        each = (f"{n:,} in {number:.0f}" for number, n in zip(numbers, n_jobs, strict=True))
+        warnings.warn(
+            f"{trace.name}: its partitions ({', '.join(each)}) are simulated as one machine, on "
+            "which each job may have any processors",
+            WorkloadWarning,
+            stacklevel=4,
+        )
 
 
 def _parameters(

@@ -189,7 +189,8 @@ def _laid_out(kind: Any, thing: Any) -> NDArray[np.uint8]:
 
 def _layout_of(kind: Any, thing: Any) -> tuple[Any, Any]:
     if isinstance(kind, types.BaseTuple):
-        parts = [_layout_of(*part) for part in zip(kind, thing, strict=True)]
+        kinds: Any = kind
+        parts = [_layout_of(kinds[i], part) for i, part in enumerate(thing)]
         fields = [(f"f{i}", layout) for i, (layout, _) in enumerate(parts)]
         return np.dtype(fields, align=True), tuple(content for _, content in parts)
     if isinstance(kind, types.Array):
@@ -233,7 +234,7 @@ def _size_of(thing):
 
 @kernel
 def _store(thing, address):
-    _put(thing, address)
+    _put(thing, address)  # type: ignore[call-arg]
 
 
 acts_for(Reacting, sys.modules[__name__])

@@ -14,6 +14,7 @@ from workloadkit.clock import Clock
 from workloadkit.errors import ParameterError, WorkloadError
 from workloadkit.fields import CANCELLED, FAILED
 from workloadkit.provenance import as_note, plain, provenance
+from workloadkit.simulation.as_recorded import as_recorded
 from workloadkit.simulation.machine.processors import Run
 from workloadkit.simulation.measures import OF_JOBS, OF_UTILITIES, Served
 from workloadkit.simulation.names import FURTHER, MEASURED, METRICS, PRODUCTIVITY, UTILITY
@@ -276,6 +277,14 @@ class Schedule:
             **({} if w.utilities is None else {n: OF_UTILITIES[n](jobs) for n in UTILITY}),
         }
 
+    @cached_property
+    def recorded(self) -> dict[str, float]:
+        """How the site served the jobs that count, by names of `describe`; empty if unknown."""
+        if "population" in self.parameters or self.parameters["scheduler"] == "recorded":
+            return {}
+        rows = self.workload.row[self.counted]
+        return as_recorded(self.unscaled or self.source, rows, self.machine)
+
     @property
     def _throughput(self) -> float:
         jobs, (begin, until) = self.served, self.period
@@ -356,13 +365,13 @@ class Schedule:
         return provenance(self.source, **self.parameters)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what `describe` does, `history` if there is one, and the provenance.
+        """Return what `describe` does, `recorded` and `history` if there are, and the provenance.
 
         It is ready for JSON: None stands for what is undefined.
         """
-        history = {"history": self.history} if self.history else {}
-        result: dict[str, Any] = plain({**self.describe(), **history})
-        return result | {"provenance": self.provenance}
+        more = {"recorded": self.recorded, "history": self.history}
+        result = self.describe() | {name: what for name, what in more.items() if what}
+        return plain(result) | {"provenance": self.provenance}
 
     def trace(self) -> Trace:
         """Return the simulated jobs as a log.

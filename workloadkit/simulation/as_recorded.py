@@ -1,0 +1,88 @@
+"""What a log tells of jobs that are simulated: how the site served them."""
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workloadkit import metrics
+from workloadkit.simulation.measures import OF_JOBS, Served
+from workloadkit.trace import Trace
+
+#: Beginnings of the notes of what leaves a log's times as they were recorded.
+_KEPT = ("dependencies", "estimates of a model", "segment", "utility functions")
+
+#: Mean waits that differ by a larger factor tell that the site did other than is simulated.
+MUCH = 2
+
+#: Mean waits below it are alike. [s]
+_NO_WAIT = 60
+
+
+def as_recorded(log: Trace, rows: NDArray[np.int64], machine: int) -> dict[str, float]:
+    """Measure jobs as a log records them.
+
+    Parameters
+    ----------
+    log : Trace
+    rows : ndarray of int64
+        Its jobs that are meant. Those whose wait it does not know are left out.
+    machine : int
+        Processors of the machine.
+
+    Returns
+    -------
+    dict of str to float
+        `jobs`, how many are measured; `makespan`, `utilization` and `throughput_per_hour`, from the
+        first submission to the last end of them; and what is measured of jobs alone, by the names
+        of `Schedule.describe`. Empty where nothing is known of them, and for a log that tells of no
+        site: one that was resampled, shaken or simulated, or whose load was set.
+
+    Examples
+    --------
+    >>> log = Trace.from_columns({"submit": [0, 0], "wait": [0, 60], "run": [60, 60], "procs": 1})
+    >>> found = as_recorded(log, np.arange(2), 2)
+    >>> found["jobs"], found["utilization"], found["mean_wait"]
+    (2, 0.5, 30.0)
+    """
+    notes = (note.partition(": workloadkit ") for note in log.header.get_all("Note"))
+    if any(by and what not in _KEPT for what, by, _ in notes):
+        return {}
+    rows = np.unique(rows)
+    submit, wait, run, user = (log.column(n)[rows] for n in ("submit", "wait", "run", "user"))
+    procs = log.used_procs[rows].astype(np.int64)
+    known = (wait >= 0) & (run >= 0) & (procs > 0)
+    if not known.any():
+        return {}
+    requested = log.column("requested_time")[rows]
+    requested = np.where(requested >= 0, requested, run)
+    nothing = np.broadcast_to(np.nan, submit.size)
+    jobs = Served(submit, wait, run, requested, user, procs, nothing, nothing).take(known)
+    start = jobs.submit + jobs.wait
+    end = start + jobs.run
+    begin, until = float(jobs.submit.min()), float(end.max())
+    return {
+        "jobs": jobs.submit.size,
+        "makespan": until - begin,
+        "utilization": metrics.utilization(start, end, jobs.procs, machine, begin, until),
+        "throughput_per_hour": 3600 * jobs.submit.size / max(until - begin, 1),
+        **{name: measure(jobs) for name, measure in OF_JOBS.items()},
+    }
+
+
+def differ_much(simulated: Mapping[str, float], recorded: Mapping[str, float]) -> bool:
+    """Tell whether jobs waited much longer or shorter than is recorded, on average.
+
+    Where nothing is recorded it is not known to differ.
+
+    Examples
+    --------
+    >>> differ_much({"mean_wait": 600}, {"mean_wait": 3600})
+    True
+    >>> differ_much({"mean_wait": 0}, {"mean_wait": 50})
+    False
+    """
+    if not recorded:
+        return False
+    waits = [max(of["mean_wait"], _NO_WAIT) for of in (simulated, recorded)]
+    return max(waits) > MUCH * min(waits)
