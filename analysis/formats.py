@@ -143,7 +143,7 @@ def is_time(metric: str) -> bool:
 
 def is_share(metric: str) -> bool:
     """Whether a metric of schedules is a share, by its name."""
-    return metric in ("utilization", "later_than_fcfs", "aborted_share")
+    return metric in ("utilization", "later_than_fcfs", "aborted_share", "backlog_growth")
 
 
 def is_percentage(metric: str) -> bool:

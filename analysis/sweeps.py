@@ -12,12 +12,15 @@ from analysis.formats import is_share, is_time, metric_title
 from workloadkit.errors import ParameterError
 from workloadkit.experiments.sweep import Sweep
 
-_STABLE = "stable"
+_SATURATED = "saturated"
 _MOST_ON_LINEAR = 30  # times the least value
+_MOST_LABELS = 8  # that an axis has room for, side by side
 
 
 def plot_sweep(sweep: Sweep, metric: str | None = None, ax: Axes | None = None) -> Axes:
     """Plot a metric over the load, a line for each scheduler, with its intervals.
+
+    Where runs saturate there is no mean; a hollow mark is that of the others.
 
     The axis of a metric whose values differ by more than 30 times is logarithmic, if all of them
     are positive.
@@ -26,7 +29,7 @@ def plot_sweep(sweep: Sweep, metric: str | None = None, ax: Axes | None = None) 
     ----------
     sweep : Sweep
     metric : str, optional
-        By default the first; "stable" is the share of the runs that do not saturate.
+        By default the first; "saturated" is the share of the runs that saturate.
     ax : Axes, optional
         By default the current ones.
 
@@ -36,43 +39,54 @@ def plot_sweep(sweep: Sweep, metric: str | None = None, ax: Axes | None = None) 
         If the sweep does not have the metric.
     """
     metric = sweep.metrics[0] if metric is None else metric
-    if metric not in (*sweep.metrics, _STABLE):
-        known = ", ".join((*sweep.metrics, _STABLE))
+    if metric not in (*sweep.metrics, _SATURATED):
+        known = ", ".join((*sweep.metrics, _SATURATED))
         raise ParameterError(f"the sweep has no {metric!r}; it has {known}")
     ax = style.current_axes(ax)
-    logarithmic = metric != _STABLE and _spreads(sweep.table[metric])
-    ascending = sweep.table.sort_values("load", kind="stable")
+    table = sweep.table.assign(saturated=sweep.table["saturated"] / sweep.table["runs"])
+    others = f"{metric}_others" if metric != _SATURATED else metric
+    shown = pd.concat([table[metric], table[others]])
+    logarithmic = metric != _SATURATED and _spreads(shown)
+    ascending = table.sort_values("load", kind="stable")
     names = list(dict.fromkeys(sweep.table["scheduler"]))
     for name, line in zip(names, cycle(style.LINES), strict=False):
         rows = ascending[ascending["scheduler"] == name]
         load = rows["load"].to_numpy(dtype=np.float64)
-        ends = [metric, metric] if metric == _STABLE else [f"{metric}_low", f"{metric}_high"]
-        values = rows[[metric, *ends]].to_numpy(dtype=np.float64)
+        ends = [metric, metric] if metric == _SATURATED else [f"{metric}_low", f"{metric}_high"]
+        values = rows[[metric, *ends, others]].to_numpy(dtype=np.float64)
         if is_time(metric):
             values = values / 3600
-        mean, low, high = values.T
+        mean, low, high, apart = values.T
         ax.plot(load, mean, marker="o", markersize=3.5, label=name, **line)
+        if others != metric and np.isfinite(apart).any():
+            ax.plot(
+                *(load, apart, "o"),
+                markersize=3.5,
+                markerfacecolor="none",
+                color=line["color"],
+                label=f"{name}, runs that do not saturate",
+            )
         if sweep.table["runs"].min() > 1:
             ax.fill_between(load, low, high, color=line["color"], alpha=0.15, linewidth=0)
     by_users = sweep.load_by == "users"
     ax.set_xlabel("factor of the numbers of users" if by_users else "offered load")
-    title = "runs that do not saturate" if metric == _STABLE else metric_title(metric)
+    title = "runs that saturate" if metric == _SATURATED else metric_title(metric)
     ax.set_ylabel(title + (" [h]" if is_time(metric) else ""))
     loads = ascending["load"].unique()
-    if loads.size <= 8:
+    if loads.size <= 8 and (np.diff(np.sort(loads)) * _MOST_LABELS >= np.ptp(loads)).all():
         ax.set_xticks(loads)
     if by_users:
         ax.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
     else:
         style.share_axis(ax.xaxis)
     if logarithmic:
-        _set_logarithmic(ax, sweep.table[metric] / (3600 if is_time(metric) else 1))
+        _set_logarithmic(ax, shown / (3600 if is_time(metric) else 1))
     else:
-        shares = is_share(metric) or metric == _STABLE
+        shares = is_share(metric) or metric == _SATURATED
         (style.share_axis if shares else style.count_axis)(ax.yaxis)
         if not shares:
             ax.set_ylim(bottom=0)
-        if metric == _STABLE:
+        if metric == _SATURATED:
             ax.set_ylim(-0.04, 1.04)
     style.legend_above(ax)
     return ax
@@ -95,7 +109,7 @@ def _set_logarithmic(ax: Axes, values: pd.Series) -> None:
 
 
 def plot_sweeps(sweep: Sweep, ax: Axes | None = None) -> list[Axes]:
-    """Plot all metrics of a sweep side by side; by users, and the share of stable runs.
+    """Plot all metrics of a sweep side by side; and the share of runs that saturate, if any do.
 
     Parameters
     ----------
@@ -108,7 +122,8 @@ def plot_sweeps(sweep: Sweep, ax: Axes | None = None) -> list[Axes]:
     list of Axes
         One a metric.
     """
-    metrics = (*sweep.metrics, *((_STABLE,) if sweep.load_by == "users" else ()))
+    saturates = (sweep.table["saturated"] > 0).any()
+    metrics = (*sweep.metrics, *((_SATURATED,) if saturates else ()))
     panels = style.panels(style.current_axes(ax), len(metrics))
     for i, (panel, metric) in enumerate(zip(panels, metrics, strict=True)):
         plot_sweep(sweep, metric, panel)

@@ -193,9 +193,10 @@ def _simulated(
         found = simulate_users(jobs, runs, scheduler=scheduler, rng=rng, executor=executor)
     except WorkloadError as error:
         return {}, (f"TBUOS has no answer: {error}.",)
-    row = {}
+    row: dict[str, float] = {}
     for name in COLUMNS:
-        row[name], row[f"{name}_low"], row[f"{name}_high"] = mean_interval(found[name])
+        ends = (f"{name}{end}" for end in ("", "_low", "_high"))
+        row |= zip(ends, mean_interval(found[name], positive=True), strict=True)
     note = (
         f"TBUOS: {plural(runs, 'run')} under {describe(scheduler)}; in brackets, intervals of 95 %."
     )

@@ -416,7 +416,7 @@ def _interval(values: Sequence[float]) -> tuple[float, float | None, float | Non
 
     if len(set(values)) == 1:
         return values[0], None, None
-    return mean_interval(values)
+    return mean_interval(values, positive=True)
 
 
 STUDY = Study(

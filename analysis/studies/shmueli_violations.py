@@ -139,7 +139,7 @@ def _near(
 def _below(log: Log, quantity: str, bound: float, values: Sequence[float]) -> Result:
     from workloadkit.experiments.intervals import mean_interval
 
-    mean, _, high = mean_interval(values)
+    mean, _, high = mean_interval(values, positive=True)
     verdict: Verdict = "held" if high < bound else "direction only" if mean < bound else "not held"
     return _result(log, quantity, bound, values, verdict)
 
@@ -147,7 +147,7 @@ def _below(log: Log, quantity: str, bound: float, values: Sequence[float]) -> Re
 def _above(log: Log, quantity: str, bound: float, values: Sequence[float]) -> Result:
     from workloadkit.experiments.intervals import mean_interval
 
-    mean, low, _ = mean_interval(values)
+    mean, low, _ = mean_interval(values, positive=True)
     verdict: Verdict = "held" if low > bound else "direction only" if mean > bound else "not held"
     return _result(log, quantity, bound, values, verdict)
 
@@ -157,7 +157,7 @@ def _result(
 ) -> Result:
     from workloadkit.experiments.intervals import mean_interval
 
-    mean, low, high = mean_interval(values)
+    mean, low, high = mean_interval(values, positive=True)
     ends = (low, high) if len(values) > 1 else (None, None)
     return Result(log.name, log.version, quantity, published, mean, verdict, *ends)
 

@@ -248,7 +248,7 @@ def _mean(table: "pd.DataFrame", name: str = "mean_wait", over: float = 1.0) -> 
     values: Any = table[name] / over
     if len(values) < 2:
         return float(values.iloc[0]), None, None
-    return mean_interval(values)
+    return mean_interval(values, positive=True)
 
 
 STUDY = Study(

@@ -129,6 +129,7 @@ def simulations(part: Part, rng: "np.random.Generator") -> "pd.DataFrame":
     import workloadkit as wk
     from workloadkit.errors import ParameterError
     from workloadkit.provenance import seed_of
+    from workloadkit.simulation.saturation import outstanding
 
     trace, resampling = _pools(part.log)
     seed = seed_of(rng)
@@ -141,7 +142,8 @@ def simulations(part: Part, rng: "np.random.Generator") -> "pd.DataFrame":
     for log in new:
         schedule = wk.simulate(log, "easy", oversize="drop")
         values = {name: schedule.metrics[name] for name in METRICS}
-        values |= _load(schedule) | {"saturated": bool(schedule.saturated)}
+        grew = outstanding(schedule.workload.submit, schedule.end).grew
+        values |= _load(schedule) | {"saturated": bool(grew)}
         rows.append(values)
     return pd.DataFrame(rows)
 
@@ -206,7 +208,7 @@ def _tables(log: Log, found: "pd.DataFrame") -> Iterator[Result]:
         first, others = float(found[name].iloc[0]), found[name].iloc[1:]
         if others.isna().any():
             continue  # the log knows no such times
-        ours, low, high = mean_interval(others)
+        ours, low, high = mean_interval(others, positive=True)
         verdict: Verdict = "not held"
         if abs(ours - resampled) <= sd:
             verdict = "held"
@@ -333,7 +335,7 @@ def _loads(
         verdict: Verdict = "equal" if round(once, 3) == 0.128 else "differs"
         yield Result(log.name, log.version, "utilization of the log", 0.128, once, verdict)
         if 6.0 in found:
-            values = mean_interval(found[6.0]["offered_load"])
+            values = mean_interval(found[6.0]["offered_load"], positive=True)
             verdict = _near(0.768, *values, 0.128)
             busy = found[6.0]["utilization"].mean()
             note = f"utilization {busy:.3f}; the other work is done after the last submission"
@@ -348,7 +350,7 @@ def _loads(
         yield Result(log.name, log.version, words, 1.0, begins, verdict, note=f"stable: {listed}")
     half = [factor for factor, share in shares.items() if share >= 0.5]
     if half:
-        values = mean_interval(stable[max(half)]["utilization"])
+        values = mean_interval(stable[max(half)]["utilization"], positive=True)
         most = max(float(runs["utilization"].max()) for runs in stable.values() if len(runs))
         note = f"factor {max(half):g}; at most {most:.3f} in a run; stable: {listed}"
         words = "utilization at which the log saturates: "

@@ -11,6 +11,7 @@ from tests.benchmarks import (
     genetic,
     importing,
     inferred,
+    intervals,
     locality,
     log_changes,
     long_memory,
@@ -50,6 +51,7 @@ PARTS = (
         compilation,
     ),
     *(sites, locality, long_memory, report, resampling, log_changes, utilities, models),
+    intervals,
     queueing_models,
 )
 

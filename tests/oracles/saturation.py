@@ -1,4 +1,4 @@
-"""The rule by which a simulation is saturated, from Zakay and Feitelson (2014), section 6.3."""
+"""When a simulation is saturated: by Zakay and Feitelson (2014), section 6.3, and by backlog."""
 
 import math
 
@@ -37,3 +37,36 @@ def slope(y):
     return sum((x - middle) * (value - mean) for x, value in enumerate(y)) / sum(
         (x - middle) ** 2 for x in range(n)
     )
+
+
+def backlog(jobs, machine):
+    """Growth, last emptiness and longest wait of any, of jobs (submit, start, run, procs).
+
+    None where less than three weeks begin.
+    """
+    first, last = min(job[0] for job in jobs), max(job[0] for job in jobs)
+    if last - first < 2 * WEEK:
+        return None
+    instants = sorted({time for job in jobs for time in job[:2] if time <= last})
+
+    def waiting(time):
+        return [job for job in jobs if job[0] <= time < job[1]]
+
+    def of_machine(time):
+        return math.fsum(run * procs for _, _, run, procs in waiting(time)) / machine
+
+    held = [of_machine(time) for time in instants]
+    least = []
+    for step in range(81):
+        time = first + step * (last - first) / 100
+        later = [work for at, work in zip(instants, held, strict=True) if at > time]
+        least.append(min([of_machine(time), *later]))
+    spans, begin = [], first  # in which some job waits always
+    emptied = first
+    for at, after in zip(instants, [*instants[1:], last], strict=True):
+        if not waiting(at):
+            spans.append(at - begin)
+            begin = emptied = after
+    spans.append(last - begin)
+    a_step = (last - first) / 100
+    return slope(least) / a_step, (emptied - first) / (last - first), max(spans)

@@ -1,4 +1,4 @@
-"""Saturation: more and more jobs outstanding; and users whose jobs the metrics leave out."""
+"""Saturation: what waits, or is outstanding, grows; and users whose jobs the metrics leave out."""
 
 import numpy as np
 import pytest
@@ -7,20 +7,20 @@ from hypothesis import strategies as st
 
 import workloadkit as wk
 from workloadkit.clock import WEEK
-from workloadkit.simulation.saturation import saturation
+from workloadkit.simulation.saturation import outstanding, saturation
 
 
-def jobs_of(outstanding):
+def jobs_of(counts):
     """Submissions and ends such that so many jobs are outstanding at the begin of each week."""
-    begin = WEEK * np.arange(len(outstanding))
-    submit = [np.full(n, t) for n, t in zip(outstanding, begin, strict=True)]
+    begin = WEEK * np.arange(len(counts))
+    submit = [np.full(n, t) for n, t in zip(counts, begin, strict=True)]
     end = [t + WEEK / 2 for t in submit]
     marks = begin[[0, -1]]  # jobs that take no time make the first and the last week begin
     return np.concatenate([*submit, marks]), np.concatenate([*end, marks])
 
 
 @pytest.mark.parametrize(
-    ("outstanding", "slope"),
+    ("counts", "slope"),
     [
         ([1, 2, 3], 1.0),  # three counts: a fifth of them is none
         ([1, 2, 3, 4], 1.0),
@@ -31,28 +31,29 @@ def jobs_of(outstanding):
         ([1, 1, 1, 4], 0.9),  # (-1.5 - 0.5 + 0.5 + 4 * 1.5) / 5
     ],
 )
-def test_the_four_steps(outstanding, slope):
-    found = saturation(*jobs_of(outstanding))
-    assert found.outstanding.tolist() == outstanding
+def test_the_four_steps(counts, slope):
+    found = outstanding(*jobs_of(counts))
+    assert found.outstanding.tolist() == counts
     assert found.slope == slope
-    assert found.saturated is (found.slope > 1)  # no more than one a week is stable
+    assert found.grew is (found.slope > 1)  # no more than one a week is stable
 
 
 def test_a_job_counts_from_its_very_arrival_until_its_very_end():
     submit, end = [0, 0, WEEK, 2 * WEEK], [0, WEEK, 3 * WEEK, 2 * WEEK + 1]
-    assert saturation(submit, end).outstanding.tolist() == [1, 1, 2]
+    assert outstanding(submit, end).outstanding.tolist() == [1, 1, 2]
 
 
 @pytest.mark.parametrize("submit", [[], [0], [0, WEEK], [0, 2 * WEEK - 1]])
 def test_fewer_than_three_weeks_do_not_tell(submit):
-    found = saturation(submit, np.asarray(submit) + 10.0 * WEEK)
+    found = outstanding(submit, np.asarray(submit) + 10.0 * WEEK)
     assert found.outstanding.size == min(len(submit), 2)
     assert np.isnan(found.slope)
-    assert found.saturated is None
+    assert found.grew is None
+    assert saturation(submit, submit, 1, 1, 1).saturated is None
 
 
 def test_after_the_last_submission_no_week_begins():
-    found = saturation([0, WEEK, 2 * WEEK], [9 * WEEK, 9 * WEEK, 9 * WEEK])
+    found = outstanding([0, WEEK, 2 * WEEK], [9 * WEEK, 9 * WEEK, 9 * WEEK])
     assert found.outstanding.tolist() == [1, 2, 3]
 
 
@@ -64,8 +65,8 @@ def test_after_the_last_submission_no_week_begins():
 )
 def test_neither_order_nor_origin_of_time_matters(jobs, shift):
     submit, stay = np.array(jobs).T
-    found = saturation(submit, submit + stay)
-    again = saturation(submit[::-1] + shift, (submit + stay)[::-1] + shift)
+    found = outstanding(submit, submit + stay)
+    again = outstanding(submit[::-1] + shift, (submit + stay)[::-1] + shift)
     assert again.outstanding.tolist() == found.outstanding.tolist()
     assert again.slope == pytest.approx(found.slope, nan_ok=True)
     assert not found.slope < -1e-9  # what remains of the counts never falls
@@ -83,19 +84,63 @@ def trace_of(weeks, jobs_a_week, run):
 def test_a_machine_that_cannot_keep_up_saturates():
     idle, full = (wk.simulate(trace_of(10, 7, run), "fcfs") for run in (9_000, 200_000))
     assert (idle.saturated, full.saturated) == (False, True)
-    # Of seven jobs a week the machine does three.
-    assert full.saturation.slope == pytest.approx(7 - WEEK / 200_000, abs=0.1)
-    assert full.describe()["saturation_slope"] == full.saturation.slope
+    # Of seven jobs a week the machine does three: four wait, of .33 weeks each.
+    assert full.saturation.growth == pytest.approx(7 * 200_000 / WEEK - 1, abs=0.02)
+    assert full.saturation.emptied < 0.02
+    assert (idle.saturation.growth, idle.saturation.emptied) == (0, 1)
+    assert full.describe()["backlog_growth"] == full.saturation.growth
     short = wk.simulate(trace_of(2, 7, 200_000), "fcfs")
     assert short.saturated is None
-    assert short.to_dict()["saturation_slope"] is None
+    assert short.to_dict()["backlog_growth"] is None
+
+
+def test_the_jobs_that_run_are_no_backlog():
+    """Long jobs, ever more of them, of which none waits: each runs at once for the whole year."""
+    trace = wk.Trace.from_columns(
+        {"submit": WEEK * np.arange(13)}
+        | {name: np.full(13, n) for name, n in (("run", 60 * WEEK), ("procs", 1), ("user", 1))}
+    )
+    schedule = wk.simulate(trace, procs=100)
+    assert outstanding(schedule.workload.submit, schedule.end).slope == 1
+    assert schedule.saturation == (0, 1, 0)
+    assert schedule.saturated is False
+
+
+def test_a_backlog_that_stays_and_does_not_grow_saturates():
+    """In the first hour comes work of half the machine's time; nobody else's ever waits less."""
+    submit = np.concatenate([np.zeros(100), 3600 * np.arange(1, 1000)])
+    start = np.concatenate([np.zeros(99), [10 * WEEK], submit[100:]])
+    found = saturation(submit, start, 3600, 1, 100)
+    assert (found.growth, found.emptied, found.longest) == (0, 0, submit[-1])
+    assert found.saturated
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("weeks", [4, 12, 50])
+def test_the_power_is_as_stated(weeks):
+    """Of Lublin's model, 256 processors; see `saturation`."""
+    saturated = {
+        load: sum(
+            bool(
+                wk.simulate(
+                    wk.models.lublin(728 * weeks, 256, rng=seed), procs=256, offered_load=load
+                ).saturated
+            )
+            for seed in range(12)
+        )
+        for load in (0.7, 0.8, 0.9, 1.1)
+    }
+    assert saturated[0.7] == 0
+    assert saturated[0.8] <= 1
+    assert saturated[0.9] <= 3
+    assert saturated[1.1] == 12
 
 
 def test_jobs_of_uncounted_users_are_simulated_and_left_out_of_the_metrics():
     trace = trace_of(4, 7, 200_000)
     whole, part = (wk.simulate(trace, "fcfs", uncounted=users) for users in ([], [2]))
     assert part.start.tolist() == whole.start.tolist()
-    assert part.saturation.slope == whole.saturation.slope
+    assert part.saturation == whole.saturation
     odd = trace.column("user") == 1
     assert part.counted.tolist() == odd.tolist()
     assert part.metrics["jobs"] == odd.sum()

@@ -1,6 +1,7 @@
 """Simulations of resampled logs: one, and sweeps over the number of users."""
 
 import json
+import re
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -15,7 +16,7 @@ from workloadkit.errors import ParameterError, WorkloadError, WorkloadWarning
 from workloadkit.experiments.intervals import mean_interval
 from workloadkit.experiments.sweep import FACTORS, sweep
 
-SATURATED = pytest.mark.filterwarnings("ignore:.*saturate and are left out")
+SATURATED = pytest.mark.filterwarnings("ignore:.*simulations saturate")
 
 
 def make_log(weeks=20, run=9000.0, name="made"):
@@ -85,7 +86,7 @@ def test_the_table_says_whether_it_saturates(run, path):
     assert out.splitlines()[-1].split() == ["saturated", "no"]
     code, out, err = run("simulate", path, "--resampled", "--seed", 1, "--load", 3)
     assert out.splitlines()[-1].split() == ["saturated", "yes"]
-    assert err.startswith("warning: made.swf, resampled by seed 1 saturates the machine: the num")
+    assert err.startswith("warning: made.swf, resampled by seed 1 saturates the machine: what wa")
     code, out, err = run("simulate", path, "--resampled", "--seed", 1, "--weeks", 2)
     assert out.splitlines()[-1].split(maxsplit=1) == ["saturated", "too short to tell"]
     assert "saturated" not in run("simulate", path)[1]
@@ -124,7 +125,8 @@ def test_where_nothing_is_rare_it_is_said(run, path):
     code, out, err = run("simulate", path, "--skip-rare", "--json", "-")
     assert code == 0
     assert json.loads(out)["jobs"] == make_log().n_jobs
-    assert err == "warning: --skip-rare: the header of made.swf names no rare behaviours\n"
+    said = "warning: --skip-rare: the header of made.swf names no rare behaviours"
+    assert err.splitlines()[0] == said
 
 
 def test_runs_by_users_are_those_of_resamples(log):
@@ -153,8 +155,8 @@ def test_who_does_the_work_makes_no_difference(log):
     assert alone.to_dict() == together.to_dict()
 
 
-def test_saturated_runs_are_left_out_of_the_means(log):
-    said = r"^\d+ of 24 simulations saturate and are left out of the means: \d+ at load .* under"
+def test_where_runs_saturate_there_is_no_mean_and_the_others_are_told_of_apart(log):
+    said = r"^\d+ of 24 simulations saturate, and no mean is given where some do: \d+ at load .* un"
     with pytest.warns(WorkloadWarning, match=said):
         found = sweep(log, ["fcfs", "easy"], [1, 1.6, 4], load_by="users", runs=4, rng=6)
     for (load, name), runs in found.runs.groupby(["load", "scheduler"]):
@@ -162,27 +164,32 @@ def test_saturated_runs_are_left_out_of_the_means(log):
         row = found.table[rows].iloc[0]
         saturated = runs["saturated"].astype(bool)
         assert row["runs"] == 4
-        assert row["stable"] == 1 - saturated.mean()
-        assert row["mean_wait"] == pytest.approx(
-            mean_interval(runs["mean_wait"][~saturated])[0], nan_ok=True
-        )
-    assert found.table["stable"].iloc[0] == 1
-    assert found.table["stable"].iloc[-1] == 0
+        assert row["saturated"] == saturated.sum()
+        found_in, empty = ("mean_wait", "mean_wait_others")[:: -1 if saturated.any() else 1]
+        expected = mean_interval(runs["mean_wait"][~saturated], positive=True)
+        told = [row[f"{found_in}{end}"] for end in ("", "_low", "_high")]
+        assert told == pytest.approx(expected, nan_ok=True)
+        assert np.isnan(row[empty])
+    assert found.table["saturated"].iloc[0] == 0
+    assert found.table["saturated"].iloc[-1] == 4
     assert np.isnan(found.table["mean_wait"].iloc[-1])
     json.dumps(found.to_dict(), allow_nan=False)
 
 
-def test_by_arrivals_all_runs_count(log):
-    found = sweep(log, ["fcfs"], [3.0], metrics=["mean_wait"])
-    assert found.table["stable"].tolist() == [0]
+@SATURATED
+def test_so_it_is_by_arrivals(log):
+    found = sweep(log, ["fcfs"], [0.3, 3.0], metrics=["mean_wait"])
+    assert found.table["saturated"].tolist() == [0, 1]
     assert found.table["mean_wait"].iloc[0] == found.runs["mean_wait"].iloc[0]
+    assert found.table["mean_wait"].isna().tolist() == [False, True]
+    assert found.runs["mean_wait"].notna().all()
     assert found.load_by == "arrivals"
 
 
 def test_runs_too_short_to_tell_count(log):
     found = sweep(log, ["easy"], [1], load_by="users", resampling={"weeks": 2}, rng=1)
     assert found.runs["saturated"].tolist() == [None]
-    assert found.table["stable"].isna().all()
+    assert found.table["saturated"].isna().all()
     assert found.table["mean_wait"].notna().all()
     assert found.provenance["parameters"]["weeks"] == 2
 
@@ -217,13 +224,12 @@ def test_the_command_sweeps_by_users(run, path, tmp_path):
     assert code == 0
     lines = [line for line in out.splitlines() if line.strip()]
     assert lines[0] == "made.swf, 16 processors, 2 runs, seed 1"
-    assert lines[1].split() == ["load", "scheduler", "mean", "wait", "stable"]
+    assert lines[1].split() == ["load", "scheduler", "mean", "wait"]
     assert [float(line.split()[0]) for line in lines[3:]] == list(FACTORS)
-    assert lines[3].split()[-2:] == ["100", "%"]
+    assert all(line.rstrip().endswith("]") for line in lines[3:])
     assert "--seed makes no difference" not in err
     text = (tmp_path / "a.svg").read_text()
     assert "factor of the numbers of users" in text
-    assert "runs that do not saturate" in text
     parameters = json.loads((tmp_path / "a.json").read_text())["provenance"]["parameters"]
     assert parameters["weeks"] == 9
 
@@ -237,14 +243,32 @@ def test_the_command_says_where_its_options_do_not_go_together(run, path):
     assert err.startswith("error: load_by is 'jobs'; known: arrivals, users")
 
 
-def test_stability_is_drawn_beside_the_metrics(log):
-    found = sweep(log, ["easy"], [0.8, 1], load_by="users", metrics=["mean_wait"], runs=2, rng=1)
+@SATURATED
+def test_what_the_command_shows_of_loads_at_which_runs_saturate(run, path):
+    options = ("--load-by", "users", "--scheduler", "easy", "--seed", 6, "--metric", "mean_wait")
+    loads = ("--load", 1, "--load", 2.4, "--load", 5)
+    _, out, err = run("sweep", path, *options, *loads, "--runs", 6)
+    assert "simulations saturate, and no mean is given where some do: " in err
+    lines = [line for line in out.splitlines() if line.strip()]
+    assert lines[1].split() == ["load", "scheduler", "mean", "wait", "saturates"]
+    stable, some, all_ = (line.split(maxsplit=2)[2] for line in lines[3:6])
+    assert stable.rstrip().endswith("]")
+    assert some.startswith("others: ")
+    assert re.search(r"\] +in [1-5] of 6 *$", some)
+    assert all_.split() == ["–", "in", "6", "of", "6"]
+
+
+@SATURATED
+def test_saturation_is_drawn_beside_the_metrics(log):
+    options = {"load_by": "users", "metrics": ["mean_wait"], "runs": 6, "rng": 6}
+    found = sweep(log, ["easy"], [1, 2.4, 5], **options)
     panels = analysis.plot_sweeps(found, Figure().add_subplot())
-    assert [panel.get_ylabel() for panel in panels] == [
-        "mean wait [h]",
-        "runs that do not saturate",
-    ]
-    by_arrivals = sweep(log, ["easy"], [0.8], metrics=["mean_wait"])
+    assert [panel.get_ylabel() for panel in panels] == ["mean wait [h]", "runs that saturate"]
+    means, others = (line.get_ydata() for line in panels[0].lines)
+    assert np.isnan(means).tolist() == [False, True, True]
+    assert np.isnan(others).tolist() == [True, False, True]
+    assert panels[1].lines[0].get_ydata() == pytest.approx(found.table["saturated"] / 6)
+    by_arrivals = sweep(log, ["easy"], [0.3], metrics=["mean_wait"])
     assert len(analysis.plot_sweeps(by_arrivals, Figure().add_subplot())) == 1
-    ax = analysis.plot_sweep(by_arrivals, "stable", Figure().add_subplot())
+    ax = analysis.plot_sweep(by_arrivals, "saturated", Figure().add_subplot())
     assert ax.get_xlabel() == "offered load"

@@ -243,8 +243,9 @@ def simulate(
         say("warning: --utility-at makes no difference: no job has a utility function")
     if resampled and schedule.saturated:
         say(
-            f"warning: {schedule.source.name} saturates the machine: the number of outstanding "
-            f"jobs grows by {schedule.saturation.slope:.3g} a week"
+            f"warning: {schedule.source.name} saturates the machine: what waits grows by "
+            f"{schedule.saturation.growth:.1%} of what it can serve, and was empty for the last "
+            f"time after {schedule.saturation.emptied:.0%} of the submissions"
         )
     changed = offered_load or outages or scaled
     if who == "open" and not changed and differ_much(schedule.metrics, schedule.recorded):

@@ -1,5 +1,6 @@
 """`workloadkit sweep`: schedulers under several loads."""
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -150,8 +151,9 @@ def sweep(
     """Simulate schedulers under several loads.
 
     Shows the means over the runs, with 95 % intervals where there are several, unless the table
-    or the JSON goes to stdout. All schedulers get the same workloads. By users, runs in which ever
-    more jobs wait are left out of the means, and the share of the others is shown as stable.
+    or the JSON goes to stdout. All schedulers get the same workloads. Where runs saturate, in which
+    ever more work waits, there is no mean: the table tells how many they are, and what the others
+    give.
     """
     from workloadkit.experiments.sweep import MEASURED
     from workloadkit.experiments.sweep import sweep as run_sweep
@@ -223,6 +225,8 @@ def _show(sweep: "Sweep") -> None:
     tables = [shown] if whole <= console.width else [_table(sweep, [m]) for m in sweep.metrics]
     for table in tables:
         console.print(table)
+    if parameters["runs"] == 1:
+        typer.echo("one run: there are no intervals; --runs makes more")
 
 
 def _table(sweep: "Sweep", metrics: Sequence[str]) -> "Table":
@@ -230,25 +234,29 @@ def _table(sweep: "Sweep", metrics: Sequence[str]) -> "Table":
     from rich import box
     from rich.table import Table
 
-    from analysis.formats import metric, metric_title, share
+    from analysis.formats import metric, metric_title
 
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
     table.add_column("load", justify="right")
     table.add_column("scheduler", overflow="fold")
     for name in metrics:
         table.add_column(metric_title(name), justify="right", no_wrap=len(metrics) == 1)
-    if sweep.load_by == "users":
-        table.add_column("stable", justify="right")
-    for row in sweep.table.to_dict("records"):
+    table_of = sweep.table
+    saturates = bool((table_of["saturated"] > 0).any())
+    if saturates:
+        table.add_column("saturates", justify="right")
+    for row in table_of.to_dict("records"):
         cells = [f"{row['load']:g}", row["scheduler"]]
+        some = row["saturated"] > 0
         for name in metrics:
-            value, low, high = (row[f"{name}{end}"] for end in ("", "_low", "_high"))
+            of = f"{name}_others" if some else name
+            value, low, high = (row[f"{of}{end}"] for end in ("", "_low", "_high"))
             text = metric(name, value)
-            if row["runs"] > 1:
+            if not math.isnan(low):
                 text += f" [{metric(name, low)}, {metric(name, high)}]"
-            cells.append(text)
-        if sweep.load_by == "users":
-            cells.append(share(row["stable"]))
+            cells.append(f"others: {text}" if some and not math.isnan(value) else text)
+        if saturates:
+            cells.append(f"in {row['saturated']:.0f} of {row['runs']}" if some else "")
         table.add_row(*cells)
     return table
 

@@ -30,6 +30,7 @@ from workloadkit.provenance import plain, provenance, seed_of
 from workloadkit.simulation import users as behaviours
 from workloadkit.simulation.arranging import identity_of
 from workloadkit.simulation.engine import Scheduler
+from workloadkit.simulation.measures import OF_UTILITIES
 from workloadkit.simulation.policies.policy import Policy, draws
 from workloadkit.simulation.scaling import AsWorkload, scaled_machine
 from workloadkit.simulation.schedulers import parse
@@ -86,20 +87,32 @@ class Sweep:
 
         Columns: `load`, `scheduler`, `runs`; for each metric its mean over the runs under its own
         name, and the ends of the mean's interval as `_low` and `_high`, NaN for a single run; and
-        the share of the runs that is `stable`, which is to say not saturated (NaN where none is
-        long enough to tell). If load is set by users, saturated runs are left out of the means.
+        how many runs `saturated` (NaN where none is long enough to tell).
+
+        Where runs saturate there is no mean: what is measured of them grows with the length of the
+        run. The columns are NaN, and those with `_others` tell the mean of the runs that do not
+        saturate, which is one under a condition; elsewhere they are NaN.
         """
         rows = []
         for (load, scheduler), runs in self.runs.groupby(_KEYS, sort=False):
             told = runs["saturated"].dropna().astype(np.float64)
             row = {"load": load, "scheduler": scheduler, "runs": len(runs)}
-            if self.load_by == "users":
-                runs = runs[runs["saturated"] != True]  # noqa: E712  # None is not
-            for name in self.metrics:
-                interval = mean_interval(runs[name], confidence=self.confidence)
-                row |= zip((name, f"{name}_low", f"{name}_high"), interval, strict=True)
-            rows.append(row | {"stable": float(1 - told.mean()) if told.size else np.nan})
+            none, others = runs.iloc[:0], runs[runs["saturated"] != True]  # noqa: E712  # not None
+            saturates = told.sum() > 0
+            row |= self._means(none if saturates else runs)
+            row["saturated"] = told.sum() if told.size else np.nan
+            rows.append(row | self._means(others if saturates else none, "_others"))
         return pd.DataFrame(rows)
+
+    def _means(self, runs: pd.DataFrame, suffix: str = "") -> dict[str, float]:
+        """Return the means of some runs, and their intervals."""
+        found: dict[str, float] = {}
+        for name in self.metrics:
+            positive = name not in OF_UTILITIES
+            interval = mean_interval(runs[name], confidence=self.confidence, positive=positive)
+            ends = (f"{name}{suffix}{end}" for end in ("", "_low", "_high"))
+            found |= zip(ends, interval, strict=True)
+        return found
 
     def to_csv(self) -> str:
         """Return the table as CSV, numbers in full."""
@@ -142,7 +155,7 @@ def sweep(
     By *users*, there are more or fewer of them [2]_: each run is a log resampled by its users (see
     `resample`), and a load is the factor of their numbers, so that days and weeks stay as long as
     they are, and the load itself varies from run to run. It takes a log of known users and five
-    weeks. Runs that saturate (see `Schedule.saturated`) are counted, and left out of the means.
+    weeks. Runs that saturate are counted, see `Schedule.saturated` and `Sweep.table`.
 
     Users who react (`users`) set their submit times themselves, so that their load is set by their
     number alone: each run draws a population, see `workloadkit.populations.Resampled`.
@@ -199,7 +212,7 @@ def sweep(
     Warns
     -----
     WorkloadWarning
-        Where saturated runs are left out of the means.
+        Where runs saturate.
 
     References
     ----------
@@ -276,7 +289,7 @@ def sweep(
     }
     if load_by == "users":
         parameters |= {"load_by": load_by, **(resampling or {})}
-        _warn_of_saturation(table)
+    _warn_of_saturation(table)
     if runs > 1 or load_by == "users" or _any_draws(named):
         parameters["seed"] = seed
     return Sweep(table, metrics, confidence, provenance(trace, **parameters), load_by)
@@ -307,8 +320,8 @@ def _warn_of_saturation(runs: pd.DataFrame) -> None:
         counts = saturated.groupby(_KEYS, sort=False).size()
         where = (f"{n} at load {load:g} under {name}" for (load, name), n in counts.items())
         warnings.warn(
-            f"{len(saturated)} of {len(runs)} simulations saturate and are left out of the means: "
-            + ", ".join(where),
+            f"{len(saturated)} of {len(runs)} simulations saturate, and no mean is given where "
+            f"some do: {', '.join(where)}",
             WorkloadWarning,
             stacklevel=3,
         )

@@ -20,6 +20,6 @@ PRODUCTIVITY: tuple[str, ...] = (*NAMES, "aborted_share")
 
 #: Names of what it adds for all.
 FURTHER: tuple[str, ...] = (
-    *("mean_queue_length", "saturation_slope"),
+    *("mean_queue_length", "backlog_growth"),
     *(name for name in OF_JOBS if name not in METRICS),
 )

@@ -182,8 +182,9 @@ class Schedule:
 
     @cached_property
     def saturation(self) -> Saturation:
-        """Whether more and more jobs were outstanding, week after week, of all that ran."""
-        return saturation(self.workload.submit, self.end)
+        """What became of the work that waited, of all jobs that ran."""
+        w = self.workload
+        return saturation(w.submit, self.start, w.run, w.procs, self.machine)
 
     @property
     def saturated(self) -> bool | None:
@@ -321,8 +322,8 @@ class Schedule:
         if name == "mean_queue_length":
             submit = self.workload.submit
             return metrics.utilization(submit, self.start, np.ones(submit.size), 1, *self.window)
-        if name == "saturation_slope":
-            return self.saturation.slope
+        if name == "backlog_growth":
+            return self.saturation.growth
         if name in NAMES:
             return self.productivity.summary[name]
         if name == "aborted_share":
@@ -337,8 +338,8 @@ class Schedule:
         `bounded_slowdown`, as `wait_p25`: the smallest value that so many percent of the jobs do
         not exceed. Means of jobs that ran a minute at most (`mean_wait_short`), longer but ten at
         most (`_medium`), and longer (`_long`). `mean_expansion_factor`; `mean_queue_length`, the
-        mean over the makespan; `saturation_slope`, by how many jobs a week the outstanding ones
-        grow in number for good, NaN in less than three weeks; `lee_bounded_slowdown`, the mean
+        mean over the makespan; `backlog_growth`, by what share of what the machine can serve the
+        waiting work grows for good, NaN in less than three weeks; `lee_bounded_slowdown`, the mean
         without the jobs that `metrics.lee_jobs` leaves out; `jain_fairness`, Jain's index of the
         users' mean slowdowns.
 
