@@ -33,7 +33,7 @@ def mean_interval(
     >>> [round(x, 3) for x in mean_interval([1, 2, 3, 4])]
     [2.5, 0.446, 4.554]
     >>> [round(x, 3) for x in mean_interval([1, 2, 3, 4], positive=True)]
-    [2.5, 1.099, 5.685]
+    [2.5, 1.099, 5.686]
     """
     values = np.asarray(values, dtype=np.float64)
     mean = float(values.mean()) if values.size else np.nan

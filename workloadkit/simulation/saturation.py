@@ -94,8 +94,8 @@ def saturation(
 
     >>> day = 86400 * np.arange(28)
     >>> found = saturation(day, 2 * day, 172800, 1, 1)
-    >>> found.saturated, round(found.growth, 2), found.emptied
-    (True, 0.97, 0.0)
+    >>> found.saturated, round(found.growth, 2), round(found.emptied, 2)
+    (True, 1.01, 0.04)
     """
     submit, start = (np.asarray(times, dtype=np.float64) for times in (submit, start))
     span = float(np.ptp(submit)) if submit.size else 0.0
