@@ -142,7 +142,8 @@ def check_jobs(log, trace, resampled, until, end_effects="whole"):
         kind = log.kind(user, end_effects)
         assert kind != "truncated"
         assert start > -log.weeks_present(user)
-        assert start <= 0 or kind == "temporary"
+        if kind == "long-term":  # may be in a pause at first
+            assert start <= log.period(user) - log.weeks_present(user)
         expected = log.incarnation(user, start, until)
         assert jobs == [(row, submit) for row, _, submit in expected]
         left[new] = [(cycle, row) for row, cycle, _ in reversed(expected)]
@@ -161,15 +162,18 @@ def check_jobs(log, trace, resampled, until, end_effects="whole"):
     return starts
 
 
-def check_population(log, starts, n_long_term, end_effects="whole"):
+def check_population(log, starts, n_long_term, end_effects="whole", start="period"):
     """Who is there how often: long-term users in rounds, far apart; no temporary one twice."""
     pool = log.pool("long-term")
-    replicas = {user: [-start for other, start in starts if other == user] for user in pool}
+    n_weeks = {"period": log.period, "activity": log.weeks_present}[start]
+    replicas = {user: [-begin for other, begin in starts if other == user] for user in pool}
     assert sum(map(len, replicas.values())) == n_long_term
     for user, weeks in replicas.items():
         assert len(weeks) in (n_long_term // len(pool), -(-n_long_term // len(pool)))
         if weeks:
-            assert oracle.are_far_apart(weeks, log.weeks_present(user))
+            ring = n_weeks(user)
+            assert start == "period" or max(weeks) < ring
+            assert oracle.are_far_apart([week % ring for week in weeks], ring)
     temporary = [item for item in starts if log.kind(item[0], end_effects) == "temporary"]
     assert max(Counter((user, max(week, 0)) for user, week in temporary).values(), default=1) == 1
 

@@ -17,6 +17,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from analysis.studies import Each, Log, Result, Study, zakay_ups
+from analysis.studies.zakay_feedback import FLUID
 from analysis.studies.zakay_ups import (
     EASY,
     ORDERS,
@@ -39,9 +40,9 @@ WEIGHTS = (0.5, 1.0)
 def compare(logs: Sequence[Log], runs: int, each: Each) -> Iterator[Result]:
     """Set both schedulers beside EASY and beside each other."""
     schedulers = (EASY, CREASY, *(ups(weight, by) for by in ORDERS for weight in WEIGHTS))
-    found = measure_all(logs, {"fluid": schedulers}, runs, each)
+    found = measure_all(logs, {FLUID: schedulers}, runs, each)
     for log in logs:
-        yield from _one_log(log, found[log, "fluid"])
+        yield from _one_log(log, found[log, FLUID])
 
 
 def _one_log(log: Log, throughput: "pd.DataFrame") -> Iterator[Result]:

@@ -89,7 +89,7 @@ def static_site(logs: Sequence[Log]) -> Any:
     """Return the sessions of the source's third chapter."""
     import workloadkit as wk
 
-    return wk.users.StaticSite(SESSIONS, WEEKS, distributions=distributions_of(logs))
+    return wk.users.StaticSite(SESSIONS, WEEKS, repeat="job", distributions=distributions_of(logs))
 
 
 def distributions_of(logs: Sequence[Log]) -> "SiteDistributions":

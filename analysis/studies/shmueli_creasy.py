@@ -87,6 +87,7 @@ def measure(task: Task, rng: "np.random.Generator") -> Values:
     site = wk.users.DynamicSite(
         task.users,
         WEEKS,
+        repeat="job",
         longest=LONGEST[task.longest],
         distributions=distributions_of(task.logs),
     )

@@ -37,7 +37,7 @@ ENDS = ("submit", "end", "threshold")
 RULES = ("recycle", "reinsert")
 
 #: Users of the fluid model where no more is said.
-FLUID = "fluid"
+FLUID = "fluid:end=submit"
 
 #: Waits that are so near count as reached.
 NEAR = 0.1

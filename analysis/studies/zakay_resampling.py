@@ -172,7 +172,7 @@ def _pools(log: Log) -> tuple["Trace", "Resampling"]:
     trace = trace.select(trace.ran & (trace.column("user") >= 0))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", WorkloadWarning)  # an empty pool is no news here
-        return trace, prepare(trace)
+        return trace, prepare(trace, start="activity")
 
 
 def _measure(trace: "Trace") -> dict[str, float]:

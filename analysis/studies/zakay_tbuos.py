@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from analysis.studies import ZAKAY_LOGS, Each, Log, Result, Study, Verdict, read_table
+from analysis.studies.zakay_feedback import FLUID
 from analysis.studies.zakay_ups import PART, population_of
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ LOGS = (
 )
 
 #: Behaviours and schedulers.
-TIMESTAMPS, FLUID = "open", "fluid"
+TIMESTAMPS = "open"
 EASY, FCFS = "easy", "fcfs"
 
 #: In percent: what is similar.

@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from analysis.studies import ZAKAY_LOGS, Each, Log, Result, Study, Verdict
+from analysis.studies.zakay_feedback import FLUID
 
 if TYPE_CHECKING:
     import numpy as np
@@ -71,12 +72,12 @@ def compare(logs: Sequence[Log], runs: int, each: Each) -> Iterator[Result]:
     """Set the source's claims beside ours."""
     ends = tuple(ups(weight, by) for by in ORDERS for weight in (WEIGHTS[0], WEIGHTS[-1]))
     all_of_them = tuple(ups(weight, by) for by in ORDERS for weight in WEIGHTS)
-    how = {"open": (EASY, *ends), "fluid": (EASY, *all_of_them)}
+    how = {"open": (EASY, *ends), FLUID: (EASY, *all_of_them)}
     found = measure_all(logs, how, runs, each)
     for log in logs:
         yield from _without_feedback(log, percent_of_easy(found[log, "open"]), ends)
-        yield from _with_feedback(log, found[log, "fluid"])
-    yield from _logs_apart({log.name: found[log, "fluid"] for log in logs})
+        yield from _with_feedback(log, found[log, FLUID])
+    yield from _logs_apart({log.name: found[log, FLUID] for log in logs})
 
 
 def measure_all(
@@ -171,7 +172,7 @@ def population_of(log: Log) -> tuple["Trace", "ResampledUsers"]:
     trace = trace.select(trace.ran & (trace.column("user") >= 0))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", WorkloadWarning)  # an empty pool is no news here
-        return trace, Resampled().prepare(trace)
+        return trace, Resampled(start="activity").prepare(trace)
 
 
 def _without_feedback(log: Log, percent: "pd.DataFrame", names: Sequence[str]) -> Iterator[Result]:

@@ -63,11 +63,11 @@ GENETIC = "genetic:window=10,individuals=6,generations=4"
 WEEKLY = (
     "multi-queue",
     "multi-queue:2",
-    "self-adaptive",
+    "self-adaptive:forecast=waiting",
+    "self-adaptive:threshold=1,forecast=waiting",
     "self-adaptive:threshold=1",
-    "self-adaptive:threshold=1,forecast=replay",
     "self-adaptive:threshold=1,forecast=actual",
-    "self-adaptive:threshold=1,family=creasy",
+    "self-adaptive:threshold=1,family=creasy,forecast=waiting",
 )
 POLICIES = (
     "fcfs",
@@ -98,12 +98,12 @@ POLICIES = (
 )
 BEAR_OUTAGES = tuple(p for p in POLICIES if p not in (*WEEKLY, GENETIC, "recorded"))
 
-USERS = ("open", "closed", "dependent", "adjusted", "distribution", "fluid")
+USERS = ("open", "closed", "dependent", "adjusted", "distribution", "fluid:end=submit")
 VARIANTS = (
     "closed:think=recorded",
     "distribution:response=end",
-    "fluid:end=threshold",
-    "fluid:skipped=reinsert",
+    "fluid",
+    "fluid:end=submit,skipped=reinsert",
     "fluid:end=end,patience=20min,leave=2d",
 )
 WITHOUT_LOG = ("site", "static-site", "poisson", "think", "mixed", "reopen")
@@ -211,9 +211,9 @@ def _special() -> Iterator[Case]:
     for (log, jobs), policy, users, passes, population in product(
         ((KTH, "4000 jobs"), (HPC2N, "2000 jobs")),
         ("easy", "conservative", "creasy"),
-        ("adjusted", "fluid"),
+        ("adjusted", "fluid:end=submit"),
         PASSES,
-        ("resampled:weeks=3", "resampled:weeks=3,stay=time"),
+        ("resampled:weeks=3,start=activity", "resampled:weeks=3,stay=time,start=activity"),
     ):
         yield Case(log, jobs, policy, users, passes, options=f"population={population}")
     for users in USERS:
@@ -225,7 +225,7 @@ def _special() -> Iterator[Case]:
 
 def _outages() -> Iterator[Case]:
     for (i, (kind, log)), policy, (j, users) in product(
-        enumerate(OUTAGES.items()), BEAR_OUTAGES, enumerate(("open", "fluid"))
+        enumerate(OUTAGES.items()), BEAR_OUTAGES, enumerate(("open", "fluid:end=submit"))
     ):
         for k, (passes, overrun) in enumerate(RULES):
             if (i + j + k) % 2:
@@ -239,7 +239,7 @@ def _whole() -> Iterator[Case]:
             if policy != "conservative" or log not in CROWDED:
                 yield Case(log, "all jobs", policy, "open")
         for policy in ("easy", "conservative", "creasy"):
-            yield Case(log, "all jobs", policy, "fluid")
+            yield Case(log, "all jobs", policy, "fluid:end=submit")
         for policy in POLICIES:
             if policy not in ("conservative", *WEEKLY, GENETIC, "recorded"):
                 yield Case(log, "all jobs", policy, "open", options=HEAVY)

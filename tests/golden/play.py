@@ -127,8 +127,8 @@ def _users_without_log() -> dict[str, Any]:
     users = wk.users
     jobs: dict[str, Any] = {"run": _RUNS, "procs": _SIZES, "jobs": 250}
     return {
-        "site": users.DynamicSite(users=20, weeks=0.5, longest=20_000.0),
-        "static-site": users.StaticSite(sessions=12, weeks=0.3, longest=20_000.0),
+        "site": users.DynamicSite(users=20, weeks=0.5, repeat="job", longest=20_000.0),
+        "static-site": users.StaticSite(sessions=12, weeks=0.3, repeat="job", longest=20_000.0),
         "poisson": users.Poisson(0.009, **jobs),
         "think": users.Think(15, 300.0, **jobs),
         "mixed": users.Mixed(0.005, 8, 300.0, **jobs),

@@ -398,7 +398,7 @@ class Fluid(Drawing):
         rng,
         everything,
         wall,
-        end="submit",
+        end="threshold",
         skipped="recycle",
         patience=math.inf,
         leave=math.inf,

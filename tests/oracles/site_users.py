@@ -21,11 +21,11 @@ def part_of_the_week(time):
 class Submitter:
     """Submits batches of jobs that look alike for a while, and waits for the last of each."""
 
-    def __init__(self, world, rng, made, repeat="job", joint=False):
+    def __init__(self, world, rng, made, repeat=None, joint=False):
         world.people.append(self)
         self.world, self.rng, self.made = world, rng, made
         self.number = len(world.people)
-        self.repeat, self.joint = repeat, joint
+        self.repeat, self.joint = repeat or ("job" if joint else "size"), joint
         self.again, self.like = 0, None
         self.last = None  # the job that is waited for
         self.sessions, self.batch = 0, 0

@@ -66,7 +66,7 @@ def test_a_batch_that_is_free_as_a_session_of_no_length_begins_is_in_it(engine):
     # The other's jobs hold the first job up until the second session, which has no length. The user
     # has no time within sessions, and there is nobody to borrow one from.
     trace = log((0, 9_999, 2), (100, 1), (10_000, 10), (20_000, 10))
-    found, schedule = submits(trace, "fluid", engine)
+    found, schedule = submits(trace, "fluid:end=submit", engine)
     assert found == [100, 10_000, 20_000]
     assert schedule.history == {"borrowed": 1, "left": 0, "continued": 1, "aborted": 0}
 
@@ -76,7 +76,7 @@ def test_a_batch_that_is_free_as_a_session_of_no_length_begins_is_in_it(engine):
 def test_what_is_drawn_may_fall_on_the_very_end(held_up, second, engine):
     # The user thinks for 100 s, in a session from 0 to 400; another's job holds up the first one.
     trace = log((0, held_up, 2), (0, 100), (200, 100), (400, 50), (10_000, 1))
-    found, _ = submits(trace, "fluid", engine)
+    found, _ = submits(trace, "fluid:end=submit", engine)
     assert found[:2] == [0, second]
 
 
@@ -96,7 +96,7 @@ LATE = ((0, DAY, 2), (100, 10), (7_300, 10), (7_400, 10))
 )
 def test_sessions_come_again_at_the_same_time_of_day(skipped, zone, expected, engine):
     trace = log(*LATE, zone=zone)
-    found, _ = submits(trace, f"fluid:skipped={skipped}", engine)
+    found, _ = submits(trace, f"fluid:end=submit,skipped={skipped}", engine)
     assert found == expected
 
 
@@ -115,7 +115,7 @@ def test_patience(limits, expected, engine):
     # The first response takes 150 s, the others 50 s; the user thinks for 100 s.
     first, second = ((0, 50), (150, 50), (300, 50), (450, 1)), ((10_000, 1), (10_101, 1))
     trace = log((0, 100, 2), *first, *second)
-    found, schedule = submits(trace, f"fluid:{limits}", engine)
+    found, schedule = submits(trace, f"fluid:end=submit,{limits}", engine)
     assert found[: len(expected)] == expected
     leaves = len(expected) == 1
     assert schedule.history["left"] == leaves
@@ -274,7 +274,8 @@ USERS = (
     "distribution",
     "distribution:response=end",
     "fluid",
-    "fluid:skipped=reinsert",
+    "fluid:end=submit",
+    "fluid:end=submit,skipped=reinsert",
     "fluid:end=end",
     "fluid:end=end,skipped=reinsert",
     "fluid:end=threshold,skipped=reinsert,patience=5000",
@@ -315,6 +316,7 @@ def test_users_do_in_their_order_what_they_did(users, jobs, seed):
         if users.startswith("fluid"):
             sessions = slice(acts.first_session[user], acts.first_session[user + 1])
             end = acts.end if "end=end" in users else acts.until
-            lasts = (end - acts.begin)[sessions] + HOUR * ("threshold" in users)
+            longer = "threshold" in users or "end=" not in users
+            lasts = (end - acts.begin)[sessions] + HOUR * longer
             since = arrival[its][:, None] - acts.begin[sessions]
             assert ((since >= 0) & (since % WEEK <= lasts)).any(axis=1).all()

@@ -21,9 +21,10 @@ BEHAVIOURS = (
     "distribution",
     "distribution:response=end",
     "fluid",
+    "fluid:end=submit",
     "fluid:end=end",
     "fluid:end=threshold,skipped=reinsert",
-    "fluid:skipped=reinsert",
+    "fluid:end=submit,skipped=reinsert",
     "fluid:end=end,skipped=reinsert,patience=3600",
     "fluid:end=end,patience=1800,leave=20000",
 )

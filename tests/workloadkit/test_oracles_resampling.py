@@ -30,17 +30,20 @@ ZONES = (None, "Europe/Berlin", "America/New_York")
 
 @pytest.mark.parametrize("zone", ZONES)
 @pytest.mark.parametrize("end_effects", ["whole", "any"])
-@pytest.mark.parametrize("weeks", [None, 7, 130])
-def test_every_incarnation_is_a_piece_of_its_users_jobs(zone, end_effects, weeks):
+@pytest.mark.parametrize(
+    ("weeks", "start"), [(None, "period"), (None, "activity"), (7, "period"), (130, "period")]
+)
+def test_every_incarnation_is_a_piece_of_its_users_jobs(zone, end_effects, weeks, start):
     for seed in range(2):
         trace = make_log(seed, zone)
         log = log_of(trace)
         for run in range(2):
-            new = wk.resample(trace, weeks, rng=100 * seed + run, end_effects=end_effects)
+            how = {"rng": 100 * seed + run, "end_effects": end_effects, "start": start}
+            new = wk.resample(trace, weeks, **how)
             starts = check_jobs(log, trace, new, until_of(log, weeks), end_effects)
             if weeks != 7:  # in so few weeks some are silent
                 n_long_term = len(log.pool("long-term", end_effects))
-                check_population(log, starts, n_long_term, end_effects)
+                check_population(log, starts, n_long_term, end_effects, start)
 
 
 @pytest.mark.parametrize("zone", ZONES)

@@ -88,9 +88,9 @@ BEHAVIOURS = (
     "adjusted",
     "distribution",
     "fluid",
-    "fluid:skipped=reinsert",
+    "fluid:end=submit",
+    "fluid:end=submit,skipped=reinsert",
     "fluid:end=end,skipped=reinsert",
-    "fluid:end=threshold",
 )
 
 

@@ -66,7 +66,8 @@ def test_the_pause_of_a_long_term_user_is_the_rest_of_the_log():
     users = {1: every_week(3, 23), 2: [10], 9: [0, 40]}
     trace = log_of(users, cpu=[99, *range(8), 99, *range(8, 21), 99])
     for seed in range(10):
-        new = wk.resample(trace, weeks=100, rng=seed, arrivals=0, temporary_users=0)
+        how = {"arrivals": 0, "temporary_users": 0, "start": "activity"}
+        new = wk.resample(trace, weeks=100, rng=seed, **how)
         user = new.column("user")[new.column("cpu") == 20][0]
         weeks, cpu = weeks_of(new, user), new.column("cpu")[new.column("user") == user]
         first = int(cpu[0])

@@ -29,27 +29,27 @@ def jobs_by_week(log, **how):
 
 
 def test_all_are_active_at_the_begin(log):
-    mean = jobs_by_week(log)
+    mean = jobs_by_week(log, start="activity")
     assert mean[0] == 1
     assert mean[20:].min() == 0
     assert mean.mean() == pytest.approx(0.5, abs=0.02)
 
 
 def test_started_anywhere_the_load_to_expect_is_even(log):
-    mean = jobs_by_week(log, start="period")
+    mean = jobs_by_week(log)
     assert mean == pytest.approx(np.full(40, 0.5), abs=5 * np.sqrt(0.25 / RUNS / 6))
     assert mean.mean() == pytest.approx(0.5, abs=0.001)  # each user's jobs come once
 
 
 def test_replicas_are_far_apart_in_the_whole_period(log):
     # One of the two is always there, as they are 20 of 40 weeks apart.
-    for new in wk.resamples(log, 20, load=2, start="period", rng=1):
+    for new in wk.resamples(log, 20, load=2, rng=1):
         weeks = pd.Series(new.column("submit") // WEEK).groupby(new.column("group")).nunique()
         assert weeks.to_dict() == dict.fromkeys(range(1, 7), 41)
 
 
 def test_the_header_says_so(log):
-    new = wk.resample(log, rng=1, start="period")
-    assert new.header.get("Note").endswith("seed 1, start period")
+    new = wk.resample(log, rng=1, start="activity")
+    assert new.header.get("Note").endswith("seed 1, start activity")
     with pytest.raises(wk.ParameterError, match="start is 'week'; known: activity, period"):
         wk.resample(log, rng=1, start="week")

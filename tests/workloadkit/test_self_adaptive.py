@@ -116,7 +116,8 @@ def two_weeks():
 @pytest.mark.parametrize("engine", ENGINES)
 def test_the_best_candidate_is_taken_by_its_mean_over_the_simulated_week(engine):
     candidates = (Easy(), Sjf())
-    schedule = wk.simulate(two_weeks(), SelfAdaptive(candidates=candidates), procs=1, engine=engine)
+    policy = SelfAdaptive(candidates=candidates, forecast="waiting")
+    schedule = wk.simulate(two_weeks(), policy, procs=1, engine=engine)
     end = 6.95 * DAY + DAY  # of what runs when the second week starts
     submit = schedule.workload.submit
     assert schedule.start.tolist()[4:] == [end, end + 60]

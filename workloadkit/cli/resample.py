@@ -170,11 +170,11 @@ def resample(
     start: Annotated[
         str,
         typer.Option(
-            metavar="activity|period",
-            help="Where long-term users are in the first week: amid their activity, all of them, "
-            "or anywhere, so that some pause and the load to expect is the same in all weeks.",
+            metavar="period|activity",
+            help="Where long-term users are in the first week: anywhere, so that some pause and "
+            "the load to expect is the same in all weeks; or amid their activity, all of them.",
         ),
-    ] = "activity",
+    ] = "period",
     weight: Annotated[
         str,
         typer.Option(

@@ -15,7 +15,7 @@ user-priority:alpha_user=0.5,by=load|recency
                           EASY, users with the least waiting work, or with
                           the latest submission, first
 multi-queue:partitions=4  a queue and processors for each class of estimates
-self-adaptive:threshold=10,weeks=1,forecast=waiting|replay|actual
+self-adaptive:threshold=10,weeks=1,forecast=replay|waiting|actual
                           multi-queue; simulates how many queues are best
                           (more parameters: most, measure, family)
 genetic:window=50,individuals=20,generations=100,mutation=0.1

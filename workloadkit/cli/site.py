@@ -114,12 +114,14 @@ def site(
         ),
     ] = "one",
     repeat: Annotated[
-        str,
+        str | None,
         typer.Option(
             metavar="job|size",
-            help="Whether a job that comes again has the same run time, or only the same size.",
+            show_default=False,
+            help="Whether a job that comes again has the same run time, or only the same size. By "
+            "default the size; the job, if size and run time are drawn as a pair.",
         ),
-    ] = "job",
+    ] = None,
     longest: Annotated[
         float | None,
         typer.Option(

@@ -19,7 +19,7 @@ adjusted                  wait for what a batch depends on, then take the
 distribution:response=last|end
                           likewise, with hours of work, and sessions that
                           go on by chance, the less so the worse the service
-fluid:end=submit|end|threshold,skipped=recycle|reinsert,patience=T,leave=T
+fluid:end=threshold|end|submit,skipped=recycle|reinsert,patience=T,leave=T
                           likewise, within the times of their sessions
 
 Users who need no TRACE (times in seconds):

@@ -82,7 +82,7 @@ def make_plan(
     temporary_users: float | None = None,
     arrivals: float | None = None,
     rare_per_week: float = 0.0,
-    start: Start = "activity",
+    start: Start = "period",
 ) -> Plan:
     """Settle what a new log shall be; parameters as of `resample`.
 
@@ -126,7 +126,7 @@ def check_numbers(
     temporary_users: float | None = None,
     arrivals: float | None = None,
     rare_per_week: float = 0.0,
-    start: Start = "activity",
+    start: Start = "period",
 ) -> None:
     """Refuse what cannot be, whatever the log; parameters as of `resample`.
 

@@ -35,7 +35,7 @@ _DEFAULTS = {
     "arrivals": None,
     "rare": (),
     "rare_per_week": 0.0,
-    "start": "activity",
+    "start": "period",
     "weights": None,
     "procs": None,
     "rescale": False,
@@ -58,7 +58,7 @@ def resample(
     arrivals: float | None = None,
     rare: Sequence[RareBehaviour] = (),
     rare_per_week: float = 0.0,
-    start: Start = "activity",
+    start: Start = "period",
     weights: Weights | None = None,
     procs: int | None = None,
     rescale: bool = False,
@@ -113,13 +113,13 @@ def resample(
     rare_per_week : float, default 0
         How many of the temporary users who arrive in a week are rare behaviours, on average. The
         header names them as RareUsers; see `rare_users`.
-    start : {"activity", "period"}, default "activity"
-        Where long-term users are in week 0: in a week of their activity drawn uniformly, as the
-        source has it, or in one of the whole time from a first job to its regeneration, so that
-        some of them pause. By the first, all of them are active at the begin and many pause
-        together later, so that the new logs begin with more load than the old one has on average
-        (up to twice as much) and have less after some months; by the second, the load to expect is
-        the same in all weeks.
+    start : {"period", "activity"}, default "period"
+        Where long-term users are in week 0: in a week, drawn uniformly, of the whole time from a
+        first job to its regeneration, so that some of them pause; or of their activity alone, as
+        the text of [1]_ may be read. By the first, the load to expect is the same in all weeks. By
+        the second, all of them are active at the begin and many pause together later, so that the
+        new logs begin with more load than the old one has on average (up to twice as much), and
+        jobs may wait thirty times as long.
     weights : mapping or callable, optional
         Preference for some users: numbers of users, or names of classes of `user_table`, with the
         factor by which they are drawn more often than others; or a function that tells it from a

@@ -91,7 +91,7 @@ class Resampled:
     arrivals: float | None = None
     rare: Sequence[RareBehaviour] = ()
     rare_per_week: float = 0.0
-    start: Start = "activity"
+    start: Start = "period"
     weights: Weights | None = None
     procs: int | None = None
     rescale: bool = False

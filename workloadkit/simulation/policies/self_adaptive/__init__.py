@@ -60,9 +60,10 @@ class SelfAdaptive:
     most : int
         Candidates of the family: multiple queues, 1 to `most`; or CREASY with so many weights
         between 0 and 6000.
-    forecast : {"waiting", "replay", "actual"}
-        Which jobs arrive in the simulations: none but those that wait already, as in [1]_; those
-        of the past weeks once more; those that will indeed arrive, which no real scheduler knows.
+    forecast : {"waiting", "replay", "actual"}, default "replay"
+        Which jobs arrive in the simulations: none but those that wait already, as the text of [1]_
+        may be read; those of the past weeks once more, with which alone the number of weeks makes
+        the difference that [1]_ finds; those that will indeed arrive, which no real scheduler knows.
     measure : {"bounded_slowdown", "slowdown", "response", "wait"}
         What is compared, and compared with the threshold. Bounded slowdown is that of [1]_, 1 +
         wait / max(10 s, run).
@@ -87,7 +88,7 @@ class SelfAdaptive:
     threshold: float = 10.0
     weeks: int = 1
     most: int = 4
-    forecast: str = "waiting"
+    forecast: str = "replay"
     measure: str = "bounded_slowdown"
     family: str = "multi-queue"
     candidates: tuple = ()

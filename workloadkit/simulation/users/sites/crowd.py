@@ -43,7 +43,8 @@ def check_site(site: Any) -> None:
         raise ParameterError(f"weeks is {site.weeks:g}; a site is simulated for a thousand years")
     check_choice("workpool", site.workpool, Joint)
     check_choice("pools", site.pools, Pools)
-    check_choice("repeat", site.repeat, Repeat)
+    if site.repeat is not None:
+        check_choice("repeat", site.repeat, Repeat)
     if site.repeat == "size" and site.workpool == "joint":
         raise ParameterError(
             "repeat='size' draws a run time for each job by itself, workpool='joint' with its size"
@@ -91,7 +92,7 @@ def site_crowd(site: Any, machine: int, n_users: int) -> "SiteCrowd":
         n_users=n_users,
         until=floor(site.weeks * WEEK),
         pairs=site.workpool == "joint",
-        repeats_run=site.repeat == "job",
+        repeats_run=site.repeat == "job" or site.workpool == "joint",
         patience=getattr(site, "patience", inf),
         leave=getattr(site, "leave", inf),
         dynamic=dynamic,

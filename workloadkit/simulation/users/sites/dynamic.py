@@ -48,8 +48,9 @@ class DynamicSite:
     pools : {"one", "three"}
         Draw from the same jobs at all hours, or by day, by night and at weekends from jobs that
         were submitted then.
-    repeat : {"job", "size"}
-        Whether a job that comes again has the same run time, too, or only the same size.
+    repeat : {"job", "size"}, optional
+        Whether a job that comes again has the same run time, too, or only the same size. By default
+        the size, as [1]_ has it; the job, where size and run time are drawn as a pair.
     longest : float, optional
         Run times above it are never drawn. [s]
     distributions : SiteDistributions, optional
@@ -79,7 +80,7 @@ class DynamicSite:
     leave: Duration = inf
     workpool: Joint = "independent"
     pools: Pools = "one"
-    repeat: Repeat = "job"
+    repeat: Repeat | None = None
     longest: Duration = inf
     distributions: SiteDistributions | None = None
 
