@@ -8,6 +8,7 @@ import pytest
 
 import workloadkit as wk
 from analysis.studies import Log, zakay_feedback, zakay_tbuos
+from analysis.studies.zakay_feedback import FLUID
 from tests.data import trace_path
 
 KTH = Log("KTH-SP2", "KTH-SP2-1996-2", Path("KTH-SP2-1996-2.swf"))
@@ -67,17 +68,17 @@ def tbuos_runs(part):
         {
             ("mean_wait", "open", "easy"): 10_000 * spread**4,
             ("mean_wait", "open", "fcfs"): 90_000 * spread,
-            ("mean_wait", "fluid", "easy"): 5_000 * spread,
-            ("mean_wait", "fluid", "fcfs"): 9_000 * spread,
+            ("mean_wait", FLUID, "easy"): 5_000 * spread,
+            ("mean_wait", FLUID, "fcfs"): 9_000 * spread,
             ("throughput", "open", "easy"): easy,
             ("throughput", "open", "fcfs"): easy * 0.999,
-            ("throughput", "fluid", "easy"): easy * 1.1,
-            ("throughput", "fluid", "fcfs"): easy * 0.9,
+            ("throughput", FLUID, "easy"): easy * 1.1,
+            ("throughput", FLUID, "fcfs"): easy * 0.9,
             ("throughput", "log", ""): 3.5,
             ("weeks", "open", "easy"): 10.0,
-            ("weeks", "fluid", "easy"): 12.0,
+            ("weeks", FLUID, "easy"): 12.0,
             ("session", "open", "easy"): 900.0,
-            ("session", "fluid", "easy"): 600.0,
+            ("session", FLUID, "easy"): 600.0,
         }
     )
 

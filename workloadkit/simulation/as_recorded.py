@@ -40,8 +40,8 @@ def as_recorded(log: Trace, rows: NDArray[np.int64], machine: int) -> dict[str, 
 
     Examples
     --------
-    >>> log = Trace.from_columns({"submit": [0, 0], "wait": [0, 60], "run": [60, 60], "procs": 1})
-    >>> found = as_recorded(log, np.arange(2), 2)
+    >>> jobs = {"submit": [0, 0], "wait": [0, 60], "run": [60, 60], "procs": [1, 1]}
+    >>> found = as_recorded(Trace.from_columns(jobs), np.arange(2), 2)
     >>> found["jobs"], found["utilization"], found["mean_wait"]
     (2, 0.5, 30.0)
     """

@@ -63,7 +63,7 @@ class SelfAdaptive:
     forecast : {"waiting", "replay", "actual"}, default "replay"
         Which jobs arrive in the simulations: none but those that wait already, as the text of [1]_
         may be read; those of the past weeks once more, with which alone the number of weeks makes
-        the difference that [1]_ finds; those that will indeed arrive, which no real scheduler knows.
+        the difference that [1]_ finds; those that will indeed arrive, which no scheduler knows.
     measure : {"bounded_slowdown", "slowdown", "response", "wait"}
         What is compared, and compared with the threshold. Bounded slowdown is that of [1]_, 1 +
         wait / max(10 s, run).
