@@ -426,7 +426,7 @@ def test_what_is_refused(text, message):
 def test_the_second_file_without_names_of_columns_is_refused(tmp_path):
     for name, text in (("a", export({})), ("b", export({}).split("\n", 1)[1])):
         (tmp_path / name).write_text(text)
-    with pytest.raises(wk.FormatError, match="b, line 1: no line that names the columns"):
+    with pytest.raises(wk.FormatError, match="b, line 1: rows of sacct, and no line that names"):
         read_slurm([tmp_path / "a", tmp_path / "b"])
 
 

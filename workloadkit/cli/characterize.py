@@ -1,5 +1,6 @@
 """`workloadkit characterize`: what is in a log."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -37,6 +38,15 @@ def characterize(
     ] = None,
     json: JsonOption = None,
     bursts: BurstsOption = False,
+    procs: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="P",
+            show_default=False,
+            help="Processors of the machine. By default the header's MaxProcs, else MaxNodes.",
+        ),
+    ] = None,
     strict: StrictOption = False,
 ) -> None:
     """Show what is in a log.
@@ -50,6 +60,8 @@ def characterize(
         output = Path("report.html")
     check_outputs(output, json, inputs=[trace])
     log = load(trace, strict=strict, bursts=bursts)
+    if procs is not None:
+        log = replace(log, header=log.header.with_procs(procs))
     with working(f"characterising {log.name}"):
         report = analysis.characterize(log)
         page = report.to_html() if output else ""

@@ -13,7 +13,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 import typer.core
 
-from workloadkit.errors import ParameterError, WorkloadError, WorkloadWarning, printable
+from workloadkit.errors import (
+    FormatError,
+    ParameterError,
+    WorkloadError,
+    WorkloadWarning,
+    printable,
+)
 from workloadkit.parameters import read_duration
 
 if TYPE_CHECKING:
@@ -119,7 +125,7 @@ def load(trace: Path | None, *, strict: bool, bursts: bool = False) -> "Trace":
         say("no TRACE named: the built-in sample")
         return wk.load_sample()
     with working(f"reading {trace}"):
-        log = wk.read_swf(str(trace), strict=strict)
+        log = _read(trace, strict=strict)
     if log.repairs:
         say(f"{log.name}: repaired in reading:")
         for repair in log.repairs:
@@ -129,6 +135,24 @@ def load(trace: Path | None, *, strict: bool, bursts: bool = False) -> "Trace":
         say(f"{log.name}: checkpointed jobs {n_jobs:,}, taken as bursts {len(log.bursts):,}")
         log = log.as_bursts()
     return log
+
+
+def _read(path: Path, *, strict: bool) -> "Trace":
+    """Read a log; say what a file is that is none."""
+    import workloadkit as wk
+    from workloadkit.io.formats import looks_like
+    from workloadkit.io.known_formats import TITLES
+
+    try:
+        return wk.read_swf(str(path), strict=strict)
+    except FormatError:
+        is_file = path.is_file()  # what was read of anything else is gone
+        kind = looks_like(path) if is_file else "swf"
+        if kind == "swf":
+            raise
+        raise WorkloadError(
+            f"{path} is {TITLES[kind]}: make a log of it by `workloadkit convert {path} -o LOG.swf`"
+        ) from None
 
 
 def check_outputs(*targets: Path | None, inputs: Iterable[Path | None] = ()) -> None:

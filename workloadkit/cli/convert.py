@@ -94,6 +94,15 @@ def convert(
             "the secret in this file, the same in every log.",
         ),
     ] = None,
+    columns: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAMES",
+            show_default=False,
+            help="Columns of Slurm's rows that come without their names, in their order: "
+            "'JobID|Partition|...'. Open XDMoD's exports are known.",
+        ),
+    ] = None,
     json: JsonOption = None,
     strict: StrictOption = False,
 ) -> None:
@@ -115,6 +124,7 @@ def convert(
             attempts=attempts,
             anonymize=anonymize,
             key=secret,
+            columns=columns,
             strict=strict,
         )
     with working(f"writing {output}"):

@@ -32,7 +32,8 @@ def read_log(source: Sources, format: Format | None = None, **options: Any) -> T
         By default what the first lines look like.
     **options
         ``strict`` for the Standard Workload Format; ``tz``, ``procs``, ``attempts``,
-        ``anonymize`` and ``key`` for accounting, see `workloadkit.io.records.ImportOptions`.
+        ``anonymize`` and ``key`` for accounting, see `workloadkit.io.records.ImportOptions`;
+        ``columns`` for Slurm's, which it then is unless `format` says otherwise.
 
     Returns
     -------
@@ -53,15 +54,23 @@ def read_log(source: Sources, format: Format | None = None, **options: Any) -> T
     """
     with ExitStack() as stack:
         sources = list_of_sources(source)
+        if format is None and options.get("columns") is not None:
+            format = "slurm"  # noqa: A001
         if format is None:
             sources[0], format = _seen(sources[0], stack)  # noqa: A001
         return _read_as(format, sources, options)
 
 
+def looks_like(path: str | os.PathLike[str]) -> Format:
+    """Return the format that a file looks like; the Standard Workload Format if no other."""
+    with ExitStack() as stack:
+        return _seen(path, stack)[1]
+
+
 def _read_as(format: Format, sources: list[Source], options: dict[str, Any]) -> Trace:  # noqa: A002
     check_choice("format", format, Format)
     known = [f.name for f in fields(ImportOptions)] if format in ACCOUNTING else []
-    known += ["strict"] if format == "swf" else []
+    known += {"swf": ["strict"], "slurm": ["columns"]}.get(format, [])
     given = {name: value for name, value in options.items() if value not in (None, False)}
     given.pop("tz", None) if given.get("tz") == "UTC" else None
     if unknown := set(given) - set(known):

@@ -3,7 +3,8 @@
 import re
 from functools import cached_property
 
-from workloadkit.errors import FormatError
+from workloadkit.errors import FormatError, ParameterError
+from workloadkit.io.slurm.values import NO_VALUE, STATES, is_id, state
 
 #: The command whose output is read.
 EXPORT = (
@@ -65,6 +66,34 @@ _NEEDED = (
         "how many processors it had",
     ),
 )
+
+# Exports that leave the line of names away: Open XDMoD's, as they came to be one after the other,
+# and ours.
+_FIRST = "JobID|JobIDRaw|Cluster|Partition|{}Account|Group|GID|User|UID|Submit|Eligible|Start|End|"
+_MIDDLE = "Elapsed|ExitCode|State|NNodes|NCPUS|ReqCPUS|ReqMem|{}Timelimit|NodeList|JobName"
+_UNNAMED = (
+    *(
+        (_FIRST + _MIDDLE).format(qos, resources)
+        for qos in ("QOS|", "")
+        for resources in ("ReqTRES|AllocTRES|", "ReqGRES|ReqTRES|", "ReqTRES|", "ReqGRES|", "")
+    ),
+    EXPORT.rpartition(" ")[2].replace(",", "|"),
+)
+
+# What cells look like, by the names of their columns.
+_TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d)?")
+_LENGTH = re.compile(r"(?:\d+-)?[\d:.]+|UNLIMITED|Partition_Limit")
+_WHOLE = re.compile(r"\d+[KMG]?")
+_RESOURCES = re.compile(r"[^=|,]+=[^=|,]+(?:,[^=|,]+=[^=|,]+)*")
+_LOOKS = (
+    (("Submit", "Eligible", "Start", "End"), _TIME),
+    (("Elapsed", "ElapsedRaw", "Timelimit", "TimelimitRaw", "Suspended"), _LENGTH),
+    (("NNodes", "NCPUS", "ReqCPUS", "AllocCPUS", "GID", "UID"), _WHOLE),
+    (("ReqTRES", "AllocTRES"), _RESOURCES),
+    (("ReqMem",), re.compile(r"[\d.]+[KMGTP]?[cn]?")),
+    (("ExitCode",), re.compile(r"\d+:\d+")),
+)
+_PATTERNS = {name: pattern for names, pattern in _LOOKS for name in names}
 
 _DELIMITERS = re.compile(r"[^A-Za-z0-9]+")
 
@@ -130,15 +159,84 @@ class Columns:
         return cls(line, best[1]) if best else None
 
 
-def first_columns(line: str, path: str, number: int) -> Columns:
-    """Read the first line of a file.
+def is_row(line: str) -> bool:
+    """Tell whether a line looks like a row of `sacct`: an id, two times or more, and a state.
+
+    Examples
+    --------
+    >>> is_row("7|2024-05-01T08:00:00|2024-05-01T08:01:00|Unknown|CANCELLED by 5")
+    True
+    """
+    cells = line.split("|")
+    n_times = sum(bool(_TIME.fullmatch(cell)) for cell in cells)
+    return is_id(cells[0]) and n_times >= 2 and any(state(cell) in STATES for cell in cells)
+
+
+def unnamed_columns(line: str) -> Columns | None:
+    """Return the columns of an export without names, if it is one of those that are known.
+
+    Examples
+    --------
+    >>> times = "2024-05-01T08:00:00|2024-05-01T08:00:00|Unknown|2024-05-01T08:02:00|00:00:00"
+    >>> row = f"7|7|c|p|a|g|9|u|8|{times}|0:0|CANCELLED by 5|1|0|2|4G||01:00:00||x"
+    >>> unnamed_columns(row).place["state"]
+    15
+    """
+    cells = line.split("|")
+    for names in _UNNAMED:
+        titles = names.split("|")
+        if len(cells) - len(titles) in (0, 1) and (len(cells) == len(titles) or not cells[-1]):
+            fits = (_fits(title, cell) for title, cell in zip(titles, cells, strict=False))
+            if all(fits):
+                return Columns("|".join([*titles, ""][: len(cells)]), "|")
+    return None
+
+
+def _fits(title: str, cell: str) -> bool:
+    """Whether a cell may be of a column."""
+    if title.startswith("JobID"):
+        return is_id(cell)
+    if title == "State":
+        return state(cell) in STATES
+    if title == "Submit":
+        return _TIME.fullmatch(cell) is not None
+    pattern = _PATTERNS.get(title)
+    return pattern is None or cell in NO_VALUE or pattern.fullmatch(cell) is not None
+
+
+def named_columns(names: str) -> Columns:
+    """Return the columns that a user names.
+
+    Raises
+    ------
+    ParameterError
+        If they are not columns of `sacct`.
+    """
+    columns = Columns.of(names)
+    if columns is None:
+        raise ParameterError(
+            f"columns is {names!r}; it names those of sacct in their order, JobID among them, such "
+            "as JobID|Submit|Start|End|State|NCPUS"
+        )
+    return Columns(names.replace(columns.delimiter, "|"), "|")
+
+
+def first_columns(line: str, path: str, number: int, given: Columns | None = None) -> Columns:
+    """Return the columns of a file by its first line: their names, or a row of known ones.
 
     Raises
     ------
     FormatError
-        If it does not name columns, or not those that are needed.
+        If they are not known, or needed ones are missing.
     """
-    columns = Columns.of(line)
+    columns = Columns.of(line) or given or unnamed_columns(line)
+    if columns is None and is_row(line):
+        raise FormatError(
+            path,
+            "rows of sacct, and no line that names their columns: name them in their order by "
+            "--columns 'JobID|Partition|...' (in Python columns=)",
+            line=number,
+        )
     if columns is None:
         raise FormatError(
             path, f"no line that names the columns of sacct; export with: {EXPORT}", line=number

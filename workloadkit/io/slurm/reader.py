@@ -13,7 +13,7 @@ from workloadkit.io.lines import Sources, line_blocks, list_of_sources
 from workloadkit.io.records import ImportOptions, Records
 from workloadkit.io.slurm import values
 from workloadkit.io.slurm.attempts import link_attempts
-from workloadkit.io.slurm.columns import Columns
+from workloadkit.io.slurm.columns import Columns, is_row, named_columns
 from workloadkit.io.slurm.jobs import JobReader
 from workloadkit.io.slurm.rows import RowReader, check_read
 from workloadkit.io.slurm.window import cut_by_window
@@ -31,6 +31,7 @@ def read_slurm(
     attempts: bool = False,
     anonymize: bool = False,
     key: bytes | None = None,
+    columns: str | None = None,
 ) -> Trace:
     """Read what ``sacct --parsable2`` prints, of any version and any columns.
 
@@ -41,7 +42,8 @@ def read_slurm(
     Parameters
     ----------
     source : str, path, binary file, or several of them in a list
-        ``-`` is standard input. Each file begins with the names of its columns.
+        ``-`` is standard input. Each file begins with the names of its columns, or is exported as
+        Open XDMoD does, or has those of `columns`.
     tz : str, default "UTC"
         Zone of the times, which name none; those with an offset or in seconds need none.
     procs : int, optional
@@ -53,6 +55,9 @@ def read_slurm(
         Whether names, ids and hosts are left out.
     key : bytes, optional
         With `anonymize`: makes the numbers of names the same in every log.
+    columns : str, optional
+        Names of the columns, in their order, of files that do not name them (``--noheader``):
+        ``JobID|Submit|...``.
 
     Returns
     -------
@@ -98,13 +103,20 @@ def read_slurm(
     """
     options = ImportOptions(tz, procs, attempts, anonymize, key)
     records = Records()
-    rows, jobs = RowReader(records), JobReader(records, options)
+    rows = RowReader(records, named_columns(columns) if columns is not None else None)
+    jobs = JobReader(records, options)
     for block in line_blocks(source, records.digest):
         for some in rows.read(block):
             jobs.read(some)
     rows.finish()
     path = source_path(list_of_sources(source)[0])
     check_read(rows, path)
+    if rows.unnamed is not None and columns is None:
+        warnings.warn(
+            f"{path}: no line that names the columns; taken for {rows.unnamed.line}",
+            WorkloadWarning,
+            stacklevel=2,
+        )
     _warn(jobs, options)
     _note_arrays(jobs, records)
     _revise(records, jobs, options)
@@ -120,7 +132,8 @@ def looks_like(lines: list[str]) -> bool:
     True
     """
     first = next((line for line in lines if line.strip() and line[0] != "#"), "")
-    return Columns.of(first.rstrip("\r")) is not None
+    first = first.rstrip("\r")
+    return Columns.of(first) is not None or is_row(first)
 
 
 def _revise(records: Records, jobs: JobReader, options: ImportOptions) -> None:

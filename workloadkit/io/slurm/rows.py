@@ -53,10 +53,13 @@ class RowReader:
     ----------
     records : Records
         Where rows are counted.
+    given : Columns, optional
+        Those of files that do not name them.
     """
 
-    def __init__(self, records: Records) -> None:
-        self.records = records
+    def __init__(self, records: Records, given: Columns | None = None) -> None:
+        self.records, self.given = records, given
+        self.unnamed: Columns | None = None  # of a file that does not name them
         self.columns: Columns | None = None
         self.broken: list[str] | None = None  # the fields of a row that ended too early
         self.broken_places: list[int] = []
@@ -79,8 +82,12 @@ class RowReader:
                 start += 1
             if start == len(lines):
                 return
-            self.columns = first_columns(lines[start], block.path, block.first_line + start)
-            start += 1
+            first, number = lines[start], block.first_line + start
+            self.columns = first_columns(first, block.path, number, self.given)
+            if self.columns.line == first:
+                start += 1
+            else:
+                self.unnamed = self.columns
         # files put one behind the other name their columns again
         again = [i for i in range(start, len(lines)) if "JobID" in lines[i]]
         for i in again:
