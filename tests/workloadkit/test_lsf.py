@@ -225,6 +225,24 @@ def test_the_last_attempt_of_a_requeued_job_is_the_job():
     assert summed.bursts["status"].tolist() == [2, 3]
 
 
+@pytest.mark.parametrize("attempts", [False, True])
+@pytest.mark.parametrize("order", [1, -1])
+def test_of_two_records_of_a_job_the_sound_one_is_the_job(order, attempts):
+    """The other starts later, and ends before it starts: it would be the last attempt."""
+    lines = (record(), record(start=500, end=450, run_time=0))[::order]
+    trace = read(*lines, attempts=attempts)
+    assert trace.jobs[["wait", "run", "status"]].to_numpy().tolist() == [[60, 240, 1]]
+    assert left_out(trace) == {"records that end before they start, of jobs with another record": 1}
+    assert trace.bursts.empty
+    assert trace.sidecar["attempts"].tolist() == [1]
+
+
+def test_of_unsound_records_alone_the_last_is_the_job():
+    trace = read(record(start=500, end=450, run_time=0), record(start=600, end=450, run_time=0))
+    assert trace.n_jobs == 1
+    assert np.isnan(trace.jobs["run"][0])
+
+
 def test_an_id_that_comes_again_is_another_job():
     assert read(record(7), record(7, submit=5000, start=5100, end=5200)).n_jobs == 2
 

@@ -41,18 +41,26 @@ def fold_attempts(
     if not several.any():
         return table, table.iloc[:0]
     tried = table[several].assign(of_job=of_job[several])
-    # an attempt that never started left the queue when it ended
-    tried = tried.assign(begins=tried["start"].fillna(tried["end"]))
-    tried = tried.sort_values(["of_job", "begins", "place"], kind="stable")
+    # an attempt that never started left the queue when it ended; one that ended before it started
+    # is none that the job could be told by
+    begins, sound = tried["start"].fillna(tried["end"]), ~(tried["end"] < tried["start"])
+    tried = tried.assign(begins=begins, sound=sound)
+    tried = tried.sort_values(["of_job", "sound", "begins", "place"], kind="stable")
     last = ~tried["of_job"].duplicated(keep="last").to_numpy()
+    broken = ~tried["sound"].to_numpy() & ~last
+    if broken.any():
+        kind = "records that end before they start, of jobs with another record"
+        records.leave_out(kind, int(tried["place"][broken].min()), int(broken.sum()))
+        tried, last = tried[~broken], last[~broken]
     jobs = tried[last].set_index("of_job")
     jobs["attempts"] = tried.groupby("of_job").size().astype(np.float64)
-    kind = "attempts of requeued jobs folded into the job"
-    records.leave_out(
-        kind if summed_up else "earlier attempts of requeued jobs",
-        int(tried["place"][~last].min()),
-        int((~last).sum()),
-    )
+    if not last.all():
+        kind = "attempts of requeued jobs folded into the job"
+        records.leave_out(
+            kind if summed_up else "earlier attempts of requeued jobs",
+            int(tried["place"][~last].min()),
+            int((~last).sum()),
+        )
     if summed_up:
         jobs = _sums(jobs, tried)
     whole = pd.concat([table[~several], jobs[[f.name for f in RECORD_FIELDS]]])
@@ -61,6 +69,7 @@ def fold_attempts(
         whole[name] = whole[name].astype(table[name].dtype)
     if not summed_up:
         return whole, table.iloc[:0]
+    tried = tried[tried["of_job"].duplicated(keep=False)]
     row_of_place = pd.Series(np.arange(len(whole)), index=whole["place"])
     places = jobs.loc[tried["of_job"], "place"]
     return whole, tried.assign(job_row=row_of_place.loc[places].to_numpy())
