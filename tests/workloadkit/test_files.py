@@ -239,3 +239,20 @@ def test_what_a_suffix_promises_is_written_or_refused(tmp_path, name):
     ):
         write_text(tmp_path / name, "a")
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("compress", [gzip.compress, bz2.compress, lzma.compress])
+def test_what_is_blown_up_is_no_log(compress, tmp_path):
+    """Of 65 MiB of blank lines no more is read, though they are correct."""
+    path = tmp_path / "bomb"
+    path.write_bytes(compress(b"\n" * (65 << 20)))
+    with pytest.raises(FormatError, match="is no log: its text is more than 300 times as long as"):
+        list(text_chunks(path))
+    with path.open("rb") as stream, pytest.raises(FormatError, match="is no log"):
+        list(text_chunks(stream))
+
+
+def test_a_text_that_is_not_compressed_may_be_as_long_as_it_is(tmp_path):
+    path = tmp_path / "blank"
+    path.write_bytes(b"\n" * (65 << 20))
+    assert sum(map(len, text_chunks(path))) == 65 << 20

@@ -31,6 +31,10 @@ COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
 #: Suffixes that promise another compression, or several files in one.
 _NOT_WRITTEN = (".7z", ".br", ".lz", ".lz4", ".lzma", ".rar", ".tar", ".tgz", ".z", ".zip")
 
+# The text of a log is some ten times as long as the file that it is compressed to: what is beyond
+# this much, and so many times as long, is blown up.
+_MUCH = 1 << 26  # [bytes]
+_MOST_TIMES = 300
 _CORRUPT = "its compressed data are corrupt"
 _COMPRESSED: dict[bytes, Any] = {
     b"\x1f\x8b": gzip.open,
@@ -83,7 +87,8 @@ def text_chunks(source: Source, *, size: int = CHUNK) -> Iterator[bytes]:
     Raises
     ------
     FormatError
-        If the file cannot be opened, is cut short, corrupt or binary.
+        If the file cannot be opened, is cut short, corrupt or binary, or if its text is hundreds
+        of times as long as it is, as no log's is.
     """
     path = source_path(source)
     try:
@@ -92,6 +97,9 @@ def text_chunks(source: Source, *, size: int = CHUNK) -> Iterator[bytes]:
                 if b"\0" in chunk:
                     raise FormatError(path, "is a binary file, not a text")
                 yield chunk
+    except _OverblownError:
+        reason = f"is no log: its text is more than {_MOST_TIMES} times as long as the file"
+        raise FormatError(path, reason) from None
     except EOFError as error:
         raise FormatError(path, "is cut short: the compressed data end too early") from error
     except FileNotFoundError as error:
@@ -260,6 +268,7 @@ class Rejoined(io.RawIOBase):
 
     def __init__(self, head: bytes, stream: Any) -> None:
         self.head, self.stream = head, stream
+        self.n_read = 0
 
     def readable(self) -> bool:
         """Say that it can be read."""
@@ -271,16 +280,27 @@ class Rejoined(io.RawIOBase):
         self.head = data[len(buffer) :]
         n_bytes = min(len(data), len(buffer))
         buffer[:n_bytes] = data[:n_bytes]
+        self.n_read += n_bytes
         return n_bytes
 
 
 def _decompressed(stream: Any, size: int) -> Iterator[bytes]:
+    """Yield chunks of what a stream holds, or its compressed data."""
     head = stream.read(_LONGEST_MAGIC)
     if not isinstance(head, bytes):
         raise WorkloadError("a log is read from a binary file; this one was opened as text")
     while len(head) < _LONGEST_MAGIC and (more := stream.read(_LONGEST_MAGIC - len(head))):
         head += more  # a pipe may give less than it is asked for
-    whole: Any = io.BufferedReader(Rejoined(head, stream))
+    raw = Rejoined(head, stream)
+    n_bytes = 0
+    for chunk in _chunks(head, io.BufferedReader(raw), size):
+        n_bytes += len(chunk)
+        if n_bytes > _MUCH and n_bytes > _MOST_TIMES * raw.n_read:
+            raise _OverblownError
+        yield chunk
+
+
+def _chunks(head: bytes, whole: Any, size: int) -> Iterator[bytes]:
     if head.startswith(_ZSTD_MAGIC):
         yield from _zstd_chunks(whole, size)
         return
@@ -290,6 +310,10 @@ def _decompressed(stream: Any, size: int) -> Iterator[bytes]:
             break
     while chunk := whole.read(size):
         yield chunk
+
+
+class _OverblownError(Exception):
+    """Compressed data that are far longer than a log's."""
 
 
 def _zstd_chunks(stream: Any, size: int) -> Iterator[bytes]:
