@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -401,3 +402,17 @@ def test_a_full_disk_behind_stdout_is_one_line(arguments, log):
     assert done.returncode == 1
     assert "Traceback" not in done.stderr
     assert "No space left on device" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["validate"], ["--help"], ["sessions", "-o", "-"], ["simulate", "--engine"]],
+    ids=lambda words: words[0],
+)
+def test_a_standard_output_that_is_closed_is_an_error(arguments):
+    shut = shlex.join([*PROGRAM, *arguments]) + " >&-"
+    done = subprocess.run(["sh", "-c", shut], capture_output=True, text=True)
+    wrong = arguments[-1] == "--engine"
+    assert done.returncode == (2 if wrong else 1)
+    assert "Traceback" not in done.stderr
+    assert "Bad file descriptor" in done.stderr or wrong

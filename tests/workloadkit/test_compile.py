@@ -1,6 +1,8 @@
 """How kernels are compiled and kept."""
 
 import ast
+import errno
+import os
 from importlib import import_module
 from pathlib import Path
 from shutil import copytree, ignore_patterns
@@ -11,6 +13,7 @@ from numba.core import config
 
 import workloadkit
 from workloadkit._kernels import compile as compiling
+from workloadkit.errors import WorkloadWarning
 
 PACKAGE = Path(workloadkit.__file__).parent
 
@@ -21,22 +24,89 @@ def double(x):
     return 2 * x
 
 
+@pytest.fixture(autouse=True)
+def forget():
+    """Directories are looked at once in a process, and warned of once."""
+    caches = compiling.cache_directory, compiling._kept_in, compiling._warn_of
+    for cached in caches:
+        cached.cache_clear()
+    yield
+    for cached in caches:
+        cached.cache_clear()
+
+
+def keep_in(folder, monkeypatch):
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(folder))
+    for cached in (compiling.cache_directory, compiling._kept_in):
+        cached.cache_clear()
+
+
 @needs_compiler
 def test_the_cache_is_named_by_what_the_kernels_are(tmp_path, monkeypatch):
-    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
-    compiling.cache_directory.cache_clear()
+    keep_in(tmp_path, monkeypatch)
     assert compiling.kernel(double)(4) == 8
-    compiling.cache_directory.cache_clear()
     (kept,) = tmp_path.iterdir()
     assert len(kept.name) == 16
     assert list(kept.rglob("*.nbc"))
     assert kept.name not in config.CACHE_DIR  # kernels of the user's own go where they went
 
 
+def world_writable(folder):
+    folder.chmod(0o777)
+    return folder
+
+
+def another_users(folder):
+    if os.geteuid() != 0:
+        pytest.skip("only root can give files away")
+    kept = folder / Path(compiling.cache_directory()).name
+    kept.mkdir()
+    os.chown(kept, 54321, 54321)
+    return folder
+
+
+def no_folder(folder):
+    (folder / "file").write_text("")
+    return folder / "file"
+
+
 @needs_compiler
-def test_kernels_compile_where_nothing_can_be_kept(monkeypatch):
-    monkeypatch.setattr(numba.core.caching.CacheImpl, "_locator_classes", [])
-    assert compiling.kernel(double)(4) == 8
+@pytest.mark.parametrize(
+    ("make", "problem"),
+    [
+        (lambda _: Path("here"), "is relative to the working directory"),
+        (world_writable, "is not safe: others may write to"),
+        (another_users, "is another user's"),
+        (no_folder, "cannot be made: Not a directory"),
+    ],
+)
+def test_kernels_compile_where_nothing_can_be_kept(make, problem, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    folder = make(tmp_path)
+    before = sorted(tmp_path.rglob("*"))
+    keep_in(folder, monkeypatch)
+    with pytest.warns(WorkloadWarning, match=f"compiled code is not kept, and .* {problem}"):
+        kernel = compiling.kernel(double)
+    assert kernel(4) == 8
+    assert compiling.kernel(double)(5) == 10  # it is said once
+    assert not [path for path in tmp_path.rglob("*.nb?") if path not in before]
+
+
+@needs_compiler
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EROFS, errno.EACCES])
+def test_a_disk_that_cannot_be_written_costs_no_more_than_time(number, tmp_path, monkeypatch):
+    def fail(*_):
+        raise OSError(number, os.strerror(number))
+
+    keep_in(tmp_path, monkeypatch)
+    monkeypatch.setattr(numba.core.caching.IndexDataCacheFile, "save", fail)
+    kernel = compiling.kernel(double)
+    with pytest.warns(WorkloadWarning, match=f"cannot be written: {os.strerror(number)}"):
+        assert kernel(4) == 8
+    monkeypatch.setattr(numba.core.caching.IndexDataCacheFile, "load", fail)
+    compiling._warn_of.cache_clear()
+    with pytest.warns(WorkloadWarning, match=f"cannot be (read|written): {os.strerror(number)}"):
+        assert compiling.kernel(double)(4) == 8
 
 
 @needs_compiler

@@ -2,17 +2,23 @@
 
 import hashlib
 import os
+import stat
+import warnings
 from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numba
+import numba.core.caching
+import numba.core.ccallback
 import numba.core.config
 import numba.extending
 import platformdirs
+from numba.core import sigutils
 
 from workloadkit._kernels.unfinished import InlinePart, Part
+from workloadkit.errors import WorkloadWarning
 
 #: Folders of the package with files in which something is compiled.
 COMPILED = ("_kernels", "simulation")
@@ -45,6 +51,79 @@ def cache_directory() -> str:
     return str(Path(base) / digest_of(sources))
 
 
+@cache
+def _kept_in() -> str:
+    """Return the directory where compiled code is kept; none where that is not safe, or cannot be.
+
+    What lies there is run: it must be this user's own, and its place no matter of where he stands.
+    """
+    directory = Path(cache_directory())
+    problem = _problem(directory)
+    if problem:
+        _warn_of(f"{directory} {problem}")
+    return "" if problem else str(directory)
+
+
+def _problem(directory: Path) -> str:
+    """Say why code cannot be kept in a directory; nothing if it can."""
+    if not directory.is_absolute():
+        return "is relative to the working directory"
+    try:
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        folders = [(folder, folder.stat()) for folder in (directory, *directory.parents)]
+    except OSError as error:
+        return f"cannot be made: {error.strerror}"
+    if os.name != "posix":
+        return ""
+    if folders[0][1].st_uid != os.geteuid():
+        return "is another user's"
+    for folder, found in folders:
+        if found.st_mode & stat.S_IWOTH and not found.st_mode & stat.S_ISVTX:
+            return f"is not safe: others may write to {folder}"
+    return ""
+
+
+@cache
+def _warn_of(problem: str) -> None:
+    """Say that compiled code is not kept."""
+    warnings.warn(
+        f"compiled code is not kept, and each process compiles for itself: {problem}",
+        WorkloadWarning,
+        stacklevel=2,
+    )
+
+
+class _Implementation(numba.core.caching.CompileResultCacheImpl):
+    """Keeps code in the directory that it is told, and nowhere else."""
+
+    _locator_classes = [  # noqa: RUF012
+        locator  # of a name that has changed from version to version
+        for locator in numba.core.caching.CompileResultCacheImpl._locator_classes
+        if "UserProvided" in locator.__name__
+    ]
+
+
+class _Cache(numba.core.caching.FunctionCache):
+    """The code of a function; where it cannot be read or written, that is a matter of speed."""
+
+    _impl_class = _Implementation
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """Load the code for a signature; None if there is none."""
+        try:
+            return super().load_overload(sig, target_context)
+        except OSError as error:
+            _warn_of(f"{self.cache_path} cannot be read: {error.strerror}")
+            return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Keep the code for a signature."""
+        try:
+            super().save_overload(sig, data)
+        except OSError as error:
+            _warn_of(f"{self.cache_path} cannot be written: {error.strerror}")
+
+
 def digest_of(sources: Iterable[Path]) -> str:
     """Digest of the compiler's version and the contents of files, 16 characters."""
     digest = hashlib.sha256(numba.__version__.encode())
@@ -55,7 +134,10 @@ def digest_of(sources: Iterable[Path]) -> str:
 
 def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile `function` when it is first called; later processes load it from the cache."""
-    return _kept(lambda keep: numba.njit(cache=keep)(function))
+    compiled = numba.njit(function)
+    if not config.DISABLE_JIT:
+        _keep(compiled, function)
+    return compiled
 
 
 def uncached(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -71,17 +153,24 @@ def native(function: Callable[..., Any], signature: Any, *, keep: bool) -> Any:
 
     With `keep`, later processes load it from the cache.
     """
-    return _kept(lambda cache: numba.cfunc(signature, cache=cache and keep)(function))
+    signature = sigutils.normalize_signature(signature)
+    compiled = numba.core.ccallback.CFunc(function, signature, locals={}, options={})
+    if keep:
+        _keep(compiled, function)
+    compiled.compile()
+    return compiled
 
 
-def _kept(compile_: Callable[[bool], Any]) -> Any:
-    """Compile something that is kept in the cache, where there is a directory for it."""
+def _keep(compiled: Any, function: Callable[..., Any]) -> None:
+    """Let the code of something compiled be kept, where there is a directory for it."""
+    if not _kept_in():
+        return
     before = config.CACHE_DIR
-    config.CACHE_DIR = cache_directory()
+    config.CACHE_DIR = _kept_in()
     try:
-        return compile_(True)
-    except RuntimeError:  # no directory can be written to: each process compiles for itself
-        return compile_(False)
+        compiled._cache = _Cache(function)
+    except RuntimeError:  # the directory cannot be written to
+        _warn_of(f"{_kept_in()} cannot be written")
     finally:
         config.CACHE_DIR = before
 

@@ -4,6 +4,7 @@ What a command needs of pandas and the like it imports when it runs, so that hel
 wrong usage answer at once.
 """
 
+import io
 import os
 import signal
 import sys
@@ -113,6 +114,9 @@ def main() -> None:
     """Run the command that the arguments name."""
     # as after an interrupt: what is half written and who helps write it must go first
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    if sys.stdout is None:  # it is closed: whoever writes to it is told so
+        nowhere = io.FileIO(os.open(os.devnull, os.O_RDONLY), "w")
+        sys.stdout = io.TextIOWrapper(nowhere, write_through=True)
     try:
         app(prog_name="workloadkit")
     except OSError as error:  # of standard output: files say for themselves what is wrong
