@@ -1,5 +1,7 @@
 """What schedulers of the plain engine see of jobs, and the verbs by which they act."""
 
+from dataclasses import replace
+
 import pytest
 
 import workloadkit as wk
@@ -227,3 +229,29 @@ def test_with_numbered_processors_a_requeued_job_leaves_them():
         (2, 2, 5, False),
         (1, 5, 15, False),
     ]
+
+
+# What was done, told by the schedule
+
+
+def test_what_a_scheduler_stopped_is_told_and_checked():
+    """A wide job gives way to a narrow one twice; the processors that it had count."""
+    columns = {"submit": [0, 5, 20], "run": [30, 10, 10], "procs": [4, 1, 1], "user": [1, 2, 3]}
+    trace = wk.Trace.from_columns(columns)
+    schedule = wk.simulate(trace, Preempting(), procs=4)
+    assert [run[:3] for run in schedule.runs] == [(1, 0, 5), (1, 15, 20)]
+    assert all(run.interrupted and run.processors == () for run in schedule.runs)
+    assert schedule.jobs["interruptions"].tolist() == [2, 0, 0]
+    assert schedule.jobs["lost_work"].tolist() == [4 * 5 + 4 * 5, 0, 0]
+    report = wk.check_schedule(trace, schedule)
+    assert not report.refuted
+    assert [c.why for c in report.claims if c.text.startswith("runs that were st")] == ["2 runs"]
+
+    while_others_run = replace(schedule, runs=[schedule.runs[0]._replace(end=7)])
+    (claim,) = wk.check_schedule(trace, while_others_run).refuted
+    assert claim.text == "no processor is used twice at a time"
+    assert claim.why == "5 of 4 at 5 s, by jobs 2, 1"
+
+    later = replace(schedule, runs=[schedule.runs[0]._replace(start=70, end=80)])
+    (claim,) = wk.check_schedule(trace, later).refuted
+    assert claim.why == "job 1, submitted at 0 s and started at 30 s, ran from 70 s for 10 s"

@@ -330,7 +330,9 @@ def test_a_user_may_lose_all_running_jobs_of_a_batch_in_one_second():
     }
     trace = wk.Trace.from_columns(table | {"procs": [1, 1, 1], "user": [1, 1, 1]})
     options = {"procs": 2, "outages": Outages((Outage(1, 4600, 4700, 2),)), "rng": 1}
-    schedule = wk.simulate(trace, "fcfs", "fluid", interrupted="lose", engine="python", **options)
+    schedule = wk.simulate(
+        trace, "fcfs", "fluid:end=submit", interrupted="lose", engine="python", **options
+    )
     assert schedule.jobs["end"].tolist() == [4600, 4600, 9010]
     assert schedule.jobs["lost"].tolist() == [True, True, False]
 

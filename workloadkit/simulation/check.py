@@ -33,7 +33,9 @@ from workloadkit.simulation.feasible import (
     needs_are_the_logs,
     no_processor_is_used_twice,
     none_starts_early,
+    stopped_runs_come_first,
     submit_times_are_the_logs,
+    with_stopped_runs,
 )
 from workloadkit.simulation.machine.shutdowns import settle
 from workloadkit.simulation.policies.policy import Policy
@@ -78,7 +80,9 @@ def check_schedule(
     - Never more processors are in use than the machine has. Their number proves that none is used
       twice: where at every instant enough are free, each job can be given processors of its own
       when it starts. At an instant what ends gives way to what starts; a job of run time 0 needs
-      its processors in addition to those that run right through its instant.
+      its processors in addition to those that run right through its instant. Runs that outages or
+      a custom scheduler stopped are counted, if a Schedule tells of them, and must lie between the
+      job's submission and its start.
 
     Under a policy these, too, of the times in the schedule; "the queue" is in the order of
     (submit, job number), of (submit, place in the log) for passes by event:
@@ -171,6 +175,7 @@ def check_schedule(
     changing = outages is not None or "outages" in said
 
     listed = listed_jobs(schedule)
+    runs = with_stopped_runs(listed, schedule)
     at, others = match_jobs(workload, listed)
     claims = [
         each_is_there_once(workload, listed, at, others, int(trace.ran.sum())),
@@ -178,8 +183,10 @@ def check_schedule(
         submit_times_are_the_logs(workload, listed, at, offered_load),
         every_job_starts(listed),
         none_starts_early(listed),
-        no_processor_is_used_twice(listed, machine, shutdowns, recorded),
+        no_processor_is_used_twice(runs, machine, shutdowns, recorded),
     ]
+    if runs is not listed:
+        claims.append(stopped_runs_come_first(listed, runs))
     same_jobs = all(claims[i].verdict == "proved" for i in (0, 1, 3))
     case = _case(workload, listed, at, machine or 0, passes) if same_jobs else None
     claims += claims_of(name, _depth(named), case, workload, changing)

@@ -1,7 +1,7 @@
 """What is checked of any schedule: its jobs are the log's, and the machine has room for them."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -183,6 +183,48 @@ def none_starts_early(listed: Listed) -> Claim:
     known = np.isfinite(listed.start)
     waiting = int((listed.start[known] > listed.submit[known]).sum())
     return Claim(text, "proved", f"{waiting:,} waited")
+
+
+def with_stopped_runs(listed: Listed, schedule: Schedule | Trace) -> Listed:
+    """Return the jobs of a schedule and, as others, their runs that were stopped.
+
+    A log tells of none. The run of a lost job is one that was stopped, and listed already.
+    """
+    runs = schedule.runs if isinstance(schedule, Schedule) else ()
+    place = {job: i for i, job in enumerate(listed.job.tolist())}
+    stopped = [(place[run.job], run) for run in runs if run.interrupted and run.job in place]
+    stopped = [(i, run) for i, run in stopped if run.start != listed.start[i]]
+    if not stopped:
+        return listed
+    columns: Any = [column[[i for i, _ in stopped]] for column in listed]
+    again = Listed(*columns)._replace(
+        start=np.array([run.start for _, run in stopped]),
+        run=np.array([run.end - run.start for _, run in stopped]),
+    )
+    both: Any = [np.concatenate(pair) for pair in zip(listed, again, strict=True)]
+    return Listed(*both)
+
+
+def stopped_runs_come_first(listed: Listed, runs: Listed) -> Claim:
+    """Check that what was stopped of a job lies between its submission and its start."""
+    text = "runs that were stopped lie between submission and start"
+    stopped = slice(listed.job.size, None)
+    job, submit, start, run = (column[stopped] for column in (runs.job, *runs[1:4]))
+    last = dict(zip(listed.job.tolist(), listed.start.tolist(), strict=True))
+    outside = [
+        not submitted <= begin <= begin + length <= last[number]
+        for number, submitted, begin, length in zip(
+            *(column.tolist() for column in (job, submit, start, run)), strict=True
+        )
+    ]
+    if any(outside):
+        i = outside.index(True)
+        why = (
+            f"job {job[i]}, submitted at {seconds(submit[i])} and started at "
+            f"{seconds(last[job[i].item()])}, ran from {seconds(start[i])} for {seconds(run[i])}"
+        )
+        return refuted(text, why, sum(outside))
+    return Claim(text, "proved", count_of(job.size, "run"))
 
 
 def no_processor_is_used_twice(

@@ -12,7 +12,7 @@ from workloadkit.errors import ParameterError, WorkloadError
 from workloadkit.simulation.engine import Job, Scheduler, Simulation, User
 from workloadkit.simulation.machine.one_pool import OnePool
 from workloadkit.simulation.machine.outages import NumberedProcessors, Runs
-from workloadkit.simulation.machine.processors import Run
+from workloadkit.simulation.machine.plain import Run
 from workloadkit.simulation.policies.policy import Outcome, Policy, compiled_form, plain_form
 from workloadkit.simulation.state import never
 from workloadkit.simulation.users.crowd import Crowd

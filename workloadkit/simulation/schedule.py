@@ -15,7 +15,7 @@ from workloadkit.errors import ParameterError, WorkloadError
 from workloadkit.fields import CANCELLED, FAILED
 from workloadkit.provenance import as_note, plain, provenance
 from workloadkit.simulation.as_recorded import as_recorded
-from workloadkit.simulation.machine.processors import Run
+from workloadkit.simulation.machine.plain import Run
 from workloadkit.simulation.measures import OF_JOBS, OF_UTILITIES, Served
 from workloadkit.simulation.names import FURTHER, MEASURED, METRICS, PRODUCTIVITY, UTILITY
 from workloadkit.simulation.productivity import (
@@ -55,7 +55,7 @@ class Schedule:
         Jobs submitted in the first and last such time are left out of the metrics. [s]
     runs : sequence of Run
         With outages: which processors ran which job and when, also in vain, in the order of the
-        ends.
+        ends. Without, what a custom scheduler stopped.
     uncounted : sequence of int
         Users whose jobs are left out of the metrics.
     unscaled : Trace, optional

@@ -12,8 +12,7 @@ A *level* is what is free at some time. It has
 that another machine (with licences, say) is another level: `Machine(procs, level)`.
 """
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from workloadkit.errors import WorkloadError
 
@@ -63,6 +62,28 @@ class Pool:
         return f"{self.free} free processors"
 
 
+class Run(NamedTuple):
+    """A job on its processors, from its start to its end or until it was interrupted.
+
+    Parameters
+    ----------
+    job : int or None
+        Job number.
+    start, end : int or float
+        [s]
+    processors : tuple of int
+        Their numbers, from 1; none where they have none.
+    interrupted : bool
+        Whether an outage or the scheduler stopped it.
+    """
+
+    job: int | None
+    start: Any
+    end: Any
+    processors: tuple[int, ...]
+    interrupted: bool
+
+
 class Machine:
     """What serves jobs, which it knows as their `JobView`: it is always there, and never changes.
 
@@ -79,16 +100,15 @@ class Machine:
         What is free now.
     working : int
         Processors that are not down.
-    runs : sequence of Run
-        Who ran where, if processors have numbers.
+    runs : list of Run
+        Who ran where, if processors have numbers; else what was stopped.
     """
-
-    runs: Sequence[Any] = ()
 
     def __init__(self, procs: int, level: Any = None) -> None:
         self.procs = self.working = procs
         self.level: Any = Pool(procs) if level is None else level
         self._whole = self.level.copy()
+        self.runs: list[Run] = []
 
     def begin(self, simulation: "Simulation") -> None:
         """Take part in a simulation, before the clock starts: plan changes, if there are any."""
@@ -112,6 +132,8 @@ class Machine:
     def end(self, job: "JobView", now: Any, *, interrupted: bool) -> None:
         """Take back the place of a job that has ended, or was interrupted."""
         self.level.give_back(job)
+        if interrupted:
+            self.runs.append(Run(job.number, job.start, now, (), interrupted))
 
     def changes_ahead(self, now: Any) -> bool:
         """Whether changes of the machine lie ahead that plans know of."""

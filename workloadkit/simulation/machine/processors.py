@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from workloadkit.simulation.machine.plain import Machine
+from workloadkit.simulation.machine.plain import Machine, Run
 from workloadkit.simulation.machine.shutdowns import Shutdown, what_stays_down
 from workloadkit.simulation.plain.job import JobView
 
@@ -26,28 +26,6 @@ if TYPE_CHECKING:
 _DOWN, _UP, _ANNOUNCED = range(3)  # the order of changes of the machine at one instant
 
 _AT_A_TIME = 32  # starts that a search for a hole looks at together
-
-
-class Run(NamedTuple):
-    """A job on its processors, from its start to its end or until it was interrupted.
-
-    Parameters
-    ----------
-    job : int or None
-        Job number.
-    start, end : int or float
-        [s]
-    processors : tuple of int
-        Their numbers, from 1.
-    interrupted : bool
-        Whether an outage stopped it.
-    """
-
-    job: int | None
-    start: Any
-    end: Any
-    processors: tuple[int, ...]
-    interrupted: bool
 
 
 class _Hold(NamedTuple):
@@ -75,7 +53,6 @@ class NumberedMachine(Machine):
         self, procs: int, shutdowns: Sequence[Shutdown] = (), *, requeues: bool = True
     ) -> None:
         super().__init__(procs)
-        self.runs: list[Run] = []
         self._shutdowns, self._requeues = shutdowns, requeues
         self._down = np.zeros(procs, dtype=np.int64)  # outages that each is subject to
         self._busy = np.zeros(procs, dtype=bool)
@@ -175,7 +152,7 @@ class NumberedMachine(Machine):
 
     def end(self, job: JobView, now: Any, *, interrupted: bool) -> None:
         """Take back the processors of a job."""
-        super().end(job, now, interrupted=interrupted)
+        self.level.give_back(job)
         which = self._running.pop(job).processors
         self._busy[which] = False
         numbers = tuple((np.sort(which) + 1).tolist())
