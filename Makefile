@@ -4,8 +4,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 NEEDED := 'import sys; sys.exit("Python 3.11 or later is needed: make PYTHON=..." if sys.version_info < (3, 11) else 0)'
 
-# The tests start Python by the hundred: it need not compile the same files each time.
+# The tests start Python by the hundred: it need not compile the same files each time. Each worker has
+# a core of its own: further threads of linear algebra would wait for it.
 export PYTHONDONTWRITEBYTECODE :=
+export OPENBLAS_NUM_THREADS ?= 1
 
 .PHONY: demo test test-all lint bench fuzz sample clean
 

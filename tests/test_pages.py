@@ -31,6 +31,16 @@ CODE = {
 }
 
 
+def test_each_guarantee_has_its_test():
+    page = README.parent / "docs" / "guarantees.md"
+    promises = [line for line in page.read_text(encoding="utf-8").splitlines() if "`test_" in line]
+    named = {name for line in promises for name in re.findall(r"`(test_\w+)`", line)}
+    tests = Path(__file__).parent.rglob("test_*.py")
+    there = {name for test in tests for name in re.findall(r"def (\w+)\(", test.read_text("utf-8"))}
+    assert len(promises) > 10
+    assert named <= there
+
+
 def test_speed_is_a_table_with_its_machine():
     speed = README.read_text(encoding="utf-8").partition("## Speed")[2].partition("\n## ")[0]
     assert "Measured by `make bench` on" in speed

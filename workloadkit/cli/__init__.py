@@ -6,7 +6,6 @@ wrong usage answer at once.
 
 import io
 import os
-import signal
 import sys
 from textwrap import indent
 from typing import Annotated
@@ -38,6 +37,7 @@ from workloadkit.cli import (
 from workloadkit.cli.common import Commands, say
 from workloadkit.cli.queueing_parameters import FORMS
 from workloadkit.cli.schedulers import SCHEDULERS
+from workloadkit.cli.stopping import exit_code, say_stopped, stop_at_signals
 from workloadkit.cli.users import USERS
 
 app = typer.Typer(
@@ -112,14 +112,27 @@ for command, examples in (
 
 def main() -> None:
     """Run the command that the arguments name."""
-    # as after an interrupt: what is half written and who helps write it must go first
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    stop_at_signals()
     if sys.stdout is None:  # it is closed: whoever writes to it is told so
         nowhere = io.FileIO(os.open(os.devnull, os.O_RDONLY), "w")
         sys.stdout = io.TextIOWrapper(nowhere, write_through=True)
     try:
+        _run()
+    except BaseException as end:
+        code = exit_code()
+        if not code:
+            raise
+        if not (isinstance(end, SystemExit) and end.code == code):
+            say_stopped()  # by a signal, whatever came of it
+        sys.exit(code)
+
+
+def _run() -> None:
+    try:
         app(prog_name="workloadkit")
     except OSError as error:  # of standard output: files say for themselves what is wrong
+        if exit_code():
+            raise
         say(f"error: standard output cannot be written: {error.strerror}")
         # what is left in it has nowhere to go when Python flushes it at the end
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

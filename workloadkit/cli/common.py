@@ -1,7 +1,7 @@
 """What the commands share: arguments, durations, reading and writing, messages, workers."""
 
 import json
-import signal
+import os
 import sys
 import warnings
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -92,8 +92,10 @@ class Commands(typer.core.TyperGroup):
                 say(f"error: {error}")
                 raise typer.Exit(2 if isinstance(error, ParameterError) else 1) from None
             except KeyboardInterrupt:
-                say("interrupted")
-                raise typer.Exit(130) from None
+                from workloadkit.cli.stopping import exit_code, say_stopped
+
+                say_stopped()
+                raise typer.Exit(exit_code() or 130) from None
 
 
 def say(message: str) -> None:
@@ -247,17 +249,18 @@ def executor(workers: int, *, share: Any = None) -> "Iterator[Executor | None]":
     from concurrent.futures import ProcessPoolExecutor
     from multiprocessing import active_children, get_context
 
+    from workloadkit.cli.stopping import undisturbed
+
     if workers == 1:
         yield None
         return
     context = get_context("spawn")
-    pool = ProcessPoolExecutor(workers, context, initializer=_begin_work, initargs=(share,))
-    # Ctrl-C is for this process alone: the workers, which start now, inherit that it is ignored.
-    handler = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    for _ in range(workers):
-        pool.submit(int)
-    signal.signal(signal.SIGINT, handler)
+    begin = (share, os.getpid())
+    pool = ProcessPoolExecutor(workers, context, initializer=_begin_work, initargs=begin)
     try:
+        with undisturbed():  # the workers start now
+            for _ in range(workers):
+                pool.submit(int)
         yield pool
     except BaseException:  # an interrupt, too: nobody waits for what the workers are at
         for process in active_children():
@@ -272,8 +275,11 @@ def shared() -> Any:
     return _shared
 
 
-def _begin_work(share: Any) -> None:
+def _begin_work(share: Any, parent: int) -> None:
+    from workloadkit.cli.stopping import end_with
+
     global _shared  # a process has no other place that its tasks know
+    end_with(parent)
     _warn_in_one_line()
     _shared = share
 

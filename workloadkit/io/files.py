@@ -9,7 +9,6 @@ import gzip
 import io
 import lzma
 import os
-import secrets
 import sys
 import zlib
 from collections.abc import Callable, Iterator
@@ -19,6 +18,7 @@ from pathlib import Path
 from typing import IO, Any, BinaryIO
 
 from workloadkit.errors import FormatError, ParameterError, WorkloadError, printable
+from workloadkit.io.unfinished_files import remove_left_over, unfinished
 
 Source = str | os.PathLike[str] | IO[bytes]
 
@@ -212,7 +212,8 @@ def _standard_output() -> Iterator[IO[bytes]]:
 @contextmanager
 def _replacing(target: Path, companion: Callable[[], None] | None) -> Iterator[BinaryIO]:
     """Open a file beside `target` that takes its place on success and vanishes on failure."""
-    partial = target.with_name(f".{target.name[:100]}.{secrets.token_hex(4)}.part")
+    remove_left_over(target)
+    partial = unfinished(target)
     mode = target.stat().st_mode & 0o7777 if target.exists() else None
     if mode is not None and not mode & 0o200:
         raise PermissionError(EACCES, "it is read-only")

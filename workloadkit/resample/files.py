@@ -1,7 +1,6 @@
 """Write many new logs into a folder: by any number of processes, all of them or none."""
 
 import re
-import secrets
 import shutil
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
@@ -11,6 +10,7 @@ from pathlib import Path
 
 from workloadkit.errors import ParameterError, WorkloadError
 from workloadkit.io.swf import write_swf
+from workloadkit.io.unfinished_files import remove_left_over, unfinished
 from workloadkit.resample.runs import Resampling
 from workloadkit.trace import Trace
 
@@ -54,7 +54,8 @@ def whole_folder(folder: Path) -> Iterator[Path]:
         made = not folder.exists()
         folder.mkdir(exist_ok=True)
         check_has_none(folder)
-        place = folder / f".{secrets.token_hex(4)}.part"
+        remove_left_over(folder / "logs")
+        place = unfinished(folder / "logs")
         place.mkdir()
         try:
             yield place

@@ -1,0 +1,169 @@
+"""Whoever is stopped, at any moment and by whatever signal, leaves nothing half done."""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+
+import pytest
+
+from workloadkit.io.files import write_text
+from workloadkit.io.unfinished_files import remove_left_over, unfinished
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+PROGRAM = (sys.executable, "-m", "workloadkit")
+COMMANDS = {
+    "simulate": ("--users", "fluid", "--seed", "1", "-o", "out.swf.gz", "--json", "out.json"),
+    "sweep": ("--runs", "6", "--workers", "2", "-o", "out.csv"),
+    "resample": ("--count", "60", "--workers", "2", "-o", "many"),
+    "characterize": ("-o", "out.html"),
+}
+
+
+def processes_of(session):
+    """Processes of a session that have not ended, without Python's own helper, which goes last."""
+    shown = subprocess.run(["ps", "-eo", "sid,stat,args"], capture_output=True, text=True)
+    lines = (line.split(maxsplit=2) for line in shown.stdout.splitlines()[1:])
+    return [
+        what
+        for sid, status, what in lines
+        if int(sid) == session and "Z" not in status and "resource_tracker" not in what
+    ]
+
+
+def ends(condition, seconds=20):
+    """Whether a condition holds soon."""
+    begin = time.monotonic()
+    while time.monotonic() < begin + seconds:
+        if condition():
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def stop_one(seed, folder):
+    """Start a command and stop it after a while; everything is drawn."""
+    rng = random.Random(seed)
+    name, number = rng.choice([*COMMANDS]), rng.choice(SIGNALS)
+    is_cold = rng.random() < 0.5  # so that it is stopped while it compiles, too
+    work, cache = folder / str(seed), folder / (f"cache {seed}" if is_cold else "cache")
+    work.mkdir()
+    process = subprocess.Popen(
+        [*PROGRAM, name, *COMMANDS[name]],
+        cwd=work,
+        env=os.environ | {"NUMBA_CACHE_DIR": str(cache)},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        time.sleep(rng.uniform(0, 5 if is_cold else 2.5))
+        process.send_signal(number)
+        _, err = process.communicate(timeout=60)
+        # before the program begins there is nothing to put in order
+        assert process.returncode in (0, 128 + number, -number)
+        assert "Traceback" not in err
+        assert "Exception ignored" not in err
+        assert ends(lambda: not processes_of(process.pid)), processes_of(process.pid)
+        found = {path.relative_to(work).parts[0] for path in work.rglob("*")}
+        whole = {"simulate": {"out.swf.gz", "out.json"}, "sweep": {"out.csv"}}
+        allowed = whole.get(name, {"out.html"} if name == "characterize" else set())
+        assert found <= (allowed | {"many"} if process.returncode == 0 else allowed)
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.communicate()
+
+
+@pytest.mark.parametrize("seeds", [range(10), range(10, 20)], ids=["first", "second"])
+def test_a_command_that_is_stopped_leaves_nothing(seeds, tmp_path):
+    for seed in seeds:
+        stop_one(seed, tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", range(10))
+def test_500_commands_that_are_stopped_leave_nothing(part, tmp_path):
+    for seed in range(1000 + 50 * part, 1000 + 50 * part + 50):
+        stop_one(seed, tmp_path)
+
+
+IN_A_CALLBACK = """
+    import ctypes, os, signal, sys, time
+    from workloadkit.cli.stopping import exit_code, stop_at_signals
+    stop_at_signals()
+
+    @ctypes.CFUNCTYPE(None)
+    def callback():
+        os.kill(os.getpid(), signal.{name})
+        time.sleep(0.01)
+        print("not reached")
+
+    try:
+        callback()
+        time.sleep(20)
+    except KeyboardInterrupt:
+        sys.exit(exit_code())
+"""
+
+
+@pytest.mark.parametrize("number", SIGNALS)
+def test_what_a_callback_swallows_comes_again(number):
+    code = textwrap.dedent(IN_A_CALLBACK).format(name=number.name)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (128 + number, "", "")
+
+
+def test_workers_end_with_a_parent_that_is_killed(tmp_path):
+    process = subprocess.Popen(
+        [*PROGRAM, "resample", "--count", "100000", "-o", "many", "--workers", "2"],
+        cwd=tmp_path,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    try:
+        assert ends(lambda: list(tmp_path.glob("many/.*.part/*.swf.gz")), 60)
+        process.kill()
+        process.wait()
+        assert ends(lambda: not processes_of(process.pid))
+    finally:
+        if processes_of(process.pid):
+            os.killpg(process.pid, signal.SIGKILL)
+    assert list(tmp_path.glob("many/.*.part"))  # nobody was left to remove it
+    again = [*PROGRAM, "resample", "--count", "2", "-o", "many", "--seed", "1"]
+    subprocess.run(again, cwd=tmp_path, check=True, stderr=subprocess.DEVNULL)
+    assert [path.name for path in sorted(tmp_path.glob("many/*"))] == ["0001.swf.gz", "0002.swf.gz"]
+
+
+def a_process_that_has_gone():
+    process = subprocess.Popen([sys.executable, "-c", ""])
+    process.wait()
+    return process.pid
+
+
+def test_what_a_killed_process_left_is_removed_by_the_next(tmp_path):
+    target, pid = tmp_path / "a.swf", a_process_that_has_gone()
+    mine = unfinished(target)
+    left = mine.with_name(mine.name.replace(f"-{os.getpid()}-", f"-{pid}-"))
+    elsewhere = left.with_name(left.name.replace(left.name.split(".")[3][:8], "0" * 8))
+    another = left.with_name(left.name.replace("a.swf", "b.swf"))
+    for path in (mine, left, elsewhere, another):
+        path.write_text("half")
+    write_text(target, "whole")
+    assert sorted(tmp_path.iterdir()) == sorted([target, mine, elsewhere, another])
+
+
+def test_names_that_look_like_patterns_are_names(tmp_path):
+    other = tmp_path / "b.swf"
+    left = unfinished(other)
+    left = left.with_name(left.name.replace(f"-{os.getpid()}-", f"-{a_process_that_has_gone()}-"))
+    left.write_text("half")
+    remove_left_over(tmp_path / "[ab].swf")
+    remove_left_over(tmp_path / "*")
+    assert left.exists()
+    remove_left_over(other)
+    assert not left.exists()
