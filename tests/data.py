@@ -12,6 +12,9 @@ TRACES = sorted((DATA / "traces").glob("*.swf.gz"))
 ODD = sorted((DATA / "odd").glob("*.swf"))
 FORMATS = sorted(p for p in (DATA / "formats").glob("*") if p.suffix != ".md")
 
+#: How many jobs of each log are looked at every day; fewer where kernels are not compiled.
+FIRST_JOBS = 500 if config.DISABLE_JIT else 2000
+
 needs_traces = pytest.mark.skipif(not TRACES, reason=f"no logs in {DATA / 'traces'}")
 needs_odd = pytest.mark.skipif(not ODD, reason=f"no odd logs in {DATA / 'odd'}")
 needs_formats = pytest.mark.skipif(not FORMATS, reason=f"no accounting in {DATA / 'formats'}")

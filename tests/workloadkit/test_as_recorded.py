@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import workloadkit as wk
-from tests.data import TRACES, needs_traces, trace_path
+from tests.data import FIRST_JOBS, TRACES, needs_traces, trace_path
 
 COLUMNS = {
     "submit": [0, 0, 100, 200],
@@ -37,7 +37,7 @@ def test_what_is_recorded_is_measured_as_what_is_simulated():
 @needs_traces
 @pytest.mark.parametrize("path", TRACES, ids=lambda path: path.name.removesuffix(".swf.gz"))
 def test_of_a_real_log_it_is_what_the_file_says(path):
-    trace = wk.read_swf(path).take(range(2000))
+    trace = wk.read_swf(path).take(range(FIRST_JOBS))
     schedule = wk.simulate(trace, "fcfs", procs=trace.header.procs or 2048, oversize="drop")
     jobs = trace.jobs.iloc[schedule.workload.row]
     jobs = jobs[jobs["wait"] >= 0]

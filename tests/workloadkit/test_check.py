@@ -8,7 +8,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import workloadkit as wk
-from tests.data import TRACES, needs_traces
+from tests.data import FIRST_JOBS, TRACES, needs_traces
 from tests.oracles import conservative
 from tests.oracles import scheduling as oracle
 from tests.small_logs import valued
@@ -118,7 +118,7 @@ def test_schedules_of_the_sample_are_proved(policy):
 @pytest.fixture(scope="module", params=TRACES, ids=lambda path: path.name.removesuffix(".swf.gz"))
 def first_jobs(request):
     trace = wk.read_swf(request.param)
-    return trace.take(np.arange(min(2000, trace.n_jobs)))
+    return trace.take(np.arange(min(FIRST_JOBS, trace.n_jobs)))
 
 
 @needs_traces

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import workloadkit as wk
-from tests.data import TRACES, needs_traces, trace_path
+from tests.data import FIRST_JOBS, TRACES, needs_traces, trace_path
 from tests.oracles.check import check_schedule
 from workloadkit.simulation.policies.conservative.plain import ConservativeScheduler
 
@@ -103,7 +103,7 @@ def whole_log(request):
 
 @pytest.fixture(scope="module")
 def first_jobs(whole_log):
-    return head_of(whole_log, 2000)
+    return head_of(whole_log, FIRST_JOBS)
 
 
 @needs_traces

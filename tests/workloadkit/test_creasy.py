@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import workloadkit as wk
-from tests.data import TRACES, needs_traces
+from tests.data import FIRST_JOBS, TRACES, needs_traces
 from tests.oracles.check import check_schedule
 from workloadkit.errors import ParameterError
 from workloadkit.simulation import schedulers
@@ -248,7 +248,7 @@ def log(request):
 @pytest.mark.parametrize("load", [None, pytest.param(1.2, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(("overrun", "passes"), [("raise", "instant"), ("late", "event")])
 def test_engines_agree_on_the_beginning_of_real_logs(log, overrun, passes, load):
-    agree(log.take(np.arange(2000)), 6000, overrun, passes, load)
+    agree(log.take(np.arange(FIRST_JOBS)), 6000, overrun, passes, load)
 
 
 @pytest.mark.slow

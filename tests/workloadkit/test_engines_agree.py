@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import workloadkit as wk
-from tests.data import TRACES, needs_traces
+from tests.data import FIRST_JOBS, TRACES, needs_traces
 from tests.oracles import scheduling as oracle
 from tests.oracles.check import check_arrival_order, check_schedule
 from workloadkit.errors import WorkloadWarning
@@ -244,7 +244,7 @@ def agree(trace, policy, overrun, passes="instant", **options):
 
 @pytest.fixture(scope="module", params=TRACES, ids=lambda path: path.name.removesuffix(".swf.gz"))
 def first_jobs(request):
-    return head_of(request.param, 2000)
+    return head_of(request.param, FIRST_JOBS)
 
 
 @needs_traces

@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numba import config
 
 import workloadkit as wk
-from tests.data import TRACES, needs_traces
+from tests.data import FIRST_JOBS, TRACES, needs_traces
 from tests.oracles import scheduling as oracle
 from tests.oracles.check import check_schedule
 from workloadkit.errors import ParameterError
@@ -175,8 +174,7 @@ def machine_of(trace):
 
 @needs_traces
 def test_one_partition_is_easy_on_real_logs(whole_log):
-    many = 2_000 if config.DISABLE_JIT else 20_000
-    beginning = whole_log.take(np.arange(min(many, whole_log.n_jobs)))
+    beginning = whole_log.take(np.arange(min(10 * FIRST_JOBS, whole_log.n_jobs)))
     for overrun in ("raise", "late"):
         one, easy = (
             wk.simulate(beginning, policy, overrun=overrun, **machine_of(whole_log))
@@ -187,14 +185,15 @@ def test_one_partition_is_easy_on_real_logs(whole_log):
 
 @needs_traces
 def test_engines_agree_on_the_beginning_of_real_logs(whole_log):
-    beginning = whole_log.take(np.arange(2000))
+    beginning = whole_log.take(np.arange(FIRST_JOBS))
     agree(beginning, 4, **machine_of(whole_log))
 
 
 @pytest.mark.slow
 @needs_traces
-@pytest.mark.parametrize("overrun", ["kill", "raise", "late"])
-@pytest.mark.parametrize("passes", ["instant", "event"])
+@pytest.mark.parametrize(
+    ("overrun", "passes"), [("kill", "instant"), ("raise", "event"), ("late", "instant")]
+)
 def test_engines_agree_on_much_of_real_logs(whole_log, overrun, passes):
     beginning = whole_log.take(np.arange(5000))
     agree(beginning, 4, overrun=overrun, passes=passes, **machine_of(whole_log))

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import workloadkit as wk
-from tests.data import TRACES, needs_traces, trace_path
+from tests.data import FIRST_JOBS, TRACES, needs_traces, trace_path
 from workloadkit.errors import WorkloadError, WorkloadWarning
 
 ENGINES = ("compiled", "python")
@@ -95,7 +95,7 @@ def test_engines_agree(jobs, scale, passes):
 @pytest.mark.parametrize("path", TRACES, ids=lambda path: path.name.removesuffix(".swf.gz"))
 def test_engines_agree_on_the_beginning_of_real_logs(path):
     trace = wk.read_swf(path)
-    trace = trace.take(np.arange(min(trace.n_jobs, 2000)))
+    trace = trace.take(np.arange(min(trace.n_jobs, FIRST_JOBS)))
     compiled, plain = (wk.simulate(trace, "recorded", engine=e) for e in ENGINES)
     assert np.array_equal(compiled.start, plain.start)
 

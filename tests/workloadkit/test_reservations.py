@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import workloadkit as wk
-from tests.data import TRACES, needs_traces
+from tests.data import FIRST_JOBS, TRACES, needs_traces
 from tests.workloadkit.test_conservative import (
     MACHINE,
     OVERRUNS,
@@ -122,7 +122,7 @@ def whole_log(request):
 
 @pytest.fixture(scope="module")
 def first_jobs(whole_log):
-    return head_of(whole_log, 2000)
+    return head_of(whole_log, FIRST_JOBS)
 
 
 @needs_traces

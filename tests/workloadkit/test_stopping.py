@@ -44,7 +44,7 @@ def ends(condition, seconds=20):
     return False
 
 
-def stop_one(seed, folder):
+def stop_one(seed, folder, longest=5.0):
     """Start a command and stop it after a while; everything is drawn."""
     rng = random.Random(seed)
     name, number = rng.choice([*COMMANDS]), rng.choice(SIGNALS)
@@ -61,7 +61,7 @@ def stop_one(seed, folder):
         start_new_session=True,
     )
     try:
-        time.sleep(rng.uniform(0, 5 if is_cold else 2.5))
+        time.sleep(rng.uniform(0, longest if is_cold else longest / 2))
         process.send_signal(number)
         _, err = process.communicate(timeout=60)
         # before the program begins there is nothing to put in order
@@ -89,7 +89,7 @@ def test_a_command_that_is_stopped_leaves_nothing(seeds, tmp_path):
 @pytest.mark.parametrize("part", range(10))
 def test_500_commands_that_are_stopped_leave_nothing(part, tmp_path):
     for seed in range(1000 + 50 * part, 1000 + 50 * part + 50):
-        stop_one(seed, tmp_path)
+        stop_one(seed, tmp_path, longest=3.0)
 
 
 IN_A_CALLBACK = """

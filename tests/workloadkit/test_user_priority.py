@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import workloadkit as wk
-from tests.data import TRACES, needs_traces
+from tests.data import FIRST_JOBS, TRACES, needs_traces
 from tests.oracles.check import check_schedule
 from workloadkit.errors import ParameterError
 from workloadkit.simulation import schedulers
@@ -166,7 +166,7 @@ def log(request):
     ("by", "overrun", "passes"), [("load", "raise", "instant"), ("recency", "late", "event")]
 )
 def test_engines_agree_on_the_beginning_of_real_logs(log, by, overrun, passes, load):
-    on_log(log.take(np.arange(2000)), UserPriority(0.5, by), overrun, passes, load)
+    on_log(log.take(np.arange(FIRST_JOBS)), UserPriority(0.5, by), overrun, passes, load)
 
 
 @pytest.mark.slow
