@@ -23,8 +23,9 @@ def pytest_collection_finish() -> None:
 
 @pytest.fixture(autouse=True, scope="session")
 def interruptible() -> None:
-    """A shell that starts the tests in the background lets them ignore interrupts."""
+    """A shell that starts the tests in the background lets them ignore some signals."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 @pytest.fixture(autouse=True)

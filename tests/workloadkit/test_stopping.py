@@ -7,6 +7,8 @@ import subprocess
 import sys
 import textwrap
 import time
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import pytest
 
@@ -44,7 +46,7 @@ def ends(condition, seconds=20):
     return False
 
 
-def stop_one(seed, folder, longest=5.0):
+def stop_one(seed, folder):
     """Start a command and stop it after a while; everything is drawn."""
     rng = random.Random(seed)
     name, number = rng.choice([*COMMANDS]), rng.choice(SIGNALS)
@@ -61,7 +63,7 @@ def stop_one(seed, folder, longest=5.0):
         start_new_session=True,
     )
     try:
-        time.sleep(rng.uniform(0, longest if is_cold else longest / 2))
+        time.sleep(rng.uniform(0, 3.5 if is_cold else 2))
         process.send_signal(number)
         _, err = process.communicate(timeout=60)
         # before the program begins there is nothing to put in order
@@ -79,17 +81,19 @@ def stop_one(seed, folder, longest=5.0):
             process.communicate()
 
 
-@pytest.mark.parametrize("seeds", [range(10), range(10, 20)], ids=["first", "second"])
-def test_a_command_that_is_stopped_leaves_nothing(seeds, tmp_path):
-    for seed in seeds:
-        stop_one(seed, tmp_path)
+def stop_all(seeds, folder):
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(partial(stop_one, folder=folder), seeds))
+
+
+def test_20_commands_that_are_stopped_leave_nothing(tmp_path):
+    stop_all(range(20), tmp_path)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("part", range(10))
 def test_500_commands_that_are_stopped_leave_nothing(part, tmp_path):
-    for seed in range(1000 + 50 * part, 1000 + 50 * part + 50):
-        stop_one(seed, tmp_path, longest=3.0)
+    stop_all(range(1000 + 50 * part, 1000 + 50 * part + 50), tmp_path)
 
 
 IN_A_CALLBACK = """
