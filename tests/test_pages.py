@@ -84,3 +84,13 @@ def test_links_within_the_project_lead_somewhere(page):
     links = re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text(encoding="utf-8"))
     missing = [x for x in links if "://" not in x and not (page.parent / x).exists()]
     assert not missing
+
+
+@pytest.mark.slow
+def test_the_demonstration_ends_with_a_finding(tmp_path):
+    script = README.parent / "scripts" / "demo.py"
+    shown = run([sys.executable, str(script), "demo"], tmp_path)
+    assert "fcfs        easy as recorded" in shown
+    assert re.search(r"jobs wait [\d.]+ times as long without backfilling", shown)
+    assert (tmp_path / "demo" / "report.html").stat().st_size > 100_000
+    assert len(list((tmp_path / "demo" / "figures").glob("*.svg"))) > 10
