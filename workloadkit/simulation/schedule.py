@@ -281,7 +281,7 @@ class Schedule:
     @cached_property
     def recorded(self) -> dict[str, float]:
         """How the site served the jobs that count, by names of `describe`; empty if unknown."""
-        if "population" in self.parameters or self.parameters["scheduler"] == "recorded":
+        if "population" in self.parameters or self.parameters.get("scheduler") == "recorded":
             return {}
         rows = self.workload.row[self.counted]
         return as_recorded(self.unscaled or self.source, rows, self.machine)
