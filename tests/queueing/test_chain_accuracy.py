@@ -19,15 +19,18 @@ JOBS = 300_000
 BREAKS = [(1, 10, 2), (0, 20, 1), (0.5, 5, 5)]
 
 
-def simulated(users, servers, rate, near):
-    """Mean and standard error over runs of X and R of open users, and of closed ones.
+def check(users, servers, rate, names, solve):
+    """Compare a chain with the mean over runs of X and R of open users, and of closed ones.
 
     Each run is corrected for its own rate of arrivals and mean run time, whose true values are
-    known, with the slopes of the chain `near`: the mean stays the same, the error falls.
+    known, with the slopes of the chain: the mean stays the same, the error falls.
     """
     h = 0.01 * (1 - rate / servers)
-    low, high = near(rate - h * servers, 1), near(rate + h * servers, 1)
-    short, long = near(rate, 1 - h), near(rate, 1 + h)
+    result = solve(rate, 1)
+    here, at_more, at_longer = (
+        np.array([getattr(one, name) for name in names])
+        for one in (result, solve(rate + h * servers, 1), solve(rate, 1 + h))
+    )
     rows = []
     for rng in np.random.default_rng([int(100 * rate), servers]).spawn(RUNS):
         jobs = wk.simulate(None, "fcfs", users, procs=servers, rng=rng).jobs
@@ -39,15 +42,12 @@ def simulated(users, servers, rate, near):
             own = jobs[jobs["kind"] == kind]
             found += [len(own) / (end - begin), own["response"].mean() if len(own) else np.nan]
         arrived = ((jobs["kind"] == 0) & (jobs["visit"] == 0)).sum() / (end - begin)
-        faster = (high - low) / (2 * h * servers) * (arrived - rate)
-        longer = (long - short) / (2 * h) * (jobs["run"].mean() - 1)
-        rows.append(np.array(found)[: high.size] - faster - longer)
-    return np.mean(rows, axis=0), np.std(rows, axis=0, ddof=1) / RUNS**0.5
-
-
-def hold(result, names, truth, error):
-    for name, mean, deviation in zip(names, truth, error, strict=True):
-        apart = abs(getattr(result, name) / mean - 1)
+        more = (at_more - here) / (h * servers) * (arrived - rate)
+        longer = (at_longer - here) / h * (jobs["run"].mean() - 1)
+        rows.append(np.array(found)[: here.size] - more - longer)
+    truth, error = np.mean(rows, axis=0), np.std(rows, axis=0, ddof=1) / RUNS**0.5
+    for name, chain, mean, deviation in zip(names, here, truth, error, strict=True):
+        apart = abs(chain / mean - 1)
         assert apart <= result.exactness.error[name] + 4 * deviation / mean, name
 
 
@@ -56,13 +56,11 @@ def hold(result, names, truth, error):
 @pytest.mark.parametrize("load", [0.5, 0.8])
 @pytest.mark.parametrize("servers", [2, 4, 16])
 def test_several_servers(servers, load, Z, again):
-    def near(lam, S):
-        found = reopen(lam, FORMS[again], Z, S, servers)
-        return np.array([found.X, found.R])
+    def solve(lam, S):
+        return reopen(lam, FORMS[again], Z, S, servers)
 
     users = wk.users.Reopen(load * servers, again, Z, jobs=JOBS)
-    truth, error = simulated(users, servers, load * servers, near)
-    hold(reopen(load * servers, FORMS[again], Z, 1, servers), ("X", "R"), truth, error)
+    check(users, servers, load * servers, ("X", "R"), solve)
 
 
 @pytest.mark.parametrize("again", FORMS)
@@ -70,14 +68,12 @@ def test_several_servers(servers, load, Z, again):
 @pytest.mark.parametrize("load", [0.2, 0.5, 0.8])
 @pytest.mark.parametrize("servers", [1, 2])
 def test_short_and_long_think_times(servers, load, think, again):
-    def near(lam, S):
-        found = reopen(lam, FORMS[again], breaks(*think), S, servers)
-        return np.array([found.X, found.R])
+    def solve(lam, S):
+        return reopen(lam, FORMS[again], breaks(*think), S, servers)
 
     short, long, limit = think
     users = wk.users.Reopen(load * servers, again, f"breaks:{short},{long},{limit}", jobs=JOBS)
-    truth, error = simulated(users, servers, load * servers, near)
-    hold(reopen(load * servers, FORMS[again], breaks(*think), 1, servers), ("X", "R"), truth, error)
+    check(users, servers, load * servers, ("X", "R"), solve)
 
 
 @pytest.mark.parametrize("again", FORMS)
@@ -86,12 +82,8 @@ def test_short_and_long_think_times(servers, load, think, again):
 @pytest.mark.parametrize("load", [0.2, 0.6])
 @pytest.mark.parametrize("servers", [1, 4])
 def test_closed_users_beside_those_who_may_go_on(servers, load, Z, N, again):
-    names = ("Xo", "Ro", "Xc", "Rc")
-
-    def near(lam, S):
-        found = mixed(lam, N, Z, S, servers, p=FORMS[again])
-        return np.array([getattr(found, name) for name in names])
+    def solve(lam, S):
+        return mixed(lam, N, Z, S, servers, p=FORMS[again])
 
     users = wk.users.Mixed(load * servers, N, Z, jobs=JOBS, again=again)
-    truth, error = simulated(users, servers, load * servers, near)
-    hold(mixed(load * servers, N, Z, 1, servers, p=FORMS[again]), names, truth, error)
+    check(users, servers, load * servers, ("Xo", "Ro", "Xc", "Rc"), solve)

@@ -1,4 +1,4 @@
-"""What the log tells of the jobs that were simulated, next to what came of them."""
+"""The recorded waits of simulated jobs, next to the simulated ones."""
 
 import json
 import subprocess

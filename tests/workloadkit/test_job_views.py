@@ -231,7 +231,7 @@ def test_with_numbered_processors_a_requeued_job_leaves_them():
     ]
 
 
-# What was done, told by the schedule
+# What the scheduler did, in the schedule
 
 
 def test_what_a_scheduler_stopped_is_told_and_checked():

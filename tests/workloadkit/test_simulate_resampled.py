@@ -86,7 +86,7 @@ def test_the_table_says_whether_it_saturates(run, path):
     assert out.splitlines()[-1].split() == ["saturated", "no"]
     code, out, err = run("simulate", path, "--resampled", "--seed", 1, "--load", 3)
     assert out.splitlines()[-1].split() == ["saturated", "yes"]
-    assert err.startswith("warning: made.swf, resampled by seed 1 saturates the machine: what wa")
+    assert err.startswith("warning: made.swf, resampled by seed 1 saturates the machine: the wa")
     code, out, err = run("simulate", path, "--resampled", "--seed", 1, "--weeks", 2)
     assert out.splitlines()[-1].split(maxsplit=1) == ["saturated", "too short to tell"]
     assert "saturated" not in run("simulate", path)[1]

@@ -9,11 +9,12 @@ import textwrap
 import time
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from pathlib import Path
 
 import pytest
 
 from workloadkit.io.files import write_text
-from workloadkit.io.unfinished_files import remove_left_over, unfinished
+from workloadkit.io.unfinished_files import unfinished
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 PROGRAM = (sys.executable, "-m", "workloadkit")
@@ -156,19 +157,21 @@ def test_what_a_killed_process_left_is_removed_by_the_next(tmp_path):
     left = mine.with_name(mine.name.replace(f"-{os.getpid()}-", f"-{pid}-"))
     elsewhere = left.with_name(left.name.replace(left.name.split(".")[3][:8], "0" * 8))
     another = left.with_name(left.name.replace("a.swf", "b.swf"))
+    folder = left.with_name(left.name.replace("a.swf", "logs"))
     for path in (mine, left, elsewhere, another):
         path.write_text("half")
+    folder.mkdir()
+    (folder / "0001.swf.gz").write_text("one of many")
+    (tmp_path / ".hidden.part").write_text("not ours")
     write_text(target, "whole")
-    assert sorted(tmp_path.iterdir()) == sorted([target, mine, elsewhere, another])
+    names = [path.name for path in (target, mine, elsewhere)]
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted([*names, ".hidden.part"])
 
 
-def test_names_that_look_like_patterns_are_names(tmp_path):
-    other = tmp_path / "b.swf"
-    left = unfinished(other)
-    left = left.with_name(left.name.replace(f"-{os.getpid()}-", f"-{a_process_that_has_gone()}-"))
-    left.write_text("half")
-    remove_left_over(tmp_path / "[ab].swf")
-    remove_left_over(tmp_path / "*")
-    assert left.exists()
-    remove_left_over(other)
-    assert not left.exists()
+def test_a_folder_is_searched_once_for_what_was_left(tmp_path, monkeypatch):
+    """Else many files in one folder would take time that grows with the square of their number."""
+    searched = []
+    monkeypatch.setattr(Path, "glob", lambda folder, pattern: searched.append(folder) or iter(()))
+    for name in ("a", "b", "c"):
+        write_text(tmp_path / name, "whole")
+    assert searched == [tmp_path]

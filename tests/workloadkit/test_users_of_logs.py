@@ -183,7 +183,10 @@ def test_the_first_jobs_of_logs_are_given_back(path):
 @both_engines
 @pytest.mark.parametrize("path", TRACES, ids=lambda path: path.name)
 def test_logs_are_given_back(path, engine, passes):
-    check_given_back(read(path), engine, passes)
+    trace = read(path)
+    if engine == "python":  # takes ten times as long
+        trace = trace.take(range(min(40_000, trace.n_jobs)))
+    check_given_back(trace, engine, passes)
 
 
 def check_given_back(trace, engine, passes="instant"):

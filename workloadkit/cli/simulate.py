@@ -243,9 +243,9 @@ def simulate(
         say("warning: --utility-at makes no difference: no job has a utility function")
     if resampled and schedule.saturated:
         say(
-            f"warning: {schedule.source.name} saturates the machine: what waits grows by "
-            f"{schedule.saturation.growth:.1%} of what it can serve, and was empty for the last "
-            f"time after {schedule.saturation.emptied:.0%} of the submissions"
+            f"warning: {schedule.source.name} saturates the machine: the waiting work grows by "
+            f"{schedule.saturation.growth:.1%} of what it can serve; the queue was last empty "
+            f"after {schedule.saturation.emptied:.0%} of the time"
         )
     changed = offered_load or outages or scaled
     if who == "open" and not changed and differ_much(schedule.metrics, schedule.recorded):

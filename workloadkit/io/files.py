@@ -212,7 +212,7 @@ def _standard_output() -> Iterator[IO[bytes]]:
 @contextmanager
 def _replacing(target: Path, companion: Callable[[], None] | None) -> Iterator[BinaryIO]:
     """Open a file beside `target` that takes its place on success and vanishes on failure."""
-    remove_left_over(target)
+    remove_left_over(target.parent)
     partial = unfinished(target)
     mode = target.stat().st_mode & 0o7777 if target.exists() else None
     if mode is not None and not mode & 0o200:

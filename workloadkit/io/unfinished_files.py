@@ -1,10 +1,9 @@
-"""Files that are being written: they lie hidden until they take their place.
+"""Files that are being written: they stay hidden until they are complete.
 
-Their names tell which process writes them, so that what one left that was killed is known, and
-removed by the next that writes the same.
+Their names contain the machine and the process that writes them. So the files of a process that was
+killed are recognised, and removed by the next process that writes to the folder.
 """
 
-import glob
 import os
 import platform
 import re
@@ -12,12 +11,14 @@ import secrets
 import shutil
 import zlib
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 
 _LONGEST = 100  # of the name's characters
 
 # Processes are told apart on one machine only; a folder may be that of several.
 _MACHINE = f"{zlib.crc32(platform.node().encode()):08x}"
+_UNFINISHED = re.compile(rf"\..*\.{_MACHINE}-(\d+)-[0-9a-f]{{8}}\.part", re.DOTALL)
 
 
 def unfinished(target: Path) -> Path:
@@ -32,12 +33,11 @@ def unfinished(target: Path) -> Path:
     return target.with_name(f".{target.name[:_LONGEST]}.{token}.part")
 
 
-def remove_left_over(target: Path) -> None:
-    """Remove what processes that were killed left of a file, or a folder, that they wrote."""
-    beginning = f".{target.name[:_LONGEST]}.{_MACHINE}-"
-    token = re.compile(re.escape(beginning) + r"(\d+)-[0-9a-f]{8}\.part")
-    for path in target.parent.glob(f"{glob.escape(beginning)}*.part"):
-        match = token.fullmatch(path.name)
+@cache
+def remove_left_over(folder: Path) -> None:
+    """Remove the unfinished files and folders of killed processes from a folder, once a process."""
+    for path in folder.glob(f".*.{_MACHINE}-*.part"):
+        match = _UNFINISHED.fullmatch(path.name)
         if match and not _lives(int(match[1])):
             with suppress(OSError):
                 shutil.rmtree(path) if path.is_dir() else path.unlink()

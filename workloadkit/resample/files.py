@@ -54,7 +54,7 @@ def whole_folder(folder: Path) -> Iterator[Path]:
         made = not folder.exists()
         folder.mkdir(exist_ok=True)
         check_has_none(folder)
-        remove_left_over(folder / "logs")
+        remove_left_over(folder)
         place = unfinished(folder / "logs")
         place.mkdir()
         try:

@@ -39,8 +39,8 @@ from workloadkit.simulation.users.behaviour import (
 from workloadkit.simulation.workload import Estimates, Oversize, Rules, machine_size
 from workloadkit.trace import Trace, check_trace
 
-#: A partition with a smaller share of the jobs tells nothing.
-FEW = 0.01
+# A partition with a smaller share of the jobs is not one of those that are warned of.
+_LEAST_SHARE = 0.01
 
 
 @dataclass(frozen=True)
@@ -205,7 +205,7 @@ def _warn_of_partitions(trace: Trace) -> None:
     """Say that jobs of several partitions will share one machine."""
     partition = trace.column("partition")[trace.ran]
     numbers, n_jobs = np.unique(partition[partition >= 0], return_counts=True)
-    used = n_jobs >= FEW * partition.size
+    used = n_jobs >= _LEAST_SHARE * partition.size
     if used.sum() > 1:
         each = (f"{n:,} in {number:.0f}" for number, n in zip(numbers, n_jobs, strict=True))
         warnings.warn(

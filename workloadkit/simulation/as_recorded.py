@@ -1,4 +1,4 @@
-"""What a log tells of jobs that are simulated: how the site served them."""
+"""How the site served the jobs that are simulated, as the log records it."""
 
 from collections.abc import Mapping
 
@@ -9,10 +9,10 @@ from workloadkit import metrics
 from workloadkit.simulation.measures import OF_JOBS, Served
 from workloadkit.trace import Trace
 
-#: Beginnings of the notes of what leaves a log's times as they were recorded.
+#: Beginnings of the notes of operations that keep a log's times as they were recorded.
 _KEPT = ("dependencies", "estimates of a model", "segment", "utility functions")
 
-#: Mean waits that differ by a larger factor tell that the site did other than is simulated.
+#: A larger factor between two mean waits means that the site did more than is simulated.
 MUCH = 2
 
 #: Mean waits below it are alike. [s]
@@ -26,7 +26,7 @@ def as_recorded(log: Trace, rows: NDArray[np.int64], machine: int) -> dict[str, 
     ----------
     log : Trace
     rows : ndarray of int64
-        Its jobs that are meant. Those whose wait it does not know are left out.
+        The jobs to measure. Those with an unknown wait are left out.
     machine : int
         Processors of the machine.
 
@@ -35,7 +35,7 @@ def as_recorded(log: Trace, rows: NDArray[np.int64], machine: int) -> dict[str, 
     dict of str to float
         `jobs`, how many are measured; `makespan`, `utilization` and `throughput_per_hour`, from the
         first submission to the last end of them; and what is measured of jobs alone, by the names
-        of `Schedule.describe`. Empty where nothing is known of them, and for a log that tells of no
+        of `Schedule.describe`. Empty if no wait is known, and for a log that is not a record of a
         site: one that was resampled, shaken or simulated, or whose load was set.
 
     Examples
@@ -61,19 +61,20 @@ def as_recorded(log: Trace, rows: NDArray[np.int64], machine: int) -> dict[str, 
     start = jobs.submit + jobs.wait
     end = start + jobs.run
     begin, until = float(jobs.submit.min()), float(end.max())
+    n_jobs = jobs.submit.size
     return {
-        "jobs": jobs.submit.size,
+        "jobs": n_jobs,
         "makespan": until - begin,
         "utilization": metrics.utilization(start, end, jobs.procs, machine, begin, until),
-        "throughput_per_hour": 3600 * jobs.submit.size / max(until - begin, 1),
+        "throughput_per_hour": 3600 * n_jobs / (until - begin) if until > begin else np.nan,
         **{name: measure(jobs) for name, measure in OF_JOBS.items()},
     }
 
 
 def differ_much(simulated: Mapping[str, float], recorded: Mapping[str, float]) -> bool:
-    """Tell whether jobs waited much longer or shorter than is recorded, on average.
+    """Return whether the mean wait is much longer or shorter than the recorded one.
 
-    Where nothing is recorded it is not known to differ.
+    False if nothing is recorded.
 
     Examples
     --------

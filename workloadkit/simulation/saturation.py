@@ -97,29 +97,39 @@ def saturation(
     >>> found.saturated, round(found.growth, 2), round(found.emptied, 2)
     (True, 1.01, 0.04)
     """
-    submit, start = (np.asarray(times, dtype=np.float64) for times in (submit, start))
+    submit = np.asarray(submit, dtype=np.float64)
     span = float(np.ptp(submit)) if submit.size else 0.0
     if span < (FEWEST_WEEKS - 1) * WEEK:
         return Saturation(np.nan, np.nan, np.nan)
-    work = np.broadcast_to(np.multiply(run, procs, dtype=np.float64), submit.shape)
     begin, until = submit.min(), submit.max()
-    time, which = np.unique(np.concatenate([submit, start]), return_inverse=True)
-    ones = np.ones(submit.size)
-    waiting, backlog = (
-        np.cumsum(np.bincount(which, np.concatenate([x, -x]))) for x in (ones, work / machine)
-    )
-    known = time <= until
-    time, waiting, backlog = time[known], waiting[known] > 0, backlog[known]
-    next_ = np.append(time[1:], until)
-    empty = np.flatnonzero(~waiting)
-    filled = np.append(begin, next_[empty])  # when the queue was empty no longer
-    longest = (np.append(time[empty], until) - filled).max()
+    work = np.broadcast_to(np.multiply(run, procs, dtype=np.float64), submit.shape)
+    arrival, arrived = _sums(submit, work)
+    service, started = _sums(np.asarray(start, dtype=np.float64), work)
+
+    def waiting(time: NDArray) -> tuple[NDArray, NDArray[np.intp], NDArray]:
+        """Return how many jobs wait after a time's events, how many arrived, and the backlog."""
+        n_arrived, n_started = (np.searchsorted(x, time, side="right") for x in (arrival, service))
+        jobs = n_arrived - n_started
+        backlog = np.where(jobs > 0, arrived[n_arrived] - started[n_started], 0.0) / machine
+        return jobs, n_arrived, backlog
+
+    known = service[service <= until]  # between starts the backlog only grows
+    jobs, n_arrived, backlog = waiting(known)
+    empty = jobs == 0
+    filled = np.append(begin, np.append(arrival, until)[n_arrived[empty]])  # empty no longer
+    longest = (np.append(known[empty], until) - filled).max()
     at = begin + span * np.arange(_STEPS - _STEPS // 5 + 1) / _STEPS
-    least = np.minimum.accumulate(backlog[::-1])[::-1]
-    least = least[np.searchsorted(time, at, side="right") - 1]
+    least = np.append(np.minimum.accumulate(backlog[::-1])[::-1], np.inf)
+    least = np.minimum(least[np.searchsorted(known, at, side="right")], waiting(at)[2])
     at -= at.mean()
     growth = float((at * least).sum() / (at * at).sum())
     return Saturation(growth, float((filled[-1] - begin) / span), float(longest))
+
+
+def _sums(times: NDArray, work: NDArray) -> tuple[NDArray, NDArray]:
+    """Return times in order, and the sums of the work before each and after the last."""
+    order = np.argsort(times, kind="stable")
+    return times[order], np.append(0.0, np.cumsum(work[order]))
 
 
 class Outstanding(NamedTuple):
