@@ -29,6 +29,7 @@ def weekly_cycle(trace: Trace) -> pd.DataFrame:
     Parameters
     ----------
     trace : Trace
+        Jobs that were submitted outside its window do not count.
 
     Returns
     -------
@@ -55,6 +56,7 @@ def weekly_cycle(trace: Trace) -> pd.DataFrame:
     check_trace(trace)
     if not trace.n_jobs:
         raise WorkloadError(f"{trace.name} has no jobs")
+    trace = trace.within_window()
     clock, submit = Clock.of(trace), trace.column("submit")
     hour = np.floor(clock.local(submit) % WEEK / _HOUR).astype(np.int64)
     jobs = np.bincount(hour, minlength=168)
@@ -157,6 +159,7 @@ def mark_days(ax: Axes, *, zone: str = "") -> None:
 
 def section(trace: Trace) -> Section:
     """Report when in the day and in the week jobs arrive."""
+    trace = trace.within_window()
     clock, submit = Clock.of(trace), trace.column("submit")
     notes = [clock.note] if clock.note else []
     span = float(np.ptp(submit))

@@ -41,10 +41,11 @@ def summarize_load(trace: Trace) -> dict[str, Any]:
     Returns
     -------
     dict
-        `work` [processor-seconds] of the jobs that ran; `submit_span` [s]; `machine` and
-        `offered_load`, the work over what the machine could do in the submit span; `makespan` [s]
-        and `utilization`, the share of the machine that was busy from the first submission to the
-        last end. None is what the log does not tell.
+        `work` [processor-seconds] of the jobs that ran; `submit_span` [s]; `makespan` [s], from the
+        first submission to the last end; `window` [s], how long the log tells of all jobs (see
+        `Trace.window`); `machine`; `offered_load`, the work of the jobs submitted in the window
+        over what the machine could do in it; and `utilization`, the share of the machine that was
+        busy in it. None is what the log does not tell.
 
     Raises
     ------
@@ -57,26 +58,28 @@ def summarize_load(trace: Trace) -> dict[str, Any]:
     >>> log = {"submit": [0, 100], "wait": [0, 0], "run": [100, 50], "procs": [4, 2]}
     >>> load = summarize_load(Trace.from_columns(log, header=Header(("; MaxProcs: 4",))))
     >>> load["work"], load["offered_load"], round(load["utilization"], 3)
-    (500.0, 1.25, 0.833)
+    (500.0, 1.25, 1.0)
     """
     check_trace(trace)
     if not trace.n_jobs:
         raise WorkloadError(f"{trace.name} has no jobs")
-    ran, machine = trace.ran, trace.header.procs
+    ran, machine, window = trace.ran, trace.header.procs, trace.window
     submit, procs = trace.column("submit"), trace.used_procs[ran]
     run, ends = trace.column("run")[ran], trace.end[ran]
-    work = float((run * procs).sum())
-    submit_span = float(np.ptp(submit))
+    work = run * procs
+    inside = (submit[ran] >= window.begin) & (submit[ran] <= window.until)
     first, last = span(trace)
-    offered = work / (machine * submit_span) if machine and submit_span > 0 else None
-    busy = None
-    if machine and waits_known(trace) and last > first:
-        busy = metrics.utilization(ends - run, ends, procs, machine, first, last)
+    offered = busy = None
+    if machine and window.length > 0:
+        offered = float(work[inside].sum()) / (machine * window.length)
+        if waits_known(trace):
+            busy = metrics.utilization(ends - run, ends, procs, machine, window.begin, window.until)
     return {
         "machine": machine,
-        "work": work,
-        "submit_span": submit_span,
+        "work": float(work.sum()),
+        "submit_span": float(np.ptp(submit)),
         "makespan": last - first,
+        "window": window.length,
         "offered_load": offered,
         "utilization": busy,
     }
@@ -234,10 +237,10 @@ def section(trace: Trace) -> Section:
     clock = Clock.of(trace)
     values, notes, figures = summarize_load(trace), _what_is_unknown(trace), []
     notes += _contradictions(values)
-    if values["makespan"] < DAY:
+    first, last = trace.window.begin, trace.window.until
+    if last - first < DAY:
         notes.append("The log spans less than a day, so nothing is shown over time.")
     else:
-        first, last = span(trace)
         days = _interval(first, last)
         figures.append(_jobs_figure(trace, clock, days))
         per_day = figures[0].data["jobs"] / days
@@ -292,7 +295,7 @@ def _contradictions(values: dict[str, Any]) -> list[str]:
 
 def _load_figure(trace: Trace, clock: Clock, days: int) -> Figure:
     machine, each = trace.header.procs, _name_of(days)
-    edges = clock.midnights(*span(trace), days=days)
+    edges = clock.midnights(trace.window.begin, trace.window.until, days=days)
     data = load_over_time(trace, edges, machine=machine or 1)
     if not waits_known(trace):
         data = data.drop(columns="utilization")
@@ -307,9 +310,8 @@ def _load_figure(trace: Trace, clock: Clock, days: int) -> Figure:
 
 
 def _jobs_figure(trace: Trace, clock: Clock, days: int) -> Figure:
-    submit = trace.column("submit")
-    edges = clock.midnights(float(submit.min()), float(submit.max()), days=days)
-    data = jobs_over_time(trace, edges)
+    edges = clock.midnights(trace.window.begin, trace.window.until, days=days)
+    data = jobs_over_time(trace.within_window(), edges)
     caption = (
         f"Jobs submitted {'each day' if days == 1 else f'every {days} days'}, and the moving mean "
         "of seven such intervals. Jobs that never ran count too."

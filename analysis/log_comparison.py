@@ -245,10 +245,12 @@ def measures(trace: Trace, sections: Iterable[str] = tuple(SECTIONS)) -> dict[st
     390.0
     """
     found: dict[str, float] = {}
+    inside = trace.within_window()
     for name in sections:
         if not trace.n_jobs:
             continue
-        section = import_module(SECTIONS[name][0]).section(trace)
+        of = trace if name == "load" else inside  # which knows of the window itself
+        section = import_module(SECTIONS[name][0]).section(of)
         numbers = _flat(section.values)
         for table in section.tables:
             if table.name in SECTIONS[name][1]:

@@ -93,7 +93,8 @@ def section(trace: Trace) -> Section:
     """Report what the log is."""
     clock, machine, ran = Clock.of(trace), trace.header.procs, trace.ran
     first, last = span(trace)
-    submit_span = float(np.ptp(trace.column("submit")))
+    submit, window = trace.column("submit"), trace.window
+    submit_span = float(np.ptp(submit))
     fields = coverage(trace)
     users = int(fields.loc["user", "distinct"])
     values: dict[str, Any] = {
@@ -104,8 +105,16 @@ def section(trace: Trace) -> Section:
         "first_submit": first,
         "last_submit": first + submit_span,
         "last_end": last,
+        "window_begin": window.begin,
+        "window_until": window.until,
+        "window_is_told": window.is_told,
+        "n_before_window": int((submit < window.begin).sum()),
+        "n_after_window": int((submit > window.until).sum()),
     }
-    rows: dict[str, tuple[Any, str]] = {"log": (trace.name, trace.name)}
+    rows: dict[str, tuple[Any, str]] = {
+        "log": (trace.name, trace.name),
+        **_rows_of_window(trace, clock, values),
+    }
     for label, title in _ABOUT.items():
         if text := "; ".join(filter(None, trace.header.get_all(label))):
             rows[title] = (text, text)
@@ -120,9 +129,8 @@ def section(trace: Trace) -> Section:
         rows["last submission"] = (until, f"{day(until)}, {until:%H:%M}")
         rows["last end"] = (ends, f"{day(ends)}, {ends:%H:%M}")
         rows["time zone"] = (clock.zone, clock.zone)
-        dates = (
-            f" ({day(begin)} to {day(until)})" if day(begin) != day(until) else f" ({day(begin)})"
-        )
+        opened, closed = map(day, clock.dates([window.begin, window.until]))
+        dates = f" ({opened} to {closed})" if opened != closed else f" ({opened})"
     rows["submissions span"] = (submit_span, duration(submit_span))
     rows["jobs"] = (trace.n_jobs, count(trace.n_jobs))
     rows |= _jobs_that_never_ran(trace)
@@ -140,8 +148,14 @@ def section(trace: Trace) -> Section:
     of_users = f" of {plural(users, 'user')}" if users else ""
     on_machine = f" on {plural(machine, 'processor')}" if machine else ""
     finding = (
-        f"{plural(trace.n_jobs, 'job')}{of_users} over {duration(submit_span)}{dates}{on_machine}."
+        f"{plural(trace.n_jobs, 'job')}{of_users} over {duration(window.length)}{dates}"
+        f"{on_machine}."
     )
+    if outside := values["n_before_window"] + values["n_after_window"]:
+        finding += (
+            f" {plural(outside, 'of them was', 'of them were')} submitted outside this window, "
+            "in which the log tells of all jobs; rates are those of the window."
+        )
     if never := trace.n_jobs - values["n_ran"]:
         finding += f" {plural(never, 'job')} never ran."
     tables = [
@@ -199,6 +213,32 @@ def _table_of_repairs(name: str, caption: str, repairs: Sequence[Repair]) -> Tab
     text = shown(data, columns)
     text.index = pd.RangeIndex(1, len(text) + 1)
     return Table(name, caption, data, text, words=True)
+
+
+def _rows_of_window(
+    trace: Trace, clock: Clock, values: dict[str, Any]
+) -> dict[str, tuple[Any, str]]:
+    """Say from when to when the log tells of all jobs, and what lies outside."""
+    window = trace.window
+    ends = [window.begin, window.until]
+    begin, until = (
+        [f"{day(date)}, {date:%H:%M}" for date in clock.dates(ends)]
+        if clock.known
+        else [f"second {count(second)}" for second in ends]
+    )
+    how = "as its header tells" if window.is_told else "as far as can be seen"
+    text = f"{begin} to {until}, {duration(window.length)}: tells of all jobs, {how}"
+    rows: dict[str, tuple[Any, str]] = {"window": (window.length, text)}
+    if n := values["n_before_window"]:
+        earlier = duration(window.begin - values["first_submit"])
+        rows["submitted before it"] = (n, f"{plural(n, 'job')}, up to {earlier} before")
+    if n := values["n_after_window"]:
+        later = duration(values["last_submit"] - window.until)
+        rows["submitted after it"] = (n, f"{plural(n, 'job')}, up to {later} after")
+    ended = trace.end[trace.ran & (trace.column("submit") <= window.until)]
+    if n := int((ended > window.until).sum()):
+        rows["ended after it"] = (n, plural(n, "job"))
+    return rows
 
 
 def _jobs_that_never_ran(trace: Trace) -> dict[str, tuple[Any, str]]:

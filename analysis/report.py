@@ -19,8 +19,8 @@ from analysis.waits import summary as waits
 from workloadkit.errors import WorkloadError
 from workloadkit.trace import Trace, check_trace
 
-#: The sections of a characterisation, in the order of the page: each a function of a Trace, which
-#: returns None where it is not for logs of this kind.
+#: The sections of a characterisation, in the order of the page: each a function of the jobs that
+#: were submitted in the log's window, which returns None where it is not for logs of this kind.
 SECTIONS: tuple[Callable[[Trace], Section | None], ...] = (
     overview.section,
     load.section,
@@ -41,6 +41,9 @@ SECTIONS: tuple[Callable[[Trace], Section | None], ...] = (
     memory.section,
     overview.reading_section,
 )
+
+#: What is outside the window does not concern the others.
+_OF_ALL = (overview.section, load.section, overview.reading_section)
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,4 +88,6 @@ def characterize(trace: Trace) -> Characterization:
     check_trace(trace)
     if not trace.n_jobs:
         raise WorkloadError(f"{trace.name} has no jobs, so there is nothing to characterise")
-    return Characterization(trace, tuple(filter(None, (section(trace) for section in SECTIONS))))
+    inside = trace.within_window()
+    sections = (section(trace if section in _OF_ALL else inside) for section in SECTIONS)
+    return Characterization(trace, tuple(filter(None, sections)))

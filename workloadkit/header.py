@@ -13,6 +13,7 @@ _WHOLE_NUMBER = re.compile(r"\s*\+?(\d{1,3}(?:,\d{3}){1,5}|\d{1,18})(?![\w]|[.,]
 #: How a queue or a partition is listed.
 NUMBER_AND_NAME = re.compile(r"\s*(\d{1,18})(?!\d)")
 _EACH = re.compile(r"\s*[\d,]+\s*\(((?:\s*\d{1,18}\s*,)+\s*\d{1,18}\s*)\)")
+_WINDOW = re.compile(r"\s*(-?\d{1,15})\s+(-?\d{1,15})(?!\S)")
 _OFFSET = re.compile(r"\s*([-+]?\d{1,5})(?!\d)")
 
 
@@ -151,7 +152,7 @@ class Header:
             How many they are.
         **dates : float
             Seconds of the log by label, StartTime or EndTime. Where the local date is not known,
-            the label is left out. [s]
+            the label is left out; and so is the window, which was that of other times. [s]
 
         Examples
         --------
@@ -167,7 +168,7 @@ class Header:
             if header.get(label) is not None:
                 date = header.date(second)
                 header = header.replaced(label, date) if date else header.without(label)
-        return header
+        return header.without("Window") if dates else header
 
     def with_procs(self, procs: int) -> "Header":
         """Return a header of a machine of so many processors.
@@ -224,6 +225,19 @@ class Header:
     def start(self) -> int | None:
         """Second zero of the log, in seconds since 1970 UTC (UnixStartTime)."""
         return self.number("UnixStartTime")
+
+    @property
+    def window(self) -> tuple[float, float] | None:
+        """From when to when the log tells of all jobs, where it tells that. [s].
+
+        Examples
+        --------
+        >>> Header(("; Window: 86400 604800 (Mon Jan 1 …)",)).window
+        (86400.0, 604800.0)
+        """
+        match = _WINDOW.match(self.get("Window") or "")
+        begin, until = (float(match[1]), float(match[2])) if match else (0.0, -1.0)
+        return (begin, until) if begin <= until else None
 
     @cached_property
     def time_zone(self) -> tzinfo | None:

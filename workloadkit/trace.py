@@ -16,6 +16,7 @@ from workloadkit.errors import ParameterError, WorkloadError
 from workloadkit.fields import BY_NAME, FIELDS, NAMES, UNKNOWN, Field
 from workloadkit.header import Header
 from workloadkit.intake import Intake, Repair
+from workloadkit.window import Window, window_of
 
 
 @cache  # one for all: a trace is never changed in place
@@ -191,6 +192,27 @@ class Trace:
         """Second at which each job ended, shape (n_jobs,): an unknown wait counts as 0."""
         wait = np.nan_to_num(self.column("wait"))
         return _frozen(self.column("submit") + wait + self.column("run"))
+
+    @cached_property
+    def window(self) -> Window:
+        """From when to when the log tells of all jobs: what rates are measured in.
+
+        As the header tells it, else as `workloadkit.window.window_of` estimates it.
+        """
+        return window_of(self.column("submit"), self.end[self.ran], told=self.header.window)
+
+    def within_window(self) -> "Trace":
+        """Return a trace of the jobs that were submitted within the window; itself, if all were.
+
+        Examples
+        --------
+        >>> header = Header(("; Window: 50 200",))
+        >>> Trace.from_columns({"submit": [0, 60, 90]}, header=header).within_window().n_jobs
+        2
+        """
+        submit = self.column("submit")
+        inside = (submit >= self.window.begin) & (submit <= self.window.until)
+        return self if inside.all() else self.select(inside)
 
     @cached_property
     def utilities(self) -> dict[int, list[tuple[float, float]]]:

@@ -106,7 +106,7 @@ def classify_users(
     ----------
     trace : Trace
         Jobs that never ran and jobs of unknown user are left out; but the log ends with its last
-        submission, whose ever it is.
+        submission, whose ever it is. Without `begin`, so are jobs outside its window.
     long_term : float, default 12 weeks
         The longest period of activity of a temporary user. [s]
     edge : float, default 4 weeks
@@ -114,8 +114,8 @@ def classify_users(
     end_effects : {"whole", "any"}
         Whether all jobs of a truncated user lie so near to one end, as the source says, or any.
     begin : float, optional
-        When logging began. By default with the first submission, whose ever it is; in a whole log
-        of an archive it may be second 0, long before that. [s]
+        When logging began. By default with the first submission in the log's window, whose ever it
+        is; in a whole log of an archive it may be second 0, long before that. [s]
 
     Returns
     -------
@@ -148,6 +148,8 @@ def classify_users(
     {3: 'long-term', 4: 'temporary', 5: 'truncated'}
     """
     check_trace(trace)
+    if begin is None:
+        trace = trace.within_window()
     chosen = trace.ran & (trace.column("user") != UNKNOWN)
     jobs = trace.jobs.loc[chosen, ["user", "submit"]]
     users = jobs.groupby("user", sort=False)["submit"].agg(["min", "max", "size"])

@@ -19,13 +19,13 @@ _HOUR = 3600
 def arrivals_per_unit(trace: Trace, unit: float = 3600) -> pd.Series:
     """Count the submissions in each unit of time.
 
-    The first unit begins with the first submission, and all are whole: what was submitted after
-    the last whole unit is left out.
+    The first unit begins with the first submission in the log's window, and all are whole: what was
+    submitted after the last whole unit is left out.
 
     Parameters
     ----------
     trace : Trace
-        All its jobs count, whether they ran or not.
+        All its jobs count, whether they ran or not, but for those outside its window.
     unit : float, default 3600
         [s]
 
@@ -52,7 +52,7 @@ def arrivals_per_unit(trace: Trace, unit: float = 3600) -> pd.Series:
     check_trace(trace)
     if not 0 < unit < np.inf:
         raise ParameterError(f"unit must be positive, not {unit:g} s")
-    submit = trace.column("submit")
+    submit = trace.within_window().column("submit")
     first = submit.min() if submit.size else 0.0
     n = int(np.floor((submit - first).max(initial=0) / unit))
     if n > MOST_UNITS:

@@ -38,6 +38,7 @@ _COLOURS = {"raw": style.BLUE, "cycle_removed": style.ORANGE}
 
 def section(trace: Trace) -> Section:
     """Report how long the memory of the arrivals is."""
+    trace = trace.within_window()
     submit = trace.column("submit")
     span = float(np.ptp(submit))
     unit = next((unit for unit in _UNITS if span >= SHORTEST * unit), None)

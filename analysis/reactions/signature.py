@@ -205,6 +205,7 @@ def section(trace: Trace) -> Section:
 
 def _weeks(trace: Trace) -> tuple[pd.DataFrame, int]:
     """Jobs that ran and their mean work, by week; and how many whole weeks there are."""
+    trace = trace.within_window()
     submit = trace.column("submit")
     if not submit.size:
         return pd.DataFrame({"week": [], "jobs": [], "mean_work": []}), 0

@@ -48,17 +48,18 @@ def test_jobs_are_counted_once(jobs, edges):
 
 
 def test_the_whole_log_agrees_with_its_parts():
+    """As long as jobs are submitted; afterwards what is left is worked off."""
     header = Header(("; MaxProcs: 8",))
-    jobs = [(0, 0, 100, 8), (50, 50, 100, 4), (100, 100, 200, 2)]
+    jobs = [(0, 0, 50, 8), (50, 25, 100, 4), (100, 100, 200, 2)]
     trace = trace_of(jobs, header=header)
     whole = load.summarize_load(trace)
-    parts = load.load_over_time(trace, [0, 100, 400], machine=8)
-    assert whole["work"] == 1600
-    assert whole["submit_span"] == 100
+    parts = load.load_over_time(trace, [0, 60, 100], machine=8)
+    assert whole["work"] == 1200
+    assert whole["submit_span"] == whole["window"] == 100
     assert whole["makespan"] == 400
-    assert whole["offered_load"] == 2.0
-    assert whole["utilization"] == 0.5
-    assert np.average(parts["utilization"], weights=[100, 300]) == pytest.approx(0.5)
+    assert whole["offered_load"] == 1.5
+    assert whole["utilization"] == (8 * 50 + 4 * 25) / 800
+    assert np.average(parts["utilization"], weights=[60, 40]) == pytest.approx(0.625)
 
 
 @pytest.mark.parametrize(
@@ -86,7 +87,8 @@ def test_without_waits_there_is_no_utilization():
 
 
 def test_a_machine_of_unknown_size_is_measured_in_processors():
-    log = {"submit": [0, 43200], "wait": [0, 0], "run": [86400, 43200], "procs": [4, 2]}
+    log = {"submit": [0, 43200, 86400], "wait": [0] * 3, "run": [86400, 43200, 1]}
+    log["procs"] = [4, 2, 1]
     section = load.section(Trace.from_columns(log))
     assert section.figures[0].data["utilization"].tolist()[0] == 5.0
     assert any("in processors" in note for note in section.notes)
@@ -99,7 +101,7 @@ def test_less_than_a_day_has_no_course_of_time():
     assert not section.figures
     assert section.notes == ("The log spans less than a day, so nothing is shown over time.",)
     assert section.finding == (
-        "The machine was 83 % utilized. The jobs asked for 125 % of the machine."
+        "The machine was 100 % utilized. The jobs asked for 125 % of the machine."
     )
 
 

@@ -108,8 +108,9 @@ def _check_resampling(how: Mapping[str, Any], refused: Sequence[str]) -> None:
 def resample_weeks(trace: Trace, weeks: ArrayLike) -> Trace:
     """Set weeks of a log one after the other, in any order, any of them as often as wanted.
 
-    Weeks are counted from the first submission; jobs keep their times within their week. Jobs are
-    numbered 1, 2, … by submission; waits and other fields are kept, fields 17 and 18 are unknown.
+    Weeks are counted from the first submission in the log's window; jobs keep their times within
+    their week. They are numbered 1, 2, … by submission; waits and other fields are kept, fields 17
+    and 18 are unknown.
 
     Parameters
     ----------
@@ -127,6 +128,7 @@ def resample_weeks(trace: Trace, weeks: ArrayLike) -> Trace:
     >>> resample_weeks(trace, [1, 0]).jobs[["job", "submit", "user"]].to_numpy().tolist()
     [[1.0, 1.0, 9.0], [2.0, 604800.0, 7.0], [3.0, 604805.0, 8.0]]
     """
+    trace = trace.within_window()
     submit = trace.column("submit")
     weeks = np.asarray(weeks, dtype=np.int64)
     if not trace.n_jobs or not weeks.size or (weeks < 0).any():
@@ -156,7 +158,7 @@ def resample_weeks(trace: Trace, weeks: ArrayLike) -> Trace:
 
 def draw_weeks(trace: Trace, rng: np.random.Generator) -> NDArray[np.int64]:
     """Draw as many weeks as the log has whole ones, with replacement."""
-    submit = trace.column("submit")
+    submit = trace.within_window().column("submit")
     whole = int((submit[-1] - submit[0]) // WEEK) if submit.size else 0
     if whole < 2:
         raise WorkloadError(

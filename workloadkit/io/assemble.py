@@ -20,6 +20,7 @@ from workloadkit.io.names import numbers_of
 from workloadkit.io.records import ImportOptions, Records
 from workloadkit.io.sidecar import NUMBERED
 from workloadkit.trace import Trace
+from workloadkit.window import Window, window_of
 
 #: Fields that are numbers in an anonymous side-car too, so that jobs of one account stay together.
 _ALSO_NUMBERED = ("account", "qos", "cluster", "array_job")
@@ -88,9 +89,11 @@ def assemble(
     )
     if len(attempts):
         trace = replace(trace, bursts=partial_lines(attempts, trace))
+    opened = None if records.opened is None else records.opened - start
+    window = window_of(trace.column("submit"), trace.end[trace.ran], opened=opened)
     return replace(
         trace,
-        header=_header(trace, table, intake, options, names, start),
+        header=_header(trace, table, intake, options, names, start, window),
         name="anonymous" if options.anonymize else log_name(path),
         digest=records.digest.hexdigest(),
         sidecar=_beside(table, numbers, options, states),
@@ -139,6 +142,7 @@ def _header(
     options: ImportOptions,
     names: dict[str, list[str]],
     start: int,
+    window: Window,
 ) -> Header:
     """Return what the records tell of the log as a whole."""
     n_bursts = len(trace.bursts)
@@ -165,6 +169,9 @@ def _header(
         entries.append(("StartTime", date))
     if date := dated.date(last):
         entries.append(("EndTime", date))
+    begin, until = np.floor(window.begin), np.ceil(window.until)
+    dates = f" ({dated.date(begin)} to {dated.date(until)})" if dated.date(until) else ""
+    entries.append(("Window", f"{begin:.0f} {until:.0f}{dates}"))
     if options.procs is not None:
         entries.append(("MaxProcs", str(options.procs)))
     for label, field in (("Queue", "queue"), ("Partition", "partition")):

@@ -70,6 +70,8 @@ class Records:
         Rows read so far, which the reader counts.
     digest : hash
         Of all that is read, to be given to `line_blocks`.
+    opened : float or None
+        When the window of the export opened, where its reader knows. [s since 1970]
 
     Examples
     --------
@@ -82,6 +84,7 @@ class Records:
     def __init__(self) -> None:
         self.rows = 0
         self.digest = hashlib.sha256()
+        self.opened: float | None = None
         self._n_records = 0
         self._table: pd.DataFrame | None = None
         self._parts: dict[str, list[NDArray | int]] = {f.name: [] for f in RECORD_FIELDS}

@@ -123,7 +123,13 @@ def write_sidecar(trace: "Trace", path: str | os.PathLike[str], *, digest: str) 
         raise WorkloadError(f"{trace.name} has nothing to stand beside it")
     table = trace.sidecar.copy(deep=False)
     table.insert(0, "job", trace.column("job"))
-    told = {"version": __version__, "log_sha256": digest, "numbers": _numbers(trace)}
+    window = [trace.window.begin, trace.window.until] if trace.n_jobs else None
+    told = {
+        "version": __version__,
+        "log_sha256": digest,
+        "numbers": _numbers(trace),
+        "window": window,
+    }
     arrow = pa.Table.from_pandas(table, preserve_index=False)
     arrow = arrow.replace_schema_metadata({_KEY: json.dumps(told).encode()})
     with writing(path) as stream:
@@ -148,7 +154,8 @@ def read_sidecar(
     table : DataFrame
         One row a job: `job` and the columns of `workloadkit.io.record_fields`.
     told : dict
-        What the file tells of itself: ``log_sha256``, and the ``numbers`` of names by field.
+        What the file tells of itself: ``log_sha256``, the ``numbers`` of names by field, and the
+        ``window`` in which the log tells of all jobs [s].
 
     Raises
     ------

@@ -97,10 +97,13 @@ def _pool(
     begin: float | None,
 ) -> _Part:
     """Sort the users of one log into its pools."""
+    identity, n_jobs = trace.identity, trace.n_jobs
+    if begin is None:
+        trace = trace.within_window()
     submit, user = trace.column("submit"), trace.column("user")
     check_ascending(submit)
     chosen = trace.ran & (user != UNKNOWN)
-    notes = _check_log(trace, chosen)
+    notes = _check_log(trace, chosen, n_jobs - trace.n_jobs)
     if begin is not None:
         check_number("begin", begin)
         if not -MAX_TIME <= begin <= submit[0]:
@@ -117,7 +120,7 @@ def _pool(
     origin = float(clock.local(classes.begin))
     if first_origin is not None:  # weeks of all logs begin at the same day and hour
         origin -= (origin - first_origin) % WEEK
-    log = PooledLog(trace.name, trace.identity, trace.header, classes.begin, classes.end, origin)
+    log = PooledLog(trace.name, identity, trace.header, classes.begin, classes.end, origin)
     _check_length(log)
 
     users = classes.users.index.to_numpy(dtype=np.int64)
@@ -154,7 +157,7 @@ def _pool(
     return _Part(log, members, row, time, columns, before, utilities, label, notes)
 
 
-def _check_log(trace: Trace, chosen: NDArray[np.bool_]) -> list[str]:
+def _check_log(trace: Trace, chosen: NDArray[np.bool_], outside: int) -> list[str]:
     """Refuse a log without jobs that could be drawn; tell what is left out."""
     if not trace.n_jobs:
         raise WorkloadError(f"{trace.name}: no jobs, so no users to draw from")
@@ -167,6 +170,7 @@ def _check_log(trace: Trace, chosen: NDArray[np.bool_]) -> list[str]:
             "them cannot be resampled"
         )
     left_out = {
+        "outside the window of the log": outside,
         "that never ran": trace.n_jobs - n_ran,
         "of unknown user": n_ran - n_chosen,
         "that are bursts of checkpointed ones": len(trace.bursts),

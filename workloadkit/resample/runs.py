@@ -85,8 +85,9 @@ def resample(
     Parameters
     ----------
     trace : Trace or iterable of Trace
-        The log. Jobs that never ran or are of unknown user are left out. Several logs are mixed:
-        each gives its own users at its own rates, so that their numbers, and the loads, add up.
+        The log. Jobs that never ran, are of unknown user or, without `begin`, were submitted
+        outside its window are left out. Several logs are mixed: each gives its own users at its
+        own rates, so that their numbers, and the loads, add up.
     weeks : float, optional
         Length of the new log. By default that of the old one, of several that of the first.
         [weeks]

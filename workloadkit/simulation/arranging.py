@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from workloadkit.clock import DAY
 from workloadkit.custom import is_custom, source_digest
 from workloadkit.errors import ParameterError, WorkloadWarning, check_choice
 from workloadkit.fields import MAX_PROCS
@@ -41,6 +42,9 @@ from workloadkit.trace import Trace, check_trace
 
 # A partition with a smaller share of the jobs is not one of those that are warned of.
 _LEAST_SHARE = 0.01
+
+# Jobs that came before the window are warned of if they make the log so much longer.
+_MUCH_LONGER = 0.1
 
 
 @dataclass(frozen=True)
@@ -114,6 +118,7 @@ def arrange(trace: Trace | None, scheduler: Any, users: Any, settings: Settings)
     procs = _processors(trace, behaviour, who, settings, recorded=recorded)
     if trace is not None and machine is None and isinstance(policy, Policy) and not recorded:
         _warn_of_partitions(trace)
+        _warn_of_jobs_before_window(trace)
     hardware: Hardware = machine or OnePool(procs or MAX_PROCS)
     if down is not None:
         hardware = _numbered(policy, down, hardware.procs, settings.interrupted == "requeue")
@@ -211,6 +216,21 @@ def _warn_of_partitions(trace: Trace) -> None:
         warnings.warn(
             f"{trace.name}: its partitions ({', '.join(each)}) are simulated as one machine, on "
             "which each job may have any processors",
+            WorkloadWarning,
+            stacklevel=4,
+        )
+
+
+def _warn_of_jobs_before_window(trace: Trace) -> None:
+    """Say that the machine will look empty for a long time, of which the log tells little."""
+    submit, window = trace.column("submit"), trace.window
+    if trace.n_jobs and window.begin - submit[0] >= _MUCH_LONGER * window.length > 0:
+        n_before = int((submit < window.begin).sum())
+        warnings.warn(
+            f"{trace.name}: {n_before:,} of its jobs were submitted up to "
+            f"{(window.begin - submit[0]) / DAY:.1f} days before the window of "
+            f"{window.length / DAY:.1f} days in which it tells of all jobs; the machine looks "
+            "empty before, so take a warm-up, which begins with the window",
             WorkloadWarning,
             stacklevel=4,
         )

@@ -52,7 +52,8 @@ class Schedule:
         What the scheduler decided over time, and what users who react tell: `until` is the end of
         the time that they submit jobs in, where there is one.
     warmup, cooldown : float
-        Jobs submitted in the first and last such time are left out of the metrics. [s]
+        Where either is positive, jobs submitted outside the log's window, or so soon after the first
+        submission in it, or before the last, are left out of the metrics. [s]
     runs : sequence of Run
         With outages: which processors ran which job and when, also in vain, in the order of the
         ends. Without, what a custom scheduler stopped.
@@ -143,15 +144,16 @@ class Schedule:
         """
         submit = self.workload.submit
         counted = np.ones(submit.size, dtype=bool)
-        if self.warmup > 0:
-            counted &= submit >= submit[0] + self.warmup
-        if self.cooldown > 0:
-            counted &= submit <= submit[-1] - self.cooldown
-        if not counted.any():
-            raise WorkloadError(
-                f"a warm-up of {self.warmup:g} s and a cool-down of {self.cooldown:g} s leave no "
-                f"job of {submit[-1] - submit[0]:g} s of submissions"
-            )
+        if self.warmup > 0 or self.cooldown > 0:
+            recorded, window = self.source.column("submit")[self.workload.row], self.source.window
+            inside = submit[(recorded >= window.begin) & (recorded <= window.until)]
+            begin, until = inside.min() + self.warmup, inside.max() - self.cooldown
+            counted = (submit >= begin) & (submit <= until)
+            if not counted.any():
+                raise WorkloadError(
+                    f"a warm-up of {self.warmup:g} s and a cool-down of {self.cooldown:g} s leave "
+                    f"no job of {np.ptp(inside):g} s of submissions"
+                )
         if len(self.uncounted):
             counted &= ~np.isin(self.workload.user, self.uncounted)
             if not counted.any():

@@ -113,7 +113,8 @@ def simulate(
     scale_machine : float, default 1
         Factor of the machine's processors.
     warmup, cooldown : float, default 0
-        Leave jobs submitted in the first and last such time out of the metrics. [s]
+        Leave jobs submitted in the first and last such time out of the metrics, and those outside
+        the window of the log, if there are any. [s]
     uncounted : array_like of int, optional
         Users whose jobs are simulated and left out of the metrics, such as the `rare_users` of a
         resampled log.

@@ -142,7 +142,7 @@ def _revise(records: Records, jobs: JobReader, options: ImportOptions) -> None:
     memory, cpu = jobs.steps.of_jobs(records, table["id"])
     if len(table):
         _fill(table, memory, cpu)
-        cut = cut_by_window(table, options.tz)
+        cut, records.opened = cut_by_window(table, options.tz)
         records.note_where(_CUT, cut != "", table["place"].to_numpy())
         table["cut"] = pd.Categorical(cut)
         table = link_attempts(table, jobs.open_rows, records, summed_up=options.attempts)

@@ -13,8 +13,8 @@ _AT_THE_EDGE = 3
 _MINUTE = 60
 
 
-def cut_by_window(table: pd.DataFrame, zone: str) -> NDArray[np.object_]:
-    """Tell which jobs the window of the export cut: at its begin, its end, or both.
+def cut_by_window(table: pd.DataFrame, zone: str) -> tuple[NDArray[np.object_], float | None]:
+    """Tell which jobs the window of the export cut, at its begin, its end, or both; and its begin.
 
     `sacct` shows what was running in its window, so no job of an export ended before the window
     opened, which is taken to be at a midnight: the last one before the first job ended. Jobs that
@@ -34,11 +34,13 @@ def cut_by_window(table: pd.DataFrame, zone: str) -> NDArray[np.object_]:
     -------
     cut : ndarray of str, shape (n_jobs,)
         "begin", "end", "both" or "".
+    opened : float or None
+        When the window opened, if any job was cut at its begin. [s since 1970]
     """
     submit, start, end = (table[name].to_numpy() for name in ("submit", "start", "end"))
     ran = (end >= start) & (end > 0)
     if not ran.any():
-        return np.full(len(table), "", object)
+        return np.full(len(table), "", object), None
     first = datetime.fromtimestamp(float(end[ran].min()), ZoneInfo(zone))
     opened = first.replace(hour=0, minute=0, second=0, microsecond=0).timestamp()
     at_begin = (start < opened) & ran
@@ -46,7 +48,7 @@ def cut_by_window(table: pd.DataFrame, zone: str) -> NDArray[np.object_]:
     at_end = _piled_up(end, end[ran].max(), start) & ran
     cut = np.where(at_begin, "begin", np.where(at_end, "end", "")).astype(object)
     cut[at_begin & at_end] = "both"
-    return cut
+    return cut, max(opened, start[ran].min()) if at_begin.any() else None
 
 
 def _piled_up(
