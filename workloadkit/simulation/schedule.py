@@ -52,8 +52,8 @@ class Schedule:
         What the scheduler decided over time, and what users who react tell: `until` is the end of
         the time that they submit jobs in, where there is one.
     warmup, cooldown : float
-        Where either is positive, jobs submitted outside the log's window, or so soon after the first
-        submission in it, or before the last, are left out of the metrics. [s]
+        Where either is positive, jobs submitted outside the log's window, or so soon after the
+        first submission in it, or before the last, are left out of the metrics. [s]
     runs : sequence of Run
         With outages: which processors ran which job and when, also in vain, in the order of the
         ends. Without, what a custom scheduler stopped.
