@@ -183,8 +183,7 @@ def test_other_times_have_another_window(export):
 
 
 def test_the_log_follows_the_standard(export):
-    found = wk.validate(export).findings
-    assert {finding.severity for finding in found if "Window" in finding.text} == {"note"}
+    assert not [found for found in wk.validate(export).findings if "Window" in found.text]
 
 
 def test_a_warm_up_begins_with_it(site):

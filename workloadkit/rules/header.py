@@ -18,6 +18,8 @@ _LABELS = (
     *("StartTime", "EndTime", "MaxNodes", "MaxProcs", "MaxRuntime", "MaxMemory", "AllowOveruse"),
     *("MaxQueues", "Queues", "Queue", "MaxPartitions", "Partitions", "Partition", "Note"),
 )
+# Labels that this toolkit writes beside them.
+_OURS = {"window", "rareusers"}
 _BY_LOWER = {label.lower(): label for label in _LABELS}
 _MANY = {
     "Acknowledge",
@@ -155,9 +157,10 @@ _ASKED: dict[str, tuple[Callable[[str], bool], str]] = {
 
 
 def _unknown(log: Log) -> dict[str, str]:
-    """Return labels that the standard does not know, each with the one that was meant, if any."""
+    """Return labels that nobody knows, each with the one that was meant, if any."""
     labels = {label: label.lower() for label, _ in log.header.entries}
-    unknown = {label: "" for label, lower in labels.items() if lower not in _BY_LOWER}
+    known = _BY_LOWER.keys() | _OURS
+    unknown = {label: "" for label, lower in labels.items() if lower not in known}
     for label in islice((label for label in unknown if len(label) <= _LONGEST), _MOST_COMPARED):
         if close := get_close_matches(label.lower(), _BY_LOWER, 1, cutoff=0.8):
             unknown[label] = _BY_LOWER[close[0]]
@@ -178,7 +181,7 @@ RULES = (
     Rule(
         "labels-known",
         "note",
-        "The header has no labels that the standard does not know.",
+        "The labels of the header are those of the standard, or of this toolkit.",
         _standard,
     ),
     Rule("labels-once", "warning", "Labels that say one thing stand once.", _once),
