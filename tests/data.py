@@ -1,5 +1,6 @@
 """Where the tests, the benchmarks and the studies' checks find real logs."""
 
+from itertools import cycle
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,15 @@ needs_formats = pytest.mark.skipif(not FORMATS, reason=f"no accounting in {DATA 
 needs_compiler = pytest.mark.skipif(
     bool(config.DISABLE_JIT), reason="takes minutes without the compiler"
 )
+
+
+def each_log_with(*choices: tuple) -> list:
+    """Return parameters of a test: the path of each log, and one of the choices in turn."""
+    chosen = zip(TRACES, cycle(choices), strict=False)
+    return [
+        pytest.param(path, *choice, id="-".join(map(str, (path.name, *choice))))
+        for path, choice in chosen
+    ]
 
 
 def trace_path(name: str) -> Path:

@@ -48,7 +48,7 @@ def section(trace: Trace) -> Section | None:
     What stands beside a log is sorted by partition, account, user and queue, a log by itself by
     partition and queue.
     """
-    beside = trace.sidecar is not None
+    beside = _is_accounted(trace)
     intervals = wait_intervals(trace)
     if not waits_known(trace) or intervals["submit_to_start"].isna().all():
         return None
@@ -84,6 +84,11 @@ def section(trace: Trace) -> Section | None:
         tuple(tables),
         tuple(figures),
     )
+
+
+def _is_accounted(trace: Trace) -> bool:
+    """Whether a site's accounting stands beside a log."""
+    return trace.sidecar is not None and "submit" in trace.sidecar
 
 
 def _names(trace: Trace, by: By, started: NDArray[np.bool_]) -> pd.Categorical | None:
@@ -182,6 +187,6 @@ def _notes(trace: Trace, *, eligible: bool) -> list[str]:
             "Before a job is eligible it waits for another job, is held, or is not yet due; only "
             "from then on does it wait for processors."
         ]
-    if trace.sidecar is not None:
+    if _is_accounted(trace):
         return ["The site does not tell when jobs were eligible, so waits are not divided."]
     return []

@@ -116,7 +116,7 @@ def test_odd_files_are_refused_in_a_line_or_told_about(run, path):
     """What is odd about each is in the table, or in the error."""
     told = {
         "ANL-Intrepid-first10-noeol": (1, "max-records"),
-        "columns28-burstbuffer": (1, "columns after the 18th left out"),
+        "columns28-burstbuffer": (1, "columns after the 18th kept"),
         "crlf-noheader-noeol": (0, "labels-there"),
         "float-times-unsorted-id0-crlf": (1, "submit-order times-whole job-from-1"),
         "header-only-no-jobs": (1, "holds comments but no job"),

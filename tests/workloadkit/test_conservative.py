@@ -158,6 +158,6 @@ def test_engines_agree_on_more_of_real_logs(whole_log, overrun, passes):
 
 @pytest.mark.slow
 @needs_traces
-def test_engines_agree_on_whole_logs_of_up_to_40_000_jobs(whole_log):
+def test_engines_agree_on_whole_logs_of_up_to_20_000_jobs(whole_log):
     """The plain engine takes minutes for more."""
-    agree(head_of(whole_log, 40_000), machine=size_of(whole_log))
+    agree(head_of(whole_log, 20_000), machine=size_of(whole_log))

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import workloadkit as wk
-from tests.data import FIRST_JOBS, TRACES, needs_traces
+from tests.data import FIRST_JOBS, TRACES, each_log_with, needs_traces
 from tests.oracles.check import check_schedule
 from workloadkit.errors import ParameterError
 from workloadkit.simulation import schedulers
@@ -253,7 +253,9 @@ def test_engines_agree_on_the_beginning_of_real_logs(log, overrun, passes, load)
 
 @pytest.mark.slow
 @needs_traces
-@pytest.mark.parametrize(("alpha", "overrun"), [(1500, "kill"), (6000, "late")])
+@pytest.mark.parametrize(
+    ("log", "alpha", "overrun"), each_log_with((1500, "kill"), (6000, "late")), indirect=["log"]
+)
 def test_engines_agree_on_whole_logs(log, alpha, overrun):
     agree(log, alpha, overrun, "instant")
 

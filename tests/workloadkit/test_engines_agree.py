@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import workloadkit as wk
-from tests.data import FIRST_JOBS, TRACES, needs_traces
+from tests.data import FIRST_JOBS, TRACES, each_log_with, needs_traces
 from tests.oracles import scheduling as oracle
 from tests.oracles.check import check_arrival_order, check_schedule
 from workloadkit.errors import WorkloadWarning
@@ -283,8 +283,10 @@ def whole_log(request):
 
 @pytest.mark.slow
 @needs_traces
-@pytest.mark.parametrize("overrun", OVERRUNS)
 @pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize(
+    ("whole_log", "overrun"), each_log_with(*zip(OVERRUNS)), indirect=["whole_log"]
+)
 def test_engines_agree_on_whole_logs(whole_log, policy, overrun):
     agree(whole_log, policy, overrun)
 
@@ -292,9 +294,9 @@ def test_engines_agree_on_whole_logs(whole_log, policy, overrun):
 @pytest.mark.slow
 @needs_traces
 @pytest.mark.parametrize(("policy", "overrun", "passes"), each_once(ORDERS + VARYING))
-def test_engines_agree_on_40_000_jobs_in_other_orders(whole_log, policy, overrun, passes):
+def test_engines_agree_on_20_000_jobs_in_other_orders(whole_log, policy, overrun, passes):
     """The plain engine takes minutes for more."""
-    beginning = whole_log.take(np.arange(min(40_000, whole_log.n_jobs)))
+    beginning = whole_log.take(np.arange(min(20_000, whole_log.n_jobs)))
     agree(beginning, policy, overrun, passes)
 
 

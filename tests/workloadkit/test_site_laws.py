@@ -42,7 +42,7 @@ def sessions():
     No two jobs in a row are alike unless one comes again: run times are drawn from many.
     """
     law = built_in()
-    site = StaticSite(sessions=60, weeks=30, distributions=law, longest=20_000)
+    site = StaticSite(sessions=60, weeks=30, distributions=law, longest=20_000, repeat="job")
     schedule = wk.simulate(None, "fcfs", site, procs=10_000, rng=5)
     log = schedule.trace()
     jobs = schedule.jobs.assign(user=log.column("user"), think_time=log.column("think_time"))
@@ -105,7 +105,7 @@ def test_creasy_keeps_users_at_work():
     law = site_distributions([wk.read_swf(trace_path(name)) for name in FIVE])
 
     def served(users, scheduler):
-        site = DynamicSite(users, 26, longest=3600, distributions=law)
+        site = DynamicSite(users, 26, longest=3600, distributions=law, repeat="job")
         found = [wk.simulate(None, scheduler, site, procs=128, rng=seed) for seed in (1, 2, 3)]
         jobs = np.mean([x.metrics["throughput_per_hour"] for x in found])
         return jobs, np.mean([x.metrics["jobs"] / x.history["sessions"] for x in found])

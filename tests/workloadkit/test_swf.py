@@ -24,6 +24,7 @@ from workloadkit import (
     write_swf,
 )
 from workloadkit.fields import FIELDS, NAMES
+from workloadkit.io.sidecar import write_sidecar
 from workloadkit.io.swf import reading, writing
 
 JOB = "7 100 5 60 4 30 2048 8 90 4096 1 11 12 13 14 15 3 20"
@@ -149,7 +150,7 @@ def test_a_byte_order_mark_is_skipped():
     assert repairs(trace) == [("byte order mark skipped", 1, 1)]
 
 
-LEFT_OUT = "columns after the 18th left out, no utility function"
+KEPT = "columns after the 18th kept beside the log, no utility function"
 
 # -- repairs -------------------------------------------------------------------------------------
 
@@ -161,10 +162,44 @@ def test_missing_columns_are_unknown():
     assert row(trace)["status"] == -1
 
 
-def test_extra_columns_are_counted_and_left_out():
-    trace = read(f"{job(1)} 5 4 3\n{job(2)}\n{job(3)} 7")
-    assert repairs(trace) == [(f"{LEFT_OUT}: an odd number of them", 2, 1)]
-    assert trace.utility.empty
+@pytest.mark.parametrize("compiled_from", [0, 1 << 30])
+def test_further_columns_are_kept_beside_the_log(compiled_from, tmp_path, monkeypatch):
+    monkeypatch.setattr(reading, "COMPILED_FROM", compiled_from)
+    path = tmp_path / "log.swf"
+    path.write_text(f"{job(1, 9)} 5 4.25 3\n{job(2, 3)}\n{job(3, 7)} -1\n{job(4, 5)} 0 8\n")
+    trace = read_swf(path)
+    assert trace.jobs["job"].tolist() == [2, 4, 3, 1]
+    assert (f"{KEPT}: an odd number of them", 2, 1) in repairs(trace)
+    assert trace.utilities == {1: [(0, 8)]}
+    beside = trace.sidecar.fillna("").to_dict("list")
+    assert beside == {
+        "field_19": ["", "", -1, 5],
+        "field_20": ["", "", "", 4.25],
+        "field_21": ["", "", "", 3],
+    }
+    again = tmp_path / "again.swf"
+    assert write_swf(trace, again) == tmp_path / "again.swf.parquet"
+    assert read_swf(again).sidecar.equals(trace.sidecar)
+
+
+def test_further_columns_may_hold_words_and_are_bounded():
+    trace = read(f"{job(1)} bb=5 1.5\n{job(2)}\n{job(3)} 7 é {'8 ' * 40}\n")
+    assert trace.sidecar["field_19"].tolist() == ["bb=5", "", "7"]
+    assert trace.sidecar["field_20"].tolist() == ["1.5", "", "é"]
+    assert trace.sidecar["field_21"].tolist()[2] == 8
+    assert trace.sidecar.columns[-1] == "field_50"
+    assert ("columns after the 50th left out", 1, 3) in repairs(trace)
+
+
+def test_what_stands_in_both_is_kept_once(tmp_path):
+    """A side-car of a log that has further columns holds other fields."""
+    path = tmp_path / "log.swf"
+    path.write_text(f"{job(1)} 5 4 3\n")
+    trace = read_swf(path)
+    beside = trace.sidecar.drop(columns="field_20").assign(field_19=8.0, state="DONE")
+    write_sidecar(replace(trace, sidecar=beside), f"{path}.parquet", digest=trace.digest)
+    found = read_swf(path).sidecar.to_dict("list")
+    assert found == {"field_19": [8], "field_21": [3], "state": ["DONE"], "field_20": [4]}
 
 
 def test_jobs_out_of_order_are_sorted_and_equal_times_keep_their_order():
@@ -272,14 +307,19 @@ def test_utility_functions_go_with_their_jobs_through_sorting(tmp_path):
     ],
 )
 @pytest.mark.parametrize("compiled_from", [0, 1 << 30])
-def test_what_is_no_utility_function_is_left_out(extra, why, compiled_from, monkeypatch):
+def test_what_is_no_utility_function_is_kept_as_it_stands(extra, why, compiled_from, monkeypatch):
     monkeypatch.setattr(reading, "COMPILED_FROM", compiled_from)
     text = f"{job(1)} 0 5 9.5 4.5\n{job(2)}\n; Note\n{job(3)} {extra}\n{job(4)} {extra}\n"
     trace = read(text + f"{job(5)} 0 7\n{job(6)} 0 0 9 0\n")
     assert trace.utilities == {0: [(0, 5), (9.5, 4.5)], 4: [(0, 7)], 5: [(0, 0), (9, 0)]}
     kinds = {kind: rest for kind, *rest in repairs(trace)}
-    assert kinds[f"{LEFT_OUT}: {why}"] == [2, 4]
+    assert kinds[f"{KEPT}: {why}"] == [2, 4]
     assert len(kinds) == 2
+    beside = trace.sidecar.iloc[[2, 3]]
+    assert len(beside.columns) == len(extra.split())
+    for place, text in enumerate(extra.split(), start=19):
+        for value in beside[f"field_{place}"]:
+            assert value == text or float(value) == float(text)
 
 
 # -- refusals ------------------------------------------------------------------------------------
@@ -565,7 +605,7 @@ OUTCOMES = {
     "ANL-Intrepid-first10-noeol": (10, []),
     "columns28-burstbuffer": (
         100,
-        [(f"{LEFT_OUT}: the first time is not 0", 100, 5)],
+        [(f"{KEPT}: the first time is not 0", 100, 5)],
     ),
     "crlf-noheader-noeol": (25, []),
     "float-times-unsorted-id0-crlf": (800, [("jobs out of order sorted by submit time", 612, 5)]),

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import workloadkit as wk
-from tests.data import FIRST_JOBS, TRACES, needs_traces
+from tests.data import FIRST_JOBS, TRACES, each_log_with, needs_traces
 from tests.oracles.check import check_schedule
 from workloadkit.errors import ParameterError
 from workloadkit.simulation import schedulers
@@ -172,8 +172,9 @@ def test_engines_agree_on_the_beginning_of_real_logs(log, by, overrun, passes, l
 @pytest.mark.slow
 @needs_traces
 @pytest.mark.parametrize(
-    ("alpha_user", "by", "overrun"),
-    [(0.5, "load", "late"), (1, "recency", "kill")],
+    ("log", "alpha_user", "by", "overrun"),
+    each_log_with((0.5, "load", "late"), (1, "recency", "kill")),
+    indirect=["log"],
 )
 def test_engines_agree_on_whole_logs(log, alpha_user, by, overrun):
     on_log(log, UserPriority(alpha_user, by), overrun, "instant")

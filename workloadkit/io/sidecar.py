@@ -202,7 +202,10 @@ def with_sidecar(trace: "Trace", path: str | os.PathLike[str]) -> "Trace":
     if told["log_sha256"] != trace.digest or not np.array_equal(table["job"], jobs):
         warn(f"{beside}: stands beside another log; not used", WorkloadWarning, stacklevel=3)
         return trace
-    return replace(trace, sidecar=table.drop(columns="job"))
+    table = table.drop(columns="job")
+    if trace.sidecar is not None:  # fields of the log itself that its 18 columns cannot hold
+        table = table.join(trace.sidecar[trace.sidecar.columns.difference(table.columns)])
+    return replace(trace, sidecar=table)
 
 
 def _as_kind(path: str, column: pd.Series, kind: str) -> pd.Series:

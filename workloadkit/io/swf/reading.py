@@ -58,6 +58,7 @@ _INT64_MAX = 2**63 - 1
 # What can be wrong with the columns after the 18th, besides what breaks a rule of functions.
 _FAULTS = (*RULES, "not all are numbers", "an odd number of them")
 _NO_NUMBERS, _ODD = len(RULES), len(RULES) + 1
+_MOST_MORE = 32  # columns after the 18th that are kept: one line may have many
 
 _Row = tuple[list[float], list[int]]
 
@@ -67,13 +68,13 @@ def read_swf(source: Source, *, strict: bool = False) -> Trace:
 
     What can be put right is put right and listed in `Trace.repairs`, nothing is dropped in
     silence: jobs out of order are sorted by submit time, missing trailing columns become
-    unknown, columns beyond the 18th are left out unless they are the points of a utility
-    function (``0 v1 t2 v2 …``, times rising, values falling or equal), comments among the jobs
-    move behind the header. What stands beside the file, with the suffix ``.parquet``, becomes
-    `Trace.sidecar`. Lines of status 2, 3 and 4 are the bursts of a checkpointed job where
-    exactly one other line of the same job number sums them up, and exit codes elsewhere. A last
-    line without newline that lacks columns, or the end of a number, is left out and listed: the
-    file is truncated (unless no line has all columns).
+    unknown, comments among the jobs move behind the header. Columns beyond the 18th are the points
+    of a utility function (``0 v1 t2 v2 …``, times rising, values falling or equal), or else stand
+    in `Trace.sidecar` as ``field_19`` to, at most, ``field_50``; and so does what stands beside the
+    file, with the suffix ``.parquet``. Lines of status 2, 3 and 4 are the bursts of a checkpointed
+    job where exactly one other line of the same job number sums them up, and exit codes elsewhere.
+    A last line without newline that lacks columns, or the end of a number, is left out and listed:
+    the file is truncated (unless no line has all columns).
 
     Parameters
     ----------
@@ -141,6 +142,7 @@ class _Reader:
         self.more: list[NDArray] = []  # numbers after the 18th column
         self.n_more = np.empty(0, np.int64)  # how many of them each job of a chunk has
         self.with_more: list[NDArray] = []  # jobs with any, in file order, and how many
+        self.words: list[dict[int, str]] = []  # those that are no numbers, by place and job
         self.room_for_more = np.empty(0)
         self.repairs: dict[str, tuple[int, int]] = {}  # count and first line, by kind
 
@@ -273,7 +275,7 @@ class _Reader:
         if b"\r" in data.rstrip():
             self.refuse("a carriage return within the line", text=data)
         if not self.strict and len(tokens) > len(FIELDS):
-            self.more.append(_numbers(tokens[len(FIELDS) :]))
+            self.keep_more(tokens[len(FIELDS) :])
             tokens = tokens[: len(FIELDS)]
             data = b" ".join(tokens)
         row = None if self.strict or semicolon else _plain_row(data, tokens)
@@ -281,6 +283,14 @@ class _Reader:
             row = self.read_odd_line(tokens)
         self.n_jobs += 1
         return row
+
+    def keep_more(self, tokens: list[bytes]) -> None:
+        """Keep what stands behind the 18 columns of a job."""
+        numbers = _numbers(tokens)
+        self.more.append(numbers)
+        for place in np.flatnonzero(np.isnan(numbers[:_MOST_MORE])).tolist():
+            self.words += [{} for _ in range(place + 1 - len(self.words))]
+            self.words[place][self.n_jobs] = tokens[place].decode("utf-8", "replace")
 
     def read_odd_line(self, tokens: list[bytes]) -> _Row:
         """Read a job whatever its form, or say what is wrong with it."""
@@ -385,7 +395,7 @@ class _Reader:
             column = self.columns.pop(field.name)
             bursts[field.name] = column[burst]
             jobs[field.name] = column[rows]
-        riding = {"utility": self.utility_table(rows)} if self.with_more else {}
+        riding = self.after_the_columns(rows) if self.with_more else {}
         return Trace(
             pd.DataFrame(jobs, copy=False),
             Header(tuple(self.comments)),
@@ -428,54 +438,77 @@ class _Reader:
             rows = rows[np.argsort(submit[rows], kind="stable")]
         return np.flatnonzero(burst), rows
 
-    def utility_table(self, rows: NDArray | slice) -> pd.DataFrame:
-        """Place the utility points by the rows of their jobs in the table."""
+    def after_the_columns(self, rows: NDArray | slice) -> dict[str, pd.DataFrame]:
+        """Take what stands behind the 18 columns for utility functions, else put it beside the log.
+
+        Parameters
+        ----------
+        rows : ndarray or slice
+            The lines that are jobs, in the order of the table.
+        """
         jobs = np.arange(self.n_jobs)[rows]
         place = np.full(self.n_jobs, -1)
         place[jobs] = np.arange(jobs.size)
-        found, time, value = self.take_utilities()
-        row = place[found]
-        if (row < 0).any():
-            lost = np.unique(found[row < 0])
-            repair = "utility functions of bursts left out"
-            self.repairs[repair] = (lost.size, self.line_of(int(lost[0])))
-            kept = row >= 0
-            row, time, value = row[kept], time[kept], value[kept]
-        if (row[1:] < row[:-1]).any():
-            order = np.argsort(row, kind="stable")
-            row, time, value = row[order], time[order], value[order]
-        return pd.DataFrame({"row": row, "time": time, "value": value}, copy=False)
-
-    def take_utilities(self) -> tuple[NDArray, NDArray, NDArray]:
-        """Take the columns after the 18th for the points of utility functions, or say why not.
-
-        Returns
-        -------
-        job : ndarray of int64, shape (n_points,)
-            In file order.
-        time, value : ndarray of float64, shape (n_points,)
-        """
         job, n_more = np.concatenate(self.with_more, axis=1)
         numbers = np.concatenate(self.more)
-        fault = np.where(n_more % 2 == 1, _ODD, 0)
-        begins = np.cumsum(n_more) - n_more
-        fault[np.add.reduceat(np.isnan(numbers), begins) > 0] = _NO_NUMBERS
-        paired = np.flatnonzero(fault == 0)
-        if paired.size < job.size:
-            numbers = numbers[np.repeat(fault == 0, n_more)]
-        time, value = numbers.reshape(-1, 2).T
-        n_points = n_more[paired] // 2
-        function = np.repeat(paired, n_points)
-        rule = broken_rules(Utilities(np.append(0, np.cumsum(n_points)), time, value))
-        broken = np.flatnonzero(rule)
-        of_function, first = np.unique(function[broken], return_index=True)
-        fault[of_function] = rule[broken[first]]
+        in_burst = place[job] < 0
+        if in_burst.any():
+            repair = "columns after the 18th of bursts left out"
+            self.repairs[repair] = (int(in_burst.sum()), self.line_of(int(job[in_burst][0])))
+            numbers = numbers[np.repeat(~in_burst, n_more)]
+            job, n_more = job[~in_burst], n_more[~in_burst]
+        fault = _faults(n_more, numbers)
         for code in dict.fromkeys(fault[fault > 0].tolist()):  # in the order of their lines
-            jobs = job[fault == code]
-            repair = f"columns after the 18th left out, no utility function: {_FAULTS[code]}"
-            self.repairs[repair] = (jobs.size, self.line_of(int(jobs[0])))
-        right = fault[function] == 0
-        return job[function[right]], time[right], value[right]
+            found = job[fault == code]
+            repair = (
+                f"columns after the 18th kept beside the log, no utility function: {_FAULTS[code]}"
+            )
+            self.repairs[repair] = (found.size, self.line_of(int(found[0])))
+        right = fault == 0
+        time, value = numbers[np.repeat(right, n_more)].reshape(-1, 2).T
+        row = np.repeat(place[job[right]], n_more[right] // 2)
+        order = np.argsort(row, kind="stable")
+        points = {"row": row[order], "time": time[order], "value": value[order]}
+        riding = {"utility": pd.DataFrame(points, copy=False)}
+        if not right.all():
+            others = numbers[np.repeat(~right, n_more)]
+            riding["sidecar"] = self.further_fields(jobs, job[~right], n_more[~right], others)
+        return riding
+
+    def further_fields(
+        self,
+        jobs: NDArray[np.int64],
+        job: NDArray[np.int64],
+        n_more: NDArray[np.int64],
+        numbers: NDArray[np.float64],
+    ) -> pd.DataFrame:
+        """Return a column for each place behind the 18th: numbers, or texts if not all are any.
+
+        Parameters
+        ----------
+        jobs : ndarray of int64
+            Those of the table, in its order; here as the others, counted in file order.
+        job, n_more : ndarray of int64, shape (n_with_more,)
+            Jobs that have further columns, and how many.
+        numbers : ndarray of float64
+            Of all these columns; NaN for a word.
+        """
+        place = np.arange(numbers.size) - np.repeat(np.cumsum(n_more) - n_more, n_more)
+        of = np.repeat(job, n_more)
+        columns: dict[str, NDArray] = {}
+        for i in range(min(int(n_more.max()), _MOST_MORE)):
+            here = place == i
+            column = np.full(self.n_jobs, np.nan)
+            column[of[here]] = numbers[here]
+            if i < len(self.words) and (words := self.words[i]):
+                texts = ("" if np.isnan(x) else repr(x).removesuffix(".0") for x in column.tolist())
+                column = np.array(list(texts), dtype=object)
+                column[list(words)] = list(words.values())
+            columns[f"field_{len(FIELDS) + 1 + i}"] = column[jobs]
+        if (beyond := n_more > _MOST_MORE).any():
+            repair = f"columns after the {len(FIELDS) + _MOST_MORE}th left out"
+            self.repairs[repair] = (int(beyond.sum()), self.line_of(int(job[beyond][0])))
+        return pd.DataFrame(columns, copy=False)
 
     def line_of(self, row: int) -> int:
         """Line of a job, counted from 0 in file order."""
@@ -510,6 +543,36 @@ def _plain_row(data: bytes, tokens: list[bytes]) -> _Row | None:
 def _numbers(words: list[bytes]) -> NDArray[np.float64]:
     """Return the values of decimal numbers, NaN for what is none."""
     return np.array([float(word) if _NUMBER.fullmatch(word) else np.nan for word in words])
+
+
+def _faults(n_more: NDArray[np.int64], numbers: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Tell by job what is wrong with its further columns as the points of a utility function.
+
+    Parameters
+    ----------
+    n_more : ndarray of int64, shape (n_jobs,)
+        How many columns each has, at least one.
+    numbers : ndarray of float64
+        NaN for what is no number.
+
+    Returns
+    -------
+    ndarray of int64, shape (n_jobs,)
+        Places in `_FAULTS`; 0 is nothing.
+    """
+    fault = np.where(n_more % 2 == 1, _ODD, 0)
+    if not n_more.size:
+        return fault
+    fault[np.add.reduceat(np.isnan(numbers), np.cumsum(n_more) - n_more) > 0] = _NO_NUMBERS
+    paired = np.flatnonzero(fault == 0)
+    time, value = numbers[np.repeat(fault == 0, n_more)].reshape(-1, 2).T
+    n_points = n_more[paired] // 2
+    function = np.repeat(paired, n_points)
+    rule = broken_rules(Utilities(np.append(0, np.cumsum(n_points)), time, value))
+    broken = np.flatnonzero(rule)
+    of_function, first = np.unique(function[broken], return_index=True)
+    fault[of_function] = rule[broken[first]]
+    return fault
 
 
 def _bursts(
