@@ -30,7 +30,7 @@ test-all: $(VENV)/.dev
 # studies, which put together what others test.
 WITHOUT_KERNELS := test_pages test_browser test_report test_hostile_text test_poor_logs test_cli* \
 	test_batsim test_gwf test_lsf test_pbs test_sge test_slurm* test_sidecar test_records \
-	test_files test_lines test_oracle_batsim test_oracle_gwf test_oracle_lsf test_oracle_pbs \
+	test_files test_stopping test_lines test_oracle_batsim test_oracle_gwf test_oracle_lsf test_oracle_pbs \
 	test_oracle_sge test_oracle_sidecar test_oracle_slurm \
 	test_correlations test_oracles_correlations test_cycles test_fits test_fractional_noise \
 	test_marginals test_phase_type test_insensitivity test_mixed_reopen test_networks_approximate \
