@@ -68,10 +68,13 @@ def wait_intervals(trace: Trace) -> pd.DataFrame:
         )
         wait, run = start - submit, end - start
         held = np.clip(eligible - submit, 0, np.maximum(wait, 0))
+    waited = wait - held
+    if beside is not None and "submit_by" in beside:  # some submissions are unknown
+        waited = np.where(beside["submit_by"] == "eligible", start - eligible, waited)
     columns = {
         "submit_to_start": wait,
         "submit_to_eligible": held,
-        "eligible_to_start": wait - held,
+        "eligible_to_start": waited,
         "start_to_end": run,
     }
     return pd.DataFrame(columns)

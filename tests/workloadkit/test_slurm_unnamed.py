@@ -52,9 +52,9 @@ def as_read(text, **options):
 @pytest.mark.parametrize("first", [{}, PENDING])
 def test_known_exports_need_no_names(names, end, first):
     rows = rows_of(names, {**CELLS, **first}, {**CELLS, "JobID": "8", "JobIDRaw": "8"}, end=end)
-    named = as_read(f"{names}{end}\n{rows}", procs=4)
+    named = as_read(f"{names}{end}\n{rows}", procs=8)
     with pytest.warns(WorkloadWarning, match=r"no line that names the columns; taken for JobID"):
-        unnamed = as_read(rows, procs=4)
+        unnamed = as_read(rows, procs=8)
     assert unnamed.jobs.equals(named.jobs)
     assert unnamed.sidecar.drop(columns="place").equals(named.sidecar.drop(columns="place"))
     assert unnamed.intake.rows == 2

@@ -1,5 +1,6 @@
 """A log made of a site's accounting records: attempts, order, numbers, header."""
 
+import warnings
 from collections.abc import Collection
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -10,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from workloadkit import __version__
-from workloadkit.errors import FormatError
+from workloadkit.errors import FormatError, WorkloadWarning
 from workloadkit.fields import BY_NAME, UNKNOWN
 from workloadkit.header import Header
 from workloadkit.intake import Intake
@@ -19,6 +20,7 @@ from workloadkit.io.files import log_name
 from workloadkit.io.names import numbers_of
 from workloadkit.io.records import ImportOptions, Records
 from workloadkit.io.sidecar import NUMBERED
+from workloadkit.metrics import use_over_time
 from workloadkit.trace import Trace
 from workloadkit.window import Window, window_of
 
@@ -107,7 +109,7 @@ def _columns(table: pd.DataFrame, start: int, records: Records) -> dict[str, NDA
     submit = table["submit"].to_numpy()
     started = table["start"].notna().to_numpy()
     left = table["start"].fillna(table["end"]).to_numpy()  # the queue
-    wait = left - submit
+    wait = np.where(table["submit_by"] == "start", np.nan, left - submit)
     early = wait < 0
     records.note_where("left the queue before the submission: wait taken as 0", early, places)
     measured = {
@@ -155,7 +157,9 @@ def _header(
         entries.append(("Computer", ", ".join(clusters)))
     entries.append(("Conversion", f"workloadkit {__version__}, from {intake.kind}"))
     entries += [("MaxJobs", str(trace.n_jobs)), ("MaxRecords", str(trace.n_jobs + n_bursts))]
-    entries.append(("Preemption", "Double" if n_bursts else "No"))  # a summary, then its parts
+    suspended = bool((table["suspended"] > 0).any())
+    preemption = "TS" if suspended else "No"  # time slicing: when exactly, no line tells
+    entries.append(("Preemption", "Double" if n_bursts else preemption))  # a summary, then parts
     zone = ZoneInfo(options.tz)
     moment = datetime.fromtimestamp(start, UTC).astimezone(zone)
     offset = moment.utcoffset()
@@ -184,7 +188,23 @@ def _header(
     entries.append(("Note", f"{kept}; left out: {left}" if left else kept))
     if len(clusters) > 1:
         entries.append(("Note", f"the jobs of {len(clusters)} machines"))
+    if most := _most_in_use(parts):
+        entries.append(("Note", f"at most {most} processors were in use at once"))
+        if options.procs is not None and options.procs < most:
+            warnings.warn(
+                f"procs is {options.procs:,}, but {most:,} processors were in use at once",
+                WorkloadWarning,
+                stacklevel=4,
+            )
     return Header(()).appended(*entries)
+
+
+def _most_in_use(parts: Trace) -> int:
+    """Return the most processors that jobs, or their partial executions, held at once."""
+    ran = parts.ran
+    end, procs = parts.end[ran], parts.used_procs[ran]
+    _, in_use = use_over_time(end - parts.column("run")[ran], end, procs)
+    return int(in_use.max(initial=0))
 
 
 def _beside(
@@ -194,6 +214,7 @@ def _beside(
     states: Collection[str],
 ) -> pd.DataFrame:
     """Return what stands beside the log; of an anonymous one, nothing that names anything."""
+    table = table.assign(submit=table["submit"].where(table["submit_by"] == ""))
     if not options.anonymize:
         return table
     hidden = dict(numbers)

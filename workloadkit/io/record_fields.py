@@ -31,6 +31,7 @@ RECORD_FIELDS = (
     RecordField("array_job", "word", "", "array or het job that it is of"),
     RecordField("array_task", "number", "", "place in its array"),
     RecordField("submit", "number", "s", "submission"),
+    RecordField("submit_by", "word", "", "what stands for an unknown submission: eligible, start"),
     RecordField("eligible", "number", "s", "when it could have started, but for others"),
     RecordField("start", "number", "s", "start"),
     RecordField("end", "number", "s", "end"),

@@ -54,6 +54,9 @@ FREE_TEXT = (
 _OTHERS = ("User", "UID", "JobIDRaw", "NodeList", "CPUTimeRAW", "Flags", *FREE_TEXT)
 _KNOWN = {name.lower() for names in (*COLUMNS.values(), _OTHERS) for name in names}
 
+# What stands for the submission where no column tells it: it came no later.
+_STAND_INS = (("eligible", "Eligible"), ("start", "Start"))
+
 # Without one of these columns, no log can be made; and what they are needed for.
 _NEEDED = (
     (("submit",), "Submit", "when a job was submitted"),
@@ -114,6 +117,8 @@ class Columns:
         Where the columns of `COLUMNS` stand, those that are there.
     free : list of int
         Where free text may stand.
+    submit_by : str
+        The column that stands for the missing Submit; empty if it is there, or none can.
     """
 
     def __init__(self, line: str, delimiter: str) -> None:
@@ -127,6 +132,11 @@ class Columns:
             if there:
                 self.place[what] = there[0]
         self.free = [at[title.lower()] for title in FREE_TEXT if title.lower() in at]
+        self.submit_by = ""
+        if "submit" not in self.place:
+            what, title = next((s for s in _STAND_INS if s[0] in self.place), ("", ""))
+            if what:
+                self.submit_by, self.place["submit"] = title, self.place[what]
 
     @cached_property
     def times(self) -> list[int]:

@@ -43,6 +43,8 @@ class JobReader:
         States of jobs that no version of Slurm is known to print.
     open_rows : list of OpenRow
         Rows of jobs that have not ended.
+    stand_ins : set of str
+        Columns that stand for a missing Submit.
     array_rows, array_tasks : int
         Jobs that stand for several tasks of an array, and the tasks.
     """
@@ -54,6 +56,7 @@ class JobReader:
         self.steps = Steps()
         self.unknown_states: Counter[str] = Counter()
         self.open_rows: list[OpenRow] = []
+        self.stand_ins: set[str] = set()
         self.array_tasks = self.array_rows = self.first_array_row = 0
         self._state = Memory(values.state)
         self._status = Memory(values.status)
@@ -200,6 +203,9 @@ class JobReader:
         if "requested" in cells:
             asked_nodes = self._nodes_of.numbers(cells["requested"])
         resources = cells.get("allocated") or cells.get("gres")
+        if by := rows.submit_by:
+            self.stand_ins.add(by)
+            self.records.note(f"submission not told: {by} stands for it", int(lines[0]), n_jobs)
         reasons = ["" if r in values.NO_VALUE else r for r in cells.get("reason", ())]
         self.records.extend(
             n_jobs,
@@ -224,6 +230,7 @@ class JobReader:
             state=states,
             **({"gpus": self._gpus.numbers(resources)} if resources else {}),
             **({"reason": reasons} if reasons else {}),
+            **({"submit_by": [by.lower()] * n_jobs} if by else {}),
             **{word: cells[word] for word in _WORDS if word in cells},
         )
 

@@ -82,7 +82,8 @@ def read_slurm(
     times the step's tasks, of the job's largest step, divided by its processors: more than was
     used where tasks differ. Jobs cut by the window of the export are marked, by what
     `workloadkit.io.slurm.window` sees. A row that stands for several tasks of an array, cancelled
-    before they started, is one job.
+    before they started, is one job. In an export without Submit, Eligible stands for it, or Start
+    where there is none either; then waits are unknown, and jobs that never started left out.
 
     Examples
     --------
@@ -165,7 +166,14 @@ def _note_arrays(jobs: JobReader, records: Records) -> None:
 
 
 def _warn(jobs: JobReader, options: ImportOptions) -> None:
-    """Tell of states that are not known, and of times that a zone makes doubtful."""
+    """Tell of what is not known, and of times that a zone makes doubtful."""
+    for title in sorted(jobs.stand_ins):
+        lost = "; their waits are unknown" if title == "Start" else ", and waits begin with it"
+        warnings.warn(
+            f"no column tells when jobs were submitted: {title} stands for it{lost}",
+            WorkloadWarning,
+            stacklevel=3,
+        )
     if jobs.unknown_states:
         n_rows = sum(jobs.unknown_states.values())
         words = ", ".join(shorten(word, 30) for word, _ in jobs.unknown_states.most_common(5))

@@ -32,10 +32,13 @@ class Rows(NamedTuple):
     cells : dict of str to list of str, each of shape (n_rows,)
     places : ndarray of int64, shape (n_rows,)
         The lines where the rows begin.
+    submit_by : str, optional
+        The column that stands for the missing Submit.
     """
 
     cells: dict[str, list[str]]
     places: NDArray[np.int64]
+    submit_by: str = ""
 
     def where(self, chosen: NDArray[np.bool_]) -> "Rows":
         """Return some of the rows."""
@@ -43,7 +46,7 @@ class Rows(NamedTuple):
             return self
         choice = chosen.tolist()
         cells = {name: list(compress(cells, choice)) for name, cells in self.cells.items()}
-        return Rows(cells, self.places[chosen])
+        return Rows(cells, self.places[chosen], self.submit_by)
 
 
 class RowReader:
@@ -109,12 +112,12 @@ class RowReader:
             # a list of all fields is made much faster than one a row
             fields = delimiter.join(lines).split(delimiter) if lines else []
             cells = {name: fields[at::n_fields] for name, at in self.columns.place.items()}
-            return Rows(cells, np.arange(place, place + len(lines)))
+            return Rows(cells, np.arange(place, place + len(lines)), self.columns.submit_by)
         rows: list[list[str]] = []
         places: list[int] = []
         self.split_broken(lines, place, rows, places)
         cells = {name: [row[at] for row in rows] for name, at in self.columns.place.items()}
-        return Rows(cells, np.array(places, np.int64))
+        return Rows(cells, np.array(places, np.int64), self.columns.submit_by)
 
     def split_broken(
         self, lines: list[str], place: int, rows: list[list[str]], places: list[int]
