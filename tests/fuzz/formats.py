@@ -62,6 +62,14 @@ def _of_accounting(rng: Random) -> dict[str, Any]:
     }
 
 
+def _of_unnamed(rng: Random) -> dict[str, Any]:
+    """With the names of the columns, or as they are recognised."""
+    options = _of_accounting(rng)
+    return (
+        options if "guess" in options else options | {"columns": rng.choice([good.UNNAMED, None])}
+    )
+
+
 def _of_guessing(rng: Random) -> dict[str, Any]:
     return {"guess": True} if rng.random() < 0.2 else {}
 
@@ -113,6 +121,7 @@ FORMATS = {
             ("batsim", _of_guessing, 3),
         )
     },
+    "unnamed": Format(good.unnamed, partial(_read, "slurm"), _of_unnamed, 0.6),
     "outages": Format(good.outages, _read_outages, _none, 6),
     "site": Format(good.site, _read_site, _none, 4),
     "filters": Format(good.filters, _read_filters, _none, 5),

@@ -13,6 +13,7 @@ from random import Random
 import pandas as pd
 
 import workloadkit as wk
+from workloadkit.io.slurm.columns import EXPORT
 from workloadkit.io.swf.writing import header_text
 
 SECRET = "zzq"
@@ -24,6 +25,9 @@ _NAMES = [f"run{SECRET}.sh", f"a b {SECRET}", f"{SECRET}:1", f"x=y {SECRET}", SE
 _BEGIN = 1614865446  # in March 2021, some weeks before clocks change
 _N_JOBS = 24
 
+
+#: The columns of the export that the toolkit documents.
+UNNAMED = EXPORT.rpartition(" ")[2].replace(",", "|")
 
 _SACCT = (
     *(
@@ -66,7 +70,9 @@ def swf(rng: Random) -> bytes:
         if rng.random() < 0.5:
             times = f"{int(submit) + 0.25} {wait} {float(run) + 0.125}"
             lines[place] = f"{job} {times} {' '.join(others)}"
-        lines[place] += f" 0 5 {rng.randrange(1, 99999)} 2.5 1e5 0"
+        further = rng.choice([" bb=2 7", " 7 -1 2.5"])  # no points of a utility function
+        points = f" 0 5 {rng.randrange(1, 99999)} 2.5 1e5 0"
+        lines[place] += points if rng.random() < 0.7 else further
     place = rng.randrange(_N_JOBS)
     job, submit, wait, run, *others = lines[place].split()[:18]
     for i, status in enumerate("24" if others[6] == "5" else "23"):
@@ -76,6 +82,8 @@ def swf(rng: Random) -> bytes:
     if rng.random() < 0.3:
         lines.insert(rng.randrange(len(lines)), "; a comment among the jobs: café <b>&amp;</b>")
     kept = header if rng.random() < 0.7 else rng.sample(header, rng.randrange(len(header)))
+    if rng.random() < 0.3:
+        kept = [*kept, f"; Window: {rng.randrange(10**6)} {rng.randrange(10**8)} (some days)"]
     return "\n".join([*kept, *lines, ""]).encode()
 
 
@@ -129,8 +137,25 @@ def filters(rng: Random) -> bytes:
 
 
 def slurm(rng: Random) -> bytes:
+    """An export of sacct; some do not tell when jobs were submitted, or eligible."""
+    lacks = rng.choice([(), (), ("Submit",), ("Submit", "Eligible")])
+    return _export([title for title in _SACCT if title not in lacks], _sacct(rng), named=True)
+
+
+def unnamed(rng: Random) -> bytes:
+    """An export without the names of its columns, which are those of the documented command."""
+    rows = [row | {"GID": "100"} for row in _sacct(rng)]  # by its number they are recognised
+    return _export(UNNAMED.split("|"), rows, named=False)
+
+
+def _export(titles: list[str], rows: list[dict[str, str]], *, named: bool) -> bytes:
+    lines = ["|".join(row[title] for title in titles) for row in rows]
+    return "\n".join([*(["|".join(titles)] if named else []), *lines, ""]).encode()
+
+
+def _sacct(rng: Random) -> list[dict[str, str]]:
     """Rows of sacct: steps, arrays, requeued, cancelled and running jobs, free text last."""
-    rows = ["|".join(_SACCT)]
+    rows = []
     submit = _BEGIN
     for job in range(100, 100 + _N_JOBS):
         submit += rng.randrange(20_000)
@@ -167,15 +192,15 @@ def slurm(rng: Random) -> bytes:
         }
         if state == "PENDING" or (state.startswith("CANCELLED") and rng.random() < 0.5):
             row |= {"Start": "Unknown", "AllocCPUS": "0", "ElapsedRaw": "0"}
-        rows.append("|".join(row.values()))
+        rows.append(row)
         if rng.random() < 0.2:  # the job again, requeued later
-            row |= {"Submit": _date(start + run), "Start": _date(start + run + 60)}
-            rows.append("|".join((row | {"End": _date(start + 2 * run + 60)}).values()))
+            row = row | {"Submit": _date(start + run), "Start": _date(start + run + 60)}
+            rows.append(row | {"End": _date(start + 2 * run + 60)})
         if rng.random() < 0.3:
             step = {"JobIDRaw": f"{job}.batch", "JobID": f"{job}.batch", "MaxRSS": "42.5M"}
             step |= {"TotalCPU": "1-02:03:04", "NTasks": "1", "JobName": "batch", "User": ""}
-            rows.append("|".join((row | step).values()))
-    return "\n".join([*rows, ""]).encode()
+            rows.append(row | step)
+    return rows
 
 
 def pbs(rng: Random) -> bytes:
