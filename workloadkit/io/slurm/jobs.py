@@ -189,8 +189,8 @@ class JobReader:
         n_jobs = lines.size
         status = self._status.numbers(states).astype(np.int64)
         procs = self._numbers(rows, "procs")
-        if "procs" not in cells and "allocated" in cells:
-            procs = self._cpus_of.numbers(cells["allocated"])
+        if "allocated" in cells and np.isnan(procs).any():
+            procs = np.where(np.isnan(procs), self._cpus_of.numbers(cells["allocated"]), procs)
         known_procs = np.where(procs > 0, procs, np.nan)
         start, end = self._start_and_end(instants, status, procs, lasted, suspended, lines)
         started = ~np.isnan(start)
