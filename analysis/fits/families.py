@@ -276,6 +276,8 @@ def _log_uniform(sample: Sample) -> tuple[Any, dict[str, Any], int]:
     from scipy import stats
 
     low, high = float(sample.values[0]), float(sample.values[-1])
+    if low == high:
+        raise ParameterError("the values are all alike")
     return Scaled(stats.loguniform, (low, high)), {"low": low, "high": high}, 2
 
 

@@ -1,6 +1,5 @@
 import json
 import re
-from contextlib import suppress
 from itertools import pairwise
 
 import numpy as np
@@ -85,10 +84,37 @@ def test_any_values_are_fitted_or_the_reason_is_told(values):
             assert fit.fits[name].mean() == pytest.approx(moments[0], rel=1e-5)
 
 
+#: Families of which a member of the same mean is the likeliest; others need values that differ.
+OF_ONE_VALUE = {
+    "exponential",
+    "hyper_exponential_2_em",
+    "hyper_exponential_3_em",
+    "hyper_erlang_em",
+}
+
+
 @pytest.mark.parametrize("family", FAMILIES)
 def test_values_all_alike_are_fitted_or_refused(family):
-    with suppress(ParameterError):
-        FAMILIES[family].fit(Sample(np.array([117.0]), np.array([9.0])))
+    sample = Sample(np.array([117.0]), np.array([9.0]))
+    if family in OF_ONE_VALUE:
+        distribution, _, _ = FAMILIES[family].fit(sample)
+        assert distribution.mean() == pytest.approx(117)
+    else:
+        with pytest.raises(ParameterError):
+            FAMILIES[family].fit(sample)
+
+
+@pytest.mark.parametrize("n_zeros", [0, 1, 50])
+def test_zeros_count_in_no_likelihood(n_zeros, rng):
+    """The families are fitted to the positive values, and so is what tells how well."""
+    values = rng.lognormal(4, 1.5, 200)
+    fit = fit_marginal(np.append(np.zeros(n_zeros), values), families=["lognormal", "exponential"])
+    for name, n_parameters in (("lognormal", 2), ("exponential", 1)):
+        likelihood = fit.fits[name].distribution.logpdf(values).sum()
+        row = fit.table.loc[name]
+        assert row["log_likelihood"] == pytest.approx(likelihood / 200)
+        assert row["aic"] == pytest.approx(2 * n_parameters - 2 * likelihood)
+        assert fit.fits[name].zeros == pytest.approx(n_zeros / (200 + n_zeros))
 
 
 def test_a_mixture_is_found_among_the_families():

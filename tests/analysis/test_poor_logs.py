@@ -44,15 +44,25 @@ LOGS = {
 }
 
 
+# What each kind of log cannot tell; a few jobs are never enough for a Hurst parameter.
+_OF_PAIRS = {"nearer_is_more_alike", "shuffled_similarity", "similarity_by_distance"}
+_OF_JOBS = {"hurst_of", "site_distributions", "stack_depths", "daily_concentration"} | _OF_PAIRS
+REFUSED = {lacking: {"hurst_of"} for lacking in LOGS} | {
+    "no jobs": _OF_JOBS,
+    "none ran": _OF_JOBS,
+    "no users": {"hurst_of", "site_distributions"} | _OF_PAIRS,
+}
+
+
 @pytest.mark.parametrize("lacking", LOGS)
 @pytest.mark.parametrize("measure", MEASURES)
 def test_a_log_that_lacks_something_is_measured_or_refused(measure, lacking):
     trace = Trace.from_columns(LOGS[lacking], name="poor")
-    try:
-        found = MEASURES[measure](trace)
-    except WorkloadError as error:
-        assert "poor" in str(error)
+    if measure in REFUSED[lacking]:
+        with pytest.raises(WorkloadError, match="poor"):
+            MEASURES[measure](trace)
         return
+    found = MEASURES[measure](trace)
     assert type(found).__name__ in analysis.__all__
     json.dumps(found.to_dict(), allow_nan=False)
     if measure == "compare" and not found.curves:

@@ -115,9 +115,9 @@ OF_LSF = {  # by the place of the field: where it is -1 or an empty word, and wh
 
 SGE = [
     "long", "host", "g1", "al", "run.sh", "7", "phys", "0", "1310761621", "1310761681",
-    "1310765281", "0", "0", "3600", "60.05", "0.08", "104188.0", *14 * ["0"], "NONE", "defaultdepartment",
-    "mpi", "8", "0", "14400.0", "7.3", "0.0", "-l h_rt=36000", "0.0", "NONE", "189153280.0",
-    "0", "0",
+    "1310765281", "0", "0", "3600", "60.05", "0.08", "104188.0", *14 * ["0"], "NONE",
+    "defaultdepartment", "mpi", "8", "0", "14400.0", "7.3", "0.0", "-l h_rt=36000", "0.0", "NONE",
+    "189153280.0", "0", "0",
 ]  # fmt: skip
 _FROM_USAGE = {"cpu": (60.05 + 0.08) / 8}
 OF_SGE = {  # by the place of the field: where it is empty, and where it is 0

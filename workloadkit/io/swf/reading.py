@@ -453,7 +453,7 @@ class _Reader:
         numbers = np.concatenate(self.more)
         in_burst = place[job] < 0
         if in_burst.any():
-            repair = "columns after the 18th of bursts left out"
+            repair = "further columns of bursts left out"
             self.repairs[repair] = (int(in_burst.sum()), self.line_of(int(job[in_burst][0])))
             numbers = numbers[np.repeat(~in_burst, n_more)]
             job, n_more = job[~in_burst], n_more[~in_burst]

@@ -1,0 +1,62 @@
+"""Standard output is JSON, and nothing else, wherever JSON is asked for there."""
+
+import json
+
+import pytest
+import typer
+
+import workloadkit as wk
+from workloadkit.cli import app
+
+SLURM = """JobIDRaw|Submit|Start|End|State|AllocCPUS
+1|2024-03-04T08:00:00|2024-03-04T08:00:09|2024-03-04T09:00:09|COMPLETED|4
+"""
+OUTAGES = "; OutageFormat: 1\n1 -1 100 200 -1 1 -1\n"
+
+#: What each command is called with, other than `--json -`.
+CALLS = {
+    "anomalies": ("log.swf",),
+    "characterize": ("log.swf",),
+    "check": ("log.swf", "easy.swf", "--procs", 96),
+    "convert": ("slurm.txt", "-o", "made.swf"),
+    "crosscheck": ("reopen", "lam=0.3", "p=0.5", "Z=1", "S=1", "--runs", 2, "--jobs", 200),
+    "dependencies": ("log.swf", "-o", "linked.swf"),
+    "outages": ("log.swf",),
+    "resample": ("log.swf", "-o", "new.swf", "--weeks", 2),
+    "queueing": ("closed", "N=5", "Z=2", "S=1"),
+    "simulate": ("log.swf", "--procs", 96),
+    "site": ("--users", "20", "--weeks", 2, "--scheduler", "easy"),
+    "sweep": ("log.swf", "--procs", 96, "--load", "0.5"),
+    "validate": ("log.swf", "--fail-on", "never"),
+}
+
+
+def with_json():
+    """The commands that know `--json`."""
+    commands = typer.main.get_command(app).commands
+    return sorted(
+        name
+        for name, command in commands.items()
+        if any("--json" in parameter.opts for parameter in command.params)
+    )
+
+
+def test_each_command_that_knows_json_is_called():
+    assert with_json() == sorted(CALLS)
+
+
+@pytest.mark.filterwarnings("ignore::workloadkit.errors.WorkloadWarning")
+@pytest.mark.parametrize("command", CALLS)
+def test_json_on_standard_output_is_alone_there(run, command, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    log = wk.load_sample().take(range(3000))
+    wk.write_swf(log, "log.swf")
+    wk.write_swf(wk.simulate(log, "easy", procs=96).trace(), "easy.swf")
+    (tmp_path / "slurm.txt").write_text(SLURM)
+    before = {path.name for path in tmp_path.iterdir()}
+    code, out, err = run(command, *CALLS[command], "--json", "-")
+    assert code == 0, err
+    assert isinstance(json.loads(out), dict)
+    named = {str(name) for name in CALLS[command]}
+    beside = {f"{name}.parquet" for name in named}
+    assert {path.name for path in tmp_path.iterdir()} <= before | named | beside
