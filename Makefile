@@ -2,6 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+INSTALL := pip install --quiet --disable-pip-version-check
 NEEDED := 'import sys; sys.exit("Python 3.11 or later is needed: make PYTHON=..." if sys.version_info < (3, 11) else 0)'
 
 # The tests start Python by the hundred: it need not compile the same files each time. Each worker has
@@ -9,7 +10,7 @@ NEEDED := 'import sys; sys.exit("Python 3.11 or later is needed: make PYTHON=...
 export PYTHONDONTWRITEBYTECODE :=
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: demo test test-all lint bench fuzz sample clean
+.PHONY: demo test test-all test-lowest lint bench fuzz sample constraints clean
 
 demo: $(VENV)/.run
 	$(BIN)/python scripts/demo.py demo
@@ -38,6 +39,13 @@ WITHOUT_KERNELS := test_pages test_browser test_report test_hostile_text test_po
 	test_phases test_probability test_reopen test_reopen_bias test_truncated_poisson \
 	test_zakay_* test_lee test_lawson test_simulate_resampled test_resampling_validation test_fuzz
 
+# The tests with the oldest version of each dependency that is allowed, and with the newest of what
+# these need; old ones use what newer ones call deprecated.
+LOWEST := .venv-lowest
+test-lowest: $(LOWEST)/.dev
+	$(LOWEST)/bin/pytest -n 2 --dist loadfile \
+		-W ignore::DeprecationWarning -W ignore::PendingDeprecationWarning
+
 lint: $(VENV)/.dev
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
@@ -58,16 +66,31 @@ sample: $(VENV)/.run
 	$(BIN)/python scripts/make_sample.py
 
 clean:
-	rm -rf $(VENV) demo
+	rm -rf $(VENV) $(LOWEST) demo
 
-$(VENV)/.run: pyproject.toml
+# The versions that the tests are known to pass with, for each Python.
+constraints: $(VENV)/.dev
+	$(BIN)/$(INSTALL) uv
+	$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --extra dev \
+		--no-header --no-annotate pyproject.toml -o constraints.txt
+
+$(VENV)/.run: pyproject.toml constraints.txt
 	@$(PYTHON) -c $(NEEDED)
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --disable-pip-version-check -e .
+	$(BIN)/$(INSTALL) -c constraints.txt -e .
 	touch $@
 
-$(VENV)/.dev: pyproject.toml
+$(VENV)/.dev: pyproject.toml constraints.txt
 	@$(PYTHON) -c $(NEEDED)
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[dev]'
+	$(BIN)/$(INSTALL) -c constraints.txt -e '.[dev]'
 	touch $(VENV)/.run $@
+
+$(LOWEST)/.dev: pyproject.toml
+	@$(PYTHON) -c $(NEEDED)
+	$(PYTHON) -m venv $(LOWEST)
+	$(LOWEST)/bin/$(INSTALL) uv
+	$(LOWEST)/bin/uv pip compile --quiet --resolution lowest-direct --extra dev \
+		--python $(LOWEST)/bin/python pyproject.toml -o $(LOWEST)/lowest.txt
+	$(LOWEST)/bin/$(INSTALL) -r $(LOWEST)/lowest.txt -e .
+	touch $@
