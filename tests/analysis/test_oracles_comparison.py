@@ -8,7 +8,7 @@ from analysis import compare
 from tests.data import needs_traces
 from tests.oracles import comparison as oracle
 from tests.oracles.sessions import largest_difference, ran
-from tests.small_logs import first_jobs, logs, trace_of
+from tests.small_logs import first_jobs, jobs_of, logs, trace_of
 
 small = logs(
     fewest=15,
@@ -41,6 +41,6 @@ def test_distances_agree_with_the_definition(one, other):
 
 @needs_traces
 def test_distances_of_real_logs_agree_with_the_definition():
-    one, first = first_jobs("KTH-SP2-1996-2", 300)
-    other, second = first_jobs("SDSC-DS-2004-2.1-cln", 400)
-    agrees(one, other, (first, second))
+    """Of jobs that were submitted while the log told of all."""
+    logs = [first_jobs("KTH-SP2-1996-2", 300)[1], first_jobs("SDSC-DS-2004-2.1-cln", 400)[1]]
+    agrees(*(jobs_of(log.within_window()) for log in logs), logs)

@@ -55,6 +55,7 @@ def data_lines(text):
     return [line for line in text.splitlines() if not line.startswith(";")]
 
 
+@pytest.mark.filterwarnings("ignore:no column tells when jobs were submitted")
 @pytest.mark.parametrize("name", TITLES)
 @pytest.mark.parametrize("seed", range(3))
 def test_a_format_is_told_by_its_first_lines(name, seed):
