@@ -126,7 +126,7 @@ class LogComparison(Result):
 def compare(
     *logs: Trace | Mapping[str, Trace], sections: Iterable[str] = tuple(SECTIONS)
 ) -> LogComparison:
-    """Set logs side by side on every measure.
+    """Set logs side by side on every measure, each within its window.
 
     As a validation of resampling does it [1]_: the original first, then those made from it.
 
@@ -196,7 +196,7 @@ def look(
     distributions : iterable of str, optional
         Some of `analysis.log_distributions.DISTRIBUTIONS`, by default all.
     """
-    parts = LogParts(trace)
+    parts = LogParts(trace.within_window())
     samples = {
         name: sorted_sample(DISTRIBUTIONS[name], parts) if trace.n_jobs else np.empty(0)
         for name in distributions
