@@ -547,3 +547,17 @@ def test_a_real_log():
     assert found.n_units == 8156
     assert found.of("raw", "rs")["estimate"] == pytest.approx(0.666, abs=0.05)  # published
     assert found.verdict == "hidden"
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_errors_of_longer_series_than_were_simulated(method):
+    """The mean error stays that of the longest; the deviation falls on as between the last two."""
+    at = np.searchsorted(np.linspace(0, 1, 10001), sampling.PARAMETERS)
+    (_, before), (bias, sd), (same, beyond) = (
+        [errors[at] for errors in sampling.errors(method, n)] for n in (16384, 65536, 4 * 65536)
+    )
+    assert same == pytest.approx(bias)
+    assert beyond == pytest.approx(sd**2 / before, rel=1e-6)
+    estimate = 0.7 + float(np.interp(0.7, sampling.PARAMETERS, bias))
+    low, high = sampling.interval(method, estimate, 4 * 65536)
+    assert low < 0.7 < high

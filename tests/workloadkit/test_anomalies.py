@@ -17,6 +17,7 @@ from tests.data import TRACES, needs_traces, trace_path
 from workloadkit import cli
 from workloadkit.cleaning.changes import pettitt
 from workloadkit.cleaning.flurries import FlurryLimits, find_flurries
+from workloadkit.cleaning.quiet import _arrivals, _per_week
 
 DAY, WEEK = 86400, 604800
 
@@ -199,6 +200,20 @@ def test_a_planted_start_up_is_found():
     left = wk.clean(log, start.filter)
     assert left.column("submit")[0] == start.span[1]
     assert not wk.find_anomalies(left).items
+
+
+def test_jobs_of_unknown_users_are_each_an_arrival():
+    """Those of one known user in a row are one, as a batch is no sign of life of many."""
+    assert _arrivals(np.array([1, 1, 2, 2, 1])) == 3
+    assert _arrivals(np.array([-1, -1, -1])) == 3
+    assert _arrivals(np.array([1, 1, -1, -1, 1])) == 4
+
+
+def test_unknown_users_are_no_user_of_a_week():
+    week = 7 * 86400
+    log = {"submit": [0, 5, week, week + 5, 2 * week], "user": [1, -1, -1, 2, 3]}
+    _, inside, elsewhere = _per_week(wk.Trace.from_columns(log), np.array([0, 1]), week)
+    assert (inside, elsewhere) == (1, 1)
 
 
 def test_a_planted_wind_down_is_found():

@@ -169,6 +169,9 @@ def test_a_job_without_a_submission_is_no_job():
 def test_what_it_was_suspended_is_not_run_time():
     trace = read(record(run_time=200))
     assert (trace.jobs["run"][0], trace.sidecar["suspended"][0]) == (200, 40)
+    trace = read(record(run_time=240))  # all the time that it was there
+    assert (trace.jobs["run"][0], trace.sidecar["suspended"][0]) == (240, 0)
+    assert not trace.intake.noted
     trace = read(record(run_time=999))  # longer than it was there: not believed
     assert trace.jobs["run"][0] == 240
     trace = read(record(run_time=0))

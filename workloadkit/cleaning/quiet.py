@@ -136,14 +136,15 @@ def _arrivals(user: NDArray[np.int64]) -> int:
 
 
 def _per_week(trace: Trace, rows: NDArray, length: float) -> tuple[float, float, float]:
-    """Return jobs a week in a part of the log, and the median users a week there and elsewhere."""
+    """Return jobs a week in a part of the log, and the median known users there and elsewhere."""
     submit, user = trace.column("submit"), trace.column("user")
     week = ((submit - submit[0]) // WEEK).astype(np.int64)
     inside = np.zeros(submit.size, bool)
     inside[rows] = True
 
     def users(chosen: NDArray[np.bool_]) -> float:
-        pairs = np.unique(np.stack([week[chosen], user[chosen]]), axis=1)
+        known = chosen & (user >= 0)
+        pairs = np.unique(np.stack([week[known], user[known]]), axis=1)
         return float(np.median(np.unique(pairs[0], return_counts=True)[1])) if pairs.size else 0.0
 
     return rows.size / max(length / WEEK, 1e-9), users(inside), users(~inside)
