@@ -9,7 +9,11 @@ import numpy as np
 
 from workloadkit import __version__
 from workloadkit.errors import ParameterError
+from workloadkit.header import Header
 from workloadkit.trace import Trace
+
+# Operations after which the times of jobs are those that were recorded.
+_KEEP_TIMES = ("dependencies", "estimates of a model", "segment", "utility functions")
 
 
 def provenance(trace: Trace, **parameters: Any) -> dict[str, Any]:
@@ -117,3 +121,20 @@ def plain(value: Any) -> Any:
     if isinstance(value, datetime):
         return value.isoformat()
     return value
+
+
+def operations(header: Header) -> list[str]:
+    """Return what a header says was done to its log, in order.
+
+    Examples
+    --------
+    >>> operations(Header(("; Note: resampled: workloadkit 0.1.0, log a.swf", "; Note: by Ann")))
+    ['resampled']
+    """
+    notes = (note.partition(": workloadkit ") for note in header.get_all("Note"))
+    return [what for what, by, _ in notes if by]
+
+
+def moved_times(header: Header) -> list[str]:
+    """Return what was done to a log, as its header says, that gave its jobs other times."""
+    return [what for what in operations(header) if what not in _KEEP_TIMES]

@@ -81,7 +81,10 @@ def _used_once(log: Log) -> Breach | None:
         row=int(row) + 1,
     )
     text = f"up to {busy.max():,.0f} busy; {label} is {machine:,}; first: {first}"
-    return Breach(over.size, rows.size, (first,), text)
+    if not log.has_other_waits:
+        return Breach(over.size, rows.size, (first,), text)
+    text += "; the waits are those of the log that this one was made from"
+    return Breach(over.size, rows.size, (first,), text, "note")
 
 
 RULES = (

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit.fields import UNKNOWN
-from workloadkit.rules.rule import Breach, Log, Offender, Rule, distinct, in_header, plain
+from workloadkit.rules.rule import Breach, Log, Offender, Rule, Severity, distinct, in_header, plain
 
 #: A log whose jobs begin later than this began before them, or counts from another origin. [s]
 YEAR = 365 * 86400
@@ -22,7 +22,7 @@ def _used_once(log: Log) -> Breach | None:
 
 
 def _none_missing(log: Log) -> Breach | None:
-    """Numbers from 1 to the last that no job has; those that a filter removed are explained."""
+    """Numbers from 1 to the last that no job has; those that the header knows of are explained."""
     numbers = np.unique(log["job"][log["job"] >= 1])
     if not numbers.size or numbers[-1] == numbers.size:
         return None
@@ -33,8 +33,9 @@ def _none_missing(log: Log) -> Breach | None:
     where = (
         f"job {numbers[first]} comes after {after}" if after else f"the first is job {numbers[0]}"
     )
-    explained = missing <= log.removed
+    explained = missing <= log.removed + log.left_out
     why = f"; the header's filters removed {log.removed:,} jobs" if log.removed else ""
+    why += f"; {log.left_out:,} were left out of the simulation" if log.left_out else ""
     return Breach(
         missing,
         int(numbers[-1]),
@@ -49,7 +50,10 @@ def _in_order(log: Log) -> Breach | None:
     early = np.zeros(job.size, dtype=bool)
     early[1:] = job[1:] < job[:-1]
     early &= ~(_seen_before(job) & log.in_parts)  # a later part has the number of the first
-    return log.where(early, "submit", also={"job before": np.append(job[:1], job[:-1])})
+    before = {"job before": np.append(job[:1], job[:-1])}
+    # jobs of a log that come in another order keep its numbers
+    severity: Severity | None = "note" if log.is_moved else None
+    return log.where(early, "submit", severity=severity, also=before)
 
 
 def _submit_known(log: Log) -> Breach | None:
@@ -76,12 +80,12 @@ def _from_one(log: Log) -> Breach | None:
 
 
 def _dense(log: Log) -> Breach | None:
-    """Numbers above how many there are; filters leave such behind, and so does a keyed number."""
+    """Numbers above how many there are, such as jobs that are left out leave behind."""
     above = {}
     for name in _NUMBERED:
         numbers = log[name]
         above[name] = numbers > distinct(numbers[numbers > 0])
-    return log.by_field(above, severity="note" if log.removed else None)
+    return log.by_field(above, severity="note" if log.has_other_numbers else None)
 
 
 def _seen_before(numbers: NDArray) -> NDArray[np.bool_]:

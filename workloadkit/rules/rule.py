@@ -13,6 +13,7 @@ from workloadkit.errors import WorkloadError
 from workloadkit.fields import BURST_STATUS, BY_NAME
 from workloadkit.header import Header
 from workloadkit.preceding import Preceding, find_preceding
+from workloadkit.provenance import moved_times, operations
 from workloadkit.trace import Trace
 
 #: An error contradicts the standard; a warning is legal but suspicious; a note is worth knowing.
@@ -25,6 +26,7 @@ SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
 FIRST_FEW = 3
 
 _REMOVED = re.compile(r"\((\d{1,18}) jobs? removed\)")
+_LEFT_OUT = re.compile(r"jobs left out of the simulation: (\d{1,18}) of ")
 _YES, _NO = ("yes", "true"), ("no", "false")
 
 
@@ -141,6 +143,27 @@ class Log:
     def removed(self) -> int:
         """Jobs that were removed by the filters which the header names."""
         return sum(map(int, _REMOVED.findall("\n".join(self.header.lines))))
+
+    @cached_property
+    def left_out(self) -> int:
+        """Jobs that were left out of the simulation which the header names."""
+        found = map(_LEFT_OUT.match, self.header.get_all("Note"))
+        return sum(int(match[1]) for match in found if match)
+
+    @cached_property
+    def has_other_numbers(self) -> bool:
+        """Whether jobs, users and so on may have the numbers of the log that this was made from."""
+        return bool(self.removed or self.left_out or operations(self.header))
+
+    @cached_property
+    def is_moved(self) -> bool:
+        """Whether the header says that the jobs of another log were given other times."""
+        return bool(moved_times(self.header))
+
+    @cached_property
+    def has_other_waits(self) -> bool:
+        """Whether jobs have waits that they had at other times."""
+        return self.is_moved and moved_times(self.header)[-1] != "simulated"
 
     @cached_property
     def end(self) -> NDArray[np.float64]:

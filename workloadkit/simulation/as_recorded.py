@@ -6,11 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit import metrics
+from workloadkit.provenance import moved_times
 from workloadkit.simulation.measures import OF_JOBS, Served
 from workloadkit.trace import Trace
-
-#: Beginnings of the notes of operations that keep a log's times as they were recorded.
-_KEPT = ("dependencies", "estimates of a model", "segment", "utility functions")
 
 #: A larger factor between two mean waits means that the site did more than is simulated.
 MUCH = 2
@@ -45,8 +43,7 @@ def as_recorded(log: Trace, rows: NDArray[np.int64], machine: int) -> dict[str, 
     >>> found["jobs"], found["utilization"], found["mean_wait"]
     (2, 0.5, 30.0)
     """
-    notes = (note.partition(": workloadkit ") for note in log.header.get_all("Note"))
-    if any(by and what not in _KEPT for what, by, _ in notes):
+    if moved_times(log.header):
         return {}
     rows = np.unique(rows)
     submit, wait, run, user = (log.column(n)[rows] for n in ("submit", "wait", "run", "user"))
