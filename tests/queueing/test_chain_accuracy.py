@@ -14,7 +14,7 @@ pytestmark = pytest.mark.slow
 
 FORMS = {"exp:1": exponential(1), "zakay": hyperbolic(0.8, 0.5)}
 RUNS = 6
-JOBS = 300_000
+JOBS = 200_000
 #: Short and long mean think times, and the longest response before a short one.
 BREAKS = [(1, 10, 2), (0, 20, 1), (0.5, 5, 5)]
 

@@ -124,7 +124,11 @@ def test_engines_agree_on_small_logs(policy):
 @pytest.mark.parametrize("tenths", [False, True])
 @pytest.mark.parametrize("policy", POLICIES)
 def test_engines_agree_whoever_reacts(policy, tenths):
-    """With tenths of a second two kinds of users each, as kernels are compiled for each."""
+    """With tenths of a second two kinds of users each, with outages every other kind.
+
+    For each policy, users and these two a kernel is compiled.
+    """
     place = list(POLICIES).index(policy)
-    some = [USERS[(place + i) % len(USERS)] for i in (0, 3)]
-    check(policy, range(100, 116), some if tenths else USERS, tenths=tenths)
+    users = [USERS[(place + i) % len(USERS)] for i in ((0, 3) if tenths else range(len(USERS)))]
+    check(policy, range(100, 108), users[::2], tenths=tenths)
+    check(policy, range(108, 116), users[1::2], tenths=tenths, outages=False)

@@ -737,3 +737,13 @@ def test_what_cannot_be_asked(asked, message):
 def test_a_machine_that_nobody_knows():
     with pytest.raises(wk.WorkloadError, match="neither MaxProcs nor MaxNodes"):
         check(scheduled(EASY), procs=None)
+
+
+def test_jobs_of_one_number_are_told_apart_by_their_times():
+    """Two jobs are called 0; an outage stops the first of them, before the other is submitted."""
+    columns = {"job": [0, 0], "submit": [1, 4], "run": [2, 2], "procs": [8, 8], "user": [1, 1]}
+    trace = wk.Trace.from_columns(columns, header=wk.Header((f"; MaxProcs: {MACHINE}",)))
+    down = wk.Outages((wk.Outage(1, 2, 3, 1),))
+    schedule = wk.simulate(trace, "fcfs", outages=down, engine="python")
+    assert [run.interrupted for run in schedule.runs].count(True) == 1
+    assert_proved(wk.check_schedule(trace, schedule, outages=down))

@@ -174,7 +174,7 @@ def machine_of(trace):
 
 @needs_traces
 def test_one_partition_is_easy_on_real_logs(whole_log):
-    beginning = whole_log.take(np.arange(min(5 * FIRST_JOBS, whole_log.n_jobs)))
+    beginning = whole_log.take(np.arange(min(3 * FIRST_JOBS, whole_log.n_jobs)))
     for overrun in ("raise", "late"):
         one, easy = (
             wk.simulate(beginning, policy, overrun=overrun, **machine_of(whole_log))

@@ -88,7 +88,7 @@ def test_engines_agree():
 @pytest.mark.parametrize("users", USERS)
 @pytest.mark.parametrize("scheduler", SCHEDULERS)
 def test_engines_agree_for_all(scheduler, users):
-    for seed, stretch, whole in product(range(2), (HOURS, WEEKS), (True, False)):
+    for seed, (stretch, whole) in enumerate(product((HOURS, WEEKS), (True, False))):
         for overrun, passes in product(OVERRUNS, PASSES):
             trace = log(seed, stretch, whole=whole)
             compare(trace, scheduler, users, procs=MACHINE, overrun=overrun, passes=passes)

@@ -231,6 +231,14 @@ def test_both_engines_agree_in_all_ways(passes, users, jobs, policy, overrun):
     check_engines(trace_of(jobs), policy, users, passes, overrun=overrun)
 
 
+@both_engines
+@pytest.mark.parametrize("users", BEHAVIOURS)
+def test_recorded_waits_may_be_fractions_where_no_other_time_is(users, engine):
+    trace = log((1, 0, 10), (1, 60, 5), wait=[0.25, 3], preceding_job=[-1, 1], think_time=[-1, 2])
+    schedule = wk.simulate(trace, "recorded", users, engine=engine)
+    assert schedule.start[0] == schedule.workload.submit[0] + 0.25
+
+
 @pytest.mark.slow
 @needs_traces
 @ignore_oddities

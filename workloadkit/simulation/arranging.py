@@ -147,7 +147,12 @@ def arrange(trace: Trace | None, scheduler: Any, users: Any, settings: Settings)
         who,
         engine,
         rules,
-        _as_workload(settings, rules, recorded=recorded),
+        _as_workload(
+            settings,
+            rules,
+            recorded=recorded,
+            waits_count=recorded and not isinstance(behaviour, OpenUsers),
+        ),
         procs is not None,
         chosen | parameters,
     )
@@ -165,7 +170,9 @@ def _is_plain(behaviour: Any) -> bool:
     return not whole
 
 
-def _as_workload(settings: Settings, rules: Rules, *, recorded: bool) -> AsWorkload:
+def _as_workload(
+    settings: Settings, rules: Rules, *, recorded: bool, waits_count: bool
+) -> AsWorkload:
     """Return the rules by which jobs of a log are simulated."""
     return AsWorkload(
         machine=rules.machine,
@@ -175,6 +182,7 @@ def _as_workload(settings: Settings, rules: Rules, *, recorded: bool) -> AsWorkl
         offered_load=settings.offered_load,
         passes=settings.passes,
         utility_at=settings.utility_at,
+        waits_count=waits_count,
         **settings.scales,
     )
 

@@ -175,7 +175,7 @@ def check_schedule(
     changing = outages is not None or "outages" in said
 
     listed = listed_jobs(schedule)
-    runs = with_stopped_runs(listed, schedule)
+    runs, stopped = with_stopped_runs(listed, schedule)
     at, others = match_jobs(workload, listed)
     claims = [
         each_is_there_once(workload, listed, at, others, int(trace.ran.sum())),
@@ -185,8 +185,8 @@ def check_schedule(
         none_starts_early(listed),
         no_processor_is_used_twice(runs, machine, shutdowns, recorded),
     ]
-    if runs is not listed:
-        claims.append(stopped_runs_come_first(listed, runs))
+    if stopped.size:
+        claims.append(stopped_runs_come_first(listed, runs, stopped))
     same_jobs = all(claims[i].verdict == "proved" for i in (0, 1, 3))
     case = _case(workload, listed, at, machine or 0, passes) if same_jobs else None
     claims += claims_of(name, _depth(named), case, workload, changing)

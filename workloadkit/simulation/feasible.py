@@ -18,6 +18,7 @@ from workloadkit.simulation.claims import (
     seconds,
     use_of,
 )
+from workloadkit.simulation.machine.plain import Run
 from workloadkit.simulation.machine.shutdowns import Shutdown
 from workloadkit.simulation.schedule import Schedule
 from workloadkit.simulation.workload import Workload
@@ -185,46 +186,62 @@ def none_starts_early(listed: Listed) -> Claim:
     return Claim(text, "proved", f"{waiting:,} waited")
 
 
-def with_stopped_runs(listed: Listed, schedule: Schedule | Trace) -> Listed:
+def with_stopped_runs(
+    listed: Listed, schedule: Schedule | Trace
+) -> tuple[Listed, NDArray[np.int64]]:
     """Return the jobs of a schedule and, as others, their runs that were stopped.
 
     A log tells of none. The run of a lost job is one that was stopped, and listed already.
+
+    Returns
+    -------
+    Listed
+    rows : ndarray of int64, shape (n_stopped,)
+        Which jobs the last of these are runs of; of several of one number, one that may be meant.
     """
     runs = schedule.runs if isinstance(schedule, Schedule) else ()
-    place = {job: i for i, job in enumerate(listed.job.tolist())}
-    stopped = [(place[run.job], run) for run in runs if run.interrupted and run.job in place]
-    stopped = [(i, run) for i, run in stopped if run.start != listed.start[i]]
-    if not stopped:
-        return listed
-    columns: Any = [column[[i for i, _ in stopped]] for column in listed]
-    again = Listed(*columns)._replace(
-        start=np.array([run.start for _, run in stopped]),
-        run=np.array([run.end - run.start for _, run in stopped]),
+    of_number: dict[int | None, list[int]] = {}
+    for i, job in enumerate(listed.job.tolist()):
+        of_number.setdefault(job, []).append(i)
+
+    def row_of(run: Run) -> int:
+        rows = of_number[run.job]
+        fitting = (
+            i
+            for i in rows
+            if listed.submit[i] <= run.start
+            and (run.end <= listed.start[i] or run.start == listed.start[i])
+            and len(run.processors) in (0, listed.procs[i])
+        )
+        return next(fitting, rows[-1])
+
+    found = [(row_of(run), run) for run in runs if run.interrupted and run.job in of_number]
+    stopped = [(i, run) for i, run in found if run.start != listed.start[i]]
+    rows = np.array([i for i, _ in stopped], dtype=np.int64)
+    again: Any = [column[rows] for column in listed]
+    again = Listed(*again)._replace(
+        start=np.array([run.start for _, run in stopped], dtype=listed.start.dtype),
+        run=np.array([run.end - run.start for _, run in stopped], dtype=listed.run.dtype),
     )
     both: Any = [np.concatenate(pair) for pair in zip(listed, again, strict=True)]
-    return Listed(*both)
+    return Listed(*both), rows
 
 
-def stopped_runs_come_first(listed: Listed, runs: Listed) -> Claim:
+def stopped_runs_come_first(listed: Listed, runs: Listed, rows: NDArray[np.int64]) -> Claim:
     """Check that what was stopped of a job lies between its submission and its start."""
     text = "runs that were stopped lie between submission and start"
     stopped = slice(listed.job.size, None)
-    job, submit, start, run = (column[stopped] for column in (runs.job, *runs[1:4]))
-    last = dict(zip(listed.job.tolist(), listed.start.tolist(), strict=True))
-    outside = [
-        not submitted <= begin <= begin + length <= last[number]
-        for number, submitted, begin, length in zip(
-            *(column.tolist() for column in (job, submit, start, run)), strict=True
-        )
-    ]
-    if any(outside):
-        i = outside.index(True)
+    start, run = runs.start[stopped], runs.run[stopped]
+    submit, last = listed.submit[rows], listed.start[rows]
+    outside = ~((submit <= start) & (run >= 0) & (start + run <= last))
+    if outside.any():
+        i = int(np.argmax(outside))
         why = (
-            f"job {job[i]}, submitted at {seconds(submit[i])} and started at "
-            f"{seconds(last[job[i].item()])}, ran from {seconds(start[i])} for {seconds(run[i])}"
+            f"job {listed.job[rows[i]]}, submitted at {seconds(submit[i])} and started at "
+            f"{seconds(last[i])}, ran from {seconds(start[i])} for {seconds(run[i])}"
         )
-        return refuted(text, why, sum(outside))
-    return Claim(text, "proved", count_of(job.size, "run"))
+        return refuted(text, why, int(outside.sum()))
+    return Claim(text, "proved", count_of(rows.size, "run"))
 
 
 def no_processor_is_used_twice(

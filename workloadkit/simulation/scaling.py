@@ -1,6 +1,6 @@
 """Crude changes of a log's load: its run times, its jobs' sizes, its machine."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,9 @@ from workloadkit.trace import Trace
 class AsWorkload:
     """By what rules the jobs of a log are simulated: called with a log, it gives its workload.
 
-    The parameters are those of `make_workload`, and the factors of `scaled_log`.
+    The parameters are those of `make_workload`, and the factors of `scaled_log`. With
+    `waits_count`, times are whole seconds only where recorded waits are, too: users who react to
+    these submit jobs at fractions of a second.
     """
 
     machine: int
@@ -37,6 +39,7 @@ class AsWorkload:
     scale_runs: float = 1.0
     scale_sizes: float = 1.0
     scale_machine: float = 1.0
+    waits_count: bool = False
 
     def scaled(self, trace: Trace) -> Trace:
         """Return the log with other run times and sizes, where these are asked for."""
@@ -44,7 +47,7 @@ class AsWorkload:
 
     def of(self, scaled: Trace) -> Workload:
         """Return the workload of a log that has been scaled."""
-        return make_workload(
+        workload = make_workload(
             scaled,
             self.machine,
             oversize=self.oversize,
@@ -55,6 +58,11 @@ class AsWorkload:
             passes=self.passes,
             utility_at=self.utility_at,
         )
+        if not self.waits_count or workload.wait.dtype.kind == "i":
+            return workload
+        names = ("submit", "run", "estimate")
+        times = {name: getattr(workload, name).astype(np.float64) for name in names}
+        return replace(workload, **times)
 
     def __call__(self, trace: Trace) -> Workload:
         """Return the workload of a log."""
