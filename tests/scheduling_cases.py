@@ -1255,17 +1255,16 @@ PASSES = [
         },
     ),
     Case(
-        "by event a job planned to end now has left the profile but holds its processors",
-        "As before, but the first is planned until 10: the head is planned for this second, and "
-        "the last would delay it.",
+        "by event a job that ends as planned has ended before the submissions of its second",
+        "As before, but the first is planned until 10: the head starts.",
         4,
         [(0, 10, 10, 2), *EARLY_END[1:]],
         {"easy passes=event": [0, 10, 15], "conservative passes=event": [0, 10, 15]},
     ),
     Case(
         "equal ends and submissions, ends as planned",
-        "At 10 two jobs end and two arrive. By event both arrive first: the head is planned for "
-        "this very second, so the other one has to wait, also between the two ends.",
+        "At 10 two jobs end and two arrive. By event both count as ended when the first of these "
+        "arrives, which starts.",
         4,
         [(0, 10, 10, 2), (0, 10, 10, 2), (10, 5, 5, 4), (10, 5, 5, 2)],
         {
@@ -1300,11 +1299,30 @@ PASSES = [
         {"easy": [0, 10, 60], "easy passes=event": [0, 30, 10]},
     ),
     Case(
-        "by event nothing ends by a shadow time of now",
-        "As before, but planned until 10: the shadow time is 10, and nothing ends by then.",
-        3,
-        [(0, 10, 10, 2), (1, 50, 50, 3), (10, 20, 20, 1)],
-        {"easy": [0, 10, 60], "easy passes=event": [0, 10, 60]},
+        "by event a job that ends as planned makes room for the head before others arrive",
+        "At 10 the first ends, the head of three starts, and the next head needs the whole "
+        "machine at 20: the job of 100 s that arrives at 10 would delay it.",
+        4,
+        [(0, 10, 10, 3), (1, 10, 10, 3), (2, 10, 10, 4), (10, 100, 100, 1)],
+        {"easy": [0, 10, 20, 30], "easy passes=event": [0, 10, 20, 30]},
+    ),
+    Case(
+        "by event a job that ends now but later than planned holds its processors until its event",
+        "As before, but the first was planned until 9: it counts as ending at this very second, "
+        "yet one processor is free and to spare when the last job arrives.",
+        4,
+        [(0, 10, 9, 3), (1, 10, 10, 3), (2, 10, 10, 4), (10, 100, 100, 1)],
+        {
+            "easy overrun=late": [0, 10, 20, 30],
+            "easy overrun=late passes=event": [0, 10, 110, 10],
+        },
+    ),
+    Case(
+        "by event a job that ends now but sooner than planned holds its processors, too",
+        "As before, but the first was planned until 12.",
+        4,
+        [(0, 10, 12, 3), (1, 10, 10, 3), (2, 10, 10, 4), (10, 100, 100, 1)],
+        {"easy": [0, 10, 20, 30], "easy passes=event": [0, 10, 110, 10]},
     ),
     Case(
         "by event equal ends come one by one",
@@ -1351,7 +1369,7 @@ PASSES = [
     Case(
         "by event a job that arrives at a planned end is placed before that end",
         "At 10 the first ends as planned, the second earlier, and the last one arrives: by event "
-        "it takes the first's place before the third moves up, once an instant after that.",
+        "it takes the first's place before the second's end, and before the third moves up.",
         8,
         [(0, 10, 10, 4), (0, 10, 12, 4), (1, 10, 10, 8), (10, 2, 2, 4)],
         {"conservative": [0, 0, 10, 20], "conservative passes=event": [0, 0, 12, 10]},
@@ -1377,6 +1395,100 @@ PASSES = [
         4,
         [(5, 0, 0, 4), (5, 10, 10, 4), (5, 5, 5, 4)],
         {"sjf passes=event": [5, 10, 5]},
+    ),
+]
+
+
+RULES = [
+    Case(
+        "a job on spare processors",
+        "The head of three starts at 100 and leaves one processor, which the last job takes from "
+        "2 on where rules allow it.",
+        4,
+        [(0, 100, 100, 2), (1, 50, 50, 3), (2, 200, 200, 1)],
+        {
+            "easy": [0, 100, 2],
+            "easy:strict=yes": [0, 100, 2],
+            "easy:spare=none": [0, 100, 100],
+            "easy:spare=none,strict=yes": [0, 100, 100],
+        },
+    ),
+    Case(
+        "a job that ends at the shadow time",
+        "From 2 to 100, and no processor is to spare.",
+        4,
+        [(0, 100, 100, 2), (1, 50, 50, 4), (2, 98, 98, 1)],
+        {
+            "easy:spare=none": [0, 100, 2],
+            "easy:strict=yes": [0, 100, 150],
+            "sjf:spare=none,strict=yes": [0, 100, 150],
+        },
+    ),
+    Case(
+        "a job that ends before the shadow time",
+        "From 2 to 99.",
+        4,
+        [(0, 100, 100, 2), (1, 50, 50, 4), (2, 97, 97, 1)],
+        {"easy:strict=yes": [0, 100, 2], "easy:spare=none,strict=yes": [0, 100, 2]},
+    ),
+    Case(
+        "jobs that end at the shadow time find a spare processor where the rule is strict",
+        "One processor is: the third and the fourth job fit on it, and leave it to others at 100. "
+        "The last needs two.",
+        6,
+        [(0, 100, 100, 2), (1, 50, 50, 5), (2, 98, 98, 1), (3, 97, 97, 1), (4, 96, 96, 2)],
+        {"easy": [0, 100, 2, 3, 4], "easy:strict=yes": [0, 100, 2, 3, 150]},
+    ),
+    Case(
+        "tenths of a second before the shadow time",
+        "The last job ends at 9.9, or at 10.",
+        4,
+        [(0, 10, 10, 2), (0.1, 5, 5, 4), (0.2, 9.7, 9.7, 1), (0.2, 9.8, 9.8, 1)],
+        {"easy": [0, 10, 0.2, 0.2], "easy:strict=yes": [0, 10, 0.2, 15]},
+    ),
+    Case(
+        "the schedule is compressed when a job ends early",
+        "The first ends at 10, planned until 100. The second moves there from 100. The third can "
+        "move from 110 to 20 as well, but cannot start at 10.",
+        4,
+        [(0, 10, 100, 4), (1, 10, 10, 4), (2, 10, 10, 4)],
+        {
+            "conservative": [0, 10, 20],
+            "conservative:compression=start": [0, 10, 110],
+            "conservative:compression=none": [0, 100, 110],
+        },
+    ),
+    Case(
+        "new jobs take what an early end has left, whatever moves",
+        "The job that arrives at 20 fits before the reservation at 100.",
+        4,
+        [(0, 10, 100, 4), (1, 10, 10, 4), (20, 80, 80, 4), (21, 5, 5, 2)],
+        {
+            "conservative": [0, 10, 20, 100],
+            "conservative:compression=none": [0, 100, 20, 110],
+        },
+    ),
+    Case(
+        "a hole that is too short",
+        "At 10 two processors come free until the reservation at 100; the last needs 200 s.",
+        4,
+        [(0, 10, 100, 2), (0, 50, 50, 2), (1, 10, 10, 4), (2, 40, 200, 2)],
+        {
+            "conservative": [0, 0, 50, 60],
+            "conservative:compression=start": [0, 0, 100, 110],
+            "conservative:compression=none": [0, 0, 100, 110],
+        },
+    ),
+    Case(
+        "a job starts in a hole before the reservations of others",
+        "As before, but the last needs 60 s: it starts at 10, and the other stays at 100.",
+        4,
+        [(0, 10, 100, 2), (0, 50, 50, 2), (1, 10, 10, 4), (2, 60, 60, 2)],
+        {
+            "conservative": [0, 0, 50, 60],
+            "conservative:compression=start": [0, 0, 100, 10],
+            "conservative:compression=none": [0, 0, 100, 110],
+        },
     ),
 ]
 
@@ -1438,5 +1550,6 @@ CASES = [
     *USER_PRIORITY,
     *RESERVATIONS,
     *PASSES,
+    *RULES,
     *MULTI_QUEUE,
 ]

@@ -156,11 +156,18 @@ def describe(thing: Any) -> str:
     """
     parameters: tuple[Field, ...] = fields(thing) if is_dataclass(thing) else ()
     settings = [
-        f"{parameter.name}={getattr(value, '__name__', value)}"
+        f"{parameter.name}={_word(value)}"
         for parameter in parameters
         if (value := getattr(thing, parameter.name)) != parameter.default
     ]
     return f"{thing.name}:{','.join(settings)}" if settings else thing.name
+
+
+def _word(value: Any) -> Any:
+    """Write the value of a parameter as `read_choice` reads it."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return getattr(value, "__name__", value)
 
 
 def check_types(kind: str, thing: Any) -> None:

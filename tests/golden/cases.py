@@ -9,7 +9,8 @@ policy and users still meet every pair.
   with three pairs a log.
 - Whole logs in the compiled engine: every policy, also at a load of 1.2 where it has no week or
   search of its own; EASY, conservative backfilling and CREASY with fluid users.
-- Times with tenths of a second: every policy × the users of a log × all pairs, in both engines.
+- Times with tenths of a second: every policy × two of the users of a log × all pairs, in both
+  engines.
 - Users who need no log: every policy × passes, in both engines. Their estimates are exact.
 - Users drawn from a log, in both engines; what is refused with an error.
 - Outages: every policy that bears them × open and fluid users, with three pairs each, in both
@@ -21,7 +22,7 @@ plain engine would take minutes for a case.
 """
 
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from itertools import product
 from typing import NamedTuple
@@ -95,6 +96,11 @@ POLICIES = (
     *WEEKLY,
     GENETIC,
     "recorded",
+    "easy:spare=none",
+    "sjf:strict=yes",
+    "wfp3:spare=none,strict=yes",
+    "conservative:compression=start",
+    "conservative:compression=none",
 )
 BEAR_OUTAGES = tuple(p for p in POLICIES if p not in (*WEEKLY, GENETIC, "recorded"))
 
@@ -197,9 +203,15 @@ def _rules(log: str, policy: str, rules: Iterable[tuple[str, str]]) -> list[tupl
 
 
 def _tenths() -> Iterator[Case]:
-    for policy, users, (passes, overrun) in product(POLICIES, USERS, RULES):
-        if overrun == "raise" or policy != "recorded":
-            yield Case(TENTHS, "300 jobs", policy, users, passes, overrun)
+    for place, policy in enumerate(POLICIES):
+        for users, (passes, overrun) in product(two_of(USERS, place), RULES):
+            if overrun == "raise" or policy != "recorded":
+                yield Case(TENTHS, "300 jobs", policy, users, passes, overrun)
+
+
+def two_of(users: Sequence[str], place: int) -> tuple[str, str]:
+    """Return two users for the policy at a place: kernels of their own are compiled for each."""
+    return users[place % len(users)], users[(place + len(users) // 2) % len(users)]
 
 
 def _without_log() -> Iterator[Case]:
@@ -236,12 +248,12 @@ def _outages() -> Iterator[Case]:
 def _whole() -> Iterator[Case]:
     for log in WHOLE:
         for policy in POLICIES:
-            if policy != "conservative" or log not in CROWDED:
+            if not policy.startswith("conservative") or log not in CROWDED:
                 yield Case(log, "all jobs", policy, "open")
         for policy in ("easy", "conservative", "creasy"):
             yield Case(log, "all jobs", policy, "fluid:end=submit")
         for policy in POLICIES:
-            if policy not in ("conservative", *WEEKLY, GENETIC, "recorded"):
+            if policy in BEAR_OUTAGES and not policy.startswith("conservative"):
                 yield Case(log, "all jobs", policy, "open", options=HEAVY)
 
 

@@ -1,10 +1,11 @@
 """Passes that start waiting jobs in one order and backfill in another."""
 
 
-def easy(site, queue, backfill):
+def easy(site, queue, backfill, spare="extra", strict="no"):
     """Start jobs of `queue` until one does not fit; that one is not delayed by any of `backfill`.
 
-    Both hold the waiting jobs, in orders of their own.
+    Both hold the waiting jobs, in orders of their own. By another rule those of `backfill` may use
+    no `spare` processors; by a `strict` one those that end at the shadow time need them, too.
     """
     queue = list(queue)
     while queue and site.procs[queue[0]] <= site.idle():
@@ -16,8 +17,9 @@ def easy(site, queue, backfill):
     shadow = min(time for time in instants if site.free(time) >= site.procs[head])
     for job in backfill:
         if job in queue[1:] and site.procs[job] <= site.idle():
-            spare = site.free(shadow) - site.procs[head]
-            if site.now + site.estimate[job] <= shadow or site.procs[job] <= spare:
+            end, left = site.now + site.estimate[job], site.free(shadow) - site.procs[head]
+            in_time = end < shadow if strict == "yes" else end <= shadow
+            if in_time or (spare == "extra" and site.procs[job] <= left):
                 site.launch(job)
 
 

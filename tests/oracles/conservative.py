@@ -4,10 +4,17 @@ from tests.oracles.backfilling import earliest_hole
 
 
 class Conservative:
-    """Carries the reservations, and which jobs had ended at the pass before."""
+    """Carries the reservations, and which jobs had ended at the pass before.
 
-    def __init__(self, site):
+    When a job ends early the schedule is compressed: all waiting jobs give up their reservations
+    for better ones ("full"), only those do that can begin now ("start"), or nobody does ("none").
+    """
+
+    def __init__(self, site, compression="full"):
         self.site, self.reserved, self.seen = site, {}, set()
+        self.compression = compression
+        if compression != "full":
+            site.promised = self.reserved
 
     def allocate(self):
         site, reserved = self.site, self.reserved
@@ -17,10 +24,13 @@ class Conservative:
             site.start[job] + site.estimate[job] < site.end[job] for job in ended
         ):
             reserved.clear()
-        elif ended:
+        elif self.compression != "none" and ended:
+            early = any(site.start[job] + site.estimate[job] > site.end[job] for job in ended)
             for job in [job for job in site.waiting if job in reserved]:
-                del reserved[job]
-                reserved[job] = earliest_hole(site, job, reserved)
+                kept = reserved.pop(job)
+                reserved[job] = hole = earliest_hole(site, job, reserved)
+                if self.compression == "start" and not (early and hole == site.now):
+                    reserved[job] = kept
         for job in site.waiting:
             if job not in reserved:
                 reserved[job] = earliest_hole(site, job, reserved)

@@ -79,18 +79,32 @@ def play(site, arrivals, run, allocate, passes):
     """Let jobs arrive, start and end, until all have ended.
 
     A job of run time 0 ends at the second in which it starts: that opens another round of it.
+    With a pass after each event, a job that ends as planned counts as ended in each pass of its
+    last second, though its termination comes after the submissions.
     """
     arrivals = list(arrivals)
+    freed = []  # jobs that count as ended, in the order of the starts, before their terminations
 
     def end_of(job):
         return site.start[job] + run[job]
 
-    while arrivals or site.running:
-        site.now = min([site.submit[job] for job in arrivals] + [end_of(j) for j in site.running])
+    while arrivals or site.running or freed or site.waiting:
+        ends = [end_of(job) for job in site.running + freed]
+        promised = [time for time in site.promised.values() if time > site.now]
+        if any(site.start[job] + site.estimate[job] < site.now for job in site.running):
+            promised = []  # promises cannot be kept, and are made anew in the next pass
+        site.now = min([site.submit[job] for job in arrivals] + ends + promised)
         arriving = [job for job in arrivals if site.submit[job] <= site.now]
         ending = [job for job in site.running if end_of(job) <= site.now]
         if passes == "event":  # one of them: submissions first, then in the order of the starts
-            ending = [] if arriving else ending[:1]
+            on_time = [job for job in ending if site.start[job] + site.estimate[job] == site.now]
+            for job in on_time:
+                site.running.remove(job)
+                site.end[job] = site.now
+            started = list(site.start)
+            due = [] if arriving else sorted({*ending, *freed}, key=started.index)[:1]
+            freed = [job for job in [*freed, *on_time] if job not in due]
+            ending = [job for job in due if job in site.running]
             arriving = arriving[:1]
         for job in ending:
             site.running.remove(job)
@@ -114,6 +128,7 @@ class Site:
         self.running = []  # in the order of the starts
         self.start = {}  # of the jobs that have started
         self.end = {}  # of the jobs that have ended
+        self.promised = {}  # when jobs are to start: there is a pass then, whatever happens
 
     def launch(self, job):
         """Start a waiting job."""
@@ -145,6 +160,7 @@ def make(policy, site):
     name, _, text = policy.partition(":")
     given = dict(part.split("=") for part in text.split(",")) if text else {}
     others, reserved = given.get("backfill", "same"), int(given.get("reservations", 1))
+    rule = {word: given[word] for word in ("spare", "strict") if word in given}
 
     def passes(queue="arrival", backfill=others, depth=reserved):
         """Make passes with the queue in one order and backfilling in the same or another one."""
@@ -156,7 +172,7 @@ def make(policy, site):
             else:
                 second = in_order(backfill, site)
             if depth == 1:
-                easy(site, first, second)
+                easy(site, first, second, **rule)
             else:
                 reservations(site, first, second, depth)
 
@@ -178,7 +194,7 @@ def make(policy, site):
     if name == "user-priority":
         return partial(user_priority, site, float(given["alpha_user"]), given["by"])
     if name == "conservative":
-        return Conservative(site).allocate
+        return Conservative(site, **given).allocate
     if name == "multi-queue":
         return MultiQueue(site, int(given["partitions"])).allocate
     raise ValueError(f"no such policy: {policy}")

@@ -5,6 +5,7 @@ import pytest
 
 import workloadkit as wk
 from tests.compiled import outages_every_day
+from tests.golden.cases import two_of
 
 pytestmark = pytest.mark.filterwarnings("ignore::workloadkit.errors.WorkloadWarning")
 
@@ -20,11 +21,15 @@ POLICIES = {
     for name in (
         "fcfs",
         "easy:backfill=none",
+        "easy:spare=none,strict=yes",
         "sjf:reservations=3",
+        "sjf:strict=yes",
         "ljf:backfill=sjf",
         "conservative",
+        "conservative:compression=start",
+        "conservative:compression=none",
         "reservations:2",
-        "wfp3",
+        "wfp3:strict=yes",
         "unicef:backfill=none",
         "f1",
         "creasy",
@@ -124,11 +129,12 @@ def test_engines_agree_on_small_logs(policy):
 @pytest.mark.parametrize("tenths", [False, True])
 @pytest.mark.parametrize("policy", POLICIES)
 def test_engines_agree_whoever_reacts(policy, tenths):
-    """With tenths of a second two kinds of users each, with outages every other kind.
+    """With tenths of a second two kinds of users each, with outages every third kind.
 
     For each policy, users and these two a kernel is compiled.
     """
     place = list(POLICIES).index(policy)
-    users = [USERS[(place + i) % len(USERS)] for i in ((0, 3) if tenths else range(len(USERS)))]
-    check(policy, range(100, 108), users[::2], tenths=tenths)
-    check(policy, range(108, 116), users[1::2], tenths=tenths, outages=False)
+    users = two_of(USERS, place) if tenths else USERS[place % 6 :] + USERS[: place % 6]
+    check(policy, range(100, 106), users[::3], tenths=tenths)
+    others = [one for i, one in enumerate(users) if i % 3]
+    check(policy, range(106, 116), others, tenths=tenths, outages=False)

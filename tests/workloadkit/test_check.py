@@ -555,6 +555,17 @@ def test_decimals_are_not_enough_for_conservative_promises():
     assert report.claims[-1].why == "decimals round, and only whole seconds can be checked"
 
 
+def test_hundredths_of_a_second_are_told_apart():
+    trace, start = log(run=[10.5, 10, 10, 25]), [0, 10.5, 20.5, 30.5]
+    late = scheduled([0, 10.5, 20.5, 30.51], trace)
+    assert HEAD in refuted(check(late, "fcfs", trace))
+    recorded = scheduled(start, trace)
+    assert_proved(check(recorded, "recorded", recorded))
+    assert not check(late, "recorded", recorded)
+    longer = scheduled(start, trace, run=[10.5, 10, 10, 25.01])
+    assert refuted(check(longer, trace=trace)) == {NEEDS: "job 4 runs 25.01 s, in the log 25 s"}
+
+
 @given(logs(scale=0.1), st.sampled_from(["fcfs", "easy"]))
 def test_decimals_are_proved_as_they_are_written(trace, policy):
     """The wait is written, and the start found from it: sums of decimals round."""

@@ -96,6 +96,8 @@ def test_two_results_cannot_go_to_one_file(run, log, tmp_path):
     assert code == 2
     assert f"cannot both go to {target}" in " ".join(err.split())
     assert not target.exists()
+    assert run(log, "-o", target, "--json", tmp_path / ".." / tmp_path.name / "both")[0] == 2
+    assert not target.exists()
 
 
 def test_jobs_and_metrics_cannot_both_go_to_stdout(run, log):
@@ -151,7 +153,7 @@ def test_standard_input(run, log, monkeypatch):
 
 def test_options_reach_the_simulation(run, log):
     options = ("--procs", 8, "--users", "open", "--estimates", "exact", "--overrun", "late")
-    more = ("--offered-load", 0.5, "--warmup", "1s", "--cooldown", "0.01h")
+    more = ("--offered-load", 0.5, "--warmup", "1s", "--cooldown", "0.01h", "--passes", "event")
     code, out, _ = run(log, *options, *more, "--scheduler", "fcfs", "--json", "-")
     assert code == 0
     assert json.loads(out)["provenance"]["parameters"] == {
@@ -161,6 +163,7 @@ def test_options_reach_the_simulation(run, log):
         "overrun": "late",
         "oversize": "error",
         "estimates": "exact",
+        "passes": "event",
         "offered_load": 0.5,
         "warmup": 1.0,
         "cooldown": 36.0,
@@ -212,6 +215,40 @@ def test_nodes_taken_for_processors_are_worth_a_line(run, trace, tmp_path):
         0,
         "warning: the header names no MaxProcs; taking MaxNodes, 4, for the processors\n",
     )
+
+
+def test_jobs_that_do_not_count_are_shown(run, log):
+    rows = [line.split() for line in run(log, "--warmup", "10s")[1].splitlines()]
+    assert ["jobs", "1"] in [row[:2] for row in rows]
+    assert ["not", "counted", "3"] in rows
+    assert "not counted" not in run(log)[1]
+
+
+@pytest.mark.parametrize(("waits", "more"), [([0, 0, 0], "shorter"), ([0, 9000, 9000], "longer")])
+def test_much_longer_or_shorter_recorded_waits_are_told(run, tmp_path, waits, more):
+    """Three jobs that need the whole machine for 1000 s wait for 1000 s on average."""
+    path, outages = tmp_path / "waits.swf", tmp_path / "late.outages"
+    columns = {"submit": [0, 1, 2], "wait": waits, "run": [1000] * 3, "procs": [4] * 3}
+    wk.write_swf(wk.Trace.from_columns({**columns, "user": [1, 2, 3]}, header=HEADER), path)
+    outages.write_text("; OutageFormat: 1\n1 -1 90000 90060 1 1 2\n")
+    code, _, err = run(path)
+    assert code == 0
+    assert err.startswith(f"note: the recorded waits are much {more}; the site's partitions,")
+    for option, value in (
+        ("--offered-load", 0.9),
+        ("--scale-machine", 1.5),
+        ("--outages", outages),
+        ("--users", "closed"),
+    ):
+        code, _, err = run(path, option, value)
+        assert (code, "recorded waits" in err) == (0, False)
+
+
+def test_each_figure_is_what_its_option_says(run, log):
+    gantt, queue = log.parent / "gantt.svg", log.parent / "queue.svg"
+    assert run(log, "--gantt", gantt, "--queue", queue)[0] == 0
+    assert "waiting jobs" in queue.read_text()
+    assert "waiting jobs" not in gantt.read_text()
 
 
 def test_jobs_larger_than_the_machine_are_exit_1_unless_dropped(run, log):
@@ -327,6 +364,7 @@ def test_outages_reach_the_simulation(run, log, tmp_path, option, lost):
     rows = [line.split() for line in out.splitlines()]
     assert ["interrupted", "1"] in rows
     assert ["lost", str(lost)] in rows
+    assert ["work", "lost", "0.0278", "processor", "hours"] in rows  # 2 processors for 50 s
     code, out, _ = run(log, "--outages", outages, *option, "--json", "-")
     assert json.loads(out)["lost_work"] == 100
 
@@ -420,6 +458,27 @@ def test_users_who_make_up_their_jobs_need_no_log(run):
     code, out, err = run("--users", users, "--scheduler", "fcfs", "--seed", 1)
     assert (code, err) == (0, "")
     assert out.splitlines()[0] == f"simulation under fcfs, users {users}, 1 processor"
+
+
+def test_users_who_make_up_their_jobs_are_not_drawn_from_a_log(run):
+    code, out, err = run("--users", "poisson:rate=1", "--resampled")
+    assert (code, out) == (2, "")
+    assert err == (
+        "error: users poisson submit their own jobs: --resampled is for users who replay a log\n"
+    )
+
+
+def test_users_of_a_site_show_what_became_of_their_sessions(run):
+    users = "site:users=5,weeks=1,leave=600"
+    _, out, _ = run("--users", users, "--seed", 1)
+    found = json.loads(run("--users", users, "--seed", 1, "--json", "-")[1])
+    rows = [line.split() for line in out.splitlines()]
+    left = found["history"]["left"]
+    assert left > 0
+    assert ["users", "who", "left", str(left)] in rows
+    shown = next(row for row in rows if row[:2] == ["sessions", "aborted"])
+    assert float(shown[2]) == pytest.approx(100 * found["aborted_share"], rel=0.05)
+    assert "sessions aborted" not in run("--users", "static-site:sessions=2,weeks=0.1")[1]
 
 
 @pytest.mark.parametrize(

@@ -78,6 +78,26 @@ def test_an_offset_serves_where_the_zone_has_no_name():
     assert clock.zone == "UTC-05:00"
 
 
+@pytest.mark.parametrize(
+    ("first", "last", "days", "expected"),
+    [
+        (0, DAY, 1, [0, DAY, 2 * DAY]),  # the last lies after the last second
+        (3 * DAY, 5 * DAY, 2, [3 * DAY, 5 * DAY, 7 * DAY]),
+        (8 * DAY, 8 * DAY, 7, [7 * DAY, 14 * DAY]),  # whole weeks begin at second 0
+    ],
+)
+def test_midnights_are_counted_from_second_0_where_local_time_is_unknown(
+    first, last, days, expected
+):
+    clock = Clock.of(Trace.from_columns({"submit": [5]}))
+    assert clock.midnights(first, last, days=days).tolist() == expected
+
+
+def test_a_date_is_that_of_the_second_that_has_begun():
+    dates = Clock.of(trace_in("Europe/Stockholm", [0])).dates([-0.1, 0.9])
+    assert [str(date) for date in dates] == ["2016-01-10 12:59:59", "2016-01-10 13:00:00"]
+
+
 def test_times_beyond_all_calendars_are_no_dates():
     assert "beyond the years 2 to 9000" in Clock.of(trace_in("US/Pacific", [0, 10**12])).note
 
@@ -91,6 +111,12 @@ def test_an_unknown_wait_counts_as_none():
     trace = Trace.from_columns(log)
     assert trace.end.tolist() == [12, 100]
     assert span(trace) == (0, 100)
+
+
+def test_a_log_lasts_until_its_last_submission_or_the_last_end_of_a_job_that_ran():
+    log = {"submit": [0, 10, 20], "run": [90, -1, 500], "procs": [1, 1, 0]}
+    assert span(Trace.from_columns(log)) == (0, 90)
+    assert span(Trace.from_columns(log | {"submit": [0, 10, 100]})) == (0, 100)
 
 
 @pytest.mark.parametrize("zone", ZONES)
@@ -144,3 +170,9 @@ def test_a_clock_can_be_true_beyond_the_end_of_its_log():
     longer = Clock.between(trace.header, 0, 1000 * DAY)
     date = longer.dates([200 * DAY])[0]
     assert str(date) == f"{datetime.fromtimestamp(START + 200 * DAY, ZoneInfo('CET')):%F %T}"
+    assert Clock.of(trace, beyond=1000 * DAY).dates([200 * DAY])[0] == date
+
+
+def test_a_clock_is_true_as_far_as_python_knows_the_calendar():
+    trace = trace_in("UTC", [0], start=221_845_392_000 - 10 * DAY)  # ten days before the year 9000
+    assert Clock.of(trace, beyond=1000 * DAY).known

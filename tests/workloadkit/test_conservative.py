@@ -1,12 +1,14 @@
 """Conservative backfilling: what always holds, and both engines, on real logs too."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import workloadkit as wk
-from tests.data import FIRST_JOBS, TRACES, needs_traces, trace_path
+from tests.data import FIRST_JOBS, TRACES, each_log_with, needs_traces, trace_path
 from tests.oracles.check import check_schedule
 from workloadkit.simulation.policies.conservative.plain import ConservativeScheduler
 
@@ -47,9 +49,45 @@ def agree(trace, scheduler="conservative", machine=MACHINE, **options):
     return compiled
 
 
-@given(crowds(), st.sampled_from(OVERRUNS), st.sampled_from(PASSES))
-def test_engines_agree(trace, overrun, passes):
-    agree(trace, overrun=overrun, passes=passes)
+@given(
+    crowds(),
+    st.sampled_from(OVERRUNS),
+    st.sampled_from(PASSES),
+    st.sampled_from(["full", "start", "none"]),
+)
+def test_engines_agree(trace, overrun, passes, compression):
+    scheduler = wk.schedulers.Conservative(compression)
+    agree(trace, scheduler, overrun=overrun, passes=passes)
+
+
+@pytest.mark.parametrize("compression", ["full", "start", "none"])
+def test_engines_agree_where_an_outage_ends_as_jobs_do(compression):
+    """When it is over, the profile is made again without the jobs that have ended early."""
+    for seed in (*range(40), 216, 289, 954, 1100):
+        rng = np.random.default_rng(seed)
+        n_jobs = int(rng.integers(4, 14))
+        run = rng.integers(1, 12, n_jobs)
+        columns = {
+            "run": run,
+            "requested_time": run + rng.integers(0, 8, n_jobs),
+            "submit": np.sort(rng.integers(0, 12, n_jobs)),
+            "procs": rng.integers(1, MACHINE + 1, n_jobs),
+        }
+        begin = int(rng.integers(0, 20))
+        end = begin + int(rng.integers(1, 12))
+        procs, announced = int(rng.integers(1, 9)), int(rng.integers(0, begin + 1))
+        outage = wk.Outage(1, begin, end, procs, announced=announced)
+        compiled, plain = (
+            wk.simulate(
+                wk.Trace.from_columns(columns),
+                wk.schedulers.Conservative(compression),
+                procs=MACHINE,
+                outages=wk.Outages((outage,)),
+                engine=engine,
+            ).start.tolist()
+            for engine in ("compiled", "python")
+        )
+        assert compiled == plain, seed
 
 
 class Watched(ConservativeScheduler):
@@ -115,6 +153,29 @@ def test_engines_agree_on_the_beginning_of_real_logs(first_jobs, overrun, passes
     agree(first_jobs, machine=size_of(first_jobs), overrun=overrun, passes=passes)
 
 
+@needs_traces
+@pytest.mark.parametrize("compression", ["start", "none"])
+def test_engines_agree_with_less_compression(first_jobs, compression):
+    scheduler = wk.schedulers.Conservative(compression)
+    agree(head_of(first_jobs, 500), scheduler, machine=size_of(first_jobs))
+
+
+@given(crowds(), st.sampled_from(PASSES))
+def test_without_compression_all_start_as_promised_at_first(trace, passes):
+    class Kept(ConservativeScheduler):
+        def __init__(self):
+            super().__init__("none")
+            self.promised = {}
+
+        def allocate(self):
+            super().allocate()
+            for job in self._at.jobs:
+                begin = self.reserved.get(job, job.start)
+                assert self.promised.setdefault(job, begin) == begin
+
+    wk.simulate(trace, Kept(), procs=MACHINE, passes=passes)
+
+
 @pytest.mark.slow
 @needs_traces
 @pytest.mark.parametrize(
@@ -149,8 +210,11 @@ def test_passes_by_event_shift_a_few_percent_of_the_jobs(name):
 
 @pytest.mark.slow
 @needs_traces
-@pytest.mark.parametrize("overrun", OVERRUNS)
-@pytest.mark.parametrize("passes", PASSES)
+@pytest.mark.parametrize(
+    ("whole_log", "overrun", "passes"),
+    each_log_with(*product(OVERRUNS, PASSES)),
+    indirect=["whole_log"],
+)
 def test_engines_agree_on_more_of_real_logs(whole_log, overrun, passes):
     trace = head_of(whole_log, 5000)
     agree(trace, machine=size_of(trace), overrun=overrun, passes=passes)

@@ -2,6 +2,7 @@
 
 from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -18,6 +19,7 @@ from tests.workloadkit.cast import (
     submits,
 )
 from workloadkit.errors import ParameterError
+from workloadkit.simulation.machine.one_pool import OnePool
 
 # The order of events
 
@@ -148,6 +150,26 @@ def test_a_log_is_for_users_who_replay_it_and_for_no_others():
         wk.simulate(None, "fcfs", procs=1)
     with pytest.raises(ParameterError, match="custom users submit their own jobs"):
         wk.simulate(small_trace(), "fcfs", [Gambler()], procs=1)
+
+
+@pytest.mark.parametrize(
+    ("how", "message"),
+    [
+        ({"machine": OnePool(4), "procs": 4}, "machine says how many processors there are"),
+        ({"machine": OnePool(4), "scale_machine": 2}, "machine says how many processors there are"),
+        ({"machine": OnePool(4), "outages": wk.Outages()}, "give outages or a machine, not both"),
+        ({"machine": 4}, "machine is 4; give an object of workloadkit.simulation.machine"),
+        ({"predictor": SimpleNamespace(plain=None)}, "it needs methods plain and compiled"),
+        ({"scheduler": "recorded", "machine": OnePool(4)}, "no machine or predictor counts"),
+        (
+            {"scheduler": "recorded", "predictor": SimpleNamespace(plain=None, compiled=None)},
+            "no machine or predictor counts",
+        ),
+    ],
+)
+def test_parts_that_do_not_go_together_are_refused(how, message):
+    with pytest.raises(ParameterError, match=message):
+        wk.simulate(small_trace(), **how)
 
 
 def test_both_engines_are_the_same_to_a_caller():

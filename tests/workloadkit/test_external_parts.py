@@ -136,6 +136,14 @@ def test_all_of_them_together():
     agree(None, Lcfs(), Patient(), machine=Licensed(6, 1), predictor=LastTwo())
 
 
+def test_a_schedule_tells_of_all_parts(log):
+    parts = {"machine": Licensed(16, 2), "predictor": LastTwo()}
+    told = wk.simulate(log, Lcfs(), engine="python", **parts).parameters
+    for name, part in {"scheduler": "lcfs", "machine": "Licensed", "predictor": "last-two"}.items():
+        assert told[name].startswith(f"{part} (source ")
+    assert told["procs"] == 16
+
+
 @SLOW
 def test_all_of_them_under_conservative_backfilling():
     agree(None, "conservative", Patient(), machine=Licensed(6, 1), predictor=LastTwo())

@@ -217,6 +217,16 @@ def test_the_four_orders_that_are_not_random():
     assert [one.arrival for one in list(named.seeds(jobs))[1]] == [3, 0, 1, 2]
 
 
+def test_the_interactive_queue_0_is_the_most_urgent():
+    jobs = [job(place, 1, 10) for place in range(3)]
+    for one, queue in zip(jobs, (-1, 1, 0), strict=True):
+        one.queue = queue
+    scheduler = Genetic().plain()
+    scheduler._simulation = SimpleNamespace(now=0)
+    _, by_priority, *_ = scheduler.seeds(jobs)
+    assert [one.arrival for one in by_priority] == [2, 1, 0]
+
+
 # The whole.
 
 

@@ -1,5 +1,7 @@
 """Documented limits, each met from below, exactly, and from above."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -117,8 +119,30 @@ def warns_of_partitions(n_of_second, n_jobs=200):
     return any("simulated as one machine" in str(one.message) for one in found)
 
 
+def warns_of_window(early):
+    """Whether a log warns that begins so long before a window of 100,000 s."""
+    header = ("; MaxProcs: 1", f"; Window: {early} {early + 100_000}")
+    with pytest.warns() as found:
+        wk.simulate(log_of([0, early, early + 100_000], header=header), "fcfs", engine="python")
+        np.log(np.array([0.0]))  # some warning in any case
+    return any("before the window" in str(one.message) for one in found)
+
+
 def bounded_slowdown(run, wait=20):
     return float(wk.metrics.bounded_slowdown(wait, run))
+
+
+def is_refused(make, value):
+    """Whether something cannot be made of a value."""
+    try:
+        make(value)
+    except WorkloadError:
+        return True
+    return False
+
+
+def serve(procs=1, run=60):
+    return wk.simulate(log_of([0], run), "fcfs", procs=procs, engine="python")
 
 
 LIMITS = {
@@ -180,6 +204,19 @@ LIMITS = {
         (False, True, True),
     ),
     "a partition": (warns_of_partitions, (1, 2, 3), (False, True, True)),
+    "a log before its window": (warns_of_window, (9999, 10_000, 10_001), (False, True, True)),
+    **{
+        what: (partial(is_refused, make), (most - 1, most, most + 1), (False, False, True))
+        for what, make, most in (
+            ("processors of a machine", serve, 10**9),
+            ("a run time", lambda run: serve(run=run), 10**12),
+            ("partitions", wk.schedulers.MultiQueue, 64),
+            ("candidates", lambda most: wk.schedulers.SelfAdaptive(most=most), 64),
+            ("a window of jobs", lambda window: wk.schedulers.Genetic(window=window), 10_000),
+            ("individuals", lambda n: wk.schedulers.Genetic(individuals=n), 1000),
+            ("weeks of a site", lambda weeks: wk.users.DynamicSite(weeks=weeks), 52_000),
+        )
+    },
     "much longer waits": (
         lambda wait: differ_much({"mean_wait": wait}, {"mean_wait": 5000}),
         (9999, 10_000, 10_001),

@@ -87,6 +87,11 @@ def test_priority_fifo_takes_the_lowest_queue_first_where_no_order_is_given():
     assert starts(jobs, "priority-fifo") == [0, 110, 120, 100, 130]  # 1, 2, 7, unknown
 
 
+def test_priority_fifo_takes_the_interactive_queue_0_first():
+    jobs = [(*BUSY, 5), (1, 10, 10, 4, -1), (2, 10, 10, 4, 1), (3, 10, 10, 4, 0)]
+    assert starts(jobs, "priority-fifo") == [0, 120, 110, 100]
+
+
 def test_where_priorities_make_no_difference_it_is_said():
     unknown, known = ([(*job, queue) for job in (BUSY, BUSY)] for queue in (-1, 3))
     for jobs, scheduler, message in (

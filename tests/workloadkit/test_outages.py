@@ -270,6 +270,14 @@ def test_odd_outages_of_ones_own_are_worth_a_line():
         simulate(log((0, 10, 2)), "easy", [down(20, 30, 1, announced=25)])
 
 
+def test_odd_outages_of_a_file_are_said_once(tmp_path):
+    path = tmp_path / "a.outages"
+    wk.write_outages(Outages((down(20, 30, 1, announced=25),)), path)
+    with pytest.warns(WorkloadWarning, match="1 outage is announced after its start") as said:
+        wk.simulate(log((0, 10, 2)), procs=4, outages=path, engine="python")
+    assert len(said) == 1
+
+
 def test_an_announced_outage_without_end_is_named_where_jobs_never_start():
     outages = [down(20, -1, 1, announced=0)]
     message = "never starts 1 of 2 jobs; the first is job 2; 3 of 4 .* without end: 1"
@@ -416,6 +424,12 @@ def test_they_pass_by_those_that_are_down_already():
     assert machine_of(5, known, Outage(1, 10, 20, 2), Outage(2, 15, 30, 1)) == [[1, 2], [0, 3], [4]]
     assert machine_of(3, known, Outage(1, 10, 20, 3)) == [[1, 2], [0, 1, 2]]
     assert machine_of(5, known, Outage(1, 100, 110, 2)) == [[1, 2], [0, 1]]  # they are up again
+
+
+def test_an_outage_of_no_time_is_there_in_its_second():
+    known = Outage(9, 10, 10, components=(1,))
+    assert machine_of(3, Outage(1, 10, 10, 1), known) == [[1], [0]]
+    assert machine_of(3, Outage(1, 11, 11, 1), known) == [[0], [0]]
 
 
 @given(

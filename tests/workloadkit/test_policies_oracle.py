@@ -58,7 +58,20 @@ POLICIES = {
         "easy:reservations=2,backfill=smallest",
         "sjf:reservations=3",
     ),
-    "conservative": ("conservative",),
+    "overtaking": (
+        "easy:spare=none",
+        "easy:strict=yes",
+        "easy:spare=none,strict=yes,backfill=sjf",
+        "ljf:strict=yes,backfill=arrival",
+        "wfp3:spare=none",
+        "unicef:strict=yes,backfill=sjf",
+        "priority-fifo:queues=5/2/1,spare=none,strict=yes",
+    ),
+    "conservative": (
+        "conservative",
+        "conservative:compression=start",
+        "conservative:compression=none",
+    ),
     "multi-queue": tuple(f"multi-queue:partitions={p}" for p in (1, 2, 3, 4)),
     "recorded": ("recorded",),
 }

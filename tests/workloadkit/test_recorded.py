@@ -49,6 +49,18 @@ def test_no_machine_is_needed():
     assert schedule.metrics["utilization"] == pytest.approx((30 + 40) / (7 * 11))
 
 
+def test_a_machine_is_written_only_where_it_is_known():
+    trace = log(submit=[0, 1], wait=[0, 0], run=[10, 10], procs=[3, 4])
+    assert wk.simulate(trace, "recorded").trace().header.procs is None
+    assert wk.simulate(trace, "recorded", procs=9).trace().header.procs == 9
+
+
+def test_a_job_of_no_run_time_is_not_the_one_that_is_too_many():
+    trace = log(job=[7, 8, 9], submit=[0, 10, 10], wait=[0, 0, 0], run=[60, 60, 0], procs=[2, 4, 9])
+    with pytest.warns(WorkloadWarning, match=r"up to 6 processors of 5, .*, first by job 8$"):
+        wk.simulate(trace, "recorded", procs=5)
+
+
 def test_more_than_the_machine_is_allowed_and_said_in_one_line():
     # Two processors in use from 0; from 10 on four more, two at a time: the second pair is above.
     trace = log(

@@ -21,7 +21,7 @@ from tests.workloadkit.test_conservative import (
 )
 from workloadkit.errors import ParameterError
 from workloadkit.simulation.orders import SETTLED, settled
-from workloadkit.simulation.policies.easy.ordered import BACKFILLS, compiled_with
+from workloadkit.simulation.policies.easy.overtaking import BACKFILLS
 from workloadkit.simulation.policies.easy.plain import OrderedScheduler
 
 overruns, passes_ = st.sampled_from(OVERRUNS), st.sampled_from(PASSES)
@@ -56,12 +56,14 @@ class InOrders:
         return OrderedScheduler(lambda job: order(job, ()), self.backfill, self.reservations)
 
     def compiled(self, workload, rules):
-        backfill = None if self.backfill == "none" else settled(self.backfill)
-        if self.reservations > 1:
-            return compiled_with(workload, rules, settled(self.queue), backfill, self.reservations)
+        from workloadkit.simulation.policies.easy.compiled import CompiledEasy
         from workloadkit.simulation.policies.reservations.compiled import CompiledReservations
 
-        return CompiledReservations(workload, rules, settled(self.queue), backfill, 1)
+        queue = settled(self.queue)
+        if self.backfill == "none":
+            return CompiledEasy(workload, rules, queue, None)
+        backfill = settled(self.backfill)
+        return CompiledReservations(workload, rules, queue, backfill, self.reservations)
 
 
 ONE = InOrders("arrival", "arrival", 1)
@@ -81,8 +83,6 @@ def test_engines_agree(trace, depth, overrun, passes):
 
 @given(crowds(), st.sampled_from(BACKFILLS), backfills, st.integers(1, 5), overruns, passes_)
 def test_engines_agree_in_any_orders(trace, queue, backfill, reservations, overrun, passes):
-    if backfill == "none":
-        reservations += 1
     agree(trace, InOrders(queue, backfill, reservations), overrun=overrun, passes=passes)
 
 

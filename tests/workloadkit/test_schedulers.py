@@ -34,6 +34,8 @@ def deep(monkeypatch):
         ("deep:3", Deep(depth=3)),
         ("deep:weight=2", Deep(weight=2.0)),
         ("deep:depth=4,weight=0.25", Deep(4, 0.25)),
+        ("unicef:sjf,strict=yes", schedulers.Unicef("sjf", strict=True)),
+        ("conservative:none", schedulers.Conservative("none")),
     ],
 )
 def test_parameters_follow_the_name(text, policy):
@@ -51,6 +53,14 @@ def test_parameters_follow_the_name(text, policy):
         ("deep:3,depth=4", "depth is given twice"),
         ("priority-fifo:queues=1,2,3", "'2' names no parameter"),
         ("fcfs:3", "fcfs has no parameter '3'; known: none"),
+        ("easy:spare=some", "easy: spare is 'some'; known: extra, none"),
+        ("wfp3:strict=perhaps", "wfp3: strict is 'perhaps'; it is yes or no"),
+        ("sjf:spare=none,backfill=none", "sjf: spare is 'none', but backfill is 'none'"),
+        (
+            "easy:strict=yes,reservations=2",
+            "easy: strict is yes, but reservations is 2; which jobs",
+        ),
+        ("conservative:compression=some", "compression is 'some'; known: full, start, none"),
     ],
 )
 def test_what_is_not_known_is_said_with_what_is(text, message):

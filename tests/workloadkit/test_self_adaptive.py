@@ -141,6 +141,56 @@ def test_the_best_candidate_is_taken_by_its_mean_over_the_simulated_week(engine)
     assert schedule.history["tests"] == 1
 
 
+@pytest.mark.parametrize(("threshold", "tests"), [(298_079, 1), (298_079.5, 0), (298_080, 0)])
+def test_candidates_are_simulated_where_the_mean_exceeds_the_threshold(threshold, tests):
+    # In the first week a job ends that did not wait, and one that waited for 596,159 s.
+    policy = SelfAdaptive(threshold, measure="wait", candidates=(Easy(), Sjf()))
+    schedule = wk.simulate(two_weeks(), policy, procs=1, engine="python")
+    assert schedule.history["tests"] == tests
+
+
+@pytest.mark.parametrize(
+    ("measure", "of"),
+    [
+        ("bounded_slowdown", lambda wait, run: 1 + wait / (10 if run < 10 else run)),
+        ("slowdown", lambda wait, run: 1 + wait / run),
+        ("response", lambda wait, run: wait + run),
+        ("wait", lambda wait, run: wait),
+    ],
+)
+def test_candidates_are_compared_by_the_measure(measure, of):
+    # As in two_weeks, but a single job of 5 s follows the one of two days.
+    submit, run = np.rint(DAY * np.array([[0, 0, 6.95, 6.96, 6.97], [6.9, 0, 1, 2, 0]])).astype(int)
+    submit[1], run[1], run[4] = 1, 1, 5
+    trace = wk.Trace.from_columns({"submit": submit, "run": run, "procs": [1] * 5})
+    policy = SelfAdaptive(0, measure=measure, candidates=(Easy(), Sjf()), forecast="waiting")
+    (change,) = wk.simulate(trace, policy, procs=1, engine="python").history["changes"]
+    end = submit[2] + DAY
+    starts = {"easy": [submit[2], end, end + 2 * DAY], "sjf": [submit[2], end + 5, end]}
+    assert change["measures"] == {
+        name: pytest.approx(np.mean([*map(of, start - submit[2:], run[2:])]), rel=1e-12)
+        for name, start in starts.items()
+    }
+
+
+def test_of_equals_the_present_candidate_stays_then_the_first_is_taken():
+    none = Sjf("none")  # on one processor nobody overtakes anybody
+    changes = [
+        wk.simulate(
+            two_weeks(),
+            SelfAdaptive(candidates=candidates, forecast="waiting"),
+            procs=1,
+            engine="python",
+        ).history["changes"]
+        for candidates in ((none, Sjf()), (Easy(), none, Sjf()), (Easy(), Sjf(), none))
+    ]
+    assert [[change["to"] for change in some] for some in changes] == [
+        [],
+        ["sjf:backfill=none"],
+        ["sjf"],
+    ]
+
+
 @pytest.mark.parametrize("engine", ENGINES)
 def test_only_the_actual_future_knows_what_arrives(engine):
     # A short job that comes on day 8 would be the first under SJF; nobody else is waiting.
@@ -189,6 +239,11 @@ def test_families_have_so_many_members(family):
     )
 
 
+def test_a_family_of_one_is_easy():
+    assert SelfAdaptive(family="creasy", most=1).policies == (Creasy(0.0),)
+    assert SelfAdaptive(most=1).policies == (MultiQueue(1),)
+
+
 @pytest.mark.parametrize(
     "wrong",
     [
@@ -201,6 +256,8 @@ def test_families_have_so_many_members(family):
         {"most": 0},
         {"most": 65},
         {"candidates": ("easy",)},
+        {"candidates": (Easy(), wk.schedulers.Recorded())},
+        {"candidates": (Easy(), SelfAdaptive())},
     ],
     ids=str,
 )

@@ -69,9 +69,9 @@ def check(
     overrun: Annotated[
         str,
         typer.Option(
-            metavar="raise|kill|late",
+            metavar="raise|kill|late|header",
             help="Jobs that outlive their estimates: estimates were raised to the run times, the "
-            "jobs were stopped, or ran on late.",
+            "jobs were stopped, or ran on late; header: as AllowOveruse and MaxRuntime say.",
         ),
     ] = "raise",
     passes: Annotated[

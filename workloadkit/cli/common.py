@@ -166,8 +166,9 @@ def check_outputs(*targets: Path | None, inputs: Iterable[Path | None] = ()) -> 
     from workloadkit.io.files import check_suffix
 
     named = [str(target) for target in targets if target]
-    for target in named:
-        if named.count(target) > 1:
+    places = [target if target == "-" else os.path.realpath(target) for target in named]
+    for target, place in zip(named, places, strict=True):
+        if places.count(place) > 1:
             where = "stdout" if target == "-" else target
             raise typer.BadParameter(f"two results cannot both go to {where}")
         check_suffix(target)

@@ -26,16 +26,16 @@ EstimatesOption = Annotated[
 OverrunOption = Annotated[
     str,
     typer.Option(
-        metavar="raise|kill|late",
+        metavar="raise|kill|late|header",
         help="A job that outlives its estimate: the estimate is raised to the run time, the job "
-        "is stopped, or it runs on late.",
+        "is stopped, or it runs on late; header: as the log's AllowOveruse and MaxRuntime say.",
     ),
 ]
 PassesOption = Annotated[
     str,
     typer.Option(
         metavar="instant|event",
-        help="Allocate processors once an instant, or after each single event as older "
+        help="Allocate processors once an instant, or after each single event, as older "
         "simulators do.",
     ),
 ]

@@ -2,7 +2,7 @@
 
 import os
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -37,13 +37,13 @@ from workloadkit.simulation.users.behaviour import (
     draws,
     is_plain_only,
 )
-from workloadkit.simulation.workload import Estimates, Oversize, Rules, machine_size
+from workloadkit.simulation.workload import Estimates, Oversize, Rules, machine_size, overrun_of
 from workloadkit.trace import Trace, check_trace
 
-# A partition with a smaller share of the jobs is not one of those that are warned of.
+# A partition with a smaller share of the jobs causes no warning.
 _LEAST_SHARE = 0.01
 
-# Jobs that came before the window are warned of if they make the log so much longer.
+# Jobs submitted before the window cause a warning if the log is longer by at least this share.
 _MUCH_LONGER = 0.1
 
 
@@ -95,6 +95,8 @@ def arrange(trace: Trace | None, scheduler: Any, users: Any, settings: Settings)
     """Choose the parts of a simulation, and see that they go together; see `simulate`."""
     if trace is not None:
         check_trace(trace)
+    overrun = overrun_of(trace, settings.overrun)
+    settings = replace(settings, overrun=overrun)
     policy, behaviour = _policy(scheduler), _behaviour(users)
     population, machine, predictor = settings.population, settings.machine, settings.predictor
     who = populations.parse(population) if isinstance(population, str) else population
@@ -136,7 +138,8 @@ def arrange(trace: Trace | None, scheduler: Any, users: Any, settings: Settings)
             chosen[name] = identity_of(part)
     if isinstance(behaviour, OpenUsers | Behaviour | LogBehaviour) and not recorded:
         parameters |= {"oversize": settings.oversize, "estimates": settings.estimates}
-    overrun = "late" if recorded else settings.overrun  # no estimate is raised, nothing is killed
+    if recorded:  # no estimate is raised, nothing is killed
+        overrun = "late"
     rules = Rules(
         hardware.procs, overrun, settings.passes, parameters.get("seed", 0), hardware, predictor
     )
@@ -230,15 +233,15 @@ def _warn_of_partitions(trace: Trace) -> None:
 
 
 def _warn_of_jobs_before_window(trace: Trace) -> None:
-    """Say that the machine will look empty for a long time, of which the log tells little."""
+    """Warn of jobs submitted long before the window: the machine is nearly empty until then."""
     submit, window = trace.column("submit"), trace.window
     if trace.n_jobs and window.begin - submit[0] >= _MUCH_LONGER * window.length > 0:
         n_before = int((submit < window.begin).sum())
         warnings.warn(
-            f"{trace.name}: {n_before:,} of its jobs were submitted up to "
+            f"{trace.name}: {n_before:,} jobs were submitted up to "
             f"{(window.begin - submit[0]) / DAY:.1f} days before the window of "
-            f"{window.length / DAY:.1f} days in which it tells of all jobs; the machine looks "
-            "empty before, so take a warm-up, which begins with the window",
+            f"{window.length / DAY:.1f} days in which the log is complete; a warm-up, which begins "
+            "with the window, leaves them out of the metrics",
             WorkloadWarning,
             stacklevel=4,
         )

@@ -42,16 +42,17 @@ from workloadkit.simulation.policies.policy import Policy
 from workloadkit.simulation.promises import Case, claims_of
 from workloadkit.simulation.scaling import scaled_log
 from workloadkit.simulation.schedule import Schedule
-from workloadkit.simulation.schedulers import Easy, Reservations
+from workloadkit.simulation.schedulers import Conservative, Easy, Reservations
 from workloadkit.simulation.workload import (
+    AskedOverrun,
     Estimates,
-    Overrun,
     Oversize,
     Passes,
     Workload,
     check_choice,
     machine_size,
     make_workload,
+    overrun_of,
 )
 from workloadkit.trace import Trace, check_trace
 
@@ -64,7 +65,7 @@ def check_schedule(
     policy: str | Policy | None = None,
     oversize: Oversize | None = None,
     estimates: Estimates | None = None,
-    overrun: Overrun | None = None,
+    overrun: AskedOverrun | None = None,
     passes: Passes | None = None,
     offered_load: float | None = None,
     outages: Outages | str | os.PathLike[str] | None = None,
@@ -164,6 +165,9 @@ def check_schedule(
     recorded = name == "recorded"
     machine = _machine(trace, schedule, procs, recorded=recorded)
     given = {"oversize": oversize, "estimates": estimates, "overrun": overrun, "passes": passes}
+    if overrun is not None:
+        check_choice("overrun", overrun, AskedOverrun)
+        given["overrun"] = overrun_of(trace, overrun)
     asked = _asked(given | {"offered_load": offered_load}, said, recorded=recorded)
     passes, offered_load = asked["passes"], asked.get("offered_load")
     scales = {"runs": said.get("scale_runs", 1.0), "sizes": said.get("scale_sizes", 1.0)}
@@ -248,7 +252,9 @@ def _policy_named(policy: str | Policy | None, said: Mapping[str, Any]) -> Polic
 
 
 def _depth(policy: Policy | str) -> int:
-    """Return how many jobs have a reservation."""
+    """Return how many jobs have a reservation that can be checked; 0 where none can."""
+    if isinstance(policy, Conservative):
+        return int(policy.compression == "full")
     if isinstance(policy, Easy):
         return policy.reservations if policy.backfill != "none" else 1
     return policy.depth if isinstance(policy, Reservations) else 1

@@ -7,7 +7,8 @@ same order, until nothing is left. Then the scheduler allocates processors, once
 of run time 0, the end of that job is due now and opens another such round.
 
 Older simulators allocate after each single event instead, at equal times submissions first, then
-terminations in the order of the starts; `passes="event"` plays by that.
+terminations in the order of the starts; `passes="event"` plays by that. A job that ends as planned
+counts as ended in every pass of that second, also before its own termination.
 
 It is made of the files of `workloadkit.simulation.plain`; this one names what others write with.
 """

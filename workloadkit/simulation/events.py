@@ -1,9 +1,12 @@
 """What happens to jobs in a compiled simulation, and who learns of it."""
 
-from workloadkit._kernels.compile import inline
+from workloadkit._kernels.compile import bare, inline
 from workloadkit.simulation.machine.ledger import end_job
 from workloadkit.simulation.parts import by_part
-from workloadkit.simulation.state import ARRIVED, N_RUNNING, N_WAITING
+from workloadkit.simulation.running import remove_end
+from workloadkit.simulation.state import ARRIVED, N_DUE, N_ENDED, N_RUNNING, N_WAITING
+
+LATE = -1  # the end of job j is listed as LATE - j while it has its processors
 
 
 @inline
@@ -24,7 +27,7 @@ allocate = by_part("policy", "allocate")
 
 #: (state, job, now) of a predictor: plan a job that arrives; learn from one that has ended.
 _plan = by_part("predictor", "plan", _nothing)
-_learn = by_part("predictor", "learn", _nothing)
+learn = by_part("predictor", "learn", _nothing)
 
 
 @inline
@@ -42,10 +45,54 @@ def arrive(state, now):
 @inline
 def end_due(state, now):
     """End the first of the jobs that are to end, which is due; return it."""
+    job = _give_back(state, now)
+    learn(state, job, now)
+    return job
+
+
+@inline
+def _give_back(state, now):
+    """Free what the first of the jobs holds that are to end; return it."""
     job = state.end_jobs[state.at[N_RUNNING] - 1]
     end_job(state, job, now)
-    _learn(state, job, now)
     job_ended(state, job, now)
+    return job
+
+
+@bare
+def free_what_ends(state, now):
+    """Free what the jobs hold that end now as planned: they count as ended in every pass.
+
+    Their ends, and those of jobs that run late, are listed in the order of the starts, to be taken.
+    """
+    at, ends, end_jobs, due = state.at, state.ends, state.end_jobs, state.due
+    if at[N_ENDED] < at[N_DUE]:
+        return
+    at[N_ENDED] = at[N_DUE] = 0
+    place = at[N_RUNNING]
+    while place > 0 and ends[place - 1] <= now:
+        place -= 1
+        due[at[N_DUE]] = end_jobs[place]
+        at[N_DUE] += 1
+    for number in range(at[N_DUE]):
+        job, last = due[number], at[N_RUNNING] - 1
+        if state.start[job] + state.jobs.estimate[job] == now:
+            remove_end(ends, end_jobs, last + 1, now, job)
+            ends[last], end_jobs[last] = now, job
+            _give_back(state, now)
+        else:
+            due[number] = LATE - job
+
+
+@bare
+def take_end(state, now):
+    """Take the first of the ends that are due and listed; return its job."""
+    at = state.at
+    job = state.due[at[N_ENDED]]
+    at[N_ENDED] += 1
+    if job <= LATE:
+        return end_due(state, now)
+    learn(state, job, now)
     return job
 
 

@@ -218,10 +218,12 @@ def with_stopped_runs(
     found = [(row_of(run), run) for run in runs if run.interrupted and run.job in of_number]
     stopped = [(i, run) for i, run in found if run.start != listed.start[i]]
     rows = np.array([i for i, _ in stopped], dtype=np.int64)
-    again: Any = [column[rows] for column in listed]
-    again = Listed(*again)._replace(
-        start=np.array([run.start for _, run in stopped], dtype=listed.start.dtype),
-        run=np.array([run.end - run.start for _, run in stopped], dtype=listed.run.dtype),
+    if not stopped:
+        return listed, rows
+    columns: Any = [column[rows] for column in listed]
+    again = Listed(*columns)._replace(
+        start=np.array([run.start for _, run in stopped]),
+        run=np.array([run.end - run.start for _, run in stopped]),
     )
     both: Any = [np.concatenate(pair) for pair in zip(listed, again, strict=True)]
     return Listed(*both), rows

@@ -4,7 +4,7 @@ At an instant what is due happens in rounds: ends of jobs, changes of the machin
 wake-ups and timers; what these lead to in the same second, in the same order; then the policy
 allocates, once. If it starts a job of run time 0, the next instant is the same second. With a pass
 after each event, submissions come first, then ends in the order of the starts, changes of the
-machine, timers and wake-ups, one at a time.
+machine, timers and wake-ups, one at a time; what ends as planned is free from the first of them on.
 """
 
 from typing import Any
@@ -12,13 +12,22 @@ from typing import Any
 from workloadkit._kernels.compile import bare, inline, kernel, uncached
 from workloadkit._kernels.reference import by_reference
 from workloadkit.simulation import recorded_stream  # noqa: F401 acts where no users react
-from workloadkit.simulation.events import allocate, end_due, job_arrived, job_returned
+from workloadkit.simulation.events import (
+    allocate,
+    end_due,
+    free_what_ends,
+    job_arrived,
+    job_returned,
+    take_end,
+)
 from workloadkit.simulation.machine.ledger import asks, change, hold, next_change, release_all
 from workloadkit.simulation.parts import by_part, is_built_in
 from workloadkit.simulation.state import (
     ARRIVED,
     ASKED,
     LACKS_ROOM,
+    N_DUE,
+    N_ENDED,
     N_RUNNING,
     N_SEEN,
     N_WAITING,
@@ -74,7 +83,8 @@ def play(state: State, begin: Any = None, until: Any = None) -> int:
     """
     time = state.never.dtype.type
     begun = begin is not None
-    state.clock[0] = begin if begun else 0
+    if begun:
+        state.clock[0] = begin
     until = None if until is None else time(until)
     parts = (state.machine, state.policy, state.users, state.predictor)
     run = _play if all(map(is_built_in, parts)) else _play_custom
@@ -100,7 +110,9 @@ def _go_on(state, begun, until):
             state.clock[0] = now
         if not state.by_event:
             _take_instant(state, now)
-        elif not begun:
+        elif begun:
+            free_what_ends(state, now)
+        else:
             _take_event(state, now)
         begun = False
         allocate(state, at[N_SEEN], now)
@@ -159,8 +171,10 @@ _let_wait_custom = uncached(_let_all_wait)
 @inline
 def _next_instant(state, now):
     """When something happens next; a time after all times if nothing will that matters."""
-    soonest = next_coming(state, 0, now)
     at, ends = state.at, state.ends
+    if at[N_ENDED] < at[N_DUE]:
+        return now
+    soonest = next_coming(state, 0, now)
     if at[N_RUNNING] > 0:
         soonest = min(soonest, ends[at[N_RUNNING] - 1])
     if soonest < state.never or at[N_WAITING] > 0:
@@ -191,11 +205,11 @@ def _take_instant(state, now):
 @bare
 def _take_event(state, now):
     """Let the first thing happen that is due."""
-    count = state.at[N_RUNNING]
+    free_what_ends(state, now)
     if submission_is_due(state, 0, now):
         take_one(state, 0, now)
-    elif count > 0 and state.ends[count - 1] <= now:
-        tell_user(state, end_due(state, now), now)
+    elif state.at[N_ENDED] < state.at[N_DUE]:
+        tell_user(state, take_end(state, now), now)
     elif next_change(state, 0, now) <= now:
         change(state, True, now)
     elif next_coming(state, 0, now) <= now and _next_timer(state, 0, now) > now:
@@ -206,6 +220,7 @@ def _take_event(state, now):
 def _take_until(state, now):
     """Let happen what comes before timers."""
     if state.by_event:
+        free_what_ends(state, now)
         while _comes_before_timers(state, now):
             _take_event(state, now)
     else:
@@ -217,9 +232,8 @@ def _take_until(state, now):
 
 @inline
 def _comes_before_timers(state, now):
-    count = state.at[N_RUNNING]
     return (
         submission_is_due(state, 0, now)
-        or (count > 0 and state.ends[count - 1] <= now)
+        or state.at[N_ENDED] < state.at[N_DUE]
         or next_change(state, 0, now) <= now
     )

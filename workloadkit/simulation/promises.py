@@ -90,7 +90,7 @@ def claims_of(
         yield _claim("the head starts by its shadow time", _head_in_time, case, late)
         if depth > 1:
             yield from _reservations(case, depth, late or _decimals(case))
-    elif name == "conservative":
+    elif name == "conservative" and depth:
         hindrance = late or _decimals(case)
         yield _claim("each job starts by its first promise", _promises_kept, case, hindrance)
     elif name != "fcfs":
@@ -317,7 +317,9 @@ def first_promises(case: Case) -> list[int]:
             room = True
             _plan_anew(profile, now, passed, reserved, estimate, procs)
         to_start = starting.get(now, [])
-        for ended, arrived in _rounds(arriving.get(now, []), ending, now, case.by_event):
+        on_time = {job for job in ending.get(now, []) if planned[job] == now}
+        rounds = _rounds(arriving.get(now, []), ending, now, on_time if case.by_event else None)
+        for ended, arrived in rounds:
             for job in ended:
                 used -= procs[job]
                 if planned[job] > now:
@@ -370,15 +372,23 @@ def _plan_anew(
 
 
 def _rounds(
-    arrived: list[int], ending: dict[int, list[int]], now: int, by_event: bool
+    arrived: list[int], ending: dict[int, list[int]], now: int, on_time: set[int] | None
 ) -> Iterator[tuple[list[int], list[int]]]:
-    """Yield what ends and arrives before each pass of an instant; who starts may end in it."""
-    if not by_event:
+    """Yield what ends and arrives before each pass of an instant; who starts may end in it.
+
+    With a pass after each event, the jobs that end `on_time` have ended before all of them.
+    """
+    if on_time is None:
         yield ending.pop(now, []), arrived
         while now in ending:
             yield ending.pop(now), []
         return
+    if on_time:
+        ending[now] = [job for job in ending[now] if job not in on_time]
     for job in arrived:
-        yield [], [job]
+        yield [*on_time], [job]
+        on_time = set()
+    if on_time:
+        yield [*on_time], []
     while ending.get(now):
         yield [ending[now].pop(0)], []

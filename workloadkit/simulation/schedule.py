@@ -145,8 +145,8 @@ class Schedule:
         submit = self.workload.submit
         counted = np.ones(submit.size, dtype=bool)
         if self.warmup > 0 or self.cooldown > 0:
-            recorded, window = self.source.column("submit")[self.workload.row], self.source.window
-            inside = submit[(recorded >= window.begin) & (recorded <= window.until)]
+            recorded = self.source.column("submit")[self.workload.row]
+            inside = submit[self.source.window.contains(recorded)]
             begin, until = inside.min() + self.warmup, inside.max() - self.cooldown
             counted = (submit >= begin) & (submit <= until)
             if not counted.any():

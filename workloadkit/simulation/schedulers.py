@@ -106,7 +106,7 @@ def parse(text: str) -> Policy:
     Examples
     --------
     >>> parse("easy")
-    Easy(backfill='same', reservations=1)
+    Easy(backfill='same', reservations=1, spare='extra', strict=False)
     """
     policy, values = read_choice("scheduler", known(), text)
     return policy(**values)

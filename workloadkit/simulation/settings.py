@@ -8,9 +8,9 @@ from numpy.typing import ArrayLike
 
 from workloadkit.errors import ParameterError, check_choice, check_number, check_positive
 from workloadkit.simulation.workload import (
+    AskedOverrun,
     Estimates,
     Interrupted,
-    Overrun,
     Oversize,
     Passes,
     UtilityAt,
@@ -38,7 +38,7 @@ class Settings:
     procs: int | None
     oversize: Oversize
     estimates: Estimates
-    overrun: Overrun
+    overrun: AskedOverrun
     passes: Passes
     offered_load: float | None
     scale_arrivals: float
@@ -55,7 +55,7 @@ class Settings:
         for name, known in (
             ("oversize", Oversize),
             ("estimates", Estimates),
-            ("overrun", Overrun),
+            ("overrun", AskedOverrun),
             ("passes", Passes),
             ("interrupted", Interrupted),
             ("utility_at", UtilityAt),

@@ -24,9 +24,9 @@ from workloadkit.simulation.settings import Engine, Settings
 from workloadkit.simulation.users import BatchUser, OpenUsers
 from workloadkit.simulation.users.behaviour import Behaviour, Community, LogBehaviour
 from workloadkit.simulation.workload import (
+    AskedOverrun,
     Estimates,
     Interrupted,
-    Overrun,
     Oversize,
     Passes,
     UtilityAt,
@@ -50,7 +50,7 @@ def simulate(
     procs: int | None = None,
     oversize: Oversize = "error",
     estimates: Estimates = "user",
-    overrun: Overrun = "raise",
+    overrun: AskedOverrun = "raise",
     passes: Passes = "instant",
     offered_load: float | None = None,
     scale_arrivals: float = 1.0,
@@ -94,14 +94,15 @@ def simulate(
         What to do with jobs larger than the machine.
     estimates : {"user", "exact"}
         Plan with the users' estimates or with the run times.
-    overrun : {"raise", "kill", "late"}
+    overrun : {"raise", "kill", "late", "header"}
         What happens to a job that outlives its estimate: the estimate is raised to the run time
         from the start; the job is stopped at its estimate; it runs on, and counts as ending at
-        every present second.
+        every present second; or whichever the log's AllowOveruse and MaxRuntime say.
     passes : {"instant", "event"}
         Allocate processors once an instant, when nothing more happens in it; or, as older
         simulators do, after each single event, at equal times submissions first, in the order
-        of the log, then terminations in the order of the starts.
+        of the log, then terminations in the order of the starts. A job that ends as planned
+        counts as ended in every pass of that second, also before its own termination.
     offered_load : float, optional
         Stretch or compress the submit times until work / (processors × submit span) is this.
     scale_arrivals : float, default 1

@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 # Places in State.at: jobs that run, that have arrived, that wait; why the loop has returned; how
 # much was taken from the users' agenda, and how much of that has happened; jobs that had arrived by
-# the last pass.
-N_RUNNING, ARRIVED, N_WAITING, WHY, N_TAKEN, N_DONE, N_SEEN = range(7)
+# the last pass; with a pass after each event, ends of this second that are listed, and taken.
+N_RUNNING, ARRIVED, N_WAITING, WHY, N_TAKEN, N_DONE, N_SEEN, N_DUE, N_ENDED = range(9)
 
 # Reasons: all is over; the time to stop has come; the policy asks for it; the machine, which may
 # have too little room for what comes next (also where the policy asks).
@@ -52,14 +52,19 @@ class State(NamedTuple):
         Ends of the running jobs, real and as planned, descending. [s]
     end_jobs, planned_jobs : ndarray of int64, shape (capacity,)
         The jobs that end then.
+    due : ndarray of int64, shape (capacity,)
+        The jobs whose ends are due, see `events.free_what_ends`.
     clock : ndarray, shape (1,)
         The present second. [s]
     never : scalar
         A time after all times. [s]
-    at : ndarray of int64, shape (7,)
+    at : ndarray of int64, shape (9,)
         See the names of its places.
     late, by_event : bool
         Whether jobs may outlive their estimates; whether there is a pass after each event.
+    spares, strict : bool
+        Whether jobs that overtake may take what is to spare at the shadow time; whether those that
+        end at it need that, too.
     machine : NamedTuple
         What serves, see `workloadkit.simulation.machine`.
     policy : NamedTuple
@@ -77,11 +82,14 @@ class State(NamedTuple):
     end_jobs: NDArray[np.int64]
     planned_ends: NDArray
     planned_jobs: NDArray[np.int64]
+    due: NDArray[np.int64]
     clock: NDArray
     never: Any
     at: NDArray[np.int64]
     late: bool
     by_event: bool
+    spares: bool
+    strict: bool
     machine: Any
     policy: Any
     users: Any
@@ -112,11 +120,14 @@ def new_state(
         end_jobs=np.empty(capacity, np.int64),
         planned_ends=np.empty(capacity, dtype),
         planned_jobs=np.empty(capacity, np.int64),
-        clock=np.empty(1, dtype),
+        due=np.empty(capacity, np.int64),
+        clock=np.zeros(1, dtype),
         never=never(dtype),
-        at=np.zeros(7, np.int64),
+        at=np.zeros(9, np.int64),
         late=late,
         by_event=by_event,
+        spares=True,
+        strict=False,
         machine=machine,
         policy=None,
         users=users,

@@ -24,6 +24,7 @@ from workloadkit.utility import Utilities, check, pack
 Oversize = Literal["error", "drop"]
 Estimates = Literal["user", "exact"]
 Overrun = Literal["kill", "raise", "late"]
+AskedOverrun = Literal["kill", "raise", "late", "header"]
 Passes = Literal["instant", "event"]
 Interrupted = Literal["requeue", "lose"]
 UtilityAt = Literal["turnaround", "start"]
@@ -171,6 +172,38 @@ def machine_size(header: Header, procs: int | None) -> int:
             stacklevel=2,
         )
     return header.procs
+
+
+def overrun_of(trace: Trace | None, asked: AskedOverrun) -> Overrun:
+    """Return what happens to jobs that outlive their estimates; "header": what the log's says.
+
+    Where its AllowOveruse is Yes they run on late, where it is No they are stopped. So they are
+    where it says neither, and states a MaxRuntime: then the system has stopped jobs at limits.
+
+    Raises
+    ------
+    ParameterError
+        If the header states neither, or there is none.
+
+    Examples
+    --------
+    >>> log = Trace.from_columns({"submit": [0]}, header=Header(("; AllowOveruse: No",)))
+    >>> overrun_of(log, "header"), overrun_of(log, "raise")
+    ('kill', 'raise')
+    """
+    if asked != "header":
+        return asked
+    header = None if trace is None else trace.header
+    if header is not None and header.overuse is not None:
+        return "late" if header.overuse else "kill"
+    if header is not None and header.number("MaxRuntime"):
+        return "kill"
+    what = (
+        "there is no log"
+        if trace is None
+        else (f"the header of {trace.name} states neither AllowOveruse nor MaxRuntime")
+    )
+    raise ParameterError(f"overrun is 'header', and {what}; give raise, kill or late")
 
 
 def plan(run: ArrayLike, estimate: ArrayLike, overrun: Overrun) -> tuple[NDArray, NDArray, NDArray]:

@@ -3,6 +3,8 @@
 Arrays are looked up before loops: in one that writes, the compiler would look them up each time.
 """
 
+import numpy as np
+
 from workloadkit._kernels.compile import bare, inline
 from workloadkit.simulation.machine.counts import clear_digits, give_up, stake_out
 from workloadkit.simulation.machine.numbered import (
@@ -230,6 +232,8 @@ def promise(state, job, now):
         return begin
     claims.begin[job], claims.end[job] = begin, begin + state.jobs.estimate[job]
     _choose_for_later(state, job, now, place, over)
+    if state.strict:
+        _bring_forward(claims.begin, job, state.never)
     part, word, mask, taken = claims.first[job], claims.word, claims.mask, scratch.taken
     for number in range(taken.size):
         if taken[number] != 0:
@@ -238,6 +242,15 @@ def promise(state, job, now):
     claims.last[job] = part
     stake(state, job)
     return begin
+
+
+@inline
+def _bring_forward(times, place, never):
+    """Move a time to just before it: of whole seconds, the second before."""
+    if never == np.inf:
+        times[place] = np.nextafter(times[place], -np.inf)
+    else:
+        times[place] -= 1
 
 
 @inline

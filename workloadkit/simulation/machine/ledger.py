@@ -78,11 +78,22 @@ def _reserve(state, job, now):
 
 
 @inline
+def ends_in_time(state, job, now):
+    """Whether a job that starts now is planned to end by the shadow time, or before it."""
+    end, shadow = now + state.jobs.estimate[job], state.machine.shadow[0]
+    return end < shadow or (end == shadow and not state.strict)
+
+
+@inline
+def is_spare(state, need):
+    """Whether so much is left at the shadow time, and jobs that overtake may take it."""
+    return state.spares and has_room(state, SPARE, need)
+
+
+@inline
 def _may_pass(state, job, now):
     need = need_of(state, job, now)
-    return has_room(state, FREE, need) and (
-        now + state.jobs.estimate[job] <= state.machine.shadow[0] or has_room(state, SPARE, need)
-    )
+    return has_room(state, FREE, need) and (ends_in_time(state, job, now) or is_spare(state, need))
 
 
 @inline

@@ -8,7 +8,7 @@ import sys
 from workloadkit._kernels.compile import bare, inline
 from workloadkit.simulation.machine.changes import change, next_change
 from workloadkit.simulation.machine.claims import are_left, choose, drop, drop_promises, promise
-from workloadkit.simulation.machine.ledger import FREE, SPARE
+from workloadkit.simulation.machine.ledger import FREE, ends_in_time, is_spare
 from workloadkit.simulation.machine.numbered import (
     LOWEST,
     N_CLAIMS,
@@ -63,19 +63,18 @@ def fits(state, job, now):
 def reserve(state, job, now):
     """Reserve certain processors for a job, where changes are ahead; else so many."""
     if changes_ahead(state, 0, now):
-        return promise(state, job, now)
+        state.machine.shadow[0] = promise(state, job, now)
+        return state.machine.shadow[0]
     return reserve_any(state, job, now)
 
 
 @inline
 def may_pass(state, job, now):
     """Whether a job can start now without delaying those with a reservation."""
+    needed, in_time = state.jobs.procs[job], ends_in_time(state, job, now)
     if changes_ahead(state, 0, now):
-        return fits(state, job, now)
-    level, needed = state.machine.level, state.jobs.procs[job]
-    return level[FREE] >= needed and (
-        now + state.jobs.estimate[job] <= state.machine.shadow[0] or level[SPARE] >= needed
-    )
+        return (in_time or state.spares) and fits(state, job, now)
+    return state.machine.level[FREE] >= needed and (in_time or is_spare(state, needed))
 
 
 @inline

@@ -139,7 +139,7 @@ class Machine:
         """Whether changes of the machine lie ahead that plans know of."""
         return False
 
-    def reserve(self, job: "JobView", now: Any) -> Any:
+    def reserve(self, job: "JobView", now: Any, *, strictly: bool = False) -> Any:
         """Reserve a place for a waiting job; return from when on, `inf` for never."""
         raise WorkloadError("processors are reserved only where there are outages")
 

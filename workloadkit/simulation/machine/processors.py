@@ -10,7 +10,7 @@ numbers: what stays free is then free for as long as can be.
 """
 
 from collections.abc import Sequence
-from math import inf
+from math import inf, nextafter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -34,6 +34,11 @@ class _Hold(NamedTuple):
     begin: Any
     end: Any
     processors: NDArray[np.int64]
+
+
+def _just_before(time: Any) -> Any:
+    """Return the last time before a time: of whole seconds, the second before."""
+    return time - 1 if isinstance(time, int) else nextafter(time, -inf)
 
 
 class NumberedMachine(Machine):
@@ -162,11 +167,12 @@ class NumberedMachine(Machine):
         """Name the outages that keep processors from jobs for ever."""
         return what_stays_down(self._shutdowns, self.procs)
 
-    def reserve(self, job: JobView, now: Any) -> Any:
+    def reserve(self, job: JobView, now: Any, *, strictly: bool = False) -> Any:
         """Promise a job its processors for its estimate from the earliest second on that can be.
 
         It takes those that would lie idle before for the shortest time; then as jobs that start.
-        If enough are free now, it takes of these: then it can start.
+        If enough are free now, it takes of these: then it can start. With `strictly` they are
+        promised from just before that second on.
 
         Returns
         -------
@@ -179,6 +185,8 @@ class NumberedMachine(Machine):
         start = self._hole(which, begin, end, procs, duration, now)
         if start == inf:
             return inf
+        if isinstance(now, int) and start == int(start):
+            start = int(start)
         blocked = np.zeros(self.procs, dtype=bool)
         blocked[which[(begin < start + duration) & (end > start)]] = True
         idle_since, wanted = np.full(self.procs, -inf), np.full(self.procs, inf)
@@ -189,7 +197,8 @@ class NumberedMachine(Machine):
         if start <= now and (free := good[self._free[good]]).size >= procs:
             good = free  # and not those of a job that has outlived its estimate
         taken = good[np.lexsort((wanted[good], -idle_since[good]))[:procs]]
-        self._promised[job] = _Hold(start, start + duration, taken)
+        begin = _just_before(start) if strictly else start
+        self._promised[job] = _Hold(begin, start + duration, taken)
         return start
 
     def release(self, job: JobView | None) -> None:

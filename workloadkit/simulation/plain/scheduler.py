@@ -153,14 +153,15 @@ class Scheduler(Participant):
         simulation = self._simulation
         return simulation.hardware.fits(job, simulation.now)
 
-    def reserve(self, job: JobView) -> Any:
+    def reserve(self, job: JobView, *, strictly: bool = False) -> Any:
         """Reserve processors for a waiting job, where outages are ahead, and return when.
 
         It is promised the earliest second from which on, by the estimates of the running jobs, as
         many processors as it needs are up and free and not reserved for others, for its whole
-        estimate; `inf` if there is none.
+        estimate; `inf` if there is none. With `strictly` they are not left to jobs that end at that
+        very second.
         """
-        return self._simulation.hardware.reserve(job, self.now)
+        return self._simulation.hardware.reserve(job, self.now, strictly=strictly)
 
     def release(self, job: JobView | None = None) -> None:
         """Give up what is reserved for a job; by default for all jobs."""
@@ -215,6 +216,10 @@ class Scheduler(Participant):
     def sleep(self, seconds: Any) -> None:
         """Ask for `wake_up` after so many seconds."""
         self._simulation.wake_scheduler(self, seconds)
+
+    def set_alarm(self, time: Any) -> None:
+        """Ask for a pass at a time, instead of at the one asked for before; None for none."""
+        self._simulation.set_alarm(time)
 
     @property
     def _who(self) -> str:

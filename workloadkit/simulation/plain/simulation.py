@@ -2,6 +2,7 @@
 
 from bisect import bisect_left, insort
 from collections.abc import Callable, Iterable, Sequence
+from itertools import takewhile
 from math import inf
 from numbers import Real
 from typing import Any
@@ -91,6 +92,7 @@ class Simulation:
         self._events = Events()
         self._n_waiting = 0
         self._last_number = 0
+        self._alarm: int | None = None  # serial of the event
         scheduler._simulation = self
         scheduler.queue = []
         for i, (user, stream) in enumerate(zip(users, rng.spawn(len(users)), strict=True)):
@@ -123,6 +125,7 @@ class Simulation:
         while (now := events.next_time(jobs_wait=self._n_waiting > 0)) is not None:
             self.now = now
             if self.by_event:
+                self._free_what_ends()
                 events.play_one()
             else:
                 events.play(now)
@@ -237,9 +240,18 @@ class Simulation:
             job.lost, job.killed = True, False
             job.end, job.run = self.now, self.now - job.start
 
+    def _free_what_ends(self) -> None:
+        """Free what the jobs hold that end now as planned: they count as ended in every pass."""
+        due = takewhile(lambda planned: planned[0] <= self.now, self.planned_ends)
+        for job in [view._record for end, _, view in due if end == self.now]:
+            if job.start + job.run == self.now:
+                job.end = self.now
+                self._take_back(job, interrupted=False)
+
     def _end(self, job: Job) -> None:
-        job.end = self.now
-        self._take_back(job, interrupted=False)
+        if job.end is None:
+            job.end = self.now
+            self._take_back(job, interrupted=False)
         if self.predictor is not None:
             self.predictor.learn(job.view)
         self.scheduler.job_ends(job.view)
@@ -261,6 +273,17 @@ class Simulation:
     def wake_scheduler(self, scheduler: Scheduler, seconds: Any) -> None:
         """Wake a scheduler up after so many seconds, before the users."""
         self._events.add(self.after(seconds), SCHEDULER_WAKE_UP, 0, _wake_up, scheduler)
+
+    def set_alarm(self, time: Any) -> None:
+        """Let there be a pass at a time, instead of at the one asked for before; None for none."""
+        if self._alarm is not None:
+            self._events.cancel(self._alarm)
+        self._alarm = None
+        if time is not None:
+            self._alarm = self._events.add(time, SCHEDULER_WAKE_UP, 0, self._alarm_rings, None)
+
+    def _alarm_rings(self, _: None) -> None:
+        self._alarm = None
 
     def wake_at(self, user: User, time: Any) -> None:
         """Wake a user at a time."""

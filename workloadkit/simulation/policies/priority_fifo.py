@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 from workloadkit.simulation.engine import JobView, Scheduler
 from workloadkit.simulation.policies.easy.ordered import SettledOrder
+from workloadkit.simulation.policies.easy.overtaking import overtaking_of
 from workloadkit.simulation.policies.easy.plain import OrderedScheduler
 from workloadkit.simulation.policies.queue_priority import QueuePriority
 from workloadkit.simulation.workload import Rules, Workload
@@ -29,7 +30,7 @@ class PriorityFifo(QueuePriority, SettledOrder):
     queues : str
         Numbers of queues from the most urgent to the least, as in ``"5/2/1"``; jobs of all others
         come after these, together.
-    backfill, reservations
+    backfill, reservations, spare, strict
         As of `Ordered`.
 
     References
@@ -44,6 +45,8 @@ class PriorityFifo(QueuePriority, SettledOrder):
     queues: str = ""
     backfill: str = "same"
     reservations: int = 1
+    spare: str = "extra"
+    strict: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -77,7 +80,7 @@ class _PriorityScheduler(OrderedScheduler):
     """Priority-FIFO in plain Python."""
 
     def __init__(self, policy: PriorityFifo) -> None:
-        super().__init__(policy.place, policy.backfill, policy.reservations)
+        super().__init__(policy.place, policy.backfill, policy.reservations, overtaking_of(policy))
         self.policy = policy
 
     def columns(self, jobs: Sequence[JobView]) -> dict[str, list]:

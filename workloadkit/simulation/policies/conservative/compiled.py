@@ -5,10 +5,23 @@ import numpy as np
 from workloadkit.simulation.policies.compiled import CompiledPolicy
 from workloadkit.simulation.policies.conservative import kernel
 from workloadkit.simulation.state import N_SEEN, State, running_jobs, waiting_jobs
+from workloadkit.simulation.workload import Rules, Workload
 
 
 class CompiledConservative(CompiledPolicy):
-    """A reservation for each job."""
+    """A reservation for each job.
+
+    Parameters
+    ----------
+    workload : Workload
+    rules : Rules
+    compression : int
+        What happens when a job ends early, see `kernel`.
+    """
+
+    def __init__(self, workload: Workload, rules: Rules, compression: int = kernel.FULL) -> None:
+        super().__init__(workload, rules)
+        self.compression = compression
 
     def n_planned(self, n_jobs: int) -> int:
         """Return how many rows of the machine the profile needs."""
@@ -16,7 +29,7 @@ class CompiledConservative(CompiledPolicy):
 
     def begin(self, state: State) -> State:
         """Return the state with an empty queue."""
-        return state._replace(policy=kernel.new_promises(state.jobs.submit))
+        return state._replace(policy=kernel.new_promises(state.jobs.submit, self.compression))
 
     def continue_from(self, state: State, other: State, low: int) -> State:
         """Return the state with the reservations of another one.
@@ -33,7 +46,9 @@ class CompiledConservative(CompiledPolicy):
         policy.waiting[: waiting.size] = waiting
         before, n_ended = other.policy, other.policy.at[kernel.ENDED]
         planned = np.concatenate((running_jobs(other), before.ended[:n_ended]))
-        late = other.start[planned] + other.jobs.estimate[planned] < state.clock[0]
-        policy.at[kernel.WAIT], policy.at[kernel.ROOM] = waiting.size, n_ended > 0
+        planned_end = other.start[planned] + other.jobs.estimate[planned]
+        late, early = planned_end < state.clock[0], planned_end[-n_ended:] > state.clock[0]
+        policy.at[kernel.WAIT] = waiting.size
+        policy.at[kernel.ROOM] = n_ended > 0 and (self.compression == kernel.FULL or early.any())
         policy.at[kernel.VOID] = before.at[kernel.VOID] or late.any()
         return state

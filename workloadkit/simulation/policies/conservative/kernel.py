@@ -51,9 +51,14 @@ from workloadkit.simulation.state import ARRIVED, N_RUNNING
 # profile does not know to be new.
 WAIT, ENDED, VOID, KEPT, ROOM = range(5)
 
-# Places in Promises.when: the earliest of the reservations; where something was freed since the
-# jobs were looked at, by jobs behind them.
-NEXT_START, LEFT_LOW, LEFT_HIGH = range(3)
+# Places in Promises.when: the earliest of the reservations, and of those whose time has not come;
+# where something was freed since the jobs were looked at, by jobs behind them.
+NEXT_START, NEXT_TIMER, LEFT_LOW, LEFT_HIGH = range(4)
+
+
+# Promises.compression: when a job ends early, all reservations are tried anew, or only those that
+# may begin now, or none.
+FULL, START, NONE = range(3)
 
 
 class Promises(NamedTuple):
@@ -70,7 +75,8 @@ class Promises(NamedTuple):
     profile : Profile
     highest : int
         Row of the most that jobs may find free which move forward; the one behind it is for notes.
-    when : ndarray, shape (3,)
+    compression : int
+    when : ndarray, shape (4,)
         [s]
     at : ndarray of int64, shape (5,)
     """
@@ -80,6 +86,7 @@ class Promises(NamedTuple):
     ended: NDArray[np.int64]
     profile: Profile
     highest: int
+    compression: int
     when: NDArray
     at: NDArray[np.int64]
 
@@ -89,7 +96,7 @@ def n_rows(n_jobs: int) -> int:
     return profile.n_rows(n_jobs) + 2
 
 
-def new_promises(submit: NDArray) -> Promises:
+def new_promises(submit: NDArray, compression: int) -> Promises:
     """Return an empty queue for the jobs of a table."""
     n_jobs, dtype = submit.size, submit.dtype
     return Promises(
@@ -98,7 +105,8 @@ def new_promises(submit: NDArray) -> Promises:
         ended=np.empty(n_jobs, np.int64),
         profile=new_profile(n_jobs, dtype),
         highest=PLANNED + profile.n_rows(n_jobs),
-        when=np.zeros(3, dtype),
+        compression=compression,
+        when=np.zeros(4, dtype),
         at=np.zeros(5, np.int64),
     )
 
@@ -131,6 +139,18 @@ def plans_void(state, what, now):
 
 
 @inline
+def next_timer(state, what, now):
+    """When the next reservation begins, if it may be that nothing else happens then."""
+    policy, count = state.policy, state.at[N_RUNNING]
+    begin = policy.when[NEXT_TIMER]
+    if policy.compression == FULL or policy.at[WAIT] == 0 or begin <= now:
+        return state.never
+    if count > 0 and state.planned_ends[count - 1] < now:  # it will be made anew
+        return state.never
+    return begin
+
+
+@inline
 def allocate(state, new, now):
     """Move reservations forward, start those whose time has come, reserve for new jobs."""
     policy, at, when = state.policy, state.policy.at, state.policy.when
@@ -138,15 +158,19 @@ def allocate(state, new, now):
         at[VOID] = _is_late(state, now)
     if at[VOID]:
         release_all(state, 0, now)
-    ahead = changes_ahead(state, 0, now)
+    ahead, released = changes_ahead(state, 0, now), now
     if ahead:
         _reserve_parts(state, new, now)
     elif at[VOID] or not at[KEPT]:
-        _plan_anew(state, now)
+        _plan_anew(state, now)  # without the jobs that have ended
     else:
         pass_time(policy.profile, now)
-    if not ahead and (at[ENDED] > 0 or at[ROOM]) and not at[VOID]:
-        _move_forward(state, now)
+        released = _give_back(state, now)
+    if not ahead and not at[VOID] and (at[ROOM] or _may_move(state, now)):
+        if policy.compression == FULL:
+            _move_forward(state, released, now)
+        else:
+            _move_to_now(state, now)
     at[ENDED], at[VOID], at[KEPT], at[ROOM] = 0, False, not ahead, False
     if when[NEXT_START] <= now:
         _start_due(state, now)
@@ -172,14 +196,28 @@ def _is_late(state, now):
 def _reserve_parts(state, new, now):
     """Let the machine reserve, which knows what lies ahead of it."""
     policy, at = state.policy, state.policy.at
-    if at[ENDED] > 0 or at[VOID]:
+    if at[VOID] or _may_move(state, now):
         for place in range(at[WAIT]):
             job = policy.waiting[place]
-            policy.reserved[job] = reserve(state, job, now)
+            if at[VOID] or policy.compression == FULL or fits(state, job, now):
+                policy.reserved[job] = reserve(state, job, now)
     for job in range(new, state.at[ARRIVED]):
         policy.reserved[job] = reserve(state, job, now)
         _wait(policy, job)
     policy.when[NEXT_START] = now  # look at them all
+
+
+@inline
+def _may_move(state, now):
+    """Whether reservations may be moved, as jobs have ended, and by some rules early."""
+    policy, start, estimate = state.policy, state.start, state.jobs.estimate
+    if policy.compression != START:
+        return policy.compression == FULL and policy.at[ENDED] > 0
+    for place in range(policy.at[ENDED]):
+        job = policy.ended[place]
+        if start[job] + estimate[job] > now:
+            return True
+    return False
 
 
 @bare
@@ -188,7 +226,7 @@ def _plan_anew(state, now):
     policy, when = state.policy, state.policy.when
     release_all(state, 0, now)
     plan_running(state, policy.profile, now)
-    when[NEXT_START] = state.never
+    when[NEXT_START] = when[NEXT_TIMER] = state.never
     for place in range(policy.at[WAIT]):
         job = policy.waiting[place]
         begin = policy.reserved[job]
@@ -199,11 +237,20 @@ def _plan_anew(state, now):
             need, end = need_of(state, job, now), begin + state.jobs.estimate[job]
             if now < end:
                 change_between(state, policy.profile, need, max(begin, now), end, True)
-        when[NEXT_START] = min(when[NEXT_START], begin)
+        _note(policy, begin, now)
     if policy.at[VOID]:
         when[LEFT_LOW], when[LEFT_HIGH] = state.never, now
     else:
         when[LEFT_LOW], when[LEFT_HIGH] = now, state.never
+
+
+@inline
+def _note(policy, begin, now):
+    """Take note of a reservation."""
+    when = policy.when
+    when[NEXT_START] = min(when[NEXT_START], begin)
+    if begin > now:
+        when[NEXT_TIMER] = min(when[NEXT_TIMER], begin)
 
 
 @bare
@@ -215,15 +262,14 @@ def _place(state, job, now):
     if begin < state.never:
         change_steps(state, policy.profile, need, last, first, begin, begin + estimate, True)
     policy.reserved[job] = begin
-    policy.when[NEXT_START] = min(policy.when[NEXT_START], begin)
+    _note(policy, begin, now)
     return begin
 
 
 @bare
-def _move_forward(state, now):
-    """Look at the jobs for which there may be room earlier."""
+def _move_forward(state, released, now):
+    """Look at the jobs for which there may be room earlier, as something was until `released`."""
     policy, when = state.policy, state.policy.when
-    released = _give_back(state, now)
     low = _find_freed(state, released, now)
     when[LEFT_LOW], when[LEFT_HIGH] = state.never, now
     if low == state.never:
@@ -232,6 +278,19 @@ def _move_forward(state, now):
     while place < policy.at[WAIT]:
         _move(state, policy.waiting[place], now)
         place = _next_to_look_at(state, place + 1, low, now)
+
+
+@bare
+def _move_to_now(state, now):
+    """Let those begin now, of the jobs that are reserved for, for which there is a hole now."""
+    policy, estimates = state.policy, state.jobs.estimate
+    for place in range(policy.at[WAIT]):
+        job = policy.waiting[place]
+        need, estimate, planned = need_of(state, job, now), estimates[job], policy.reserved[job]
+        if planned > now and has_room(state, PLANNED + policy.profile.at[N_STEPS] - 1, need):
+            begin, first, last = find_hole(state, policy.profile, need, estimate, planned)
+            if begin == now:
+                _move_from(state, job, need, planned, (begin, first, last))
 
 
 @inline
@@ -295,13 +354,21 @@ def _move(state, job, now):
     need = need_of(state, job, now)
     begin, first, last = find_hole(state, policy.profile, need, estimate, planned)
     if begin < planned:
-        end = begin + estimate
-        front_end = min(end, planned)
-        change_steps(state, policy.profile, need, last, first, begin, front_end, True)
-        policy.reserved[job] = begin
-        policy.when[NEXT_START] = min(policy.when[NEXT_START], begin)
-        if planned < state.never:
-            _release_tail(state, need, last, max(end, planned), planned + estimate)
+        _move_from(state, job, need, planned, (begin, first, last))
+
+
+@inline
+def _move_from(state, job, need, planned, hole):
+    """Move a job from where it is planned to an earlier hole."""
+    policy, estimate = state.policy, state.jobs.estimate[job]
+    begin, first, last = hole
+    end = begin + estimate
+    front_end = min(end, planned)
+    change_steps(state, policy.profile, need, last, first, begin, front_end, True)
+    policy.reserved[job] = begin
+    _note(policy, begin, state.clock[0])
+    if planned < state.never:
+        _release_tail(state, need, last, max(end, planned), planned + estimate)
 
 
 @inline
@@ -325,7 +392,7 @@ def _release_tail(state, need, near, begin, end):
 def _start_due(state, now):
     """Start the waiting jobs whose time has come."""
     policy, waiting = state.policy, state.policy.waiting
-    next_start, kept = state.never, 0
+    next_start, next_timer, kept = state.never, state.never, 0
     for place in range(policy.at[WAIT]):
         job = waiting[place]
         begin = policy.reserved[job]
@@ -335,8 +402,10 @@ def _start_due(state, now):
             waiting[kept] = job
             kept += 1
             next_start = min(next_start, begin)
+            if begin > now:
+                next_timer = min(next_timer, begin)
     policy.at[WAIT] = kept
-    policy.when[NEXT_START] = next_start
+    policy.when[NEXT_START], policy.when[NEXT_TIMER] = next_start, next_timer
 
 
 @inline

@@ -1,6 +1,7 @@
 """Conservative backfilling in plain Python."""
 
 from collections.abc import Mapping
+from math import inf
 from typing import Any
 
 from workloadkit.simulation.engine import JobView, Scheduler
@@ -8,12 +9,19 @@ from workloadkit.simulation.policies.profile import plan_running
 
 
 class ConservativeScheduler(Scheduler):
-    """Conservative backfilling in plain Python, the profile made again in each pass."""
+    """Conservative backfilling in plain Python, the profile made again in each pass.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    compression : str
+        As of `Conservative`.
+    """
+
+    def __init__(self, compression: str = "full") -> None:
         super().__init__()
+        self.compression = compression
         self.reserved: dict[JobView, Any] = {}  # starts of waiting jobs, in order of arrival
-        self._room = False  # a job has ended since the last pass
+        self._room = False  # there may be room to move reservations into
         self._void = False  # promises cannot be kept
 
     def continue_from(self, other: Any, twins: Mapping[JobView, JobView]) -> None:
@@ -27,7 +35,8 @@ class ConservativeScheduler(Scheduler):
 
     def job_ends(self, job: JobView) -> None:
         """Learn of the end of a job: there may be room for others to start earlier."""
-        self._room = True
+        is_early = self.now < job.start + job.estimate
+        self._room |= is_early or self.compression == "full"
         self._void |= self.now > job.start + job.estimate
         super().job_ends(job)
 
@@ -55,6 +64,9 @@ class ConservativeScheduler(Scheduler):
                 del self.reserved[job]
                 self.start(job)
         self._room = self._void = False
+        if self.compression != "full":  # nothing else may happen when a reservation begins
+            begins = [begin for begin in self.reserved.values() if self.now < begin < inf]
+            self.set_alarm(None if self._outlived else min(begins, default=None))
 
     def reserve_room(self) -> None:
         """Move reservations forward and reserve for new jobs."""
@@ -62,17 +74,23 @@ class ConservativeScheduler(Scheduler):
         for job, begin in self.reserved.items():
             profile.take(begin, job)
         for job in self.queue:
-            if job in self.reserved:
-                if not self._room:
+            kept = self.reserved.get(job)
+            if kept is not None:
+                if not self._room or self.compression == "none":
                     continue
-                begin = self.reserved[job]
-                profile.release(begin, job)
+                profile.release(kept, job)
             begin = profile.earliest(job)
+            if kept is not None and self.compression == "start" and begin > self.now:
+                begin = kept
             profile.take(begin, job)
             self.reserved[job] = begin
 
     def reserve_processors(self) -> None:
         """Do the same where outages are ahead: reservations are of certain processors then."""
         for job in self.queue:
-            if self._room or job not in self.reserved:
+            if job not in self.reserved or (self._room and self._may_move(job)):
                 self.reserved[job] = self.reserve(job)
+
+    def _may_move(self, job: JobView) -> bool:
+        """Whether a reservation is to be tried anew, where there may be room."""
+        return self.compression == "full" or (self.compression == "start" and self.fits(job))

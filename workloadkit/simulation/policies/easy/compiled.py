@@ -7,6 +7,7 @@ import numpy as np
 from workloadkit.simulation.compiled_orders import by_arrival, ranks
 from workloadkit.simulation.policies.compiled import CompiledPolicy
 from workloadkit.simulation.policies.easy import kernel, trees
+from workloadkit.simulation.policies.easy.overtaking import AS_USUAL, Overtaking
 from workloadkit.simulation.state import N_WAITING, State
 from workloadkit.simulation.workload import Rules, Workload
 
@@ -27,6 +28,8 @@ class CompiledEasy(CompiledPolicy):
     rules : Rules
     order, backfill_order : NamedTuple or None
         See `orders`; no order of backfilling: no job overtakes another.
+    overtaking : Overtaking
+        Which jobs may.
     crowd, patience : int
         See the constants.
     """
@@ -37,13 +40,14 @@ class CompiledEasy(CompiledPolicy):
         rules: Rules,
         order: Any,
         backfill_order: Any,
+        overtaking: Overtaking = AS_USUAL,
         *,
         crowd: int = CROWD,
         patience: int = PATIENCE,
     ) -> None:
         super().__init__(workload, rules)
         self.orders = order, order if backfill_order is None else backfill_order
-        self.backfills = backfill_order is not None
+        self.backfills, self.overtaking = backfill_order is not None, overtaking
         self.crowd, self.patience = crowd, patience
         self.forest: Any = None
 
@@ -65,7 +69,8 @@ class CompiledEasy(CompiledPolicy):
             how["orders"] = self.orders
             rank = np.empty(n_jobs)
             backfill_rank = rank if backfill_order is order else np.empty(n_jobs)
-        return state._replace(policy=kernel.new_line(rank, backfill_rank, **how))
+        line = kernel.new_line(rank, backfill_rank, **how)
+        return state._replace(policy=line, **self.overtaking._asdict())
 
     def go_on(self, state: State) -> State:
         """Go over to trees as the queue has become long, or back to the list."""

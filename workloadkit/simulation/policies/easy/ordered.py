@@ -6,25 +6,9 @@ from typing import Any, ClassVar
 from workloadkit.errors import ParameterError
 from workloadkit.simulation.engine import Scheduler
 from workloadkit.simulation.orders import SETTLED, Order, as_number, check_order, settled
+from workloadkit.simulation.policies.easy.overtaking import overtaking_of
 from workloadkit.simulation.policies.policy import check_types
 from workloadkit.simulation.workload import Rules, Workload
-
-#: Orders of backfilling by name: settled ones that need no numbers.
-BACKFILLS = ("arrival", "sjf", "ljf", "smallest", "largest")
-
-
-def check_backfill(scheduler: str, backfill: str) -> None:
-    """Refuse an order of backfilling that is not known.
-
-    Raises
-    ------
-    ParameterError
-    """
-    known = ("same", "none", *BACKFILLS)
-    if backfill not in known:
-        raise ParameterError(
-            f"scheduler {scheduler}: backfill is {backfill!r}; known: {', '.join(known)}"
-        )
 
 
 class SettledOrder:
@@ -37,11 +21,13 @@ class SettledOrder:
 
     backfill: str
     reservations: int
+    spare: str
+    strict: bool
 
     def __post_init__(self) -> None:
         check_types(self)
         check_order(self.name, self.order, SETTLED)
-        check_backfill(self.name, self.backfill)
+        overtaking_of(self)
         if not self.reservations >= 1:
             raise ParameterError(
                 f"scheduler {self.name}: reservations is {self.reservations}; at least 1"
@@ -71,13 +57,22 @@ class SettledOrder:
 
         by_arrival = self.order == "arrival" and not self.own_key
         return OrderedScheduler(
-            None if by_arrival else self.place, self.backfill, self.reservations
+            None if by_arrival else self.place,
+            self.backfill,
+            self.reservations,
+            overtaking_of(self),
         )
 
     def compiled(self, workload: Workload, rules: Rules) -> Any:
         """Return the policy for one simulation in the compiled engine."""
         queue, backfill = self.orders(workload, rules)
-        return compiled_with(workload, rules, queue, backfill, self.reservations)
+        if backfill is None or self.reservations == 1:
+            from workloadkit.simulation.policies.easy.compiled import CompiledEasy
+
+            return CompiledEasy(workload, rules, queue, backfill, overtaking_of(self))
+        from workloadkit.simulation.policies.reservations.compiled import CompiledReservations
+
+        return CompiledReservations(workload, rules, queue, backfill, self.reservations)
 
     def orders(self, workload: Workload, rules: Rules) -> tuple[Any, Order | None]:
         """Return the orders of the queue and of backfilling; None for no backfilling."""
@@ -100,7 +95,8 @@ class Ordered(SettledOrder):
     reservation: its shadow time is when it will fit, by the estimated ends of the running jobs;
     the spare processors are those it then leaves free. Then, in the order of backfilling, each
     job that fits now starts if it ends by the shadow time or needs no more than the spare
-    processors, which then shrink.
+    processors, which then shrink. Implementations differ in both: some know no spare processors,
+    and in some a job that ends exactly at the shadow time does not start.
 
     With more reservations, the jobs in the order of the queue each take the earliest hole that
     the running jobs and the reservations before leave; it starts if that is now, else it is
@@ -118,20 +114,15 @@ class Ordered(SettledOrder):
         job overtakes another.
     reservations : int
         Waiting jobs that are promised a start.
+    spare : str
+        "extra": jobs that end after the shadow time may use the spare processors; "none": only jobs
+        that end by the shadow time overtake.
+    strict : bool
+        Whether "by the shadow time" means before it. A job that ends at it then needs spare
+        processors, and takes none from others.
     """
 
     backfill: str = "same"
     reservations: int = 1
-
-
-def compiled_with(
-    workload: Workload, rules: Rules, order: Any, backfill_order: Any, reservations: int
-) -> Any:
-    """Return what takes jobs in some orders, for one simulation in the compiled engine."""
-    if backfill_order is None or reservations == 1:
-        from workloadkit.simulation.policies.easy.compiled import CompiledEasy
-
-        return CompiledEasy(workload, rules, order, backfill_order)
-    from workloadkit.simulation.policies.reservations.compiled import CompiledReservations
-
-    return CompiledReservations(workload, rules, order, backfill_order, reservations)
+    spare: str = "extra"
+    strict: bool = False

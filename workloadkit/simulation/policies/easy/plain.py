@@ -7,6 +7,7 @@ from typing import Any
 
 from workloadkit.simulation.engine import JobView, Scheduler
 from workloadkit.simulation.orders import SETTLED, Seen
+from workloadkit.simulation.policies.easy.overtaking import AS_USUAL, Overtaking
 from workloadkit.simulation.policies.profile import plan_running
 
 
@@ -43,6 +44,8 @@ class OrderedScheduler(Scheduler):
         Order of backfilling, as in `Ordered`.
     reservations : int
         Waiting jobs that are promised a start.
+    overtaking : Overtaking
+        Which jobs may overtake, where there is one reservation.
     """
 
     def __init__(
@@ -50,9 +53,11 @@ class OrderedScheduler(Scheduler):
         key: Callable[[Seen], Any] | None = None,
         backfill: str = "same",
         reservations: int = 1,
+        overtaking: Overtaking = AS_USUAL,
     ) -> None:
         super().__init__()
         self.key, self.backfill, self.reservations = key, backfill, reservations
+        self.spares, self.strict = overtaking
         self.places = _Places(key, self) if key else None
         self.backfill_places: _Places | None = None
         if backfill not in ("same", "none"):
@@ -90,11 +95,16 @@ class OrderedScheduler(Scheduler):
         shadow, spare = self.reservation(waiting[0])
         for job in self.to_backfill(waiting[1:]):
             if level.fits(job):
-                if now + job.estimate > shadow:
-                    if not spare.fits(job):
-                        continue
+                end = now + job.estimate
+                if not (self.ends_in_time(end, shadow) or (self.spares and spare.fits(job))):
+                    continue
+                if end > shadow:
                     spare.take(job)
                 self.start(job)
+
+    def ends_in_time(self, end: Any, shadow: Any) -> bool:
+        """Whether a job that is planned to end then need not take what is to spare."""
+        return end < shadow or (end == shadow and not self.strict)
 
     def backfill_around(self, waiting: list[JobView]) -> None:
         """Make the reservations, in the order of the queue, then backfill, around them all.
@@ -119,16 +129,18 @@ class OrderedScheduler(Scheduler):
 
     def backfill_around_outages(self, waiting: list[JobView]) -> None:
         """Do the same where outages are ahead: reservations are of certain processors then."""
-        n_reserved = 0
+        n_reserved, shadow = 0, inf
+        how = {"strictly": True} if self.strict else {}  # which need not be known to overriders
         while waiting and n_reserved < self.reservations:
             job = waiting.pop(0)
             if self.fits(job):
                 self.start(job)
             else:
-                self.reserve(job)
+                shadow = self.reserve(job, **how)
                 n_reserved += 1
         for job in self.to_backfill(waiting):
-            if self.fits(job):
+            in_time = self.spares or self.ends_in_time(self.now + job.estimate, shadow)
+            if in_time and self.fits(job):
                 self.start(job)
 
     def reservation(self, head: JobView) -> tuple[Any, Any]:

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from workloadkit._kernels.compile import inline, kernel
 from workloadkit.simulation.machine.ledger import (
     FREE,
-    SPARE,
     fits,
     has_room,
     is_full,
+    is_spare,
     may_pass,
     passes,
     reserve,
@@ -243,7 +243,7 @@ def _backfill(state, now):
     limit = state.machine.shadow[0] - now + trees.slack
     n_open = 0  # classes of jobs that fit
     while n_open < size.size and has_room(state, FREE, size[n_open]):
-        most = trees.longest if has_room(state, SPARE, size[n_open]) else limit
+        most = trees.longest if is_spare(state, size[n_open]) else limit
         leaf = next_leaf(forest.tree, root[n_open], width[n_open], 0, most)
         hit[n_open] = forest.member[first[n_open] + leaf] if leaf >= 0 else n_jobs
         n_open += 1
@@ -261,7 +261,7 @@ def _backfill(state, now):
             passes(state, job, now)
             _leave(state, job)
             start_job(state, job, now)
-        most = trees.longest if has_room(state, SPARE, size[c]) else limit
+        most = trees.longest if is_spare(state, size[c]) else limit
         leaf = next_leaf(forest.tree, root[c], width[c], forest.node[job] - width[c] + 1, most)
         hit[c] = forest.member[first[c] + leaf] if leaf >= 0 else n_jobs
 

@@ -5,9 +5,7 @@ from typing import Any, ClassVar
 
 from workloadkit.errors import ParameterError
 from workloadkit.simulation.engine import Scheduler
-from workloadkit.simulation.orders import settled
-from workloadkit.simulation.policies.easy.ordered import compiled_with
-from workloadkit.simulation.policies.easy.plain import OrderedScheduler
+from workloadkit.simulation.policies.easy import Easy
 from workloadkit.simulation.policies.policy import check_types
 from workloadkit.simulation.workload import Rules, Workload
 
@@ -41,9 +39,8 @@ class Reservations:
 
     def plain(self) -> Scheduler:
         """Return the policy in plain Python, fresh for one simulation."""
-        return OrderedScheduler(reservations=self.depth)
+        return Easy(reservations=self.depth).plain()
 
     def compiled(self, workload: Workload, rules: Rules) -> Any:
         """Return the policy for one simulation in the compiled engine."""
-        arrival = settled("arrival")
-        return compiled_with(workload, rules, arrival, arrival, self.depth)
+        return Easy(reservations=self.depth).compiled(workload, rules)

@@ -5,7 +5,8 @@ from typing import Any, ClassVar
 
 from workloadkit.simulation.engine import Scheduler
 from workloadkit.simulation.orders import VARYING, check_order, varying
-from workloadkit.simulation.policies.easy.ordered import check_backfill
+from workloadkit.simulation.policies.easy.overtaking import overtaking_of
+from workloadkit.simulation.policies.policy import check_types
 from workloadkit.simulation.workload import Rules, Workload
 
 
@@ -17,6 +18,8 @@ class InVaryingOrder:
     ----------
     backfill : str
         Order of backfilling: "same" for that of the queue, a fixed one, or "none".
+    spare, strict
+        As of `workloadkit.simulation.policies.easy.ordered.Ordered`.
     """
 
     name: ClassVar[str]
@@ -25,19 +28,23 @@ class InVaryingOrder:
     order: ClassVar[str]
 
     backfill: str = "same"
+    spare: str = "extra"
+    strict: bool = False
 
     def __post_init__(self) -> None:
+        check_types(self)
         check_order(self.name, self.order, VARYING)
-        check_backfill(self.name, self.backfill)
+        overtaking_of(self)
 
     def plain(self) -> Scheduler:
         """Return the policy in plain Python, fresh for one simulation."""
         from workloadkit.simulation.policies.varying.plain import VaryingScheduler
 
-        return VaryingScheduler(VARYING[self.order], self.backfill)
+        return VaryingScheduler(VARYING[self.order], self.backfill, overtaking_of(self))
 
     def compiled(self, workload: Workload, rules: Rules) -> Any:
         """Return the policy for one simulation in the compiled engine."""
         from workloadkit.simulation.policies.varying.compiled import CompiledVarying
 
-        return CompiledVarying(workload, rules, varying(self.order), self.backfill)
+        order = varying(self.order)
+        return CompiledVarying(workload, rules, order, self.backfill, overtaking_of(self))

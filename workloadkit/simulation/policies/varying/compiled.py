@@ -12,6 +12,7 @@ from workloadkit.errors import ParameterError
 from workloadkit.simulation.compiled_orders import function_of_time, ranks
 from workloadkit.simulation.orders import VaryingOrder, settled
 from workloadkit.simulation.policies.compiled import CompiledPolicy
+from workloadkit.simulation.policies.easy.overtaking import AS_USUAL, Overtaking
 from workloadkit.simulation.policies.varying import groups, kernel
 from workloadkit.simulation.state import N_WAITING, State
 from workloadkit.simulation.workload import Rules, Workload
@@ -35,6 +36,7 @@ class CompiledVarying(CompiledPolicy):
         See `orders`.
     backfill : str
         Order of backfilling, as in `Ordered`.
+    overtaking : Overtaking
     crowd, patience : int
         See the constants.
     """
@@ -45,12 +47,13 @@ class CompiledVarying(CompiledPolicy):
         rules: Rules,
         order: Any,
         backfill: str,
+        overtaking: Overtaking = AS_USUAL,
         *,
         crowd: int = CROWD,
         patience: int = PATIENCE,
     ) -> None:
         super().__init__(workload, rules)
-        self.order, self.backfill = order, backfill
+        self.order, self.backfill, self.overtaking = order, backfill, overtaking
         self.crowd, self.patience = crowd, patience
         self.group: Any = None
 
@@ -67,7 +70,8 @@ class CompiledVarying(CompiledPolicy):
         alike = isinstance(self.order, VaryingOrder) and self.jobs_are_known
         if alike and getattr(self.hardware, "by_size", False):
             how |= {"crowd": self.crowd, "patience": self.patience * n_jobs}
-        return state._replace(policy=kernel.new_line(n_jobs, self.order, **how))
+        line = kernel.new_line(n_jobs, self.order, **how)
+        return state._replace(policy=line, **self.overtaking._asdict())
 
     def go_on(self, state: State) -> State:
         """Go over to groups as the queue has become long, or back to the list."""
@@ -83,12 +87,17 @@ class CompiledOwnOrder(CompiledVarying):
     """EASY in a custom order, a function as of `OwnOrder`."""
 
     def __init__(
-        self, workload: Workload, rules: Rules, order: Callable[..., Any], backfill: str
+        self,
+        workload: Workload,
+        rules: Rules,
+        order: Callable[..., Any],
+        backfill: str,
+        overtaking: Overtaking = AS_USUAL,
     ) -> None:
         if not isinstance(in_python(order), FunctionType):
             raise ParameterError(_CANNOT)
         order = function_of_time(order, workload.known_by)
-        super().__init__(workload, rules, order, backfill)
+        super().__init__(workload, rules, order, backfill, overtaking)
 
     def run(self, state: State, begin: Any = None, until: Any = None) -> tuple[State, int]:
         """Go on as any policy does, if the function can be compiled."""

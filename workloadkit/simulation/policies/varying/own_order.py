@@ -7,7 +7,8 @@ from typing import Any, ClassVar
 
 from workloadkit.errors import ParameterError
 from workloadkit.simulation.engine import Scheduler
-from workloadkit.simulation.policies.easy.ordered import check_backfill
+from workloadkit.simulation.policies.easy.overtaking import overtaking_of
+from workloadkit.simulation.policies.policy import check_types
 from workloadkit.simulation.workload import Rules, Workload
 
 #: What an order is a function of.
@@ -26,6 +27,8 @@ class OwnOrder:
         first, ties by arrival, NaN last. They are computed again at the beginning of each pass.
     backfill : str
         Order of backfilling: "same" for that of the queue, a fixed one, or "none".
+    spare, strict
+        As of `workloadkit.simulation.policies.easy.ordered.Ordered`.
 
     Notes
     -----
@@ -44,6 +47,8 @@ class OwnOrder:
 
     order: Callable[..., Any]
     backfill: str = "same"
+    spare: str = "extra"
+    strict: bool = False
 
     def __post_init__(self) -> None:
         if not callable(self.order):
@@ -58,7 +63,8 @@ class OwnOrder:
         except TypeError:
             name = getattr(self.order, "__name__", repr(self.order))
             self._refuse(f"{name}{taken}")
-        check_backfill(self.name, self.backfill)
+        check_types(self)
+        overtaking_of(self)
 
     def _refuse(self, order: str) -> None:
         given = ", ".join(_GIVEN)
@@ -70,10 +76,11 @@ class OwnOrder:
         """Return the policy in plain Python, fresh for one simulation."""
         from workloadkit.simulation.policies.varying.plain import VaryingScheduler
 
-        return VaryingScheduler(getattr(self.order, "py_func", self.order), self.backfill)
+        order = getattr(self.order, "py_func", self.order)
+        return VaryingScheduler(order, self.backfill, overtaking_of(self))
 
     def compiled(self, workload: Workload, rules: Rules) -> Any:
         """Return the policy for one simulation in the compiled engine."""
         from workloadkit.simulation.policies.varying.compiled import CompiledOwnOrder
 
-        return CompiledOwnOrder(workload, rules, self.order, self.backfill)
+        return CompiledOwnOrder(workload, rules, self.order, self.backfill, overtaking_of(self))

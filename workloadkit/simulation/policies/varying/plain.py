@@ -5,6 +5,7 @@ from typing import Any
 
 from workloadkit.simulation.engine import JobView
 from workloadkit.simulation.orders import as_number
+from workloadkit.simulation.policies.easy.overtaking import AS_USUAL, Overtaking
 from workloadkit.simulation.policies.easy.plain import OrderedScheduler
 
 
@@ -17,10 +18,13 @@ class VaryingScheduler(OrderedScheduler):
         Of (now, submit, estimate, procs, user); the smallest value comes first, ties by arrival.
     backfill : str
         Order of backfilling, as in `Ordered`.
+    overtaking : Overtaking
     """
 
-    def __init__(self, order: Callable[..., Any], backfill: str) -> None:
-        super().__init__(backfill=backfill)
+    def __init__(
+        self, order: Callable[..., Any], backfill: str, overtaking: Overtaking = AS_USUAL
+    ) -> None:
+        super().__init__(backfill=backfill, overtaking=overtaking)
         self.order = order
 
     def in_order(self) -> list[JobView]:

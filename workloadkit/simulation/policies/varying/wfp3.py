@@ -16,6 +16,8 @@ class Wfp3(InVaryingOrder):
     ----------
     backfill : str
         Order of backfilling: "same" for that of the queue, a fixed one, or "none".
+    spare, strict
+        As of `workloadkit.simulation.policies.easy.ordered.Ordered`.
 
     References
     ----------
