@@ -37,7 +37,7 @@ WITHOUT_KERNELS := test_pages test_browser test_report test_hostile_text test_po
 	test_marginals test_phase_type test_insensitivity test_mixed_reopen test_networks_approximate \
 	test_networks_mixed test_oracle_mixed_reopen test_oracle_operational test_oracle_symbolic \
 	test_phases test_probability test_reopen test_reopen_bias test_truncated_poisson \
-	test_zakay_* test_lee test_lawson test_simulate_resampled test_resampling_validation test_fuzz
+	test_zakay_* test_shmueli_* test_lee test_lawson test_crosscheck test_simulate_resampled test_resampling_validation test_fuzz
 
 # The tests with the oldest version of each dependency that is allowed, and with the newest of what
 # these need; old ones use what newer ones call deprecated.

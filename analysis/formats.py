@@ -48,7 +48,7 @@ def count(value: float) -> str:
     >>> count(28489)
     '28,489'
     """
-    return number(value) if math.isnan(value) else f"{value:,.0f}"
+    return f"{value:,.0f}".replace("-", "−") if math.isfinite(value) else number(value)
 
 
 def number(value: float) -> str:
@@ -83,9 +83,8 @@ def share(value: float) -> str:
         return "< 0.1 %"
     if 99.9 < percent < 100:
         return "> 99.9 %"
-    if percent == round(percent) or 10 <= percent <= 99 or percent > 100:
-        return f"{percent:,.0f} %"
-    return f"{percent:.1f} %"
+    whole = percent == round(percent) or 10 <= percent <= 99 or percent > 100
+    return f"{percent:,.{0 if whole else 1}f} %".replace("-", "−")
 
 
 def coefficient(value: float) -> str:

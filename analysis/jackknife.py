@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit import metrics
+from workloadkit.errors import ParameterError
 from workloadkit.experiments.intervals import student_t
 
 
@@ -33,6 +34,17 @@ def _members(block: NDArray[np.integer]) -> list[NDArray[np.intp]]:
     """Places of each block's members, ascending."""
     order = np.argsort(block, kind="stable")
     return np.split(order, np.cumsum(np.bincount(block))[:-1])
+
+
+def check_confidence(confidence: float) -> None:
+    """Refuse the confidence of an interval that is none.
+
+    Raises
+    ------
+    ParameterError
+    """
+    if not 0 < confidence < 1:
+        raise ParameterError(f"confidence is {confidence:g}; it lies between 0 and 1")
 
 
 def jackknifed(values: NDArray[np.float64], confidence: float) -> float:

@@ -42,10 +42,10 @@ def summarize_load(trace: Trace) -> dict[str, Any]:
     -------
     dict
         `work` [processor-seconds] of the jobs that ran; `submit_span` [s]; `makespan` [s], from the
-        first submission to the last end; `window` [s], how long the log tells of all jobs (see
-        `Trace.window`); `machine`; `offered_load`, the work of the jobs submitted in the window
-        over what the machine could do in it; and `utilization`, the share of the machine that was
-        busy in it. None is what the log does not tell.
+        first submission to the last end; `window` [s], the length of the period in which the log is
+        complete (`Trace.window`); `machine`, its processors; `offered_load`, the work of the jobs
+        submitted in the window as a share of the machine's capacity in it; and `utilization`, the
+        share of the machine that was busy in it. None is what is unknown.
 
     Raises
     ------
@@ -67,7 +67,7 @@ def summarize_load(trace: Trace) -> dict[str, Any]:
     submit, procs = trace.column("submit"), trace.used_procs[ran]
     run, ends = trace.column("run")[ran], trace.end[ran]
     work = run * procs
-    inside = (submit[ran] >= window.begin) & (submit[ran] <= window.until)
+    inside = window.contains(submit[ran])
     first, last = span(trace)
     offered = busy = None
     if machine and window.length > 0:
@@ -244,7 +244,9 @@ def section(trace: Trace) -> Section:
         days = _interval(first, last)
         figures.append(_jobs_figure(trace, clock, days))
         per_day = figures[0].data["jobs"] / days
-        values |= {"jobs_per_day_mean": per_day.mean(), "jobs_per_day_max": per_day.max()}
+        inside = trace.window.contains(trace.column("submit")).sum()
+        mean = float(inside) / (last - first) * DAY  # the first and the last of the days are parts
+        values |= {"jobs_per_day_mean": mean, "jobs_per_day_max": per_day.max()}
         if trace.ran.any():
             days = _interval(first, last, shortest=7 if last - first >= 56 * DAY else 1)
             figures.insert(0, _load_figure(trace, clock, days))

@@ -107,7 +107,7 @@ def section(trace: Trace) -> Section:
         "last_end": last,
         "window_begin": window.begin,
         "window_until": window.until,
-        "window_is_told": window.is_told,
+        "window_is_stated": window.is_stated,
         "n_before_window": int((submit < window.begin).sum()),
         "n_after_window": int((submit > window.until).sum()),
     }
@@ -154,7 +154,7 @@ def section(trace: Trace) -> Section:
     if outside := values["n_before_window"] + values["n_after_window"]:
         finding += (
             f" {plural(outside, 'of them was', 'of them were')} submitted outside this window, "
-            "in which the log tells of all jobs; rates are those of the window."
+            "in which the log is complete; rates are measured within it."
         )
     if never := trace.n_jobs - values["n_ran"]:
         finding += f" {plural(never, 'job')} never ran."
@@ -218,7 +218,7 @@ def _table_of_repairs(name: str, caption: str, repairs: Sequence[Repair]) -> Tab
 def _rows_of_window(
     trace: Trace, clock: Clock, values: dict[str, Any]
 ) -> dict[str, tuple[Any, str]]:
-    """Say from when to when the log tells of all jobs, and what lies outside."""
+    """Describe the period in which the log is complete, and count the jobs outside."""
     window = trace.window
     ends = [window.begin, window.until]
     begin, until = (
@@ -226,18 +226,18 @@ def _rows_of_window(
         if clock.known
         else [f"second {count(second)}" for second in ends]
     )
-    how = "as its header tells" if window.is_told else "as far as can be seen"
-    text = f"{begin} to {until}, {duration(window.length)}: tells of all jobs, {how}"
-    rows: dict[str, tuple[Any, str]] = {"window": (window.length, text)}
+    how = "stated in the header" if window.is_stated else "estimated"
+    text = f"{begin} to {until} ({duration(window.length)}; {how})"
+    rows: dict[str, tuple[Any, str]] = {"complete from": (window.length, text)}
     if n := values["n_before_window"]:
         earlier = duration(window.begin - values["first_submit"])
-        rows["submitted before it"] = (n, f"{plural(n, 'job')}, up to {earlier} before")
+        rows["submitted before that"] = (n, f"{plural(n, 'job')}, up to {earlier} before")
     if n := values["n_after_window"]:
         later = duration(values["last_submit"] - window.until)
-        rows["submitted after it"] = (n, f"{plural(n, 'job')}, up to {later} after")
+        rows["submitted after that"] = (n, f"{plural(n, 'job')}, up to {later} after")
     ended = trace.end[trace.ran & (trace.column("submit") <= window.until)]
     if n := int((ended > window.until).sum()):
-        rows["ended after it"] = (n, plural(n, "job"))
+        rows["ended after that"] = (n, plural(n, "job"))
     return rows
 
 

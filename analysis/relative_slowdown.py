@@ -7,7 +7,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from analysis import style
-from analysis.jackknife import jackknifed, means_without_each
+from analysis.jackknife import check_confidence, jackknifed, means_without_each
 from analysis.same_jobs import check_same_jobs, served_in_order
 from workloadkit import metrics
 from workloadkit.clock import WEEK
@@ -73,6 +73,7 @@ def slowdown_ratio(first: Schedule, other: Schedule, *, confidence: float = 0.95
     >>> round(ratio.mean, 3)  # the last job waits 18 s or not at all
     0.6
     """
+    check_confidence(confidence)
     check_same_jobs({"the first": first, "the other": other})
     one, two = served_in_order(first), served_in_order(other)
     ratio = metrics.slowdown_ratio(

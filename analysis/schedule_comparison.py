@@ -10,7 +10,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from analysis.jackknife import jackknifed, means_without_each, percentiles_without_each
+from analysis.jackknife import (
+    check_confidence,
+    jackknifed,
+    means_without_each,
+    percentiles_without_each,
+)
 from analysis.same_jobs import check_same_jobs, same_order, served_in_order
 from workloadkit import __version__
 from workloadkit.clock import WEEK
@@ -201,8 +206,7 @@ def compare_schedules(
     chosen = list(dict.fromkeys([*metrics, *weights]))
     if not chosen:
         raise ParameterError("metrics: none to compare by")
-    if not 0 < confidence < 1:
-        raise ParameterError(f"confidence is {confidence:g}; it lies between 0 and 1")
+    check_confidence(confidence)
     if not 0 < block < np.inf:
         raise ParameterError(f"block is {block} s; it must be positive")
     check_same_jobs(named)

@@ -180,7 +180,7 @@ def section(trace: Trace) -> Section:
         "jobs_share_of_first_10": float(jobs[top]),
         "work_share_of_first_10": float(work[top]),
         "users_with_half_of_the_jobs": int(np.searchsorted(jobs, 0.5)),
-        "users_with_half_of_the_work": int(np.searchsorted(work, 0.5)),
+        "users_with_half_of_the_work": int(np.searchsorted(work, 0.5)) if work[-1] > 0 else 0,
         "gini_of_jobs": gini(users["jobs"]),
         "gini_of_work": gini(users["work"]),
     }
@@ -229,10 +229,8 @@ def section(trace: Trace) -> Section:
     else:
         half = values["users_with_half_of_the_work"]
         who, part = (f"{top} most", jobs[top]) if n > top else ("most", jobs[1])
-        finding = (
-            f"The {who} active of {count(n)} users submitted {share(part)} of the jobs; "
-            f"{plural(half, 'user')} did half of all work."
-        )
+        finding = f"The {who} active of {count(n)} users submitted {share(part)} of the jobs"
+        finding += f"; {plural(half, 'user')} did half of all work." if half else "."
     classes = _classes(trace)
     return Section(
         "users",

@@ -14,7 +14,7 @@ ODD = sorted((DATA / "odd").glob("*.swf"))
 FORMATS = sorted(p for p in (DATA / "formats").glob("*") if p.suffix != ".md")
 
 #: How many jobs of each log are looked at every day; fewer where kernels are not compiled.
-FIRST_JOBS = 500 if config.DISABLE_JIT else 2000
+FIRST_JOBS = 300 if config.DISABLE_JIT else 2000
 
 needs_traces = pytest.mark.skipif(not TRACES, reason=f"no logs in {DATA / 'traces'}")
 needs_odd = pytest.mark.skipif(not ODD, reason=f"no odd logs in {DATA / 'odd'}")

@@ -14,6 +14,7 @@ _WHOLE_NUMBER = re.compile(r"\s*\+?(\d{1,3}(?:,\d{3}){1,5}|\d{1,18})(?![\w]|[.,]
 NUMBER_AND_NAME = re.compile(r"\s*(\d{1,18})(?!\d)")
 _EACH = re.compile(r"\s*[\d,]+\s*\(((?:\s*\d{1,18}\s*,)+\s*\d{1,18}\s*)\)")
 _WINDOW = re.compile(r"\s*(-?\d{1,15})\s+(-?\d{1,15})(?!\S)")
+_YES, _NO = ("yes", "true"), ("no", "false")
 _OFFSET = re.compile(r"\s*([-+]?\d{1,5})(?!\d)")
 
 
@@ -152,7 +153,7 @@ class Header:
             How many they are.
         **dates : float
             Seconds of the log by label, StartTime or EndTime. Where the local date is not known,
-            the label is left out; and so is the window, which was that of other times. [s]
+            the label is left out. So is the window, as it is that of other times. [s]
 
         Examples
         --------
@@ -196,6 +197,12 @@ class Header:
         """Processors of the machine: MaxProcs, else MaxNodes; None if neither is known."""
         return self.number("MaxProcs") or self.number("MaxNodes") or None
 
+    @property
+    def overuse(self) -> bool | None:
+        """Whether jobs may use more than they request: AllowOveruse; None if it says neither."""
+        word = (self.get("AllowOveruse") or "").lower()
+        return True if word.startswith(_YES) else False if word.startswith(_NO) else None
+
     def listed(self, label: str) -> list[int]:
         """Return the numbers of what is listed one a line, by number and name: queues, partitions.
 
@@ -228,7 +235,7 @@ class Header:
 
     @property
     def window(self) -> tuple[float, float] | None:
-        """From when to when the log tells of all jobs, where it tells that. [s].
+        """The period in which the log is complete; None if the header does not state it. [s].
 
         Examples
         --------

@@ -195,14 +195,14 @@ class Trace:
 
     @cached_property
     def window(self) -> Window:
-        """From when to when the log tells of all jobs: what rates are measured in.
+        """The period in which the log is complete, and rates are measured.
 
-        As the header tells it, else as `workloadkit.window.window_of` estimates it.
+        As stated in the header, else as estimated by `workloadkit.window.window_of`.
         """
-        return window_of(self.column("submit"), self.end[self.ran], told=self.header.window)
+        return window_of(self.column("submit"), self.end[self.ran], stated=self.header.window)
 
     def within_window(self) -> "Trace":
-        """Return a trace of the jobs that were submitted within the window; itself, if all were.
+        """Return a trace of the jobs submitted within the window; the trace itself if all were.
 
         Examples
         --------
@@ -210,8 +210,7 @@ class Trace:
         >>> Trace.from_columns({"submit": [0, 60, 90]}, header=header).within_window().n_jobs
         2
         """
-        submit = self.column("submit")
-        inside = (submit >= self.window.begin) & (submit <= self.window.until)
+        inside = self.window.contains(self.column("submit"))
         return self if inside.all() else self.select(inside)
 
     @cached_property

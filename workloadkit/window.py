@@ -1,11 +1,12 @@
-"""The window of a log: from when to when it tells of all jobs."""
+"""The window of a log: the period in which the log is complete."""
 
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-# What would change rates by less is not looked for, nor anything in so few jobs.
+# A window shorter by less than this share changes rates little; fewer jobs do not suffice to
+# estimate one.
 _LEAST_SHARE = 0.05
 _FEWEST_JOBS = 100
 
@@ -14,14 +15,14 @@ _DEVIATIONS = 2
 
 @dataclass(frozen=True)
 class Window:
-    """From when to when a log tells of all jobs.
+    """The period in which a log is complete.
 
     Parameters
     ----------
     begin, until : float
-        Seconds of the log; NaN in a log without jobs.
-    is_told : bool
-        Whether the log's header tells it; else it is estimated.
+        Seconds of the log; NaN for a log without jobs.
+    is_stated : bool
+        Whether the header of the log states it; else it is estimated.
 
     Examples
     --------
@@ -31,12 +32,23 @@ class Window:
 
     begin: float
     until: float
-    is_told: bool = False
+    is_stated: bool = False
 
     @property
     def length(self) -> float:
-        """How long it is. [s]."""
+        """Length of the window. [s]."""
         return self.until - self.begin
+
+    def contains(self, time: ArrayLike) -> NDArray[np.bool_]:
+        """Return which times lie in the window, its ends included.
+
+        Parameters
+        ----------
+        time : array_like
+            Seconds of the log.
+        """
+        time = np.asarray(time)
+        return (time >= self.begin) & (time <= self.until)
 
 
 def window_of(
@@ -44,19 +56,18 @@ def window_of(
     end: ArrayLike,
     *,
     opened: float | None = None,
-    told: tuple[float, float] | None = None,
+    stated: tuple[float, float] | None = None,
 ) -> Window:
-    """Tell from when to when a log tells of all jobs.
+    """Return the period in which a log is complete.
 
-    What a site exports is selected by time: the jobs that ended in a month, or that were there at
-    any moment of it. So there are jobs that were submitted long before, but only those that still
-    waited or ran when the month began; and from the first of these submissions to the begin of the
-    month, most of what the machine did is missing.
+    A site exports the jobs that ended, waited or ran in some period, for example a month. A few of
+    these jobs were submitted long before. From their submission to the begin of the month the log
+    lacks most jobs.
 
-    The window ends with the last submission. It begins with the first one; or when the first job
-    ended, if that makes it shorter by 5 % of its length or more, leaves 100 jobs or more in it, and
-    fewer jobs were submitted before than after in as long a time, by more than two standard
-    deviations of a Poisson number.
+    The window ends with the last submission. It begins with the first job's end if this shortens it
+    by at least 5 % of its length, leaves at least 100 jobs in it, and significantly fewer jobs were
+    submitted before that time than in a period of equal length after it (by more than two standard
+    deviations of a Poisson variable). Otherwise it begins with the first submission.
 
     Parameters
     ----------
@@ -65,10 +76,10 @@ def window_of(
     end : array_like, shape (n_ran,)
         Of the jobs that ran. [s]
     opened : float, optional
-        Before it no job ended, as is known from elsewhere. [s]
-    told : (float, float), optional
-        Begin and end, as the log itself tells them; as far as jobs were submitted between them,
-        they hold.
+        Begin of the export, if known, in place of the end of the first job. [s]
+    stated : (float, float), optional
+        Begin and end as the log states them. They are clipped to the submissions, and ignored if no
+        job was submitted between them. [s]
 
     Returns
     -------
@@ -76,20 +87,20 @@ def window_of(
 
     Examples
     --------
-    All that ended since second 80,000: a job a minute, and two that came long before.
+    Jobs that ended after second 80,000: one a minute, and two that were submitted long before.
 
     >>> submit = np.append([0, 500], np.arange(80_000, 400_000, 60))
     >>> window_of(submit, np.append([80_000, 90_000], submit[2:] + 30))
-    Window(begin=80000.0, until=399980.0, is_told=False)
+    Window(begin=80000.0, until=399980.0, is_stated=False)
     """
     submit, end = (np.asarray(times, dtype=np.float64) for times in (submit, end))
     if not submit.size:
         return Window(np.nan, np.nan)
     first, last = float(submit.min()), float(submit.max())
-    if told is not None:
-        begin, until = max(told[0], first), min(told[1], last)
-        if ((submit >= begin) & (submit <= until)).any():
-            return Window(begin, until, is_told=True)
+    if stated is not None:
+        window = Window(max(stated[0], first), min(stated[1], last), is_stated=True)
+        if window.contains(submit).any():
+            return window
     if opened is None:
         opened = float(end.min(initial=np.inf))
     before, after = opened - first, last - opened
@@ -98,5 +109,5 @@ def window_of(
     if n_after < _FEWEST_JOBS or not 0 < after <= before / _LEAST_SHARE:
         return Window(first, last)
     expected = n_after * before / after
-    is_cut = n_before < expected - _DEVIATIONS * expected**0.5
-    return Window(opened if is_cut else first, last)
+    is_incomplete = n_before < expected - _DEVIATIONS * expected**0.5
+    return Window(opened if is_incomplete else first, last)

@@ -23,6 +23,10 @@ _BEYOND = 30  # a fitted quantile so many times beyond all values is not drawn
 _LARGEST = 1e50  # of values, whose squares and cubes are finite
 
 
+class NoFitError(ParameterError):
+    """None of the families that were chosen can have given these values."""
+
+
 @dataclass(frozen=True, eq=False)
 class Fit:
     """A distribution fitted to values of 0 or more.
@@ -293,7 +297,8 @@ def fit_sample(sample: Sample, n: int, families: Iterable[str] | None = None) ->
             "mean": distribution.mean(),
         }
     if not fits:
-        raise ParameterError(f"no family fits: {left_out}")
+        reasons = "; ".join(f"{name}: {reason}" for name, reason in left_out.items())
+        raise NoFitError(f"no family fits: {reasons}")
     table = pd.DataFrame.from_dict(rows, orient="index").rename_axis("family")
     table = table.sort_values("cramer_von_mises", kind="stable")
     mean = sample.mean()

@@ -13,7 +13,13 @@ from numpy.typing import NDArray
 from analysis import style
 from analysis.bootstrap import interval, resample_users
 from analysis.fits.families import BINS, FAMILIES, STATES, Sample
-from analysis.fits.marginal_fit import MarginalFit, fit_sample, largest_distance, plot_quantiles
+from analysis.fits.marginal_fit import (
+    MarginalFit,
+    NoFitError,
+    fit_sample,
+    largest_distance,
+    plot_quantiles,
+)
 from analysis.formats import count, number, share, with_interval
 from analysis.load import waits_known
 from analysis.marginals import listed, quantities
@@ -121,7 +127,11 @@ def fit_marginals(
         if sample.values.size < LEAST_DISTINCT:
             left_out[name] = _too_few(sample.values.size)
             continue
-        fit = marginals[name] = fit_sample(sample, values.size, chosen)
+        try:
+            fit = marginals[name] = fit_sample(sample, values.size, chosen)
+        except NoFitError as reason:
+            left_out[name] = str(reason)
+            continue
         simple = fit.best_simple
         low, high = _interval(simple, fit, values, user, rng) if simple else (np.nan, np.nan)
         rows[name] = {

@@ -44,7 +44,7 @@ def fractional_gaussian_noise(
     >>> bool(np.corrcoef(noise[1:], noise[:-1])[0, 1] > 0.6)
     True
     """
-    if n != int(n) or n < 1:
+    if not (1 <= n < np.inf and n == int(n)):
         raise ParameterError(f"n must be a whole number of at least 1, not {n}")
     n, rng = int(n), np.random.default_rng(rng)
     covariance = autocovariance(np.arange(n + 1), H)

@@ -200,7 +200,7 @@ def _chosen(estimator: Method, name: str, given: Mapping[str, int | None]) -> in
             continue
         if parameter != estimator.parameter:
             raise ParameterError(f"the method {name!r} takes no {parameter}")
-        if value != int(value) or value < 2:
+        if not (2 <= value < np.inf and value == int(value)):
             raise ParameterError(f"{parameter} must be a whole number of 2 or more, not {value}")
     value = given.get(estimator.parameter or "")
     return None if value is None else int(value)

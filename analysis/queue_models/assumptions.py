@@ -72,7 +72,10 @@ def _exponential(of: Parameters) -> Assumption:
 
 
 def _same_runs(of: Parameters) -> Assumption:
-    ratio = of.run_long_term / of.run_others if of.run_others else np.nan
+    known = not np.isnan([of.run_long_term, of.run_others]).any()
+    ratio = of.run_long_term / of.run_others if of.run_others else np.inf if known else np.nan
+    if known and of.run_long_term == of.run_others:
+        ratio = 1.0
     text = (
         f"Jobs of long-term users run for {duration(of.run_long_term)} on average, those of others "
         f"for {duration(of.run_others)}; in the mixed model both for the same."

@@ -149,7 +149,7 @@ class Parameters:
 
 
 def jobs_of(trace: Trace, procs: int | None = None) -> Jobs:
-    """Return the jobs that count, with what is known of their users.
+    """Return the jobs that count, which are within the log's window, with what users they have.
 
     Parameters
     ----------
@@ -166,6 +166,7 @@ def jobs_of(trace: Trace, procs: int | None = None) -> Jobs:
         machine is not known.
     """
     check_trace(trace)
+    trace = trace.within_window()
     machine = trace.header.procs if procs is None else check_count("procs", procs, least=1)
     if not trace.ran.any():
         raise WorkloadError(f"{trace.name}: no job of {trace.n_jobs:,} ran")

@@ -11,6 +11,7 @@ the work.
 
 import csv
 import io
+import math
 import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -293,7 +294,12 @@ def _digits(value: float, digits: int, sign: str = "") -> str:
     """
     if not isinstance(value, float):
         return f"{value:{sign},}"
-    return f"{value:{sign},.0f}" if abs(value) >= 10**digits else f"{value:{sign},.{digits}g}"
+    if value == 0 or not math.isfinite(value):
+        return f"{value:{sign}.0f}"
+    rounded = float(f"{value:.{digits - 1}e}")
+    decimals = max(digits - 1 - math.floor(math.log10(abs(rounded))), 0)
+    text = f"{value:{sign},.{decimals}f}"
+    return text.rstrip("0").rstrip(".") if decimals else text
 
 
 def compare_count(log: Log, quantity: str, published: int, ours: int) -> Result:

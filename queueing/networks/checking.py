@@ -1,5 +1,6 @@
 """Whether measures of a system fit to each other: operational laws held against them."""
 
+import math
 import sys
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -225,7 +226,7 @@ def _equal(of: str, law: str, formula: str, left: float, right: float, tolerance
 
 
 def _shown(value: float) -> str:
-    return f"{value:,.0f}" if value == int(value) else f"{value:.4g}"
+    return f"{value:,.0f}" if math.isfinite(value) and value == int(value) else f"{value:.4g}"
 
 
 def _limit(of: str, law: str, formula: str, left: float, right: float, tolerance: float) -> Law:

@@ -126,3 +126,11 @@ def test_intervals_of_a_mean_hold_it_about_as_often_as_they_say(rng):
 def test_there_is_something_to_draw(numbers):
     with pytest.raises(WorkloadError, match="cannot draw"):
         resample_users(*numbers)
+
+
+@pytest.mark.parametrize(("unknown", "told"), [(1, True), (2, False)])
+@pytest.mark.parametrize("nothing", [np.nan, np.inf, -np.inf])
+def test_a_tenth_of_the_draws_may_give_nothing_and_no_more(unknown, told, nothing):
+    values = np.arange(10.0)
+    values[:unknown] = nothing
+    assert np.isfinite(interval(values)).all() == told

@@ -53,6 +53,12 @@ def test_points_of_one_log_by_hand():
     assert points["median_response"].tolist() == [60, 10800]
     assert points["probability"].tolist() == pytest.approx([2 / 3, 0])
     assert points["published"].tolist() == pytest.approx([0.8 / 1.05, 0.8 / 10])
+    off = np.array([2 / 3 - 0.8 / 1.05, -0.8 / 10])
+    found = fit_continuation(trace, rng=1)
+    assert found.published_rmse == pytest.approx(np.sqrt((off**2).mean()))
+    off = points["probability"] - curve(points["median_response"].to_numpy(), found.a, found.b)
+    assert found.rmse == pytest.approx(np.sqrt((off**2).mean()))
+    assert found.rmse < found.published_rmse
 
 
 def test_limits_of_the_fit_are_those_of_users_drawn_and_fitted_anew(rng):
@@ -145,6 +151,17 @@ def test_deviance_with_coefficients_held_is_near_that_of_models_fitted_anew(rng)
     row = predictors_of(jobs, weights).quantities.loc["response"]
     limits = [row["explained_low"], row["explained_high"]]
     assert limits == pytest.approx(np.quantile(anew, [0.025, 0.975]).tolist(), abs=0.01)
+
+
+@pytest.mark.parametrize(("n", "told"), [(29, False), (30, True)])
+def test_thirty_jobs_are_enough(n, told, rng):
+    think = np.append(np.where(rng.random(n) < 0.6, 5, 9000), -1)  # the last does not await the end
+    run, wait = (rng.choice(times, n + 2) for times in ([60, 700, 9000], [0, 40, 900]))
+    found = compare_predictors(a_log(think, wait=wait, run=run), rng=1)
+    assert (found.jobs, found.users) == (n, 1)
+    assert found.quantities["correlation"].notna().any() == told
+    assert np.isfinite(found.quantities.loc["response", "explained"]) == told
+    assert np.isfinite(found.all_explained) == told
 
 
 def test_without_anything_to_tell_apart_nothing_is_told(rng):

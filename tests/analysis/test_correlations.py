@@ -10,7 +10,7 @@ from scipy import stats
 import workloadkit as wk
 from analysis import correlations
 from analysis.correlation import section
-from analysis.rank_tables import table_kendall, table_spearman
+from analysis.rank_tables import class_tables, table_kendall, table_spearman
 from tests.data import needs_traces, trace_path
 from workloadkit import Trace
 
@@ -44,6 +44,15 @@ def test_correlations_of_tables_agree_with_those_of_their_jobs(rows):
         return
     assert table_spearman([table])[0] == pytest.approx(stats.spearmanr(x, y).statistic, abs=1e-9)
     assert table_kendall([table])[0] == pytest.approx(stats.kendalltau(x, y).statistic, abs=1e-9)
+
+
+def test_classes_are_of_equal_size_and_draws_count_jobs_by_their_users():
+    rank, user = np.arange(1.0, 65), np.repeat([0, 1], 32)
+    weights = np.array([[1.0, 1.0], [3.0, 0.0]])
+    both, first = class_tables(rank, rank, user, weights)
+    assert np.diag(both).tolist() == [2] * 32
+    assert np.diag(first).tolist() == [6] * 16 + [0] * 16
+    assert (both.sum(), first.sum()) == (64, 96)
 
 
 def test_each_pair_agrees_with_scipy_where_both_are_known(rng):
@@ -191,3 +200,54 @@ def test_a_real_log():
     assert found.left_out == {"memory": "it is not known"}
     rows = found.table.set_index(["first", "second"])
     assert rows.loc[("run", "estimate"), "spearman"] > 0.5
+
+
+def test_ten_jobs_are_enough_and_nine_values_too_few(rng):
+    shown = section(log(rng, n=10, memory=[-1] * 10, wait=[-1] * 10))
+    assert np.isfinite(shown.values["procs_run"]["spearman"])
+    assert list(shown.values) == ["procs_run", "procs_estimate", "run_estimate"]
+    assert shown.notes[-1] == (
+        "There is nothing to say of the inter-arrival time: it is known of too few jobs."
+    )
+
+
+def test_jobs_of_unknown_user_have_a_part_in_means_but_none_in_intervals():
+    # Of two users each is drawn alone in a quarter of the draws.
+    log = {"submit": range(3), "run": [10, 30, 500], "procs": [1] * 3, "user": [1, 2, -1]}
+    sizes = correlations(Trace.from_columns(log), rng=1).sizes
+    assert sizes.loc[0, ["mean", "mean_low", "mean_high"]].tolist() == [180, 10, 30]
+
+
+def test_some_unknown_users_are_no_reason_to_lack_intervals(rng):
+    unknown = [-1] * 40
+    trace = log(rng, n=40, memory=unknown, wait=unknown, user=[-1] * 10 + [1, 2, 3] * 10)
+    shown = section(trace)
+    assert not any("No user is known" in note for note in shown.notes)
+    assert np.isfinite(shown.values["procs_run"]["spearman_low"])
+
+
+def test_what_goes_apart_is_said_to(rng):
+    procs, estimate = rng.integers(1, 65, 400), rng.integers(1, 9000, 400)
+    shown = section(
+        log(
+            rng,
+            submit=[0] * 400,
+            memory=[-1] * 400,
+            procs=procs,
+            run=9000 - 100 * procs + rng.integers(0, 99, 400),
+            requested_time=estimate,
+            wait=9000 - estimate,
+        )
+    )
+    assert shown.finding.startswith("Jobs on more processors run shorter: rank correlation −1.00")
+    assert (
+        "Of all other pairs, estimate and wait go against one another most, rank correlation −1.00"
+        in shown.finding
+    )
+
+
+def test_the_map_is_of_the_kind_asked_for(rng):
+    found = correlations(log(rng, n=40, memory=[-1] * 40, wait=[-1] * 40), rng=1)
+    row = found.table.iloc[1]
+    for kind in ("spearman", "kendall", "pearson_log"):
+        assert found.matrix(kind).loc[row["first"], row["second"]] == row[kind]

@@ -154,6 +154,50 @@ def test_forms_stay_what_they_are():
 # The check itself.
 
 
+def test_the_utilisation_is_that_of_a_server():
+    found = crosscheck("mmc", lam=1.0, S=1.0, servers=4, **QUICK)
+    row = found.table.set_index("measure").loc["U"]
+    assert row["theory"] == 0.25
+    assert row["simulation"] == pytest.approx(0.25, rel=0.05)
+    assert row["error"] < 0.01 * 0.25  # of 1 for all four
+
+
+def test_users_who_never_go_on_have_first_jobs_too():
+    found = crosscheck("mixed", lam=0.3, N=2, Z=1, S=1, p=0, **QUICK)
+    rows = found.table.set_index("measure")
+    assert rows.loc["jobs_per_user", "theory"] == 1
+    assert {"Ro_first", "Ro_first_p90"} <= set(rows.index)
+    without = crosscheck("mixed", lam=0.3, N=2, Z=1, S=1, p=None, **QUICK)
+    assert "Ro_first" not in set(without.table["measure"])
+
+
+@pytest.mark.filterwarnings("ignore::workloadkit.errors.WorkloadWarning")
+def test_what_a_theory_does_not_tell_is_shown_and_not_judged():
+    """Of heavy load mean and variance of responses are known only."""
+    found = crosscheck(
+        "reopen", lam=0.9, p=queueing.hyperbolic(0.8, 0.05), Z=1, S=1, method="fluid",
+        runs=2, jobs=400, rng=1,
+    )  # fmt: skip
+    rows = found.table.set_index("measure")
+    assert math.isnan(rows.loc["R_p90", "theory"])
+    assert rows.loc["R_p90", "simulation"] > 0
+    assert rows.loc["R_p90", "holds"] is None
+    assert "R_p90" not in set(found.failed["measure"])
+
+
+@pytest.mark.filterwarnings("ignore::workloadkit.errors.WorkloadWarning")
+def test_each_user_may_have_a_single_job():
+    found = crosscheck("closed", N=100, Z=1, S=1, runs=2, jobs=100, rng=1)
+    assert found.points["N"].tolist() == [100]
+
+
+def test_parameters_of_a_function_make_a_grid():
+    p = queueing.exponential([1, 2])
+    found = crosscheck("reopen", lam=[[0.1], [0.2]], p=p, Z=1, S=1, runs=2, jobs=400, rng=1)
+    assert found.points["lam"].tolist() == [0.1, 0.1, 0.2, 0.2]
+    assert found.points["p"].tolist() == ["exp:1.0", "exp:2.0"] * 2
+
+
 def test_a_right_theory_holds():
     found = crosscheck("mm1", lam=0.5, S=2.0 / 3, **QUICK)
     assert found.holds and found.failed.empty
@@ -305,6 +349,16 @@ def test_runs_are_worth_as_many_jobs_as_are_independent():
     assert (alone.points["independent"] > 20).all()
 
 
+def test_runs_without_responses_tell_nothing_of_them():
+    runs = runs_of([1.0] * 2, [1] * 2, [[1, 3], []])
+    assert math.isnan(independent(runs, "all"))
+    assert estimate(runs, "R", "all").value == 2
+    nobody = runs_of([1.0] * 2, [0] * 2, [[], []])
+    assert math.isnan(estimate(nobody, "R", "all").value)
+    alike = runs_of([1.0] * 2, [1] * 2, [[1, 3], [3, 1]])
+    assert independent(alike, "all") == math.inf
+
+
 def test_figures():
     found = crosscheck("mm1", lam=[0.3, 0.6], S=1.0, runs=3, jobs=500, rng=1)
     figure = plt.figure()
@@ -366,7 +420,7 @@ GRID = {
 @pytest.mark.slow
 @pytest.mark.parametrize("model", GRID)
 def test_theory_and_simulation_agree_over_the_grid(model):
-    found = crosscheck_grids(model, GRID[model], runs=20, jobs=100_000, rng=7)
+    found = crosscheck_grids(model, GRID[model], runs=20, jobs=50_000, rng=7)
     assert found.holds, found.failed.to_string()
     assert found.points["settled"].all()
 

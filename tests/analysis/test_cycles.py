@@ -65,8 +65,41 @@ def test_without_local_time_days_are_the_logs_own():
     assert list(section.tables[0].shown.index)[:2] == ["day 1", "day 2"]
 
 
-@pytest.mark.parametrize(("days", "n_figures"), [(0.5, 0), (3, 1), (7, 2)])
+@pytest.mark.parametrize(("days", "n_figures"), [(0.5, 0), (1, 1), (3, 1), (7, 2)])
 def test_a_short_log_says_what_it_cannot_show(days, n_figures):
     section = cycles.section(Trace.from_columns({"submit": [0, days * DAY]}))
     assert len(section.figures) == n_figures
     assert ("less than" in section.notes[-1]) == (n_figures < 2)
+
+
+def test_the_cycle_of_two_weeks_worked_by_hand():
+    start = datetime(2024, 1, 1, tzinfo=STOCKHOLM)  # a Monday
+    days = [start + timedelta(days=day) for day in range(15)]
+    jobs = [day + timedelta(hours=9) for day in days[:14] for _ in range(1 + (day.weekday() < 5))]
+    trace = trace_from([days[0], *jobs, days[14]], start=start)  # Monday 0:00 in both ends
+    day = cycles.daily_cycle(cycles.weekly_cycle(trace))
+    assert day.loc[9].tolist() == pytest.approx([24 / 14, 2, 1])
+    assert day.loc[0].tolist() == pytest.approx([2 / 14, 2 / 10, 0])
+    section = cycles.section(trace)
+    assert (section.values["busiest_hour"], section.values["quietest_hour"]) == (9, 1)
+    assert section.values["peak_to_mean"] == pytest.approx(24 / (26 / 24))
+    assert section.values["weekend_to_weekday"] == pytest.approx(1 / 2.2)
+    assert section.values["weekday_share"] == pytest.approx(22 / 26)
+    table = section.tables[0].data
+    assert table.loc["Monday"].tolist() == pytest.approx([6, 3, 6 / 26])
+    assert table.loc["Sunday"].tolist() == pytest.approx([2, 1, 2 / 26])
+    assert section.finding == (
+        "Most jobs arrive between 9:00 and 10:00, 22.2 times the mean of the day, fewest between "
+        "1:00 and 2:00. 92 % of the jobs are submitted from 7:30 to 17:30, 85 % on Monday to "
+        "Friday. A day of the weekend sees 45 % of the arrivals of a weekday."
+    )
+
+
+def test_jobs_outside_the_window_are_in_no_cycle():
+    submit = [0, *range(DAY, 3 * DAY + 1, 3600), 20 * DAY]
+    header = Header((f"; Window: {DAY} {3 * DAY}",))
+    trace = Trace.from_columns({"submit": submit}, header=header)
+    week = cycles.weekly_cycle(trace)
+    assert week["jobs"].sum() == 49
+    assert week["hours"].sum() == 48
+    assert len(cycles.section(trace).figures) == 1

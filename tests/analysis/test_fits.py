@@ -308,3 +308,116 @@ def test_the_run_times_of_a_real_log_are_no_exponential():
 
 def test_nothing_is_left_far_out_in_a_tail():
     assert Scaled(stats.fisk, (30.0,), 50.0).sf([50, 1e9]).tolist() == [0.5, 0.0]
+
+
+def test_what_is_told_of_the_values_worked_by_hand():
+    """All but the number and the zeros is of the positive values."""
+    fit = fit_marginal([0, 1, np.nan, 4, 1], families=["exponential"])
+    assert (fit.n, fit.zeros, fit.mean, fit.distinct) == (4, 0.25, 2, 2)
+    assert (fit.heap, fit.cv) == pytest.approx((2 / 3, 0.5**0.5))
+
+
+def test_parameters_that_are_free_are_counted(rng):
+    free = {
+        **dict.fromkeys(KNOWN, 2),
+        "exponential": 1,
+        "hyper_exponential_2_balanced": 2,  # of three, that the means are balanced fixes one
+        "hyper_exponential_2_moments": 3,
+        "hyper_exponential_2_em": 3,
+        "hyper_exponential_3_em": 5,
+        "hyper_erlang_moments": 3,
+    }
+    fit = fit_marginal(rng.lognormal(4, 1.5, 300), families=free)
+    found = fit.table["n_parameters"].to_dict()
+    assert found == {name: free[name] for name in found}
+    assert {"pareto", "hyper_exponential_2_balanced", "hyper_exponential_3_em"} <= set(found)
+
+
+def test_a_fit_is_called_by_its_family_and_how_it_was_found(rng):
+    names = ["exponential", "hyper_exponential_2_em", "hyper_exponential_2_balanced"]
+    fits_ = fit_marginal(rng.lognormal(4, 1.5, 100), families=names).fits
+    assert [fits_[name].title for name in names] == [
+        "exponential",
+        "hyper-exponential, 2 (EM)",
+        "hyper-exponential, 2 (balanced means)",
+    ]
+
+
+def test_the_nearest_of_each_kind_are_shown(rng):
+    names = ["exponential", "lognormal", "gamma", "hyper_exponential_2_em", "hyper_erlang_moments"]
+    fit = fit_marginal(rng.lognormal(4, 1.5, 300), families=names)
+    order = list(fit.table.index)
+    assert fit.nearest[0] == next(name for name in order if name.startswith("hyper_"))
+    simple = [name for name in order if not name.startswith("hyper_")]
+    assert fit.nearest[1:] == simple[:2]
+    assert fit.best_simple == simple[0] == "lognormal"
+    assert fit.best == order[0]
+
+
+def test_without_a_simple_family_there_is_no_simplest(rng):
+    log = {"submit": [0] * 30, "run": rng.lognormal(4, 2, 30), "procs": [1] * 30}
+    trace = Trace.from_columns({**log, "user": [1, 2] * 15})
+    found = fit_marginals(trace, ["hyper_exponential_2_em"], rng=1)
+    row = found.table.loc["run"]
+    assert (row["simple"], row["best"]) == (None, "hyper_exponential_2_em")
+    assert np.isnan([row["simple_ks"], row["simple_low"], row["simple_high"]]).all()
+    assert found.marginals["run"].nearest == ["hyper_exponential_2_em"]
+
+
+def test_values_of_which_no_family_is_are_refused_with_the_reason():
+    with pytest.raises(ParameterError, match=r"no family fits: .*hyper_exponential_2_balanced"):
+        fit_marginal([5, 6], families=["hyper_exponential_2_balanced"])
+
+
+def test_quantiles_and_curves_of_ties_worked_by_hand():
+    fit = fit_marginal([0, *[1] * 50, *[10] * 30, *[100] * 20], families=["exponential"])
+    quantiles = fit.quantiles(["exponential"])
+    assert list(quantiles) == ["log", "exponential"]
+    share = quantiles.index.to_numpy()
+    assert share[[0, -1]].tolist() == pytest.approx([0.005, 0.995])
+    expected = np.where(share <= 0.5, 1, np.where(share <= 0.8, 10, 100))
+    assert quantiles["log"].tolist() == expected.tolist()
+    curves = fit.curves(["exponential"])
+    assert curves.index[[0, -1]].tolist() == [1, 100]
+    assert curves["log"].iloc[[0, -1]].tolist() == [0.5, 1]
+    assert curves["exponential"].iloc[0] == pytest.approx(1 - np.exp(-1 / fit.mean))
+
+
+@pytest.mark.parametrize(("n", "binned"), [(500, False), (501, True)])
+def test_five_hundred_values_need_no_bins(n, binned):
+    sample = Sample.of(np.arange(1, n + 1))
+    assert (sample.binned().values.size < n) == binned
+
+
+def test_values_at_the_limits_are_fitted():
+    assert fit_marginal([1e50, 5e49], families=["exponential"]).mean == pytest.approx(7.5e49)
+    assert fit_marginal([1e-50, 2e-50], families=["exponential"]).mean == pytest.approx(1.5e-50)
+
+
+@pytest.mark.parametrize(
+    ("distinct", "left_out"),
+    [(10, None), (9, "only 9 values differ"), (1, "all values but 0 are alike")],
+)
+def test_ten_different_values_are_no_list_of_sizes(distinct, left_out):
+    log = {"submit": [0] * 12, "run": [0] * (12 - distinct) + [*range(1, distinct + 1)]}
+    found = fit_marginals(Trace.from_columns({**log, "procs": [1] * 12}), ["exponential"], rng=1)
+    assert found.left_out.get("run") == left_out
+    assert list(found.table.index) == ["run"] * (left_out is None)
+
+
+def test_think_times_are_those_of_known_users_and_not_negative():
+    thought = [0, -5, *range(1, 11)]  # since the end of the job before, which runs for 10 s
+    submit = np.append(0, np.cumsum(np.add(thought, 10)))
+    log = {"submit": [*submit, 1, 700], "run": [10] * 15, "procs": [1] * 15}
+    trace = Trace.from_columns({**log, "user": [3] * 13 + [-1] * 2})
+    row = fit_marginals(trace, ["exponential"], rng=1).table.loc["think_time"]
+    assert (row["n"], row["zeros"]) == (11, pytest.approx(1 / 11))
+    assert np.isnan(row["simple_low"])  # one user tells nothing of how users differ
+
+
+def test_two_users_have_an_interval_and_one_beside_unknown_ones_has_none():
+    log = {"submit": [0] * 20, "run": [*range(1, 21)], "procs": [1] * 20}
+    for user, known in (([1] * 10 + [2] * 10, True), ([1] * 10 + [-1] * 10, False)):
+        trace = Trace.from_columns({**log, "user": user})
+        row = fit_marginals(trace, ["exponential"], rng=1).table.loc["run"]
+        assert np.isfinite([row["simple_low"], row["simple_high"]]).all() == known

@@ -86,6 +86,20 @@ def test_without_waits_there_is_no_utilization():
     assert any("No wait time is known" in note for note in section.notes)
 
 
+def test_a_job_of_unknown_wait_is_busy_from_its_submission():
+    log = {"submit": [0, 50, 100], "wait": [0, -1, 0], "run": [50, 25, 50], "procs": [4, 4, 2]}
+    found = load.summarize_load(Trace.from_columns(log, header=Header(("; MaxProcs: 4",))))
+    assert found["utilization"] == (4 * 50 + 4 * 25) / (4 * 100)
+
+
+def test_jobs_a_day_are_those_of_the_window_whatever_its_hours():
+    """A job an hour from 23:00 on for 26 hours: parts of three days."""
+    header = Header(("; UnixStartTime: 82800", "; TimeZoneString: UTC"))
+    log = {"submit": np.arange(27) * 3600, "run": [60] * 27, "procs": [1] * 27}
+    values = load.section(Trace.from_columns(log, header=header)).values
+    assert values["jobs_per_day_mean"] == pytest.approx(27 / 26 * 24)
+
+
 def test_a_machine_of_unknown_size_is_measured_in_processors():
     log = {"submit": [0, 43200, 86400], "wait": [0] * 3, "run": [86400, 43200, 1]}
     log["procs"] = [4, 2, 1]
@@ -117,3 +131,79 @@ def test_what_cannot_be_is_said():
     notes = " ".join(load.section(trace).notes)
     assert "the machine has 2 processors, but 2 jobs used more" in notes
     assert "More than the whole machine was used" in notes
+
+
+@pytest.mark.parametrize(
+    ("wait", "known"), [([5, -1, -1], False), ([-1, 0, -1], True), ([5, 0, 3], True)]
+)
+def test_waits_are_known_if_that_of_any_job_that_ran_is(wait, known):
+    log = {"submit": [0, 1, 2], "wait": wait, "run": [-1, 9, 9], "procs": [1] * 3}
+    assert load.waits_known(Trace.from_columns(log)) == known
+
+
+def test_what_is_offered_is_submitted_in_the_window_its_ends_included():
+    header = Header(("; MaxProcs: 4", "; Window: 100 200"))
+    jobs = [(0, 0, 50, 4), (100, 0, 50, 4), (150, 0, 50, 2), (200, 0, 100, 4), (300, 0, 10, 4)]
+    whole = load.summarize_load(trace_of(jobs, header=header))
+    assert whole["offered_load"] == (4 * 50 + 2 * 50 + 4 * 100) / (4 * 100)
+    assert whole["utilization"] == (4 * 50 + 2 * 50) / (4 * 100)
+    assert (whole["work"], whole["window"]) == (940, 100)
+    assert (whole["submit_span"], whole["makespan"]) == (300, 310)
+
+
+def test_the_moving_mean_is_of_seven_intervals_and_of_fewer_at_the_ends():
+    trace = Trace.from_columns({"submit": [0] * 7})
+    found = load.jobs_over_time(trace, 10 * np.arange(9))
+    assert found["jobs"].tolist() == [7] + [0] * 7
+    assert found["mean"].tolist() == pytest.approx([7 / 4, 7 / 5, 7 / 6, 1, 0, 0, 0, 0])
+
+
+def test_jobs_a_day_are_those_of_the_window():
+    submit = [0, 10, 86_400, 2 * 86_400, 200_000]
+    trace = Trace.from_columns({"submit": submit}, header=Header(("; Window: 0 172800",)))
+    section = load.section(trace)
+    assert section.figures[0].data["jobs"].tolist() == [2, 1, 1]
+    assert section.values["jobs_per_day_max"] == 2
+
+
+@pytest.mark.parametrize(("days", "interval"), [(55, 1), (56, 7)])
+def test_logs_of_eight_weeks_have_a_load_by_week(days, interval):
+    log = {"submit": [0, days * 86_400], "wait": [0, 0], "run": [9, 9], "procs": [1, 1]}
+    section = load.section(Trace.from_columns(log, header=Header(("; MaxProcs: 4",))))
+    assert section.values["interval_days"] == interval
+    data = section.figures[0].data
+    assert (data["end"] - data["begin"]).unique().tolist() == [interval * 86_400]
+
+
+def test_the_busiest_day_is_told_beside_the_mean():
+    log = {"submit": [0, 2 * 86_400], "wait": [0, 0], "run": [86_400, 43_200], "procs": [4, 4]}
+    section = load.section(Trace.from_columns(log, header=Header(("; MaxProcs: 4",))))
+    assert section.figures[0].data["offered_load"].tolist() == [1, 0, 0.5]
+    assert section.values["offered_load"] == 0.75
+    assert section.values["busiest_offered_load"] == 1
+    assert "asked for 75 % of the machine, and for 100 % in the busiest day." in section.finding
+    assert section.tables[0].shown[""]["offered load in the busiest day"] == "100 %"
+    assert section.tables[0].shown[""]["utilization"] == "50 %"
+
+
+def test_without_a_machine_the_work_is_told_in_processor_hours():
+    log = {"submit": [0, 3600], "wait": [0, 0], "run": [3600, 7200], "procs": [1, 2]}
+    section = load.section(Trace.from_columns(log))
+    assert section.finding == "The jobs did 5 processor-hours of work in 3 h."
+
+
+def test_what_is_taken_for_the_machine_and_for_a_wait_is_said():
+    log = {"submit": [0, 100], "wait": [0, -1], "run": [100, 50], "procs": [4, 2]}
+    notes = load.section(Trace.from_columns(log, header=Header(("; MaxNodes: 4",)))).notes
+    assert notes == (
+        "The header has no MaxProcs; MaxNodes is taken as the number of processors.",
+        "The unknown wait of 1 job that ran counts as 0.",
+        "The log spans less than a day, so nothing is shown over time.",
+    )
+
+
+def test_a_log_of_which_no_job_ran_has_arrivals_but_no_load():
+    log = {"submit": [0, 172_800], "run": [-1, -1], "procs": [1, 1]}
+    section = load.section(Trace.from_columns(log, header=Header(("; MaxProcs: 4",))))
+    assert section.notes == ("No job of this log ran, so it has neither load nor utilization.",)
+    assert [figure.name for figure in section.figures] == ["jobs"]

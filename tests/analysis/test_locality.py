@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from matplotlib.figure import Figure
 
 import analysis
-from analysis.locality.days import daily_concentration, equal_weight_bins
+from analysis.locality.days import concentration_curves, daily_concentration, equal_weight_bins
 from analysis.locality.stack import TOLERANCES, stack_depth, stack_depths
 from analysis.locality.summary import section
 from tests.data import needs_compiler, needs_traces, trace_path
@@ -110,6 +110,12 @@ def test_what_repeats_lies_less_deep_than_in_random_order():
     assert row["low"] > 8
 
 
+def test_the_place_on_the_stack_counts_from_one():
+    columns = {"submit": range(6), "run": [1] * 6, "procs": [1, 2, 1, 2, 2, 1]}
+    curve = stack_depths(Trace.from_columns(columns), n_shuffles=1, rng=1).curves["processors"]
+    assert curve.to_dict() == {1: 1 / 4, 2: 1}  # depths 1, 1, 0 and 1
+
+
 def test_a_log_without_jobs_that_ran_has_no_depths():
     trace = Trace.from_columns({"submit": [0], "run": [-1], "procs": [1]}, name="none")
     with pytest.raises(WorkloadError, match=r"^none: no job ran"):
@@ -145,6 +151,16 @@ def test_concentration_agrees_with_the_definition(runs, data):
     assert found["concentration"].to_dict() == pytest.approx(expected)
     assert found["jobs"].sum() == n
     assert (found["concentration"] >= 1 / 16).all()
+
+
+def test_days_are_at_most_as_concentrated_as_the_curve_says():
+    # The first day has one kind of jobs, the second two.
+    columns = {"submit": [0, 1, DAY, DAY + 1], "run": [5, 5, 70, 5], "procs": [1] * 4}
+    found = daily_concentration(Trace.from_columns(columns), "run", n_shuffles=2, rng=1)
+    curve = concentration_curves({"": found})["log"]
+    assert curve.iloc[[99, 100, 199, 200]].tolist() == [0, 0.5, 0.5, 1]
+    assert found.mean == 0.75
+    assert sorted(found.bins[found.bins > 0].tolist()) == [0.25, 0.75]
 
 
 def test_days_are_those_of_the_local_clock():
@@ -194,6 +210,39 @@ def test_the_section_says_what_repeats_and_what_is_unknown(rng):
     assert "No user is known" in " ".join(nobody.notes)
     assert [figure.name for figure in nobody.figures] == ["stack", "days"]
     assert section(log(rng, n, run=[-1] * n)).notes == ("No job of this log ran.",)
+
+
+def test_the_section_says_what_it_leaves_out(rng):
+    n = 40
+    some = log(rng, n, user=[-1] * 3 + [1] * 37, requested_time=[np.nan] * n)
+    notes = section(some).notes
+    assert "Left out where users are compared: 3 jobs of no known user." in notes
+    assert "No requested time is known, so it is left out." in notes
+
+
+@pytest.mark.parametrize(("n_users", "told"), [(9, False), (10, True)])
+def test_of_ten_users_a_share_is_worth_a_sentence(n_users, told):
+    # Each has two jobs of 1 s in the first session, and then sessions of one job, in turn of 2 s
+    # and of 1 s.
+    user = np.tile(np.arange(n_users), 7)
+    submit, run = (np.repeat(x, n_users) for x in ([0, 0, 1, 2, 3, 4, 5], [1, 1, 2, 1, 2, 1, 2]))
+    columns = {"submit": 4000 * submit, "run": run, "procs": [1] * user.size, "user": user}
+    found = section(Trace.from_columns(columns))
+    assert found.values["n_users_compared"] == n_users
+    said = f"of {n_users} users the jobs of one session are more alike in run time"
+    assert (said in found.finding) == told
+
+
+def test_where_no_run_time_comes_again_no_depth_is_told(rng):
+    n = 12
+    trace = log(rng, n, run=2 ** np.arange(n), requested_time=[np.nan] * n)
+    nothing = section(trace)
+    assert nothing.finding == ""
+    assert "stack" not in [figure.name for figure in nothing.figures]
+    table = {table.name: table.shown for table in nothing.tables}["stack_depths"]
+    assert table.loc["run time", ["found again", "different values", "mean depth"]].tolist() == [
+        *("0 %", "12", "–")
+    ]
 
 
 @needs_traces

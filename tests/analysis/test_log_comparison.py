@@ -1,6 +1,7 @@
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -193,3 +194,110 @@ def test_halves_of_the_users_of_a_real_log():
     of_days = found.farthest.index.str.startswith("concentration")
     assert found.farthest.loc[~of_days, "ks_max"].max() < 0.3
     assert found.farthest.loc[of_days, "ks_max"].max() < 0.5
+
+
+def of_work(*runs):
+    """Logs of one job each, by run time."""
+    return {
+        str(place): Trace.from_columns({"submit": [0], "run": [run], "procs": [1]})
+        for place, run in enumerate(runs)
+    }
+
+
+def test_the_first_log_is_set_beside_the_range_of_the_others():
+    row = compare(of_work(10, 20, 40), sections=["load"]).summary.loc["load.work"]
+    assert row[["first", "mean", "min", "max"]].tolist() == [10, 30, 20, 40]
+    assert row["sd"] == pytest.approx(200**0.5)
+    assert not row["within"]
+
+
+@pytest.mark.parametrize("runs", [(20, 10, 20), (20, 20, 30), (20, 10, 30)])
+def test_the_ends_of_a_range_lie_within_it(runs):
+    assert compare(of_work(*runs), sections=["load"]).summary.loc["load.work", "within"]
+
+
+def of_runs(*logs):
+    """Logs of some jobs each, by their run times."""
+    return {
+        str(place): Trace.from_columns(
+            {"submit": [0] * len(runs), "run": runs, "procs": [1] * len(runs)}
+        )
+        for place, runs in enumerate(logs)
+    }
+
+
+def test_the_farthest_worked_by_hand():
+    found = compare(of_runs([1, 2], [1, 2], [1, 4]), sections=[])
+    # moved by 1 in the mean; the standard deviation of 1 and 2 is 1/2
+    far = found.farthest.loc["run"]
+    assert far[["ks_mean", "ks_max"]].tolist() == [0.25, 0.5]
+    assert far[["wasserstein_mean", "wasserstein_max"]].tolist() == pytest.approx([1, 2])
+
+
+def test_where_values_are_alike_there_is_no_unit_for_what_moved():
+    found = compare(of_runs([5, 5], [5, 5], [5, 7]), sections=[]).distances
+    moved = found[found["distribution"] == "run"]["wasserstein"].tolist()
+    assert moved == pytest.approx([0, np.nan], nan_ok=True)
+
+
+def test_logs_are_compared_within_their_windows(rng):
+    submit = np.append(np.arange(0, 60) * DAY, [0, 60 * DAY])
+    header = Header(("; MaxProcs: 8", f"; Window: {10 * DAY} {40 * DAY}"))
+    n = submit.size
+    columns = {"submit": submit, "run": rng.integers(1, 9000, n), "procs": rng.integers(1, 9, n)}
+    trace = Trace.from_columns(columns | {"user": rng.integers(1, 5, n)}, header=header)
+    inside = trace.within_window()
+    assert inside.n_jobs == 31
+    found = compare({"all": trace, "in": inside}, sections=["load", "marginals", "users"])
+    assert (found.distances["n"] == found.distances["n_first"]).all()
+    assert found.distances["ks"].max() == 0
+    same = found.table.index[~found.table.index.str.startswith("load")]
+    assert found.table.loc[same, "all"].equals(found.table.loc[same, "in"].rename("all"))
+    assert found.table.loc["load.work", "all"] > found.table.loc["load.work", "in"]
+
+
+def test_arrivals_are_those_of_jobs_that_ran_and_days_count_from_the_first_of_all():
+    log = {"submit": [0, DAY, 3 * DAY, 6 * DAY], "run": [1, -1, 1, 1], "procs": [1] * 4}
+    parts = LogParts(Trace.from_columns(log | {"user": [-1, 3, 2, 3]}))
+    assert DISTRIBUTIONS["inter_arrival"].sample(parts).tolist() == [3 * DAY, 3 * DAY]
+    assert DISTRIBUTIONS["first_arrivals"].sample(parts).tolist() == [3, 6]
+    assert DISTRIBUTIONS["activity"].sample(parts).tolist() == [0, 0]
+
+
+def test_curves_of_few_users_worked_by_hand():
+    users = {"a": [7, 8, 8, 8], "b": [1, 2, 3, 3]}
+    submit = [0, 1800, 5 * 3600, 5 * 3600 + 1]
+    logs = {
+        name: Trace.from_columns({"submit": submit, "user": user, "run": [1] * 4, "procs": [1] * 4})
+        for name, user in users.items()
+    }
+    curves = compare(logs, sections=[]).curves
+    jobs = curves["jobs_by_user"]
+    assert jobs.index.tolist() == [1, 2, 3]
+    assert jobs["a"].tolist() == pytest.approx([1, 3, np.nan], nan_ok=True)
+    assert jobs["b"].tolist() == [1, 1, 2]
+    week = curves["week"]["a"]
+    assert week[week > 0].to_dict() == {0: 0.5, 5: 0.5}
+
+
+def test_logs_of_one_name_are_numbered():
+    logs = of_work(1, 2, 3).values()
+    assert compare(*logs, sections=[]).names == ("trace", "trace (2)", "trace (3)")
+
+
+@pytest.mark.parametrize(
+    ("others", "legend"), [(3, ["0", "1", "2", "3"]), (4, ["0", "4 versions"])]
+)
+def test_more_than_three_others_go_by_one_name(others, legend):
+    data = pd.DataFrame(np.ones((2, 1 + others)), columns=[str(i) for i in range(1 + others)])
+    ax = plot_overlaid(data, Figure().add_subplot(), others="versions")
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == legend
+
+
+def test_measures_that_the_first_log_lacks_are_not_drawn():
+    index = ["load.work", "users.none", "load.unknown", "load.makespan"]
+    data = pd.DataFrame({"a": [2, 0, np.nan, 4], "b": [1, 3, 3, 8]}, index)
+    ax = plot_measures(data, Figure().add_subplot())
+    assert ax.lines[1].get_xdata().tolist() == [0.5, 2]
+    names = [label.get_text() for label in ax.get_yticklabels()]
+    assert names == ["load: work", "load: makespan"]

@@ -17,7 +17,7 @@ from analysis.memory.arrivals import without_cycle, without_trend
 from analysis.memory.estimators import aggregation, fluctuation, rescaled_range, sampling, wavelet
 from analysis.memory.estimators.line import fit_line, sizes
 from analysis.memory.estimators.methods import METHODS, check_series
-from analysis.memory.of_log import find_doubts
+from analysis.memory.of_log import LongMemory, find_doubts
 from tests.data import needs_traces, trace_path
 from workloadkit import Header, ParameterError, Trace, read_swf
 from workloadkit.clock import DAY, WEEK, Clock
@@ -561,3 +561,127 @@ def test_errors_of_longer_series_than_were_simulated(method):
     estimate = 0.7 + float(np.interp(0.7, sampling.PARAMETERS, bias))
     low, high = sampling.interval(method, estimate, 4 * 65536)
     assert low < 0.7 < high
+
+
+def test_as_many_units_as_are_counted_at_most():
+    most = 262_144
+    assert arrivals_per_unit(Trace.from_columns({"submit": [0, most]}), 1).size == most
+    with pytest.raises(ParameterError, match="spans 262,145 units of 1 s"):
+        arrivals_per_unit(Trace.from_columns({"submit": [0, most + 1]}), 1)
+
+
+def test_only_arrivals_in_the_window_count():
+    header = Header(("; Window: 3600 10800",))
+    trace = Trace.from_columns({"submit": [0, 3600, 5000, 7200, 10_800, 99_999]}, header=header)
+    assert arrivals_per_unit(trace).to_dict() == {3600.0: 2, 7200.0: 1}
+
+
+def test_four_days_are_enough_for_a_daily_cycle():
+    trace = Trace.from_columns({"submit": [0, 96 * HOUR]})
+    counts = arrivals_per_unit(trace)
+    left = without_cycle(counts, Clock.of(trace))
+    assert left[left != 0].to_dict() == {
+        0: 0.75,
+        24 * HOUR: -0.25,
+        48 * HOUR: -0.25,
+        72 * HOUR: -0.25,
+    }
+
+
+def test_two_is_the_least_that_can_be_chosen(noise):
+    assert hurst(noise, bandwidth=2).parameters == {"bandwidth": 2}
+    chosen = hurst(noise, "aggregated_variance", smallest=2)
+    assert chosen.estimate == hurst(noise, "aggregated_variance").estimate
+    assert hurst(noise, "whittle").parameters == {}
+
+
+@pytest.mark.parametrize(
+    ("raw", "without_cycle", "without_trend", "longest", "estimate", "verdict"),
+    [
+        (0.6, 0.6, 0.6, 0.6, 0.98, "real"),
+        (0.6, 0.6, 0.6, 0.6, 0.99, "drift"),
+        (0.5, 0.6, 0.6, 0.6, 0.8, "hidden"),
+        (0.6, 0.5, 0.6, 0.6, 0.8, "cycle"),
+        (0.5, 0.5, 0.6, 0.6, 0.8, "none"),
+        (0.6, 0.6, 0.5, 0.6, 0.8, "trend"),
+        (0.6, 0.6, 0.6, 0.5, 0.8, "short"),
+        (0.6, 0.6, 0.6, np.nan, 0.8, "short"),
+        (0.6, np.nan, 0.6, 0.6, 0.8, "unknown"),
+        (0.5, np.nan, 0.6, 0.6, 0.8, "none"),
+    ],
+)
+def test_the_verdict_by_the_lower_ends(
+    raw, without_cycle, without_trend, longest, estimate, verdict
+):
+    """An interval that only begins at 0.5 is not above it."""
+    low = {"raw": raw, "cycle_removed": without_cycle, "detrended": without_trend, "shuffled": 0.4}
+    table = pd.DataFrame({"treatment": list(low), "low": list(low.values())})
+    table = table.assign(method="local_whittle", estimate=estimate, high=1.0, at_bound=False)
+    headline = hurst(fractional_gaussian_noise(256, 0.7, rng=1))
+    beyond = {"estimate": 0.7, "low": longest, "high": 1.0, "period": 9e4}
+    found = LongMemory("log", 3600.0, 999, headline, table, beyond, ())
+    assert found.verdict == verdict
+    assert long_memory.finding(found)
+
+
+def test_the_longest_periods_are_those_of_the_series_without_cycle(rng):
+    trace = bursty(rng, weeks=6, H=0.6)
+    found = hurst_of(trace, rng=1)
+    left = without_cycle(arrivals_per_unit(trace), Clock.of(trace))
+    m = int(left.size**0.5)
+    assert 0.01 < found.longest["estimate"] < 0.99
+    alone = hurst(left, bandwidth=m)
+    reach = 1.96 / (2 * m**0.5)
+    low, high = max(alone.estimate - reach, 0), min(alone.estimate + reach, 1)
+    assert found.longest == pytest.approx(
+        {"estimate": alone.estimate, "low": low, "high": high, "period": HOUR * left.size / m}
+    )
+
+
+@pytest.mark.parametrize(
+    ("seconds", "unit"),
+    [(256 * 60, 60), (256 * 600, 600), (256 * HOUR - 1, 600), (256 * HOUR, HOUR)],
+)
+def test_the_unit_is_the_longest_that_comes_often_enough(rng, seconds, unit):
+    submit = [0, *np.sort(rng.integers(1, seconds, 300)), seconds]
+    section = long_memory.section(Trace.from_columns({"submit": submit}))
+    assert section.values["unit"] == unit
+    assert section.values["n_units"] == seconds // unit
+    assert section.parameters["long_memory_unit"] == unit
+
+
+def test_as_many_minutes_as_it_takes():
+    submit = np.append(np.arange(299), 256 * 60 - 1)
+    assert (
+        "shows in 256 minutes"
+        in long_memory.section(Trace.from_columns({"submit": submit})).notes[0]
+    )
+
+
+@pytest.mark.parametrize(("n_jobs", "told"), [(255, False), (256, True)])
+def test_as_many_jobs_as_it_takes(rng, n_jobs, told):
+    submit = [0, *np.sort(rng.integers(1, 400 * HOUR, n_jobs - 2)), 400 * HOUR]
+    section = long_memory.section(Trace.from_columns({"submit": submit}))
+    assert bool(section.values) == told
+
+
+def test_the_section_tells_what_was_found(rng):
+    trace = bursty(rng, weeks=5)
+    section, found = long_memory.section(trace), hurst_of(trace, rng=1)
+    of = {treatment: found.of(treatment) for treatment in ("raw", "cycle_removed", "detrended")}
+    values = section.values
+    assert (values["hurst"], values["hurst_low"], values["hurst_high"]) == tuple(
+        of["raw"][["estimate", "low", "high"]]
+    )
+    assert values["hurst_cycle_removed"] == of["cycle_removed"]["estimate"]
+    assert values["hurst_detrended"] == of["detrended"]["estimate"]
+    assert section.tables[0].data.loc["dfa", "raw_low"] == found.of("raw", "dfa")["low"]
+    assert section.tables[0].data.loc["rs", "detrended_high"] == found.of("detrended", "rs")["high"]
+
+
+def test_figures_of_a_log_are_over_times_in_seconds(rng):
+    section = long_memory.section(bursty(rng, weeks=5))
+    scale = {figure.name: figure.data.get("scale") for figure in section.figures}
+    assert scale["pox"].min() == 10 * HOUR
+    assert scale["octaves"].min() == 8 * HOUR
+    assert scale["spectrum"].max() == pytest.approx(section.values["n_units"] * HOUR)

@@ -88,3 +88,92 @@ def test_accuracy_counts_what_it_says():
     assert section.values["below_10_percent"] == 0.2
     assert section.values["n_estimates"] == 1
     assert section.notes == ("Left out: 1 job that ran without an estimate.",)
+
+
+def test_exactly_a_tenth_more_or_less_is_within_it():
+    log = {"submit": [0, 1], "run": [90, 110], "procs": [1, 1], "requested_time": [100, 100]}
+    assert accuracy.section(Trace.from_columns(log)).values["within_10_percent"] == 1
+
+
+def test_an_estimate_of_zero_is_none():
+    log = {"submit": [0, 1], "run": [100, 50], "procs": [1, 1], "requested_time": [0, 100]}
+    assert accuracy.run_over_estimate(Trace.from_columns(log)).tolist() == [0.5]
+
+
+def test_what_uses_just_a_tenth_of_its_estimate_does_not_use_less():
+    log = {"submit": range(5), "run": [10, 9, 50, 100, 101], "procs": [1] * 5}
+    values = accuracy.section(Trace.from_columns(log | {"requested_time": [100] * 5})).values
+    assert values["below_10_percent"] == values["above_estimate"] == 0.2
+    assert (values["mean"], values["median"]) == (pytest.approx(0.54), 0.5)
+
+
+def test_popular_estimates_are_those_of_jobs_that_ran_equally_popular_ones_by_length():
+    log = {"submit": range(8), "run": [9] * 7 + [-1], "procs": [1] * 8}
+    log["requested_time"] = [90, 60, 60, 90, 30, 0, -1, 60]
+    popular = accuracy.popular_estimates(Trace.from_columns(log), n=2)
+    assert popular["estimate"].tolist() == [60, 90]
+    assert popular["jobs"].tolist() == [2, 2]
+    assert popular["share"].tolist() == [0.4, 0.4]
+
+
+def test_the_ten_most_popular_estimates_need_not_cover_all_jobs():
+    log = {"submit": range(12), "run": [9] * 12, "procs": [1] * 12}
+    log["requested_time"] = [60, *range(60, 71)]
+    section = accuracy.section(Trace.from_columns(log))
+    assert section.values["n_estimates"] == 11
+    assert section.values["popular_share"] == pytest.approx(11 / 12)
+    assert "The most popular 10 estimates cover 92 % of the jobs." in section.finding
+
+
+@pytest.mark.parametrize(
+    ("values", "first", "last"),
+    [
+        ([5, 200], 1, 200),
+        ([1], 1, 10),
+        ([0.25, 0.5], 0.25, 0.5),
+        ([0.5], 0.5, 5),
+        ([0, 0], 1, 1),
+    ],
+)
+def test_cumulative_shares_span_the_values(values, first, last):
+    shares = marginals.cumulative_shares({"run": values}, n_points=5)
+    assert shares.index[[0, -1]].tolist() == [first, last]
+
+
+def test_one_value_does_not_vary_and_zeros_have_no_coefficient_of_variation():
+    one, zeros = marginals.describe([7]), marginals.describe([0, 0])
+    assert (one["count"], one["mean"], one["p50"]) == (1, 7, 7)
+    assert np.isnan([one["sd"], one["cv"], zeros["cv"]]).all()
+    assert zeros["sd"] == 0
+
+
+def test_the_section_says_what_jobs_are_like():
+    log = {"submit": range(4), "run": [10, 20, 30, 40], "procs": [1, 1, 2, 3]}
+    section = marginals.section(Trace.from_columns(log))
+    assert (section.values["serial_share"], section.values["power_of_two_share"]) == (0.5, 0.75)
+    assert section.finding == (
+        "The median job ran 25 s on 1.5 processors; 50 % of the jobs are serial and 75 % use a "
+        "power of two."
+    )
+    assert section.notes[:2] == ("No estimate is known.", "No wait is known.")
+    assert [figure.name for figure in section.figures] == ["processors", "times"]
+    shown = section.tables[0].shown
+    assert shown.loc["mean", ["processors", "run time", "wait"]].tolist() == ["1.75", "25 s", "–"]
+    assert shown.loc["coefficient of variation", "run time"] == "0.516"
+    assert shown.loc["share of the jobs that ran", ["run time", "wait"]].tolist() == [
+        "100 %",
+        "0 %",
+    ]
+
+
+def test_the_section_says_who_waited():
+    log = {"submit": range(4), "run": [10, 20, 30, 40], "procs": [1] * 4, "wait": [0, 0, 0, 120]}
+    assert marginals.section(Trace.from_columns(log)).finding.endswith(
+        "Half of the jobs did not wait at all, one in twenty waited 1 min 42 s or more; the mean "
+        "bounded slowdown is 1.75."
+    )
+
+
+def test_words_are_listed_as_in_a_sentence():
+    assert marginals.listed(["waits"]) == "waits"
+    assert marginals.listed(["run times", "waits"]) == "run times and waits"

@@ -41,6 +41,6 @@ def test_distances_agree_with_the_definition(one, other):
 
 @needs_traces
 def test_distances_of_real_logs_agree_with_the_definition():
-    """Of jobs that were submitted while the log told of all."""
+    """Of jobs submitted within the window."""
     logs = [first_jobs("KTH-SP2-1996-2", 300)[1], first_jobs("SDSC-DS-2004-2.1-cln", 400)[1]]
     agrees(*(jobs_of(log.within_window()) for log in logs), logs)

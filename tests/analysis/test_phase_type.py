@@ -75,6 +75,12 @@ def test_balanced_means_match_two_moments(mean, squared_cv):
     assert shares[0] == pytest.approx(shares[1], rel=1e-6)
 
 
+def test_as_variable_as_exponential_is_exponential():
+    found = balanced_hyper_exponential(5, 1)
+    assert found.weights == (0.5, 0.5)
+    assert found.rates == pytest.approx((0.2, 0.2))
+
+
 def test_less_variable_than_exponential_is_not_hyper_exponential():
     with pytest.raises(ParameterError, match=r"at least 1, not 5 and 0\.9"):
         balanced_hyper_exponential(5, 0.9)
@@ -166,3 +172,16 @@ def test_values_that_no_branch_has_are_refused():
         fit_orders([0.0, 1.0], (1,))
     with pytest.raises(ParameterError, match="not 2"):
         match_moments([1, 3])
+
+
+@pytest.mark.parametrize(
+    ("values", "counts"), [([1.0, 2.0], [1, -1]), ([1.0, 2.0], [1]), ([], None), ([-1.0], None)]
+)
+def test_values_and_counts_that_make_no_sense_are_refused(values, counts):
+    with pytest.raises(ParameterError, match="more than 0, and each count 0 or more"):
+        fit_orders(values, (1,), counts=counts)
+
+
+def test_a_value_that_never_occurs_does_not_count():
+    found, _ = fit_orders([1.0, 3.0, 1000.0], (1,), counts=[1, 1, 0])
+    assert found.rates == pytest.approx((0.5,))

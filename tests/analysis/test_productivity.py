@@ -1,8 +1,8 @@
 """What users get done under several schedules, side by side."""
 
-import matplotlib as mpl
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
 import analysis
 import workloadkit as wk
@@ -41,7 +41,7 @@ def found():
 
 @pytest.fixture
 def ax():
-    return mpl.figure.Figure().add_subplot()
+    return Figure().add_subplot()
 
 
 def test_users_by_timestamps_do_what_they_did_in_the_log(found):
@@ -126,3 +126,35 @@ def test_what_cannot_be_is_refused(found, ax):
         analysis.plot_users(found, "height", ax=ax)
     with pytest.raises(ParameterError, match="mean_wait: no run has a value"):
         analysis.plot_runs({"easy": [np.nan]}, "mean_wait", ax=ax)
+
+
+def test_a_job_of_unknown_wait_does_not_wait():
+    found = analysis.compare_productivity({"fcfs": simulate(log())}, log=log([0, -1, 18]))
+    # The third job alone waits, from 2 to 20; the last end is at 25.
+    assert found.queue["log"].tolist() == pytest.approx([7 / 25, 1, 1])
+
+
+def test_the_throughput_of_a_log_is_that_up_to_its_last_end():
+    schedule = simulate(log())
+    found = analysis.compare_productivity({"fcfs": schedule}, log=log([0, 9, 18]))
+    throughput = found.table.loc["throughput_per_hour"]
+    assert throughput["log"] == pytest.approx(3 / (25 / 3600))
+    assert throughput["fcfs"] == schedule.productivity.throughput_per_hour
+
+
+def test_jobs_that_never_ran_are_nobodys_work():
+    columns = {"submit": [0, 1, 2, 7200], "run": [10, 10, 5, -1], "wait": [0, 9, 18, 0]}
+    columns |= {"procs": [4] * 4, "user": [1, 2, 1, 9]}
+    with_one = wk.Trace.from_columns(columns)
+    found = analysis.compare_productivity({"fcfs": simulate(log())}, log=with_one)
+    assert found.table.loc["users", "log"] == 2
+    assert found.weekly["log"][0] == pytest.approx(3 / (2 / 3600))
+
+
+def test_arrivals_of_a_schedule_are_those_that_count():
+    columns = {"submit": [0, 7200, 9000], "run": [10] * 3, "procs": [4] * 3, "user": [1] * 3}
+    header = wk.Header(("; UnixStartTime: 432000", "; TimeZone: 0"))  # a Tuesday
+    trace = wk.Trace.from_columns(columns, header=header)
+    found = analysis.compare_productivity({"fcfs": simulate(trace, warmup=3600)})
+    assert found.weekly["fcfs"].dropna().to_dict() == {26: 4}  # two in half an hour
+    assert found.zone

@@ -1,16 +1,22 @@
 """What queueing models need of a log, and what they predict for it."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from matplotlib.figure import Figure
 
+import queueing
 import workloadkit as wk
 from analysis import queueing_from_trace
-from analysis.queue_models.going_on import fit_exponential, measure_going_on
+from analysis.queue_models.assumptions import check_assumptions
+from analysis.queue_models.going_on import GoingOn, fit_exponential, measure_going_on
+from analysis.queue_models.predictions import closed_users, log_itself, predict, stations
+from analysis.queue_models.tables import told_waits
 from analysis.queue_models.users_of_log import jobs_of, measure
 from tests.data import needs_traces, trace_path
 
@@ -63,14 +69,15 @@ def test_the_laws_of_littles_kind_hold_in_any_log(trace):
     assert filled == pytest.approx(of.N * of.period)
 
 
-def test_the_measures_of_a_log_worked_by_hand():
-    # User 1 stays for 13 weeks: three jobs, the second before the end of the first. User 2 comes
+@pytest.mark.parametrize(("stays", "passes"), [(1, 2), (2, 1)])
+def test_the_measures_of_a_log_worked_by_hand(stays, passes):
+    # One user stays for 13 weeks: three jobs, the second before the end of the first. Another comes
     # once, in the seventh week, with a session of two jobs and one of another.
     trace = made(
         procs=16,
         submit=[0, 60, 6 * WEEK, 6 * WEEK + 400, 7 * WEEK, 13 * WEEK],
         run=[100, 40, 100, 300, 60, 100],
-        user=[1, 1, 2, 2, 2, 1],
+        user=[stays, stays, passes, passes, passes, stays],
     )
     of = measure(jobs_of(trace))
     assert (of.jobs, of.users, of.long_term_users) == (6, 2, 1)
@@ -79,11 +86,220 @@ def test_the_measures_of_a_log_worked_by_hand():
     assert of.lam == of.lam_temporary == 3 / (13 * WEEK)
     assert pytest.approx((-40 + (13 * WEEK - 100)) / 2) == of.Z
     assert of.not_awaited == 0.5
-    assert of.p == pytest.approx(2 / 6)  # the first of user 1, the first of user 2
+    assert of.p == pytest.approx(2 / 6)  # the first of either
     assert of.Z_session == pytest.approx((0 + 300) / 2)
     assert of.run == pytest.approx(700 / 6)
     assert (of.procs_at_work, of.servers) == (1, 16)
     assert of.load == pytest.approx(700 / (16 * 13 * WEEK))
+
+
+def test_parallel_jobs_worked_by_hand():
+    # Two jobs of one processor for 300 s, and two of three for 100 s, on eight processors.
+    trace = made(procs=8, submit=[0, 1000, 2000, 4000], run=[300, 100, 300, 100])
+    trace = trace.with_columns(procs=[1, 3, 1, 3])
+    of = measure(jobs_of(trace))
+    assert (of.procs_per_job, of.procs_at_work, of.servers) == (2, 1200 / 800, 5)
+    assert of.work == 1200 / 4 / 8
+    assert of.load == pytest.approx(1200 / (8 * 4000))
+    assert (of.scv_run, of.scv_work) == (0.25, 0)
+    assert of.scv_interarrival == pytest.approx(0.125)
+    narrow = measure(jobs_of(trace.with_columns(procs=[9] * 4), procs=3))
+    assert (narrow.procs, narrow.servers) == (3, 1)  # there is always one
+
+
+def test_a_job_submitted_as_the_one_before_ends_awaited_it():
+    jobs = jobs_of(made(submit=[0, 60, 13 * WEEK]))
+    of = measure(jobs)
+    assert jobs.table["overtaken"].tolist() == [False] * 3
+    assert of.not_awaited == 0
+    assert of.Z == of.Z_awaited == (13 * WEEK - 120) / 2
+
+
+def test_unknown_waits_count_as_none_of_users_and_not_at_all_of_the_log():
+    jobs = jobs_of(made(submit=[0, 13 * WEEK], wait=[-1, 30]))
+    of = measure(jobs)
+    assert of.R_closed == (60 + 90) / 2
+    itself = log_itself(jobs, of)
+    assert (itself["wait"], itself["response"]) == (30, 90)
+    assert itself["queue"] == pytest.approx(30 * 2 / (13 * WEEK))
+    assert itself["utilization"] == of.load
+
+
+def test_who_is_left_out_and_who_may_be_cut_off_is_said():
+    # One job never ran, one is nobody's; user 2 comes in the last weeks, user 3 in the midst.
+    trace = made(
+        procs=1,
+        submit=[0, 100, 200, 10 * WEEK, 19 * WEEK, 20 * WEEK],
+        run=[60, 60, -1, 60, 60, 60],
+        user=[1, -1, 1, 3, 2, 1],
+    )
+    found = queueing_from_trace(trace, runs=0)
+    of = found.parameters
+    assert (of.jobs, of.lam, of.lam_temporary) == (4, 2 / (20 * WEEK), 1 / (20 * WEEK))
+    notes = "\n".join(found.notes)
+    assert "2 jobs of 6 that never ran, or of unknown user, are left out." in notes
+    assert "1 job among the open arrivals" in notes
+    assert "long-term" not in notes
+    passing = queueing_from_trace(made(procs=1, submit=[0, WEEK], user=[1, 2]), runs=0)
+    assert "No user is long-term: the mixed model has no closed users." in passing.notes
+    assert "left out." not in passing.notes[0]
+
+
+def assumption(trace, name):
+    """What a log says of one assumption."""
+    jobs = jobs_of(trace)
+    return next(a for a in check_assumptions(jobs, measure(jobs)) if a.name == name)
+
+
+def test_parallel_jobs_take_more_than_a_server():
+    trace = made(submit=[0, 10, 20, 30], run=[100] * 4).with_columns(procs=[1, 1, 1, 3])
+    found = assumption(trace, "a job takes one server")
+    assert (found.broken, found.value) == (True, 0.25)
+    assert "25 % need more than one processor, with 50 % of the work" in found.text
+    assert "the largest 75 % of the machine" in found.text
+
+
+@pytest.mark.parametrize(("run", "broken"), [(100, False), (105, False), (125, True), (80, True)])
+def test_jobs_run_alike_within_a_tenth(run, broken):
+    trace = made(submit=[0, 6 * WEEK, 13 * WEEK], run=[100, run, 100], user=[1, 2, 1])
+    found = assumption(trace, "closed and open jobs run alike")
+    assert (found.value, found.broken) == (100 / run, broken)
+
+
+@pytest.mark.parametrize(("runs", "value"), [((100, 0), np.inf), ((0, 100), 0), ((0, 0), 1)])
+def test_jobs_of_no_run_time_are_a_kind_of_jobs(runs, value):
+    log = {"submit": [0, 6 * WEEK, 13 * WEEK], "user": [1, 2, 1]}
+    found = assumption(made(**log, run=[*runs, runs[0]]), "closed and open jobs run alike")
+    assert (found.value, found.broken) == (value, value != 1)
+
+
+def test_users_before_the_window_are_not_modelled():
+    """User 99 submitted two jobs long before the log is complete."""
+    submit = np.append([0, 500], np.arange(80_000, 400_000, 60))
+    n_jobs = submit.size
+    wait, user = np.zeros(n_jobs), np.ones(n_jobs)
+    wait[:2], user[:2] = (79_990, 80_000), 99
+    trace = made(submit=submit, wait=wait, user=user, run=[30] * n_jobs)
+    jobs = jobs_of(trace)
+    assert jobs.trace.n_jobs == trace.within_window().n_jobs
+    assert jobs.table["user"].nunique() == 1
+
+
+def test_arrivals_are_judged_by_those_of_open_users():
+    weeks = [0, 5, 6, 7, 8, 20]
+    trace = made(submit=np.array(weeks) * WEEK, user=[1, 2, 3, 4, 5, 1])
+    found = assumption(trace, "arrivals are Poisson")
+    assert (found.broken, found.value) == (True, 0)  # one each week
+    everybody = measure(jobs_of(trace)).scv_interarrival
+    assert f"coefficient of variation of {everybody:.3g}, those" in found.text
+
+
+@pytest.mark.parametrize(("period", "told"), [(WEEK - 1, False), (WEEK, True)])
+def test_a_log_of_a_week_tells_a_weekly_cycle(period, told):
+    found = assumption(made(submit=[0, period]), "arrivals have no cycle")
+    assert (found.broken is not None) == told
+
+
+@pytest.mark.parametrize(
+    ("wait", "share"), [([5, 4, 3], 0), ([5, 4, 0], 1 / 3), ([5, -1, 2], 1 / 2)]
+)
+def test_who_starts_before_an_earlier_job_has_overtaken_it(wait, share):
+    found = assumption(made(submit=[0, 1, 2], wait=wait), "first come, first served")
+    assert (found.value, found.broken) == (pytest.approx(share), share > 0)
+
+
+@pytest.mark.parametrize(
+    ("submit", "run", "weeks", "broken"),
+    [
+        ([0, 1, 2], [WEEK, 1, 1], "in 0 of 2", False),  # just as much as the machine can do
+        ([0, 1, 2], [WEEK + 1, 1, 1], "in 1 of 2", True),
+        ([0, 1, 2.5], [1, 1, 1.5 * WEEK], "in 0 of 2", False),  # half a week is no week
+    ],
+)
+def test_whole_weeks_with_more_work_than_the_machine_can_do(submit, run, weeks, broken):
+    trace = made(procs=1, submit=(np.array(submit) * WEEK).astype(int), run=run)
+    found = assumption(trace, "the load is steady")
+    assert f"{weeks} whole weeks" in found.text
+    assert found.broken == broken
+
+
+def test_users_who_do_not_wait_for_their_jobs_do_not_think():
+    trace = made(submit=[0, 100, 13 * WEEK], run=[14 * WEEK, 14 * WEEK, 60])
+    of = measure(jobs_of(trace))
+    assert of.Z == (100 - 14 * WEEK + 13 * WEEK - 100 - 14 * WEEK) / 2
+    assert closed_users(of, stations(of)["jobs"]) == (1, 0)
+    found = assumption(trace, "users await the end of a job")
+    assert (found.broken, found.value) == (True, 1)
+    assert "there is no think time that gives their throughput" in found.text
+
+
+def test_a_user_who_is_there_for_part_of_the_time_is_one_of_the_model():
+    of = measure(jobs_of(made(submit=np.array([0, 13, 40]) * WEEK, user=[1, 1, 2])))
+    assert pytest.approx(13 / 40) == of.N
+    assert closed_users(of, stations(of)["jobs"]) == (1, pytest.approx(20 * WEEK - 60))
+    alone = measure(jobs_of(made(submit=[0, WEEK], user=[1, 2])))
+    assert closed_users(alone, stations(alone)["jobs"]) == (0, 0)
+
+
+def daily():
+    """A user who submits a job a day for 100 days; each runs an hour on one of 4 processors."""
+    return made(submit=np.arange(100) * DAY, run=[3600] * 100)
+
+
+def test_a_machine_as_one_server_by_hand():
+    """A job has the machine for 15 min; for the rest of its hour its user waits as if thinking."""
+    table = queueing_from_trace(daily(), runs=0, n_resamples=2).predictions
+    rate = 100 / (99 * DAY)
+    opened, mixed = table.loc[("open", "machine")], table.loc[("mixed", "machine")]
+    assert opened["throughput"] == pytest.approx(rate)
+    assert opened["wait"] == pytest.approx(900 / (1 - 900 * rate) - 900)
+    assert opened["response"] == pytest.approx(opened["wait"] + 3600)
+    assert opened["utilization"] == pytest.approx(900 * rate)
+    assert opened["queue"] == pytest.approx(rate * opened["wait"])
+    assert mixed["throughput"] == pytest.approx(rate)  # a cycle of 0.99 days, all in all
+    assert mixed["response"] == pytest.approx(3600)
+    assert mixed["wait"] == pytest.approx(0, abs=1e-9)
+
+
+def test_users_of_one_server_go_on_by_the_whole_response():
+    """That is longer by the 45 min which a job does not have the machine."""
+    unknown = (np.nan, np.nan)
+    curves = GoingOn(pd.DataFrame(), 0.8, 0.05, 0.01, unknown, unknown, unknown, {})
+    of = replace(measure(jobs_of(daily())), lam_sessions=0.5 / 900, Z_session=60.0, p=0.25)
+    table, without = predict(of, curves)
+    assert not without
+    chances = {
+        "hyperbola": lambda r: 0.8 / (0.05 * (r + 2700) / 60 + 1),
+        "published": lambda r: 0.8 / (0.05 * (r + 2700) / 60 + 1),
+        "exponential": lambda r: np.exp(-0.01 * (r + 2700) / 60),
+        "p constant": 0.25,
+    }
+    for name, p in chances.items():
+        known = queueing.reopen(0.5 / 900, p, 60 + 2700, 900)
+        row = table.loc[(f"re-open, {name}", "machine")]
+        assert row["throughput"] == pytest.approx(known.X, rel=1e-6), name
+        assert row["response"] == pytest.approx(known.R + 2700, rel=1e-6), name
+
+
+def test_tables_are_in_the_units_that_they_say():
+    found = queueing_from_trace(daily(), runs=0, n_resamples=2)
+    parameters, _, predictions = (table.shown for table in found.tables)
+    cells = parameters[""]
+    assert cells["X of their jobs"] == "0.0421 / h"  # 100 in 99 days
+    assert cells["λ, mixed: jobs of other users"] == "0 / h"
+    assert cells["λ, re-open: sessions of all users"] == "0.0421 / h"
+    assert cells["Z: end of a job to the next submission"] == "23 h"
+    assert (cells["S, servers of jobs: run time"], cells["servers"]) == ("1 h", "4")
+    assert cells["S, one server: work over the machine"] == "15 min"
+    row = predictions.loc["log"]
+    assert (row["jobs an hour"], row["mean response"], row["mean wait"]) == ("0.0421", "1 h", "0 s")
+
+
+def test_waits_are_told_from_the_shortest_to_the_longest():
+    names = [("log", ""), ("open", "jobs"), ("open", "machine"), ("mixed", "jobs")]
+    index = pd.MultiIndex.from_tuples(names, names=["model", "servers"])
+    data = pd.DataFrame({"wait": [60.0, 7200.0, 0.5, np.nan]}, index)
+    assert told_waits(data) == "Mean waits: log 1 min; open < 1 s to 2 h; mixed unknown."
 
 
 @pytest.mark.parametrize(
@@ -127,6 +343,16 @@ def test_p_of_the_response_counts_who_went_on():
     assert found.points["awaited"].tolist() == pytest.approx([0.5, 0.1])
     assert found.a * 1 / (found.b * 4 + 1) == pytest.approx(0.5, abs=1e-6)
     assert np.isnan(found.a_interval).all()  # of one user
+
+
+def test_jobs_followed_before_their_end_were_not_awaited():
+    # 5 min each: the second comes before the end of the first, the third in another session; of
+    # the fourth, soon after, the wait is unknown
+    trace = made(submit=[0, 100, 5000, 5400], run=[300] * 4, wait=[0, 0, 0, -1])
+    points = measure_going_on(jobs_of(trace), rng=1).points
+    assert points[["bin", "jobs"]].to_numpy().tolist() == [["R1", 3]]
+    assert points["probability"].tolist() == [2 / 3]
+    assert points["awaited"].tolist() == [1 / 2]
 
 
 def of_simulation(users, **known):
@@ -174,6 +400,8 @@ def test_one_user_and_unknown_waits_are_said():
     assert any("100 waits are unknown" in note for note in found.notes)
     assert any("All users are long-term" in note for note in found.notes)
     assert np.isnan(found.predictions.loc[("log", ""), "wait"])
+    simulated = found.predictions.loc[("TBUOS", "")]  # jobs of a minute on one of four processors
+    assert simulated["utilization"] == pytest.approx(simulated["throughput"] * 60 / 4, rel=0.1)
     unknown = {a.name for a in found.assumptions if a.broken is None}
     assert {"first come, first served", "closed and open jobs run alike"} <= unknown
     assert np.isnan(found.going_on.a)

@@ -213,6 +213,24 @@ def test_the_section_tells_numbers_with_their_intervals(rng):
     )
 
 
+def test_the_section_by_hand():
+    # Two of three go on after a minute, none after three hours; one does not await the end.
+    trace = a_log([5, 1200, 1201, 9000, 9001, -1], run=[60, 60, 60, 10800, 10800, 60, 1])
+    section = reactions.section(trace)
+    names = ("jobs", "answered_jobs", "users", "negative")
+    assert [section.values[name] for name in names] == [6, 5, 1, pytest.approx(1 / 6)]
+    assert section.finding == (
+        "Users submit again within 20 min 67 % of the time after a response of up to 5 min and "
+        "0 % of the time after a response of over 2 h 15."
+    )
+    assert section.notes[0].startswith("Counted are 5 jobs whose user submitted the next one")
+    assert "17 % of the next jobs came before it" in section.notes[0]
+    tables = {table.name: table.shown for table in section.tables}
+    row = tables["response_bins"].loc["R1: up to 5 min"]
+    assert row.tolist() == ["3", "1 min", "20 min", "67 %"]
+    assert tables["sub_bins"].loc["R5: over 2 h 15", "S1: up to 1.41"] == "2 h 30 min"
+
+
 @pytest.mark.parametrize(
     ("columns", "said"),
     [

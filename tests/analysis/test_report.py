@@ -4,12 +4,15 @@ from html.parser import HTMLParser
 
 import matplotlib as mpl
 import numpy as np
+import pandas as pd
 import pytest
+from matplotlib.dates import num2date
 from matplotlib.figure import Figure
 
 from analysis import accuracy, characterize, correlation, marginals, style
+from analysis.page import Report
 from analysis.report import SECTIONS
-from analysis.section import SEED
+from analysis.section import SEED, Section
 from tests.data import TRACES, needs_traces, trace_path
 from workloadkit import Header, Trace, WorkloadError, read_swf
 from workloadkit.clock import DAY
@@ -358,6 +361,33 @@ def test_a_short_logarithmic_axis_has_round_labels(low, high):
     assert all(len(label.replace("0.0", "").strip("0")) <= 2 for label in labels)
 
 
+def test_axes_are_labelled_in_times_percent_and_thousands():
+    ax = Figure().add_subplot()
+    ax.plot([1, DAY], [0.001, 1])
+    style.time_axis(ax.xaxis)
+    style.log_axis(ax.yaxis, percent=True)
+    labels = [[x.get_text() for x in axis.get_ticklabels()] for axis in (ax.xaxis, ax.yaxis)]
+    assert labels == [
+        ["1 s", "10 s", "1 min", "10 min", "1 h", "6 h", "1 d"],
+        ["0.1 %", "1 %", "10 %", "100 %"],
+    ]
+    style.share_axis(ax.yaxis)
+    assert ax.yaxis.get_major_formatter()(0.125) == "12.5 %"
+    style.count_axis(ax.yaxis)
+    assert ax.yaxis.get_major_formatter()(2500) == "2,500"
+
+
+def test_intervals_are_drawn_in_days_and_by_their_dates_where_these_are_known():
+    data = pd.DataFrame({"begin": [DAY, 2 * DAY], "end": [2 * DAY, 4 * DAY]}, dtype=float)
+    assert style.date_edges(data).tolist() == [1, 2, 4]
+    dates = pd.to_datetime(["1996-09-23", "1996-09-24"])
+    edges = num2date(style.date_edges(data.assign(date=dates)))
+    assert [edge.day for edge in edges] == [23, 24, 26]
+    ax = Figure().add_subplot()
+    style.date_axis(ax.xaxis, data)
+    assert ax.get_xlabel() == "days since the log's second 0"
+
+
 def test_a_legend_of_uneven_columns_stays_inside_the_figure():
     figure = Figure(figsize=(5.6, 3.1))
     ax = figure.add_subplot()
@@ -371,3 +401,15 @@ def test_a_legend_of_uneven_columns_stays_inside_the_figure():
 def test_a_page_without_intervals_names_none():
     page = characterize(Trace.from_columns({"submit": [0, 9]})).to_html()
     assert "In brackets" not in page
+
+
+def test_findings_are_those_of_sections_that_have_one():
+    class Short(Report):
+        kind = "Short report"
+
+    trace = Trace.from_columns({"submit": [0]})
+    said = Section("b", "B", "So it is.", parameters={"seed": 1})
+    found = Short(trace, (Section("a", "A", parameters={"unit": 60.0}), said, Section("c", "C")))
+    assert found.findings == ((said, "So it is."),)
+    assert found.to_dict()["findings"] == ["So it is."]
+    assert found.provenance["parameters"] == {"unit": 60.0, "seed": 1}

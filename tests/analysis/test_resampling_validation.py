@@ -4,15 +4,18 @@ import json
 from functools import partial
 
 import numpy as np
+import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
 import analysis
 import workloadkit as wk
+from analysis.formats import number
+from analysis.log_distributions import DISTRIBUTIONS
 from analysis.resampling.measures import MEASURES, comparable, measure_log, published
 from analysis.resampling.page import plot_pox_lines
 from analysis.resampling.units import SIMILARITIES
-from analysis.resampling.validation import FIGURE_4, FIGURE_5
+from analysis.resampling.validation import FIGURE_4, FIGURE_5, beside
 from tests.data import needs_compiler, needs_traces, trace_path
 from workloadkit import cli
 from workloadkit.clock import WEEK
@@ -69,6 +72,37 @@ def test_the_original_is_told_by_its_own_measures(log):
     assert found["hurst_local_whittle"] == analysis.hurst(counts).estimate
 
 
+def test_a_log_of_one_job_and_of_unknown_users_is_measured():
+    one = measure_log(
+        wk.Trace.from_columns({"submit": [5], "run": [60], "procs": [1], "user": [-1]})
+    )
+    assert (one["jobs"], one["users"]) == (1, 0)
+    for name in ("jobs_per_week", "offered_load", "stack_depth_run", "hurst_rs"):
+        assert np.isnan(one[name])
+
+
+def test_the_original_is_within_the_runs_if_it_is_as_one_of_them():
+    measures = pd.DataFrame({"least": [8, 8, 12], "most": [12, 8, 12], "more": [13, 8, 12]})
+    assert beside(measures)["within"].tolist() == [True, True, False]
+
+
+def test_windows_of_pox_plots_are_in_seconds(log, found):
+    scales = analysis.hurst(analysis.arrivals_per_unit(log), "rs").points["scale"]
+    known = found.pox["original"].dropna().index
+    assert known[0] == pytest.approx(3600 * scales.min(), rel=0.1)
+    assert known[-1] == pytest.approx(3600 * scales.max(), rel=0.1)
+
+
+def test_the_finding_names_the_nearest_and_the_farthest_distribution(found):
+    apart = found.distributions.farthest.loc[list(FIGURE_4), "ks_mean"]
+    finding = found.report().sections[1].finding
+    least, most = (
+        f"{number(apart[name])} ({DISTRIBUTIONS[name].title})"
+        for name in (apart.idxmin(), apart.idxmax())
+    )
+    assert f"{least} to {most}" in finding
+
+
 def test_all_distributions_of_the_source_are_there(found):
     curves = found.distributions.curves
     assert list(curves) == [*FIGURE_4, *FIGURE_5]
@@ -94,6 +128,8 @@ def test_what_cannot_be_resampled_is_no_part_of_the_original():
     notes = found.report().sections[0].notes
     assert notes[0].startswith("The original is compared with 1 resampled log,")
     assert notes[1].startswith("Left out of the original")
+    assert f"{found.left_out} jobs." in notes[1]
+    assert "±" not in found.report().sections[0].finding
 
 
 @needs_compiler
@@ -124,6 +160,7 @@ def test_the_page_tells_it_all_and_is_the_same_again(log, found):
     assert names == ["throughput", "distributions", "locality", "memory"]
     assert all(finding for _, finding in report.findings)
     assert len(report.sections[1].figures) == 8
+    assert len(report.sections[0].notes) == 1  # nothing is left out
     page = report.to_html()
     assert "<svg" in page
     assert "3 resampled" in page

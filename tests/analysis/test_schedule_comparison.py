@@ -3,13 +3,14 @@
 import json
 import math
 import statistics
+from dataclasses import replace
 
-import matplotlib as mpl
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
+from matplotlib.figure import Figure
 
 import analysis
 import workloadkit as wk
@@ -36,7 +37,7 @@ def comparison(sample):
 
 @pytest.fixture
 def ax():
-    return mpl.figure.Figure().add_subplot()
+    return Figure().add_subplot()
 
 
 def schedules(jobs, *names, machine=4, **options):
@@ -160,6 +161,49 @@ def test_intervals_are_those_of_leaving_out_each_week(jobs, policy, block):
             assert math.isnan(found_half)
 
 
+def test_intervals_are_of_the_confidence_asked_for():
+    fcfs, easy = schedules(THREE_WEEKS, "fcfs", "easy", engine="python")
+    halves = []
+    for confidence in (0.5, 0.95):
+        found = analysis.compare_schedules(
+            fcfs, easy, metrics=["mean_wait"], confidence=confidence
+        ).differences.iloc[0]
+        ratio = analysis.slowdown_ratio(fcfs, easy, confidence=confidence)
+        ends = (found["high"], found["relative_high"], ratio.high)
+        means = (found["difference"], found["relative"], ratio.mean)
+        halves.append([end - mean for end, mean in zip(ends, means, strict=True)])
+    narrower = student_t(0.5, 2) / student_t(0.95, 2)
+    assert halves[0] == pytest.approx([narrower * half for half in halves[1]])
+
+
+def test_who_starts_later_than_by_fcfs_is_told_of_the_jobs_that_count():
+    # By EASY a job that runs longer than it asked for holds up the second of its week, but not in
+    # the last week, which has no such job; the first week is warm-up.
+    week = [(0, 10, 10, 3, 1), (1, 10, 10, 4, 1), (2, 99, 5, 1, 1)]
+    jobs = [(k * WEEK + at, *rest) for k in range(3) for at, *rest in week][:-1]
+    both = schedules(jobs, "fcfs", "easy", overrun="late", warmup=DAY, engine="python")
+    found = analysis.compare_schedules(*both, metrics=["later_than_fcfs"]).differences.iloc[0]
+    assert found["difference"] == pytest.approx(1 / 5)
+    # without the one week 0 of 2, without the other 1 of 3
+    assert found["high"] - found["difference"] == pytest.approx(student_t(0.95, 1) / 6)
+
+
+def test_jobs_without_utility_functions_do_not_widen_the_interval_of_what_is_earned():
+    """Jobs beside THREE_WEEKS that nobody waits for change nothing."""
+    quiet = [(week * WEEK + DAY, 1, 1, 1, 4) for week in range(3) for _ in range(5)]
+    found = []
+    for jobs in (THREE_WEEKS, sorted(THREE_WEEKS + quiet)):
+        trace = schedules(jobs, "fcfs")[0].source
+        rows = np.flatnonzero(trace.column("user") != 4)
+        points = pd.DataFrame({"row": np.repeat(rows, 2), "time": [0.0, 1000.0] * rows.size})
+        trace = replace(trace, utility=points.assign(value=[100.0, 0.0] * rows.size))
+        both = [wk.simulate(trace, name, procs=4) for name in ("fcfs", "easy")]
+        one = analysis.compare_schedules(*both, metrics=["aggregate_utility"]).differences
+        found.append(one[["difference", "low", "high"]].to_numpy())
+    assert np.isfinite(found[0]).all()
+    assert found[0] == pytest.approx(found[1])
+
+
 def test_intervals_hold_as_often_as_they_say(rng):
     # Jobs of a week have something in common, and weeks are of different sizes.
     held = []
@@ -246,6 +290,17 @@ def test_schedules_of_other_jobs_are_refused():
         analysis.compare_schedules(fcfs, half)
 
 
+def test_every_schedule_is_held_against_the_first():
+    fcfs, easy = schedules(THREE_WEEKS, "fcfs", "easy", engine="python")
+    (fewer,) = schedules(THREE_WEEKS[:-1], "sjf", engine="python")
+    with pytest.raises(WorkloadError, match="fcfs and sjf are not of the same jobs: 9 and 8"):
+        analysis.compare_schedules(fcfs, easy, fewer)
+    renamed = fcfs.source.with_columns(job=[*range(1, 9), 77])
+    other = wk.simulate(renamed, "easy", procs=4, engine="python")
+    with pytest.raises(WorkloadError, match=r"not of the same jobs: job 9 and 77$"):
+        analysis.compare_schedules(fcfs, other)
+
+
 def test_schedules_are_called_by_what_they_differ_in():
     raised, late = (schedules(THREE_WEEKS, "easy", overrun=x)[0] for x in ("raise", "late"))
     (fcfs,) = schedules(THREE_WEEKS, "fcfs")
@@ -304,6 +359,26 @@ def test_the_objective_worked_out_by_hand():
     )
 
 
+@pytest.mark.parametrize(
+    "metric",
+    [
+        *("mean_wait", "wait_p100", "mean_slowdown", "makespan"),
+        *("utilization", "throughput_per_hour", "jain_fairness"),
+        *("aggregate_utility", "utility_per_proc_hour", "earned_p25", "earned_p100"),
+    ],
+)
+def test_the_better_schedule_has_the_smaller_objective(metric):
+    # EASY lets the third job run at once, and nobody waits for it.
+    columns = {"submit": [0, 1, 2], "run": [10, 10, 5], "procs": [3, 4, 1], "user": [1, 2, 3]}
+    points = {"row": np.repeat([0, 1, 2], 2), "time": [0.0, 100.0] * 3, "value": [100.0, 0.0] * 3}
+    log = replace(wk.Trace.from_columns(columns), utility=pd.DataFrame(points))
+    both = [wk.simulate(log, name, procs=4, engine="python") for name in ("fcfs", "easy")]
+    found = analysis.compare_schedules(*both, weights={metric: 2})
+    fcfs, easy = found.table.loc[metric]
+    assert found.objective.tolist() == pytest.approx([1, min(easy / fcfs, fcfs / easy)])
+    assert found.objective["easy"] < 1
+
+
 def test_without_weights_there_is_no_objective():
     found = analysis.compare_schedules(*schedules(THREE_WEEKS, "fcfs", "easy"))
     assert found.objective is None
@@ -349,6 +424,22 @@ def test_short_jobs_of_long_requests_are_left_out():
     assert found.weeks["jobs"].tolist() == [5]
 
 
+def test_weeks_are_counted_from_the_first_submission_of_all():
+    # The first job is left out; the other comes a week later to the second.
+    jobs = [(1000, 5, 61, 1, 1), (1000 + WEEK, 20, 20, 1, 1)]
+    found = analysis.slowdown_ratio(*schedules(jobs, "fcfs", "easy", engine="python"))
+    assert found.weeks["begin"].tolist() == [1000, 1000 + WEEK]
+    assert found.weeks["jobs"].tolist() == [0, 1]
+
+
+def test_without_a_job_that_counts_there_is_no_slowdown_ratio():
+    jobs = [(0, 5, 61, 1, 1), (9, 5, 61, 1, 1)]
+    found = analysis.slowdown_ratio(*schedules(jobs, "fcfs", "easy", engine="python"))
+    assert found.left_out == 2
+    assert np.isnan([found.mean, found.low, found.high]).all()
+    assert found.weeks["jobs"].tolist() == [0]
+
+
 def test_weeks_without_jobs_have_no_mean():
     jobs = [(0, 5, 5, 1, 1), (2 * WEEK, 5, 5, 1, 1)]
     found = analysis.slowdown_ratio(*schedules(jobs, "fcfs", "easy"))
@@ -388,8 +479,17 @@ def test_gantt_charts_stand_side_by_side(comparison, ax):
     assert places[0].x1 <= places[1].x0 <= places[1].x1 <= places[2].x0
 
 
+def test_gantt_charts_look_between_the_instants_given(ax):
+    both = schedules([(50, 20, 20, 4, 1), (60, 20, 20, 4, 1)], "fcfs", "easy", engine="python")
+    found = analysis.compare_schedules(*both)
+    limits = {panel.get_xlim() for panel in analysis.plot_gantts(found, ax, begin=0, until=200)}
+    alone = Figure().add_subplot()
+    analysis.plot_gantt(both[0], alone, begin=0, until=200)
+    assert limits == {alone.get_xlim()}
+
+
 def test_gantt_charts_take_the_place_of_a_subplot_only(comparison):
-    alone = mpl.figure.Figure().add_axes((0, 0, 1, 1))
+    alone = Figure().add_axes((0, 0, 1, 1))
     with pytest.raises(ParameterError, match="only the Axes of a grid"):
         analysis.plot_gantts(comparison, alone)
 
@@ -400,6 +500,31 @@ def test_differences_are_drawn_in_percent_of_the_reference(sample, ax):
     assert ax.get_xlabel() == "difference to fcfs"
     assert [label.get_text() for label in ax.get_yticklabels()] == ["mean wait"]  # not later: 0
     assert legend(ax) == ["easy", "sjf"]
+
+
+def test_differences_are_drawn_with_their_intervals(ax):
+    both = schedules(THREE_WEEKS, "fcfs", "easy", engine="python")
+    found = analysis.compare_schedules(*both, metrics=["mean_wait", "mean_slowdown"])
+    analysis.plot_differences(found, ax)
+    points, _, (bars,) = ax.containers[0]
+    assert points.get_xdata().tolist() == found.differences["relative"].tolist()
+    ends = [segment[:, 0] for segment in bars.get_segments()]
+    assert np.array(ends) == pytest.approx(
+        found.differences[["relative_low", "relative_high"]].to_numpy()
+    )
+
+
+def test_queues_are_drawn_as_their_means_over_time(ax):
+    found = analysis.compare_schedules(*schedules(THREE_WEEKS, "fcfs", "easy", engine="python"))
+    analysis.plot_queue_lengths(found, ax)
+    waited = []
+    for line in ax.patches:
+        mean, edges, _ = line.get_data()
+        waited.append((mean * np.diff(edges)).sum() / np.ptp(edges))
+    submit = found.schedules["fcfs"].workload.submit
+    for schedule, mean in zip(found.schedules.values(), waited, strict=True):
+        last = max(s.end.max() for s in found.schedules.values())
+        assert mean == pytest.approx((schedule.start - submit).sum() / (last - submit[0]))
 
 
 def test_the_objective_is_drawn_by_what_adds_to_it(comparison, ax):
@@ -413,6 +538,7 @@ def test_the_slowdown_ratio_is_drawn_by_week(sample, ax):
     ratio = analysis.slowdown_ratio(sample["fcfs"], sample["easy"])
     assert analysis.plot_slowdown_ratio(ratio, ax) is ax
     assert ax.get_xlabel() == "week of submission"
+    assert ax.lines[1].get_xdata().tolist() == [*range(1, len(ratio.weeks) + 1)]
 
 
 def test_machines_of_different_sizes_are_worth_a_line():
@@ -444,6 +570,21 @@ def test_metrics_that_differ_much_are_drawn_on_a_logarithmic_axis(ax):
     labels = [label.get_text() for label in wait.get_yticklabels()]
     assert "0.1" in labels
     assert "1" in labels
+
+
+def test_loads_by_users_are_drawn_as_factors_with_intervals_in_hours(ax):
+    runs = {"load": [0.5, 0.5, 1.5, 1.5], "mean_wait": [3600.0, 7200, 7200, 10_800]}
+    runs = pd.DataFrame(runs).assign(scheduler="easy", run=[0, 1] * 2, saturated=False)
+    swept = Sweep(runs, ("mean_wait",), 0.95, {}, "users")
+    analysis.plot_sweep(swept, ax=ax)
+    assert ax.get_xlabel() == "factor of the numbers of users"
+    assert ax.xaxis.get_major_formatter()(1.5) == "1.5"
+    (band,) = ax.collections
+    ends = band.get_paths()[0].get_extents().intervaly
+    table = swept.table
+    assert ends * 3600 == pytest.approx(
+        [table["mean_wait_low"].min(), table["mean_wait_high"].max()]
+    )
 
 
 def test_sweeps_are_drawn_with_a_line_for_each_scheduler(ax):

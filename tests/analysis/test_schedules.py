@@ -113,6 +113,15 @@ def test_the_busiest_week_of_a_schedule_without_length_lasts_a_second():
     assert analysis.busiest_week(simulate([(1, 5, 0, 8)])) == (5.0, 6.0)
 
 
+@pytest.mark.parametrize(("day", "begin"), [(0, 0), (10, 10 * 86400 + 101 - WEEK / 2), (20, None)])
+def test_the_longest_queue_is_in_the_middle_of_the_busiest_week(day, begin):
+    at = day * 86400 + 100
+    jobs = [(1, 0, 1, 8), (2, at, 10, 8), (3, at + 1, 10, 8), (4, 20 * 86400, 1, 8)]
+    schedule = simulate(sorted(jobs, key=lambda job: job[1]), "fcfs")
+    begin = schedule.end.max() - WEEK if begin is None else begin  # at the end of the schedule
+    assert analysis.busiest_week(schedule) == (begin, begin + WEEK)
+
+
 @given(jobs, st.integers(2, 9))
 def test_means_and_maxima_of_intervals_are_those_of_the_step_function(jobs, n_edges):
     queue = analysis.queue_length(simulate(jobs))
@@ -159,11 +168,15 @@ def test_local_time_is_on_the_axis_where_the_log_knows_it(schedule, ax):
 
 
 @pytest.mark.parametrize(
-    ("run", "unit"), [(1, "seconds"), (200, "minutes"), (9000, "hours"), (200_000, "days")]
+    ("run", "unit", "seconds"),
+    [(1, "seconds", 1), (200, "minutes", 60), (9000, "hours", 3600), (200_000, "days", 86400)],
 )
-def test_other_logs_count_from_second_0_in_a_unit_that_fits(ax, run, unit):
+def test_other_logs_count_from_second_0_in_a_unit_that_fits(ax, run, unit, seconds):
     analysis.plot_gantt(simulate([(1, 0, run, 8)]), ax)
     assert ax.get_xlabel() == f"time since the log's second 0 [{unit}]"
+    assert ax.get_xlim() == pytest.approx((0, run / seconds))
+    (bars,) = ax.collections
+    assert bars.get_paths()[0].get_extents().x1 == pytest.approx(run / seconds)
 
 
 def test_the_gantt_chart_has_a_bar_for_each_row(ax):
@@ -173,6 +186,17 @@ def test_the_gantt_chart_has_a_bar_for_each_row(ax):
     assert len(bars.get_paths()) == len(analysis.gantt(small))
     colours = {tuple(colour) for colour in bars.get_facecolors()}
     assert len(colours) == 2  # one that started at once, one that waited
+
+
+def test_jobs_that_waited_have_the_colour_that_the_legend_says(ax):
+    analysis.plot_gantt(simulate([(1, 0, 10, 8), (2, 1, 10, 8)]), ax)
+    legend = ax.get_legend()
+    names = [text.get_text() for text in legend.get_texts()]
+    keys = dict(zip(names, (key.get_facecolor() for key in legend.legend_handles), strict=True))
+    (bars,) = ax.collections
+    first, second = bars.get_facecolors()
+    assert first.tolist() == pytest.approx(keys["started at once"])
+    assert second.tolist() == pytest.approx(keys["waited"])
 
 
 def test_a_long_queue_is_drawn_by_intervals(schedule, ax):
@@ -277,6 +301,21 @@ def test_long_schedules_have_longer_intervals(days, interval):
     assert len(found) <= 201
 
 
+@pytest.mark.parametrize(
+    ("length", "interval"),
+    [
+        (4 * 86400 - 50, 345_550 / 50),
+        (4 * 86400, 86400),
+        (100 * 86400, 86400),
+        (100 * 86400 + 1, WEEK),
+    ],
+)
+def test_days_begin_at_four_and_weeks_after_a_hundred(length, interval):
+    schedule = simulate([(1, 0, 10, 8), (2, length - 10, 10, 8)])
+    found = analysis.utilization_over_time(schedule)
+    assert found["end"][0] - found["begin"][0] == pytest.approx(interval)
+
+
 def test_classes_and_users_worked_out_by_hand():
     columns = {
         "submit": [0, 20, 31, 41],
@@ -321,6 +360,25 @@ def test_classes_part_the_jobs_that_count(jobs):
         known = table.dropna(subset="mean_wait")
         mean = (known["mean_wait"] * known["jobs"]).sum() / known["jobs"].sum()
         assert mean == pytest.approx(schedule.metrics["mean_wait"])
+
+
+def test_classes_are_of_the_jobs_that_count():
+    columns = {"submit": [0, 30, 40], "run": [10, 20, 90], "procs": [8, 2, 4], "user": [1, 2, 3]}
+    trace = wk.Trace.from_columns(columns)
+    schedule = wk.simulate(trace, "fcfs", procs=8, warmup=20, engine="python")
+    work = [0, 40 / 400, 360 / 400]
+    assert analysis.by_size_class(schedule)["work"].tolist() == pytest.approx(work)
+    assert analysis.by_run_class(schedule)["work"].tolist() == pytest.approx([*work[1:], 0])
+    users = analysis.by_user(schedule)
+    assert users["work"].to_dict() == pytest.approx({2: 0.1, 3: 0.9})
+    assert users["throughput_per_hour"].tolist() == [36, 36]  # one job each in 100 s
+
+
+def test_where_no_work_is_done_it_has_no_shares():
+    schedule = simulate([(1, 0, 0, 8), (2, 0, 0, 8)])
+    table = analysis.by_run_class(schedule)
+    assert table["jobs"].tolist() == [2, 0, 0]
+    assert table["work"].isna().all()
 
 
 def test_shares_and_utilization_are_drawn(schedule, ax):

@@ -15,10 +15,17 @@ import workloadkit as wk
 from analysis.sessions import methods as session_methods
 from analysis.sessions.batches import compare_batches, distance
 from analysis.sessions.choice import judge, reasons, recommend
-from analysis.sessions.jumps import PEAK_EDGES, STEP_EDGES, count_about, drop, peak
+from analysis.sessions.jumps import (
+    PEAK_EDGES,
+    STEP_EDGES,
+    count_about,
+    drop,
+    jump_at_limit,
+    peak,
+)
 from analysis.sessions.methods import compare_session_methods
 from analysis.sessions.threshold import LEVEL, suggest_threshold
-from analysis.sessions.ways import WAYS
+from analysis.sessions.ways import WAYS, Way
 from tests.analysis.test_report import HEADER, ODD, log
 from tests.data import needs_traces, trace_path
 
@@ -134,6 +141,18 @@ def test_a_length_of_the_limit_is_below_a_threshold_and_in_the_middle_of_a_cut()
     assert count_about(at + 1, user, 1, 3600 * STEP_EDGES).tolist() == [[0, 0, 1, 0]]
 
 
+def test_the_jump_of_a_threshold_and_of_a_cut_by_hand():
+    user, weights = np.zeros(60, int), np.ones((1, 1))
+    # below 1 h, at 1 h, and above, all in the bins next to the limit, and in the outer ones
+    length = np.repeat([2500.0, 3600, 3601, 5000], [15, 30, 5, 10])
+    found = jump_at_limit(Way("arrival", 3600.0), length, user, weights)
+    assert (found["limit"], found["at"], found["beside"]) == (3600, 30, 5)
+    assert found["jump"] == pytest.approx(30 / 5 / math.sqrt(15 / 30 * 5 / 10))
+    length = np.repeat([3100.0, 3300, 3600, 3900, 4300], [4, 8, 36, 8, 4])
+    found = jump_at_limit(Way("last", 1200.0, 3600.0), length, user, weights)
+    assert (found["limit"], found["at"], found["beside"], found["jump"]) == (3600, 36, 6, 6)
+
+
 def test_jumps_of_known_size_are_found_with_intervals():
     rng = np.random.default_rng(3)
     # Lengths without any mark, spread evenly over the logarithms, and 30 times the cut's share.
@@ -164,6 +183,32 @@ def test_common_and_unique_batches_by_hand():
     assert found.curves["Last"].equals(found.curves["Last, unique"].rename("Last"))
     assert math.isnan(found.difference)
     assert found.closer == ""
+
+
+def test_after_common_batches_think_times_differ_by_the_ends_they_begin_with():
+    # One batch of two jobs by both, of which the first ends last; then another batch.
+    found = compare_batches(trace_of([(0, 0, 100, 1), (10, 0, 20, 1), (130, 0, 5, 1)]), rng=1)
+    assert found.batches["common"].tolist() == [2, 2]
+    assert found.batches["common_median"].to_dict() == {"last": 100, "max": 30}
+    assert found.common_distance == 1
+    alike = compare_batches(trace_of([(0, 0, 20, 1), (130, 0, 5, 1)]), rng=1)
+    assert alike.common_distance == 0
+
+
+def test_batches_of_unknown_users_are_left_out():
+    jobs = [(0, 0, 100, 1), (10, 0, 20, 1), (50, 0, 10, 1), (130, 0, 5, 1)]
+    more = sorted([*jobs, (20, 0, 5, -1), (40, 0, 5, -1)])
+    one, other = (compare_batches(trace_of(x), rng=1).to_dict() for x in (jobs, more))
+    assert json.dumps(one) == json.dumps(other)
+
+
+def test_think_times_of_up_to_a_day_count():
+    after = [
+        compare_batches(trace_of([(0, 0, 5, 1), (5 + pause, 0, 5, 1)]), rng=1).batches
+        for pause in (DAY, DAY + 1)
+    ]
+    assert after[0]["common_median"].tolist() == [DAY, DAY]
+    assert after[1]["common_median"].isna().all()
 
 
 @settings(max_examples=40)
@@ -231,6 +276,22 @@ def test_from_the_suggestion_on_the_share_rises_slowly(gaps):
     assert (rise <= LEVEL * (near[later] - found.threshold) / DAY + 1e-12).all()
 
 
+def test_inter_arrivals_of_a_day_count_and_longer_ones_are_beyond():
+    found = suggest_threshold(trace_of([(x, 0, 1, 1) for x in (0, 1, 1 + DAY, 2 + 2 * DAY)]), rng=1)
+    assert (found.n, found.beyond) == (2, 1)
+    assert found.fixed == 60 * MIN
+    assert found.curve["share"].iloc[[0, -1]].tolist() == [0.5, 1]  # at most 1 s, at most a day
+
+
+def test_the_slopes_of_the_curve_count_every_time():
+    """They are multiples of the mean slope: over the day, their mean is 1."""
+    log = {"submit": [0, 0, 0, 1, 61, 5000], "run": [1] * 6, "procs": [1] * 6, "user": [1] * 6}
+    curve = suggest_threshold(wk.Trace.from_columns(log), rng=1).curve
+    value = curve.index.to_numpy()
+    edges = np.concatenate([[0], np.sqrt(value[1:] * value[:-1]), [DAY]])
+    assert np.average(curve["slope"], weights=np.diff(edges)) == pytest.approx(1)
+
+
 def test_inter_arrivals_are_of_each_user_alone_and_of_jobs_that_ran():
     trace = trace_of([(0, 0, 1, 1), (5, 0, 1, 2), (7, 0, -1, 1), (9, 0, 1, 1), (20, 0, 1, -1)])
     assert analysis.inter_arrivals(trace).to_dict() == {3: 9.0}
@@ -239,8 +300,8 @@ def test_inter_arrivals_are_of_each_user_alone_and_of_jobs_that_ran():
 # Which way is best
 
 
-def ways(**columns):
-    names = [way.name for way in WAYS[:4]]
+def ways(of=WAYS[:4], **columns):
+    names = [way.name for way in of]
     defaults = {
         "sessions": 500,
         "cut": np.nan,
@@ -275,6 +336,43 @@ def test_where_no_session_is_overlong_last_may_be_the_better():
     assert recommend(table) == "Last"
 
 
+def test_a_jump_downwards_is_a_jump_too():
+    table = ways(jump=[0.5, 1.5, 0.6, np.nan])
+    assert recommend(table) == "Max"
+
+
+def test_at_the_limit_itself_there_is_no_fault():
+    table = ways(over_16h_low=[0.01, 0.011, 0, 0], jump_low=[1, 1, 2, 2.01])
+    assert table["overlong"].tolist() == [False, True, False, False]
+    assert table["jumps"].tolist() == [False, False, False, True]
+    assert recommend(ways(sessions=100)) == "Last"
+
+
+def test_reasons_speak_of_each_kind_and_at_last_for_the_one_recommended():
+    cut = [way.cut is not None for way in WAYS]
+    table = ways(
+        WAYS,
+        cut=[way.cut for way in WAYS],
+        over_16h=[0.14, 0.15, 0.002, *[0] * 6],
+        over_16h_low=[0.12, 0.13, 0, *[0] * 6],
+        over_16h_high=[0.16, 0.17, 0.004, *[0] * 6],
+        longest=[2 * DAY, 3 * DAY, 3600, *[7200] * 6],
+        jump=[1.2, 1.2, 1.5, 18, 16, 14, 9, 8, 7],
+        jump_low=np.where(cut, 6, 1.0),
+        zero_length=[0, 0, 0.53, *[0] * 6],
+    )
+    assert recommend(table) == "Arrival"
+    by_last, by_max, *cuts, best = reasons(table, "Arrival")
+    assert by_last.startswith("Last: 14 % [12, 16] of the sessions are longer than 16 h, the long")
+    assert "the longest 2 d, as long jobs" in by_last
+    assert by_max.startswith("Max: 15 % [13, 17] of the sessions are longer than 16 h")
+    for sentence, start in zip(cuts, ("Last+Cut: 14 to 18", "Max+Cut: 7 to 9"), strict=True):
+        assert sentence.startswith(f"{start} times as many sessions are as long as the cut")
+    assert best.startswith("Arrival has no fault: 0.2 % of the sessions are longer than 16 h")
+    assert best.endswith("Its drawback: 53 % of the sessions have length 0.")
+    assert "the jump at its threshold is 1.5" in best
+
+
 def test_few_sessions_choose_nothing():
     table = ways(sessions=[500, 99, 500, 500])
     assert recommend(table) == ""
@@ -298,6 +396,19 @@ def test_intervals_are_the_same_for_the_same_seed_and_hold_the_value(rng):
     assert len(found)
     assert (found["over_16h_low"] <= found["over_16h"]).all()
     assert (found["over_16h"] <= found["over_16h_high"]).all()
+
+
+def test_long_sessions_are_longer_than_the_limits_by_hand():
+    # Sessions of one job each: of 1,000 min, of 16 h, a second longer than each, and of 20 h.
+    run = [60_000, 57_600, 60_001, 57_601, 72_000]
+    last = compare_session_methods(trace_of([(0, 0, x, i) for i, x in enumerate(run)]), rng=1)
+    row = last.ways.loc["Last"]
+    assert (row["over_16h"], row["over_1000min"]) == (4 / 5, 2 / 5)
+    assert row["overlong_median"] == 60_000.5
+    assert (row["median_length"], row["longest"]) == (60_000, 72_000)
+    arrival = last.ways.loc["Arrival"]
+    assert (arrival["zero_length"], arrival["over_16h"]) == (1, 0)
+    assert np.isnan(arrival["overlong_median"])
 
 
 def test_it_does_not_matter_how_users_are_called(rng):

@@ -76,6 +76,74 @@ def test_violations_are_counted_over_the_loads(found):
     )
 
 
+HERE = [Log("KTH-SP2", "KTH-SP2-1996-2", Path("KTH-SP2-1996-2.swf"))]
+
+
+def violating(task, rng=None):
+    """Shares of a log of load 0.55 that breaks few dependencies from a load of 0.5 on."""
+    shares = {}
+    for who in ("easy", "fcfs"):
+        for load in (None, *shmueli_violations.LOADS[task.maker]):
+            early, broken = load is None or load < 0.45, load is not None and load >= 0.55
+            submission = 0.0 if early else 0.2 if broken else 0.01 if load < 0.5 else 0.02
+            late = who == "easy" and load == 0.9
+            shares[who, load] = submission, 0.003 if late else 0.0
+    return shmueli_violations.Found(0.55, shares)
+
+
+def test_violations_begin_beyond_one_job_in_a_hundred():
+    def each(function, tasks):
+        return [violating(task) for task in tasks]
+
+    results = {r.quantity: r for r in shmueli_violations.compare(HERE, 2, each)}
+    assert {result.verdict for result in results.values()} == {"held"}
+    for who in ("FCFS", "EASY"):
+        assert results[f"log of FCFS under {who}: load at which violations begin"].ours == 0.5
+    early = "log of EASY under FCFS: where violations begin, relative to its own load (far below)"
+    assert results[early].ours == pytest.approx(0.5 / 0.55)
+    few = "log of EASY under EASY: share of submissions in violation below its own load (few)"
+    assert results[few].ours == 0.02
+    last = "log of EASY under EASY: share of {} in violation at 0.9 (more than none)"
+    assert results[last.format("submissions")].ours == 0.2
+    assert results[last.format("executions")].ours == pytest.approx(0.003)
+
+
+def as_published(task, run):
+    """A site as in the source, one in a thousand more or less."""
+    table = studies.read_table(Path(shmueli_creasy.__file__).with_suffix(".csv"))
+    row = next(row for row in table if int(row["users"]) == task.users)
+    values = {name: float(row[name]) for name in shmueli_creasy.COLUMNS}
+    values["response, up to 1 min"], values["response, 1 to 10 min"] = 17.0, 56.0
+    values["response, over 10 min"] = 181.0
+    if task.alpha < 6000:
+        jobs = {0: 47, 1500: 56.87, 3000: 63.92, 4500: 67.68}[task.alpha]
+        values |= {"throughput_per_hour": jobs, "utilization": 0.57, "mean_slowdown": 71.0}
+        values |= {"mean_response_min": 78.0, "jobs_per_session": 1.73}
+        values |= dict.fromkeys([name for name in values if name.startswith("response,")], 100.0)
+        if task.users == 50:
+            values["jobs_per_session"] = 2.69
+    values["batches_per_session"] = values["jobs_per_session"]
+    noise = (-1) ** (run + (task.alpha > 0) + (task.users > 50)) / 1000
+    return {name: value * (1 + noise) for name, value in values.items()}
+
+
+def test_creasy_as_the_source_describes_it():
+    def each(function, tasks):
+        return [as_published(task, run) for run, task in enumerate(tasks)]
+
+    results = {r.quantity: r for r in shmueli_creasy.compare(HERE, 6, each)}
+    assert len(results) == 2 * (25 + 8 + 6 + 8 + 3)
+    assert {result.verdict for result in results.values()} <= {"held", "direction only"}
+    ends = "run times up to 1 h"
+    for words, change in (
+        ("Figure 5.13: change of jobs an hour from EASY to CREASY 1500, 250 users (%)", 21),
+        ("Figure 5.13: change of mean slowdown from EASY to CREASY 6000, 250 users (%)", -65.8),
+        ("Figure 5.10: change of the jobs of a session from 50 to 250 users, EASY (%)", -35.7),
+        ("Figure 5.12: change of the response of jobs of over 10 min from EASY to CREASY (%)", 81),
+    ):
+        assert results[f"{words}; {ends}"].ours == pytest.approx(change, abs=0.1)
+
+
 @pytest.mark.slow
 def test_creasy_is_set_beside_easy(found, monkeypatch):
     monkeypatch.setattr(shmueli_creasy, "ALPHAS", (0, 1500, 3000, 4500, 6000))

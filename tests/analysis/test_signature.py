@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 from scipy.stats import spearmanr
 
 from analysis import feedback_signature, style, working_hours
@@ -84,6 +85,25 @@ def test_too_few_weeks_and_weeks_alike_are_said():
     assert "No job of this log ran" in signature.section(nothing).notes[0]
 
 
+@pytest.mark.parametrize(("n", "told"), [(7, False), (8, True)])
+def test_eight_weeks_are_enough(n, told):
+    jobs = np.arange(1, n + 1)
+    found = feedback_signature(weekly(jobs, 100.0 - jobs), rng=1)
+    assert found.logs["weeks"].tolist() == [n]
+    assert np.isfinite(found.correlation) == told
+
+
+def test_an_interval_with_zero_in_it_says_nothing_for_sure():
+    jobs = [1, 8, 2, 7, 3, 6, 4, 5, 9]
+    run = [5.0, 2, 7, 9, 1, 8, 3, 6, 4]
+    section = signature.section(weekly(jobs, run))
+    assert section.values["correlation_low"] < 0 < section.values["correlation_high"]
+    assert "neither surely smaller nor larger ones" in section.finding
+    assert (section.values["weeks"], section.values["empty_weeks"]) == (9, 0)
+    idle = signature.section(weekly([*jobs, 0, 0], [*run, 1, 1]))
+    assert (idle.values["weeks"], idle.values["empty_weeks"]) == (9, 2)
+
+
 @needs_traces
 def test_the_signature_of_a_real_log_agrees_with_plain_pandas():
     trace = read_swf(trace_path("KTH-SP2-1996-2"))
@@ -107,6 +127,25 @@ def test_working_hours_by_hand():
     assert (found.jobs, found.day, found.weekdays) == (8, 3 / 8, 6 / 8)
     assert found.day_interval[0] < found.day < found.day_interval[1]
     assert style.draw(lambda _, ax: found.plot(ax), None, name="x")
+
+
+def test_jobs_of_unknown_users_are_submitted_at_working_hours_too():
+    header = Header(("; UnixStartTime: 345600", "; TimeZone: 0"))
+    submit = [3600 * hour for hour in (8, 9, 20, 24 * 6 + 12)]
+    trace = Trace.from_columns({"submit": submit, "user": [1, -1, -1, -1]}, header=header)
+    found = working_hours(trace, rng=1)
+    assert (found.jobs, found.day, found.weekdays) == (4, 3 / 4, 3 / 4)
+
+
+def test_working_hours_are_drawn_beside_their_names():
+    header = Header(("; UnixStartTime: 345600", "; TimeZone: 0"))
+    submit = [3600 * hour for hour in (8, 20, 44, 68)]
+    ax = working_hours(Trace.from_columns({"submit": submit}, header=header)).plot(
+        Figure().add_subplot()
+    )
+    names = dict(zip(ax.get_yticks(), (x.get_text() for x in ax.get_yticklabels()), strict=True))
+    bars = {names[bar.get_y() + bar.get_height() / 2]: bar.get_width() for bar in ax.patches}
+    assert bars == {"7:30 to 17:30": 0.25, "Monday to Friday": 1}
 
 
 def test_without_local_time_there_are_no_working_hours():

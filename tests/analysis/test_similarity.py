@@ -16,6 +16,7 @@ from analysis.locality.similarity import (
 )
 from tests.data import needs_compiler, needs_traces, trace_path
 from workloadkit import ParameterError, Trace, WorkloadError, read_swf
+from workloadkit.experiments.intervals import share_interval
 
 ATTRIBUTES = ["procs", "requested_time", "run"]
 APART = 4000  # more than an hour between sessions
@@ -115,6 +116,46 @@ def test_users_are_those_of_six_sessions_and_one_of_two_jobs():
     assert rows.loc[("average", 0, 1), "nearer_larger"] == 1
     assert rows.loc[("average", 1, 2), "farther_larger"] == 1
     assert found.users.loc[("procs", "average", 0, 1), "equal"] == 1
+
+
+def test_any_two_distances_are_set_against_each_other():
+    # Sessions in turn of 1 s and of 2 s: those two apart are alike, neighbours are not.
+    trace = of_sessions([1, 1], [2, 2], [1], [2], [1], [2])
+    found = nearer_is_more_alike(trace, attributes=["run"], distances=[(0, 2), (1, 2)])
+    rows = found.users.loc[("run", "average")]
+    assert rows.index.tolist() == [(0, 2), (1, 2)]
+    assert rows["equal"].tolist() == [1, 0]
+    assert rows["farther_larger"].tolist() == [0, 1]
+    ends = share_interval(0, 1)[1:]
+    assert rows[["low", "high"]].to_numpy().tolist() == [pytest.approx(ends)] * 2
+
+
+def test_what_is_drawn_is_of_the_measure_asked_for():
+    # In a session jobs are nearly the same; in neighbouring ones some are the same, most are not.
+    sessions = [[100, 101], [100], [10], [100], [10], [100]]
+    found = nearer_is_more_alike(of_sessions(*sessions))
+    for measure in ("average", "identical"):
+        bars = found.bars(measure)
+        assert bars.index.tolist() == [
+            *("processors, 0 against 1", "processors, 1 against 2"),
+            *("run time, 0 against 1", "run time, 1 against 2"),
+        ]
+        row = bars.loc["run time, 0 against 1"]
+        assert row.tolist() == found.users.loc[("run", measure, 0, 1)].tolist()
+        assert row[{"average": "nearer_larger", "identical": "farther_larger"}[measure]] == 1
+    test = shuffled_similarity(of_sessions(*sessions), n_shuffles=3, rng=1)
+    for measure in ("average", "identical"):
+        means = test.means(measure)["run time"]
+        assert means.index.tolist() == ["log", 1, 2, 3]
+        assert means["log"] == test.test.loc[("run", measure, "mean"), "observed"]
+        assert means.tolist()[1:] == test.shuffles[("run", measure, "mean")].tolist()
+
+
+def test_the_largest_distance_may_be_none():
+    found = similarity_by_distance(of_sessions([60, 30], [60]), attribute="run", max_distance=0)
+    assert found.of_users.to_dict("index") == {
+        (1, 0): {"pairs": 1, "average": 0.5, "median": 0.5, "identical": 0}
+    }
 
 
 def test_equal_averages_are_equal_however_many_pairs():

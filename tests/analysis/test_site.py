@@ -16,12 +16,12 @@ from analysis.site.distributions import (
     read_site_distributions,
     site_distributions,
 )
-from analysis.site.plots import plot_empirical, site_curves
+from analysis.site.plots import plot_empirical, site_curves, site_cycle
 from tests.data import needs_traces, trace_path
 from tests.oracles import site as oracle
 from tests.small_logs import logs, trace_of
 from workloadkit import FormatError, Header, ParameterError, Trace, WorkloadError, read_swf
-from workloadkit.site.distributions import CYCLES, DISTRIBUTIONS
+from workloadkit.site.distributions import CYCLES, DISTRIBUTIONS, combine
 
 MINUTE, HOUR, DAY = 60, 3600, 86400
 
@@ -67,6 +67,32 @@ def test_worked_by_hand():
     assert row["width_1"] == 4 / 5
     assert row["width_2"] == 1 / 5
     assert row["negative"] == 1 / 4
+
+
+def test_the_summary_worked_by_hand():
+    """Of the two users and a third, whose second job, on Saturday, comes as the first ends."""
+    whole = two_users()
+    columns = {name: [*whole.column(name)] for name in ("submit", "wait", "run", "procs", "user")}
+    more = {"submit": [5 * DAY, 5 * DAY + 50], "wait": [0, 0], "run": [50, 80]}
+    more |= {"procs": [2, 2], "user": [9, 9]}
+    columns = {name: values + more[name] for name, values in columns.items()}
+    site = site_distributions(Trace.from_columns(columns, header=HEADER, name="three.swf"))
+    assert site.summary().loc["three.swf"].to_dict() == pytest.approx(
+        {
+            "users": 3,
+            "jobs": 8,
+            "batches": 6,
+            "width_1": 4 / 6,
+            "width_2": 2 / 6,
+            "gap": 50,  # the upper one of 10 and 50
+            "think_time": 30,
+            "break_time": HOUR,
+            "run": 80,  # of 7, 50, 60, 60, 80, 90, 95 and 1000
+            "repetition": 2,  # 3, 2, 1 and 2
+            "negative": 1 / 5,  # that of 0 is not
+            "weekdays": 6 / 8,
+        }
+    )
 
 
 @pytest.mark.parametrize(
@@ -223,6 +249,15 @@ def changed(path, change):
         (lambda c: c["logs"][0]["run"]["counts"].__setitem__(0, 1.5), "counts are whole numbers"),
         (lambda c: c["logs"][0]["hour"].pop(), r"logs\[0\]\.hour: has 23 numbers, not 24"),
         (lambda c: c["logs"].__setitem__(0, 7), r"logs\[0\]\.sha256: is missing"),
+        (
+            lambda c: c["logs"][0]["workpools"]["night"]["runs"].pop(),
+            r"workpools\.night\.runs: has 0 numbers, not 1",
+        ),
+        (
+            lambda c: c["logs"][0]["workpools"]["night"]["counts"].append(1),
+            r"workpools\.night\.counts: has 2 numbers, not 1",
+        ),
+        (lambda c: c["logs"][0].update(workpools=[]), r"workpools: has the wrong type"),
     ],
 )
 def test_a_bad_file_is_refused_with_its_field(tmp_path, change, message):
@@ -267,6 +302,25 @@ def test_one_distribution_is_drawn_by_itself():
         site_distributions(two_users()).plot(ax, what="waits")
 
 
+def test_cycles_are_drawn_of_logs_that_know_their_local_time():
+    nowhere = Trace.from_columns({"submit": [0], "run": [1], "procs": [1], "user": [1]}, name="b")
+    found = site_cycle(site_distributions([nowhere, two_users()]), "weekday")
+    assert [*found] == ["two.swf", "combined"]
+    assert found["combined"].tolist() == pytest.approx([5 / 6, 0, 1 / 6, 0, 0, 0, 0])
+
+
+@pytest.mark.parametrize(
+    ("what", "labels"),
+    [("think_time", ["0 min", "5 min", "20 min"]), ("break_time", ["2 h", "4 h", "8 h"])],
+)
+def test_thoughts_are_drawn_in_minutes_and_breaks_in_hours(what, labels):
+    ax = site_distributions(two_users()).plot(Figure().add_subplot(), what=what)
+    assert {*labels} <= {label.get_text() for label in ax.get_xticklabels()}
+    (line,) = ax.lines
+    reached = line.get_xdata()[line.get_ydata() >= 1].min()
+    assert reached == pytest.approx({"think_time": 30, "break_time": HOUR}[what], abs=70)
+
+
 def test_curves_are_cumulative_shares():
     curves = site_curves(site_distributions(two_users()), "size")
     assert curves["two.swf"].loc[[1, 2, 4]].tolist() == pytest.approx([2 / 6, 3 / 6, 1])
@@ -307,6 +361,13 @@ def test_the_section_says_what_a_log_lacks():
     assert any("No wait time is known" in note for note in notes)
 
 
+def test_a_user_who_never_paused_is_said_to_have_batches_only():
+    alone = Trace.from_columns({"submit": [0, 1], "run": [9, 9], "procs": [1, 1], "user": [1, 1]})
+    section = summary.section(alone)
+    assert section.finding == "By Last, a batch has 2 jobs on average."
+    assert (section.values["n_users"], section.values["n_jobs"]) == (1, 2)
+
+
 def test_workpools_are_those_of_the_part_of_the_week():
     # user 5: 4 processors at 9:00 on Monday, again at 20:00, then 2; user 8 on Saturday night
     hours = [9, 20, 20, 5 * 24 + 3, 5 * 24 + 9, 7 * 24 + 7]
@@ -339,6 +400,16 @@ def test_a_file_without_workpools_is_read(tmp_path):
     old = read_site_distributions(path)
     assert old.workpools == {}
     assert old.n_jobs == 6
+
+
+def test_workpools_need_those_of_all_logs(tmp_path):
+    path = tmp_path / "site.json"
+    site_distributions(two_users()).save(path)
+    changed(path, lambda c: c["logs"][0].pop("workpools"))
+    newer = Trace.from_columns({"submit": [0], "run": [3], "procs": [1], "user": [1]}, name="b")
+    both = combine([read_site_distributions(path), site_distributions(newer)])
+    assert (both.n_jobs, both.workpools) == (7, {})
+    assert both.by_log["b"].workpools
 
 
 def test_workpools_are_combined_and_kept(tmp_path):

@@ -3,6 +3,7 @@
 import csv
 import io
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -108,6 +109,44 @@ def test_findings_as_csv_and_as_a_page(folder):
     assert page.endswith(f"Made by workloadkit {wk.__version__}, runs 1, seed 5.\n")
 
 
+def test_a_difference_from_nothing_has_no_percentage():
+    result = Result("A", "A-1", "jobs", 0, 3, "differs")
+    assert result.percent is None
+    assert studies.shown(result) == ("A-1", "jobs", "0", "3", "+3", "differs")
+
+
+@pytest.mark.parametrize(
+    ("published", "ours", "shown"),
+    [
+        (9999.0, 9999.7, "10,000"),
+        (0.5, 0.00002, "0.00002"),
+        (100.0, 199.6, "199.6"),
+        (2.0, 0.0, "0"),
+    ],
+)
+def test_no_number_is_shown_with_an_exponent(published, ours, shown):
+    result = Result("A", "1", "mean", published, ours, "differs")
+    assert studies.shown(result)[3] == shown
+    assert "e" not in studies.shown(result)[4]
+
+
+@pytest.mark.parametrize(
+    ("here", "ours", "verdict", "note"),
+    [
+        ("A-1", 7, "equal", ""),
+        ("A-1", 8, "differs", ""),
+        ("A-2", 8, "differs", "another version of the log"),
+        ("A-2", 7, "equal", ""),
+    ],
+)
+def test_another_version_is_noted_where_a_count_differs(here, ours, verdict, note):
+    log = studies.Log("A", "A-1", Path(f"{here}.swf.gz"))
+    result = studies.compare_count(log, "jobs", 7, ours)
+    assert (result.version, result.verdict, result.note) == (here, verdict, note)
+    findings = studies.Findings(RANDOM, (result,), {}, {})
+    assert f"| {verdict} | {note} |" in findings.to_markdown()
+
+
 def test_what_was_repaired_in_a_log_is_said(folder):
     job = "{} {} 0 5 1 -1 -1 1 -1 -1 1 3 -1 -1 -1 -1 -1 -1\n"
     (folder / "A-1.swf.gz").write_text(job.format(1, 50) + job.format(2, 20))
@@ -118,9 +157,10 @@ def test_what_was_repaired_in_a_log_is_said(folder):
 
 def test_runs_of_what_is_not_random_are_worth_a_warning(folder):
     study = Study("x", "X.", "", {}, lambda logs, runs, each: iter(()))
-    with pytest.warns(wk.WorkloadWarning, match="nothing is random in x"):
-        findings = studies.run_study(study, [], runs=7)
-    assert findings.provenance == {"workloadkit": wk.__version__}
+    for given in ({"runs": 7}, {"rng": 7}):
+        with pytest.warns(wk.WorkloadWarning, match="nothing is random in x"):
+            findings = studies.run_study(study, [], **given)
+        assert findings.provenance == {"workloadkit": wk.__version__}
 
 
 def plot_curve(data, ax=None):

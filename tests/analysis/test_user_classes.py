@@ -1,3 +1,6 @@
+import re
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -171,6 +174,34 @@ def test_rates_of_new_users():
     assert found.new_per_week == (2.0, 1 / 20)
 
 
+def test_new_users_are_early_before_the_fourth_week_is_over():
+    found = classify_users(log([(0, 0), (4, 1), (8, 0)]))
+    assert found.new_per_week == (1 / 4, 1 / 4)
+    early, rest = classify_users(log([(0, 0), (4, 1)])).new_per_week
+    assert early == 1 / 4
+    assert np.isnan(rest)  # no time is left after the first four weeks
+
+
+def test_a_period_on_an_edge_belongs_to_the_bin_below():
+    periods = (0, 4, 4 + 1 / WEEK, 12, 12 + 1 / WEEK, 16)
+    jobs = [(10 + after, user) for user, last in enumerate(periods, 1) for after in (0, last)]
+    found = classify_users(log([*FRAME, *jobs])).periods
+    assert found.index.tolist() == list(range(0, 40, 4))
+    assert found["other"].tolist() == [2, 1, 1, 0, 0, 0, 0, 0, 0, 0]
+    assert found["long_term"].tolist() == [0, 0, 0, 2, 0, 0, 0, 0, 0, 1]
+
+
+def test_without_a_begin_only_the_window_of_the_log_counts():
+    trace = log([(0, 1), (4, 0), (20, 1), (30, 0), (31, 2)])
+    trace = replace(trace, header=wk.Header((f"; Window: {4 * WEEK} {30 * WEEK}",)))
+    found = classify_users(trace)
+    assert found.users["jobs"].to_dict() == {0: 2, 1: 1}
+    assert (found.begin, found.end) == (4 * WEEK, 30 * WEEK)
+    whole = classify_users(trace, begin=0)
+    assert whole.users["jobs"].to_dict() == {1: 2, 0: 2, 2: 1}
+    assert (whole.begin, whole.end) == (0, 31 * WEEK)
+
+
 def test_the_section_tells_who_stays(rng):
     jobs = [*FRAME, *((w, 1) for w in np.arange(0, 40, 2)), (20, 2)]
     section = users.section(log(jobs))
@@ -178,6 +209,32 @@ def test_the_section_tells_who_stays(rng):
     assert section.values["temporary_users"] == 1
     assert "2 users stayed for more than 12 weeks" in section.finding
     assert [figure.name for figure in section.figures][-2:] == ["periods", "seen"]
+
+
+def test_the_section_tells_how_much_those_who_stay_submit():
+    section = users.section(log([*FRAME, *((w, 1) for w in range(10, 28, 2)), (20, 2), (1, 3)]))
+    names = ("long_term_users", "long_term_jobs", "temporary_jobs", "truncated_jobs")
+    assert [section.values[name] for name in names] == [2, 11, 1, 1]
+    assert section.values["long_term_jobs_share"] == 11 / 13
+    assert re.search(r"more than 12 weeks and submitted 85 % (\[.*\] )?of the", section.finding)
+    first = (
+        section.values["new_users_per_week_at_first"],
+        section.values["new_users_per_week_later"],
+    )
+    assert first == (2 / 4, 2 / 36)
+
+
+def test_periods_are_drawn_by_class_one_on_the_other():
+    found = classify_users(log([*FRAME, (10, 1), (12, 1), (20, 2), (33, 2)]))
+    ax = user_classes.plot_periods(found.periods, Figure().add_subplot())
+    short, long_ = ax.containers
+    assert (short.get_label(), long_.get_label()) == ("up to 12 weeks", "longer")
+    assert [bar.get_height() for bar in short] == found.periods["other"].tolist()
+    assert [bar.get_height() for bar in long_] == found.periods["long_term"].tolist()
+    assert [bar.get_y() for bar in long_] == found.periods["other"].tolist()
+    assert sum(bar.get_height() for bar in short) == 1
+    seen = user_classes.plot_users_seen(found.seen, Figure().add_subplot())
+    assert seen.lines[0].get_xdata() == [4, 4]
 
 
 def test_a_short_log_tells_nothing_of_who_stays():

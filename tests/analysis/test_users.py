@@ -26,6 +26,68 @@ def test_concentration_agrees_with_adding_up(amounts):
     assert curve.tolist() == [sum(ordered[:n]) / total for n in range(len(amounts) + 1)]
 
 
+def test_how_few_users_have_half():
+    log = {"submit": range(8), "run": [1] * 8, "procs": [1] * 8}
+    trace = Trace.from_columns({**log, "user": [1, 1, 2, 2, 3, 3, 4, 4]})
+    values = users.section(trace).values
+    assert values["users_with_half_of_the_jobs"] == values["users_with_half_of_the_work"] == 2
+    trace = Trace.from_columns({**log, "user": [1, 1, 1, 1, 1, 3, 4, 5]})
+    assert users.section(trace).values["users_with_half_of_the_jobs"] == 1
+
+
+def busy(n, **columns):
+    """A log of users 101 to 100 + n: the first submits three jobs, the others one each."""
+    log = {"user": [101, 101, *range(101, 101 + n)], "submit": range(n + 2)}
+    return Trace.from_columns({**log, "run": [1] * (n + 2), "procs": [2] * (n + 2), **columns})
+
+
+@pytest.mark.parametrize(
+    ("n", "finding"),
+    [
+        (1, "One user submitted all 3 jobs."),
+        (2, "The most active of 2 users submitted 75 % of the jobs; 1 user did half of all work."),
+        (10, "The most active of 10 users submitted 25 % of the jobs; 4 users did half"),
+        (11, "The 10 most active of 11 users submitted 92 % of the jobs; 5 users did half"),
+    ],
+)
+def test_the_section_says_who_is_most_active(n, finding):
+    section = users.section(busy(n))
+    assert section.finding.startswith(finding)
+    top = {table.name: table for table in section.tables}["top"].shown
+    assert top.index.tolist() == [f"user {user}" for user in range(101, 101 + min(n, 10))]
+
+
+def test_shares_of_jobs_and_of_work_are_of_the_users_who_have_most_of_each():
+    # User 111 has one of 13 jobs, and with it 100 of 112 parts of the work.
+    values = users.section(busy(11, run=[1] * 12 + [100])).values
+    assert values["n_users"] == 11
+    assert (values["jobs_per_user_mean"], values["jobs_per_user_median"]) == (13 / 11, 1)
+    assert values["jobs_share_of_first"] == pytest.approx(3 / 13)
+    assert values["jobs_share_of_first_10"] == pytest.approx(12 / 13)
+    assert values["work_share_of_first_10"] == pytest.approx(111 / 112)
+    assert values["users_with_half_of_the_work"] == 1
+    assert values["users_with_half_of_the_jobs"] == 5
+
+
+def test_users_whose_jobs_took_no_time_share_no_work():
+    shares = users.user_shares(busy(3, run=[0] * 5))
+    assert shares["jobs_share"].tolist() == [0.6, 0.2, 0.2]
+    assert shares["work_share"].tolist() == [0, 0, 0]
+    assert users.section(busy(3, run=[0] * 5)).values["gini_of_work"] == 0
+
+
+def test_ranks_begin_with_the_user_of_most_jobs():
+    jobs = users.jobs_by_rank(users.user_shares(busy(3)))["jobs"]
+    assert jobs.to_dict() == {1: 3, 2: 1, 3: 1}
+
+
+def test_where_no_work_was_done_nobody_did_half_of_it():
+    log = {"submit": range(3), "run": [0] * 3, "procs": [1] * 3, "user": [1, 1, 2]}
+    section = users.section(Trace.from_columns(log))
+    assert section.values["users_with_half_of_the_work"] == 0
+    assert "half of all work" not in section.finding
+
+
 def test_users_are_those_who_are_known_and_whose_jobs_ran():
     log = {"submit": range(5), "run": [1, 1, 1, 1, np.nan], "procs": [1] * 5}
     trace = Trace.from_columns({**log, "user": [4, 4, 0, -1, 9]})
@@ -56,6 +118,22 @@ def test_a_session_lasts_from_its_first_arrival_to_its_last_end():
     assert table.to_dict("records") == [
         {"user": 1, "jobs": 3, "batches": 1, "begin": 0.0, "length": 100.0}
     ]
+
+
+def test_the_section_of_sessions_by_hand():
+    # User 1: a batch of two jobs, and a third job 65 s after its end; user 2: a job; user 3: two
+    # jobs at once.
+    log = {"submit": [0, 5, 90, 95, 99, 99], "run": [10, 20, 10, 7, 9, 9], "procs": [1] * 6}
+    section = sessions.section(Trace.from_columns({**log, "user": [1, 1, 1, 2, 3, 3]}))
+    names = ("n_sessions", "n_batches", "n_jobs", "single_job_sessions")
+    assert [section.values[name] for name in names] == [3, 4, 6, 1 / 3]
+    assert section.values["length"]["max"] == 100
+    assert section.finding == (
+        "Users come in 3 sessions of 2 jobs in 1.33 batches on average; 33 % of the sessions have "
+        "a single job. The median think time between batches is 1 min 5 s."
+    )
+    alone = sessions.section(Trace.from_columns({**log, "user": range(6)}))
+    assert alone.finding.endswith("100 % of the sessions have a single job.")
 
 
 @given(st.lists(st.integers(1, 60), min_size=1))

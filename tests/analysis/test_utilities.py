@@ -37,6 +37,15 @@ def test_shapes_are_relative_to_deadline_and_start_value(log):
     assert (np.diff(shapes, axis=0) <= 1e-12).all()
 
 
+def test_four_jobs_are_drawn_evenly_from_the_shortest_deadline_to_the_longest():
+    deadline = [50, 20, 70, 10, 60, 30, 40]
+    points = {"row": np.repeat(np.arange(7), 2), "value": [5.0, 0.0] * 7}
+    points["time"] = [float(x) for last in deadline for x in (0, last)]
+    trace = wk.Trace.from_columns({"submit": [0] * 7, "job": deadline})
+    shapes = analysis.utility_shapes(replace(trace, utility=pd.DataFrame(points)))
+    assert list(shapes)[1:] == ["job 10", "job 30", "job 50", "job 70"]
+
+
 def test_job_numbers_that_repeat_are_drawn_once(log):
     """A line that a log repeats gave two columns of one name; found by the fuzzer."""
     twice = replace(log, jobs=log.jobs.assign(job=[11, 11, 11, 11]))
@@ -91,6 +100,16 @@ def test_the_section_is_there_where_jobs_have_utility_functions(log):
     nothing = replace(log, utility=log.utility.assign(value=0.0))
     assert utilities.section(nothing).figures == ()
     assert "Utility functions" in analysis.characterize(log).to_html()
+
+
+def test_the_numbers_of_the_section_by_hand(log):
+    # Start values 100, 50 and 0; deadlines 40, 20 and 10 s; the last job has no function.
+    section = utilities.section(log)
+    (table,) = section.tables
+    assert table.data["value"].tolist() == [3, 1, 1, 150, 50, 100, 100, 10, 20, 40, 40]
+    assert table.shown[""]["deadline of half, at most"] == "20 s"
+    assert section.values["n_jobs"] == 3
+    assert (section.values["median_start_value"], section.values["median_deadline"]) == (50, 20)
 
 
 def test_schedules_are_compared_by_what_they_earn(rng):

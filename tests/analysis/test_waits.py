@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from matplotlib.figure import Figure
 
 import analysis
 import workloadkit as wk
@@ -130,11 +131,36 @@ def test_names_that_were_left_out_are_numbers():
         measures.names_of(trace, "queue")
 
 
+def test_names_are_numbered_only_where_all_of_them_are_numbers():
+    trace = site((0, 0, 5, 9), (1, 1, 5, 9), user=["1", "bob"])
+    assert measures.names_of(trace, "user").tolist() == ["1", "bob"]
+
+
+def test_jobs_of_an_unknown_queue_are_left_out():
+    log = {"submit": [0, 1, 2, 3], "wait": [5, 6, 7, 8], "run": [1] * 4, "procs": [1] * 4}
+    trace = wk.Trace.from_columns(log | {"queue": [-1, 3, 1, -1]})
+    assert measures.names_of(trace, "queue").codes.tolist() == [-1, 1, 0, -1]
+    told = waits_over_time(trace, "queue")
+    assert told[["name", "mean"]].to_numpy().tolist() == [["queue 1", 7], ["queue 3", 6]]
+    with pytest.raises(WorkloadError, match="no account is known; a log by itself has no field"):
+        waits_over_time(trace, "account")
+
+
+def test_a_job_of_midnight_is_of_the_day_that_begins():
+    log = {"submit": [0, DAY - 1, DAY], "wait": [1, 2, 3], "run": [1] * 3, "procs": [1] * 3}
+    told = waits_over_time(wk.Trace.from_columns(log | {"queue": [1] * 3}), "queue", (1, 100))
+    assert told[["begin", "end", "jobs", "p1", "p100"]].to_numpy().tolist() == [
+        [0, DAY, 2, 1, 2],
+        [DAY, 2 * DAY, 1, 3, 3],
+    ]
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         ({"by": "color"}, "by is 'color'"),
         ({"percentiles": (0,)}, "percentiles is 0"),
+        ({"percentiles": (101,)}, "percentiles is 101"),
         ({"interval": "x"}, "interval is 'x'"),
         ({"period": "year"}, "period is 'year'"),
         ({"largest": 0}, "largest is 0"),
@@ -178,6 +204,30 @@ def test_the_section_tells_for_what_jobs_waited():
     assert tables["by_partition"].shown["before eligible"].tolist() == ["25 %", "25 %"]
 
 
+def test_waits_whose_parts_are_unknown_are_no_part_of_the_share_before_eligible():
+    trace = site((0, 60, 240, 300), (1, None, 10_001, 10_100), partition=["a", "b"])
+    section = summary.section(trace)
+    assert section.values["share_before_eligible"] == 0.25
+    assert section.values["eligible_to_start"]["jobs"] == 1
+    assert section.notes[0].startswith("Before a job is eligible it waits for another job")
+
+
+@pytest.mark.parametrize(
+    ("eligible", "note"), [((None, None), "does not tell when jobs"), ((0, 5), "Before a job is")]
+)
+def test_without_waiting_before_jobs_were_eligible_none_is_told(eligible, note):
+    jobs = [(0, eligible[0], 60, 70), (5, eligible[1], 605, 700)]
+    section = summary.section(site(*jobs, partition=["a", "b"]))
+    assert section.finding == (
+        "Half of the jobs waited 1 min or less, one in ten more than 10 min."
+    )
+    assert len(section.notes) == 1
+    assert note in section.notes[0]
+    table = {table.name: table for table in section.tables}["by_partition"]
+    assert table.data["mean"].to_dict() == {"a": 60, "b": 600}
+    assert ("before eligible" in table.shown) == (eligible == (0, 5))
+
+
 def test_the_section_of_a_log_by_itself_is_by_queue():
     sample = wk.load_sample()
     section = summary.section(sample)
@@ -195,6 +245,19 @@ def test_the_section_of_a_log_by_itself_is_by_queue():
     ]
     with pytest.raises(ParameterError, match="p75"):
         analysis.plot_waits(waits_over_time(queued, "queue"), percent=75)
+
+
+def test_waits_are_drawn_in_the_middle_of_their_periods_and_others_last():
+    log = {"submit": [0, 0, 0, 0, DAY], "wait": [0, 5, 7, 9, 3], "run": [1] * 5, "procs": [1] * 5}
+    trace = wk.Trace.from_columns(log | {"queue": [1, 1, 2, 3, 4]})
+    told = waits_over_time(trace, "queue", (50, 90), largest=1, period="day")
+    ax = analysis.plot_waits(told, Figure().add_subplot(), percent=50)
+    assert [line.get_label() for line in ax.lines] == ["queue 1", "others"]
+    first, others = (line.get_ydata().tolist() for line in ax.lines)
+    assert first == pytest.approx([1, np.nan], nan_ok=True)  # a wait of 0 s is drawn as 1 s
+    assert others == [7, 3]
+    assert ax.lines[0].get_xdata().tolist() == [0.5, 1.5]
+    assert ax.get_ylabel() == "50 % waited at most"
 
 
 def test_the_summary_of_an_import_is_shown():

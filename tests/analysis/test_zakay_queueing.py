@@ -7,7 +7,14 @@ import pytest
 from analysis import studies
 from analysis.studies.zakay_queueing import points as at
 from analysis.studies.zakay_queueing import simulations
+from analysis.studies.zakay_queueing.constant_p import (
+    judge_closed,
+    judge_growing,
+    judge_relations,
+    judge_think_time,
+)
 from analysis.studies.zakay_queueing.simulations import Task, simulate
+from analysis.studies.zakay_queueing.theory import predict
 from analysis.studies.zakay_queueing.verdicts import beyond, near
 
 
@@ -84,6 +91,41 @@ def test_a_change_is_judged_by_the_bound_and_the_sign(ours, side, verdict):
     found = beyond("Figure 1", "change", bound, pd.Series(ours), side=side, weakly=weakly)
     assert found.verdict == verdict
     assert (found.low is None) == (len(ours) == 1)
+
+
+def test_formulas_tell_of_waits_by_hand():
+    row = predict([at.reopened(0.5, 0.36)]).iloc[0]
+    X = 0.5 / 0.64
+    assert (row["X"], row["U"], row["R"]) == pytest.approx((X, X, 1 / (1 - X)))
+    assert (row["W"], row["L"]) == pytest.approx((X / (1 - X), X**2 / (1 - X)))
+
+
+def as_the_formulas_say(points):
+    """Four runs of each point, one in a thousand more or less."""
+    runs = {}
+    for point in dict.fromkeys(points):
+        row = predict([point])
+        runs[point] = pd.concat([row * (1 + x / 1000) for x in (-1, 1, -1, 1)], ignore_index=True)
+    return runs
+
+
+def test_what_the_formulas_say_of_constant_p_is_held():
+    closed = as_the_formulas_say([*at.CLOSED, *at.FEW_AND_MANY, at.BATCH])
+    reopened = as_the_formulas_say([*at.GROWING, *at.ARRIVING, *sum(at.THINKING.values(), ())])
+    reopened[at.BEYOND] = pd.DataFrame({"growth": [99.0, 101.0]})
+    found = [*judge_closed(closed), *judge_think_time(reopened)]
+    found += [*judge_growing(reopened), *judge_relations(reopened)]
+    for result in found:
+        if result.note.startswith("theory"):
+            assert result.ours == pytest.approx(float(result.note.split()[1]), rel=1e-3)
+    # what the chapter forgets: users who think for longer do less, and p makes them go on
+    not_held = [r.quantity for r in found if r.verdict == "not held"]
+    assert not_held == [
+        "p = 0.36: throughput per user, Z = 10 over Z = 0.1",
+        "p = 0.47: throughput per user, Z = 10 over Z = 0.1",
+        "p from 0 to 0.48: users send the same number of jobs",
+    ]
+    assert {r.verdict for r in found} == {"held", "not held"}
 
 
 @pytest.mark.slow

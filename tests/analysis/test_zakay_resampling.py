@@ -133,6 +133,45 @@ def test_the_load_of_the_osc_cluster_is_that_of_its_users(found):
     assert 5 * once.ours < six.low < six.ours < six.high < 7 * once.ours
 
 
+def made_up(function, tasks):
+    """A log and four resampled from it; measures of tables are half a deviation off."""
+    if function is tables:
+        depths = {"procs": (3.83, 3.87, 0.1), "requested_time": (6.46, 6.42, 0.1)}
+        depths |= {"run": (35.25, 35.03, 0.37), "hurst": (0.666, 0.648, 0.04)}
+        rows = [{name: x for name, (x, _, _) in depths.items()}]
+        rows += [{name: mean + sd / 2 for name, (_, mean, sd) in depths.items()}] * 8
+        return [pd.DataFrame(rows) for _ in tasks]
+    log = pd.DataFrame([[100, 0.5, 100.0, 10.0]], columns=list(zakay_resampling.METRICS))
+    runs = pd.DataFrame(
+        [
+            [110, 0.51, 100.0, 9],
+            [110, 0.5, 121.0, 12],
+            [100, 0.49, 110.0, 10],
+            [90, 0.5, 110.0, 10],
+        ],
+        columns=log.columns,
+    )
+    return [runs if task.runs else log for task in tasks]
+
+
+def test_a_log_among_its_runs():
+    here = Log("KTH-SP2", "KTH-SP2-1996-2", Path("KTH-SP2-1996-2.swf"))
+    found = {r.quantity: r for r in zakay_resampling.compare([here], 4, made_up)}
+    off = [r for quantity, r in found.items() if quantity.endswith("8 resampled")]
+    assert [r.verdict for r in off] == ["held"] * 4
+    among = found["cases of 4 in which some runs are on either side of the log"]
+    assert (among.ours, among.verdict, among.note) == (4, "held", "")
+    near = found["cases of 2 with waits or slowdowns at most 20 % apart: most"]
+    assert (near.ours, near.published, near.verdict) == (1, 2, "not held")  # 21 and 20 %
+    assert near.note == "largest differences 20 to 21 %"
+    sides = "larger share of runs with a throughput on one side of the log's, at most BLUE's"
+    assert found[sides].ours == 0.75  # of a quarter below
+    busy = found["median difference of the utilization from the log's (%), below"]
+    assert busy.ours == pytest.approx(0)
+    waits = found["largest mean wait of the runs to the least"]
+    assert (waits.ours, waits.published) == (pytest.approx(1.21), 6.59)
+
+
 def test_verdicts():
     assert zakay_resampling._near(0.92, 0.9, 0.85, 0.95, 0.5) == "held"
     assert zakay_resampling._near(0.92, 0.7, 0.6, 0.8, 0.5) == "direction only"

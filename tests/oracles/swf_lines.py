@@ -188,11 +188,12 @@ def bursts_as_jobs(jobs, bursts):
 def crowded_starts(jobs, procs):
     """Jobs that start while, with them, more processors are busy than there are.
 
-    Of jobs that start together those above come first; a job of 0 s is never busy; where the wait
-    is unknown, nobody knows when it was.
+    Of jobs that start together those submitted first come first, of these those above; a job of 0 s
+    is never busy; where the wait is unknown, nobody knows when it was.
     """
     field = used(jobs)
     known = [job for job in jobs if job[RUN] > 0 and job[field] > 0 and job[WAIT] != -1]
+    known.sort(key=lambda job: job[SUBMIT])
     spans = sorted((job[SUBMIT] + job[WAIT], i, job) for i, job in enumerate(known))
     broken = 0
     for start, place, _ in spans:

@@ -34,6 +34,18 @@ def test_jobs_by_hand():
     assert most_jobs(R=1e300, S=1, servers=4) == pytest.approx(4, rel=1e-14)
 
 
+def test_jobs_beside_users_who_do_not_think():
+    """With s = S / (1 - lam S), Rc = N s and Ro = (N + 1) s."""
+    assert most_jobs(R=6, S=1, N=3, job="closed") == pytest.approx(0.5, rel=1e-13)
+    assert most_jobs(R=6, S=1, N=2, job="open") == pytest.approx(0.5, rel=1e-13)
+
+
+def test_open_jobs_may_be_alone():
+    """Without users Ro is S / (1 - lam S)."""
+    assert most_users(R=2, Z=5, S=1, lam=0.5, job="open") == 0
+    assert users_for_response(R=2, Z=5, S=1, lam=0.5, job="open") == pytest.approx(0, abs=1e-12)
+
+
 rates = st.floats(0.01, 0.98)
 times = st.floats(0.01, 100)
 
@@ -89,6 +101,10 @@ def test_times_are_found_again(N, Z, S, servers, load):
 
 def test_service_of_one_server_by_hand():
     np.testing.assert_allclose(service_of_jobs([0.5, 0], [2, 2]), [1, 2], rtol=1e-13)
+
+
+def test_users_who_do_not_think_by_hand():
+    assert times_of_users(N=5, X=1, R=5) == pytest.approx((0, 1))
 
 
 def test_limits_that_nothing_keeps_are_named():

@@ -175,6 +175,13 @@ def test_nobody_has_no_response_time():
     assert mva([np.float64(1)], np.int64(1)).X == 1
 
 
+def test_a_class_without_jobs_may_ask_for_nothing():
+    for solve in (mva, convolution, networks.bard_schweitzer, networks.linearizer):
+        found = solve([[0.0], [1.0]], [0, 1])
+        assert found.X == pytest.approx([0, 1])
+        assert np.isnan(found.R).tolist() == [True, False]
+
+
 def test_stations_that_only_delay_think():
     found = mva([1.0, 4.0], 5, Z=2.0, servers=[1, np.inf])
     assert found.X == pytest.approx(mva([1.0], 5, Z=6.0).X, rel=1e-14)

@@ -49,6 +49,23 @@ def test_without_open_jobs_or_without_closed_ones():
     assert alone.open.to_frame()["station"].tolist() == [0, 1]
 
 
+def test_open_classes_share_the_servers():
+    closed, passing, lam = [1.0, 0.5], np.array([[1.0, 0.2], [0.5, 0.8]]), np.array([0.1, 0.3])
+    found = mixed_mva(closed, 4, 2.0, passing, lam)
+    left = np.array([0.75, 0.74])  # they use 0.1 + 0.15 of the first, and 0.02 + 0.24
+    slowed = mva(closed / left, 4, 2.0)
+    assert found.X == pytest.approx(slowed.X, rel=1e-13)
+    assert found.open.X.tolist() == [0.1, 0.3]
+    assert found.open.R == pytest.approx(passing / left @ (1 + slowed.Q), rel=1e-13)
+    assert found.open.U == pytest.approx(np.array([[0.1, 0.02], [0.15, 0.24]]), rel=1e-13)
+
+
+def test_the_station_that_open_jobs_fill_is_named():
+    passing = [5.0, 0.5, 2.0]  # the first only delays
+    with pytest.raises(QueueingError, match="lam makes open jobs use 2 of station 2; it must be"):
+        mixed_mva([1.0, 1.0, 1.0], 2, 1.0, passing, 1.0, servers=[math.inf, 1, 1])
+
+
 @pytest.mark.parametrize(
     ("given", "told"),
     [

@@ -1,6 +1,7 @@
 """Operational laws, as functions and held against measures."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -36,6 +37,13 @@ def test_laws_by_hand():
     assert interactive_response_time(N=3, X=0.1, Z=30) == 0  # nobody ever waits
     assert bottleneck([2.0, 6.0, 1.0], Z=3, servers=[1, 4, 1]) == (0, 2, 0.5, 6)
     assert bottleneck([2.0, 9.0], servers=[1, math.inf]).station == 0
+
+
+def test_the_first_of_equal_stations_is_the_bottleneck():
+    assert bottleneck([1.0, 2.0, 2.0]) == (1, 2, 0.5, 2.5)
+    assert bottleneck([2.0, 2.0], servers=2) == (0, 1, 1, 4)
+    # what only delays limits nothing, but takes its time
+    assert bottleneck([2.0, 9.0], Z=1, servers=[1, math.inf]).N_star == 6
 
 
 @pytest.mark.parametrize(
@@ -142,6 +150,25 @@ def test_wrong_measures_are_found():
     assert "does not hold" in str(busy)
 
 
+def test_jobs_do_not_vanish_within_a_tolerance():
+    """Of a thousand jobs one is gone: the flow is balanced but for 1 in 999."""
+    lost = Observation(time=9, arrivals=1000, completions=999, at_begin=0, at_end=0)
+    found = check_operational(lost, tolerance=0.01)
+    assert law(found, "flow balance").holds
+    assert not law(found, "conservation of jobs").holds
+    assert found.flow_balance_error == 1 / 999
+    assert Observation(time=9, arrivals=3, completions=4).flow_balance_error == -0.25
+
+
+def test_where_no_job_left_nothing_is_said_of_responses():
+    seen = observe([0, 1], [0, 4], [4, 9], window=(1, 3), users=2, think=1.0)
+    assert (seen.completions, seen.service, seen.response, seen.wait) == (0, None, None, None)
+    told = [x.law for x in check_operational(seen).laws]
+    assert told == ["flow balance", "conservation of jobs", "capacity"]
+    stated = Observation(time=5, arrivals=0, completions=0, response=1.0, users=2, think=3.0)
+    assert [x.law for x in check_operational(stated).laws] == ["flow balance"]
+
+
 def test_nothing_happened():
     found = check_operational(Observation(time=5, arrivals=0, completions=0, busy=0))
     assert found.holds
@@ -162,6 +189,9 @@ def test_stations_of_a_system():
     assert law(found, "interactive response time law").right == 20
     assert [x.of for x in found.laws if x.law == "forced flow law"] == ["processor", "disc"]
     assert str(found).splitlines()[0].startswith("system: flow balance")
+    unmeasured = stations | {"disc": replace(stations["disc"], response=None)}
+    laws = check_operational(system, stations=unmeasured).laws
+    assert "response time law" not in {x.law for x in laws}
     with pytest.raises(QueueingError, match="'system'"):
         check_operational(system, stations={"system": system})
     with pytest.raises(QueueingError, match="observed is 3; it must be an Observation"):
@@ -169,6 +199,18 @@ def test_stations_of_a_system():
     for wrong in (-0.1, 1, math.nan, "1"):
         with pytest.raises(QueueingError, match="tolerance is"):
             check_operational(system, tolerance=wrong)
+
+
+def test_a_station_of_unknown_visits_is_held_to_its_own_laws_only():
+    system = Observation(time=100, arrivals=10, completions=10, response=4.0)
+    known = Observation(time=100, arrivals=30, completions=30, visits=3, response=0.8)
+    stations = {"processor": known, "disc": replace(known, visits=None)}
+    laws = check_operational(system, stations=stations).laws
+    assert [x.of for x in laws if x.law == "forced flow law"] == ["processor"]
+    assert "response time law" not in {x.law for x in laws}
+    unmeasured = replace(system, response=None)
+    laws = check_operational(unmeasured, stations={"processor": known}).laws
+    assert "response time law" not in {x.law for x in laws}
 
 
 def test_table_and_plot():

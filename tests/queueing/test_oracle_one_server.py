@@ -230,6 +230,12 @@ def test_derivatives_in_the_number_of_users(point):
         assert error(result.derivative(of, "N"), oracle.slope_in_users(of, *point)) < 1e-9, of
 
 
+def test_without_users_open_jobs_have_the_law_of_one_line():
+    found = mixed(lam=0.5, N=0, Z=3, S=1)
+    assert found.cdf([0, 1, 4], job="open") == pytest.approx(1 - np.exp([0, -0.5, -2]))
+    assert np.isnan(found.cdf(1, job="closed"))
+
+
 def test_values_at_the_edges():
     nobody = mixed(0.5, 0, 3.0, 1.0)
     assert (nobody.Xc, nobody.Qc, nobody.Uc) == (0, 0, 0)

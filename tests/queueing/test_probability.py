@@ -56,6 +56,18 @@ def test_limits_and_firsts():
     assert not table([0, 1], [0.1, 0.2]).falls
 
 
+def test_a_table_ends_level():
+    assert table([5, 10], [0.8, 0.2])([0, 5, 10, 50]).tolist() == [0.8, 0.8, 0.2, 0.2]
+    assert table([3], [0.4])([0, 9]).tolist() == [0.4, 0.4]
+    assert table([0, 1, 2], [0.5, 0.5, 0.2]).falls
+
+
+def test_no_response_is_shorter_than_0():
+    for form in (exponential(1), breaks(1, 9, 2)):
+        with pytest.raises(QueueingError, match="r is -1; a response time is 0 or more"):
+            form(-1)
+
+
 def test_parameters_broadcast_against_times():
     assert exponential([[1], [2]])([0, 1, 2]).shape == (2, 3)
     assert as_probability(np.array([0.1, 0.2]))([1, 2]).tolist() == [0.1, 0.2]
@@ -84,6 +96,8 @@ def test_tables_are_checked():
         table([1, 2], [0.5, 1.4])
     with pytest.raises(QueueingError, match="must be the same"):
         table([1, 2], [0.5])
+    with pytest.raises(QueueingError, match="with one point at least"):
+        table([], [])
 
 
 def test_think_times():

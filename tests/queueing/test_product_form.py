@@ -360,6 +360,8 @@ def test_wrong_questions():
         result.derivative("Y", "Z")
     with pytest.raises(QueueingError, match="wrt is 'servers', a whole number"):
         result.derivative("Ro", "servers")
+    with pytest.raises(QueueingError, match="wrt is 'N', a whole number where there are several"):
+        closed([3, 3], 2, 1, servers=[1, 2]).derivative("X", "N")
 
 
 def test_nothing_warns_at_the_ends_of_floats():
@@ -390,6 +392,30 @@ def test_a_plot_over_users_shows_bounds_and_where_they_meet():
     mixed(0.5, np.arange(1, 21), 5, 1).plot(ax, measures=("X", "Xc"))
     assert ax.get_legend_handles_labels()[1] == ["X", "Xc", "bound of Xc", "N* = 3.5"]
     plt.close("all")
+
+
+def test_a_plot_with_several_servers_shows_what_these_can_do():
+    _, ax = plt.subplots()
+    closed(np.arange(1, 21), 5, 1, servers=2).plot(ax)
+    assert ax.get_legend_handles_labels()[1] == ["R", "bound of R", "N* = 12"]
+    bound = ax.lines[1].get_ydata()
+    assert (bound[:12] == 1).all() and bound[-1] == 20 / 2 - 5
+
+
+@pytest.mark.parametrize(("most", "shown"), [(5, []), (6, ["N* = 6"])])
+def test_a_plot_shows_where_the_bounds_meet_if_they_do(most, shown):
+    _, ax = plt.subplots()
+    closed(np.arange(1, most + 1), 5, 1).plot(ax)
+    assert ax.get_legend_handles_labels()[1] == ["R", "bound of R", *shown]
+
+
+def test_a_plot_leaves_out_points_without_an_answer():
+    with pytest.warns(QueueingWarning, match="1 of 4 points"):
+        result = closed([1, 2, -1, 30], 5, 1)
+    _, ax = plt.subplots()
+    result.plot(ax)
+    assert ax.get_legend_handles_labels()[1] == ["R", "bound of R", "N* = 6"]
+    assert np.isnan(ax.lines[0].get_ydata()).tolist() == [False, False, True, False]
 
 
 def test_plots_of_one_point_and_over_other_parameters():

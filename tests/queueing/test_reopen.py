@@ -211,6 +211,14 @@ def test_edges(method):
     assert tiny.R == pytest.approx(1)
 
 
+def test_users_who_neither_wait_nor_think_are_gone_at_once():
+    found = reopen(2, 0.5, [0, 3], 0)
+    assert found.X.tolist() == [4, 4]
+    assert found.time_per_user.tolist() == [0, 3]  # every other job is followed, after 3
+    assert found.X_per_user == pytest.approx([np.inf, 2 / 3])
+    assert found.stable_below.tolist() == [np.inf, np.inf]
+
+
 def test_answers_do_not_depend_on_the_unit_of_time():
     for method in ("mm1", "mean", "chain"):
         one = reopen(0.7, hyperbolic(0.8, 0.5), 2, 1, 2, method)

@@ -16,7 +16,7 @@ from queueing.reopening.model import EXACTNESS
 FORMS = {"exp:1": exponential(1), "zakay": hyperbolic(0.8, 0.5)}
 RUNS = 8
 #: Jobs of a run by lam: at high load responses take long to forget.
-JOBS = {0.1: 250_000, 0.3: 250_000, 0.5: 250_000, 0.7: 250_000, 0.9: 500_000, 0.95: 1_000_000}
+JOBS = {0.1: 125_000, 0.3: 125_000, 0.5: 125_000, 0.7: 125_000, 0.9: 250_000, 0.95: 500_000}
 
 
 class Measured(NamedTuple):

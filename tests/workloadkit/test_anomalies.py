@@ -8,14 +8,20 @@ import json
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle, StepPatch
 
+import analysis
 import workloadkit as wk
 from tests.data import TRACES, needs_traces, trace_path
 from workloadkit import cli
-from workloadkit.cleaning.changes import pettitt
+from workloadkit.cleaning.anomalies import Anomalies
+from workloadkit.cleaning.anomaly import Anomaly
+from workloadkit.cleaning.changes import find_queue_changes, find_steps, pettitt
 from workloadkit.cleaning.flurries import FlurryLimits, find_flurries
 from workloadkit.cleaning.quiet import _arrivals, _per_week
 
@@ -68,6 +74,14 @@ def with_burst(columns, n_jobs, begin, length, **fields):
     burst = {name: np.full(n_jobs, fields.get(name, 1)) for name in columns}
     burst["submit"] = np.floor(np.linspace(begin, begin + length, n_jobs))
     return {name: np.append(columns[name], burst[name]) for name in columns}
+
+
+def hourly(submit, **columns):
+    """A log of jobs of a minute on one processor, each of another user than the one before."""
+    submit = np.asarray(submit)
+    usual = {"run": np.full(submit.size, 60), "procs": np.ones(submit.size)}
+    user = 1 + np.arange(submit.size) % 7
+    return log_of({"submit": submit, "wait": 0 * submit, "user": user} | usual | columns)
 
 
 @pytest.mark.parametrize("size", SIZES[:2])
@@ -188,6 +202,31 @@ def test_limits_are_the_callers_and_their_weight_is_told():
     assert not wk.find_anomalies(log, limits=FlurryLimits(days=50)).items
 
 
+@pytest.mark.parametrize(
+    ("n_jobs", "days", "strength"),
+    [
+        (119, 90, None),
+        (120, 90, "slight"),  # ahead by half of what makes a flurry: five ordinary days
+        (239, 90, "slight"),
+        (240, 90, "dominating"),  # by ten, with a tenth of all jobs
+        (240, 91, "notable"),  # with less
+    ],
+)
+def test_how_strong_a_flurry_is(n_jobs, days, strength):
+    others = np.arange(0, days * DAY, 3600)  # 24 a day
+    submit = np.append(others, 10 * DAY + 1 + np.arange(n_jobs))
+    user = np.append(1 + np.arange(others.size) % 7, np.full(n_jobs, 9))
+    found = find_flurries(hourly(submit, user=user))
+    assert [one.strength for one in found] == ([strength] if strength else [])
+    for one in found:
+        assert str(one.filter) == f"user=9 and proc=1 ({n_jobs} jobs removed)"
+        told = one.evidence
+        assert (told["jobs"], told["jobs_of_others"], told["days_dominated"]) == (n_jobs, 0, 1)
+        assert told["days_ahead"] == n_jobs / 24
+        assert told["share_of_jobs"] == n_jobs / (n_jobs + 24 * days)
+    assert not find_flurries(hourly(submit, user=np.where(user == 9, -1, user)))  # of nobody
+
+
 def test_a_planted_start_up_is_found():
     columns = made()
     rng = np.random.default_rng(3)
@@ -200,6 +239,44 @@ def test_a_planted_start_up_is_found():
     left = wk.clean(log, start.filter)
     assert left.column("submit")[0] == start.span[1]
     assert not wk.find_anomalies(left).items
+
+
+@pytest.mark.parametrize(
+    ("n_alike", "expected"),
+    [
+        (228, "user=9 and proc=1 and app=5 (228 jobs removed)"),  # of 240, 95 %
+        (227, "user=9 (240 jobs removed)"),
+    ],
+)
+def test_what_nearly_all_jobs_of_a_flurry_share_is_named(n_alike, expected):
+    others = np.arange(0, 90 * DAY, 3600)
+    burst = np.arange(240)
+    log = hourly(
+        np.append(others, 10 * DAY + 1 + burst),
+        user=np.append(1 + np.arange(others.size) % 7, 9 + 0 * burst),
+        procs=np.append(1 + 0 * others, np.where(burst < n_alike, 1, 2)),
+        executable=np.append(-1 + 0 * others, np.where(burst < n_alike, 5, 6)),
+    )
+    assert [str(one.filter) for one in find_flurries(log)] == [expected]
+
+
+def test_a_start_up_tells_when_jobs_first_started():
+    early = DAY * np.arange(14)
+    submit = np.append(early, np.arange(14 * DAY, 154 * DAY, 3600))
+    user = np.where(submit < 14 * DAY, 1 + np.arange(submit.size) % 2, 1 + submit // 3600 % 7)
+    log = hourly(submit, user=user)
+    start = only(wk.find_anomalies(log), "start-up")
+    assert str(start.filter) == "submit<1209600 (14 jobs removed)"
+    told = start.evidence
+    assert (told["jobs"], told["days"], told["jobs_per_week"]) == (14, 14, 7)
+    assert told["usual_jobs_per_week"] == 168
+    assert (told["users_per_week"], told["users_per_week_else"]) == (2, 7)
+    assert "first_start" not in told  # the first job started at once
+    wait = np.where(submit < 14 * DAY, 14 * DAY - submit, 0)
+    wait[0] = -1  # nobody knows when it started
+    start = only(wk.find_anomalies(log.with_columns(wait=wait)), "start-up")
+    assert start.evidence["first_start"] == 14 * DAY
+    assert "No job started before second 1,209,600." in start.reason
 
 
 def test_jobs_of_unknown_users_are_each_an_arrival():
@@ -256,6 +333,45 @@ def test_what_a_dead_period_cuts_off_can_be_removed():
     assert found[0].n_jobs == np.count_nonzero(submit < submit[0] + DAY)
 
 
+@pytest.mark.parametrize(
+    ("begin", "end", "idle"),
+    [
+        (30 * DAY - 7200, 30 * DAY - 7100, 169 - 1 / 60),  # since the last job ended
+        (30 * DAY - 7200, 32 * DAY, 120),
+        (31 * DAY, 33 * DAY, 96),  # a job that waited for a day
+        (30 * DAY - 7200, 38 * DAY, 0),
+    ],
+)
+def test_how_long_no_job_ran_in_a_dead_period(begin, end, idle):
+    """A job an hour, for a week none; and one job, submitted before, from `begin` to `end`."""
+    hours = np.arange(0, 70 * DAY, 3600)
+    submit = hours[(hours < 30 * DAY) | (hours >= 37 * DAY)]
+    one = submit == 30 * DAY - 7200
+    wait, run = np.where(one, begin - submit, 0), np.where(one, end - begin, 60)
+    found = wk.find_anomalies(hourly(submit, wait=wait, run=run)).items
+    (dead,) = (item for item in found if item.kind == "dead period")
+    told = dead.evidence
+    assert (told["hours"], told["jobs_before"], told["jobs_after"]) == (169, 720, 792)
+    assert told["missing_jobs"] == pytest.approx(169)
+    assert told["missing_days"] == pytest.approx(169 / 24)
+    assert told["idle_hours"] == pytest.approx(idle)
+    assert ("jobs were running" in dead.reason) == (idle == 0)
+
+
+@pytest.mark.parametrize(("n_jobs", "is_cut_off"), [(16, True), (17, False)])
+def test_a_hundredth_of_the_jobs_is_cut_off_with_a_dead_period(n_jobs, is_cut_off):
+    first = 3600 * np.arange(n_jobs)
+    submit = np.append(first, first[-1] + 7 * DAY + 3600 * np.arange(1600 - n_jobs))
+    for log, sign, at in (
+        (hourly(submit), "<=", first[-1]),
+        (hourly(submit[-1] - submit[::-1]), ">=", submit[-1] - first[-1]),
+    ):
+        found = wk.find_anomalies(log).items
+        (dead,) = (item for item in found if item.kind == "dead period")
+        expected = f"submit{sign}{at} ({n_jobs} jobs removed)"
+        assert str(dead.filter) == (expected if is_cut_off else "None")
+
+
 def test_a_machine_that_grows_is_found():
     columns = made()
     before = columns["submit"] < 10 * WEEK
@@ -268,6 +384,16 @@ def test_a_machine_that_grows_is_found():
         assert abs(one.span[0] - 10 * WEEK) <= WEEK
         assert str(one.filter).startswith("submit<")  # the longer part stays
     assert found.offered == ()
+
+
+def test_processors_are_not_in_use_twice_at_the_second_of_a_change_of_jobs():
+    """Jobs of 8 processors, one after another without a pause; then two at a time."""
+    submit = np.arange(0, 24 * WEEK, 3600)
+    run = np.where(submit < 12 * WEEK, 3600, 7200)
+    found = wk.find_anomalies(log_of({"submit": submit, "run": run, "procs": np.full(run.size, 8)}))
+    in_use = only(found, "change")
+    assert in_use.title == "processors in use"
+    assert (in_use.evidence["before"], in_use.evidence["after"]) == (8, 16)
 
 
 def test_a_longer_limit_of_requests_and_another_rule_of_sizes_are_found():
@@ -285,22 +411,49 @@ def test_a_longer_limit_of_requests_and_another_rule_of_sizes_are_found():
     assert str(limit.filter).startswith("submit>=")
 
 
+@pytest.mark.parametrize(
+    ("after", "strength"), [(1199, None), (1200, "slight"), (1439, "slight"), (1440, "notable")]
+)
+def test_a_step_is_of_a_fifth_and_notable_from_two_of_them(after, strength):
+    for levels in ((1000, after), (after, 1000)):
+        requested = np.repeat(levels, 12 * 7)  # a job a day for 24 weeks
+        found = find_steps(hourly(DAY * np.arange(24 * 7), requested_time=requested), 24)
+        assert [one.strength for one in found] == ([strength] if strength else [])
+        for one in found:
+            assert (one.evidence["before"], one.evidence["after"]) == levels
+            assert one.evidence["when"] == 12 * WEEK
+
+
 def test_a_trend_is_no_step():
     columns = made(weeks=52)
     columns["requested_time"] = 3600 + columns["submit"] // 600
     assert not wk.find_anomalies(log_of(columns)).items
 
 
-def test_queues_that_come_and_go_are_found():
+@pytest.mark.parametrize("name", ["queue", "partition"])
+def test_queues_and_partitions_that_come_and_go_are_found(name):
     columns = made()
-    submit = columns["submit"]
-    columns["queue"][submit < 8 * WEEK] = 1
-    columns["queue"][(submit >= 8 * WEEK) & (columns["queue"] == 1)] = 2
-    change = only(wk.find_anomalies(log_of(columns)), "change")
-    assert change.title == "set of queues"
+    submit, number = columns["submit"], columns.pop("queue")
+    number[submit < 8 * WEEK] = 1
+    number[(submit >= 8 * WEEK) & (number == 1)] = 2
+    change = only(wk.find_anomalies(log_of(columns | {name: number})), "change")
+    assert change.title == f"set of {name}s"
+    assert change.evidence["field"] == name
     assert change.strength == "notable"
     assert (change.evidence["appears"], change.evidence["vanishes"]) == ([2, 3], [1])
     assert abs(change.span[0] - 8 * WEEK) < DAY
+
+
+@pytest.mark.parametrize(("days", "n_changes"), [(13, 1), (15, 2)])
+def test_queues_that_come_and_go_within_two_weeks_do_so_at_once(days, n_changes):
+    hours = np.arange(0, 20 * WEEK, 3600)
+    other = np.where(hours < 10 * WEEK, 1, np.where(hours < 10 * WEEK + days * DAY, 3, 2))
+    log = hourly(hours, queue=np.where(np.arange(hours.size) % 2, other, 3))
+    found = find_queue_changes(log, 20)
+    assert len(found) == n_changes
+    assert [which for one in found for which in one.evidence["vanishes"]] == [1]
+    assert [which for one in found for which in one.evidence["appears"]] == [2]
+    assert [one.strength for one in found] == ["notable"] * n_changes  # half of the jobs
 
 
 def test_pettitt_finds_a_step_at_its_place():
@@ -337,6 +490,10 @@ def test_logs_of_which_nothing_can_be_said(submit, said):
     assert found.to_frame().empty
 
 
+def test_of_four_weeks_something_can_be_said():
+    assert not wk.find_anomalies(hourly(np.arange(0, 28 * DAY + 1, 3600))).notes
+
+
 def test_a_log_of_unknowns_shows_nothing():
     submit = made()["submit"]
     assert not wk.find_anomalies(wk.Trace.from_columns({"submit": submit})).items
@@ -351,9 +508,58 @@ def test_what_is_found_as_data():
     assert one["offered"]
     assert one["filter"] == str(found.offered[0])
     assert one["evidence"]["jobs"] == 3000
+    assert one["share_of_jobs"] == 3000 / log.n_jobs
+    days = (one["end"] - one["begin"]) / DAY
+    assert one["share_of_days"] == pytest.approx(days / len(found.daily))
     assert int(found.daily["jobs"].sum()) == log.n_jobs
     assert int(found.daily["flurries"].sum()) == 3000
     assert (found.daily["flurries"] <= found.daily["jobs"]).all()
+
+
+def drawn(*items, flurries=0):
+    """Axes with parts of a log of ten days, five jobs a day."""
+    days = np.arange(10.0)
+    daily = pd.DataFrame({"begin": DAY * days, "end": DAY * (days + 1), "jobs": 5})
+    daily["flurries"] = np.where(days == 8, flurries, 0)
+    ax = Figure().add_subplot()
+    return analysis.plot_anomalies(Anomalies("log", 50, items, (), daily), ax)
+
+
+def part(kind, begin, end, strength="notable"):
+    return Anomaly(kind, "", strength, "", {}, (begin * DAY, end * DAY))
+
+
+def test_parts_are_drawn_where_they_are_and_slight_ones_lighter():
+    ax = drawn(
+        part("start-up", 0, 2),
+        part("dead period", 3, 4, "slight"),
+        part("dead period", 6, 8),
+        part("flurry", 8, 9),
+        part("change", 5, 5),
+    )
+    spans = [patch for patch in ax.patches if isinstance(patch, Rectangle)]
+    ends = [(span.get_x(), span.get_x() + span.get_width()) for span in spans]
+    assert ends == [(0, 2), (3, 4), (6, 8)]
+    assert spans[1].get_alpha() < spans[2].get_alpha()
+    assert [list(line.get_xdata()) for line in ax.lines] == [[5, 5]]
+    labels = ax.get_legend_handles_labels()[1]
+    assert sorted(labels) == ["change", "dead period", "jobs a day", "start-up"]
+
+
+def test_flurries_are_drawn_as_jobs_of_their_days():
+    ax = drawn(part("flurry", 8, 9), flurries=4)
+    (jobs,) = (
+        patch.get_data().values
+        for patch in ax.patches
+        if isinstance(patch, StepPatch) and patch.get_label() == "in flurries"
+    )
+    assert np.nan_to_num(jobs).tolist() == [0] * 8 + [4, 0]
+
+
+def test_what_has_no_days_is_not_drawn():
+    none = wk.find_anomalies(wk.Trace.from_columns({"submit": []}))
+    with pytest.raises(wk.WorkloadError, match=r"no days to draw.*no jobs"):
+        analysis.plot_anomalies(none, Figure().add_subplot())
 
 
 @pytest.fixture
@@ -396,6 +602,20 @@ def test_the_command_and_its_filters(run, odd_log, tmp_path):
     assert "warning" not in err
     code, out, _ = run("anomalies", odd_log, "-o", "-")
     assert out == filters.read_text()
+
+
+def test_slight_anomalies_are_comments_among_the_filters(run, tmp_path):
+    """Ahead by more than five ordinary days, but less than ten; a twentieth of all jobs."""
+    log = tmp_path / "slight.swf"
+    wk.write_swf(log_of(with_burst(made(), 1000, 9 * WEEK, DAY, user=77)), log)
+    (flurry,) = wk.find_anomalies(wk.read_swf(log)).items
+    assert flurry.strength == "slight"
+    _, out, _ = run("anomalies", log, "-o", "-")
+    assert f"# {flurry.filter}" in out.splitlines()
+    assert all(line.startswith("#") for line in out.splitlines() if line)
+    _, shown, _ = run("anomalies", log)
+    told = "Dominating and notable flurries: 0 and 0, 1 and 0 with both limits halved, 0 and 0 "
+    assert f"{told}doubled." in " ".join(shown.split())
 
 
 @pytest.mark.parametrize("command", ["anomalies", "clean"])

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import workloadkit as wk
-from tests.data import FIRST_JOBS, TRACES, needs_traces, trace_path
+from tests.data import FIRST_JOBS, TRACES, needs_compiler, needs_traces, trace_path
 
 COLUMNS = {
     "submit": [0, 0, 100, 200],
@@ -92,6 +92,7 @@ def command(*arguments):
     return done.stdout, done.stderr
 
 
+@needs_compiler
 @needs_traces
 def test_the_command_shows_both_and_says_where_they_differ_much():
     path = trace_path("SDSC-DS-2004-2.1-cln")

@@ -128,8 +128,11 @@ def test_the_same_seed_gives_the_same_and_the_header_tells_it(log):
     assert made.jobs.equals(log.jobs)
 
 
-def test_jobs_of_unknown_size_have_no_function(log):
-    odd = log.with_columns(requested_procs=[4, -1, -1, 8])
+@pytest.mark.parametrize(
+    "unknown", [{"requested_procs": [4, -1, -1, 8]}, {"requested_time": [120, -1, -1, -1]}]
+)
+def test_jobs_of_unknown_size_have_no_function(log, unknown):
+    odd = log.with_columns(**unknown)
     with pytest.warns(WorkloadWarning, match="no utility function for 1 job: their size is"):
         made = add_utility(odd, priority=RANKS, rng=1)
     assert sorted(made.utilities) == [0, 1, 3]
@@ -219,6 +222,32 @@ def test_shapes_are_stretched_to_start_value_and_deadline(log):
         1: [(0, 6), (10, 6)],
         3: [(0, 240), (600, 240)],
     }
+
+
+def test_shapes_of_a_queue_and_a_user_are_for_jobs_of_both(log):
+    """They may stand in any order; of two that are alike, one is drawn."""
+    table = pd.DataFrame(
+        {
+            "queue": [1] * 6,
+            "user": [3, 3, 2, 2, 3, 3],
+            "shape": [*"aaaabb"],
+            "time": [0, 1] * 3,
+            "value": [1, 1, 1, 0, 1, 1],
+        }
+    )
+    with pytest.warns(WorkloadWarning, match="no utility function for 2 jobs"):
+        made = add_utility(log, priority=RANKS, table=table, sd=0, globmax=6, rng=1)
+    assert made.utilities == {1: [(0, 6), (10, 0)], 3: [(0, 240), (600, 240)]}
+
+
+def test_many_queues_are_not_all_listed():
+    n_jobs = 13
+    columns = {name: np.ones(n_jobs) for name in ("wait", "run", "procs")}
+    log = wk.Trace.from_columns({"submit": range(n_jobs), "queue": range(n_jobs), **columns})
+    with pytest.warns(WorkloadWarning, match="9, 10, 11, …, the first for the highest$"):
+        add_utility(log, rng=1)
+    with pytest.warns(WorkloadWarning, match="9, 10, 11, the first for the highest$"):
+        add_utility(log.take(range(12)), rng=1)
 
 
 @pytest.mark.filterwarnings("ignore:.*the wait of no job is known:workloadkit.WorkloadWarning")
@@ -345,6 +374,29 @@ def test_augment_writes_what_add_utility_gives(run, path, log):
     default = wk.read_swf(path.with_name("b.swf"))
     assert default.utility.equals(add_utility(log, priority=RANKS, rng=4).utility)
     assert queue_descriptions(default) == ["0 high", "1 low"]
+
+
+def test_options_reach_the_utility_functions(run, path, log):
+    options = ("--deadline", "wait+run", "--deadline-factor", 3, "--formula", "paper")
+    more = ("--points", 4, "--decay", "linear", "--priority", "0=0,1=1,2=2", "--seed", 4)
+    code, out, _ = run("augment", path, *options, *more)
+    how = {"deadline": "wait+run", "deadline_factor": 3, "formula": "paper", "points": 4}
+    expected = add_utility(log, priority=RANKS, decay="linear", rng=4, **how)
+    assert code == 0
+    assert wk.read_swf(io.BytesIO(out.encode())).utility.equals(expected.utility)
+
+
+def test_a_table_of_functions_is_taken_and_the_queues_are_not_told(run, path):
+    table = path.with_name("points.csv")
+    table.write_text("job,time,value\n12,0,5\n12,60,0\n14,0,7\n")
+    code, out, err = run("augment", path, "--table", table, "--seed", 4)
+    assert code == 0
+    assert err == (
+        "warning: a.swf: no utility function for 2 jobs: the table has none for them\n"
+        "jobs 4, utility functions 2, seed 4\n"
+    )
+    made = wk.read_swf(io.BytesIO(out.encode()))
+    assert made.utilities == {1: [(0, 5), (60, 0)], 3: [(0, 7)]}
 
 
 def test_what_jobs_earn_is_simulated(run, path):

@@ -3,6 +3,7 @@
 import io
 import json
 import warnings
+from dataclasses import replace
 from unittest import mock
 
 import numpy as np
@@ -116,6 +117,10 @@ def test_what_is_not_read_is_noted():
     ]
     many = read(job("1", **{f"key{i}": 0 for i in range(90)}))
     assert len(many.repairs) == 51
+
+
+def test_a_job_may_run_to_its_walltime():
+    assert read(job(walltime=20.2)).repairs == ()
 
 
 def test_no_resources_told():
@@ -301,6 +306,21 @@ def test_jobs_that_batsim_cannot_place():
     with pytest.warns(wk.WorkloadWarning, match="1 submitted before second 0, 1 need no whole"):
         workload = json.loads(written(Trace.from_columns(log)))
     assert [job["res"] for job in workload["jobs"]] == [300_000_000, 1]
+
+
+def test_without_a_header_the_machine_is_as_large_as_the_largest_job_that_is_written():
+    log = {"submit": [0, 1, 2], "run": [1, -1, 1], "procs": [2, 8, 1], "requested_procs": [3, 8, 1]}
+    with pytest.warns(wk.WorkloadWarning, match="1 of 3 jobs left out"):
+        assert json.loads(written(Trace.from_columns(log)))["nb_res"] == 3
+
+
+def test_bursts_and_utility_functions_that_are_not_written_are_told():
+    trace = Trace.from_columns({"submit": [0], "run": [1], "procs": [1]})
+    with pytest.warns(wk.WorkloadWarning, match="1 bursts of checkpointed jobs are not written"):
+        written(replace(trace, bursts=trace.jobs))
+    points = pd.DataFrame({"row": [0], "time": [0.0], "value": [1.0]})
+    with pytest.warns(wk.WorkloadWarning, match="utility functions are not written"):
+        written(replace(trace, utility=points))
 
 
 def test_a_log_of_which_nothing_can_be_simulated(tmp_path):

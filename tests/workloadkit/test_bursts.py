@@ -54,6 +54,17 @@ def test_a_burst_has_of_its_job_what_its_line_does_not_tell():
     assert np.isnan(last["memory"])
 
 
+def test_processors_requests_and_numbers_of_a_burst_are_those_of_its_job():
+    untold = SECOND.replace("30 30 8", "30 30 -1")
+    names = ("procs", "requested_procs", "requested_time", "requested_memory")
+    names += ("user", "group", "executable", "queue", "partition")
+    bursts = read(SUMMARY, FIRST, untold, LAST).as_bursts()
+    assert columns(bursts, *names)[1] == [8, 8, 100, 2000, 3, 4, 5, 6, 7]
+    told = "2 -1 30 30 4 20 800 6 50 900 2 9 8 7 6 5 -1 -1"
+    bursts = read(SUMMARY, FIRST, told, LAST).as_bursts()
+    assert columns(bursts, *names)[1] == [4, 6, 50, 900, 9, 8, 7, 6, 5]
+
+
 def test_only_the_first_burst_waits_for_a_preceding_job():
     whole = SUMMARY.replace("7 -1 -1", "7 1 4")
     bursts = read(job(1, 0, run=1), whole, FIRST, SECOND, LAST).as_bursts()

@@ -9,6 +9,8 @@ import signal
 import subprocess
 import sys
 import warnings
+from importlib import import_module
+from itertools import combinations
 from pathlib import Path
 
 import pytest
@@ -18,6 +20,7 @@ import workloadkit as wk
 from tests.data import trace_path
 from workloadkit import cli
 from workloadkit.cli import common
+from workloadkit.cli.queueing_parameters import FORMS
 
 COMMANDS = (
     "characterize",
@@ -31,6 +34,39 @@ COMMANDS = (
 )
 HEAVY = ("numpy", "pandas", "scipy", "matplotlib", "numba", "sympy", "statsmodels")
 PROGRAM = (sys.executable, "-c", "from workloadkit.cli import main; main()")
+
+#: What the commands that write results are called with, but for these.
+ARGUMENTS = {
+    "anomalies": ("nosuch.swf",),
+    "augment": ("nosuch.swf",),
+    "characterize": ("nosuch.swf",),
+    "check": ("nosuch.swf", "nosuch.swf"),
+    "clean": ("nosuch.swf", "--filter", "user=1"),
+    "convert": ("nosuch.swf",),
+    "crosscheck": ("mm1", "lam=0.5", "S=1"),
+    "dependencies": ("nosuch.swf",),
+    "generate": ("lublin", "--jobs", 5),
+    "outages": ("nosuch.swf",),
+    "queueing": ("mm1", "lam=0.5", "S=1"),
+    "resample": ("nosuch.swf",),
+    "sessions": ("nosuch.swf",),
+    "shake": ("nosuch.swf",),
+    "simulate": ("nosuch.swf",),
+    "site": ("--users", 1, "--from", "nosuch.swf"),
+    "sweep": ("nosuch.swf",),
+    "validate": ("nosuch.swf",),
+}
+
+
+def results_of(command):
+    """The options that name a file to write."""
+    known = {
+        option
+        for parameter in typer.main.get_command(cli.app).commands[command].params
+        for option in parameter.opts
+    }
+    files = ("-o", "--json", "--plot", "--gantt", "--queue", "--report")
+    return [option for option in files if option in known]
 
 
 @pytest.fixture
@@ -278,6 +314,21 @@ def test_study_writes_a_table_and_a_page(run, log, tmp_path, monkeypatch):
     assert (tmp_path / "c" / "zakay-sessions.md").read_text() == page.read_text()
 
 
+def test_runs_and_seed_reach_the_study(run, log, tmp_path, monkeypatch):
+    asked = []
+
+    def run_study(chosen, logs, *, runs, rng, executor):
+        asked.append((chosen.name, runs, rng))
+        raise wk.WorkloadError("this will do")
+
+    monkeypatch.setattr("analysis.studies.run_study", run_study)
+    log.rename(tmp_path / "KTH-SP2-1996-2.swf")
+    words = ("study", "zakay-sessions", "--traces", tmp_path, "--out", tmp_path / "out")
+    assert run(*words, "--runs", 3, "--seed", 5)[2].endswith("error: this will do\n")
+    assert run(*words)[0] == 1
+    assert asked == [("zakay-sessions", 3, 5), ("zakay-sessions", None, None)]
+
+
 def test_study_says_where_it_looked_for_logs(run, tmp_path, monkeypatch):
     monkeypatch.setenv("WORKLOADKIT_DATA", str(tmp_path / "nowhere"))
     code, _, err = run("study", "zakay-sessions", "--out", tmp_path / "out")
@@ -352,8 +403,25 @@ def test_sessions_of_a_real_log(run):
         ["simulate", "LOG", "-o", "LOG"],
         ["simulate", "LOG", "--json", "LINK"],
         ["simulate", "nosuch.swf", "--outages", "LOG", "-o", "LOG"],
+        ["site", "--from", "nosuch.swf", "--from", "LOG", "-o", "LOG"],
+        ["site", "--from", "LOG", "--json", "LINK"],
         ["sweep", "LOG", "-o", "LOG"],
         ["sweep", "LOG", "--json", "LINK"],
+        ["anomalies", "LOG", "--json", "LINK"],
+        ["augment", "LOG", "-o", "LINK"],
+        ["augment", "nosuch.swf", "--table", "LOG", "-o", "LOG"],
+        ["clean", "LOG", "--filter", "user=1", "-o", "LOG"],
+        ["clean", "nosuch.swf", "--filters-of", "LOG", "-o", "LOG"],
+        ["convert", "nosuch.swf", "LOG", "-o", "LOG"],
+        ["convert", "nosuch.txt", "--anonymize", "--key", "LOG", "-o", "LOG"],
+        ["dependencies", "LOG", "-o", "LOG"],
+        ["dependencies", "LOG", "--json", "LINK"],
+        ["generate", "jann97", "--like", "LOG", "--jobs", "5", "-o", "LOG"],
+        ["outages", "LOG", "-o", "LINK"],
+        ["outages", "LOG", "--json", "LOG"],
+        ["queueing", "--trace", "LOG", "--json", "LOG"],
+        ["resample", "nosuch.swf", "LOG", "-o", "LOG"],
+        ["resample", "LOG", "--count", "2", "-o", "many", "--json", "LINK"],
         ["check", "LOG", "nosuch.swf", "--json", "LOG"],
         ["check", "nosuch.swf", "LINK", "--json", "LOG"],
         ["check", "nosuch.swf", "nosuch.swf", "--outages", "LOG", "--json", "LOG"],
@@ -381,6 +449,77 @@ def test_standard_input_is_not_written_over_either(log):
     assert (done.returncode, done.stdout) == (2, "")
     assert "is the input -" in done.stderr
     assert log.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("command", "option"), [(name, option) for name in ARGUMENTS for option in results_of(name)]
+)
+def test_a_result_without_a_folder_is_refused_before_all_else(run, tmp_path, command, option):
+    figure = option in ("--plot", "--gantt", "--queue")
+    target = tmp_path / "nosuch" / ("made.svg" if figure else "made.swf")
+    log = ("-o", tmp_path / "made.swf") if command == "convert" and option != "-o" else ()
+    done = run(command, *ARGUMENTS[command], *log, option, target)
+    assert done == (1, "", f"error: {target}: cannot be written: No such file or directory\n")
+
+
+@pytest.mark.parametrize("command", [name for name in ARGUMENTS if len(results_of(name)) > 1])
+def test_no_two_results_of_a_command_go_to_one_file(run, tmp_path, command):
+    target = tmp_path / ("made.swf" if command == "convert" else "made.svg")
+    for one, other in combinations(results_of(command), 2):
+        code, out, err = run(command, *ARGUMENTS[command], one, target, other, target)
+        assert (code, out) == (2, "")
+        assert f"two results cannot both go to {target}" in " ".join(err.split())
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["anomalies", "LOG"],
+        ["augment", "LOG"],
+        ["characterize", "LOG"],
+        ["clean", "LOG", "--filter", "user=1"],
+        ["convert", "LOG", "-o", "OUT"],
+        ["dependencies", "LOG"],
+        ["generate", "jann97", "--like", "LOG", "--jobs", "5"],
+        ["generate", "tsafrir", "--over", "LOG"],
+        ["outages", "LOG"],
+        ["queueing", "--trace", "LOG"],
+        ["resample", "LOG"],
+        ["shake", "LOG"],
+        ["site", "--from", "LOG"],
+        ["study", "zakay-sessions", "--traces", "FOLDER", "--out", "OUT"],
+        ["sweep", "LOG"],
+    ],
+    ids=lambda words: " ".join(words[:2]),
+)
+def test_every_command_reads_strictly_if_it_is_told_to(run, tmp_path, arguments):
+    log = tmp_path / "KTH-SP2-1996-2.swf"
+    job = "{} {} 0 5 1 -1 -1 1 -1 -1 1 3 -1 -1 -1 -1 -1 -1\n"
+    log.write_text(job.format(1, 50) + job.format(2, 20))
+    names = {"LOG": log, "OUT": tmp_path / "out.swf", "FOLDER": tmp_path}
+    code, out, err = run(*(names.get(word, word) for word in arguments), "--strict")
+    assert (code, out) == (1, "")
+    assert f"error: {log}, line 2" in err
+    assert [path for path in tmp_path.iterdir() if path.is_file()] == [log]
+
+
+@pytest.mark.parametrize("command", [*ARGUMENTS, "study"])
+def test_the_help_of_a_command_has_its_examples_and_lists(run, command):
+    module = import_module(f"workloadkit.cli.{command}")
+    lists = [getattr(module, name, "") for name in ("EXAMPLES", "EXPORTS", "MODELS")]
+    lists += [FORMS] if command in ("crosscheck", "queueing") else []
+    code, out, _ = run(command, "--help")
+    shown = {line.strip() for line in out.splitlines()}
+    assert code == 0
+    assert {line.strip() for text in lists for line in text.splitlines()} <= shown
+
+
+def test_the_machine_of_a_report_can_be_given(run, log):
+    code, out, _ = run("characterize", log, "--procs", 16, "--json", "-")
+    values = json.loads(out)["load"]["values"]
+    assert (code, values["machine"]) == (0, 16)
+    assert values["offered_load"] == pytest.approx(430 / 16 / 9000)
+    assert values["utilization"] == pytest.approx(350 / 16 / 9000)  # till the last submission
 
 
 def test_page_and_json_cannot_both_go_to_stdout(run, log):

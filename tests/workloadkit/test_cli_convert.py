@@ -3,6 +3,7 @@
 import gzip
 import io
 import json
+import sys
 from random import Random
 
 import pytest
@@ -118,6 +119,78 @@ def test_several_files_and_keys(run, export, tmp_path):
     assert not any(name in out.read_text() for name in ("ann", "bob", "day", "night"))
 
 
+@pytest.mark.parametrize("text", ["secret", " secret \r\n"])
+def test_a_key_is_the_same_with_any_white_space_around(run, export, tmp_path, text):
+    numbers = []
+    for key in ("secret\n", text):
+        (tmp_path / "key").write_bytes(key.encode())
+        log = tmp_path / "log.swf"
+        assert run(export, "-o", log, "--anonymize", "--key", tmp_path / "key")[0] == 0
+        numbers.append(wk.read_swf(log).jobs["user"].tolist())
+    assert numbers[0] == numbers[1]
+
+
+@pytest.mark.parametrize(("length", "code"), [(4096, 0), (4097, 1)])
+def test_a_key_has_4096_bytes_at_most(run, export, tmp_path, length, code):
+    (tmp_path / "key").write_bytes(b"k" * length)
+    keyed = (tmp_path / "log.swf", "--anonymize", "--key", tmp_path / "key")
+    assert run(export, "-o", *keyed)[0] == code
+    assert (tmp_path / "log.swf").exists() == (code == 0)
+
+
+def test_a_key_that_is_not_there_is_told(run, export, tmp_path):
+    key = tmp_path / "nokey"
+    code, out, error = run(export, "-o", tmp_path / "log.swf", "--anonymize", "--key", key)
+    assert (code, out) == (1, "")
+    assert error == f"error: {key}: cannot be read: No such file or directory\n"
+
+
+def test_a_blank_key_is_refused(run, export, tmp_path):
+    (tmp_path / "key").write_text(" \n")
+    keyed = (tmp_path / "log.swf", "--anonymize", "--key", tmp_path / "key")
+    code, _, error = run(export, "-o", *keyed)
+    assert (code, (tmp_path / "log.swf").exists()) == (1, False)
+    assert "key" in error
+
+
+@pytest.mark.parametrize(("options", "n_bursts"), [((), 0), (("--attempts",), 2)])
+def test_attempts_become_lines_of_their_job_if_wanted(run, export, tmp_path, options, n_bursts):
+    again = SACCT.splitlines()[1].replace("T08:01", "T10:01").replace("T09:01", "T11:01")
+    export.write_text(f"{SACCT}{again}\n")
+    assert run(export, "-o", tmp_path / "log.swf", *options)[0] == 0
+    log = wk.read_swf(tmp_path / "log.swf")
+    assert (log.n_jobs, len(log.bursts)) == (2, n_bursts)
+
+
+def test_columns_that_the_file_does_not_name(run, export, tmp_path):
+    names, _, rows = SACCT.partition("\n")
+    export.write_text(rows)
+    assert run(export, "-o", tmp_path / "log.swf", "--columns", names)[0] == 0
+    assert data_lines((tmp_path / "log.swf").read_text()) == JOBS
+
+
+def test_strict_reading_refuses_what_would_be_put_right(run, tmp_path):
+    log, out = tmp_path / "log.swf", tmp_path / "out.swf"
+    log.write_text("1 0 5 60 4\n")
+    code, _, error = run(log, "-o", out, "--strict")
+    assert (code, out.exists()) == (1, False)
+    assert "line 1: 5 columns, not 18" in error
+    assert run(log, "-o", out)[0] == 0
+
+
+def test_a_log_is_called_as_its_source_is(export, monkeypatch):
+    with export.open("rb") as stream:
+        assert wk.read_log(stream).name == wk.read_log(export).name == "export.txt"
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(SACCT.encode())))
+    log = wk.read_log("-")
+    assert (log.name, log.digest) == ("standard input", wk.read_log(export).digest)
+
+
+def test_a_stream_of_text_is_refused():
+    with pytest.raises(wk.WorkloadError, match="this one was opened as text"):
+        wk.read_log(io.StringIO(SACCT))
+
+
 def test_a_log_goes_to_other_formats_and_back(run, export, tmp_path):
     log = tmp_path / "log.swf"
     run(export, "-o", log)
@@ -128,6 +201,46 @@ def test_a_log_goes_to_other_formats_and_back(run, export, tmp_path):
         kept = JOBS if "gwf" in name else JOBS[:1]
         assert (code, data_lines(back.read_text())) == (0, kept)
         assert out.startswith(f"{name}: {len(kept)} jobs read, all kept")
+
+
+def test_the_format_and_the_columns_can_be_named(run, export, tmp_path):
+    out = tmp_path / "log.swf"
+    names, _, rows = SACCT.partition("\n")
+    export.write_text(rows)
+    assert run(export, "-o", out)[0] == 1
+    assert run(export, "-o", out, "--columns", names)[0] == 0
+    assert data_lines(out.read_text()) == JOBS
+    export.write_text(SACCT)
+    assert run(export, "-o", out, "--from", "slurm")[0] == 0
+    code, _, error = run(export, "-o", out, "--from", "gwf")
+    assert (code, error.count("\n")) == (1, 1)
+
+
+def test_each_attempt_of_a_requeued_job_is_a_line_if_it_is_asked_for(run, tmp_path):
+    day = "2024-05-01T0"
+    head = "JobID|User|Submit|Start|End|State|AllocCPUS\n"
+    first = f"7|ann|{day}8:00:00|{day}8:01:00|{day}8:11:00|NODE_FAIL|4\n"
+    again = f"7|ann|{day}8:00:00|{day}8:21:00|{day}8:26:00|COMPLETED|4\n"
+    export, out = tmp_path / "twice.txt", tmp_path / "log.swf"
+    export.write_text(head + first + again)
+    runs = {}
+    for options in ((), ("--attempts",)):
+        assert run(export, "-o", out, *options)[0] == 0
+        runs[options] = [line.split()[3] for line in data_lines(out.read_text())]
+    assert runs == {(): ["300"], ("--attempts",): ["900", "600", "300"]}
+
+
+def test_what_was_repaired_in_a_log_is_told_and_in_the_json(run, tmp_path):
+    log, target = tmp_path / "late.swf", tmp_path / "told.json"
+    job = "{} {} 0 5 1 -1 -1 1 -1 -1 1 3 -1 -1 -1 -1 -1 -1\n"
+    log.write_text(job.format(1, 50) + job.format(2, 20))
+    code, out, error = run(log, "-o", tmp_path / "log.gwf", "--json", target)
+    assert (code, error) == (0, f"wrote {tmp_path / 'log.gwf'}\nwrote {target}\n")
+    assert out.startswith("late.swf: 2 jobs read, all kept\nrepaired in reading:\n  ")
+    told = json.loads(target.read_text())
+    assert told["jobs"] == 2
+    assert [repair["count"] for repair in told["repairs"]] == [1]
+    assert told["provenance"]["log"] == "late.swf"
 
 
 @pytest.mark.parametrize(

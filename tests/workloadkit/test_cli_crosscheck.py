@@ -43,6 +43,23 @@ def test_a_grid_is_one_command(tmp_path):
     assert all(len(line) <= 80 for line in result.stdout.splitlines())
 
 
+def test_what_is_judged_and_what_is_not_is_counted(tmp_path):
+    target = tmp_path / "found.json"
+    words = ("reopen", "lam=0.3", "p=exp:1", "Z=1", "S=1", "method=mean")
+    result = run(*words, *QUICK, "--json", str(target))
+    found = json.loads(target.read_text())
+    assert [found["simulation"][name] for name in ("runs", "jobs", "seed")] == [3, 1000, 1]
+    holds = [row["holds"] for row in found["table"]]
+    judged, others = len(holds) - holds.count(None), holds.count(None)
+    assert judged
+    assert others
+    assert f"of {judged} measure" in result.stdout.splitlines()[-2]
+    assert result.stdout.splitlines()[-1] == (
+        f"not judged, as the theory states no error of them: {others} others"
+    )
+    assert result.exit_code == (False in holds)
+
+
 def test_json_on_stdout_is_alone_there():
     result = run("md1", "lam=0.3", "S=1", *QUICK, "--json", "-")
     assert json.loads(result.stdout)["simulation"]["seed"] == 1

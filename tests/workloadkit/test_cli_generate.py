@@ -87,6 +87,23 @@ def test_a_model_is_fitted_to_a_log(run, tmp_path, log):
     assert f"like {log.name} (sha256 " in made.header.get("Note")
 
 
+def test_a_model_fitted_to_a_log_is_of_its_machine(run, tmp_path, log):
+    path = tmp_path / "made.swf"
+    code, _, err = run("jann97", "--like", log, "--jobs", 40, "--seed", 3, "-o", path)
+    assert code == 0
+    assert "jobs 40, processors 96, load " in err
+    assert wk.read_swf(path).header.procs == 96
+
+
+def test_what_a_log_does_not_tell_is_unknown(run, tmp_path, log):
+    trace = wk.read_swf(log).take(range(50))
+    wk.write_swf(wk.Trace(trace.jobs), tmp_path / "nameless.swf")
+    over = ("tsafrir:max_estimate=172800", "--over", tmp_path / "nameless.swf")
+    code, _, err = run(*over, "--seed", 3, "-o", tmp_path / "made.swf")
+    assert code == 0
+    assert err.endswith("jobs 50, processors unknown, load unknown, seed 3\n")
+
+
 def test_estimates_are_laid_over_a_log(run, tmp_path, log):
     path = tmp_path / "made.swf"
     arguments = ("tsafrir:max_estimate=172800", "--over", log, "--seed", 3, "-o", path)
@@ -123,6 +140,7 @@ def test_estimates_are_laid_over_a_log(run, tmp_path, log):
         (("lublin", "--jobs", 5, "--like", "LOG"), "--like goes with jann97, not with lublin"),
         (("lublin", "--jobs", 5, "--over", "LOG"), "--over goes with tsafrir, not with lublin"),
         (("tsafrir", "--jobs", 5, "--over", "LOG"), "--over goes without --jobs and --procs"),
+        (("tsafrir", "--procs", 5, "--over", "LOG"), "--over goes without --jobs and --procs"),
     ],
 )
 def test_wrong_usage_is_2_and_writes_nothing(run, tmp_path, log, arguments, message):

@@ -1,11 +1,14 @@
 """The command that solves queueing models."""
 
 import json
+from functools import partial
 
 import pytest
 from typer.testing import CliRunner
 
-from queueing import closed, mixed
+import analysis
+import workloadkit as wk
+from queueing import closed, mixed, networks
 from workloadkit.cli import app
 
 
@@ -61,6 +64,51 @@ def test_a_network_has_a_line_a_station():
     ]
 
 
+@pytest.mark.parametrize(
+    ("method", "solve"),
+    [
+        ("mva", networks.mva),
+        ("bard-schweitzer", networks.bard_schweitzer),
+        ("linearizer", networks.linearizer),
+    ],
+)
+def test_a_network_is_solved_by_the_method_that_is_named(method, solve):
+    words = ("demands=0.5,0.3", "N=3", "Z=1", "servers=2,1", f"method={method}")
+    (answer,) = json.loads(run("network", *words, "--json", "-").stdout)["answers"]
+    expected = solve([0.5, 0.3], 3, 1, servers=[2, 1]).X
+    assert [point["X"] for point in answer["points"]] == pytest.approx([expected] * 2, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("words", "shares"),
+    [([], [0.5, 0.9, 0.99]), (["--quantile", "0.25", "--quantile", "0.75"], [0.25, 0.75])],
+)
+def test_percentiles_are_those_asked_for(words, shares):
+    model = closed(4, 5, 1)
+    words = ("closed", "N=4", "Z=5", "S=1", *words)
+    head, row = (line.split() for line in run(*words).stdout.splitlines()[-2:])
+    assert head == ["responses", *(x for share in shares for x in (f"{100 * share:g}", "%"))]
+    assert row == ["closed", "jobs", *(f"{model.ppf(share):.6g}" for share in shares)]
+    (answer,) = json.loads(run(*words, "--json", "-").stdout)["answers"]
+    assert answer["percentiles"]["closed"] == {str(x): model.ppf(x) for x in shares}
+
+
+def test_a_log_is_measured_on_the_machine_and_with_the_seed_that_are_given(tmp_path, monkeypatch):
+    quick = partial(analysis.queueing_from_trace, runs=0, n_resamples=20)
+    monkeypatch.setattr(analysis, "queueing_from_trace", quick)
+    users = wk.users.Mixed(0.5 / 3600, 2, 3600, run=3600, jobs=300)
+    path, target = tmp_path / "log.swf", tmp_path / "q.json"
+    wk.write_swf(wk.simulate(None, "fcfs", users, procs=1, rng=1).trace(), path)
+    done = run("--trace", str(path), "--procs", "3", "--seed", "5", "--json", str(target))
+    assert done.exit_code == 0
+    expected = quick(wk.read_swf(path), procs=3, rng=5)
+    assert json.loads(target.read_text()) == json.loads(json.dumps(expected.to_dict()))
+    assert done.stdout.startswith("log.swf: what queueing models need, and what they say\n")
+    told = " ".join(done.stdout.split())
+    assert all(" ".join(said.split()) in told for said in (*expected.statements, *expected.notes))
+    assert max(map(len, done.stdout.splitlines())) <= 80
+
+
 def test_figures_are_drawn(tmp_path):
     target = tmp_path / "q.svg"
     done = run("closed", "N=1:30", "Z=5", "S=1", "--plot", str(target))
@@ -78,6 +126,12 @@ def test_figures_are_drawn(tmp_path):
         (["mixed", "lam=1", "N=3", "Z=1", "S=1"], "lam is 1; it must be below servers / S"),
         (["network", "demands=1", "N=1", "method=x"], "method is 'x'; it must be one of mva"),
         (["closed", "N=3", "Z=1", "S=1", "--quantile", "2"], "--quantile is 2; it must be"),
+        (["closed", "N=3", "Z=1", "S=1", "--quantile", "0"], "--quantile is 0; it must be"),
+        (["closed", "N=3", "Z=1", "S=1", "--quantile", "1"], "--quantile is 1; it must be"),
+        (
+            ["reopen", "lam=0.1", "p=0.2", "p=exp:1", "Z=1", "S=1", "--plot", "nowhere.svg"],
+            "--plot draws one answer, and these are 2",
+        ),
         (["closed", "--trace", "a.swf"], "--trace measures the parameters itself"),
         (["reopen", "lam=1", "p=0.2", "p=0.5", "p=exp:1", "Z=1", "S=1"], "lam is 1"),
     ],

@@ -67,6 +67,7 @@ def test_options_reach_the_resampling(run, log, tmp_path):
         "--weeks": 30, "--load": 2, "--unit": "job", "--long-term": "30d", "--edge": "1w",
         "--end-effects": "any", "--begin": 0, "--long-term-users": 3, "--temporary-users": 1.5,
         "--arrivals": 0.5, "--rare": f"2:1w-11w,1:{5 * WEEK}-{6 * WEEK}", "--rare-per-week": 0.25,
+        "--start": "activity",
     }  # fmt: skip
     words = [word for option in options.items() for word in option]
     code, _, err = run(log, "-o", new, "--seed", 1, *words)
@@ -74,7 +75,7 @@ def test_options_reach_the_resampling(run, log, tmp_path):
     expected = wk.resample(
         wk.read_swf(log), 30, 2, 1, unit="job", long_term=30 * 86400, edge=WEEK, end_effects="any",
         begin=0, long_term_users=3, temporary_users=1.5, arrivals=0.5, rare_per_week=0.25,
-        rare=[(2, WEEK, 11 * WEEK), (1, 5 * WEEK, 6 * WEEK)],
+        rare=[(2, WEEK, 11 * WEEK), (1, 5 * WEEK, 6 * WEEK)], start="activity",
     )  # fmt: skip
     assert read(new).jobs.equals(expected.jobs)
     assert read(new).header == expected.header
@@ -96,6 +97,13 @@ def test_several_logs_are_mixed_and_some_users_preferred(run, log, tmp_path):
     code, out, err = run(other, other, "--seed", 1)
     wk.write_swf(wk.resample([wk.read_swf(other)] * 2, rng=1), tmp_path / "mixed.swf")
     assert out == (tmp_path / "mixed.swf").read_text()
+
+
+@pytest.mark.parametrize("option", ["--json", "--report"])
+def test_a_report_alone_goes_without_a_log(run, log, tmp_path, option):
+    code, out, err = run(log, option, tmp_path / "report.html", "--seed", 1)
+    assert (code, out) == (0, ""), err
+    assert (tmp_path / "report.html").stat().st_size
 
 
 @pytest.mark.parametrize("workers", [1, 2])
@@ -129,6 +137,13 @@ def test_a_folder_that_has_new_logs_is_left_as_it_is(run, log, tmp_path):
     code, _, err = run(log, "-o", folder, "--count", 3)
     assert (code, err) == (1, f"error: {folder}: has 0001.swf.gz already; name another folder\n")
     assert {path: path.read_bytes() for path in folder.iterdir()} == before
+
+
+@pytest.mark.parametrize(("name", "code"), [("00001.swf.gz", 1), ("001.swf.gz", 0)])
+def test_new_logs_are_known_by_four_digits_or_more(run, log, tmp_path, name, code):
+    (tmp_path / "many").mkdir()
+    (tmp_path / "many" / name).touch()
+    assert run(log, "-o", tmp_path / "many", "--count", 1)[0] == code
 
 
 def test_other_files_of_a_folder_do_not_matter(run, log, tmp_path):

@@ -58,6 +58,59 @@ def test_what_is_shown_is_what_was_simulated(run, tmp_path):
     assert row["schedule"]["history"] == schedule.history
 
 
+def test_the_columns_of_the_table_are_the_measures_by_their_names(run, tmp_path, saved):
+    path = tmp_path / "out.json"
+    schedulers = ("--scheduler", "fcfs", "--scheduler", "easy", "--scheduler", "fcfs")
+    numbers = ("--users", "6-8", "--step", 2)
+    code, out, _ = run(*numbers, *SMALL, *schedulers, "--from", saved, "--json", path)
+    found = json.loads(path.read_text())
+    assert (code, found["seed"]) == (0, 3)
+    assert [log["log"] for log in found["logs"]] == ["sample.swf.gz"]
+    keys = [(row["scheduler"], row["users"]) for row in found["rows"]]
+    assert keys == [("fcfs", 6), ("fcfs", 8), ("easy", 6), ("easy", 8)]
+    for line, row in zip(out.splitlines()[3:], found["rows"], strict=True):
+        metrics = row["schedule"]
+        assert row["utilization"] == metrics["utilization"]
+        assert row["mean_slowdown"] == metrics["mean_slowdown"]
+        assert line.split() == [
+            f"{row['users']}",
+            f"{metrics['utilization']:.2f}",
+            f"{metrics['throughput_per_hour']:.1f}",
+            f"{metrics['jobs'] / metrics['history']['sessions']:.2f}",
+            f"{metrics['mean_response'] / 60:.2f}",
+            f"{metrics['mean_slowdown']:.2f}",
+            row["scheduler"],
+        ]
+
+
+def test_options_reach_the_users(run, saved):
+    drawn = ("--workpool", "joint", "--pools", "three", "--repeat", "job", "--longest", "2h")
+    times = ("--patience", "30min", "--leave", "10h")
+    code, out, _ = run("--users", 4, *SMALL, *drawn, *times, "--from", saved, "--json", "-")
+    assert code == 0
+    users = wk.users.DynamicSite(
+        4, 1.0, patience=1800.0, leave=36_000.0, workpool="joint", pools="three", repeat="job",
+        longest=7200.0, distributions=wk.site.read_site_distributions(saved),
+    )  # fmt: skip
+    expected = wk.simulate(None, "easy", users, procs=128, rng=3).to_dict()
+    (row,) = json.loads(out)["rows"]
+    assert row["schedule"] == json.loads(json.dumps(expected))
+
+
+def test_fifty_users_come_unless_told_otherwise(run, saved):
+    code, out, _ = run("--weeks", 0.1, "--seed", 1, "--from", saved)
+    made, *_, row = out.splitlines()
+    assert (code, made) == (0, "sample.swf.gz, 128 processors, 0.1 weeks, seed 1")
+    assert row.split()[0] == "50"
+
+
+def test_a_range_may_hold_one_number(run, tmp_path, saved):
+    only = ("--users", "5-5", *SMALL, "--from", saved, "-o", tmp_path / "out.swf")
+    code, out, _ = run(*only)
+    assert (code, out.splitlines()[-1].split()[0]) == (0, "5")
+    assert wk.read_swf(tmp_path / "out.swf").n_jobs
+
+
 def test_the_jobs_are_written_with_what_they_waited_for(run, tmp_path, saved):
     path = tmp_path / "out.swf.gz"
     code, out, err = run("--sessions", 3, *SMALL, "--from", saved, "--procs", 64, "-o", path)
@@ -92,6 +145,8 @@ def test_logs_and_saved_distributions_are_combined(run, tmp_path, saved):
         (("--users", "5", "--step", 2), "--step goes with a range of --users, such as 5-250"),
         (("--users", "5", "--sessions", 2), "give one of the two"),
         (("--sessions", 2, "--leave", "1h"), "--leave are for --users, not for --sessions"),
+        (("--sessions", 2, "--patience", "1h"), "--leave are for --users, not for --sessions"),
+        (("--sessions", 2, "--step", 2), "--leave are for --users, not for --sessions"),
         (
             ("--users", "5-90", "-o", "a.swf"),
             "-o takes the jobs of one simulation, and these are 2",

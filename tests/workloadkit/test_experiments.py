@@ -13,12 +13,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import workloadkit as wk
+from tests.small_logs import valued
 from workloadkit.clock import WEEK
 from workloadkit.errors import ParameterError, WorkloadError
-from workloadkit.experiments.intervals import mean_interval, student_t
+from workloadkit.experiments.intervals import mean_interval, share_interval, student_t
 from workloadkit.experiments.measuring import later_than_fcfs, measure
 from workloadkit.experiments.sweep import sweep
-from workloadkit.experiments.workloads import resample_weeks
+from workloadkit.experiments.workloads import draw_weeks, resample_weeks
 
 
 @pytest.fixture(scope="module")
@@ -107,7 +108,37 @@ def test_a_quantity_that_is_always_0_has_an_interval_of_0():
     assert mean_interval([0, 0, 0], positive=True) == (0, 0, 0)
 
 
+def test_a_share_of_none_or_of_all_has_an_interval_and_one_of_nothing_has_none():
+    """Wilson's ends are 0 and z² / (n + z²) where nothing is so."""
+    z = 1.959963984540054
+    assert share_interval(0, 10) == pytest.approx((0, 0, z**2 / (10 + z**2)))
+    assert share_interval(10, 10) == pytest.approx((1, 10 / (10 + z**2), 1))
+    assert all(math.isnan(x) for x in share_interval(0, 0))
+
+
+@pytest.mark.parametrize(("confidence", "freedom"), [(0, 3), (1, 3), (math.nan, 3), (0.95, 0)])
+def test_student_t_is_of_some_confidence_and_freedom(confidence, freedom):
+    with pytest.raises(ParameterError, match=f"of {freedom} degrees of freedom"):
+        student_t(confidence, freedom)
+
+
 # Weeks drawn anew
+
+
+def test_weeks_begin_with_the_first_submission():
+    submit = [500, 500 + WEEK - 1, 500 + WEEK, 500 + 2 * WEEK]
+    trace = wk.Trace.from_columns({"submit": submit, "user": [1, 2, 3, 4]})
+    found = resample_weeks(trace, [1, 0])
+    assert found.column("submit").tolist() == [500, 500 + WEEK, 500 + 2 * WEEK - 1]
+    assert found.column("user").tolist() == [3, 1, 2]
+
+
+@pytest.mark.parametrize(("length", "whole"), [(2 * WEEK, 2), (3 * WEEK - 1, 2), (3 * WEEK, 3)])
+def test_as_many_weeks_are_drawn_as_are_whole(rng, length, whole):
+    trace = wk.Trace.from_columns({"submit": [9 * WEEK, 9 * WEEK + length]})
+    drawn = np.concatenate([draw_weeks(trace, rng) for _ in range(30)])
+    assert drawn.size == 30 * whole
+    assert set(drawn.tolist()) == set(range(whole))
 
 
 @given(st.lists(st.integers(0, 3), min_size=1, max_size=6))
@@ -246,6 +277,22 @@ def test_a_mapping_names_schedulers_that_are_called_the_same(log):
     assert found.table["scheduler"].tolist() == ["a", "b"]
 
 
+def test_a_single_scheduler_needs_no_list_and_a_metric_is_measured_once(log):
+    found = sweep(log, "easy", [0.4], metrics=["mean_wait", "jobs", "mean_wait"])
+    assert found.metrics == ("mean_wait", "jobs")
+    assert found.table["scheduler"].tolist() == ["easy"]
+    assert found.table.columns.is_unique
+
+
+def test_what_jobs_earn_may_be_below_0_and_has_its_interval_by_students_t(log):
+    worth = valued(log, 1)
+    found = sweep(worth, "fcfs", [0.5], runs=3, rng=1, metrics=["aggregate_utility", "mean_wait"])
+    row = found.table.iloc[0]
+    for name, positive in (("aggregate_utility", False), ("mean_wait", True)):
+        expected = mean_interval(found.runs[name], positive=positive)
+        assert [row[f"{name}{end}"] for end in ("", "_low", "_high")] == pytest.approx(expected)
+
+
 def test_a_scheduler_of_ones_own_is_swept_too(log):
     class ShortestFirst(wk.schedulers.Scheduler):
         def allocate(self):
@@ -253,9 +300,10 @@ def test_a_scheduler_of_ones_own_is_swept_too(log):
                 if job.procs <= self.free:
                     self.start(job)
 
-    table = sweep(log, ["fcfs", ShortestFirst()], [0.4], metrics=["mean_wait"]).table
-    assert table["scheduler"].tolist() == ["fcfs", "ShortestFirst"]
-    assert table["mean_wait"].is_monotonic_decreasing
+    found = sweep(log, ["fcfs", ShortestFirst()], [0.4], metrics=["mean_wait"], rng=7)
+    assert found.table["scheduler"].tolist() == ["fcfs", "ShortestFirst"]
+    assert found.table["mean_wait"].is_monotonic_decreasing
+    assert found.provenance["parameters"]["seed"] == 7  # who knows whether it draws
 
 
 @pytest.mark.parametrize(
@@ -273,6 +321,20 @@ def test_a_scheduler_of_ones_own_is_swept_too(log):
         ({"rng": -1}, "rng is -1"),
         ({"overrun": "ignore"}, "overrun is 'ignore'"),
         ({"offered_load": 0.5}, "a sweep takes no offered_load: it changes the log's time itself"),
+        ({"scale_arrivals": 2}, "a sweep takes no scale_arrivals"),
+        ({"outages": "a.outages"}, "a sweep takes no outages"),
+        ({"population": "resampled"}, "a sweep takes no population: load_by='users' resamples"),
+        ({"users": "poisson:rate=1"}, "users is 'poisson:rate=1'; a sweep takes those who go"),
+        ({"users": "closed"}, "the load of users closed follows from what they do"),
+        (
+            {"users": "closed", "load_by": "users", "resampling": {"rare": []}},
+            "resampling takes no rare: users who react all count",
+        ),
+        (
+            {"users": "closed", "load_by": "users", "resampling": {"load": 2}},
+            "resampling takes no load: that is what is swept",
+        ),
+        ({"loads": [np.inf]}, "loads: inf; a load must be positive"),
     ],
 )
 def test_what_cannot_be_is_refused(log, arguments, message):
@@ -316,6 +378,15 @@ def test_later_than_fcfs_is_by_the_same_jobs_and_rules(jobs, overrun, passes):
     easy, fcfs = (wk.simulate(trace, name, **rules) for name in ("easy", "fcfs"))
     assert later_than_fcfs(easy) == np.mean(easy.start > fcfs.start)
     assert later_than_fcfs(fcfs) == 0
+
+
+def test_only_the_jobs_that_count_are_later_than_fcfs():
+    """The third job overtakes and outlives its estimate, so the second starts late; it counts."""
+    log = {"submit": [0, 1, 2], "run": [10, 10, 99], "procs": [3, 4, 1]}
+    trace = wk.Trace.from_columns(log | {"requested_time": [10, 10, 5]})
+    how = {"procs": 4, "overrun": "late", "engine": "python"}
+    shares = [later_than_fcfs(wk.simulate(trace, warmup=warmup, **how)) for warmup in (0, 1, 2)]
+    assert shares == pytest.approx([1 / 3, 1 / 2, 0])
 
 
 def test_jobs_larger_than_the_machine_have_no_fcfs():

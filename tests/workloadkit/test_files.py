@@ -150,6 +150,11 @@ def test_the_suffix_says_how_to_compress(tmp_path, suffix):
     assert read(path) == TEXT
 
 
+def test_a_suffix_may_be_in_capitals(tmp_path):
+    write_text(tmp_path / "LOG.SWF.GZ", "text")
+    assert gzip.decompress((tmp_path / "LOG.SWF.GZ").read_bytes()) == b"text"
+
+
 @pytest.mark.parametrize("suffix", DECOMPRESSED)
 def test_the_same_content_gives_the_same_bytes_under_any_name(tmp_path, suffix):
     first, second = tmp_path / f"a{suffix}", tmp_path / f"b{suffix}"
@@ -250,6 +255,12 @@ def test_what_is_blown_up_is_no_log(compress, tmp_path):
         list(text_chunks(path))
     with path.open("rb") as stream, pytest.raises(FormatError, match="is no log"):
         list(text_chunks(stream))
+
+
+def test_a_short_text_may_be_compressed_however_well():
+    text = b";\n" * (1 << 18)
+    assert len(text) > 300 * len(gzip.compress(text))
+    assert read(io.BytesIO(gzip.compress(text))) == text
 
 
 def test_a_text_that_is_not_compressed_may_be_as_long_as_it_is(tmp_path):

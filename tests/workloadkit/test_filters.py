@@ -13,6 +13,7 @@ import workloadkit as wk
 from tests.data import needs_traces, trace_path
 from workloadkit import cli
 from workloadkit.cleaning.cleaned import read_filters, removals
+from workloadkit.fields import NAMES
 
 LOG = (
     b"; MaxJobs: 6\n; MaxRecords: 6\n; UnixStartTime: 86400\n; TimeZoneString: UTC\n; Note: m\n"
@@ -62,6 +63,35 @@ def log():
 def test_which_jobs_a_filter_removes(log, text, jobs):
     mask = wk.Filter.parse(text).mask(log)
     assert log.column("job")[mask].tolist() == jobs
+
+
+NAMES_OF_THE_ARCHIVE = {
+    1: "job jobnumber jobid",
+    2: "submit subtime submittime",
+    3: "wait waittime",
+    4: "run runtime",
+    5: "proc procs processors",
+    6: "cpu cputime",
+    7: "mem memory",
+    8: "reqproc reqprocs requested_procs",
+    9: "reqtime estimate requested_time",
+    10: "reqmem reqmemory requested_memory",
+    11: "status",
+    12: "user uid userid",
+    13: "group gid groupid",
+    14: "app application exe executable",
+    15: "queue",
+    16: "part partition",
+    17: "preceding preceding_job",
+    18: "thinktime think_time",
+}
+
+
+@pytest.mark.parametrize("column", NAMES_OF_THE_ARCHIVE)
+def test_a_field_goes_by_several_names(column):
+    log = wk.Trace.from_columns({name: [100 + i] for i, name in enumerate(NAMES, 1)})
+    for name in NAMES_OF_THE_ARCHIVE[column].split():
+        assert wk.Filter.parse(f"{name}={100 + column}").mask(log).all()
 
 
 @pytest.mark.parametrize(
@@ -205,6 +235,16 @@ def test_a_log_is_never_cleaned_of_everything(log):
         wk.clean(log, [3])
 
 
+def test_a_preceding_job_is_missed_when_no_job_has_its_number_any_more():
+    columns = {"submit": [0, 5, 9], "job": [7, 7, 8], "preceding_job": [-1, -1, 7]}
+    log = wk.Trace.from_columns(columns)
+    assert wk.clean(log, "submit=0").column("job").tolist() == [7, 8]  # without a warning
+    with pytest.warns(wk.WorkloadWarning, match="trace: 1 of the jobs left name one"):
+        wk.clean(log, "job=7")
+    unnumbered = log.with_columns(job=[-1, 7, 8])  # an unknown number is that of no job
+    assert wk.clean(unnumbered, "job=-1").n_jobs == 2
+
+
 def test_a_count_that_is_not_met_is_told(log):
     with pytest.warns(wk.WorkloadWarning, match="user=5: said to remove 5 jobs, removes 1"):
         wk.clean(log, "user=5 (5 jobs removed)")
@@ -302,6 +342,18 @@ def test_the_command(run, source, tmp_path):
     assert wk.read_swf(target).jobs["job"].tolist() == [3, 5, 6]
     _, out, _ = run(source, "--filters-of", target)  # the header names them
     assert out == target.read_text()
+
+
+def test_the_command_tells_of_the_filters_that_it_applied(run, source, tmp_path):
+    once, twice = tmp_path / "once.swf", tmp_path / "twice.swf"
+    assert run(source, "--filter", "job=1", "-o", once)[0] == 0
+    code, _, err = run(once, "--filter", "job=3", "-o", twice)
+    assert code == 0
+    assert err == f"  job=3 (1 jobs removed)\nwrote {twice}: jobs 4 of 5\n"
+    assert [str(one) for one in wk.filters_of(wk.read_swf(twice).header)] == [
+        "job=1 (1 jobs removed)",
+        "job=3 (1 jobs removed)",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ import contextlib
 import io
 import tracemalloc
 import warnings
+from dataclasses import replace
 from unittest import mock
 
 import numpy as np
@@ -110,6 +111,14 @@ def test_seconds_since_1970_become_seconds_of_the_log():
     assert trace.jobs["submit"].tolist() == [2400]
 
 
+@pytest.mark.parametrize(
+    ("second", "submit", "start"), [(10**8, 0, 10**8), (99_999_999, 99_999_999, None)]
+)
+def test_a_log_is_not_three_years_long_before_its_first_job(second, submit, start):
+    trace = read(line(SubmitTime=second))
+    assert (trace.jobs["submit"][0], trace.header.start) == (submit, start)
+
+
 @pytest.mark.parametrize("parted", ["  ", " \t ", "\t"])
 def test_tabs_or_blanks(parted):
     cells = line(UserID="U1").split("\t")
@@ -191,6 +200,19 @@ def test_what_has_no_place_is_said(tmp_path):
     trace = Trace.from_columns({"submit": [0, 1], "preceding_job": [-1, 1]})
     with pytest.warns(wk.WorkloadWarning, match="no place for preceding jobs and think times$"):
         wk.write_gwf(trace, tmp_path / "log.gwf")
+
+
+def test_each_thing_that_is_lost_is_named(tmp_path):
+    plain = Trace.from_columns({"submit": [0, 1]})
+    points = pd.DataFrame({"row": [0], "time": [0.0], "value": [1.0]})
+    for trace, lost in (
+        (plain.with_columns(think_time=[-1, 0]), "preceding jobs and think times"),
+        (replace(plain, bursts=plain.jobs), "bursts of checkpointed jobs"),
+        (replace(plain, utility=points), "utility functions"),
+    ):
+        with pytest.warns(wk.WorkloadWarning, match=f"has no place for {lost}$"):
+            wk.write_gwf(trace, tmp_path / "log.gwf")
+    wk.write_gwf(plain, tmp_path / "log.gwf")  # nothing is lost
 
 
 def test_names_that_could_not_be_read_back_are_written_as_numbers():

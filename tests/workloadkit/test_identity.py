@@ -84,6 +84,22 @@ def test_what_was_made_of_a_log_does_not_carry_its_digest(read, change):
     assert f"content sha256 {found['content_sha256']}; of sha256 {read.digest}" in note
 
 
+def test_the_note_is_that_of_the_last_operation(read):
+    simulated = wk.simulate(read, procs=4).trace()
+    again = wk.simulate(simulated, "fcfs", procs=4).trace()
+    first, last = again.header.get_all("Note")
+    assert first != last
+    assert provenance(simulated)["note"] == first
+    assert provenance(again)["note"] == last
+
+
+def test_parameters_are_written_as_json_knows_them():
+    given = {1: (np.int64(2), np.bool_(True)), "x": np.array([0.5, np.nan]), "y": [-np.inf, None]}
+    assert provenance(log(), given=given)["parameters"] == {
+        "given": {"1": [2, True], "x": [0.5, None], "y": [None, None]}
+    }
+
+
 def test_all_of_them_differ(read):
     logs = [read, log(), log(procs=[1] * 6), *(change(read) for change, _ in CHANGES.values())]
     assert len({trace.identity for trace in logs}) == len(logs)
@@ -185,6 +201,51 @@ def test_digests_differ_where_things_do():
     assert digests == {name: source_digest(thing) for name, thing in THINGS.items()}
 
 
+def by_default(value):
+    return lambda x, least=value: max(x, least)
+
+
+def by_keyword(value):
+    return lambda x, *, least=value: max(x, least)
+
+
+def by_attribute(value):
+    class Own(Fcfs):
+        weight = value
+
+    return Own
+
+
+def by_property(value):
+    class Own:
+        @property
+        def weight(self):
+            return value
+
+    return Own
+
+
+def by_static_method(value):
+    class Own:
+        @staticmethod
+        def weight():
+            return value
+
+    return Own()
+
+
+def by_mapping(value):
+    return {"weights": {1: value}}
+
+
+BUILT = (by_default, by_keyword, by_attribute, by_property, by_static_method, by_mapping)
+
+
+@pytest.mark.parametrize("build", BUILT)
+def test_a_value_counts_wherever_it_is_written(build):
+    assert source_digest(build(1)) == source_digest(build(1)) != source_digest(build(2))
+
+
 class Slotted:
     __slots__ = ("value",)
 
@@ -202,6 +263,16 @@ def test_things_with_slots_and_logs_within_have_digests():
 def test_lambdas_in_one_line_differ():
     more, less = THINGS["two lambdas in a line"]
     assert source_digest(more) != source_digest(less)
+
+
+def nested(now, submit, estimate, procs, user):
+    return (lambda x: x + ADDED)(estimate)
+
+
+def test_what_a_function_within_a_function_refers_to_counts(monkeypatch):
+    before = source_digest(nested)
+    monkeypatch.setitem(globals(), "ADDED", 1)
+    assert source_digest(nested) != before
 
 
 def test_what_a_function_refers_to_counts(monkeypatch):

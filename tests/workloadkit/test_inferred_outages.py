@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 import workloadkit as wk
 from tests.data import needs_traces, trace_path
 from workloadkit import Outage, Outages, ParameterError, WorkloadError, cli
+from workloadkit.clock import Clock
 from workloadkit.inferred_outages.confidence import (
     by_share,
     by_tail,
@@ -144,11 +145,30 @@ def test_submissions_are_expected_by_the_hour_of_the_week():
     hours = np.arange(10 * 168)
     submit = np.repeat(hours[(hours % 168) < 5 * 24], 2) * float(HOUR)
     clock = wk.Trace.from_columns({"submit": submit})
-    from workloadkit.clock import Clock
-
     times = np.array([0, 24, 120, 168, 288]) * float(HOUR)
     passed = expected_submissions(submit, Clock.of(clock), times)
     assert np.diff(passed) == pytest.approx([48, 192, 0, 240], rel=0.01)
+
+
+def passed_by(submit, hours):
+    """How many submissions the cycle of a log leads to expect between these hours."""
+    clock = Clock.of(wk.Trace.from_columns({"submit": submit}))
+    return np.diff(expected_submissions(submit, clock, np.array(hours) * float(HOUR)))
+
+
+def test_submissions_of_days_are_expected_by_the_hour_of_the_day():
+    hours = np.arange(10 * 24)
+    submit = np.repeat(hours[hours % 24 < 12], 2) * float(HOUR)
+    assert passed_by(submit, [0, 12, 24, 36]) == pytest.approx([24, 0, 24], rel=0.02)
+
+
+@pytest.mark.parametrize(("last", "knows_the_day"), [(191, False), (192, True)])
+def test_eight_days_tell_of_the_hours_of_the_day(last, knows_the_day):
+    hours = np.arange(7 * 24)
+    submit = np.append(np.repeat(hours[hours % 24 < 12], 2), last) * float(HOUR)
+    by_day, by_night = passed_by(submit, [0, 12, 24])
+    assert (by_day > 20 * by_night) == knows_the_day
+    assert (by_day == pytest.approx(by_night)) != knows_the_day
 
 
 # What is proposed
@@ -187,6 +207,42 @@ def test_a_crash_dates_the_stop():
     trace = log(*sorted([*kept, *failing, *late]))
     (row,) = wk.infer_outages(trace).table.to_dict("records")
     assert (row["start"], row["end"], row["ended_together"]) == (60_300, 75_900, 3)
+
+
+@pytest.mark.parametrize(
+    ("statuses", "start", "together"),
+    [
+        ([0, 5, 5], 60_300, 3),  # also where they are cancelled
+        ([0, 0], 63_900, 2),  # two are no crash: since the next submission
+        ([0, 0, 0, 1], 63_900, 0),  # nor is it one where a job completes
+    ],
+)
+def test_what_is_a_crash(statuses, start, together):
+    ordinary = [(600 * i, 0, 500, 1) for i in range(300) if not 100 <= i < 127]
+    failing = [(60_000, 0, 300, 1, status) for status in statuses]
+    trace = log(*sorted([*ordinary, *failing, (63_900, 12_000, 500, 1)]))
+    rows = wk.infer_outages(trace).table.query("evidence == 'waiting'")
+    found = rows[["start", "end", "ended_together"]].to_numpy().tolist()
+    assert found == [[start, 75_900, together]]
+
+
+@pytest.mark.parametrize(("length", "n_proposed"), [(599, 0), (600, 1)])
+def test_stops_of_less_than_ten_minutes_are_not_proposed(length, n_proposed):
+    found = wk.infer_outages(steady(300, [(60_000, 60_000 + length)]), 8)
+    assert len(found.table) == n_proposed
+
+
+def test_an_outage_is_of_whole_seconds_within_the_stop():
+    trace = steady(300, [(60_000, 66_000)])
+    found = wk.infer_outages(trace.with_columns(submit=trace.column("submit") + 0.25), 8)
+    assert found.table[["start", "end"]].to_numpy().tolist() == [[60_000.25, 66_000.25]]
+    assert found.outages().outages == (Outage(1, 60_001, 66_000, 8),)
+
+
+def test_what_is_as_sure_as_asked_is_chosen():
+    found = wk.infer_outages(steady(300, [(60_000, 66_000)]), 8)
+    sure = float(found.table["confidence"].iloc[0])
+    assert [len(found.outages(min_confidence=c)) for c in (sure, np.nextafter(sure, 1))] == [1, 0]
 
 
 def test_a_machine_that_drains_before_a_stop_is_proposed_once():
@@ -233,6 +289,15 @@ def test_a_checkpointed_job_leaves_its_processors_between_its_bursts():
         [59_900, 66_000, "waiting"]
     ]
     assert found.outages().header.get("Log") == "trace"
+
+
+def test_the_machine_is_the_one_given_else_that_of_the_header():
+    trace = steady(300, [(60_000, 66_000)])
+    trace = replace(trace, header=wk.Header(("; MaxProcs: 12",)))
+    for found, procs in ((wk.infer_outages(trace), 12), (wk.infer_outages(trace, 8), 8)):
+        assert found.procs == procs
+        assert found.table["procs"].tolist() == [procs]
+        assert found.notes == ()
 
 
 def test_a_log_without_stops_has_none():
@@ -317,6 +382,33 @@ def test_the_command_shows_and_writes_what_simulate_takes(run, path, tmp_path):
     assert len(wk.read_outages(str(found))) == 2
     options = ("--scheduler", "fcfs", "--procs", 8, "--outages", found)
     assert run("simulate", path, *options)[0] == 0
+
+
+def test_the_command_takes_the_machine_that_is_given(run, path):
+    for procs in (8, 20):
+        code, out, _ = run("outages", path, "--procs", procs, "-o", "-")
+        assert code == 0
+        assert [one.procs for one in wk.read_outages(io.BytesIO(out.encode()))] == [procs] * 2
+
+
+def test_the_command_dates_what_it_can(run, tmp_path):
+    header = wk.Header(("; UnixStartTime: 843480031", "; TimeZoneString: Europe/Stockholm"))
+    trace = steady(300, [(60_000, 66_000)])
+    wk.write_swf(wk.Trace(trace.jobs, header), tmp_path / "dated.swf")
+    code, out, _ = run("outages", tmp_path / "dated.swf", "--procs", 8)
+    head, row, *_, last = out.splitlines()
+    assert code == 0
+    assert head.split()[:3] == ["start", "local", "time"]
+    assert row.split()[:4] == ["60,000", "s", "1996-09-24", "06:40"]
+    assert last == "1 outage of confidence 0.9 or more"
+
+
+def test_what_is_less_sure_is_not_written_either(run, path, tmp_path):
+    found = tmp_path / "found.outages"
+    code, out, _ = run("outages", path, "--min-confidence", 0.9999, "-o", found, "--json", "-")
+    assert code == 0
+    assert json.loads(out)["outages"] == []
+    assert len(wk.read_outages(str(found))) == 0
 
 
 def test_the_command_leaves_out_what_is_less_sure(run, path):

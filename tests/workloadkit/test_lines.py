@@ -19,6 +19,11 @@ def test_lines_are_counted_in_their_file_and_through_all():
     assert [(b.first_line, b.place, b.lines) for b in found] == [(1, 1, ["a", "b"]), (1, 3, ["c"])]
 
 
+def test_the_byte_order_mark_of_each_file_is_skipped():
+    mark = b"\xef\xbb\xbf"
+    assert [b.lines for b in blocks(mark + b"a\n", mark + b"b\n")] == [["a"], ["b"]]
+
+
 @pytest.mark.parametrize("block", [3, 4, 7, 1000])
 def test_blocks_hold_whole_lines_however_long_they_are(monkeypatch, block):
     monkeypatch.setattr(lines, "BLOCK", block)

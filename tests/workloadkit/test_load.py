@@ -84,6 +84,11 @@ def test_by_arrivals_all_gaps_have_the_same_factor():
     assert gaps[1] / gaps[0] == pytest.approx(40 / 10.5)
 
 
+def test_by_arrivals_jobs_that_never_ran_keep_their_place_before_the_others():
+    log = log_of({"submit": [0, 10, 110], "run": [-1, 100, 50], "procs": [4, 4, 2]}, 4)
+    assert scale_load(log, 0.5).column("submit").tolist() == [0, 25, 275]
+
+
 def test_by_machine_the_header_changes_alone():
     log = log_of(TWO, 4, MaxNodes=4, EndTime="some day")
     scaled = scale_load(log, 0.26, "machine")
@@ -131,6 +136,22 @@ def test_so_many_users_leave_that_the_load_is_nearest(load, left):
     }
     scaled = scale_load(log_of(columns, 1), load, "users", rng=1)
     assert scaled.n_jobs == left + 2
+
+
+def test_the_header_says_what_was_done_for_the_load():
+    log = log_of_users(8)
+    fewer = scale_load(log, 0.3 * offered_load(log), "users", rng=4)
+    removed = 8 - fewer.jobs["user"].nunique()
+    assert f"by users, removed {removed}, met {offered_load(fewer):.6g}" in fewer.header.lines[-1]
+    more = scale_load(log, 1.4 * offered_load(log), "users", rng=4)
+    added = more.jobs["user"].nunique() - 8
+    assert f"by users, added {added}, met {offered_load(more):.6g}" in more.header.lines[-1]
+    assert min(removed, added) > 1
+    for scaled in (fewer, more):
+        assert scaled.header.lines[-1].endswith("seed 4")
+    slower = scale_load(log_of(TWO), 0.5)  # 1.25 before
+    assert slower.header.lines[-1].endswith("load 0.5, by arrivals, factor 2.5")
+    assert scale_load(log_of(TWO), 0.5, "machine").header.lines[-1].endswith("by machine")
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -253,6 +274,16 @@ def test_short_logs_double_by_days_or_not_at_all():
     with pytest.raises(wk.WorkloadError, match="less than two days"):
         scale_load(hours, 2 * offered_load(hours), "users", rng=1)
     assert scale_load(hours, 0.5 * offered_load(hours), "users", rng=1).n_jobs < 60
+
+
+@pytest.mark.parametrize(("span", "unit"), [(2 * DAY, DAY), (2 * WEEK, WEEK)])
+def test_two_days_are_long_enough_to_double_users_and_two_weeks_to_do_so_by_weeks(span, unit):
+    columns = {"run": [100] * 61, "procs": [1] * 61, "user": np.arange(61) % 3 + 1}
+    submit = np.linspace(0, span, 61)
+    log = log_of(columns | {"submit": submit})
+    scaled = scale_load(log, 2 * offered_load(log), "users", rng=1)
+    doubles = scaled.column("submit")[scaled.column("user") > 3]
+    assert sorted(doubles) == sorted((submit + unit) % span)
 
 
 @pytest.mark.parametrize(

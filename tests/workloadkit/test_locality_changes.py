@@ -153,6 +153,20 @@ def test_runs_within_sessions_end_with_them():
     assert not wk.enhance_locality(trace, 5, 1, within="user").jobs.equals(trace.jobs)
 
 
+def test_jobs_that_never_ran_are_no_part_of_a_session():
+    """Two sessions of one user; of each, jobs repeat in it, and one that never ran stays."""
+    submit = [0, 100, 200, 9000, 9100, 9200]
+    log = {"submit": submit, "run": [3, -1, 3, 3, 3, -1], "user": [1] * 6, "procs": [1] * 6}
+    trace = wk.Trace.from_columns({**log, "executable": range(6)})
+    seen = set()
+    for seed in range(20):
+        changed = wk.enhance_locality(trace, 4, seed, within="session")
+        seen.add(tuple(changed.column("executable")))
+    first, second = [(0, 1, 0), (2, 1, 2), (0, 1, 2)], [(3, 3, 5), (4, 4, 5), (3, 4, 5)]
+    assert seen <= {(*a, *b) for a in first for b in second}
+    assert len(seen) > 4
+
+
 def run_depth(trace):
     """How deep run times are on a stack, as a share of what it is if the jobs are shuffled."""
     found = stack_depths(trace, n_shuffles=5, rng=1).by_attribute.loc["run"]
@@ -184,6 +198,29 @@ def test_utilities_follow_their_jobs():
         assert came != [0, 1, 2, 3]
         for row, job in enumerate(came):
             assert changed.utilities.get(row) == trace.utilities.get(job)
+
+
+def test_without_proposals_all_jobs_stay(rng):
+    trace = busy_log(rng, 50)
+    assert wk.reduce_locality(trace, 3, proposals=0).jobs.equals(trace.jobs)
+
+
+def test_the_header_tells_when_the_changed_log_ends():
+    """The job of three days goes to the second place, or the first job comes twice."""
+    lines = ("; MaxJobs: 9", "; UnixStartTime: 86400", "; TimeZoneString: UTC", "; EndTime: never")
+    columns = {"submit": [0, DAY], "run": [3 * DAY, 60], "procs": [1] * 2, "user": [1] * 2}
+    trace = wk.Trace.from_columns(columns, header=wk.Header(lines))
+    ends = {(3 * DAY, 60): "05 00:00", (60, 3 * DAY): "06 00:00", (3 * DAY,) * 2: "06 00:00"}
+    ends[60, 60] = "03 00:01"
+    seen = set()
+    for change in (wk.reduce_locality, wk.enhance_locality):
+        for seed in range(9):
+            changed = change(trace, rng=seed, tolerance=np.inf)
+            runs = tuple(changed.column("run"))
+            assert ends[runs] in changed.header.get("EndTime")
+            assert changed.header.get("MaxJobs") == "2"
+            seen.add(runs)
+    assert seen == set(ends)
 
 
 def test_the_header_says_what_made_it(rng):

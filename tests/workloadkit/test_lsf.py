@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import re
 
 import numpy as np
 import pytest
@@ -137,6 +138,7 @@ def test_another_order_of_fields_is_noted_and_its_limit_not_read():
         ({"state": 32, "exit_info": 17}, 0, "TERM_EXTERNAL_SIGNAL"),
         ({"state": 32, "exit_info": 25}, 0, "TERM_CWD_NOTEXIST"),
         ({"state": 32, "exit_info": 34}, 0, "TERM_RC"),
+        ({"state": 32, "exit_info": 35}, 0, ""),
         ({"state": 32, "exit_info": 99}, 0, ""),
         ({"state": 32, "exit_info": -1}, 0, ""),
         ({"state": 64, "exit_info": 14}, 1, ""),
@@ -145,6 +147,22 @@ def test_another_order_of_fields_is_noted_and_its_limit_not_read():
 def test_status(changes, status, reason):
     trace = read(record(**changes))
     assert (trace.jobs["status"][0], trace.sidecar["reason"][0]) == (status, reason)
+
+
+def test_the_reasons_of_the_table_and_no_others_cancel_a_job():
+    table = wk.read_lsf.__doc__.partition("EXIT, stopped by")[2].partition("EXIT for any")[0]
+    listed = {f"TERM_{word.removeprefix('TERM_')}" for word in re.findall("[A-Z_]{4,}", table)}
+    trace = read(*(record(n, state=32, exit_info=n) for n in range(1, 35)))
+    found = zip(trace.sidecar["reason"], trace.jobs["status"], strict=True)
+    assert {reason for reason, status in found if status == 5} == listed
+
+
+def test_other_processors_than_requested_are_noted():
+    trace = read(record(1, procs=4), record(2, procs=3), record(3, procs=5))
+    assert trace.jobs["procs"].tolist() == [4, 4, 4]
+    (repair,) = trace.intake.noted
+    assert repair.kind == "ran on fewer or more processors than requested"
+    assert (repair.count, repair.first_line) == (2, 2)
 
 
 def test_a_job_that_never_started():
@@ -169,6 +187,7 @@ def test_a_job_without_a_submission_is_no_job():
 def test_what_it_was_suspended_is_not_run_time():
     trace = read(record(run_time=200))
     assert (trace.jobs["run"][0], trace.sidecar["suspended"][0]) == (200, 40)
+    assert trace.header.get("Preemption") == "TS"
     trace = read(record(run_time=240))  # all the time that it was there
     assert (trace.jobs["run"][0], trace.sidecar["suspended"][0]) == (240, 0)
     assert not trace.intake.noted

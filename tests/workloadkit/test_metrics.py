@@ -59,6 +59,28 @@ def test_the_slowdown_ratio_is_as_large_either_way(jobs):
         assert ratio[i] == pytest.approx((a - b) / min(a, b))
 
 
+@pytest.mark.parametrize(("bound", "expected"), [(1, 5), (5, 5), (6.25, 4), (50, 1)])
+def test_a_slowdown_may_have_another_bound(bound, expected):
+    assert metrics.bounded_slowdown(20, 5, bound=bound) == expected
+
+
+@pytest.mark.parametrize("name", ["bounded_slowdown", "slowdown", "lawson_slowdown"])
+def test_what_is_unknown_has_no_slowdown(name):
+    measure = getattr(metrics, name)
+    assert np.isnan(measure([np.nan, 9], [5, np.nan])).all()
+
+
+def test_a_machine_is_busy_between_two_instants_only_with_what_ran_between_them():
+    # from 8 to 20: of the first job 2 s, of the second 12 s, of the others nothing
+    jobs = [0, 5, 30, 1], [10, 25, 40, 7], [4, 2, 4, 1]
+    assert metrics.utilization(*jobs, 4, 8, 20) == (2 * 4 + 12 * 2) / (4 * 12)
+    assert math.isnan(metrics.utilization(*jobs, 4, 8, 8))
+
+
+def test_without_jobs_there_is_no_makespan():
+    assert math.isnan(metrics.makespan([], []))
+
+
 # Of a schedule
 
 
@@ -104,6 +126,15 @@ def test_with_exact_estimates_the_request_is_still_that_of_the_log(schedule):
     exact = wk.simulate(schedule.source, "fcfs", procs=1, estimates="exact")
     expected = statistics.fmean([1, 1.5, 690 / 600, 2])
     assert exact.measure("mean_expansion_factor") == pytest.approx(expected)
+
+
+def test_a_requested_time_of_zero_is_known_and_counts_as_a_second():
+    columns = {"submit": [0] * 3, "wait": [0, 100, 200], "run": [100] * 3, "procs": [1] * 3}
+    trace = wk.Trace.from_columns(columns | {"requested_time": [9, 0, -1]})
+    found = wk.simulate(trace, "fcfs", procs=1, engine="python")
+    factors = [1, 1 + 100 / 1, 1 + 200 / 100]
+    assert found.measure("mean_expansion_factor") == statistics.fmean(factors)
+    assert found.recorded["mean_expansion_factor"] == statistics.fmean(factors)
 
 
 def test_lee_counts_5001_jobs_but_50(rng):

@@ -1,5 +1,7 @@
 """Logs mixed in resampling, and the machine of the new log."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -60,6 +62,58 @@ def test_numbers_of_different_logs_stay_apart(small, large):
     assert "numbers of large raised by: executable 4, queue 2" in new.header.get_all("Note")
 
 
+def test_a_log_without_such_numbers_takes_none(small):
+    none = log_of("none", USERS)
+    third = log_of("third", USERS, executable=0, queue=7)
+    last = log_of("last", USERS, executable=0)
+    new = wk.resample([small, none, third, last], rng=1)
+    found = new.jobs[["executable", "queue"]].drop_duplicates().to_numpy().tolist()
+    assert sorted(found) == [[-1, -1], [3, 1], [4, 9], [5, -1]]
+    notes = [note for note in new.header.get_all("Note") if "raised" in note]
+    assert notes == [
+        "numbers of third raised by: executable 4, queue 2",
+        "numbers of last raised by: executable 5",
+    ]
+
+
+def test_numbers_of_users_are_shared_out_as_the_logs_have_them(small, large):
+    """The first log has two long-term users, and its temporary one stays for twice as long."""
+    two = log_of("two", USERS | {3: [*range(41)]})
+    plan = prepare([two, large], temporary_users=0.9, arrivals=0.5).plan
+    assert [rates.long_term for rates in plan.rates] == [2, 1]
+    assert [rates.present for rates in plan.rates] == pytest.approx([0.6, 0.3])
+    assert [rates.arrivals for rates in plan.rates] == pytest.approx([0.25, 0.25])
+    for number, shares in ((0, [0, 0]), (1, [1, 0]), (2, [1, 1]), (3, [2, 1]), (4, [3, 1])):
+        rates = prepare([two, large], long_term_users=number).plan.rates
+        assert [rate.long_term for rate in rates] == shares
+
+
+def test_utilities_and_preceding_jobs_of_all_logs_come_along(small):
+    """The jobs of each log tell by field 6 which they are."""
+    logs = []
+    for number, log in enumerate((small, small)):
+        n = log.n_jobs
+        cpu = 100 * number + np.arange(n)
+        points = {"row": np.arange(n), "time": np.zeros(n), "value": cpu + 1.0}
+        before = {"preceding_job": [-1, *range(1, n)], "think_time": [-1, *[7] * (n - 1)]}
+        log = log.with_columns(cpu=cpu, **before)
+        logs.append(replace(log, utility=pd.DataFrame(points)))
+    new = wk.resample(logs, rng=1)
+    cpu, before = new.column("cpu"), new.column("preceding_job")
+    assert set(cpu // 100) == {0, 1}
+    assert [new.utilities[row] for row in range(new.n_jobs)] == [[(0, x + 1)] for x in cpu]
+    linked = np.flatnonzero(before > 0)
+    assert set(cpu[linked] // 100) == {0, 1}
+    assert (cpu[before[linked] - 1] == cpu[linked] - 1).all()
+
+
+def test_what_is_of_one_log_does_not_go_with_several(small, large):
+    with pytest.raises(ParameterError, match="begin is of one log, and there are several"):
+        wk.resample([small, large], begin=0)
+    with pytest.raises(ParameterError, match="rare behaviours are of one log, and there are sev"):
+        wk.resample([small, large], rare=[(1, 0, WEEK)])
+
+
 def test_the_machine_is_the_largest_and_sizes_stay(small, large):
     for logs in ([small, large], [large, small]):
         new = wk.resample(logs, rng=1)
@@ -102,6 +156,15 @@ def test_a_job_larger_than_the_machine_is_named(small, large):
     asking = small.with_columns(requested_procs=np.full(small.n_jobs, 20.0))
     with pytest.raises(ParameterError, match="small: job 1 needs 20 processors"):
         wk.resample([asking, small], rng=1)
+
+
+def test_the_largest_of_the_jobs_that_do_not_fit_is_named(small):
+    procs = np.full(small.n_jobs, 16.0)
+    procs[[6, 9]] = [18, 20]
+    trace = small.with_columns(procs=procs)
+    with pytest.raises(ParameterError, match=r"job 10 needs 20 processors, .* 16 \(2 such jobs\)"):
+        wk.resample(trace, rng=1, procs=16)
+    assert wk.resample(trace, rng=1, procs=20).header.procs == 20
 
 
 def test_a_log_without_field_5_keeps_its_jobs(small):

@@ -73,6 +73,35 @@ def test_the_seed_in_the_header_makes_the_log_again(name, model):
     assert model(300, 64, rng=seed).jobs.equals(trace.jobs)
 
 
+OTHER_THAN_BY_DEFAULT = {
+    "lublin": "types=two",
+    "feitelson96": "gap=60.0 size_order=1.2 power2=2.0 short=60.0 long=700.0 short_serial=0.9 "
+    "short_drop=0.1 repeat_order=3.0",
+    "downey97": "gap=60.0 night=0.5 shortest=3.0 longest=70000.0 sigma=1.0",
+    "cirne": "gap=60.0 serial=0.5 power2=0.6 shortest=60.0 longest=7000.0 accuracy_shape=1.2 "
+    "accuracy_scale=0.4 cancelled=0.2",
+    "tsafrir": "max_estimate=180000",
+}
+
+
+@pytest.mark.parametrize("name", OTHER_THAN_BY_DEFAULT)
+def test_what_was_asked_for_is_in_the_header_and_what_was_not_is_not(name):
+    def noted(**how):
+        return " ".join(MODELS[name](20, 64, rng=1, **how).header.get_all("Note"))
+
+    for setting in OTHER_THAN_BY_DEFAULT[name].split():
+        said = f", {setting.replace('=', ' ')}"
+        assert said in noted(**models.parse(f"{name}:{setting}")[1])
+        assert said not in noted()
+
+
+def test_where_the_hour_means_something_second_0_is_a_monday_at_midnight(name, model):
+    header = model(20, 64, rng=1).header
+    by_the_hour = name not in ("feitelson96", "jann97")
+    assert header.date(0) == ("Mon Jan 02 00:00:00 UTC 1995" if by_the_hour else None)
+    assert header.number("MaxRecords") == 20
+
+
 def test_nothing_is_left_in_the_global_state(model):
     np.random.seed(3)  # noqa: NPY002
     before = np.random.get_state()[1].copy()  # noqa: NPY002
@@ -119,6 +148,31 @@ def test_wrong_parameters_are_named(model, jobs, procs, how):
     with pytest.raises(wk.ParameterError) as error:
         model(jobs, procs, **{"rng": 1} | how)
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "how"),
+    [
+        ("cirne", {"shortest": 600, "longest": 600}),
+        ("cirne", {"serial": 1, "power2": 0, "cancelled": 0}),
+        ("downey97", {"shortest": 600, "longest": 600, "sigma": 0}),
+        ("downey97", {"night": 1}),
+        ("feitelson96", {"size_order": 0, "short_serial": 0.2, "short_drop": 0.2}),
+        ("feitelson96", {"short_serial": 1, "short_drop": 0}),
+        ("tsafrir", {"max_estimate": 172_800, "estimates": 20}),
+        ("tsafrir", {"estimates": 50}),
+    ],
+)
+def test_parameters_may_be_at_their_limits(name, how):
+    trace = MODELS[name](50, 64, rng=1, **how)
+    assert trace.n_jobs == 50
+    if name == "cirne" and "shortest" in how:
+        assert (trace.column("requested_time") == 600).all()
+    if name == "cirne" and "serial" in how:
+        assert (trace.column("procs") == 1).all()
+    if name == "downey97" and "shortest" in how:
+        # without variation the speedup is linear up to the parallelism, which is rounded
+        assert (trace.column("run") * trace.column("procs")).mean() == pytest.approx(600, rel=0.15)
 
 
 def test_numbers_may_be_floats(model):

@@ -68,6 +68,21 @@ def test_small_classes_join_the_next_smaller():
     assert [(c.low, c.high) for c in fit_jann97(log)] == [(1, 2)]
 
 
+@pytest.mark.parametrize(("n_jobs", "classes"), [(29, [(1, 2)]), (30, [(1, 1), (2, 2)])])
+def test_thirty_jobs_are_a_class(n_jobs, classes):
+    procs = np.array([1] * 50 + [2] * n_jobs)
+    rng = np.random.default_rng(3)
+    submit, run = np.cumsum(rng.exponential(60, procs.size)), rng.exponential(100, procs.size)
+    log = wk.Trace.from_columns({"submit": submit, "run": run, "procs": procs})
+    assert [(c.low, c.high) for c in fit_jann97(log)] == classes
+    alone = log.select(procs == 2)
+    if n_jobs < 30:
+        with pytest.raises(wk.WorkloadError, match=r"29 jobs ran; .* is fitted to 30 or more"):
+            fit_jann97(alone)
+    else:
+        assert [(c.low, c.high) for c in fit_jann97(alone)] == [(2, 2)]
+
+
 def test_values_that_are_all_alike_get_a_narrow_branch():
     submit = np.arange(40) * 60.0
     log = wk.Trace.from_columns({"submit": submit, "run": np.full(40, 30), "procs": [1] * 40})
@@ -151,6 +166,13 @@ def test_a_machine_cuts_the_classes():
     size = jann97(5000, 20, rng=6).column("procs")
     assert size.max() == 20  # of the class from 17 to 32
     assert (size == 20).any()
+
+
+@pytest.mark.parametrize(("procs", "largest"), [(16, 16), (17, 17)])
+def test_a_class_is_taken_from_its_smallest_size_on(procs, largest):
+    """Of the class from 17 to 32 there are some on 17 processors, and none on 16."""
+    size = jann97(5000, procs, rng=6).column("procs")
+    assert size.max() == largest
 
 
 def test_classes_of_ones_own():

@@ -146,6 +146,13 @@ def test_jobs_longer_than_allowed_get_the_longest():
     assert (laid.column("run") == log.column("run")).all()
 
 
+@pytest.mark.parametrize("how", [{}, {"max_estimate": 7200}])
+def test_a_job_as_long_as_the_longest_estimate_is_not_too_long(how):
+    """By default that is the longest run time, if it is of whole hours."""
+    found = add_estimates(log_of([7200] + [60] * 99), 1, **how).column("requested_time")
+    assert found[0] == found.max() == 7200
+
+
 def test_run_times_that_no_share_covers_raise_estimates():
     log = log_of([7000] * 50 + [1] * 50)
     with pytest.warns(wk.WorkloadWarning, match="raised to the longest, 7200 s"):
@@ -163,6 +170,8 @@ def test_only_the_estimates_change_and_the_header_says_so():
     assert laid.name == log.name
     assert laid.digest == ""
     assert laid.jobs.equals(add_estimates(log, 5).jobs)
+    assert "n_estimates" not in laid.header.lines[-1]
+    assert "n_estimates 20" in add_estimates(log, 5, estimates=20).header.lines[-1]
 
 
 def test_jobs_of_unknown_run_time_may_have_any_estimate():

@@ -159,7 +159,11 @@ def test_outages_can_be_tied_to_a_log():
         f"; LogDigest: sha256 {sample.digest}\n1 -1 5 9 -1 1 -1\n"
     )
     assert tied.other_log(sample) is None
-    assert tied.other_log(wk.Trace.from_columns({"submit": [0]}, name="b.swf")) == "sample.swf.gz"
+    other = wk.Trace.from_columns({"submit": [0]}, name="b.swf")
+    assert tied.other_log(other) == "sample.swf.gz"
+    again = tied.tied_to(other)  # which has no digest
+    assert again.other_log(other) is None
+    assert again.other_log(sample) == "b.swf"
 
 
 # What cannot be
@@ -240,6 +244,17 @@ def test_what_is_legal_but_odd_is_worth_a_line(outage, message):
 def test_what_is_unknown_named_or_announced_in_the_last_second_is_not_odd():
     text = "; OutageType: 7 burst pipe\n1 -1 5 -1 -1 -1 -1\n2 5 5 9 7 1 1\n3 0 5 9 0 1 1\n"
     assert read(text).oddities == []
+
+
+def test_an_outage_of_unknown_start_is_neither_late_nor_short_nor_planned():
+    outages = read("1 5 -1 -1 1 1 1\n")
+    assert outages.oddities == []
+    assert not outages.outages[0].planned
+
+
+def test_five_odd_outages_are_all_named():
+    outages = read("\n".join(f"{i} -1 5 9 1 0 -1" for i in range(1, 6)))
+    assert outages.oddities == ["<stream>: 5 outages are each of no processor: 1, 2, 3, 4, 5"]
 
 
 def test_a_machine_may_have_had_no_outage():

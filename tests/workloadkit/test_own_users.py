@@ -153,6 +153,8 @@ def test_jobs_are_numbered_by_submission():
         (submits(1, 1, at=6), "for 6 s when it is 7 s"),
         (submits(1, 1, at=math.nan), "for nan s when it is 7 s"),
         (submits(1, 1, at=math.inf), "for inf s when it is 7 s"),
+        (submits(1, 1, number=-1), "user 1 submits a job of number -1"),
+        (submits(1, 1, number=2**63), "user 1 submits a job of number 9223372036854775808"),
         (lambda user: user.sleep(-1), "nothing can happen -1 s from now, at 7 s"),
         (lambda user: user.sleep(math.inf), "nothing can happen inf s from now"),
         (lambda user: user.sleep(math.nan), "nothing can happen nan s from now"),
@@ -161,6 +163,13 @@ def test_jobs_are_numbered_by_submission():
 def test_a_user_cannot_submit_what_cannot_be(submit, message):
     with pytest.raises(WorkloadError, match=message):
         wk.simulate(None, "fcfs", [Script({7: submit})], procs=4, rng=1)
+
+
+def test_a_user_may_submit_the_least_and_the_largest_that_can_be():
+    user = Script({7: submits(4, 0, 0, at=7, number=0)})
+    schedule = wk.simulate(None, "fcfs", [user], procs=4, rng=1)
+    names = ["job", "submit", "start", "end", "procs", "estimate"]
+    assert schedule.jobs[names].to_numpy().tolist() == [[0, 7, 7, 7, 4, 1]]
 
 
 def test_a_job_as_large_as_the_machine_waits_until_it_is_whole_again():

@@ -82,6 +82,34 @@ def test_run_is_the_walltime_which_leaves_out_time_suspended():
 
 
 @pytest.mark.parametrize(
+    ("walltime", "run", "suspended", "kinds"),
+    [
+        (240, 240, None, []),
+        (
+            239,
+            239,
+            61,
+            ["end − start exceeds the walltime used by over a minute: run is the latter"],
+        ),
+        (360, 360, None, []),
+        (361, 361, None, ["walltime used exceeds end − start by over a minute"]),
+        (0, 300, None, ["walltime used is 0: run is end − start"]),
+    ],
+)
+def test_a_minute_more_or_less_is_no_suspension(walltime, run, suspended, kinds):
+    trace = read(ended(start=60, end=360, more=f"resources_used.walltime={walltime}"))
+    assert trace.jobs.run[0] == run
+    found = trace.sidecar.suspended[0]
+    assert found == suspended or (suspended is None and isnan(found))
+    assert [*noted(trace)] == kinds
+
+
+def test_a_record_tells_how_often_its_job_was_started():
+    for more, attempts in (("run_count=3", 3), ("run_count=0", 1), ("", 1)):
+        assert job(ended(more=more))[1].attempts == attempts
+
+
+@pytest.mark.parametrize(
     ("text", "expected"),
     [
         ("9350", 9350),
@@ -272,6 +300,18 @@ def test_allocated_processors_by_vnode_then_host_then_request():
     assert noted(trace) == {"resources_used.ncpus is another number than allocated": 1}
 
 
+def test_a_host_without_places_tells_no_processors():
+    assert job(ended(more="exec_host=n1/0*0 Resource_List.ncpus=3"))[0].procs == 3
+
+
+def test_a_number_of_nodes_stands_for_processors_and_is_noted():
+    kind = "requested processors not told: the number of nodes taken"
+    trace = read(ended(more="exec_host=n1/0*7 Resource_List.nodect=7"))
+    assert (trace.jobs.requested_procs[0], noted(trace)) == (7, {kind: 1})
+    both = "exec_host=n1/0*7 Resource_List.nodect=7 Resource_List.ncpus=7"
+    assert noted(read(ended(more=both))) == {}
+
+
 def test_gpus_wherever_they_are_told():
     for more in (
         "exec_vnode=(n:ncpus=1:ngpus=2)",
@@ -398,6 +438,15 @@ def test_deleted_while_queued_submitted_at_the_local_date_of_its_queue_record():
     assert (swf["wait"], beside.submit, beside.state) == (491, ZERO + 9 + 5 * 3600, "A")
 
 
+def test_of_two_seconds_of_one_local_date_the_first_is_meant():
+    """Clocks are set back at two in this night, so that half past one comes twice."""
+    dates = (
+        f"11/01/2015 {time};{letter};1.srv;"
+        for time, letter in (("00:30:00", "Q"), ("01:30:00", "D"))
+    )
+    assert job(*dates, tz="America/New_York")[0]["wait"] == 3600
+
+
 def test_started_and_deleted_without_an_end_is_no_job():
     trace = read(ended(), line("S", "7", 60, f"ctime={ZERO}"), line("D", "7", 500))
     assert left_out(trace) == {
@@ -516,6 +565,21 @@ def test_a_zone_that_the_dates_contradict_is_noted_with_its_offset():
     assert noted(read(summer, tz="America/New_York")) == {}
 
 
+@pytest.mark.parametrize(
+    ("date", "offset"), [("03/05/2015 05:36:00", "+05:30"), ("03/04/2015 20:36:00", "−03:30")]
+)
+def test_offsets_of_half_an_hour_are_told_exactly(date, offset):
+    trace = read(ended(end=360).replace(clock(360), date))
+    assert noted(trace) == {f"dated in local time of UTC{offset}, not of tz UTC": 1}
+
+
+def test_each_offset_is_counted_by_itself():
+    dates = (f"{DAY} {hour}:06:00" for hour in ("01", "02", "00"))
+    trace = read(*(ended(f"{n}").replace(clock(360), date) for n, date in enumerate(dates)))
+    kind = "dated in local time of UTC+0{}:00, not of tz UTC"
+    assert noted(trace) == {kind.format(1): 1, kind.format(2): 1}
+
+
 def test_dates_that_are_none_are_no_matter():
     for date in ("", "99/99/9999 99:99:99", "x" * 19, "0" * 40, "٠٣/05/2015 00:06:00"):
         assert read(ended().replace(clock(360), date)).n_jobs == 1
@@ -530,6 +594,13 @@ def test_files_of_days_are_read_in_their_order(tmp_path):
     paths[1].write_text(line("S", second=60, text=f"ctime={ZERO}"))
     trace = wk.read_pbs(paths)
     assert left_out(trace) == {"start records (S)": 1}
+
+
+def test_files_of_other_names_are_read_as_they_are_given(tmp_path):
+    paths = [tmp_path / name for name in ("b", "a")]
+    paths[0].write_text(line("S", second=60, text=f"ctime={ZERO}"))
+    paths[1].write_text(ended())
+    assert left_out(wk.read_pbs(paths)) == {"start records (S)": 1}
 
 
 def test_a_file_given_twice_gives_its_jobs_once(tmp_path):

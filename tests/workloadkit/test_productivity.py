@@ -121,6 +121,13 @@ def test_a_simulated_period_ends_throughput():
     assert done.metrics["makespan"] == 9009
 
 
+def test_the_cool_down_is_no_part_of_a_simulated_period():
+    done = schedule(cooldown=20)
+    object.__setattr__(done, "history", {"until": 180})
+    assert done.period == (0, 160)
+    assert done.metrics["throughput_per_hour"] == pytest.approx(1 / 160 * HOUR)
+
+
 class Visitor(wk.users.User):
     """One who submits twice, two hours apart."""
 

@@ -49,6 +49,20 @@ def test_the_named_hyperbolas_say_their_unit():
     assert zakay["p"](2.0) == pytest.approx(0.4)  # in units of 10 min
 
 
+def test_a_probability_may_be_given_by_points_or_be_a_constant():
+    (found,) = read_grids(["p=table:0/0.9,10/0.1"], KNOWN)
+    assert found["p"]([0.0, 5.0, 10.0]).tolist() == pytest.approx([0.9, 0.5, 0.1])
+    assert read_grids(["p=0.5", "S=inf"], KNOWN) == [{"p": 0.5, "S": np.inf}]
+
+
+def test_a_list_is_one_value_of_what_takes_a_list():
+    found = read_grids(
+        ["demands=0.2,0.1", "N=1:3", "demands=4"], ["demands", "N"], vectors=["demands"]
+    )
+    assert [grid["demands"].tolist() for grid in found] == [[0.2, 0.1], [4.0]]
+    assert [grid["N"].tolist() for grid in found] == [[1, 2, 3]] * 2
+
+
 def test_think_times_may_depend_on_the_response():
     (found,) = read_grids(["Z=breaks:1,20,3"], KNOWN)
     assert found["Z"]([2, 3, 4]).tolist() == [1, 1, 20]
@@ -65,6 +79,7 @@ def test_think_times_may_depend_on_the_response():
         ("N=5:1", "N is '5:1', no range"),
         ("N=1:5:0", "N is '1:5:0', no range"),
         ("N=0:1e300", "1,000,000 points are the most"),
+        ("N=1:1000001", "1,000,000 points are the most"),
         ("S=exp:1", "S is 'exp:1'; it must be a number"),
         ("p=exp:x", "p is 'exp:x'"),
         ("Z=breaks:1,2", "Z is 'breaks:1,2'"),
@@ -79,6 +94,8 @@ def test_what_cannot_be_read_is_named(word, told):
 def test_too_many_points_are_refused():
     with pytest.raises(ParameterError, match="these are 4,000,000 points; 1,000,000 are the most"):
         read_grids(["N=1:2000", "Z=1:2000"], KNOWN)
+    (found,) = read_grids(["N=1:1000", "Z=1:1000"], KNOWN)
+    assert (found["N"].size, found["Z"][-1]) == (1_000_000, 1000)
 
 
 @given(st.integers(-50, 50), st.integers(0, 60), st.sampled_from([1, 2, 5, 10, 100]))

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from workloadkit import FormatError, ParameterError, read_swf, write_swf
+from workloadkit.intake import Intake, Repair
 from workloadkit.io.assemble import assemble
 from workloadkit.io.records import ImportOptions, Records
 
@@ -145,6 +146,91 @@ def test_an_unfinished_job_ends_killed():
     assert log.bursts["status"].tolist() == [2, 4]
 
 
+def test_partial_lines_have_what_their_attempts_used():
+    """The second begins before the first ends, and so waits for nothing; the third never ran."""
+    log = log_of(
+        {"id": "7", "start": 5, "end": 50, "run": 45, "procs": 2, "cpu": 30, "memory": 700},
+        {"id": "7", "start": 40, "end": 90, "run": 50, "procs": 8, "cpu": 20, "memory": 600},
+        {"id": "7", "end": 120, "status": 5},
+        attempts=True,
+    )
+    used = ["procs", "cpu", "memory"]
+    assert log.bursts[used].iloc[:2].to_numpy().tolist() == [[2, 30, 700], [8, 20, 600]]
+    assert log.bursts["wait"].tolist() == [5, 0, 30]
+    assert log.bursts["run"].isna().tolist() == [False, False, True]
+    assert [column(log, name) for name in ("run", *used)] == [[95], [8], [50], [600]]
+    kind = "attempts of requeued jobs folded into the job"
+    assert log.intake.left_out == (Repair(kind, 2, 2),)
+
+
+@pytest.mark.parametrize(("attempts", "most"), [(False, 4), (True, 8)])
+def test_the_log_ends_with_the_last_attempt_and_counts_processors_of_those_it_has(attempts, most):
+    log = log_of(
+        {"id": "7", "start": 100, "end": 200, "run": 100, "procs": 8},
+        {"id": "7", "start": 300, "end": 400, "run": 100, "procs": 4},
+        attempts=attempts,
+    )
+    assert log.header.get("EndTime") == "Sun Sep 09 01:53:20 UTC 2001"
+    assert f"at most {most} processors were in use at once" in log.header.get_all("Note")
+
+
+def test_second_0_is_a_whole_second():
+    log = log_of({"submit": 0.25, "start": 5, "run": 45}, {"submit": 7, "start": 7, "run": 1})
+    assert column(log, "submit") == [0.25, 7]
+    assert log.header.start == SECOND
+
+
+MACHINES = (
+    {"cluster": "north", "queue": "day", "partition": "fat"},
+    {"cluster": "south", "queue": "night", "submit": 60, "start": 60},
+)
+
+
+def test_the_header_tells_of_machines_queues_and_the_clock():
+    header = log_of(*MACHINES, tz="Europe/Stockholm").header
+    expected = {
+        "Computer": "north, south",
+        "TimeZone": "7200",
+        "TimeZoneString": "Europe/Stockholm",
+        "StartTime": "Sun Sep 09 03:46:40 CEST 2001",
+        "MaxQueues": "2",
+        "MaxPartitions": "1",
+        "Partition": "1 fat",
+    }
+    assert {label: header.get(label) for label in expected} == expected
+    assert header.get_all("Queue") == ["1 day", "2 night"]
+    assert "the jobs of 2 machines" in header.get_all("Note")
+    assert not any("machine" in note for note in log_of(MACHINES[0]).header.get_all("Note"))
+
+
+def test_the_header_of_an_anonymous_log_counts_what_it_does_not_name():
+    log = log_of(*MACHINES, anonymize=True)
+    assert log.header.get("Computer") is log.header.get("Queue") is None
+    assert (log.header.get("MaxQueues"), log.header.get("MaxPartitions")) == ("2", "1")
+    assert "x.txt" not in log.name  # a file may be called as its site is
+
+
+def test_what_was_left_out_most_often_comes_first():
+    made = records({}, left_out=["b", "a", "c", "a"])
+    assert made.left_out == (Repair("a", 2, 4), Repair("b", 1, 3), Repair("c", 1, 5))
+    made.leave_out("c", 1, 2)
+    assert made.left_out[0] == Repair("c", 3, 1)
+
+
+def test_what_is_odd_stands_below_the_jobs():
+    left_out, noted = (Repair("not ended", 2, 7),), (Repair("odd", 1, 3),)
+    intake = Intake("Accounting", 12, 10, left_out, noted, (("time zone", "UTC"),))
+    assert str(intake).splitlines() == [
+        "Accounting (time zone: UTC)",
+        "  rows read  12",
+        "  not ended  -2  first on line 7",
+        "  jobs       10",
+        "of these jobs",
+        "  odd         1  first on line 3",
+    ]
+    assert intake.to_dict()["noted"] == [{"kind": "odd", "count": 1, "first_line": 3}]
+
+
 def test_what_cannot_be_is_unknown_and_said():
     log = log_of(
         {"submit": 10, "start": 4, "run": -3, "procs": 1e30},
@@ -163,9 +249,10 @@ def test_what_cannot_be_is_unknown_and_said():
 
 
 def test_a_submission_in_no_calendar_is_left_out():
-    log = log_of({"submit": -2 * SECOND}, {"submit": 1e15}, {"submit": 5})
+    log = log_of({"submit": 5}, {"submit": -2 * SECOND}, {"submit": 1e15})
     assert log.n_jobs == 1
-    assert log.intake.left_out[0].count == 2
+    (left,) = log.intake.left_out
+    assert (left.count, left.first_line) == (2, 3)
 
 
 def test_no_job_at_all_is_an_error_that_says_why():
@@ -206,12 +293,19 @@ def test_a_key_gives_a_name_the_same_number_in_every_log():
     assert 0 < one.jobs["user"][0] <= 2**51
 
 
+def test_a_key_gives_a_user_and_a_group_of_one_name_different_numbers():
+    jobs = log_of({"user": "al", "group": "al"}, anonymize=True, key=b"key").jobs
+    assert jobs["user"][0] != jobs["group"][0]
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         ({"tz": "Mars/Base"}, "tz is 'Mars/Base'"),
         ({"procs": 0}, "procs is 0"),
+        ({"procs": 1.5}, "procs is 1.5"),
         ({"key": b""}, "key is empty"),
+        ({"key": "k", "anonymize": True}, "key is empty or no bytes"),
         ({"key": b"k"}, "names are not left out"),
     ],
 )

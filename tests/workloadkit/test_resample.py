@@ -116,6 +116,13 @@ def test_rates_are_those_of_the_log(log):
     assert given.plan.rates == ((7, 1, 2),)
 
 
+def test_all_temporary_users_can_be_asked_for(log):
+    """Both of them in week 0, where 3/40 are there on average, or in each later one."""
+    assert prepare(log, load=80 / 3).plan.rates[0].present == pytest.approx(2)
+    assert prepare(log, temporary_users=2, arrivals=2).plan.rates == ((1, 2, 2),)
+    assert prepare(log, arrivals=0.05, rare=[(1, 0, WEEK)], rare_per_week=0.05).plan.rare == 1
+
+
 def test_the_log_ends_with_its_last_second_or_before_so_many_weeks_are_over(log):
     assert wk.resample(log, rng=1, long_term_users=1).column("submit")[-1] == 40 * WEEK
     assert wk.resample(log, weeks=40, rng=1).column("submit")[-1] < 40 * WEEK
@@ -219,6 +226,15 @@ def test_the_header_is_made_true():
         f"; Note: resampled: workloadkit {wk.__version__}, log trace (sha256 abc), seed 7, weeks "
         "20, load 2.5, unit job",
     )
+
+
+def test_the_end_is_that_of_the_last_job_where_waits_are_unknown():
+    lines = ("; UnixStartTime: 843480031", "; TimeZoneString: UTC")
+    trace = log_of(USERS, header=("; EndTime: y", *lines), wait=-1, run=600)
+    new = wk.resample(trace, rng=7)
+    last = datetime.fromtimestamp(843480031 + 40 * WEEK + 600, ZoneInfo("UTC"))
+    assert new.column("submit")[-1] == 40 * WEEK
+    assert new.header.get("EndTime") == f"{last:%a %b %d %H:%M:%S %Z %Y}"
 
 
 def test_an_end_that_cannot_be_told_is_left_out():

@@ -185,6 +185,15 @@ def test_temporary_users_come_once(place, engine):
     assert schedule.jobs["submit"].tolist() == sorted(schedule.jobs["submit"])
 
 
+def test_closed_users_drawn_anew_begin_when_they_come(place):
+    place((1, 0), (3, 2))
+    schedule = wk.simulate(
+        make_log(), "easy", "closed", population="resampled", engine="python", rng=1
+    )
+    assert submits(schedule)[0] == 30
+    assert submits(schedule, 2) == [2 * WEEK + 7000, 2 * WEEK + 7010, 2 * WEEK + 7030]
+
+
 @pytest.mark.parametrize("engine", ENGINES)
 def test_one_who_came_before_the_begin_goes_on_where_he_was(place, engine):
     place((3, -1))
@@ -295,6 +304,15 @@ def test_prepared_users_give_what_others_give(log):
         assert schedule.jobs.equals(fresh.jobs)
         assert schedule.source.jobs.equals(fresh.source.jobs)
         assert schedule.source.header == fresh.source.header
+
+
+def test_schedules_tell_of_the_population():
+    trace, how = make_log(), {"engine": "python", "rng": 1}
+    choice = Resampled(stay="time")
+    for population in ("resampled:stay=time", choice, choice.prepare(trace)):
+        schedule = wk.simulate(trace, "easy", "adjusted", population=population, **how)
+        assert schedule.parameters["population"] == "resampled:stay=time"
+    assert "population" not in wk.simulate(trace, "easy", "adjusted", **how).parameters
 
 
 def test_open_users_of_a_resampled_population_are_those_of_resample(log):

@@ -101,8 +101,18 @@ def valued(*points):
     return replace(log(), utility=frame.astype({"row": np.int64, "time": float, "value": float}))
 
 
+def noted(*notes):
+    """Labels of what was done to the log."""
+    return {"Note" + i * " ": note for i, note in enumerate(notes)}
+
+
 E, W, N = SEVERITIES
 NO_WAY = {"preceding_job": -1, "think_time": -1}
+LEFT_OUT = noted("jobs left out of the simulation: 3 of 6")
+SHAKEN, SIMULATED = (f"{what}: workloadkit 0.1.0, log a.swf" for what in ("shaken", "simulated"))
+VALUED = "utility functions: workloadkit 0.1.0, log a.swf"
+SWAPPED = {1: {"job": 2}, 2: {"job": 1}, 3: {"preceding_job": 1}}
+CROWDED = {2: {"wait": 59}, 3: {"think_time": 91}}
 
 # Rules that are broken, with their severity and how often; nothing else is.
 CASES = [
@@ -144,6 +154,17 @@ CASES = [
         lambda: log(jobs={1: {"submit": -1}, 2: {"submit": 0, "wait": 110}}),
         {"submit-known": (E, 1)},
     ),
+    # what was done to the log explains its numbers
+    (lambda: log(LEFT_OUT, {3: {"job": 6}}), {"job-gaps": (N, 3)}),
+    (lambda: log(LEFT_OUT, {3: {"job": 7}}), {"job-gaps": (W, 4)}),
+    (lambda: log(LEFT_OUT, {3: {"user": 4}}), {"numbered-densely": (N, 1)}),
+    (lambda: log(noted(VALUED), {3: {"user": 4}}), {"numbered-densely": (N, 1)}),
+    (lambda: log(noted(SHAKEN), SWAPPED), {"job-order": (N, 1)}),
+    (lambda: log(noted(VALUED), SWAPPED), {"job-order": (W, 1)}),
+    (lambda: log(noted(SHAKEN), CROWDED), {"machine-used-once": (N, 1)}),
+    (lambda: log(noted(SHAKEN, SIMULATED), CROWDED), {"machine-used-once": (W, 1)}),
+    (lambda: log(noted(VALUED), CROWDED), {"machine-used-once": (W, 1)}),
+    # submissions
     (lambda: log(jobs={1: {"submit": 5, "wait": 5}}), {"submit-from-0": (N, 1)}),
     (
         lambda: log(
@@ -152,10 +173,27 @@ CASES = [
         ),
         {"submit-from-0": (W, 1), "labels-there": (N, 1)},
     ),
+    (  # after a year to the second
+        lambda: log(
+            {"EndTime": None},
+            {i: {"submit": 31_535_999 + i, "wait": i * 190, **NO_WAY} for i in (1, 2, 3)},
+        ),
+        {"submit-from-0": (N, 1), "labels-there": (N, 1)},
+    ),
     # numbers of users and the like
     (lambda: log(jobs={1: {"user": 0}}), {"numbered-from-1": (E, 1)}),
     (lambda: log(jobs={1: {"group": 0}, 2: {"executable": 0}}), {"numbered-from-1": (E, 2)}),
     (lambda: log(jobs={3: {"user": 4}}), {"numbered-densely": (W, 1)}),
+    (lambda: log(jobs={3: {"group": 4}}), {"numbered-densely": (W, 1)}),
+    (lambda: log(jobs={3: {"executable": 4}}), {"numbered-densely": (W, 1)}),
+    (
+        lambda: log(jobs={3: {"queue": 3}}),
+        {"numbered-densely": (W, 1), "queues-listed": (W, 1), "max-queues": (E, 1)},
+    ),
+    (
+        lambda: log(jobs={3: {"partition": 0}}),
+        {"numbered-from-1": (E, 1), "partitions-listed": (W, 1)},
+    ),
     (
         lambda: log(FILTER | {"MaxJobs": "5"}, {3: {"user": 4}}),
         {"numbered-densely": (N, 1), "max-jobs": (N, 1)},
@@ -171,6 +209,7 @@ CASES = [
         lambda: log({"MaxRuntime": None}, {1: {"requested_time": 400_000_000}}),
         {"times-plausible": (W, 1)},
     ),
+    (lambda: log({"MaxRuntime": None}, {1: {"requested_time": 315_360_000}}), {}),  # ten years
     (
         lambda: log({"AllowOveruse": "Yes"}, {1: {"requested_time": 0, "requested_procs": 0}}),
         {"request-zero": (W, 1)},
@@ -190,6 +229,10 @@ CASES = [
     (lambda: log(jobs={1: {"procs": -1}}), {"ran-on-procs": (W, 1), "procs-known": (N, 1)}),
     (
         lambda: log(jobs={1: {"run": -1, "cpu": -1, "status": 0}}),
+        {"never-ran": (N, 1), "run-known": (N, 1)},
+    ),
+    (
+        lambda: log(jobs={1: {"run": -1, "cpu": -1, "status": -1}}),
         {"never-ran": (N, 1), "run-known": (N, 1)},
     ),
     (lambda: log(jobs={1: {"status": 5}}), {"cancelled-ran": (N, 1)}),
@@ -219,6 +262,7 @@ CASES = [
     (lambda: log(jobs={2: {"wait": 59}, 3: {"think_time": 91}}), {"machine-used-once": (W, 1)}),
     # requests
     (lambda: log(jobs={1: {"requested_time": 99}}), {"run-requested": (E, 1)}),
+    (lambda: log(jobs={1: {"requested_time": 100, "requested_memory": 1000}}), {}),  # no more
     (lambda: log({"AllowOveruse": None}, {1: {"requested_time": 99}}), {"run-requested": (W, 1)}),
     (lambda: log({"AllowOveruse": "True"}, {1: {"requested_time": 99}}), {}),
     (lambda: log(jobs={1: {"requested_procs": 3}}), {"procs-requested": (E, 1)}),
@@ -226,8 +270,10 @@ CASES = [
     (lambda: log(jobs={1: {"requested_procs": 5}}), {"procs-fewer": (N, 1)}),
     (lambda: log(jobs={1: {"cpu": 101.5}, 2: {"cpu": 101}}), {"cpu-run": (W, 1)}),
     (lambda: log({"MaxRuntime": "99"}), {"max-runtime": (E, 2), "max-runtime-requested": (W, 3)}),
+    (lambda: log({"MaxRuntime": "100"}), {"max-runtime-requested": (W, 2)}),
     (lambda: log({"MaxRuntime": "150"}), {"max-runtime-requested": (W, 2)}),
     (lambda: log({"MaxMemory": "999"}), {"max-memory": (E, 3), "max-memory-requested": (W, 3)}),
+    (lambda: log({"MaxMemory": "1000"}), {"max-memory-requested": (W, 3)}),
     (lambda: log({"MaxMemory": "1999"}), {"max-memory-requested": (W, 3)}),
     # the preceding job
     (lambda: log(jobs={3: {"preceding_job": 99}}), {"preceding-there": (E, 1)}),
@@ -248,6 +294,8 @@ CASES = [
     (lambda: log(jobs={1: {"think_time": 0}}), {"think-alone": (E, 1)}),
     (lambda: log(jobs={3: {"think_time": 92}}), {"think-time": (W, 1)}),
     (lambda: log(jobs={3: {"think_time": 91}}), {}),  # rounded
+    (lambda: log(jobs={3: {"think_time": 89}}), {}),
+    (lambda: log(jobs={3: {"think_time": 88}}), {"think-time": (W, 1)}),
     (lambda: log(jobs={3: {"think_time": -1}}), {}),
     # checkpointed jobs
     (parts, {}),
@@ -295,6 +343,7 @@ CASES = [
     (lambda: log({"MaxRecords": "4", **FILTER}), {"max-records": (E, 1)}),
     (lambda: parts(header={**DOUBLE, "MaxRecords": "3"}), {"max-records": (E, 1)}),
     (lambda: log({"MaxNodes": "9"}), {"max-nodes": (E, 1)}),
+    (lambda: log({"MaxNodes": "8"}), {}),
     (lambda: parts(header={"MaxRecords": "5"}), {"preemption": (E, 1)}),
     (lambda: parts(header={"MaxRecords": "5", "Preemption": "Yes"}), {"preemption": (E, 1)}),
     (lambda: parts(header={"MaxRecords": "5", "Preemption": "TS"}), {}),
@@ -321,6 +370,7 @@ CASES = [
     ),
     (lambda: log({"TimeZone": "0"}), {"time-zones": (W, 1)}),
     (lambda: log({"TimeZone": "3600"}), {}),  # of winter, as the archive writes it
+    (lambda: log({"TimeZone": "7200"}), {}),  # at second 0, in summer
     (
         lambda: log({"TimeZone": "7200", "TimeZoneString": None}),
         {"time-zone-named": (W, 1), "labels-there": (N, 1)},
@@ -345,11 +395,18 @@ CASES = [
         lambda: log({"EndTime": "Sun Sep  9 03:51:38 CEST 2001"}),  # second 298
         {"end-time": (E, 1), "submit-before-end": (E, 1)},
     ),
+    (
+        lambda: log({"EndTime": "Sun Sep  9 03:51:39 CEST 2001"}),  # a second before a submission
+        {"end-time": (E, 1)},
+    ),
     # what rides along
     (lambda: valued((0, 0, 5), (0, 9, 6)), {"utility-functions": (E, 1)}),
     (lambda: valued((0, 0, 5), (0, 9, 4)), {}),
     (beside, {}),
     (lambda: beside(run=[100.0, 103.0, 50.0]), {"records-agree": (E, 1)}),
+    (lambda: beside(run=[101.0, 100.0, 49.0]), {}),  # rounded
+    (lambda: beside(procs=[4.0, 6.0, 2.0]), {"records-agree": (E, 1)}),
+    (lambda: beside(procs=beside().sidecar["procs"] + [0, 1, 0]), {"records-agree": (E, 1)}),
     (lambda: beside(submit=[1e9, 1e9, 1e9]), {"records-agree": (E, 2)}),
     (lambda: replace(beside(), sidecar=beside().sidecar.iloc[:1]), {"records-agree": (E, 2)}),
     (lambda: replace(log(), intake=Intake("Slurm", 5, 3, (Repair("steps", 2, 1),))), {}),
@@ -392,6 +449,17 @@ def test_a_log_that_breaks_nothing():
 def test_warnings_and_notes_break_nothing():
     assert wk.validate(log(jobs={1: {"status": 3, "wait": -1}}))
     assert not wk.validate(log(jobs={1: {"status": 9}}))
+
+
+@pytest.mark.parametrize(
+    ("fields", "failing"),
+    [({"wait": -1}, ()), ({"status": 3}, ("warning",)), ({"status": 9}, ("error", "warning"))],
+)
+def test_what_a_check_fails_on(fields, failing):
+    report = wk.validate(log(jobs={1: fields}))
+    assert tuple(on for on in ("error", "warning", "never") if report.fails(on)) == failing
+    with pytest.raises(wk.ParameterError, match="fail_on is 'note'; known: error, warning, never"):
+        report.fails("note")
 
 
 def test_offenders_are_the_first_three_with_their_numbers_and_values():

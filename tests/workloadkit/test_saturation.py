@@ -150,6 +150,23 @@ def test_jobs_of_uncounted_users_are_simulated_and_left_out_of_the_metrics():
     assert any("uncounted [2]" in note for note in part.trace().header.get_all("Note"))
 
 
+def test_uncounted_users_are_left_out_of_what_the_warm_up_leaves():
+    trace = trace_of(4, 7, 1)
+    how = {"warmup": WEEK, "cooldown": WEEK, "engine": "python"}
+    found = wk.simulate(trace, "fcfs", uncounted=2, **how)
+    submit, user = trace.column("submit"), trace.column("user")
+    inside = (submit >= WEEK) & (submit <= submit[-1] - WEEK)
+    assert found.counted.tolist() == (inside & (user == 1)).tolist()
+
+
+def test_jobs_of_unknown_user_may_be_uncounted():
+    trace = trace_of(4, 7, 1)
+    user = np.where(trace.column("user") == 2, -1, 1)
+    found = wk.simulate(trace.with_columns(user=user), "fcfs", uncounted=[-1], engine="python")
+    assert found.counted.tolist() == (user == 1).tolist()
+    assert found.parameters["uncounted"] == [-1]
+
+
 def test_whoever_is_not_in_the_log_is_missed_by_nobody():
     trace = trace_of(4, 7, 1)
     assert wk.simulate(trace, uncounted=np.array([77, 78])).counted.all()

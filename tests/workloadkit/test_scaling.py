@@ -129,6 +129,27 @@ def test_users_who_make_up_their_jobs_have_nothing_to_scale(users):
             wk.simulate(None, "fcfs", users, procs=4, **{option: 2})
 
 
+@pytest.mark.parametrize("users", ["think:users=3,think=1", [wk.users.User()]])
+@pytest.mark.parametrize("option", [{"oversize": "drop"}, {"estimates": "exact"}])
+def test_users_who_make_up_their_jobs_take_no_rule_for_those_of_a_log(users, option):
+    (name,) = option
+    with pytest.raises(ParameterError, match=f"their own jobs: {name} is for those of a log"):
+        wk.simulate(None, "fcfs", users, procs=4, **option)
+
+
+def test_the_load_of_users_of_ones_own_is_theirs():
+    with pytest.raises(
+        ParameterError, match="custom users submit their own jobs: offered_load is for"
+    ):
+        wk.simulate(None, "fcfs", [wk.users.User()], procs=4, offered_load=0.5)
+
+
+def test_users_who_make_up_their_jobs_may_have_a_scaled_machine():
+    users = "think:users=3,think=1,jobs=5"
+    schedule = wk.simulate(None, "fcfs", users, procs=4, scale_machine=2, rng=1, engine="python")
+    assert schedule.machine == 8
+
+
 def test_recorded_waits_stay(log):
     assert wk.simulate(log, "recorded", scale_runs=2).wait.tolist() == [5, 0]
 

@@ -60,6 +60,20 @@ def test_a_change_of_users_alone_is_found(rng):
     assert found["users"].tolist() == pytest.approx([5, 22], abs=3)
 
 
+def test_a_change_of_the_work_alone_is_found():
+    """Ten jobs a week on two processors; of 20 s at first, then of 50 or 60 s in turn."""
+    week = np.append(np.repeat(np.arange(40), 10), 40)
+    run = np.where(week < 20, 20, 50 + 10 * (week % 2))
+    trace = log_of([10] * 40, run=run, procs=[2] * 401, user=[-1] * 401)
+    found = wk.stationary_segments(trace, of=["work"], hurst=0.5)
+    assert found[["week", "weeks"]].to_numpy().tolist() == [[0, 20], [20, 20]]
+    assert found["work"].tolist() == [10 * 2 * 20, 10 * 2 * 55]
+    assert found["jobs"].tolist() == [10, 10]
+    assert found["users"].tolist() == [1, 1]  # the unknown ones count as one
+    never = trace.with_columns(run=np.where(np.arange(401) % 10 == 9, -1, run))
+    assert wk.stationary_segments(never, of=["work"], hurst=0.5)["jobs"].tolist() == [9, 9]
+
+
 def test_segments_are_never_too_short(rng):
     trace = log_of(noisy(rng, [20] * 30 + [90] * 4 + [20] * 30))
     for least in (1, 3, 8, 20):
@@ -119,6 +133,11 @@ def test_segments_part_the_log():
     assert parts[1].column("submit")[0] == 10 * WEEK
     assert parts[1].name == "trace (weeks 10 to 24)"
     assert parts[1].header.get("Note").endswith(f"log trace ({trace.identity}), weeks 10 to 24")
+
+
+def test_the_last_week_that_is_not_whole_can_be_cut_off():
+    assert [part.n_jobs for part in wk.segments(log_of([3] * 40), at=[40])] == [120, 1]
+    assert [part.n_jobs for part in wk.segments(log_of([3] * 40), at=[])] == [121]
 
 
 def test_the_header_of_a_segment_is_true():

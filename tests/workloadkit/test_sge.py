@@ -178,6 +178,7 @@ def test_any_name_of_a_job_comes_back(name, account):
         ("-l s_rt=60,h_rt=INFINITY", None, None, None, None),
         ("-l gpu=2,m_mem_free=1.000G -pe mpi 2-8", None, None, 1024**2, 2),
         ("-l h_vmem=1024k", None, None, 1000, None),
+        ("-l s_rt=60,s_vmem=1K,virtual_free=2K,ngpus=3", None, 60, 2, 3),
         ("-l h_vmem=512", None, None, 0.5, None),
         ("NONE", None, None, None, None),
         ("-U a,b -q x -l a,b=,=c,h_rt=x,h_vmem=1e9", None, None, None, None),
@@ -192,6 +193,11 @@ def test_use_is_by_slot():
     swf, beside = job(line(granted_pe="mpi", slots=4, category="-l h_vmem=2G -pe mpi 4"))
     assert (swf.procs, swf.requested_procs, swf.cpu, swf.memory) == (4, 4, 65, 1000)
     assert (swf.requested_memory, beside.requested_memory_per) == (2 * 1024**2, "cpu")
+
+
+def test_one_slot_is_on_one_node_and_several_may_be_on_more():
+    assert job(line())[1].nodes == 1
+    assert isnan(job(line(granted_pe="mpi", slots=2))[1].nodes)
 
 
 def test_what_was_not_measured_is_taken_from_other_fields():
@@ -301,6 +307,11 @@ def test_a_task_starts_no_later_than_a_minute_after_its_job_ended(start, folded)
     kind = "folded into their job" if folded else "without the line of their job"
     trace = read(line(**MASTER), task(1, start, **MASTER))
     assert left_out(trace) == {f"parallel tasks {kind} (pe_taskid)": 1}
+
+
+def test_tasks_of_a_job_whose_end_is_unknown_are_folded_too():
+    trace = read(line(end_time=0, **MASTER), task(1, 70, **MASTER))
+    assert left_out(trace) == {"parallel tasks folded into their job (pe_taskid)": 1}
 
 
 def test_no_more_parallel_jobs_are_held_than_stated(monkeypatch):

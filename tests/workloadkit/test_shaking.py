@@ -72,6 +72,12 @@ def test_shifts_are_uniform():
     assert abs(counts.counts - 4000).max() < 5 * np.sqrt(4000)
 
 
+def test_whole_seconds_are_moved_by_no_more_than_is_asked():
+    trace = log_of(submit=np.arange(1000) + 100)
+    assert set(shifts(trace, wk.shake(trace, by=1.9, rng=1))) == {-1, 0, 1}
+    assert set(shifts(trace, wk.shake(trace, by=0.9, rng=1))) == {0}
+
+
 def test_decimals_are_moved_by_decimals():
     trace = log_of(submit=np.arange(1000) + 100.5)
     moved = shifts(trace, wk.shake(trace, by=2, rng=1))

@@ -47,9 +47,24 @@ def test_it_goes_with_its_jobs(tmp_path):
     assert read_swf(tmp_path / "taken.swf").sidecar["id"].tolist() == ["1", "3"]
 
 
-def test_where_times_change_it_stays_behind():
-    assert LOG.with_columns(submit=[0, 1, 2]).sidecar is None
+@pytest.mark.parametrize("times", ["submit", "wait", "run"])
+def test_where_times_change_it_stays_behind(times):
+    assert LOG.with_columns(**{times: [0, 1, 2]}).sidecar is None
     assert LOG.with_columns(user=[3, 3, 3]).sidecar is LOG.sidecar
+
+
+def test_of_an_anonymous_log_it_names_nothing(tmp_path):
+    log = log_of({"user": "al", "queue": "day"}, anonymize=True)
+    write_swf(log, tmp_path / "log.swf")
+    table, told = read_sidecar(tmp_path / "log.swf.parquet")
+    assert told["numbers"] == {}
+    assert table["user"].tolist() == ["1"]
+
+
+def test_that_of_no_jobs_tells_no_window(tmp_path):
+    write_swf(LOG.select([False] * 3), tmp_path / "log.swf")
+    table, told = read_sidecar(tmp_path / "log.swf.parquet")
+    assert (len(table), told["window"], told["numbers"]) == (0, None, {})
 
 
 def test_that_of_a_log_changed_since_is_not_used(tmp_path):

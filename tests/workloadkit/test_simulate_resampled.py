@@ -92,6 +92,16 @@ def test_the_table_says_whether_it_saturates(run, path):
     assert "saturated" not in run("simulate", path)[1]
 
 
+def test_resampled_users_who_react_are_simulated(run, path):
+    options = ("--resampled", "--weeks", 2, "--load", 0.5, "--no-pause", "--users", "adjusted")
+    code, out, _ = run("simulate", path, *options, "--seed", 4, "--json", "-")
+    population = wk.populations.Resampled(2.0, 0.5, pause=False)
+    log = wk.read_swf(path)
+    expected = wk.simulate(log, "easy", "adjusted", population=population, rng=4)
+    assert code == 0
+    assert json.loads(out) == json.loads(json.dumps(expected.to_dict()))
+
+
 @pytest.mark.parametrize("options", [("--weeks", 3), ("--load", 2)])
 def test_what_goes_with_resampling_needs_it(run, path, options):
     code, out, err = run("simulate", path, *options)

@@ -306,6 +306,13 @@ def test_what_is_drawn_is_of_the_log():
     assert [*zip(pairs.size.tolist(), pairs.run.tolist(), strict=True)] == [
         (2, 11), (2, 30), (4, 20), (8, 50),
     ]  # fmt: skip
+    assert samples(site, 8, longest=30).run.tolist() == [11, 20, 30]
+    short = samples(site, 8, workpool="joint", longest=30)
+    assert [*zip(short.size.tolist(), short.run.tolist(), strict=True)] == [
+        (2, 11),
+        (2, 30),
+        (4, 20),
+    ]
     with pytest.raises(ParameterError, match="no job fits into a machine of 1 processor"):
         samples(site, 1)
     with pytest.raises(ParameterError, match="which pools='three' asks for"):
@@ -315,6 +322,17 @@ def test_what_is_drawn_is_of_the_log():
     lonely = Trace.from_columns({"submit": [0], "run": [1], "procs": [1], "user": [1]}, name="a")
     with pytest.raises(WorkloadError, match=r"^a: no think time to draw from"):
         samples(site_distributions(lonely), 8)
+
+
+def test_a_pool_in_which_nobody_begins_repeats_jobs_as_all_do():
+    pools = {
+        "day": Workpool.of([1], [60], repetition=[2, 3]),
+        "night": Workpool.of([1], [60], repetition=[1]),
+        "weekend": Workpool.of([1], [60], repetition=[]),
+    }
+    drawn = samples(replace(small_site(), workpools=pools), 8, pools="three")
+    assert drawn.repetition.tolist() == [2, 3, 1, 1, 2, 3]
+    assert drawn.first_repetition.tolist() == [0, 2, 3, 6]
 
 
 def test_sessions_that_never_end_need_no_breaks():

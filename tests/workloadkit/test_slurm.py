@@ -100,6 +100,17 @@ def test_cancelled_while_pending_with_its_end_for_a_start():
     assert "cancelled without a processor: never started" in noted(trace)
 
 
+def test_cancelled_as_it_started_it_ran_for_0_s_if_it_had_processors():
+    trace = read_rows({"State": "CANCELLED by 12", "End": ROW["Start"], "ElapsedRaw": "0"})
+    assert [column(trace, name) for name in ("wait", "run", "procs")] == [[60], [0], [8]]
+
+
+def test_what_ran_on_no_processor_ran_on_unknown_ones():
+    trace = read_rows({"AllocCPUS": "0"})
+    assert [column(trace, name) for name in ("run", "procs")] == [[3600], [None]]
+    assert noted(trace) == {"started without a processor: processors unknown": 1}
+
+
 @pytest.mark.parametrize("state", ["CANCELLED", "CANCELLED+", "CANCELLED by 0"])
 def test_cancelled_while_running(state):
     trace = read_rows({"State": state})
@@ -146,6 +157,20 @@ def test_elapsed_leaves_out_time_suspended():
     assert column(trace, "run") == [3000]
     assert noted(trace) == {"End − Start longer than Elapsed, as if suspended: Elapsed taken": 1}
     assert beside(trace, "suspended") == [600]
+
+
+@pytest.mark.parametrize(
+    ("elapsed", "kinds"),
+    [
+        (3600, []),
+        (3599, ["End − Start longer than Elapsed, as if suspended: Elapsed taken"]),
+        (3601, ["End − Start shorter than Elapsed: Elapsed taken"]),
+    ],
+)
+def test_elapsed_is_the_run_time_whatever_start_and_end_say(elapsed, kinds):
+    trace = read_rows({"ElapsedRaw": str(elapsed)})
+    assert column(trace, "run") == [elapsed]
+    assert [*noted(trace)] == kinds
 
 
 def test_elapsed_in_words_where_there_is_no_raw_one():
@@ -217,6 +242,15 @@ def test_a_job_whose_last_attempt_has_not_ended_is_left_out(state):
     assert left_out(trace) == {f"not ended: {state}": 1, "earlier attempts of requeued jobs": 1}
 
 
+def test_the_next_attempt_is_of_the_same_cluster_if_clusters_are_told():
+    running = {**AGAIN, "Submit": LOST["End"], "State": "RUNNING", "End": "Unknown"}
+    other = {"Cluster": "other"}
+    trace = read_rows(LOST, {"JobID": "8", **other}, {**running, **other})
+    assert (trace.n_jobs, left_out(trace)) == (2, {"not ended: RUNNING": 1})
+    text = export({"JobID": "8"}, LOST, running).replace("Cluster", "Unread")
+    assert beside(read(text), "id") == ["8"]
+
+
 def test_a_job_still_running_in_an_older_export_has_ended_in_the_later():
     trace = read_rows({}, {"State": "RUNNING", "End": "Unknown", "ElapsedRaw": "60"})
     assert column(trace, "run") == [3600]
@@ -237,6 +271,18 @@ def test_an_id_used_again_is_another_job():
 @pytest.mark.parametrize(("second", "n_jobs"), [("00", 1), ("01", 2)])
 def test_a_requeued_job_is_submitted_within_a_minute(second, n_jobs):
     trace = read_rows(LOST, {**AGAIN, "Submit": f"2024-05-01T08:12:{second}"})
+    assert trace.n_jobs == n_jobs
+
+
+@pytest.mark.parametrize(
+    ("state", "n_jobs"),
+    [
+        *((state, 1) for state in ("NODE_FAIL", "PREEMPTED", "BOOT_FAIL", "LAUNCH_FAILED")),
+        *((state, 2) for state in ("COMPLETED", "FAILED", "TIMEOUT", "CANCELLED by 7")),
+    ],
+)
+def test_only_what_slurm_queues_again_has_another_attempt(state, n_jobs):
+    trace = read_rows({**LOST, "State": state}, {**AGAIN, "Submit": "2024-05-01T08:11:30"})
     assert trace.n_jobs == n_jobs
 
 
@@ -268,6 +314,12 @@ def test_steps_are_folded_into_their_job():
     assert column(trace, "cpu") == [pytest.approx(3600.082 / 8)]
     assert left_out(trace) == {"step rows folded into their jobs": 3}
     assert trace.intake.rows == 4
+
+
+@pytest.mark.parametrize(("own", "kb"), [("", 200), ("800K", 200), ("2400K", 300)])
+def test_the_memory_of_a_job_is_the_most_that_is_told(own, kb):
+    step = {"JobID": "7.batch", "MaxRSS": "1600K", "NTasks": "1"}
+    assert column(read_rows({"MaxRSS": own}, step), "memory") == [kb]
 
 
 def test_the_cpu_time_of_a_job_is_its_own_where_it_is_known():
@@ -331,6 +383,13 @@ def test_an_array_cancelled_while_pending_is_one_job():
     assert noted(trace) == {kind: 1}
 
 
+def test_tasks_of_several_arrays_are_counted_together():
+    rows = ({**PENDING, "JobID": text, "State": "CANCELLED"} for text in ("7_[1-3,9%2]", "8_[5-7]"))
+    (repair,) = read_rows(*rows).intake.noted
+    assert repair.kind.endswith("one job (of 7 tasks in all)")
+    assert (repair.count, repair.first_line) == (2, 2)
+
+
 def test_a_delimiter_in_the_last_column_is_text():
     trace = read_rows({"JobName": "a|b||c"}, {"JobID": "8", "JobName": "|"})
     assert beside(trace, "executable") == ["a|b||c", "|"]
@@ -386,6 +445,12 @@ def test_windows_line_ends_a_byte_order_mark_and_no_end_of_line():
     assert beside(read(text), "executable") == ["a.out", "a.out"]
 
 
+def test_comments_and_blank_lines_may_stand_before_the_names_of_columns():
+    text = f"# of our site\n\n{export({})}"
+    assert looks_like(text.split("\n"))
+    assert beside(read(text), "place") == [4]
+
+
 def test_files_one_behind_the_other_name_their_columns_again(tmp_path):
     first = export({})
     second = export({"JobID": "8", "QOS": "low"})  # of other columns
@@ -435,6 +500,17 @@ def test_older_names_of_columns():
     trace = read(text.replace("JobIDRaw|", "Jobs|", 1))
     assert column(trace, "procs") == [8]
     assert beside(trace, "user") == ["al"]
+
+
+def test_of_two_columns_of_one_thing_the_better_one_counts():
+    raw = {"UID": "1001", "GID": "5", "QOSRaw": "9", "NCPUS": "1", "Elapsed": "00:00:01"}
+    raw |= {"Timelimit": "00:01:00", "AllocNodes": "3"}
+    trace = read_rows({**raw, "Group": "staff", "QOS": "low", "TimelimitRaw": "90"})
+    assert [column(trace, name) for name in ("run", "procs", "requested_time")] == [
+        *([3600], [8], [5400]),
+    ]
+    names = ("user", "group", "qos", "nodes")
+    assert [beside(trace, name)[0] for name in names] == ["al", "staff", "low", 3]
 
 
 def test_processors_and_gpus_from_lists_of_resources():
@@ -561,6 +637,34 @@ def test_what_was_moved_to_the_edges_of_the_window_is_marked():
     trace = read_rows(*rows)
     assert beside(trace, "cut") == ["begin"] * 3 + ["both", "end", "end", ""]
     assert noted(trace)["cut by the window of the export: marked beside the log"] == 6
+
+
+@pytest.mark.parametrize(
+    ("submits", "second", "cut"),
+    [("123", "00", "begin"), ("12", "00", ""), ("111", "00", ""), ("123", "30", "")],
+)
+def test_three_submissions_that_start_on_a_full_minute_were_moved_there(submits, second, cut):
+    rows = [
+        {
+            "JobID": str(i),
+            "Submit": f"2024-05-01T07:0{minute}:00",
+            "Start": f"2024-05-01T08:00:{second}",
+            "End": f"2024-05-01T09:0{i}:10",
+            "ElapsedRaw": "",
+        }
+        for i, minute in enumerate(submits)
+    ]
+    assert beside(read_rows(*rows), "cut") == [cut] * len(rows)
+
+
+@pytest.mark.parametrize(
+    ("start", "cut"), [("2024-04-30T23:59:59", "begin"), ("2024-05-01T00:00:00", "")]
+)
+@pytest.mark.parametrize("tz", ["UTC", "Asia/Tokyo", "America/New_York"])
+def test_the_window_opens_at_a_midnight_of_the_zone(start, cut, tz):
+    first = {"JobID": "6", "Submit": "2024-04-30T22:00:00", "Start": start, "ElapsedRaw": ""}
+    first |= {"End": "2024-05-01T06:00:00"}
+    assert beside(read_rows(first, {}, tz=tz), "cut") == [cut, ""]
 
 
 def test_nothing_that_names_survives_in_an_anonymous_log():

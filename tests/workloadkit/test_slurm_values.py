@@ -216,3 +216,10 @@ def test_a_clock_set_forward_never_shows_an_hour():
     first, second, missing = Clock("Europe/Stockholm").utc(wall)
     assert missing.all()
     assert first == second == np.datetime64("2021-03-28T01:30").astype("M8[s]").astype(int)
+
+
+def test_only_the_times_that_never_were_are_marked_among_others():
+    never = float(np.datetime64("2021-03-28T02:30", "s").astype(int))
+    first, second, missing = Clock("Europe/Stockholm").utc(np.array([nan, never, 0.25]))
+    assert missing.tolist() == [False, True, False]
+    assert first[2] == second[2] == 0.25 - 3600  # parts of seconds stay

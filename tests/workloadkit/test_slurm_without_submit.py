@@ -8,6 +8,7 @@ from tests.data import format_path, needs_formats
 from workloadkit import WorkloadWarning
 from workloadkit.io.slurm import read_slurm
 
+from . import test_blank_accounting as blank
 from .test_slurm import PENDING, export, left_out, noted, read, read_rows
 
 LATER = {"JobIDRaw": "8", "JobID": "8", "Submit": "2024-05-01T08:00:20"}
@@ -66,6 +67,14 @@ def test_the_file_of_apel_is_read_as_far_as_it_goes():
 @pytest.mark.parametrize(("suspended", "preemption"), [("00:00:00", "No"), ("00:10:00", "TS")])
 def test_preemption_is_that_of_the_jobs(suspended, preemption):
     assert read_rows({"Suspended": suspended}).header.get("Preemption") == preemption
+
+
+def test_preemption_is_not_inferred():
+    """PBS does not report suspensions; a run that ends late may have had a long epilogue."""
+    pbs = blank.record("pbs", *blank.pbs())
+    assert pbs["suspended"] == 600
+    trace = blank.read("pbs", blank.pbs()[0])
+    assert trace.header.get("Preemption") == "No"
 
 
 def test_requeued_jobs_with_their_attempts_are_told_twice():

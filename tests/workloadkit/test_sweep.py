@@ -114,6 +114,36 @@ def test_files_have_the_table_and_everything(run, log, tmp_path):
     assert figure.read_text().startswith("<?xml")
 
 
+def test_options_reach_the_simulations(run, log):
+    rules = ("--estimates", "exact", "--overrun", "late", "--passes", "event")
+    scales = ("--scale-runs", 2, "--scale-sizes", 0.5)
+    period = ("--warmup", "1d", "--cooldown", "2h")
+    code, out, _ = run(log, "--load", 0.4, *rules, *scales, *period, "--procs", 9, "--json", "-")
+    assert code == 0
+    found = json.loads(out)["provenance"]["parameters"]
+    assert {name: found[name] for name in found if name not in ("schedulers", "loads")} == {
+        "runs": 1,
+        "procs": 9,
+        "confidence": 0.95,
+        "oversize": "error",
+        "estimates": "exact",
+        "overrun": "late",
+        "passes": "event",
+        "scale_runs": 2.0,
+        "scale_sizes": 0.5,
+        "warmup": 86400.0,
+        "cooldown": 7200.0,
+    }
+
+
+def test_wait_slowdown_and_utilization_are_measured_unless_told_otherwise(run, log):
+    head = run(log, "--load", 0.4, "-o", "-")[1].splitlines()[0].split(",")
+    measured = ("mean_wait", "mean_bounded_slowdown", "utilization")
+    assert [name for name in head if not name.endswith(("_low", "_high", "_others"))] == [
+        *("load", "scheduler", "runs", *measured, "saturated")
+    ]
+
+
 def test_the_same_seed_gives_the_same_bytes_whoever_does_the_work(run, log, tmp_path):
     options = ("--load", 0.6, "--runs", 3, "--seed", 2)
     first, second = tmp_path / "1", tmp_path / "2"
@@ -225,3 +255,13 @@ def test_users_who_react_are_swept_by_their_number(run):
         one = wk.simulate(wk.load_sample(), "fcfs", "adjusted", population=population, rng=seed)
     assert row["jobs"] == one.metrics["jobs"]
     assert row["jobs_per_session"] == one.measure("jobs_per_session")
+
+
+def test_users_who_react_and_do_not_pause_are_told(run):
+    sample = ["--users", "adjusted", "--load-by", "users", "--load", 0.5, "--weeks", 2]
+    options = ["--scheduler", "fcfs", "--metric", "jobs", "--seed", 1, "--no-pause"]
+    code, out, _ = run(*sample, *options)
+    assert code == 0
+    assert out.startswith("sample.swf.gz, users adjusted, 96 processors, 1 runs, seed 1\n")
+    code, out, _ = run(*sample, *options, "--json", "-")
+    assert json.loads(out)["provenance"]["parameters"]["pause"] is False

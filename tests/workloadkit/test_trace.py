@@ -1,6 +1,9 @@
 """The trace: its columns, and that nothing changes it in place."""
 
+from dataclasses import replace
+
 import numpy as np
+import pandas as pd
 import pytest
 
 import workloadkit as wk
@@ -35,6 +38,19 @@ def test_columns_are_what_they_are_called(columns, message):
         wk.Trace.from_columns(SMALL).with_columns(**columns)
 
 
+@pytest.mark.parametrize(
+    ("ask", "message"),
+    [
+        (lambda: wk.Trace.from_columns({"run": [1]}), "needs the submit times"),
+        (lambda: wk.Trace.from_columns(SMALL).column("size"), "not a field of a job: size; known"),
+        (lambda: wk.Trace.from_columns(SMALL).select([True]), "1 choices for 2 jobs"),
+    ],
+)
+def test_what_a_log_does_not_have_is_refused(ask, message):
+    with pytest.raises(WorkloadError, match=message):
+        ask()
+
+
 def test_identifiers_beyond_32_bits_stay_exact():
     trace = wk.Trace.from_columns({"submit": [0], "job": [2**62 + 1]})
     assert trace.column("job")[0] == 2**62 + 1
@@ -43,6 +59,35 @@ def test_identifiers_beyond_32_bits_stay_exact():
 def test_new_submit_times_must_ascend():
     with pytest.raises(WorkloadError, match="row 1 at 4 s comes after one at 9 s"):
         wk.Trace.from_columns(SMALL).with_columns(submit=[9, 4])
+
+
+def test_equal_submit_times_ascend():
+    assert wk.Trace.from_columns(SMALL).with_columns(submit=[9, 9]).column("submit")[1] == 9
+
+
+def test_jobs_without_numbers_are_numbered_by_submission():
+    trace = wk.Trace.from_columns({"submit": [9, 0, 9, 5], "user": [1, 2, 3, 4]})
+    assert trace.column("job").tolist() == [1, 2, 3, 4]
+    assert trace.column("user").tolist() == [2, 4, 1, 3]
+
+
+def test_requested_processors_serve_where_no_used_ones_are_known():
+    log = {"submit": [0, 1], "run": [0, 5], "requested_procs": [4, 2]}
+    none = wk.Trace.from_columns(log | {"procs": [0, -1]})
+    assert none.used_procs.tolist() == [4, 2]
+    assert none.ran.tolist() == [True, True]  # also for 0 s
+    one = wk.Trace.from_columns(log | {"procs": [-1, 3]})
+    np.testing.assert_equal(one.used_procs, [np.nan, 3])
+    assert one.ran.tolist() == [False, True]
+
+
+def test_bursts_and_utility_functions_go_with_their_jobs():
+    trace = wk.Trace.from_columns({"submit": [0, 5, 9], "job": [3, 4, 5]})
+    bursts = wk.Trace.from_columns({"submit": [0, 5], "job": [3, 4], "status": [3, 3]}).jobs
+    points = pd.DataFrame({"row": [0, 2], "time": [0.0, 0.0], "value": [7.0, 8.0]})
+    taken = replace(trace, bursts=bursts, utility=points).select([False, True, True])
+    assert taken.bursts["job"].tolist() == [4]
+    assert taken.utilities == {1: [(0, 8)]}
 
 
 @pytest.mark.parametrize("name", ["ran", "end", "used_procs"])
@@ -87,6 +132,8 @@ def test_sessions_are_not_found_in_a_table_out_of_order():
         ("1664,1368", None),
         ("-1", None),
         ("about 100", None),
+        ("9" * 18, 10**18 - 1),
+        ("9" * 19, None),
     ],
 )
 def test_a_number_in_the_header_is_read_whole_or_not_at_all(value, number):
@@ -107,3 +154,56 @@ def test_a_header_of_another_machine(lines, expected):
     found = wk.Header(("; Computer: x", *lines)).with_procs(100)
     assert [found.get("MaxNodes"), found.get("MaxProcs")] == expected
     assert found.get("Computer") == "x"
+
+
+@pytest.mark.parametrize(
+    ("lines", "procs"),
+    [
+        (("; MaxNodes: 2", "; MaxProcs: 8"), 8),
+        (("; MaxNodes: 2", "; MaxProcs: unknown"), 2),
+        (("; MaxNodes: 2", "; MaxProcs: 0"), 2),
+        (("; MaxNodes: 0",), None),
+    ],
+)
+def test_nodes_tell_the_size_where_processors_do_not(lines, procs):
+    assert wk.Header(lines).procs == procs
+
+
+def test_sizes_of_partitions_are_known_where_all_that_are_listed_have_one():
+    lines = ("; MaxProcs: 5 (1, 4)", "; Partition: 1 a", "; Partition: 2 b", "; Partition: 3 c")
+    assert wk.Header(lines[:3]).partition_procs == {1: 1, 2: 4}
+    assert wk.Header(lines).partition_procs == {}
+
+
+@pytest.mark.parametrize(
+    ("lines", "date"),
+    [
+        (("; TimeZoneString: Europe/Stockholm", "; TimeZone: 3600"), "14:00:31 CEST 1996"),
+        (("; TimeZoneString: Moon/Sea", "; TimeZone: 3600"), "13:00:31 UTC+01:00 1996"),
+        (("; TimeZone: 86400",), None),
+        ((), None),
+    ],
+)
+def test_dates_are_of_the_named_zone_else_of_the_offset(lines, date):
+    found = wk.Header(("; UnixStartTime: 843480031", *lines)).date(0)
+    assert found == (date and f"Mon Sep 23 {date}")
+
+
+def test_a_free_comment_ends_what_can_be_continued():
+    header = wk.Header(("; Note: a", ";\tb", "; free", ";    no part of it", "; note: c"))
+    assert header.get_all("Note") == ["a b", "c"]
+    assert header.get("NOTE") == "a b"
+
+
+def test_the_first_of_several_values_is_replaced():
+    header = wk.Header(("; Note: a", "; NOTE: b"))
+    assert header.replaced("note", "c").lines == ("; Note: c", "; NOTE: b")
+    assert header.replaced("MaxJobs", "5").lines == (*header.lines, "; MaxJobs: 5")
+    assert header.appended(("Note", "c\n  d")).lines[-1] == "; Note: c d"  # one line each
+
+
+def test_a_header_of_other_jobs_keeps_its_window_unless_times_change():
+    header = wk.Header(("; MaxJobs: 9", "; MaxRecords: 12", "; Window: 5 5"))
+    assert header.window == (5, 5)
+    assert header.with_jobs(3).lines == ("; MaxJobs: 3", "; MaxRecords: 3", "; Window: 5 5")
+    assert header.with_jobs(3, EndTime=60.0).lines == ("; MaxJobs: 3", "; MaxRecords: 3")

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import workloadkit as wk
-from tests.data import FIRST_JOBS, TRACES, each_log_with, needs_traces
+from tests.data import FIRST_JOBS, TRACES, each_log_with, needs_compiler, needs_traces
 from tests.oracles.check import check_schedule
 from workloadkit.errors import ParameterError
 from workloadkit.simulation import schedulers
@@ -64,6 +64,7 @@ def test_without_weight_of_users_the_heads_are_in_the_order_of_arrival(seed, by,
     assert np.array_equal(ups.start, wk.simulate(trace, "fcfs", **options).start)
 
 
+@needs_compiler
 def test_no_user_starves_while_the_wait_has_a_weight():
     # Users 1, 2, … each submit one short job that is ranked before the long one of user 10,000.
     n_short = 3000

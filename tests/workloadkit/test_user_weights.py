@@ -115,6 +115,16 @@ def test_those_of_the_first_week_do_so_too(log):
     assert often / (sum(total.values()) - often - 4 * 300) == pytest.approx(3, rel=0.5)
 
 
+def test_those_of_the_first_week_come_by_weight_and_length_of_their_activity():
+    """Ten users of four weeks, and ten of one week with four times the weight."""
+    stay = {u: [u / 100 + week for week in range(41)] for u in (1, 2, 3, 4)}
+    long = {u: [u - 5.5 + week for week in range(4)] for u in range(11, 21)}
+    log = log_of(stay | long | {u: [u - 5.5] for u in range(21, 31)})
+    weights = dict.fromkeys(range(21, 31), 4)
+    total = drawn(log, weights, count=400, arrivals=0, temporary_users=1)
+    assert sum(total[u] for u in weights) / sum(total[u] for u in long) == pytest.approx(1, abs=0.3)
+
+
 def test_long_term_users_are_taken_in_proportion(log):
     none = {"arrivals": 0, "temporary_users": 0}
     new = wk.resample(log, rng=1, load=2, weights={1: 3, 2: 5, 3: 0, 4: 0}, **none)
@@ -175,6 +185,7 @@ def test_classes_of_several_logs_have_weights(log):
         ({99: 2}, "weights has 99"),
         ({"serial": -1}, "the weight of 'serial' is -1"),
         ({"serial": float("nan")}, "the weight of 'serial' is nan"),
+        ({"serial": np.inf}, "the weight of 'serial' is inf; it must be 0 or more, and finite"),
         ({"serial": "2"}, "the weight of 'serial' is '2'; it is a number"),
         (lambda row: -row["jobs"], "the weight of user 1 is -41"),
         ("serial", "weights is of type str"),

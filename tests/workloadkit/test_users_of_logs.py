@@ -76,6 +76,11 @@ def test_dependent_jobs_come_after_the_one_that_the_log_names(engine):
     assert submits(trace, "dependent", engine) == [0, 2, 15, 40, 25]
 
 
+def test_dependent_jobs_may_come_fractions_of_a_second_later():
+    trace = log((1, 0, 10), (1, 15, 5), preceding_job=[-1, 1], think_time=[-1, 0.5])
+    assert submits(trace, "dependent", "python") == [0, 10.5]
+
+
 @both_engines
 def test_jobs_whose_preceding_job_is_of_no_use_come_at_their_times(engine):
     trace = log(

@@ -147,6 +147,11 @@ def test_what_is_wrong_is_said_with_the_job(points, message):
     assert str(error.value) == f"a.swf: utility function of job 9: {message}"
 
 
+def test_times_are_believed_up_to_the_limit_and_values_may_stay():
+    assert utility.fault([(0, 5), (10**12, 5)]) == ""
+    assert utility.fault([(0, 0)]) == utility.fault([]) == ""
+
+
 @given(st.lists(functions(), min_size=1))
 def test_all_that_is_a_function_passes(all_points):
     log = wk.Trace.from_columns({"submit": range(len(all_points))})

@@ -1,5 +1,6 @@
 """The window of a log: what lies outside is not taken for a quiet time."""
 
+import warnings
 from datetime import UTC, datetime
 
 import numpy as np
@@ -55,7 +56,7 @@ def test_jobs_that_waited_for_long_do_not_open_the_window(site):
     assert month.column("submit")[0] < BEGIN - 20 * DAY
     assert month.window.begin == month.end.min() == pytest.approx(BEGIN, abs=DAY / 4)
     assert month.window.until == month.column("submit")[-1]
-    assert not month.window.is_told
+    assert not month.window.is_stated
 
 
 def test_rates_are_those_of_the_window(site):
@@ -81,7 +82,7 @@ def test_rates_are_those_of_the_window(site):
 
 def test_the_page_shows_it_first(site):
     page = analysis.characterize(ended_in(site, BEGIN, UNTIL)).to_html()
-    assert page.index("tells of all jobs, as far as can be seen") < page.index("last submission")
+    assert page.index("; estimated)") < page.index("last submission")
 
 
 def test_a_whole_log_is_its_own_window(site):
@@ -98,11 +99,12 @@ def test_few_jobs_that_run_at_once_are_all_inside(n_jobs):
     assert trace.within_window() is trace
 
 
-def test_what_is_told_holds_as_far_as_jobs_were_submitted():
+def test_what_is_stated_holds_as_far_as_jobs_were_submitted():
     submit, end = np.arange(0, 1000, 10), np.arange(5, 1005, 10)
-    assert window_of(submit, end, told=(200, 600)) == Window(200, 600, is_told=True)
-    assert window_of(submit, end, told=(-50, 600)) == Window(0, 600, is_told=True)
-    assert window_of(submit, end, told=(2000, 3000)) == Window(0, 990)
+    assert window_of(submit, end, stated=(200, 600)) == Window(200, 600, is_stated=True)
+    assert window_of(submit, end, stated=(-50, 600)) == Window(0, 600, is_stated=True)
+    assert window_of(submit, end, stated=(200, 5000)) == Window(200, 990, is_stated=True)
+    assert window_of(submit, end, stated=(2000, 3000)) == Window(0, 990)
 
 
 def test_the_limits_are_met():
@@ -122,8 +124,15 @@ def test_the_limits_are_met():
     assert begin([0], later[:99]) == 0
 
 
+def test_the_begin_of_an_export_stands_for_the_end_of_its_first_job():
+    submit = np.append([0], np.arange(10_000, 110_001, 10))
+    assert window_of(submit, [5]).begin == 0
+    assert window_of(submit, [5], opened=10_000).begin == 10_000
+    assert window_of(submit, [5], opened=200_000) == Window(0, 110_000)  # after all jobs
+
+
 @pytest.mark.parametrize("text", ["", "5", "a b", "9 5", "1e3 2e3", "5 9x"])
-def test_a_label_that_tells_no_window_is_none(text):
+def test_a_label_that_states_no_window_is_none(text):
     assert Header((f"; Window: {text}",)).window is None
 
 
@@ -154,7 +163,7 @@ def export(site):
 
 def test_an_import_knows_the_window_of_its_export(export):
     begin = BEGIN - (export.header.start - START)
-    assert export.window.is_told
+    assert export.window.is_stated
     assert export.window.begin == begin
     last = export.column("submit")[-1]
     dates = "Mon Jun 10 00:00:00 UTC 2024 to Wed Jun 12"
@@ -194,6 +203,17 @@ def test_a_warm_up_begins_with_it(site):
     inside = month.within_window().column("submit")
     begin, until = inside[0] + DAY, inside[-1] - DAY
     assert schedule.counted.tolist() == ((submit >= begin) & (submit <= until)).tolist()
+
+
+def test_jobs_long_before_it_are_counted():
+    columns = {"submit": DAY * np.array([0, 1, 5, 9, 15]), "run": [60] * 5, "procs": [1] * 5}
+    header = Header(("; MaxProcs: 1", f"; Window: {5 * DAY} {15 * DAY}"))
+    trace = Trace.from_columns(columns, header=header)
+    message = r"2 jobs were submitted up to 5\.0 days before the window of 10\.0 days"
+    with pytest.warns(WorkloadWarning, match=message):
+        wk.simulate(trace, "fcfs", engine="python")
+    with warnings.catch_warnings(action="error"):
+        wk.simulate(trace, "recorded")  # as it was
 
 
 @pytest.mark.filterwarnings("ignore::workloadkit.errors.WorkloadWarning")

@@ -1,6 +1,7 @@
 """What a simulation takes from a log: the rules of who runs, how long and on how much."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -110,6 +111,34 @@ def test_exact_estimates_leave_nothing_to_outlive():
     trace = log(run=[90], requested_time=[60])
     workload = make_workload(trace, 8, estimates="exact", overrun="kill")
     assert (workload.run[0], workload.killed[0]) == (90, False)
+
+
+@pytest.mark.parametrize(
+    ("labels", "overrun"),
+    [
+        (["AllowOveruse: No"], "kill"),
+        (["AllowOveruse: Yes"], "late"),
+        (["AllowOveruse: Yes", "MaxRuntime: 3600"], "late"),
+        (["MaxRuntime: 3600"], "kill"),
+    ],
+)
+def test_the_header_may_say_what_happens_to_jobs_that_outlive_estimates(labels, overrun):
+    header = wk.Header(tuple(f"; {label}" for label in labels))
+    trace = replace(log(run=[90, 60], requested_time=[60, 60]), header=header)
+    schedule = wk.simulate(trace, procs=1, overrun="header", engine="python")
+    assert schedule.parameters["overrun"] == overrun
+    assert schedule.start.tolist() == [0, 60 if overrun == "kill" else 90]
+    assert wk.check_schedule(trace, schedule.trace(), procs=1, overrun="header", policy="easy").ok
+
+
+@pytest.mark.parametrize("labels", [(), ("; AllowOveruse: perhaps",), ("; MaxRuntime: 0",)])
+def test_a_header_that_says_nothing_of_it_is_an_error(labels):
+    trace = replace(log(run=[90]), header=wk.Header(labels))
+    message = "the header of small.swf states neither AllowOveruse nor MaxRuntime; give raise"
+    with pytest.raises(ParameterError, match=message):
+        wk.simulate(trace, procs=1, overrun="header")
+    with pytest.raises(ParameterError, match="overrun is 'header', and there is no log"):
+        wk.simulate(users="closed:users=2", procs=1, overrun="header")
 
 
 @given(

@@ -95,7 +95,7 @@ def assemble(
     window = window_of(trace.column("submit"), trace.end[trace.ran], opened=opened)
     return replace(
         trace,
-        header=_header(trace, table, intake, options, names, start, window),
+        header=_header(trace, table, intake, options, names, start, window, records.suspends),
         name="anonymous" if options.anonymize else log_name(path),
         digest=records.digest.hexdigest(),
         sidecar=_beside(table, numbers, options, states),
@@ -145,6 +145,7 @@ def _header(
     names: dict[str, list[str]],
     start: int,
     window: Window,
+    suspends: bool,
 ) -> Header:
     """Return what the records tell of the log as a whole."""
     n_bursts = len(trace.bursts)
@@ -157,9 +158,8 @@ def _header(
         entries.append(("Computer", ", ".join(clusters)))
     entries.append(("Conversion", f"workloadkit {__version__}, from {intake.kind}"))
     entries += [("MaxJobs", str(trace.n_jobs)), ("MaxRecords", str(trace.n_jobs + n_bursts))]
-    suspended = bool((table["suspended"] > 0).any())
-    preemption = "TS" if suspended else "No"  # time slicing: when exactly, no line tells
-    entries.append(("Preemption", "Double" if n_bursts else preemption))  # a summary, then parts
+    # a summary line and lines of its parts; time slicing without details; neither
+    entries.append(("Preemption", "Double" if n_bursts else "TS" if suspends else "No"))
     zone = ZoneInfo(options.tz)
     moment = datetime.fromtimestamp(start, UTC).astimezone(zone)
     offset = moment.utcoffset()

@@ -71,7 +71,7 @@ def _read_as(format: Format, sources: list[Source], options: dict[str, Any]) -> 
     check_choice("format", format, Format)
     known = [f.name for f in fields(ImportOptions)] if format in ACCOUNTING else []
     known += {"swf": ["strict"], "slurm": ["columns"]}.get(format, [])
-    given = {name: value for name, value in options.items() if value not in (None, False)}
+    given = {name: v for name, v in options.items() if v is not None and v is not False}
     given.pop("tz", None) if given.get("tz") == "UTC" else None
     if unknown := set(given) - set(known):
         raise ParameterError(f"{', '.join(sorted(unknown))}: not for {TITLES[format]}")

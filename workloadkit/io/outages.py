@@ -279,7 +279,7 @@ class Outages:
 
     def tied_to(self, trace: Trace) -> "Outages":
         """Return the outages with a header that ties them to a log."""
-        header = self.header.replaced("Log", trace.name)
+        header = self.header.replaced("Log", trace.name).without("LogDigest")
         if trace.digest:
             header = header.replaced("LogDigest", f"sha256 {trace.digest}")
         return replace(self, header=header, digest="")

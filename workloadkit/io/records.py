@@ -70,6 +70,8 @@ class Records:
         Rows read so far, which the reader counts.
     digest : hash
         Of all that is read, to be given to `line_blocks`.
+    suspends : bool
+        Whether the records state that jobs were suspended.
     opened : float or None
         When the window of the export opened, where its reader knows. [s since 1970]
 
@@ -84,6 +86,7 @@ class Records:
     def __init__(self) -> None:
         self.rows = 0
         self.digest = hashlib.sha256()
+        self.suspends = False
         self.opened: float | None = None
         self._n_records = 0
         self._table: pd.DataFrame | None = None

@@ -155,7 +155,7 @@ def read_sidecar(
         One row a job: `job` and the columns of `workloadkit.io.record_fields`.
     told : dict
         What the file tells of itself: ``log_sha256``, the ``numbers`` of names by field, and the
-        ``window`` in which the log tells of all jobs [s].
+        ``window`` in which the log is complete [s].
 
     Raises
     ------

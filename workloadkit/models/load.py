@@ -146,7 +146,7 @@ def _by_arrivals(trace: Trace, load: float, machine: int) -> Trace:
     submit = trace.column("submit")
     if not stretch * float(np.ptp(submit)) <= MAX_TIME:
         raise ParameterError(f"load is {load:g}; the log would never end")
-    first = submit[trace.ran].min()
+    first = submit.min()
     scaled = (submit - first) * stretch
     if (submit == np.rint(submit)).all():
         scaled = np.rint(scaled)

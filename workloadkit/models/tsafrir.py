@@ -227,6 +227,8 @@ def add_estimates(
     estimate = np.empty(trace.n_jobs)
     estimate[order] = assign_estimates(needed, np.ascontiguousarray(pool), generator)
     given: dict[str, Any] = {"max_estimate": int(most), "seed": seed}
+    if estimates is not None:
+        given["n_estimates"] = estimates
     made = as_note(provenance(trace, estimates="tsafrir", **given))
     header = trace.header.appended(("Note", f"estimates of a model: {made}"))
     return replace(trace.with_columns(requested_time=estimate), header=header)

@@ -29,9 +29,9 @@ def _same_jobs(log: Log) -> Breach | None:
             text=f"{len(beside):,} records beside the log",
         )
     differs = np.zeros(log.n_jobs, dtype=bool)
-    for name in ("run", "procs"):
+    for name, apart in (("run", _TIMES_AGREE), ("procs", 0)):
         if name in beside:
-            differs |= np.abs(beside[name].to_numpy(np.float64) - log[name]) > _TIMES_AGREE
+            differs |= np.abs(beside[name].to_numpy(np.float64) - log[name]) > apart
     start = log.header.start
     if start is not None and "submit" in beside:
         submit = beside["submit"].to_numpy(np.float64) - start

@@ -18,10 +18,10 @@ def _within_request(used: str, requested: str) -> Callable[[Log], Breach | None]
     """
 
     def check(log: Log) -> Breach | None:
-        if log.overuse:
+        if log.header.overuse:
             return None
         both = ~np.isnan(log[used]) & ~np.isnan(log[requested])
-        severity: Severity | None = "error" if log.overuse is False else None
+        severity: Severity | None = "error" if log.header.overuse is False else None
         return log.where(log[used] > log[requested], used, requested, among=both, severity=severity)
 
     return check

@@ -27,7 +27,6 @@ FIRST_FEW = 3
 
 _REMOVED = re.compile(r"\((\d{1,18}) jobs? removed\)")
 _LEFT_OUT = re.compile(r"jobs left out of the simulation: (\d{1,18}) of ")
-_YES, _NO = ("yes", "true"), ("no", "false")
 
 
 @dataclass(frozen=True)
@@ -99,7 +98,7 @@ class Log:
     --------
     >>> header = Header(("; AllowOveruse: No", "; Note:  user=2 (9 jobs removed)"))
     >>> log = Log(Trace.from_columns({"submit": [0]}, header=header))
-    >>> log["submit"].tolist(), log.overuse, log.removed
+    >>> log["submit"].tolist(), log.header.overuse, log.removed
     ([0.0], False, 9)
     """
 
@@ -118,12 +117,6 @@ class Log:
     def n_jobs(self) -> int:
         """Number of jobs, each checkpointed one once."""
         return self.trace.n_jobs
-
-    @cached_property
-    def overuse(self) -> bool | None:
-        """Whether jobs may use more than they request (AllowOveruse); None if nothing says so."""
-        word = (self.header.get("AllowOveruse") or "").lower()
-        return True if word.startswith(_YES) else False if word.startswith(_NO) else None
 
     @cached_property
     def as_system(self) -> "Log":

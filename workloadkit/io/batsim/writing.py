@@ -85,7 +85,11 @@ def write_batsim(trace: Trace, path: str | os.PathLike[str]) -> None:
         raise WorkloadError(f"{trace.name} has no job that Batsim could simulate")
     for line in _losses(trace, left_out):
         warn(line, WorkloadWarning, stacklevel=2)
-    procs = trace.header.procs or int(needed[rows].max())
+    largest = int(needed[rows].max())
+    procs = max(trace.header.procs or largest, largest)
+    if trace.header.procs not in (None, procs):
+        text = f"{trace.name}: a job needs more than the {trace.header.procs:,} processors that the"
+        warn(f"{text} header tells of; nb_res is {procs:,}", WorkloadWarning, stacklevel=2)
     told = {"header": list(_header(trace, rows).lines), "left_out": left_out}
     delays = np.unique(trace.column("run")[rows]).tolist()
     with writing(path) as stream:

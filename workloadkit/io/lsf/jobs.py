@@ -61,6 +61,7 @@ def add_jobs(records: Records, finished: list[Finish], places: NDArray[np.int64]
     run = np.where(told, number["run_time"], elapsed)
     suspended = np.where(told, elapsed - run, np.nan)
     records.note_where("suspended: the run time is without it", suspended > 0, places)
+    records.suspends |= bool((suspended > 0).any())
     procs = np.where(started, _positive(number["slots"]), np.nan)
     requested = _positive(number["requested_procs"])
     records.note_where(

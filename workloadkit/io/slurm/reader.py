@@ -143,6 +143,7 @@ def _revise(records: Records, jobs: JobReader, options: ImportOptions) -> None:
     memory, cpu = jobs.steps.of_jobs(records, table["id"])
     if len(table):
         _fill(table, memory, cpu)
+        records.suspends = bool((table["suspended"] > 0).any())
         cut, records.opened = cut_by_window(table, options.tz)
         records.note_where(_CUT, cut != "", table["place"].to_numpy())
         table["cut"] = pd.Categorical(cut)
