@@ -8,9 +8,11 @@ import shlex
 import signal
 import subprocess
 import sys
+import time
 import warnings
 from importlib import import_module
 from itertools import combinations
+from multiprocessing.context import SpawnProcess
 from pathlib import Path
 
 import pytest
@@ -19,7 +21,7 @@ import typer
 import workloadkit as wk
 from tests.data import trace_path
 from workloadkit import cli
-from workloadkit.cli import common
+from workloadkit.cli import common, stopping
 from workloadkit.cli.queueing_parameters import FORMS
 
 COMMANDS = (
@@ -126,6 +128,7 @@ def test_help_fits_80_columns_without_a_terminal(command):
 def test_help_and_wrong_usage_load_nothing_heavy(arguments):
     code = f"""
 import sys
+import time
 from workloadkit.cli import app
 try:
     app({arguments!r}, prog_name="workloadkit")
@@ -371,6 +374,21 @@ def test_workers_are_ended_by_an_interrupt():
             pass
         raise KeyboardInterrupt
     assert pending.exception() is not None or pending.cancelled()
+
+
+def test_signals_wait_whenever_a_worker_starts(monkeypatch):
+    """One starts later where another had nothing to do; stopped then, it would be half told."""
+    start, waited = SpawnProcess.start, []
+
+    def noting(process):
+        waited.append(stopping._waits)
+        start(process)
+
+    monkeypatch.setattr(SpawnProcess, "start", noting)
+    with common.executor(2) as pool:
+        pool._max_workers = 3
+        list(pool.map(time.sleep, [0.1] * 6))
+    assert waited == [True] * 3
 
 
 def test_other_warnings_stay_as_python_shows_them(capsys, monkeypatch):

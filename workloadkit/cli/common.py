@@ -23,7 +23,7 @@ from workloadkit.errors import (
 from workloadkit.parameters import read_duration
 
 if TYPE_CHECKING:
-    from concurrent.futures import Executor
+    from concurrent.futures import Executor, Future
 
     from workloadkit.trace import Trace
 
@@ -255,13 +255,20 @@ def executor(workers: int, *, share: Any = None) -> "Iterator[Executor | None]":
     if workers == 1:
         yield None
         return
+
+    class Pool(ProcessPoolExecutor):
+        """Signals wait while a submission starts a worker, which reads what it is to share."""
+
+        def submit(self, /, *call: Any, **keywords: Any) -> "Future[Any]":
+            with undisturbed():
+                return super().submit(*call, **keywords)
+
     context = get_context("spawn")
     begin = (share, os.getpid())
-    pool = ProcessPoolExecutor(workers, context, initializer=_begin_work, initargs=begin)
+    pool = Pool(workers, context, initializer=_begin_work, initargs=begin)
     try:
-        with undisturbed():  # the workers start now
-            for _ in range(workers):
-                pool.submit(int)
+        for _ in range(workers):  # they start now, or later if one has nothing to do already
+            pool.submit(int)
         yield pool
     except BaseException:  # an interrupt, too: nobody waits for what the workers are at
         for process in active_children():
