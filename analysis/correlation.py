@@ -102,7 +102,7 @@ def correlations(trace: Trace, *, rng: np.random.Generator | int | None = None) 
     --------
     >>> log = {"submit": range(20), "run": np.arange(20) ** 2 + 1, "procs": np.arange(1, 21)}
     >>> found = correlations(Trace.from_columns(log), rng=1)
-    >>> found.table.loc[0, ["spearman", "kendall"]].tolist()
+    >>> found.table.loc[0, ["spearman", "kendall"]].astype(float).tolist()
     [1.0, 1.0]
     """
     check_trace(trace)

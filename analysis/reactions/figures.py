@@ -134,8 +134,6 @@ def plot_points(points: pd.DataFrame, ax: Axes, colour: str) -> None:
     """Draw probabilities with their intervals against median response times."""
     at, p = points["median_response"].clip(lower=1.0), points["probability"]
     # Far in the tails, a percentile interval need not hold the value itself.
-    bars = [
-        (p - points["probability_low"]).clip(lower=0).fillna(0),
-        (points["probability_high"] - p).clip(lower=0).fillna(0),
-    ]
+    below, above = p - points["probability_low"], points["probability_high"] - p
+    bars = np.nan_to_num([below.clip(lower=0), above.clip(lower=0)])
     ax.errorbar(at, p, bars, color=colour, fmt="o", markersize=4, elinewidth=1, capsize=2)

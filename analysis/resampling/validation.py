@@ -213,7 +213,7 @@ def beside(
     Examples
     --------
     >>> found = beside(pd.DataFrame({"jobs": [10, 8, 12]}))
-    >>> found.loc["jobs", ["original", "mean", "low", "high"]].to_list()
+    >>> found.loc["jobs", ["original", "mean", "low", "high"]].astype(float).to_list()
     [10.0, 10.0, 8.0, 12.0]
     """
     measures = measures.astype(np.float64)

@@ -2,6 +2,7 @@ from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from analysis import cycles
@@ -70,6 +71,14 @@ def test_a_short_log_says_what_it_cannot_show(days, n_figures):
     section = cycles.section(Trace.from_columns({"submit": [0, days * DAY]}))
     assert len(section.figures) == n_figures
     assert ("less than" in section.notes[-1]) == (n_figures < 2)
+
+
+def test_hours_weigh_by_how_often_they_came():
+    hours, jobs = np.ones(168), np.ones(168)
+    hours[9], jobs[9] = 2, 10  # Monday at nine came twice
+    week = pd.DataFrame({"jobs": jobs, "hours": hours, "rate": jobs / hours})
+    week = week.rename_axis("hour")
+    assert cycles.daily_cycle(week).loc[9].tolist() == [16 / 8, 14 / 6, 1]
 
 
 def test_the_cycle_of_two_weeks_worked_by_hand():

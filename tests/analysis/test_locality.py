@@ -9,7 +9,12 @@ from hypothesis import strategies as st
 from matplotlib.figure import Figure
 
 import analysis
-from analysis.locality.days import concentration_curves, daily_concentration, equal_weight_bins
+from analysis.locality.days import (
+    concentration_curves,
+    daily_concentration,
+    equal_weight_bins,
+    mean_and_range,
+)
 from analysis.locality.stack import TOLERANCES, stack_depth, stack_depths
 from analysis.locality.summary import section
 from tests.data import needs_compiler, needs_traces, trace_path
@@ -185,6 +190,11 @@ def test_days_of_one_kind_are_told_from_chance(rng):
         Trace.from_columns({**columns, "run": rng.permutation(run)}), "run", n_shuffles=200, rng=1
     )
     assert unordered.mean == pytest.approx(unordered.shuffled, abs=0.02)
+
+
+def test_the_range_is_that_of_the_middle_95_percent_of_what_is_known():
+    values = np.append(np.arange(201) / 200, np.nan)
+    assert mean_and_range(values) == pytest.approx((0.5, 0.025, 0.975))
 
 
 def test_results_are_drawn_and_written(rng):

@@ -82,6 +82,17 @@ def test_options_reach_the_resampling(run, log, tmp_path):
     assert wk.rare_users(read(new)).size
 
 
+def test_an_edge_of_nothing_near_an_end_is_an_edge(run, log, tmp_path):
+    jobs = wk.read_swf(log).jobs
+    jobs.loc[jobs["user"] == 3, "submit"] = 0.5 * WEEK  # by default too near the begin to count
+    wk.write_swf(wk.Trace.from_columns(jobs), log)
+    code, _, err = run(log, "-o", tmp_path / "new.swf", "--seed", 1, "--edge", 0, "--load", 10)
+    assert code == 0, err
+    expected = wk.resample(wk.read_swf(log), load=10, rng=1, edge=0)
+    assert read(tmp_path / "new.swf").jobs.equals(expected.jobs)
+    assert not expected.jobs.equals(wk.resample(wk.read_swf(log), load=10, rng=1).jobs)
+
+
 def test_several_logs_are_mixed_and_some_users_preferred(run, log, tmp_path):
     other = tmp_path / "other.swf"
     header = wk.Header(("; MaxProcs: 8",))

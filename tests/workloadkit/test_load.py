@@ -286,6 +286,15 @@ def test_two_days_are_long_enough_to_double_users_and_two_weeks_to_do_so_by_week
     assert sorted(doubles) == sorted((submit + unit) % span)
 
 
+def test_each_double_of_a_user_has_other_times():
+    submit = DAY * np.arange(0, 7.5, 0.5)
+    log = log_of({"submit": submit, "run": [900] + [100] * 14, "procs": [1] * 15, "user": [1] * 15})
+    scaled = scale_load(log, 4 * offered_load(log), "users", rng=1)
+    longest = scaled.select(scaled.column("run") == 900)
+    assert sorted(longest.column("user")) == [1, 2, 3, 4]
+    assert np.unique(longest.column("submit")).size == 4
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -419,6 +419,10 @@ def test_outages_that_do_not_name_their_processors_take_them_in_turn():
     assert machine_of(5, *outages) == [[0, 1], [2, 3], [4, 0], [1, 2]]
 
 
+def test_of_one_second_they_take_them_in_the_order_of_their_numbers():
+    assert machine_of(5, Outage(2, 10, 20, 1), Outage(1, 10, 20, 2)) == [[0, 1], [2]]
+
+
 def test_they_pass_by_those_that_are_down_already():
     known = Outage(9, 0, 100, components=(2, 3))
     assert machine_of(5, known, Outage(1, 10, 20, 2), Outage(2, 15, 30, 1)) == [[1, 2], [0, 3], [4]]

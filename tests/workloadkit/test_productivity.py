@@ -151,6 +151,21 @@ def test_users_who_react_have_it_among_what_is_described():
     assert done.to_dict()["jobs_per_session"] == 1
 
 
+def test_lengths_of_activity_have_a_mean_and_a_median():
+    submit, user = np.array([0.0, 0, 0, 9000]), np.array([1, 2, 3, 3])
+    done = measure_productivity(
+        submit,
+        submit + 1,
+        user,
+        session=np.array([0, 1, 2, 3]),
+        period=(0.0, 9001.0),
+        clock=Clock.between(wk.Header(), 0.0, 9001.0),
+    )
+    assert done.users["activity_length"].tolist() == [0, 0, 9000]
+    assert done.summary["mean_activity_length"] == 3000
+    assert done.summary["median_activity_length"] == 0
+
+
 def test_sessions_that_users_tell_of_are_theirs():
     done = wk.simulate(scheduler="fcfs", users=[Visitor()], procs=4, rng=1)
     object.__setattr__(done, "columns", {"session": np.array([0, 0])})

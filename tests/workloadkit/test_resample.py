@@ -116,6 +116,11 @@ def test_rates_are_those_of_the_log(log):
     assert given.plan.rates == ((7, 1, 2),)
 
 
+def test_users_arrive_by_the_length_of_the_log_whole_weeks_or_not():
+    trace = log_of({1: [*every_week(0, 40), 40.5], 2: [10.5], 3: [20.25]})
+    assert prepare(trace).plan.rates[0].arrivals == 2 / 40.5
+
+
 def test_all_temporary_users_can_be_asked_for(log):
     """Both of them in week 0, where 3/40 are there on average, or in each later one."""
     assert prepare(log, load=80 / 3).plan.rates[0].present == pytest.approx(2)

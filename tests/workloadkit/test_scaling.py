@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import workloadkit as wk
@@ -55,6 +55,7 @@ def test_no_job_that_fits_outgrows_the_machine_and_none_vanishes(sizes, factor, 
         assert after == (min(exact, machine) if before <= machine else exact)
 
 
+@example(5, 0.5)  # halves are rounded up
 @given(st.integers(1, 10_000), factors)
 def test_a_machine_keeps_a_processor(machine, factor):
     assert scaled_machine(machine, factor) == max(int(np.floor(machine * factor + 0.5)), 1)

@@ -229,6 +229,12 @@ def test_all_attempts_as_partial_lines(resubmitted):
     assert trace.bursts["status"].tolist() == [2, 3]
 
 
+def test_all_attempts_have_the_cpu_time_that_one_of_them_had():
+    assert column(read_rows(LOST, AGAIN, attempts=True), "cpu") == [None]
+    trace = read_rows({**LOST, "TotalCPU": "00:10:00"}, AGAIN, attempts=True)
+    assert column(trace, "cpu") == [75]  # of each of 8 processors
+
+
 def test_a_requeued_attempt_counts_as_one():
     trace = read_rows({**LOST, "State": "REQUEUED"}, {**AGAIN, "Submit": LOST["End"]})
     assert left_out(trace) == {"earlier attempts of requeued jobs": 1}

@@ -206,6 +206,12 @@ def test_jobs_out_of_order_are_sorted_and_equal_times_keep_their_order():
     assert repairs(trace) == [("jobs out of order sorted by submit time", 2, 3)]
 
 
+def test_many_equal_times_keep_their_order():
+    times = np.random.default_rng(1).integers(0, 3, 500)
+    trace = read("\n".join(job(i, t) for i, t in enumerate(times)))
+    assert trace.jobs["job"].tolist() == sorted(range(500), key=times.tolist().__getitem__)
+
+
 def test_the_line_of_the_first_job_out_of_order_counts_all_lines():
     trace = read(f";\n\n{job(1, 5)}\n\n; x\n{job(2, 9)}\n\n{job(3, 7)}")
     assert ("jobs out of order sorted by submit time", 1, 8) in repairs(trace)

@@ -205,6 +205,14 @@ def test_a_warm_up_begins_with_it(site):
     assert schedule.counted.tolist() == ((submit >= begin) & (submit <= until)).tolist()
 
 
+def test_a_cool_down_ends_with_it():
+    columns = {"submit": DAY * np.arange(6), "run": [60] * 6, "procs": [1] * 6}
+    header = Header(("; MaxProcs: 1", f"; Window: 0 {4 * DAY}"))
+    trace = Trace.from_columns(columns, header=header)
+    schedule = wk.simulate(trace, "fcfs", cooldown=DAY, engine="python")
+    assert schedule.counted.tolist() == [True, True, True, True, False, False]
+
+
 def test_jobs_long_before_it_are_counted():
     columns = {"submit": DAY * np.array([0, 1, 5, 9, 15]), "run": [60] * 5, "procs": [1] * 5}
     header = Header(("; MaxProcs: 1", f"; Window: {5 * DAY} {15 * DAY}"))
