@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import typeof
 from numba.core import types
-from numba.core.errors import NumbaError
+from numba.core.errors import NumbaError, UnsupportedBytecodeError
 from numpy.typing import NDArray
 
 from workloadkit._kernels.compile import config, counting
@@ -111,7 +111,7 @@ def _check_compiles(policy: Any, order: Any, dtype: np.dtype) -> None:
         given = Reference(typeof(order.given)), typeof(Seen(time, time, whole, whole, whole, time))
         compiled.compile(given)
         result = compiled.overloads[given].signature.return_type
-    except NumbaError as error:
+    except (NumbaError, UnsupportedBytecodeError) as error:
         raise _cannot(policy) from error
     if not isinstance(result, types.Integer | types.Float | types.Boolean):
         raise _cannot(policy)

@@ -134,7 +134,7 @@ def _seconds(digits: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np
     month, day, hour, minute, second = (10 * digits[i] + digits[i + 1] for i in range(4, 14, 2))
     months = (12 * (year - 1970) + month - 1).astype("datetime64[M]")
     first = months.astype("datetime64[D]").astype(np.int64)
-    n_days = (months + 1).astype("datetime64[D]").astype(np.int64) - first
+    n_days = (months + np.timedelta64(1, "M")).astype("datetime64[D]").astype(np.int64) - first
     valid = (year >= _YEARS.start) & (year < _YEARS.stop) & (month >= 1) & (month <= 12)
     valid &= (day >= 1) & (day <= n_days) & (hour < 24) & (minute < 60) & (second <= 60)
     seconds = ((first + day - 1) * 24 + hour) * 3600 + minute * 60 + second

@@ -5,7 +5,7 @@ from types import FunctionType
 from typing import Any
 
 import numpy as np
-from numba.core.errors import NumbaError
+from numba.core.errors import NumbaError, UnsupportedBytecodeError
 
 from workloadkit._kernels.compile import in_python
 from workloadkit.errors import ParameterError
@@ -103,7 +103,7 @@ class CompiledOwnOrder(CompiledVarying):
         """Go on as any policy does, if the function can be compiled."""
         try:
             return super().run(state, begin, until)
-        except NumbaError as error:
+        except (NumbaError, UnsupportedBytecodeError) as error:
             raise ParameterError(_CANNOT) from error
 
 
