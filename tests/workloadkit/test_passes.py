@@ -8,6 +8,7 @@ from hypothesis import given
 
 import workloadkit as wk
 from tests.data import needs_compiler, needs_traces, trace_path
+from tests.oracles import easy_by_event
 from tests.workloadkit.test_engines_agree import (
     MACHINE,
     OVERRUNS,
@@ -68,3 +69,17 @@ def test_some_jobs_of_a_whole_log_shift_under_easy():
 def test_none_do_in_logs_without_estimates(name):
     """All jobs end as planned, and so before the first pass of their second."""
     assert shares_that_shift(wk.read_swf(trace_path(name)), "easy", "raise") == 0
+
+
+@needs_traces
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "name", ["KTH-SP2-1996-2.1-cln", "SDSC-SP2-1998-4.2-cln", "SDSC-BLUE-2000-4.2-cln"]
+)
+def test_easy_after_each_event_agrees_with_another_program_on_whole_logs(name):
+    schedule = wk.simulate(wk.read_swf(trace_path(name)), "easy", passes="event")
+    w = schedule.workload
+    order = np.lexsort((w.row, w.submit))
+    columns = (w.submit, w.run, w.procs, w.estimate)
+    jobs = list(zip(*(column[order].tolist() for column in columns), strict=True))
+    assert easy_by_event.simulate(jobs, schedule.machine) == schedule.start[order].tolist()

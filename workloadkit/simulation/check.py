@@ -33,6 +33,7 @@ from workloadkit.simulation.feasible import (
     needs_are_the_logs,
     no_processor_is_used_twice,
     none_starts_early,
+    other_fields_are_the_logs,
     stopped_runs_come_first,
     submit_times_are_the_logs,
     with_stopped_runs,
@@ -40,6 +41,7 @@ from workloadkit.simulation.feasible import (
 from workloadkit.simulation.machine.shutdowns import settle
 from workloadkit.simulation.policies.policy import Policy
 from workloadkit.simulation.promises import Case, claims_of
+from workloadkit.simulation.replaying import rule_of
 from workloadkit.simulation.scaling import scaled_log
 from workloadkit.simulation.schedule import Schedule
 from workloadkit.simulation.schedulers import Conservative, Easy, Reservations
@@ -77,6 +79,8 @@ def check_schedule(
     - Every job of the log that ran is there once, and no other, with the log's submit time,
       processors and run time. A job is known by its number and submit time; jobs at other times
       than the log's are told by number and order, and refuted.
+    - All other fields are the log's, where the schedule knows them; but the status of what was
+      stopped at its estimate or by an outage.
     - Every job starts, and none before its submission.
     - Never more processors are in use than the machine has. Their number proves that none is used
       twice: where at every instant enough are free, each job can be given processors of its own
@@ -108,14 +112,19 @@ def check_schedule(
       go on from what runs: a job whose time has passed is planned again, and all that wait are if
       one that starts early takes what was reserved. Whole seconds only: with decimals rounding
       would decide what fits into a hole.
+    - fcfs, easy and the policies in other orders (sjf to creasy) with one reservation: each pass,
+      made again from what has started before it, starts the same jobs. That leaves no other
+      schedule: it is proved, not only consistent with the policy. Whole seconds only; not with
+      outages; nor where users react within the second in which a job ends.
     - recorded: each job starts its recorded wait after its submission; it may use more than the
       machine.
 
     Where jobs outlive their estimates (``overrun="late"``) promises cannot be kept and are not
-    checked. With outages nothing is checked of a policy, but that no more processors are in use
-    than are up; jobs may end early, failed (status 0). At instants with several passes (by event,
-    where a job of run time 0 starts, with decimals) the schedule does not tell which pass made a
-    job the head; its shadow time is then the one after the last of them, which is never later.
+    checked; passes are. With outages nothing is checked of a policy, but that no more processors
+    are in use than are up; jobs may end early, failed (status 0). At instants with several passes
+    (by event, where a job of run time 0 starts, with decimals) the schedule does not tell which
+    pass made a job the head; its shadow time is then the one after the last of them, which is
+    never later.
 
     Parameters
     ----------
@@ -185,15 +194,21 @@ def check_schedule(
         each_is_there_once(workload, listed, at, others, int(trace.ran.sum())),
         needs_are_the_logs(trace, workload, listed, at, changing),
         submit_times_are_the_logs(workload, listed, at, offered_load),
+        other_fields_are_the_logs(trace, workload, schedule, at, changing),
         every_job_starts(listed),
         none_starts_early(listed),
         no_processor_is_used_twice(runs, machine, shutdowns, recorded),
     ]
     if stopped.size:
         claims.append(stopped_runs_come_first(listed, runs, stopped))
-    same_jobs = all(claims[i].verdict == "proved" for i in (0, 1, 3))
+    same_jobs = all(claims[i].verdict == "proved" for i in (0, 1, 4))
     case = _case(workload, listed, at, machine or 0, passes) if same_jobs else None
-    claims += claims_of(name, _depth(named), case, workload, changing)
+    rule = None
+    if case is not None and not isinstance(named, str):
+        rule = rule_of(named, workload, case.row)
+        possible = all(claim.verdict == "proved" for claim in claims)
+        case = case._replace(hindrance=_hindrance(schedule, case, possible=possible))
+    claims += claims_of(name, _depth(named), case, workload, changing, rule)
     described = named if isinstance(named, str) else identity_of(named)
     shown = {"policy": described or None, "procs": machine} | asked
     if isinstance(schedule, Trace):
@@ -322,6 +337,7 @@ def _case(
     if (np.diff(submit) < 0).any():  # at other times than the log's
         order = np.lexsort((job, submit))
     return Case(
+        row=order,
         job=job[order],
         submit=submit[order],
         start=start[order],
@@ -335,6 +351,20 @@ def _case(
         whole=whole,
         by_event=passes == "event",
     )
+
+
+def _hindrance(schedule: Schedule | Trace, case: Case, *, possible: bool) -> str:
+    """Say why the passes of a schedule cannot be made again; nothing if they can."""
+    if not possible:
+        return "only the passes of a schedule that can be are made again"
+    if isinstance(schedule, Schedule):
+        reacting = schedule.reacting
+    else:
+        notes = [note for note in schedule.header.get_all("Note") if "simulated: " in note]
+        reacting = any(", users " in note and ", users open" not in note for note in notes)
+    if reacting and (case.by_event or (case.run == 0).any()):
+        return "what users submit as soon as a job ends is not told from what came before"
+    return ""
 
 
 def _title(trace: Trace, schedule: Schedule | Trace, machine: int | None, name: str) -> str:

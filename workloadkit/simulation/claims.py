@@ -27,11 +27,14 @@ class Claim:
     verdict : {"proved", "refuted", "not applicable"}
     why : str
         How much was proved, the first counterexample, or what stands against a check.
+    determines : bool
+        Whether no other schedule would hold it.
     """
 
     text: str
     verdict: Verdict
     why: str
+    determines: bool = False
 
     def __str__(self) -> str:
         return f"{self.text}: {self.why}"
@@ -60,6 +63,18 @@ class Report:
         return not self.refuted
 
     @property
+    def verdict(self) -> Literal["proved", "consistent", "refuted"]:
+        """What came of it.
+
+        "proved" only where the log and the policy leave no other schedule; where nothing is
+        refuted, but other schedules would pass, too, it is "consistent" with them.
+        """
+        if self.refuted:
+            return "refuted"
+        sure = any(claim.determines and claim.verdict == "proved" for claim in self.claims)
+        return "proved" if sure else "consistent"
+
+    @property
     def refuted(self) -> tuple[Claim, ...]:
         """The claims that do not hold."""
         return tuple(claim for claim in self.claims if claim.verdict == "refuted")
@@ -78,12 +93,21 @@ class Report:
             )
             for claim in self.claims
         ]
+        lines.append(f"{self.verdict}: {_MEANS[self.verdict]}")
         return "\n".join(lines)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report ready for JSON."""
         claims = [{"claim": c.text, "verdict": c.verdict, "why": c.why} for c in self.claims]
-        return {"ok": self.ok, "claims": claims, "provenance": self.provenance}
+        found = {"ok": self.ok, "verdict": self.verdict, "claims": claims}
+        return found | {"provenance": self.provenance}
+
+
+_MEANS = {
+    "proved": "the log and the policy leave no other schedule",
+    "consistent": "nothing is refuted, but other schedules would pass, too",
+    "refuted": "this is no such schedule",
+}
 
 
 def refuted(text: str, why: str, count: int) -> Claim:

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from workloadkit.fields import CANCELLED, FAILED
+from workloadkit.fields import CANCELLED, COMPLETED, FAILED
 from workloadkit.simulation.claims import (
     INSTANT,
     Claim,
@@ -143,6 +143,46 @@ def needs_are_the_logs(
     stopped = f", {killed.sum():,} of them stopped at their estimates" if killed.any() else ""
     stopped += f", {lost.sum():,} lost" if lost.any() else ""
     return Claim(text, "proved", count_of(ours.size, "job") + stopped)
+
+
+def other_fields_are_the_logs(
+    trace: Trace,
+    workload: Workload,
+    schedule: Schedule | Trace,
+    at: NDArray[np.int64],
+    changing: bool,
+) -> Claim:
+    """Check what a simulator hands on; what it writes as unknown is not compared."""
+    text = "all other fields are the log's"
+    ours = np.flatnonzero(at >= 0)
+    rows = workload.row[ours]
+    if isinstance(schedule, Schedule):
+        theirs, there = schedule.source, schedule.workload.row[at[ours]]
+    else:
+        theirs, there = schedule, np.flatnonzero(schedule.ran)[at[ours]]
+    wrong, first = 0, ""
+    for name in _HANDED_ON:
+        due, found = trace.column(name)[rows], theirs.column(name)[there]
+        if name == "status" and isinstance(schedule, Trace):
+            due = np.where((due < 0) & (found == COMPLETED), COMPLETED, due)  # it has been run
+            due = np.where(workload.killed[ours], CANCELLED, due)
+            due = np.where(changing & (found == FAILED), FAILED, due)
+        other = np.flatnonzero((found != due) & (found >= 0))  # NaN is not
+        wrong += other.size
+        if other.size and not first:
+            i = other[0]
+            job, seen = workload.job[ours[i]], f"{name} {found[i]:g}"
+            first = f"job {job} has {seen}, in the log {due[i]:g}"
+    if wrong:
+        return refuted(text, first, wrong)
+    return Claim(text, "proved", f"{len(_HANDED_ON)} fields")
+
+
+#: Fields of a job that no simulation changes, but the status of what was stopped.
+_HANDED_ON = (
+    *("cpu", "memory", "requested_procs", "requested_time", "requested_memory", "status", "user"),
+    *("group", "executable", "queue", "partition", "preceding_job", "think_time"),
+)
 
 
 def submit_times_are_the_logs(

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from workloadkit.simulation import schedulers
 from workloadkit.simulation.claims import INSTANT, Claim, count_of, refuted, seconds, use_of
 from workloadkit.simulation.holes import Profile, by_time, look_at_passes
+from workloadkit.simulation.replaying import Rule, replay
 from workloadkit.simulation.workload import Workload
 
 # Policies whose queue is in the order of arrival, and whose head starts as soon as it fits.
@@ -24,6 +25,8 @@ class Case(NamedTuple):
 
     Parameters
     ----------
+    row : ndarray of int64, shape (n_jobs,)
+        Of each job in the workload.
     job : ndarray of int64, shape (n_jobs,)
         Job numbers.
     submit, start, end, planned_end : ndarray, shape (n_jobs,)
@@ -40,8 +43,11 @@ class Case(NamedTuple):
         Whether all times are whole seconds; they are int64 then.
     by_event : bool
         Whether there is a pass after each event.
+    hindrance : str
+        What stands against making the passes again; empty if nothing does.
     """
 
+    row: NDArray[np.int64]
     job: NDArray[np.int64]
     submit: NDArray
     start: NDArray
@@ -54,10 +60,11 @@ class Case(NamedTuple):
     machine: int
     whole: bool
     by_event: bool
+    hindrance: str = ""
 
 
 def claims_of(
-    name: str, depth: int, case: Case | None, workload: Workload, changing: bool
+    name: str, depth: int, case: Case | None, workload: Workload, changing: bool, rule: Rule | None
 ) -> Iterator[Claim]:
     """Check what a policy states, one of so many reservations."""
     text = "jobs start as the policy has it"
@@ -93,9 +100,32 @@ def claims_of(
     elif name == "conservative" and depth:
         hindrance = late or _decimals(case)
         yield _claim("each job starts by its first promise", _promises_kept, case, hindrance)
-    elif name != "fcfs":
+    elif name != "fcfs" and rule is None:
         why = f"there is no check of the order of {name}, only of what any schedule must hold"
         yield Claim(text, "not applicable", why)
+    if rule is not None:
+        yield _each_pass(case, rule)
+
+
+#: What leaves a policy no other schedule.
+EACH_PASS = "each pass starts the jobs that the policy starts"
+
+
+def _each_pass(case: Case, rule: Rule) -> Claim:
+    """Make all passes again."""
+    if not case.whole or case.hindrance:
+        return Claim(EACH_PASS, "not applicable", case.hindrance or _decimals(case))
+    found = replay(case, rule)
+    if not found.differing:
+        return Claim(EACH_PASS, "proved", f"{found.passes:,} passes", determines=True)
+    said = []
+    if found.waits >= 0:
+        said.append(f"the policy starts job {case.job[found.waits]}, which waits")
+    if found.starts >= 0:
+        said.append(f"job {case.job[found.starts]} starts, which the policy lets wait")
+    if found.head >= 0:
+        said.append(f"the reservation is of job {case.job[found.head]} for {seconds(found.shadow)}")
+    return refuted(EACH_PASS, f"at {seconds(found.now)} {'; '.join(said)}", found.differing)
 
 
 def _decimals(case: Case) -> str:
@@ -157,7 +187,7 @@ def _as_recorded(case: Case) -> Claim:
         i = off[0]
         start, due = seconds(case.start[i]), seconds(case.recorded_start[i])
         return refuted(text, f"job {case.job[i]} starts at {start}, not {due}", off.size)
-    return Claim(text, "proved", count_of(case.job.size, "job"))
+    return Claim(text, "proved", count_of(case.job.size, "job"), determines=True)
 
 
 def _not_empty(case: Case) -> _Found:

@@ -1,0 +1,161 @@
+"""The passes of a schedule made again: who else's it might be, and what is noticed of a change."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import workloadkit as wk
+from tests.data import TRACES, needs_traces
+from tests.oracles import scheduling as oracle
+from tests.workloadkit.test_check import MACHINE, logs
+from workloadkit.simulation.promises import EACH_PASS
+
+#: All whose passes the log, their parameters and the past determine, but for several reservations.
+POLICIES = (
+    "fcfs",
+    "easy",
+    "easy:spare=none",
+    "easy:strict=yes",
+    "easy:spare=none,strict=yes",
+    "easy:backfill=sjf",
+    "easy:backfill=largest",
+    "sjf",
+    "sjf:backfill=none",
+    "sjf:backfill=arrival",
+    "ljf",
+    "smallest",
+    "largest",
+    "f1",
+    "wfp3",
+    "wfp3:backfill=sjf",
+    "unicef",
+    "priority-fifo",
+    "priority-fifo:queues=2/0",
+    "creasy:alpha=6000",
+    "creasy:alpha=50",
+)
+#: Those that the oracle knows, in its words.
+ORACLES = ("fcfs", "easy", "easy:spare=none", "sjf", "wfp3", "unicef", "f1", "creasy:alpha=6000")
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:.*says that it is a simulation"),
+    pytest.mark.filterwarnings("ignore:.*all have the same priority"),
+]
+
+overruns = st.sampled_from(["raise", "kill", "late"])
+passes = st.sampled_from(["instant", "event"])
+
+
+def verdict_of(report):
+    return {claim.text: claim.verdict for claim in report.claims}[EACH_PASS]
+
+
+@settings(max_examples=30)
+@given(logs(max_size=40), st.sampled_from(POLICIES), overruns, passes)
+def test_a_schedule_is_refuted_under_every_other_policy_wherever_they_differ(
+    log, made_by, overrun, passes
+):
+    asked = {"overrun": overrun, "passes": passes}
+    start = {name: wk.simulate(log, name, engine="python", **asked).start for name in POLICIES}
+    schedule = wk.simulate(log, made_by, engine="python", **asked).trace()
+    for name in POLICIES:
+        report = wk.check_schedule(log, schedule, policy=name, **asked)
+        alike = (start[name] == start[made_by]).all()
+        assert verdict_of(report) == ("proved" if alike else "refuted"), (name, str(report))
+        assert report.verdict == ("proved" if alike else "refuted")
+
+
+@pytest.mark.parametrize("policy", ORACLES)
+@settings(max_examples=40)
+@given(log=logs(max_size=40), overrun=overruns, passes=passes)
+def test_what_another_simulator_makes_is_determined(policy, log, overrun, passes):
+    columns = ("submit", "run", "requested_time", "procs")
+    found = oracle.schedule(
+        *(log.column(name).tolist() for name in columns), MACHINE, policy=policy, overrun=overrun,
+        passes=passes, job_numbers=log.column("job").tolist(),
+    )  # fmt: skip
+    start, end, killed = map(np.array, zip(*found, strict=True))
+    status = np.where(killed, 5, log.column("status"))
+    schedule = log.with_columns(wait=start - log.column("submit"), run=end - start, status=status)
+    report = wk.check_schedule(log, schedule, policy=policy, overrun=overrun, passes=passes)
+    assert report.verdict == "proved", str(report)
+
+
+@given(
+    logs(max_size=40), st.sampled_from(POLICIES), overruns, passes, st.integers(0, 39),
+    st.integers(-20, 20),
+)  # fmt: skip
+def test_a_job_that_starts_at_another_time_is_noticed(log, policy, overrun, passes, row, by):
+    asked = {"overrun": overrun, "passes": passes}
+    schedule = wk.simulate(log, policy, engine="python", **asked)
+    start = schedule.start.copy()
+    start[row % start.size] += by
+    report = wk.check_schedule(log, replace(schedule, start=start))
+    assert report.verdict == ("proved" if by == 0 else "refuted"), str(report)
+
+
+HANDED_ON = ("cpu", "memory", "requested_time", "requested_memory", "status", "user", "group")
+HANDED_ON += ("executable", "queue", "partition", "preceding_job", "think_time")
+
+
+@pytest.mark.parametrize("name", HANDED_ON)
+def test_another_value_of_a_field_is_noticed_unless_it_is_unknown(name):
+    columns = {field: [1, 1, 1] for field in HANDED_ON} | {"requested_time": [9, 9, 9]}
+    log = wk.Trace.from_columns({"submit": [0, 1, 2], "run": [9] * 3, "procs": [1] * 3, **columns})
+    schedule = wk.simulate(log, procs=2).trace()
+    assert wk.check_schedule(log, schedule, procs=2, policy="easy").verdict == "proved"
+    for value, text in ((0, f"job 2 has {name} 0, in the log {columns[name][0]}"), (-1, "")):
+        changed = schedule.column(name).astype(float)
+        changed[1] = value
+        report = wk.check_schedule(log, schedule.with_columns(**{name: changed}), procs=2)
+        assert [claim.why for claim in report.refuted] == [text] * bool(text)
+
+
+def test_the_status_of_what_was_killed_changes_and_no_other():
+    columns = {"submit": [0, 1], "run": [9, 9], "procs": [1, 1], "requested_time": [9, 5]}
+    log = wk.Trace.from_columns(columns | {"status": [1, 1]})
+    schedule = wk.simulate(log, procs=2, overrun="kill").trace()
+    assert wk.check_schedule(log, schedule, procs=2, overrun="kill")
+    changed = schedule.with_columns(status=[5, 5])
+    refuted = wk.check_schedule(log, changed, procs=2, overrun="kill").refuted
+    assert [claim.why for claim in refuted] == ["job 1 has status 5, in the log 1"]
+
+
+def test_a_verdict_says_whether_there_may_be_others():
+    log = wk.Trace.from_columns({"submit": [0, 0], "run": [5, 5], "procs": [1, 1]})
+    schedule = wk.simulate(log, "easy", procs=1).trace()
+    for policy, verdict in (
+        ("easy", "proved"),
+        ("multi-queue", "consistent"),
+        (None, "consistent"),
+    ):
+        report = wk.check_schedule(log, schedule, procs=1, policy=policy)
+        assert (report.verdict, report.to_dict()["verdict"]) == (verdict, verdict)
+        assert str(report).splitlines()[-1].startswith(f"{verdict}: ")
+
+
+def test_users_who_react_are_followed_as_they_submit():
+    log = wk.load_sample().take(np.arange(1500))
+    log = log.select(log.column("run") > 0)
+    for users in ("fluid", "closed"):
+        schedule = wk.simulate(log, "sjf", users, rng=1)
+        report = wk.check_schedule(schedule.trace(), schedule)
+        assert report.verdict == "proved", str(report)
+        assert wk.check_schedule(schedule.trace(), schedule, policy="easy").verdict == "refuted"
+
+
+@needs_traces
+@pytest.mark.filterwarnings("ignore:the header names no MaxProcs")
+@pytest.mark.parametrize("passes", ["instant", "event"])
+def test_real_logs_are_of_one_policy(passes):
+    log = wk.read_swf(next(path for path in TRACES if "KTH-SP2-1996-2.1" in path.name))
+    log = log.take(np.arange(4000))
+    for made_by in ("easy", "fcfs", "wfp3", "creasy:alpha=6000"):
+        schedule = wk.simulate(log, made_by, passes=passes)
+        for name in POLICIES:
+            report = wk.check_schedule(log, schedule, policy=name)
+            alike = (wk.simulate(log, name, passes=passes).start == schedule.start).all()
+            assert report.verdict == ("proved" if alike else "refuted"), (made_by, name)
