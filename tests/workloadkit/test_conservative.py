@@ -108,22 +108,25 @@ def test_promises_are_kept_and_no_time_passes_unnoticed(trace, overrun, passes):
     wk.simulate(trace, Watched(), procs=MACHINE, overrun=overrun, passes=passes)
 
 
+class KeepsPromises(ConservativeScheduler):
+    """All start as promised at first."""
+
+    def __init__(self, compression="full"):
+        super().__init__(compression)
+        self.promised = {}
+
+    def allocate(self):
+        super().allocate()
+        for job in self._at.jobs:
+            begin = self.reserved.get(job, job.start)
+            assert self.promised.setdefault(job, begin) == begin
+
+
 @given(crowds(), st.sampled_from(PASSES))
 def test_with_exact_estimates_all_start_as_promised_at_first(trace, passes):
-    class Exact(ConservativeScheduler):
-        def __init__(self):
-            super().__init__()
-            self.promised = {}
-
-        def allocate(self):
-            super().allocate()
-            for job in self._at.jobs:
-                begin = self.reserved.get(job, job.start)
-                assert self.promised.setdefault(job, begin) == begin
-
     trace = trace.take(np.flatnonzero(trace.column("run") >= 1))  # the least that can be estimated
     if trace.n_jobs:
-        wk.simulate(trace, Exact(), procs=MACHINE, estimates="exact", passes=passes)
+        wk.simulate(trace, KeepsPromises(), procs=MACHINE, estimates="exact", passes=passes)
 
 
 def size_of(trace):
@@ -162,18 +165,7 @@ def test_engines_agree_with_less_compression(first_jobs, compression):
 
 @given(crowds(), st.sampled_from(PASSES))
 def test_without_compression_all_start_as_promised_at_first(trace, passes):
-    class Kept(ConservativeScheduler):
-        def __init__(self):
-            super().__init__("none")
-            self.promised = {}
-
-        def allocate(self):
-            super().allocate()
-            for job in self._at.jobs:
-                begin = self.reserved.get(job, job.start)
-                assert self.promised.setdefault(job, begin) == begin
-
-    wk.simulate(trace, Kept(), procs=MACHINE, passes=passes)
+    wk.simulate(trace, KeepsPromises("none"), procs=MACHINE, passes=passes)
 
 
 @pytest.mark.slow

@@ -95,7 +95,7 @@ class Ordered(SettledOrder):
     reservation: its shadow time is when it will fit, by the estimated ends of the running jobs;
     the spare processors are those it then leaves free. Then, in the order of backfilling, each
     job that fits now starts if it ends by the shadow time or needs no more than the spare
-    processors, which then shrink. Implementations differ in both: some know no spare processors,
+    processors, which then shrink. Implementations differ in both: some use no spare processors,
     and in some a job that ends exactly at the shadow time does not start.
 
     With more reservations, the jobs in the order of the queue each take the earliest hole that
