@@ -104,7 +104,9 @@ def check(
     """Prove or refute a schedule of a log's jobs.
 
     Shows each claim and whether it holds, refuted ones with the first counterexample, unless JSON
-    goes to stdout. The options say what was simulated. Exit 1 if anything is refuted.
+    goes to stdout. The last line says proved only where the log and the policy leave no other
+    schedule; consistent, where others would pass, too. The options say what was simulated. Exit 1
+    if anything is refuted.
     """
     import workloadkit as wk
 
