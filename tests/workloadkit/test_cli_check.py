@@ -49,8 +49,9 @@ def test_a_right_schedule_is_exit_0(run, log, easy):
     assert (code, err) == (0, "")
     lines = out.splitlines()
     assert lines[0] == "easy.swf, a schedule of small.swf on 4 processors under easy"
-    assert len(lines) == 10
-    assert all(line.startswith("proved          ") for line in lines[1:])
+    assert len(lines) == 13
+    assert all(line.startswith("proved          ") for line in lines[1:-1])
+    assert lines[-1] == "proved: the log and the policy leave no other schedule"
     assert max(map(len, lines)) <= 80
 
 
@@ -68,7 +69,7 @@ def test_the_report_as_json_is_all_that_goes_to_stdout(run, log, easy, broken):
     found = json.loads(out)
     report = wk.check_schedule(wk.read_swf(log), wk.read_swf(easy), policy="easy")
     assert found == report.to_dict()
-    assert list(found) == ["ok", "claims", "provenance"]
+    assert list(found) == ["ok", "verdict", "claims", "provenance"]
     code, out, _ = run("check", log, broken, "--policy", "easy", "--json", "-")
     assert (code, json.loads(out)["ok"]) == (1, False)
 

@@ -159,10 +159,9 @@ def check_schedule(
     --------
     >>> trace = Trace.from_columns({"submit": [0, 1, 2], "run": [10, 10, 5], "procs": [3, 4, 1]})
     >>> schedule = trace.with_columns(wait=[0, 9, 0])
-    >>> bool(check_schedule(trace, schedule, procs=4, policy="easy"))
-    True
-    >>> for claim in check_schedule(trace, schedule, procs=4, policy="fcfs").refuted:
-    ...     print(claim)
+    >>> check_schedule(trace, schedule, procs=4, policy="easy").verdict
+    'proved'
+    >>> print(check_schedule(trace, schedule, procs=4, policy="fcfs").refuted[0])
     jobs start in the order of arrival: job 3 starts at 2 s, before job 2 at 10 s
     """
     check_trace(trace)
