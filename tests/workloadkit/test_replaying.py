@@ -147,6 +147,16 @@ def test_users_who_react_are_followed_as_they_submit():
         assert wk.check_schedule(schedule.trace(), schedule, policy="easy").verdict == "refuted"
 
 
+def test_what_counts_is_who_submitted_in_the_last_simulation():
+    """A log that users made who react is simulated again, by its timestamps, job by job."""
+    asked = {"passes": "event"}
+    log = wk.load_sample().take(np.arange(800))
+    made = wk.simulate(log, "easy", "fluid", rng=1, **asked).trace()
+    assert wk.check_schedule(made, made, policy="easy", **asked).verdict == "consistent"
+    again = wk.simulate(made, "sjf", **asked).trace()
+    assert wk.check_schedule(made, again, policy="sjf", **asked).verdict == "proved"
+
+
 @needs_traces
 @pytest.mark.filterwarnings("ignore:the header names no MaxProcs")
 @pytest.mark.parametrize("passes", ["instant", "event"])

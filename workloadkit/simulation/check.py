@@ -6,7 +6,7 @@ schedule, and how, makes no difference.
 
 import os
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -289,10 +289,9 @@ _UNSAID = {"passes": "instant", "offered_load": "", "outages": ""}
 def _warn_of_note(trace: Trace, schedule: Trace, asked: Mapping[str, Any]) -> None:
     """Say where a schedule's header tells of another simulation than the one that is checked."""
     its_own = [n for n in schedule.header.get_all("Note") if n not in trace.header.get_all("Note")]
-    notes = [note for note in its_own if note.startswith("simulated: ")]
-    if not notes:
+    said = _last_simulation(its_own)
+    if not said:
         return
-    said = dict(part.partition(" ")[::2] for part in notes[-1].split(", "))
     others = []
     log, _, identity = said.get("log", "").removesuffix(")").partition(" (")
     kind, _, digest = identity.partition(";")[0].rpartition(" ")
@@ -315,6 +314,12 @@ def _warn_of_note(trace: Trace, schedule: Trace, asked: Mapping[str, Any]) -> No
             WorkloadWarning,
             stacklevel=3,
         )
+
+
+def _last_simulation(notes: Iterable[str]) -> dict[str, str]:
+    """Return what the last of the notes about simulations says, by name; empty if there is none."""
+    notes = [note for note in notes if note.startswith("simulated: ")]
+    return dict(part.partition(" ")[::2] for part in notes[-1].split(", ")) if notes else {}
 
 
 def _case(
@@ -359,8 +364,8 @@ def _hindrance(schedule: Schedule | Trace, case: Case, *, possible: bool) -> str
     if isinstance(schedule, Schedule):
         reacting = schedule.reacting
     else:
-        notes = [note for note in schedule.header.get_all("Note") if "simulated: " in note]
-        reacting = any(", users " in note and ", users open" not in note for note in notes)
+        users = _last_simulation(schedule.header.get_all("Note")).get("users", "open")
+        reacting = users != "open"
     if reacting and (case.by_event or (case.run == 0).any()):
         return "what users submit as soon as a job ends is not told from what came before"
     return ""
