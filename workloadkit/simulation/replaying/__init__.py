@@ -5,6 +5,7 @@ are made again from the log and the schedule itself. A policy that the log, its 
 past determine leaves one schedule only: the one in which all passes are alike.
 """
 
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,21 +33,22 @@ class Rule(NamedTuple):
         Of the queue: one of the `codes`.
     bonus : float
         What CREASY adds for a job that responds at once. [min]
-    place : ndarray of float, shape (n_jobs,)
-        Of each job in the queue, if the order is `BY_PLACE`; smallest first, ties by arrival.
+    rank : ndarray of int64, shape (n_jobs,)
+        Place of each job in the queue; that of its arrival, if the order is not `BY_PLACE`.
     backfills : bool
     own_order : bool
-        Whether backfilling has an order of its own, `backfill_place`.
-    backfill_place : ndarray of float, shape (n_jobs,)
+        Whether backfilling has an order of its own.
+    backfill_rank : ndarray of int64, shape (n_jobs,)
+        Place of each job in it.
     overtaking : Overtaking
     """
 
     order: int
     bonus: float
-    place: NDArray[np.float64]
+    rank: NDArray[np.int64]
     backfills: bool
     own_order: bool
-    backfill_place: NDArray[np.float64]
+    backfill_rank: NDArray[np.int64]
     overtaking: Overtaking
 
 
@@ -90,38 +92,47 @@ def rule_of(policy: Any, workload: Workload, rows: NDArray[np.int64]) -> Rule | 
     rows : ndarray of int64, shape (n_jobs,)
         Its jobs in the order of arrival.
     """
-    nowhere = np.zeros(rows.size)
+    arrival = np.arange(rows.size)
     if isinstance(policy, Reservations):
         policy = Easy(reservations=policy.depth)
     if isinstance(policy, Fcfs):
-        return Rule(BY_PLACE, 0.0, nowhere, False, False, nowhere, AS_USUAL)
+        return Rule(BY_PLACE, 0.0, arrival, False, False, arrival, AS_USUAL)
     if isinstance(policy, Creasy):
         bonus = worth.bonus(float(policy.alpha))
-        return Rule(BY_WORTH, bonus, nowhere, True, False, nowhere, AS_USUAL)
+        return Rule(BY_WORTH, bonus, arrival, True, False, arrival, AS_USUAL)
     if not isinstance(policy, SettledOrder | InVaryingOrder):
         return None
     backfills = policy.backfill != "none"
     if backfills and getattr(policy, "reservations", 1) > 1:
         return None
-    own_order = policy.backfill not in ("same", "none")
-    backfill_place = nowhere
-    if own_order:
-        backfill_place = _places(lambda job: orders.SETTLED[policy.backfill](job, ()), workload)
-    overtaking = overtaking_of(policy)
-    how = (backfills, own_order, backfill_place[rows] if own_order else nowhere, overtaking)
     if isinstance(policy, SettledOrder):
-        return Rule(BY_PLACE, 0.0, _places(policy.place, workload)[rows], *how)
-    order = {"wfp3": BY_WFP3, "unicef": BY_UNICEF}.get(policy.order)
-    return None if order is None else Rule(order, 0.0, nowhere, *how)
+        order, rank = BY_PLACE, _ranks(policy.place, workload, rows)
+    elif policy.order in _CODES:
+        order, rank = _CODES[policy.order], arrival
+    else:
+        return None
+    backfill_rank = arrival
+    own_order = policy.backfill not in ("same", "none")
+    if own_order:
+        backfill_order = partial(orders.SETTLED[policy.backfill], numbers=())
+        backfill_rank = _ranks(backfill_order, workload, rows)
+    overtaking = overtaking_of(policy)
+    return Rule(order, 0.0, rank, backfills, own_order, backfill_rank, overtaking)
 
 
-def _places(place: Any, workload: Workload) -> NDArray[np.float64]:
-    """Return the places of jobs in a settled order."""
+_CODES = {"wfp3": BY_WFP3, "unicef": BY_UNICEF}
+
+
+def _ranks(key: Any, workload: Workload, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the places of jobs in a settled order, ties by arrival."""
     w = workload
     columns = (w.submit, w.estimate, w.procs, w.user, w.queue)
     first = w.submit.min().item()
-    jobs = zip(*(column.tolist() for column in columns), strict=True)
-    return np.array([place(orders.Seen._make((*job, first))) for job in jobs], np.float64)
+    jobs = zip(*(column[rows].tolist() for column in columns), strict=True)
+    keys = np.array([key(orders.Seen._make((*job, first))) for job in jobs], np.float64)
+    rank = np.empty(keys.size, np.int64)
+    rank[np.argsort(keys, kind="stable")] = np.arange(keys.size)
+    return rank
 
 
 def replay(case: Any, rule: Rule) -> Replayed:
@@ -139,23 +150,12 @@ def replay(case: Any, rule: Rule) -> Replayed:
     """
     from workloadkit.simulation.replaying import kernel
 
-    ranks = [_rank(rule.place), _rank(rule.backfill_place)]
-    moments = case.end == case.start
     by_start = np.argsort(case.start, kind="stable")
     by_end = np.argsort(case.end, kind="stable")
-    by_end = by_end[~moments[by_end]]
+    by_end = by_end[(case.end > case.start)[by_end]]
     times = (case.submit, case.start, case.end, case.planned_end, case.estimate)
-    jobs = kernel.Jobs(*times, case.procs, *ranks)
-    codes = kernel.Codes(rule.order, rule.bonus, rule.backfills, rule.own_order, *rule.overtaking)
+    jobs, state = kernel.Jobs(*times, case.procs), kernel.new_state(case.job.size)
     found = np.full(len(Replayed._fields), -1)
     found[:2] = 0
-    state, by_time = kernel.new_state(case.job.size), (by_start, by_end)
-    kernel.replay(jobs, codes, state, by_time, (case.machine, case.by_event), found)
+    kernel.replay(jobs, rule, state, (by_start, by_end), (case.machine, case.by_event), found)
     return Replayed(*found.tolist())
-
-
-def _rank(place: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Give jobs numbers in the order of their places, ties by arrival."""
-    rank = np.empty(place.size, np.int64)
-    rank[np.argsort(place, kind="stable")] = np.arange(place.size)
-    return rank

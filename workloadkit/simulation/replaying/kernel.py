@@ -36,19 +36,6 @@ class Jobs(NamedTuple):
     planned_end: NDArray[np.int64]
     estimate: NDArray[np.int64]
     procs: NDArray[np.int64]
-    rank: NDArray[np.int64]
-    backfill_rank: NDArray[np.int64]
-
-
-class Codes(NamedTuple):
-    """How a policy chooses, without the places of jobs: see `Rule`."""
-
-    order: int
-    bonus: float
-    backfills: bool
-    own_order: bool
-    spares: bool
-    strict: bool
 
 
 class State(NamedTuple):
@@ -72,47 +59,50 @@ def new_state(n_jobs: int) -> State:
 
 
 @bare
-def _wait(jobs, state, job):
-    """Put a job among those that wait."""
-    waiting, rank, at = state.waiting, jobs.rank, state.at
-    place = at[_N_WAITING]
-    while place > 0 and rank[waiting[place - 1]] > rank[job]:
-        waiting[place] = waiting[place - 1]
+def _insert(jobs, n_jobs, key, job):
+    """Put a job among others that are in the order of a key, behind those of an equal one."""
+    place = n_jobs
+    while place > 0 and key[jobs[place - 1]] > key[job]:
+        jobs[place] = jobs[place - 1]
         place -= 1
-    waiting[place] = job
-    at[_N_WAITING] += 1
+    jobs[place] = job
+
+
+@bare
+def _remove(jobs, n_jobs, job):
+    """Take a job from among others."""
+    place = 0
+    while jobs[place] != job:
+        place += 1
+    for i in range(place, n_jobs - 1):
+        jobs[i] = jobs[i + 1]
+
+
+@bare
+def _wait(rule, state, job):
+    """Put a job among those that wait."""
+    _insert(state.waiting, state.at[_N_WAITING], rule.rank, job)
+    state.at[_N_WAITING] += 1
 
 
 @bare
 def _run(jobs, state, job):
     """Start a job that waits."""
-    waiting, running, at = state.waiting, state.running, state.at
-    place = 0
-    while waiting[place] != job:
-        place += 1
-    for i in range(place, at[_N_WAITING] - 1):
-        waiting[i] = waiting[i + 1]
+    at = state.at
+    _remove(state.waiting, at[_N_WAITING], job)
     at[_N_WAITING] -= 1
+    _insert(state.running, at[_N_RUNNING], jobs.planned_end, job)
+    at[_N_RUNNING] += 1
+    at[_FREE] -= jobs.procs[job]
     state.started[job] = at[_N_STARTED]
     at[_N_STARTED] += 1
-    at[_FREE] -= jobs.procs[job]
-    place = at[_N_RUNNING]
-    while place > 0 and jobs.planned_end[running[place - 1]] > jobs.planned_end[job]:
-        running[place] = running[place - 1]
-        place -= 1
-    running[place] = job
-    at[_N_RUNNING] += 1
 
 
 @bare
 def _stop(jobs, state, job):
     """Give back the processors of a job that runs."""
-    running, at = state.running, state.at
-    place = 0
-    while running[place] != job:
-        place += 1
-    for i in range(place, at[_N_RUNNING] - 1):
-        running[i] = running[i + 1]
+    at = state.at
+    _remove(state.running, at[_N_RUNNING], job)
     at[_N_RUNNING] -= 1
     at[_FREE] += jobs.procs[job]
 
@@ -162,13 +152,13 @@ def _choose(jobs, rule, state, now):
     others = order[place + 1 :]
     if rule.own_order:
         others = others[procs[others] <= free]
-        others = others[np.argsort(jobs.backfill_rank[others], kind="mergesort")]
+        others = others[np.argsort(rule.backfill_rank[others], kind="mergesort")]
     for job in others:
         if procs[job] > free:
             continue
         end = now + jobs.estimate[job]
-        in_time = end < shadow or (end == shadow and not rule.strict)
-        if in_time or (rule.spares and procs[job] <= spare):
+        in_time = end < shadow or (end == shadow and not rule.overtaking.strict)
+        if in_time or (rule.overtaking.spares and procs[job] <= spare):
             if end > shadow:
                 spare -= procs[job]
             free -= procs[job]
@@ -190,7 +180,7 @@ def _reservation(jobs, state, head, free, now):
     for i in range(n):
         chosen = i >= n_running
         job = state.chosen[i - n_running] if chosen else state.running[i]
-        ends = now + jobs.estimate[job] if chosen else max(jobs.planned_end[job], now)
+        ends = now + jobs.estimate[job] if chosen else jobs.planned_end[job]
         place = i
         while place > 0 and end[place - 1] > ends:
             end[place], procs[place] = end[place - 1], procs[place - 1]
@@ -263,7 +253,7 @@ def _play_instant(jobs, rule, state, now, arrived, ended, due, found):
     for job in ended:
         _stop(jobs, state, job)
     for job in range(arrived[0], arrived[1]):
-        _wait(jobs, state, job)
+        _wait(rule, state, job)
     again = alike = True
     while again and alike:
         alike = _pass(jobs, rule, state, now, due, found)
@@ -290,7 +280,7 @@ def _play_events(jobs, rule, state, now, arrived, ended, due, found):
             _stop(jobs, state, ended[i])
     alike = True
     for job in range(arrived[0], arrived[1]):
-        _wait(jobs, state, job)
+        _wait(rule, state, job)
         if alike:
             alike = _pass(jobs, rule, state, now, due, found)
             n_ended = _add_moments(jobs, state, now, n_ended, alike)
