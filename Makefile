@@ -10,7 +10,7 @@ NEEDED := 'import sys; sys.exit("Python 3.11 or later is needed: make PYTHON=...
 export PYTHONDONTWRITEBYTECODE :=
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: demo test test-all test-lowest lint bench fuzz sample constraints clean
+.PHONY: demo test test-all test-lowest lint bench fuzz sample settings constraints clean
 
 demo: $(VENV)/.run
 	$(BIN)/python scripts/demo.py demo
@@ -64,6 +64,10 @@ fuzz: $(VENV)/.dev
 # Makes the built-in sample log again, from its seed.
 sample: $(VENV)/.run
 	$(BIN)/python scripts/make_sample.py
+
+# Writes the page of all settings.
+settings: $(VENV)/.run
+	$(BIN)/python scripts/settings_page.py
 
 clean:
 	rm -rf $(VENV) $(LOWEST) demo

@@ -1,4 +1,5 @@
 from . import models as models
+from . import settings as settings
 from . import site as site
 from .augment import add_utility as add_utility
 from .cleaning.anomalies import Anomalies as Anomalies

@@ -4,54 +4,33 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from numbers import Real
-from os import PathLike
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from workloadkit.errors import (
-    ParameterError,
-    WorkloadWarning,
-    check_choice,
-    check_count,
-    check_not_negative,
-    check_positive,
-)
+from workloadkit.errors import ParameterError, WorkloadWarning, check_not_negative
 from workloadkit.fields import MAX_TIME
 from workloadkit.provenance import as_note, provenance, seed_of
+from workloadkit.settings.making import DECAYS, Augment, Deadline
+from workloadkit.settings.setting import takes
 from workloadkit.trace import Trace, check_trace
 from workloadkit.utility import Utilities, check, unpack
 from workloadkit.utility_tables import Shapes, read_table
 
-Formula = Literal["opposite", "paper"]
-Decay = Literal["linear", "exponential", "step"]
-Deadline = Literal["wait", "wait+run", "wait+requested"]
-
 #: The shortest time in which a job loses all its value. [s]
 SHORTEST_DEADLINE = 10.0
 
-#: More inner points than this are refused.
-MOST_POINTS = 1000
-
-_DECAYS: tuple[str, ...] = get_args(Decay)
 _SHOWN = 12  # queues that a warning names
 
 
+@takes(Augment)
 def add_utility(
     trace: Trace,
-    *,
-    priority: Mapping[int, int] | None = None,
-    formula: Formula = "opposite",
-    decay: str | Sequence[str] | Mapping[str, float] = _DECAYS,
-    deadline: Deadline = "wait",
-    deadline_factor: float = 2.0,
-    points: int = 1,
-    sd: float = 0.5,
-    globmax: float = 1.0,
-    table: pd.DataFrame | str | PathLike[str] | None = None,
     rng: np.random.Generator | int | None = None,
+    settings: Augment | None = None,
+    **keywords: Any,
 ) -> Trace:
     """Give every job a utility function, as Lee and Snavely do [1]_.
 
@@ -67,34 +46,11 @@ def add_utility(
     ----------
     trace : Trace
         Utility functions that it has are replaced.
-    priority : mapping of int to int, optional
-        Priority of each queue, 0 the highest; jobs of other queues have the lowest. By default
-        the queues' own numbers, unknown the lowest of all, and a warning says so.
-    formula : {"opposite", "paper"}
-        Whether the middle of the bin rises with urgency, or as the formula is printed, see the
-        notes.
-    decay : str, sequence of str or mapping of str to float
-        Of "linear", "exponential" and "step"; with equal weights or with these.
-    deadline : {"wait", "wait+run", "wait+requested"}
-        What the deadline is a multiple of: what the job waited in the log, that and its run time,
-        or that and its requested time. An unknown wait is 0. [s]
-    deadline_factor : float, default 2
-        The multiple; no deadline is below 10 s, which is that of a job that never waited.
-    points : int, default 1
-        Points between the first and the last of a linear or exponential function. With a single
-        one both have the same law: a uniform time and a uniform value.
-    sd : float, default 0.5
-        Standard deviation of the value of a processor-minute, in bins.
-    globmax : float, default 1
-        Upper end of the bins: the scale of all values.
-    table : DataFrame or path of a CSV file, optional
-        Custom functions. Columns `job`, `time` [s], `value`: the points of each job by its
-        number, as they are; nothing is drawn. Otherwise `time`, `value` and one or more of `queue`,
-        `user` and `shape`: shapes for the jobs of a queue or user, of which one is drawn where
-        they have several. A shape is stretched so that its first value is the job's start value
-        and its last time the job's deadline, in whatever units it stands.
     rng : Generator or int, optional
         Where the seed comes from; the header tells it.
+    settings : workloadkit.settings.Augment, optional
+        All that follows, in one object; keywords count first.
+    {settings}
 
     Returns
     -------
@@ -139,12 +95,8 @@ def add_utility(
     check_trace(trace)
     if len(trace.utility):
         _warn(f"{trace.name}: the utility functions of the log are replaced", stacklevel=3)
-    check_choice("formula", formula, Formula)
-    check_choice("deadline", deadline, Deadline)
-    kinds = _decays(decay)
-    check_positive(deadline_factor=deadline_factor, globmax=globmax)
-    check_not_negative(sd=sd)
-    check_count("points", points, most=MOST_POINTS)
+    asked = Augment.of(settings, keywords)
+    kinds, table, priority = _decays(asked.decay), asked.table, asked.priority
     given = None if table is None else read_table(table)
     if given is not None and given.of_jobs:
         functions, n_others = given.functions(trace)
@@ -153,12 +105,12 @@ def add_utility(
         return _augmented(trace, unpack(functions), {"table": given.name})
 
     rank, n_priorities = _ranks(trace, priority)
-    bins_below = rank if formula == "paper" else n_priorities - 1 - rank
+    bins_below = rank if asked.formula == "paper" else n_priorities - 1 - rank
     law = _Law(
-        mean=(bins_below + 0.5) / n_priorities * globmax,
-        sd=sd * globmax / n_priorities,
+        mean=(bins_below + 0.5) / n_priorities * asked.globmax,
+        sd=asked.sd * asked.globmax / n_priorities,
         size=_sizes(trace),
-        deadline=_deadlines(trace, deadline, deadline_factor),
+        deadline=_deadlines(trace, asked.deadline, asked.deadline_factor),
     )
     shapes = None if given is None else given.shapes(trace)
     wanted = ~np.isnan(law.size)
@@ -168,19 +120,17 @@ def add_utility(
     seed = seed_of(rng)
     generator = np.random.default_rng(seed)
     if shapes is None:
-        drawn = _draw(law.take(rows), kinds, int(points), generator)
+        drawn = _draw(law.take(rows), kinds, int(asked.points), generator)
     else:
         drawn = _stretch(law.take(rows), shapes, rows, generator)
     frame = unpack(drawn)
-    parameters: dict[str, Any] = {"seed": seed, "deadline": deadline, "formula": formula}
+    told = asked.told | {"points": int(asked.points), "decay": _written(kinds)}
     if priority is not None:
-        parameters["priority"] = _written(priority)
-    if given is None:
-        parameters |= {"decay": _written(kinds), "points": int(points)}
-    else:
-        parameters["table"] = given.name
-    parameters |= {"deadline_factor": deadline_factor, "sd": sd, "globmax": globmax}
-    return _augmented(trace, frame.assign(row=rows[frame["row"]]), parameters)
+        told["priority"] = _written(priority)
+    if given is not None:
+        del told["decay"], told["points"]
+        told["table"] = given.name
+    return _augmented(trace, frame.assign(row=rows[frame["row"]]), {"seed": seed} | told)
 
 
 def queue_descriptions(trace: Trace) -> list[str]:
@@ -227,7 +177,7 @@ def _draw(
     """Draw functions by the model."""
     from workloadkit._kernels.augment import draw_functions
 
-    kinds = np.array([_DECAYS.index(name) for name in decay])
+    kinds = np.array([DECAYS.index(name) for name in decay])
     passed = np.cumsum(np.array(list(decay.values()), dtype=np.float64))
     return Utilities(*draw_functions(rng, kinds, passed, *law, n_inner))
 
@@ -338,8 +288,8 @@ def _decays(decay: object) -> dict[str, float]:
             raise ParameterError(f"decay is {decay!r}; a name is there twice")
         names = dict.fromkeys(names, 1.0)
     for name, weight in names.items():
-        if name not in _DECAYS:
-            raise ParameterError(f"decay is {name!r}; known: {', '.join(_DECAYS)}")
+        if name not in DECAYS:
+            raise ParameterError(f"decay is {name!r}; known: {', '.join(DECAYS)}")
         check_not_negative(**{f"weight of decay {name}": weight})
     kinds = {name: weight for name, weight in names.items() if weight > 0}
     if not kinds:

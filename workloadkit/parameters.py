@@ -209,10 +209,18 @@ def written(make: Callable[..., Any]) -> dict[str, _Kind]:
     """Find the parameters that can be written in a word, in their order."""
     kinds = {}
     for name, parameter in signature(make).parameters.items():
-        declared = str if _is_word(parameter.annotation) else parameter.annotation
+        annotation = _bare(parameter.annotation)
+        declared = str if _is_word(annotation) else annotation
         if (isclass(make) or parameter.kind is Parameter.KEYWORD_ONLY) and declared in _KINDS:
             kinds[name] = _KINDS[declared]
     return kinds
+
+
+def _bare(annotation: Any) -> Any:
+    """Return what is declared, without what else an annotation tells of it."""
+    if get_origin(annotation) is not Annotated:
+        return annotation
+    return Duration if "duration" in annotation.__metadata__ else annotation.__origin__
 
 
 def _is_word(declared: Any) -> bool:
@@ -229,5 +237,5 @@ def _needed(make: Callable[..., Any]) -> list[str]:
 
 def _something_else(make: Callable[..., Any], parameter: str, value: object) -> bool:
     """Whether a parameter may be what no word is: None, or what the thing itself looks at."""
-    others = get_args(signature(make).parameters[parameter].annotation)
+    others = get_args(_bare(signature(make).parameters[parameter].annotation))
     return type(None) in others if value is None else str in others

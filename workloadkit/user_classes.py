@@ -1,28 +1,21 @@
 """Which users stay and which only pass: long-term and temporary users of a log."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from workloadkit.clock import WEEK
-from workloadkit.errors import ParameterError, check_choice, check_number
+from workloadkit.errors import ParameterError
 from workloadkit.fields import UNKNOWN
+from workloadkit.settings.resampling import EDGE, LONG_TERM, Classify
+from workloadkit.settings.setting import takes
 from workloadkit.trace import Trace, check_trace
-
-#: A user whose first and last job are further apart than this is long-term (Zakay, Feitelson 2014,
-#: section 4). [s]
-LONG_TERM = 12 * WEEK
-
-#: A temporary user all of whose jobs lie so near to an end of the log may be cut off by it. [s]
-EDGE = 4 * WEEK
 
 #: The classes of users, in the order of tables.
 CLASSES = ("long-term", "temporary", "truncated")
-
-EndEffects = Literal["whole", "any"]
 
 _BIN = 4  # weeks; so the classes' limit of 12 weeks is an edge
 _MOST_BINS = 60  # as many as a figure can show
@@ -88,14 +81,8 @@ class UserClasses:
         return pd.DataFrame(counts, pd.Index(width * np.arange(n_bins), name="weeks"))
 
 
-def classify_users(
-    trace: Trace,
-    *,
-    long_term: float = LONG_TERM,
-    edge: float = EDGE,
-    end_effects: EndEffects = "whole",
-    begin: float | None = None,
-) -> UserClasses:
+@takes(Classify)
+def classify_users(trace: Trace, settings: Classify | None = None, **keywords: Any) -> UserClasses:
     """Tell the users who stay from those who pass [1]_.
 
     A user is long-term if more than 12 weeks lie between the first and the last job, else
@@ -107,15 +94,9 @@ def classify_users(
     trace : Trace
         Jobs that never ran and jobs of unknown user are left out; but the log ends with its last
         submission, whose ever it is. Without `begin`, so are jobs outside its window.
-    long_term : float, default 12 weeks
-        The longest period of activity of a temporary user. [s]
-    edge : float, default 4 weeks
-        How near to an end of the log users are truncated. [s]
-    end_effects : {"whole", "any"}
-        Whether all jobs of a truncated user lie so near to one end, as the source says, or any.
-    begin : float, optional
-        When logging began. By default with the first submission in the log's window, whose ever it
-        is; in a whole log of an archive it may be second 0, long before that. [s]
+    settings : workloadkit.settings.Classify, optional
+        All that follows, in one object; keywords count first.
+    {settings}
 
     Returns
     -------
@@ -148,6 +129,8 @@ def classify_users(
     {3: 'long-term', 4: 'temporary', 5: 'truncated'}
     """
     check_trace(trace)
+    asked = Classify.of(settings, keywords)
+    begin, edge = asked.begin, asked.edge
     if begin is None:
         trace = trace.within_window()
     chosen = trace.ran & (trace.column("user") != UNKNOWN)
@@ -158,18 +141,12 @@ def classify_users(
     first, end = (float(submit[i]) if submit.size else 0.0 for i in (0, -1))
     if begin is None:
         begin = first
-    check_number("begin", begin)
-    check_choice("end_effects", end_effects, EndEffects)
-    for name, value in (("long_term", long_term), ("edge", edge)):
-        check_number(name, value)
-        if not value >= 0:
-            raise ParameterError(f"{name} must be at least 0 s, not {value:g}")
     if not -np.inf < begin <= end:
         raise ParameterError(f"logging began at {begin:g} s, after the last submission, {end:g} s")
     period = users["last"] - users["first"]
-    near_begin, near_end = ("last", "first") if end_effects == "whole" else ("first", "last")
+    near_begin, near_end = ("last", "first") if asked.end_effects == "whole" else ("first", "last")
     at_an_end = (users[near_begin] <= begin + edge) | (users[near_end] >= end - edge)
-    kind = np.where(period > long_term, 0, np.where(at_an_end, 2, 1))
+    kind = np.where(period > asked.long_term, 0, np.where(at_an_end, 2, 1))
     users.insert(2, "period", period)
     users["class"] = np.array(CLASSES, dtype=object)[kind]
     week = np.floor((users["first"].to_numpy() - begin) / WEEK).astype(np.int64)

@@ -16,9 +16,11 @@ from analysis.cross_check.points import Case, cases_of
 from analysis.cross_check.result import CrossCheck
 from analysis.cross_check.warmup import mser
 from queueing.errors import QueueingError
-from workloadkit.errors import ParameterError, WorkloadWarning, check_count, check_number
+from workloadkit.errors import WorkloadWarning
 from workloadkit.experiments.intervals import student_t
 from workloadkit.provenance import plain, seed_of
+from workloadkit.settings import Crosscheck
+from workloadkit.settings.setting import settings_of, takes
 from workloadkit.simulation.simulate import simulate
 
 if TYPE_CHECKING:
@@ -63,13 +65,11 @@ class Task(NamedTuple):
     warmup: int | None = None
 
 
+@takes(Crosscheck)
 def crosscheck(
     model: str,
+    settings: Crosscheck | None = None,
     *,
-    quantiles: Sequence[float] = (0.5, 0.9, 0.99),
-    runs: int = 30,
-    jobs: int = 50_000,
-    rng: np.random.Generator | int | None = None,
     executor: "Executor | None" = None,
     **parameters: Any,
 ) -> CrossCheck:
@@ -100,20 +100,16 @@ def crosscheck(
     ----------
     model : {"poisson", "mm1", "mmc", "md1", "closed", "think", "mixed", "reopen"}
         As in `queueing`; poisson is mm1 and think is closed.
-    quantiles : sequence of float, default (0.5, 0.9, 0.99)
-        Shares of the jobs, for the percentiles of their response times.
-    runs : int, default 30
-        Two at least.
-    jobs : int, default 50,000
-        Of each run, with its warm-up.
-    rng : Generator or int, optional
-        Each run has a stream of its own, spawned from its seed.
+    settings : workloadkit.settings.Crosscheck, optional
+        The last ones in one object; keywords count first. Each run has a stream of its own, spawned
+        from the seed.
     executor : Executor, optional
         Who does the simulations; by default this process. The result is the same.
     **parameters
         Of the model: lam, N, Z, S, p, servers and method, with the names and forms that they have
         in `queueing`. Arrays broadcast as numpy does: a grid. The unit of time is the second of
         the simulation, whatever it stands for.
+    {settings}
 
     Returns
     -------
@@ -141,25 +137,18 @@ def crosscheck(
     >>> print(row["theory"], round(row["simulation"], 2))
     2.0 2.03
     """
-    return crosscheck_grids(
-        model,
-        [parameters],
-        quantiles=quantiles,
-        runs=runs,
-        jobs=jobs,
-        rng=rng,
-        executor=executor,
-    )
+    of_settings = {
+        name: parameters.pop(name) for name in settings_of(Crosscheck) if name in parameters
+    }
+    asked = Crosscheck.of(settings, of_settings)
+    return crosscheck_grids(model, [parameters], asked, executor=executor)
 
 
 def crosscheck_grids(
     model: str,
     grids: Iterable[Mapping[str, Any]],
+    settings: Crosscheck,
     *,
-    quantiles: Sequence[float] = (0.5, 0.9, 0.99),
-    runs: int = 30,
-    jobs: int = 50_000,
-    rng: np.random.Generator | int | None = None,
     executor: "Executor | None" = None,
 ) -> CrossCheck:
     """Return one result of several grids of the same model, such as one for each p.
@@ -169,13 +158,13 @@ def crosscheck_grids(
     model : str
     grids : iterable of mapping
         The parameters of each.
-    quantiles, runs, jobs, rng, executor
+    settings, executor
         As of `crosscheck`.
     """
     chosen = find_model(model)
-    runs, jobs = check_count("runs", runs, least=2), check_count("jobs", jobs, least=100)
-    shares = tuple(_checked_share(q) for q in quantiles)
-    seed = seed_of(rng)
+    runs, jobs = int(settings.runs), int(settings.jobs)
+    shares = tuple(map(float, settings.quantiles))
+    seed = seed_of(settings.rng)
     grids = list(grids)
     cases = cases_of(chosen, grids, jobs)
     tasks = []
@@ -221,13 +210,6 @@ def crosscheck_grids(
         pd.DataFrame(points),
         plain({"runs": runs, "jobs": jobs, "seed": seed, "quantiles": shares}),
     )
-
-
-def _checked_share(share: float) -> float:
-    check_number("quantiles", share)
-    if not 0 < share < 1:
-        raise ParameterError(f"quantiles: {share:g}; a share lies between 0 and 1")
-    return float(share)
 
 
 def _whose(model: Model, case: Case) -> tuple[Who, ...]:

@@ -69,7 +69,7 @@ def _simulate(
             jobs.trace,
             scheduler,
             "fluid",
-            population=population,  # type: ignore[arg-type]
+            population=population,
             procs=jobs.procs,
             oversize="drop",
             rng=rng,

@@ -153,7 +153,7 @@ def simulate(run: Run, rng: Any) -> Found:
     submit = trace.column("submit")
     trace = trace.select(submit < submit[trace.ran].min() + WEEKS * WEEK)
     single, other = (
-        wk.simulate(trace, scheduler, procs=run.procs, estimates=run.estimates)  # type: ignore[arg-type]
+        wk.simulate(trace, scheduler, procs=run.procs, estimates=run.estimates)
         for scheduler in ("easy", run.scheduler)
     )
     ratio = slowdown_ratio(single, other)

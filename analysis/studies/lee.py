@@ -165,7 +165,7 @@ def measure(task: Task, rng: Any) -> dict[str, dict[str, float]]:
         jobs,
         priority={q: q if q in QUEUES else QUEUES[-1] for q in range(-1, N_QUEUES)},
         decay=setting.decay or ("linear", "exponential", "step"),
-        deadline=setting.deadline,  # type: ignore[arg-type]
+        deadline=setting.deadline,
         deadline_factor=setting.factor,
         points=setting.points,
         rng=task.seed,
@@ -175,8 +175,8 @@ def measure(task: Task, rng: Any) -> dict[str, dict[str, float]]:
             augmented,
             SCHEDULERS[name],
             procs=PROCS,
-            estimates=setting.estimates,  # type: ignore[arg-type]
-            utility_at=setting.utility_at,  # type: ignore[arg-type]
+            estimates=setting.estimates,
+            utility_at=setting.utility_at,
             rng=rng,
         ).describe()
         for name in task.schedulers

@@ -14,6 +14,7 @@ import workloadkit as wk
 from tests.benchmarks import yardstick
 from tests.benchmarks.measure import Row, best_of, in_turn
 from tests.data import DATA
+from workloadkit.settings.simulation import Arriving
 from workloadkit.simulation import schedulers
 from workloadkit.simulation.playing import play_compiled
 from workloadkit.simulation.workload import Rules, Workload, machine_size, make_workload
@@ -67,7 +68,7 @@ def rows() -> Iterator[Row]:
 
 def _one_log(name: str, trace: wk.Trace, load: float | None) -> Iterator[Row]:
     machine = machine_size(trace.header, None)
-    workload = make_workload(trace, machine, offered_load=load)
+    workload = make_workload(trace, machine, Arriving(offered_load=load))
     jobs = (workload.submit, workload.run, workload.estimate, workload.procs)
     n_jobs, rules = workload.submit.size, Rules(machine)
     few = make_workload(trace.take(np.arange(50)), machine)

@@ -7,6 +7,7 @@ import workloadkit as wk
 from tests.benchmarks import yardstick
 from tests.benchmarks.measure import Row, in_turn
 from tests.data import DATA
+from workloadkit.settings.simulation import Arriving
 from workloadkit.simulation.playing import play_compiled
 from workloadkit.simulation.schedulers import Creasy, UserPriority
 from workloadkit.simulation.workload import Rules, machine_size, make_workload
@@ -35,7 +36,7 @@ def rows() -> Iterator[Row]:
 
 def _one_log(name: str, trace: wk.Trace, load: float | None) -> Iterator[Row]:
     machine = machine_size(trace.header, None)
-    own, workload = (make_workload(trace, machine, offered_load=x) for x in (None, load))
+    own, workload = (make_workload(trace, machine, Arriving(offered_load=x)) for x in (None, load))
     light, rules = (own.submit, own.run, own.estimate, own.procs), Rules(machine)
     easy = wk.simulate(trace, "easy", offered_load=load).start
     assert (play_compiled(Creasy(0), workload, rules).outcome.start == easy).all()

@@ -69,7 +69,7 @@ def test_users_who_react_are_set_beside_it():
     [
         lambda: wk.simulate(wk.load_sample(), wk.schedulers.parse("recorded")),
         lambda: wk.simulate(wk.simulate(log(), procs=8).trace()),
-        lambda: wk.simulate(wk.resample(wk.load_sample(), 2, rng=1)),
+        lambda: wk.simulate(wk.resample(wk.load_sample(), weeks=2, rng=1)),
         lambda: wk.simulate(wk.models.scale_load(wk.load_sample(), 0.5)),
         lambda: wk.simulate(wk.load_sample(), users="fluid", population="resampled:weeks=2", rng=1),
         lambda: wk.simulate(users="poisson:rate=0.5,jobs=100", rng=1),

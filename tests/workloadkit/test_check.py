@@ -12,6 +12,7 @@ from tests.data import FIRST_JOBS, TRACES, needs_traces
 from tests.oracles import conservative
 from tests.oracles import scheduling as oracle
 from tests.small_logs import valued
+from workloadkit.settings.simulation import Arriving
 from workloadkit.simulation.promises import EACH_PASS, Case, first_promises
 from workloadkit.simulation.workload import make_workload
 
@@ -527,7 +528,7 @@ def test_first_promises_are_those_of_the_definition(trace, overrun, passes):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(oracle, "Conservative", Noting)
         schedule = by_the_definition(trace, "conservative", overrun=overrun, passes=passes)
-    w = make_workload(trace, MACHINE, overrun=overrun, passes=passes)
+    w = make_workload(trace, MACHINE, Arriving(overrun=overrun, passes=passes))
     start = w.submit + schedule.column("wait")[w.row].astype(int)
     case = Case(
         row=np.arange(w.job.size),
@@ -736,7 +737,6 @@ def test_a_report_as_json():
         "oversize": "error",
         "estimates": "user",
         "overrun": "raise",
-        "passes": "instant",
     }
 
 
@@ -747,7 +747,7 @@ def test_a_report_as_json():
         ({"policy": "easy:depth=3"}, "scheduler easy has no parameter 'depth'"),
         ({"oversize": "shrink"}, "oversize is 'shrink'; known: error, drop"),
         ({"estimates": "none"}, "estimates is 'none'; known: user, exact"),
-        ({"overrun": "ignore"}, "overrun is 'ignore'; known: kill, raise, late"),
+        ({"overrun": "ignore"}, "overrun is 'ignore'; known: raise, kill, late, header"),
         ({"passes": "twice"}, "passes is 'twice'; known: instant, event"),
         ({"procs": 0}, "procs is 0"),
         ({"offered_load": -1}, "offered_load is -1"),

@@ -143,7 +143,7 @@ def test_standard_input(run, log, easy, monkeypatch):
     [
         (["--policy", "best"], "error: unknown scheduler 'best'; known: fcfs, easy"),
         (["--policy", "easy:depth=3"], "error: scheduler easy has no parameter 'depth'; known:"),
-        (["--overrun", "ignore"], "error: overrun is 'ignore'; known: kill, raise, late"),
+        (["--overrun", "ignore"], "error: overrun is 'ignore'; known: raise, kill, late, header"),
         (["--oversize", "shrink"], "error: oversize is 'shrink'; known: error, drop"),
         (["--estimates", "none"], "error: estimates is 'none'; known: user, exact"),
         (["--passes", "twice"], "error: passes is 'twice'; known: instant, event"),

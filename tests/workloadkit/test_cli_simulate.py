@@ -134,9 +134,9 @@ def test_one_scheduler_is_simulated_at_a_time(run, log):
 
 
 def test_what_becomes_of_interrupted_jobs_is_asked_only_with_outages(run, log):
-    code, out, err = run(log, "--interrupted", "requeue")
+    code, out, err = run(log, "--interrupted", "lose")
     assert (code, out) == (2, "")
-    assert err == "error: --interrupted goes with --outages: nothing else interrupts a job\n"
+    assert err == "error: interrupted goes with outages, which is not given\n"
 
 
 def test_without_a_trace_the_sample_is_simulated(run):
@@ -176,7 +176,7 @@ def test_options_reach_the_simulation(run, log):
         (["--scheduler", "best"], "error: unknown scheduler 'best'; known: fcfs, easy"),
         (["--scheduler", "easy:depth=3"], "error: scheduler easy has no parameter 'depth'; known:"),
         (["--users", "shy"], "error: unknown users 'shy'; known: open"),
-        (["--overrun", "ignore"], "error: overrun is 'ignore'; known: kill, raise, late"),
+        (["--overrun", "ignore"], "error: overrun is 'ignore'; known: raise, kill, late, header"),
         (["--oversize", "shrink"], "error: oversize is 'shrink'; known: error, drop"),
         (["--estimates", "none"], "error: estimates is 'none'; known: user, exact"),
         (["--procs", "0"], "error: procs is 0"),
@@ -514,7 +514,9 @@ def test_factors_change_what_is_simulated_and_are_told(run, log):
     assert made.column("run").tolist() == [200, 100, 180, 60]
     assert made.column("procs").tolist() == [4, 8, 4, 8]
     assert made.header.procs == 8
-    assert "scale_arrivals 3.0, scale_runs 2.0" in made.header.get_all("Note")[0]
+    note = made.header.get_all("Note")[0].split(", ")
+    factors = [f"scale_{name} 2.0" for name in ("runs", "sizes", "machine")]
+    assert {"scale_arrivals 3.0", *factors} <= set(note)
 
 
 def test_the_help_lists_all_users(run):

@@ -15,6 +15,7 @@ import workloadkit as wk
 from tests.data import FIRST_JOBS, TRACES, each_log_with, needs_traces
 from tests.oracles.check import check_schedule
 from workloadkit.errors import ParameterError
+from workloadkit.settings.simulation import Arriving
 from workloadkit.simulation import schedulers
 from workloadkit.simulation.machine.ledger import FREE
 from workloadkit.simulation.playing import play_compiled
@@ -109,7 +110,7 @@ def test_trees_find_what_lists_find_in_long_queues(seed, alpha, overrun, passes,
             "procs": rng.integers(1, MACHINE + 1, n_jobs),
         }
     )
-    jobs = make_workload(trace, MACHINE, overrun=overrun, passes=passes)
+    jobs = make_workload(trace, MACHINE, Arriving(overrun=overrun, passes=passes))
     rules = Rules(MACHINE, overrun, passes)
     by_list = searched(jobs, rules, alpha, n_jobs)
     for crowd in (0, 4, 32):
@@ -152,7 +153,10 @@ def stepwise(workload, rules, times, *, alpha, crowd):
 def test_going_on_from_instants_of_the_simulation_changes_nothing(
     seed, alpha, overrun, crowd, data
 ):
-    jobs, rules = make_workload(a_log(seed), MACHINE, overrun=overrun), Rules(MACHINE, overrun)
+    jobs, rules = (
+        make_workload(a_log(seed), MACHINE, Arriving(overrun=overrun)),
+        Rules(MACHINE, overrun),
+    )
     whole = searched(jobs, rules, alpha, crowd)
     instants = np.unique([jobs.submit, whole + jobs.run]).tolist()
     stops = data.draw(st.sets(st.sampled_from(instants), max_size=4))
@@ -189,7 +193,7 @@ def test_going_on_from_any_time_makes_a_pass_there(seed, alpha, overrun, passes,
     times = sorted(stop + 0.5 for stop in stops)
     run = trace.column("run")
     trace = trace.with_columns(run=np.where(run == 0, 0.25, run))  # that times are not whole
-    jobs = make_workload(trace, MACHINE, overrun=overrun, passes=passes)
+    jobs = make_workload(trace, MACHINE, Arriving(overrun=overrun, passes=passes))
     columns = {name: getattr(jobs, name).astype(float) for name in ("submit", "run", "estimate")}
     jobs = replace(jobs, **columns)
     scheduler = Watchful(alpha, times)

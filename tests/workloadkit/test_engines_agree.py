@@ -13,6 +13,7 @@ from tests.oracles import scheduling as oracle
 from tests.oracles.check import check_arrival_order, check_schedule
 from workloadkit.errors import WorkloadWarning
 from workloadkit.fields import MAX_TIME
+from workloadkit.settings.simulation import Arriving
 from workloadkit.simulation import schedulers
 from workloadkit.simulation.orders import settled
 from workloadkit.simulation.policies.easy.overtaking import overtaking_of
@@ -150,7 +151,7 @@ def test_both_engines_are_the_oracle_on_a_crowded_machine(seed, policy, overrun,
 
 @given(any_log, fixed_orders, overruns, passes, st.sampled_from([0, 1, 2, 3, 5]))
 def test_trees_find_what_lists_find(jobs, policy, overrun, passes, crowd):
-    workload = make_workload(as_trace(jobs), MACHINE, overrun=overrun, passes=passes)
+    workload = make_workload(as_trace(jobs), MACHINE, Arriving(overrun=overrun, passes=passes))
     rules = Rules(MACHINE, overrun, passes)
     by_list = starts(policy, workload, rules, crowd=len(jobs))
     by_tree = starts(policy, workload, rules, crowd=crowd)
@@ -173,7 +174,7 @@ def test_trees_find_what_lists_find_in_long_queues(seed, policy, overrun, passes
         "queue": rng.integers(1, 5, n_jobs),
     }
     trace = wk.Trace.from_columns(columns)
-    workload = make_workload(trace, MACHINE, overrun=overrun, passes=passes)
+    workload = make_workload(trace, MACHINE, Arriving(overrun=overrun, passes=passes))
     assert (workload.submit.dtype.kind == "f") == decimals
     rules = Rules(MACHINE, overrun, passes)
     by_list = starts(policy, workload, rules, crowd=n_jobs)

@@ -260,6 +260,8 @@ def test_the_result_says_what_made_it_and_is_ready_for_json(log):
             "procs": 8,
             "confidence": 0.95,
             "overrun": "kill",
+            "oversize": "error",
+            "estimates": "user",
         },
     }
     assert result["table"][0]["mean_wait_low"] is None
@@ -316,14 +318,14 @@ def test_a_scheduler_of_ones_own_is_swept_too(log):
         ({"loads": [0.5, 0]}, "loads: 0; a load must be positive"),
         ({"loads": [0.5, 0.5]}, "loads: one is there twice"),
         ({"metrics": ["speed"]}, "unknown metric 'speed'; known: jobs, "),
-        ({"runs": 0}, "runs is 0; one is the least"),
+        ({"runs": 0}, "runs is 0; it is a whole number, 1 or more"),
         ({"confidence": 1.0}, "confidence is 1; it lies between 0 and 1"),
         ({"rng": -1}, "rng is -1"),
         ({"overrun": "ignore"}, "overrun is 'ignore'"),
-        ({"offered_load": 0.5}, "a sweep takes no offered_load: it changes the log's time itself"),
-        ({"scale_arrivals": 2}, "a sweep takes no scale_arrivals"),
-        ({"outages": "a.outages"}, "a sweep takes no outages"),
-        ({"population": "resampled"}, "a sweep takes no population: load_by='users' resamples"),
+        ({"offered_load": 0.5}, "unknown setting 'offered_load'; known: procs, "),
+        ({"scale_arrivals": 2}, "unknown setting 'scale_arrivals'"),
+        ({"outages": "a.outages"}, "unknown setting 'outages'"),
+        ({"population": "resampled"}, "unknown setting 'population'"),
         ({"users": "poisson:rate=1"}, "users is 'poisson:rate=1'; a sweep takes those who go"),
         ({"users": "closed"}, "the load of users closed follows from what they do"),
         (

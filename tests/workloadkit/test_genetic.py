@@ -16,6 +16,7 @@ from tests.small_logs import valued
 from tests.workloadkit.cast import Script, submits
 from workloadkit.errors import ParameterError, WorkloadError, WorkloadWarning
 from workloadkit.io.outages import Outage, Outages
+from workloadkit.settings.simulation import Arriving
 from workloadkit.simulation.engine import Job
 from workloadkit.simulation.policies.genetic.evolution import (
     draw_parent,
@@ -358,7 +359,7 @@ def test_engines_agree_on_200_jobs_over_5_generations(name, overrun, passes, uti
 @pytest.mark.parametrize("passes", PASSES)
 def test_breath_may_be_taken_after_any_search(passes):
     trace = valued(a_log(7, n_jobs=60), 1)
-    workload = make_workload(trace, MACHINE, overrun="late", passes=passes)
+    workload = make_workload(trace, MACHINE, Arriving(overrun="late", passes=passes))
     policy = parse("genetic:individuals=5,generations=1")
     found = []
     for breath in (64, 1, 3):

@@ -10,6 +10,7 @@ import workloadkit as wk
 from analysis.load import summarize_load
 from workloadkit.clock import DAY, WEEK
 from workloadkit.models import offered_load, scale_load
+from workloadkit.settings.simulation import Arriving
 from workloadkit.simulation.workload import make_workload
 
 TWO = {"submit": [10, 110], "run": [100, 50], "procs": [4, 2], "user": [1, 2]}
@@ -49,7 +50,7 @@ def test_it_is_the_load_that_analysis_and_simulation_mean():
     sample = wk.load_sample()
     assert offered_load(sample) == pytest.approx(summarize_load(sample)["offered_load"])
     scaled = scale_load(sample, 0.42)
-    simulated = make_workload(sample, 96, offered_load=0.42)
+    simulated = make_workload(sample, 96, Arriving(offered_load=0.42))
     assert (scaled.column("submit")[scaled.ran] == np.sort(simulated.submit)).all()
 
 

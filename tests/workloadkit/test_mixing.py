@@ -226,6 +226,8 @@ def test_the_loads_of_real_logs_add_up():
     logs = [
         wk.read_swf(trace_path(name)) for name in ("SDSC-SP2-1998-4.2-cln", "KTH-SP2-1996-2.1-cln")
     ]
-    alone = [np.mean([new.n_jobs for new in wk.resamples(log, 20, 60, rng=1)]) for log in logs]
-    mixed = [new.n_jobs for new in wk.resamples(logs, 20, 60, rng=2)]
+    alone = [
+        np.mean([new.n_jobs for new in wk.resamples(log, 20, weeks=60, rng=1)]) for log in logs
+    ]
+    mixed = [new.n_jobs for new in wk.resamples(logs, 20, weeks=60, rng=2)]
     assert np.mean(mixed) == pytest.approx(sum(alone), rel=0.06)

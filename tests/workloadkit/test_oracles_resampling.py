@@ -39,7 +39,7 @@ def test_every_incarnation_is_a_piece_of_its_users_jobs(zone, end_effects, weeks
         log = log_of(trace)
         for run in range(2):
             how = {"rng": 100 * seed + run, "end_effects": end_effects, "start": start}
-            new = wk.resample(trace, weeks, **how)
+            new = wk.resample(trace, weeks=weeks, **how)
             starts = check_jobs(log, trace, new, until_of(log, weeks), end_effects)
             if weeks != 7:  # in so few weeks some are silent
                 n_long_term = len(log.pool("long-term", end_effects))
@@ -50,7 +50,7 @@ def test_every_incarnation_is_a_piece_of_its_users_jobs(zone, end_effects, weeks
 def test_weekday_and_time_of_day_are_kept_but_for_clock_changes(zone):
     trace = make_log(7, zone)
     log = log_of(trace)
-    new = wk.resample(trace, 60, rng=5)
+    new = wk.resample(trace, weeks=60, rng=5)
     clock = log.calendar.weekday_and_time
     differing = [
         row

@@ -76,7 +76,7 @@ def test_rare_users_are_served_but_not_counted():
     log = log_of(sample)
     user = log.pool("long-term")[0]
     rare = [(user, log.begin, log.end)]
-    new = wk.resample(sample, 6, rng=2, rare=rare, rare_per_week=1.0, arrivals=2.0)
+    new = wk.resample(sample, weeks=6, rng=2, rare=rare, rare_per_week=1.0, arrivals=2.0)
     named = wk.rare_users(new).tolist()
     assert named
     schedule = wk.simulate(new, "fcfs", uncounted=named, engine="python")
@@ -138,7 +138,7 @@ def test_a_session_goes_round_job_by_job():
     trace = wk.Trace.from_columns({"submit": submit, **jobs, "requested_memory": range(6)})
     apart = Counter()
     how = {"temporary_users": 0, "long_term_users": 0, "arrivals": 0.9}
-    for new in wk.resamples(trace, 10, 100, rng=1, unit="session", **how):
+    for new in wk.resamples(trace, 10, weeks=100, rng=1, unit="session", **how):
         users, submits = (new.column(name).tolist() for name in ("user", "submit"))
         for of_user in oracle.incarnations(rows_of(new), users, submits).values():
             at = dict(of_user)

@@ -18,7 +18,7 @@ ENGINES = ("python", "compiled")
 def placed_by_resample(trace, weeks, seed):
     """Who is there and since when, by original user and week of the start."""
     log = log_of(trace)
-    drawn = wk.resample(trace, weeks, rng=seed)
+    drawn = wk.resample(trace, weeks=weeks, rng=seed)
     placed = {}
     rows, users, submits = rows_of(drawn), drawn.column("user"), drawn.column("submit")
     for row, new, submit in zip(rows, users.tolist(), submits.tolist(), strict=True):

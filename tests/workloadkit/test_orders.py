@@ -23,6 +23,7 @@ from tests.workloadkit.test_engines_agree import (
     whole,
 )
 from workloadkit.errors import ParameterError, WorkloadWarning
+from workloadkit.settings.simulation import Arriving
 from workloadkit.simulation import orders, schedulers
 from workloadkit.simulation.compiled_orders import keys_of_all, varying_value
 from workloadkit.simulation.machine.ledger import FREE
@@ -237,7 +238,7 @@ def test_a_policy_is_named_as_it_is_parsed(text):
 )
 def test_a_simulation_goes_on_from_any_second(jobs, policy, overrun, crowd, cuts):
     """A pass more where nothing happens starts nothing, as long as no job is overdue."""
-    workload = make_workload(as_trace(jobs), MACHINE, overrun=overrun)
+    workload = make_workload(as_trace(jobs), MACHINE, Arriving(overrun=overrun))
 
     def compiled():
         how = schedulers.parse(policy).compiled(workload, Rules(MACHINE, overrun))
@@ -291,7 +292,7 @@ def test_groups_find_what_lists_find(seed, order, backfill, overrun, passes, dec
             "procs": rng.integers(1, MACHINE + 1, n_jobs),
         }
     )
-    workload = make_workload(trace, MACHINE, overrun=overrun, passes=passes)
+    workload = make_workload(trace, MACHINE, Arriving(overrun=overrun, passes=passes))
     assert (workload.submit.dtype.kind == "f") == decimals
     policy = schedulers.parse(f"{order}:backfill={backfill}")
     found = []

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 import workloadkit as wk
 from tests.workloadkit.cast import Fcfs, Script, submits
 from workloadkit.errors import WorkloadError
+from workloadkit.settings.simulation import Arriving
 from workloadkit.simulation.engine import Simulation
 from workloadkit.simulation.machine.one_pool import OnePool
 from workloadkit.simulation.machine.plain import Machine, Pool
@@ -94,7 +95,7 @@ logs = st.lists(
 
 def play(trace, policy, *, overrun="raise", passes="instant", **rules):
     how = Rules(PROCS, overrun, passes, **rules)
-    workload = make_workload(trace, PROCS, overrun=overrun, passes=passes)
+    workload = make_workload(trace, PROCS, Arriving(overrun=overrun, passes=passes))
     policy = wk.schedulers.parse(policy) if isinstance(policy, str) else policy
     return play_plain(policy, "policy", how, OpenUsers().plain(workload))[0]
 

@@ -218,7 +218,7 @@ def test_the_header_is_made_true():
     labels = ("; MaxJobs: 7", "; MaxProcs: 8", "; MaxRecords: 7", "; StartTime: x", "; EndTime: y")
     users = USERS | {1: every_week(1, 40)}
     trace = replace(log_of(users, header=(*labels, *STOCKHOLM), wait=30), digest="abc")
-    new = wk.resample(trace, 20, 2.5, rng=7, unit="job")
+    new = wk.resample(trace, weeks=20, load=2.5, rng=7, unit="job")
     last = 843480031 + new.end.max()
     ends = datetime.fromtimestamp(last, ZoneInfo("Europe/Stockholm"))
     assert new.header.lines == (
@@ -349,7 +349,7 @@ def test_the_original_is_not_touched(log):
 
 
 def test_what_is_prepared_travels_to_other_processes(log):
-    prepared = prepare(log, 12, 1.5)
+    prepared = prepare(log, weeks=12, load=1.5)
     travelled = pickle.loads(pickle.dumps(prepared))
     pd.testing.assert_frame_equal(travelled.run(3).jobs, prepared.run(3).jobs)
 

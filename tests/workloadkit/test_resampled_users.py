@@ -316,7 +316,7 @@ def test_schedules_tell_of_the_population():
 
 
 def test_open_users_of_a_resampled_population_are_those_of_resample(log):
-    new = wk.resample(log, 8, 1.2, rng=2)
+    new = wk.resample(log, weeks=8, load=1.2, rng=2)
     expected = wk.simulate(new, "easy")
     schedule = wk.simulate(log, "easy", population="resampled:weeks=8,load=1.2", rng=2)
     assert schedule.jobs.equals(expected.jobs)

@@ -69,7 +69,7 @@ def test_a_resampled_log_is_simulated(run, path, tmp_path):
     code, out, err = run("simulate", path, *options, "--json", "-", "-o", tmp_path / "out.swf")
     assert code == 0
     assert err.splitlines() == [f"wrote {tmp_path / 'out.swf'}"]
-    new = wk.resample(wk.read_swf(path), 8, 1.1, rng=4)
+    new = wk.resample(wk.read_swf(path), weeks=8, load=1.1, rng=4)
     expected = wk.simulate(new).metrics
     found = json.loads(out)
     assert {name: found[name] for name in expected} == pytest.approx(expected)
@@ -95,7 +95,7 @@ def test_the_table_says_whether_it_saturates(run, path):
 def test_resampled_users_who_react_are_simulated(run, path):
     options = ("--resampled", "--weeks", 2, "--load", 0.5, "--no-pause", "--users", "adjusted")
     code, out, _ = run("simulate", path, *options, "--seed", 4, "--json", "-")
-    population = wk.populations.Resampled(2.0, 0.5, pause=False)
+    population = wk.populations.Resampled(weeks=2.0, load=0.5, pause=False)
     log = wk.read_swf(path)
     expected = wk.simulate(log, "easy", "adjusted", population=population, rng=4)
     assert code == 0

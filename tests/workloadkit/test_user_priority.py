@@ -12,6 +12,7 @@ import workloadkit as wk
 from tests.data import FIRST_JOBS, TRACES, each_log_with, needs_compiler, needs_traces
 from tests.oracles.check import check_schedule
 from workloadkit.errors import ParameterError
+from workloadkit.settings.simulation import Arriving
 from workloadkit.simulation import schedulers
 from workloadkit.simulation.playing import play_compiled
 from workloadkit.simulation.policies.user_priority.compiled import CompiledUserPriority
@@ -122,7 +123,7 @@ def test_trees_find_what_lists_find_in_long_queues(seed, policy, overrun, passes
             "user": rng.integers(0, 20, n_jobs),
         }
     )
-    jobs = make_workload(trace, MACHINE, overrun=overrun, passes=passes)
+    jobs = make_workload(trace, MACHINE, Arriving(overrun=overrun, passes=passes))
     rules = Rules(MACHINE, overrun, passes)
     by_list = searched(jobs, rules, policy, n_jobs)
     for crowd in (0, 4, 32):

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 import workloadkit as wk
 from workloadkit.errors import ParameterError, WorkloadError, WorkloadWarning
+from workloadkit.settings.simulation import Arriving
 from workloadkit.simulation import workload
 from workloadkit.simulation.workload import machine_size, make_workload, plan
 
@@ -68,11 +69,11 @@ def test_what_a_job_requested_makes_it_too_large_whatever_it_used():
 
 def test_jobs_larger_than_the_machine_may_be_dropped_and_are_counted():
     trace = log(run=[10, -1, 10, 10], procs=[1, 9, 9, 8])
-    workload = make_workload(trace, 8, oversize="drop")
+    workload = make_workload(trace, 8, Arriving(oversize="drop"))
     assert workload.job.tolist() == [1, 4]
     assert workload.left_out == 2
     with pytest.raises(WorkloadError, match="nothing to simulate"):
-        make_workload(log(procs=[9]), 8, oversize="drop")
+        make_workload(log(procs=[9]), 8, Arriving(oversize="drop"))
 
 
 def test_a_fraction_of_a_processor_is_refused():
@@ -83,13 +84,13 @@ def test_a_fraction_of_a_processor_is_refused():
 def test_the_scheduler_plans_with_the_requested_time_else_with_the_run_time():
     trace = log(run=[10, 10, 10], requested_time=[60, -1, math.nan])
     assert make_workload(trace, 8).estimate.tolist() == [60, 10, 10]
-    assert make_workload(trace, 8, estimates="exact").estimate.tolist() == [10, 10, 10]
+    assert make_workload(trace, 8, Arriving(estimates="exact")).estimate.tolist() == [10, 10, 10]
 
 
 def test_an_estimate_is_at_least_a_second():
     trace = log(run=[0, 0, 5], requested_time=[-1, 0, 0])
-    assert make_workload(trace, 8, overrun="late").estimate.tolist() == [1, 1, 1]
-    assert make_workload(trace, 8, overrun="kill").run.tolist() == [0, 0, 1]
+    assert make_workload(trace, 8, Arriving(overrun="late")).estimate.tolist() == [1, 1, 1]
+    assert make_workload(trace, 8, Arriving(overrun="kill")).run.tolist() == [0, 0, 1]
 
 
 @pytest.mark.parametrize(
@@ -101,7 +102,9 @@ def test_an_estimate_is_at_least_a_second():
     ],
 )
 def test_a_job_that_outlives_its_estimate(overrun, run, estimate, killed):
-    workload = make_workload(log(run=[90, 60, 30], requested_time=[60] * 3), 8, overrun=overrun)
+    workload = make_workload(
+        log(run=[90, 60, 30], requested_time=[60] * 3), 8, Arriving(overrun=overrun)
+    )
     assert workload.run.tolist() == run
     assert workload.estimate.tolist() == estimate
     assert workload.killed.tolist() == killed
@@ -109,7 +112,7 @@ def test_a_job_that_outlives_its_estimate(overrun, run, estimate, killed):
 
 def test_exact_estimates_leave_nothing_to_outlive():
     trace = log(run=[90], requested_time=[60])
-    workload = make_workload(trace, 8, estimates="exact", overrun="kill")
+    workload = make_workload(trace, 8, Arriving(estimates="exact", overrun="kill"))
     assert (workload.run[0], workload.killed[0]) == (90, False)
 
 
@@ -171,7 +174,7 @@ def test_one_decimal_makes_all_times_decimals(column):
 
 def test_decimals_of_jobs_and_estimates_that_are_not_used_do_not_count():
     trace = log(submit=[0, 0.5], run=[10, -1], requested_time=[9.5, 1])
-    assert make_workload(trace, 8, estimates="exact").submit.dtype == np.int64
+    assert make_workload(trace, 8, Arriving(estimates="exact")).submit.dtype == np.int64
 
 
 def test_jobs_come_in_the_order_of_submission_and_number():
@@ -204,7 +207,7 @@ def test_the_offered_load_is_reached(rng, scale, offered_load):
         procs=rng.integers(1, 9, n_jobs),
     )
     before = make_workload(trace, 8)
-    workload = make_workload(trace, 8, offered_load=offered_load)
+    workload = make_workload(trace, 8, Arriving(offered_load=offered_load))
     span = float(workload.submit[-1] - workload.submit[0])
     assert (workload.run * workload.procs).sum() / (8 * span) == pytest.approx(
         offered_load, abs=1 / span
@@ -218,13 +221,19 @@ def test_the_offered_load_is_reached(rng, scale, offered_load):
 
 def test_the_offered_load_counts_the_work_that_is_simulated():
     trace = log(submit=[0, 100], run=[200, 100], requested_time=[100, 100], procs=[1, 1])
-    assert make_workload(trace, 1, offered_load=1, overrun="raise").submit.tolist() == [0, 300]
-    assert make_workload(trace, 1, offered_load=1, overrun="kill").submit.tolist() == [0, 200]
+    assert make_workload(trace, 1, Arriving(offered_load=1, overrun="raise")).submit.tolist() == [
+        0,
+        300,
+    ]
+    assert make_workload(trace, 1, Arriving(offered_load=1, overrun="kill")).submit.tolist() == [
+        0,
+        200,
+    ]
 
 
 def test_jobs_pressed_into_one_second_go_by_number():
     trace = log(submit=[0, 1, 2, 1000], job=[4, 3, 2, 1], run=[1, 1, 1, 7])
-    workload = make_workload(trace, 1, offered_load=1)
+    workload = make_workload(trace, 1, Arriving(offered_load=1))
     assert workload.submit.tolist() == [0, 0, 0, 10]
     assert workload.job.tolist() == [2, 3, 4, 1]
 
@@ -232,13 +241,13 @@ def test_jobs_pressed_into_one_second_go_by_number():
 @pytest.mark.parametrize("offered_load", [0, -1, math.nan, math.inf])
 def test_an_offered_load_that_cannot_be_is_refused(offered_load):
     with pytest.raises(ParameterError, match="offered_load is"):
-        make_workload(log(run=[10, 10]), 8, offered_load=offered_load)
+        make_workload(log(run=[10, 10]), 8, Arriving(offered_load=offered_load))
 
 
 @pytest.mark.parametrize("columns", [{"submit": [5, 5]}, {"run": [0, 0]}])
 def test_an_offered_load_needs_time_and_work(columns):
     with pytest.raises(WorkloadError, match="the offered load cannot be set"):
-        make_workload(log(**columns), 8, offered_load=1)
+        make_workload(log(**columns), 8, Arriving(offered_load=1))
 
 
 @pytest.mark.parametrize(
@@ -247,7 +256,7 @@ def test_an_offered_load_needs_time_and_work(columns):
 )
 def test_an_unknown_choice_is_refused_with_the_known_ones(option, known):
     with pytest.raises(ParameterError, match=f"{option} is 'other'; known: {known}"):
-        make_workload(log(run=[1]), 8, **{option: "other"})
+        make_workload(log(run=[1]), 8, Arriving(**{option: "other"}))
 
 
 def test_the_machine_is_what_is_given_else_max_procs_else_max_nodes():
@@ -309,7 +318,7 @@ def test_times_beyond_belief_are_refused(columns, message):
 def test_a_load_that_cannot_be_is_refused(load):
     trace = wk.Trace.from_columns({"submit": [0, 9], "run": [5, 5], "procs": [1, 1]})
     with pytest.raises(ParameterError, match="offered_load"):
-        make_workload(trace, 4, offered_load=load)
+        make_workload(trace, 4, Arriving(offered_load=load))
 
 
 def test_whole_seconds_whose_sum_would_wrap_around_are_refused(monkeypatch):

@@ -13,13 +13,14 @@ from workloadkit.cli.common import (
     StrictOption,
     TraceArgument,
     check_outputs,
+    figure_option,
     load,
+    output_option,
     say,
     working,
     write,
     write_json,
 )
-from workloadkit.cli.simulation_options import figure_file
 
 if TYPE_CHECKING:
     from workloadkit.cleaning.anomalies import Anomalies
@@ -39,25 +40,13 @@ def anomalies(
     trace: TraceArgument = None,
     output: Annotated[
         Path | None,
-        typer.Option(
-            "-o",
-            metavar="FILE",
-            show_default=False,
-            help="Write the filters to this file, which `clean --filters-of` reads; those of "
-            'slight anomalies and of changes as comments. "-" is stdout.',
+        output_option(
+            "the filters, which `clean --filters-of` reads,",
+            "Those of slight anomalies and of changes are comments.",
         ),
     ] = None,
     json: JsonOption = None,
-    plot: Annotated[
-        Path | None,
-        typer.Option(
-            callback=figure_file,
-            metavar="FILE",
-            show_default=False,
-            help="Draw the jobs of each day with what was found, as SVG, PNG or PDF by the file's "
-            "name.",
-        ),
-    ] = None,
+    plot: Annotated[Path | None, figure_option("the jobs of each day with what was found")] = None,
     strict: StrictOption = False,
 ) -> None:
     """Show what is not representative of a log, with filters.

@@ -4,8 +4,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from workloadkit.cli.common import (
     BurstsOption,
     JsonOption,
@@ -13,10 +11,12 @@ from workloadkit.cli.common import (
     TraceArgument,
     check_outputs,
     load,
+    output_option,
     working,
     write,
     write_json,
 )
+from workloadkit.cli.options import procs_option
 
 EXAMPLES = """
 workloadkit characterize log.swf.gz -o report.html
@@ -28,25 +28,14 @@ def characterize(
     trace: TraceArgument = None,
     output: Annotated[
         Path | None,
-        typer.Option(
-            "-o",
-            metavar="FILE",
-            show_default=False,
-            help='Write the report, one HTML page, to this file; "-" is stdout. By default '
-            "report.html, or no page if only --json is given.",
+        output_option(
+            "the report, one HTML page,",
+            "By default report.html, or no page if only --json is given.",
         ),
     ] = None,
     json: JsonOption = None,
     bursts: BurstsOption = False,
-    procs: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            metavar="P",
-            show_default=False,
-            help="Processors of the machine. By default the header's MaxProcs, else MaxNodes.",
-        ),
-    ] = None,
+    procs: Annotated[int | None, procs_option()] = None,
     strict: StrictOption = False,
 ) -> None:
     """Show what is in a log.

@@ -13,6 +13,8 @@ from workloadkit.cli.common import (
     working,
     write_json,
 )
+from workloadkit.cli.options import with_settings
+from workloadkit.settings import Check
 
 EXAMPLES = """
 workloadkit check log.swf.gz easy.swf.gz --policy easy
@@ -20,6 +22,7 @@ workloadkit check log.swf.gz other.swf --procs 128 --oversize drop
 """
 
 
+@with_settings()
 def check(
     trace: Annotated[
         Path,
@@ -39,65 +42,8 @@ def check(
             help="Its jobs as some simulator wrote them, with their waits, as SWF.",
         ),
     ],
-    procs: Annotated[
-        int | None,
-        typer.Option(
-            metavar="P",
-            show_default=False,
-            help="Processors of the machine. By default the log's MaxProcs, else MaxNodes.",
-        ),
-    ] = None,
-    policy: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            show_default=False,
-            help="Scheduler that made it. Each pass of fcfs, easy and its orders is made again; "
-            "promises of reservations, conservative and recorded are checked. By default none.",
-        ),
-    ] = None,
-    oversize: Annotated[
-        str,
-        typer.Option(
-            metavar="error|drop", help="Jobs larger than the machine: refuse, or left out."
-        ),
-    ] = "error",
-    estimates: Annotated[
-        str,
-        typer.Option(metavar="user|exact", help="Planned with users' estimates or run times."),
-    ] = "user",
-    overrun: Annotated[
-        str,
-        typer.Option(
-            metavar="raise|kill|late|header",
-            help="Jobs that outlive their estimates: estimates were raised to the run times, the "
-            "jobs were stopped, or ran on late; header: as AllowOveruse and MaxRuntime say.",
-        ),
-    ] = "raise",
-    passes: Annotated[
-        str,
-        typer.Option(
-            metavar="instant|event",
-            help="Processors were allocated once an instant or after each single event.",
-        ),
-    ] = "instant",
-    offered_load: Annotated[
-        float | None,
-        typer.Option(
-            metavar="X",
-            show_default=False,
-            help="Submit times were stretched or compressed until the offered load was X.",
-        ),
-    ] = None,
-    outages: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            show_default=False,
-            readable=False,
-            help="Outages of the machine that were simulated.",
-        ),
-    ] = None,
+    *,
+    asked: Check,
     json: JsonOption = None,
     strict: StrictOption = False,
 ) -> None:
@@ -112,21 +58,10 @@ def check(
 
     if str(trace) == str(schedule) == "-":
         raise typer.BadParameter("the log and the schedule cannot both be standard input")
-    check_outputs(json, inputs=[trace, schedule, outages])
+    check_outputs(json, inputs=[trace, schedule, asked.outages])
     log, given = load(trace, strict=strict), load(schedule, strict=strict)
     with working(f"checking {given.name}"):
-        report = wk.check_schedule(
-            log,
-            given,
-            procs=procs,
-            policy=policy,
-            oversize=oversize,  # type: ignore[arg-type]  # refused by name if not known
-            estimates=estimates,  # type: ignore[arg-type]
-            overrun=overrun,  # type: ignore[arg-type]
-            passes=passes,  # type: ignore[arg-type]
-            offered_load=offered_load,
-            outages=outages,
-        )
+        report = wk.check_schedule(log, given, asked)
     if json:
         write_json(json, report.to_dict())
     if str(json) != "-":

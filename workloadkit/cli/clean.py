@@ -10,6 +10,7 @@ from workloadkit.cli.common import (
     TraceArgument,
     check_outputs,
     load,
+    output_option,
     say,
     working,
     write_log,
@@ -26,9 +27,7 @@ workloadkit clean log.swf.gz --filters-of filters.txt -o cleaned.swf.gz
 
 def clean(
     trace: TraceArgument = None,
-    output: Annotated[
-        Path, typer.Option("-o", metavar="FILE", help='Write to this file; "-" is stdout.')
-    ] = Path("-"),
+    output: Annotated[Path, output_option("the cleaned log")] = Path("-"),
     filters: Annotated[
         list[str] | None,
         typer.Option(

@@ -62,6 +62,36 @@ JsonOption = Annotated[
         "--json", metavar="FILE", readable=False, help='Write JSON to this file; "-" is stdout.'
     ),
 ]
+
+
+NoPauseOption = Annotated[
+    bool,
+    typer.Option(
+        "--no-pause",
+        help="Resampled long-term users who react begin again at once when they have done.",
+    ),
+]
+
+
+def output_option(what: str, more: str = "", *, metavar: str = "FILE") -> Any:
+    """Return the option that names the file to which something is written."""
+    text = f'Write {what} to this file; "-" is stdout. {more}'.rstrip()
+    return typer.Option("-o", metavar=metavar, show_default=False, help=text)
+
+
+def figure_option(what: str) -> Any:
+    """Return the option that names the file of a figure."""
+    text = f"Draw {what}, as SVG, PNG or PDF by the file's name."
+    return typer.Option(callback=_figure_file, metavar="FILE", show_default=False, help=text)
+
+
+def _figure_file(path: Path | None) -> Path | None:
+    """Refuse the name of a figure's file before anything is done."""
+    if path and path.suffix.lower() not in (".svg", ".png", ".pdf"):
+        raise typer.BadParameter(f"{path}: a figure is written as .svg, .png or .pdf")
+    return path
+
+
 BurstsOption = Annotated[
     bool,
     typer.Option(

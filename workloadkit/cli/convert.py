@@ -9,6 +9,7 @@ from workloadkit.cli.common import (
     JsonOption,
     StrictOption,
     check_outputs,
+    output_option,
     say,
     say_written,
     working,
@@ -19,6 +20,7 @@ from workloadkit.io.known_formats import Format
 
 if TYPE_CHECKING:
     from workloadkit.trace import Trace
+from workloadkit.cli.options import procs_option
 
 EXAMPLES = """
 workloadkit convert slurm.txt -o site.swf.gz --procs 4096
@@ -57,12 +59,11 @@ def convert(
     ],
     output: Annotated[
         Path,
-        typer.Option(
-            "-o",
+        output_option(
+            "the log",
+            "By its name OUT.swf, OUT.gwf (both with .gz, .bz2, .xz or .zst after it) or OUT.json "
+            "for Batsim. What SWF cannot hold goes to OUT.swf.parquet.",
             metavar="OUT",
-            show_default=False,
-            help="The log: OUT.swf, OUT.gwf (both with .gz, .bz2, .xz or .zst after it) or "
-            "OUT.json for Batsim. What SWF cannot hold goes to OUT.swf.parquet.",
         ),
     ],
     from_: Annotated[
@@ -73,10 +74,7 @@ def convert(
         str,
         typer.Option(metavar="ZONE", help="Time zone of times that name none, and of the log."),
     ] = "UTC",
-    procs: Annotated[
-        int | None,
-        typer.Option(min=1, metavar="P", help="Processors of the machine, for the header."),
-    ] = None,
+    procs: Annotated[int | None, procs_option("those that the export tells, if any")] = None,
     attempts: Annotated[
         bool,
         typer.Option("--attempts", help="Make of each attempt of a requeued job a partial line."),

@@ -7,16 +7,17 @@ import typer
 
 from workloadkit.cli.common import (
     JsonOption,
-    SeedOption,
     WorkersOption,
     check_outputs,
     executor,
+    figure_option,
     say,
     working,
     write_json,
 )
-from workloadkit.cli.queueing_parameters import QUANTILES, QuantileOption, read_grids
-from workloadkit.cli.simulation_options import figure_file
+from workloadkit.cli.options import with_settings
+from workloadkit.cli.queueing_parameters import read_grids
+from workloadkit.settings import Crosscheck
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -42,6 +43,7 @@ reopen          lam p Z S         users who submit again [servers, method]
 """
 
 
+@with_settings()
 def crosscheck(
     model: Annotated[str, typer.Argument(metavar="MODEL", show_default=False, help="See below.")],
     parameters: Annotated[
@@ -53,22 +55,12 @@ def crosscheck(
             "service time S, servers, probability of another job p, and the method of the theory.",
         ),
     ] = None,
-    quantile: QuantileOption = None,
-    jobs: Annotated[
-        int, typer.Option(min=100, metavar="J", help="Jobs of each run, with its warm-up.")
-    ] = 50_000,
-    runs: Annotated[int, typer.Option(min=2, metavar="R", help="Runs that are measured.")] = 30,
-    seed: SeedOption = None,
+    *,
+    asked: Crosscheck,
     workers: WorkersOption = 1,
     plot: Annotated[
         Path | None,
-        typer.Option(
-            callback=figure_file,
-            metavar="FILE",
-            show_default=False,
-            help="Draw it, as SVG, PNG or PDF by the file's name: the response time over the "
-            "parameter that varies, if one does, and all differences.",
-        ),
+        figure_option("differences, and the response time over a parameter that varies"),
     ] = None,
     json: JsonOption = None,
 ) -> None:
@@ -85,15 +77,7 @@ def crosscheck(
     check_outputs(plot, json)
     grids = read_grids(parameters or [], find_model(model).known)
     with executor(workers) as pool, working(f"simulating {model}"):
-        found = crosscheck_grids(
-            model,
-            grids,
-            quantiles=quantile or QUANTILES,
-            runs=runs,
-            jobs=jobs,
-            rng=seed,
-            executor=pool,
-        )
+        found = crosscheck_grids(model, grids, asked, executor=pool)
     if json:
         write_json(json, found.to_dict())
     if plot:

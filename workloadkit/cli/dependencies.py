@@ -3,14 +3,13 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from workloadkit.cli.common import (
     JsonOption,
     StrictOption,
     TraceArgument,
     check_outputs,
     load,
+    output_option,
     say,
     working,
     write_json,
@@ -34,9 +33,7 @@ NOT_CARRIED = {
 
 def dependencies(
     trace: TraceArgument = None,
-    output: Annotated[
-        Path, typer.Option("-o", metavar="FILE", help='Write to this file; "-" is stdout.')
-    ] = Path("-"),
+    output: Annotated[Path, output_option("the log with them")] = Path("-"),
     json: JsonOption = None,
     strict: StrictOption = False,
 ) -> None:

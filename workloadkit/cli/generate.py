@@ -10,11 +10,14 @@ from workloadkit.cli.common import (
     StrictOption,
     check_outputs,
     load,
+    output_option,
     say,
     working,
     write_log,
 )
+from workloadkit.cli.options import with_settings
 from workloadkit.errors import ParameterError, WorkloadError
+from workloadkit.settings import Generate
 
 if TYPE_CHECKING:
     from workloadkit.trace import Trace
@@ -49,6 +52,7 @@ workloadkit generate tsafrir --over log.swf.gz -o estimated.swf.gz
 """
 
 
+@with_settings()
 def generate(
     model: Annotated[
         str,
@@ -57,58 +61,9 @@ def generate(
             help="Model, of those listed below.",
         ),
     ],
-    output: Annotated[
-        Path,
-        typer.Option("-o", metavar="FILE", help='Write the log to this file; "-" is stdout.'),
-    ] = Path("-"),
-    jobs: Annotated[
-        int | None, typer.Option(metavar="N", show_default=False, help="Number of jobs.")
-    ] = None,
-    procs: Annotated[
-        int | None,
-        typer.Option(
-            metavar="P",
-            show_default=False,
-            help="Processors of the machine. By default those the model was made for, or those "
-            "of the log named by --like.",
-        ),
-    ] = None,
-    offered_load: Annotated[
-        float | None,
-        typer.Option(
-            "--load",
-            metavar="X",
-            show_default=False,
-            help="Offered load. By default as the model, or the log, has it.",
-        ),
-    ] = None,
-    load_by: Annotated[
-        str | None,
-        typer.Option(
-            metavar="arrivals|users|machine",
-            show_default=False,
-            help="What is changed for the load: the gaps between arrivals, as by default, the "
-            "users (of a log named by --over), or the processors of the machine.",
-        ),
-    ] = None,
-    like: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="LOG",
-            show_default=False,
-            readable=False,
-            help="Fit the model to this log (jann97).",
-        ),
-    ] = None,
-    over: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="LOG",
-            show_default=False,
-            readable=False,
-            help="Lay the estimates over the jobs of this log (tsafrir).",
-        ),
-    ] = None,
+    output: Annotated[Path, output_option("the log")] = Path("-"),
+    *,
+    asked: Generate,
     seed: SeedOption = None,
     strict: StrictOption = False,
 ) -> None:
@@ -121,7 +76,8 @@ def generate(
     from workloadkit.provenance import seed_of
 
     make, parameters = wk.models.parse(model)
-    name = make.__name__
+    name, jobs, procs = make.__name__, asked.jobs, asked.procs
+    like, over, offered_load = asked.like, asked.over, asked.offered_load
     if like and name != "jann97":
         raise ParameterError(f"--like goes with jann97, not with {name}")
     if over and name != "tsafrir":
@@ -130,13 +86,9 @@ def generate(
         raise ParameterError("--over goes without --jobs and --procs: the log has its own")
     if jobs is None and not over:
         raise ParameterError("--jobs is missing: say how many")
-    if load_by not in (None, "arrivals", "users", "machine"):
-        raise ParameterError(f"--load-by is {load_by!r}; known: arrivals, users, machine")
-    if load_by and offered_load is None:
-        raise ParameterError("--load-by goes with --load")
-    if load_by == "users" and not over:
+    if asked.load_by == "users" and not over:
         raise ParameterError("--load-by users goes with --over: jobs of a model have no users")
-    load_by = load_by or "arrivals"
+    load_by = asked.load_by or "arrivals"
     check_outputs(output, inputs=[like, over])
     chosen = seed_of(seed)
     scaled = offered_load is not None and (load_by != "arrivals" or over is not None)
@@ -144,7 +96,7 @@ def generate(
     def at_load(log: "Trace") -> "Trace":
         if not scaled or offered_load is None:
             return log
-        return wk.models.scale_load(log, offered_load, load_by, rng=chosen)  # type: ignore[arg-type]
+        return wk.models.scale_load(log, offered_load, load_by, rng=chosen)
 
     if over:
         log = at_load(load(over, strict=strict))

@@ -12,6 +12,7 @@ from workloadkit.cli.common import (
     aligned,
     check_outputs,
     load,
+    output_option,
     say,
     working,
     write,
@@ -20,6 +21,7 @@ from workloadkit.cli.common import (
 
 if TYPE_CHECKING:
     from workloadkit.inferred_outages.infer import InferredOutages
+from workloadkit.cli.options import procs_option
 
 EXAMPLES = """
 workloadkit outages log.swf.gz
@@ -30,21 +32,8 @@ workloadkit simulate log.swf.gz --scheduler easy --outages found.outages
 
 def outages(
     trace: TraceArgument = None,
-    procs: Annotated[
-        int | None,
-        typer.Option(
-            min=1, metavar="P", help="Processors of the machine. By default those of the header."
-        ),
-    ] = None,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "-o",
-            metavar="FILE",
-            show_default=False,
-            help='Write them to this file, as simulate --outages reads it; "-" is stdout.',
-        ),
-    ] = None,
+    procs: Annotated[int | None, procs_option()] = None,
+    output: Annotated[Path | None, output_option("them, as simulate --outages reads them,")] = None,
     json: JsonOption = None,
     min_confidence: Annotated[
         float,

@@ -14,19 +14,19 @@ from workloadkit.cli.common import (
     StrictOption,
     aligned,
     check_outputs,
+    figure_option,
     load,
     say,
     working,
     write_json,
 )
+from workloadkit.cli.options import procs_option, with_settings
 from workloadkit.cli.queueing_parameters import (
-    QUANTILES,
-    QuantileOption,
     read_grids,
     told_as_ours,
 )
-from workloadkit.cli.simulation_options import ProcsOption, figure_file
 from workloadkit.errors import ParameterError
+from workloadkit.settings import Queueing
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -67,6 +67,7 @@ NAMES = (
 )
 
 
+@with_settings()
 def queueing(
     model: Annotated[
         str | None,
@@ -76,7 +77,8 @@ def queueing(
         list[str] | None,
         typer.Argument(metavar="NAME=VALUE...", show_default=False, help="Its parameters."),
     ] = None,
-    quantile: QuantileOption = None,
+    *,
+    asked: Queueing,
     trace: Annotated[
         Path | None,
         typer.Option(
@@ -87,15 +89,9 @@ def queueing(
             help="Measure what the models need in this log, and show what they predict for it.",
         ),
     ] = None,
-    procs: ProcsOption = None,
+    procs: Annotated[int | None, procs_option()] = None,
     plot: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            show_default=False,
-            callback=figure_file,
-            help="Draw it: response times, or measures over the parameter that varies.",
-        ),
+        Path | None, figure_option("response times, or measures over the parameter that varies")
     ] = None,
     seed: SeedOption = None,
     json: JsonOption = None,
@@ -114,7 +110,7 @@ def queueing(
         return
     if model is None:
         raise ParameterError(f"which MODEL? known: {', '.join(NAMES)}; or --trace LOG")
-    shares = _shares(quantile)
+    shares = list(asked.quantiles)
     results = list(_solved(model, words or []))
     if plot:
         _draw([result for result, _ in results], plot, model)
@@ -162,13 +158,6 @@ def _network(demands: Any, N: Any, Z: Any = 0.0, servers: Any = None, method: st
     if method not in methods:
         raise ParameterError(f"method is {method!r}; it must be one of {', '.join(methods)}")
     return methods[method](demands, N, Z, servers=servers)
-
-
-def _shares(quantiles: list[float] | None) -> list[float]:
-    for share in quantiles or ():
-        if not 0 < share < 1:
-            raise ParameterError(f"--quantile is {share:g}; it must be a share between 0 and 1")
-    return quantiles or list(QUANTILES)
 
 
 def _shown(model: str, result: Any, table: "pd.DataFrame", shares: list[float]) -> Iterator[str]:

@@ -6,28 +6,13 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import product
 from math import prod
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from workloadkit.errors import ParameterError, WorkloadWarning
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-
-QuantileOption = Annotated[
-    list[float] | None,
-    typer.Option(
-        metavar="Q",
-        show_default=False,
-        help="Share of the jobs, for a percentile of their response times; several by "
-        "repeating. By default 0.5, 0.9 and 0.99.",
-    ),
-]
-
-#: Percentiles unless told otherwise, as shares.
-QUANTILES = (0.5, 0.9, 0.99)
 
 #: Points of one grid. More are a slip of the hand.
 MAX_POINTS = 10**6

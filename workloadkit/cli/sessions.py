@@ -12,6 +12,7 @@ from workloadkit.cli.common import (
     check_outputs,
     duration,
     load,
+    output_option,
     say,
     write,
 )
@@ -53,9 +54,7 @@ def sessions(
             "session open only so long. By default until they end.",
         ),
     ] = None,
-    output: Annotated[
-        Path, typer.Option("-o", metavar="FILE", help='Write to this file; "-" is stdout.')
-    ] = Path("-"),
+    output: Annotated[Path, output_option("the table as CSV")] = Path("-"),
     bursts: BurstsOption = False,
     strict: StrictOption = False,
 ) -> None:

@@ -12,6 +12,7 @@ from workloadkit.cli.common import (
     check_outputs,
     duration,
     load,
+    output_option,
     working,
     write_log,
 )
@@ -25,9 +26,7 @@ workloadkit shake log.swf.gz --seed 1 | workloadkit simulate - --scheduler easy
 
 def shake(
     trace: TraceArgument = None,
-    output: Annotated[
-        Path, typer.Option("-o", metavar="FILE", help='Write to this file; "-" is stdout.')
-    ] = Path("-"),
+    output: Annotated[Path, output_option("the shaken log")] = Path("-"),
     unit: Annotated[
         str,
         typer.Option(metavar="job|batch|session|user", help="What moves as a whole."),

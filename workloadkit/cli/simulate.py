@@ -9,32 +9,22 @@ import typer
 
 from workloadkit.cli.common import (
     JsonOption,
-    SeedOption,
+    NoPauseOption,
     StrictOption,
     TraceArgument,
     check_outputs,
+    figure_option,
     load,
+    output_option,
     say,
     working,
     write_json,
     write_log,
 )
-from workloadkit.cli.simulation_options import (
-    CooldownOption,
-    EstimatesOption,
-    NoPauseOption,
-    OverrunOption,
-    OversizeOption,
-    PassesOption,
-    ProcsOption,
-    ScaleMachineOption,
-    ScaleRunsOption,
-    ScaleSizesOption,
-    WarmupOption,
-    figure_file,
-)
+from workloadkit.cli.options import with_settings
 from workloadkit.cli.users import who_is_meant
 from workloadkit.errors import ParameterError
+from workloadkit.settings import Simulate
 
 if TYPE_CHECKING:
     from workloadkit.simulation import Schedule
@@ -48,6 +38,7 @@ workloadkit simulate --users site:users=100 --scheduler creasy --seed 1
 """
 
 
+@with_settings("population", "uncounted")
 def simulate(
     trace: TraceArgument = None,
     scheduler: Annotated[
@@ -66,36 +57,8 @@ def simulate(
             "below.",
         ),
     ] = "open",
-    procs: ProcsOption = None,
-    oversize: OversizeOption = "error",
-    estimates: EstimatesOption = "user",
-    overrun: OverrunOption = "raise",
-    passes: PassesOption = "instant",
-    outages: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            show_default=False,
-            readable=False,  # reading says what is wrong
-            help="Outages of processors: announced ones are planned around, others stop jobs.",
-        ),
-    ] = None,
-    interrupted: Annotated[
-        str | None,
-        typer.Option(
-            metavar="requeue|lose",
-            show_default=False,
-            help="A job stopped by an outage: it waits again and runs anew, by default, or it is "
-            "lost.",
-        ),
-    ] = None,
-    utility_at: Annotated[
-        str,
-        typer.Option(
-            metavar="turnaround|start",
-            help="When the value of a job that has a utility function is read.",
-        ),
-    ] = "turnaround",
+    *,
+    asked: Simulate,
     resampled: Annotated[
         bool,
         typer.Option(
@@ -129,51 +92,10 @@ def simulate(
             "out of the metrics.",
         ),
     ] = False,
-    offered_load: Annotated[
-        float | None,
-        typer.Option(
-            metavar="X",
-            show_default=False,
-            help="Stretch or compress submit times until work / (processors x span) is X.",
-        ),
-    ] = None,
-    scale_arrivals: Annotated[
-        float, typer.Option(metavar="F", help="Multiply inter-arrival times by F.")
-    ] = 1.0,
-    scale_runs: ScaleRunsOption = 1.0,
-    scale_sizes: ScaleSizesOption = 1.0,
-    scale_machine: ScaleMachineOption = 1.0,
-    warmup: WarmupOption = None,
-    cooldown: CooldownOption = None,
-    seed: SeedOption = None,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "-o",
-            metavar="FILE",
-            show_default=False,
-            help='Write the simulated jobs as SWF to this file; "-" is stdout.',
-        ),
-    ] = None,
+    output: Annotated[Path | None, output_option("the simulated jobs as SWF")] = None,
     json: JsonOption = None,
-    gantt: Annotated[
-        Path | None,
-        typer.Option(
-            callback=figure_file,
-            metavar="FILE",
-            show_default=False,
-            help="Draw the week of the longest queue, as SVG, PNG or PDF by the file's name.",
-        ),
-    ] = None,
-    queue: Annotated[
-        Path | None,
-        typer.Option(
-            callback=figure_file,
-            metavar="FILE",
-            show_default=False,
-            help="Draw the length of the queue, as SVG, PNG or PDF by the file's name.",
-        ),
-    ] = None,
+    gantt: Annotated[Path | None, figure_option("the week of the longest queue")] = None,
+    queue: Annotated[Path | None, figure_option("the length of the queue")] = None,
     strict: StrictOption = False,
 ) -> None:
     """Simulate a scheduler and the users whom it serves.
@@ -188,12 +110,10 @@ def simulate(
         raise ParameterError(
             f"one scheduler at a time, not {', '.join(scheduler)}; `workloadkit sweep` takes more"
         )
-    if interrupted and not outages:
-        raise ParameterError("--interrupted goes with --outages: nothing else interrupts a job")
-    check_outputs(output, json, gantt, queue, inputs=[trace, outages])
+    check_outputs(output, json, gantt, queue, inputs=[trace, asked.outages])
     who = who_is_meant(users, trace, resampled=resampled)
-    asked = (("--weeks", weeks), ("--load", factor), ("--no-pause", no_pause or None))
-    for option, value in asked:
+    of_resampling = (("--weeks", weeks), ("--load", factor), ("--no-pause", no_pause or None))
+    for option, value in of_resampling:
         if value is not None and not resampled:
             raise ParameterError(f"{option} goes with --resampled: a log is as it is")
     if no_pause and who == "open":
@@ -204,10 +124,10 @@ def simulate(
     log = None if who == "made up" else load(trace, strict=strict)
     population: Any = "recorded"
     if resampled and who == "reacting":
-        population = wk.populations.Resampled(weeks, load_factor, pause=not no_pause)
+        population = wk.populations.Resampled(weeks=weeks, load=load_factor, pause=not no_pause)
     elif resampled:
         assert log is not None  # as was seen above
-        log = wk.resample(log, weeks, load_factor, rng=seed)
+        log = wk.resample(log, weeks=weeks, load=load_factor, rng=asked.rng)
     rare = wk.rare_users(log) if skip_rare and log is not None else ()
     if skip_rare and log is not None and not len(rare):
         say(f"warning: --skip-rare: the header of {log.name} names no rare behaviours")
@@ -216,30 +136,14 @@ def simulate(
             log,
             scheduler[0] if scheduler else "easy",
             users,
+            asked,
             population=population,
-            procs=procs,
-            oversize=oversize,  # type: ignore[arg-type]  # refused by name if not known
-            estimates=estimates,  # type: ignore[arg-type]
-            overrun=overrun,  # type: ignore[arg-type]
-            passes=passes,  # type: ignore[arg-type]
-            outages=outages,
-            interrupted=interrupted or "requeue",  # type: ignore[arg-type]
-            utility_at=utility_at,  # type: ignore[arg-type]
-            offered_load=offered_load,
-            scale_arrivals=scale_arrivals,
-            scale_runs=scale_runs,
-            scale_sizes=scale_sizes,
-            scale_machine=scale_machine,
-            warmup=warmup or 0.0,
-            cooldown=cooldown or 0.0,
             uncounted=rare,
-            rng=seed,
         )
         summary = schedule.to_dict()
-    scaled = any(x != 1 for x in (scale_arrivals, scale_runs, scale_sizes, scale_machine))
-    if seed is not None and not resampled and "seed" not in schedule.parameters:
+    if asked.rng is not None and not resampled and "seed" not in schedule.parameters:
         say(f"warning: --seed makes no difference to {_chosen(schedule)}")
-    if utility_at != "turnaround" and schedule.workload.utilities is None:
+    if asked.utility_at != "turnaround" and schedule.workload.utilities is None:
         say("warning: --utility-at makes no difference: no job has a utility function")
     if resampled and schedule.saturated:
         say(
@@ -247,7 +151,7 @@ def simulate(
             f"{schedule.saturation.growth:.1%} of what it can serve; the queue was last empty "
             f"after {schedule.saturation.emptied:.0%} of the time"
         )
-    changed = offered_load or outages or scaled
+    changed = asked.offered_load or asked.outages or asked.scales
     if who == "open" and not changed and differ_much(schedule.metrics, schedule.recorded):
         more = schedule.recorded["mean_wait"] > schedule.metrics["mean_wait"]
         say(

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,14 +13,16 @@ from workloadkit.cli.common import (
     StrictOption,
     aligned,
     check_outputs,
-    duration,
     load,
+    output_option,
     say,
     working,
     write_json,
     write_log,
 )
+from workloadkit.cli.options import procs_option, with_settings
 from workloadkit.errors import ParameterError
+from workloadkit.settings import Site
 
 if TYPE_CHECKING:
     from workloadkit.simulation.schedule import Schedule
@@ -48,6 +49,7 @@ _COLUMNS = {
 }
 
 
+@with_settings("users")
 def site(
     users: Annotated[
         str | None,
@@ -66,15 +68,6 @@ def site(
             help="From one number of users to the next. By default 50.",
         ),
     ] = None,
-    sessions: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            metavar="N",
-            show_default=False,
-            help="So many sessions that never end, instead of users who come and go.",
-        ),
-    ] = None,
     scheduler: Annotated[
         list[str] | None,
         typer.Option(
@@ -83,12 +76,6 @@ def site(
             help="Scheduler as of `simulate`; several by repeating. By default easy.",
         ),
     ] = None,
-    weeks: Annotated[
-        float, typer.Option(metavar="W", help="Weeks in which the users submit jobs.")
-    ] = 26.0,
-    procs: Annotated[
-        int, typer.Option(min=1, metavar="P", help="Processors of the machine.")
-    ] = 128,
     source: Annotated[
         list[Path] | None,
         typer.Option(
@@ -100,65 +87,20 @@ def site(
             "several by repeating. By default the built-in sample.",
         ),
     ] = None,
-    workpool: Annotated[
-        str,
+    *,
+    sessions: Annotated[
+        int | None,
         typer.Option(
-            metavar="independent|joint", help="Draw size and run time each by itself, or as a pair."
-        ),
-    ] = "independent",
-    pools: Annotated[
-        str,
-        typer.Option(
-            metavar="one|three",
-            help="Draw from the same jobs at all hours, or from those of days, nights or weekends.",
-        ),
-    ] = "one",
-    repeat: Annotated[
-        str | None,
-        typer.Option(
-            metavar="job|size",
+            min=1,
+            metavar="N",
             show_default=False,
-            help="Whether a job that comes again has the same run time, or only the same size. By "
-            "default the size; the job, if size and run time are drawn as a pair.",
+            help="So many sessions that never end, instead of users who come and go.",
         ),
     ] = None,
-    longest: Annotated[
-        float | None,
-        typer.Option(
-            parser=duration,
-            metavar="T",
-            show_default=False,
-            help="Draw only run times of at most T.",
-        ),
-    ] = None,
-    patience: Annotated[
-        float | None,
-        typer.Option(
-            parser=duration,
-            metavar="T",
-            show_default=False,
-            help="Who waits longer than T for a response takes a break.",
-        ),
-    ] = None,
-    leave: Annotated[
-        float | None,
-        typer.Option(
-            parser=duration,
-            metavar="T",
-            show_default=False,
-            help="Who waits longer than T leaves for good.",
-        ),
-    ] = None,
+    asked: Site,
+    procs: Annotated[int | None, procs_option("128")] = None,
     seed: SeedOption = None,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "-o",
-            metavar="FILE",
-            show_default=False,
-            help='Write the jobs of one simulation as SWF to this file; "-" is stdout.',
-        ),
-    ] = None,
+    output: Annotated[Path | None, output_option("the jobs of one simulation as SWF")] = None,
     json: JsonOption = None,
     strict: StrictOption = False,
 ) -> None:
@@ -169,13 +111,14 @@ def site(
     of the SWF tell which job a batch has waited for.
     """
     import workloadkit as wk
+    from analysis.formats import plural
     from workloadkit.provenance import seed_of
 
     names = list(dict.fromkeys(scheduler or ("easy",)))
     if users is not None and sessions is not None:
         raise ParameterError("--users come and go and --sessions never end: give one of the two")
     numbers = _numbers(users, step) if sessions is None else [sessions]
-    if sessions is not None and (step, patience, leave) != (None, None, None):
+    if sessions is not None and (step or {"patience", "leave"} & asked.changed.keys()):
         raise ParameterError("--step, --patience and --leave are for --users, not for --sessions")
     if output and len(numbers) * len(names) > 1:
         raise ParameterError(
@@ -184,17 +127,16 @@ def site(
         )
     check_outputs(output, json, inputs=source or ())
     drawn = _distributions(source, strict=strict)
-    make: Any = wk.users.DynamicSite if sessions is None else wk.users.StaticSite
-    more: dict[str, Any] = {"workpool": workpool, "pools": pools, "repeat": repeat}
-    more["longest"] = _or_ever(longest)
-    if sessions is None:
-        more |= {"patience": _or_ever(patience), "leave": _or_ever(leave)}
     seed = seed_of(seed)
     rows, results = [], []
     with _progress(len(numbers) * len(names)) as simulated:
         for name in names:
             for number in numbers:
-                who = make(number, weeks, distributions=drawn, **more)
+                who: Any = (
+                    asked.into(wk.users.DynamicSite, users=number, distributions=drawn)
+                    if sessions is None
+                    else asked.into(wk.users.StaticSite, sessions=number, distributions=drawn)
+                )
                 schedule = wk.simulate(None, name, who, procs=procs, rng=seed)
                 rows.append({"users": number} | _row(schedule) | {"scheduler": name})
                 results.append(rows[-1] | {"schedule": schedule.to_dict()})
@@ -206,8 +148,9 @@ def site(
             json, {"rows": results, "seed": seed, "logs": [dict(x) for x in drawn.made_from]}
         )
     if "-" not in (str(output), str(json)):
-        length = f"{weeks:g} week{'s' * (weeks != 1)}"
-        typer.echo(f"{', '.join(drawn.logs)}, {procs} processors, {length}, seed {seed}")
+        length = plural(asked.weeks, "week")
+        machine = plural(procs or wk.users.DynamicSite.processors, "processor")
+        typer.echo(f"{', '.join(drawn.logs)}, {machine}, {length}, seed {seed}")
         typer.echo(_table(rows, "Users" if sessions is None else "Sessions"))
 
 
@@ -233,10 +176,6 @@ def _numbers(users: str | None, step: int | None) -> list[int]:
             "--step"
         )
     return numbers
-
-
-def _or_ever(seconds: float | None) -> float:
-    return inf if seconds is None else seconds
 
 
 def _distributions(sources: list[Path] | None, *, strict: bool) -> "SiteDistributions":

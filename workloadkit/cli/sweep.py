@@ -9,34 +9,24 @@ import typer
 
 from workloadkit.cli.common import (
     JsonOption,
-    SeedOption,
+    NoPauseOption,
     StrictOption,
     TraceArgument,
     WorkersOption,
     check_outputs,
     executor,
+    figure_option,
     load,
+    output_option,
     say,
     working,
     write,
     write_json,
 )
-from workloadkit.cli.simulation_options import (
-    CooldownOption,
-    EstimatesOption,
-    NoPauseOption,
-    OverrunOption,
-    OversizeOption,
-    PassesOption,
-    ProcsOption,
-    ScaleMachineOption,
-    ScaleRunsOption,
-    ScaleSizesOption,
-    WarmupOption,
-    figure_file,
-)
+from workloadkit.cli.options import with_settings
 from workloadkit.cli.users import who_is_meant
 from workloadkit.errors import ParameterError
+from workloadkit.settings import Sweep as Asked
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -52,6 +42,7 @@ workloadkit sweep log.swf.gz --users fluid --load-by users --runs 10
 """
 
 
+@with_settings()
 def sweep(
     trace: TraceArgument = None,
     scheduler: Annotated[
@@ -72,22 +63,6 @@ def sweep(
             "to 0.9 by tenths. By users, the factor of their numbers, by default 0.8 to 1.5.",
         ),
     ] = None,
-    load_by: Annotated[
-        str,
-        typer.Option(
-            metavar="arrivals|users",
-            help="Set the load by stretching or compressing the log's time, or by the number of "
-            "users in logs resampled from it, as of `resample`.",
-        ),
-    ] = "arrivals",
-    users: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME[:PARAM=VALUE,...]",
-            help="How the users of the log behave, as of `simulate`. Those who react go with "
-            "--load-by users.",
-        ),
-    ] = "open",
     no_pause: NoPauseOption = False,
     weeks: Annotated[
         float | None,
@@ -97,54 +72,11 @@ def sweep(
             help="By users: length of the resampled logs. By default that of the log.",
         ),
     ] = None,
-    metric: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME",
-            show_default=False,
-            help="What to measure: a key of the JSON of `simulate`, or later_than_fcfs; several "
-            "by repeating. By default mean_wait, mean_bounded_slowdown and utilization.",
-        ),
-    ] = None,
-    runs: Annotated[
-        int,
-        typer.Option(
-            min=1,
-            metavar="R",
-            help="Workloads to simulate. One is the log itself; of several, each is made of whole "
-            "weeks of the log, drawn with replacement. By users, each is a resampled log.",
-        ),
-    ] = 1,
-    seed: SeedOption = None,
-    procs: ProcsOption = None,
-    oversize: OversizeOption = "error",
-    estimates: EstimatesOption = "user",
-    overrun: OverrunOption = "raise",
-    passes: PassesOption = "instant",
-    scale_runs: ScaleRunsOption = 1.0,
-    scale_sizes: ScaleSizesOption = 1.0,
-    scale_machine: ScaleMachineOption = 1.0,
-    warmup: WarmupOption = None,
-    cooldown: CooldownOption = None,
+    *,
+    asked: Asked,
     workers: WorkersOption = 1,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "-o",
-            metavar="FILE",
-            show_default=False,
-            help='Write the table as CSV to this file; "-" is stdout.',
-        ),
-    ] = None,
-    plot: Annotated[
-        Path | None,
-        typer.Option(
-            callback=figure_file,
-            metavar="FILE",
-            show_default=False,
-            help="Draw the metrics over the load, as SVG, PNG or PDF by the file's name.",
-        ),
-    ] = None,
+    output: Annotated[Path | None, output_option("the table as CSV")] = None,
+    plot: Annotated[Path | None, figure_option("the metrics over the load")] = None,
     json: JsonOption = None,
     strict: StrictOption = False,
 ) -> None:
@@ -155,44 +87,30 @@ def sweep(
     ever more work waits, there is no mean: the table tells how many they are, and what the others
     give.
     """
-    from workloadkit.experiments.sweep import MEASURED
     from workloadkit.experiments.sweep import sweep as run_sweep
 
     for name in scheduler or ():
         if scheduler and scheduler.count(name) > 1:
             raise ParameterError(f"--scheduler {name} is there twice")
     check_outputs(output, plot, json, inputs=[trace])
-    if weeks is not None and load_by != "users":
+    if weeks is not None and asked.load_by != "users":
         raise ParameterError("--weeks goes with --load-by users: else a log is as long as it is")
-    reacting = who_is_meant(users, trace) != "open"
+    reacting = who_is_meant(asked.users, trace) != "open"
     if no_pause and not reacting:
         raise ParameterError("--no-pause is for users who react: others begin again by the log")
-    factors = {"runs": scale_runs, "sizes": scale_sizes, "machine": scale_machine}
-    scales = {f"scale_{name}": factor for name, factor in factors.items() if factor != 1}
-    resampling = {} if weeks is None else {"weeks": weeks}
+    resampling = {"weeks": weeks} if weeks is not None else {}
+    resampling |= {"pause": False} if no_pause else {}
     log = load(trace, strict=strict)
     with executor(workers) as pool, working(f"sweeping {log.name}"):
         found = run_sweep(
             log,
             scheduler or ("fcfs", "easy"),
             offered or None,
-            load_by=load_by,  # type: ignore[arg-type]  # refused by name if not known
-            users=users,
-            resampling=resampling | ({"pause": False} if no_pause else {}),
-            metrics=metric or MEASURED,
-            runs=runs,
-            rng=seed,
-            procs=procs,
             executor=pool,
-            oversize=oversize,
-            estimates=estimates,
-            overrun=overrun,
-            passes=passes,
-            **scales,
-            warmup=warmup or 0.0,
-            cooldown=cooldown or 0.0,
+            settings=asked,
+            resampling=resampling,
         )
-    if seed is not None and "seed" not in found.provenance["parameters"]:
+    if asked.rng is not None and "seed" not in found.provenance["parameters"]:
         say("warning: --seed makes no difference to a single run, which is the log as it is")
     if output:
         write(output, found.to_csv())

@@ -4,7 +4,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -12,7 +12,6 @@ import pandas as pd
 from workloadkit.errors import (
     ParameterError,
     WorkloadWarning,
-    check_choice,
     check_number,
 )
 from workloadkit.experiments.intervals import mean_interval
@@ -27,6 +26,10 @@ from workloadkit.experiments.workloads import (
 )
 from workloadkit.parameters import describe
 from workloadkit.provenance import plain, provenance, seed_of
+from workloadkit.settings import Simulate
+from workloadkit.settings import Sweep as Asked
+from workloadkit.settings.setting import takes
+from workloadkit.settings.simulation import LoadBy
 from workloadkit.simulation import users as behaviours
 from workloadkit.simulation.arranging import identity_of
 from workloadkit.simulation.engine import Scheduler
@@ -37,19 +40,13 @@ from workloadkit.simulation.schedulers import parse
 from workloadkit.simulation.simulate import simulate
 from workloadkit.simulation.users import OpenUsers
 from workloadkit.simulation.users.behaviour import Behaviour
-from workloadkit.simulation.workload import machine_size
+from workloadkit.simulation.workload import machine_size, overrun_of
 from workloadkit.trace import Trace, check_trace
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
-#: By what the load of a sweep is set.
-LoadBy = Literal["arrivals", "users"]
-
-#: What a sweep measures unless told otherwise.
-MEASURED = ("mean_wait", "mean_bounded_slowdown", "utilization")
-
-#: Its offered loads, and its factors of the numbers of users, unless told otherwise.
+#: The offered loads of a sweep, and its factors of the numbers of users, unless told otherwise.
 LOADS = (0.5, 0.6, 0.7, 0.8, 0.9)
 FACTORS = (0.8, 0.9, 1.0, 1.1, 1.2, 1.3, 1.4, 1.5)
 
@@ -124,6 +121,7 @@ class Sweep:
         return plain({**tables, "provenance": self.provenance})
 
 
+@takes(Asked)
 def sweep(
     trace: Trace,
     schedulers: Sequence[str | Policy | Scheduler] | Mapping[str, str | Policy | Scheduler] = (
@@ -132,16 +130,9 @@ def sweep(
     ),
     loads: Sequence[float] | None = None,
     *,
-    load_by: LoadBy = "arrivals",
-    users: str | OpenUsers | Behaviour = "open",
-    resampling: Mapping[str, Any] | None = None,
-    metrics: Sequence[str] = MEASURED,
-    runs: int = 1,
-    rng: np.random.Generator | int | None = None,
-    confidence: float = 0.95,
-    procs: int | None = None,
     executor: "Executor | None" = None,
-    **options: Any,
+    settings: Asked | None = None,
+    **keywords: Any,
 ) -> Sweep:
     """Simulate schedulers under several loads, each several times.
 
@@ -161,7 +152,9 @@ def sweep(
     number alone: each run draws a population, see `workloadkit.populations.Resampled`.
 
     Run i is the same for all schedulers, and for all loads by arrivals, so that these differ by
-    nothing else.
+    nothing else. It gets the i-th stream spawned from the seed, which is recorded where it matters:
+    of several runs, of runs by users, and for schedulers that draw. By users, run i is that of
+    `resamples` with this seed; users who react are drawn from the stream of the run.
 
     Parameters
     ----------
@@ -171,31 +164,12 @@ def sweep(
     loads : sequence of float, optional
         Offered loads, by default 0.5 to 0.9 by tenths; by users, factors of the numbers of users,
         by default 0.8 to 1.5.
-    load_by : {"arrivals", "users"}
-    users : str or object, default "open"
-        How the users of the log behave, as in `simulate`. Those who react go with "users".
-    resampling : mapping of str to object, optional
-        By users: further parameters of `resample`, such as `weeks`. Rare behaviours are simulated
-        and left out of the metrics; users who react have none. With them also `pause`, see
-        `workloadkit.populations.Resampled`.
-    metrics : sequence of str
-        Names of `Schedule.describe`, and `later_than_fcfs`.
-    runs : int, default 1
-    rng : Generator or int, optional
-        Run i gets the i-th stream spawned from its seed, which is recorded where it matters: of
-        several runs, of runs by users, and for schedulers that draw. By users, run i is that of
-        `resamples` with this seed; users who react are drawn from the stream of the run.
-    confidence : float, default 0.95
-        Of the intervals of the means over the runs, by Student's t. They tell how well the mean
-        over workloads such as these is known, and narrow as runs are added; what other weeks than
-        the log's would bring they do not tell.
-    procs : int, optional
-        Processors of the machine; by default the header's.
     executor : Executor, optional
         Who does the simulations; by default this process, one after the other. The result is the
         same.
-    **options
-        Of `simulate`: `estimates`, `overrun`, `warmup` and so on.
+    settings : workloadkit.settings.Sweep, optional
+        All that follows, in one object; keywords count first.
+    {settings}
 
     Returns
     -------
@@ -233,40 +207,39 @@ def sweep(
     3     2      easy       4.75
     """
     check_trace(trace)
-    named = _named(schedulers)
+    asked, named = Asked.of(settings, keywords), _named(schedulers)
+    by_users = asked.load_by == "users"
     if loads is None:
-        loads = FACTORS if load_by == "users" else LOADS
-    loads, metrics = list(loads), tuple(dict.fromkeys(metrics))
-    _check(named, loads, metrics, runs, confidence)
-    check_choice("load_by", load_by, LoadBy)
-    _check_options(options)
+        loads = FACTORS if by_users else LOADS
+    loads, metrics = list(loads), tuple(dict.fromkeys(asked.metrics))
+    _check(named, loads, metrics)
+    users, resampling = asked.users, dict(asked.resampling or {})
     behaviour = behaviours.parse(users) if isinstance(users, str) else users
     reacting = not isinstance(behaviour, OpenUsers)
     if reacting and not isinstance(behaviour, Behaviour):
         raise ParameterError(f"users is {users!r}; a sweep takes those who go through a log")
-    if reacting and load_by != "users":
+    if reacting and not by_users:
         raise ParameterError(
             f"the load of users {behaviour.name} follows from what they do; it is set by "
             "load_by='users' (--load-by users)"
         )
-    if resampling and load_by != "users":
+    if resampling and not by_users:
         raise ParameterError("resampling goes with load_by='users'")
-    machine = machine_size(trace.header, procs)
-    scaled = scaled_machine(machine, options.get("scale_machine", 1.0))
-    seed = seed_of(rng)
+    machine = machine_size(trace.header, asked.procs)
+    scaled, runs = scaled_machine(machine, asked.scale_machine), int(asked.runs)
+    seed = seed_of(asked.rng)
+    simulated = asked.into(Simulate, procs=machine, overrun=overrun_of(trace, asked.overrun))
     logs: Logs = Stretched(trace)
     if reacting:
-        rules = {name: options[name] for name in AsWorkload.__dataclass_fields__ & options.keys()}
-        as_workload = AsWorkload(scaled, **rules)
-        logs = Reacting.make(trace, behaviour, loads, dict(resampling or {}), as_workload)
-    elif load_by == "users":
-        logs = Resampled.make(trace, loads, dict(resampling or {}), seed)
+        logs = Reacting.make(trace, behaviour, loads, resampling, AsWorkload.by(simulated, scaled))
+    elif by_users:
+        logs = Resampled.make(trace, loads, resampling, seed)
     tasks = []
     for run, stream in enumerate(np.random.default_rng(seed).spawn(runs)):
-        weeks = draw_weeks(trace, stream) if load_by == "arrivals" and runs > 1 else None
+        weeks = draw_weeks(trace, stream) if runs > 1 and not by_users else None
         of_run = seed_of(stream)  # for schedulers that draw
         tasks += [Task(load, run, weeks, of_run) for load in loads]
-    work = partial(_simulate, logs, named, metrics, {**options, "procs": machine})
+    work = partial(_simulate, logs, named, metrics, simulated)
     if executor is None:
         done = list(map(work, tasks))
     else:
@@ -281,32 +254,30 @@ def sweep(
             for name, scheduler in named.items()
         },
         "loads": loads,
-        "runs": runs,
+        **asked.told,
+        "overrun": simulated.overrun,
         "procs": scaled,
-        "confidence": confidence,
         **({"users": describe(behaviour)} if reacting else {}),
-        **options,
     }
-    if load_by == "users":
-        parameters |= {"load_by": load_by, **(resampling or {})}
+    parameters |= parameters.pop("resampling", {})
     _warn_of_saturation(table)
-    if runs > 1 or load_by == "users" or _any_draws(named):
+    if runs > 1 or by_users or _any_draws(named):
         parameters["seed"] = seed
-    return Sweep(table, metrics, confidence, provenance(trace, **parameters), load_by)
+    return Sweep(table, metrics, asked.confidence, provenance(trace, **parameters), asked.load_by)
 
 
 def _simulate(
     logs: Logs,
     schedulers: Mapping[str, str | Policy | Scheduler],
     metrics: Sequence[str],
-    options: Mapping[str, Any],
+    settings: Simulate,
     task: Task,
 ) -> list[dict[str, Any]]:
     """Simulate all schedulers in one run under one load."""
     log, told = logs.log(task)
     rows = []
     for name, scheduler in schedulers.items():
-        schedule = simulate(log, scheduler, rng=task.seed, **told, **options)
+        schedule = simulate(log, scheduler, settings=settings, rng=task.seed, **told)
         row = {"load": task.load, "scheduler": name, "run": task.run}
         row["saturated"] = schedule.saturated
         rows.append(row | {metric: measure(schedule, metric) for metric in metrics})
@@ -325,15 +296,6 @@ def _warn_of_saturation(runs: pd.DataFrame) -> None:
             WorkloadWarning,
             stacklevel=3,
         )
-
-
-def _check_options(options: Mapping[str, Any]) -> None:
-    """Refuse options of `simulate` that a sweep has another word for, or none."""
-    for name in ("offered_load", "scale_arrivals", "outages"):
-        if name in options:
-            raise ParameterError(f"a sweep takes no {name}: it changes the log's time itself")
-    if "population" in options:
-        raise ParameterError("a sweep takes no population: load_by='users' resamples the log")
 
 
 def _any_draws(named: Mapping[str, str | Policy | Scheduler]) -> bool:
@@ -364,8 +326,6 @@ def _check(
     named: Mapping[str, Any],
     loads: Sequence[float],
     metrics: Sequence[str],
-    runs: int,
-    confidence: float,
 ) -> None:
     """Refuse what cannot be before anything is simulated."""
     for what, values in (("schedulers", named), ("loads", loads), ("metrics", metrics)):
@@ -383,7 +343,3 @@ def _check(
             raise ParameterError(f"loads: {load:g}; a load must be positive")
     if len(set(loads)) < len(loads):
         raise ParameterError("loads: one is there twice")
-    if runs < 1:
-        raise ParameterError(f"runs is {runs}; one is the least")
-    if not 0 < confidence < 1:
-        raise ParameterError(f"confidence is {confidence:g}; it lies between 0 and 1")

@@ -2,21 +2,13 @@
 
 import math
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from workloadkit.clock import WEEK, Clock
-from workloadkit.errors import (
-    ParameterError,
-    check_choice,
-    check_count,
-    check_not_negative,
-    check_positive,
-)
+from workloadkit.errors import ParameterError
 from workloadkit.fields import MAX_JOBS_MADE, MAX_TIME
 from workloadkit.resample.pools import LONG_TERM_USER, RARE_USER, TEMPORARY_USER, Pools
-
-#: From where on a long-term user is there in week 0: see `resample`.
-Start = Literal["activity", "period"]
+from workloadkit.settings.resampling import Resample, Start
 
 
 class Rates(NamedTuple):
@@ -73,33 +65,19 @@ class Plan:
     start: Start
 
 
-def make_plan(
-    pools: Pools,
-    weeks: float | None = None,
-    load: float = 1.0,
-    *,
-    long_term_users: int | None = None,
-    temporary_users: float | None = None,
-    arrivals: float | None = None,
-    rare_per_week: float = 0.0,
-    start: Start = "period",
-) -> Plan:
-    """Settle what a new log shall be; parameters as of `resample`.
+def make_plan(pools: Pools, settings: Resample) -> Plan:
+    """Settle what a new log shall be.
 
     Raises
     ------
     ParameterError
         If a number cannot be, or asks for more users than there are.
     """
-    check_numbers(
-        weeks, load, long_term_users=long_term_users, temporary_users=temporary_users,
-        arrivals=arrivals, rare_per_week=rare_per_week, start=start,
-    )  # fmt: skip
-    first = pools.logs[0]
+    first, weeks = pools.logs[0], settings.weeks
     length = first.weeks if weeks is None else float(weeks)
     if not first.begin + length * WEEK <= MAX_TIME:
         raise ParameterError(f"weeks is {weeks:g}; the log would end beyond what is believed")
-    rates = _rates(pools, load, long_term_users, temporary_users, arrivals)
+    rates = _rates(pools, settings)
     _check_number_of_jobs(pools, length, rates)
     clock = Clock.between(first.header, first.begin, first.begin + length * WEEK)
     end = first.end
@@ -113,45 +91,15 @@ def make_plan(
         n_weeks=max(math.ceil(length), 1),
         last_week=int((clock.local(end) - first.origin) // WEEK),
         rates=rates,
-        rare=_share_of_rare(pools, rare_per_week, sum(rate.arrivals for rate in rates)),
-        start=start,
+        rare=_share_of_rare(pools, settings.rare_per_week, sum(rate.arrivals for rate in rates)),
+        start=settings.start,
     )
 
 
-def check_numbers(
-    weeks: float | None = None,
-    load: float = 1.0,
-    *,
-    long_term_users: int | None = None,
-    temporary_users: float | None = None,
-    arrivals: float | None = None,
-    rare_per_week: float = 0.0,
-    start: Start = "period",
-) -> None:
-    """Refuse what cannot be, whatever the log; parameters as of `resample`.
-
-    Raises
-    ------
-    ParameterError
-    """
-    check_choice("start", start, Start)
-    check_positive(weeks=1.0 if weeks is None else weeks, load=load)
-    given = {"temporary_users": temporary_users, "arrivals": arrivals}
-    check_not_negative(**{name: value for name, value in given.items() if value is not None})
-    check_not_negative(rare_per_week=rare_per_week)
-    if long_term_users is not None:
-        check_count("long_term_users", long_term_users)
-
-
-def _rates(
-    pools: Pools,
-    load: float,
-    long_term_users: int | None,
-    temporary_users: float | None,
-    arrivals: float | None,
-) -> tuple[Rates, ...]:
+def _rates(pools: Pools, settings: Resample) -> tuple[Rates, ...]:
     """Numbers of users that each log gives; those asked for are shared out as by default."""
-    members = pools.members
+    members, load = pools.members, settings.load
+    long_term_users = settings.long_term_users
     defaults = []
     for number, log in enumerate(pools.logs):
         temporary = members.of(number, TEMPORARY_USER)
@@ -171,8 +119,8 @@ def _rates(
     for number, (_, present, arriving, n) in enumerate(defaults):
         expected = []
         for name, given, default, total in (
-            ("temporary_users", temporary_users, present, totals[0]),
-            ("arrivals", arrivals, arriving, totals[1]),
+            ("temporary_users", settings.temporary_users, present, totals[0]),
+            ("arrivals", settings.arrivals, arriving, totals[1]),
         ):
             share = default / total if total else 1.0
             value = load * default if given is None else given * share

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterable, Sequence
 from numbers import Integral
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -13,17 +13,15 @@ from workloadkit.clock import WEEK, Clock
 from workloadkit.errors import (
     ParameterError,
     WorkloadError,
-    check_choice,
     check_number,
 )
 from workloadkit.fields import FIELDS, MAX_TIME, UNKNOWN
 from workloadkit.resample.pools import Members, Pieces, PooledLog, Pools
 from workloadkit.sessions import delimit_sessions
+from workloadkit.settings.resampling import Classify, Resample, Unit
 from workloadkit.trace import Trace, check_ascending, list_of_logs
-from workloadkit.user_classes import EDGE, LONG_TERM, EndEffects, classify_users
+from workloadkit.user_classes import classify_users
 from workloadkit.utility import Utilities, pack
-
-Unit = Literal["user", "session", "batch", "job"]
 
 #: A rare behaviour: a user, and the first and the last second of the log in which it shows.
 RareBehaviour = tuple[int, float, float]
@@ -46,16 +44,7 @@ class _Part(NamedTuple):
     notes: list[str]
 
 
-def make_pools(
-    traces: Trace | Iterable[Trace],
-    *,
-    unit: Unit = "user",
-    long_term: float = LONG_TERM,
-    edge: float = EDGE,
-    end_effects: EndEffects = "whole",
-    begin: float | None = None,
-    rare: Sequence[RareBehaviour] = (),
-) -> Pools:
+def make_pools(traces: Trace | Iterable[Trace], settings: Resample) -> Pools:
     """Sort the users of one log or several into pools; parameters as of `resample`.
 
     Raises
@@ -67,55 +56,41 @@ def make_pools(
         left out at its ends.
     """
     logs = list_of_logs(traces)
-    check_choice("unit", unit, Unit)
-    rare = triples(rare)
-    if len(logs) > 1 and begin is not None:
+    rare = triples(settings.rare)
+    if len(logs) > 1 and settings.begin is not None:
         raise ParameterError("begin is of one log, and there are several")
     if len(logs) > 1 and rare:
         raise ParameterError("rare behaviours are of one log, and there are several")
     parts: list[_Part] = []
     for number, trace in enumerate(logs):
         first_origin = parts[0].log.origin if parts else None
-        part = _pool(
-            trace, number, first_origin, unit, rare,
-            long_term=long_term, edge=edge, end_effects=end_effects, begin=begin,
-        )  # fmt: skip
-        parts.append(part)
-    return _joined(parts, unit)
+        parts.append(_pool(trace, number, first_origin, settings, rare))
+    return _joined(parts, settings.unit)
 
 
 def _pool(
     trace: Trace,
     number: int,
     first_origin: float | None,
-    unit: Unit,
+    settings: Resample,
     rare: Sequence[RareBehaviour],
-    *,
-    long_term: float,
-    edge: float,
-    end_effects: EndEffects,
-    begin: float | None,
 ) -> _Part:
     """Sort the users of one log into its pools."""
-    identity, n_jobs = trace.identity, trace.n_jobs
+    identity, n_jobs, begin = trace.identity, trace.n_jobs, settings.begin
     if begin is None:
         trace = trace.within_window()
     submit, user = trace.column("submit"), trace.column("user")
     check_ascending(submit)
     chosen = trace.ran & (user != UNKNOWN)
     notes = _check_log(trace, chosen, n_jobs - trace.n_jobs)
-    if begin is not None:
-        check_number("begin", begin)
-        if not -MAX_TIME <= begin <= submit[0]:
-            raise ParameterError(
-                f"begin is {begin:.15g}; logging begins at the first submission, "
-                f"{submit[0]:.15g} s, or before"
-            )
+    if begin is not None and not -MAX_TIME <= begin <= submit[0]:
+        raise ParameterError(
+            f"begin is {begin:.15g}; logging begins at the first submission, "
+            f"{submit[0]:.15g} s, or before"
+        )
     behaviour = _rare_behaviours(trace, chosen, rare)
     apart = trace.with_columns(user=np.where(chosen & (behaviour < 0), user, UNKNOWN))
-    classes = classify_users(
-        apart, long_term=long_term, edge=edge, end_effects=end_effects, begin=begin
-    )
+    classes = classify_users(apart, settings.into(Classify))
     clock = Clock.between(trace.header, min(classes.begin, submit[0]), classes.end)
     origin = float(clock.local(classes.begin))
     if first_origin is not None:  # weeks of all logs begin at the same day and hour
@@ -126,7 +101,7 @@ def _pool(
     users = classes.users.index.to_numpy(dtype=np.int64)
     kinds = [classes.users["class"].to_numpy() == name for name in ("long-term", "temporary")]
     pool = [users[kind] for kind in kinds] + [np.array([b[0] for b in rare], dtype=np.int64)]
-    notes += _check_pools(trace.name, pool, users.size, end_effects)
+    notes += _check_pools(trace.name, pool, users.size, settings.end_effects)
     kind = np.repeat(np.arange(3), [members.size for members in pool])
     regular = np.concatenate(pool[:2])
     member = pd.Index(regular).get_indexer(apart.column("user"))  # -1: in no pool
@@ -152,7 +127,7 @@ def _pool(
     )
     columns = {field.name: trace.column(field.name)[row] for field in FIELDS}
     utilities = pack(trace.utility, trace.n_jobs).take(row)
-    label = _labels(trace, chosen, unit)[row]
+    label = _labels(trace, chosen, settings.unit)[row]
     before = _before(trace, columns["preceding_job"], row, of)
     return _Part(log, members, row, time, columns, before, utilities, label, notes)
 

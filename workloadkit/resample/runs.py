@@ -1,67 +1,33 @@
 """Resample a log: new ones that are alike, longer, heavier or lighter."""
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from workloadkit import __version__
-from workloadkit.errors import ParameterError, WorkloadWarning, check_count
+from workloadkit.errors import WorkloadWarning, check_count
 from workloadkit.provenance import MOST_SEEDS, as_note, plain, seed_of
 from workloadkit.resample.assembling import assemble
 from workloadkit.resample.drawing import draw
 from workloadkit.resample.mixing import fit_machine
-from workloadkit.resample.planning import Plan, Start, check_numbers, make_plan
-from workloadkit.resample.pooling import RareBehaviour, Unit, make_pools, triples
+from workloadkit.resample.planning import Plan, make_plan
+from workloadkit.resample.pooling import make_pools, triples
 from workloadkit.resample.pools import Pools
-from workloadkit.resample.weights import Weights, weigh
+from workloadkit.resample.weights import weigh
+from workloadkit.settings import Resample
+from workloadkit.settings.setting import takes
 from workloadkit.trace import Trace, list_of_logs
-from workloadkit.user_classes import EDGE, LONG_TERM, EndEffects
-
-_OF_POOLS = ("unit", "long_term", "edge", "end_effects", "begin", "rare")
-_OF_PLAN = ("long_term_users", "temporary_users", "arrivals", "rare_per_week", "start")
-_DEFAULTS = {
-    "weeks": None,
-    "load": 1.0,
-    "unit": "user",
-    "long_term": LONG_TERM,
-    "edge": EDGE,
-    "end_effects": "whole",
-    "begin": None,
-    "long_term_users": None,
-    "temporary_users": None,
-    "arrivals": None,
-    "rare": (),
-    "rare_per_week": 0.0,
-    "start": "period",
-    "weights": None,
-    "procs": None,
-    "rescale": False,
-}
 
 
+@takes(Resample)
 def resample(
     trace: Trace | Iterable[Trace],
-    weeks: float | None = None,
-    load: float = 1.0,
     rng: np.random.Generator | int | None = None,
-    *,
-    unit: Unit = "user",
-    long_term: float = LONG_TERM,
-    edge: float = EDGE,
-    end_effects: EndEffects = "whole",
-    begin: float | None = None,
-    long_term_users: int | None = None,
-    temporary_users: float | None = None,
-    arrivals: float | None = None,
-    rare: Sequence[RareBehaviour] = (),
-    rare_per_week: float = 0.0,
-    start: Start = "period",
-    weights: Weights | None = None,
-    procs: int | None = None,
-    rescale: bool = False,
+    settings: Resample | None = None,
+    **keywords: Any,
 ) -> Trace:
     r"""Draw a new log from the users of an old one.
 
@@ -88,50 +54,11 @@ def resample(
         The log. Jobs that never ran, are of unknown user or, without `begin`, were submitted
         outside its window are left out. Several logs are mixed: each gives its own users at its
         own rates, so that their numbers, and the loads, add up.
-    weeks : float, optional
-        Length of the new log. By default that of the old one, of several that of the first.
-        [weeks]
-    load : float, default 1
-        Factor of the numbers of users, and so, on average, of the load. Long-term users are all
-        taken once before any is twice; replicas of one begin far apart in his activity.
     rng : Generator or int, optional
-    unit : {"user", "session", "batch", "job"}, default "user"
-        What stays whole. Sessions, batches or jobs of the users that were drawn are moved one by
-        one: each goes to a week of its user's activity drawn uniformly, cyclically, to the same
-        weekday and time of day. It measures what is lost when less than a user stays together.
-    long_term, edge, end_effects, begin
-        As of `classify_users`. If logging began before the first submission, so does the new log.
-    long_term_users : int, optional
-        How many, in place of `load` times those of the log.
-    temporary_users : float, optional
-        How many to expect in week 0, in place of `load` times the log's mean.
-    arrivals : float, optional
-        How many temporary users to expect in each later week, in place of `load` times the log's
-        rate.
-    rare : sequence of (user, first second, last second), optional
-        Rare behaviours, such as flurries: the jobs of these users submitted between these seconds
-        of the log leave the users' own activity and make a pool of their own.
-    rare_per_week : float, default 0
-        How many of the temporary users who arrive in a week are rare behaviours, on average. The
-        header names them as RareUsers; see `rare_users`.
-    start : {"period", "activity"}, default "period"
-        Where long-term users are in week 0: in a week, drawn uniformly, of the whole time from a
-        first job to its regeneration, so that some of them pause; or of their activity alone, as
-        the text of [1]_ may be read. By the first, the load to expect is the same in all weeks. By
-        the second, all of them are active at the begin and many pause together later, so that the
-        new logs begin with more load than the old one has on average (up to twice as much), and
-        jobs may wait thirty times as long.
-    weights : mapping or callable, optional
-        Preference for some users: numbers of users, or names of classes of `user_table`, with the
-        factor by which they are drawn more often than others; or a function that tells it from a
-        row of that table. Temporary users are drawn in proportion to it, and long-term users are
-        taken in proportion to it, where otherwise each is taken equally often; so the numbers of
-        users stay, and the load changes with what they do. At 0 a user never comes.
-    procs : int, optional
-        Processors of the machine. By default those of the (largest) log's.
-    rescale : bool, default False
-        Whether the sizes of jobs are multiplied by the new machine over that of their own log,
-        rounded half up to at least 1, or stay.
+        Where the seed comes from; the header tells it.
+    settings : workloadkit.settings.Resample, optional
+        All that follows, in one object; keywords count first.
+    {settings}
 
     Returns
     -------
@@ -197,32 +124,15 @@ def resample(
     >>> new.header.lines  # doctest: +ELLIPSIS
     ('; Note: resampled: workloadkit 0.1.0, log trace (content sha256 ...), seed 6, weeks 6',)
     """
-    how = {
-        "unit": unit,
-        "long_term": long_term,
-        "edge": edge,
-        "end_effects": end_effects,
-        "begin": begin,
-        "long_term_users": long_term_users,
-        "temporary_users": temporary_users,
-        "arrivals": arrivals,
-        "rare": rare,
-        "rare_per_week": rare_per_week,
-        "start": start,
-        "weights": weights,
-        "procs": procs,
-        "rescale": rescale,
-    }
-    return _told(prepare(trace, weeks, load, **how).run(seed_of(rng)))
+    return _told(prepare(trace, settings, **keywords).run(seed_of(rng)))
 
 
 def resamples(
     trace: Trace | Iterable[Trace],
     count: int,
-    weeks: float | None = None,
-    load: float = 1.0,
     rng: np.random.Generator | int | None = None,
-    **how: Any,
+    settings: Resample | None = None,
+    **keywords: Any,
 ) -> Iterator[Trace]:
     """Draw many new logs from the users of an old one, one when the one before has been taken.
 
@@ -231,11 +141,11 @@ def resamples(
     trace : Trace or iterable of Trace
     count : int
         How many.
-    weeks, load, **how
-        As of `resample`.
     rng : Generator or int, optional
         Run i depends on the seed and on i alone. Its header tells its own seed, too, with which
         `resample` gives the same log again.
+    settings, **keywords
+        As of `resample`.
 
     Yields
     ------
@@ -255,7 +165,7 @@ def resamples(
     [46, 48, 44, 46, 51]
     """
     n_runs = check_count("count", count)
-    prepared = prepare(trace, weeks, load, **how)
+    prepared = prepare(trace, settings, **keywords)
     seed = seed_of(rng)
     return (_told(prepared.run_of(i, seed)) for i in range(n_runs))
 
@@ -268,13 +178,23 @@ class Resampling:
     ----------
     pools : Pools
     plan : Plan
-    parameters : mapping of str to object
-        Those of `resample` that are not the default.
+    settings : Resample
     """
 
     pools: Pools
     plan: Plan
-    parameters: dict[str, Any]
+    settings: Resample
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """What the settings are that differ from the default, as headers tell it."""
+        told = self.settings.changed
+        if "rare" in told:  # as the command line takes them
+            behaviours = [map(_shortest, behaviour) for behaviour in told["rare"]]
+            told["rare"] = ",".join("{}:{}-{}".format(*parts) for parts in behaviours)
+        if callable(weights := told.get("weights")):
+            told["weights"] = getattr(weights, "__name__", type(weights).__name__)
+        return {name: _shortest(value) for name, value in told.items()}
 
     def run(self, seed: int, *, of: tuple[int, int] | None = None) -> Trace:
         """Draw the new log of a seed; `of` is its place in a run of several, and their seed."""
@@ -309,43 +229,24 @@ class Resampling:
 
     def at_load(self, load: float) -> "Resampling":
         """Return what differs by nothing but the factor of the numbers of users; same pools."""
-        kept = {name: value for name, value in self.parameters.items() if name != "load"}
-        weeks = kept.pop("weeks", None)
-        plan = make_plan(self.pools, weeks, load, **{k: kept[k] for k in _OF_PLAN if k in kept})
-        given = {"weeks": weeks, "load": _shortest(load)}
-        changed = {k: v for k, v in given.items() if not _same(v, _DEFAULTS[k])}
-        return Resampling(self.pools, plan, changed | kept)
+        asked = replace(self.settings, load=load)
+        return Resampling(self.pools, make_plan(self.pools, asked), asked)
 
 
 def prepare(
-    trace: Trace | Iterable[Trace],
-    weeks: float | None = None,
-    load: float = 1.0,
-    **how: Any,
+    trace: Trace | Iterable[Trace], settings: Resample | None = None, **keywords: Any
 ) -> Resampling:
-    """Make the pools and the plan for new logs; parameters as of `resample`."""
-    if unknown := set(how) - set(_DEFAULTS):
-        raise ParameterError(f"unknown parameter {unknown.pop()!r}; known: {', '.join(_DEFAULTS)}")
-    of_plan = {name: how[name] for name in _OF_PLAN if name in how}
-    check_numbers(weeks, load, **of_plan)
+    """Make the pools and the plan for new logs; settings as of `resample`."""
+    asked = Resample.of(settings, keywords)
+    asked = replace(asked, rare=tuple(triples(asked.rare)))
     logs = list_of_logs(trace)
-    how |= {"rare": triples(how["rare"])} if "rare" in how else {}
-    asked = _DEFAULTS | how
-    pools = make_pools(logs, **{name: asked[name] for name in _OF_POOLS})
-    pools = fit_machine(pools, asked["procs"], asked["rescale"])
-    if (weights := asked["weights"]) is not None:
-        pools = weigh(pools, logs, weights)
-        how |= {"weights": weights if isinstance(weights, Mapping) else _name_of(weights)}
-    plan = make_plan(pools, weeks, load, **of_plan)
+    pools = fit_machine(make_pools(logs, asked), asked.procs, asked.rescale)
+    if asked.weights is not None:
+        pools = weigh(pools, logs, asked.weights)
+    plan = make_plan(pools, asked)
     for note in pools.notes:  # nothing is wrong, so there is nothing else to say
         warnings.warn(note, WorkloadWarning, stacklevel=3)
-    given = {"weeks": weeks, "load": load} | how
-    if given.get("rare"):  # as the command line takes them
-        behaviours = [map(_shortest, behaviour) for behaviour in given["rare"]]
-        given["rare"] = ",".join("{}:{}-{}".format(*parts) for parts in behaviours)
-    in_order = {name: given[name] for name in _DEFAULTS if name in given}
-    changed = {k: _shortest(v) for k, v in in_order.items() if not _same(v, _DEFAULTS[k])}
-    return Resampling(pools, plan, changed)
+    return Resampling(pools, plan, asked)
 
 
 def _told(new: Trace) -> Trace:
@@ -365,16 +266,6 @@ def own_seed(seed: int, i: int) -> int:
     """
     state = np.random.SeedSequence(seed, spawn_key=(i,)).generate_state(1, np.uint64)[0]
     return int(state) % MOST_SEEDS
-
-
-def _name_of(function: Callable) -> str:
-    return getattr(function, "__name__", type(function).__name__)
-
-
-def _same(value: Any, default: Any) -> bool:
-    if isinstance(default, tuple):
-        return len(value) == 0
-    return bool(value == default)
 
 
 def _shortest(value: Any) -> Any:

@@ -6,15 +6,18 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from workloadkit.clock import DAY
 from workloadkit.custom import is_custom, source_digest
-from workloadkit.errors import ParameterError, WorkloadWarning, check_choice
+from workloadkit.errors import ParameterError, WorkloadWarning
 from workloadkit.fields import MAX_PROCS
 from workloadkit.header import Header
 from workloadkit.io.outages import Outages, read_outages
 from workloadkit.parameters import describe
 from workloadkit.provenance import seed_of
+from workloadkit.settings import Simulate
+from workloadkit.settings.simulation import Engine
 from workloadkit.simulation import populations, schedulers
 from workloadkit.simulation import users as behaviours
 from workloadkit.simulation.engine import Scheduler, User
@@ -28,7 +31,6 @@ from workloadkit.simulation.policies.recorded import Recorded
 from workloadkit.simulation.populations import Resampled, ResampledUsers
 from workloadkit.simulation.populations.population import Population
 from workloadkit.simulation.scaling import AsWorkload, scaled_machine
-from workloadkit.simulation.settings import Engine, Settings
 from workloadkit.simulation.users import BatchUser, OpenUsers, OwnUsers
 from workloadkit.simulation.users.behaviour import (
     Behaviour,
@@ -37,7 +39,7 @@ from workloadkit.simulation.users.behaviour import (
     draws,
     is_plain_only,
 )
-from workloadkit.simulation.workload import Estimates, Oversize, Rules, machine_size, overrun_of
+from workloadkit.simulation.workload import Rules, machine_size, overrun_of
 from workloadkit.trace import Trace, check_trace
 
 # A partition with a smaller share of the jobs causes no warning.
@@ -91,7 +93,7 @@ class Arrangement:
         return isinstance(self.policy, Recorded)
 
 
-def arrange(trace: Trace | None, scheduler: Any, users: Any, settings: Settings) -> Arrangement:
+def arrange(trace: Trace | None, scheduler: Any, users: Any, settings: Simulate) -> Arrangement:
     """Choose the parts of a simulation, and see that they go together; see `simulate`."""
     if trace is not None:
         check_trace(trace)
@@ -108,7 +110,6 @@ def arrange(trace: Trace | None, scheduler: Any, users: Any, settings: Settings)
     _check_parts(policy, behaviour, machine, predictor)
     own = isinstance(policy, Scheduler) or _is_plain(behaviour)
     engine = settings.engine or ("python" if own or is_plain_only(behaviour) else "compiled")
-    check_choice("engine", engine, Engine)
     if engine == "compiled" and own:
         raise ParameterError(
             "the compiled engine runs only what has a compiled form; take engine='python' for "
@@ -124,9 +125,6 @@ def arrange(trace: Trace | None, scheduler: Any, users: Any, settings: Settings)
     hardware: Hardware = machine or OnePool(procs or MAX_PROCS)
     if down is not None:
         hardware = _numbered(policy, down, hardware.procs, settings.interrupted == "requeue")
-    parameters = _parameters(settings, procs, down, recorded=recorded)
-    if own or any(map(draws, (policy, behaviour, who))):
-        parameters["seed"] = seed_of(settings.rng)
     chosen = {
         "scheduler": scheduler if isinstance(scheduler, str) else identity_of(policy),
         "users": users if isinstance(users, str) else identity_of(behaviour),
@@ -136,8 +134,10 @@ def arrange(trace: Trace | None, scheduler: Any, users: Any, settings: Settings)
     for name, part in (("machine", machine), ("predictor", predictor)):
         if part is not None:
             chosen[name] = identity_of(part)
-    if isinstance(behaviour, OpenUsers | Behaviour | LogBehaviour) and not recorded:
-        parameters |= {"oversize": settings.oversize, "estimates": settings.estimates}
+    of_log = isinstance(behaviour, OpenUsers | Behaviour | LogBehaviour)
+    parameters = _parameters(settings, procs, down, recorded=recorded, of_log=of_log)
+    if own or any(map(draws, (policy, behaviour, who))):
+        parameters["seed"] = seed_of(settings.rng)
     if recorded:  # no estimate is raised, nothing is killed
         overrun = "late"
     rules = Rules(
@@ -150,10 +150,10 @@ def arrange(trace: Trace | None, scheduler: Any, users: Any, settings: Settings)
         who,
         engine,
         rules,
-        _as_workload(
-            settings,
-            rules,
-            recorded=recorded,
+        AsWorkload.by(
+            replace(settings, overrun=overrun),
+            hardware.procs,
+            of_any_size=recorded,
             waits_count=recorded and not isinstance(behaviour, OpenUsers),
         ),
         procs is not None,
@@ -173,28 +173,11 @@ def _is_plain(behaviour: Any) -> bool:
     return not whole
 
 
-def _as_workload(
-    settings: Settings, rules: Rules, *, recorded: bool, waits_count: bool
-) -> AsWorkload:
-    """Return the rules by which jobs of a log are simulated."""
-    return AsWorkload(
-        machine=rules.machine,
-        oversize=None if recorded else settings.oversize,
-        estimates=settings.estimates,
-        overrun=rules.overrun,
-        offered_load=settings.offered_load,
-        passes=settings.passes,
-        utility_at=settings.utility_at,
-        waits_count=waits_count,
-        **settings.scales,
-    )
-
-
 def _processors(
     trace: Trace | None,
     behaviour: Any,
     population: Any,
-    settings: Settings,
+    settings: Simulate,
     *,
     recorded: bool,
 ) -> int | None:
@@ -248,27 +231,36 @@ def _warn_of_jobs_before_window(trace: Trace) -> None:
 
 
 def _parameters(
-    settings: Settings, procs: int | None, down: Outages | None, *, recorded: bool
+    settings: Simulate, procs: int | None, down: Outages | None, *, recorded: bool, of_log: bool
 ) -> dict[str, Any]:
     """Return what the schedule says that it was made with, but for the parts."""
-    parameters: dict[str, Any] = {}
-    if procs is not None:
-        parameters["procs"] = procs
-    if not recorded:
-        parameters["overrun"] = settings.overrun
-    if settings.passes != "instant":
-        parameters["passes"] = settings.passes
+    told = settings.told
+    for name in ("population", "machine", "predictor", "utility_at", "outages", "uncounted"):
+        told.pop(name, None)  # parts, what counts only for some jobs, and what is told otherwise
+    if recorded or not of_log:
+        del told["oversize"], told["estimates"]
+    if recorded:
+        del told["overrun"]
+    told["procs"] = procs
+    if procs is None:
+        del told["procs"]
     if down is not None:
         text = f"{down.name} (sha256 {down.digest})" if down.digest else down.text()
-        parameters |= {"outages": text, "interrupted": settings.interrupted}
-    if settings.warmup or settings.cooldown:
-        parameters |= {"warmup": settings.warmup, "cooldown": settings.cooldown}
-    if skipped := settings.uncounted_users:
-        parameters["uncounted"] = skipped
-    parameters |= settings.scales
-    if settings.offered_load is not None:
-        parameters["offered_load"] = settings.offered_load
-    return parameters
+        told |= {"outages": text, "interrupted": settings.interrupted}
+    if skipped := uncounted_users(settings.uncounted):
+        told["uncounted"] = skipped
+    return told
+
+
+def uncounted_users(uncounted: ArrayLike) -> list[int]:
+    """Return the numbers of the users whose jobs do not count, ascending."""
+    try:
+        given = np.atleast_1d(np.asarray(uncounted))
+    except ValueError:  # lists of different lengths
+        given = np.array([None])
+    if given.size and not (given.dtype.kind in "iuf" and np.array_equal(given, np.rint(given))):
+        raise ParameterError(f"uncounted is {uncounted!r}; give numbers of users")
+    return sorted({int(user) for user in given})
 
 
 def _check_parts(policy: Any, behaviour: Any, machine: Any, predictor: Any) -> None:
@@ -307,14 +299,12 @@ def _check_presence(trace: Trace | None, behaviour: object, population: object) 
         )
 
 
-def check_made_up(
-    who: str, oversize: Oversize, estimates: Estimates, changes: dict[str, float]
-) -> None:
+def check_made_up(who: str, settings: Simulate) -> None:
     """Refuse what is for the jobs of a log, where users submit jobs of their own."""
-    asked = [name for name in changes if name != "scale_machine"]
-    asked += ["oversize"] * (oversize != "error") + ["estimates"] * (estimates != "user")
-    if asked:
-        raise ParameterError(f"{who} submit their own jobs: {asked[0]} is for those of a log")
+    of_jobs = ("scale_arrivals", "scale_runs", "scale_sizes", "offered_load", "oversize")
+    for name in (*of_jobs, "estimates"):
+        if name in settings.changed:
+            raise ParameterError(f"{who} submit their own jobs: {name} is for those of a log")
 
 
 def _outages(

@@ -17,6 +17,9 @@ from workloadkit.errors import ParameterError, WorkloadWarning
 from workloadkit.fields import MAX_PROCS
 from workloadkit.io.outages import Outages, read_outages
 from workloadkit.provenance import provenance
+from workloadkit.settings import Check
+from workloadkit.settings.setting import settings_of, takes
+from workloadkit.settings.simulation import Arriving, Overrun, Passes
 from workloadkit.simulation import schedulers
 from workloadkit.simulation.arranging import identity_of
 from workloadkit.simulation.claims import (
@@ -42,35 +45,19 @@ from workloadkit.simulation.machine.shutdowns import settle
 from workloadkit.simulation.policies.policy import Policy
 from workloadkit.simulation.promises import Case, claims_of
 from workloadkit.simulation.replaying import rule_of
-from workloadkit.simulation.scaling import scaled_log
+from workloadkit.simulation.scaling import AsWorkload, scaled_machine
 from workloadkit.simulation.schedule import Schedule
 from workloadkit.simulation.schedulers import Conservative, Easy, Reservations
-from workloadkit.simulation.workload import (
-    AskedOverrun,
-    Estimates,
-    Oversize,
-    Passes,
-    Workload,
-    check_choice,
-    machine_size,
-    make_workload,
-    overrun_of,
-)
+from workloadkit.simulation.workload import Workload, machine_size, overrun_of
 from workloadkit.trace import Trace, check_trace
 
 
+@takes(Check)
 def check_schedule(
     trace: Trace,
     schedule: Schedule | Trace,
-    *,
-    procs: int | None = None,
-    policy: str | Policy | None = None,
-    oversize: Oversize | None = None,
-    estimates: Estimates | None = None,
-    overrun: AskedOverrun | None = None,
-    passes: Passes | None = None,
-    offered_load: float | None = None,
-    outages: Outages | str | os.PathLike[str] | None = None,
+    settings: Check | None = None,
+    **keywords: Any,
 ) -> Report:
     """Prove or refute that a schedule is one of a log's jobs, on a machine, under a policy.
 
@@ -133,15 +120,10 @@ def check_schedule(
     schedule : Schedule or Trace
         A simulation's result, or a log that a simulator wrote, with the jobs of `trace` and the
         waits of the simulation.
-    procs : int, optional
-        Processors of the machine; by default those of the Schedule, or the MaxProcs of the log.
-    policy : str or object, optional
-        What scheduled the jobs; by default what the Schedule says, else nothing is checked of it.
-    oversize, estimates, overrun, passes, offered_load : optional
-        What was asked of the simulation, as in `simulate`; by default what the Schedule says,
-        else the defaults of `simulate`.
-    outages : Outages or path, optional
-        Those that were simulated; a Schedule does not hold them.
+    settings : workloadkit.settings.Check, optional
+        What was asked of the simulation, in one object; else all that follows is by default what
+        the Schedule says, if it is one. A Schedule does not hold its outages.
+    {settings}
 
     Returns
     -------
@@ -168,19 +150,18 @@ def check_schedule(
     if not isinstance(schedule, Schedule):
         check_trace(schedule, "schedule")
     said = schedule.parameters if isinstance(schedule, Schedule) else {}
-    named = _policy_named(policy, said)
+    known = {name: said[name] for name in settings_of(Check) if name in said and name != "outages"}
+    asked = Check.of(settings, keywords if settings else known | keywords)
+    named = _policy_named(asked.policy, said)
     name = named if isinstance(named, str) else named.name
     recorded = name == "recorded"
-    machine = _machine(trace, schedule, procs, recorded=recorded)
-    given = {"oversize": oversize, "estimates": estimates, "overrun": overrun, "passes": passes}
-    if overrun is not None:
-        check_choice("overrun", overrun, AskedOverrun)
-        given["overrun"] = overrun_of(trace, overrun)
-    asked = _asked(given | {"offered_load": offered_load}, said, recorded=recorded)
-    passes, offered_load = asked["passes"], asked.get("offered_load")
-    scales = {"runs": said.get("scale_runs", 1.0), "sizes": said.get("scale_sizes", 1.0)}
-    trace = scaled_log(trace, machine or MAX_PROCS, **scales)
-    workload = make_workload(trace, machine or MAX_PROCS, **asked)
+    machine = _machine(trace, schedule, asked, recorded=recorded)
+    # all jobs of the log are in the recorded schedule, whatever the machine, and none is killed
+    overrun: Overrun = "late" if recorded else overrun_of(trace, asked.overrun)
+    simulated = asked.into(Arriving, overrun=overrun)
+    as_workload = AsWorkload(machine or MAX_PROCS, simulated, of_any_size=recorded)
+    trace = as_workload.scaled(trace)
+    workload, outages = as_workload.of(trace), asked.outages
     if isinstance(outages, str | os.PathLike):
         outages = read_outages(outages)
     shutdowns = settle(outages, machine) if outages is not None and machine is not None else []
@@ -192,7 +173,7 @@ def check_schedule(
     claims = [
         each_is_there_once(workload, listed, at, others, int(trace.ran.sum())),
         needs_are_the_logs(trace, workload, listed, at, changing),
-        submit_times_are_the_logs(workload, listed, at, offered_load),
+        submit_times_are_the_logs(workload, listed, at, asked.offered_load),
         other_fields_are_the_logs(trace, workload, schedule, at, changing),
         every_job_starts(listed),
         none_starts_early(listed),
@@ -201,7 +182,7 @@ def check_schedule(
     if stopped.size:
         claims.append(stopped_runs_come_first(listed, runs, stopped))
     same_jobs = all(claims[i].verdict == "proved" for i in (0, 1, 4))
-    case = _case(workload, listed, at, machine or 0, passes) if same_jobs else None
+    case = _case(workload, listed, at, machine or 0, asked.passes) if same_jobs else None
     rule = None
     if case is not None and not isinstance(named, str):
         rule = rule_of(named, workload, case.row)
@@ -209,46 +190,27 @@ def check_schedule(
         case = case._replace(hindrance=_hindrance(schedule, case, possible=possible))
     claims += claims_of(name, _depth(named), case, workload, changing, rule)
     described = named if isinstance(named, str) else identity_of(named)
-    shown = {"policy": described or None, "procs": machine} | asked
+    told = simulated.told | {"procs": machine}
     if isinstance(schedule, Trace):
-        noted = {name: shown[name] for name in ("overrun", "estimates", "passes")}
-        noted |= {"procs": machine, "offered_load": offered_load}
+        noted = {name: told[name] for name in ("overrun", "estimates", "procs")}
+        noted |= {"passes": asked.passes, "offered_load": asked.offered_load}
         _warn_of_note(trace, schedule, noted | _noted(described, outages))
     return Report(
         _title(trace, schedule, machine, described),
         tuple(claims),
-        provenance(trace, **{key: value for key, value in shown.items() if value is not None}),
+        provenance(trace, policy=described, **told),
     )
 
 
-#: The options of a simulation by default.
-_USUAL = {"oversize": "error", "estimates": "user", "overrun": "raise", "passes": "instant"}
-
-
-def _asked(given: Mapping[str, Any], said: Mapping[str, Any], *, recorded: bool) -> dict[str, Any]:
-    """Return what was asked of the simulation: as given, as a Schedule says, or as usual."""
-    asked: dict[str, Any] = {
-        name: given[name] or said.get(name, usual) for name, usual in _USUAL.items()
-    }
-    check_choice("passes", asked["passes"], Passes)
-    if recorded:  # all jobs of the log, whatever the machine, and nothing is killed
-        asked |= {"oversize": None, "overrun": "late"}
-    for name in ("offered_load", "scale_arrivals"):
-        value = said.get(name) if given.get(name) is None else given[name]
-        if value is not None:
-            asked[name] = value
-    return asked
-
-
 def _machine(
-    trace: Trace, schedule: Schedule | Trace, procs: int | None, *, recorded: bool
+    trace: Trace, schedule: Schedule | Trace, asked: Check, *, recorded: bool
 ) -> int | None:
     """Return the processors of the machine; a log's own schedule needs none."""
-    if procs is None and isinstance(schedule, Schedule):
+    if isinstance(schedule, Schedule) and asked.procs in (None, schedule.machine):
         return schedule.machine
-    if not recorded or procs is not None or trace.header.procs is not None:
-        return machine_size(trace.header, procs)
-    return procs
+    if not recorded or asked.procs is not None or trace.header.procs is not None:
+        return scaled_machine(machine_size(trace.header, asked.procs), asked.scale_machine)
+    return None
 
 
 def _policy_named(policy: str | Policy | None, said: Mapping[str, Any]) -> Policy | str:

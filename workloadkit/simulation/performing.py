@@ -4,6 +4,7 @@ from functools import partial
 from typing import Any
 
 from workloadkit.errors import ParameterError
+from workloadkit.settings import Simulate
 from workloadkit.simulation.arranging import Arrangement, check_made_up, name_of
 from workloadkit.simulation.made_up import as_log
 from workloadkit.simulation.playing import (
@@ -15,7 +16,6 @@ from workloadkit.simulation.playing import (
     submitted,
     with_changes,
 )
-from workloadkit.simulation.settings import Settings
 from workloadkit.simulation.users import OpenUsers
 from workloadkit.simulation.users.batches.crowd import BatchCrowd
 from workloadkit.simulation.users.behaviour import Behaviour, Community, LogBehaviour
@@ -23,7 +23,7 @@ from workloadkit.simulation.users.crowd import Crowd
 from workloadkit.trace import Trace
 
 
-def perform(parts: Arrangement, settings: Settings) -> tuple[Trace, Trace, Play]:
+def perform(parts: Arrangement, settings: Simulate) -> tuple[Trace, Trace, Play]:
     """Play a simulation.
 
     Returns
@@ -39,7 +39,7 @@ def perform(parts: Arrangement, settings: Settings) -> tuple[Trace, Trace, Play]
     return _let_submit(parts, settings)
 
 
-def _replay(parts: Arrangement, settings: Settings) -> tuple[Trace, Trace, Play]:
+def _replay(parts: Arrangement, settings: Simulate) -> tuple[Trace, Trace, Play]:
     """Let the jobs of a log arrive at their submit times."""
     log: Any = parts.trace  # a population that has its own needs none
     unscaled = parts.population.log(log, parts.rules.seed)
@@ -52,7 +52,7 @@ def _replay(parts: Arrangement, settings: Settings) -> tuple[Trace, Trace, Play]
     return trace, unscaled, Play(with_changes(workload, jobs), outcome, runs=runs)
 
 
-def _let_react(parts: Arrangement, settings: Settings) -> tuple[Trace, Trace, Play]:
+def _let_react(parts: Arrangement, settings: Simulate) -> tuple[Trace, Trace, Play]:
     """Let users of a log, or of none, submit what they do."""
     behaviour = parts.behaviour
     if settings.offered_load is not None or "scale_arrivals" in settings.scales:
@@ -74,13 +74,13 @@ def _let_react(parts: Arrangement, settings: Settings) -> tuple[Trace, Trace, Pl
     return trace, unscaled, play._replace(workload=workload, notes=notes)
 
 
-def _crowd(parts: Arrangement, settings: Settings) -> Crowd:
+def _crowd(parts: Arrangement, settings: Simulate) -> Crowd:
     """Return the users who react."""
     behaviour, population, as_workload = parts.behaviour, parts.population, parts.as_workload
     log: Any = parts.trace
     if isinstance(behaviour, Community):
         who = f"users {name_of(behaviour)}"
-        check_made_up(who, settings.oversize, settings.estimates, settings.scales)
+        check_made_up(who, settings)
         return behaviour.crowd(parts.rules.machine)
     if isinstance(behaviour, LogBehaviour):
         played = population.log(log, parts.rules.seed)
@@ -91,12 +91,9 @@ def _crowd(parts: Arrangement, settings: Settings) -> Crowd:
     return BatchCrowd(population, behaviour, log, present)
 
 
-def _let_submit(parts: Arrangement, settings: Settings) -> tuple[Trace, Trace, Play]:
+def _let_submit(parts: Arrangement, settings: Simulate) -> tuple[Trace, Trace, Play]:
     """Let custom users submit their own jobs."""
-    changes = {**settings.scales}
-    if settings.offered_load is not None:
-        changes["offered_load"] = 1
-    check_made_up("custom users", settings.oversize, settings.estimates, changes)
+    check_made_up("custom users", settings)
     jobs, outcome, runs = _plain(parts, settings)(parts.behaviour)
     play = Play(submitted(jobs), outcome, runs=runs)
     points = {place: job.utility for place, job in enumerate(jobs) if job.utility}
@@ -104,7 +101,7 @@ def _let_submit(parts: Arrangement, settings: Settings) -> tuple[Trace, Trace, P
     return trace, trace, play._replace(workload=workload)
 
 
-def _plain(parts: Arrangement, settings: Settings) -> Any:
+def _plain(parts: Arrangement, settings: Simulate) -> Any:
     """Return what plays users in the plain-Python engine."""
     return partial(
         play_plain, parts.policy, parts.name, parts.rules, utility_at=settings.utility_at

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit.errors import ParameterError, WorkloadError
+from workloadkit.settings.simulation import UtilityAt
 from workloadkit.simulation.engine import Job, Scheduler, Simulation, User
 from workloadkit.simulation.machine.one_pool import OnePool
 from workloadkit.simulation.machine.outages import NumberedProcessors, Runs
@@ -16,7 +17,7 @@ from workloadkit.simulation.machine.plain import Run
 from workloadkit.simulation.policies.policy import Outcome, Policy, compiled_form, plain_form
 from workloadkit.simulation.state import never
 from workloadkit.simulation.users.crowd import Crowd
-from workloadkit.simulation.workload import Rules, UtilityAt, Workload, never_starts
+from workloadkit.simulation.workload import Rules, Workload, never_starts
 
 
 class Play(NamedTuple):

@@ -7,15 +7,9 @@ from numpy.typing import NDArray
 
 from workloadkit.errors import check_positive
 from workloadkit.fields import MAX_PROCS
-from workloadkit.simulation.workload import (
-    Estimates,
-    Overrun,
-    Oversize,
-    Passes,
-    UtilityAt,
-    Workload,
-    make_workload,
-)
+from workloadkit.settings import Simulate
+from workloadkit.settings.simulation import Arriving, UtilityAt
+from workloadkit.simulation.workload import USUAL, Workload, make_workload
 from workloadkit.trace import Trace
 
 
@@ -23,40 +17,45 @@ from workloadkit.trace import Trace
 class AsWorkload:
     """By what rules the jobs of a log are simulated: called with a log, it gives its workload.
 
-    The parameters are those of `make_workload`, and the factors of `scaled_log`. With
-    `waits_count`, times are whole seconds only where recorded waits are, too: users who react to
-    these submit jobs at fractions of a second.
+    Parameters
+    ----------
+    machine : int
+        Processors of the machine.
+    settings : Arriving
+        Its `overrun` is not "header".
+    utility_at : {"turnaround", "start"}
+    of_any_size : bool
+        Whether jobs larger than the machine stay.
+    waits_count : bool
+        Whether times are whole seconds only where recorded waits are, too: users who react to these
+        submit jobs at fractions of a second.
     """
 
     machine: int
-    oversize: Oversize | None = "error"
-    estimates: Estimates = "user"
-    overrun: Overrun = "raise"
-    offered_load: float | None = None
-    passes: Passes = "instant"
+    settings: Arriving = USUAL
     utility_at: UtilityAt = "turnaround"
-    scale_arrivals: float = 1.0
-    scale_runs: float = 1.0
-    scale_sizes: float = 1.0
-    scale_machine: float = 1.0
+    of_any_size: bool = False
     waits_count: bool = False
+
+    @classmethod
+    def by(cls, settings: Simulate, machine: int, **others: bool) -> "AsWorkload":
+        """Return the rules that settings make; but for their processors, which may be scaled."""
+        kept = settings.into(Arriving, procs=None, outages=None)
+        return cls(machine, kept, settings.utility_at, **others)
 
     def scaled(self, trace: Trace) -> Trace:
         """Return the log with other run times and sizes, where these are asked for."""
-        return scaled_log(trace, self.machine, runs=self.scale_runs, sizes=self.scale_sizes)
+        asked = self.settings
+        return scaled_log(trace, self.machine, runs=asked.scale_runs, sizes=asked.scale_sizes)
 
     def of(self, scaled: Trace) -> Workload:
         """Return the workload of a log that has been scaled."""
         workload = make_workload(
             scaled,
             self.machine,
-            oversize=self.oversize,
-            estimates=self.estimates,
-            overrun=self.overrun,
-            offered_load=self.offered_load,
-            scale_arrivals=self.scale_arrivals,
-            passes=self.passes,
+            self.settings,
             utility_at=self.utility_at,
+            of_any_size=self.of_any_size,
         )
         if not self.waits_count or workload.wait.dtype.kind == "i":
             return workload

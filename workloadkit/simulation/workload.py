@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,25 +12,27 @@ from workloadkit.errors import (
     ParameterError,
     WorkloadError,
     WorkloadWarning,
-    check_choice,
     check_number,
-    check_positive,
 )
 from workloadkit.fields import MAX_PROCS, MAX_TIME
 from workloadkit.header import Header
+from workloadkit.settings.simulation import (
+    Arriving,
+    AskedOverrun,
+    Estimates,
+    Overrun,
+    Oversize,
+    Passes,
+    UtilityAt,
+)
 from workloadkit.trace import Trace
 from workloadkit.utility import Utilities, check, pack
 
-Oversize = Literal["error", "drop"]
-Estimates = Literal["user", "exact"]
-Overrun = Literal["kill", "raise", "late"]
-AskedOverrun = Literal["kill", "raise", "late", "header"]
-Passes = Literal["instant", "event"]
-Interrupted = Literal["requeue", "lose"]
-UtilityAt = Literal["turnaround", "start"]
-
 #: The shortest estimate a scheduler plans with. [s]
 SHORTEST_ESTIMATE = 1
+
+#: Jobs of which nothing else is asked.
+USUAL = Arriving()
 
 _SHOWN = 5  # offenders that an error names
 _LAST_SECOND = 2**62  # of whole seconds: sums of times stay far from where integers wrap around
@@ -206,7 +208,9 @@ def overrun_of(trace: Trace | None, asked: AskedOverrun) -> Overrun:
     raise ParameterError(f"overrun is 'header', and {what}; give raise, kill or late")
 
 
-def plan(run: ArrayLike, estimate: ArrayLike, overrun: Overrun) -> tuple[NDArray, NDArray, NDArray]:
+def plan(
+    run: ArrayLike, estimate: ArrayLike, overrun: AskedOverrun
+) -> tuple[NDArray, NDArray, NDArray]:
     """Apply what happens to jobs that outlive their estimates.
 
     Parameters
@@ -245,36 +249,24 @@ def never_starts(scheduler: str, stuck: Sequence[Any], n_jobs: int) -> str:
 def make_workload(
     trace: Trace,
     machine: int,
+    settings: Arriving = USUAL,
     *,
-    oversize: Oversize | None = "error",
-    estimates: Estimates = "user",
-    overrun: Overrun = "raise",
-    offered_load: float | None = None,
-    scale_arrivals: float = 1.0,
-    passes: Passes = "instant",
     utility_at: UtilityAt = "turnaround",
+    of_any_size: bool = False,
 ) -> Workload:
-    """Take from a log what a simulation needs; the options are those of `simulate`.
+    """Take from a log what a simulation needs.
 
     Parameters
     ----------
     trace : Trace
     machine : int
         Processors of the machine.
-    oversize : {"error", "drop"} or None
-        What happens to jobs larger than the machine; None keeps them.
-    estimates : {"user", "exact"}
-        Plan with the requested time, where known, or with the run time of every job.
-    overrun : {"kill", "raise", "late"}
-        What happens to jobs that outlive their estimates, see `plan`.
-    offered_load : float, optional
-        Stretch or compress the submit times until work / (processors × submit span) is this.
-    scale_arrivals : float, default 1
-        Stretch or compress them by this factor of all inter-arrival times.
-    passes : {"instant", "event"}
-        By event, jobs submitted in the same second keep the order of the log.
+    settings : Arriving
+        Run times and sizes are not scaled here, and `overrun` is not "header".
     utility_at : {"turnaround", "start"}
         When the value of a job that has a utility function is read.
+    of_any_size : bool
+        Whether jobs larger than the machine stay, whatever the settings.
 
     Returns
     -------
@@ -286,20 +278,17 @@ def make_workload(
         Where no job ran, jobs are larger than the machine, their load cannot be set, or points are
         no utility function.
     """
-    if oversize is not None:
-        check_choice("oversize", oversize, Oversize)
-    check_choice("estimates", estimates, Estimates)
-    check_choice("overrun", overrun, Overrun)
-    row, procs = _served(trace, machine, oversize)
+    row, procs = _served(trace, machine, None if of_any_size else settings.oversize)
     job = trace.column("job")[row]
-    submit, run, estimate, wait = _times(trace, row, estimates)
-    run, estimate, killed = plan(run, estimate, overrun)
+    submit, run, estimate, wait = _times(trace, row, settings.estimates)
+    run, estimate, killed = plan(run, estimate, settings.overrun)
+    offered_load, scale = settings.offered_load, settings.scale_arrivals
     if offered_load is not None:
         work = float((run.astype(np.float64) * procs).sum())
         factor = _stretch_for(submit, work, machine, offered_load)
         submit = _stretched(submit, factor, offered_load=offered_load)
-    elif scale_arrivals != 1:
-        submit = _stretched(submit, scale_arrivals, scale_arrivals=scale_arrivals)
+    elif scale != 1:
+        submit = _stretched(submit, scale, scale_arrivals=scale)
 
     most = np.maximum(run, estimate).astype(np.float64).sum() + np.abs(submit).max()
     if submit.dtype.kind == "i" and most > _LAST_SECOND:
@@ -320,7 +309,9 @@ def make_workload(
         utilities=_utilities(trace, row),
         utility_at=utility_at,
     )
-    if passes == "event":  # the rows of a trace are in the order of (submit, place in the log)
+    if (
+        settings.passes == "event"
+    ):  # the rows of a trace are in the order of (submit, place in the log)
         return workload
     return workload if _in_order(submit, job) else workload.take(np.lexsort((job, submit)))
 
@@ -387,7 +378,6 @@ def _in_order(submit: NDArray, job: NDArray) -> bool:
 
 def _stretch_for(submit: NDArray, work: float, machine: int, offered_load: float) -> float:
     """Return the factor of all inter-arrival times that sets an offered load."""
-    check_positive(offered_load=offered_load)
     span = float(submit.max() - submit.min())
     if not (span > 0 and work > 0):
         raise WorkloadError("the offered load cannot be set: no time passes, or no work is done")
@@ -396,7 +386,6 @@ def _stretch_for(submit: NDArray, work: float, machine: int, offered_load: float
 
 def _stretched(submit: NDArray, factor: float, **asked: float) -> NDArray:
     """Multiply inter-arrival times by a factor, from the first submission on."""
-    check_positive(**asked)
     if not float(submit.max() - submit.min()) * factor <= MAX_TIME:
         name, value = asked.popitem()
         raise ParameterError(f"{name} is {value:g}; the log would never end")

@@ -1,18 +1,15 @@
 """The distributions of a site as samples, from which users of a simulation draw."""
 
 from math import inf
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit._kernels.site_samples import Samples
 from workloadkit.errors import ParameterError, WorkloadError, check_choice
+from workloadkit.settings.site import Joint, Pools
 from workloadkit.site.distributions import PERIODS, SiteDistributions
 from workloadkit.site.empirical import Empirical, Workpool, pooled, together
-
-Joint = Literal["independent", "joint"]
-Pools = Literal["one", "three"]
 
 
 def samples(

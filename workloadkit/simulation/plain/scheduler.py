@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from workloadkit.errors import WorkloadError
+from workloadkit.settings.simulation import UtilityAt
 from workloadkit.simulation.plain.job import JobView
 from workloadkit.simulation.plain.participant import Participant
-from workloadkit.simulation.workload import UtilityAt
 
 
 class Scheduler(Participant):

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from workloadkit.errors import WorkloadError
+from workloadkit.settings.simulation import Passes, UtilityAt
 from workloadkit.simulation.machine.plain import Machine
 from workloadkit.simulation.plain.events import (
     FIRST,
@@ -26,8 +27,6 @@ from workloadkit.simulation.plain.user import User
 from workloadkit.simulation.workload import (
     SHORTEST_ESTIMATE,
     Overrun,
-    Passes,
-    UtilityAt,
     plan,
 )
 from workloadkit.utility import Point, fault

@@ -1,25 +1,23 @@
 """The users of a log resampled: who is there, and since when, differs from run to run."""
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, fields, replace
-from typing import Any, ClassVar, Literal, NamedTuple
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit.clock import WEEK
 from workloadkit.dependencies import Activities
-from workloadkit.errors import ParameterError, check_choice
+from workloadkit.errors import ParameterError
 from workloadkit.header import Header
-from workloadkit.parameters import check_types
 from workloadkit.resample.assembling import assemble
 from workloadkit.resample.drawing import Draw
-from workloadkit.resample.planning import Start
-from workloadkit.resample.pooling import RareBehaviour, Unit
 from workloadkit.resample.pools import LONG_TERM_USER
 from workloadkit.resample.population import Placements, populate
 from workloadkit.resample.runs import Resampling, prepare
-from workloadkit.resample.weights import Weights
+from workloadkit.settings import Resample
+from workloadkit.settings.setting import Setting
 from workloadkit.simulation.populations.pooled import log_of, times_of
 from workloadkit.simulation.populations.present import (
     Incarnations,
@@ -30,7 +28,6 @@ from workloadkit.simulation.populations.present import (
 )
 from workloadkit.simulation.workload import Workload
 from workloadkit.trace import Trace
-from workloadkit.user_classes import EDGE, LONG_TERM, EndEffects
 
 #: For what temporary users stay.
 Stay = Literal["jobs", "time"]
@@ -39,8 +36,8 @@ Stay = Literal["jobs", "time"]
 AsWorkload = Callable[[Trace], Workload]
 
 
-@dataclass(frozen=True)
-class Resampled:
+@dataclass(frozen=True, kw_only=True)
+class Resampled(Resample):
     """Users resampled from a log, as `workloadkit.resample` draws them, who then react [1]_.
 
     Long-term users are there from the begin on, each in some week of his activity. Whoever has
@@ -77,28 +74,13 @@ class Resampled:
 
     name: ClassVar[str] = "resampled"
 
-    weeks: float | None = None
-    load: float = 1.0
-    pause: bool = True
-    stay: Stay = "jobs"
-    unit: Unit = "user"
-    long_term: float = LONG_TERM
-    edge: float = EDGE
-    end_effects: EndEffects = "whole"
-    begin: float | None = None
-    long_term_users: int | None = None
-    temporary_users: float | None = None
-    arrivals: float | None = None
-    rare: Sequence[RareBehaviour] = ()
-    rare_per_week: float = 0.0
-    start: Start = "period"
-    weights: Weights | None = None
-    procs: int | None = None
-    rescale: bool = False
-
-    def __post_init__(self) -> None:
-        check_types("population", self)
-        check_choice("stay", self.stay, Stay)
+    pause: Annotated[
+        bool,
+        Setting(help="Whether a long-term user rests between his last job's end and his return."),
+    ] = True
+    stay: Annotated[
+        Stay, Setting(help="Whether a temporary user stays for his jobs, or for his time.")
+    ] = "jobs"
 
     def prepare(self, trace: Trace | Iterable[Trace]) -> "ResampledUsers":
         """Do all that does not depend on the seed.
@@ -131,9 +113,7 @@ class Resampled:
         [0.0, 1.0, 2.0, 3.0, 4.0, 5.0]
         [0.0, 1.0, 2.0, 2.5, 3.0, 3.5, 4.0, 5.0]
         """
-        given = {f.name: getattr(self, f.name) for f in fields(self)}
-        del given["pause"], given["stay"]
-        return ResampledUsers(prepare(trace, **given), self)
+        return ResampledUsers(prepare(trace, self.into(Resample)), self)
 
 
 class Source(NamedTuple):

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from workloadkit.settings.simulation import UtilityAt
 from workloadkit.simulation.engine import JobView
-from workloadkit.simulation.workload import UtilityAt
 from workloadkit.utility import value_at
 
 Order = list[JobView]

@@ -3,71 +3,38 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import floor, inf
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from workloadkit._kernels.site_samples import Samples
 from workloadkit.clock import WEEK
-from workloadkit.errors import ParameterError, check_choice, check_number, check_positive
+from workloadkit.errors import ParameterError
 from workloadkit.fields import UNKNOWN
-from workloadkit.parameters import check_types
 from workloadkit.simulation.engine import User
 from workloadkit.simulation.made_up import as_log, without_log
 from workloadkit.simulation.populations.present import Notes
 from workloadkit.simulation.users.sites.plain import Setting
 from workloadkit.simulation.workload import Workload
 from workloadkit.site import SiteDistributions, built_in
-from workloadkit.site.samples import Joint, Pools, samples
+from workloadkit.site.samples import samples
 from workloadkit.trace import Trace
 
 #: Processors of a site's machine by default (Shmueli 2008, appendix A.2).
 PROCESSORS = 128
 
-#: What a job that comes again has in common with the one before.
-Repeat = Literal["job", "size"]
 
-_MOST_WEEKS = 52_000
-
-
-def check_site(site: Any) -> None:
-    """Refuse parameters that both kinds of sites have, where they cannot be.
+def check_distributions(given: Any) -> None:
+    """Refuse what users cannot draw from.
 
     Raises
     ------
     ParameterError
     """
-    check_types("users", site)
-    check_positive(weeks=site.weeks)
-    if site.weeks > _MOST_WEEKS:
-        raise ParameterError(f"weeks is {site.weeks:g}; a site is simulated for a thousand years")
-    check_choice("workpool", site.workpool, Joint)
-    check_choice("pools", site.pools, Pools)
-    if site.repeat is not None:
-        check_choice("repeat", site.repeat, Repeat)
-    if site.repeat == "size" and site.workpool == "joint":
+    if given is not None and not isinstance(given, SiteDistributions):
         raise ParameterError(
-            "repeat='size' draws a run time for each job by itself, workpool='joint' with its size"
+            f"distributions is {given!r:.60}; take them with workloadkit.site.site_distributions"
         )
-    check_times(longest=site.longest)
-    of = site.distributions
-    if of is not None and not isinstance(of, SiteDistributions):
-        raise ParameterError(
-            f"distributions is {of!r:.60}; take them with workloadkit.site.site_distributions"
-        )
-
-
-def check_times(**seconds: float) -> None:
-    """Refuse parameters that are not times of 0 or more, of which some may be endless.
-
-    Raises
-    ------
-    ParameterError
-    """
-    for name, value in seconds.items():
-        check_number(name, value)
-        if not value >= 0:
-            raise ParameterError(f"{name} is {value:g} s; it is 0 or more")
 
 
 def site_crowd(site: Any, machine: int, n_users: int) -> "SiteCrowd":

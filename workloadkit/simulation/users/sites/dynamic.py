@@ -1,29 +1,25 @@
 """A site whose users come and go: sessions that end by bad service, by day and night."""
 
 from dataclasses import dataclass
-from math import inf
 from typing import ClassVar
 
+from workloadkit import settings
 from workloadkit._kernels.shifts import draw_shift, is_active, next_beginning
-from workloadkit.errors import check_count
-from workloadkit.parameters import Duration
+from workloadkit.settings.setting import explains
 from workloadkit.simulation.engine import Job, User
 from workloadkit.simulation.users.sites.crowd import (
     PROCESSORS,
-    Repeat,
     SiteCrowd,
-    check_site,
-    check_times,
+    check_distributions,
     site_crowd,
 )
 from workloadkit.simulation.users.sites.kernel import continues
 from workloadkit.simulation.users.sites.plain import Setting, SiteUser
-from workloadkit.site import SiteDistributions
-from workloadkit.site.samples import Joint, Pools
 
 
+@explains(settings.Site)
 @dataclass(frozen=True)
-class DynamicSite:
+class DynamicSite(settings.Site):
     """Users who work in sessions, go on while they are served well, and sleep [1]_.
 
     Of the users 70 % work from 7:30 to 17:30, the others by night, and 80 % on weekdays, the others
@@ -36,25 +32,7 @@ class DynamicSite:
 
     Parameters
     ----------
-    users : int, default 50
-    weeks : float, default 26
-        From then on nothing is submitted.
-    patience : float, optional
-        Who has waited longer than that for the response always takes a break. [s]
-    leave : float, optional
-        Who has waited longer than that leaves for good. [s]
-    workpool : {"independent", "joint"}
-        Draw size and run time each by itself, or as a pair.
-    pools : {"one", "three"}
-        Draw from the same jobs at all hours, or by day, by night and at weekends from jobs that
-        were submitted then.
-    repeat : {"job", "size"}, optional
-        Whether a job that comes again has the same run time, too, or only the same size. By default
-        the size, as [1]_ has it; the job, where size and run time are drawn as a pair.
-    longest : float, optional
-        Run times above it are never drawn. [s]
-    distributions : SiteDistributions, optional
-        What is drawn from; by default `workloadkit.site.built_in`.
+    {settings}
 
     References
     ----------
@@ -74,20 +52,9 @@ class DynamicSite:
     processors: ClassVar[int] = PROCESSORS
     draws: ClassVar[bool] = True
 
-    users: int = 50
-    weeks: float = 26.0
-    patience: Duration = inf
-    leave: Duration = inf
-    workpool: Joint = "independent"
-    pools: Pools = "one"
-    repeat: Repeat | None = None
-    longest: Duration = inf
-    distributions: SiteDistributions | None = None
-
     def __post_init__(self) -> None:
-        check_site(self)
-        check_count("users", self.users, least=1)
-        check_times(patience=self.patience, leave=self.leave)
+        super().__post_init__()
+        check_distributions(self.distributions)
 
     def crowd(self, machine: int) -> SiteCrowd:
         """Return the users, for a machine of so many processors."""

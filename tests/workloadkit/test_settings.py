@@ -1,0 +1,217 @@
+"""Settings are written once: checks, keywords, options, what is recorded, and the reference."""
+
+import inspect
+import re
+from dataclasses import fields, replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import analysis
+import workloadkit as wk
+from workloadkit import settings
+from workloadkit.cli import app
+from workloadkit.errors import ParameterError
+from workloadkit.settings.setting import settings_of
+
+CLASSES = [getattr(settings, name) for name in settings.__all__]
+FUNCTIONS = {
+    wk.simulate: settings.Simulate,
+    wk.check_schedule: settings.Check,
+    wk.sweep: settings.Sweep,
+    wk.resample: settings.Resample,
+    wk.classify_users: settings.Classify,
+    wk.add_utility: settings.Augment,
+    analysis.crosscheck: settings.Crosscheck,
+}
+COMMANDS = {
+    "simulate": settings.Simulate,
+    "check": settings.Check,
+    "sweep": settings.Sweep,
+    "resample": settings.Resample,
+    "augment": settings.Augment,
+    "generate": settings.Generate,
+    "site": settings.Site,
+    "queueing": settings.Queueing,
+    "crosscheck": settings.Crosscheck,
+}
+
+
+def log():
+    """Four jobs of two users."""
+    times = {"submit": [0, 10, 20, 30], "run": [5, 5, 5, 5]}
+    return wk.Trace.from_columns(times | {"procs": [1, 2, 1, 1], "user": [3, 4, 3, 4]})
+
+
+@pytest.mark.parametrize("cls", CLASSES)
+def test_all_by_default_is_what_can_be(cls):
+    asked = cls()
+    assert asked == cls.of(None, {}) == cls.of(asked, {})
+    assert asked.changed == {}
+    with pytest.raises(AttributeError):
+        asked.procs = 3
+
+
+@pytest.mark.parametrize("cls", CLASSES)
+def test_each_setting_says_what_it_means(cls):
+    assert list(settings_of(cls)) == [field.name for field in fields(cls)]
+    for declared in settings_of(cls).values():
+        assert declared.setting.help.endswith(".")
+        assert declared.kind
+
+
+WRONG = [
+    (settings.Simulate, {"oversize": "shrink"}, "oversize is 'shrink'; known: error, drop"),
+    (settings.Simulate, {"overrun": None}, "overrun is None; known: raise, kill, late, header"),
+    (settings.Simulate, {"warmup": -1}, "warmup is -1; it must be 0 or more, and finite"),
+    (settings.Simulate, {"warmup": "1w"}, "warmup is '1w'; it is a number"),
+    (settings.Simulate, {"scale_runs": 0}, "scale_runs is 0; it must be positive"),
+    (settings.Simulate, {"engine": "fast"}, "engine is 'fast'; known: compiled, python"),
+    (settings.Simulate, {"interrupted": "lose"}, "interrupted goes with outages"),
+    (
+        settings.Simulate,
+        {"offered_load": 0.5, "scale_arrivals": 2},
+        "offered_load and scale_arrivals both set the submit times",
+    ),
+    (settings.Sweep, {"runs": 0}, "runs is 0; it is a whole number, 1 or more"),
+    (settings.Sweep, {"runs": 2.5}, "runs is 2.5; it is a whole number"),
+    (settings.Sweep, {"confidence": 1}, "confidence is 1; it lies between 0 and 1"),
+    (settings.Resample, {"load": 0}, "load is 0; it must be positive"),
+    (settings.Resample, {"rare_per_week": -0.1}, "rare_per_week is -0.1; it must be 0 or more"),
+    (settings.Resample, {"long_term_users": 1.5}, "long_term_users is 1.5; it is a whole number"),
+    (settings.Resample, {"rescale": "yes"}, "rescale is 'yes'; it is True or False"),
+    (settings.Classify, {"edge": -1}, "edge must be at least 0 s, not -1"),
+    (settings.Classify, {"begin": "now"}, "begin is 'now'; it is a number"),
+    (settings.Augment, {"points": 1001}, "points is 1001; it is a whole number from 0 to 1,000"),
+    (settings.Augment, {"sd": -1}, "sd is -1; it must be 0 or more"),
+    (settings.Generate, {"load_by": "users"}, "load_by goes with offered_load, which is not given"),
+    (settings.Site, {"leave": -1}, "leave is -1 s; it is 0 or more"),
+    (settings.Site, {"weeks": 52_001}, "a site is simulated for a thousand years"),
+    (settings.Queueing, {"quantiles": (0.5, 1)}, "quantiles is 1; it lies between 0 and 1"),
+    (settings.Crosscheck, {"runs": 1}, "runs is 1; it is a whole number, 2 or more"),
+    (settings.Crosscheck, {"jobs": 99}, "jobs is 99; it is a whole number, 100 or more"),
+    (settings.StaticSite, {"sessions": 0}, "sessions is 0; it is a whole number, 1 or more"),
+]
+
+
+@pytest.mark.parametrize(("cls", "given", "message"), WRONG)
+def test_what_cannot_be_is_refused_by_name(cls, given, message):
+    with pytest.raises(ParameterError, match=re.escape(message)):
+        cls(**given)
+
+
+def test_limits_are_met():
+    settings.Augment(points=1000, sd=0)
+    settings.Augment(points=0)
+    settings.Site(weeks=52_000, leave=0)
+    settings.Classify(edge=0, long_term=float("inf"))
+    settings.Resample(long_term_users=0, rare_per_week=0.0, temporary_users=0, arrivals=0)
+    settings.Simulate(warmup=0, cooldown=0)
+    settings.Sweep(runs=1)
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_functions_take_keywords_an_object_or_both(function):
+    cls = FUNCTIONS[function]
+    parameters = inspect.signature(function).parameters
+    assert parameters["settings"].default is None
+    for name, declared in settings_of(cls).items():
+        assert parameters[name].kind is inspect.Parameter.KEYWORD_ONLY
+        assert parameters[name].default == declared.default
+        assert f"\n    {name} : {declared.kind}" in function.__doc__
+    with pytest.raises(ParameterError, match="unknown setting 'colour'; known: "):
+        cls.of(None, {"colour": 1})
+    with pytest.raises(ParameterError, match="settings is 'kill'; give a "):
+        cls.of("kill", {})
+
+
+def test_keywords_count_before_the_object():
+    trace = log()
+    asked = settings.Simulate(overrun="kill", passes="event")
+    schedule = wk.simulate(trace, "easy", settings=asked, overrun="late", procs=4)
+    assert schedule.parameters["overrun"] == "late"
+    assert schedule.parameters["passes"] == "event"
+    assert wk.simulate(
+        trace, "easy", settings=replace(asked, procs=4, overrun="late")
+    ).parameters == (schedule.parameters)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_commands_have_an_option_for_each_setting(command):
+    said = CliRunner().invoke(app, [command, "--help"]).output
+    unfolded = "".join(said.split())
+    for name, declared in settings_of(COMMANDS[command]).items():
+        option, usual = declared.setting.option, f"--{name.replace('_', '-')}"
+        if option is None:
+            assert f"  {usual} " not in said
+        elif (command, name) != ("site", "users"):  # there, a range
+            assert f"  {option or usual} " in said
+            assert "".join(declared.setting.help.split()) in unfolded
+
+
+#: A value that is not the default of each setting that changes a simulation of a log.
+OTHERS = {
+    "procs": 5,
+    "oversize": "drop",
+    "estimates": "exact",
+    "overrun": "kill",
+    "passes": "event",
+    "scale_runs": 2.0,
+    "scale_sizes": 2.0,
+    "scale_machine": 2.0,
+    "warmup": 1.0,
+    "cooldown": 1.0,
+    "uncounted": [3],
+    "engine": "python",
+    "rng": 7,
+    "offered_load": 0.5,
+    "scale_arrivals": 2.0,
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_headers_record_what_the_declaration_says(name):
+    schedule = wk.simulate(log(), "easy", **({"procs": 4} | {name: OTHERS[name]}))
+    when = settings_of(settings.Simulate)[name].setting.recorded
+    (note,) = schedule.trace().header.get_all("Note")
+    assert (name in schedule.parameters) == (when != "never")
+    assert (f", {name} " in note) == (when != "never")
+    usual = wk.simulate(log(), "easy", procs=4)
+    assert (name in usual.parameters) == (when == "always")
+
+
+def test_the_reference_is_that_of_the_code():
+    import importlib.util
+
+    place = Path(__file__).parents[2] / "scripts" / "settings_page.py"
+    spec = importlib.util.spec_from_file_location("settings_page", place)
+    written = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(written)
+    assert written.PAGE.read_text(encoding="utf-8") == written.page(), "run make settings"
+
+
+def test_words_are_read_as_values():
+    taken = settings.Resample(rare=settings_of(settings.Resample)["rare"].setting.read("3:1w-2w"))
+    assert taken.rare == [(3, 604800.0, 1209600.0)]
+    read = settings_of(settings.Augment)
+    assert read["priority"].setting.read("1=2,3=0") == {1: 2, 3: 0}
+    assert read["decay"].setting.read("linear=2, step") == {"linear": 2.0, "step": 1.0}
+    for name, text, message in (
+        ("priority", "1", "write QUEUE=PRIORITY"),
+        ("priority", "a=1", "queues are whole numbers"),
+        ("priority", "1=b", "values are whole numbers"),
+        ("decay", "linear=x", "values are numbers"),
+        ("decay", "linear,linear", "linear is there twice"),
+        ("decay", "=2", "is neither NAME nor NAME=NUMBER"),
+    ):
+        with pytest.raises(ParameterError, match=message):
+            read[name].setting.read(text)
+
+
+def test_settings_of_another_operation_are_taken_over():
+    asked = settings.Sweep(overrun="kill", runs=3, uncounted=np.array([1, 2]))
+    made = asked.into(settings.Simulate, procs=9)
+    assert (made.overrun, made.procs) == ("kill", 9)
+    assert made.uncounted is asked.uncounted

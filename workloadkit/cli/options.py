@@ -1,0 +1,92 @@
+"""The options of a command, made of the settings of what it does."""
+
+from collections.abc import Callable, Iterator
+from functools import wraps
+from inspect import Parameter, isclass, signature
+from pathlib import Path
+from typing import Annotated, Any, get_args, get_origin
+
+import typer
+
+from workloadkit.cli.common import duration
+from workloadkit.parameters import Duration
+from workloadkit.settings.common import processors
+from workloadkit.settings.setting import Declared, Settings, settings_of
+
+
+def procs_option(by_default: str = "the header's MaxProcs, else MaxNodes") -> Any:
+    """Return the option of the machine's processors, for what has no other settings."""
+    setting = processors(by_default)
+    return typer.Option(min=1, metavar=setting.metavar, show_default=False, help=setting.help)
+
+
+def with_settings(*left_out: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command the options of the settings that it takes.
+
+    A parameter of the command whose type is a class of settings stands for an option for each of
+    these; the command gets what was asked as one object.
+
+    Parameters
+    ----------
+    *left_out : str
+        Settings that the command sets itself.
+    """
+
+    def made(command: Callable[..., None]) -> Callable[..., None]:
+        own = signature(command)
+        taken = {
+            name: parameter.annotation
+            for name, parameter in own.parameters.items()
+            if isclass(parameter.annotation) and issubclass(parameter.annotation, Settings)
+        }
+        parameters = []
+        for name, parameter in own.parameters.items():
+            of_settings = _options(taken[name], left_out) if name in taken else [parameter]
+            parameters += [p.replace(kind=Parameter.KEYWORD_ONLY) for p in of_settings]
+
+        @wraps(command)
+        def run(**given: Any) -> None:
+            for name, cls in taken.items():
+                values = {option: given.pop(option, None) for option in settings_of(cls)}
+                asked = {option: x for option, x in values.items() if x not in (None, [])}
+                given[name] = cls(**asked)
+            command(**given)
+
+        run.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
+        run.__annotations__ = {p.name: p.annotation for p in parameters}
+        return run
+
+    return made
+
+
+def _options(cls: type[Settings], left_out: tuple[str, ...]) -> Iterator[Parameter]:
+    for name, declared in settings_of(cls).items():
+        if name not in left_out and declared.setting.option is not None:
+            kind, default, option = _option(declared)
+            annotation: Any = Annotated[kind, option]
+            yield Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+
+
+def _option(declared: Declared) -> tuple[Any, Any, Any]:
+    """Return the type, the default and the option of a setting."""
+    setting, kind, default = declared.setting, declared.type, declared.default
+    flag = setting.option or f"--{declared.name.replace('_', '-')}"
+    how: dict[str, Any] = {"metavar": setting.metavar or "|".join(declared.choices)}
+    if kind is bool:
+        return bool, default, typer.Option(flag, help=setting.help)
+    if declared.choices:
+        kind = str
+    elif kind is Duration:
+        kind, default = float, None
+        how |= {"parser": duration, "metavar": setting.metavar or "T"}
+    elif isclass(setting.read):
+        kind = setting.read
+    elif setting.read is not None:
+        kind, default, how["parser"] = str, None, setting.read
+    elif get_origin(kind) is not None:  # several of them
+        kind, default = list[get_args(kind)[0]], None  # type: ignore[misc]
+    elif kind in (Any, Path):
+        kind, how["readable"] = Path, False  # reading says what is wrong
+    if default is None:
+        kind, how["show_default"] = kind | None, False
+    return kind, default, typer.Option(flag, help=setting.help, **how)

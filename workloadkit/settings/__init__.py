@@ -1,0 +1,25 @@
+"""The settings of each operation, written once: see `setting`.
+
+From a class of these come the keywords of a function and their checks, the options of a command
+and their help, what results record, and the page of the reference.
+"""
+
+from workloadkit.settings.making import Augment, Generate
+from workloadkit.settings.queueing import Crosscheck, Queueing
+from workloadkit.settings.resampling import Classify, Resample
+from workloadkit.settings.simulation import Check, Simulate, Sweep
+from workloadkit.settings.site import Site, StaticSite
+
+__all__ = [
+    "Augment",
+    "Check",
+    "Classify",
+    "Crosscheck",
+    "Generate",
+    "Queueing",
+    "Resample",
+    "Simulate",
+    "Site",
+    "StaticSite",
+    "Sweep",
+]

@@ -1,0 +1,56 @@
+"""The settings of `workloadkit queueing` and `crosscheck`, whatever the model."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from workloadkit.errors import check_count
+from workloadkit.settings.common import Seed, a_share
+from workloadkit.settings.setting import Setting, Settings
+
+
+def _shares(name: str, value: Any) -> None:
+    for share in value:
+        a_share(name, share)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Queueing(Settings):
+    """The settings of what solves a queueing model."""
+
+    quantiles: Annotated[
+        Sequence[float],
+        Setting(
+            help="Share of the jobs, for a percentile of their response times; several by "
+            "repeating. By default 0.5, 0.9 and 0.99.",
+            option="--quantile",
+            metavar="Q",
+            check=_shares,
+            recorded="always",
+        ),
+    ] = (0.5, 0.9, 0.99)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Crosscheck(Queueing):
+    """The settings of `crosscheck`."""
+
+    runs: Annotated[
+        int,
+        Setting(
+            help="Runs that are measured.",
+            metavar="R",
+            check=lambda name, value: check_count(name, value, least=2),
+            recorded="always",
+        ),
+    ] = 30
+    jobs: Annotated[
+        int,
+        Setting(
+            help="Jobs of each run, with its warm-up.",
+            metavar="J",
+            check=lambda name, value: check_count(name, value, least=100),
+            recorded="always",
+        ),
+    ] = 50_000
+    rng: Seed = None

@@ -1,0 +1,254 @@
+"""What a setting is: written once, it is checked, given on a command line, recorded and explained.
+
+The settings of an operation are the fields of a frozen dataclass. Of each the type tells what it
+may be, and its `Setting`, in the annotation, what it means.
+"""
+
+from collections.abc import Callable, Mapping, Sized
+from dataclasses import dataclass, fields, replace
+from functools import cache
+from inspect import Parameter, signature
+from textwrap import fill
+from typing import Any, Literal, NamedTuple, Self, TypeVar, get_args, get_origin, get_type_hints
+
+from workloadkit.errors import (
+    ParameterError,
+    check_choice,
+    check_count,
+    check_not_negative,
+    check_positive,
+)
+from workloadkit.parameters import Duration
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+Explained = TypeVar("Explained")
+Others = TypeVar("Others", bound="Settings")
+
+#: Where a docstring has this line, the settings of the operation are written.
+PLACE = "    {settings}\n"
+
+_WIDTH = 99
+
+
+@dataclass(frozen=True, kw_only=True)
+class Setting:
+    """What is known of a setting besides its name, type and default.
+
+    Parameters
+    ----------
+    help : str
+        What it means, in a sentence or two; where it is None by default, what that stands for.
+    more : str
+        What only the reference has room for.
+    unit : str
+        In Python; a command takes durations in all units.
+    option : str or None
+        The name of the command's option, where it is another; None where there is none.
+    metavar : str
+        What stands for the value there, where the type does not tell.
+    read : callable, optional
+        Reads the value from a word, where the type does not tell how.
+    check : callable, optional
+        Refuses values, called with name and value, where the type does not tell which.
+    goes_with : str
+        Another setting without which it makes no difference.
+    recorded : {"changed", "always", "never"}
+        When results, and the headers of logs, tell it: where it is not as by default, always, or
+        never, as it makes no difference to them.
+    """
+
+    help: str
+    more: str = ""
+    unit: str = ""
+    option: str | None = ""
+    metavar: str = ""
+    read: Callable[[str], Any] | None = None
+    check: Callable[[str, Any], Any] | None = None
+    goes_with: str = ""
+    recorded: Literal["changed", "always", "never"] = "changed"
+
+
+class Declared(NamedTuple):
+    """A setting of an operation.
+
+    Parameters
+    ----------
+    name : str
+    type : object
+        Without None.
+    optional : bool
+        Whether it may be None.
+    default : object
+    setting : Setting
+    """
+
+    name: str
+    type: Any
+    optional: bool
+    default: Any
+    setting: Setting
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """The words that it may be; none where it is no word of a few."""
+        return get_args(self.type) if get_origin(self.type) is Literal else ()
+
+    def check(self, value: Any) -> None:
+        """Refuse a value that cannot be.
+
+        Raises
+        ------
+        ParameterError
+        """
+        if value is None and self.optional:
+            return
+        if self.setting.check is not None:
+            self.setting.check(self.name, value)
+        elif self.choices:
+            check_choice(self.name, value, self.type)
+        elif self.type is Duration:
+            check_not_negative(**{self.name: value})
+        elif self.type is float:
+            check_positive(**{self.name: value})
+        elif self.type is int:
+            check_count(self.name, value, least=1)
+        elif self.type is bool and not isinstance(value, bool):
+            raise ParameterError(f"{self.name} is {value!r}; it is True or False")
+
+    def differs(self, value: Any) -> bool:
+        """Whether a value is another than by default."""
+        if self.default is None:
+            return value is not None
+        if self.default == ():
+            return not isinstance(value, Sized) or len(value) > 0
+        return bool(value != self.default)
+
+    @property
+    def kind(self) -> str:
+        """What it may be, in the words of docstrings."""
+        words = ", ".join(f'"{word}"' for word in self.choices)
+        if words:
+            return f"{{{words}}}"
+        return {Duration: "float", Any: "object"}.get(self.type, getattr(self.type, "__name__", ""))
+
+    @property
+    def reference(self) -> str:
+        """The setting as a docstring explains it."""
+        default = "optional" if self.default in (None, ()) else f"default {self.default!r}"
+        said = " ".join(filter(None, (self.setting.help, self.setting.more)))
+        unit = f" [{self.setting.unit}]" if self.setting.unit else ""
+        text = fill(said + unit, _WIDTH, initial_indent=" " * 8, subsequent_indent=" " * 8)
+        return f"    {self.name} : {self.kind}, {default}\n{text}\n"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """The settings of an operation: a base class.
+
+    Raises
+    ------
+    ParameterError
+        For a value that cannot be.
+    """
+
+    def __post_init__(self) -> None:
+        changed = self.changed
+        for name, declared in settings_of(type(self)).items():
+            declared.check(getattr(self, name))
+            needed = declared.setting.goes_with
+            if needed and name in changed and needed not in changed:
+                raise ParameterError(f"{name} goes with {needed}, which is not given")
+
+    @classmethod
+    def of(cls, settings: "Settings | None", keywords: Mapping[str, Any]) -> Self:
+        """Return what was given as one object, by keywords, or by both: keywords count first.
+
+        Raises
+        ------
+        ParameterError
+            For a name that is not known, or a value that cannot be.
+        """
+        known = settings_of(cls)
+        for name in keywords:
+            if name not in known:
+                raise ParameterError(f"unknown setting {name!r}; known: {', '.join(known)}")
+        if settings is None:
+            return cls(**keywords)
+        if not isinstance(settings, cls):
+            raise ParameterError(f"settings is {settings!r}; give a {cls.__qualname__}")
+        return replace(settings, **keywords) if keywords else settings
+
+    def into(self, cls: type[Others], **others: Any) -> Others:
+        """Return the settings of another operation, with those of ours that it has."""
+        ours, its = settings_of(type(self)), settings_of(cls)
+        return cls(**({name: getattr(self, name) for name in its if name in ours} | others))
+
+    @property
+    def changed(self) -> dict[str, Any]:
+        """Those that are not as by default, by name."""
+        values = {name: getattr(self, name) for name in settings_of(type(self))}
+        return {
+            name: value
+            for name, value in values.items()
+            if settings_of(type(self))[name].differs(value)
+        }
+
+    @property
+    def told(self) -> dict[str, Any]:
+        """Those that results and headers tell, by name."""
+        known = settings_of(type(self))
+        when = {name: declared.setting.recorded for name, declared in known.items()}
+        values = {name: getattr(self, name) for name in known if when[name] == "always"}
+        values |= self.changed
+        return {name: values[name] for name in known if name in values and when[name] != "never"}
+
+
+def settings_of(cls: type[Settings]) -> dict[str, Declared]:
+    """Return the settings of an operation, in their order."""
+    known: dict[str, Declared] = _settings_of(cls)  # type: ignore[arg-type]  # a class is hashable
+    return known
+
+
+@cache
+def _settings_of(cls: Any) -> dict[str, Declared]:
+    hints = get_type_hints(cls, include_extras=True)
+    found = {}
+    for field in fields(cls):
+        kind, *marks, setting = get_args(hints[field.name])  # of an Annotated
+        optional = type(None) in get_args(kind)
+        if optional:
+            kind = next(part for part in get_args(kind) if part is not type(None))
+        if "duration" in marks:
+            kind = Duration
+        found[field.name] = Declared(field.name, kind, optional, field.default, setting)
+    return found
+
+
+def explains(cls: type[Settings]) -> Callable[[Explained], Explained]:
+    """Let a docstring explain settings, in the place of its line `PLACE`."""
+
+    def explained(thing: Explained) -> Explained:
+        text = "".join(declared.reference for declared in settings_of(cls).values())
+        thing.__doc__ = (thing.__doc__ or "").replace(PLACE, text)
+        return thing
+
+    return explained
+
+
+def takes(cls: type[Settings]) -> Callable[[Function], Function]:
+    """Let the signature and the docstring of a function tell which settings it takes.
+
+    The function takes them as keywords, and as one object named `settings`; see `Settings.of`.
+    """
+
+    def told(function: Function) -> Function:
+        own = signature(function)
+        its = [p for p in own.parameters.values() if p.kind is not Parameter.VAR_KEYWORD]
+        its += [
+            Parameter(name, Parameter.KEYWORD_ONLY, default=declared.default)
+            for name, declared in settings_of(cls).items()
+        ]
+        function.__signature__ = own.replace(parameters=its)  # type: ignore[attr-defined]
+        return explains(cls)(function)
+
+    return told
