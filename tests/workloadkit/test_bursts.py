@@ -65,6 +65,21 @@ def test_processors_requests_and_numbers_of_a_burst_are_those_of_its_job():
     assert columns(bursts, *names)[1] == [4, 6, 50, 900, 9, 8, 7, 6, 5]
 
 
+def test_a_burst_that_names_queue_0_was_in_that_of_interactive_jobs():
+    second = SECOND.replace("2 -1 -1 -1 -1 -1 -1 -1", "2 -1 -1 -1 0 -1 -1 -1")
+    bursts = read(SUMMARY, FIRST, second, LAST).as_bursts()
+    assert bursts.column("queue").tolist() == [6, 0, 6]
+
+
+def test_bursts_of_one_second_stand_where_their_job_stood_in_their_own_order():
+    whole = [job(1, 0, run=30, status=1), job(2, 0, run=9, status=1), job(3, 0, run=30, status=1)]
+    parts = [job(n, 0, run=0, queue=i, status=2) for i in range(30) for n in (1, 3)]
+    ends = [job(n, -1, run=30, queue=30, status=3) for n in (1, 3)]
+    bursts = read(*whole, *parts, *ends).as_bursts()
+    assert bursts.column("job").tolist() == [1] * 31 + [2] + [3] * 31
+    assert bursts.column("queue").tolist() == [*range(31), -1, *range(31)]
+
+
 def test_only_the_first_burst_waits_for_a_preceding_job():
     whole = SUMMARY.replace("7 -1 -1", "7 1 4")
     bursts = read(job(1, 0, run=1), whole, FIRST, SECOND, LAST).as_bursts()
@@ -73,8 +88,11 @@ def test_only_the_first_burst_waits_for_a_preceding_job():
 
 
 def test_unknown_waits_and_run_times_take_no_time():
-    first, second = FIRST.replace("5 5 20", "5 -1 20"), SECOND.replace("30 30", "30 -1")
-    assert read(SUMMARY, first, second, LAST).as_bursts().column("submit").tolist() == [5, 25, 55]
+    for unknown in ("-1", "-7"):  # another negative number is kept, and as little believed
+        first = FIRST.replace("5 5 20", f"5 {unknown} 20")
+        second = SECOND.replace("30 30", f"30 {unknown}")
+        bursts = read(SUMMARY, first, second, LAST).as_bursts()
+        assert bursts.column("submit").tolist() == [5, 25, 55]
 
 
 def test_the_header_says_so():

@@ -49,9 +49,23 @@ def test_midnights_are_the_first_seconds_of_local_days(zone):
 
 def test_weeks_begin_on_monday_at_midnight():
     clock = Clock.of(trace_in("Europe/Stockholm", [0, 300 * DAY]))
-    mondays = clock.dates(clock.midnights(0, 300 * DAY, days=7))
-    assert set(mondays.day_of_week) == {0}
-    assert set(mondays.hour) == {0}
+    for days in (7, 14):
+        mondays = clock.dates(clock.midnights(0, 300 * DAY, days=days))
+        assert set(mondays.day_of_week) == {0}
+        assert set(mondays.hour) == {0}
+
+
+def test_the_day_on_which_clocks_are_changed_is_shorter_also_in_a_log_of_one_second():
+    begin = int(datetime.fromisoformat("2016-03-26T23:00:00+00:00").timestamp())
+    clock = Clock.of(trace_in("Europe/Stockholm", [0], start=begin))
+    assert clock.midnights(0, 0).tolist() == [0, 23 * 3600]
+
+
+def test_clocks_show_the_new_time_from_the_second_at_which_they_are_changed():
+    clock = Clock.between(header_in("Europe/Stockholm"), 0, 365 * DAY)
+    changed = datetime.fromisoformat("2016-03-27T01:00:00+00:00").timestamp() - START
+    shown = [str(date) for date in clock.dates([changed - 1, changed])]
+    assert shown == ["2016-03-27 01:59:59", "2016-03-27 03:00:00"]
 
 
 @pytest.mark.parametrize(
@@ -100,6 +114,8 @@ def test_a_date_is_that_of_the_second_that_has_begun():
 
 def test_times_beyond_all_calendars_are_no_dates():
     assert "beyond the years 2 to 9000" in Clock.of(trace_in("US/Pacific", [0, 10**12])).note
+    year_9000 = trace_in("UTC", [0, DAY], start=221_845_392_000 - DAY)
+    assert not Clock.of(year_9000).known
 
 
 def test_times_before_all_calendars_are_no_dates():

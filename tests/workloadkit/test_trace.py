@@ -125,6 +125,7 @@ def test_sessions_are_not_found_in_a_table_out_of_order():
         ("128", 128),
         ("1664 (72, 1368, 224)", 1664),
         ("1,664", 1664),
+        ("1,234,567", 1_234_567),
         ("338 (batch partition; 512 total)", 338),
         ("163840", 163840),
         ("4k", None),
@@ -173,6 +174,15 @@ def test_sizes_of_partitions_are_known_where_all_that_are_listed_have_one():
     lines = ("; MaxProcs: 5 (1, 4)", "; Partition: 1 a", "; Partition: 2 b", "; Partition: 3 c")
     assert wk.Header(lines[:3]).partition_procs == {1: 1, 2: 4}
     assert wk.Header(lines).partition_procs == {}
+    assert wk.Header(lines[:2]).partition_procs == {}
+
+
+@pytest.mark.parametrize(
+    ("value", "overuse"),
+    [("Yes", True), ("true", True), ("NO", False), ("False", False), ("maybe", None), ("", None)],
+)
+def test_a_header_says_whether_jobs_may_use_more_than_they_request(value, overuse):
+    assert wk.Header((f"; AllowOveruse: {value}",)).overuse is overuse
 
 
 @pytest.mark.parametrize(
@@ -193,6 +203,21 @@ def test_a_free_comment_ends_what_can_be_continued():
     header = wk.Header(("; Note: a", ";\tb", "; free", ";    no part of it", "; note: c"))
     assert header.get_all("Note") == ["a b", "c"]
     assert header.get("NOTE") == "a b"
+
+
+def test_no_date_is_known_where_the_log_begins_at_second_0_of_1970():
+    """Synthetic logs write 0 where there is nothing to say."""
+    assert wk.Header(("; UnixStartTime: 0", "; TimeZoneString: UTC")).date(5) is None
+
+
+def test_a_label_goes_with_the_lines_that_continue_it_and_no_others():
+    header = wk.Header(("; note: a", ";   and b", "; free", ";   of it", "; MaxJobs: 2"))
+    assert header.without("Note").lines == ("; free", ";   of it", "; MaxJobs: 2")
+
+
+def test_a_value_that_a_header_has_already_stays_as_it_was_written():
+    header = wk.Header((";MaxJobs:  5 ",))
+    assert header.replaced("maxjobs", "5") == header
 
 
 def test_the_first_of_several_values_is_replaced():

@@ -120,6 +120,9 @@ def test_the_limits_are_met():
     assert begin(np.arange(some.size + 1)) == 0
     assert begin([5_000]) == 10_000
     assert begin([5_001]) == 5_001
+    # 100 to expect, a deviation of 10: of 80, no more than two are missing
+    assert window_of(np.append(np.arange(80), np.arange(101, 201)), [100]).begin == 0
+    assert window_of(np.append(np.arange(79), np.arange(101, 201)), [100]).begin == 100
     assert begin([0], later[:100]) == 10_000
     assert begin([0], later[:99]) == 0
 
