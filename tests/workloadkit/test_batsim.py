@@ -212,9 +212,9 @@ def test_resources_that_are_refused(resources):
         read(job(), nb_res=resources)
 
 
-@pytest.mark.parametrize("told", [7, {"header": 7}, {"left_out": 7}, {"header": ["no header"]}])
-def test_what_others_put_under_our_key_does_no_harm(told):
-    trace = read(job(), workloadkit=told)
+@pytest.mark.parametrize("written", [7, {"header": 7}, {"left_out": 7}, {"header": ["no header"]}])
+def test_what_others_put_under_our_key_does_no_harm(written):
+    trace = read(job(), workloadkit=written)
     assert trace.header.lines == ("; MaxProcs: 8",)
 
 

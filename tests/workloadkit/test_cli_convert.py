@@ -244,7 +244,7 @@ def test_what_was_repaired_in_a_log_is_told_and_in_the_json(run, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         (("-o", "log.txt"), "not a suffix that says what to write"),
         (("-o", "log.swf", "--key", "export.txt"), "anonymize too"),
@@ -252,11 +252,11 @@ def test_what_was_repaired_in_a_log_is_told_and_in_the_json(run, tmp_path):
         (("-o", "log.swf", "--from", "sacct"), "'sacct' is not one of"),
     ],
 )
-def test_wrong_usage_is_told(run, export, tmp_path, monkeypatch, arguments, told):
+def test_wrong_usage_is_told(run, export, tmp_path, monkeypatch, arguments, message):
     monkeypatch.chdir(tmp_path)
     code, out, error = run("export.txt", *arguments)
     assert (code, out) == (2, "")
-    assert told in " ".join(error.split())
+    assert message in " ".join(error.split())
     assert not (tmp_path / "log.swf").exists()
 
 

@@ -193,10 +193,10 @@ WORDS = st.text(
 
 
 @given(st.dictionaries(st.from_regex(r"[A-Za-z_][A-Za-z0-9_.]{0,5}", fullmatch=True), WORDS))
-def test_what_is_written_is_read(told):
-    assert keys_and_values(" ".join(f"{key}={value}" for key, value in told.items())) == told
-    told = {key: f"{value} {value}" for key, value in told.items()}
-    assert keys_and_values(" ".join(f'{key}="{value}"' for key, value in told.items())) == told
+def test_what_is_written_is_read(values):
+    assert keys_and_values(" ".join(f"{key}={value}" for key, value in values.items())) == values
+    twice = {key: f"{value} {value}" for key, value in values.items()}
+    assert keys_and_values(" ".join(f'{key}="{value}"' for key, value in twice.items())) == twice
 
 
 TOLD = st.lists(

@@ -164,6 +164,11 @@ CASES = [
     (lambda: log(noted(SHAKEN), CROWDED), {"machine-used-once": (N, 1)}),
     (lambda: log(noted(SHAKEN, SIMULATED), CROWDED), {"machine-used-once": (W, 1)}),
     (lambda: log(noted(VALUED), CROWDED), {"machine-used-once": (W, 1)}),
+    (lambda: log(noted(SIMULATED, SHAKEN), CROWDED), {"machine-used-once": (N, 1)}),
+    (
+        lambda: log({"Note ": "cleaned by\n;   user=9 (1 job removed)", "MaxJobs": "4"}),
+        {"max-jobs": (N, 1)},
+    ),
     # submissions
     (lambda: log(jobs={1: {"submit": 5, "wait": 5}}), {"submit-from-0": (N, 1)}),
     (
@@ -204,7 +209,15 @@ CASES = [
         {"not-negative": (E, 2)},
     ),
     (lambda: log(jobs={1: {"procs": 3.5, "requested_procs": 3.5}}), {"procs-whole": (E, 1)}),
+    (
+        lambda: log(jobs={1: {"requested_procs": 4.5}}),
+        {"procs-whole": (E, 1), "procs-fewer": (N, 1)},
+    ),
     (lambda: log(jobs={1: {"run": 99.5}}), {"times-whole": (N, 1)}),
+    (
+        lambda: log(jobs={3: {"think_time": 400_000_000}}),
+        {"times-plausible": (W, 1), "think-time": (W, 1)},
+    ),
     (
         lambda: log({"MaxRuntime": None}, {1: {"requested_time": 400_000_000}}),
         {"times-plausible": (W, 1)},
@@ -236,6 +249,10 @@ CASES = [
         {"never-ran": (N, 1), "run-known": (N, 1)},
     ),
     (lambda: log(jobs={1: {"status": 5}}), {"cancelled-ran": (N, 1)}),
+    (
+        lambda: log(jobs={1: {"status": 5, "procs": -1}}),  # a job without processors never ran
+        {"ran-on-procs": (W, 1), "procs-known": (N, 1)},
+    ),
     # the machine
     (
         lambda: log(jobs={2: {"procs": 9, "requested_procs": 9}}),
@@ -260,6 +277,13 @@ CASES = [
     (lambda: log({"MaxProcs": "8 (3)"}), {}),
     (lambda: log({"MaxProcs": "8 (1, 2, 3)"}), {}),
     (lambda: log(jobs={2: {"wait": 59}, 3: {"think_time": 91}}), {"machine-used-once": (W, 1)}),
+    (  # a job that takes no time needs no room, though it begins while job 2 has all processors
+        lambda: log(
+            {"EndTime": "Sun Sep  9 03:50:10 CEST 2001"},
+            {3: {"submit": 120, "run": 0, "cpu": 0, **NO_WAY}},
+        ),
+        {},
+    ),
     # requests
     (lambda: log(jobs={1: {"requested_time": 99}}), {"run-requested": (E, 1)}),
     (lambda: log(jobs={1: {"requested_time": 100, "requested_memory": 1000}}), {}),  # no more
@@ -316,6 +340,11 @@ CASES = [
     (lambda: parts({}, {"submit": 50}), {"part-submit": (E, 1)}),
     (lambda: parts({"user": 1, "queue": 1}, {"group": 1}), {"part-fields": (W, 2)}),
     (lambda: parts({"user": -1, "queue": -1}), {}),
+    *(
+        (lambda name=name: parts({}, {name: 1}), {"part-fields": (W, 1)})
+        for name in ("procs", "requested_procs", "user", "group", "executable", "queue")
+    ),
+    (lambda: parts({}, {"partition": 2}), {"part-fields": (W, 1)}),
     # the header
     (
         lambda: log({"MaxProcs": None, "MaxNodes": None}),
@@ -327,6 +356,14 @@ CASES = [
     (lambda: log({"Copyright": "Ada", "Copyright ": "Bob"}), {"labels-known": (N, 1)}),
     (lambda: log({"MaxProcs ": "9"}), {"labels-once": (W, 1)}),
     (lambda: log({"MaxProcs ": "8", "Note": "a", "Note ": "b"}), {}),
+    (lambda: log({"Installation": "Some where", "Installation ": "Some  where"}), {}),
+    (lambda: log({f"{label} ": "b" for label in ("Acknowledge", "Information", "Conversion")}), {}),
+    (lambda: log({"Window": "0 300", "RareUsers": "2"}), {}),  # of this toolkit
+    (lambda: log({"AllowOveruse": None, "MaxRuntime": None, "MaxMemory": None}), {}),
+    *((lambda v=v: log({"Version": v}), {}) for v in ("1", "1.0", "2", "2.0", "2.1")),
+    (lambda: log({"Preemption": "TS", "AllowOveruse": "No, as the site says"}), {}),
+    (lambda: log({"UnixStartTime": "soon"}), {"label-values": (E, 1), "clock-known": (W, 1)}),
+    (lambda: log({"UnixStartTime": "0"}), {"clock-known": (W, 1)}),  # as synthetic logs have it
     (lambda: log({"Version": "3"}), {"label-values": (E, 1)}),
     (lambda: log({"Preemption": "Sometimes"}), {"label-values": (E, 1)}),
     (lambda: log({"AllowOveruse": "maybe"}), {"label-values": (E, 1)}),
@@ -351,6 +388,7 @@ CASES = [
     (lambda: log({"MaxQueues": "1"}), {"max-queues": (E, 1)}),
     (lambda: log({"MaxQueues": "3"}), {"max-queues": (W, 1)}),
     (lambda: log({"MaxQueues": None}, {3: {"queue": 2}}), {"queues-listed": (W, 1)}),
+    (lambda: log({"Queue": "2 night"}), {"queues-listed": (W, 1)}),  # queue 0 is none of them
     (lambda: log({"MaxPartitions": "1"}), {"max-partitions": (E, 1)}),
     (lambda: log({"MaxPartitions": None}, {2: {"partition": 3}}), {"partitions-listed": (W, 1)}),
     (lambda: log({"Queue  ": "batch 2"}), {"lists-numbered": (W, 1)}),
@@ -360,6 +398,17 @@ CASES = [
     (lambda: log({"StartTime": "Sunday, 9 Sep 2001, 03:46:40"}), {}),
     (lambda: log({"EndTime": "Sun Sep  9 03:52:28 CEST 2001"}), {"end-time": (E, 1)}),
     (lambda: log({"EndTime": "Sun Sep  9 03:52:31 CEST 2001"}), {}),  # rounded
+    (lambda: log({"EndTime": "Sun Sep  9 03:52:29 CEST 2001"}), {}),
+    (  # an hour that the clock shows twice: here it is the second
+        lambda: log(
+            {
+                "UnixStartTime": "1004232000",
+                "StartTime": "Sun Oct 28 02:20:00 CET 2001",
+                "EndTime": "Sun Oct 28 02:25:50 CET 2001",
+            }
+        ),
+        {},
+    ),
     (
         lambda: log({"EndTime": "Sun Sep  9 04:52:30 CEST 2001", **FILTER, "MaxJobs": "5"}),
         {"end-time": (N, 1), "max-jobs": (N, 1)},
@@ -370,7 +419,7 @@ CASES = [
     ),
     (lambda: log({"TimeZone": "0"}), {"time-zones": (W, 1)}),
     (lambda: log({"TimeZone": "3600"}), {}),  # of winter, as the archive writes it
-    (lambda: log({"TimeZone": "7200"}), {}),  # at second 0, in summer
+    (lambda: log({"TimeZone": "+7200"}), {}),  # at second 0, in summer
     (
         lambda: log({"TimeZone": "7200", "TimeZoneString": None}),
         {"time-zone-named": (W, 1), "labels-there": (N, 1)},
@@ -408,9 +457,14 @@ CASES = [
     (lambda: beside(procs=[4.0, 6.0, 2.0]), {"records-agree": (E, 1)}),
     (lambda: beside(procs=beside().sidecar["procs"] + [0, 1, 0]), {"records-agree": (E, 1)}),
     (lambda: beside(submit=[1e9, 1e9, 1e9]), {"records-agree": (E, 2)}),
+    (lambda: beside(submit=beside().sidecar["submit"] + [0, 1, -1]), {}),  # rounded
     (lambda: replace(beside(), sidecar=beside().sidecar.iloc[:1]), {"records-agree": (E, 2)}),
     (lambda: replace(log(), intake=Intake("Slurm", 5, 3, (Repair("steps", 2, 1),))), {}),
     (lambda: replace(log(), intake=Intake("Slurm", 5, 3)), {"all-rows-told": (E, 1)}),
+    (
+        lambda: replace(log(), intake=Intake("Slurm", 4, 3, (Repair("steps", 2, 1),))),
+        {"all-rows-told": (E, 1)},
+    ),
 ]
 
 
@@ -496,8 +550,13 @@ def test_the_report_as_table_frame_and_json():
     shown = str(report)
     assert max(map(len, shown.splitlines())) <= 80
     assert "job 1: status 9" in shown
+    assert "  status-values: " in shown
+    assert "  cpu-run: " in shown  # a warning
     assert "labels-there: " not in shown  # what is only noted is not explained
     assert shown.splitlines()[-1].endswith("standard.")
+    order = [rule.name for rule in RULES]
+    places = [(SEVERITIES.index(f.severity), order.index(f.rule)) for f in report.findings]
+    assert places == sorted(places)
     frame = report.to_frame()
     assert frame["rule"].tolist() == [f.rule for f in report.findings]
     assert frame["first_job"].tolist() == [1, 2, 1, pd.NA]
@@ -516,6 +575,20 @@ def test_the_first_second_of_a_machine_used_twice():
     finding = wk.validate(log(jobs={2: {"wait": 59}, 3: {"think_time": 91}}))["machine-used-once"]
     assert "up to 12 busy; MaxProcs is 8" in finding.text
     assert str(finding.offenders[0]) == "job 2: second 109, busy 12"
+    more = {2: {"wait": 0}, 3: {"submit": 60, **NO_WAY}}
+    finding = wk.validate(log(jobs=more))["machine-used-once"]
+    assert "up to 14 busy; MaxProcs is 8; first: job 2: second 50, busy 12" in finding.text
+
+
+def test_lines_of_jobs_are_counted_with_their_parts():
+    report = wk.validate(replace(parts(), bursts=parts().bursts.assign(job=9)))
+    assert (report.jobs, report.records) == (3, 5)
+    assert report["part-summary"].offenders[0].values == (("parts", 2),)
+
+
+def test_a_first_submission_after_a_day_is_told_in_days():
+    late = wk.Trace.from_columns({"submit": [86_400]})
+    assert "second 86400 (1.0 days)" in wk.validate(late)["submit-from-0"].text
 
 
 def test_a_checkpointed_job_is_busy_in_its_parts_only():

@@ -71,6 +71,11 @@ def test_jobs_without_numbers_are_numbered_by_submission():
     assert trace.column("user").tolist() == [2, 4, 1, 3]
 
 
+def test_jobs_of_one_second_stay_in_the_order_in_which_they_are_given():
+    trace = wk.Trace.from_columns({"submit": [5, 0] * 30, "user": range(60)})
+    assert trace.column("user").tolist() == [*range(1, 60, 2), *range(0, 60, 2)]
+
+
 def test_requested_processors_serve_where_no_used_ones_are_known():
     log = {"submit": [0, 1], "run": [0, 5], "requested_procs": [4, 2]}
     none = wk.Trace.from_columns(log | {"procs": [0, -1]})
