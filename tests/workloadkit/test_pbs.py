@@ -565,6 +565,12 @@ def test_a_zone_that_the_dates_contradict_is_noted_with_its_offset():
     assert noted(read(summer, tz="America/New_York")) == {}
 
 
+@pytest.mark.parametrize(("late", "is_far"), [(120, False), (121, True), (-120, False)])
+def test_a_record_is_written_within_two_minutes_of_the_end(late, is_far):
+    trace = read(ended(end=360).replace(clock(360), clock(360 + late)))
+    assert ("dated far from the end of the job, in whatever zone" in noted(trace)) == is_far
+
+
 @pytest.mark.parametrize(
     ("date", "offset"), [("03/05/2015 05:36:00", "+05:30"), ("03/04/2015 20:36:00", "−03:30")]
 )

@@ -227,6 +227,10 @@ CASES = [
         lambda: log({"AllowOveruse": "Yes"}, {1: {"requested_time": 0, "requested_procs": 0}}),
         {"request-zero": (W, 1)},
     ),
+    (
+        lambda: log(jobs={1: {"requested_time": -5}}),
+        {"not-negative": (E, 1), "run-requested": (E, 1)},
+    ),
     (lambda: log(jobs={1: {"wait": -1}}), {"wait-known": (N, 1)}),
     (lambda: log(jobs={1: {"run": -1, "cpu": -1, "status": 5}}), {"run-known": (N, 1)}),
     (lambda: log(jobs={1: {"procs": 0, "run": 0, "cpu": 0}}), {"procs-known": (N, 1)}),
@@ -531,6 +535,14 @@ def test_offenders_are_the_first_three_with_their_numbers_and_values():
     assert str(finding.offenders[1]) == "job 2: run 100, requested time 40"
     many = wk.Trace.from_columns({"submit": np.zeros(9), "status": np.full(9, 7)})
     assert len(wk.validate(many)["status-values"].offenders) == 3
+
+
+def test_more_offenders_than_are_named_are_counted_in_words():
+    def text(n_jobs):
+        return wk.validate(wk.Trace.from_columns({"submit": [0.5] * n_jobs}))["times-whole"].text
+
+    assert text(3) == ""  # the offenders tell
+    assert text(4).startswith("submit 4; job 1: submit 0.5; ")
 
 
 def test_repairs_are_found_with_their_line():

@@ -314,6 +314,13 @@ def test_a_delimiter_that_may_be_of_either_text_is_not_guessed_where_it_matters(
     assert left_out(trace) == {"wrong number of fields": 1}
 
 
+@pytest.mark.parametrize(
+    ("suspended", "preemption"), [("00:00:00", "No"), ("00:00:01", "TS"), ("", "No")]
+)
+def test_the_header_says_whether_jobs_were_suspended(suspended, preemption):
+    assert read_rows({"Suspended": suspended}).header.get("Preemption") == preemption
+
+
 def test_steps_are_folded_into_their_job():
     trace = read_rows({}, *STEPS)
     assert column(trace, "memory") == [3500]  # 8 tasks of 3,500 KB on 8 processors
@@ -331,6 +338,17 @@ def test_the_memory_of_a_job_is_the_most_that_is_told(own, kb):
 def test_the_cpu_time_of_a_job_is_its_own_where_it_is_known():
     trace = read_rows({"TotalCPU": "00:40:00"}, *STEPS)
     assert column(trace, "cpu") == [300]
+
+
+def test_steps_behind_columns_that_are_named_again_still_count_for_their_job():
+    first, second = (
+        {"MaxRSS": "1600K", "TotalCPU": "00:10"},
+        {"MaxRSS": "800K", "TotalCPU": "00:30"},
+    )
+    steps = [{"JobID": "7.0", "NTasks": "1", **told} for told in (first, second)]
+    trace = read(export({}, steps[0]) + export(steps[1]))
+    assert column(trace, "cpu") == [40 / 8]
+    assert column(trace, "memory") == [200]
 
 
 def test_steps_of_arrays_and_of_jobs_far_behind_find_their_job():
@@ -417,6 +435,12 @@ def test_an_end_of_line_in_text():
     assert trace.n_jobs == trace.intake.rows == 2
     assert noted(trace) == {"end of line in free text: put together by the number of fields": 1}
     assert beside(trace, "place") == [2, 6]
+
+
+@pytest.mark.parametrize(("n_lines", "n_jobs"), [(50, 2), (51, 1)])
+def test_a_row_of_more_than_fifty_lines_is_given_up(n_lines, n_jobs):
+    text = export({"Comment": "\n".join("a" * n_lines)}, {"JobID": "8"})
+    assert read(text).n_jobs == n_jobs
 
 
 def test_a_row_of_too_few_fields_is_counted_and_those_around_it_are_read():
@@ -602,6 +626,19 @@ def test_an_hour_that_came_twice_is_the_second_where_the_first_was_before_the_su
 
 
 MINUTES = {"Submit": 50, "Eligible": 50, "Start": 10, "End": 40}
+
+
+@pytest.mark.filterwarnings("ignore:jobs with a time that came twice")
+def test_a_job_that_starts_as_it_is_submitted_does_so_in_the_first_of_two_hours():
+    times = dict.fromkeys(("Submit", "Eligible", "Start"), "2021-10-31T02:10:00")
+    times |= {"End": "2021-10-31T02:40:00", "ElapsedRaw": "1800"}
+    assert column(read_rows(times, tz="Europe/Stockholm"), "wait") == [0]
+
+
+@pytest.mark.parametrize(("elapsed", "is_noted"), [("3599.5", False), ("3599.4", True)])
+def test_what_differs_by_rounding_is_not_noted(elapsed, is_noted):
+    kind = "End − Start longer than Elapsed, as if suspended: Elapsed taken"
+    assert (kind in noted(read_rows({"ElapsedRaw": elapsed}))) == is_noted
 
 
 def test_a_time_that_never_was_warns_and_counts_as_if_clocks_were_not_set():

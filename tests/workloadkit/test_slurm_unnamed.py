@@ -66,6 +66,7 @@ def test_other_columns_are_named_by_the_user():
     with pytest.raises(FormatError, match=r"line 1: rows of sacct, and .* --columns 'JobID"):
         as_read(rows)
     assert looks_like(rows.splitlines())
+    assert looks_like([rows.splitlines()[1]])  # never started: two times are enough
     named = as_read(f"{names}\n{rows}")
     for given in (names, names.replace("|", ","), names.lower()):
         assert as_read(rows, columns=given).jobs.equals(named.jobs)

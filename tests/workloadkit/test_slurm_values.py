@@ -80,6 +80,7 @@ def test_used_memory(text, kb):
         ("2147486648Mn", 3000 * 1024, "cpu"),  # 2^31 + 3,000: the bit says per processor
         ("2199026327552Kc", 3000 * 1024, "cpu"),  # the same in KB
         ("9223372036854778808Mc", 3000 * 1024, "cpu"),  # 2^63 + 3,000, exactly
+        ("2147483648Mn", nan, ""),  # the bit and nothing else
         ("0n", nan, ""),
         ("", nan, ""),
         ("many", inf, ""),
@@ -102,6 +103,7 @@ def test_requested_memory(text, kb, per):
         ("gpu:2080ti:4(S:0-1)", 4),
         ("gpu:2", 2),
         ("craynetwork:1,gpu:tesla:1,gpu:k80:2", 3),
+        ("gpu:2,gpu:1", 3),
         ("cpu=4", 0),
         ("", nan),
     ],
@@ -118,7 +120,8 @@ def test_counts(text, n):
 
 
 def test_an_absurd_count_cannot_be_read():
-    assert values.count("999999999999") == inf
+    assert values.count("999999999999") == values.count("1000000001") == inf
+    assert values.count("1000000000") == 1e9
 
 
 @pytest.mark.parametrize(
@@ -130,6 +133,8 @@ def test_an_absurd_count_cannot_be_read():
         ("COMPLETED", "COMPLETED", 1),
         ("NODE_FAIL", "NODE_FAIL", 0),
         ("COMPLET+", "COMPLET+", -1),  # COMPLETED or COMPLETING
+        ("BOOT_+", "BOOT_FAIL", 0),
+        ("BOOT+", "BOOT+", -1),  # too little is left
         ("FOO", "FOO", -1),
     ],
 )
@@ -173,6 +178,7 @@ def test_what_is_no_id(text):
         ("2015-06-26T13:57:00+0200", 1435319820, True),
         ("2015-06-26T13:57:00Z", 1435327020, True),
         ("2015-06-26T13:57:00.250", 1435327020.25, False),
+        ("2016-12-31T23:59:60", 1483228800, False),  # a leap second: as if it were the next
         ("1435327020", 1435327020, True),
         ("0", nan, True),
         ("Unknown", nan, False),
