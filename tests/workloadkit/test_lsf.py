@@ -165,6 +165,12 @@ def test_other_processors_than_requested_are_noted():
     assert (repair.count, repair.first_line) == (2, 2)
 
 
+@pytest.mark.parametrize("usage", ["-1 1.5", "4.5 -1", "-1 -1"])
+def test_a_cpu_time_of_which_a_part_is_unknown_is_unknown(usage):
+    trace = read(record(usage=USAGE.replace("4.5 1.5", usage)))
+    assert trace.jobs["cpu"].isna().all()
+
+
 def test_a_job_that_never_started():
     trace = read(record(start=0, end=250, state=32, exit_info=14, hosts=(), procs=8))
     job = trace.jobs.iloc[0]
@@ -317,9 +323,8 @@ def test_two_records_on_one_line_are_counted_as_two():
 
 def test_older_versions_have_fewer_fields():
     fields = record(version="6.1").split('"/ann"')[0].strip()
-    up_to_memory = fields.split(' "" "" "" "" 0 ""')[0]
-    for line in (fields, up_to_memory):
-        trace = read(line)
+    for n_fewer in range(11):  # up to the memory used
+        trace = read(fields.rsplit(" ", n_fewer)[0])
         assert trace.jobs[["run", "procs", "memory"]].to_numpy().tolist() == [[240, 4, 2000]]
         assert np.isnan(trace.jobs["requested_time"][0])
         assert not trace.intake.noted

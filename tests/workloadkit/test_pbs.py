@@ -537,6 +537,7 @@ def test_an_end_without_a_submission_is_counted():
     assert left_out(read(ended(), text)) == {"no submission (ctime, qtime, etime)": 1}
     trace = read(ended().replace("ctime", "x"))
     assert noted(trace) == {"no ctime: submitted at qtime or etime": 1}
+    assert read(ended().replace(f"ctime={ZERO}", "ctime=0")).header.start == ZERO  # none
 
 
 def test_lines_that_are_no_records_are_counted():

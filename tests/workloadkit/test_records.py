@@ -1,9 +1,11 @@
 """A log made of accounting records: attempts, order, numbers for names, header, what is odd."""
 
+import hmac
+
 import numpy as np
 import pytest
 
-from workloadkit import FormatError, ParameterError, read_swf, write_swf
+from workloadkit import FormatError, ParameterError, WorkloadWarning, read_swf, write_swf
 from workloadkit.intake import Intake, Repair
 from workloadkit.io.assemble import assemble
 from workloadkit.io.records import ImportOptions, Records
@@ -113,6 +115,15 @@ def test_attempts_become_partial_lines_that_a_summary_line_sums_up(tmp_path):
     again = read_swf(tmp_path / "log.swf")
     assert again.bursts.equals(log.bursts)
     assert again.jobs.equals(log.jobs)
+
+
+def test_an_attempt_that_ended_as_it_started_is_one():
+    log = log_of(
+        {"id": "a", "start": 5, "end": 20, "run": 15},
+        {"id": "a", "start": 30, "end": 30, "run": 0},
+    )
+    assert column(log, "wait") == [30]
+    assert log.sidecar["attempts"].tolist() == [2]
 
 
 def test_a_record_told_twice_is_one_attempt():
@@ -249,10 +260,11 @@ def test_what_cannot_be_is_unknown_and_said():
 
 
 def test_a_submission_in_no_calendar_is_left_out():
-    log = log_of({"submit": 5}, {"submit": -2 * SECOND}, {"submit": 1e15})
-    assert log.n_jobs == 1
+    last = 253_402_300_799 - SECOND  # of the year 9999
+    log = log_of(*({"submit": s} for s in (-SECOND, -SECOND - 1, 5, 1e15, last, last + 1)))
+    assert (log.n_jobs, log.header.start) == (3, 0)
     (left,) = log.intake.left_out
-    assert (left.count, left.first_line) == (2, 3)
+    assert (left.count, left.first_line) == (3, 3)
 
 
 def test_no_job_at_all_is_an_error_that_says_why():
@@ -260,6 +272,17 @@ def test_no_job_at_all_is_an_error_that_says_why():
         FormatError, match=r"x.txt: no job in accounting: not ended: PENDING \(once"
     ):
         log_of(left_out=["not ended: PENDING"])
+    with pytest.raises(
+        FormatError, match=r": a \(once, on line 2\), b \(.*, c \(once, on line 4\)$"
+    ):
+        log_of(left_out=["a", "b", "c", "d"])
+
+
+def test_fewer_processors_than_were_in_use_at_once_are_warned_of():
+    rows = [{"start": 0, "run": 50, "procs": 4}, {"start": 10, "run": 50, "procs": 2}]
+    assert log_of(*rows, procs=6).header.procs == 6
+    with pytest.warns(WorkloadWarning, match="procs is 5, but 6 processors were in use at once"):
+        log_of(*rows, procs=5)
 
 
 SECRETS = ("al-secret", "grp-secret", "acc-secret", "job-secret", "prt-secret", "clu-secret")
@@ -291,6 +314,14 @@ def test_a_key_gives_a_name_the_same_number_in_every_log():
     assert one.jobs["user"][0] == other.jobs["user"][1] != another.jobs["user"][0]
     assert one.jobs["user"][0] != one.jobs["group"][0]
     assert 0 < one.jobs["user"][0] <= 2**51
+
+
+def test_numbers_of_a_key_are_bits_of_the_hmac_counted_from_1():
+    """As the documentation says, so that a log of next year has the numbers of this one."""
+    digest = hmac.new(b"key", b"user\0al", "sha256").hexdigest()
+    expected = 1 + int(f"{int(digest, 16):0256b}"[:51], 2)
+    log = log_of({"user": "al"}, anonymize=True, key=b"key")
+    assert column(log, "user") == [expected]
 
 
 def test_a_key_gives_a_user_and_a_group_of_one_name_different_numbers():

@@ -309,6 +309,13 @@ def test_a_task_starts_no_later_than_a_minute_after_its_job_ended(start, folded)
     assert left_out(trace) == {f"parallel tasks {kind} (pe_taskid)": 1}
 
 
+@pytest.mark.parametrize(("start", "folded"), [(50, True), (49, False)])
+def test_a_task_starts_no_earlier_than_its_job_was_submitted(start, folded):
+    kind = "folded into their job" if folded else "without the line of their job"
+    trace = read(line(submission_time=50, **MASTER), task(1, start, **MASTER))
+    assert left_out(trace) == {f"parallel tasks {kind} (pe_taskid)": 1}
+
+
 def test_tasks_of_a_job_whose_end_is_unknown_are_folded_too():
     trace = read(line(end_time=0, **MASTER), task(1, 70, **MASTER))
     assert left_out(trace) == {"parallel tasks folded into their job (pe_taskid)": 1}

@@ -168,6 +168,17 @@ def test_what_a_killed_process_left_is_removed_by_the_next(tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted([*names, ".hidden.part"])
 
 
+def test_what_a_process_of_another_user_writes_is_left_alone(tmp_path, monkeypatch):
+    def refused(process, signal):
+        raise PermissionError
+
+    monkeypatch.setattr(os, "kill", refused)
+    theirs = unfinished(tmp_path / "a.swf")
+    theirs.write_text("half")
+    write_text(tmp_path / "b.swf", "whole")
+    assert theirs.exists()
+
+
 def test_a_folder_is_searched_once_for_what_was_left(tmp_path, monkeypatch):
     """Else many files in one folder would take time that grows with the square of their number."""
     searched = []
