@@ -77,11 +77,19 @@ def test_names_become_numbers_in_the_order_of_the_jobs():
     assert kinds == ["jobs out of order sorted by submit time (once, on line 2)"]
 
 
-@pytest.mark.parametrize("name", ["007", "1.5", "+1", "٣", "1_0", "9" * 30, "a b", "#a", ";"])
+@pytest.mark.parametrize(
+    "name", ["007", "1.5", "+1", "٣", "1_0", "9" * 30, "a b", "#a", ";", str(2**63)]
+)
 def test_what_is_no_whole_number_is_a_name(name):
     trace = read(line(UserID=name), line(UserID=8))
     assert trace.jobs["user"].tolist() == [1, 2]
     assert trace.sidecar["user"].tolist() == [name, "8"]
+
+
+def test_the_largest_whole_number_is_one():
+    trace = read(line(UserID=2**63 - 1), line(UserID=0))
+    assert trace.jobs["user"].tolist() == [2**63 - 1, 0]
+    assert trace.sidecar is None
 
 
 def test_what_swf_has_no_field_for_stands_beside():

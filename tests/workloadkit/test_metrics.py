@@ -64,6 +64,35 @@ def test_a_slowdown_may_have_another_bound(bound, expected):
     assert metrics.bounded_slowdown(20, 5, bound=bound) == expected
 
 
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("bounded_slowdown", [1, 1, 10, 1.5, 1]),
+        ("slowdown", [1, 5, 10, 1.5, 1]),
+        ("lawson_slowdown", [1, 1.5, 10, 1.5, 1]),
+        ("expansion_factor", [1, 6, 10, 1.5, 1]),
+    ],
+)
+def test_a_job_that_waits_in_units_of_its_time(name, expected):
+    """Waits of 0, 5, 90, 50 and 0 s, before run times (or requests) of 0, 0, 10, 100 and 3 s."""
+    assert getattr(metrics, name)([0, 5, 90, 50, 0], [0, 0, 10, 100, 3]).tolist() == expected
+
+
+def test_the_percentile_of_what_is_better_the_larger_it_is_is_counted_from_the_best():
+    found = [metrics.percentile_from_best([10, 90, 0, 50], p) for p in (25, 26, 75, 100)]
+    assert list(map(str, found)) == ["90.0", "50.0", "10.0", "0.0"]  # never -0
+
+
+def test_the_makespan_is_from_the_first_submission_to_the_last_end_in_whatever_order():
+    assert metrics.makespan([20, 10, 30], [60, 100, 50]) == 90
+
+
+def test_at_one_second_what_ends_gives_way_to_what_starts():
+    time, in_use = metrics.use_over_time([0, 5, 10, 7], [10, 20, 12, 7], [4, 2, 1, 9])
+    assert time.tolist() == [0, 5, 7, 10, 12, 20]
+    assert in_use.tolist() == [4, 6, 6, 3, 2, 0]
+
+
 @pytest.mark.parametrize("name", ["bounded_slowdown", "slowdown", "lawson_slowdown"])
 def test_what_is_unknown_has_no_slowdown(name):
     measure = getattr(metrics, name)
