@@ -212,10 +212,31 @@ def test_resources_that_are_refused(resources):
         read(job(), nb_res=resources)
 
 
-@pytest.mark.parametrize("written", [7, {"header": 7}, {"left_out": 7}, {"header": ["no header"]}])
-def test_what_others_put_under_our_key_does_no_harm(written):
-    trace = read(job(), workloadkit=written)
+@pytest.mark.parametrize("content", [7, {"header": 7}, {"left_out": 7}, {"header": ["no header"]}])
+def test_what_others_put_under_our_key_does_no_harm(content):
+    trace = read(job(), workloadkit=content)
     assert trace.header.lines == ("; MaxProcs: 8",)
+
+
+def test_jobs_that_take_no_time_or_no_resources_and_counts_of_0():
+    profiles = {"none": {"type": "delay", "delay": 0}}
+    trace = read(job(profile="none", res=0, subtime=0), profiles=profiles)
+    columns = ["submit", "run", "procs"]
+    assert trace.jobs[columns].to_numpy().tolist() == [[0, 0, 0]]
+    assert read(job(), workloadkit={"left_out": {"never ran": 0}}).repairs == ()
+
+
+def test_a_job_that_requested_no_processors_asks_for_those_that_it_used():
+    columns = {"submit": [0], "run": [5], "procs": [4], "requested_procs": [0]}
+    (made,) = json.loads(written(Trace.from_columns(columns)))["jobs"]
+    assert (made["res"], made["swf"]) == (4, {"requested_procs": 0})
+
+
+def test_the_most_resources_are_those_of_32_bits():
+    columns = {"submit": [0, 0], "run": [5, 5], "procs": [2**31 - 1, 2**31]}
+    with pytest.warns(wk.WorkloadWarning, match="1 of 2 jobs left out .* no whole number"):
+        text = written(Trace.from_columns(columns))
+    assert [made["res"] for made in json.loads(text)["jobs"]] == [2**31 - 1]
 
 
 def test_no_utf_8():

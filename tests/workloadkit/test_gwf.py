@@ -146,11 +146,12 @@ def test_a_last_line_without_its_end_is_no_job():
 
 def test_missing_and_additional_columns():
     cells = line().split("\t")
-    trace = read(*("\t".join(cells[:n]) for n in (5, 18, 29)), "\t".join([*cells, "-1", "x"]))
-    assert trace.jobs["procs"].tolist() == [4, 4, 4, 4]
+    rows = [*(cells[:n] for n in (5, 18, 29)), [*cells, "x"], [*cells, "-1", "x"]]
+    trace = read(*("\t".join(row) for row in rows))
+    assert trace.jobs["procs"].tolist() == [4] * 5
     assert [str(repair) for repair in trace.repairs] == [
         "missing columns at the end taken as unknown (2 times, first on line 1)",
-        "columns after the 29th left out (once, on line 4)",
+        "columns after the 29th left out (2 times, first on line 4)",
     ]
 
 
@@ -320,8 +321,9 @@ def test_the_header_of_a_checkpointed_log_tells_of_its_summaries():
 
 
 def test_queues_have_the_numbers_that_the_header_gives_them():
-    queues = [("night", 2), ("odd", 6), ("day", 5), ("-1", -1)]
+    queues = [("night", 2), ("odd", 6), ("now", 0), ("day", 5), ("-1", -1)]
     comments = [
+        "# Queue: 0 now",
         "# Queue: 2 night",
         "# Queue: 5 day",
         "# Queue: other words",

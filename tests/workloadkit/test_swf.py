@@ -187,6 +187,7 @@ def test_further_columns_may_hold_words_and_are_bounded():
     assert trace.sidecar["field_21"].tolist()[2] == 8
     assert trace.sidecar.columns[-1] == "field_50"
     assert ("columns after the 50th left out", 1, 3) in repairs(trace)
+    assert [kind for kind, *_ in repairs(read(f"{job()} {'8 ' * 32}\n")) if "50th" in kind] == []
 
 
 def test_what_stands_in_both_is_kept_once(tmp_path):
@@ -383,6 +384,14 @@ def test_the_first_line_shows_that_it_is_another_format():
 def test_absurd_numbers_are_refused_by_name(field, text):
     error = refusal(f"{JOB}\n{job(**{field: text})}")
     assert (error.line, error.field, error.message) == (2, field, "beyond what is believed")
+
+
+@pytest.mark.parametrize("field", FIELDS, ids=lambda field: field.name)
+def test_the_largest_number_that_is_believed_comes_back(field, tmp_path):
+    trace = read(f"{job(**{field.name: field.limit})}\n")
+    assert trace.column(field.name)[0] == field.limit
+    write_swf(trace, tmp_path / "log.swf")
+    assert read_swf(tmp_path / "log.swf").jobs.equals(trace.jobs)
 
 
 @pytest.mark.parametrize("text", ["1.5", "0.1", "-0.5", "9007199254740993.0"])
