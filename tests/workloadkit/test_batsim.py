@@ -218,6 +218,11 @@ def test_what_others_put_under_our_key_does_no_harm(content):
     assert trace.header.lines == ("; MaxProcs: 8",)
 
 
+def test_jobs_of_one_second_stay_in_the_order_of_the_file():
+    trace = read(*(job(str(i), subtime=5 * (i % 2)) for i in range(1, 61)))
+    assert trace.column("job").tolist() == [*range(2, 61, 2), *range(1, 61, 2)]
+
+
 def test_jobs_that_take_no_time_or_no_resources_and_counts_of_0():
     profiles = {"none": {"type": "delay", "delay": 0}}
     trace = read(job(profile="none", res=0, subtime=0), profiles=profiles)

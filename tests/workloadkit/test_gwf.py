@@ -86,6 +86,11 @@ def test_what_is_no_whole_number_is_a_name(name):
     assert trace.sidecar["user"].tolist() == [name, "8"]
 
 
+def test_jobs_of_one_second_stay_in_the_order_of_the_file():
+    trace = read(*(line(JobID=i, SubmitTime=5 * (i % 2)) for i in range(1, 61)))
+    assert trace.column("job").tolist() == [*range(2, 61, 2), *range(1, 61, 2)]
+
+
 def test_the_largest_whole_number_is_one():
     trace = read(line(UserID=2**63 - 1), line(UserID=0))
     assert trace.jobs["user"].tolist() == [2**63 - 1, 0]

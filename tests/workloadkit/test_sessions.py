@@ -269,6 +269,17 @@ def test_think_times_keep_what_is_negative():
     assert last.index.tolist() == [2, 3]
 
 
+@pytest.mark.parametrize("method", ["last", "max"])
+def test_think_times_of_users_who_take_turns(method):
+    n = 60
+    columns = {"submit": np.arange(n), "run": [3] * n, "procs": [1] * n, "user": np.arange(n) % 3}
+    found = wk.think_times(wk.Trace.from_columns(columns), method=method)
+    assert found.index.tolist() == list(range(3, n))
+    assert found["previous"].tolist() == list(range(n - 3))
+    assert found["think_time"].tolist() == [0] * (n - 3)  # at the end itself
+    assert not found["negative"].any()
+
+
 @given(jobs_in_order)
 def test_think_times_inside_sessions_are_among_all_think_times(jobs):
     trace = trace_from(jobs)

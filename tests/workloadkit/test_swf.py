@@ -386,6 +386,13 @@ def test_absurd_numbers_are_refused_by_name(field, text):
     assert (error.line, error.field, error.message) == (2, field, "beyond what is believed")
 
 
+def test_jobs_of_one_second_and_the_points_of_a_function_stay_in_the_order_of_the_file():
+    points = " ".join(f"{i} {99 - i}" for i in range(30))
+    trace = read("".join(f"{job(i, 5 * (i % 2))} {points}\n" for i in range(1, 61)))
+    assert trace.column("job").tolist() == [*range(2, 61, 2), *range(1, 61, 2)]
+    assert trace.utilities == {row: [(i, 99 - i) for i in range(30)] for row in range(60)}
+
+
 @pytest.mark.parametrize("field", FIELDS, ids=lambda field: field.name)
 def test_the_largest_number_that_is_believed_comes_back(field, tmp_path):
     trace = read(f"{job(**{field.name: field.limit})}\n")
