@@ -19,11 +19,17 @@ import analysis
 import workloadkit as wk
 from tests.data import TRACES, needs_traces, trace_path
 from workloadkit import cli
+from workloadkit.cleaning.activity import Activity
 from workloadkit.cleaning.anomalies import Anomalies
 from workloadkit.cleaning.anomaly import Anomaly
 from workloadkit.cleaning.changes import find_queue_changes, find_steps, pettitt
 from workloadkit.cleaning.flurries import FlurryLimits, find_flurries
-from workloadkit.cleaning.quiet import _arrivals, _per_week
+from workloadkit.cleaning.quiet import (
+    _arrivals,
+    _per_week,
+    find_dead_periods,
+    find_quiet_ends,
+)
 
 DAY, WEEK = 86400, 604800
 
@@ -424,6 +430,35 @@ def test_a_step_is_of_a_fifth_and_notable_from_two_of_them(after, strength):
             assert one.evidence["when"] == 12 * WEEK
 
 
+def steps(*weeks):
+    """The weeks at which limits of requests step, a job a day; each level with its weeks."""
+    levels = np.concatenate([np.full(n, level) for n, level in weeks])
+    log = hourly(DAY * np.arange(7 * levels.size), requested_time=np.repeat(levels, 7))
+    return [one.evidence["when"] / WEEK for one in find_steps(log, levels.size)]
+
+
+@pytest.mark.parametrize(
+    ("weeks", "expected"),
+    [
+        # 6 of 20 weeks: 2 exp(-6 84² / 8,400) = 0.0130, where 0.05 / 4 is asked; 7: 0.0054
+        ([(6, 1000), (14, 2000)], []),
+        ([(7, 1000), (13, 2000)], [7]),
+        # 95 % of the pairs of weeks differ, or 90 %
+        ([(20, 1000), (15, 2000), (1, 1000), (4, 2000)], [20]),
+        ([(20, 1000), (15, 2000), (2, 1000), (3, 2000)], []),
+        # so they do in the eight weeks on either side
+        ([(20, 1000), (8, 2000), (1, 1000), (11, 2000)], [20]),
+        ([(20, 1000), (7, 2000), (1, 1000), (12, 2000)], []),
+        # twice as large as what comes in the eight weeks beyond these
+        ([(20, 1000), (8, 2000), (12, 2500)], [20, 28]),
+        ([(20, 1000), (8, 2000), (12, 2501)], []),
+    ],
+)
+def test_what_is_a_step(weeks, expected):
+    assert steps(*weeks) == expected
+    assert steps(*reversed(weeks)) == [sum(n for n, _ in weeks) - at for at in reversed(expected)]
+
+
 def test_a_trend_is_no_step():
     columns = made(weeks=52)
     columns["requested_time"] = 3600 + columns["submit"] // 600
@@ -454,6 +489,89 @@ def test_queues_that_come_and_go_within_two_weeks_do_so_at_once(days, n_changes)
     assert [which for one in found for which in one.evidence["vanishes"]] == [1]
     assert [which for one in found for which in one.evidence["appears"]] == [2]
     assert [one.strength for one in found] == ["notable"] * n_changes  # half of the jobs
+
+
+@pytest.mark.parametrize(
+    ("every", "strength"), [(4, "notable"), (5, "slight"), (20, "slight"), (21, None)]
+)
+def test_a_queue_holds_a_twentieth_of_the_jobs_and_is_notable_from_a_quarter(every, strength):
+    place = np.arange(20 * 168)
+    queue = np.where((place >= 1680) & (place % every == 1680 % every), 2, 1)
+    found = find_queue_changes(hourly(3600 * place, queue=queue), 20)
+    assert [one.strength for one in found] == ([strength] if strength else [])
+
+
+@pytest.mark.parametrize(
+    ("first", "is_found"), [(672, True), (671, False), (3359 - 672, True), (3359 - 670, False)]
+)
+def test_a_queue_comes_four_weeks_after_the_begin_and_stays_for_four_weeks(first, is_found):
+    place = np.arange(20 * 168)
+    queue = np.where((place >= first) & ((place - first) % 2 == 0), 2, 1)
+    assert len(find_queue_changes(hourly(3600 * place, queue=queue), 20)) == is_found
+
+
+@pytest.mark.parametrize(("n_jobs", "is_found"), [(20, True), (19, False)])
+def test_fewer_than_twenty_jobs_tell_nothing_of_a_queue(n_jobs, is_found):
+    place = np.arange(150)
+    last = (place >= 150 - 2 * n_jobs) & (place % 2 == 1)
+    assert (
+        len(find_queue_changes(hourly(2 * DAY * place, queue=np.where(last, 2, 1)), 42)) == is_found
+    )
+
+
+def quiet_ends(*pauses, weeks=104, step=1):
+    """The quiet ends of a log of a job each so many hours, but in pauses of (first, hours)."""
+    hours = np.arange(0, 168 * weeks, step)
+    for first, length in pauses:
+        hours = hours[(hours <= first) | (hours >= first + length)]
+    log = hourly(3600 * hours)
+    return find_quiet_ends(log, Activity.of(log))
+
+
+@pytest.mark.parametrize(("hours", "is_found"), [(96, False), (104, True)])
+def test_a_start_up_lacks_two_days_of_jobs_up_to_half_of_the_usual(hours, is_found):
+    # of a job an hour, 0.5 * 96 - 1 are fewer than 48 and 0.5 * 104 - 1 are more
+    assert [one.kind for one in quiet_ends((0, hours))] == ["start-up"] * is_found
+
+
+@pytest.mark.parametrize(("weeks", "is_found"), [(9, True), (11, False)])
+def test_a_longer_part_than_a_quarter_is_no_start_up(weeks, is_found):
+    assert len(quiet_ends((0, 168 * weeks), weeks=40)) == is_found
+
+
+@pytest.mark.parametrize(("hours", "strength"), [(80, "notable"), (120, "slight")])
+def test_a_start_up_twice_as_deep_as_any_lull_is_notable(hours, strength):
+    # the start-up misses 0.5 * 200 - 1 jobs, the lull 0.5 * 80 - 1 or 0.5 * 120 - 1
+    assert [one.strength for one in quiet_ends((0, 200), (9000, hours))] == [strength]
+
+
+@pytest.mark.parametrize(
+    ("step", "weeks", "hours", "is_found"),
+    [
+        (1, 104, 44, False),  # two days of jobs, one an hour
+        (1, 104, 54, True),
+        (6, 52, 66, False),  # of 1,450 jobs: 1,450 exp(-11) is 0.024
+        (6, 52, 84, True),  # 1,450 exp(-14) is 0.001
+    ],
+)
+def test_a_dead_period_lacks_two_days_of_jobs_and_is_no_chance(step, weeks, hours, is_found):
+    submit = np.arange(0, 168 * weeks, step)
+    middle = 84 * weeks
+    log = hourly(3600 * submit[(submit <= middle) | (submit >= middle + hours)])
+    assert len(find_dead_periods(log, Activity.of(log), (-np.inf, np.inf))) == is_found
+
+
+def test_flurries_at_the_limits_count_as_large():
+    daily = pd.DataFrame({"begin": np.arange(5), "end": 0, "jobs": 1, "flurries": 0})
+    evidence = {"days_ahead": 10.0, "share_of_jobs": 0.1}
+    flurry = Anomaly("flurry", "user 1", "dominating", "", evidence, (0.0, 9.0 * DAY))
+    found = Anomalies("log", 100, (flurry,), (), daily)
+    assert found.sensitivity() == {
+        0.5: {"dominating": 1, "notable": 0},
+        1.0: {"dominating": 1, "notable": 0},
+        2.0: {"dominating": 0, "notable": 0},
+    }
+    assert found.to_dict()["anomalies"][0]["share_of_days"] == 1  # never more
 
 
 def test_pettitt_finds_a_step_at_its_place():
