@@ -154,6 +154,22 @@ def test_pings_throughout_the_log_are_a_flurry_by_their_nature():
     assert not [one for one in find_flurries(log_of(busy)) if one.strength == "dominating"]
 
 
+@pytest.mark.parametrize(("outside", "expected"), [(52, "user=9 and proc=1"), (45, "job>=")])
+def test_jobs_that_go_on_at_half_the_rate_are_of_the_whole_log(outside, expected):
+    """User 9 submits 100 jobs a day from day 20 to day 80, and fewer before and after."""
+    parts = [(0, 20, outside), (20, 80, 100), (80, 100, outside), (0, 100, 60)]
+    submit = [DAY * np.arange(begin, end, 1 / rate) for begin, end, rate in parts]
+    user = np.repeat([9, 9, 9, 1], [times.size for times in submit])
+    submit = np.concatenate(submit)
+    order = np.argsort(submit, kind="stable")
+    procs = np.where(user == 9, 1, 2)
+    user = np.where(user == 9, 9, 1 + np.arange(user.size) % 7)  # the others are seven
+    columns = {"submit": np.floor(submit), "user": user, "procs": procs}
+    (flurry,) = find_flurries(log_of(chosen(columns, order)))
+    assert expected in str(flurry.filter)
+    assert ("job>=" in str(flurry.filter)) == (expected == "job>=")
+
+
 def test_a_flurry_behind_another_is_found():
     columns = with_burst(made(), 1500, 9 * WEEK, DAY, user=101)
     log = log_of(with_burst(columns, 6000, 9 * WEEK + 1, DAY, user=102))

@@ -82,6 +82,7 @@ def test_a_recorded_wait_delays_the_end_and_one_below_zero_does_not():
     jobs = (1, 0, 10), (1, 100, 10)
     assert activities(log(*jobs, wait=[50, 0])).think_time.tolist() == [-1, 40]
     assert activities(log(*jobs, wait=[-5, -200])).think_time.tolist() == [-1, 90]
+    assert activities(log(*jobs, wait=[-0.5, 0])).think_time.tolist() == [-1, 90]
 
 
 def test_jobs_of_one_second_go_by_number_and_rows_count_those_that_never_ran():

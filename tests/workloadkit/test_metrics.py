@@ -25,6 +25,10 @@ def test_a_percentile_is_the_smallest_value_that_so_many_do_not_exceed(values, p
     assert found == min(enough)
 
 
+def test_of_none_of_the_values_the_smallest_is_the_percentile():
+    assert metrics.percentile([3, 1, 2], 0) == 1
+
+
 def test_nothing_has_no_percentile_and_no_fairness():
     assert math.isnan(metrics.percentile([], 50))
     assert math.isnan(metrics.jain_fairness([]))

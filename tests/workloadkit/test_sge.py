@@ -285,6 +285,11 @@ def test_rescheduled_without_a_later_line_is_failed_and_noted():
     assert noted(trace) == {"rescheduled, and no later line tells of its end: failed": 1}
 
 
+def test_a_file_is_known_behind_many_comments():
+    text = "\n".join([*["# a comment"] * 45, line()])
+    assert wk.read_log(io.BytesIO(text.encode())).intake.kind == "Grid Engine accounting"
+
+
 def test_a_number_used_again_is_another_job():
     assert read(line(), line(submission_time=5000, start_time=5010, end_time=5020)).n_jobs == 2
 
