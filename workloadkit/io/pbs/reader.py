@@ -113,7 +113,8 @@ def looks_like(first_lines: list[str]) -> bool:
     >>> looks_like(["11/09/2014 23:59:51;E;7.host;user=al ctime=100"])
     True
     """
-    lines = [line for line in first_lines[:-1] or first_lines if line.strip()]
+    lines = [line for line in first_lines if line.strip()]
+    lines = lines[:-1] or lines  # the last one may be cut
     return sum(bool(_LINE.match(line)) for line in lines) * 2 > len(lines)
 
 

@@ -114,7 +114,8 @@ def looks_like(first_lines: list[str]) -> bool:
     >>> looks_like(["# Version: 6.2", "one:two:three"])
     False
     """
-    lines = [line for line in first_lines[:-1] or first_lines if not is_comment(line)]
+    lines = [line for line in first_lines if not is_comment(line)]
     if lines and is_qacct(lines):
         return True
+    lines = lines[:-1] or lines  # the last one may be cut
     return sum(parted(line) is not None for line in lines) * 2 > len(lines)
