@@ -288,8 +288,8 @@ def test_rescheduled_without_a_later_line_is_failed_and_noted():
 def test_a_file_is_known_behind_many_comments():
     text = "\n".join([*["# a comment"] * 45, line()])
     for end in ("", "\n"):
-        read = wk.read_log(io.BytesIO((text + end).encode()))
-        assert read.intake.kind == "Grid Engine accounting"
+        trace = wk.read_log(io.BytesIO((text + end).encode()))
+        assert trace.intake.kind == "Grid Engine accounting"
 
 
 def test_a_number_used_again_is_another_job():

@@ -18,6 +18,8 @@ def test_minus_one_is_unknown_in_measured_columns_but_for_the_submit_time():
     assert trace.column("submit").tolist() == [-1, 5]
     assert trace.column("user").tolist() == [1, -1]
     assert trace.end.tolist() == [9, 27]
+    odd = wk.Trace.from_columns(SMALL | {"wait": [-3, 2]})  # another negative number is kept
+    assert odd.end.tolist() == [7, 27]
 
 
 @pytest.mark.parametrize(

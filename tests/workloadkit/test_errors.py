@@ -1,0 +1,76 @@
+"""What is refused as a parameter, and how errors tell of it."""
+
+import pickle
+from math import inf, nan
+
+import pytest
+
+from workloadkit import FormatError
+from workloadkit.errors import (
+    ParameterError,
+    check_count,
+    check_not_negative,
+    check_positive,
+    printable,
+    shorten,
+)
+
+
+@pytest.mark.parametrize(
+    ("value", "is_positive", "is_not_negative"),
+    [
+        (1, True, True),
+        (1e-300, True, True),
+        (0, False, True),
+        (-1e-300, False, False),
+        (inf, False, False),
+        (nan, False, False),
+        (True, False, False),
+        ("1", False, False),
+        (None, False, False),
+    ],
+)
+def test_numbers_are_positive_or_not_negative_and_finite(value, is_positive, is_not_negative):
+    for check, holds in ((check_positive, is_positive), (check_not_negative, is_not_negative)):
+        if holds:
+            check(load=value)
+        else:
+            with pytest.raises(ParameterError, match="load is "):
+                check(load=value)
+
+
+@pytest.mark.parametrize("value", [2, 3.0, 5])
+def test_a_count_is_within_its_bounds_these_included(value):
+    found = check_count("count", value, least=2, most=5)
+    assert (found, type(found)) == (value, int)
+
+
+@pytest.mark.parametrize("value", [1, 6, 2.5, inf, nan, True, "3"])
+def test_what_is_no_count_is_refused(value):
+    with pytest.raises(ParameterError, match="count is "):
+        check_count("count", value, least=2, most=5)
+
+
+def test_a_count_without_bounds_is_0_or_more():
+    assert check_count("count", 0) == 0
+    assert check_count("count", 10**30) == 10**30
+    with pytest.raises(ParameterError, match="count is -1; it is a whole number, 0 or more"):
+        check_count("count", -1)
+
+
+def test_a_text_that_fits_is_quoted_whole():
+    assert shorten("x" * 60) == repr("x" * 60)
+    assert shorten("x" * 61) == repr("x" * 59 + "…")
+
+
+def test_what_moves_a_cursor_is_escaped_and_nothing_else():
+    assert printable("café") == "café"
+    assert printable("a\r\n\x1b[31mé") == r"a\r\n\x1b[31mé"
+
+
+def test_an_error_of_a_file_survives_the_way_to_another_process():
+    error = FormatError("a.swf", "not a number", line=3, field="run", text="ten")
+    found = pickle.loads(pickle.dumps(error))
+    assert str(found) == str(error) == "a.swf, line 3, field run: not a number: 'ten'"
+    assert (found.path, found.message, found.line) == ("a.swf", "not a number", 3)
+    assert (found.field, found.text) == ("run", "ten")
