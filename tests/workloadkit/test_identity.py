@@ -93,6 +93,11 @@ def test_the_note_is_that_of_the_last_operation(read):
     assert provenance(again)["note"] == last
 
 
+def test_a_note_that_only_speaks_of_workloadkit_is_no_operation():
+    header = wk.Header(("; Note: read with workloadkit 0.1.0",))
+    assert "note" not in provenance(wk.Trace.from_columns({"submit": [0]}, header=header))
+
+
 def test_parameters_are_written_as_json_knows_them():
     given = {1: (np.int64(2), np.bool_(True)), "x": np.array([0.5, np.nan]), "y": [-np.inf, None]}
     assert provenance(log(), given=given)["parameters"] == {

@@ -94,6 +94,8 @@ def test_bursts_and_utility_functions_go_with_their_jobs():
     points = pd.DataFrame({"row": [0, 2], "time": [0.0, 0.0], "value": [7.0, 8.0]})
     taken = replace(trace, bursts=bursts, utility=points).select([False, True, True])
     assert taken.bursts["job"].tolist() == [4]
+    beside = replace(trace, sidecar=pd.DataFrame({"id": ["a", "b", "c"]})).take([2, 1]).sidecar
+    assert beside.to_dict() == {"id": {0: "c", 1: "b"}}  # by the rows of the new jobs
     assert taken.utilities == {1: [(0, 8)]}
 
 
