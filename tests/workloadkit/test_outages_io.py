@@ -136,6 +136,7 @@ def test_what_is_written_reads_back_equal(outages, comments, rng):
     [
         ("", "a.swf", "c0ffee", None),
         ("; Log: a.swf", "a.swf", "", None),
+        ("; Log:", "a.swf", "", None),
         ("; Log: a.swf", "b.swf", "", "a.swf"),
         ("; Log: a.swf\n; LogDigest: sha256 C0FFEE", "b.swf", "c0ffee", None),  # renamed
         ("; Log: a.swf\n; LogDigest: sha256 c0ffee", "a.swf", "decade", "a.swf"),
