@@ -128,9 +128,9 @@ def test_there_is_something_to_draw(numbers):
         resample_users(*numbers)
 
 
-@pytest.mark.parametrize(("unknown", "told"), [(1, True), (2, False)])
+@pytest.mark.parametrize(("unknown", "known"), [(1, True), (2, False)])
 @pytest.mark.parametrize("nothing", [np.nan, np.inf, -np.inf])
-def test_a_tenth_of_the_draws_may_give_nothing_and_no_more(unknown, told, nothing):
+def test_a_tenth_of_the_draws_may_give_nothing_and_no_more(unknown, known, nothing):
     values = np.arange(10.0)
     values[:unknown] = nothing
-    assert np.isfinite(interval(values)).all() == told
+    assert np.isfinite(interval(values)).all() == known

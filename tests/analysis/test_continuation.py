@@ -153,15 +153,15 @@ def test_deviance_with_coefficients_held_is_near_that_of_models_fitted_anew(rng)
     assert limits == pytest.approx(np.quantile(anew, [0.025, 0.975]).tolist(), abs=0.01)
 
 
-@pytest.mark.parametrize(("n", "told"), [(29, False), (30, True)])
-def test_thirty_jobs_are_enough(n, told, rng):
+@pytest.mark.parametrize(("n", "enough"), [(29, False), (30, True)])
+def test_thirty_jobs_are_enough(n, enough, rng):
     think = np.append(np.where(rng.random(n) < 0.6, 5, 9000), -1)  # the last does not await the end
     run, wait = (rng.choice(times, n + 2) for times in ([60, 700, 9000], [0, 40, 900]))
     found = compare_predictors(a_log(think, wait=wait, run=run), rng=1)
     assert (found.jobs, found.users) == (n, 1)
-    assert found.quantities["correlation"].notna().any() == told
-    assert np.isfinite(found.quantities.loc["response", "explained"]) == told
-    assert np.isfinite(found.all_explained) == told
+    assert found.quantities["correlation"].notna().any() == enough
+    assert np.isfinite(found.quantities.loc["response", "explained"]) == enough
+    assert np.isfinite(found.all_explained) == enough
 
 
 def test_without_anything_to_tell_apart_nothing_is_told(rng):

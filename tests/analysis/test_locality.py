@@ -230,8 +230,8 @@ def test_the_section_says_what_it_leaves_out(rng):
     assert "No requested time is known, so it is left out." in notes
 
 
-@pytest.mark.parametrize(("n_users", "told"), [(9, False), (10, True)])
-def test_of_ten_users_a_share_is_worth_a_sentence(n_users, told):
+@pytest.mark.parametrize(("n_users", "stated"), [(9, False), (10, True)])
+def test_of_ten_users_a_share_is_worth_a_sentence(n_users, stated):
     # Each has two jobs of 1 s in the first session, and then sessions of one job, in turn of 2 s
     # and of 1 s.
     user = np.tile(np.arange(n_users), 7)
@@ -240,7 +240,7 @@ def test_of_ten_users_a_share_is_worth_a_sentence(n_users, told):
     found = section(Trace.from_columns(columns))
     assert found.values["n_users_compared"] == n_users
     said = f"of {n_users} users the jobs of one session are more alike in run time"
-    assert (said in found.finding) == told
+    assert (said in found.finding) == stated
 
 
 def test_where_no_run_time_comes_again_no_depth_is_told(rng):

@@ -658,11 +658,11 @@ def test_as_many_minutes_as_it_takes():
     )
 
 
-@pytest.mark.parametrize(("n_jobs", "told"), [(255, False), (256, True)])
-def test_as_many_jobs_as_it_takes(rng, n_jobs, told):
+@pytest.mark.parametrize(("n_jobs", "enough"), [(255, False), (256, True)])
+def test_as_many_jobs_as_it_takes(rng, n_jobs, enough):
     submit = [0, *np.sort(rng.integers(1, 400 * HOUR, n_jobs - 2)), 400 * HOUR]
     section = long_memory.section(Trace.from_columns({"submit": submit}))
-    assert bool(section.values) == told
+    assert bool(section.values) == enough
 
 
 def test_the_section_tells_what_was_found(rng):

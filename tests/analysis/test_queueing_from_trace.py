@@ -194,10 +194,10 @@ def test_arrivals_are_judged_by_those_of_open_users():
     assert f"coefficient of variation of {everybody:.3g}, those" in found.text
 
 
-@pytest.mark.parametrize(("period", "told"), [(WEEK - 1, False), (WEEK, True)])
-def test_a_log_of_a_week_tells_a_weekly_cycle(period, told):
+@pytest.mark.parametrize(("period", "known"), [(WEEK - 1, False), (WEEK, True)])
+def test_a_log_of_a_week_tells_a_weekly_cycle(period, known):
     found = assumption(made(submit=[0, period]), "arrivals have no cycle")
-    assert (found.broken is not None) == told
+    assert (found.broken is not None) == known
 
 
 @pytest.mark.parametrize(

@@ -85,12 +85,12 @@ def test_too_few_weeks_and_weeks_alike_are_said():
     assert "No job of this log ran" in signature.section(nothing).notes[0]
 
 
-@pytest.mark.parametrize(("n", "told"), [(7, False), (8, True)])
-def test_eight_weeks_are_enough(n, told):
+@pytest.mark.parametrize(("n", "enough"), [(7, False), (8, True)])
+def test_eight_weeks_are_enough(n, enough):
     jobs = np.arange(1, n + 1)
     found = feedback_signature(weekly(jobs, 100.0 - jobs), rng=1)
     assert found.logs["weeks"].tolist() == [n]
-    assert np.isfinite(found.correlation) == told
+    assert np.isfinite(found.correlation) == enough
 
 
 def test_an_interval_with_zero_in_it_says_nothing_for_sure():

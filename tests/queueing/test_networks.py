@@ -203,7 +203,7 @@ def test_bad_points_are_nan_with_one_warning():
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("given", "message"),
     [
         ({"demands": [1.0, -2.0], "N": 3}, r"demands\[1\] is -2; it must be from 0 to"),
         ({"demands": [1.0, math.nan], "N": 3}, r"demands\[1\] is nan"),
@@ -226,9 +226,9 @@ def test_bad_points_are_nan_with_one_warning():
         ({"demands": [1.0], "N": 3, "visits": [-1]}, r"visits\[0\] is -1"),
     ],
 )
-def test_bad_input_is_named(given, told):
+def test_bad_input_is_named(given, message):
     for solve in (mva, convolution, networks.bard_schweitzer, networks.linearizer):
-        with pytest.raises(QueueingError, match=told):
+        with pytest.raises(QueueingError, match=message):
             solve(**given)
 
 

@@ -82,8 +82,8 @@ def test_nobody_and_bad_points():
     assert np.isnan(found.geometric.R_upper[0])
     with pytest.warns(QueueingWarning, match="1 of 2"):
         assert np.isnan(bounds([1.0], [1.5, 1]).balanced_job.X_lower).tolist() == [True, False]
-    for wrong, told in (([], "shape"), ([0.0], "all 0"), ([-1.0], r"demands\[0\] is -1")):
-        with pytest.raises(QueueingError, match=told):
+    for wrong, message in (([], "shape"), ([0.0], "all 0"), ([-1.0], r"demands\[0\] is -1")):
+        with pytest.raises(QueueingError, match=message):
             bounds(wrong, 3)
     with pytest.raises(QueueingError, match="Z is nan"):
         bounds([1.0], 3, math.nan)

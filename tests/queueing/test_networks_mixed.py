@@ -67,7 +67,7 @@ def test_the_station_that_open_jobs_fill_is_named():
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("given", "message"),
     [
         ({"lam": 1.0}, "lam makes open jobs use 1 of station 0"),
         ({"lam": -1.0}, "lam is -1; it must be from 0 to"),
@@ -78,7 +78,7 @@ def test_the_station_that_open_jobs_fill_is_named():
         ({"N": [1, 2]}, "it must be one number"),
     ],
 )
-def test_bad_input_is_named(given, told):
+def test_bad_input_is_named(given, message):
     usual = {"demands": [1.0], "N": 2, "Z": 1.0, "open_demands": [1.0], "lam": 0.5}
-    with pytest.raises(QueueingError, match=told):
+    with pytest.raises(QueueingError, match=message):
         mixed_mva(**(usual | given))

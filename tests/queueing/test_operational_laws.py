@@ -47,7 +47,7 @@ def test_the_first_of_equal_stations_is_the_bottleneck():
 
 
 @pytest.mark.parametrize(
-    ("call", "told"),
+    ("call", "message"),
     [
         (lambda: utilisation_law(-1, 1), "X is -1"),
         (lambda: utilisation_law(1, 1, 1.5), "servers is 1.5"),
@@ -73,8 +73,8 @@ def test_the_first_of_equal_stations_is_the_bottleneck():
         (lambda: observe([1], [2], [3], procs=[1, 2]), "the shape of procs"),
     ],
 )
-def test_bad_input_is_named(call, told):
-    with pytest.raises(QueueingError, match=told):
+def test_bad_input_is_named(call, message):
+    with pytest.raises(QueueingError, match=message):
         call()
 
 

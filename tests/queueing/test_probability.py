@@ -74,7 +74,7 @@ def test_parameters_broadcast_against_times():
 
 
 @pytest.mark.parametrize(
-    ("p", "told"),
+    ("p", "message"),
     [
         ("exp:1", "p is 'exp:1'"),
         (True, "p is True"),
@@ -84,8 +84,8 @@ def test_parameters_broadcast_against_times():
         (lambda r: 1 / float(r), "p has no value after a response of 0"),
     ],
 )
-def test_what_is_no_probability_is_named(p, told):
-    with pytest.raises(QueueingError, match=told):
+def test_what_is_no_probability_is_named(p, message):
+    with pytest.raises(QueueingError, match=message):
         as_probability(p)(0.0)
 
 

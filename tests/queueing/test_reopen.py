@@ -156,7 +156,7 @@ def test_stability_is_that_of_long_responses():
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "message"),
     [
         ({"lam": -1}, "lam is -1"),
         ({"lam": np.nan}, "lam is nan"),
@@ -179,8 +179,8 @@ def test_stability_is_that_of_long_responses():
         ({"method": "fluid"}, "'fluid'"),
     ],
 )
-def test_bad_input_is_named(change, told):
-    with pytest.raises(QueueingError, match=told):
+def test_bad_input_is_named(change, message):
+    with pytest.raises(QueueingError, match=message):
         reopen(**{"lam": 0.2, "p": exponential(1), "Z": 1, "S": 1} | change)
 
 

@@ -173,7 +173,7 @@ def test_names_are_attributes():
 
 
 @pytest.mark.parametrize(
-    ("call", "told"),
+    ("call", "message"),
     [
         (lambda: symbolic.closed(0), "N is 0; it must be a whole number, 1 or more"),
         (lambda: symbolic.mixed(2.5), "N is 2.5"),
@@ -194,6 +194,6 @@ def test_names_are_attributes():
         (lambda: symbolic.closed(math.inf).series("Q", "S"), "it has a pole there"),
     ],
 )
-def test_bad_input_is_named(call, told):
-    with pytest.raises(QueueingError, match=told):
+def test_bad_input_is_named(call, message):
+    with pytest.raises(QueueingError, match=message):
         call()
