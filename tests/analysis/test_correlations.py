@@ -1,6 +1,7 @@
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,7 +10,7 @@ from scipy import stats
 
 import workloadkit as wk
 from analysis import correlations
-from analysis.correlation import section
+from analysis.correlation import _finding, section
 from analysis.rank_tables import class_tables, table_kendall, table_spearman
 from tests.data import needs_traces, trace_path
 from workloadkit import Trace
@@ -251,3 +252,24 @@ def test_the_map_is_of_the_kind_asked_for(rng):
     row = found.table.iloc[1]
     for kind in ("spearman", "kendall", "pearson_log"):
         assert found.matrix(kind).loc[row["first"], row["second"]] == row[kind]
+
+
+def test_processors_and_estimates_are_one_of_the_other_pairs(rng):
+    procs, unknown = rng.integers(1, 65, 400), [-1] * 400
+    shown = section(
+        log(rng, submit=[0] * 400, memory=unknown, wait=unknown, procs=procs, requested_time=procs)
+    )
+    assert (
+        "Of all other pairs, processors and estimate go together most, rank correlation 1.00"
+        in shown.finding
+    )
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "said"),
+    [(0.1, 0.9, True), (-0.1, 0.9, False), (0.0, 0.9, False), (np.nan, np.nan, True)],
+)
+def test_what_goes_together_is_said_if_its_interval_leaves_no_doubt(low, high, said):
+    row = {"first": "run", "second": "estimate", "spearman": 0.6}
+    table = pd.DataFrame([row | {"spearman_low": low, "spearman_high": high}])
+    assert ("run time and estimate go together most" in _finding(table)) == said

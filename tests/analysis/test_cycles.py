@@ -112,3 +112,11 @@ def test_jobs_outside_the_window_are_in_no_cycle():
     assert week["jobs"].sum() == 49
     assert week["hours"].sum() == 48
     assert len(cycles.section(trace).figures) == 1
+
+
+def test_an_hour_that_the_log_does_not_cover_has_no_rate():
+    # From 0:00 to 2:00: one job is submitted as the third hour begins, and ends the log.
+    week = cycles.weekly_cycle(Trace.from_columns({"submit": [0, 1800, 7200]}))
+    day = cycles.daily_cycle(week)["all"]
+    assert week["rate"].iloc[:3].tolist() == pytest.approx([2, 0, np.nan], nan_ok=True)
+    assert day.iloc[:4].tolist() == pytest.approx([2, 0, np.nan, np.nan], nan_ok=True)

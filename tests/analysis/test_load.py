@@ -207,3 +207,16 @@ def test_a_log_of_which_no_job_ran_has_arrivals_but_no_load():
     section = load.section(Trace.from_columns(log, header=Header(("; MaxProcs: 4",))))
     assert section.notes == ("No job of this log ran, so it has neither load nor utilization.",)
     assert [figure.name for figure in section.figures] == ["jobs"]
+
+
+def test_the_busiest_day_is_told_only_where_it_is_busier_than_the_mean():
+    log = {"submit": [0, 86_400], "wait": [0, 0], "run": [86_400, 0], "procs": [4, 4]}
+    section = load.section(Trace.from_columns(log, header=Header(("; MaxProcs: 4",))))
+    assert section.values["offered_load"] == section.values["busiest_offered_load"] == 1
+    assert "asked for 100 % of the machine. A day" in section.finding
+
+
+def test_without_a_machine_load_is_in_processors():
+    log = {"submit": [0], "wait": [0], "run": [10], "procs": [3]}
+    found = load.load_over_time(Trace.from_columns(log), [0, 10])
+    assert found[["offered_load", "utilization"]].to_numpy().tolist() == [[3, 3]]

@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 import analysis
 from analysis.locality.days import (
     concentration_curves,
+    concentrations,
     daily_concentration,
     equal_weight_bins,
     mean_and_range,
@@ -272,3 +273,28 @@ def test_the_finding_of_a_real_log():
     finding = section(read_swf(trace_path("KTH-SP2-1996-2"))).finding
     assert finding.startswith("For 89 % [82, 93] of 133 users the jobs of one ")
     assert "lies on average 35.2 others back, in random order 49" in finding
+
+
+def test_a_run_time_of_zero_is_a_kind_of_its_own():
+    columns = {"submit": [0, 1, 2, 3], "run": [0, 0, 0, 900], "procs": [1] * 4}
+    trace = Trace.from_columns(columns)
+    assert concentrations(trace, "run").tolist() == [0.75]
+    assert concentrations(trace.with_columns(run=[0] * 4), "run").tolist() == [1]
+
+
+def test_concentrations_ascend_whatever_the_order_of_the_days():
+    # The first day has one kind of jobs, the second two.
+    columns = {"submit": [0, 1, DAY, DAY + 1], "run": [5, 5, 70, 5], "procs": [1] * 4}
+    assert concentrations(Trace.from_columns(columns), "run").tolist() == [0.5, 1]
+
+
+def test_each_place_of_the_curves_of_depths_is_there_once(rng):
+    curves = stack_depths(log(rng, n=40), n_shuffles=1, rng=1).curves
+    assert curves.index[0] == 1
+    assert (np.diff(curves.index) > 0).all()
+
+
+def test_a_job_that_never_ran_does_not_keep_the_others_from_being_reported(rng):
+    run = np.append(rng.integers(1, 9, 40), -1)
+    assert section(log(rng, n=41, run=run)).notes[0] != "No job of this log ran."
+    assert section(log(rng, n=41, run=[-1] * 41)).notes == ("No job of this log ran.",)

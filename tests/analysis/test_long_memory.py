@@ -685,3 +685,11 @@ def test_figures_of_a_log_are_over_times_in_seconds(rng):
     assert scale["pox"].min() == 10 * HOUR
     assert scale["octaves"].min() == 8 * HOUR
     assert scale["spectrum"].max() == pytest.approx(section.values["n_units"] * HOUR)
+
+
+def test_the_estimators_at_a_bound_are_named_among_those_that_are_not():
+    rows = [("raw", "rs", 0.98, False), ("raw", "dfa", 1.0, True), ("raw", "gph", np.nan, False)]
+    table = pd.DataFrame(rows, columns=["treatment", "method", "estimate", "at_bound"])
+    assert find_doubts(table) == [
+        "As they are, at a bound, where no stationary series has its parameter: DFA."
+    ]

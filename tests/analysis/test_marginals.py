@@ -177,3 +177,17 @@ def test_the_section_says_who_waited():
 def test_words_are_listed_as_in_a_sentence():
     assert marginals.listed(["waits"]) == "waits"
     assert marginals.listed(["run times", "waits"]) == "run times and waits"
+
+
+def test_many_equally_popular_estimates_are_in_the_order_of_their_lengths():
+    estimates = np.repeat(np.arange(60, 100), np.tile([1, 2], 20))  # each odd one twice
+    log = {"submit": range(60), "run": [9] * 60, "procs": [1] * 60, "requested_time": estimates}
+    popular = accuracy.popular_estimates(Trace.from_columns(log), n=40)
+    assert popular["estimate"].tolist() == [*range(61, 100, 2), *range(60, 100, 2)]
+
+
+def test_estimates_are_judged_if_any_job_ran():
+    log = {"submit": [0, 1], "run": [50, -1], "procs": [1, 1], "requested_time": [100, 100]}
+    section = accuracy.section(Trace.from_columns(log))
+    assert (section.values["n_jobs"], section.values["median"]) == (1, 0.5)
+    assert section.notes == ()

@@ -453,3 +453,17 @@ def test_real_logs_give_sensible_numbers(name):
     assert (numbers >= 0).all(axis=None)
     assert numbers["utilization"].max() <= 1
     assert sum(a.broken is True for a in found.assumptions) >= 5
+
+
+def test_a_log_of_less_than_a_week_has_no_whole_weeks():
+    found = assumption(made(submit=[0, WEEK - 1]), "the load is steady")
+    assert "whole week" not in found.text
+    assert not found.broken
+
+
+@pytest.mark.parametrize(
+    ("wait", "words"), [(0, "0 s"), (0.5, "< 1 s"), (1, "1 s"), (np.nan, "unknown")]
+)
+def test_waits_of_less_than_a_second_are_not_called_none(wait, words):
+    data = pd.DataFrame({"wait": [wait]}, index=pd.Index(["log"], name="model"))
+    assert told_waits(data) == f"Mean waits: log {words}."

@@ -14,11 +14,12 @@ from matplotlib.figure import Figure
 
 import analysis
 import workloadkit as wk
-from analysis.jackknife import jackknifed, means_without_each
+from analysis.jackknife import jackknifed, means_without_each, percentiles_without_each
 from workloadkit.clock import WEEK
 from workloadkit.errors import ParameterError, WorkloadError, WorkloadWarning
 from workloadkit.experiments.intervals import student_t
 from workloadkit.experiments.sweep import Sweep
+from workloadkit.metrics import percentile
 
 DAY = 86400
 
@@ -604,3 +605,16 @@ def test_sweeps_are_drawn_with_a_line_for_each_scheduler(ax):
     assert len(panels[0].collections) == 2  # the intervals
     with pytest.raises(ParameterError, match="the sweep has no 'jobs'; it has mean_wait, mean_b"):
         analysis.plot_sweep(swept, "jobs", panels[0])
+
+
+def test_without_the_only_block_of_known_values_there_is_no_mean():
+    means = means_without_each(np.array([1, 3, np.nan]), np.array([0, 0, 1]))
+    assert means.tolist() == pytest.approx([np.nan, 2], nan_ok=True)
+
+
+@pytest.mark.parametrize("percent", [1, 50, 90, 99])
+def test_percentiles_without_each_block_are_those_of_the_values_that_are_left(percent, rng):
+    values, block = rng.integers(0, 60, 200).astype(float), rng.integers(0, 4, 200)
+    found = percentiles_without_each(values, block, percent)
+    left = [values[block != one] for one in range(4)]
+    assert found.tolist() == [percentile(rest, percent) for rest in left]

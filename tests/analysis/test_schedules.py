@@ -397,3 +397,15 @@ def test_more_than_the_machine_is_laid_beyond_it():
     bars = schedules.gantt(schedule)
     assert bars[["first", "procs"]].to_numpy().tolist() == [[0, 3], [3, 4]]
     assert schedules.plot_gantt(schedule).get_ylim() == (0, 7)
+
+
+def test_a_stretch_that_is_used_up_leaves_no_bar_of_no_processors():
+    # The third job takes just what the first held, the last one what the second did.
+    schedule = simulate([(1, 0, 10, 2), (2, 0, 30, 6), (3, 10, 50, 2), (4, 30, 5, 6)], "fcfs")
+    bars = analysis.gantt(schedule)
+    assert bars[["job", "first", "procs"]].to_numpy().tolist() == [
+        [1, 0, 2],
+        [2, 2, 6],
+        [3, 0, 2],
+        [4, 2, 6],
+    ]

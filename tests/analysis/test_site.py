@@ -424,3 +424,13 @@ def test_workpools_are_combined_and_kept(tmp_path):
         assert again[name].counts.tolist() == pool.counts.tolist()
         assert listed(again[name].repetition) == listed(pool.repetition)
     assert json.dumps(both.to_dict(), allow_nan=False)
+
+
+@pytest.mark.parametrize(
+    ("run", "reason"), [([5, -1], "No user is known"), ([-1, -1], "No job of this log ran")]
+)
+def test_why_a_site_has_no_section(run, reason):
+    log = {"submit": [0, 1], "run": run, "procs": [1, 1], "user": [-1, -1]}
+    assert summary.section(Trace.from_columns(log)).notes == (
+        f"{reason}, so there is nothing to model users by.",
+    )

@@ -143,3 +143,13 @@ def test_size_shares_agree_with_counting(sizes):
     shares = sessions.size_shares({"jobs": pd.Series(sizes)})["jobs"]
     for value, share in shares.items():
         assert share == pytest.approx(sum(size >= value for size in sizes) / len(sizes))
+
+
+@pytest.mark.parametrize(
+    ("run", "reason"), [([5, -1], "No user is known"), ([-1, -1], "No job of this log ran")]
+)
+def test_why_no_sessions_are_found(run, reason):
+    log = {"submit": [0, 1], "run": run, "procs": [1, 1], "user": [-1, -1]}
+    assert sessions.section(Trace.from_columns(log)).notes == (
+        f"{reason}, so there are no sessions to find.",
+    )

@@ -277,3 +277,10 @@ def test_the_summary_of_an_import_is_shown():
     )
     assert [table.name for table in section.tables] == ["left_out", "noted"]
     assert section.values == {"n_rows": 5, "n_left_out": 2}
+
+
+def test_jobs_of_an_unknown_partition_are_in_no_table_of_partitions():
+    trace = site((0, 0, 60, 70), (5, 5, 9, 99), (6, 6, 66, 99), partition=["a", "", "b"])
+    tables = {table.name: table for table in summary.section(trace).tables}
+    assert tables["by_partition"].data["jobs"].to_dict() == {"a": 1, "b": 1}
+    assert set(tables["intervals"].data["jobs"]) == {3}
