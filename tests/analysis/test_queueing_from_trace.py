@@ -237,6 +237,8 @@ def test_a_user_who_is_there_for_part_of_the_time_is_one_of_the_model():
     of = measure(jobs_of(made(submit=np.array([0, 13, 40]) * WEEK, user=[1, 1, 2])))
     assert pytest.approx(13 / 40) == of.N
     assert closed_users(of, stations(of)["jobs"]) == (1, pytest.approx(20 * WEEK - 60))
+    most = replace(of, N=2.6, X_closed=0.1, R_closed=1)
+    assert closed_users(most, stations(of)["jobs"]) == (3, 29)
     alone = measure(jobs_of(made(submit=[0, WEEK], user=[1, 2])))
     assert closed_users(alone, stations(alone)["jobs"]) == (0, 0)
 
@@ -342,6 +344,9 @@ def test_p_of_the_response_counts_who_went_on():
     assert found.points["probability"].tolist() == pytest.approx([0.5, 0.1])
     assert found.points["awaited"].tolist() == pytest.approx([0.5, 0.1])
     assert found.a * 1 / (found.b * 4 + 1) == pytest.approx(0.5, abs=1e-6)
+    apart = np.array([0.8 / (0.05 * 4 + 1) - 0.5, 0.8 / (0.05 * 600 + 1) - 0.1])
+    assert found.rmse["published"] == pytest.approx(np.sqrt((apart**2).mean()))
+    assert found.rmse["hyperbola"] == pytest.approx(0, abs=1e-6)
     assert np.isnan(found.a_interval).all()  # of one user
 
 

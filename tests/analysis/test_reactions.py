@@ -255,3 +255,16 @@ def test_results_draw_themselves(rng):
     for result in (measure_reactions(trace, rng=1), fit_continuation(trace, rng=1)):
         assert style.draw(lambda _, ax, of=result: of.plot(ax), pd.DataFrame(), name="x")
         assert json.dumps(result.to_dict(), allow_nan=False)
+
+
+def test_of_bins_without_jobs_nothing_is_said():
+    section = reactions.section(a_log([5, 1201], run=600))
+    assert section.finding == (
+        "Users submit again within 20 min 50 % of the time after a response of 5 to 15 min."
+    )
+
+
+def test_nothing_is_explained_by_slowdowns_that_are_all_the_same(rng):
+    trace = a_log(rng.choice([5, 5000], 60), run=rng.integers(60, 9000, 61))
+    found = reactions.section(trace)
+    assert "deviance" not in found.finding

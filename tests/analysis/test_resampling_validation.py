@@ -15,7 +15,7 @@ from analysis.log_distributions import DISTRIBUTIONS
 from analysis.resampling.measures import MEASURES, comparable, measure_log, published
 from analysis.resampling.page import plot_pox_lines
 from analysis.resampling.units import SIMILARITIES
-from analysis.resampling.validation import FIGURE_4, FIGURE_5, beside
+from analysis.resampling.validation import FIGURE_4, FIGURE_5, _on_one_scale, beside
 from tests.data import needs_compiler, needs_traces, trace_path
 from workloadkit import cli
 from workloadkit.clock import WEEK
@@ -337,3 +337,25 @@ def test_the_command_says_what_is_wrong(run, path, tmp_path, arguments, code, sa
     assert (found, out) == (code, "")
     assert said in err
     assert sorted(file.name for file in tmp_path.iterdir()) == ["log.swf"]
+
+
+def test_users_are_counted_once_and_run_times_of_zero_are_known():
+    columns = {"submit": [0, 1, 2, 3], "run": [0] * 4, "procs": [1] * 4, "user": [1, 1, 2, -1]}
+    found = measure_log(wk.Trace.from_columns(columns))
+    assert (found["users"], found["concentration_run"]) == (2, 1)
+
+
+def test_lines_are_drawn_from_one_of_their_ends_to_the_other():
+    lines = {
+        "rising": pd.Series([1.0, 10.0], index=[1.0, 100.0]),
+        "level": pd.Series([2.0, 2.0], index=[10.0, 1000.0]),
+        "none": None,
+    }
+    table = _on_one_scale(lines)
+    assert list(table) == ["rising", "level"]
+    assert table.index[[0, -1]].tolist() == [1, 1000]
+    assert (table["rising"].notna() == (table.index <= 100)).all()
+    assert (table["level"].notna() == (table.index >= 10)).all()
+    inside = table.loc[table.index <= 100, "rising"]
+    assert inside.tolist() == pytest.approx(np.sqrt(inside.index).tolist())
+    assert table["level"].iloc[-1] == pytest.approx(2)

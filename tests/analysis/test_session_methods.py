@@ -487,3 +487,17 @@ def test_sdsc_blue_as_published():
     cuts = [f"Last+Cut {cut}" for cut in ("2 h", "1 h", "30 min")]
     assert np.log10(over[cuts]).round(1).tolist() == [-2.9, -3.9, -4.0]
     assert found.batches.closer == "last"
+
+
+def test_the_largest_difference_counts_in_both_directions():
+    table = pd.DataFrame({"Last+Cut 1 h": [5.0, 1.0], "Max+Cut 1 h": [2.0, 3.0], "Max": [99.0, 0]})
+    assert session_methods._largest_difference(table) == 3
+
+
+def test_the_curve_of_inter_arrivals_does_not_depend_on_their_order():
+    log = {"submit": [0, 600, 660, 720], "run": [0] * 4, "procs": [1] * 4, "user": [1] * 4}
+    share = suggest_threshold(wk.Trace.from_columns(log), rng=1).curve["share"]
+    between = share[(share.index >= 60) & (share.index < 600)]
+    assert set(share[share.index < 60]) == {0}
+    assert between.tolist() == pytest.approx([2 / 3] * len(between))
+    assert set(share[share.index >= 600]) == {1}

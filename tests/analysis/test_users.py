@@ -128,6 +128,8 @@ def test_the_section_of_sessions_by_hand():
     names = ("n_sessions", "n_batches", "n_jobs", "single_job_sessions")
     assert [section.values[name] for name in names] == [3, 4, 6, 1 / 3]
     assert section.values["length"]["max"] == 100
+    # of each user's first batch there is no think time
+    assert (section.values["think_time"]["count"], section.values["think_time"]["known"]) == (1, 1)
     assert section.finding == (
         "Users come in 3 sessions of 2 jobs in 1.33 batches on average; 33 % of the sessions have "
         "a single job. The median think time between batches is 1 min 5 s."
