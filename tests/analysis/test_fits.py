@@ -421,3 +421,10 @@ def test_two_users_have_an_interval_and_one_beside_unknown_ones_has_none():
         trace = Trace.from_columns({**log, "user": user})
         row = fit_marginals(trace, ["exponential"], rng=1).table.loc["run"]
         assert np.isfinite([row["simple_low"], row["simple_high"]]).all() == known
+
+
+def test_jobs_that_never_ran_do_not_keep_the_others_from_being_fitted(rng):
+    run = np.append(rng.integers(1, 900, 60), -1)
+    found = fits.section(log(rng, n=61, run=run))
+    assert found.tables
+    assert "No job of this log ran" not in found.notes[0]

@@ -154,6 +154,7 @@ def test_poor_logs_have_gaps_and_no_errors(rng):
     assert found.table["rich"].notna().sum() > 30
     assert found.table.loc["users.n_users", ["no users", "none ran", "no jobs"]].isna().all()
     assert json.dumps(found.to_dict(), allow_nan=False)
+    assert set(found.curves) == set(DISTRIBUTIONS)  # what one log knows is drawn
     for what in found.curves:
         assert found.plot(Figure().add_subplot(), distribution=what)
 

@@ -693,3 +693,11 @@ def test_the_estimators_at_a_bound_are_named_among_those_that_are_not():
     assert find_doubts(table) == [
         "As they are, at a bound, where no stationary series has its parameter: DFA."
     ]
+
+
+def test_an_estimate_beyond_the_table_is_set_beside_the_last_noise_of_it():
+    assert sampling.interval("local_whittle", 1.2, 512, 40) == pytest.approx(
+        (np.nan,) * 2, nan_ok=True
+    )
+    low, high = sampling.interval("local_whittle", 0.99, 512, 40)
+    assert 0.5 < low < 0.98 < high <= 1

@@ -400,12 +400,13 @@ def test_more_than_the_machine_is_laid_beyond_it():
 
 
 def test_a_stretch_that_is_used_up_leaves_no_bar_of_no_processors():
-    # The third job takes just what the first held, the last one what the second did.
-    schedule = simulate([(1, 0, 10, 2), (2, 0, 30, 6), (3, 10, 50, 2), (4, 30, 5, 6)], "fcfs")
-    bars = analysis.gantt(schedule)
+    # The fourth job takes just what the first held, and the second stays behind it.
+    jobs = [(1, 0, 10, 2), (2, 0, 50, 3), (3, 0, 20, 3), (4, 10, 50, 2), (5, 20, 5, 3)]
+    bars = analysis.gantt(simulate(jobs, "fcfs"))
     assert bars[["job", "first", "procs"]].to_numpy().tolist() == [
         [1, 0, 2],
-        [2, 2, 6],
-        [3, 0, 2],
-        [4, 2, 6],
+        [2, 2, 3],
+        [3, 5, 3],
+        [4, 0, 2],
+        [5, 5, 3],
     ]

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from matplotlib.figure import Figure
 
-from analysis.locality.job_pairs import user_jobs
+from analysis.locality.job_pairs import Ratios, compare_distances, user_jobs
 from analysis.locality.similarity import (
     nearer_is_more_alike,
     shuffled_similarity,
@@ -301,3 +301,13 @@ def test_run_times_as_published(log, off, published):
         abs(x - n * share) < off + n * 0.0005 + 1e-9
         for x, share in zip(counts, published, strict=True)
     )
+
+
+def test_distances_are_compared_of_users_who_have_pairs_at_both():
+    pairs = np.array([[2, 1], [0, 1], [1, 0]])
+    ratios = np.array([[1.0, 0.5], [0.0, 0.5], [0.5, 0.0]])
+    found = Ratios(pairs, ratios, (pairs > 0).astype(np.int64), np.full((3, 2), np.nan))
+    for measure, sign in (("average", 0), ("identical", -1)):  # 1/2 and 0.5; 1/2 and 1
+        signs, paired = compare_distances(found, measure, 0, 1)
+        assert paired.tolist() == [True, False, False]
+        assert signs[0] == sign
