@@ -5,7 +5,7 @@ from scipy.optimize import curve_fit
 from scipy.stats import spearmanr
 
 from analysis import compare_predictors, fit_continuation, followed_jobs, style
-from analysis.reactions.continuation import continuation_of, curve, fit_curve
+from analysis.reactions.continuation import continuation_of, curve, fit_curve, least_on_grid
 from analysis.reactions.followed_jobs import answered, draw_users
 from analysis.reactions.predictors import predictors_of
 from tests.analysis.test_reactions import a_log, many_users
@@ -169,3 +169,8 @@ def test_without_anything_to_tell_apart_nothing_is_told(rng):
         found = compare_predictors(trace, rng=1)
         assert found.quantities["explained"].isna().all()
         assert style.draw(lambda _, ax, of=found: of.plot(ax), pd.DataFrame(), name="x")
+
+
+@pytest.mark.parametrize(("best", "found"), [(2.5, 2.5), (-3, 0), (9, 6)])
+def test_a_grid_is_not_left(best, found):
+    assert least_on_grid(lambda at: (at - best) ** 2, 1, 1e6, 1) == pytest.approx([found], abs=1e-6)

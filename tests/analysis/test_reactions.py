@@ -241,8 +241,13 @@ def test_the_section_by_hand():
     ],
 )
 def test_what_a_log_lacks_is_said(columns, said):
+    """Of five jobs alike, and of a sixth by another user that never ran."""
     full = {"submit": 0, "wait": 3, "run": 9, "procs": 1, "user": 4} | columns
-    section = reactions.section(Trace.from_columns({name: [x] * 5 for name, x in full.items()}))
+    jobs = {name: [x] * 5 for name, x in full.items()}
+    never = {"submit": 9000, "wait": -1, "run": -1, "procs": 1, "user": 8}
+    section = reactions.section(
+        Trace.from_columns({name: [*values, never[name]] for name, values in jobs.items()})
+    )
     assert said in section.notes[0]
     assert not section.figures
 

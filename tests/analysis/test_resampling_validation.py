@@ -359,3 +359,8 @@ def test_lines_are_drawn_from_one_of_their_ends_to_the_other():
     inside = table.loc[table.index <= 100, "rising"]
     assert inside.tolist() == pytest.approx(np.sqrt(inside.index).tolist())
     assert table["level"].iloc[-1] == pytest.approx(2)
+
+
+def test_jobs_of_known_users_that_ran_may_be_resampled():
+    columns = {"submit": [0, 1, 2], "run": [5, 6, -1], "procs": [1] * 3, "user": [1, -1, 2]}
+    assert comparable(wk.Trace.from_columns(columns)).column("run").tolist() == [5]

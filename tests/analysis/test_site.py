@@ -434,3 +434,9 @@ def test_why_a_site_has_no_section(run, reason):
     assert summary.section(Trace.from_columns(log)).notes == (
         f"{reason}, so there is nothing to model users by.",
     )
+
+
+def test_jobs_of_no_known_user_are_counted_if_they_ran():
+    log = {"submit": range(4), "run": [5, 5, -1, 5], "procs": [1] * 4, "user": [1, -1, -1, 1]}
+    section = summary.section(Trace.from_columns(log))
+    assert "Left out: 1 job of no known user." in section.notes

@@ -155,3 +155,12 @@ def test_why_no_sessions_are_found(run, reason):
     assert sessions.section(Trace.from_columns(log)).notes == (
         f"{reason}, so there are no sessions to find.",
     )
+
+
+@pytest.mark.parametrize(
+    ("run", "reason"), [([5, -1], "No user is known"), ([-1, -1], "No job of this log ran")]
+)
+def test_why_there_is_no_user_to_tell_of(run, reason):
+    log = {"submit": [0, 1], "run": run, "procs": [1, 1], "user": [-1, 3 if run[0] < 0 else -1]}
+    section = users.section(Trace.from_columns(log))
+    assert section.notes == (f"{reason}, so there is no one to tell apart.",)

@@ -54,10 +54,10 @@ def test_intervals_by_hand():
 
 
 def test_a_log_by_itself_knows_two_intervals():
-    log = {"submit": [0, 1, 2], "wait": [5, -1, 9], "run": [7, 8, -1], "procs": [1] * 3}
+    log = {"submit": range(4), "wait": [5, -1, 9, 9], "run": [7, 8, -1, 6], "procs": [1, 1, 1, 0]}
     found = wait_intervals(wk.Trace.from_columns(log))
-    assert found["submit_to_start"].fillna(-1).tolist() == [5, -1, -1]  # the last never ran
-    assert found["start_to_end"].fillna(-1).tolist() == [7, 8, -1]
+    assert found["submit_to_start"].fillna(-1).tolist() == [5, -1, -1, -1]  # two never ran
+    assert found["start_to_end"].fillna(-1).tolist() == [7, 8, -1, -1]
     assert found[["submit_to_eligible", "eligible_to_start"]].isna().all(axis=None)
 
 
