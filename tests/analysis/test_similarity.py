@@ -3,6 +3,7 @@
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -311,3 +312,23 @@ def test_distances_are_compared_of_users_who_have_pairs_at_both():
         signs, paired = compare_distances(found, measure, 0, 1)
         assert paired.tolist() == [True, False, False]
         assert signs[0] == sign
+
+
+def together(*logs):
+    """The jobs of several logs in one."""
+    jobs = pd.concat([log.jobs for log in logs]).sort_values("submit", kind="stable")
+    return Trace.from_columns({name: jobs[name] for name in ("submit", "run", "procs", "user")})
+
+
+def test_shuffles_are_set_beside_users_who_have_pairs_and_those_who_are_compared():
+    # User 2 has no two jobs in a session; of user 3, of two sessions, nothing is compared.
+    trace = together(
+        of_sessions([1, 2], [1], [1], [1], [1], [1]),
+        of_sessions([5], user=2),
+        of_sessions([4, 4], [8], user=3),
+    )
+    test = shuffled_similarity(trace, n_shuffles=2, rng=1).test["observed"]
+    assert test[("run", "average", "mean")] == (0.5 + 1) / 2
+    assert test[("run", "average", "pooled")] == (0.5 + 1) / 2
+    # user 1: 0.5 in a session, and from one to the next 1, 1/2 and 1 four times
+    assert test[("run", "average", "users")] == 0

@@ -99,6 +99,8 @@ def test_the_section_is_there_where_jobs_have_utility_functions(log):
     assert "utilities" not in [section.name for section in analysis.characterize(bare).sections]
     nothing = replace(log, utility=log.utility.assign(value=0.0))
     assert utilities.section(nothing).figures == ()
+    at_once = log.utility[log.utility["time"] == 0]  # of no length
+    assert utilities.section(replace(log, utility=at_once)).figures == ()
     assert "Utility functions" in analysis.characterize(log).to_html()
 
 

@@ -162,10 +162,11 @@ def test_sessions_tell_the_kind():
         "closed",
         "closed",
     ]
-    with pytest.raises(
-        QueueingError, match=r"jobs_per_session is 0.5; it must be finite, 1 or more"
-    ):
-        kind_of_users(0.5)
+    for wrong in (0.5, np.inf):
+        with pytest.raises(
+            QueueingError, match=rf"jobs_per_session is {wrong}; it must be finite, 1 or more"
+        ):
+            kind_of_users(wrong)
     with pytest.warns(QueueingWarning, match="1 of 2"):
         assert kind_of_users([np.nan, 2]).tolist() == ["", "open"]
 

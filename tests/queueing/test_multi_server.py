@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from queueing import QueueingError, QueueingWarning, closed
+from queueing import QueueingError, QueueingWarning, closed, mixed
 from queueing.multi_server import (
     closed_sums,
     mixed_derivatives,
@@ -311,3 +311,14 @@ def test_the_unit_of_time_does_not_matter(scale):
 def test_users_who_think_for_ever_do_not_meet():
     sums = closed_sums(*points(9, 1e9, 1e-300, 2))
     np.testing.assert_allclose([v.item() for v in sums], [9e-9, 1e-300, 9e-309, 1e-300], rtol=1e-9)
+
+
+def test_servers_without_end_are_refused():
+    with pytest.raises(QueueingError, match="servers is inf; it must be a whole number, 1 or more"):
+        closed(N=2, Z=1, S=1, servers=np.inf)
+
+
+def test_without_users_their_response_has_no_slope_and_their_throughput_none():
+    found = mixed(lam=0.5, N=0, Z=1, S=1, servers=2)
+    assert np.isnan(found.derivative("Rc", "lam"))
+    assert found.derivative("Xc", "lam") == found.derivative("Qc", "Z") == 0

@@ -84,7 +84,7 @@ def test_nobody_and_bad_points():
         assert np.isnan(bounds([1.0], [1.5, 1]).balanced_job.X_lower).tolist() == [True, False]
     for wrong, message in (([], "shape"), ([0.0], "all 0"), ([-1.0], r"demands\[0\] is -1")):
         with pytest.raises(QueueingError, match=message):
-            bounds(wrong, 3)
+            bounds(wrong, 3, 1)
     with pytest.raises(QueueingError, match="Z is nan"):
         bounds([1.0], 3, math.nan)
     with pytest.raises(QueueingError, match=r"Z is 1; it must be at most 1e\+100 times"):

@@ -63,6 +63,7 @@ def test_the_first_of_equal_stations_is_the_bottleneck():
         (lambda: Observation(time=1, arrivals=1, completions=1, busy=math.nan), "busy is nan"),
         (lambda: observe([], [], []), "submit is empty"),
         (lambda: observe([1], [2, 3], [4]), "the shapes of submit, start and end"),
+        (lambda: observe([[1]], [[2]], [[3]]), "the shapes of submit, start and end"),
         (lambda: observe([1, 2], [2, math.nan], [3, 4]), "start of job 1 is nan"),
         (lambda: observe([1, 2], [2, 1], [3, 4]), "start of job 1 is 1; it must not be before"),
         (lambda: observe([1, 2], [2, 3], [3, 2]), "end of job 1 is 2; it must not be before"),
