@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 import queueing
 import workloadkit as wk
 from analysis import queueing_from_trace
+from analysis.queue_models import from_trace
 from analysis.queue_models.assumptions import check_assumptions
 from analysis.queue_models.going_on import GoingOn, fit_exponential, measure_going_on
 from analysis.queue_models.predictions import closed_users, log_itself, predict, stations
@@ -472,3 +473,17 @@ def test_a_log_of_less_than_a_week_has_no_whole_weeks():
 def test_waits_of_less_than_a_second_are_not_called_none(wait, words):
     data = pd.DataFrame({"wait": [wait]}, index=pd.Index(["log"], name="model"))
     assert told_waits(data) == f"Mean waits: log {words}."
+
+
+def test_users_are_simulated_as_they_were_asked_for(monkeypatch):
+    asked = {}
+
+    def simulated(jobs, runs, **options):
+        asked.update(options, runs=runs)
+        raise wk.WorkloadError("no users are left")
+
+    monkeypatch.setattr(from_trace, "simulate_users", simulated)
+    found = queueing_from_trace(made(submit=[0, WEEK]), runs=3, scheduler="fcfs", executor=map)
+    assert (asked["runs"], asked["executor"]) == (3, map)
+    assert type(asked["scheduler"]).__name__ == "Fcfs"
+    assert "TBUOS has no answer: no users are left." in found.notes

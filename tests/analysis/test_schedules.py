@@ -410,3 +410,7 @@ def test_a_stretch_that_is_used_up_leaves_no_bar_of_no_processors():
         [4, 0, 2],
         [5, 5, 3],
     ]
+
+
+def test_a_schedule_without_length_has_no_shares_of_time():
+    assert np.isnan(schedules.queue_distribution(simulate([(1, 0, 0, 1)]))["share"]).all()

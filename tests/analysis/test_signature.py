@@ -59,6 +59,10 @@ def test_several_logs_weigh_by_their_weeks(rng):
     assert np.isnan(found.logs.loc[2, "correlation"])
     assert found.correlation == pytest.approx(np.tanh(fisher))
     assert set(found.weeks["log"]) == {0, 1, 2}
+    # independent, so variances add up
+    ends = np.arctanh(found.logs[["low", "high"]].to_numpy()[:2])
+    half = np.hypot(*(np.diff(ends)[:, 0] / 2 * [17 / 64, 47 / 64]))
+    assert np.diff(np.arctanh(found.interval)) / 2 == pytest.approx(half)
     for narrower, wider in zip(found.interval, found.logs.loc[0, ["low", "high"]], strict=True):
         assert abs(narrower - found.correlation) < abs(wider - alone[0])
 

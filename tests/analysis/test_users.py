@@ -164,3 +164,10 @@ def test_why_there_is_no_user_to_tell_of(run, reason):
     log = {"submit": [0, 1], "run": run, "procs": [1, 1], "user": [-1, 3 if run[0] < 0 else -1]}
     section = users.section(Trace.from_columns(log))
     assert section.notes == (f"{reason}, so there is no one to tell apart.",)
+
+
+def test_users_of_as_many_jobs_are_in_the_order_of_their_numbers():
+    user = np.repeat(np.arange(40), np.tile([1, 2], 20))  # each odd one has two jobs
+    log = {"submit": range(60), "run": [1] * 60, "procs": [1] * 60, "user": user}
+    shares = users.user_shares(Trace.from_columns(log))
+    assert shares.index.tolist() == [*range(1, 40, 2), *range(0, 40, 2)]
