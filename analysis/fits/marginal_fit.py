@@ -363,7 +363,7 @@ def distances(sample: Sample, distribution: Any) -> dict[str, float]:
 def largest_distance(sample: Sample, cdf: NDArray[np.float64]) -> float:
     """Return sup |F_n − F| for a distribution with this F at the sample's values."""
     whole = np.append(0, np.cumsum(sample.counts)) / sample.n
-    return float(max(np.abs(whole[1:] - cdf).max(), np.abs(whole[:-1] - cdf).max()))
+    return float(max((whole[1:] - cdf).max(), (cdf - whole[:-1]).max()))
 
 
 def plot_fits(data: pd.DataFrame, ax: Axes | None = None, *, times: bool = True) -> Axes:
