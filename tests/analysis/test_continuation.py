@@ -174,3 +174,8 @@ def test_without_anything_to_tell_apart_nothing_is_told(rng):
 @pytest.mark.parametrize(("best", "found"), [(2.5, 2.5), (-3, 0), (9, 6)])
 def test_a_grid_is_not_left(best, found):
     assert least_on_grid(lambda at: (at - best) ** 2, 1, 1e6, 1) == pytest.approx([found], abs=1e-6)
+
+
+def test_without_awaited_jobs_nothing_is_fitted_and_no_limit_known():
+    found = fit_continuation(a_log([-1, -1], run=60), rng=1)
+    assert np.isnan([found.a, found.b, *found.a_interval, *found.b_interval]).all()

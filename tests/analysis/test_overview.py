@@ -135,3 +135,8 @@ def test_what_reading_put_right_is_added_up_or_said_to_be_nothing():
     assert section.finding == "Reading put 4 things right, of 2 kinds."
     assert not section.notes
     assert section.tables[0].shown["first on line"].tolist() == ["17", "4"]
+
+
+def test_jobs_that_never_ran_did_not_end_after_the_window():
+    log = {"submit": [0, 50, 100], "wait": [0] * 3, "run": [10, 900, 10], "procs": [1, 0, 1]}
+    assert facts(Trace.from_columns(log))["ended after that"] == "1 job"

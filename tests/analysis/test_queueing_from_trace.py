@@ -18,6 +18,7 @@ from analysis.queue_models.assumptions import check_assumptions
 from analysis.queue_models.going_on import GoingOn, fit_exponential, measure_going_on
 from analysis.queue_models.predictions import closed_users, log_itself, predict, stations
 from analysis.queue_models.tables import told_waits
+from analysis.queue_models.user_simulation import simulate_users
 from analysis.queue_models.users_of_log import jobs_of, measure
 from tests.data import needs_traces, trace_path
 
@@ -487,3 +488,42 @@ def test_users_are_simulated_as_they_were_asked_for(monkeypatch):
     assert (asked["runs"], asked["executor"]) == (3, map)
     assert type(asked["scheduler"]).__name__ == "Fcfs"
     assert "TBUOS has no answer: no users are left." in found.notes
+
+
+class Recorder:
+    """A schedule of which every measure is the same, and an executor who counts."""
+
+    def __init__(self):
+        self.asked = []
+
+    def simulate(self, *what, **how):
+        self.asked.append((what, how))
+        return self
+
+    def measure(self, name):
+        return 7200.0
+
+    def map(self, function, values):
+        return [function(value) for value in values]
+
+
+def test_users_are_drawn_from_the_log_and_simulated_on_its_machine(monkeypatch):
+    recorder = Recorder()
+    monkeypatch.setattr(wk, "simulate", recorder.simulate)
+    jobs = jobs_of(made(procs=3, submit=np.arange(20) * WEEK))
+    found = simulate_users(jobs, 2, scheduler="fcfs", rng=1, executor=recorder)
+    assert found["throughput"].tolist() == [2, 2]  # a second
+    assert found[["wait", "response"]].to_numpy().tolist() == [[7200, 7200]] * 2
+    (trace, *policy), how = recorder.asked[0]
+    assert trace is jobs.trace
+    assert policy == ["fcfs", "fluid"]
+    assert (how["procs"], how["oversize"]) == (3, "drop")
+    assert how["population"] is recorder.asked[1][1]["population"]
+    assert how["population"] is not None
+    draws = [how["rng"].random() for _, how in recorder.asked]
+    assert draws[0] != draws[1]
+
+
+def test_waits_that_are_not_known_are_counted_in_a_note():
+    notes = queueing_from_trace(made(submit=[0, WEEK, 2 * WEEK], wait=[0, -1, -1]), runs=0).notes
+    assert any(note.startswith("2 waits are unknown, and taken for 0") for note in notes)
