@@ -191,3 +191,9 @@ def test_estimates_are_judged_if_any_job_ran():
     section = accuracy.section(Trace.from_columns(log))
     assert (section.values["n_jobs"], section.values["median"]) == (1, 0.5)
     assert section.notes == ()
+
+
+def test_sizes_and_times_are_those_of_the_jobs_that_ran():
+    log = {"submit": [0, 1], "run": [50, -1], "procs": [2, 64]}
+    section = marginals.section(Trace.from_columns(log))
+    assert (section.values["run"]["count"], section.values["procs"]["max"]) == (1, 2)

@@ -15,6 +15,7 @@ from matplotlib.figure import Figure
 import analysis
 import workloadkit as wk
 from analysis.jackknife import jackknifed, means_without_each, percentiles_without_each
+from analysis.schedule_comparison import _contributions
 from workloadkit.clock import WEEK
 from workloadkit.errors import ParameterError, WorkloadError, WorkloadWarning
 from workloadkit.experiments.intervals import student_t
@@ -618,3 +619,9 @@ def test_percentiles_without_each_block_are_those_of_the_values_that_are_left(pe
     found = percentiles_without_each(values, block, percent)
     left = [values[block != one] for one in range(4)]
     assert found.tolist() == [percentile(rest, percent) for rest in left]
+
+
+def test_a_schedule_that_uses_nothing_cannot_be_weighed():
+    table = pd.DataFrame({"fcfs": [0.5], "idle": [0.0]}, index=["utilization"])
+    with pytest.raises(ParameterError, match=r"utilization is 0\.5, 0; it cannot be weighed"):
+        _contributions(table, {"utilization": 1}, "fcfs")

@@ -501,3 +501,9 @@ def test_the_curve_of_inter_arrivals_does_not_depend_on_their_order():
     assert set(share[share.index < 60]) == {0}
     assert between.tolist() == pytest.approx([2 / 3] * len(between))
     assert set(share[share.index >= 600]) == {1}
+
+
+def test_a_jump_without_an_interval_is_judged_by_its_value():
+    assert ways(jump=[5, 1, 5, 1], jump_low=np.nan, jump_high=np.nan)["jumps"].tolist() == [
+        *(True, False) * 2
+    ]

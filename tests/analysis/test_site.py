@@ -427,10 +427,15 @@ def test_workpools_are_combined_and_kept(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("run", "reason"), [([5, -1], "No user is known"), ([-1, -1], "No job of this log ran")]
+    ("run", "user", "reason"),
+    [
+        ([5, -1], [-1, -1], "No user is known"),
+        ([5, -1], [-1, 3], "No user is known"),
+        ([-1, -1], [-1, 3], "No job of this log ran"),
+    ],
 )
-def test_why_a_site_has_no_section(run, reason):
-    log = {"submit": [0, 1], "run": run, "procs": [1, 1], "user": [-1, -1]}
+def test_why_a_site_has_no_section(run, user, reason):
+    log = {"submit": [0, 1], "run": run, "procs": [1, 1], "user": user}
     assert summary.section(Trace.from_columns(log)).notes == (
         f"{reason}, so there is nothing to model users by.",
     )

@@ -148,10 +148,15 @@ def test_size_shares_agree_with_counting(sizes):
 
 
 @pytest.mark.parametrize(
-    ("run", "reason"), [([5, -1], "No user is known"), ([-1, -1], "No job of this log ran")]
+    ("run", "user", "reason"),
+    [
+        ([5, -1], [-1, -1], "No user is known"),
+        ([5, -1], [-1, 3], "No user is known"),
+        ([-1, -1], [-1, 3], "No job of this log ran"),
+    ],
 )
-def test_why_no_sessions_are_found(run, reason):
-    log = {"submit": [0, 1], "run": run, "procs": [1, 1], "user": [-1, -1]}
+def test_why_no_sessions_are_found(run, user, reason):
+    log = {"submit": [0, 1], "run": run, "procs": [1, 1], "user": user}
     assert sessions.section(Trace.from_columns(log)).notes == (
         f"{reason}, so there are no sessions to find.",
     )

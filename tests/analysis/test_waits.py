@@ -284,3 +284,8 @@ def test_jobs_of_an_unknown_partition_are_in_no_table_of_partitions():
     tables = {table.name: table for table in summary.section(trace).tables}
     assert tables["by_partition"].data["jobs"].to_dict() == {"a": 1, "b": 1}
     assert set(tables["intervals"].data["jobs"]) == {3}
+
+
+def test_one_unknown_wait_does_not_hide_the_others():
+    section = summary.section(site((0, 0, 60, 70), (5, 5, None, 99), partition=["a", "b"]))
+    assert section.values["submit_to_start"]["jobs"] == 1
