@@ -494,7 +494,7 @@ class Recorder:
     """A schedule of which every measure is the same, and an executor who counts."""
 
     def __init__(self):
-        self.asked = []
+        self.asked, self.mapped = [], 0
 
     def simulate(self, *what, **how):
         self.asked.append((what, how))
@@ -504,6 +504,7 @@ class Recorder:
         return 7200.0
 
     def map(self, function, values):
+        self.mapped += len(values)
         return [function(value) for value in values]
 
 
@@ -512,6 +513,7 @@ def test_users_are_drawn_from_the_log_and_simulated_on_its_machine(monkeypatch):
     monkeypatch.setattr(wk, "simulate", recorder.simulate)
     jobs = jobs_of(made(procs=3, submit=np.arange(20) * WEEK))
     found = simulate_users(jobs, 2, scheduler="fcfs", rng=1, executor=recorder)
+    assert recorder.mapped == 2
     assert found["throughput"].tolist() == [2, 2]  # a second
     assert found[["wait", "response"]].to_numpy().tolist() == [[7200, 7200]] * 2
     (trace, *policy), how = recorder.asked[0]
