@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 import workloadkit as wk
 from tests.data import trace_path
+from workloadkit.intake import Repair
 
 NAMES = ("submit", "wait", "run", "procs", "requested_time", "user")
 
@@ -64,6 +65,11 @@ def valued(trace, rng):
     points = np.array(rows).reshape(-1, 3)
     table = {"row": points[:, 0].astype(np.int64), "time": points[:, 1], "value": points[:, 2]}
     return replace(trace, utility=pd.DataFrame(table))
+
+
+def as_read(trace):
+    """The same log as a file may give it: with bursts of its second job, and a repair."""
+    return replace(trace, bursts=trace.jobs.iloc[[1, 1]], repairs=(Repair("torn", 1, 3),))
 
 
 def first_jobs(name, n=500):

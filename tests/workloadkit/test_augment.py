@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import workloadkit as wk
+from tests.small_logs import as_read
 from workloadkit import cli, utility
 from workloadkit.augment import MOST_POINTS, add_utility, queue_descriptions
 from workloadkit.cli.augment import decays, priorities
@@ -91,6 +92,22 @@ def test_where_no_wait_is_known_all_value_is_lost_at_once(log):
         made = add_utility(unknown, priority=RANKS, rng=1)
     assert deadlines(made) == [10] * 4
     add_utility(unknown, priority=RANKS, deadline="wait+run", rng=1)  # without a word
+    at_once = add_utility(log.with_columns(wait=[0] * 4), priority=RANKS, rng=1)  # which is known
+    assert deadlines(at_once) == [10] * 4
+
+
+def test_no_processors_requested_are_those_used_and_no_time_requested_is_none(log):
+    odd = log.with_columns(requested_procs=[0, 4, 8, 8], requested_time=[120, 0, 600, -1])
+    assert starts(add_utility(odd, priority=RANKS, sd=0, globmax=6, rng=1)) == [20, 0, 80, 240]
+
+
+def test_a_deadline_may_be_at_the_limit_of_what_is_believed(log):
+    late = log.with_columns(wait=[250] * 4)
+    assert deadlines(add_utility(late, priority=RANKS, deadline_factor=4e9, rng=1)) == [1e12] * 4
+
+
+def test_what_reading_put_right_is_of_the_log_as_it_was(log):
+    assert add_utility(as_read(log), priority=RANKS, rng=1).repairs == ()
 
 
 def test_queues_without_a_priority_have_the_lowest(log):
@@ -238,6 +255,21 @@ def test_shapes_of_a_queue_and_a_user_are_for_jobs_of_both(log):
     with pytest.warns(WorkloadWarning, match="no utility function for 2 jobs"):
         made = add_utility(log, priority=RANKS, table=table, sd=0, globmax=6, rng=1)
     assert made.utilities == {1: [(0, 6), (10, 0)], 3: [(0, 240), (600, 240)]}
+
+
+def test_shapes_are_drawn_by_their_order_in_the_table(log):
+    """Forty for each of two queues, in turn; a job draws its shape, then its start value."""
+    columns = ["queue", "shape", "time", "value"]
+    rows = [(q, k, t, 100 - k * t) for k in range(40) for q in (0, 1) for t in (0, 1)]
+    two = log.with_columns(queue=[0, 1, 0, 1])
+    made = add_utility(
+        two, priority={0: 0, 1: 1}, table=pd.DataFrame(rows, columns=columns), sd=0, rng=3
+    )
+    rng = np.random.default_rng(3)
+    for (_, start), (_, last) in made.utilities.values():
+        shape = int(40 * rng.random())
+        rng.standard_normal()
+        assert last / start == pytest.approx(1 - shape / 100)
 
 
 def test_many_queues_are_not_all_listed():

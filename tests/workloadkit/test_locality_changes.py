@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import workloadkit as wk
 from analysis import stack_depths
 from tests.data import needs_compiler, needs_traces, trace_path
-from tests.small_logs import logs, trace_of
+from tests.small_logs import as_read, logs, trace_of
 from workloadkit.clock import DAY, Clock
 from workloadkit.fields import NAMES
 from workloadkit.resample.locality import OF_PLACE
@@ -221,6 +221,14 @@ def test_the_header_tells_when_the_changed_log_ends():
             assert changed.header.get("MaxJobs") == "2"
             seen.add(runs)
     assert seen == set(ends)
+
+
+@pytest.mark.parametrize("change", [wk.reduce_locality, wk.enhance_locality])
+def test_bursts_and_what_reading_put_right_are_those_of_the_log_as_it_was(change):
+    log = {"submit": [0, 10], "run": [5, 9], "procs": [1, 1], "user": [1, 1]}
+    changed = change(as_read(wk.Trace.from_columns(log)), rng=1)
+    assert changed.bursts.empty
+    assert changed.repairs == ()
 
 
 def test_the_header_says_what_made_it(rng):

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 import workloadkit as wk
 from analysis import fractional_gaussian_noise
 from tests.data import needs_traces, trace_path
+from tests.small_logs import as_read
 from workloadkit.clock import WEEK
 from workloadkit.resample.segments import _partition, weeks_of
 
@@ -151,6 +152,11 @@ def test_the_header_of_a_segment_is_true():
         "; EndTime: Mon Dec 02 13:01:31 CET 1996",  # an hour short of ten weeks by the clock
     )
     assert part.header.procs == 4
+
+
+def test_what_reading_put_right_is_of_the_whole_log():
+    parts = wk.segments(as_read(log_of([3] * 40)), at=[10])
+    assert [part.repairs for part in parts] == [(), ()]
 
 
 def test_segments_are_those_found(rng):

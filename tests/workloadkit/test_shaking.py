@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import workloadkit as wk
 from tests.data import needs_traces, trace_path
-from tests.small_logs import logs, trace_of
+from tests.small_logs import as_read, logs, trace_of
 from workloadkit.fields import NAMES
 
 UNITS = ("job", "batch", "session", "user")
@@ -174,3 +174,19 @@ def test_the_header_tells_when_the_shaken_log_ends():
     shaken = wk.shake(trace, by=0, rng=1)
     assert shaken.header.get("EndTime") == "Sat Jan 03 00:01:00 UTC 1970"
     assert shaken.header.get("MaxJobs") == "2"
+    last = wk.shake(trace, by=600, rng=1).end.max()
+    assert last != 86460
+    assert wk.shake(trace, by=600, rng=1).header.get("EndTime") == trace.header.date(last)
+
+
+def test_bursts_and_what_reading_put_right_are_those_of_the_log_as_it_was():
+    shaken = wk.shake(as_read(log_of(submit=[0, 10])), by=5, rng=1)
+    assert shaken.bursts.empty
+    assert shaken.repairs == ()
+
+
+def test_jobs_that_come_to_the_same_second_keep_their_order():
+    trace = log_of(submit=np.arange(300) // 3)
+    shaken = wk.shake(trace, by=3, rng=1)
+    pairs = list(zip(shaken.column("submit"), shaken.column("job"), strict=True))
+    assert pairs == sorted(pairs)
