@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 import workloadkit as wk
 from analysis.load import summarize_load
+from tests.small_logs import as_read
 from workloadkit.clock import DAY, WEEK
 from workloadkit.models import offered_load, scale_load
 from workloadkit.settings.simulation import Arriving
@@ -101,6 +102,9 @@ def test_by_machine_the_header_changes_alone():
     assert scale_load(log, 0.255, "machine").header.procs == 20  # 19.6
     with pytest.raises(wk.WorkloadError, match="a machine of 2 processors, and job 1 needs 4"):
         scale_load(log, 2, "machine")
+    assert scale_load(log, 1.25, "machine").header.procs == 4  # all that job 1 needs
+    never = {"submit": [10, 50, 110], "run": [100, -1, 50], "procs": [4, 99, 2]}
+    assert scale_load(log_of(never), 1, "machine").header.procs == 5
     with pytest.raises(wk.ParameterError, match="procs is given"):
         scale_load(log, 2, "machine", 8)
     # a log that names no machine gets one
@@ -232,6 +236,12 @@ def test_utilities_ride_along():
     rows = scaled.utility["row"].unique()
     assert set(scaled.column("run")[rows]) == {run}
     assert len(scaled.utility) == 2 * len(rows) >= 2
+
+
+def test_bursts_stay_behind_where_users_are_doubled():
+    log = as_read(log_of_users(6))
+    assert scale_load(log, 2 * offered_load(log), "users", rng=6).bursts.empty
+    assert len(scale_load(log, 2 * offered_load(log)).bursts) == 2
 
 
 def test_jobs_of_unknown_users_stay():

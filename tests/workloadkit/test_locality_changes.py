@@ -15,8 +15,9 @@ from tests.data import needs_compiler, needs_traces, trace_path
 from tests.small_logs import as_read, logs, trace_of
 from workloadkit.clock import DAY, Clock
 from workloadkit.fields import NAMES
-from workloadkit.resample.locality import OF_PLACE
 
+#: What stays where it is.
+OF_PLACE = ("job", "submit", "user", "group", "preceding_job", "think_time")
 OF_JOB = [name for name in NAMES if name not in OF_PLACE]
 LENGTHS = {"hour": 3600, "day": DAY, "week": 7 * DAY}
 
@@ -84,6 +85,32 @@ def test_jobs_are_only_repeated_by_their_user_and_loads_hold(jobs, tolerance, re
     for row in range(trace.n_jobs):
         of_user = [old[i] for i in np.flatnonzero((user == user[row]) & ran)]
         assert new[row] in of_user if ran[row] else new[row] == old[row]
+
+
+def test_days_are_those_of_the_log_s_own_clock():
+    """Of Stockholm: an hour to midnight, and an hour after it, which is the same day in UTC."""
+    header = wk.Header(("; UnixStartTime: 86400", "; TimeZoneString: Europe/Stockholm"))
+    columns = {"submit": [22 * 3600 - 60, 23 * 3600 + 60], "run": [10, 90], "procs": [1, 1]}
+    log = wk.Trace.from_columns(columns, header=header)
+    assert np.diff(Clock.of(log).local(log.column("submit")) // DAY) == 1
+    for seed in range(20):
+        assert wk.reduce_locality(log, seed, tolerance=0.5).column("run").tolist() == [10, 90]
+    same = wk.Trace.from_columns(columns)
+    found = {tuple(wk.reduce_locality(same, seed).column("run")) for seed in range(20)}
+    assert found == {(10, 90), (90, 10)}
+
+
+def test_groups_and_think_times_stay_with_their_places():
+    log = {"submit": [0, 10], "run": [5, 9], "procs": [1, 1], "user": [1, 1], "group": [3, 4]}
+    trace = wk.Trace.from_columns(log | {"preceding_job": [-1, 1], "think_time": [-1, 2]})
+    runs = set()
+    for seed in range(9):
+        changed = wk.reduce_locality(trace, seed)
+        assert changed.column("group").tolist() == [3, 4]
+        assert changed.column("preceding_job").tolist() == [-1, 1]
+        assert changed.column("think_time")[1] == 2
+        runs.add(tuple(changed.column("run")))
+    assert len(runs) == 2
 
 
 def test_equal_jobs_hold_any_tolerance():

@@ -130,7 +130,8 @@ def test_sizes_are_rescaled_to_the_machine(small, large):
 
 
 @pytest.mark.parametrize(
-    ("procs", "machine", "expected"), [(1, 4, 1), (2, 4, 1), (6, 4, 2), (5, 4, 1), (16, 24, 24)]
+    ("procs", "machine", "expected"),
+    [(1, 4, 1), (2, 4, 1), (6, 4, 2), (5, 4, 1), (10, 4, 3), (16, 24, 24)],
 )
 def test_sizes_are_rounded_half_up_to_at_least_1(procs, machine, expected):
     trace = log_of("a", USERS, procs=procs, requested_procs=procs)
@@ -153,6 +154,9 @@ def test_a_single_log_can_get_another_machine(small):
 def test_a_job_larger_than_the_machine_is_named(small, large):
     with pytest.raises(ParameterError, match=r"large: job 1 needs 32 processors, .* has 8 \(42 "):
         wk.resample([small, large], rng=1, procs=8)
+    asks_for_none = large.with_columns(requested_procs=np.zeros(large.n_jobs))
+    with pytest.raises(ParameterError, match="large: job 1 needs 32 processors"):
+        wk.resample(asks_for_none, rng=1, procs=8)
     asking = small.with_columns(requested_procs=np.full(small.n_jobs, 20.0))
     with pytest.raises(ParameterError, match="small: job 1 needs 20 processors"):
         wk.resample([asking, small], rng=1)

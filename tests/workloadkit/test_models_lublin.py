@@ -96,6 +96,16 @@ def test_hours_have_the_shares_of_the_cycle():
     assert hours(lublin(60_000, rng=6).column("submit")) == pytest.approx(expected, abs=0.006)
 
 
+@pytest.mark.parametrize("kind", [BATCH, INTERACTIVE, ALL_JOBS])
+def test_the_day_of_the_cycle_begins_at_5(kind):
+    """With half hour 11; the half hours from midnight on are those numbered from 49."""
+    law = stats.gamma(kind.day[0], scale=kind.day[1])
+    weights = np.array(kind.cycle().weights)
+    for place, number in ((10, 11), (11, 12), (47, 48), (0, 49), (9, 58)):
+        expected = law.cdf(number + 0.5) - law.cdf(number - 0.5)
+        assert weights[place] == pytest.approx(expected, rel=1e-9)
+
+
 def test_a_cycle_passes_a_day_in_a_day():
     cycle = DailyCycle((1.0, 2.0, 5.0, 0.5))
     passed = np.linspace(0, 3 * DAY, 1000)

@@ -194,10 +194,20 @@ def test_the_parallelism_is_log_uniform_up_to_the_machine():
     assert (requests["procs"] == 8).sum() == n
 
 
+def test_a_job_larger_than_the_machine_keeps_its_size():
+    log = wk.Trace.from_columns({"submit": [0], "run": [100], "procs": [32]})
+    requests = moldable(log, 1, sigma=0, procs=16)
+    assert requests["procs"].tolist() == [1, 2, 4, 8, 16, 32]
+    assert requests["made"].tolist() == [False] * 5 + [True]
+    assert requests["run"].tolist() == pytest.approx([3200, 1600, 800, 400, 200, 100])
+
+
 def test_moldable_jobs_of_any_log():
-    log = wk.Trace.from_columns({"submit": [0, 1, 2], "run": [60, -1, 10], "procs": [6, 4, 1]})
+    columns = {"submit": [0, 1, 2], "run": [60, -1, 10], "procs": [6, 4, 1], "job": [7, 8, 9]}
+    log = wk.Trace.from_columns(columns)
     requests = moldable(log, 1, sigma=0, procs=16)
     assert requests["row"].tolist() == [0, 0, 0, 2]
+    assert requests["job"].tolist() == [7, 7, 7, 9]
     assert requests["procs"].tolist() == [3, 6, 12, 1]
     assert requests["requested_time"].isna().all()
     # linear up to A, which is from 6 to 16

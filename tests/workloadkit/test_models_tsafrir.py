@@ -11,6 +11,7 @@ from workloadkit.models.tsafrir import (
     HOUR,
     MINUTE,
     _popularity,
+    _whole_shares,
     estimate_distribution,
     head_percent,
     popular_estimates,
@@ -90,7 +91,7 @@ def test_a_distribution_is_one(seed, jobs, minutes):
 
 
 @pytest.mark.parametrize(
-    ("jobs", "number"), [(20, 10), (1000, 35), (10_000, 90), (40_000, 215), (10**6, 565)]
+    ("jobs", "number"), [(20, 10), (780, 31), (1000, 35), (10_000, 90), (40_000, 215), (10**6, 565)]
 )
 def test_the_number_of_estimates_grows_with_the_jobs(jobs, number):
     time, _ = estimate_distribution(jobs, 48.0 * HOUR, 1)
@@ -125,6 +126,15 @@ def test_the_shares_of_the_model_are_met_by_whole_jobs():
     count = {t: (found == t).sum() for t in time}
     assert sum(count.values()) == 9999
     assert [count[t] for t in time] == pytest.approx(percent * 99.99, abs=1)
+
+
+@pytest.mark.parametrize(
+    ("percent", "n", "shares"),
+    [([34, 33, 33], 10, [4, 3, 3]), ([10, 45, 45], 5, [1, 2, 2]), ([26, 37, 37], 2, [0, 1, 1])],
+)
+def test_the_largest_remainders_are_rounded_up(percent, n, shares):
+    """Of 2 jobs, for example, 0.52, 0.74 and 0.74."""
+    assert _whole_shares(np.array(percent, float), n).tolist() == shares
 
 
 def test_estimates_are_independent_of_runs_that_allow_them_all():

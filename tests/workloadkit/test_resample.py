@@ -118,7 +118,41 @@ def test_rates_are_those_of_the_log(log):
 
 def test_users_arrive_by_the_length_of_the_log_whole_weeks_or_not():
     trace = log_of({1: [*every_week(0, 40), 40.5], 2: [10.5], 3: [20.25]})
-    assert prepare(trace).plan.rates[0].arrivals == 2 / 40.5
+    plan = prepare(trace).plan
+    assert plan.rates[0].arrivals == 2 / 40.5
+    assert plan.rates[0].present == 2 / 41  # of the weeks that it reaches into
+
+
+@pytest.mark.parametrize(("weeks", "later"), [(6, 5), (6.5, 6)])
+def test_users_arrive_in_each_week_that_the_new_log_reaches_into(log, weeks, later):
+    """Both temporary users in each of them: one has two jobs, a week apart, the other one."""
+    new = wk.resample(
+        log, weeks, rng=1, long_term_users=0, temporary_users=0, arrivals=2, start="activity"
+    )
+    first = new.jobs.drop_duplicates("user")["submit"] // WEEK
+    begun = {week: int((first == week).sum()) for week in range(1, later + 1)}
+    assert all(n >= 1 for n in begun.values())
+    assert first.isin([*begun]).all()
+    assert prepare(log, weeks).plan.n_weeks == later + 1
+
+
+def test_temporary_users_count_for_the_number_of_jobs_too():
+    trace = log_of({1: every_week(0, 40), 2: [10.5] * 20})
+    with pytest.raises(ParameterError, match=r"would have some 3.2e\+07 jobs"):
+        prepare(trace, 1.5e6, arrivals=1)
+
+
+def test_no_long_term_users_can_be_asked_for_where_there_are_none():
+    trace = log_of({1: [0, 5], 2: [20], 3: [40]})
+    with pytest.warns(WorkloadWarning, match="pool of long-term users is empty"):
+        assert prepare(trace, long_term_users=0).plan.rates[0].long_term == 0
+    with pytest.raises(ParameterError, match="long_term_users is 1; that pool is empty"):
+        prepare(trace, long_term_users=1)
+
+
+def test_five_weeks_are_long_enough():
+    trace = log_of({1: [0, 5], 2: [2.5]})
+    assert prepare(trace, edge=0, long_term=2 * WEEK).pools.logs[0].weeks == 5
 
 
 def test_all_temporary_users_can_be_asked_for(log):
@@ -197,6 +231,17 @@ def test_a_preceding_job_that_comes_later_or_is_not_there_is_unknown(log):
     assert (wk.resample(trace, rng=1).column("preceding_job") == -1).all()
 
 
+def test_jobs_that_are_moved_one_by_one_follow_only_earlier_ones(log):
+    before = np.append(-1, np.arange(1, log.n_jobs))
+    trace = log.with_columns(preceding_job=before, user=np.where(before < 0, 1, 1))
+    with pytest.warns(WorkloadWarning, match="pool of temporary users is empty"):
+        new = wk.resample(trace, rng=1, unit="job")
+    named = new.column("preceding_job")
+    assert (named < new.column("job")).all()
+    assert (named > 0).any()
+    assert (named[1:] == -1).any()
+
+
 def test_utilities_ride_along(log):
     points = pd.DataFrame({"row": [7, 7, 9], "time": [0.0, 60.0, 0.0], "value": [5.0, 1.0, 2.0]})
     trace = replace(log.with_columns(cpu=np.arange(log.n_jobs)), utility=points)
@@ -270,6 +315,26 @@ def test_the_header_names_rare_behaviours_as_the_command_line_does(log):
     rare = [(np.int64(3), 0, 40.0 * WEEK), (1, 0.5, WEEK)]
     note = wk.resample(log, rng=1, rare=rare).header.get_all("Note")[-1]
     assert note.endswith(", seed 1, rare 3:0-24192000,1:0.5-604800")
+
+
+def test_whole_numbers_are_told_without_a_decimal_point_however_they_are_given(log):
+    note = wk.resample(log, 20.0, 2.0, rng=1, edge=4.0 * WEEK, long_term=5.5 * WEEK).header
+    assert note.get_all("Note")[-1].endswith(", seed 1, weeks 20, load 2, long_term 3326400")
+
+
+def test_all_that_a_user_should_be_told_is_said():
+    trace = log_of({1: every_week(0, 40), -1: [3]})
+    with pytest.warns(WorkloadWarning) as said:
+        wk.resample(trace, rng=1)
+    assert [str(warning.message) for warning in said] == [
+        "trace: jobs left out of the pools: 1 of unknown user",
+        "trace: the pool of temporary users is empty: all are drawn from the 1 other",
+    ]
+
+
+def test_rare_behaviours_are_named_once_each_by_rising_number(log):
+    named = replace(log, header=wk.Header(("; RareUsers: 15 9", "; RareUsers: 9 12")))
+    assert wk.rare_users(named).tolist() == [9, 12, 15]
 
 
 def test_the_rare_pool_can_be_smaller_than_what_arrives():
@@ -377,6 +442,11 @@ def test_logging_can_have_begun_before(log):
     later = log.with_columns(submit=log.column("submit") + 2 * WEEK)
     new = wk.resample(later, rng=1, begin=0)
     assert prepare(later, begin=0).plan.begin == 0
+    assert prepare(log, begin=0).plan.begin == 0  # with the first submission, at the latest
+    windowed = replace(log, header=wk.Header((f"; Window: 0 {30 * WEEK}",)))
+    with pytest.warns(WorkloadWarning, match="10 outside the window of the log"):
+        assert prepare(windowed).pools.logs[0].end == 30 * WEEK
+    assert prepare(windowed, begin=0).pools.logs[0].end == 40 * WEEK
     assert new.column("submit")[0] < 2 * WEEK
     assert new.header.get_all("Note")[-1].endswith(", seed 1, begin 0")
 
@@ -397,6 +467,10 @@ def test_a_new_log_without_jobs_is_worth_a_warning(log):
         new = wk.resample(log, rng=1, long_term_users=0, temporary_users=0, arrivals=0)
     assert new.n_jobs == 0
     assert list(new.jobs.columns) == [field.name for field in FIELDS]
+    nobody = {"long_term_users": 0, "temporary_users": 0, "arrivals": 0}
+    with pytest.warns(WorkloadWarning, match="no job is in it") as said:
+        assert [new.n_jobs for new in wk.resamples(log, 2, rng=1, **nobody)] == [0, 0]
+    assert len(said) == 2
 
 
 def test_logs_that_cannot_be_resampled(log):

@@ -56,6 +56,12 @@ def test_the_order_of_jobs_is_stable(submit):
     assert _order(submit).tolist() == sorted(range(submit.size), key=submit.tolist().__getitem__)
 
 
+def test_many_jobs_at_the_same_fractions_of_seconds_keep_their_order():
+    submit = np.tile([2.5, 0.5, 1.5], 100)
+    expected = [np.arange(first, 300, 3) for first in (1, 2, 0)]
+    assert _order(submit).tolist() == np.concatenate(expected).tolist()
+
+
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 5)), max_size=8))
 def test_ranges_are_laid_one_after_the_other(ranges):
     low, size = np.array(ranges, dtype=np.int64).reshape(-1, 2).T
@@ -154,6 +160,27 @@ def test_tasks_wait_in_bounded_number():
     assert written == list(range(1000))
     assert done == 1000
     assert pool.most <= 128
+
+
+@pytest.mark.parametrize(
+    ("count", "first"), [(1, "0001"), (9999, "0001"), (10_000, "00001"), (123_456, "000001")]
+)
+def test_names_of_files_sort_as_the_runs(count, first):
+    written = []
+    runs = files.write_runs(lambda i, path: written.append((i, path)), count, files.Path("x"))
+    next(runs)
+    assert written == [(0, str(files.Path("x") / f"{first}.swf.gz"))]
+
+
+def test_a_folder_that_was_there_stays_though_nothing_comes_of_it(tmp_path):
+    for folder in (tmp_path / "old", tmp_path / "new"):
+        if folder.name == "old":
+            folder.mkdir()
+        with pytest.raises(ZeroDivisionError), files.whole_folder(folder) as place:
+            (place / "0001.swf.gz").write_text("half")
+            raise ZeroDivisionError
+        assert folder.exists() == (folder.name == "old")
+        assert not [*tmp_path.rglob("0001*")]
 
 
 @needs_traces

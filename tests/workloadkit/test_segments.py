@@ -51,6 +51,17 @@ def test_no_change_is_found_in_none(rng):
     assert len(wk.stationary_segments(log_of([5] * 60))) == 1
 
 
+def test_a_single_step_is_found_though_most_weeks_are_as_the_ones_before():
+    found = wk.stationary_segments(log_of([5] * 30 + [9] * 30), of=["jobs"])
+    assert found["week"].tolist() == [0, 30]
+
+
+def test_a_segment_without_jobs_begins_and_ends_nowhere():
+    found = wk.stationary_segments(log_of([20] * 30 + [0] * 30 + [20] * 30), of=["jobs"])
+    assert found["jobs"].tolist() == [20, 0, 20]
+    assert found["begin"].isna().tolist() == found["end"].isna().tolist() == [False, True, False]
+
+
 def test_a_change_of_users_alone_is_found(rng):
     counts = [40] * 60
     n = sum(counts)

@@ -66,6 +66,19 @@ def test_the_table_says_what_users_do():
     assert np.isnan(table.loc[2, "memory"])
 
 
+def test_no_memory_is_known_to_be_none():
+    log = {"submit": [0, 1], "run": [1, 1], "procs": [1, 1], "user": [1, 1]}
+    memory = {"memory": [0, -1], "requested_memory": [500, 200]}
+    assert wk.user_table(wk.Trace.from_columns(log | memory)).loc[1, "memory"] == 100
+
+
+def test_of_equal_users_those_of_the_smaller_numbers_make_half():
+    log = {"submit": range(40), "run": [1] * 40, "procs": [1] * 40, "user": range(40)}
+    table = wk.user_table(wk.Trace.from_columns(log))
+    assert table["share"].tolist() == ["heavy"] * 20 + ["light"] * 20
+    assert table["frequency"].tolist() == ["frequent"] * 20 + ["occasional"] * 20
+
+
 @pytest.mark.parametrize(
     ("runs", "length"), [([60], "short"), ([61], "medium"), ([600, 600, 9e9], "medium")]
 )
