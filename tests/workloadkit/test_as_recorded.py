@@ -9,6 +9,7 @@ import pytest
 
 import workloadkit as wk
 from tests.data import FIRST_JOBS, TRACES, needs_compiler, needs_traces, trace_path
+from workloadkit.simulation.as_recorded import differ_much
 
 COLUMNS = {
     "submit": [0, 0, 100, 200],
@@ -47,6 +48,22 @@ def test_of_a_real_log_it_is_what_the_file_says(path):
         assert schedule.recorded["mean_wait"] == pytest.approx(jobs["wait"].mean())
         assert schedule.recorded["mean_bounded_slowdown"] == pytest.approx(slowdown.mean())
         assert schedule.recorded["wait_p98"] == jobs["wait"].quantile(0.98, "inverted_cdf")
+
+
+def test_jobs_of_no_time_are_known():
+    columns = {"submit": [0, 0], "wait": [90, 50], "run": [0, 10], "procs": [1, 1]}
+    trace = wk.Trace.from_columns(columns)
+    assert wk.simulate(trace, "fcfs", procs=2, engine="python").recorded["jobs"] == 2
+
+
+@pytest.mark.parametrize(
+    ("simulated", "recorded", "much"),
+    [(120, 60, False), (121, 60, True), (60, 121, True), (0, 120, False), (0, 121, True)],
+)
+def test_twice_as_long_is_not_yet_much_and_less_than_a_minute_is_a_minute(
+    simulated, recorded, much
+):
+    assert differ_much({"mean_wait": simulated}, {"mean_wait": recorded}) is much
 
 
 def test_it_counts_the_jobs_that_the_metrics_count():
@@ -127,6 +144,16 @@ def test_partitions_that_become_one_machine_are_named(n_jobs):
     words = rf"its partitions \({200 - n_jobs} in 1, {n_jobs} in 2\) are simulated as one"
     with pytest.warns(wk.WorkloadWarning, match=words):
         wk.simulate(with_partitions(n_jobs), procs=8)
+
+
+@pytest.mark.filterwarnings("error")
+def test_partition_0_is_one_and_jobs_that_never_ran_are_in_none():
+    trace = with_partitions(100)
+    trace = trace.with_columns(partition=trace.column("partition") - 1)
+    with pytest.warns(wk.WorkloadWarning, match=r"\(100 in 0, 100 in 1\) are simulated as one"):
+        wk.simulate(trace, procs=8, engine="python")
+    never = trace.with_columns(run=np.where(trace.column("partition") == 1, -1, 1))
+    wk.simulate(never, procs=8, engine="python")
 
 
 @pytest.mark.filterwarnings("error")

@@ -141,6 +141,17 @@ def test_as_many_weeks_are_drawn_as_are_whole(rng, length, whole):
     assert set(drawn.tolist()) == set(range(whole))
 
 
+def test_weeks_are_those_of_the_window(rng):
+    """One job long before it, and one long after; the window is three weeks long."""
+    submit = [0, 5 * WEEK, 6 * WEEK + 9, 8 * WEEK, 20 * WEEK]
+    header = wk.Header((f"; Window: {5 * WEEK} {8 * WEEK}",))
+    trace = wk.Trace.from_columns({"submit": submit, "user": range(1, 6)}, header=header)
+    assert set(np.concatenate([draw_weeks(trace, rng) for _ in range(30)])) == {0, 1, 2}
+    found = resample_weeks(trace, [1, 0])
+    assert found.column("submit").tolist() == [5 * WEEK + 9, 6 * WEEK]
+    assert found.column("user").tolist() == [3, 2]
+
+
 @given(st.lists(st.integers(0, 3), min_size=1, max_size=6))
 def test_each_week_brings_its_jobs_at_their_times_within_it(log, weeks):
     found = resample_weeks(log, weeks)
@@ -306,6 +317,52 @@ def test_a_scheduler_of_ones_own_is_swept_too(log):
     assert found.table["scheduler"].tolist() == ["fcfs", "ShortestFirst"]
     assert found.table["mean_wait"].is_monotonic_decreasing
     assert found.provenance["parameters"]["seed"] == 7  # who knows whether it draws
+
+
+def test_a_machine_is_scaled_once(log):
+    found = sweep(log, "fcfs", [0.4], metrics=["mean_wait"], scale_machine=2)
+    schedule = wk.simulate(log, "fcfs", offered_load=0.4, scale_machine=2)
+    assert found.runs["mean_wait"].tolist() == [schedule.metrics["mean_wait"]]
+    assert found.provenance["parameters"]["procs"] == schedule.machine == 16
+
+
+def test_whether_a_short_log_saturates_is_not_known(log):
+    short = log.select(log.column("submit") < 1.5 * WEEK)
+    tables = [sweep(trace, "fcfs", [0.3], metrics=["jobs"]).table for trace in (short, log)]
+    assert np.isnan(tables[0]["saturated"][0])
+    assert tables[1]["saturated"][0] == 0
+
+
+def test_a_seed_is_that_of_schedulers_that_draw_too(log):
+    class Lottery(wk.schedulers.Scheduler):
+        def allocate(self):
+            waiting = self.queue.copy()
+            for place in self.rng.permutation(len(waiting)):
+                if self.fits(waiting[place]):
+                    self.start(waiting[place])
+
+    first, again, other = (
+        sweep(log, [Lottery()], [0.6], metrics=["mean_wait"], rng=seed).runs for seed in (7, 7, 8)
+    )
+    assert first.equals(again)
+    assert not first.equals(other)
+
+
+def test_rare_behaviours_are_no_part_of_what_is_measured():
+    """A user who comes each week, one for two weeks, and a flurry of a third."""
+    weeks = [*range(41), 10.5, 11.5, *np.full(5, 20.25)]
+    user = np.array([1] * 41 + [2] * 2 + [3] * 5)
+    order = np.argsort(weeks, kind="stable")
+    columns = {"submit": np.array(weeks)[order] * WEEK, "user": user[order]}
+    trace = wk.Trace.from_columns(columns | {"run": [60] * 48, "procs": [1] * 48})
+    how = {"rare": [(3, 0, 40 * WEEK)], "rare_per_week": 0.3, "arrivals": 0.5}
+    found = sweep(
+        trace, "fcfs", [1.0], load_by="users", resampling=how, metrics=["jobs"], procs=9, rng=1
+    )
+    (new,) = wk.resamples(trace, 1, rng=1, **how)
+    rare = np.isin(new.column("user"), wk.rare_users(new))
+    assert 0 < rare.sum() < new.n_jobs
+    assert found.runs["jobs"].tolist() == [(~rare).sum()]
 
 
 @pytest.mark.parametrize(

@@ -92,6 +92,12 @@ def test_a_log_counts_the_jobs_that_ran():
     assert found.sessions.to_numpy().tolist() == [[7, 2, 0, 90], [8, 1, 9000, 0]]
 
 
+def test_the_period_of_a_log_ends_with_its_last_end_after_its_wait():
+    log = {"submit": [0, 100], "wait": [0, 50], "run": [10, 10], "procs": [1, 1], "user": [7, 7]}
+    found = log_productivity(wk.Trace.from_columns(log))
+    assert (found.period, found.ended) == ((0, 160), 2)
+
+
 def schedule(**options):
     log = {"submit": [0, 60, 9000], "run": [100, 90, 9], "procs": [1, 1, 1], "user": [7, 7, 8]}
     return wk.simulate(wk.Trace.from_columns(log), "fcfs", procs=1, engine="python", **options)

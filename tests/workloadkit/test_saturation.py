@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import workloadkit as wk
 from workloadkit.clock import WEEK
-from workloadkit.simulation.saturation import outstanding, saturation
+from workloadkit.simulation.saturation import Outstanding, Saturation, outstanding, saturation
 
 
 def jobs_of(counts):
@@ -92,6 +92,25 @@ def test_a_machine_that_cannot_keep_up_saturates():
     short = wk.simulate(trace_of(2, 7, 200_000), "fcfs")
     assert short.saturated is None
     assert short.to_dict()["backlog_growth"] is None
+
+
+@pytest.mark.parametrize(
+    ("growth", "emptied", "saturated"),
+    [(0.01, 0.1, False), (0.0101, 1, True), (0, 0.099, True), (np.nan, np.nan, None)],
+)
+def test_one_percent_and_a_tenth_of_the_time_are_not_too_much(growth, emptied, saturated):
+    assert Saturation(growth, emptied, 0).saturated is saturated
+
+
+@pytest.mark.parametrize(("slope", "grew"), [(1, False), (1.01, True), (np.nan, None)])
+def test_one_job_a_week_is_no_growth(slope, grew):
+    assert Outstanding(np.zeros(0, np.int64), slope).grew is grew
+
+
+@pytest.mark.parametrize(("span", "known"), [(2 * WEEK - 1, False), (2 * WEEK, True)])
+def test_submissions_of_three_weeks_tell_whether_a_machine_saturates(span, known):
+    """The third of them may just have begun."""
+    assert (saturation([0, span], [0, span], 60, 1, 1).saturated is False) == known
 
 
 def test_the_jobs_that_run_are_no_backlog():

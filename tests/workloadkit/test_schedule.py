@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import workloadkit as wk
+from tests.small_logs import as_read
 from workloadkit.errors import ParameterError, WorkloadError
 from workloadkit.simulation import Schedule
 
@@ -141,6 +142,24 @@ def test_warm_up_and_cool_down_change_the_metrics_and_not_the_simulation(log):
     assert plain.trace().jobs.equals(cut.trace().jobs)
 
 
+def test_either_of_warm_up_and_cool_down_is_told_with_the_other(log):
+    for how in ({"warmup": 5}, {"cooldown": 5}):
+        told = wk.simulate(log, engine="python", **how).parameters
+        assert {name: told[name] for name in ("warmup", "cooldown")} == (
+            {"warmup": 0, "cooldown": 0} | how
+        )
+
+
+def test_jobs_that_are_killed_count_where_they_count():
+    columns = {"submit": [0, 100, 200], "run": [50, 50, 50], "procs": [1] * 3}
+    trace = wk.Trace.from_columns(columns | {"requested_time": [10, 10, 60]})
+    found = [
+        wk.simulate(trace, procs=1, overrun="kill", warmup=w, engine="python").metrics["killed"]
+        for w in (0, 100, 200)
+    ]
+    assert found == [2, 1, 0]
+
+
 def test_a_warm_up_that_leaves_no_job_is_an_error(log):
     message = "a warm-up of 604800 s and a cool-down of 0 s leave no job of 300 s of submissions"
     with pytest.raises(WorkloadError, match=message):
@@ -238,6 +257,12 @@ def test_the_bursts_of_the_recorded_execution_are_left_out(tmp_path):
     trace = wk.read_swf(path)
     assert len(trace.bursts) == 2
     assert wk.simulate(trace, procs=1).trace().bursts.empty
+
+
+def test_what_reading_put_right_and_the_digest_are_those_of_the_log_as_it_was(log):
+    read = replace(as_read(log), digest="abc")
+    made = wk.simulate(read, "fcfs", engine="python").trace()
+    assert (made.repairs, made.digest) == ((), "")
 
 
 def test_a_simulated_log_can_be_simulated_again(read_back):

@@ -227,6 +227,18 @@ def test_jobs_long_before_it_are_counted():
         wk.simulate(trace, "recorded")  # as it was
 
 
+@pytest.mark.parametrize(("first", "counts"), [(0, True), (1, False)])
+def test_a_tenth_of_the_window_is_long(first, counts):
+    """It begins a day after the first submission, or a second less, and lasts for ten."""
+    columns = {"submit": [first, DAY, 11 * DAY], "run": [60] * 3, "procs": [1] * 3}
+    header = Header(("; MaxProcs: 1", f"; Window: {DAY} {11 * DAY}"))
+    with warnings.catch_warnings(record=True, action="always") as said:
+        wk.simulate(Trace.from_columns(columns, header=header), "fcfs", engine="python")
+    assert ["1 jobs were submitted up to 1.0 days before" in str(w.message) for w in said] == (
+        [True] if counts else []
+    )
+
+
 @pytest.mark.filterwarnings("ignore::workloadkit.errors.WorkloadWarning")
 def test_new_logs_are_made_of_what_lies_inside(site):
     log = ended_in(site, 20 * DAY, 95 * DAY)

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 import workloadkit as wk
 from workloadkit.errors import ParameterError, WorkloadError, WorkloadWarning
+from workloadkit.fields import MAX_PROCS, MAX_TIME
 from workloadkit.settings.simulation import Arriving
 from workloadkit.simulation import workload
 from workloadkit.simulation.workload import machine_size, make_workload, plan
@@ -60,6 +61,21 @@ def test_jobs_larger_than_the_machine_are_an_error_that_names_them():
         "small.swf: 1,007 jobs are larger than the machine of 8 processors: "
         "1, 2, 3, 4, 5 and 1,002 more"
     )
+
+
+def test_five_jobs_that_are_too_large_are_all_named():
+    with pytest.raises(WorkloadError, match=r"5 jobs are larger .*: 1, 2, 3, 4, 5; leave them out"):
+        make_workload(log(procs=[9] * 5), 8)
+
+
+def test_the_limits_of_what_is_believed_are_believed():
+    assert machine_size(wk.Header(), MAX_PROCS) == MAX_PROCS
+    assert make_workload(log(run=[MAX_TIME]), 8).run.tolist() == [MAX_TIME]
+
+
+def test_stretched_submit_times_are_rounded_to_the_nearest_second():
+    trace = log(submit=[10, 13, 17])  # 3 and 7 s after the first
+    assert make_workload(trace, 8, Arriving(scale_arrivals=0.25)).submit.tolist() == [10, 11, 12]
 
 
 def test_what_a_job_requested_makes_it_too_large_whatever_it_used():
