@@ -117,7 +117,7 @@ def test_figures_are_drawn(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "expected"),
     [
         ([], "which MODEL? known: closed, mixed, reopen"),
         (["open"], "unknown model 'open'; known: closed"),
@@ -136,9 +136,9 @@ def test_figures_are_drawn(tmp_path):
         (["reopen", "lam=1", "p=0.2", "p=0.5", "p=exp:1", "Z=1", "S=1"], "lam is 1"),
     ],
 )
-def test_wrong_usage_is_one_line(words, told):
+def test_wrong_usage_is_one_line(words, expected):
     done = run(*words)
     assert done.exit_code == 2
     assert done.stdout == ""
-    assert done.stderr.startswith(f"error: {told}")
+    assert done.stderr.startswith(f"error: {expected}")
     assert done.stderr.count("\n") == 1

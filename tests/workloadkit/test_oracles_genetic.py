@@ -165,8 +165,8 @@ def packed(queue):
     return Utilities(first, numbers[:, 0].copy(), numbers[:, 1].copy())
 
 
-def search_of(queue, at="turnaround", *, told=True):
-    """A search for the order of a queue, told or not after which end a job earns nothing."""
+def search_of(queue, at="turnaround", *, knows=True):
+    """A search for the order of a queue, knowing or not after which end a job earns nothing."""
     search = a_search(len(queue), packed(queue), at_start=at == "start")
     for place, job in enumerate(queue):
         search.window.valued[place] = place
@@ -174,11 +174,11 @@ def search_of(queue, at="turnaround", *, told=True):
             getattr(search.window, name)[place] = job[name]
         last = job["utility"][-1][0] if job["utility"] else -NOW
         length = job["estimate"] if at == "start" else 0
-        search.window.due[place] = job["submit"] + last + length if told else 10**9
+        search.window.due[place] = job["submit"] + last + length if knows else 10**9
     return search
 
 
-def agrees(order, queue, running, at, *, told):
+def agrees(order, queue, running, at, *, knows):
     """What an order earns is the same by the definition, in plain Python and compiled."""
     of = columns(queue)
     expected = oracle.fitness(
@@ -197,7 +197,7 @@ def agrees(order, queue, running, at, *, told):
     found = plain.earned_by_easy([jobs[i] for i in order], NOW, free, running, at)
     assert found == pytest.approx(expected, rel=1e-12, abs=1e-12)
 
-    search = search_of(queue, at, told=told)
+    search = search_of(queue, at, knows=knows)
     search.at[:] = len(queue), len(running), free
     for i, (end, size) in enumerate(sorted(running, reverse=True)):
         search.running_ends[i], search.running_procs[i] = end, size
@@ -206,9 +206,9 @@ def agrees(order, queue, running, at, *, told):
 
 @pytest.mark.parametrize("at", ["turnaround", "start"])
 @settings(max_examples=25)
-@given(queue=queues, running=running_jobs(), told=st.booleans(), data=st.data())
-def test_an_order_earns_what_easy_would_make_of_it(at, queue, running, told, data):
-    agrees(data.draw(st.permutations(range(len(queue)))), queue, running, at, told=told)
+@given(queue=queues, running=running_jobs(), knows=st.booleans(), data=st.data())
+def test_an_order_earns_what_easy_would_make_of_it(at, queue, running, knows, data):
+    agrees(data.draw(st.permutations(range(len(queue)))), queue, running, at, knows=knows)
 
 
 @pytest.mark.parametrize("at", ["turnaround", "start"])
@@ -232,7 +232,7 @@ def test_so_it_does_in_crowded_queues_whose_times_tie(at):
         queue.sort(key=lambda job: job["submit"])
         running = [(NOW + tens(0, 6), int(rng.integers(1, 4))) for _ in range(case % 4)]
         running = running if sum(size for _, size in running) <= MACHINE else []
-        agrees(rng.permutation(8).tolist(), queue, running, at, told=bool(case % 2))
+        agrees(rng.permutation(8).tolist(), queue, running, at, knows=bool(case % 2))
 
 
 @settings(max_examples=50)

@@ -69,7 +69,7 @@ def test_think_times_may_depend_on_the_response():
 
 
 @pytest.mark.parametrize(
-    ("word", "told"),
+    ("word", "expected"),
     [
         ("lam", "'lam' is no parameter; write name=value"),
         ("=3", "'=3' is no parameter"),
@@ -85,10 +85,10 @@ def test_think_times_may_depend_on_the_response():
         ("Z=breaks:1,2", "Z is 'breaks:1,2'"),
     ],
 )
-def test_what_cannot_be_read_is_named(word, told):
+def test_what_cannot_be_read_is_named(word, expected):
     with pytest.raises(ParameterError) as error:
         read_grids([word], KNOWN)
-    assert told in str(error.value)
+    assert expected in str(error.value)
 
 
 def test_too_many_points_are_refused():

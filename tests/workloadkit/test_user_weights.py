@@ -73,10 +73,12 @@ def test_no_memory_is_known_to_be_none():
 
 
 def test_of_equal_users_those_of_the_smaller_numbers_make_half():
-    log = {"submit": range(40), "run": [1] * 40, "procs": [1] * 40, "user": range(40)}
+    """Two hundred of twice the work and as many of once: half of it is that of 150 users."""
+    n = 400
+    log = {"submit": range(n), "run": [2, 1] * (n // 2), "procs": [1] * n, "user": range(n)}
     table = wk.user_table(wk.Trace.from_columns(log))
-    assert table["share"].tolist() == ["heavy"] * 20 + ["light"] * 20
-    assert table["frequency"].tolist() == ["frequent"] * 20 + ["occasional"] * 20
+    assert table["share"].tolist() == ["heavy", "light"] * 150 + ["light"] * 100
+    assert table["frequency"].tolist() == ["frequent"] * 200 + ["occasional"] * 200
 
 
 @pytest.mark.parametrize(
