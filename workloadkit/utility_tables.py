@@ -164,7 +164,7 @@ def read_table(table: pd.DataFrame | str | PathLike[str]) -> UtilityTable:
         raise ParameterError(f"{name} is by job and by more; it is by job, or it holds shapes")
     if data.empty:
         raise WorkloadError(f"{name} has no points")
-    return UtilityTable(name, _as_numbers(name, data.reset_index(drop=True)))
+    return UtilityTable(name, _as_numbers(name, data))
 
 
 def _as_numbers(name: str, data: pd.DataFrame) -> pd.DataFrame:

@@ -214,7 +214,8 @@ def test_a_table_of_jobs_is_taken_as_it_stands(log, tmp_path):
         {"job": [14, 11, 14, 11, 99], "time": [0, 0, 7, 90, 0], "value": [5, 4, 1, 0, 3]}
     )
     table.to_csv(tmp_path / "worth.csv", index=False)
-    for given_ in (table, str(tmp_path / "worth.csv"), tmp_path / "worth.csv"):
+    odd = table.set_axis([7, 7, 1, 0, 7])  # the names of rows tell nothing
+    for given_ in (table, odd, str(tmp_path / "worth.csv"), tmp_path / "worth.csv"):
         with pytest.warns(WorkloadWarning) as caught:
             made = add_utility(log, table=given_)
         assert made.utilities == {0: [(0, 4), (90, 0)], 3: [(0, 5), (7, 1)]}

@@ -121,7 +121,7 @@ def cirne(
     generator = np.random.default_rng(seed)
 
     passed = np.cumsum(generator.exponential(gap, n_jobs))
-    is_serial = (generator.random(n_jobs) < serial) | (machine == 1)
+    is_serial = generator.random(n_jobs) < serial
     top = np.log2(machine)
     log_size = np.minimum(1.0, top) + generator.random(n_jobs) * max(top - 1.0, 0.0)
     rounded = np.minimum(np.rint(log_size), np.floor(top))
