@@ -162,16 +162,6 @@ def test_tasks_wait_in_bounded_number():
     assert pool.most <= 128
 
 
-@pytest.mark.parametrize(
-    ("count", "first"), [(1, "0001"), (9999, "0001"), (10_000, "00001"), (123_456, "000001")]
-)
-def test_names_of_files_sort_as_the_runs(count, first):
-    written = []
-    runs = files.write_runs(lambda i, path: written.append((i, path)), count, files.Path("x"))
-    next(runs)
-    assert written == [(0, str(files.Path("x") / f"{first}.swf.gz"))]
-
-
 def test_a_folder_that_was_there_stays_though_nothing_comes_of_it(tmp_path):
     for folder in (tmp_path / "old", tmp_path / "new"):
         if folder.name == "old":

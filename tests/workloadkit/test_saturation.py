@@ -113,6 +113,11 @@ def test_submissions_of_three_weeks_tell_whether_a_machine_saturates(span, known
     assert (saturation([0, span], [0, span], 60, 1, 1).saturated is False) == known
 
 
+def test_what_starts_as_the_last_job_is_submitted_waits_no_longer():
+    found = saturation([0, 2 * WEEK], [2 * WEEK, 2 * WEEK], 60, 1, 1)
+    assert (found.emptied, found.longest) == (1, 2 * WEEK)
+
+
 def test_the_jobs_that_run_are_no_backlog():
     """Long jobs, ever more of them, of which none waits: each runs at once for the whole year."""
     trace = wk.Trace.from_columns(

@@ -397,6 +397,4 @@ class Schedule:
                 ("Note", f"jobs left out of the simulation: {w.left_out} of {self.source.n_jobs}")
             )
         simulated = taken.with_columns(**times, status=status)
-        return replace(
-            simulated, header=header, bursts=taken.bursts.iloc[:0], digest="", repairs=()
-        )
+        return replace(simulated, header=header, bursts=taken.bursts.iloc[:0], repairs=())
