@@ -138,6 +138,12 @@ def test_jobs_are_numbered_by_submission():
     assert schedule.trace().column("job").tolist() == [1, 2, 3]
 
 
+def test_a_job_without_a_number_gets_the_one_after_the_largest():
+    script = {0: submits(1, 1, number=10), 1: submits(1, 1, number=5), 2: submits(1, 1)}
+    schedule = wk.simulate(None, "fcfs", [Script(script)], procs=1, rng=1)
+    assert schedule.jobs["job"].tolist() == [10, 5, 11]
+
+
 @pytest.mark.parametrize(
     ("submit", "message"),
     [
