@@ -172,6 +172,24 @@ def test_a_running_job_that_is_requeued_begins_anew_in_its_old_place():
     assert table["run"].tolist() == [10, 10, 10, 1]
 
 
+def test_what_is_requeued_is_not_met_by_a_loop_over_the_queue_that_goes_on():
+    met = []
+
+    class Giving(AnyThatFits):
+        def allocate(self):
+            for job in self.queue:
+                met.append((self.now, job.number))
+                if self.running and job.number == 2:
+                    self.requeue(next(iter(self.running)))
+                if self.fits(job):
+                    self.start(job)
+
+    columns = {"submit": [0, 1, 1], "run": [10, 10, 10], "procs": [2, 4, 2]}
+    schedule = wk.simulate(wk.Trace.from_columns(columns), Giving(), procs=4)
+    assert schedule.start.tolist() == [11, 1, 11]
+    assert met == [(0, 1), (1, 2), (1, 3), (11, 1), (11, 3)]
+
+
 def test_a_job_can_be_requeued_in_the_pass_that_has_started_it():
     class Wavering(Fcfs):
         wavered = False

@@ -455,6 +455,17 @@ def test_as_many_processors_go_down_as_the_file_says(outages):
             assert not any({*which.tolist()} & {*late.processors.tolist()} for which in before)
 
 
+def test_processors_of_a_large_machine_go_down_in_turn():
+    shutdowns = settle(
+        Outages((Outage(1, 5, 9, 50), Outage(2, 8, 9, 60), Outage(3, 20, 30, 40))), 90
+    )
+    assert [s.processors.tolist() for s in shutdowns] == [
+        [*range(50)],
+        [*range(50, 90), *range(20)],
+        [*range(20, 60)],
+    ]
+
+
 @pytest.mark.parametrize(
     ("outage", "message"),
     [
@@ -522,6 +533,26 @@ def test_a_scheduler_that_knows_nothing_of_outages_is_refused():
     for scheduler in (Oblivious(), Overcommitting()):
         with pytest.raises(ParameterError, match="it knows nothing of outages"):
             wk.simulate(small_trace(), scheduler, procs=4, outages=Outages())
+
+
+def test_jobs_that_outlive_their_estimates_count_as_ending_now_whatever_they_promised():
+    """The first processor is promised, though another job was to end later on the second."""
+    fits = []
+
+    class Promising(AnyThatFits):
+        def allocate(self):
+            if self.now < 20:
+                super().allocate()
+            elif self.now == 20:
+                assert self.reserve(self.queue[0]) == 20
+            else:
+                fits.append([self.fits(job) for job in self.queue])
+                super().allocate()
+
+    columns = {"submit": [0, 0, 20, 20], "run": [30, 40, 5, 5], "procs": [1] * 4}
+    trace = wk.Trace.from_columns(columns | {"requested_time": [10, 15, 5, 5]})
+    simulate(trace, Promising(), [down(900, 950, 1)], procs=2, overrun="late")
+    assert fits[0] == [True, False]
 
 
 def test_processors_are_reserved_only_where_there_are_outages():

@@ -13,6 +13,7 @@ from workloadkit.clock import WEEK
 from workloadkit.errors import ParameterError, WorkloadError
 from workloadkit.resample.population import Placements
 from workloadkit.simulation.populations import Resampled, resampled
+from workloadkit.simulation.populations.pooled import log_of
 from workloadkit.simulation.users.batches import crowd
 
 ENGINES = ("python", "compiled")
@@ -203,6 +204,17 @@ def test_one_who_came_before_the_begin_goes_on_where_he_was(place, engine):
     assert submits(schedule) == [9000]
 
 
+@pytest.mark.parametrize("engine", ENGINES)
+def test_nobody_comes_before_the_begin_where_an_hour_comes_twice(place, engine):
+    begin = "; UnixStartTime: 1004232600"  # 2:30, for the second time in that night
+    header = wk.Header((*PLAIN.lines, begin, "; TimeZoneString: Europe/Berlin"))
+    place((2, 0))
+    schedule = wk.simulate(
+        make_log(header), "easy", "adjusted", population="resampled", engine=engine, rng=1
+    )
+    assert submits(schedule)[0] == 0
+
+
 def test_a_long_term_user_who_pauses_as_the_log_begins_comes_with_his_next_cycle(place):
     place((1, -15), (1, 5))
     schedule = wk.simulate(make_log(), "easy", "adjusted", population="resampled", rng=1)
@@ -367,6 +379,15 @@ def test_times_with_decimals(place, engine):
     )
     expected = [600, 2300, 8 * WEEK - 1700, 15 * WEEK + 30, 20 * WEEK - 600]
     assert submits(schedule) == [time + 0.25 for time in expected]
+
+
+def test_jobs_of_one_second_keep_their_order():
+    jobs = [(user, week * WEEK, 60) for week in range(20) for user in range(1, 31)]
+    jobs[300] = (31, *jobs[300][1:])
+    log = make_log(jobs=jobs)
+    trace, order = log_of(Resampled().prepare(log).resampling.pools)
+    assert trace.jobs["submit"].is_monotonic_increasing
+    assert np.all(np.diff(order)[np.diff(trace.jobs["submit"]) == 0] > 0)
 
 
 def test_several_logs_are_mixed(log):
