@@ -435,6 +435,50 @@ def test_the_help_lists_all_schedulers_within_80_columns(run):
         assert line.rstrip() in help_text
 
 
+def test_the_table_says_how_jobs_were_served_and_what_users_got_done(run, tmp_path):
+    columns = {
+        "submit": [0, 30, 60, 500, 9000],
+        "wait": [2, 100, 50, 0, 0],
+        "run": [100, 40, 8, 60, 60],
+        "procs": [4, 2, 2, 1, 1],
+        "requested_time": [200, 100, 10, 60, 60],
+        "user": [1, 2, 3, 1, 1],
+    }
+    wk.write_swf(wk.Trace.from_columns(columns, header=HEADER), tmp_path / "small.swf")
+    _, out, _ = run(tmp_path / "small.swf", "--users", "adjusted")
+    # by hand; user 1 learns of his first end 2 s earlier, so he is active for 8998 s, two for none
+    assert [" ".join(line.split()) for line in out.splitlines()[1:]] == [
+        "simulated as recorded",
+        "jobs 5 5",
+        "left out 0",
+        "killed 0",
+        "makespan 2 h 31 min 2 h 31 min",
+        "utilization 1.7 % 1.7 %",
+        "throughput 1.99 jobs an hour 1.99 jobs an hour",
+        "mean wait 22 s 30.4 s",
+        "median wait 0 s 2 s",
+        "mean response 1 min 16 s 1 min 24 s",
+        "mean slowdown 2.35 2.75",
+        "mean bounded slowdown 2.11 2.46",
+        "users 3",
+        "sessions 4",
+        "jobs per session 1.25",
+        "activity of a user 49 min 59 s",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("saturated", "said"), [(True, "yes"), (False, "no"), (None, "too short to tell")]
+)
+def test_of_a_log_drawn_from_another_it_is_said_whether_it_saturates(
+    run, log, monkeypatch, saturated, said
+):
+    monkeypatch.setattr("workloadkit.Schedule.saturated", property(lambda schedule: saturated))
+    told = run("--resampled", "--weeks", 2, "--seed", 1, "--scheduler", "fcfs")[1]
+    assert f"saturated {said}" in [" ".join(line.split()) for line in told.splitlines()]
+    assert "saturated" not in run(log)[1]
+
+
 def test_users_who_react_are_named_and_show_what_they_got_done(run, log):
     code, out, err = run(log, "--users", "adjusted", "--scheduler", "fcfs")
     assert (code, err) == (0, "")
