@@ -139,19 +139,24 @@ def test_sizes_alone_are_drawn_after_the_run_time():
 def test_run_times_and_sizes_of_a_log(tmp_path):
     log = wk.Trace.from_columns(
         {
-            "submit": [0, 1, 2, 3],
-            "run": [10, -1, 20, 30],
-            "procs": [1, 2, 2, 1],
-            "requested_procs": [2, 2, -1, 3],
+            "submit": [0, 1, 2, 3, 4],
+            "run": [10, -1, 20, 30, 40],
+            "procs": [1, 2, 2, 1, 3],
+            "requested_procs": [2, 2, -1, 3, 0],
         }
     )
-    jobs = both(Poisson(0.1, run=log, procs=log, law="listed", jobs=4), procs=3).jobs
-    assert jobs["run"].tolist() == [10, 20, 30, 10]
-    assert jobs["procs"].tolist() == [2, 2, 3, 2]
+    jobs = both(Poisson(0.1, run=log, procs=log, law="listed", jobs=5), procs=3).jobs
+    assert jobs["run"].tolist() == [10, 20, 30, 40, 10]
+    assert jobs["procs"].tolist() == [2, 2, 3, 3, 2]
     path = tmp_path / "log.swf"
     wk.write_swf(log, path)
-    again = parse(f"poisson:rate=0.1,run={path},procs={path},law=listed,jobs=4")
+    again = parse(f"poisson:rate=0.1,run={path},procs={path},law=listed,jobs=5")
     assert both(again, procs=3).jobs.equals(jobs)
+
+
+def test_a_table_of_many_points_is_not_written_out():
+    assert str(Table(range(20), [0.5] * 20)).startswith("table:0.0/0.5,1.0/0.5,")
+    assert str(Table(range(21), [0.5] * 21)) == "a table of 21 points"
 
 
 def test_nothing_is_submitted_from_the_end_on():

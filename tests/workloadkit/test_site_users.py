@@ -239,6 +239,11 @@ def test_engines_agree(site):
     wk.check_schedule(schedule.trace(), schedule.trace())
 
 
+def test_the_last_second_of_a_site_is_a_whole_one():
+    site = DynamicSite(users=2, weeks=74_666.8 / WEEK, distributions=small_site())
+    assert wk.simulate(None, "easy", site, rng=1).history["until"] == 74_666
+
+
 def test_tables_that_are_too_small_are_made_larger(monkeypatch):
     from workloadkit.simulation.users.sites.crowd import SiteCrowd
 
