@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 import workloadkit as wk
 from tests.small_logs import as_read
 from workloadkit import cli, utility
-from workloadkit.augment import MOST_POINTS, add_utility, queue_descriptions
-from workloadkit.cli.augment import decays, priorities
+from workloadkit.augment import add_utility, queue_descriptions
 from workloadkit.errors import ParameterError, WorkloadError, WorkloadWarning
+from workloadkit.settings.making import MOST_POINTS
 
 JOBS = {
     "job": [11, 12, 13, 14],
@@ -467,10 +467,3 @@ def test_wrong_usage_and_bad_input(run, path, arguments, code, message):
     assert (found, out) == (code, "")
     assert message in " ".join(err.split())
     assert [p.name for p in path.parent.iterdir()] == ["a.swf"]
-
-
-def test_mappings_as_written():
-    assert priorities("1=2, 3=0") == {1: 2, 3: 0}
-    assert priorities("-1=5") == {-1: 5}
-    assert priorities(None) is None
-    assert decays("linear,exponential,step") == {"linear": 1, "exponential": 1, "step": 1}

@@ -196,7 +196,10 @@ def test_words_are_read_as_values():
     taken = settings.Resample(rare=settings_of(settings.Resample)["rare"].setting.read("3:1w-2w"))
     assert taken.rare == [(3, 604800.0, 1209600.0)]
     read = settings_of(settings.Augment)
-    assert read["priority"].setting.read("1=2,3=0") == {1: 2, 3: 0}
+    assert read["priority"].setting.read("1=2, 3=0") == {1: 2, 3: 0}
+    assert read["priority"].setting.read("-1=5") == {-1: 5}
+    alike = {"linear": 1, "exponential": 1, "step": 1}
+    assert read["decay"].setting.read("linear,exponential,step") == alike
     assert read["decay"].setting.read("linear=2, step") == {"linear": 2.0, "step": 1.0}
     for name, text, message in (
         ("priority", "1", "write QUEUE=PRIORITY"),
