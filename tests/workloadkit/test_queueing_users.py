@@ -166,6 +166,8 @@ def test_nothing_is_submitted_from_the_end_on():
     assert schedule.jobs["submit"].tolist() == whole["submit"].tolist()[:120]
     assert schedule.jobs["end"].max() > until
     assert schedule.history == {"until": until}
+    assert schedule.period[1] == until
+    assert both(Mixed(0.5, 3, 4.0, until=until), cooldown=5).period[1] == until - 5
 
 
 def test_tables_grow_where_nobody_says_how_many_jobs_there_will_be():
