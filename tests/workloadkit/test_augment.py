@@ -454,7 +454,7 @@ def test_what_jobs_earn_is_simulated(run, path):
         (["--priority", "1"], 2, "write QUEUE=PRIORITY"),
         (["--priority", "1=x"], 2, "whole numbers"),
         (["--priority", "1=2,1=3"], 2, "1 is there twice"),
-        (["--decay", "linear=x"], 2, "weights are numbers"),
+        (["--decay", "linear=x"], 2, "values are numbers"),
         (["--decay", "linear,"], 2, "neither NAME nor NAME=NUMBER"),
         (["--decay", "fast"], 2, "decay is 'fast'"),
         (["--deadline-factor", "-1"], 2, "deadline_factor is -1"),
