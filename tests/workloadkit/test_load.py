@@ -47,6 +47,12 @@ def test_the_load_is_work_over_processors_and_span():
     assert offered_load(log_of(late)) == 1.25
 
 
+def test_what_reading_put_right_is_of_the_log_as_it_was():
+    read = as_read(log_of(TWO))
+    assert scale_load(read, 0.5).repairs == ()
+    assert wk.models.add_estimates(read, 1).repairs == ()
+
+
 def test_it_is_the_load_that_analysis_and_simulation_mean():
     sample = wk.load_sample()
     assert offered_load(sample) == pytest.approx(summarize_load(sample)["offered_load"])

@@ -196,4 +196,4 @@ def _noted(made: Trace, trace: Trace, **parameters: object) -> Trace:
     """Make the header true and say in it what was done."""
     header = made.header.with_jobs(made.n_jobs, EndTime=span(made)[1])
     note = f"load set: {as_note(provenance(trace, **parameters))}"
-    return replace(made, header=header.appended(("Note", note)))
+    return replace(made, header=header.appended(("Note", note)), repairs=())

@@ -231,7 +231,7 @@ def add_estimates(
         given["n_estimates"] = estimates
     made = as_note(provenance(trace, estimates="tsafrir", **given))
     header = trace.header.appended(("Note", f"estimates of a model: {made}"))
-    return replace(trace.with_columns(requested_time=estimate), header=header)
+    return replace(trace.with_columns(requested_time=estimate), header=header, repairs=())
 
 
 def estimate_distribution(
