@@ -2,12 +2,17 @@
 
 from typing import Annotated, Any
 
-from workloadkit.errors import ParameterError, check_number
+from workloadkit.errors import ParameterError, check_not_negative, check_number
 from workloadkit.settings.setting import Setting
 
 
 def whatever(_name: str, _value: object) -> None:
     """Refuse nothing: what can be is seen together with the log, or by what takes it."""
+
+
+def not_negative(name: str, value: Any) -> None:
+    """Refuse what is no finite number of 0 or more."""
+    check_not_negative(**{name: value})
 
 
 def a_share(name: str, value: Any) -> None:

@@ -2,11 +2,12 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar, get_args
 
-from workloadkit.errors import ParameterError, check_count, check_not_negative
-from workloadkit.settings.common import processors, whatever
+from workloadkit.errors import ParameterError, check_count
+from workloadkit.settings.common import not_negative, processors, whatever
 from workloadkit.settings.setting import Setting, Settings
 
 Formula = Literal["opposite", "paper"]
@@ -133,7 +134,7 @@ class Augment(Settings):
             more="With a single one linear and exponential functions have the same law: a uniform "
             "time and a uniform value.",
             metavar="K",
-            check=lambda name, value: check_count(name, value, most=MOST_POINTS),
+            check=partial(check_count, most=MOST_POINTS),
             recorded="always",
         ),
     ] = 1
@@ -154,7 +155,7 @@ class Augment(Settings):
         Setting(
             help="Standard deviation of the value of a processor-minute, in bins of priority.",
             metavar="X",
-            check=lambda name, value: check_not_negative(**{name: value}),
+            check=not_negative,
             recorded="always",
         ),
     ] = 0.5

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, Any
 
 from workloadkit.errors import check_count
@@ -40,7 +41,7 @@ class Crosscheck(Queueing):
         Setting(
             help="Runs that are measured.",
             metavar="R",
-            check=lambda name, value: check_count(name, value, least=2),
+            check=partial(check_count, least=2),
             recorded="always",
         ),
     ] = 30
@@ -49,7 +50,7 @@ class Crosscheck(Queueing):
         Setting(
             help="Jobs of each run, with its warm-up.",
             metavar="J",
-            check=lambda name, value: check_count(name, value, least=100),
+            check=partial(check_count, least=100),
             recorded="always",
         ),
     ] = 50_000

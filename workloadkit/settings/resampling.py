@@ -4,9 +4,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
-from workloadkit.errors import ParameterError, check_count, check_not_negative, check_number
+from workloadkit.errors import ParameterError, check_count, check_number
 from workloadkit.parameters import Duration, read_duration
-from workloadkit.settings.common import processors, whatever
+from workloadkit.settings.common import not_negative, processors, whatever
 from workloadkit.settings.setting import Setting, Settings
 
 EndEffects = Literal["whole", "any"]
@@ -22,7 +22,7 @@ LONG_TERM = read_duration("12w")
 EDGE = read_duration("4w")
 
 
-def _not_negative(name: str, value: Any) -> None:
+def _a_time(name: str, value: Any) -> None:
     check_number(name, value)
     if not value >= 0:
         raise ParameterError(f"{name} must be at least 0 s, not {value:g}")
@@ -88,7 +88,7 @@ class Classify(Settings):
             help="Users active for longer than T are long-term, the others temporary. By default "
             "12w.",
             unit="s",
-            check=_not_negative,
+            check=_a_time,
         ),
     ] = LONG_TERM
     edge: Annotated[
@@ -96,7 +96,7 @@ class Classify(Settings):
         Setting(
             help="How near to an end of the log temporary users may be cut off. By default 4w.",
             unit="s",
-            check=_not_negative,
+            check=_a_time,
         ),
     ] = EDGE
     end_effects: Annotated[
@@ -170,7 +170,7 @@ class Resample(Classify, _Drawn):
             help="Mean number of temporary users in the first week. By default the log's, times "
             "`load`.",
             metavar="X",
-            check=lambda name, value: check_not_negative(**{name: value}),
+            check=not_negative,
         ),
     ] = None
     arrivals: Annotated[
@@ -179,7 +179,7 @@ class Resample(Classify, _Drawn):
             help="Mean number of temporary users who arrive in each later week. By default the "
             "log's, times `load`.",
             metavar="X",
-            check=lambda name, value: check_not_negative(**{name: value}),
+            check=not_negative,
         ),
     ] = None
     rare: Annotated[
@@ -200,7 +200,7 @@ class Resample(Classify, _Drawn):
             help="How many of the temporary users who arrive in a week are rare behaviours.",
             more="On average. The header names them as RareUsers; see `rare_users`.",
             metavar="X",
-            check=lambda name, value: check_not_negative(**{name: value}),
+            check=not_negative,
         ),
     ] = 0.0
     start: Annotated[
