@@ -28,6 +28,7 @@ _SHOWN = 12  # queues that a warning names
 @takes(Augment)
 def add_utility(
     trace: Trace,
+    *,
     rng: np.random.Generator | int | None = None,
     settings: Augment | None = None,
     **keywords: Any,

@@ -76,9 +76,9 @@ def test_other_thresholds():
     ("wrong", "message"),
     [
         ({"end_effects": "all"}, "end_effects is 'all'; known: whole, any"),
-        ({"long_term": -1}, "long_term must be at least 0 s, not -1"),
+        ({"long_term": -1}, "long_term is -1 s; it is 0 or more"),
         ({"long_term": "12w"}, "long_term is '12w'; it is a number"),
-        ({"edge": float("nan")}, "edge must be at least 0 s, not nan"),
+        ({"edge": float("nan")}, "edge is nan s; it is 0 or more"),
     ],
 )
 def test_wrong_parameters_are_named(wrong, message):
@@ -123,7 +123,7 @@ def test_the_begin_of_logging_and_what_is_near_it(begin, edge, expected):
 def test_a_log_that_ends_before_it_begins_is_refused():
     with pytest.raises(wk.ParameterError, match="began at 4e\\+06 s, after the last submission"):
         classify_users(log([(0, 0), (1, 0)]), begin=4e6)
-    with pytest.raises(wk.ParameterError, match="edge must be at least 0 s, not -1"):
+    with pytest.raises(wk.ParameterError, match="edge is -1 s; it is 0 or more"):
         classify_users(log([(0, 0), (1, 0)]), edge=-1)
 
 

@@ -73,7 +73,7 @@ def test_options_reach_the_resampling(run, log, tmp_path):
     code, _, err = run(log, "-o", new, "--seed", 1, *words)
     assert code == 0, err
     expected = wk.resample(
-        wk.read_swf(log), 1, weeks=30, load=2, unit="job", long_term=30 * 86400, edge=WEEK,
+        wk.read_swf(log), rng=1, weeks=30, load=2, unit="job", long_term=30 * 86400, edge=WEEK,
         end_effects="any", begin=0, long_term_users=3, temporary_users=1.5, arrivals=0.5,
         rare_per_week=0.25, rare=[(2, WEEK, 11 * WEEK), (1, 5 * WEEK, 6 * WEEK)], start="activity",
     )  # fmt: skip

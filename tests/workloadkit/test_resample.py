@@ -127,19 +127,19 @@ def test_users_arrive_by_the_length_of_the_log_whole_weeks_or_not():
 def test_users_arrive_in_each_week_that_the_new_log_reaches_into(log, weeks, later):
     """Both temporary users in each of them: one has two jobs, a week apart, the other one."""
     new = wk.resample(
-        log, weeks, rng=1, long_term_users=0, temporary_users=0, arrivals=2, start="activity"
+        log, weeks=weeks, rng=1, long_term_users=0, temporary_users=0, arrivals=2, start="activity"
     )
     first = new.jobs.drop_duplicates("user")["submit"] // WEEK
     begun = {week: int((first == week).sum()) for week in range(1, later + 1)}
     assert all(n >= 1 for n in begun.values())
     assert first.isin([*begun]).all()
-    assert prepare(log, weeks).plan.n_weeks == later + 1
+    assert prepare(log, weeks=weeks).plan.n_weeks == later + 1
 
 
 def test_temporary_users_count_for_the_number_of_jobs_too():
     trace = log_of({1: every_week(0, 40), 2: [10.5] * 20})
     with pytest.raises(ParameterError, match=r"would have some 3.2e\+07 jobs"):
-        prepare(trace, 1.5e6, arrivals=1)
+        prepare(trace, weeks=1.5e6, arrivals=1)
 
 
 def test_no_long_term_users_can_be_asked_for_where_there_are_none():
@@ -318,7 +318,9 @@ def test_the_header_names_rare_behaviours_as_the_command_line_does(log):
 
 
 def test_whole_numbers_are_told_without_a_decimal_point_however_they_are_given(log):
-    note = wk.resample(log, 20.0, 2.0, rng=1, edge=4.0 * WEEK, long_term=5.5 * WEEK).header
+    note = wk.resample(
+        log, weeks=20.0, load=2.0, rng=1, edge=4.0 * WEEK, long_term=5.5 * WEEK
+    ).header
     assert note.get_all("Note")[-1].endswith(", seed 1, weeks 20, load 2, long_term 3326400")
 
 
@@ -398,7 +400,7 @@ def test_a_generator_gives_a_seed_that_is_recorded(log):
 def test_what_is_wrong_is_said_before_the_first_log_is_taken(log):
     with pytest.raises(ParameterError, match="load is 0; it must be positive"):
         wk.resamples(log, 3, load=0)
-    with pytest.raises(ParameterError, match=r"unknown parameter 'wieght'"):
+    with pytest.raises(ParameterError, match=r"unknown setting 'wieght'"):
         wk.resamples(log, 3, wieght=2)
 
 
@@ -509,7 +511,7 @@ def test_logs_that_cannot_be_resampled(log):
         ({"weeks": 1e6, "long_term_users": 1000}, r"would have some 1.0e\+09 jobs; more than 20,0"),
         ({"unit": "week"}, "unit is 'week'; known: user, session, batch, job"),
         ({"end_effects": "none"}, "end_effects is 'none'; known: whole, any"),
-        ({"long_term": -1}, "long_term must be at least 0 s, not -1"),
+        ({"long_term": -1}, "long_term is -1 s; it is 0 or more"),
         ({"edge": "4w"}, "edge is '4w'; it is a number"),
         ({"begin": 1}, "begin is 1; logging begins at the first submission, 0 s, or before"),
         ({"begin": -np.inf}, "begin is -inf"),
@@ -546,7 +548,7 @@ def test_what_is_wrong_is_all_that_is_said():
     trace = log_of({1: every_week(0, 40), -1: [3]})  # a pool is empty, a job left out
     with pytest.raises(ParameterError, match="temporary_users 2 is beyond the pool of 0"):
         wk.resample(trace, temporary_users=2)
-    with pytest.raises(ParameterError, match="start is 'x'; known: activity, period"):
+    with pytest.raises(ParameterError, match="start is 'x'; known: period, activity"):
         wk.resample(None, start="x")
 
 

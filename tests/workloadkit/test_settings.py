@@ -82,7 +82,7 @@ WRONG = [
     (settings.Resample, {"rare_per_week": -0.1}, "rare_per_week is -0.1; it must be 0 or more"),
     (settings.Resample, {"long_term_users": 1.5}, "long_term_users is 1.5; it is a whole number"),
     (settings.Resample, {"rescale": "yes"}, "rescale is 'yes'; it is True or False"),
-    (settings.Classify, {"edge": -1}, "edge must be at least 0 s, not -1"),
+    (settings.Classify, {"edge": -1}, "edge is -1 s; it is 0 or more"),
     (settings.Classify, {"begin": "now"}, "begin is 'now'; it is a number"),
     (settings.Augment, {"points": 1001}, "points is 1001; it is a whole number from 0 to 1,000"),
     (settings.Augment, {"sd": -1}, "sd is -1; it must be 0 or more"),

@@ -49,7 +49,7 @@ def augment(
     if asked.priority is None and asked.table is None and (queues := queue_descriptions(log)):
         say(f"{log.name}: queues by the header: {'; '.join(queues)}")
     with working(f"augmenting {log.name}"):
-        made = wk.add_utility(log, used, asked)
+        made = wk.add_utility(log, rng=used, settings=asked)
     n_functions = made.utility["row"].nunique()
     told = f"jobs {made.n_jobs:,}, utility functions {n_functions:,}, seed {used}"
     write_log(made, output, told)

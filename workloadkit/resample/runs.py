@@ -25,6 +25,7 @@ from workloadkit.trace import Trace, list_of_logs
 @takes(Resample)
 def resample(
     trace: Trace | Iterable[Trace],
+    *,
     rng: np.random.Generator | int | None = None,
     settings: Resample | None = None,
     **keywords: Any,
@@ -130,6 +131,7 @@ def resample(
 def resamples(
     trace: Trace | Iterable[Trace],
     count: int,
+    *,
     rng: np.random.Generator | int | None = None,
     settings: Resample | None = None,
     **keywords: Any,

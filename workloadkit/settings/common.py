@@ -15,6 +15,13 @@ def not_negative(name: str, value: Any) -> None:
     check_not_negative(**{name: value})
 
 
+def a_time(name: str, value: Any) -> None:
+    """Refuse what is no time of 0 or more, which may be endless."""
+    check_number(name, value)
+    if not value >= 0:
+        raise ParameterError(f"{name} is {value:g} s; it is 0 or more")
+
+
 def a_share(name: str, value: Any) -> None:
     """Refuse what does not lie between 0 and 1."""
     check_number(name, value)

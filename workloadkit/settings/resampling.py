@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from workloadkit.errors import ParameterError, check_count, check_number
 from workloadkit.parameters import Duration, read_duration
-from workloadkit.settings.common import not_negative, processors, whatever
+from workloadkit.settings.common import a_time, not_negative, processors, whatever
 from workloadkit.settings.setting import Setting, Settings
 
 EndEffects = Literal["whole", "any"]
@@ -20,12 +20,6 @@ LONG_TERM = read_duration("12w")
 
 #: A temporary user all of whose jobs lie so near to an end of the log may be cut off by it. [s]
 EDGE = read_duration("4w")
-
-
-def _a_time(name: str, value: Any) -> None:
-    check_number(name, value)
-    if not value >= 0:
-        raise ParameterError(f"{name} must be at least 0 s, not {value:g}")
 
 
 def read_rare(text: str) -> list[tuple[int, float, float]]:
@@ -88,7 +82,7 @@ class Classify(Settings):
             help="Users active for longer than T are long-term, the others temporary. By default "
             "12w.",
             unit="s",
-            check=_a_time,
+            check=a_time,
         ),
     ] = LONG_TERM
     edge: Annotated[
@@ -96,7 +90,7 @@ class Classify(Settings):
         Setting(
             help="How near to an end of the log temporary users may be cut off. By default 4w.",
             unit="s",
-            check=_a_time,
+            check=a_time,
         ),
     ] = EDGE
     end_effects: Annotated[

@@ -4,8 +4,9 @@ from dataclasses import dataclass
 from math import inf
 from typing import Annotated, Any, Literal
 
-from workloadkit.errors import ParameterError, check_number, check_positive
+from workloadkit.errors import ParameterError, check_positive
 from workloadkit.parameters import Duration
+from workloadkit.settings.common import a_time
 from workloadkit.settings.setting import Setting, Settings
 
 Joint = Literal["independent", "joint"]
@@ -14,13 +15,6 @@ Pools = Literal["one", "three"]
 Repeat = Literal["job", "size"]
 
 _MOST_WEEKS = 52_000
-
-
-def _a_time(name: str, value: Any) -> None:
-    """Refuse what is no time of 0 or more, which may be endless."""
-    check_number(name, value)
-    if not value >= 0:
-        raise ParameterError(f"{name} is {value:g} s; it is 0 or more")
 
 
 def _some_weeks(name: str, value: Any) -> None:
@@ -51,7 +45,7 @@ class _Drawn(Settings):
         ),
     ] = None
     longest: Annotated[
-        Duration, Setting(help="Draw only run times of at most T.", unit="s", check=_a_time)
+        Duration, Setting(help="Draw only run times of at most T.", unit="s", check=a_time)
     ] = inf
     distributions: Annotated[
         Any,
@@ -77,12 +71,12 @@ class _Patience(Settings):
     patience: Annotated[
         Duration,
         Setting(
-            help="Who waits longer than T for a response takes a break.", unit="s", check=_a_time
+            help="Who waits longer than T for a response takes a break.", unit="s", check=a_time
         ),
     ] = inf
     leave: Annotated[
         Duration,
-        Setting(help="Who waits longer than T leaves for good.", unit="s", check=_a_time),
+        Setting(help="Who waits longer than T leaves for good.", unit="s", check=a_time),
     ] = inf
 
 
