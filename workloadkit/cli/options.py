@@ -39,17 +39,17 @@ def with_settings(*left_out: str) -> Callable[[Callable[..., None]], Callable[..
             for name, parameter in own.parameters.items()
             if isclass(parameter.annotation) and issubclass(parameter.annotation, Settings)
         }
+        options = {name: list(_options(cls, left_out)) for name, cls in taken.items()}
         parameters = []
         for name, parameter in own.parameters.items():
-            of_settings = _options(taken[name], left_out) if name in taken else [parameter]
+            of_settings = options.get(name, [parameter])
             parameters += [p.replace(kind=Parameter.KEYWORD_ONLY) for p in of_settings]
 
         @wraps(command)
         def run(**given: Any) -> None:
             for name, cls in taken.items():
-                values = {option: given.pop(option, None) for option in settings_of(cls)}
-                asked = {option: x for option, x in values.items() if x not in (None, [])}
-                given[name] = cls(**asked)
+                values = {option.name: given.pop(option.name) for option in options[name]}
+                given[name] = cls(**{x: v for x, v in values.items() if v not in (None, [])})
             command(**given)
 
         run.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
