@@ -23,6 +23,7 @@ from queueing.probability import as_probability
 from queueing.think_time import as_think
 from tests.oracles import queues as formulas
 from workloadkit.errors import ParameterError, WorkloadWarning
+from workloadkit.settings import Crosscheck
 from workloadkit.simulation.users.queueing import again, pauses
 
 QUICK = {"runs": 6, "jobs": 4000, "rng": 1}
@@ -281,7 +282,7 @@ def test_arrays_make_a_grid_and_bad_points_are_left_out():
 
 def test_grids_of_several_functions():
     grids = [{"lam": 0.3, "p": p, "Z": 1, "S": 1} for p in (0.5, queueing.exponential(1))]
-    found = crosscheck_grids("reopen", grids, runs=2, jobs=400, rng=1)
+    found = crosscheck_grids("reopen", grids, Crosscheck(runs=2, jobs=400, rng=1))
     assert found.points["p"].tolist() == [0.5, "exp:1.0"]
     assert found.varying == ["p"]
 
@@ -319,8 +320,8 @@ def test_what_never_varies_may_differ_by_rounding_only():
         ("mm1", {"lam": [0.1, 0.2], "S": [1, 1, 1]}, "the shapes of the parameters do not go"),
         ("mm1", {"lam": 0.5, "S": 1, "runs": 1}, "runs is 1; it is a whole number, 2 or more"),
         ("mm1", {"lam": 0.5, "S": 1, "jobs": 10}, "jobs is 10; it is a whole number, 100 or more"),
-        ("mm1", {"lam": 0.5, "S": 1, "quantiles": [1.0]}, "quantiles: 1; a share lies between"),
-        ("mm1", {"lam": 0.5, "S": 1, "quantiles": [0]}, "quantiles: 0; a share lies between"),
+        ("mm1", {"lam": 0.5, "S": 1, "quantiles": [1.0]}, "quantiles is 1; it lies between"),
+        ("mm1", {"lam": 0.5, "S": 1, "quantiles": [0]}, "quantiles is 0; it lies between"),
         ("mm1", {"lam": 0.5, "S": 1, "rng": -1}, "rng is -1; a seed is 0 or more"),
         ("reopen", {"lam": 0.5, "p": lambda r: 2.0, "Z": 1, "S": 1}, "p is 2 after a response"),
     ],
@@ -421,7 +422,7 @@ GRID = {
 @pytest.mark.slow
 @pytest.mark.parametrize("model", GRID)
 def test_theory_and_simulation_agree_over_the_grid(model):
-    found = crosscheck_grids(model, GRID[model], runs=20, jobs=50_000, rng=7)
+    found = crosscheck_grids(model, GRID[model], Crosscheck(runs=20, jobs=50_000, rng=7))
     assert found.holds, found.failed.to_string()
     assert found.points["settled"].all()
 

@@ -232,7 +232,7 @@ def test_a_count_is_a_number_of_logs(log, count):
 
 
 def test_what_is_wrong_is_said_before_anything_is_drawn(log):
-    with pytest.raises(wk.ParameterError, match=r"unknown parameter 'week'"):
+    with pytest.raises(wk.ParameterError, match=r"unknown setting 'week'"):
         analysis.validate_resampling(log, week=3)
     with pytest.raises(wk.ParameterError, match=r"trace is "):
         analysis.validate_resampling(log.jobs)

@@ -90,7 +90,7 @@ def test_a_difference_is_exit_code_1(monkeypatch):
         (("mm1", "lam=0.5", "S=1", "N=3"), "error: unknown parameter 'N'; known: lam, S"),
         (("mm1", "lam=1.5", "S=1"), "error: lam is 1.5"),
         (("mm1", "lam", "S=1"), "error: 'lam' is no parameter"),
-        (("mm1", "lam=0.5", "S=1", "--quantile", "1"), "error: quantiles: 1; a share lies"),
+        (("mm1", "lam=0.5", "S=1", "--quantile", "1"), "error: quantiles is 1; it lies"),
         (("closed", "N=2.5", "Z=1", "S=1"), "error: N is 2.5; it is a whole number"),
         (("reopen", "lam=0.5", "p=1.5", "Z=1", "S=1"), "error: p is 1.5"),
     ],

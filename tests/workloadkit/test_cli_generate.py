@@ -133,10 +133,16 @@ def test_estimates_are_laid_over_a_log(run, tmp_path, log):
         (("lublin", "--jobs", 5, "--load", 0), "load is 0; it must be positive"),
         (("lublin", "--jobs", 1, "--load", 1), "it cannot be set"),
         (("lublin", "--jobs", 99, "--load", 1e9), "all jobs would come within a second"),
-        (("lublin", "--jobs", 5, "--load-by", "machine"), "--load-by goes with --load"),
+        (
+            ("lublin", "--jobs", 5, "--load-by", "machine"),
+            "load_by goes with load, which",
+        ),
         (("lublin", "--jobs", 5, "--load", 1, "--load-by", "users"), "goes with --over"),
         (("cirne:gap=1e300", "--jobs", 5), "model cirne makes times of up to"),
-        (("lublin", "--jobs", 5, "--load-by", "x"), "--load-by is 'x'; known: arrivals, users"),
+        (
+            ("lublin", "--jobs", 5, "--load-by", "x"),
+            "load_by is 'x'; known: arrivals, users",
+        ),
         (("lublin", "--jobs", 5, "--like", "LOG"), "--like goes with jann97, not with lublin"),
         (("lublin", "--jobs", 5, "--over", "LOG"), "--over goes with tsafrir, not with lublin"),
         (("tsafrir", "--jobs", 5, "--over", "LOG"), "--over goes without --jobs and --procs"),

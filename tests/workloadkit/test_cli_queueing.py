@@ -125,9 +125,9 @@ def test_figures_are_drawn(tmp_path):
         (["closed", "N=3", "Z=1", "S=-1"], "S is -1; it must be finite, 0 or more"),
         (["mixed", "lam=1", "N=3", "Z=1", "S=1"], "lam is 1; it must be below servers / S"),
         (["network", "demands=1", "N=1", "method=x"], "method is 'x'; it must be one of mva"),
-        (["closed", "N=3", "Z=1", "S=1", "--quantile", "2"], "--quantile is 2; it must be"),
-        (["closed", "N=3", "Z=1", "S=1", "--quantile", "0"], "--quantile is 0; it must be"),
-        (["closed", "N=3", "Z=1", "S=1", "--quantile", "1"], "--quantile is 1; it must be"),
+        (["closed", "N=3", "Z=1", "S=1", "--quantile", "2"], "quantiles is 2; it lies between"),
+        (["closed", "N=3", "Z=1", "S=1", "--quantile", "0"], "quantiles is 0; it lies between"),
+        (["closed", "N=3", "Z=1", "S=1", "--quantile", "1"], "quantiles is 1; it lies between"),
         (
             ["reopen", "lam=0.1", "p=0.2", "p=exp:1", "Z=1", "S=1", "--plot", "nowhere.svg"],
             "--plot draws one answer, and these are 2",

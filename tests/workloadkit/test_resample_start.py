@@ -51,5 +51,5 @@ def test_replicas_are_far_apart_in_the_whole_period(log):
 def test_the_header_says_so(log):
     new = wk.resample(log, rng=1, start="activity")
     assert new.header.get("Note").endswith("seed 1, start activity")
-    with pytest.raises(wk.ParameterError, match="start is 'week'; known: activity, period"):
+    with pytest.raises(wk.ParameterError, match="start is 'week'; known: period, activity"):
         wk.resample(log, rng=1, start="week")

@@ -406,9 +406,9 @@ def test_what_cannot_be_is_said(log):
         wk.simulate(log, "easy", "adjusted", population="resampled:unit=batch")
     with pytest.raises(ParameterError, match="load 99 is beyond the pool of"):
         wk.simulate(log, "easy", "adjusted", population="resampled:load=99")
-    with pytest.raises(ParameterError, match=r"^population resampled: weeks is 'two'; it is a n"):
+    with pytest.raises(ParameterError, match=r"^weeks is 'two'; it is a n"):
         Resampled(weeks="two")
-    with pytest.raises(ParameterError, match="pause is 1; it is yes or no"):
+    with pytest.raises(ParameterError, match="pause is 1; it is True or False"):
         Resampled(pause=1)
     with pytest.raises(ParameterError, match="stay is 'weeks'; known: jobs, time"):
         wk.simulate(log, "easy", "adjusted", population="resampled:stay=weeks")

@@ -142,12 +142,10 @@ def test_warm_up_and_cool_down_change_the_metrics_and_not_the_simulation(log):
     assert plain.trace().jobs.equals(cut.trace().jobs)
 
 
-def test_either_of_warm_up_and_cool_down_is_told_with_the_other(log):
-    for how in ({"warmup": 5}, {"cooldown": 5}):
-        told = wk.simulate(log, engine="python", **how).parameters
-        assert {name: told[name] for name in ("warmup", "cooldown")} == (
-            {"warmup": 0, "cooldown": 0} | how
-        )
+def test_a_warm_up_or_a_cool_down_is_told_where_there_is_one(log):
+    for name in ("warmup", "cooldown"):
+        told = wk.simulate(log, engine="python", **{name: 5}).parameters
+        assert {key: told[key] for key in ("warmup", "cooldown") if key in told} == {name: 5}
 
 
 def test_jobs_that_are_killed_count_where_they_count():

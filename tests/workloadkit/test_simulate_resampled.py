@@ -218,7 +218,7 @@ def test_what_is_wrong_with_a_sweep_by_users_is_said(log):
         sweep(log, resampling={"weeks": 9})
     with pytest.raises(ParameterError, match=r"^resampling takes no load"):
         sweep(log, load_by="users", resampling={"load": 2})
-    with pytest.raises(ParameterError, match=r"^unknown parameter 'week'"):
+    with pytest.raises(ParameterError, match=r"^unknown setting 'week'"):
         sweep(log, load_by="users", resampling={"week": 2})
     with pytest.raises(ParameterError, match="is beyond the pool of"):
         sweep(log, loads=[1, 500], load_by="users")

@@ -369,7 +369,7 @@ def test_three_pools_are_drawn_from_by_the_part_of_the_week():
         (lambda: DynamicSite(weeks=0), "weeks is 0; it must be positive"),
         (lambda: DynamicSite(weeks=inf), "weeks is inf"),
         (lambda: DynamicSite(patience=-1), "patience is -1 s; it is 0 or more"),
-        (lambda: DynamicSite(leave="soon"), "leave is 'soon'; it is a time"),
+        (lambda: DynamicSite(leave="soon"), "leave is 'soon'; it is a number"),
         (lambda: DynamicSite(workpool="both"), "workpool is 'both'; known: independent, joint"),
         (lambda: DynamicSite(pools="two"), "pools is 'two'; known: one, three"),
         (lambda: StaticSite(repeat="never"), "repeat is 'never'; known: job, size"),

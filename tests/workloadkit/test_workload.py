@@ -268,7 +268,11 @@ def test_an_offered_load_needs_time_and_work(columns):
 
 @pytest.mark.parametrize(
     ("option", "known"),
-    [("oversize", "error, drop"), ("estimates", "user, exact"), ("overrun", "kill, raise, late")],
+    [
+        ("oversize", "error, drop"),
+        ("estimates", "user, exact"),
+        ("overrun", "raise, kill, late, header"),
+    ],
 )
 def test_an_unknown_choice_is_refused_with_the_known_ones(option, known):
     with pytest.raises(ParameterError, match=f"{option} is 'other'; known: {known}"):

@@ -77,7 +77,7 @@ def generate(
 
     make, parameters = wk.models.parse(model)
     name, jobs, procs = make.__name__, asked.jobs, asked.procs
-    like, over, offered_load = asked.like, asked.over, asked.offered_load
+    like, over, offered_load = asked.like, asked.over, asked.load
     if like and name != "jann97":
         raise ParameterError(f"--like goes with jann97, not with {name}")
     if over and name != "tsafrir":

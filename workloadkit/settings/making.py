@@ -179,11 +179,10 @@ class Generate(Settings):
         int | None,
         processors("those the model was made for, or those of the log named by --like"),
     ] = None
-    offered_load: Annotated[
+    load: Annotated[
         float | None,
         Setting(
             help="Offered load. By default as the model, or the log, has it.",
-            option="--load",
             metavar="X",
             check=whatever,
         ),
@@ -193,7 +192,7 @@ class Generate(Settings):
         Setting(
             help="What is changed for the load: the gaps between arrivals, as by default, the "
             "users (of a log named by --over), or the processors of the machine.",
-            goes_with="offered_load",
+            goes_with="load",
         ),
     ] = None
     like: Annotated[
