@@ -52,8 +52,8 @@ def check(
         typer.Option(
             metavar="NAME",
             show_default=False,
-            help="Scheduler that made it. Each pass of fcfs, easy and its orders is made again; "
-            "promises of reservations, conservative and recorded are checked. By default none.",
+            help="Scheduler that made it. Each of its passes is made again, but for multi-queue, "
+            "self-adaptive, genetic and what is not built in. By default none.",
         ),
     ] = None,
     oversize: Annotated[
