@@ -60,9 +60,9 @@ def _each_pass(case: Case, rule: Rule) -> Claim:
         return Claim(EACH_PASS, "proved", proof, determines=True)
     why = "in which order users submit and jobs end" if case.whole else "how decimals were rounded"
     if rule.reserving == MADE_AGAIN:
-        left = f"not in {count_of(found.untold, 'second')}, where it depends on"
+        left = f"not in {count_of(found.untold, 'second')}, where it counts"
     else:
-        left = f"not from {seconds(found.until)} on, where it begins to depend on"
+        left = f"not from {seconds(found.until)} on, where it begins to count"
     return Claim(EACH_PASS, "proved", f"{proof}; {left} {why}")
 
 
