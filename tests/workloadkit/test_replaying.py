@@ -122,6 +122,27 @@ def test_a_job_that_starts_at_another_time_is_noticed(log, policy, overrun, pass
     assert report.verdict == ("proved" if by == 0 else "refuted"), str(report)
 
 
+@pytest.mark.parametrize(
+    "policy", [name for name in ORACLES if not name.startswith("conservative")]
+)
+@given(st.integers(0, 2**32), overruns, st.integers(0, 29))
+@settings(max_examples=15)
+def test_decimals_that_do_not_tie_leave_one_schedule(policy, seed, overrun, row):
+    rng = np.random.default_rng(seed)
+    log = congested_log(rng)
+    log = log.with_columns(
+        submit=np.sort(rng.uniform(0, 60, log.n_jobs)),
+        run=rng.uniform(0.1, 20, log.n_jobs),
+        requested_time=rng.uniform(1, 30, log.n_jobs),
+    )
+    schedule = by_the_oracle(log, policy, overrun=overrun)
+    asked = {"policy": policy, "overrun": overrun}
+    assert wk.check_schedule(log, schedule, **asked).verdict == "proved"
+    wait = schedule.column("wait").copy()
+    wait[row] += 0.01
+    assert not wk.check_schedule(log, schedule.with_columns(wait=wait), **asked)
+
+
 HANDED_ON = ("cpu", "memory", "requested_time", "requested_memory", "status", "user", "group")
 HANDED_ON += ("executable", "queue", "partition", "preceding_job", "think_time")
 

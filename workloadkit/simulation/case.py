@@ -1,5 +1,6 @@
 """The jobs of a schedule as they are checked against a policy."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -7,6 +8,7 @@ from numpy.typing import NDArray
 
 from workloadkit.simulation.claims import as_instants
 from workloadkit.simulation.feasible import Listed
+from workloadkit.simulation.machine.shutdowns import Shutdown
 from workloadkit.simulation.workload import Passes, Workload
 
 
@@ -35,6 +37,8 @@ class Case(NamedTuple):
         Whether there is a pass after each event.
     reacting : bool
         Whether users react, who may submit as soon as a job ends.
+    outages : Breaks, optional
+        What of the machine goes down, and which runs that stops.
     """
 
     row: NDArray[np.int64]
@@ -52,6 +56,83 @@ class Case(NamedTuple):
     whole: bool
     by_event: bool
     reacting: bool
+    outages: "Breaks | None" = None
+
+
+class Breaks(NamedTuple):
+    """What goes down and comes up while jobs of a schedule wait and run.
+
+    Parameters
+    ----------
+    time : ndarray, shape (n_changes,)
+        When something changes, ascending. [s]
+    up : ndarray of int64, shape (n_changes,)
+        How many processors more, or fewer, there are from then on.
+    begin, until : ndarray, shape (n_announced,)
+        From when to when an outage is known that was announced. [s]
+    job : ndarray of int64, shape (n_stopped,)
+        Of each run that was stopped, its job by its place in the order of arrival.
+    start, end : ndarray, shape (n_stopped,)
+        From when to when it ran; in the order of the ends. [s]
+    """
+
+    time: NDArray
+    up: NDArray[np.int64]
+    begin: NDArray
+    until: NDArray
+    job: NDArray[np.int64]
+    start: NDArray
+    end: NDArray
+
+
+def breaks_of(
+    case: Case,
+    at: NDArray[np.int64],
+    runs: Listed,
+    stopped: NDArray[np.int64],
+    down: Sequence[Shutdown],
+) -> Breaks:
+    """Put together what goes down, and the runs that were stopped.
+
+    Parameters
+    ----------
+    case : Case
+    at : ndarray of int64, shape (n_jobs,)
+        Where the schedule lists each job of the workload.
+    runs : Listed
+        The jobs as the schedule lists them, and then the runs that were stopped.
+    stopped : ndarray of int64, shape (n_stopped,)
+        Which jobs these are runs of, as the schedule lists them.
+    down : sequence of Shutdown
+
+    Returns
+    -------
+    Breaks
+    """
+    dtype = case.start.dtype
+    places = np.empty(at.size, np.int64)
+    places[at[case.row]] = np.arange(at.size)
+    start = runs.start[at.size :]
+    end = start + runs.run[at.size :]
+    order = np.argsort(end, kind="stable")
+    order = order[(end > start)[order]]  # a run of no time held nothing from one second to the next
+    n_down, changes = np.zeros(case.machine, np.int64), []
+    events = [(s.start, 1, s.processors) for s in down]
+    events += [(s.end, -1, s.processors) for s in down if s.end < np.inf]
+    for time, more, processors in sorted(events, key=lambda event: event[0]):
+        before = np.count_nonzero(n_down)
+        n_down[processors] += more
+        changes.append((time, before - np.count_nonzero(n_down)))
+    known = [s for s in down if s.announced is not None]
+    return Breaks(
+        time=np.array([time for time, _ in changes], dtype),
+        up=np.array([up for _, up in changes], np.int64),
+        begin=np.array([s.announced for s in known], dtype),
+        until=np.array([s.start if s.end == np.inf else s.end for s in known], dtype),
+        job=places[stopped[order]],
+        start=start[order].astype(dtype),
+        end=end[order].astype(dtype),
+    )
 
 
 def make_case(
@@ -82,7 +163,8 @@ def make_case(
     Case
     """
     submit, start = listed.submit[at], listed.start[at]
-    job, run, estimate = workload.job, workload.run, workload.estimate
+    job, estimate = workload.job, workload.estimate
+    run = np.where(listed.lost[at], listed.run[at], workload.run)  # perhaps stopped by an outage
     recorded_start = submit + workload.wait
     whole = all((times == np.rint(times)).all() for times in (submit, start, run, estimate))
     if whole:

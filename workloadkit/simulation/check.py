@@ -16,7 +16,7 @@ from workloadkit.io.outages import Outages, read_outages
 from workloadkit.provenance import provenance
 from workloadkit.simulation import schedulers
 from workloadkit.simulation.arranging import identity_of
-from workloadkit.simulation.case import make_case
+from workloadkit.simulation.case import breaks_of, make_case
 from workloadkit.simulation.claims import Report, count_of
 from workloadkit.simulation.feasible import (
     each_is_there_once,
@@ -97,8 +97,10 @@ def check_schedule(
     schedule is consistent with the policy at best. So it is where users who react submit in the
     second in which jobs of run time 0 start, or, for passes by event, jobs end: it does not tell
     what came first. And with decimals, where only rounding tells two times apart; reservations that
-    are kept are not checked with decimals. With outages nothing is checked of a policy, but that
-    no more processors are in use than are up; jobs may end early, failed (status 0).
+    are kept are not checked with decimals. With outages no more processors may be in use than are
+    up, and jobs may end early, failed (status 0). Passes are made again where a Schedule tells of
+    the runs that outages stopped, in whole seconds; which these are is not checked, nor are passes
+    while an outage is announced, as plans are of certain processors then.
 
     Parameters
     ----------
@@ -135,8 +137,8 @@ def check_schedule(
     >>> schedule = trace.with_columns(wait=[0, 9, 0])
     >>> check_schedule(trace, schedule, procs=4, policy="easy").verdict
     'proved'
-    >>> print(check_schedule(trace, schedule, procs=4, policy="fcfs").refuted[0])
-    jobs start in the order of arrival: job 3 starts at 2 s, before job 2 at 10 s
+    >>> print(check_schedule(trace, schedule, procs=4, policy="fcfs").refuted[0].why)
+    at 2 s job 3 starts, which the policy lets wait
     """
     check_trace(trace)
     if not isinstance(schedule, Schedule):
@@ -180,6 +182,8 @@ def check_schedule(
         reacting = _users_react(schedule)
         case = make_case(workload, listed, at, machine or 0, passes, reacting=reacting)
         rule = rule_of(named, workload, case.row)
+        if changing and case.whole and isinstance(schedule, Schedule) and outages is not None:
+            case = case._replace(outages=breaks_of(case, at, runs, stopped, shutdowns))
     claims += claims_of(name, case, rule, changing=changing)
     described = named if isinstance(named, str) else identity_of(named)
     shown = {"policy": described or None, "procs": machine} | asked

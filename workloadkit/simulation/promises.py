@@ -8,7 +8,7 @@ from workloadkit.simulation import schedulers
 from workloadkit.simulation.case import Case
 from workloadkit.simulation.claims import INSTANT, Claim, count_of, refuted, seconds, use_of
 from workloadkit.simulation.replaying import Replayed, Rule, replay
-from workloadkit.simulation.replaying.codes import MADE_AGAIN
+from workloadkit.simulation.replaying.codes import LATEST, MADE_AGAIN
 
 #: What leaves a policy no other schedule.
 EACH_PASS = "each pass starts the jobs that the policy starts"
@@ -30,8 +30,10 @@ def claims_of(
     if name == "recorded":
         yield _as_recorded(case)
         return
-    if changing:
-        why = "nothing was checked of it, as outages break the promises of any policy"
+    if changing and (case.outages is None or rule is None):
+        why = "with outages, only a Schedule in whole seconds tells of the runs that they stopped"
+        if rule is None:
+            why = f"there is no check of the order of {name} with outages"
         yield Claim(text, "not applicable", why)
         return
     if rule is not None:
@@ -56,9 +58,13 @@ def _each_pass(case: Case, rule: Rule) -> Claim:
     if found.differing:
         return refuted(EACH_PASS, _difference(case, found), found.differing)
     proof = f"{found.passes:,} passes"
+    if case.outages is not None:
+        proof += "; which runs outages stop is taken from the schedule"
     if not found.untold:
-        return Claim(EACH_PASS, "proved", proof, determines=True)
+        return Claim(EACH_PASS, "proved", proof, determines=case.outages is None)
     why = "in which order users submit and jobs end" if case.whole else "how decimals were rounded"
+    if case.outages is not None:
+        why = "which processors are used while an outage is announced, or what comes first"
     if rule.reserving == MADE_AGAIN:
         left = f"not in {count_of(found.untold, 'second')}, where it counts"
     else:
@@ -73,7 +79,7 @@ def _difference(case: Case, found: Replayed) -> str:
         said.append(f"the policy starts job {case.job[found.waits]}, which waits")
     if found.starts >= 0:
         said.append(f"job {case.job[found.starts]} starts, which the policy lets wait")
-    if found.reserved >= 0:
+    if found.reserved >= 0 and found.begin < LATEST:
         job, begin = case.job[found.reserved], seconds(found.begin)
         said.append(f"the first reservation is of job {job} for {begin}")
     return f"at {seconds(found.now)} {'; '.join(said)}"

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit.simulation import orders
-from workloadkit.simulation.case import Case
+from workloadkit.simulation.case import Breaks, Case
 from workloadkit.simulation.claims import INSTANT
 from workloadkit.simulation.policies.conservative import COMPRESSIONS, Conservative
 from workloadkit.simulation.policies.creasy import Creasy
@@ -32,6 +32,7 @@ from workloadkit.simulation.replaying.codes import (
     BY_WFP3,
     BY_WORTH,
     FULL,
+    LATEST,
     MADE_AGAIN,
 )
 from workloadkit.simulation.workload import Workload
@@ -69,6 +70,46 @@ class Rule(NamedTuple):
     own_order: bool
     backfill_rank: NDArray[np.int64]
     overtaking: Overtaking
+
+
+class ByTime(NamedTuple):
+    """What happens when, each in the order of time.
+
+    Parameters
+    ----------
+    start : ndarray
+        Of all runs. [s]
+    starting : ndarray of int64
+        Their jobs.
+    end : ndarray
+        Of those that are not stopped, and last longer than no time. [s]
+    ending : ndarray of int64
+        Their jobs.
+    stop : ndarray
+        Of those that are stopped. [s]
+    stopping : ndarray of int64
+        Their jobs.
+    following : ndarray, shape (3, n_stopped)
+        Start, end and planned end of the next run of each of these. [s]
+    change : ndarray
+        When processors go down or come up. [s]
+    up : ndarray of int64
+        How many more there are then.
+    known, until : ndarray
+        From when to when outages are known that were announced. [s]
+    """
+
+    start: NDArray
+    starting: NDArray[np.int64]
+    end: NDArray
+    ending: NDArray[np.int64]
+    stop: NDArray
+    stopping: NDArray[np.int64]
+    following: NDArray
+    change: NDArray
+    up: NDArray[np.int64]
+    known: NDArray
+    until: NDArray
 
 
 class How(NamedTuple):
@@ -190,20 +231,48 @@ def replay(case: Case, rule: Rule) -> Replayed:
     from workloadkit.simulation.replaying import kernel
     from workloadkit.simulation.replaying.state import Jobs, new_state
 
-    by_start = np.argsort(case.start, kind="stable")
-    by_end = np.argsort(case.end, kind="stable")
-    by_end = by_end[(case.end > case.start)[by_end]]
-    times = (case.submit, case.start, case.end, case.planned_end, case.estimate)
+    (start, end, planned_end), by_time = _by_time(case)
     user = np.unique(case.user, return_inverse=True)[1]
     tie = 0 if case.whole else max(INSTANT, 8 * float(np.spacing(np.abs(case.end).max())))
-    jobs = Jobs(*times, case.procs, user)
+    jobs = Jobs(case.submit, start, end, planned_end, case.estimate, case.procs, user)
     counts, when = np.array([0, 0, 0, -1, -1, -1]), np.full(3, -1, case.start.dtype)
     kernel.replay(
         jobs,
         rule,
         new_state(jobs, case.machine, tie),
-        (by_start, by_end),
+        by_time,
         How(case.by_event, case.reacting),
         (counts, when),
     )
     return Replayed(*counts.tolist(), *when.tolist())
+
+
+def _by_time(case: Case) -> tuple[NDArray, ByTime]:
+    """Return start, end and planned end of the first run of each job; and what happens when."""
+    nothing = np.empty(0, case.start.dtype)
+    none = np.empty(0, np.int64)
+    breaks = case.outages or Breaks(nothing, none, nothing, nothing, none, nothing, nothing)
+    runs = np.stack([case.start, case.end, case.planned_end])
+    following = np.empty((3, breaks.job.size), runs.dtype)
+    for i in range(breaks.job.size - 1, -1, -1):  # from the last to the first
+        job, start = breaks.job[i], breaks.start[i]
+        following[:, i] = runs[:, job]
+        runs[:, job] = start, LATEST, start + case.estimate[job]
+    start = np.concatenate([case.start, breaks.start])
+    jobs = np.concatenate([np.arange(case.job.size), breaks.job])
+    by_start = np.lexsort((jobs, start))
+    by_end = np.argsort(case.end, kind="stable")
+    by_end = by_end[(case.end > case.start)[by_end]]
+    return runs, ByTime(
+        start[by_start],
+        jobs[by_start],
+        case.end[by_end],
+        by_end,
+        breaks.end,
+        breaks.job,
+        following,
+        breaks.time,
+        breaks.up,
+        breaks.begin,
+        breaks.until,
+    )

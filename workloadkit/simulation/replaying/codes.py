@@ -1,5 +1,8 @@
 """What stands where as the passes of a schedule are made again, and orders by number."""
 
+#: After all seconds.
+LATEST = 2**62
+
 #: By a place that each job has for good, or found again in each pass.
 BY_PLACE, BY_WFP3, BY_UNICEF, BY_WORTH, BY_LOAD, BY_RECENCY = range(6)
 

@@ -10,6 +10,7 @@ from workloadkit.simulation.replaying.choosing import choose
 from workloadkit.simulation.replaying.codes import (
     DIFFERING,
     FOR,
+    FREE,
     HEAD,
     MADE_AGAIN,
     N_CHOSEN,
@@ -154,49 +155,82 @@ def _add_moments(jobs, state, now, n_ended, alike):
 
 
 @bare
-def _is_untold(jobs, state, how, arrived, ended, due):
-    """Whether the schedule does not tell in which order the events of an instant come.
+def _is_untold(jobs, state, by_time, how, counts, due, now):
+    """Whether the schedule does not tell what decides at an instant.
 
     With decimals rounding decides whether what ends is one instant with what else happens. Users
     who react may submit before or after what ends with them, and once more after a job of run time
-    0, which starts and ends in one second.
+    0, which starts and ends in one second. So may the machine change, where there is a pass after
+    each event; and while an outage is announced, it counts which processors jobs have.
     """
-    n_arrived = arrived[1] - arrived[0]
-    if state.tie > 0 and ended.size > 0 and ended.size + n_arrived > 1:
+    n_arrived, n_ended, n_changes = counts
+    if state.tie > 0 and n_ended > 0 and n_ended + n_arrived > 1:
         return True
+    if how.by_event and n_changes > 0 and n_changes + n_ended + n_arrived > 1:
+        return True
+    for i in range(by_time.known.size):
+        if by_time.known[i] <= now <= by_time.until[i]:
+            return True
     if not how.reacting or n_arrived == 0:
         return False
-    several = how.by_event and n_arrived + ended.size > 1
+    several = how.by_event and n_arrived + n_ended > 1
     for job in due:
         several = several or jobs.end[job] == jobs.start[job]
     return several
 
 
+@bare
+def _break_down(jobs, rule, state, by_time, stops, changes, now):
+    """Let the machine change, and what this stops wait again, unless it is lost."""
+    for i in range(stops[0], stops[1]):
+        job = by_time.stopping[i]
+        stop(jobs, rule, state, job, now)
+        state.started[job] = -1
+        jobs.start[job] = by_time.following[0, i]
+        jobs.end[job] = by_time.following[1, i]
+        jobs.planned_end[job] = by_time.following[2, i]
+        wait(jobs, rule, state, job)
+    for i in range(changes[0], changes[1]):
+        state.at[FREE] += by_time.up[i]
+    state.at[VOID] |= stops[0] < stops[1] or changes[0] < changes[1]
+
+
+@bare
+def _pass_over(times, place, now):
+    """Return the first place behind all that happens now."""
+    while place < times.size and times[place] == now:
+        place += 1
+    return place
+
+
+@bare
+def _soonest(times, place, other):
+    """Return when something happens next, or `other` does."""
+    return min(times[place], other) if place < times.size else other
+
+
 @kernel
 def replay(jobs, rule, state, by_time, how, found):
     """Go through the instants of a schedule; what came of it stands in `found`."""
-    by_start, by_end = by_time
-    n_jobs = jobs.submit.size
-    arrived = started = ended = 0
-    while arrived < n_jobs or started < n_jobs or ended < by_end.size:
-        timer = now = state.when[TIMER]
-        if started < n_jobs:
-            now = min(now, jobs.start[by_start[started]])
-        if arrived < n_jobs:
-            now = min(now, jobs.submit[arrived])
-        if ended < by_end.size:
-            now = min(now, jobs.end[by_end[ended]])
-        first = arrived, started, ended
-        while arrived < n_jobs and jobs.submit[arrived] == now:
-            arrived += 1
-        while started < n_jobs and jobs.start[by_start[started]] == now:
-            started += 1
-        while ended < by_end.size and jobs.end[by_end[ended]] == now:
-            ended += 1
-        due, gone, new = by_start[first[1] : started], by_end[first[2] : ended], (first[0], arrived)
-        state.at[UNCLEAR] = _is_untold(jobs, state, how, new, gone, due)
+    submit, starts, ends = jobs.submit, by_time.start, by_time.end
+    arrived = started = ended = stopped = changed = 0
+    while arrived < submit.size or started < starts.size or ended < ends.size:
+        now = _soonest(submit, arrived, _soonest(starts, started, state.when[TIMER]))
+        now = _soonest(by_time.change, changed, _soonest(ends, ended, now))
+        now = _soonest(by_time.stop, stopped, now)
+        timer = state.when[TIMER] == now
+        new = arrived, _pass_over(submit, arrived, now)
+        due = by_time.starting[started : _pass_over(starts, started, now)]
+        gone = by_time.ending[ended : _pass_over(ends, ended, now)]
+        stops = stopped, _pass_over(by_time.stop, stopped, now)
+        changes = changed, _pass_over(by_time.change, changed, now)
+        arrived, stopped, changed = new[1], stops[1], changes[1]
+        started, ended = started + due.size, ended + gone.size
+        counts = new[1] - new[0], gone.size, changes[1] - changes[0]
+        state.at[UNCLEAR] = _is_untold(jobs, state, by_time, how, counts, due, now)
         alike = True
-        if new[1] > new[0] or gone.size > 0 or timer == now or how.reacting:  # users may wake up
+        _break_down(jobs, rule, state, by_time, stops, changes, now)
+        if max(counts) > 0 or timer or how.reacting:  # users may wake up and submit nothing
             if how.by_event:
                 alike = _play_events(jobs, rule, state, now, new, gone, due, found)
             else:

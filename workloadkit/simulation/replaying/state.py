@@ -9,6 +9,7 @@ from workloadkit._kernels.compile import bare
 from workloadkit.simulation.replaying.codes import (
     ENDED,
     FREE,
+    LATEST,
     MADE_AGAIN,
     N_RUNNING,
     N_STARTED,
@@ -54,7 +55,7 @@ class State(NamedTuple):
 def new_state(jobs: Jobs, machine: int, tie: Any) -> State:
     """Return the state before anything has happened."""
     n_jobs, dtype = jobs.submit.size, jobs.submit.dtype
-    never = 2**62 if dtype.kind == "i" else np.inf
+    never = LATEST if dtype.kind == "i" else np.inf
     waiting, running, started, chosen, due = (np.full(n_jobs, -1) for _ in range(5))
     at, when = np.zeros(11, np.int64), np.full(2, never, dtype)
     at[FREE], at[VOID] = machine, True  # no plan yet
@@ -91,7 +92,7 @@ def _insert(jobs, n_jobs, key, job):
 def _remove(jobs, n_jobs, job):
     """Take a job from among others."""
     place = 0
-    while jobs[place] != job:
+    while place < n_jobs - 1 and jobs[place] != job:
         place += 1
     for i in range(place, n_jobs - 1):
         jobs[i] = jobs[i + 1]
