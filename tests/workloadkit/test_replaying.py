@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import workloadkit as wk
-from tests.data import TRACES, needs_traces
+from tests.data import TRACES, needs_compiler, needs_traces
 from tests.oracles import scheduling as oracle
 from tests.workloadkit.test_check import MACHINE, logs
 from workloadkit.simulation.promises import EACH_PASS
@@ -213,6 +213,7 @@ def kth():
 
 
 @needs_traces
+@needs_compiler
 @pytest.mark.parametrize(
     ("overrun", "passes"), [("raise", "instant"), ("kill", "event"), ("late", "instant")]
 )

@@ -13,9 +13,8 @@ MADE_AGAIN, FULL, START, NONE = range(4)
 #: processors; the steps of the plan; the job with the first reservation. Whether jobs have ended
 #: since the last pass, whether there may be room that reservations could move into, whether none of
 #: them counts; and whether something decides at this instant that the schedule does not tell.
-N_WAITING, N_RUNNING, N_STARTED, N_CHOSEN, FREE, N_STEPS, HEAD, ENDED, ROOM, VOID, UNCLEAR = range(
-    11
-)
+N_WAITING, N_RUNNING, N_STARTED, N_CHOSEN, FREE, N_STEPS = range(6)
+HEAD, ENDED, ROOM, VOID, UNCLEAR = range(6, 11)
 
 #: Places of times: for when the first reservation is, and when the next one begins.
 SHADOW, TIMER = range(2)

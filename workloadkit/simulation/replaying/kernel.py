@@ -130,7 +130,7 @@ def _play_events(jobs, rule, state, now, arrived, ended, due, found):
             wait(jobs, rule, state, arrived[0] + i)
         if alike:
             alike = _pass(jobs, rule, state, now, due, found)
-            n_ended = _add_moments(jobs, state, now, n_ended, alike)
+            n_ended += _add_moments(jobs, state, now, n_ended) if alike else 0
     place = 0
     while place < n_ended:
         job = state.due[place]
@@ -139,19 +139,19 @@ def _play_events(jobs, rule, state, now, arrived, ended, due, found):
             stop(jobs, rule, state, job, now)
         if alike:
             alike = _pass(jobs, rule, state, now, due, found)
-            n_ended = _add_moments(jobs, state, now, n_ended, alike)
+            n_ended += _add_moments(jobs, state, now, n_ended) if alike else 0
     return alike
 
 
 @bare
-def _add_moments(jobs, state, now, n_ended, alike):
-    """Jobs of run time 0 that have started end in this very second, after the others."""
-    if alike:
-        for i in range(state.at[N_CHOSEN]):
-            if jobs.end[state.chosen[i]] == now:
-                state.due[n_ended] = state.chosen[i]
-                n_ended += 1
-    return n_ended
+def _add_moments(jobs, state, now, n_ended):
+    """Let jobs of run time 0 that have started end now, after the others; return how many."""
+    n_moments = 0
+    for i in range(state.at[N_CHOSEN]):
+        if jobs.end[state.chosen[i]] == now:
+            state.due[n_ended + n_moments] = state.chosen[i]
+            n_moments += 1
+    return n_moments
 
 
 @bare
