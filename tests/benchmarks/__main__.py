@@ -6,6 +6,7 @@ import warnings
 
 from tests.benchmarks import (
     anomalies,
+    checking,
     compilation,
     conservative,
     genetic,
@@ -47,6 +48,7 @@ PARTS = (
         multi_queue,
         genetic,
         outages,
+        checking,
         reacting,
         compilation,
     ),

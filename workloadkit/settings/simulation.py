@@ -109,8 +109,8 @@ class Check(Arriving):
     policy: Annotated[
         Any,
         Setting(
-            help="Scheduler that made it. Each pass of fcfs, easy and its orders is made again; "
-            "promises of reservations, conservative and recorded are checked. By default none.",
+            help="Scheduler that made it. Each of its passes is made again, but for multi-queue, "
+            "self-adaptive, genetic and what is not built in. By default none.",
             metavar="NAME",
             read=str,
         ),

@@ -10,25 +10,18 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from workloadkit.errors import ParameterError, WorkloadWarning
 from workloadkit.fields import MAX_PROCS
 from workloadkit.io.outages import Outages, read_outages
 from workloadkit.provenance import provenance
 from workloadkit.settings import Check
 from workloadkit.settings.setting import settings_of, takes
-from workloadkit.settings.simulation import Arriving, Overrun, Passes
+from workloadkit.settings.simulation import Arriving, Overrun
 from workloadkit.simulation import schedulers
 from workloadkit.simulation.arranging import identity_of
-from workloadkit.simulation.claims import (
-    Report,
-    as_instants,
-    count_of,
-)
+from workloadkit.simulation.case import breaks_of, make_case
+from workloadkit.simulation.claims import Report, count_of
 from workloadkit.simulation.feasible import (
-    Listed,
     each_is_there_once,
     every_job_starts,
     listed_jobs,
@@ -43,12 +36,11 @@ from workloadkit.simulation.feasible import (
 )
 from workloadkit.simulation.machine.shutdowns import settle
 from workloadkit.simulation.policies.policy import Policy
-from workloadkit.simulation.promises import Case, claims_of
+from workloadkit.simulation.promises import claims_of
 from workloadkit.simulation.replaying import rule_of
 from workloadkit.simulation.scaling import AsWorkload, scaled_machine
 from workloadkit.simulation.schedule import Schedule
-from workloadkit.simulation.schedulers import Conservative, Easy, Reservations
-from workloadkit.simulation.workload import Workload, machine_size, overrun_of
+from workloadkit.simulation.workload import machine_size, overrun_of
 from workloadkit.trace import Trace, check_trace
 
 
@@ -76,42 +68,27 @@ def check_schedule(
       a custom scheduler stopped are counted, if a Schedule tells of them, and must lie between the
       job's submission and its start.
 
-    Under a policy these, too, of the times in the schedule; "the queue" is in the order of
-    (submit, job number), of (submit, place in the log) for passes by event:
+    Under a policy this, too:
 
-    - All but recorded: no job waits while the machine stands empty.
-    - fcfs: jobs start in the order of the queue. fcfs, easy, reservations: the head of the queue
-      starts as soon as it fits. The two together leave fcfs no other schedule.
-    - easy, reservations: a job that becomes the head of the queue starts by the shadow time found
-      then: when the jobs that run at that point of the pass leave it enough processors, by their
-      estimates; with exact estimates, when nothing that started later could have delayed it.
-    - easy, reservations with several of these: the same jobs start, and none else, in each pass
-      that can be told apart from others, as if the reservations were made again from what runs
-      then: a job with a reservation starts as soon as its hole begins, and no other starts where
-      something is reserved. That a reservation of a pass is kept in the next one is promised to
-      the first of them alone, as estimates that were too long let them move. Whole seconds only.
-    - conservative: each job starts by its first promise: the earliest hole for its estimate that
-      the jobs running at its submission, by their estimates, and the reservations of those that
-      wait then leave it. The reservations are kept by the definition alone (after terminations
-      each waiting job, in the order of arrival, moves to the earliest hole), while the jobs start
-      and end when the schedule says. With exact estimates nothing moves, and all who backfill
-      conservatively promise the same. Where a schedule does not follow the reservations, promises
-      go on from what runs: a job whose time has passed is planned again, and all that wait are if
-      one that starts early takes what was reserved. Whole seconds only: with decimals rounding
-      would decide what fits into a hole.
-    - fcfs, easy and the policies in other orders (sjf to creasy) with one reservation: each pass,
-      made again from what has started before it, starts the same jobs. That leaves no other
-      schedule: it is proved, not only consistent with the policy. Whole seconds only; not with
-      outages; nor where users react within the second in which a job ends.
+    - fcfs, easy and all its orders (sjf to creasy), reservations, conservative, user-priority:
+      each pass, made again from what has started before it, starts the same jobs. Reservations are
+      made again, or kept, by the definition of the policy alone, while the jobs start and end when
+      the schedule says; there is a pass where jobs are submitted or end, or a reservation begins,
+      and no other. That leaves no other schedule: it is proved, not only consistent with the
+      policy. Where a schedule differs, promises begin anew from what runs.
+    - multi-queue, genetic: no job waits while the machine stands empty. Their order is not checked,
+      nor that of self-adaptive or of custom schedulers.
     - recorded: each job starts its recorded wait after its submission; it may use more than the
       machine.
 
-    Where jobs outlive their estimates (``overrun="late"``) promises cannot be kept and are not
-    checked; passes are. With outages nothing is checked of a policy, but that no more processors
-    are in use than are up; jobs may end early, failed (status 0). At instants with several passes
-    (by event, where a job of run time 0 starts, with decimals) the schedule does not tell which
-    pass made a job the head; its shadow time is then the one after the last of them, which is
-    never later.
+    Where a schedule does not tell what decides, a pass that differs is not refuted, and the
+    schedule is consistent with the policy at best. So it is where users who react submit in the
+    second in which jobs of run time 0 start, or, for passes by event, jobs end: it does not tell
+    what came first. And with decimals, where only rounding tells two times apart; reservations that
+    are kept are not checked with decimals. With outages no more processors may be in use than are
+    up, and jobs may end early, failed (status 0). Passes are made again where a Schedule tells of
+    the runs that outages stopped, in whole seconds; which these are is not checked, nor are passes
+    while an outage is announced, as plans are of certain processors then.
 
     Parameters
     ----------
@@ -143,8 +120,8 @@ def check_schedule(
     >>> schedule = trace.with_columns(wait=[0, 9, 0])
     >>> check_schedule(trace, schedule, procs=4, policy="easy").verdict
     'proved'
-    >>> print(check_schedule(trace, schedule, procs=4, policy="fcfs").refuted[0])
-    jobs start in the order of arrival: job 3 starts at 2 s, before job 2 at 10 s
+    >>> print(check_schedule(trace, schedule, procs=4, policy="fcfs").refuted[0].why)
+    at 2 s job 3 starts, which the policy lets wait
     """
     check_trace(trace)
     if not isinstance(schedule, Schedule):
@@ -182,13 +159,14 @@ def check_schedule(
     if stopped.size:
         claims.append(stopped_runs_come_first(listed, runs, stopped))
     same_jobs = all(claims[i].verdict == "proved" for i in (0, 1, 4))
-    case = _case(workload, listed, at, machine or 0, asked.passes) if same_jobs else None
-    rule = None
-    if case is not None and not isinstance(named, str):
+    case = rule = None
+    if same_jobs:
+        reacting = _users_react(schedule)
+        case = make_case(workload, listed, at, machine or 0, asked.passes, reacting=reacting)
         rule = rule_of(named, workload, case.row)
-        possible = all(claim.verdict == "proved" for claim in claims)
-        case = case._replace(hindrance=_hindrance(schedule, case, possible=possible))
-    claims += claims_of(name, _depth(named), case, workload, changing, rule)
+        if changing and case.whole and isinstance(schedule, Schedule) and outages is not None:
+            case = case._replace(outages=breaks_of(case, at, runs, stopped, shutdowns))
+    claims += claims_of(name, case, rule, changing=changing)
     described = named if isinstance(named, str) else identity_of(named)
     told = simulated.told | {"procs": machine}
     if isinstance(schedule, Trace):
@@ -225,15 +203,6 @@ def _policy_named(policy: str | Policy | None, said: Mapping[str, Any]) -> Polic
         return schedulers.parse(name)
     except ParameterError:
         return name.partition(" (")[0].partition(":")[0]  # without parameters and source
-
-
-def _depth(policy: Policy | str) -> int:
-    """Return how many jobs have a reservation that can be checked; 0 where none can."""
-    if isinstance(policy, Conservative):
-        return int(policy.compression == "full")
-    if isinstance(policy, Easy):
-        return policy.reservations if policy.backfill != "none" else 1
-    return policy.depth if isinstance(policy, Reservations) else 1
 
 
 def _noted(described: str, outages: Outages | None) -> dict[str, Any]:
@@ -284,53 +253,11 @@ def _last_simulation(notes: Iterable[str]) -> dict[str, str]:
     return dict(part.partition(" ")[::2] for part in notes[-1].split(", ")) if notes else {}
 
 
-def _case(
-    workload: Workload, listed: Listed, at: NDArray[np.int64], machine: int, passes: Passes
-) -> Case:
-    """Put the jobs of the schedule into the order of arrival; times are exact or made so."""
-    submit, start = listed.submit[at], listed.start[at]
-    job, run, estimate = workload.job, workload.run, workload.estimate
-    recorded_start = submit + workload.wait
-    whole = all((times == np.rint(times)).all() for times in (submit, start, run, estimate))
-    if whole:
-        submit, start, run, estimate = (
-            times.astype(np.int64) for times in (submit, start, run, estimate)
-        )
-    end, planned_end = start + run, start + estimate
-    if not whole:
-        submit, start, end, planned_end = as_instants(submit, start, end, planned_end)
-    order = np.arange(job.size)
-    if (np.diff(submit) < 0).any():  # at other times than the log's
-        order = np.lexsort((job, submit))
-    return Case(
-        row=order,
-        job=job[order],
-        submit=submit[order],
-        start=start[order],
-        end=end[order],
-        planned_end=planned_end[order],
-        run=run[order],
-        estimate=estimate[order],
-        procs=workload.procs[order],
-        recorded_start=recorded_start[order],
-        machine=machine,
-        whole=whole,
-        by_event=passes == "event",
-    )
-
-
-def _hindrance(schedule: Schedule | Trace, case: Case, *, possible: bool) -> str:
-    """Say why the passes of a schedule cannot be made again; nothing if they can."""
-    if not possible:
-        return "only the passes of a schedule that can be are made again"
+def _users_react(schedule: Schedule | Trace) -> bool:
+    """Whether users reacted in the simulation that made a schedule, as far as it tells."""
     if isinstance(schedule, Schedule):
-        reacting = schedule.reacting
-    else:
-        users = _last_simulation(schedule.header.get_all("Note")).get("users", "open")
-        reacting = users != "open"
-    if reacting and (case.by_event or (case.run == 0).any()):
-        return "what users submit as soon as a job ends is not told from what came before"
-    return ""
+        return schedule.reacting
+    return _last_simulation(schedule.header.get_all("Note")).get("users", "open") != "open"
 
 
 def _title(trace: Trace, schedule: Schedule | Trace, machine: int | None, name: str) -> str:

@@ -12,6 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit.simulation import orders
+from workloadkit.simulation.case import Breaks, Case
+from workloadkit.simulation.claims import INSTANT
+from workloadkit.simulation.policies.conservative import COMPRESSIONS, Conservative
 from workloadkit.simulation.policies.creasy import Creasy
 from workloadkit.simulation.policies.creasy import priority as worth
 from workloadkit.simulation.policies.easy import Easy
@@ -19,20 +22,35 @@ from workloadkit.simulation.policies.easy.ordered import SettledOrder
 from workloadkit.simulation.policies.easy.overtaking import AS_USUAL, Overtaking, overtaking_of
 from workloadkit.simulation.policies.fcfs import Fcfs
 from workloadkit.simulation.policies.reservations import Reservations
+from workloadkit.simulation.policies.user_priority import UserPriority
 from workloadkit.simulation.policies.varying import InVaryingOrder
-from workloadkit.simulation.replaying.codes import BY_PLACE, BY_UNICEF, BY_WFP3, BY_WORTH
+from workloadkit.simulation.replaying.codes import (
+    BY_LOAD,
+    BY_PLACE,
+    BY_RECENCY,
+    BY_UNICEF,
+    BY_WFP3,
+    BY_WORTH,
+    FULL,
+    LATEST,
+    MADE_AGAIN,
+)
 from workloadkit.simulation.workload import Workload
 
 
 class Rule(NamedTuple):
-    """How a policy with one reservation chooses.
+    """How a policy chooses.
 
     Parameters
     ----------
+    reserving : int
+        Whether reservations are made again in each pass, or how they are kept: one of the `codes`.
+    reservations : int
+        How many are made in a pass.
     order : int
         Of the queue: one of the `codes`.
-    bonus : float
-        What CREASY adds for a job that responds at once. [min]
+    weight : float
+        What CREASY adds for a job that responds at once [min]; or of the priorities of users.
     rank : ndarray of int64, shape (n_jobs,)
         Place of each job in the queue; that of its arrival, if the order is not `BY_PLACE`.
     backfills : bool
@@ -43,13 +61,70 @@ class Rule(NamedTuple):
     overtaking : Overtaking
     """
 
+    reserving: int
+    reservations: int
     order: int
-    bonus: float
+    weight: float
     rank: NDArray[np.int64]
     backfills: bool
     own_order: bool
     backfill_rank: NDArray[np.int64]
     overtaking: Overtaking
+
+
+class ByTime(NamedTuple):
+    """What happens when, each in the order of time.
+
+    Parameters
+    ----------
+    start : ndarray
+        Of all runs. [s]
+    starting : ndarray of int64
+        Their jobs.
+    end : ndarray
+        Of those that are not stopped, and last longer than no time. [s]
+    ending : ndarray of int64
+        Their jobs.
+    stop : ndarray
+        Of those that are stopped. [s]
+    stopping : ndarray of int64
+        Their jobs.
+    following : ndarray, shape (3, n_stopped)
+        Start, end and planned end of the next run of each of these. [s]
+    change : ndarray
+        When processors go down or come up. [s]
+    up : ndarray of int64
+        How many more there are then.
+    known, until : ndarray
+        From when to when outages are known that were announced. [s]
+    """
+
+    start: NDArray
+    starting: NDArray[np.int64]
+    end: NDArray
+    ending: NDArray[np.int64]
+    stop: NDArray
+    stopping: NDArray[np.int64]
+    following: NDArray
+    change: NDArray
+    up: NDArray[np.int64]
+    known: NDArray
+    until: NDArray
+
+
+class How(NamedTuple):
+    """What a simulation was like.
+
+    Parameters
+    ----------
+    by_event : bool
+        Whether there was a pass after each event.
+    reacting : bool
+        Whether its users reacted.
+    """
+
+    by_event: bool
+    reacting: bool
 
 
 class Replayed(NamedTuple):
@@ -60,26 +135,33 @@ class Replayed(NamedTuple):
     passes : int
         How many were made.
     differing : int
-        In how many of these other jobs start in the schedule.
-    now : int
-        When the first of them was. [s]
+        At how many instants other jobs start in the schedule.
+    untold : int
+        At how many further ones they do, or may, where something decides that it does not tell.
     waits : int
-        The first job that the policy starts in it, and the schedule does not; -1 for none.
+        The first job that the policy starts when they first differ, and the schedule does not; -1
+        for none.
     starts : int
         The first job that starts in the schedule alone; -1 for none.
-    head : int
-        The job with the reservation then; -1 for none.
-    shadow : int
-        When it will fit. [s]
+    reserved : int
+        The job with the first reservation then; -1 for none.
+    now : int or float
+        When that was. [s]
+    begin : int or float
+        When the reservation begins. [s]
+    until : int or float
+        If anything was untold, from when on it is not known which reservations are kept. [s]
     """
 
     passes: int
     differing: int
-    now: int
+    untold: int
     waits: int
     starts: int
-    head: int
-    shadow: int
+    reserved: int
+    now: Any
+    begin: Any
+    until: Any
 
 
 def rule_of(policy: Any, workload: Workload, rows: NDArray[np.int64]) -> Rule | None:
@@ -93,31 +175,30 @@ def rule_of(policy: Any, workload: Workload, rows: NDArray[np.int64]) -> Rule | 
         Its jobs in the order of arrival.
     """
     arrival = np.arange(rows.size)
+    rule = Rule(MADE_AGAIN, 1, BY_PLACE, 0.0, arrival, True, False, arrival, AS_USUAL)
     if isinstance(policy, Reservations):
         policy = Easy(reservations=policy.depth)
     if isinstance(policy, Fcfs):
-        return Rule(BY_PLACE, 0.0, arrival, False, False, arrival, AS_USUAL)
+        return rule._replace(backfills=False)
+    if isinstance(policy, Conservative):
+        return rule._replace(reserving=FULL + COMPRESSIONS.index(policy.compression))
     if isinstance(policy, Creasy):
-        bonus = worth.bonus(float(policy.alpha))
-        return Rule(BY_WORTH, bonus, arrival, True, False, arrival, AS_USUAL)
-    if not isinstance(policy, SettledOrder | InVaryingOrder):
-        return None
-    backfills = policy.backfill != "none"
-    if backfills and getattr(policy, "reservations", 1) > 1:
-        return None
+        return rule._replace(order=BY_WORTH, weight=worth.bonus(float(policy.alpha)))
+    if isinstance(policy, UserPriority):
+        order = BY_LOAD if policy.by == "load" else BY_RECENCY
+        return rule._replace(order=order, weight=float(policy.alpha_user), own_order=True)
     if isinstance(policy, SettledOrder):
-        order, rank = BY_PLACE, _ranks(policy.place, workload, rows)
-    elif policy.order in _CODES:
-        order, rank = _CODES[policy.order], arrival
+        ranks = _ranks(policy.place, workload, rows)
+        rule = rule._replace(rank=ranks, reservations=policy.reservations)
+    elif isinstance(policy, InVaryingOrder) and policy.order in _CODES:
+        rule = rule._replace(order=_CODES[policy.order])
     else:
         return None
-    backfill_rank = arrival
-    own_order = policy.backfill not in ("same", "none")
-    if own_order:
-        backfill_order = partial(orders.SETTLED[policy.backfill], numbers=())
-        backfill_rank = _ranks(backfill_order, workload, rows)
-    overtaking = overtaking_of(policy)
-    return Rule(order, 0.0, rank, backfills, own_order, backfill_rank, overtaking)
+    rule = rule._replace(backfills=policy.backfill != "none", overtaking=overtaking_of(policy))
+    if policy.backfill in ("same", "none"):
+        return rule
+    by = partial(orders.SETTLED[policy.backfill], numbers=())
+    return rule._replace(own_order=True, backfill_rank=_ranks(by, workload, rows))
 
 
 _CODES = {"wfp3": BY_WFP3, "unicef": BY_UNICEF}
@@ -135,13 +216,12 @@ def _ranks(key: Any, workload: Workload, rows: NDArray[np.int64]) -> NDArray[np.
     return rank
 
 
-def replay(case: Any, rule: Rule) -> Replayed:
+def replay(case: Case, rule: Rule) -> Replayed:
     """Make all passes of a schedule again.
 
     Parameters
     ----------
-    case : workloadkit.simulation.promises.Case
-        With whole seconds.
+    case : Case
     rule : Rule
 
     Returns
@@ -149,13 +229,50 @@ def replay(case: Any, rule: Rule) -> Replayed:
     Replayed
     """
     from workloadkit.simulation.replaying import kernel
+    from workloadkit.simulation.replaying.state import Jobs, new_state
 
-    by_start = np.argsort(case.start, kind="stable")
+    (start, end, planned_end), by_time = _by_time(case)
+    user = np.unique(case.user, return_inverse=True)[1]
+    tie = 0 if case.whole else max(INSTANT, 8 * float(np.spacing(np.abs(case.end).max())))
+    jobs = Jobs(case.submit, start, end, planned_end, case.estimate, case.procs, user)
+    counts, when = np.array([0, 0, 0, -1, -1, -1]), np.full(3, -1, case.start.dtype)
+    kernel.replay(
+        jobs,
+        rule,
+        new_state(jobs, case.machine, tie),
+        by_time,
+        How(case.by_event, case.reacting),
+        (counts, when),
+    )
+    return Replayed(*counts.tolist(), *when.tolist())
+
+
+def _by_time(case: Case) -> tuple[NDArray, ByTime]:
+    """Return start, end and planned end of the first run of each job; and what happens when."""
+    nothing = np.empty(0, case.start.dtype)
+    none = np.empty(0, np.int64)
+    breaks = case.outages or Breaks(nothing, none, nothing, nothing, none, nothing, nothing)
+    runs = np.stack([case.start, case.end, case.planned_end])
+    following = np.empty((3, breaks.job.size), runs.dtype)
+    for i in range(breaks.job.size - 1, -1, -1):  # from the last to the first
+        job, start = breaks.job[i], breaks.start[i]
+        following[:, i] = runs[:, job]
+        runs[:, job] = start, LATEST, start + case.estimate[job]
+    start = np.concatenate([case.start, breaks.start])
+    jobs = np.concatenate([np.arange(case.job.size), breaks.job])
+    by_start = np.lexsort((jobs, start))
     by_end = np.argsort(case.end, kind="stable")
     by_end = by_end[(case.end > case.start)[by_end]]
-    times = (case.submit, case.start, case.end, case.planned_end, case.estimate)
-    jobs, state = kernel.Jobs(*times, case.procs), kernel.new_state(case.job.size)
-    found = np.full(len(Replayed._fields), -1)
-    found[:2] = 0
-    kernel.replay(jobs, rule, state, (by_start, by_end), (case.machine, case.by_event), found)
-    return Replayed(*found.tolist())
+    return runs, ByTime(
+        start[by_start],
+        jobs[by_start],
+        case.end[by_end],
+        by_end,
+        breaks.end,
+        breaks.job,
+        following,
+        breaks.time,
+        breaks.up,
+        breaks.begin,
+        breaks.until,
+    )

@@ -1,0 +1,197 @@
+"""The jobs of a schedule as they are checked against a policy."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workloadkit.settings.simulation import Passes
+from workloadkit.simulation.claims import as_instants
+from workloadkit.simulation.feasible import Listed
+from workloadkit.simulation.machine.shutdowns import Shutdown
+from workloadkit.simulation.workload import Workload
+
+
+class Case(NamedTuple):
+    """The jobs of a schedule in the order of arrival, to be checked against a policy.
+
+    Parameters
+    ----------
+    row : ndarray of int64, shape (n_jobs,)
+        Of each job in the workload.
+    job, user : ndarray of int64, shape (n_jobs,)
+        Job and user numbers.
+    submit, start, end, planned_end : ndarray, shape (n_jobs,)
+        Instants of each job; the planned end is the start and the estimate. [s]
+    run, estimate : ndarray, shape (n_jobs,)
+        Run time, and what the scheduler plans with. [s]
+    procs : ndarray of int64, shape (n_jobs,)
+        Processors that each job needs.
+    recorded_start : ndarray, shape (n_jobs,)
+        Start in the log. [s]
+    machine : int
+        Processors of the machine.
+    whole : bool
+        Whether all times are whole seconds; they are int64 then.
+    by_event : bool
+        Whether there is a pass after each event.
+    reacting : bool
+        Whether users react, who may submit as soon as a job ends.
+    outages : Breaks, optional
+        What of the machine goes down, and which runs that stops.
+    """
+
+    row: NDArray[np.int64]
+    job: NDArray[np.int64]
+    user: NDArray[np.int64]
+    submit: NDArray
+    start: NDArray
+    end: NDArray
+    planned_end: NDArray
+    run: NDArray
+    estimate: NDArray
+    procs: NDArray[np.int64]
+    recorded_start: NDArray
+    machine: int
+    whole: bool
+    by_event: bool
+    reacting: bool
+    outages: "Breaks | None" = None
+
+
+class Breaks(NamedTuple):
+    """What goes down and comes up while jobs of a schedule wait and run.
+
+    Parameters
+    ----------
+    time : ndarray, shape (n_changes,)
+        When something changes, ascending. [s]
+    up : ndarray of int64, shape (n_changes,)
+        How many processors more, or fewer, there are from then on.
+    begin, until : ndarray, shape (n_announced,)
+        From when to when an outage is known that was announced. [s]
+    job : ndarray of int64, shape (n_stopped,)
+        Of each run that was stopped, its job by its place in the order of arrival.
+    start, end : ndarray, shape (n_stopped,)
+        From when to when it ran; in the order of the ends. [s]
+    """
+
+    time: NDArray
+    up: NDArray[np.int64]
+    begin: NDArray
+    until: NDArray
+    job: NDArray[np.int64]
+    start: NDArray
+    end: NDArray
+
+
+def breaks_of(
+    case: Case,
+    at: NDArray[np.int64],
+    runs: Listed,
+    stopped: NDArray[np.int64],
+    down: Sequence[Shutdown],
+) -> Breaks:
+    """Put together what goes down, and the runs that were stopped.
+
+    Parameters
+    ----------
+    case : Case
+    at : ndarray of int64, shape (n_jobs,)
+        Where the schedule lists each job of the workload.
+    runs : Listed
+        The jobs as the schedule lists them, and then the runs that were stopped.
+    stopped : ndarray of int64, shape (n_stopped,)
+        Which jobs these are runs of, as the schedule lists them.
+    down : sequence of Shutdown
+
+    Returns
+    -------
+    Breaks
+    """
+    dtype = case.start.dtype
+    places = np.empty(at.size, np.int64)
+    places[at[case.row]] = np.arange(at.size)
+    start = runs.start[at.size :]
+    end = start + runs.run[at.size :]
+    order = np.argsort(end, kind="stable")
+    order = order[(end > start)[order]]  # a run of no time held nothing from one second to the next
+    n_down, changes = np.zeros(case.machine, np.int64), []
+    events = [(s.start, 1, s.processors) for s in down]
+    events += [(s.end, -1, s.processors) for s in down if s.end < np.inf]
+    for time, more, processors in sorted(events, key=lambda event: event[0]):
+        before = np.count_nonzero(n_down)
+        n_down[processors] += more
+        changes.append((time, before - np.count_nonzero(n_down)))
+    known = [s for s in down if s.announced is not None]
+    return Breaks(
+        time=np.array([time for time, _ in changes], dtype),
+        up=np.array([up for _, up in changes], np.int64),
+        begin=np.array([s.announced for s in known], dtype),
+        until=np.array([s.start if s.end == np.inf else s.end for s in known], dtype),
+        job=places[stopped[order]],
+        start=start[order].astype(dtype),
+        end=end[order].astype(dtype),
+    )
+
+
+def make_case(
+    workload: Workload,
+    listed: Listed,
+    at: NDArray[np.int64],
+    machine: int,
+    passes: Passes,
+    *,
+    reacting: bool,
+) -> Case:
+    """Put the jobs of a schedule into the order of arrival; times are exact or made so.
+
+    Parameters
+    ----------
+    workload : Workload
+    listed : Listed
+        The jobs as the schedule lists them.
+    at : ndarray of int64, shape (n_jobs,)
+        Where it lists each job of the workload.
+    machine : int
+        Processors of the machine.
+    passes : {"instant", "event"}
+    reacting : bool
+
+    Returns
+    -------
+    Case
+    """
+    submit, start = listed.submit[at], listed.start[at]
+    job, estimate = workload.job, workload.estimate
+    run = np.where(listed.lost[at], listed.run[at], workload.run)  # perhaps stopped by an outage
+    recorded_start = submit + workload.wait
+    whole = all((times == np.rint(times)).all() for times in (submit, start, run, estimate))
+    if whole:
+        submit, start, run, estimate = (
+            times.astype(np.int64) for times in (submit, start, run, estimate)
+        )
+    end, planned_end = start + run, start + estimate
+    if not whole:
+        submit, start, end, planned_end = as_instants(submit, start, end, planned_end)
+    order = np.arange(job.size)
+    if (np.diff(submit) < 0).any():  # at other times than the log's
+        order = np.lexsort((job, submit))
+    return Case(
+        row=order,
+        job=job[order],
+        user=workload.user[order],
+        submit=submit[order],
+        start=start[order],
+        end=end[order],
+        planned_end=planned_end[order],
+        run=run[order],
+        estimate=estimate[order],
+        procs=workload.procs[order],
+        recorded_start=recorded_start[order],
+        machine=machine,
+        whole=whole,
+        by_event=passes == "event",
+        reacting=reacting,
+    )

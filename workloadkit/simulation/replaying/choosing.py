@@ -1,0 +1,157 @@
+"""Which jobs a pass starts that makes its reservations again, compiled."""
+
+import numpy as np
+
+from workloadkit._kernels.compile import bare, counting
+from workloadkit.simulation import orders
+from workloadkit.simulation.policies.creasy import priority as creasy
+from workloadkit.simulation.policies.user_priority import priority as user_priority
+from workloadkit.simulation.replaying.codes import (
+    BY_LOAD,
+    BY_PLACE,
+    BY_RECENCY,
+    BY_UNICEF,
+    BY_WFP3,
+    FREE,
+    HEAD,
+    N_CHOSEN,
+    N_WAITING,
+    SHADOW,
+    UNCLEAR,
+)
+from workloadkit.simulation.replaying.plan import earliest, fits_now, is_before, plan_running, take
+
+_wfp3, _unicef, _by_worth, _by_user, _work = (
+    bare(function)
+    for function in (
+        orders.wfp3,
+        orders.unicef,
+        creasy.priority,
+        user_priority.priority,
+        user_priority.work,
+    )
+)
+
+#: Keys that differ by no more than this share may be equal, where times were rounded.
+_ALIKE = 1e-9
+
+
+@counting
+def choose(jobs, rule, state, now):
+    """Find the jobs that start now, in the order of the queue and then of backfilling."""
+    at, procs = state.at, jobs.procs
+    at[N_CHOSEN], at[HEAD] = 0, -1
+    free = at[FREE]
+    if free <= 0 or at[N_WAITING] == 0:
+        return
+    order = _in_order(jobs, rule, state, state.waiting[: at[N_WAITING]], now)
+    place = 0
+    while place < order.size and procs[order[place]] <= free:
+        free -= _choose(jobs, state, order[place])
+        place += 1
+    if place == order.size or not rule.backfills:
+        return
+    plan_running(jobs, state, now)
+    for job in order[:place]:
+        take(state, now, _end(jobs, job, now), procs[job])
+    n_reserved = 0
+    while place < order.size and n_reserved < rule.reservations:
+        job = order[place]
+        begin = earliest(state, jobs.estimate[job], procs[job], state.never)
+        if begin == now and procs[job] <= free:
+            take(state, now, _end(jobs, job, now), procs[job])
+            free -= _choose(jobs, state, job)
+        else:
+            take(state, begin, begin + jobs.estimate[job], procs[job])
+            if n_reserved == 0:
+                at[HEAD], state.when[SHADOW] = job, begin
+            n_reserved += 1
+        place += 1
+    shadow, strict = state.when[SHADOW], rule.overtaking.strict
+    others = order[place:][procs[order[place:]] <= free]
+    if rule.own_order:
+        others = _to_backfill(jobs, rule, state, others)
+    for job in others:
+        end = _end(jobs, job, now)
+        in_time = is_before(state, end, shadow) if strict else not is_before(state, shadow, end)
+        allowed = in_time or rule.overtaking.spares
+        if procs[job] <= free and allowed and fits_now(state, end, procs[job], strict):
+            take(state, now, end, procs[job])
+            free -= _choose(jobs, state, job)
+
+
+@bare
+def _choose(jobs, state, job):
+    """Let a job start; return its processors."""
+    state.chosen[state.at[N_CHOSEN]] = job
+    state.at[N_CHOSEN] += 1
+    return jobs.procs[job]
+
+
+@bare
+def _end(jobs, job, now):
+    """When a job is planned to end that starts now."""
+    return jobs.planned_end[job] if jobs.start[job] == now else now + jobs.estimate[job]
+
+
+@counting
+def _in_order(jobs, rule, state, waiting, now):
+    """Return the waiting jobs in the order of the queue."""
+    if rule.order == BY_PLACE:
+        return waiting.copy()
+    if rule.order >= BY_LOAD:
+        _rank_users(jobs, rule, state, waiting)
+    key = np.empty(waiting.size)
+    for i in range(waiting.size):
+        job = waiting[i]
+        submit, estimate, procs = jobs.submit[job], jobs.estimate[job], jobs.procs[job]
+        if rule.order == BY_WFP3:
+            key[i] = _wfp3(now, submit, estimate, procs, 0)
+        elif rule.order == BY_UNICEF:
+            key[i] = _unicef(now, submit, estimate, procs, 0)
+        elif rule.order >= BY_LOAD:
+            key[i] = -_by_user(rule.weight, state.rank[jobs.user[job]], now - submit)
+        else:
+            key[i] = -_by_worth(rule.weight, now - submit, estimate)
+    by_key = np.argsort(key, kind="mergesort")
+    if state.tie > 0:
+        _compare(state, key[by_key])
+    return waiting[by_key]
+
+
+@bare
+def _compare(state, keys):
+    """Take down where only rounding may tell which of two jobs comes first."""
+    for i in range(1, keys.size):
+        if keys[i] - keys[i - 1] <= _ALIKE * abs(keys[i]):
+            state.at[UNCLEAR] = True
+
+
+@counting
+def _rank_users(jobs, rule, state, waiting):
+    """Rank the users with waiting jobs, from 1; first comes the one who is served first.
+
+    By recency that is who submitted last, by load who has the least work waiting, summed in the
+    order of arrival; ties go by user number.
+    """
+    users = np.unique(jobs.user[waiting])
+    if rule.order == BY_RECENCY:
+        key = -state.last_submit[users].astype(np.float64)
+    else:
+        state.load[users] = 0
+        for job in waiting:
+            state.load[jobs.user[job]] += _work(jobs.estimate[job], jobs.procs[job])
+        key = state.load[users]
+    by_key = np.argsort(key, kind="mergesort")
+    if state.tie > 0:
+        _compare(state, key[by_key])
+    state.rank[users[by_key]] = np.arange(1, users.size + 1)
+
+
+@counting
+def _to_backfill(jobs, rule, state, others):
+    """Return jobs in the order of backfilling: a settled one, or of their users and of arrival."""
+    if rule.order < BY_LOAD:
+        return others[np.argsort(rule.backfill_rank[others], kind="mergesort")]
+    others = np.sort(others)
+    return others[np.argsort(state.rank[jobs.user[others]], kind="mergesort")]
