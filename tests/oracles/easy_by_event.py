@@ -1,14 +1,14 @@
 """EASY with a pass after each event, for whole logs; from the words of the rule alone.
 
 Submissions come first, then terminations in the order of the starts; a job that ends in this second
-at its planned end counts as ended in every pass of the second.
+at its planned end counts as ended in every pass of the second, unless this is switched off.
 """
 
 from bisect import bisect_left, insort
 from heapq import heappop, heappush
 
 
-def simulate(jobs, procs):
+def simulate(jobs, procs, planned_ends_count=True):
     """Start of each of the jobs, (submit, run, procs, estimate), in the order of submission."""
     count = len(jobs)
     run_of = [job[1] for job in jobs]
@@ -92,7 +92,8 @@ def simulate(jobs, procs):
             now = jobs[upcoming][0]
         else:
             now = terminations[0][0]
-        release_on_time(now)
+        if planned_ends_count:
+            release_on_time(now)
         while upcoming < count and jobs[upcoming][0] == now:
             queue.append(upcoming)
             upcoming += 1
@@ -100,7 +101,7 @@ def simulate(jobs, procs):
         # those that a pass of this second starts with run time 0 come last
         while terminations and terminations[0][0] == now:
             _, _, job = heappop(terminations)
-            if start[job] + estimate_of[job] != now:
+            if start[job] + estimate_of[job] != now or not planned_ends_count:
                 release(job)
             schedule(now)
     assert free == procs and not queue and not plan

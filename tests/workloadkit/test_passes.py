@@ -74,12 +74,27 @@ def test_none_do_in_logs_without_estimates(name):
 @needs_traces
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "name", ["KTH-SP2-1996-2.1-cln", "SDSC-SP2-1998-4.2-cln", "SDSC-BLUE-2000-4.2-cln"]
+    ("name", "shifted"),
+    [
+        ("KTH-SP2-1996-2", 9),
+        ("SDSC-SP2-1998-4.2-cln", 45),
+        ("SDSC-BLUE-2000-4.2-cln", 30_090),
+    ],
 )
-def test_easy_after_each_event_agrees_with_another_program_on_whole_logs(name):
-    schedule = wk.simulate(wk.read_swf(trace_path(name)), "easy", passes="event")
+def test_easy_after_each_event_agrees_with_another_program_on_whole_logs(name, shifted):
+    """As many jobs as is known start at other times if planned ends do not count.
+
+    Those of unknown used processors, of which SDSC-BLUE has 8,899, are simulated as requested.
+    """
+    log = wk.read_swf(trace_path(name))
+    requested = log.column("requested_procs")
+    log = log.with_columns(procs=np.where(requested > 0, requested, log.column("procs")))
+    schedule = wk.simulate(log, "easy", passes="event", overrun="kill")
     w = schedule.workload
     order = np.lexsort((w.row, w.submit))
     columns = (w.submit, w.run, w.procs, w.estimate)
     jobs = list(zip(*(column[order].tolist() for column in columns), strict=True))
-    assert easy_by_event.simulate(jobs, schedule.machine) == schedule.start[order].tolist()
+    start = schedule.start[order]
+    assert easy_by_event.simulate(jobs, schedule.machine) == start.tolist()
+    without = easy_by_event.simulate(jobs, schedule.machine, planned_ends_count=False)
+    assert (np.array(without) != start).sum() == shifted
