@@ -526,6 +526,18 @@ def test_a_queue_comes_four_weeks_after_the_begin_and_stays_for_four_weeks(first
     assert len(find_queue_changes(hourly(3600 * place, queue=queue), 20)) == is_found
 
 
+@pytest.mark.parametrize(
+    ("appears", "when", "n_before"), [(True, 1680 * 3600, 1680), (False, 1678 * 3600 + 1, 1679)]
+)
+def test_a_queue_appears_with_its_first_job_and_vanishes_after_its_last(appears, when, n_before):
+    """Each second job of one half of a log of a job an hour."""
+    place = np.arange(20 * 168)
+    there = (place >= 1680) == appears
+    queue = np.where(there & (place % 2 == 0), 2, 1)
+    (change,) = find_queue_changes(hourly(3600 * place, queue=queue), 20)
+    assert (change.evidence["when"], change.evidence["jobs_before"]) == (when, n_before)
+
+
 @pytest.mark.parametrize(("n_jobs", "is_found"), [(20, True), (19, False)])
 def test_fewer_than_twenty_jobs_tell_nothing_of_a_queue(n_jobs, is_found):
     place = np.arange(150)

@@ -91,6 +91,8 @@ def test_the_report_as_json_goes_to_the_file_that_is_named(run, log, easy):
         ("--passes", "event"),
         ("--procs", "3", "--oversize", "drop"),
         ("--offered-load", "0.5"),
+        ("--scale-runs", "1.5", "--scale-arrivals", "0.5"),
+        ("--scale-sizes", "2", "--scale-machine", "2", "--overrun", "kill"),
     ],
 )
 def test_a_schedule_is_checked_by_the_options_that_made_it(run, log, options):

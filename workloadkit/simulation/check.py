@@ -171,7 +171,7 @@ def check_schedule(
     told = simulated.told | {"procs": machine}
     if isinstance(schedule, Trace):
         noted = {name: told[name] for name in ("overrun", "estimates", "procs")}
-        noted |= {"passes": asked.passes, "offered_load": asked.offered_load}
+        noted |= {"passes": asked.passes} | {x: asked.changed.get(x) for x in _OF_LOAD}
         _warn_of_note(trace, schedule, noted | _noted(described, outages))
     return Report(
         _title(trace, schedule, machine, described),
@@ -213,8 +213,11 @@ def _noted(described: str, outages: Outages | None) -> dict[str, Any]:
     return found
 
 
+#: What sets the load, and is told where it was.
+_OF_LOAD = ("offered_load", "scale_arrivals", "scale_runs", "scale_sizes", "scale_machine")
+
 #: What a note about a simulation does not say where it is so.
-_UNSAID = {"passes": "instant", "offered_load": "", "outages": ""}
+_UNSAID = {"passes": "instant", "outages": ""} | dict.fromkeys(_OF_LOAD, "")
 
 
 def _warn_of_note(trace: Trace, schedule: Trace, asked: Mapping[str, Any]) -> None:
