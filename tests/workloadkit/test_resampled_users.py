@@ -147,6 +147,19 @@ def test_temporary_users_may_stay_for_their_time(place, waits, engine):
 
 
 @pytest.mark.parametrize("engine", ENGINES)
+def test_the_time_of_a_temporary_user_ends_with_his_last_submission(place, engine):
+    """Not with the end of that job, by which he would go on for another job after two weeks."""
+    place((3, 0))
+    longer = [*STAY[:3], (3, 8 * WEEK, 7 * WEEK // 10), *STAY[4:]]
+    trace = make_log(jobs=longer, wait=[0, 0, 3 * WEEK // 2, 0, 0, 0])
+    schedule = wk.simulate(
+        trace, "easy", "adjusted", population=Resampled(stay="time"), engine=engine, rng=1
+    )
+    times = submits(schedule)
+    assert [(t - times[0]) / WEEK for t in times] == [0, 0.5, 2]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
 def test_temporary_users_leave_the_rest_when_their_time_is_over(place, engine):
     place((1, 0), (3, 0))
     work = [(3, 6 * WEEK + 10, 100), (3, 6 * WEEK + 210, 10)]
