@@ -125,7 +125,7 @@ def add_utility(
     else:
         drawn = _stretch(law.take(rows), shapes, rows, generator)
     frame = unpack(drawn)
-    told = asked.told | {"points": int(asked.points), "decay": _written(kinds)}
+    told = asked.recorded | {"points": int(asked.points), "decay": _written(kinds)}
     if priority is not None:
         told["priority"] = _written(priority)
     if given is not None:

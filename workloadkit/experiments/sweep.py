@@ -254,7 +254,7 @@ def sweep(
             for name, scheduler in named.items()
         },
         "loads": loads,
-        **asked.told,
+        **asked.recorded,
         "overrun": simulated.overrun,
         "procs": scaled,
         **({"users": describe(behaviour)} if reacting else {}),

@@ -194,7 +194,7 @@ class Settings:
         }
 
     @property
-    def told(self) -> dict[str, Any]:
+    def recorded(self) -> dict[str, Any]:
         """Those that results and headers tell, by name."""
         known = settings_of(type(self))
         when = {name: declared.setting.recorded for name, declared in known.items()}
@@ -241,7 +241,7 @@ def takes(cls: type[Settings]) -> Callable[[Function], Function]:
     The function takes them as keywords, and as one object named `settings`; see `Settings.of`.
     """
 
-    def told(function: Function) -> Function:
+    def taking(function: Function) -> Function:
         own = signature(function)
         its = [p for p in own.parameters.values() if p.kind is not Parameter.VAR_KEYWORD]
         its += [
@@ -251,4 +251,4 @@ def takes(cls: type[Settings]) -> Callable[[Function], Function]:
         function.__signature__ = own.replace(parameters=its)  # type: ignore[attr-defined]
         return explains(cls)(function)
 
-    return told
+    return taking

@@ -234,7 +234,7 @@ def _parameters(
     settings: Simulate, procs: int | None, down: Outages | None, *, recorded: bool, of_log: bool
 ) -> dict[str, Any]:
     """Return what the schedule says that it was made with, but for the parts."""
-    told = settings.told
+    told = settings.recorded
     for name in ("population", "machine", "predictor", "utility_at", "outages", "uncounted"):
         told.pop(name, None)  # parts, what counts only for some jobs, and what is told otherwise
     if recorded or not of_log:

@@ -168,7 +168,7 @@ def check_schedule(
             case = case._replace(outages=breaks_of(case, at, runs, stopped, shutdowns))
     claims += claims_of(name, case, rule, changing=changing)
     described = named if isinstance(named, str) else identity_of(named)
-    told = simulated.told | {"procs": machine}
+    told = simulated.recorded | {"procs": machine}
     if isinstance(schedule, Trace):
         noted = {name: told[name] for name in ("overrun", "estimates", "procs")}
         noted |= {"passes": asked.passes} | {x: asked.changed.get(x) for x in _OF_LOAD}
