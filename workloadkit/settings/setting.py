@@ -186,21 +186,22 @@ class Settings:
     @property
     def changed(self) -> dict[str, Any]:
         """Those that are not as by default, by name."""
-        values = {name: getattr(self, name) for name in settings_of(type(self))}
         return {
             name: value
-            for name, value in values.items()
-            if settings_of(type(self))[name].differs(value)
+            for name, declared in settings_of(type(self)).items()
+            if declared.differs(value := getattr(self, name))
         }
 
     @property
     def recorded(self) -> dict[str, Any]:
         """Those that results and headers tell, by name."""
-        known = settings_of(type(self))
-        when = {name: declared.setting.recorded for name, declared in known.items()}
-        values = {name: getattr(self, name) for name in known if when[name] == "always"}
-        values |= self.changed
-        return {name: values[name] for name in known if name in values and when[name] != "never"}
+        changed = self.changed
+        return {
+            name: getattr(self, name)
+            for name, declared in settings_of(type(self)).items()
+            if declared.setting.recorded == "always"
+            or (declared.setting.recorded == "changed" and name in changed)
+        }
 
 
 def settings_of(cls: type[Settings]) -> dict[str, Declared]:
@@ -243,12 +244,13 @@ def takes(cls: type[Settings]) -> Callable[[Function], Function]:
 
     def taking(function: Function) -> Function:
         own = signature(function)
-        its = [p for p in own.parameters.values() if p.kind is not Parameter.VAR_KEYWORD]
+        *its, rest = own.parameters.values()
         its += [
             Parameter(name, Parameter.KEYWORD_ONLY, default=declared.default)
             for name, declared in settings_of(cls).items()
         ]
-        function.__signature__ = own.replace(parameters=its)  # type: ignore[attr-defined]
+        others = [rest] if rest.name != "keywords" else []  # which are not settings
+        function.__signature__ = own.replace(parameters=its + others)  # type: ignore[attr-defined]
         return explains(cls)(function)
 
     return taking
