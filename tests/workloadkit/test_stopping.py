@@ -124,6 +124,38 @@ def test_what_a_callback_swallows_comes_again(number):
     assert (done.returncode, done.stdout, done.stderr) == (128 + number, "", "")
 
 
+HALF_MADE = """
+    import os, signal
+    from workloadkit.cli.stopping import stop_at_signals
+
+    class Handle:
+        def __init__(self, stop):
+            if stop:
+                os.kill(os.getpid(), signal.SIGTERM)
+            self.value = 1
+
+        def __del__(self):
+            del self.value
+            raise ValueError(self.value)
+
+    stop_at_signals()
+    if {complains}:
+        Handle(stop=False)
+    try:
+        Handle(stop=True)
+    except KeyboardInterrupt:
+        pass
+"""
+
+
+@pytest.mark.parametrize("complains", [True, False])
+def test_what_a_signal_left_half_made_does_not_complain(complains):
+    code = textwrap.dedent(HALF_MADE).format(complains=complains)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, "")
+    assert done.stderr.count("Traceback") == complains
+
+
 def test_workers_end_with_a_parent_that_is_killed(tmp_path):
     process = subprocess.Popen(
         [*PROGRAM, "resample", "--count", "100000", "-o", "many", "--workers", "2"],

@@ -89,7 +89,8 @@ def _stop(number: int, _: Any) -> None:
 
 def _swallowed(told: Any) -> None:
     if not isinstance(told.exc_value, Stop):
-        sys.__unraisablehook__(told)
+        if not _stopped_by:  # else it was half made as the signal came, and complains as it goes
+            sys.__unraisablehook__(told)
         return
     again = threading.Timer(_AGAIN, os.kill, (os.getpid(), _stopped_by))
     again.daemon = True
