@@ -206,6 +206,12 @@ def test_jobs_without_utility_functions_do_not_widen_the_interval_of_what_is_ear
     assert found[0] == pytest.approx(found[1])
 
 
+def test_two_blocks_leave_one_degree_of_freedom():
+    """The standard error of 0 and 2 is 1, and Student's t of one degree 12.706."""
+    assert jackknifed(np.array([0.0, 2.0]), 0.95) == pytest.approx(12.7062, abs=1e-4)
+    assert np.isnan(jackknifed(np.array([1.0]), 0.95))
+
+
 def test_intervals_hold_as_often_as_they_say(rng):
     # Jobs of a week have something in common, and weeks are of different sizes.
     held = []

@@ -80,6 +80,8 @@ def test_a_difference_is_exit_code_1(monkeypatch):
     assert result.exit_code == 1
     assert "differs" in result.stdout
     assert "theory and simulation differ in" in result.stdout
+    assert " of 7 measures" in result.stdout  # what differs was judged, too
+    assert "not judged" not in result.stdout
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,8 @@
 """Users of a log who wait for their jobs: closed, dependent and adjusted ones."""
 
+from collections import Counter
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -11,6 +14,7 @@ from tests.reacting_logs import logs, trace_of
 from tests.small_logs import first_jobs, read
 from workloadkit.dependencies import TIMES, activities
 from workloadkit.simulation.users.batches.closed import one_at_a_time
+from workloadkit.simulation.users.batches.distribution import ShiftUser
 
 ENGINES = ("python", "compiled")
 both_engines = pytest.mark.parametrize("engine", ENGINES)
@@ -268,3 +272,28 @@ def check_engines(trace, policy, users, passes, **how):
     assert plain.jobs.equals(compiled.jobs)
     assert plain.trace().jobs.equals(compiled.trace().jobs)
     assert plain.history == compiled.history
+
+
+def test_a_break_that_ends_outside_the_hours_ends_with_the_next_ones_after_it():
+    """From Monday noon to Thursday night: the user is back on Friday at 7:30, not on Tuesday."""
+    hour, day = 3600, 86_400
+    times = SimpleNamespace(
+        counts=Counter(),
+        draw=lambda *_, **__: 3 * day + 9 * hour,
+        local=lambda time: time,
+        seconds=lambda time: time,
+    )
+
+    class Worker(ShiftUser):
+        now = 12 * hour
+
+        def __init__(self):
+            self.times, self.member, self.of_last = times, 0, True
+            self.hours = (True, True, 0)  # by day, on weekdays
+            self.script = SimpleNamespace(rng=SimpleNamespace(random=lambda: 1.0))
+
+        def response(self, of_last):
+            return 0.0
+
+    assert Worker().decide(0, by_end=True) == 4 * day + 7.5 * hour
+    assert times.counts == {"aborted": 1}
