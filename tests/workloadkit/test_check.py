@@ -697,6 +697,23 @@ def test_with_outages_each_pass_is_made_again():
     assert EACH_PASS in refuted(judged([40, 1, 21], "fcfs"))
 
 
+@pytest.mark.parametrize("engine", ["compiled", "python"])
+def test_stopped_runs_are_known_among_jobs_of_one_number(engine):
+    """Three jobs have the number 2; at 16 s the outage stops the last, whose run began at 15 s.
+
+    The run of no time began at 15 s, too, and gave way to it.
+    """
+    jobs = {"submit": [0] * 5, "job": [0, 1, 2, 2, 2], "run": [8, 7, 0, 2, 4]}
+    jobs |= {"procs": [4, 8, 5, 4, 5], "requested_time": [4, 0, -1, 5, 5]}
+    trace, down = wk.Trace.from_columns(jobs), wk.Outages((wk.Outage(1, 16, 27, 7),))
+    asked = {"overrun": "raise", "outages": down}
+    schedule = wk.simulate(trace, "easy", procs=8, engine=engine, **asked)
+    assert schedule.start.tolist() == [0, 8, 15, 0, 27]
+    assert [run.row for run in schedule.runs if run.interrupted] == [4]
+    report = wk.check_schedule(trace, schedule, policy="easy", **asked)
+    assert report.verdict == "consistent", str(report)
+
+
 def test_jobs_of_users_of_ones_own():
     class Once(wk.users.User):
         def wake_up(self):

@@ -609,6 +609,7 @@ def check_runs(schedule, outages):
     shutdowns = settle(Outages(tuple(outages)), MACHINE)
     for run in schedule.runs:
         assert table["submit"][run.job] <= run.start <= run.end
+        assert schedule.jobs["job"][run.row] == run.job
         assert len(set(run.processors)) == len(run.processors) == table["procs"][run.job]
         assert {*run.processors} <= {*range(1, MACHINE + 1)}
         for shutdown in shutdowns:

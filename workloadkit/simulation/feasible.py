@@ -18,7 +18,6 @@ from workloadkit.simulation.claims import (
     seconds,
     use_of,
 )
-from workloadkit.simulation.machine.plain import Run
 from workloadkit.simulation.machine.shutdowns import Shutdown
 from workloadkit.simulation.schedule import Schedule
 from workloadkit.simulation.workload import Workload
@@ -237,33 +236,17 @@ def with_stopped_runs(
     -------
     Listed
     rows : ndarray of int64, shape (n_stopped,)
-        Which jobs the last of these are runs of; of several of one number, one that may be meant.
+        Which jobs the last of these are runs of.
     """
     runs = schedule.runs if isinstance(schedule, Schedule) else ()
-    of_number: dict[int | None, list[int]] = {}
-    for i, job in enumerate(listed.job.tolist()):
-        of_number.setdefault(job, []).append(i)
-
-    def row_of(run: Run) -> int:
-        rows = of_number[run.job]
-        fitting = (
-            i
-            for i in rows
-            if listed.submit[i] <= run.start
-            and (run.end <= listed.start[i] or run.start == listed.start[i])
-            and len(run.processors) in (0, listed.procs[i])
-        )
-        return next(fitting, rows[-1])
-
-    found = [(row_of(run), run) for run in runs if run.interrupted and run.job in of_number]
-    stopped = [(i, run) for i, run in found if run.start != listed.start[i]]
-    rows = np.array([i for i, _ in stopped], dtype=np.int64)
+    stopped = [run for run in runs if run.interrupted and run.start != listed.start[run.row]]
+    rows = np.array([run.row for run in stopped], dtype=np.int64)
     if not stopped:
         return listed, rows
     columns: Any = [column[rows] for column in listed]
     again = Listed(*columns)._replace(
-        start=np.array([run.start for _, run in stopped]),
-        run=np.array([run.end - run.start for _, run in stopped]),
+        start=np.array([run.start for run in stopped]),
+        run=np.array([run.end - run.start for run in stopped]),
     )
     both: Any = [np.concatenate(pair) for pair in zip(listed, again, strict=True)]
     return Listed(*both), rows

@@ -73,7 +73,9 @@ def play_plain(
         for column in ("interruptions", "lost", "lost_work"):
             columns[column] = np.array([getattr(job, column) for job in jobs])
     start = np.array([job.start for job in jobs])
-    return jobs, Outcome(start, columns, scheduler.history()), simulation.hardware.runs
+    rows = {job.view: row for row, job in enumerate(jobs)}
+    runs = [run._replace(row=rows[view]) for view, run in simulation.hardware.runs]
+    return jobs, Outcome(start, columns, scheduler.history()), runs
 
 
 def play_compiled(policy: Policy, workload: Workload, rules: Rules) -> Play:
@@ -135,6 +137,8 @@ def play_crowd_compiled(policy: Policy, name: str, rules: Rules, crowd: Crowd) -
                 outcome=Outcome(start[order], _taken(columns, order), decided),
                 notes=_taken(notes, order),
             )
+            if isinstance(play.runs, Runs):
+                play = play._replace(runs=replace(play.runs, rows=np.argsort(order)))
     return play
 
 

@@ -90,11 +90,14 @@ class Runs(Sequence[Run]):
     size : int
     numbers : ndarray of int64, optional
         Job numbers by place; by default the places stand for them.
+    rows : ndarray of int64, optional
+        Rows of the jobs in the schedule, by place; by default the places.
     """
 
     history: Any
     size: int
     numbers: NDArray[np.int64] | None = None
+    rows: NDArray[np.int64] | None = None
 
     def __len__(self) -> int:
         return self.size
@@ -129,4 +132,5 @@ class Runs(Sequence[Run]):
                 if history.mask[part] >> bit & 1
             ),
             interrupted=bool(history.stopped[place]),
+            row=int(job if self.rows is None else self.rows[job]),
         )

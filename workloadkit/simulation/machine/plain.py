@@ -75,6 +75,9 @@ class Run(NamedTuple):
         Their numbers, from 1; none where they have none.
     interrupted : bool
         Whether an outage or the scheduler stopped it.
+    row : int
+        Of the job in the schedule's `jobs`, as a number may stand for several; -1 while the
+        simulation goes on.
     """
 
     job: int | None
@@ -82,6 +85,7 @@ class Run(NamedTuple):
     end: Any
     processors: tuple[int, ...]
     interrupted: bool
+    row: int = -1
 
 
 class Machine:
@@ -100,7 +104,7 @@ class Machine:
         What is free now.
     working : int
         Processors that are not down.
-    runs : list of Run
+    runs : list of (JobView, Run)
         Who ran where, if processors have numbers; else what was stopped.
     """
 
@@ -108,7 +112,7 @@ class Machine:
         self.procs = self.working = procs
         self.level: Any = Pool(procs) if level is None else level
         self._whole = self.level.copy()
-        self.runs: list[Run] = []
+        self.runs: list[tuple["JobView", Run]] = []
 
     def begin(self, simulation: "Simulation") -> None:
         """Take part in a simulation, before the clock starts: plan changes, if there are any."""
@@ -133,7 +137,7 @@ class Machine:
         """Take back the place of a job that has ended, or was interrupted."""
         self.level.give_back(job)
         if interrupted:
-            self.runs.append(Run(job.number, job.start, now, (), interrupted))
+            self.runs.append((job, Run(job.number, job.start, now, (), interrupted)))
 
     def changes_ahead(self, now: Any) -> bool:
         """Whether changes of the machine lie ahead that plans know of."""

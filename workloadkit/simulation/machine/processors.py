@@ -161,7 +161,7 @@ class NumberedMachine(Machine):
         which = self._running.pop(job).processors
         self._busy[which] = False
         numbers = tuple((np.sort(which) + 1).tolist())
-        self.runs.append(Run(job.number, job.start, now, numbers, interrupted))
+        self.runs.append((job, Run(job.number, job.start, now, numbers, interrupted)))
 
     def lasting_losses(self) -> str:
         """Name the outages that keep processors from jobs for ever."""
