@@ -11,6 +11,7 @@ PAGE = Path(__file__).parents[1] / "docs" / "settings.md"
 OPERATIONS: tuple[tuple[str, str, type[Settings]], ...] = (
     ("wk.simulate", "simulate", settings.Simulate),
     ("wk.check_schedule", "check", settings.Check),
+    ("wk.Experiment", "", settings.Experiment),
     ("wk.sweep", "sweep", settings.Sweep),
     ("wk.resample", "resample", settings.Resample),
     ("wk.classify_users", "", settings.Classify),

@@ -13,6 +13,10 @@ from .errors import FormatError as FormatError
 from .errors import ParameterError as ParameterError
 from .errors import WorkloadError as WorkloadError
 from .errors import WorkloadWarning as WorkloadWarning
+from .experiments.experiment import Experiment as Experiment
+from .experiments.merging import merge_results as merge_results
+from .experiments.results import Results as Results
+from .experiments.specification import read_experiment as read_experiment
 from .experiments.sweep import Sweep as Sweep
 from .experiments.sweep import sweep as sweep
 from .header import Header as Header

@@ -368,9 +368,9 @@ def test_rare_behaviours_are_no_part_of_what_is_measured():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"schedulers": []}, "a sweep needs schedulers"),
-        ({"loads": []}, "a sweep needs loads"),
-        ({"metrics": []}, "a sweep needs metrics"),
+        ({"schedulers": []}, "no schedulers are given"),
+        ({"loads": []}, "no loads are given"),
+        ({"metrics": []}, "no metrics are given"),
         ({"schedulers": ["best"]}, "unknown scheduler 'best'"),
         ({"loads": [0.5, 0]}, "loads: 0; a load must be positive"),
         ({"loads": [0.5, 0.5]}, "loads: one is there twice"),
@@ -383,7 +383,7 @@ def test_rare_behaviours_are_no_part_of_what_is_measured():
         ({"scale_arrivals": 2}, "unknown setting 'scale_arrivals'"),
         ({"outages": "a.outages"}, "unknown setting 'outages'"),
         ({"population": "resampled"}, "unknown setting 'population'"),
-        ({"users": "poisson:rate=1"}, "users is 'poisson:rate=1'; a sweep takes those who go"),
+        ({"users": "poisson:rate=1"}, "an experiment takes those who go through a log"),
         ({"users": "closed"}, "the load of users closed follows from what they do"),
         (
             {"users": "closed", "load_by": "users", "resampling": {"rare": []}},
@@ -402,7 +402,7 @@ def test_what_cannot_be_is_refused(log, arguments, message):
 
 
 def test_metrics_are_looked_at_before_anything_is_simulated(log, monkeypatch):
-    monkeypatch.setattr("workloadkit.experiments.sweep.simulate", None)
+    monkeypatch.setattr("workloadkit.experiments.tasks.simulate", None)
     with pytest.raises(
         ParameterError, match=r"unknown metric 'speed'; known: jobs, .*later_than_f"
     ):

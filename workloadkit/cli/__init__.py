@@ -22,6 +22,7 @@ from workloadkit.cli import (
     convert,
     crosscheck,
     dependencies,
+    experiment,
     generate,
     outages,
     queueing,
@@ -108,6 +109,7 @@ for command, examples in (
         lists = (_paragraph("Models:", models), _paragraph("Parameters:", FORMS))
         epilog = "\n\n".join((*lists, epilog))
     app.command(epilog=epilog)(command)
+app.add_typer(experiment.app, name="experiment")
 
 
 def main() -> None:

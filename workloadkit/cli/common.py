@@ -4,7 +4,7 @@ import json
 import os
 import sys
 import warnings
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from math import inf
 from pathlib import Path
@@ -144,6 +144,25 @@ def working(on: str) -> Iterator[None]:
 
     with Console(stderr=True).status(Text(f"{on} …")):
         yield
+
+
+@contextmanager
+def counting(what: str) -> Iterator[Callable[[int, int], None]]:
+    """Show on a terminal how much is done and how long the rest will take.
+
+    Yields
+    ------
+    callable
+        To be called with how many are done, and of how many.
+    """
+    from rich.console import Console
+    from rich.progress import MofNCompleteColumn, Progress, TimeRemainingColumn
+
+    console = Console(stderr=True)
+    columns = [*Progress.get_default_columns()[:2], MofNCompleteColumn(), TimeRemainingColumn()]
+    with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
+        task = progress.add_task(what, total=None)
+        yield lambda done, total: progress.update(task, completed=done, total=total)
 
 
 def load(trace: Path | None, *, strict: bool, bursts: bool = False) -> "Trace":

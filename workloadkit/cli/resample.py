@@ -1,8 +1,7 @@
 """`workloadkit resample`: new logs drawn from the users of an old one."""
 
-from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -11,6 +10,7 @@ from workloadkit.cli.common import (
     StrictOption,
     WorkersOption,
     check_outputs,
+    counting,
     executor,
     load,
     output_option,
@@ -25,8 +25,6 @@ from workloadkit.errors import ParameterError, WorkloadError
 from workloadkit.settings import Resample
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from workloadkit.resample.runs import Resampling
     from workloadkit.trace import Trace
 
@@ -158,13 +156,13 @@ def _write_many(
     workers = min(workers, count)
     share = (resampling, seed)
     with (
-        _progress(count) as done,
+        counting("resampling") as progress,
         whole_folder(folder) as place,
         executor(workers, share=share) as pool,
     ):
         write = _write_shared if pool else partial(write_run, *share)
-        for _ in write_runs(write, count, place, executor=pool):
-            done()
+        for done, _ in enumerate(write_runs(write, count, place, executor=pool), 1):
+            progress(done, count)
     say(f"wrote {folder}: logs {count:,}, seed {seed}")
 
 
@@ -194,19 +192,6 @@ def _write_shared(i: int, path: str) -> None:
 
     resampling, seed = shared()
     write_run(resampling, seed, i, path)
-
-
-@contextmanager
-def _progress(count: int) -> "Iterator[Callable[[], Any]]":
-    """Show on a terminal how many of the logs are written."""
-    from rich.console import Console
-    from rich.progress import MofNCompleteColumn, Progress, TimeRemainingColumn
-
-    console = Console(stderr=True)
-    columns = [*Progress.get_default_columns()[:2], MofNCompleteColumn(), TimeRemainingColumn()]
-    with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
-        task = progress.add_task("resampling", total=count)
-        yield lambda: progress.advance(task)
 
 
 def _check_folder(folder: Path) -> None:

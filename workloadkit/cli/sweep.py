@@ -1,7 +1,5 @@
 """`workloadkit sweep`: schedulers under several loads."""
 
-import math
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,23 +12,22 @@ from workloadkit.cli.common import (
     TraceArgument,
     WorkersOption,
     check_outputs,
+    counting,
     executor,
     figure_option,
     load,
     output_option,
     say,
-    working,
     write,
     write_json,
 )
 from workloadkit.cli.options import with_settings
+from workloadkit.cli.results import print_results
 from workloadkit.cli.users import who_is_meant
 from workloadkit.errors import ParameterError
 from workloadkit.settings import Sweep as Asked
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from workloadkit.experiments.sweep import Sweep
 
 EXAMPLES = """
@@ -39,6 +36,7 @@ workloadkit sweep log.swf.gz --runs 10 --seed 1 --workers 4 --plot sweep.svg
 workloadkit sweep --metric wait_p98 --metric later_than_fcfs -o sweep.csv
 workloadkit sweep log.swf.gz --load-by users --load 1 --load 1.2 --runs 10
 workloadkit sweep log.swf.gz --users fluid --load-by users --runs 10
+workloadkit sweep log.swf.gz --runs 100 --seed 1 --workers 4 --out results
 """
 
 
@@ -75,6 +73,15 @@ def sweep(
     *,
     asked: Asked,
     workers: WorkersOption = 1,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            show_default=False,
+            help="Keep the results of all runs there, in results.parquet. If there are some, go "
+            "on from them.",
+        ),
+    ] = None,
     output: Annotated[Path | None, output_option("the table as CSV")] = None,
     plot: Annotated[Path | None, figure_option("the metrics over the load")] = None,
     json: JsonOption = None,
@@ -101,12 +108,14 @@ def sweep(
     resampling = {"weeks": weeks} if weeks is not None else {}
     resampling |= {"pause": False} if no_pause else {}
     log = load(trace, strict=strict)
-    with executor(workers) as pool, working(f"sweeping {log.name}"):
+    with executor(workers) as pool, counting(f"sweeping {log.name}") as progress:
         found = run_sweep(
             log,
             scheduler or ("fcfs", "easy"),
             offered or None,
+            folder=out,
             executor=pool,
+            progress=progress,
             settings=asked,
             resampling=resampling,
         )
@@ -123,10 +132,7 @@ def sweep(
 
 
 def _show(sweep: "Sweep") -> None:
-    """Print the table on stdout, one for each metric where all of them are too wide for it."""
-    from rich.console import Console
-    from rich.measure import Measurement
-
+    """Print what was simulated, and the table."""
     from analysis.formats import plural
 
     parameters = sweep.provenance["parameters"]
@@ -137,46 +143,9 @@ def _show(sweep: "Sweep") -> None:
     if "seed" in parameters:
         made += f", {parameters['runs']} runs, seed {parameters['seed']}"
     typer.echo(made)
-    console = Console()
-    shown = _table(sweep, sweep.metrics)
-    whole = Measurement.get(console, console.options.update(max_width=1000), shown).maximum
-    tables = [shown] if whole <= console.width else [_table(sweep, [m]) for m in sweep.metrics]
-    for table in tables:
-        console.print(table)
+    print_results(sweep)
     if parameters["runs"] == 1:
         typer.echo("one run: there are no intervals; --runs makes more")
-
-
-def _table(sweep: "Sweep", metrics: Sequence[str]) -> "Table":
-    """Lay out some of the metrics: a row for each load and scheduler."""
-    from rich import box
-    from rich.table import Table
-
-    from analysis.formats import metric, metric_title
-
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    table.add_column("load", justify="right")
-    table.add_column("scheduler", overflow="fold")
-    for name in metrics:
-        table.add_column(metric_title(name), justify="right", no_wrap=len(metrics) == 1)
-    table_of = sweep.table
-    saturates = bool((table_of["saturated"] > 0).any())
-    if saturates:
-        table.add_column("saturates", justify="right")
-    for row in table_of.to_dict("records"):
-        cells = [f"{row['load']:g}", row["scheduler"]]
-        some = row["saturated"] > 0
-        for name in metrics:
-            of = f"{name}_others" if some else name
-            value, low, high = (row[f"{of}{end}"] for end in ("", "_low", "_high"))
-            text = metric(name, value)
-            if not math.isnan(low):
-                text += f" [{metric(name, low)}, {metric(name, high)}]"
-            cells.append(f"others: {text}" if some and not math.isnan(value) else text)
-        if saturates:
-            cells.append(f"in {row['saturated']:.0f} of {row['runs']}" if some else "")
-        table.add_row(*cells)
-    return table
 
 
 def _draw(sweep: "Sweep", path: Path, name: str) -> None:

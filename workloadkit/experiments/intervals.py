@@ -47,6 +47,34 @@ def mean_interval(
     return mean, mean - half, mean + half
 
 
+def ratio_interval(
+    values: ArrayLike, others: ArrayLike, *, confidence: float = 0.95
+) -> tuple[float, float, float]:
+    """Geometric mean of the ratios of pairs, and its interval by Student's t on their logarithms.
+
+    Parameters
+    ----------
+    values, others : array_like, shape (n,)
+        Each pair is independent of the others.
+    confidence : float, default 0.95
+
+    Returns
+    -------
+    ratio, low, high : float
+        NaN where a value is not above 0; no interval of less than two pairs.
+
+    Examples
+    --------
+    >>> [round(x, 3) for x in ratio_interval([1, 2, 3], [2, 4, 12])]
+    [0.397, 0.147, 1.072]
+    """
+    values, others = np.asarray(values, np.float64), np.asarray(others, np.float64)
+    if not ((values > 0) & (others > 0)).all():
+        return np.nan, np.nan, np.nan
+    ratio, low, high = np.exp(mean_interval(np.log(values / others), confidence=confidence))
+    return float(ratio), float(low), float(high)
+
+
 def median_interval(values: ArrayLike) -> tuple[float, float, float]:
     """Median of independent values and its 95 % interval by their order; none of less than six.
 

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from workloadkit.clock import WEEK
 from workloadkit.errors import ParameterError, WorkloadError
+from workloadkit.provenance import seed_of
 from workloadkit.resample.assembling import rare_users
 from workloadkit.resample.runs import Resampling, prepare
 from workloadkit.simulation.populations import Resampled as ResampledPopulation
@@ -17,35 +18,38 @@ from workloadkit.simulation.scaling import AsWorkload
 from workloadkit.trace import Trace
 
 
-class Task(NamedTuple):
-    """A run under a load.
+def stream_of(seed: int, run: int) -> np.random.Generator:
+    """Return the random numbers of a run: the stream of its number spawned from the seed.
 
     Parameters
     ----------
-    load : float
-    run : int
-        Its number, from 0.
-    weeks : ndarray of int, optional
-        The weeks that its log is made of; None for the log as it is.
-    seed : int
-        For schedulers that draw.
+    seed, run : int
+        The run's number counts from 0.
     """
-
-    load: float
-    run: int
-    weeks: NDArray[np.int64] | None
-    seed: int
+    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(run,)))
 
 
 class Stretched(NamedTuple):
-    """The log, or weeks of it, under offered loads."""
+    """The log, or weeks of it in each run, under offered loads; None for its own.
+
+    Parameters
+    ----------
+    trace : Trace
+    seed : int
+    redrawn : bool
+        Whether each run draws weeks.
+    """
 
     trace: Trace
+    seed: int
+    redrawn: bool
 
-    def log(self, task: Task) -> tuple[Trace, dict[str, Any]]:
-        """Return the log of a run, and what else `simulate` is to be told."""
-        trace = self.trace if task.weeks is None else resample_weeks(self.trace, task.weeks)
-        return trace, {"offered_load": task.load}
+    def log(self, load: float | None, run: int) -> tuple[Trace, dict[str, Any]]:
+        """Return the log of a run, and the settings of its simulations."""
+        stream, trace = stream_of(self.seed, run), self.trace
+        if self.redrawn:
+            trace = resample_weeks(trace, draw_weeks(trace, stream))
+        return trace, {"offered_load": load, "rng": seed_of(stream)}
 
 
 class Resampled(NamedTuple):
@@ -56,17 +60,17 @@ class Resampled(NamedTuple):
 
     @classmethod
     def make(
-        cls, trace: Trace, loads: Sequence[float], how: dict[str, Any], seed: int
+        cls, trace: Trace, loads: Sequence[float], how: Mapping[str, Any], seed: int
     ) -> "Resampled":
         """Make the pools once, and a plan for each load."""
         _check_resampling(how, refused=("load",))
         one = prepare(trace, load=loads[0], **how)
         return cls({load: one.at_load(load) for load in loads}, seed)
 
-    def log(self, task: Task) -> tuple[Trace, dict[str, Any]]:
-        """Return the log of a run, and what else `simulate` is to be told."""
-        trace = self.by_load[task.load].run_of(task.run, self.seed)
-        return trace, {"uncounted": rare_users(trace)}
+    def log(self, load: float, run: int) -> tuple[Trace, dict[str, Any]]:
+        """Return the log of a run, and the settings of its simulations."""
+        trace = self.by_load[load].run_of(run, self.seed)
+        return trace, {"uncounted": rare_users(trace), "rng": seed_of(stream_of(self.seed, run))}
 
 
 class Reacting(NamedTuple):
@@ -74,6 +78,7 @@ class Reacting(NamedTuple):
 
     users: Any
     by_load: Mapping[float, ResampledUsers]
+    seed: int
 
     @classmethod
     def make(
@@ -81,21 +86,23 @@ class Reacting(NamedTuple):
         trace: Trace,
         users: Any,
         loads: Sequence[float],
-        how: dict[str, Any],
+        how: Mapping[str, Any],
         as_workload: AsWorkload,
+        seed: int,
     ) -> "Reacting":
         """Make the pools once, and a plan for each load."""
         _check_resampling(how, refused=("load", "rare", "rare_per_week"))
         one = ResampledPopulation(load=loads[0], **how).prepare(trace)
         one.source(as_workload)  # else each worker would look for it
-        return cls(users, {load: one.at_load(load) for load in loads})
+        return cls(users, {load: one.at_load(load) for load in loads}, seed)
 
-    def log(self, task: Task) -> tuple[None, dict[str, Any]]:
-        """Return no log, as the users have theirs, and what `simulate` is to be told."""
-        return None, {"users": self.users, "population": self.by_load[task.load]}
+    def log(self, load: float, run: int) -> tuple[None, dict[str, Any]]:
+        """Return no log, as the users have theirs, and the settings of the simulations."""
+        rng = seed_of(stream_of(self.seed, run))
+        return None, {"users": self.users, "population": self.by_load[load], "rng": rng}
 
 
-Logs = Stretched | Resampled | Reacting
+Source = Stretched | Resampled | Reacting
 
 
 def _check_resampling(how: Mapping[str, Any], refused: Sequence[str]) -> None:

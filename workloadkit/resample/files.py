@@ -3,19 +3,19 @@
 import re
 import shutil
 from collections.abc import Callable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from concurrent.futures import Executor
 from contextlib import contextmanager, suppress
-from itertools import islice
+from functools import partial
 from pathlib import Path
 
 from workloadkit.errors import ParameterError, WorkloadError
+from workloadkit.executors import each_done
 from workloadkit.io.swf import write_swf
 from workloadkit.io.unfinished_files import remove_left_over, unfinished
 from workloadkit.resample.runs import Resampling
 from workloadkit.trace import Trace
 
 _NAME = re.compile(r"\d{4,}\.swf\.gz")
-_AT_A_TIME = 64  # tasks that wait for a process or are at work; bounds what is remembered
 
 
 def check_has_none(folder: Path) -> None:
@@ -97,20 +97,12 @@ def write_runs(
     """
     digits = max(4, len(str(count)))
     tasks = ((i, str(folder / f"{i + 1:0{digits}}.swf.gz")) for i in range(count))
-    if executor is None:
-        for task in tasks:
-            write(*task)
-            yield
-        return
-    running: set[Future[None]] = set()
-    while True:
-        running |= {executor.submit(write, *t) for t in islice(tasks, _AT_A_TIME - len(running))}
-        if not running:
-            return
-        finished, running = wait(running, return_when=FIRST_COMPLETED)
-        for future in finished:
-            future.result()
-            yield
+    for _ in each_done(partial(_call, write), tasks, executor):
+        yield
+
+
+def _call(write: Callable[[int, str], None], task: tuple[int, str]) -> None:
+    write(*task)
 
 
 def write_run(resampling: Resampling, seed: int, i: int, path: str) -> None:

@@ -196,8 +196,8 @@ class Simulate(Arriving, Measured):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Sweep(Measured):
-    """The settings of `sweep`."""
+class Experiment(Measured):
+    """The settings of an experiment: what all its simulations have in common."""
 
     load_by: Annotated[
         LoadBy,
@@ -206,16 +206,6 @@ class Sweep(Measured):
             "users in logs resampled from it, as of `resample`.",
         ),
     ] = "arrivals"
-    users: Annotated[
-        Any,
-        Setting(
-            help="How the users of the log behave, as of `simulate`. Those who react go with "
-            "--load-by users.",
-            metavar="NAME[:PARAM=VALUE,...]",
-            read=str,
-            recorded="never",  # but where they react
-        ),
-    ] = "open"
     resampling: Annotated[
         Any,
         Setting(
@@ -256,3 +246,19 @@ class Sweep(Measured):
             recorded="always",
         ),
     ] = 0.95
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sweep(Experiment):
+    """The settings of `sweep`."""
+
+    users: Annotated[
+        Any,
+        Setting(
+            help="How the users of the log behave, as of `simulate`. Those who react go with "
+            "--load-by users.",
+            metavar="NAME[:PARAM=VALUE,...]",
+            read=str,
+            recorded="never",  # but where they react
+        ),
+    ] = "open"

@@ -112,7 +112,7 @@ class Machine:
         self.procs = self.working = procs
         self.level: Any = Pool(procs) if level is None else level
         self._whole = self.level.copy()
-        self.runs: list[tuple["JobView", Run]] = []
+        self.runs: list[tuple[JobView, Run]] = []
 
     def begin(self, simulation: "Simulation") -> None:
         """Take part in a simulation, before the clock starts: plan changes, if there are any."""

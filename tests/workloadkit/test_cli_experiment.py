@@ -1,0 +1,130 @@
+"""`workloadkit experiment`: what goes where, and what bad input and wrong usage get."""
+
+import pytest
+
+import workloadkit as wk
+from tests.workloadkit.test_experiment import LOGS, TOML
+from workloadkit import cli
+from workloadkit.experiments.merging import merge_results
+from workloadkit.experiments.specification import read_experiment
+
+FEW = TOML.replace("loads = [0.5, 0.8]", "loads = [0.5]").replace('b = "b.swf"', "")
+
+
+@pytest.fixture
+def run(capsys, monkeypatch, tmp_path):
+    """Run `experiment` in the folder of a file `x.toml`; returns exit code, stdout and stderr."""
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.chdir(tmp_path)
+    wk.write_swf(LOGS["a"], "a.swf")
+    (tmp_path / "x.toml").write_text(FEW)
+
+    def run(*arguments, command="experiment"):
+        with pytest.raises(SystemExit) as exit_:
+            cli.app([command, *map(str, arguments)], prog_name="workloadkit")
+        captured = capsys.readouterr()
+        return exit_.value.code, captured.out, captured.err
+
+    return run
+
+
+def test_the_means_are_on_stdout_a_table_for_each_reading(run):
+    code, out, err = run("run", "x.toml", "--out", "results")
+    assert (code, err) == (0, "results: 8 of 8 simulations\n")
+    lines = [line.split() for line in out.splitlines() if line.strip()]
+    assert [line for line in lines if line[0] == "reading"] == [
+        ["reading", "usual"],
+        ["reading", "late"],
+    ]
+    assert [line[:2] for line in lines if line[0] == "0.5"] == [
+        ["0.5", "fcfs"],
+        ["0.5", "easy"],
+    ] * 2
+    assert all(len(line) <= 80 for line in out.splitlines())
+    again = run("run", "x.toml", "--out", "results")
+    assert again == (code, out, err)
+
+
+def test_results_are_those_of_the_library(run):
+    run("run", "x.toml", "--out", "results", "--workers", 2)
+    assert merge_results(["results"]).runs.equals(read_experiment("x.toml").run().runs)
+
+
+def test_schedulers_are_compared(run):
+    run("run", "x.toml", "--out", "results")
+    code, out, err = run("merge", "results", "--baseline", "fcfs")
+    assert (code, err) == (0, "8 of 8 simulations\n")
+    assert "mean wait, less that of fcfs" in out
+    compared = merge_results(["results"]).compare("mean_wait", "fcfs")
+    assert f"{compared['ratio'][0]:.3g} [{compared['ratio_low'][0]:.3g}, " in out
+    code, _, err = run("merge", "results", "--baseline", "eazy")
+    assert (code, err.splitlines()[-1]) == (2, "error: baseline is 'eazy'; known: fcfs, easy")
+
+
+def test_shards_are_merged(run):
+    for part in (1, 2):
+        code, _, err = run("run", "x.toml", "--shard", f"{part}/2", "--out", f"part{part}")
+        assert (code, err) == (0, f"part{part}: 4 of 8 simulations\n")
+    code, out, err = run("merge", "part1", "part2", "--out", "all")
+    assert (code, err) == (0, "wrote all/results.parquet\n8 of 8 simulations\n")
+    assert out == run("run", "x.toml", "--out", "all")[1]
+
+
+def test_a_shard_may_have_nothing_to_do(run):
+    code, out, err = run("run", "x.toml", "--shard", "9/9", "--out", "part")
+    assert (code, out, err) == (0, "", "part: 0 of 8 simulations\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (("run", "y.toml", "--out", "r"), 1, "error: y.toml: cannot be read: No such file"),
+        (("run", "x.toml"), 2, "Missing option '--out'"),
+        (("run", "x.toml", "--out", "r", "--shard", "3/2"), 2, "'3/2' is not k/n, with k from 1"),
+        (("run", "x.toml", "--out", "r", "--shard", "x"), 2, "'x' is not k/n"),
+        (("run", "x.toml", "--out", "x.toml"), 1, "error: x.toml: cannot be made: File exists"),
+        (("run", "x.toml", "--out", "r", "--workers", "2", "--dask", "x"), 2, "exclude each other"),
+        (
+            ("run", "x.toml", "--out", "r", "--dask", "tcp://"),
+            1,
+            "error: tcp://: no Dask scheduler",
+        ),
+        (("merge", "nowhere"), 1, "error: nowhere/results.parquet: cannot be read: No such file"),
+    ],
+)
+def test_what_is_wrong_is_said_in_a_line(run, arguments, code, message):
+    found, out, err = run(*arguments)
+    assert (found, out) == (code, "")
+    assert message in " ".join(err.split())
+    assert "Traceback" not in err
+
+
+def test_results_of_another_experiment_are_refused(run, tmp_path):
+    run("run", "x.toml", "--out", "results")
+    (tmp_path / "x.toml").write_text(FEW.replace("seed = 1", "seed = 2"))
+    code, out, err = run("run", "x.toml", "--out", "results")
+    assert (code, out) == (2, "")
+    assert err == (
+        "error: results/results.parquet: has results of another experiment: seed 1, not 2; name "
+        "another folder\n"
+    )
+
+
+def test_repairs_made_while_reading_are_reported(run, tmp_path):
+    lines = (tmp_path / "a.swf").read_text().splitlines()
+    (tmp_path / "a.swf").write_text("\n".join([*lines[:-1], lines[-1].replace(" ", "\t"), "x"]))
+    code, _, err = run("run", "x.toml", "--out", "results")
+    assert code == 0, err
+    assert "warning: a.swf: " in err
+    code, _, err = run("run", "x.toml", "--out", "strict", "--strict")
+    assert code == 1
+    assert "a.swf, line 202: the file ends within a line" in err
+
+
+def test_a_sweep_goes_on(run):
+    arguments = ("a.swf", "--runs", 2, "--load", 0.4, "--load", 0.5, "--seed", 1, "--json", "-")
+    whole = run(*arguments, command="sweep")
+    assert run(*arguments[:4], *arguments[6:], "--out", "results", command="sweep")[0] == 0
+    assert len(merge_results(["results"]).runs) == 4
+    assert run(*arguments, "--out", "results", command="sweep") == whole
+    assert len(merge_results(["results"]).runs) == 8

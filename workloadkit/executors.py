@@ -1,0 +1,54 @@
+"""Independent tasks, done by this process or by an executor."""
+
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from itertools import islice
+from typing import TypeVar
+
+Task = TypeVar("Task")
+Result = TypeVar("Result")
+
+_AT_ONCE = 64  # tasks that run or wait for a process
+
+
+def each_done(
+    function: Callable[[Task], Result],
+    tasks: Iterable[Task],
+    executor: Executor | None = None,
+) -> Iterator[tuple[Task, Result]]:
+    """Call a function for each task, and yield each result as soon as it is there.
+
+    Parameters
+    ----------
+    function : callable
+    tasks : iterable
+        Taken from one by one, as there is room for more of them.
+    executor : Executor, optional
+        By default this process does the tasks, in their order.
+
+    Yields
+    ------
+    task, result
+
+    Examples
+    --------
+    >>> list(each_done(abs, [-1, 2]))
+    [(-1, 1), (2, 2)]
+    """
+    if executor is None:
+        for task in tasks:
+            yield task, function(task)
+        return
+    left = iter(tasks)
+    running: dict[Future[Result], Task] = {}
+    try:
+        while True:
+            for task in islice(left, _AT_ONCE - len(running)):
+                running[executor.submit(function, task)] = task
+            if not running:
+                return
+            for future in wait(running, return_when=FIRST_COMPLETED).done:
+                yield running.pop(future), future.result()
+    finally:
+        for future in running:
+            future.cancel()

@@ -1,0 +1,364 @@
+"""Experiments: a grid of simulations, run as independent tasks."""
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from workloadkit import __version__
+from workloadkit.errors import ParameterError, check_number
+from workloadkit.executors import each_done
+from workloadkit.experiments.grid import Cell, Grid, Task
+from workloadkit.experiments.mapped import Mapped, mapping_folder
+from workloadkit.experiments.measuring import KNOWN
+from workloadkit.experiments.merging import results_of
+from workloadkit.experiments.results import Results
+from workloadkit.experiments.results_file import RESULTS, Checkpoints, cell_of, made, read_file
+from workloadkit.experiments.tasks import Call, simulate_task, without
+from workloadkit.experiments.workloads import Reacting, Resampled, Source, Stretched
+from workloadkit.parameters import describe
+from workloadkit.provenance import plain, seed_of
+from workloadkit.settings import Experiment as Asked
+from workloadkit.settings import Simulate
+from workloadkit.simulation.arranging import identity_of
+from workloadkit.simulation.engine import Scheduler
+from workloadkit.simulation.policies.policy import Policy
+from workloadkit.simulation.scaling import AsWorkload, scaled_machine
+from workloadkit.simulation.schedulers import parse
+from workloadkit.simulation.users import OpenUsers
+from workloadkit.simulation.users import parse as parse_users
+from workloadkit.simulation.users.behaviour import Behaviour
+from workloadkit.simulation.workload import machine_size, overrun_of
+from workloadkit.trace import Trace, check_trace
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
+Schedulers = Sequence[str | Policy | Scheduler] | Mapping[str, str | Policy | Scheduler]
+
+#: Settings that all readings of an experiment have in common.
+COMMON = ("load_by", "metrics", "runs", "confidence", "rng")
+
+
+@dataclass(frozen=True, eq=False)
+class Experiment:
+    """A grid of simulations: log × users × reading × load × run × scheduler.
+
+    Run i of all logs, users, readings, loads and schedulers has the same random numbers, see
+    `sweep`, so that they differ by nothing else.
+
+    Parameters
+    ----------
+    logs : mapping of str to Trace
+        By the names that they have in the results.
+    schedulers : sequence of str or object, or mapping of str to these
+        As `simulate` takes them; a mapping gives them names.
+    users : sequence of str or object, or mapping of str to these, default ("open",)
+        How the users behave, as of `sweep`.
+    loads : sequence of float, optional
+        As of `sweep`; by default the logs' own load.
+    readings : mapping of str to mapping of str to object, optional
+        Settings that differ between readings, by name; see `workloadkit.settings.Experiment`.
+    settings : workloadkit.settings.Experiment, optional
+        What all simulations have in common.
+
+    Raises
+    ------
+    ParameterError
+        For an unknown name or a value that cannot be.
+    WorkloadError
+        Where a log cannot be simulated.
+
+    Examples
+    --------
+    >>> from workloadkit import Trace
+    >>> jobs = {"submit": [0, 1, 2, 12], "run": [10, 10, 5, 5], "procs": [3, 4, 1, 1]}
+    >>> readings = {"whole": {}, "half": {"scale_runs": 0.5}}
+    >>> asked = Asked(metrics=["mean_wait"], procs=4)
+    >>> experiment = Experiment(
+    ...     {"a": Trace.from_columns(jobs)}, ["fcfs", "easy"], readings=readings, settings=asked
+    ... )
+    >>> experiment.run().table[["reading", "scheduler", "mean_wait"]]
+      reading scheduler  mean_wait
+    0   whole      fcfs       8.75
+    1   whole      easy       4.25
+    2    half      fcfs       3.00
+    3    half      easy       1.00
+    """
+
+    logs: Mapping[str, Trace]
+    schedulers: Schedulers
+    users: Sequence[str | Behaviour] | Mapping[str, str | Behaviour] = ("open",)
+    loads: Sequence[float | None] | None = None
+    readings: Mapping[str, Mapping[str, Any]] = field(default_factory=lambda: {"": {}})
+    settings: Asked = field(default_factory=Asked)
+
+    def __post_init__(self) -> None:
+        """Check all that does not need a simulation."""
+        loads: list[float | None] = [1.0 if self._by_users else None]
+        if self.loads is not None:
+            loads = list(self.loads)
+        given: dict[str, Any] = {
+            "logs": self.logs,
+            "schedulers": self.named_schedulers,
+            "users": self.behaviours,
+        }
+        given |= {"loads": loads, "readings": self.readings, "metrics": self._metrics}
+        for name, values in given.items():
+            if not values:
+                raise ParameterError(f"no {name} are given")
+        for load in loads:
+            if load is not None:
+                check_number("loads", load)
+                if not 0 < load < np.inf:
+                    raise ParameterError(f"loads: {load:g}; a load must be positive")
+        if len(set(loads)) < len(loads):
+            raise ParameterError("loads: one is there twice")
+        for metric in self._metrics:
+            if metric not in KNOWN:
+                raise ParameterError(f"unknown metric {metric!r}; known: {', '.join(KNOWN)}")
+        for scheduler in self.named_schedulers.values():
+            if isinstance(scheduler, str):
+                parse(scheduler)
+        for log in self.logs.values():
+            check_trace(log)
+        for users in self.behaviours.values():
+            self._check_users(users)
+        if self.settings.resampling and not self._by_users:
+            raise ParameterError("resampling goes with load_by='users'")
+        for reading in self.readings:
+            self._under(reading)
+        object.__setattr__(self, "loads", loads)
+
+    @property
+    def _by_users(self) -> bool:
+        return self.settings.load_by == "users"
+
+    @cached_property
+    def named_schedulers(self) -> dict[str, str | Policy | Scheduler]:
+        """The schedulers by name."""
+        return named("scheduler", self.schedulers)
+
+    @cached_property
+    def behaviours(self) -> dict[str, Behaviour | OpenUsers]:
+        """How users behave, by name."""
+        found = named("users", self.users)
+        return {n: parse_users(x) if isinstance(x, str) else x for n, x in found.items()}
+
+    @cached_property
+    def _metrics(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(self.settings.metrics))
+
+    def _check_users(self, users: Any) -> None:
+        """Refuse users who cannot take part."""
+        reacting = not isinstance(users, OpenUsers)
+        if reacting and not isinstance(users, Behaviour):
+            raise ParameterError(
+                f"users is {users!r}; an experiment takes those who go through a log"
+            )
+        if reacting and not self._by_users:
+            raise ParameterError(
+                f"the load of users {users.name} follows from what they do; it is set by "
+                "load_by='users' (--load-by users)"
+            )
+
+    def _under(self, reading: str) -> Asked:
+        """Return the settings under a reading."""
+        changed = self.readings[reading]
+        for name in changed:
+            if name in COMMON:
+                raise ParameterError(
+                    f"reading {reading}: {name} is the same for all readings of an experiment"
+                )
+        return Asked.of(self.settings, changed)
+
+    def _simulated(self, log: str, reading: str) -> Simulate:
+        """Return the settings of the simulations of a log under a reading."""
+        trace, asked = self.logs[log], self._under(reading)
+        machine = machine_size(trace.header, asked.procs)
+        return asked.into(Simulate, procs=machine, overrun=overrun_of(trace, asked.overrun))
+
+    def grid(self, seed: int) -> Grid:
+        """Return the axes with what identifies each name, and what all simulations share."""
+        recorded = self.settings.recorded
+        runs = int(recorded.pop("runs"))
+        recorded.pop("confidence")  # of the intervals: no simulation depends on it
+        common: dict[str, Any] = {"workloadkit": __version__, "seed": seed, **recorded}
+        common |= {"metrics": self._metrics, "weeks are drawn": self._redrawn}
+        return Grid(
+            log={name: trace.identity for name, trace in self.logs.items()},
+            users={name: describe(users) for name, users in self.behaviours.items()},
+            reading=plain(self.readings),
+            load=self.loads or [],
+            runs=runs,
+            scheduler={
+                name: x if isinstance(x, str) else identity_of(x)
+                for name, x in self.named_schedulers.items()
+            },
+            common=plain(common),
+        )
+
+    @property
+    def _redrawn(self) -> bool:
+        """Whether each run draws weeks of the log."""
+        return self.settings.runs > 1 and not self._by_users
+
+    def _source(self, log: str, users: str, reading: str, seed: int) -> Source:
+        """Return the workloads of a log and its users."""
+        trace, behaviour, resampling = (
+            self.logs[log],
+            self.behaviours[users],
+            self.settings.resampling,
+        )
+        loads: Any = self.loads
+        if not isinstance(behaviour, OpenUsers):
+            simulated = self._simulated(log, reading)
+            machine = machine_size(trace.header, simulated.procs)
+            how = AsWorkload.by(simulated, scaled_machine(machine, simulated.scale_machine))
+            return Reacting.make(trace, behaviour, loads, resampling or {}, how, seed)
+        if self._by_users:
+            return Resampled.make(trace, loads, resampling or {}, seed)
+        return Stretched(trace, seed, self._redrawn)
+
+    def run(
+        self,
+        folder: str | os.PathLike[str] | None = None,
+        *,
+        executor: "Executor | None" = None,
+        shard: tuple[int, int] = (1, 1),
+        progress: Callable[[int, int], Any] | None = None,
+    ) -> Results:
+        """Run the simulations that have no results yet.
+
+        Parameters
+        ----------
+        folder : path, optional
+            Where the results are kept, in the file `results.parquet`. It is written every few
+            seconds and at the end; after an interruption the same experiment goes on from there,
+            and gives the same file. Simulations may be added to an experiment; it must contain
+            all whose results are there. By default results are not kept.
+        executor : Executor, optional
+            Runs the tasks, such as a pool of processes or `distributed.Client.get_executor()`; by
+            default this process. On other machines its workers must find the folder under the same
+            path. The result is the same.
+        shard : tuple of int, default (1, 1)
+            Which part of the tasks to run, and of how many: task i is in part 1 + i mod n.
+        progress : callable, optional
+            Called with the numbers of finished simulations and of all.
+
+        Returns
+        -------
+        Results
+
+        Raises
+        ------
+        ParameterError
+            Where the folder has results of another experiment.
+        WorkloadError
+            Where a log cannot be simulated or resampled, or a file cannot be read or written.
+        """
+        part, n_parts = shard
+        if not 1 <= part <= n_parts:
+            raise ParameterError(f"shard is {part}/{n_parts}; it is k/n, with k from 1 to n")
+        if n_parts > 1 and self.settings.rng is None:
+            raise ParameterError("the shards of an experiment need the same seed: give one")
+        if folder is None:
+            return self._run(None, executor, shard, progress)
+        with made(Path(folder)) as place:
+            return self._run(place, executor, shard, progress)
+
+    def _run(
+        self,
+        folder: Path | None,
+        executor: "Executor | None",
+        shard: tuple[int, int],
+        progress: Callable[[int, int], Any] | None,
+    ) -> Results:
+        """Run what is missing in the folder, if there is one."""
+        file = None if folder is None else folder / RESULTS
+        grid, rows = self._known(file)
+        part, n_parts = shard
+        ours = [task for i, task in enumerate(grid.tasks) if i % n_parts == part - 1]
+        missing = [rest for task in ours if (rest := without(task, rows)).schedulers]
+        total = sum(len(task.schedulers) for task in ours)
+        n_left = sum(len(task.schedulers) for task in missing)
+        with Checkpoints(file, grid, rows) as checkpoints:
+            for done in self._simulate_all(missing, grid.common["seed"], folder, executor):
+                checkpoints.add(done)
+                n_left -= len(done)
+                if progress is not None:
+                    progress(total - n_left, total)
+        return results_of(grid, rows, self.settings.confidence)
+
+    def _known(self, file: Path | None) -> tuple[Grid, dict[Cell, dict[str, Any]]]:
+        """Return the grid, and the results that are there."""
+        if file is None or not file.exists():
+            return self.grid(seed_of(self.settings.rng)), {}
+        there, found = read_file(file)
+        rng = there.common["seed"] if self.settings.rng is None else self.settings.rng
+        grid = self.grid(seed_of(rng))
+        grid.check_contains(there, file)
+        return grid, {cell_of(row): row for row in found}
+
+    def _simulate_all(
+        self,
+        tasks: Sequence[Task],
+        seed: int,
+        folder: Path | None,
+        executor: "Executor | None",
+    ) -> Iterator[list[dict[str, Any]]]:
+        """Yield the rows of each task as soon as it is done."""
+        with ExitStack() as stack:
+            if executor is None:
+                place = None
+            elif folder is None:
+                place = Path(stack.enter_context(TemporaryDirectory()))
+            else:
+                place = stack.enter_context(mapping_folder(folder))
+            for _, rows in each_done(simulate_task, self._calls(tasks, seed, place), executor):
+                yield rows
+
+    def _calls(self, tasks: Sequence[Task], seed: int, place: Path | None) -> Iterator[Call]:
+        """Yield what is needed for each task; workloads are prepared once, when they are due."""
+        sources: dict[Any, Source | Mapped] = {}
+        for task in tasks:
+            reacting = not isinstance(self.behaviours[task.users], OpenUsers)
+            key = (task.log, task.users, task.reading) if reacting else (task.log,)
+            if key not in sources:
+                source: Any = self._source(task.log, task.users, task.reading, seed)
+                if place is not None:
+                    source = Mapped.write(source, place / str(len(sources)))
+                else:
+                    sources.clear()  # it is not needed any more
+                sources[key] = source
+            chosen = {name: self.named_schedulers[name] for name in task.schedulers}
+            simulated = self._simulated(task.log, task.reading)
+            yield Call(sources[key], chosen, self._metrics, simulated, task)
+
+
+def named(kind: str, things: Any) -> dict[str, Any]:
+    """Give the things on an axis the names by which rows are told apart.
+
+    Raises
+    ------
+    ParameterError
+        If two have one name.
+    """
+    if isinstance(things, Mapping):
+        return dict(things)
+    if isinstance(things, str):
+        things = [things]
+    found: dict[str, Any] = {}
+    for thing in things:
+        name = thing if isinstance(thing, str) else getattr(thing, "name", None)
+        name = name or type(thing).__name__
+        if name in found:
+            raise ParameterError(f"two {kind}s are called {name}; a mapping gives them names")
+        found[name] = thing
+    return found

@@ -1,0 +1,134 @@
+"""The grid of an experiment: which simulations it consists of."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from itertools import product
+from typing import Any, NamedTuple
+
+from workloadkit.errors import ParameterError
+
+#: The axes, the last of which changes fastest.
+AXES = ("log", "users", "reading", "load", "run", "scheduler")
+
+
+class Cell(NamedTuple):
+    """A simulation of an experiment, by its place on each axis."""
+
+    log: str
+    users: str
+    reading: str
+    load: float | None
+    run: int
+    scheduler: str
+
+
+class Task(NamedTuple):
+    """The simulations of one workload: what an executor is given.
+
+    Parameters
+    ----------
+    log, users, reading : str
+    load : float or None
+    run : int
+    schedulers : tuple of str
+    """
+
+    log: str
+    users: str
+    reading: str
+    load: float | None
+    run: int
+    schedulers: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Grid:
+    """The axes of an experiment, by names, and what all its simulations have in common.
+
+    Parameters
+    ----------
+    log, users, reading, scheduler : mapping of str to object
+        For each name on the axis what identifies it, as JSON has it.
+    load : tuple of float or None
+        None: the log's own load.
+    runs : int
+    common : mapping of str to object
+        The version, the seed and the settings.
+    """
+
+    log: Mapping[str, Any]
+    users: Mapping[str, Any]
+    reading: Mapping[str, Any]
+    load: Sequence[float | None]
+    runs: int
+    scheduler: Mapping[str, Any]
+    common: Mapping[str, Any]
+
+    @property
+    def cells(self) -> Iterator[Cell]:
+        """All simulations, in order."""
+        axes = (self.log, self.users, self.reading, self.load, range(self.runs), self.scheduler)
+        return (Cell(*place) for place in product(*axes))
+
+    @property
+    def tasks(self) -> Iterator[Task]:
+        """All tasks, in order."""
+        schedulers = tuple(self.scheduler)
+        axes = (self.log, self.users, self.reading, self.load, range(self.runs), [schedulers])
+        return (Task(*place) for place in product(*axes))
+
+    @property
+    def size(self) -> int:
+        """Number of simulations."""
+        n_logs, n_users, n_readings = len(self.log), len(self.users), len(self.reading)
+        return n_logs * n_users * n_readings * len(self.load) * self.runs * len(self.scheduler)
+
+    def to_json(self) -> str:
+        """Return the grid as JSON, which is the same for the same grid."""
+        return json.dumps({field.name: getattr(self, field.name) for field in fields(self)})
+
+    @classmethod
+    def from_json(cls, text: str) -> "Grid":
+        """Read what `to_json` wrote."""
+        return cls(**json.loads(text))
+
+    def check_contains(self, other: "Grid", where: object) -> None:
+        """Refuse another grid with simulations that are not part of this one.
+
+        Parameters
+        ----------
+        other : Grid
+        where : object
+            The other's file, for messages.
+
+        Raises
+        ------
+        ParameterError
+        """
+
+        def refuse(what: str) -> None:
+            raise ParameterError(
+                f"{where}: has results of another experiment: {what}; name another folder"
+            )
+
+        for name in dict.fromkeys((*self.common, *other.common)):
+            ours, its = self.common.get(name), other.common.get(name)
+            if ours != its:
+                refuse(f"{name} {_shown(its)}, not {_shown(ours)}")
+        for axis in ("log", "users", "reading", "scheduler"):
+            ours, its = getattr(self, axis), getattr(other, axis)
+            for name in its:
+                if name not in ours:
+                    refuse(f"{axis} {name}")
+                if ours[name] != its[name]:
+                    refuse(f"{axis} {name} is {_shown(its[name])}, not {_shown(ours[name])}")
+        for load in other.load:
+            if load not in self.load:
+                refuse("the log's own load" if load is None else f"load {load:g}")
+        if other.runs > self.runs:
+            refuse(f"{other.runs} runs")
+
+
+def _shown(value: Any) -> str:
+    return "by default" if value is None else value if isinstance(value, str) else json.dumps(value)

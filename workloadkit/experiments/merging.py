@@ -1,0 +1,85 @@
+"""Results that were kept, put together."""
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pandas as pd
+
+from workloadkit.errors import ParameterError, WorkloadError
+from workloadkit.experiments.grid import AXES, Cell, Grid
+from workloadkit.experiments.results import Results
+from workloadkit.experiments.results_file import (
+    RESULTS,
+    Row,
+    cell_of,
+    made,
+    read_file,
+    write_results,
+)
+
+
+def results_of(grid: Grid, rows: Mapping[Cell, Row], confidence: float) -> Results:
+    """Put results in the order of the grid."""
+    metrics = tuple(grid.common["metrics"])
+    ordered = [rows[cell] for cell in grid.cells if cell in rows]
+    table = pd.DataFrame(ordered, columns=[*AXES, "saturated", *metrics])
+    return Results(table, metrics, confidence, json.loads(grid.to_json()), grid.size)
+
+
+def merge_results(
+    folders: Sequence[str | os.PathLike[str]],
+    into: str | os.PathLike[str] | None = None,
+    *,
+    confidence: float = 0.95,
+) -> Results:
+    """Put the results together that `Experiment.run` keeps in folders, such as those of shards.
+
+    Parameters
+    ----------
+    folders : sequence of path
+        One or more.
+    into : path, optional
+        A folder to write all results to; made if it is not there.
+    confidence : float, default 0.95
+        Of the intervals.
+
+    Returns
+    -------
+    Results
+
+    Raises
+    ------
+    ParameterError
+        Where the folders have results of different experiments.
+    WorkloadError
+        If a file cannot be read or written.
+    """
+    rows: dict[Cell, Row] = {}
+    files = [Path(folder) / RESULTS for folder in folders]
+    parts = [read_file(file) for file in files]
+    if not parts:
+        raise ParameterError("no folder is given")
+    grid = parts[0][0]
+    for file, (other, found) in zip(files, parts, strict=True):
+        grid.check_contains(other, file)
+        other.check_contains(grid, files[0])
+        for row in found:
+            known = rows.setdefault(cell_of(row), row)
+            if not _same(known, row):
+                place = ", ".join(
+                    f"{name} {value}" for name, value in cell_of(row)._asdict().items()
+                )
+                raise WorkloadError(f"{file}: other results than in another folder: {place}")
+    if into is not None:
+        with made(Path(into)) as output:
+            write_results(output / RESULTS, grid, rows)
+    return results_of(grid, rows, confidence)
+
+
+def _same(row: Row, other: Row) -> bool:
+    """Whether two rows are equal; NaN is."""
+    return all(
+        x == other[name] or (x != x and other[name] != other[name]) for name, x in row.items()
+    )

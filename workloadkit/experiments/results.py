@@ -1,0 +1,152 @@
+"""The results of many simulations: means with intervals, and paired comparisons."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from workloadkit.errors import ParameterError
+from workloadkit.experiments.grid import AXES
+from workloadkit.experiments.intervals import mean_interval, ratio_interval
+from workloadkit.provenance import plain
+from workloadkit.simulation.measures import OF_UTILITIES
+
+
+@dataclass(frozen=True, eq=False)
+class Results:
+    """Metrics of many simulations.
+
+    Parameters
+    ----------
+    runs : DataFrame
+        One row for each simulation: its place on each axis, `log`, `users`, `reading`, `load`,
+        `run` and `scheduler`; whether the system was `saturated` (None where a run is too short to
+        tell); and a column for each metric.
+    metrics : tuple of str
+    confidence : float
+        Of the intervals.
+    provenance : mapping of str to object
+        What made it.
+    size : int
+        Number of simulations, also of those that have no results yet.
+    """
+
+    runs: pd.DataFrame
+    metrics: tuple[str, ...]
+    confidence: float
+    provenance: Mapping[str, Any]
+    size: int
+
+    @property
+    def axes(self) -> list[str]:
+        """The axes by which the runs are grouped."""
+        return [axis for axis in AXES if axis in self.runs and axis != "run"]
+
+    @cached_property
+    def table(self) -> pd.DataFrame:
+        """One row for each group of runs that differ by nothing but their number.
+
+        Columns: the axes; `runs`; for each metric its mean over the runs under its own
+        name, and the ends of the mean's interval as `_low` and `_high`, NaN for a single run; and
+        how many runs `saturated` (NaN where none is long enough to tell).
+
+        Where runs saturate there is no mean: what is measured of them grows with the length of the
+        run. The columns are NaN, and those with `_others` tell the mean of the runs that do not
+        saturate, which is one under a condition; elsewhere they are NaN.
+        """
+        rows = []
+        for place, runs in self.runs.groupby(self.axes, sort=False, dropna=False):
+            known = runs["saturated"].dropna().astype(np.float64)
+            row = {**dict(zip(self.axes, place, strict=True)), "runs": len(runs)}
+            none, others = runs.iloc[:0], runs[runs["saturated"] != True]  # noqa: E712  # not None
+            saturates = known.sum() > 0
+            row |= self._means(none if saturates else runs)
+            row["saturated"] = known.sum() if known.size else np.nan
+            rows.append(row | self._means(others if saturates else none, "_others"))
+        return pd.DataFrame(rows)
+
+    def _means(self, runs: pd.DataFrame, suffix: str = "") -> dict[str, float]:
+        """Return the means of some runs, and their intervals."""
+        found: dict[str, float] = {}
+        for name in self.metrics:
+            positive = name not in OF_UTILITIES
+            interval = mean_interval(runs[name], confidence=self.confidence, positive=positive)
+            ends = (f"{name}{suffix}{end}" for end in ("", "_low", "_high"))
+            found |= zip(ends, interval, strict=True)
+        return found
+
+    def compare(self, metric: str, baseline: str, *, axis: str = "scheduler") -> pd.DataFrame:
+        """Compare each name on an axis with one of them, run by run.
+
+        Run i has the same random numbers wherever it is simulated, so that the runs are pairs, and
+        what they have in common cancels.
+
+        Parameters
+        ----------
+        metric : str
+        baseline : str
+            The name that the others are compared with.
+        axis : {"scheduler", "reading", "users"}
+
+        Returns
+        -------
+        DataFrame
+            One row for each group and name other than the baseline: the axes; `runs`, the number
+            of pairs; the mean `difference` from the baseline; the `ratio` to it, the geometric mean
+            over the pairs, where all values are above 0; each with the ends of its interval as
+            `_low` and `_high`, NaN for a single pair. All are NaN where a run of either saturates.
+
+        Raises
+        ------
+        ParameterError
+            If there is no such metric, axis or name.
+
+        Examples
+        --------
+        >>> runs = {"load": 1.0, "run": [0, 1, 2] * 2, "scheduler": ["fcfs"] * 3 + ["easy"] * 3}
+        >>> waits = {"saturated": False, "mean_wait": [10.0, 20.0, 30.0, 5.0, 10.0, 15.0]}
+        >>> results = Results(pd.DataFrame(runs | waits), ("mean_wait",), 0.95, {}, 6)
+        >>> results.compare("mean_wait", "fcfs")[["scheduler", "difference", "ratio"]]
+          scheduler  difference  ratio
+        0      easy       -10.0    0.5
+        """
+        if metric not in self.metrics:
+            raise ParameterError(f"metric is {metric!r}; known: {', '.join(self.metrics)}")
+        if axis not in self.axes or axis in ("log", "load"):
+            raise ParameterError(f"axis is {axis!r}; known: scheduler, reading, users")
+        names = list(dict.fromkeys(self.runs[axis]))
+        if baseline not in names:
+            raise ParameterError(f"baseline is {baseline!r}; known: {', '.join(names)}")
+        keys = [key for key in AXES if key in self.runs and key != axis]
+        values = [*keys, metric, "saturated"]
+        against = self.runs.loc[self.runs[axis] == baseline, values]
+        others = self.runs.loc[self.runs[axis] != baseline, [*values, axis]]
+        pairs = others.merge(against, on=keys, suffixes=("", "_baseline"))
+        rows = []
+        for place, pair in pairs.groupby(self.axes, sort=False, dropna=False):
+            ours, its = (
+                pair[column].to_numpy(np.float64) for column in (metric, f"{metric}_baseline")
+            )
+            saturates = (pair[["saturated", "saturated_baseline"]] == True).any(axis=None)  # noqa: E712
+            if saturates:
+                ours, its = ours[:0], its[:0]
+            row = {**dict(zip(self.axes, place, strict=True)), "runs": len(pair)}
+            for name, interval in (
+                ("difference", mean_interval(ours - its, confidence=self.confidence)),
+                ("ratio", ratio_interval(ours, its, confidence=self.confidence)),
+            ):
+                row |= zip((name, f"{name}_low", f"{name}_high"), interval, strict=True)
+            rows.append(row)
+        return pd.DataFrame(rows)
+
+    def to_csv(self) -> str:
+        """Return the table as CSV, numbers in full."""
+        return self.table.to_csv(index=False, lineterminator="\n")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the table, the runs and the provenance, ready for JSON."""
+        tables = {"table": self.table.to_dict("records"), "runs": self.runs.to_dict("records")}
+        return plain({**tables, "provenance": self.provenance})

@@ -1,0 +1,156 @@
+"""The file of an experiment's results: a Parquet file with a row for each finished simulation.
+
+The file is written whole, with its rows in the order of the grid: the same simulations give the
+same bytes, however often the experiment was interrupted and whoever ran it.
+"""
+
+import io
+import os
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Self
+
+from workloadkit.errors import WorkloadError
+from workloadkit.experiments.grid import AXES, Cell, Grid
+
+#: Name of the file in its folder.
+RESULTS = "results.parquet"
+
+_GRID = b"workloadkit"  # key of the grid in the file's metadata
+_SHARE_OF_TIME = 0.02  # that writing may take
+_SELDOM = 2.0  # [s] between two writes, at the least
+
+Row = Mapping[str, Any]
+
+
+def cell_of(row: Row) -> Cell:
+    """Return the simulation that a row describes."""
+    return Cell(*(row[axis] for axis in AXES))
+
+
+def read_file(path: Path) -> tuple[Grid, list[dict[str, Any]]]:
+    """Read a file of results.
+
+    Returns
+    -------
+    grid : Grid
+    rows : list of dict
+
+    Raises
+    ------
+    WorkloadError
+        If the file cannot be read or is none of these.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        table = pq.read_table(io.BytesIO(path.read_bytes()))
+        text = (table.schema.metadata or {})[_GRID].decode()
+        return Grid.from_json(text), table.to_pylist()
+    except OSError as error:
+        raise WorkloadError(f"{path}: cannot be read: {error.strerror}") from error
+    except (pa.ArrowInvalid, KeyError, ValueError, TypeError):
+        raise WorkloadError(f"{path}: not a file of an experiment's results") from None
+
+
+def write_results(path: Path, grid: Grid, rows: Mapping[Cell, Row]) -> None:
+    """Write a file of results, whole or not at all."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    from workloadkit.io.files import writing
+
+    types = {"load": pa.float64(), "run": pa.int64(), "saturated": pa.bool_()}
+    columns = [(axis, types.get(axis, pa.string())) for axis in AXES]
+    columns += [
+        ("saturated", types["saturated"]),
+        *((name, pa.float64()) for name in grid.common["metrics"]),
+    ]
+    schema = pa.schema(columns, metadata={_GRID: grid.to_json().encode()})
+    ordered = [rows[cell] for cell in grid.cells if cell in rows]
+    buffer = io.BytesIO()
+    pq.write_table(pa.Table.from_pylist(ordered, schema), buffer)
+    with writing(path) as stream:
+        stream.write(buffer.getvalue())
+
+
+class Checkpoints:
+    """Results that are written to their file from time to time, and at the end.
+
+    Parameters
+    ----------
+    path : Path or None
+        None: they are not written.
+    grid : Grid
+    rows : dict
+        The results so far; those that are added come to them.
+    """
+
+    def __init__(self, path: Path | None, grid: Grid, rows: dict[Cell, dict[str, Any]]) -> None:
+        self._path, self._grid, self._rows = path, grid, rows
+        self._is_written = path is None or path.exists()
+        self._next = time.monotonic() + _SELDOM
+
+    def add(self, rows: Iterable[dict[str, Any]]) -> None:
+        """Add results, and write all if the last time is some while ago."""
+        self._rows.update((cell_of(row), row) for row in rows)
+        self._is_written = self._path is None
+        if time.monotonic() >= self._next:
+            begin = time.monotonic()
+            self._write()
+            end = time.monotonic()
+            self._next = end + max(_SELDOM, (end - begin) / _SHARE_OF_TIME)
+
+    def _write(self) -> None:
+        if self._path is not None and not self._is_written:
+            write_results(self._path, self._grid, self._rows)
+            self._is_written = True
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self._write()
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Keep a folder to this process, as far as its file system can.
+
+    Raises
+    ------
+    WorkloadError
+        If another process writes results to it.
+    """
+    try:
+        import fcntl
+    except ImportError:  # not on this system
+        yield
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise WorkloadError(
+                f"{folder}: another process writes results to it; give each shard its own folder"
+            ) from None
+        except OSError:
+            pass  # a file system without locks
+        yield
+    finally:
+        os.close(handle)
+
+
+@contextmanager
+def made(folder: Path) -> Iterator[Path]:
+    """Make a folder if it is not there, and keep it to this process."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise WorkloadError(f"{folder}: cannot be made: {error.strerror}") from error
+    with locked(folder):
+        yield folder

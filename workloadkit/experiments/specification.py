@@ -1,0 +1,136 @@
+"""Experiments written as TOML files."""
+
+import os
+import tomllib
+import warnings
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from workloadkit.errors import ParameterError, WorkloadError, WorkloadWarning
+from workloadkit.experiments.experiment import Experiment
+from workloadkit.io.swf import read_swf
+from workloadkit.parameters import Duration, read_duration
+from workloadkit.settings import Experiment as Asked
+from workloadkit.settings.setting import Declared, settings_of
+from workloadkit.trace import Trace
+
+#: Keys of an experiment that are not settings.
+_AXES = ("logs", "schedulers", "users", "loads", "readings")
+
+#: What a setting is called in the file, where it has another name in Python.
+_RENAMED = {"seed": "rng"}
+
+
+def read_experiment(path: str | os.PathLike[str], *, strict: bool = False) -> Experiment:
+    """Read an experiment from a TOML file.
+
+    The keys are `logs`, a list of paths from the folder of the file, or a table of these by name;
+    `schedulers` and `users`, lists as `simulate` takes them, or tables by name; `loads`, a list;
+    `readings`, a table for each that contains settings; `seed`; and the settings of
+    `workloadkit.settings.Experiment`, with times in seconds or such as "1w".
+
+    Parameters
+    ----------
+    path : path
+    strict : bool, default False
+        Whether to stop at the first violation of the SWF standard in a log.
+
+    Returns
+    -------
+    Experiment
+
+    Raises
+    ------
+    WorkloadError
+        If a file cannot be read.
+    ParameterError
+        For an unknown key or a value that cannot be; it names the file.
+
+    Warns
+    -----
+    WorkloadWarning
+        For each repair made while reading a log.
+    """
+    place = Path(path)
+    try:
+        keys = tomllib.loads(place.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise WorkloadError(f"{place}: cannot be read: {error.strerror}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise WorkloadError(f"{place}: not TOML: {error}") from None
+    try:
+        return _experiment(keys, place.parent, strict=strict)
+    except ParameterError as error:
+        raise ParameterError(f"{place}: {error}") from None
+
+
+def _experiment(keys: dict[str, Any], folder: Path, *, strict: bool) -> Experiment:
+    axes = {name: keys.pop(name) for name in _AXES if name in keys}
+    for needed in ("logs", "schedulers"):
+        if needed not in axes:
+            raise ParameterError(f"no {needed} are given")
+    if not isinstance(axes.get("loads", []), list):
+        raise ParameterError(f"loads is {axes['loads']!r}; it is a list of numbers")
+    readings = axes.pop("readings", {"": {}})
+    if not isinstance(readings, dict) or not all(isinstance(x, dict) for x in readings.values()):
+        raise ParameterError("readings are tables: [readings.NAME]")
+    readings = {name: _settings(reading) for name, reading in readings.items()}
+    settings = Asked(**_settings(keys, known=_AXES))
+    others = {
+        name: _words(name, axes.pop(name)) for name in ("schedulers", "users") if name in axes
+    }
+    logs = _logs(_words("logs", axes.pop("logs")), folder, strict=strict)
+    return Experiment(logs, readings=readings, settings=settings, **others, **axes)
+
+
+def _logs(paths: Any, folder: Path, *, strict: bool) -> dict[str, Trace]:
+    """Read logs; those in a list have the names of their files."""
+    if isinstance(paths, dict):
+        return {name: _read(folder / path, strict=strict) for name, path in paths.items()}
+    traces = [_read(folder / path, strict=strict) for path in paths]
+    found = {trace.name: trace for trace in traces}
+    if len(found) < len(traces):
+        raise ParameterError("two logs have one name; a table gives them names")
+    return found
+
+
+def _words(key: str, value: Any) -> Any:
+    """Refuse what is neither a list of words nor a table of these."""
+    words = list(value.values()) if isinstance(value, dict) else value
+    if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
+        raise ParameterError(f"{key} is {value!r}; it is a list of words, or a table of them")
+    return value
+
+
+def _read(path: Path, *, strict: bool) -> Trace:
+    trace = read_swf(path, strict=strict)
+    for repair in trace.repairs:
+        warnings.warn(f"{trace.name}: {repair}", WorkloadWarning, stacklevel=2)
+    return trace
+
+
+def _settings(values: Mapping[str, Any], known: tuple[str, ...] = ()) -> dict[str, Any]:
+    """Return settings by their names in Python."""
+    declared = {name: s for name, s in settings_of(Asked).items() if _is_written(s)}
+    names = {**{name: name for name in declared}, **_RENAMED}
+    found = {}
+    for key, value in values.items():
+        name = names.get(key)
+        if name is None:
+            every = ", ".join(sorted((*known, *names)))
+            raise ParameterError(f"unknown key {key!r}; known: {every}")
+        if name in declared and declared[name].type is Duration and isinstance(value, str):
+            try:
+                value = read_duration(value)
+            except ValueError:
+                raise ParameterError(
+                    f"{key} is {value!r}; it is a time, such as 90, 20min, 1.5h or 2d"
+                ) from None
+        found[name] = value
+    return found
+
+
+def _is_written(setting: Declared) -> bool:
+    """Whether a setting can be written in a file: not if it is an object of Python."""
+    return setting.name not in ("uncounted", "machine", "predictor", "engine", "rng")
