@@ -1,4 +1,5 @@
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -165,17 +166,70 @@ def test_other_files_of_a_folder_do_not_matter(run, log, tmp_path):
     assert names == ["0001.swf.gz", "notes.txt"]
 
 
-def test_what_fails_midway_leaves_nothing(run, log, tmp_path, monkeypatch):
+def full_disk(monkeypatch, name):
+    """Let a file be the first for which there is no space."""
+
     def write(trace, path):
-        if path.endswith("3.swf.gz"):
+        if path.endswith(name):
             raise OSError(28, "No space left on device")
         wk.write_swf(trace, path)
 
     monkeypatch.setattr(files, "write_swf", write)
+
+
+def test_what_fails_at_once_leaves_nothing(run, log, tmp_path, monkeypatch):
+    full_disk(monkeypatch, "1.swf.gz")
     folder = tmp_path / "many"
     code, _, err = run(log, "-o", folder, "--count", 3)
     assert (code, err) == (1, f"error: {folder}: cannot be written: No space left on device\n")
     assert not folder.exists()
+
+
+@pytest.mark.parametrize("seed", [["--seed", 3], []])
+def test_what_fails_midway_goes_on(run, log, tmp_path, monkeypatch, seed):
+    folder = tmp_path / "many"
+    with monkeypatch.context() as patch:
+        full_disk(patch, "3.swf.gz")
+        assert run(log, "-o", folder, "--count", 4, *seed)[0] == 1
+    assert [path.name for path in folder.iterdir()] == [".unfinished"]
+    there = sorted((folder / ".unfinished").iterdir())
+    assert [path.name for path in there] == ["0001.swf.gz", "0002.swf.gz"]
+    before = [path.stat().st_mtime_ns for path in there]
+    code, out, err = run(log, "-o", folder, "--count", 4, *seed)
+    used = err.split()[-1]
+    assert (code, out, err) == (
+        0,
+        "",
+        f"{folder}: an interrupted command has left 2 of 4 logs\n"
+        f"wrote {folder}: logs 4, seed {used}\n",
+    )
+    assert [(folder / path.name).stat().st_mtime_ns for path in there] == before
+    assert run(log, "-o", tmp_path / "whole", "--count", 4, "--seed", used)[0] == 0
+    ours, theirs = (
+        {path.name: path.read_bytes() for path in place.iterdir()}
+        for place in (folder, tmp_path / "whole")
+    )
+    assert ours == theirs
+    assert len(ours) == 4
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        ["--count", 4, "--seed", 4],
+        ["--count", 4, "--seed", 3, "--load", 0.5],
+        ["--count", 1, "--seed", 3],
+    ],
+)
+def test_what_another_command_left_is_refused(run, log, tmp_path, monkeypatch, other):
+    folder = tmp_path / "many"
+    with monkeypatch.context() as patch:
+        full_disk(patch, "3.swf.gz")
+        run(log, "-o", folder, "--count", 4, "--seed", 3)
+    code, _, err = run(log, "-o", folder, *other)
+    assert code == 2
+    assert f"error: {folder}: another command was interrupted and has left {folder}" in err
+    assert len([*(folder / ".unfinished").iterdir()]) == 2
 
 
 def interrupt(process):
@@ -206,7 +260,7 @@ def has_gone(group):
 @pytest.mark.parametrize(
     ("stop", "code", "said"), [(interrupt, 130, "interrupted\n"), (terminate, 143, "")]
 )
-def test_whoever_is_stopped_leaves_no_file_and_no_process(tmp_path, workers, stop, code, said):
+def test_whoever_is_stopped_leaves_whole_files_and_no_process(tmp_path, workers, stop, code, said):
     folder = tmp_path / "many"
     command = [sys.executable, "-c", "from workloadkit.cli import main; main()", "resample"]
     process = subprocess.Popen(
@@ -216,13 +270,15 @@ def test_whoever_is_stopped_leaves_no_file_and_no_process(tmp_path, workers, sto
         start_new_session=True,
     )
     try:
-        assert within_two_minutes(lambda: list(folder.glob(".*.part/*.swf.gz")))
+        assert within_two_minutes(lambda: list(folder.glob(".unfinished/0*.swf.gz")))
         stop(process)
         _, err = process.communicate(timeout=120)
         assert process.returncode == code
         assert err.endswith(said)
         assert "Traceback" not in err
-        assert not folder.exists()
+        assert [path.name for path in folder.iterdir()] == [".unfinished"]
+        names = [path.name for path in (folder / ".unfinished").iterdir()]
+        assert all(re.fullmatch(r"\d{6}\.swf\.gz", name) for name in names)
         # Python's own helper of the workers goes last
         assert within_two_minutes(lambda: has_gone(process.pid))
     finally:  # what was not stopped would write on

@@ -162,15 +162,26 @@ def test_tasks_wait_in_bounded_number():
     assert pool.most <= 128
 
 
-def test_a_folder_that_was_there_stays_though_nothing_comes_of_it(tmp_path):
-    for folder in (tmp_path / "old", tmp_path / "new"):
-        if folder.name == "old":
-            folder.mkdir()
-        with pytest.raises(ZeroDivisionError), files.whole_folder(folder) as place:
-            (place / "0001.swf.gz").write_text("half")
+@pytest.mark.parametrize("exists", [True, False])
+def test_a_folder_that_was_not_there_goes_if_nothing_comes_of_it(tmp_path, exists):
+    folder = tmp_path / "many"
+    if exists:
+        folder.mkdir()
+    with pytest.raises(ZeroDivisionError), files.whole_folder(folder):
+        raise ZeroDivisionError
+    assert folder.exists() == exists
+    assert not [*tmp_path.rglob(".*")]
+
+
+def test_whole_logs_of_a_command_that_fails_stay_hidden(tmp_path):
+    for _ in range(2):
+        with pytest.raises(ZeroDivisionError), files.whole_folder(tmp_path / "many") as place:
+            (place / "0001.swf.gz").write_text("whole")
             raise ZeroDivisionError
-        assert folder.exists() == (folder.name == "old")
-        assert not [*tmp_path.rglob("0001*")]
+        assert [path.name for path in (tmp_path / "many").iterdir()] == [".unfinished"]
+    with files.whole_folder(tmp_path / "many"):
+        pass
+    assert [path.name for path in (tmp_path / "many").iterdir()] == ["0001.swf.gz"]
 
 
 @needs_traces

@@ -2,6 +2,7 @@
 
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -76,7 +77,9 @@ def stop_one(seed, folder):
         found = {path.relative_to(work).parts[0] for path in work.rglob("*")}
         whole = {"simulate": {"out.swf.gz", "out.json"}, "sweep": {"out.csv"}}
         allowed = whole.get(name, {"out.html"} if name == "characterize" else set())
-        assert found <= (allowed | {"many"} if process.returncode == 0 else allowed)
+        assert found <= allowed | {"many"}
+        logs = work.rglob(".*/*") if process.returncode else ()  # hidden, and whole
+        assert all(re.fullmatch(r"\d{4}\.swf\.gz", path.name) for path in logs), [*logs]
     finally:
         if process.poll() is None:
             os.killpg(process.pid, signal.SIGKILL)
@@ -115,6 +118,35 @@ IN_A_CALLBACK = """
     except KeyboardInterrupt:
         sys.exit(exit_code())
 """
+
+
+DISCARDED = """
+    import os, signal, sys, time
+    from workloadkit.cli.stopping import exit_code, say_stopped, stop_at_signals
+    stop_at_signals()
+
+    def discards():
+        try:
+            os.kill(os.getpid(), signal.{name})
+            time.sleep(0.01)
+        except BaseException:
+            return
+
+    try:
+        discards()
+        time.sleep(20)
+    except KeyboardInterrupt:
+        say_stopped()
+        sys.exit(exit_code())
+"""
+
+
+@pytest.mark.parametrize("number", SIGNALS)
+def test_what_some_code_discards_comes_again(number):
+    code = textwrap.dedent(DISCARDED).format(name=number.name)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=15)
+    said = "interrupted\n" if number == signal.SIGINT else ""
+    assert (done.returncode, done.stdout, done.stderr) == (128 + number, "", said)
 
 
 @pytest.mark.parametrize("number", SIGNALS)
@@ -164,17 +196,15 @@ def test_workers_end_with_a_parent_that_is_killed(tmp_path):
         start_new_session=True,
     )
     try:
-        assert ends(lambda: list(tmp_path.glob("many/.*.part/*.swf.gz")), 60)
+        assert ends(lambda: list(tmp_path.glob("many/.unfinished/0*.swf.gz")), 60)
         process.kill()
         process.wait()
         assert ends(lambda: not processes_of(process.pid))
     finally:
         if processes_of(process.pid):
             os.killpg(process.pid, signal.SIGKILL)
-    assert list(tmp_path.glob("many/.*.part"))  # nobody was left to remove it
-    again = [*PROGRAM, "resample", "--count", "2", "-o", "many", "--seed", "1"]
-    subprocess.run(again, cwd=tmp_path, check=True, stderr=subprocess.DEVNULL)
-    assert [path.name for path in sorted(tmp_path.glob("many/*"))] == ["0001.swf.gz", "0002.swf.gz"]
+    parts = [path.name for path in tmp_path.glob("many/.unfinished/.*")]
+    assert all(name.endswith(".part") for name in parts)  # nobody was left to remove them
 
 
 def a_process_that_has_gone():

@@ -287,15 +287,9 @@ def write_json(target: Path, data: Any) -> None:
     write(target, json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
 
 
-_shared: Any = None  # what this process works on, if it is one of several
-
-
 @contextmanager
-def executor(workers: int, *, share: Any = None) -> "Iterator[Executor | None]":
-    """Give the processes that share the work; None for one worker, which is this process.
-
-    What they `share` each of them gets once, however many tasks there are: see `shared`.
-    """
+def executor(workers: int) -> "Iterator[Executor | None]":
+    """Give the processes that share the work; None for one worker, which is this process."""
     from concurrent.futures import ProcessPoolExecutor
     from multiprocessing import active_children, get_context
 
@@ -306,15 +300,14 @@ def executor(workers: int, *, share: Any = None) -> "Iterator[Executor | None]":
         return
 
     class Pool(ProcessPoolExecutor):
-        """Signals wait while a submission starts a worker, which reads what it is to share."""
+        """Signals wait while a submission starts a worker."""
 
         def submit(self, /, *call: Any, **keywords: Any) -> "Future[Any]":
             with undisturbed():
                 return super().submit(*call, **keywords)
 
     context = get_context("spawn")
-    begin = (share, os.getpid())
-    pool = Pool(workers, context, initializer=_begin_work, initargs=begin)
+    pool = Pool(workers, context, initializer=_begin_work, initargs=(os.getpid(),))
     try:
         for _ in range(workers):  # they start now, or later if one has nothing to do already
             pool.submit(int)
@@ -327,18 +320,11 @@ def executor(workers: int, *, share: Any = None) -> "Iterator[Executor | None]":
         pool.shutdown(cancel_futures=True)
 
 
-def shared() -> Any:
-    """Return what the processes of an `executor` share; only within one of them."""
-    return _shared
-
-
-def _begin_work(share: Any, parent: int) -> None:
+def _begin_work(parent: int) -> None:
     from workloadkit.cli.stopping import end_with
 
-    global _shared  # a process has no other place that its tasks know
     end_with(parent)
     _warn_in_one_line()
-    _shared = share
 
 
 def _warn_in_one_line() -> None:

@@ -15,7 +15,6 @@ from workloadkit.cli.common import (
     load,
     output_option,
     say,
-    shared,
     working,
     write,
     write_json,
@@ -25,6 +24,7 @@ from workloadkit.errors import ParameterError, WorkloadError
 from workloadkit.settings import Resample
 
 if TYPE_CHECKING:
+    from workloadkit.experiments.mapped import Mapped
     from workloadkit.resample.runs import Resampling
     from workloadkit.trace import Trace
 
@@ -124,13 +124,13 @@ def resample(
         members = resampling.pools.members
         n_jobs = members.n_jobs[members.kind == RARE_USER].sum()
         say(f"rare behaviours: {n_jobs:,} jobs set apart, none of them drawn: --rare-per-week is 0")
-    used = seed_of(seed)
+    if output is not None and count is not None:
+        seed = _write_many(resampling, output, count, seed, workers)
+    seed = seed_of(seed)
     if output is not None and count is None:
-        _write_one(resampling, output, used)
-    elif output is not None and count is not None:
-        _write_many(resampling, output, count, used, workers)
+        _write_one(resampling, output, seed)
     if report or json:
-        _compare(logs[0], resampling, 8 if count is None else count, used, report, json)
+        _compare(logs[0], resampling, 8 if count is None else count, seed, report, json)
 
 
 def _write_one(resampling: "Resampling", output: Path, seed: int) -> None:
@@ -146,24 +146,45 @@ def _write_one(resampling: "Resampling", output: Path, seed: int) -> None:
 
 
 def _write_many(
-    resampling: "Resampling", folder: Path, count: int, seed: int, workers: int
-) -> None:
-    """Write so many new logs."""
+    resampling: "Resampling", folder: Path, count: int, seed: int | None, workers: int
+) -> int:
+    """Write so many new logs; return their seed."""
     from functools import partial
+    from tempfile import TemporaryDirectory
 
-    from workloadkit.resample.files import whole_folder, write_run, write_runs
+    from workloadkit.experiments.mapped import Mapped
+    from workloadkit.provenance import seed_of
+    from workloadkit.resample.files import (
+        runs_there,
+        unfinished_seed,
+        whole_folder,
+        write_run,
+        write_runs,
+    )
 
-    workers = min(workers, count)
-    share = (resampling, seed)
+    seed = seed_of(unfinished_seed(folder) if seed is None else seed)
+    there = runs_there(folder, resampling, seed, count)
+    if there:
+        say(f"{folder}: an interrupted command has left {len(there):,} of {count:,} logs")
     with (
         counting("resampling") as progress,
         whole_folder(folder) as place,
-        executor(workers, share=share) as pool,
+        TemporaryDirectory() as temporary,
+        executor(min(workers, count)) as pool,
     ):
-        write = _write_shared if pool else partial(write_run, *share)
-        for done, _ in enumerate(write_runs(write, count, place, executor=pool), 1):
+        write = partial(write_run, resampling, seed)
+        if pool is not None:
+            write = partial(_write_mapped, Mapped.write(write, Path(temporary) / "write"))
+        written = write_runs(write, count, place, there=there, executor=pool)
+        for done, _ in enumerate(written, 1 + len(there)):
             progress(done, count)
     say(f"wrote {folder}: logs {count:,}, seed {seed}")
+    return seed
+
+
+def _write_mapped(write: "Mapped", i: int, path: str) -> None:
+    """Write a new log, in another process than that which prepared it."""
+    write.read()(i, path)
 
 
 def _compare(
@@ -184,14 +205,6 @@ def _compare(
         write(page, html)
     if json:
         write_json(json, found.to_dict())
-
-
-def _write_shared(i: int, path: str) -> None:
-    """Write a new log in a process that was given what they have in common."""
-    from workloadkit.resample.files import write_run
-
-    resampling, seed = shared()
-    write_run(resampling, seed, i, path)
 
 
 def _check_folder(folder: Path) -> None:

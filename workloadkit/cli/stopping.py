@@ -21,22 +21,29 @@ _LOOKED_AT = 0.5  # how often a worker sees whether its parent is there [s]
 
 _stopped_by = 0  # the first signal, once there is one
 _waits = False
+_is_handled = False
 
 
 class Stop(KeyboardInterrupt):
-    """What a signal makes of the program, wherever it is: it unwinds."""
+    """What a signal makes of the program, wherever it is: it unwinds.
+
+    Some compiled code discards what is raised within it. Then the exception is deleted before it
+    has been handled, and the signal comes again.
+    """
+
+    def __del__(self) -> None:
+        if not (_is_handled or sys.is_finalizing()):
+            again = threading.Timer(_AGAIN, os.kill, (os.getpid(), _stopped_by))
+            again.daemon = True
+            again.start()
 
 
 def stop_at_signals() -> None:
-    """Let signals unwind the program.
-
-    They may come while Python runs within code that swallows what it raises, as the compiler does
-    while it loads what it has compiled: such a signal comes again.
-    """
+    """Let signals unwind the program."""
     for number in _NUMBERS:
         if signal.getsignal(number) is not signal.SIG_IGN:  # as nohup has it
             signal.signal(number, _stop)
-    sys.unraisablehook = _swallowed
+    sys.unraisablehook = _complain
 
 
 @contextmanager
@@ -64,7 +71,9 @@ def exit_code() -> int:
 
 
 def say_stopped() -> None:
-    """Tell the user why the program ends, if he asked for it at the terminal."""
+    """Report why the program ends, if that was requested at the terminal; it is handled then."""
+    global _is_handled
+    _is_handled = True
     if _stopped_by in (0, signal.SIGINT):
         say("interrupted")
 
@@ -87,11 +96,7 @@ def _stop(number: int, _: Any) -> None:
         raise Stop
 
 
-def _swallowed(told: Any) -> None:
-    if not isinstance(told.exc_value, Stop):
-        if not _stopped_by:  # else it was half made as the signal came, and complains as it goes
-            sys.__unraisablehook__(told)
-        return
-    again = threading.Timer(_AGAIN, os.kill, (os.getpid(), _stopped_by))
-    again.daemon = True
-    again.start()
+def _complain(unraisable: Any) -> None:
+    """Report what could not be raised; after a signal it may be of objects that are half made."""
+    if not _stopped_by:
+        sys.__unraisablehook__(unraisable)

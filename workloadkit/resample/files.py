@@ -1,8 +1,7 @@
 """Write many new logs into a folder: by any number of processes, all of them or none."""
 
 import re
-import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import Executor
 from contextlib import contextmanager, suppress
 from functools import partial
@@ -10,11 +9,14 @@ from pathlib import Path
 
 from workloadkit.errors import ParameterError, WorkloadError
 from workloadkit.executors import each_done
+from workloadkit.io.files import text_chunks
 from workloadkit.io.swf import write_swf
-from workloadkit.io.unfinished_files import remove_left_over, unfinished
-from workloadkit.resample.runs import Resampling
+from workloadkit.io.unfinished_files import remove_left_over
+from workloadkit.resample.runs import Resampling, own_seed
 from workloadkit.trace import Trace
 
+_UNFINISHED = ".unfinished"  # where logs are until all are there
+_OF_SEED = re.compile(r", run \d+ of seed (\d+)")
 _NAME = re.compile(r"\d{4,}\.swf\.gz")
 
 
@@ -42,8 +44,8 @@ def whole_folder(folder: Path) -> Iterator[Path]:
     Yields
     ------
     Path
-        A hidden folder within it. Its files move to `folder` at the end; on any failure, an
-        interrupt too, they vanish.
+        A hidden folder within it. Its files move to `folder` at the end. On any failure, an
+        interrupt too, they stay hidden, and the same command continues with them.
 
     Raises
     ------
@@ -54,22 +56,64 @@ def whole_folder(folder: Path) -> Iterator[Path]:
         made = not folder.exists()
         folder.mkdir(exist_ok=True)
         check_has_none(folder)
-        remove_left_over(folder)
-        place = unfinished(folder / "logs")
-        place.mkdir()
+        place = folder / _UNFINISHED
+        place.mkdir(exist_ok=True)
+        remove_left_over(place)
         try:
             yield place
             for file in sorted(place.iterdir()):
                 file.replace(folder / file.name)
             place.rmdir()
         except BaseException:
-            shutil.rmtree(place, ignore_errors=True)
-            if made:
-                with suppress(OSError):
+            with suppress(OSError):
+                whole = _unfinished(folder)
+                for file in set(place.iterdir()).difference(whole):
+                    file.unlink()
+                place.rmdir()  # where a log is there, it stays
+                if made:
                     folder.rmdir()
             raise
     except OSError as error:
         raise WorkloadError(f"{folder}: cannot be written: {error.strerror or error}") from error
+
+
+def unfinished_seed(folder: Path) -> int | None:
+    """Return the seed of the logs that an interrupted command has left; None if there are none."""
+    found = (_OF_SEED.search(_beginning(file)) for file in _unfinished(folder))
+    return next((int(seed[1]) for seed in found if seed), None)
+
+
+def runs_there(folder: Path, resampling: Resampling, seed: int, count: int) -> set[int]:
+    """Return the runs whose logs an interrupted command has left.
+
+    Raises
+    ------
+    ParameterError
+        If a log was made in another way, or they are more than `count`.
+    """
+    found = set()
+    for file in _unfinished(folder):
+        i = int(file.name.partition(".")[0]) - 1
+        _, note = resampling.label(own_seed(seed, i), of=(i, seed))
+        if i >= count or f"; Note: {note}\n" not in _beginning(file):
+            raise ParameterError(
+                f"{folder}: another command was interrupted and has left {file}; remove "
+                f"{file.parent}, or name another folder"
+            )
+        found.add(i)
+    return found
+
+
+def _unfinished(folder: Path) -> list[Path]:
+    """Return the logs that an interrupted command has left."""
+    place = folder / _UNFINISHED
+    files = place.iterdir() if place.is_dir() else ()
+    return sorted(file for file in files if _NAME.fullmatch(file.name))
+
+
+def _beginning(file: Path) -> str:
+    """Return the header of a log, and perhaps more."""
+    return next(text_chunks(file), b"").decode(errors="replace")
 
 
 def write_runs(
@@ -77,6 +121,7 @@ def write_runs(
     count: int,
     folder: Path,
     *,
+    there: Collection[int] = (),
     executor: Executor | None = None,
 ) -> Iterator[None]:
     """Write so many new logs as ``0001.swf.gz``, ``0002.swf.gz``, … into a folder.
@@ -87,6 +132,8 @@ def write_runs(
         Writes run i, from 0, to a path; see `write_run`.
     count : int
     folder : Path
+    there : collection of int
+        Runs that need not be written.
     executor : Executor, optional
         Who does the work; by default this process.
 
@@ -96,7 +143,8 @@ def write_runs(
         Whenever a log is written.
     """
     digits = max(4, len(str(count)))
-    tasks = ((i, str(folder / f"{i + 1:0{digits}}.swf.gz")) for i in range(count))
+    runs = (i for i in range(count) if i not in there)
+    tasks = ((i, str(folder / f"{i + 1:0{digits}}.swf.gz")) for i in runs)
     for _ in each_done(partial(_call, write), tasks, executor):
         yield
 
