@@ -26,6 +26,8 @@ from workloadkit.cleaning.changes import find_queue_changes, find_steps, pettitt
 from workloadkit.cleaning.flurries import FlurryLimits, find_flurries
 from workloadkit.cleaning.quiet import (
     _arrivals,
+    _chance_among,
+    _dead_period,
     _per_week,
     find_dead_periods,
     find_quiet_ends,
@@ -556,10 +558,20 @@ def quiet_ends(*pauses, weeks=104, step=1):
     return find_quiet_ends(log, Activity.of(log))
 
 
-@pytest.mark.parametrize(("hours", "is_found"), [(96, False), (104, True)])
-def test_a_start_up_lacks_two_days_of_jobs_up_to_half_of_the_usual(hours, is_found):
-    # of a job an hour, 0.5 * 96 - 1 are fewer than 48 and 0.5 * 104 - 1 are more
-    assert [one.kind for one in quiet_ends((0, hours))] == ["start-up"] * is_found
+@pytest.mark.parametrize(("hours", "is_found"), [(96, False), (100, True)])
+@pytest.mark.parametrize("kind", ["start-up", "wind-down"])
+def test_a_quiet_end_lacks_two_days_of_jobs_up_to_half_of_the_usual(kind, hours, is_found):
+    # of a job an hour, 0.5 * 96 - 1 are fewer than 48 and 0.5 * 100 - 1 are more
+    first = 0 if kind == "start-up" else 104 * 168 - 1 - hours
+    assert [one.kind for one in quiet_ends((first, hours))] == [kind] * is_found
+
+
+@pytest.mark.parametrize(("step", "is_found"), [(4, False), (5, True)])
+def test_a_start_up_has_no_more_than_a_quarter_of_the_usual_jobs(step, is_found):
+    # ten weeks of a job each so many hours, where later on there is one an hour
+    hours = np.append(np.arange(0, 1680, step), np.arange(1680, 104 * 168))
+    log = hourly(3600 * hours)
+    assert len(find_quiet_ends(log, Activity.of(log))) == is_found
 
 
 @pytest.mark.parametrize(("weeks", "is_found"), [(9, True), (11, False)])
@@ -587,6 +599,36 @@ def test_a_dead_period_lacks_two_days_of_jobs_and_is_no_chance(step, weeks, hour
     middle = 84 * weeks
     log = hourly(3600 * submit[(submit <= middle) | (submit >= middle + hours)])
     assert len(find_dead_periods(log, Activity.of(log), (-np.inf, np.inf))) == is_found
+
+
+@pytest.mark.parametrize(
+    ("above", "gap", "tail"),
+    [
+        # of five that are alike the law is exponential, of their mean
+        ([10] * 5, 20, np.exp(-2)),
+        ([10] * 4, 20, 4),  # four tell nothing: the chance is 1
+        # of mean 4 and weighted mean 0.68: a = 2 - 4 / 2.64, and the scale is 4 (1 - a)
+        ([1, 1, 1, 1, 16], 20, (1 + 20 / 4 * (16 / 33) / (17 / 33)) ** (-33 / 16)),
+    ],
+)
+def test_the_chance_of_a_gap_is_by_the_upper_quarter_of_the_largest_of_each_day(above, gap, tail):
+    # the upper quartile is that of the sixteenth of 21, of which a quarter is taken to lie above
+    largest = np.concatenate([[1] * 10, [5] * 5, [100] * (6 - len(above)), 100 + np.array(above)])
+    expected = 1 - (1 - tail / 4) ** 21
+    assert _chance_among(largest, 100 + gap) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(("own", "strength"), [(0.01, "notable"), (0.0101, "slight")])
+def test_a_dead_period_is_notable_where_the_logs_own_gaps_make_it_a_hundredth(own, strength):
+    hours = np.append(np.arange(0, 5000), np.arange(5090, 168 * 52))
+    log = hourly(3600 * hours)
+    found = _dead_period(log, Activity.of(log), 4999, 96.0, -50.0, own)
+    assert found.strength == strength
+    assert found.evidence["hours"] == 91
+    assert found.evidence["missing_days"] == 4
+    assert found.evidence["log10_chance"] == pytest.approx(-50 / np.log(10))
+    assert found.evidence["idle_hours"] == pytest.approx(91, abs=1)
+    assert (found.evidence["jobs_before"], found.evidence["jobs_after"]) == (5000, 168 * 52 - 5090)
 
 
 def test_flurries_at_the_limits_count_as_large():

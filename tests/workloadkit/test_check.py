@@ -238,6 +238,24 @@ def test_without_a_policy_its_order_is_not_checked():
 
 
 @pytest.mark.parametrize(
+    ("start", "verdict", "why"),
+    [
+        ([0, 10, 20, 30], "proved", "empty 0 s of 40 s"),
+        ([0, 10, 20, 35], "proved", "empty 5 s of 45 s"),  # nobody waits from 30 to 35 s
+        ([0, 10, 20, 36], "refuted", "job 4 waits and nothing runs from 35 s"),
+        ([0, 12, 25, 35], "refuted", "job 2 waits and nothing runs from 10 s; 1 more"),
+    ],
+)
+@pytest.mark.parametrize("policy", ["multi-queue", "genetic:individuals=5,generations=1"])
+def test_no_job_waits_for_an_empty_machine_whatever_the_order(policy, start, verdict, why):
+    trace = log(submit=[0, 1, 2, 35 if start[3] >= 35 else 3], run=[10] * 4, procs=[4] * 4)
+    text = "no job waits for an empty machine"
+    report = check(scheduled(start, trace), policy, trace)
+    assert (verdicts(report)[text], reasons(report)[text]) == (verdict, why)
+    assert text not in verdicts(check(scheduled(start, trace), "self-adaptive", trace))
+
+
+@pytest.mark.parametrize(
     ("start", "found"),
     [
         (
