@@ -618,6 +618,60 @@ def test_the_chance_of_a_gap_is_by_the_upper_quarter_of_the_largest_of_each_day(
     assert _chance_among(largest, 100 + gap) == pytest.approx(expected)
 
 
+def paused(hours, first=5040):
+    """A log of a year, a job an hour, but none for so many hours after the first job of a day."""
+    there = np.arange(168 * 52)
+    return hourly(3600 * there[(there <= first) | (there >= first + hours)])
+
+
+@pytest.mark.parametrize(
+    ("within", "is_found"),
+    [((0, 0), True), ((1, 0), False), ((0, -1), False), ((-1, 1), True)],
+)
+def test_a_dead_period_lies_between_start_up_and_wind_down(within, is_found):
+    log, begin, end = paused(90), 3600 * 5040, 3600 * 5130
+    between = (begin + within[0], end + within[1])
+    assert len(find_dead_periods(log, Activity.of(log), between)) == is_found
+
+
+def test_a_dead_period_is_compared_with_the_gaps_of_all_other_days(monkeypatch):
+    as_long = "workloadkit.cleaning.quiet._chance_among"
+    monkeypatch.setattr(as_long, lambda others, gap: float((others >= gap).sum()))
+    log = paused(90)
+    (found,) = find_dead_periods(log, Activity.of(log), (-np.inf, np.inf))
+    assert found.evidence["chance_by_own_gaps"] == 0
+
+
+def test_what_one_user_submits_in_a_row_is_one_arrival_and_no_start_up():
+    hours = np.append(0, np.arange(200, 168 * 52))
+    for user, n_found in (([1], 0), ([1, 2], 1)):
+        log = hourly(3600 * hours, user=np.resize(user, hours.size))
+        assert len(find_quiet_ends(log, Activity.of(log))) == n_found
+
+
+@pytest.mark.parametrize(("weeks", "judged"), [(3, False), (4, True), (5200, True), (5201, False)])
+def test_a_usual_week_is_that_of_4_to_5200_weeks(weeks, judged):
+    log = hourly(DAY * np.arange(7 * weeks + 1))
+    assert Activity.of(log).judged == judged
+
+
+def test_an_ordinary_day_is_a_seventh_of_the_median_whole_week():
+    counts = [7, 14, 21, 28, 3]  # the last one has just begun
+    submit = [WEEK * week + 60 * i for week, n in enumerate(counts) for i in range(n)]
+    assert Activity.of(hourly(submit)).ordinary_day == 2.5
+
+
+def test_the_weekly_cycle_is_that_of_local_time():
+    """Each day at noon there is a job; on 27 March clocks are put forward."""
+    noon = int(pd.Timestamp("2016-02-01 12:00", tz="Europe/Stockholm").timestamp())
+    header = (f"; UnixStartTime: {noon}", "; TimeZoneString: Europe/Stockholm")
+    days = np.arange(16 * 7)
+    submit = DAY * days - 3600 * (days >= 55)
+    n = np.ones(days.size)
+    log = log_of({"submit": submit, "run": n, "procs": n}, header)
+    assert set(Activity.of(log).rate.round(9)) == {0, 1}
+
+
 @pytest.mark.parametrize(("own", "strength"), [(0.01, "notable"), (0.0101, "slight")])
 def test_a_dead_period_is_notable_where_the_logs_own_gaps_make_it_a_hundredth(own, strength):
     hours = np.append(np.arange(0, 5000), np.arange(5090, 168 * 52))
