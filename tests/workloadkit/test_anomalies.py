@@ -685,6 +685,26 @@ def test_a_dead_period_is_notable_where_the_logs_own_gaps_make_it_a_hundredth(ow
     assert (found.evidence["jobs_before"], found.evidence["jobs_after"]) == (5000, 168 * 52 - 5090)
 
 
+@pytest.mark.parametrize(("n_jobs", "is_found"), [(24, False), (25, True)])
+def test_a_flurry_is_ahead_by_five_deviations_of_a_fair_coin(n_jobs, is_found):
+    # of others one a day; nobody is between the jobs of the flurry, and 25 is 5 times its root
+    days = np.arange(90)
+    submit = np.append(DAY * days, 40 * DAY + 1 + np.arange(n_jobs))
+    user = np.append(1 + days % 7, np.full(n_jobs, 9))
+    assert len(find_flurries(hourly(submit, user=user))) == is_found
+
+
+def test_of_stretches_in_which_a_user_is_as_far_ahead_the_shortest_counts():
+    others = 3600 * np.arange(90 * 24)
+    before = 1800 + others[200:248]  # in turn with others
+    burst = 248 * 3600 - 1000 + np.arange(600)
+    submit = np.concatenate([others, before, burst])
+    user = np.append(1 + np.arange(others.size) % 7, np.full(648, 9))
+    order = np.argsort(submit)
+    (found,) = find_flurries(hourly(submit[order], user=user[order]))
+    assert (found.evidence["jobs"], found.evidence["jobs_of_others"]) == (601, 0)
+
+
 def test_flurries_at_the_limits_count_as_large():
     daily = pd.DataFrame({"begin": np.arange(5), "end": 0, "jobs": 1, "flurries": 0})
     evidence = {"days_ahead": 10.0, "share_of_jobs": 0.1}
