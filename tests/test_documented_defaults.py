@@ -65,7 +65,8 @@ SITE = {"weeks": 26.0, "workpool": "independent", "pools": "one", "repeat": None
 #: What a name without parameters stands for; those without a default are left out.
 BY_NAME = {
     "schedulers": {
-        **dict.fromkeys(("fcfs", "recorded"), {}),
+        "fcfs": {},
+        "recorded": {},
         **dict.fromkeys(("easy", "sjf", "ljf", "smallest", "largest", "f1"), EASY),
         **dict.fromkeys(("wfp3", "unicef"), VARYING),
         "conservative": {"compression": "full"},
@@ -80,7 +81,9 @@ BY_NAME = {
         | {"queues": ""},
     },
     "users": {
-        **dict.fromkeys(("open", "dependent", "adjusted"), {}),
+        "open": {},
+        "dependent": {},
+        "adjusted": {},
         "closed": {"think": "none"},
         "distribution": {"response": "last"},
         "fluid": {"end": "threshold", "skipped": "recycle", "patience": INF, "leave": INF},

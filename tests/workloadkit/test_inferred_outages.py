@@ -185,6 +185,21 @@ def test_a_stop_in_which_jobs_wait_is_found():
     assert row["confidence"] > 0.99
 
 
+def test_a_job_as_large_as_what_is_free_would_fit():
+    for procs in (1, 2):  # jobs of one processor
+        found = wk.infer_outages(steady(300, [(60_000, 66_000)]), procs)
+        assert found.table[["procs", "would_fit"]].to_numpy().tolist() == [[procs, 10]]
+
+
+@pytest.mark.parametrize(("sure", "n_proposed"), [(0.5, 1), (0.499, 0)])
+def test_what_is_surer_than_not_is_proposed(monkeypatch, sure, n_proposed):
+    def as_sure(lengths, expected):
+        return np.full(lengths.size, sure), np.ones(lengths.size, np.int64)
+
+    monkeypatch.setattr("workloadkit.inferred_outages.infer.confidence", as_sure)
+    assert len(wk.infer_outages(steady(300, [(60_000, 66_000)]), 8).table) == n_proposed
+
+
 def test_the_first_in_line_that_does_not_start_is_found():
     # a second machine-wide job runs on all the while: the scheduler stopped, not the machine
     submit = np.arange(300) * 600
