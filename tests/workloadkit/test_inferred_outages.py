@@ -213,6 +213,35 @@ def test_the_first_in_line_that_does_not_start_is_found():
     assert row["procs"] == 11  # of the 14 that were ever in use, 3 go on
 
 
+def test_jobs_that_fail_as_the_machine_falls_idle_are_told_of_what_follows_only():
+    """The first in line would fit; the job beside it fails, and minutes later the next start."""
+    submit = np.arange(300) * 600
+    start = np.where((submit >= 60_000) & (submit < 66_300), 66_300, submit)
+    table = {"submit": [0, *submit], "wait": [0, *(start - submit)]}
+    status = {"status": [0, *np.ones(300)]}
+    trace = wk.Trace.from_columns(
+        {**table, **status, "run": [66_000, *np.full(300, 500)], "procs": [3, *np.ones(300)]}
+    )
+    (row,) = wk.infer_outages(trace, 20).table.to_dict("records")
+    assert (row["start"], row["end"], row["evidence"]) == (60_000, 66_000, "in line")
+    assert row["ended_together"] == 0
+
+
+def test_a_crash_in_whose_silence_nobody_submits_is_proposed_once():
+    at = [600 * i + i * 7919 % 90 for i in range(3000) if not 99 <= i < 250]
+    ordinary = [(submit, 0, 500, 1) for submit in at]
+    failing = [(60_000, 0, 300, 1, 0)] * 3
+    late = [(148_800, 1200, 500, 1)]  # after a day of silence; it waits for the repair
+    found = wk.infer_outages(log(*sorted([*ordinary, *failing, *late]))).table
+    assert found[["start", "end", "evidence"]].to_numpy().tolist() == [[60_300, 150_000, "waiting"]]
+
+
+def test_a_machine_of_unknown_size_holds_what_was_used_of_a_processor():
+    found = wk.infer_outages(log((0, 0, 10, 1.5), (20, 0, 10, 1)))
+    assert found.procs == 2
+    assert found.notes[-1].endswith("the most ever used, 2.")
+
+
 def test_a_crash_dates_the_stop():
     # three jobs fail in one second; the next is submitted an hour later and waits for the repair
     ordinary = [(600 * i, 0, 500, 1) for i in range(300)]
@@ -258,6 +287,7 @@ def test_what_is_as_sure_as_asked_is_chosen():
     found = wk.infer_outages(steady(300, [(60_000, 66_000)]), 8)
     sure = float(found.table["confidence"].iloc[0])
     assert [len(found.outages(min_confidence=c)) for c in (sure, np.nextafter(sure, 1))] == [1, 0]
+    assert [len(found.chosen(c)) for c in (0, 1)] == [1, 0]
 
 
 def test_a_machine_that_drains_before_a_stop_is_proposed_once():
