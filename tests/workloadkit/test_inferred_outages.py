@@ -126,6 +126,13 @@ def test_confidence_by_hand():
     assert sure == pytest.approx([0.9, 0.9, 0.9])  # 10 alone says 0.9; a longer one says no less
 
 
+def test_what_lasts_as_long_counts_as_so_long():
+    # of three ordinary ones two last for 3 or longer, and one more is always possible
+    assert by_share(np.array([3.0, 6.0]), np.array([1.0, 3.0, 5.0])).tolist() == [1.5, 0.5]
+    sure, as_long = confidence(np.array([3.0, 3.0, 6.0]), np.array([1.5, 1.5, 0.25]))
+    assert (sure.tolist(), as_long.tolist()) == ([0.5, 0.5, 0.75], [3, 3, 1])
+
+
 def test_an_ordinary_law_gives_no_confidence(rng):
     lengths = rng.exponential(100, 2000)
     sure, _ = confidence(lengths, by_share(lengths, rng.exponential(100, 2000)))
@@ -228,8 +235,8 @@ def test_jobs_that_fail_as_the_machine_falls_idle_are_told_of_what_follows_only(
 
 
 def test_a_crash_in_whose_silence_nobody_submits_is_proposed_once():
-    at = [600 * i + i * 7919 % 90 for i in range(3000) if not 99 <= i < 250]
-    ordinary = [(submit, 0, 500, 1) for submit in at]
+    at = [600 * i + i * 7919 % 300 for i in range(3000) if not 99 <= i < 250]
+    ordinary = [(submit, 0, 200, 1) for submit in at]
     failing = [(60_000, 0, 300, 1, 0)] * 3
     late = [(148_800, 1200, 500, 1)]  # after a day of silence; it waits for the repair
     found = wk.infer_outages(log(*sorted([*ordinary, *failing, *late]))).table
