@@ -16,7 +16,12 @@ import workloadkit as wk
 from tests.small_logs import valued
 from workloadkit.clock import WEEK
 from workloadkit.errors import ParameterError, WorkloadError
-from workloadkit.experiments.intervals import mean_interval, share_interval, student_t
+from workloadkit.experiments.intervals import (
+    mean_interval,
+    median_interval,
+    share_interval,
+    student_t,
+)
 from workloadkit.experiments.measuring import later_than_fcfs, measure
 from workloadkit.experiments.sweep import sweep
 from workloadkit.experiments.workloads import draw_weeks, resample_weeks
@@ -106,6 +111,16 @@ def test_intervals_of_positive_quantities_are_positive_and_hold_the_mean_more_of
 
 def test_a_quantity_that_is_always_0_has_an_interval_of_0():
     assert mean_interval([0, 0, 0], positive=True) == (0, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("n", "low", "high"),
+    [(5, math.nan, math.nan), (6, 1, 6), (8, 1, 8), (9, 2, 8), (16, 4, 13), (17, 5, 13)],
+)
+def test_the_median_lies_between_two_values_with_95_percent(n, low, high):
+    # of 8 tosses 1 head or none comes in 9 of 256 cases, which are too many; of 9 in 10 of 512
+    found = median_interval(np.arange(n, 0, -1))
+    assert found == pytest.approx(((n + 1) / 2, low, high), nan_ok=True)
 
 
 def test_a_share_of_none_or_of_all_has_an_interval_and_one_of_nothing_has_none():

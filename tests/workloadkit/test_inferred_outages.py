@@ -109,6 +109,12 @@ def test_silences_agree_with_their_definition(rows, capacity):
         assert ours[:3] == theirs[:3] and ours[5] == theirs[5]
 
 
+def test_a_machine_on_which_a_job_still_runs_has_not_fallen_idle():
+    trace = log((0, 0, 100, 1), (0, 0, 50, 1, 0), (50, 0, 10, 1))
+    found = silences(jobs_of(trace, waits=True), 4)
+    assert (found.idle.tolist(), found.together.tolist()) == ([50], [0])
+
+
 def test_the_most_used_counts_ends_before_starts():
     assert most_used(jobs_of(log((0, 0, 10, 3), (10, 0, 5, 3)), waits=True)) == 3
     assert most_used(jobs_of(log((0, 0, 10, 3), (9, 0, 5, 3)), waits=True)) == 6
@@ -320,6 +326,18 @@ def test_without_waits_only_silence_speaks():
     assert (row["evidence"], row["waiting"], row["procs"]) == ("silent", 0, 1)
     assert row["end"] - row["start"] == pytest.approx(36_000, abs=700)
     assert "No wait is known" in found.notes[0] and "1." in found.notes[1]
+
+
+def test_jobs_of_one_second_are_no_gaps_between_submissions():
+    """Whether each job comes once or twice: so long a silence is as unlikely."""
+    submit = np.delete(np.arange(5000) * 600, slice(2000, 2060))
+    submit = submit + np.arange(submit.size) * 7919 % 300
+    expected = []
+    for times in (1, 2):
+        twice = np.repeat(submit, times)
+        columns = {"submit": twice, "run": np.full(twice.size, 60), "procs": np.ones(twice.size)}
+        expected += wk.infer_outages(wk.Trace.from_columns(columns), 2).table["expected"].tolist()
+    assert expected == pytest.approx([expected[0]] * 2)
 
 
 def test_jobs_of_unknown_wait_are_left_aside_and_counted():
