@@ -15,6 +15,7 @@ import workloadkit as wk
 from workloadkit.clock import WEEK
 from workloadkit.errors import ParameterError, WorkloadError, WorkloadWarning
 from workloadkit.fields import FIELDS
+from workloadkit.resample.pools import RARE_USER
 from workloadkit.resample.runs import own_seed, prepare
 
 STOCKHOLM = ("; UnixStartTime: 843480031", "; TimeZoneString: Europe/Stockholm")
@@ -311,6 +312,13 @@ def test_rare_behaviours_come_as_often_as_they_are_asked_for():
     assert count == pytest.approx(0.2 * weeks, rel=0.2)
 
 
+@pytest.mark.parametrize("rare", [(2, 10.5, 10.5), (2, 10.5, 11.5)])
+def test_a_rare_behaviour_holds_the_jobs_of_its_first_and_its_last_second(log, rare):
+    user, begin, end = rare
+    members = prepare(log, rare=[(user, begin * WEEK, end * WEEK)]).pools.members
+    assert members.n_jobs[members.kind == RARE_USER].tolist() == [1 if begin == end else 2]
+
+
 def test_the_header_names_rare_behaviours_as_the_command_line_does(log):
     rare = [(np.int64(3), 0, 40.0 * WEEK), (1, 0.5, WEEK)]
     note = wk.resample(log, rng=1, rare=rare).header.get_all("Note")[-1]
@@ -479,7 +487,7 @@ def test_logs_that_cannot_be_resampled(log):
     empty = log.take([])
     never = log.with_columns(run=np.full(log.n_jobs, -1))
     nobody = log.with_columns(user=np.full(log.n_jobs, -1))
-    short = log_of({1: [0, 4.9]})
+    short = log_of({1: [0, 4.99]})  # which are not yet 5.0
     at_once = log_of({1: [3, 3, 3]})
     cut_off = log_of({1: [0, 1], 2: [39, 40]})
     for trace, message in (
