@@ -156,6 +156,12 @@ def test_five_weeks_are_long_enough():
     assert prepare(trace, edge=0, long_term=2 * WEEK).pools.logs[0].weeks == 5
 
 
+@pytest.mark.parametrize(("end", "period"), [(40.25, 40), (40.5, 41), (41.5, 42)])
+def test_long_term_users_come_again_after_the_log_in_whole_weeks_rounded_half_up(end, period):
+    members = prepare(log_of({1: every_week(0, 20), 2: [30, end]})).pools.members
+    assert members.period[0] == period
+
+
 def test_all_temporary_users_can_be_asked_for(log):
     """Both of them in week 0, where 3/40 are there on average, or in each later one."""
     assert prepare(log, load=80 / 3).plan.rates[0].present == pytest.approx(2)
