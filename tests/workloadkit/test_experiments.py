@@ -23,7 +23,7 @@ from workloadkit.experiments.intervals import (
     student_t,
 )
 from workloadkit.experiments.measuring import later_than_fcfs, measure
-from workloadkit.experiments.sweep import sweep
+from workloadkit.experiments.sweep import Sweep, sweep
 from workloadkit.experiments.workloads import draw_weeks, resample_weeks
 
 
@@ -319,6 +319,34 @@ def test_what_jobs_earn_may_be_below_0_and_has_its_interval_by_students_t(log):
     for name, positive in (("aggregate_utility", False), ("mean_wait", True)):
         expected = mean_interval(found.runs[name], positive=positive)
         assert [row[f"{name}{end}"] for end in ("", "_low", "_high")] == pytest.approx(expected)
+
+
+def test_one_run_that_saturates_leaves_no_mean_but_that_of_the_others():
+    """Whether the second run saturates is not known."""
+    runs = pd.DataFrame(
+        {
+            "load": [0.5] * 6,
+            "scheduler": ["fcfs"] * 3 + ["easy"] * 3,
+            "run": [0, 1, 2] * 2,
+            "saturated": [True, None, False, False, None, False],
+            "mean_wait": [90.0, 4.0, 8.0, 1.0, 2.0, 3.0],
+        }
+    )
+    fcfs, easy = Sweep(runs, ("mean_wait",), 0.95, {}).table.to_dict("records")
+    assert (fcfs["saturated"], fcfs["mean_wait_others"]) == (1, 6)
+    assert math.isnan(fcfs["mean_wait"])
+    assert (easy["saturated"], easy["mean_wait"]) == (0, 2)
+    assert math.isnan(easy["mean_wait_others"])
+
+
+def test_the_intervals_are_of_the_confidence_that_was_asked_for():
+    runs = pd.DataFrame({"load": [1] * 2, "scheduler": ["fcfs"] * 2, "run": [0, 1]})
+    runs = runs.assign(saturated=False, mean_wait=[1.0, 3.0])
+    for confidence in (0.5, 0.95):
+        (row,) = Sweep(runs, ("mean_wait",), confidence, {}).table.to_dict("records")
+        expected = mean_interval([1, 3], confidence=confidence, positive=True)
+        found = tuple(row[f"mean_wait{end}"] for end in ("", "_low", "_high"))
+        assert found == pytest.approx(expected)
 
 
 def test_a_scheduler_of_ones_own_is_swept_too(log):

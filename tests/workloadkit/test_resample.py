@@ -233,6 +233,22 @@ def test_preceding_jobs_are_renumbered_where_they_are_there():
     assert others["think_time"].isna().all()
 
 
+def test_a_preceding_job_is_one_of_the_same_user_and_no_job_0():
+    trace = log_of({1: every_week(0, 40), 2: [10.5, 11.5]})
+    job = np.arange(trace.n_jobs)
+    first, second = np.flatnonzero(trace.column("user") == 2)
+    preceding = np.full(job.size, -1)
+    preceding[[5, 7, 8]] = 0, 7, 7  # of none, of itself, and of the one before
+    preceding[[first, second]] = 3, first  # of another user, and of the same
+    pools = prepare(trace.with_columns(job=job, preceding_job=preceding)).pools
+    told = {
+        int(pools.row[place]): int(pools.row[at])
+        for place, at in enumerate(pools.before)
+        if at >= 0
+    }
+    assert told == {8: 7, second: first}
+
+
 def test_a_preceding_job_that_comes_later_or_is_not_there_is_unknown(log):
     trace = log.with_columns(preceding_job=np.arange(log.n_jobs) + 2)
     assert (wk.resample(trace, rng=1).column("preceding_job") == -1).all()
@@ -503,6 +519,7 @@ def test_logs_that_cannot_be_resampled(log):
         (short, "trace: 4.9 weeks from its begin to the last submission; resampling needs 5 at"),
         (at_once, "trace: 0.0 weeks from its begin"),
         (cut_off, "nobody is left in the pools: each of the 2 users may be cut off by an end"),
+        (cut_off, r" of the log \(end_effects 'whole'\)$"),
     ):
         with pytest.raises(WorkloadError, match=message):
             wk.resample(trace, rng=1)
