@@ -258,6 +258,11 @@ class Slotted:
         self.value = value
 
 
+def test_the_order_in_which_a_set_was_filled_does_not_count():
+    assert list({0, 8}) != list({8, 0})  # both come first in their table
+    assert source_digest({0, 8}) == source_digest({8, 0}) != source_digest({0, 9})
+
+
 def test_things_with_slots_and_logs_within_have_digests():
     assert source_digest(Slotted(1)) == source_digest(Slotted(1)) != source_digest(Slotted(2))
     trace = log()

@@ -225,3 +225,15 @@ def test_preferring_long_jobs_brings_more_work():
 
     assert work(weights={"heavy": 4}) > 1.5 * work()
     assert work(weights={"heavy": 0.25}) < 0.7 * work()
+
+
+def test_the_weeks_of_a_user_are_those_of_local_time():
+    """Half an hour is missing to a week, but clocks have been put forward by one meanwhile."""
+    noon = 1_458_644_400  # Tuesday, 22 March 2016, 12:00 in Stockholm
+    header = wk.Header((f"; UnixStartTime: {noon}", "; TimeZoneString: Europe/Stockholm"))
+    columns = {"submit": [0, WEEK - 1800], "run": [9, 9], "procs": [1, 1], "user": [1, 1]}
+    weeks = [
+        wk.user_table(wk.Trace.from_columns(columns, header=h))["weeks"].tolist()
+        for h in (header, wk.Header())
+    ]
+    assert weeks == [[2], [1]]
