@@ -321,6 +321,26 @@ def test_what_jobs_earn_may_be_below_0_and_has_its_interval_by_students_t(log):
         assert [row[f"{name}{end}"] for end in ("", "_low", "_high")] == pytest.approx(expected)
 
 
+def test_all_simulations_of_a_run_draw_by_its_seed(log, monkeypatch):
+    seeds = []
+
+    def simulate(trace, scheduler, **how):
+        seeds.append(how["rng"])
+        return wk.simulate(trace, scheduler, **how)
+
+    monkeypatch.setattr("workloadkit.experiments.sweep.simulate", simulate)
+    sweep(log, ["fcfs", "easy"], [0.5, 0.6], runs=2, rng=1, metrics=["mean_wait"])
+    first, second = seeds[:4], seeds[4:]
+    assert len(set(first)) == len(set(second)) == 1
+    assert first != second
+
+
+def test_what_the_header_says_of_overruns_is_told(log):
+    header = log.header.appended(("AllowOveruse", "No"))
+    found = sweep(replace(log, header=header), "fcfs", [0.5], overrun="header")
+    assert found.provenance["parameters"]["overrun"] == "kill"
+
+
 def test_one_run_that_saturates_leaves_no_mean_but_that_of_the_others():
     """Whether the second run saturates is not known."""
     runs = pd.DataFrame(
