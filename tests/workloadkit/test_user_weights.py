@@ -11,6 +11,7 @@ from tests.data import needs_traces, trace_path
 from workloadkit.clock import WEEK
 from workloadkit.errors import ParameterError, WorkloadError
 from workloadkit.resample.runs import prepare
+from workloadkit.resample.weights import weights_of
 
 
 def log_of(users, **columns):
@@ -237,3 +238,10 @@ def test_the_weeks_of_a_user_are_those_of_local_time():
         for h in (header, wk.Header())
     ]
     assert weeks == [[2], [1]]
+
+
+def test_weights_of_a_user_and_of_his_classes_multiply_in_any_order():
+    columns = {"submit": [0, 5], "run": [9, 4000], "procs": [1, 8], "user": [3, 7]}
+    log = wk.Trace.from_columns(columns)
+    for weights in ({"parallel": 4, 7: 2}, {7: 2, "parallel": 4}):
+        assert weights_of(log, weights).to_dict() == {3: 1, 7: 8}
