@@ -322,17 +322,19 @@ def test_what_jobs_earn_may_be_below_0_and_has_its_interval_by_students_t(log):
 
 
 def test_all_simulations_of_a_run_draw_by_its_seed(log, monkeypatch):
-    seeds = []
+    """Of two runs: whatever the load and the scheduler."""
+    seeds = {}
 
     def simulate(trace, scheduler, **how):
-        seeds.append(how["rng"])
+        seeds.setdefault((how["offered_load"], scheduler), []).append(how["rng"])
         return wk.simulate(trace, scheduler, **how)
 
-    monkeypatch.setattr("workloadkit.experiments.sweep.simulate", simulate)
+    monkeypatch.setattr("workloadkit.experiments.tasks.simulate", simulate)
     sweep(log, ["fcfs", "easy"], [0.5, 0.6], runs=2, rng=1, metrics=["mean_wait"])
-    first, second = seeds[:4], seeds[4:]
-    assert len(set(first)) == len(set(second)) == 1
-    assert first != second
+    first, *others = seeds.values()
+    assert len(others) == 3
+    assert others == [first] * 3
+    assert len(set(first)) == 2
 
 
 def test_what_the_header_says_of_overruns_is_told(log):
@@ -352,7 +354,7 @@ def test_one_run_that_saturates_leaves_no_mean_but_that_of_the_others():
             "mean_wait": [90.0, 4.0, 8.0, 1.0, 2.0, 3.0],
         }
     )
-    fcfs, easy = Sweep(runs, ("mean_wait",), 0.95, {}).table.to_dict("records")
+    fcfs, easy = Sweep(runs, ("mean_wait",), 0.95, {}, size=6).table.to_dict("records")
     assert (fcfs["saturated"], fcfs["mean_wait_others"]) == (1, 6)
     assert math.isnan(fcfs["mean_wait"])
     assert (easy["saturated"], easy["mean_wait"]) == (0, 2)
@@ -363,7 +365,7 @@ def test_the_intervals_are_of_the_confidence_that_was_asked_for():
     runs = pd.DataFrame({"load": [1] * 2, "scheduler": ["fcfs"] * 2, "run": [0, 1]})
     runs = runs.assign(saturated=False, mean_wait=[1.0, 3.0])
     for confidence in (0.5, 0.95):
-        (row,) = Sweep(runs, ("mean_wait",), confidence, {}).table.to_dict("records")
+        (row,) = Sweep(runs, ("mean_wait",), confidence, {}, size=2).table.to_dict("records")
         expected = mean_interval([1, 3], confidence=confidence, positive=True)
         found = tuple(row[f"mean_wait{end}"] for end in ("", "_low", "_high"))
         assert found == pytest.approx(expected)
