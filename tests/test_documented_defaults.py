@@ -6,6 +6,7 @@ import pkgutil
 import re
 from ast import literal_eval
 from collections.abc import Callable, Iterator
+from dataclasses import MISSING, fields
 from typing import Any
 
 import pytest
@@ -53,3 +54,54 @@ def test_documented_defaults_are_those_of_the_call(package, least):
                     wrong.append(f"{name}: {parameter} is {known[parameter].default}, not {value}")
     assert not wrong
     assert seen > least
+
+
+EASY = {"backfill": "same", "reservations": 1, "spare": "extra", "strict": False}
+VARYING = {"backfill": "same", "spare": "extra", "strict": False}
+INF = float("inf")
+JOBS = {"run": 1.0, "law": None, "procs": 1, "jobs": None, "until": None}
+SITE = {"weeks": 26.0, "workpool": "independent", "pools": "one", "repeat": None, "longest": INF}
+
+#: What a name without parameters stands for; those without a default are left out.
+BY_NAME = {
+    "schedulers": {
+        "fcfs": {},
+        "recorded": {},
+        **dict.fromkeys(("easy", "sjf", "ljf", "smallest", "largest", "f1"), EASY),
+        **dict.fromkeys(("wfp3", "unicef"), VARYING),
+        "conservative": {"compression": "full"},
+        "reservations": {"depth": 1},
+        "priority-fifo": {"queues": ""} | EASY,
+        "creasy": {"alpha": 6000.0},
+        "user-priority": {"alpha_user": 0.5, "by": "load"},
+        "multi-queue": {"partitions": 4},
+        "self-adaptive": {"threshold": 10.0, "weeks": 1, "most": 4, "forecast": "replay"}
+        | {"measure": "bounded_slowdown", "family": "multi-queue", "candidates": ()},
+        "genetic": {"window": 50, "individuals": 20, "generations": 100, "mutation": 0.1}
+        | {"queues": ""},
+    },
+    "users": {
+        "open": {},
+        "dependent": {},
+        "adjusted": {},
+        "closed": {"think": "none"},
+        "distribution": {"response": "last"},
+        "fluid": {"end": "threshold", "skipped": "recycle", "patience": INF, "leave": INF},
+        "poisson": JOBS,
+        "think": JOBS | {"think_law": "exponential"},
+        "mixed": JOBS | {"think_law": "exponential", "again": None, "step": None},
+        "reopen": JOBS | {"think": 1.0, "think_law": "exponential", "step": None},
+        "site": SITE | {"users": 50, "patience": INF, "leave": INF, "distributions": None},
+        "static-site": SITE | {"sessions": 10, "distributions": None},
+    },
+}
+
+
+@pytest.mark.parametrize("kind", BY_NAME)
+def test_a_name_alone_stands_for_the_usual_parameters(kind):
+    known = importlib.import_module(f"workloadkit.simulation.{kind}").known()
+    found = {
+        name: {field.name: field.default for field in fields(made) if field.default is not MISSING}
+        for name, made in known.items()
+    }
+    assert found == BY_NAME[kind]

@@ -26,6 +26,8 @@ from workloadkit.cleaning.changes import find_queue_changes, find_steps, pettitt
 from workloadkit.cleaning.flurries import FlurryLimits, find_flurries
 from workloadkit.cleaning.quiet import (
     _arrivals,
+    _chance_among,
+    _dead_period,
     _per_week,
     find_dead_periods,
     find_quiet_ends,
@@ -556,10 +558,20 @@ def quiet_ends(*pauses, weeks=104, step=1):
     return find_quiet_ends(log, Activity.of(log))
 
 
-@pytest.mark.parametrize(("hours", "is_found"), [(96, False), (104, True)])
-def test_a_start_up_lacks_two_days_of_jobs_up_to_half_of_the_usual(hours, is_found):
-    # of a job an hour, 0.5 * 96 - 1 are fewer than 48 and 0.5 * 104 - 1 are more
-    assert [one.kind for one in quiet_ends((0, hours))] == ["start-up"] * is_found
+@pytest.mark.parametrize(("hours", "is_found"), [(96, False), (100, True)])
+@pytest.mark.parametrize("kind", ["start-up", "wind-down"])
+def test_a_quiet_end_lacks_two_days_of_jobs_up_to_half_of_the_usual(kind, hours, is_found):
+    # of a job an hour, 0.5 * 96 - 1 are fewer than 48 and 0.5 * 100 - 1 are more
+    first = 0 if kind == "start-up" else 104 * 168 - 1 - hours
+    assert [one.kind for one in quiet_ends((first, hours))] == [kind] * is_found
+
+
+@pytest.mark.parametrize(("step", "is_found"), [(4, False), (5, True)])
+def test_a_start_up_has_no_more_than_a_quarter_of_the_usual_jobs(step, is_found):
+    # ten weeks of a job each so many hours, where later on there is one an hour
+    hours = np.append(np.arange(0, 1680, step), np.arange(1680, 104 * 168))
+    log = hourly(3600 * hours)
+    assert len(find_quiet_ends(log, Activity.of(log))) == is_found
 
 
 @pytest.mark.parametrize(("weeks", "is_found"), [(9, True), (11, False)])
@@ -587,6 +599,110 @@ def test_a_dead_period_lacks_two_days_of_jobs_and_is_no_chance(step, weeks, hour
     middle = 84 * weeks
     log = hourly(3600 * submit[(submit <= middle) | (submit >= middle + hours)])
     assert len(find_dead_periods(log, Activity.of(log), (-np.inf, np.inf))) == is_found
+
+
+@pytest.mark.parametrize(
+    ("above", "gap", "tail"),
+    [
+        # of five that are alike the law is exponential, of their mean
+        ([10] * 5, 20, np.exp(-2)),
+        ([10] * 4, 20, 4),  # four tell nothing: the chance is 1
+        # of mean 4 and weighted mean 0.68: a = 2 - 4 / 2.64, and the scale is 4 (1 - a)
+        ([1, 1, 1, 1, 16], 20, (1 + 20 / 4 * (16 / 33) / (17 / 33)) ** (-33 / 16)),
+    ],
+)
+def test_the_chance_of_a_gap_is_by_the_upper_quarter_of_the_largest_of_each_day(above, gap, tail):
+    # the upper quartile is that of the sixteenth of 21, of which a quarter is taken to lie above
+    largest = np.concatenate([[1] * 10, [5] * 5, [100] * (6 - len(above)), 100 + np.array(above)])
+    expected = 1 - (1 - tail / 4) ** 21
+    assert _chance_among(largest, 100 + gap) == pytest.approx(expected)
+
+
+def paused(hours, first=5040):
+    """A log of a year, a job an hour, but none for so many hours after the first job of a day."""
+    there = np.arange(168 * 52)
+    return hourly(3600 * there[(there <= first) | (there >= first + hours)])
+
+
+@pytest.mark.parametrize(
+    ("within", "is_found"),
+    [((0, 0), True), ((1, 0), False), ((0, -1), False), ((-1, 1), True)],
+)
+def test_a_dead_period_lies_between_start_up_and_wind_down(within, is_found):
+    log, begin, end = paused(90), 3600 * 5040, 3600 * 5130
+    between = (begin + within[0], end + within[1])
+    assert len(find_dead_periods(log, Activity.of(log), between)) == is_found
+
+
+def test_a_dead_period_is_compared_with_the_gaps_of_all_other_days(monkeypatch):
+    as_long = "workloadkit.cleaning.quiet._chance_among"
+    monkeypatch.setattr(as_long, lambda others, gap: float((others >= gap).sum()))
+    log = paused(90)
+    (found,) = find_dead_periods(log, Activity.of(log), (-np.inf, np.inf))
+    assert found.evidence["chance_by_own_gaps"] == 0
+
+
+def test_what_one_user_submits_in_a_row_is_one_arrival_and_no_start_up():
+    hours = np.append(0, np.arange(200, 168 * 52))
+    for user, n_found in (([1], 0), ([1, 2], 1)):
+        log = hourly(3600 * hours, user=np.resize(user, hours.size))
+        assert len(find_quiet_ends(log, Activity.of(log))) == n_found
+
+
+@pytest.mark.parametrize(("weeks", "judged"), [(3, False), (4, True), (5200, True), (5201, False)])
+def test_a_usual_week_is_that_of_4_to_5200_weeks(weeks, judged):
+    log = hourly(DAY * np.arange(7 * weeks + 1))
+    assert Activity.of(log).judged == judged
+
+
+def test_an_ordinary_day_is_a_seventh_of_the_median_whole_week():
+    counts = [7, 14, 21, 28, 3]  # the last one has just begun
+    submit = [WEEK * week + 60 * i for week, n in enumerate(counts) for i in range(n)]
+    assert Activity.of(hourly(submit)).ordinary_day == 2.5
+
+
+def test_the_weekly_cycle_is_that_of_local_time():
+    """Each day at noon there is a job; on 27 March clocks are put forward."""
+    noon = int(pd.Timestamp("2016-02-01 12:00", tz="Europe/Stockholm").timestamp())
+    header = (f"; UnixStartTime: {noon}", "; TimeZoneString: Europe/Stockholm")
+    days = np.arange(16 * 7)
+    submit = DAY * days - 3600 * (days >= 55)
+    n = np.ones(days.size)
+    log = log_of({"submit": submit, "run": n, "procs": n}, header)
+    assert set(Activity.of(log).rate.round(9)) == {0, 1}
+
+
+@pytest.mark.parametrize(("own", "strength"), [(0.01, "notable"), (0.0101, "slight")])
+def test_a_dead_period_is_notable_where_the_logs_own_gaps_make_it_a_hundredth(own, strength):
+    hours = np.append(np.arange(0, 5000), np.arange(5090, 168 * 52))
+    log = hourly(3600 * hours)
+    found = _dead_period(log, Activity.of(log), 4999, 96.0, -50.0, own)
+    assert found.strength == strength
+    assert found.evidence["hours"] == 91
+    assert found.evidence["missing_days"] == 4
+    assert found.evidence["log10_chance"] == pytest.approx(-50 / np.log(10))
+    assert found.evidence["idle_hours"] == pytest.approx(91, abs=1)
+    assert (found.evidence["jobs_before"], found.evidence["jobs_after"]) == (5000, 168 * 52 - 5090)
+
+
+@pytest.mark.parametrize(("n_jobs", "is_found"), [(24, False), (25, True)])
+def test_a_flurry_is_ahead_by_five_deviations_of_a_fair_coin(n_jobs, is_found):
+    # of others one a day; nobody is between the jobs of the flurry, and 25 is 5 times its root
+    days = np.arange(90)
+    submit = np.append(DAY * days, 40 * DAY + 1 + np.arange(n_jobs))
+    user = np.append(1 + days % 7, np.full(n_jobs, 9))
+    assert len(find_flurries(hourly(submit, user=user))) == is_found
+
+
+def test_of_stretches_in_which_a_user_is_as_far_ahead_the_shortest_counts():
+    others = 3600 * np.arange(90 * 24)
+    before = 1800 + others[200:248]  # in turn with others
+    burst = 248 * 3600 - 1000 + np.arange(600)
+    submit = np.concatenate([others, before, burst])
+    user = np.append(1 + np.arange(others.size) % 7, np.full(648, 9))
+    order = np.argsort(submit)
+    (found,) = find_flurries(hourly(submit[order], user=user[order]))
+    assert (found.evidence["jobs"], found.evidence["jobs_of_others"]) == (601, 0)
 
 
 def test_flurries_at_the_limits_count_as_large():

@@ -9,7 +9,7 @@ import pytest
 
 import workloadkit as wk
 from tests.data import FIRST_JOBS, TRACES, needs_compiler, needs_traces, trace_path
-from workloadkit.simulation.as_recorded import differ_much
+from workloadkit.simulation.as_recorded import as_recorded, differ_much
 
 COLUMNS = {
     "submit": [0, 0, 100, 200],
@@ -172,3 +172,16 @@ def test_a_sweep_says_it_once(tmp_path):
         capture_output=True, text=True, check=True,
     )  # fmt: skip
     assert done.stderr.count("are simulated as one machine") == 1
+
+
+def test_a_job_that_comes_again_counts_once():
+    found = as_recorded(log(), np.array([3, 0, 3]), 8)
+    assert (found["jobs"], found["mean_wait"]) == (2, 5)
+
+
+def test_in_no_time_there_is_no_throughput():
+    columns = {"submit": [7], "wait": [0], "run": [0], "procs": [1]}
+    found = as_recorded(wk.Trace.from_columns(columns), np.array([0]), 1)
+    assert (found["jobs"], found["makespan"]) == (1, 0)
+    assert np.isnan(found["throughput_per_hour"])
+    assert np.isnan(found["utilization"])

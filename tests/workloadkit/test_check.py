@@ -238,6 +238,24 @@ def test_without_a_policy_its_order_is_not_checked():
 
 
 @pytest.mark.parametrize(
+    ("start", "verdict", "why"),
+    [
+        ([0, 10, 20, 30], "proved", "empty 0 s of 40 s"),
+        ([0, 10, 20, 35], "proved", "empty 5 s of 45 s"),  # nobody waits from 30 to 35 s
+        ([0, 10, 20, 36], "refuted", "job 4 waits and nothing runs from 35 s"),
+        ([0, 12, 25, 35], "refuted", "job 2 waits and nothing runs from 10 s; 1 more"),
+    ],
+)
+@pytest.mark.parametrize("policy", ["multi-queue", "genetic:individuals=5,generations=1"])
+def test_no_job_waits_for_an_empty_machine_whatever_the_order(policy, start, verdict, why):
+    trace = log(submit=[0, 1, 2, 35 if start[3] >= 35 else 3], run=[10] * 4, procs=[4] * 4)
+    text = "no job waits for an empty machine"
+    report = check(scheduled(start, trace), policy, trace)
+    assert (verdicts(report)[text], reasons(report)[text]) == (verdict, why)
+    assert text not in verdicts(check(scheduled(start, trace), "self-adaptive", trace))
+
+
+@pytest.mark.parametrize(
     ("start", "found"),
     [
         (
@@ -446,6 +464,34 @@ def test_used_processors_may_be_the_requested_ones_or_those_of_the_log():
     for procs, right in (([3, 3, 4, 1], True), ([4, 4, 4, 4], True), ([2, 3, 4, 1], False)):
         schedule = wk.Trace.from_columns(HAND | start | {"procs": procs})
         assert bool(check(schedule, "fcfs", trace)) == right
+
+
+def test_where_no_processors_are_requested_those_used_count():
+    asked = {"requested_procs": [0, -1, 4, 0]}
+    trace = log(**asked)
+    schedule = scheduled(FCFS, trace, **asked)
+    assert_proved(check(schedule, "fcfs", trace))
+    found = refuted(check(scheduled(FCFS, trace, **asked | {"procs": [4, 3, 4, 1]}), "fcfs", trace))
+    assert found == {NEEDS: "job 1 has 4 processors, in the log 3"}
+
+
+def test_a_status_that_only_an_outage_explains_needs_one():
+    """Without outages no job fails that did not in the log, and none is cancelled."""
+    trace, right = log(status=[1, 1, 1, -1]), scheduled(EASY)
+    assert_proved(check(right.with_columns(status=[1, 1, 1, 1]), trace=trace))
+    for status, why in (
+        ([0, 1, 1, 1], "job 1 has status 0, in the log 1"),
+        ([1, 1, 1, 0], "job 4 has status 0, in the log -1"),
+        ([1, 1, 1, 5], "job 4 has status 5, in the log -1"),
+    ):
+        found = refuted(check(right.with_columns(status=status), trace=trace))
+        assert found == {"all other fields are the log's": why}
+
+
+def test_of_many_jobs_at_an_instant_three_are_named():
+    trace = log(submit=[0, 0, 0, 0], procs=[2, 2, 2, 2])
+    found = refuted(check(scheduled([0, 0, 0, 0], trace), trace=trace))
+    assert found == {CAPACITY: "8 of 4 at 0 s, by jobs 1, 2, 3 and 1 more"}
 
 
 def test_an_offered_load_moves_the_submit_times():
@@ -657,6 +703,25 @@ def test_with_outages_only_the_processors_that_are_up_are_used():
     assert wk.check_schedule(log(), schedule).claims[1].why == "4 jobs, 1 lost"
     found = refuted(check(scheduled(EASY), outages=OUTAGES))
     assert found == {CAPACITY: "4 of 2 at 5 s, by jobs 1, 4"}
+
+
+def test_processors_that_two_outages_take_are_down_once():
+    """From 10 to 30 s the outages take processors 1 to 3 of 4, the second of them both."""
+    outages = (wk.Outage(1, 5, 40, components=(1, 2)), wk.Outage(2, 10, 30, components=(2, 3)))
+    down = wk.Outages(outages)
+    for procs, verdict in ((1, "proved"), (2, "refuted")):
+        trace = wk.Trace.from_columns({"submit": [0], "run": [50], "procs": [procs]})
+        report = check(trace.with_columns(wait=[0]), trace=trace, outages=down)
+        assert verdicts(report)[CAPACITY] == verdict
+    assert refuted(report) == {CAPACITY: "2 of 1 at 10 s, by job 1"}
+
+
+@pytest.mark.parametrize(("start", "refutes"), [(5, True), (6, True), (29, True), (30, False)])
+def test_processors_are_up_again_from_the_end_of_an_outage_on(start, refutes):
+    trace = wk.Trace.from_columns({"submit": [0], "run": [7], "procs": [4]})
+    down = wk.Outages((wk.Outage(1, 6, 30, 1),))
+    report = check(trace.with_columns(wait=[start]), trace=trace, outages=down)
+    assert (CAPACITY in refuted(report)) == refutes
 
 
 @given(logs(), st.integers(0, 2**32), overruns, passes, st.sampled_from(["requeue", "lose"]))

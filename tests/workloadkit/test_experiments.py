@@ -16,9 +16,14 @@ import workloadkit as wk
 from tests.small_logs import valued
 from workloadkit.clock import WEEK
 from workloadkit.errors import ParameterError, WorkloadError
-from workloadkit.experiments.intervals import mean_interval, share_interval, student_t
+from workloadkit.experiments.intervals import (
+    mean_interval,
+    median_interval,
+    share_interval,
+    student_t,
+)
 from workloadkit.experiments.measuring import later_than_fcfs, measure
-from workloadkit.experiments.sweep import sweep
+from workloadkit.experiments.sweep import Sweep, sweep
 from workloadkit.experiments.workloads import draw_weeks, resample_weeks
 
 
@@ -106,6 +111,16 @@ def test_intervals_of_positive_quantities_are_positive_and_hold_the_mean_more_of
 
 def test_a_quantity_that_is_always_0_has_an_interval_of_0():
     assert mean_interval([0, 0, 0], positive=True) == (0, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("n", "low", "high"),
+    [(5, math.nan, math.nan), (6, 1, 6), (8, 1, 8), (9, 2, 8), (16, 4, 13), (17, 5, 13)],
+)
+def test_the_median_lies_between_two_values_with_95_percent(n, low, high):
+    # of 8 tosses 1 head or none comes in 9 of 256 cases, which are too many; of 9 in 10 of 512
+    found = median_interval(np.arange(n, 0, -1))
+    assert found == pytest.approx(((n + 1) / 2, low, high), nan_ok=True)
 
 
 def test_a_share_of_none_or_of_all_has_an_interval_and_one_of_nothing_has_none():
@@ -304,6 +319,56 @@ def test_what_jobs_earn_may_be_below_0_and_has_its_interval_by_students_t(log):
     for name, positive in (("aggregate_utility", False), ("mean_wait", True)):
         expected = mean_interval(found.runs[name], positive=positive)
         assert [row[f"{name}{end}"] for end in ("", "_low", "_high")] == pytest.approx(expected)
+
+
+def test_all_simulations_of_a_run_draw_by_its_seed(log, monkeypatch):
+    """Of two runs: whatever the load and the scheduler."""
+    seeds = {}
+
+    def simulate(trace, scheduler, **how):
+        seeds.setdefault((how["offered_load"], scheduler), []).append(how["rng"])
+        return wk.simulate(trace, scheduler, **how)
+
+    monkeypatch.setattr("workloadkit.experiments.tasks.simulate", simulate)
+    sweep(log, ["fcfs", "easy"], [0.5, 0.6], runs=2, rng=1, metrics=["mean_wait"])
+    first, *others = seeds.values()
+    assert len(others) == 3
+    assert others == [first] * 3
+    assert len(set(first)) == 2
+
+
+def test_what_the_header_says_of_overruns_is_told(log):
+    header = log.header.appended(("AllowOveruse", "No"))
+    found = sweep(replace(log, header=header), "fcfs", [0.5], overrun="header")
+    assert found.provenance["parameters"]["overrun"] == "kill"
+
+
+def test_one_run_that_saturates_leaves_no_mean_but_that_of_the_others():
+    """Whether the second run saturates is not known."""
+    runs = pd.DataFrame(
+        {
+            "load": [0.5] * 6,
+            "scheduler": ["fcfs"] * 3 + ["easy"] * 3,
+            "run": [0, 1, 2] * 2,
+            "saturated": [True, None, False, False, None, False],
+            "mean_wait": [90.0, 4.0, 8.0, 1.0, 2.0, 3.0],
+        }
+    )
+    fcfs, easy = Sweep(runs, ("mean_wait",), 0.95, {}, size=6).table.to_dict("records")
+    assert (fcfs["saturated"], fcfs["mean_wait_others"]) == (1, 6)
+    assert math.isnan(fcfs["mean_wait"])
+    assert (easy["saturated"], easy["mean_wait"]) == (0, 2)
+    assert math.isnan(easy["mean_wait_others"])
+
+
+def test_the_intervals_are_of_the_confidence_that_was_asked_for():
+    runs = pd.DataFrame({"load": [1] * 2, "scheduler": ["fcfs"] * 2, "run": [0, 1]})
+    runs = runs.assign(saturated=False, mean_wait=[1.0, 3.0])
+    for confidence in (0.5, 0.95):
+        (row,) = Sweep(runs, ("mean_wait",), confidence, {}, size=2).table.to_dict("records")
+        expected = mean_interval([1, 3], confidence=confidence, positive=True)
+        found = tuple(row[f"mean_wait{end}"] for end in ("", "_low", "_high"))
+        assert found == pytest.approx(expected)
 
 
 def test_a_scheduler_of_ones_own_is_swept_too(log):

@@ -1,5 +1,7 @@
 """Users whose batches flow between their sessions, and users with working hours."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -9,9 +11,15 @@ import workloadkit as wk
 from tests.reacting_logs import ZONES, logs, trace_of
 from workloadkit.dependencies import activities
 from workloadkit.errors import ParameterError
+from workloadkit.simulation.populations.recorded import Recorded
+from workloadkit.simulation.scaling import AsWorkload
 from workloadkit.simulation.users import parse
 from workloadkit.simulation.users.batches.own_times import own_times
-from workloadkit.simulation.users.batches.session_times import Recycled, Reinserted
+from workloadkit.simulation.users.batches.session_times import (
+    Recycled,
+    Reinserted,
+    session_times,
+)
 
 pytestmark = pytest.mark.filterwarnings("ignore::workloadkit.errors.WorkloadWarning")
 
@@ -176,6 +184,21 @@ def test_sessions_of_somebody_who_is_moved_and_begins_amid_them():
     sessions.use(3 * WEEK + DAY - HOUR)
     assert sessions.latest_end(3 * WEEK + DAY) == 3 * WEEK + 2 * DAY - HOUR  # of the one before
     assert sessions.next_begin(3 * WEEK + DAY - HOUR) == 4 * WEEK + 10 - HOUR
+
+
+@pytest.mark.parametrize(("end", "lasts"), [("submit", 1200), ("end", 1500), ("threshold", 4800)])
+@pytest.mark.parametrize("numbered", [True, False])
+def test_no_session_ends_on_the_wall_before_it_begins(end, lasts, numbered):
+    """One lasts for some minutes of the night in which clocks are put back from 3:00 to 2:00."""
+    begin = 1_004_230_200  # Sunday, 28 October 2001, 2:50 in summer; 20 minutes later it is 2:10
+    trace = log((0, 10), (1200, 300), zone=("Europe/Berlin", begin))
+    present = replace(Recorded().present(trace, AsWorkload(1), 0), numbered=numbered)
+    (began,), (until,) = session_times(present, end)[0]
+    assert (began, until) == (0, lasts if numbered or end == "threshold" else lasts - HOUR)
+    (shown,), (shown_last,) = session_times(present, end)[1]
+    wall = (2 * 60 + 50) * 60
+    assert shown % DAY == wall
+    assert shown_last - shown == {"submit": 0, "end": 0, "threshold": 1200}[end]
 
 
 # Working hours

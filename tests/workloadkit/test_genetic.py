@@ -455,6 +455,7 @@ def test_without_utility_functions_it_says_what_to_do(engine):
         ("window=0", "window is 0; from 1 to 10,000"),
         ("window=10001", "window is 10001; from 1 to 10,000"),
         ("individuals=0", "individuals is 0; from 1 to 1,000"),
+        ("individuals=1001", "individuals is 1001; from 1 to 1,000"),
         ("generations=-1", "generations is -1; at least 0"),
         ("mutation=1.5", "mutation is 1.5; from 0 to 1"),
         ("mutation=nan", "mutation is nan; from 0 to 1"),
@@ -466,6 +467,11 @@ def test_without_utility_functions_it_says_what_to_do(engine):
 def test_parameters_that_cannot_be(setting, message):
     with pytest.raises(ParameterError, match=f"scheduler genetic.*{message}"):
         parse(f"genetic:{setting}")
+
+
+def test_the_least_and_the_most_can_be():
+    Genetic(window=1, individuals=1, generations=0, mutation=0.0)
+    Genetic(window=10_000, individuals=1000, mutation=1.0)
 
 
 def test_parameters_of_another_type_are_named():

@@ -258,6 +258,26 @@ class Slotted:
         self.value = value
 
 
+def test_what_a_function_is_called_with_counts():
+    assert source_digest(partial(log, run=1)) != source_digest(partial(log, run=2))
+    assert source_digest(partial(log, 1)) != source_digest(partial(log, 2))
+
+    @dataclass(frozen=True)
+    class Limit:
+        most: int
+
+        def holds(self, x):
+            return x <= self.most
+
+    assert source_digest(Limit(1).holds) == source_digest(Limit(1).holds)
+    assert source_digest(Limit(1).holds) != source_digest(Limit(2).holds)
+
+
+def test_the_order_in_which_a_set_was_filled_does_not_count():
+    assert list({0, 8}) != list({8, 0})  # both come first in their table
+    assert source_digest({0, 8}) == source_digest({8, 0}) != source_digest({0, 9})
+
+
 def test_things_with_slots_and_logs_within_have_digests():
     assert source_digest(Slotted(1)) == source_digest(Slotted(1)) != source_digest(Slotted(2))
     trace = log()

@@ -109,6 +109,12 @@ def test_silences_agree_with_their_definition(rows, capacity):
         assert ours[:3] == theirs[:3] and ours[5] == theirs[5]
 
 
+def test_a_machine_on_which_a_job_still_runs_has_not_fallen_idle():
+    trace = log((0, 0, 100, 1), (0, 0, 50, 1, 0), (50, 0, 10, 1))
+    found = silences(jobs_of(trace, waits=True), 4)
+    assert (found.idle.tolist(), found.together.tolist()) == ([50], [0])
+
+
 def test_the_most_used_counts_ends_before_starts():
     assert most_used(jobs_of(log((0, 0, 10, 3), (10, 0, 5, 3)), waits=True)) == 3
     assert most_used(jobs_of(log((0, 0, 10, 3), (9, 0, 5, 3)), waits=True)) == 6
@@ -124,6 +130,13 @@ def test_confidence_by_hand():
     sure, as_long = confidence(lengths, expected)
     assert as_long.tolist() == [1, 3, 2]
     assert sure == pytest.approx([0.9, 0.9, 0.9])  # 10 alone says 0.9; a longer one says no less
+
+
+def test_what_lasts_as_long_counts_as_so_long():
+    # of three ordinary ones two last for 3 or longer, and one more is always possible
+    assert by_share(np.array([3.0, 6.0]), np.array([1.0, 3.0, 5.0])).tolist() == [1.5, 0.5]
+    sure, as_long = confidence(np.array([3.0, 3.0, 6.0]), np.array([1.5, 1.5, 0.25]))
+    assert (sure.tolist(), as_long.tolist()) == ([0.5, 0.5, 0.75], [3, 3, 1])
 
 
 def test_an_ordinary_law_gives_no_confidence(rng):
@@ -185,6 +198,21 @@ def test_a_stop_in_which_jobs_wait_is_found():
     assert row["confidence"] > 0.99
 
 
+def test_a_job_as_large_as_what_is_free_would_fit():
+    for procs in (1, 2):  # jobs of one processor
+        found = wk.infer_outages(steady(300, [(60_000, 66_000)]), procs)
+        assert found.table[["procs", "would_fit"]].to_numpy().tolist() == [[procs, 10]]
+
+
+@pytest.mark.parametrize(("sure", "n_proposed"), [(0.5, 1), (0.499, 0)])
+def test_what_is_surer_than_not_is_proposed(monkeypatch, sure, n_proposed):
+    def as_sure(lengths, expected):
+        return np.full(lengths.size, sure), np.ones(lengths.size, np.int64)
+
+    monkeypatch.setattr("workloadkit.inferred_outages.infer.confidence", as_sure)
+    assert len(wk.infer_outages(steady(300, [(60_000, 66_000)]), 8).table) == n_proposed
+
+
 def test_the_first_in_line_that_does_not_start_is_found():
     # a second machine-wide job runs on all the while: the scheduler stopped, not the machine
     submit = np.arange(300) * 600
@@ -196,6 +224,35 @@ def test_the_first_in_line_that_does_not_start_is_found():
     (row,) = wk.infer_outages(trace, 20).table.to_dict("records")
     assert (row["start"], row["end"], row["evidence"]) == (60_000, 66_000, "in line")
     assert row["procs"] == 11  # of the 14 that were ever in use, 3 go on
+
+
+def test_jobs_that_fail_as_the_machine_falls_idle_are_told_of_what_follows_only():
+    """The first in line would fit; the job beside it fails, and minutes later the next start."""
+    submit = np.arange(300) * 600
+    start = np.where((submit >= 60_000) & (submit < 66_300), 66_300, submit)
+    table = {"submit": [0, *submit], "wait": [0, *(start - submit)]}
+    status = {"status": [0, *np.ones(300)]}
+    trace = wk.Trace.from_columns(
+        {**table, **status, "run": [66_000, *np.full(300, 500)], "procs": [3, *np.ones(300)]}
+    )
+    (row,) = wk.infer_outages(trace, 20).table.to_dict("records")
+    assert (row["start"], row["end"], row["evidence"]) == (60_000, 66_000, "in line")
+    assert row["ended_together"] == 0
+
+
+def test_a_crash_in_whose_silence_nobody_submits_is_proposed_once():
+    at = [600 * i + i * 7919 % 300 for i in range(3000) if not 99 <= i < 250]
+    ordinary = [(submit, 0, 200, 1) for submit in at]
+    failing = [(60_000, 0, 300, 1, 0)] * 3
+    late = [(148_800, 1200, 500, 1)]  # after a day of silence; it waits for the repair
+    found = wk.infer_outages(log(*sorted([*ordinary, *failing, *late]))).table
+    assert found[["start", "end", "evidence"]].to_numpy().tolist() == [[60_300, 150_000, "waiting"]]
+
+
+def test_a_machine_of_unknown_size_holds_what_was_used_of_a_processor():
+    found = wk.infer_outages(log((0, 0, 10, 1.5), (20, 0, 10, 1)))
+    assert found.procs == 2
+    assert found.notes[-1].endswith("the most ever used, 2.")
 
 
 def test_a_crash_dates_the_stop():
@@ -243,6 +300,7 @@ def test_what_is_as_sure_as_asked_is_chosen():
     found = wk.infer_outages(steady(300, [(60_000, 66_000)]), 8)
     sure = float(found.table["confidence"].iloc[0])
     assert [len(found.outages(min_confidence=c)) for c in (sure, np.nextafter(sure, 1))] == [1, 0]
+    assert [len(found.chosen(c)) for c in (0, 1)] == [1, 0]
 
 
 def test_a_machine_that_drains_before_a_stop_is_proposed_once():
@@ -268,6 +326,18 @@ def test_without_waits_only_silence_speaks():
     assert (row["evidence"], row["waiting"], row["procs"]) == ("silent", 0, 1)
     assert row["end"] - row["start"] == pytest.approx(36_000, abs=700)
     assert "No wait is known" in found.notes[0] and "1." in found.notes[1]
+
+
+def test_jobs_of_one_second_are_no_gaps_between_submissions():
+    """Whether each job comes once or twice: so long a silence is as unlikely."""
+    submit = np.delete(np.arange(5000) * 600, slice(2000, 2060))
+    submit = submit + np.arange(submit.size) * 7919 % 300
+    expected = []
+    for times in (1, 2):
+        twice = np.repeat(submit, times)
+        columns = {"submit": twice, "run": np.full(twice.size, 60), "procs": np.ones(twice.size)}
+        expected += wk.infer_outages(wk.Trace.from_columns(columns), 2).table["expected"].tolist()
+    assert expected == pytest.approx([expected[0]] * 2)
 
 
 def test_jobs_of_unknown_wait_are_left_aside_and_counted():

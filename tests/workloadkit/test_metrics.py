@@ -155,6 +155,13 @@ def test_aggregates_worked_out_by_hand(schedule):
     assert math.isnan(found["lee_bounded_slowdown"])  # of 4 jobs, the last 4 are left out
 
 
+def test_fairness_is_that_of_the_users_mean_slowdowns():
+    """User 1 has slowdowns of 4 / 4 and 6 / 2, user 2 has one of 6 / 2."""
+    columns = {"submit": [0, 0, 2], "run": [4, 2, 2], "procs": [1, 1, 1], "user": [1, 2, 1]}
+    found = wk.simulate(wk.Trace.from_columns(columns), "fcfs", procs=1, engine="python")
+    assert found.measure("jain_fairness") == pytest.approx((2 + 3) ** 2 / 2 / (2**2 + 3**2))
+
+
 def test_with_exact_estimates_the_request_is_still_that_of_the_log(schedule):
     exact = wk.simulate(schedule.source, "fcfs", procs=1, estimates="exact")
     expected = statistics.fmean([1, 1.5, 690 / 600, 2])

@@ -10,6 +10,7 @@ import workloadkit as wk
 from tests.data import needs_traces, trace_path
 from workloadkit.clock import WEEK, Clock
 from workloadkit.errors import ParameterError, WorkloadError
+from workloadkit.fields import MAX_PROCS
 from workloadkit.resample.runs import prepare
 
 
@@ -142,6 +143,26 @@ def test_sizes_are_rounded_half_up_to_at_least_1(procs, machine, expected):
 def test_unknown_sizes_stay_unknown(small):
     new = wk.resample(small, rng=1, procs=32, rescale=True)
     assert np.isnan(new.column("requested_procs")).all()
+
+
+def test_partitions_of_different_logs_stay_apart():
+    one, two = log_of("one", USERS, partition=2), log_of("two", USERS, partition=0)
+    new = wk.resample([one, two], rng=1)
+    assert set(new.column("partition")) == {2, 3}
+    assert "numbers of two raised by: partition 3" in new.header.get_all("Note")
+
+
+def test_no_processors_are_no_size():
+    none = log_of("none", USERS, procs=2, requested_procs=0)
+    new = wk.resample(none, rng=1, procs=32, rescale=True)
+    assert set(new.column("requested_procs")) == {0}
+    used_none = log_of("other", USERS, procs=0, requested_procs=8)
+    assert set(wk.resample([none, used_none], rng=1).column("procs")) == {2, 8}
+
+
+@pytest.mark.parametrize("procs", [1, MAX_PROCS])
+def test_the_least_and_the_largest_machine(procs):
+    assert wk.resample(log_of("a", USERS, procs=1), rng=1, procs=procs).header.procs == procs
 
 
 def test_a_single_log_can_get_another_machine(small):

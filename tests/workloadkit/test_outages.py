@@ -13,7 +13,7 @@ import workloadkit as wk
 from tests.compiled import with_outages
 from tests.workloadkit.cast import AnyThatFits, Diary, Fcfs, Script, small_trace, submits
 from workloadkit import Header, Outage, Outages, ParameterError, WorkloadError, WorkloadWarning
-from workloadkit.simulation.machine.shutdowns import settle
+from workloadkit.simulation.machine.shutdowns import settle, what_stays_down
 from workloadkit.simulation.policies.conservative.plain import ConservativeScheduler
 from workloadkit.simulation.policies.easy.plain import OrderedScheduler
 
@@ -434,6 +434,22 @@ def test_an_outage_of_no_time_is_there_in_its_second():
     known = Outage(9, 10, 10, components=(1,))
     assert machine_of(3, Outage(1, 10, 10, 1), known) == [[1], [0]]
     assert machine_of(3, Outage(1, 11, 11, 1), known) == [[0], [0]]
+
+
+def test_they_take_again_what_goes_down_as_they_end():
+    """It is down from the very second on in which they are over."""
+    assert machine_of(3, Outage(1, 10, 20, 1), Outage(2, 20, 30, components=(1,))) == [[0], [0]]
+    assert machine_of(3, Outage(1, 10, 21, 1), Outage(2, 20, 30, components=(1,))) == [[1], [0]]
+
+
+def test_outages_without_end_are_named_with_what_they_leave():
+    whole = [Outage(1, 5, 9, components=(1, 2, 3))]
+    endless = [Outage(n, 5, -1, components=(n, n + 1)) for n in range(2, 8)]
+    assert what_stays_down(settle(Outages(tuple(whole)), 9), 9) == ""
+    left = what_stays_down(settle(Outages((*whole, *endless[:2])), 9), 9)
+    assert left == "; 6 of 9 processors are left, for outages without end: 2, 3"
+    left = what_stays_down(settle(Outages(tuple(endless)), 9), 9)  # the first five are named
+    assert left == "; 2 of 9 processors are left, for outages without end: 2, 3, 4, 5, 6"
 
 
 @given(

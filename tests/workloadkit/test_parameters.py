@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 import pytest
 
 from workloadkit.errors import ParameterError
-from workloadkit.parameters import check_types, describe, read_choice
+from workloadkit.parameters import check_types, describe, read_choice, read_duration
 
 
 @dataclass(frozen=True)
@@ -119,3 +119,28 @@ def test_what_is_written_is_read_again(thing):
 def test_objects_are_checked_like_words(values, message):
     with pytest.raises(ParameterError, match=message):
         Patient(**values)
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("90", 90),
+        ("90s", 90),
+        ("2min", 120),
+        ("1.5h", 5400),
+        ("2d", 172_800),
+        ("1w", 604_800),
+        (".5 D", 43_200),
+        (" 1e2 min ", 6000),
+        ("0", 0),
+        ("Inf", inf),
+    ],
+)
+def test_a_duration_is_read_in_any_unit(text, seconds):
+    assert read_duration(text) == seconds
+
+
+@pytest.mark.parametrize("text", ["", "h", "-1", "1m", "1 month", "1h30", "nan", "1e", "infh"])
+def test_what_is_no_duration_is_refused(text):
+    with pytest.raises(ValueError, match=f"^{text}$"):
+        read_duration(text)

@@ -76,6 +76,9 @@ def test_weeks_are_those_of_local_time():
     submit = np.array([monday - 1800, monday + 1800])
     found = measure_productivity(submit, submit, [1, 1], clock=clock)
     assert found.users["active_weeks"].tolist() == [2]
+    columns = {"submit": submit, "run": [9, 9], "procs": [1, 1], "user": [1, 1]}
+    of_log = log_productivity(wk.Trace.from_columns(columns, header=header))
+    assert of_log.users["active_weeks"].tolist() == [2]
 
 
 def test_a_log_counts_the_jobs_that_ran():

@@ -15,6 +15,7 @@ import workloadkit as wk
 from workloadkit.clock import WEEK
 from workloadkit.errors import ParameterError, WorkloadError, WorkloadWarning
 from workloadkit.fields import FIELDS
+from workloadkit.resample.pools import RARE_USER
 from workloadkit.resample.runs import own_seed, prepare
 
 STOCKHOLM = ("; UnixStartTime: 843480031", "; TimeZoneString: Europe/Stockholm")
@@ -155,6 +156,12 @@ def test_five_weeks_are_long_enough():
     assert prepare(trace, edge=0, long_term=2 * WEEK).pools.logs[0].weeks == 5
 
 
+@pytest.mark.parametrize(("end", "period"), [(40.25, 40), (40.5, 41), (41.5, 42)])
+def test_long_term_users_come_again_after_the_log_in_whole_weeks_rounded_half_up(end, period):
+    members = prepare(log_of({1: every_week(0, 20), 2: [30, end]})).pools.members
+    assert members.period[0] == period
+
+
 def test_all_temporary_users_can_be_asked_for(log):
     """Both of them in week 0, where 3/40 are there on average, or in each later one."""
     assert prepare(log, load=80 / 3).plan.rates[0].present == pytest.approx(2)
@@ -224,6 +231,22 @@ def test_preceding_jobs_are_renumbered_where_they_are_there():
     assert len(others) > 10
     assert (others["preceding_job"] == -1).all()
     assert others["think_time"].isna().all()
+
+
+def test_a_preceding_job_is_one_of_the_same_user_and_no_job_0():
+    trace = log_of({1: every_week(0, 40), 2: [10.5, 11.5]})
+    job = np.arange(trace.n_jobs)
+    first, second = np.flatnonzero(trace.column("user") == 2)
+    preceding = np.full(job.size, -1)
+    preceding[[5, 7, 8]] = 0, 7, 7  # of none, of itself, and of the one before
+    preceding[[first, second]] = 3, first  # of another user, and of the same
+    pools = prepare(trace.with_columns(job=job, preceding_job=preceding)).pools
+    told = {
+        int(pools.row[place]): int(pools.row[at])
+        for place, at in enumerate(pools.before)
+        if at >= 0
+    }
+    assert told == {8: 7, second: first}
 
 
 def test_a_preceding_job_that_comes_later_or_is_not_there_is_unknown(log):
@@ -309,6 +332,13 @@ def test_rare_behaviours_come_as_often_as_they_are_asked_for():
         # The long-term user has no job left in three of the 41 weeks.
         assert not np.isin([107, 108, 109], cpu[user == 1]).any()
     assert count == pytest.approx(0.2 * weeks, rel=0.2)
+
+
+@pytest.mark.parametrize("rare", [(2, 10.5, 10.5), (2, 10.5, 11.5)])
+def test_a_rare_behaviour_holds_the_jobs_of_its_first_and_its_last_second(log, rare):
+    user, begin, end = rare
+    members = prepare(log, rare=[(user, begin * WEEK, end * WEEK)]).pools.members
+    assert members.n_jobs[members.kind == RARE_USER].tolist() == [1 if begin == end else 2]
 
 
 def test_the_header_names_rare_behaviours_as_the_command_line_does(log):
@@ -479,7 +509,7 @@ def test_logs_that_cannot_be_resampled(log):
     empty = log.take([])
     never = log.with_columns(run=np.full(log.n_jobs, -1))
     nobody = log.with_columns(user=np.full(log.n_jobs, -1))
-    short = log_of({1: [0, 4.9]})
+    short = log_of({1: [0, 4.99]})  # which are not yet 5.0
     at_once = log_of({1: [3, 3, 3]})
     cut_off = log_of({1: [0, 1], 2: [39, 40]})
     for trace, message in (
@@ -489,6 +519,7 @@ def test_logs_that_cannot_be_resampled(log):
         (short, "trace: 4.9 weeks from its begin to the last submission; resampling needs 5 at"),
         (at_once, "trace: 0.0 weeks from its begin"),
         (cut_off, "nobody is left in the pools: each of the 2 users may be cut off by an end"),
+        (cut_off, r" of the log \(end_effects 'whole'\)$"),
     ):
         with pytest.raises(WorkloadError, match=message):
             wk.resample(trace, rng=1)

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 import workloadkit as wk
 from workloadkit.errors import ParameterError, WorkloadError
+from workloadkit.fields import MAX_PROCS
 from workloadkit.simulation.scaling import scaled_log, scaled_machine
 
 COLUMNS = {
@@ -38,6 +39,18 @@ def test_times_and_sizes_are_rounded_half_up_and_what_is_unknown_stays(log):
     assert made["requested_procs"].tolist() == [3, -1, 8]
     for name in ("submit", "wait", "job"):
         assert made[name].tolist() == log.jobs[name].fillna(-1).tolist()
+
+
+def test_no_processors_stay_none():
+    log = wk.Trace.from_columns({"submit": [0, 0, 0], "procs": [0, -1, 1]})
+    log = log.with_columns(requested_procs=[0, 0, 0])
+    made = scaled_log(log, 8, sizes=3).jobs.fillna(-1)
+    assert made["procs"].tolist() == [0, -1, 3]
+    assert made["requested_procs"].tolist() == [0, 0, 0]
+
+
+def test_no_machine_is_larger_than_any_that_is_believed():
+    assert scaled_machine(MAX_PROCS, 2) == scaled_machine(MAX_PROCS - 1, 1.5) == MAX_PROCS
 
 
 def test_times_with_decimals_are_not_rounded():

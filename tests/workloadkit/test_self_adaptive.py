@@ -267,6 +267,11 @@ def test_refuses_what_cannot_be(wrong):
         SelfAdaptive(**wrong)
 
 
+def test_the_least_and_the_most_can_be():
+    assert len(SelfAdaptive(threshold=0.0, weeks=1, most=1).policies) == 1
+    assert len(SelfAdaptive(most=64).policies) == 64
+
+
 def test_the_actual_future_is_only_known_of_a_log():
     class Once(wk.users.User):
         def wake_up(self):

@@ -11,6 +11,7 @@ from tests.data import needs_traces, trace_path
 from workloadkit.clock import WEEK
 from workloadkit.errors import ParameterError, WorkloadError
 from workloadkit.resample.runs import prepare
+from workloadkit.resample.weights import weights_of
 
 
 def log_of(users, **columns):
@@ -225,3 +226,22 @@ def test_preferring_long_jobs_brings_more_work():
 
     assert work(weights={"heavy": 4}) > 1.5 * work()
     assert work(weights={"heavy": 0.25}) < 0.7 * work()
+
+
+def test_the_weeks_of_a_user_are_those_of_local_time():
+    """Half an hour is missing to a week, but clocks have been put forward by one meanwhile."""
+    noon = 1_458_644_400  # Tuesday, 22 March 2016, 12:00 in Stockholm
+    header = wk.Header((f"; UnixStartTime: {noon}", "; TimeZoneString: Europe/Stockholm"))
+    columns = {"submit": [0, WEEK - 1800], "run": [9, 9], "procs": [1, 1], "user": [1, 1]}
+    weeks = [
+        wk.user_table(wk.Trace.from_columns(columns, header=h))["weeks"].tolist()
+        for h in (header, wk.Header())
+    ]
+    assert weeks == [[2], [1]]
+
+
+def test_weights_of_a_user_and_of_his_classes_multiply_in_any_order():
+    columns = {"submit": [0, 5], "run": [9, 4000], "procs": [1, 8], "user": [3, 7]}
+    log = wk.Trace.from_columns(columns)
+    for weights in ({"parallel": 4, 7: 2}, {7: 2, "parallel": 4}):
+        assert weights_of(log, weights).to_dict() == {3: 1, 7: 8}

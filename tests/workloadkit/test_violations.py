@@ -37,7 +37,9 @@ def test_a_job_that_is_backfilled_before_another_has_started():
     trace = log((1, 0, 400, 1), (1, 10, 5, 4), (1, 401, 10, 1))
     schedule = wk.simulate(trace, "easy", procs=4, scale_arrivals=0.5)
     assert schedule.jobs["start"].tolist() == [0, 400, 200]
-    assert wk.violations(schedule) == Violations(3, 1, 1, 1)
+    found = wk.violations(schedule)
+    assert found == Violations(3, 1, 1, 1)
+    assert (found.submission_share, found.execution_share) == (1 / 3, 1 / 3)
 
 
 def test_first_come_first_served_starts_no_job_too_early():
@@ -68,6 +70,14 @@ def test_preceding_jobs_decide_where_the_log_names_any():
     trace = log((1, 0, 100, 1), (1, 101, 10, 1), (2, 150, 5, 1), preceding_job=[-1, -1, 2])
     schedule = wk.simulate(trace, "fcfs", procs=1, scale_runs=10)
     assert wk.violations(schedule) == Violations(3, 1, 1, 0)
+
+
+def test_the_very_first_job_may_be_waited_for_and_job_0_by_nobody():
+    first = log((1, 0, 100, 1), (2, 101, 10, 1), (3, 150, 5, 1), preceding_job=[-1, 1, -1])
+    assert wk.violations(wk.simulate(first, "fcfs", procs=1)) == Violations(3, 1, 0, 0)
+    assert wk.violations(wk.simulate(first, "fcfs", procs=1, scale_runs=2)).submission == 1
+    nobody = log((1, 0, 100, 1), (1, 10, 50, 4), (1, 120, 10, 1), preceding_job=[0, 0, 0])
+    assert wk.violations(wk.simulate(nobody, "easy", procs=5)) == Violations(3, 1, 0, 0)
 
 
 def test_users_who_react_violate_nothing():
