@@ -6,6 +6,8 @@ import pandas as pd
 import pytest
 
 from analysis import cycles
+from analysis.section import SEED
+from analysis.working_hours import working_hours
 from workloadkit import Header, Trace
 from workloadkit.clock import DAY
 
@@ -120,3 +122,22 @@ def test_an_hour_that_the_log_does_not_cover_has_no_rate():
     day = cycles.daily_cycle(week)["all"]
     assert week["rate"].iloc[:3].tolist() == pytest.approx([2, 0, np.nan], nan_ok=True)
     assert day.iloc[:4].tolist() == pytest.approx([2, 0, np.nan, np.nan], nan_ok=True)
+
+
+def test_the_intervals_of_working_hours_are_the_same_each_time_and_told_by_their_names():
+    start = datetime(2024, 1, 1, tzinfo=STOCKHOLM)
+    zero = int(start.timestamp())
+    # Users 1 to 6 work by day, from one day a week to six; user 7 on Sundays, and by night.
+    jobs = [(DAY * day + 36_000, user) for user in range(1, 7) for day in range(user)]
+    jobs = sorted([*jobs, (6 * DAY, 7), (6 * DAY + 60, 7), (7 * DAY, 7)])
+    submit, user = zip(*jobs, strict=True)
+    header = Header((f"; UnixStartTime: {zero}", "; TimeZoneString: Europe/Stockholm"))
+    trace = Trace.from_columns({"submit": (0, *submit), "user": (7, *user)}, header=header)
+    section = cycles.section(trace)
+    hours = working_hours(trace, rng=SEED)
+    values = section.values
+    assert section.parameters == {"seed": SEED}
+    assert (values["day_share_low"], values["day_share_high"]) == hours.day_interval
+    assert (values["weekday_share_low"], values["weekday_share_high"]) == hours.weekdays_interval
+    assert hours.day_interval[0] < hours.day < hours.day_interval[1]
+    assert len({*hours.day_interval, *hours.weekdays_interval}) > 2
