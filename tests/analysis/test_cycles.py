@@ -141,3 +141,14 @@ def test_the_intervals_of_working_hours_are_the_same_each_time_and_told_by_their
     assert (values["weekday_share_low"], values["weekday_share_high"]) == hours.weekdays_interval
     assert hours.day_interval[0] < hours.day < hours.day_interval[1]
     assert len({*hours.day_interval, *hours.weekdays_interval}) > 2
+
+
+def test_a_day_of_work_and_a_week_of_work_end_before_their_last_instant():
+    header = Header(("; UnixStartTime: 345600", "; TimeZoneString: UTC"))  # a Monday, 0:00
+    friday, hour = 4 * DAY, 3600
+    submit = [0, 7.5 * hour, 17.5 * hour - 1, 17.5 * hour, friday + DAY - 1, friday + DAY]
+    trace = Trace.from_columns({"submit": submit, "user": [0, 1, 2, 0, 1, 2]}, header=header)
+    hours = working_hours(trace, rng=1)
+    assert (hours.jobs, hours.day, hours.weekdays) == (6, 2 / 6, 5 / 6)
+    assert np.isnan(working_hours(trace, n_resamples=1, rng=1).day_interval).all()
+    assert not np.isnan(hours.day_interval).any()

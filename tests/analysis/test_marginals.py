@@ -140,6 +140,8 @@ def test_the_ten_most_popular_estimates_need_not_cover_all_jobs():
         ([0.25, 0.5], 0.25, 0.5),
         ([0.5], 0.5, 5),
         ([0, 0], 1, 1),
+        ([0.5, 10, 10], 1, 10),
+        ([1e-6, 0.5], 1e-3, 0.5),
     ],
 )
 def test_cumulative_shares_span_the_values(values, first, last):
@@ -231,3 +233,10 @@ def test_the_tables_of_accuracy_as_they_are_read():
         "The median job uses 85 % of its estimate; 30 % run longer than estimated. The most "
         "popular 2 estimates cover 100 % of the jobs."
     )
+
+
+def test_what_a_slowdown_is_bounded_by_and_where_shares_are_told_is_the_same_each_time():
+    log = {"submit": [0, 1], "run": [5, 100], "procs": [1, 1], "wait": [0, 50]}
+    section = marginals.section(Trace.from_columns(log))
+    assert section.parameters == {"slowdown_bound": 10}
+    assert [len(figure.data) for figure in section.figures] == [1, 300, 300]

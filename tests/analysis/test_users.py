@@ -176,3 +176,10 @@ def test_users_of_as_many_jobs_are_in_the_order_of_their_numbers():
     log = {"submit": range(60), "run": [1] * 60, "procs": [1] * 60, "user": user}
     shares = users.user_shares(Trace.from_columns(log))
     assert shares.index.tolist() == [*range(1, 40, 2), *range(0, 40, 2)]
+
+
+def test_who_is_left_out_are_the_unknown_whose_jobs_ran():
+    log = {"submit": range(4), "run": [9, 9, -1, 9], "procs": [1] * 4, "user": [-1, 0, -1, 3]}
+    section = users.section(Trace.from_columns(log))
+    assert section.notes[0] == "Left out: 1 job of no known user."
+    assert section.values["n_users"] == 2
