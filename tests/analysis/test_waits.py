@@ -289,3 +289,13 @@ def test_jobs_of_an_unknown_partition_are_in_no_table_of_partitions():
 def test_one_unknown_wait_does_not_hide_the_others():
     section = summary.section(site((0, 0, 60, 70), (5, 5, None, 99), partition=["a", "b"]))
     assert section.values["submit_to_start"]["jobs"] == 1
+
+
+def test_a_submission_that_only_eligibility_tells_of_leaves_the_wait_from_then_on():
+    trace = site((0, 30, 90, 100), (0, 200, 260, 300), (500, 505, 490, 510))
+    beside = trace.sidecar.assign(submit_by=["", "eligible", ""])
+    beside.loc[1, "submit"] = np.nan
+    found = wait_intervals(replace(trace, sidecar=beside))
+    assert found["submit_to_start"].fillna(-1).tolist() == [90, -1, -10]
+    assert found["submit_to_eligible"].fillna(-1).tolist() == [30, -1, 0]  # started first: held not
+    assert found["eligible_to_start"].tolist() == [60, 60, -10]
