@@ -299,3 +299,31 @@ def test_a_submission_that_only_eligibility_tells_of_leaves_the_wait_from_then_o
     assert found["submit_to_start"].fillna(-1).tolist() == [90, -1, -10]
     assert found["submit_to_eligible"].fillna(-1).tolist() == [30, -1, 0]  # started first: held not
     assert found["eligible_to_start"].tolist() == [60, 60, -10]
+
+
+def test_four_partitions_are_drawn_and_the_others_as_one_and_ten_listed():
+    jobs = [(i, i, i + 60, i + 90) for i in range(24)]
+    section = summary.section(site(*jobs, partition=[f"p{i % 12:02}" for i in range(24)]))
+    (figure,) = section.figures
+    assert figure.data["name"].tolist() == ["p00", "p01", "p02", "p03", "others"]
+    (table,) = (table for table in section.tables if table.name == "by_partition")
+    assert table.data.index.tolist() == [*(f"p{i:02}" for i in range(10)), "others"]
+
+
+def test_names_that_occur_as_often_are_in_their_own_order():
+    names = [f"{i:03}" for i in range(100)]
+    code, ordered = measures.ranked(pd.Categorical([*names, *names[::-1], "050"]))
+    assert ordered == ["050", *(name for name in names if name != "050")]
+    assert code[0] == code[199] == 1
+
+
+def test_one_partition_and_jobs_of_an_unknown_one_are_not_told_apart():
+    jobs = [(0, 0, 60, 70), (5, 5, 605, 700)]
+    section = summary.section(site(*jobs, partition=["a", ""]))
+    assert [table.name for table in section.tables] == ["intervals"]
+
+
+def test_names_of_48_letters_are_shown_whole():
+    jobs = [(0, 0, 60, 70), (5, 5, 605, 700)]
+    section = summary.section(site(*jobs, partition=["a" * 48, "b" * 49]))
+    assert section.tables[1].shown.index.tolist() == ["a" * 48, "b" * 47 + "…"]
