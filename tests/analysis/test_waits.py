@@ -327,3 +327,39 @@ def test_names_of_48_letters_are_shown_whole():
     jobs = [(0, 0, 60, 70), (5, 5, 605, 700)]
     section = summary.section(site(*jobs, partition=["a" * 48, "b" * 49]))
     assert section.tables[1].shown.index.tolist() == ["a" * 48, "b" * 47 + "…"]
+
+
+def test_partitions_are_told_apart_by_the_jobs_that_started():
+    section = summary.section(site((0, 0, 60, 70), (5, 5, None, 20), partition=["a", "b"]))
+    assert [table.name for table in section.tables] == ["intervals"]
+
+
+def test_tables_and_figures_over_time_are_of_the_same_interval_and_period():
+    jobs = [(day * DAY, day * DAY + 60, day * DAY + 240, day * DAY + 300) for day in range(4)]
+    late = (40 * DAY, 40 * DAY, None, 40 * DAY + 5)  # the log is longer than its known waits
+    section = summary.section(site(*jobs, late, partition=[*"abab", "a"]))
+    _, _, table = section.tables
+    assert table.data[["name", "jobs", "mean", "p90"]].to_numpy().tolist() == [
+        ["a", 2, 180, 180],
+        ["b", 2, 180, 180],
+    ]
+    assert table.caption == "The same by partition and week of submission."
+    assert (table.data["end"] - table.data["begin"]).unique().tolist() == [7 * DAY]
+    assert section.figures[0].caption.startswith("By week of submission: the time from eligible to")
+
+
+@pytest.mark.parametrize(("held", "told"), [(0, ""), (4, ""), (5, "0.1 %"), (25, "0.5 %")])
+def test_little_waiting_before_jobs_were_eligible_is_told_from_a_thousandth_on(held, told):
+    jobs = [(0, held, 2500, 2600), (0, 0, 2500, 2600)]
+    section = summary.section(site(*jobs, partition=["a", "b"]))
+    assert section.values["share_before_eligible"] == held / 5000
+    assert (f" {told} of all waiting came before" in section.finding) == bool(told)
+
+
+def test_the_finding_tells_the_wait_of_half_and_of_nine_in_ten():
+    jobs = [(i, None, i + 60 * (i + 1), i + 60 * (i + 2)) for i in range(100)]
+    section = summary.section(site(*jobs, partition=["a", "b"] * 50))
+    assert section.finding == (
+        "Half of the jobs waited 50 min or less, one in ten more than 1 h 30 min."
+    )
+    assert section.tables[2].shown.index.tolist() == ["day 0", "day 0"]
