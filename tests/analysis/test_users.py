@@ -1,4 +1,5 @@
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -140,11 +141,17 @@ def test_the_section_of_sessions_by_hand():
 
 @given(st.lists(st.integers(1, 60), min_size=1))
 def test_size_shares_agree_with_counting(sizes):
-    import pandas as pd
-
     shares = sessions.size_shares({"jobs": pd.Series(sizes)})["jobs"]
     for value, share in shares.items():
         assert share == pytest.approx(sum(size >= value for size in sizes) / len(sizes))
+
+
+def test_size_shares_have_so_many_points_at_most_and_both_ends():
+    many = {"jobs": pd.Series([1, 10**6])}
+    assert len(sessions.size_shares(many, most=20)) <= 20
+    shares = sessions.size_shares(many)["jobs"]
+    assert 50 < len(shares) <= 100
+    assert shares.iloc[[0, 1, -1]].to_dict() == {1: 1, 2: 0.5, 10**6: 0.5}
 
 
 @pytest.mark.parametrize(
