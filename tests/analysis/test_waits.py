@@ -358,7 +358,7 @@ def test_little_waiting_before_jobs_were_eligible_is_told_from_a_thousandth_on(h
 
 def test_the_finding_tells_the_wait_of_half_and_of_nine_in_ten():
     jobs = [(i, None, i + 60 * (i + 1), i + 60 * (i + 2)) for i in range(100)]
-    section = summary.section(site(*jobs, partition=["a", "b"] * 50))
+    section = summary.section(site(*jobs, header=(), partition=["a", "b"] * 50))
     assert section.finding == (
         "Half of the jobs waited 50 min or less, one in ten more than 1 h 30 min."
     )
