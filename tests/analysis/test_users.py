@@ -190,3 +190,6 @@ def test_who_is_left_out_are_the_unknown_whose_jobs_ran():
     section = users.section(Trace.from_columns(log))
     assert section.notes[0] == "Left out: 1 job of no known user."
     assert section.values["n_users"] == 2
+    of_sessions = sessions.section(Trace.from_columns(log))
+    assert section.notes[0] in of_sessions.notes
+    assert of_sessions.parameters["session_threshold"] == 3600

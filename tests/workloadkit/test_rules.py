@@ -651,3 +651,13 @@ def test_logs_that_no_file_holds(columns):
 def test_what_is_no_log_is_refused():
     with pytest.raises(wk.ParameterError, match="read it first"):
         wk.validate("log.swf")
+
+
+@pytest.mark.parametrize("field", ["requested_procs", "requested_time"])
+def test_a_request_of_nothing_is_found_and_named(field):
+    broken = {
+        f.rule: f for f in wk.validate(log({"AllowOveruse": "Yes"}, {2: {field: 0}})).findings
+    }
+    finding = broken["request-zero"]
+    assert (finding.severity, finding.count) == ("warning", 1)
+    assert dict(finding.offenders[0].values) == {field.replace("_", " "): 0}
