@@ -165,7 +165,9 @@ def test_what_a_header_tells_of_the_log_is_in_its_first_table():
     assert (rows["processors"], rows["SHA-256"]) == ("8 (3, 5)", "ab12")
     assert [rows[name] for name in ("queues", "groups", "partitions")] == ["2", "1", "unknown"]
     assert rows["submissions span"] == "2 s"
-    assert overview.section(trace).finding.startswith("2 jobs over 2 s on 8 processors.")
+    section = overview.section(trace)
+    assert section.finding.startswith("2 jobs over 2 s on 8 processors.")
+    assert (section.values["first_submit"], section.values["last_submit"]) == (7, 9)
 
 
 def test_a_window_of_one_day_has_one_date():
