@@ -448,13 +448,13 @@ def test_jobs_of_no_known_user_are_counted_if_they_ran():
 
 
 def test_the_finding_of_the_section_by_hand():
-    # A batch of four, and two of one job each: 100 s and 110 s after the end of the one before.
-    columns = {"submit": [0, 1, 2, 3, 203, 413], "wait": [0] * 6, "run": [100] * 6}
-    section = summary.section(Trace.from_columns(columns | {"procs": [1] * 6, "user": [4] * 6}))
+    # A batch of five, and three of one job: 100 s, 110 s and 200 s after the end of the one before.
+    columns = {"submit": [0, 1, 2, 3, 4, 204, 414, 714], "wait": [0] * 8, "run": [100] * 8}
+    section = summary.section(Trace.from_columns(columns | {"procs": [1] * 8, "user": [4] * 8}))
     assert section.finding == (
         "By Last, a batch has 2 jobs on average. Half of the think times within sessions last at "
-        "most 1 min 45 s."
+        "most 1 min 50 s."
     )
-    assert (section.values["n_users"], section.values["n_jobs"]) == (1, 6)
+    assert (section.values["n_users"], section.values["n_jobs"]) == (1, 8)
     assert section.values["batch_width"]["p50"] == 1
     assert section.parameters == {"site_session_threshold": 1200, "site_longest_break": 28_800}
