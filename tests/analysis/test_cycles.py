@@ -152,3 +152,13 @@ def test_a_day_of_work_and_a_week_of_work_end_before_their_last_instant():
     assert (hours.jobs, hours.day, hours.weekdays) == (6, 2 / 6, 5 / 6)
     assert np.isnan(working_hours(trace, n_resamples=1, rng=1).day_interval).all()
     assert not np.isnan(hours.day_interval).any()
+
+
+def test_the_table_of_days_as_it_is_read():
+    # From second 0 a job each six hours of two weeks, and twelve more on the first day.
+    submit = np.sort([*range(0, 14 * DAY + 1, 6 * 3600), *range(60, 60 + 12 * 60, 60)])
+    (table,) = cycles.section(Trace.from_columns({"submit": submit})).tables
+    assert table.shown.loc[["day 1", "day 2"]].to_numpy().tolist() == [
+        ["21", "10.5", "30 %"],
+        ["8", "4", "12 %"],
+    ]

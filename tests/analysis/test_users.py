@@ -193,3 +193,23 @@ def test_who_is_left_out_are_the_unknown_whose_jobs_ran():
     of_sessions = sessions.section(Trace.from_columns(log))
     assert section.notes[0] in of_sessions.notes
     assert of_sessions.parameters["session_threshold"] == 3600
+
+
+def test_the_tables_of_users_as_they_are_read():
+    log = {"submit": range(8), "run": [10, 10, 10, 10, 10, 10, 80, 60], "procs": [1] * 8}
+    trace = Trace.from_columns(log | {"user": [3, 3, 3, 3, 3, 5, 5, 9]})
+    summary, top = users.section(trace).tables
+    assert summary.shown[""].to_dict() == {
+        "users with jobs that ran": "3",
+        "jobs per user, mean": "2.67",
+        "jobs per user, median": "2",
+        "users who have half of the jobs": "1",
+        "users who have half of the work": "2",
+        "Gini coefficient of jobs": "0.333",
+        "Gini coefficient of work": "0.133",
+    }
+    assert top.shown.reset_index().to_numpy().tolist() == [
+        ["user 3", "5", "62 %", "25 %"],
+        ["user 5", "2", "25 %", "45 %"],
+        ["user 9", "1", "12 %", "30 %"],
+    ]
