@@ -166,14 +166,14 @@ def lengths_of(
     return pd.Series(length, pd.RangeIndex(length.size, name="session"), name="length")
 
 
-def size_shares(sizes: dict[str, pd.Series], *, most: int = 20) -> pd.DataFrame:
+def size_shares(sizes: dict[str, pd.Series], *, most: int = 100) -> pd.DataFrame:
     """Return the shares of things that have more than 0, 1, 2, … members.
 
     Parameters
     ----------
     sizes : dict of str to Series of int
         Numbers of members, at least 1, by name.
-    most : int, default 20
+    most : int, default 100
         How many points at most, evenly spaced on a logarithmic axis.
 
     Returns
@@ -187,7 +187,7 @@ def size_shares(sizes: dict[str, pd.Series], *, most: int = 20) -> pd.DataFrame:
     [1.0, 0.5, 0.25, 0.25]
     """
     largest = max(int(values.max()) for values in sizes.values())
-    value = np.unique(np.geomspace(1, largest, most * 5).round().astype(np.int64))
+    value = np.unique(np.geomspace(1, largest, most).round().astype(np.int64))
     table = {
         name: 1 - np.searchsorted(np.sort(values), value, side="left") / len(values)
         for name, values in sizes.items()

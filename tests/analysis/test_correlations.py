@@ -273,3 +273,16 @@ def test_what_goes_together_is_said_if_its_interval_leaves_no_doubt(low, high, s
     row = {"first": "run", "second": "estimate", "spearman": 0.6}
     table = pd.DataFrame([row | {"spearman_low": low, "spearman_high": high}])
     assert ("run time and estimate go together most" in _finding(table)) == said
+
+
+def test_the_tables_of_what_goes_together_as_they_are_read():
+    columns = {"submit": range(12), "run": [60] * 6 + [120] * 5 + [240], "procs": [1] * 6 + [4] * 6}
+    pairs, sizes = section(Trace.from_columns(columns)).tables
+    assert sizes.shown.reset_index().to_numpy().tolist() == [
+        ["1", "6", "1 min", "1 min"],
+        ["4", "6", "2 min", "2 min 20 s"],
+    ]
+    assert sizes.shown.columns.tolist() == ["jobs", "median run time", "mean run time"]
+    (row,) = pairs.shown.reset_index().to_numpy().tolist()
+    assert row == ["processors, run time", "12", "0.97", "0.94", "0.91"]
+    assert pairs.shown.columns.tolist() == ["jobs", "Spearman", "Kendall", "linear, of logs"]

@@ -6,6 +6,8 @@ import pandas as pd
 import pytest
 
 from analysis import cycles
+from analysis.section import SEED
+from analysis.working_hours import working_hours
 from workloadkit import Header, Trace
 from workloadkit.clock import DAY
 
@@ -120,3 +122,43 @@ def test_an_hour_that_the_log_does_not_cover_has_no_rate():
     day = cycles.daily_cycle(week)["all"]
     assert week["rate"].iloc[:3].tolist() == pytest.approx([2, 0, np.nan], nan_ok=True)
     assert day.iloc[:4].tolist() == pytest.approx([2, 0, np.nan, np.nan], nan_ok=True)
+
+
+def test_the_intervals_of_working_hours_are_the_same_each_time_and_told_by_their_names():
+    start = datetime(2024, 1, 1, tzinfo=STOCKHOLM)
+    zero = int(start.timestamp())
+    # Users 1 to 6 work by day, from one day a week to six; user 7 on Sundays, and by night.
+    jobs = [(DAY * day + 36_000, user) for user in range(1, 7) for day in range(user)]
+    jobs = sorted([*jobs, (6 * DAY, 7), (6 * DAY + 60, 7), (7 * DAY, 7)])
+    submit, user = zip(*jobs, strict=True)
+    header = Header((f"; UnixStartTime: {zero}", "; TimeZoneString: Europe/Stockholm"))
+    trace = Trace.from_columns({"submit": (0, *submit), "user": (7, *user)}, header=header)
+    section = cycles.section(trace)
+    hours = working_hours(trace, rng=SEED)
+    values = section.values
+    assert section.parameters == {"seed": SEED}
+    assert (values["day_share_low"], values["day_share_high"]) == hours.day_interval
+    assert (values["weekday_share_low"], values["weekday_share_high"]) == hours.weekdays_interval
+    assert hours.day_interval[0] < hours.day < hours.day_interval[1]
+    assert len({*hours.day_interval, *hours.weekdays_interval}) > 2
+
+
+def test_a_day_of_work_and_a_week_of_work_end_before_their_last_instant():
+    header = Header(("; UnixStartTime: 345600", "; TimeZoneString: UTC"))  # a Monday, 0:00
+    friday, hour = 4 * DAY, 3600
+    submit = [0, 7.5 * hour, 17.5 * hour - 1, 17.5 * hour, friday + DAY - 1, friday + DAY]
+    trace = Trace.from_columns({"submit": submit, "user": [0, 1, 2, 0, 1, 2]}, header=header)
+    hours = working_hours(trace, rng=1)
+    assert (hours.jobs, hours.day, hours.weekdays) == (6, 2 / 6, 5 / 6)
+    assert np.isnan(working_hours(trace, n_resamples=1, rng=1).day_interval).all()
+    assert not np.isnan(hours.day_interval).any()
+
+
+def test_the_table_of_days_as_it_is_read():
+    # From second 0 a job each six hours of two weeks, and twelve more on the first day.
+    submit = np.sort([*range(0, 14 * DAY + 1, 6 * 3600), *range(60, 60 + 12 * 60, 60)])
+    (table,) = cycles.section(Trace.from_columns({"submit": submit})).tables
+    assert table.shown.loc[["day 1", "day 2"]].to_numpy().tolist() == [
+        ["21", "10.5", "30 %"],
+        ["8", "4", "12 %"],
+    ]

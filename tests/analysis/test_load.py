@@ -220,3 +220,33 @@ def test_without_a_machine_load_is_in_processors():
     log = {"submit": [0], "wait": [0], "run": [10], "procs": [3]}
     found = load.load_over_time(Trace.from_columns(log), [0, 10])
     assert found[["offered_load", "utilization"]].to_numpy().tolist() == [[3, 3]]
+
+
+def test_only_jobs_that_ran_on_more_than_a_known_machine_are_wrong():
+    log = {"submit": [0, 1, 2, 3], "wait": [0] * 4, "run": [9, 9, -1, 9], "procs": [4, 5, 6, 1]}
+    notes = load.section(Trace.from_columns(log, header=Header(("; MaxProcs: 4",)))).notes
+    assert notes[0].startswith("By the header the machine has 4 processors, but 1 job used more")
+    unknown = " ".join(load.section(Trace.from_columns(log)).notes)
+    assert "used more" not in unknown
+
+
+def test_submissions_of_one_second_ask_for_no_share_of_the_machine():
+    log = {"submit": [7, 7], "wait": [0, 0], "run": [10, 20], "procs": [1, 2]}
+    found = load.summarize_load(Trace.from_columns(log, header=Header(("; MaxProcs: 4",))))
+    assert (found["offered_load"], found["utilization"], found["window"]) == (None, None, 0)
+    assert (found["work"], found["makespan"]) == (50, 20)
+
+
+def test_the_most_jobs_a_day_are_a_mean_where_intervals_are_longer():
+    submit = np.append(np.zeros(5), 2999 * 86_400)  # intervals of two days show all of it
+    section = load.section(Trace.from_columns({"submit": submit, "run": [1] * 6, "procs": [1] * 6}))
+    assert section.values["interval_days"] == 7
+    assert section.values["jobs_per_day_max"] == 2.5
+    assert section.values["jobs_per_day_mean"] == pytest.approx(6 / 2999)
+
+
+def test_a_header_of_processors_and_nodes_needs_no_note_nor_does_the_wait_of_who_never_ran():
+    log = {"submit": [0, 100, 200], "wait": [0, 9, -1], "run": [100, 50, -1], "procs": [4, 2, 1]}
+    header = Header(("; MaxNodes: 2", "; MaxProcs: 4"))
+    notes = load.section(Trace.from_columns(log, header=header)).notes
+    assert notes == ("The log spans less than a day, so nothing is shown over time.",)

@@ -298,3 +298,17 @@ def test_a_job_that_never_ran_does_not_keep_the_others_from_being_reported(rng):
     run = np.append(rng.integers(1, 9, 40), -1)
     assert section(log(rng, n=41, run=run)).notes[0] != "No job of this log ran."
     assert section(log(rng, n=41, run=[-1] * 41)).notes == ("No job of this log ran.",)
+
+
+def test_the_tables_of_what_repeats_as_they_are_read():
+    """Two days: of the first all jobs are of one size, of the second half of them."""
+    day = 86_400
+    columns = {"submit": [0, 1, 2, 3, day, day + 1, day + 2, day + 3], "run": [60] * 8}
+    trace = Trace.from_columns(columns | {"procs": [1, 1, 1, 1, 1, 2, 1, 2]})
+    tables = {table.name: table for table in section(trace).tables}
+    days, depths = tables["days"], tables["stack_depths"]
+    assert days.data.loc["processors", ["mean", "whole_log"]].tolist() == [0.75, 0.75]
+    assert days.shown.loc["processors", ["mean of days", "whole log"]].tolist() == ["75.0 %"] * 2
+    assert days.shown.loc["run time", "mean of days"] == "100.0 %"
+    assert depths.shown.loc["processors"].tolist()[:3] == ["75 %", "2", "0.333"]
+    assert depths.shown.loc["run time"].tolist() == ["88 %", "1", "0", "0 [0, 0]"]

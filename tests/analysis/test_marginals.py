@@ -78,6 +78,13 @@ def test_the_histogram_of_accuracy_agrees_with_counting(ratio):
         assert row.share == n / len(ratio)
 
 
+def test_what_ends_at_an_edge_belongs_to_the_bin_that_ends_there():
+    bins = accuracy.accuracy_histogram(np.arange(21) / 20)  # 0 belongs to the first
+    assert bins["share"].mul(21).round(9).tolist() == [2, *[1] * 19, 0]
+    bins = accuracy.accuracy_histogram(np.array([0.25, 0.5, 0.5, 1.0, 1.25]), n_bins=4)
+    assert bins["share"].tolist() == [0.2, 0.4, 0, 0.2, 0.2]
+
+
 def test_accuracy_counts_what_it_says():
     log = {"submit": range(6), "run": [100, 95, 120, 5, 50, 1], "procs": [1] * 6}
     log["requested_time"] = [100, 100, 100, 100, 100, np.nan]
@@ -133,6 +140,8 @@ def test_the_ten_most_popular_estimates_need_not_cover_all_jobs():
         ([0.25, 0.5], 0.25, 0.5),
         ([0.5], 0.5, 5),
         ([0, 0], 1, 1),
+        ([0.5, 10, 10], 1, 10),
+        ([1e-6, 0.5], 1e-3, 0.5),
     ],
 )
 def test_cumulative_shares_span_the_values(values, first, last):
@@ -197,3 +206,37 @@ def test_sizes_and_times_are_those_of_the_jobs_that_ran():
     log = {"submit": [0, 1], "run": [50, -1], "procs": [2, 64]}
     section = marginals.section(Trace.from_columns(log))
     assert (section.values["run"]["count"], section.values["procs"]["max"]) == (1, 2)
+
+
+def test_jobs_without_processors_have_no_accuracy():
+    log = {"submit": [0, 1, 2], "run": [50, 20, 0], "procs": [1, -1, 0]}
+    trace = Trace.from_columns(log | {"requested_time": [100, 100, 100]})
+    assert accuracy.run_over_estimate(trace).tolist() == [0.5]
+
+
+def test_the_tables_of_accuracy_as_they_are_read():
+    run = [100, 95, 120, 130, 145, 5, 50, 60, 75, 20]
+    log = {"submit": range(10), "run": run, "procs": [1] * 10}
+    section = accuracy.section(Trace.from_columns(log | {"requested_time": [100] * 9 + [40]}))
+    summary, popular = section.tables
+    assert summary.shown[""].tolist() == ["10", "83 %", "85 %", "30 %", "20 %", "10 %"]
+    assert list(summary.shown.index[3:]) == [
+        "ran longer than estimated",
+        "within 10 % of the estimate",
+        "used less than a tenth of it",
+    ]
+    assert popular.shown.reset_index().to_numpy().tolist() == [
+        [1, "1 min 40 s", "9", "90 %"],
+        [2, "40 s", "1", "10 %"],
+    ]
+    assert section.finding == (
+        "The median job uses 85 % of its estimate; 30 % run longer than estimated. The most "
+        "popular 2 estimates cover 100 % of the jobs."
+    )
+
+
+def test_what_a_slowdown_is_bounded_by_and_where_shares_are_told_is_the_same_each_time():
+    log = {"submit": [0, 1], "run": [5, 100], "procs": [1, 1], "wait": [0, 50]}
+    section = marginals.section(Trace.from_columns(log))
+    assert section.parameters == {"slowdown_bound": 10}
+    assert [len(figure.data) for figure in section.figures] == [1, 300, 300]

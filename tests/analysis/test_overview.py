@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from analysis import coverage, overview
-from workloadkit import Header, Repair, Trace
+from workloadkit import Header, Intake, Repair, Trace
 
 
 def facts(trace):
@@ -140,3 +140,61 @@ def test_what_reading_put_right_is_added_up_or_said_to_be_nothing():
 def test_jobs_that_never_ran_did_not_end_after_the_window():
     log = {"submit": [0, 50, 100], "wait": [0] * 3, "run": [10, 900, 10], "procs": [1, 0, 1]}
     assert facts(Trace.from_columns(log))["ended after that"] == "1 job"
+
+
+def test_what_a_header_tells_of_the_log_is_in_its_first_table():
+    header = Header(
+        (
+            "; Version: 2.2",
+            "; Computer: Abacus",
+            "; Installation: Here",
+            "; Installation: There",
+            "; Acknowledge: Ada",
+            "; MaxProcs: 8 (3, 5)",
+        )
+    )
+    columns = {"submit": [7, 9], "queue": [0, 1], "partition": [-1, -1], "group": [4, 4]}
+    trace = replace(Trace.from_columns(columns, header=header, name="a.swf"), digest="ab12")
+    rows = facts(trace)
+    assert (rows["log"], rows["computer"], rows["installation"]) == (
+        "a.swf",
+        "Abacus",
+        "Here; There",
+    )
+    assert (rows["thanks to"], rows["version of the format"]) == ("Ada", "2.2")
+    assert (rows["processors"], rows["SHA-256"]) == ("8 (3, 5)", "ab12")
+    assert [rows[name] for name in ("queues", "groups", "partitions")] == ["2", "1", "unknown"]
+    assert rows["submissions span"] == "2 s"
+    section = overview.section(trace)
+    assert section.finding.startswith("2 jobs over 2 s on 8 processors.")
+    assert (section.values["first_submit"], section.values["last_submit"]) == (7, 9)
+
+
+def test_a_window_of_one_day_has_one_date():
+    zone = "; TimeZoneString: UTC"
+    for last, dates in ((3600, "(2 January 1970)"), (90_000, "(2 January 1970 to 3 January 1970)")):
+        log = {"submit": [0, last], "run": [5, 5], "procs": [1, 1]}
+        trace = Trace.from_columns(log, header=Header(("; UnixStartTime: 86400", zone)))
+        assert dates in overview.section(trace).finding
+    assert overview.section(trace).values["last_submit_date"] == pd.Timestamp("1970-01-03 01:00")
+
+
+def test_rows_of_an_import_are_added_up_by_what_became_of_them():
+    left = (Repair("not ended: RUNNING", 3, 4), Repair("no times", 4, 9))
+    intake = Intake(
+        "Slurm accounting", 19, 12, left, (Repair("odd", 2, 5),), (("time zone", "UTC"),)
+    )
+    trace = replace(Trace.from_columns({"submit": [0]}), intake=intake)
+    section = overview.reading_section(trace)
+    assert section.values == {"n_rows": 19, "n_left_out": 7}
+    assert section.finding == (
+        "Slurm accounting; time zone: UTC: of 19 rows, 12 are jobs and 7 are left out."
+    )
+    assert [table.name for table in section.tables] == ["left_out", "noted"]
+    assert section.tables[0].shown.to_numpy().tolist() == [
+        ["not ended: RUNNING", "3", "4"],
+        ["no times", "4", "9"],
+    ]
+    repaired = overview.reading_section(replace(trace, repairs=(Repair("sorted", 2, 1),)))
+    assert repaired.values == {"n_rows": 19, "n_left_out": 7, "n_repairs": 2}
+    assert repaired.finding.endswith("left out. Reading put 2 things right, of 1 kind.")

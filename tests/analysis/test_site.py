@@ -445,3 +445,16 @@ def test_jobs_of_no_known_user_are_counted_if_they_ran():
     log = {"submit": range(4), "run": [5, 5, -1, 5], "procs": [1] * 4, "user": [1, -1, -1, 1]}
     section = summary.section(Trace.from_columns(log))
     assert "Left out: 1 job of no known user." in section.notes
+
+
+def test_the_finding_of_the_section_by_hand():
+    # A batch of five, and three of one job: 100 s, 110 s and 200 s after the end of the one before.
+    columns = {"submit": [0, 1, 2, 3, 4, 204, 414, 714], "wait": [0] * 8, "run": [100] * 8}
+    section = summary.section(Trace.from_columns(columns | {"procs": [1] * 8, "user": [4] * 8}))
+    assert section.finding == (
+        "By Last, a batch has 2 jobs on average. Half of the think times within sessions last at "
+        "most 1 min 50 s."
+    )
+    assert (section.values["n_users"], section.values["n_jobs"]) == (1, 8)
+    assert section.values["batch_width"]["p50"] == 1
+    assert section.parameters == {"site_session_threshold": 1200, "site_longest_break": 28_800}

@@ -1,4 +1,5 @@
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -140,11 +141,17 @@ def test_the_section_of_sessions_by_hand():
 
 @given(st.lists(st.integers(1, 60), min_size=1))
 def test_size_shares_agree_with_counting(sizes):
-    import pandas as pd
-
     shares = sessions.size_shares({"jobs": pd.Series(sizes)})["jobs"]
     for value, share in shares.items():
         assert share == pytest.approx(sum(size >= value for size in sizes) / len(sizes))
+
+
+def test_size_shares_have_so_many_points_at_most_and_both_ends():
+    many = {"jobs": pd.Series([1, 10**6])}
+    assert len(sessions.size_shares(many, most=20)) <= 20
+    shares = sessions.size_shares(many)["jobs"]
+    assert 50 < len(shares) <= 100
+    assert shares.iloc[[0, 1, -1]].to_dict() == {1: 1, 2: 0.5, 10**6: 0.5}
 
 
 @pytest.mark.parametrize(
@@ -176,3 +183,33 @@ def test_users_of_as_many_jobs_are_in_the_order_of_their_numbers():
     log = {"submit": range(60), "run": [1] * 60, "procs": [1] * 60, "user": user}
     shares = users.user_shares(Trace.from_columns(log))
     assert shares.index.tolist() == [*range(1, 40, 2), *range(0, 40, 2)]
+
+
+def test_who_is_left_out_are_the_unknown_whose_jobs_ran():
+    log = {"submit": range(4), "run": [9, 9, -1, 9], "procs": [1] * 4, "user": [-1, 0, -1, 3]}
+    section = users.section(Trace.from_columns(log))
+    assert section.notes[0] == "Left out: 1 job of no known user."
+    assert section.values["n_users"] == 2
+    of_sessions = sessions.section(Trace.from_columns(log))
+    assert section.notes[0] in of_sessions.notes
+    assert of_sessions.parameters["session_threshold"] == 3600
+
+
+def test_the_tables_of_users_as_they_are_read():
+    log = {"submit": range(8), "run": [10, 10, 10, 10, 10, 10, 80, 60], "procs": [1] * 8}
+    trace = Trace.from_columns(log | {"user": [3, 3, 3, 3, 3, 5, 5, 9]})
+    summary, top = users.section(trace).tables
+    assert summary.shown[""].to_dict() == {
+        "users with jobs that ran": "3",
+        "jobs per user, mean": "2.67",
+        "jobs per user, median": "2",
+        "users who have half of the jobs": "1",
+        "users who have half of the work": "2",
+        "Gini coefficient of jobs": "0.333",
+        "Gini coefficient of work": "0.133",
+    }
+    assert top.shown.reset_index().to_numpy().tolist() == [
+        ["user 3", "5", "62 %", "25 %"],
+        ["user 5", "2", "25 %", "45 %"],
+        ["user 9", "1", "12 %", "30 %"],
+    ]

@@ -132,3 +132,22 @@ def test_schedules_are_compared_by_what_they_earn(rng):
     hours = found.table.loc["aggregate_utility"] / found.table.loc["utility_per_proc_hour"]
     assert hours.iloc[0] == pytest.approx(hours.iloc[1])
     assert width["aggregate_utility"] > 0
+
+
+def test_only_what_is_worth_0_from_the_start_is_worth_nothing():
+    points = [
+        (0, 0.0, 1.0),
+        (0, 9.0, 0.0),
+        (1, 0.0, 0.0),
+        (1, 9.0, 0.0),
+        (2, 0.0, 0.5),
+        (2, 4.0, 0.0),
+    ]
+    frame = pd.DataFrame(points, columns=["row", "time", "value"])
+    trace = replace(wk.Trace.from_columns({"submit": range(4)}), utility=frame)
+    section = utilities.section(trace)
+    told = section.tables[0].data["value"]
+    assert told["worth nothing from the start"] == 1
+    assert (told["jobs with a utility function"], told["without"]) == (3, 1)
+    assert told["sum of the start values"] == section.values["start_value"] == 1.5
+    assert section.finding.startswith("3 jobs (75 %) have utility functions: half of them")

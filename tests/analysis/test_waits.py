@@ -289,3 +289,77 @@ def test_jobs_of_an_unknown_partition_are_in_no_table_of_partitions():
 def test_one_unknown_wait_does_not_hide_the_others():
     section = summary.section(site((0, 0, 60, 70), (5, 5, None, 99), partition=["a", "b"]))
     assert section.values["submit_to_start"]["jobs"] == 1
+
+
+def test_a_submission_that_only_eligibility_tells_of_leaves_the_wait_from_then_on():
+    trace = site((0, 30, 90, 100), (0, 200, 260, 300), (500, 505, 490, 510))
+    beside = trace.sidecar.assign(submit_by=["", "eligible", ""])
+    beside.loc[1, "submit"] = np.nan
+    found = wait_intervals(replace(trace, sidecar=beside))
+    assert found["submit_to_start"].fillna(-1).tolist() == [90, -1, -10]
+    assert found["submit_to_eligible"].fillna(-1).tolist() == [30, -1, 0]  # started first: held not
+    assert found["eligible_to_start"].tolist() == [60, 60, -10]
+
+
+def test_four_partitions_are_drawn_and_the_others_as_one_and_ten_listed():
+    jobs = [(i, i, i + 60, i + 90) for i in range(24)]
+    section = summary.section(site(*jobs, partition=[f"p{i % 12:02}" for i in range(24)]))
+    (figure,) = section.figures
+    assert figure.data["name"].tolist() == ["p00", "p01", "p02", "p03", "others"]
+    (table,) = (table for table in section.tables if table.name == "by_partition")
+    assert table.data.index.tolist() == [*(f"p{i:02}" for i in range(10)), "others"]
+
+
+def test_names_that_occur_as_often_are_in_their_own_order():
+    names = [f"{i:03}" for i in range(100)]
+    code, ordered = measures.ranked(pd.Categorical([*names, *names[::-1], "050"]))
+    assert ordered == ["050", *(name for name in names if name != "050")]
+    assert code[0] == code[199] == 1
+
+
+def test_one_partition_and_jobs_of_an_unknown_one_are_not_told_apart():
+    jobs = [(0, 0, 60, 70), (5, 5, 605, 700)]
+    section = summary.section(site(*jobs, partition=["a", ""]))
+    assert [table.name for table in section.tables] == ["intervals"]
+
+
+def test_names_of_48_letters_are_shown_whole():
+    jobs = [(0, 0, 60, 70), (5, 5, 605, 700)]
+    section = summary.section(site(*jobs, partition=["a" * 48, "b" * 49]))
+    assert section.tables[1].shown.index.tolist() == ["a" * 48, "b" * 47 + "…"]
+
+
+def test_partitions_are_told_apart_by_the_jobs_that_started():
+    section = summary.section(site((0, 0, 60, 70), (5, 5, None, 20), partition=["a", "b"]))
+    assert [table.name for table in section.tables] == ["intervals"]
+
+
+def test_tables_and_figures_over_time_are_of_the_same_interval_and_period():
+    jobs = [(day * DAY, day * DAY + 60, day * DAY + 240, day * DAY + 300) for day in range(4)]
+    late = (40 * DAY, 40 * DAY, None, 40 * DAY + 5)  # the log is longer than its known waits
+    section = summary.section(site(*jobs, late, partition=[*"abab", "a"]))
+    _, _, table = section.tables
+    assert table.data[["name", "jobs", "mean", "p90"]].to_numpy().tolist() == [
+        ["a", 2, 180, 180],
+        ["b", 2, 180, 180],
+    ]
+    assert table.caption == "The same by partition and week of submission."
+    assert (table.data["end"] - table.data["begin"]).unique().tolist() == [7 * DAY]
+    assert section.figures[0].caption.startswith("By week of submission: the time from eligible to")
+
+
+@pytest.mark.parametrize(("held", "told"), [(0, ""), (4, ""), (5, "0.1 %"), (25, "0.5 %")])
+def test_little_waiting_before_jobs_were_eligible_is_told_from_a_thousandth_on(held, told):
+    jobs = [(0, held, 2500, 2600), (0, 0, 2500, 2600)]
+    section = summary.section(site(*jobs, partition=["a", "b"]))
+    assert section.values["share_before_eligible"] == held / 5000
+    assert (f" {told} of all waiting came before" in section.finding) == bool(told)
+
+
+def test_the_finding_tells_the_wait_of_half_and_of_nine_in_ten():
+    jobs = [(i, None, i + 60 * (i + 1), i + 60 * (i + 2)) for i in range(100)]
+    section = summary.section(site(*jobs, header=(), partition=["a", "b"] * 50))
+    assert section.finding == (
+        "Half of the jobs waited 50 min or less, one in ten more than 1 h 30 min."
+    )
+    assert section.tables[2].shown.index.tolist() == ["day 0", "day 0"]

@@ -286,3 +286,11 @@ def test_one_log_at_a_time(run, export, tmp_path):
 )
 def test_the_suffix_says_what_is_written(name, format_):
     assert written_format(name) == format_
+
+
+def test_a_key_is_not_written_over(run, export, tmp_path):
+    key = tmp_path / "key.swf"
+    key.write_text("secret\n")
+    code, _, error = run(export, "-o", key, "--anonymize", "--key", key)
+    assert (code, key.read_text()) == (2, "secret\n")
+    assert f"is the input {key}, which is not written over" in error

@@ -79,6 +79,24 @@ def test_a_network_is_solved_by_the_method_that_is_named(method, solve):
     assert [point["X"] for point in answer["points"]] == pytest.approx([expected] * 2, rel=1e-12)
 
 
+def test_a_network_has_no_think_time_and_is_solved_exactly_unless_told_otherwise():
+    (answer,) = json.loads(run("network", "demands=0.5,0.3", "N=3", "--json", "-").stdout)[
+        "answers"
+    ]
+    expected = networks.mva([0.5, 0.3], 3, 0).X
+    assert [point["X"] for point in answer["points"]] == pytest.approx([expected] * 2, rel=1e-12)
+
+
+def test_the_json_says_what_was_solved_and_how_exactly():
+    told = json.loads(run("closed", "N=3", "Z=1", "S=1", "--json", "-").stdout)
+    assert (told["model"], told["provenance"]) == ("closed", {"workloadkit": wk.__version__})
+    (answer,) = told["answers"]
+    exact = closed(3, 1, 1)
+    assert (answer["exactness"], answer["error"]) == (str(exact.exactness), {})
+    (point,) = answer["points"]
+    assert [point[name] for name in "XRQU"] == [exact.X, exact.R, exact.Q, exact.U]
+
+
 @pytest.mark.parametrize(
     ("words", "shares"),
     [([], [0.5, 0.9, 0.99]), (["--quantile", "0.25", "--quantile", "0.75"], [0.25, 0.75])],

@@ -454,6 +454,18 @@ def test_the_command_shows_and_writes_what_simulate_takes(run, path, tmp_path):
     assert run("simulate", path, *options)[0] == 0
 
 
+def test_the_command_tells_notes_and_how_many_would_fit_of_those_that_wait(run, tmp_path):
+    trace = steady(300, [(60_000, 66_000)])
+    procs, wait = trace.column("procs").copy(), trace.column("wait").copy()
+    procs[[102, 105]] = 9  # two of the ten that wait are larger than the machine
+    wait[-1] = -1
+    wk.write_swf(trace.with_columns(procs=procs, wait=wait), tmp_path / "log.swf")
+    code, out, err = run("outages", tmp_path / "log.swf", "--procs", 8)
+    assert code == 0
+    assert err == "1 job of unknown wait is left aside: nobody knows when it ran.\n"
+    assert out.splitlines()[1].split()[-4:-1] == ["waiting", "10", "8"]
+
+
 def test_the_command_takes_the_machine_that_is_given(run, path):
     for procs in (8, 20):
         code, out, _ = run("outages", path, "--procs", procs, "-o", "-")

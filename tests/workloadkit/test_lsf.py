@@ -209,6 +209,24 @@ def test_an_end_before_the_start():
     assert "ended before it started" in trace.intake.noted[0].kind
 
 
+def test_a_job_that_ended_as_it_started_ran_for_no_time():
+    trace = read(record(start=160, end=160, run_time=0))
+    assert trace.jobs["run"].tolist() == [0]
+    assert trace.intake.noted == ()
+
+
+def test_a_job_that_started_as_it_was_submitted_waited_for_no_time():
+    trace = read(record(submit=160, start=160))
+    assert trace.jobs["wait"].tolist() == [0]
+    assert trace.intake.noted == ()
+
+
+def test_memory_shared_by_processors_is_in_whole_kilobytes_in_the_log_alone():
+    trace = read(record(memory=8003))
+    assert trace.jobs["memory"].tolist() == [2001]
+    assert trace.sidecar["memory"].tolist() == [2000.75]
+
+
 @pytest.mark.parametrize(
     ("begin", "ineligible", "eligible"),
     [(0, -1, np.nan), (0, 0, 100), (0, 20, 120), (140, -1, 140), (50, -1, 100), (0, 999, 160)],

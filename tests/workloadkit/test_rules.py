@@ -651,3 +651,22 @@ def test_logs_that_no_file_holds(columns):
 def test_what_is_no_log_is_refused():
     with pytest.raises(wk.ParameterError, match="read it first"):
         wk.validate("log.swf")
+
+
+@pytest.mark.parametrize("field", ["requested_procs", "requested_time"])
+def test_a_request_of_nothing_is_found_and_named(field):
+    broken = {
+        f.rule: f for f in wk.validate(log({"AllowOveruse": "Yes"}, {2: {field: 0}})).findings
+    }
+    finding = broken["request-zero"]
+    assert (finding.severity, finding.count) == ("warning", 1)
+    assert dict(finding.offenders[0].values) == {field.replace("_", " "): 0}
+
+
+def test_a_job_of_run_time_0_takes_no_processors_from_those_after_it():
+    assert "machine-used-once" not in found(log(jobs={1: {"run": 0, "procs": 8, "cpu": 0}}))
+
+
+def test_jobs_without_processors_are_not_checked_for_the_size_of_the_machine():
+    broken = {f.rule: f for f in wk.validate(log(jobs={1: {"procs": 0}, 2: {"procs": 9}})).findings}
+    assert (broken["procs-machine"].count, broken["procs-machine"].checked) == (1, 2)

@@ -279,8 +279,9 @@ def test_a_rescheduled_job_is_its_last_attempt():
     ]
 
 
-def test_rescheduled_without_a_later_line_is_failed_and_noted():
-    trace = read(line(failed=24))
+@pytest.mark.parametrize("failed", [24, 25])
+def test_rescheduled_without_a_later_line_is_failed_and_noted(failed):
+    trace = read(line(failed=failed))
     assert trace.jobs.status[0] == 0
     assert noted(trace) == {"rescheduled, and no later line tells of its end: failed": 1}
 
@@ -354,6 +355,21 @@ def test_tasks_of_another_job_of_that_number_are_not_folded():
     trace = read(task(1, 60, **MASTER), later)
     assert trace.jobs.cpu[0] == 65
     assert left_out(trace) == {"parallel tasks without the line of their job (pe_taskid)": 1}
+
+
+@pytest.mark.parametrize("starts", [(70, 49), (49, 70), (421, 70), (70, 421), (49, 421)])
+def test_tasks_that_come_before_their_job_are_folded_only_if_all_can_be_of_it(starts):
+    tasks = [task(n, start, **MASTER) for n, start in enumerate(starts, 1)]
+    trace = read(*tasks, line(submission_time=50, **MASTER))
+    assert left_out(trace) == {"parallel tasks without the line of their job (pe_taskid)": 2}
+    assert trace.jobs.cpu[0] == 65
+
+
+def test_memory_of_tasks_is_in_the_unit_of_its_field():
+    measured = task(1, 70, univa=UNIVA, **MASTER)  # 6,144,000 bytes
+    assert read(line(**MASTER), measured).jobs.memory[0] == (4000 + 6000) / 4
+    virtual = task(1, 70, ru_maxrss="0", **MASTER)  # 8,192,000 bytes
+    assert read(line(**MASTER), virtual).jobs.memory[0] == (4000 + 8000) / 4
 
 
 # Files

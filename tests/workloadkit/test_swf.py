@@ -668,6 +668,15 @@ def test_numbers_that_mean_nothing_are_kept_and_reported():
     ]
 
 
+def test_numbers_that_mean_nothing_are_reported_where_others_are_unknown():
+    lines = ["1 -1 -1 10 1" + " -1" * 13, "2 -0.5 -7 -1 1" + " -1" * 13, "3 9 -3 -1 1" + " -1" * 13]
+    assert [str(repair) for repair in read("\n".join(lines)).repairs] == [
+        "negative numbers other than -1 kept as submit time (once, on line 2)",
+        "negative numbers other than -1 kept as wait time (2 times, first on line 2)",
+        "unknown submit times (-1) kept as second -1 (once, on line 1)",
+    ]
+
+
 def test_an_unknown_submit_time_among_known_ones_is_reported():
     lines = ["1 -1 0 10 1" + " -1" * 13, "2 900 3 10 1" + " -1" * 13]
     trace = read("\n".join(lines))

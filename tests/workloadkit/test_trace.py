@@ -8,6 +8,7 @@ import pytest
 
 import workloadkit as wk
 from workloadkit.errors import WorkloadError
+from workloadkit.provenance import moved_times, operations, plain, provenance, seed_of
 
 SMALL = {"submit": [0, 5], "wait": [-1, 2], "run": [10, 20], "procs": [1, 2], "user": [1, -1]}
 
@@ -241,3 +242,81 @@ def test_a_header_of_other_jobs_keeps_its_window_unless_times_change():
     assert header.window == (5, 5)
     assert header.with_jobs(3).lines == ("; MaxJobs: 3", "; MaxRecords: 3", "; Window: 5 5")
     assert header.with_jobs(3, EndTime=60.0).lines == ("; MaxJobs: 3", "; MaxRecords: 3")
+
+
+def accounted():
+    """Two jobs with bursts, a utility function and accounting beside them."""
+    columns = {"job": [7, 8], "submit": [0, 9], "wait": [5, 5], "run": [60, 60], "procs": [1, 1]}
+    bursts = {**columns, "job": [7, 7], "submit": [0, 0], "run": [20, 40], "status": [2, 3]}
+    utility = pd.DataFrame({"row": [1], "time": [0.0], "value": [2.0]})
+    return replace(
+        wk.Trace.from_columns(columns, header=wk.Header(("; MaxJobs: 2", "; Preemption: Double"))),
+        bursts=wk.Trace.from_columns(bursts).jobs,
+        utility=utility,
+        sidecar=pd.DataFrame({"account": ["a", "b"]}),
+    )
+
+
+def test_what_stands_beside_a_log_stays_behind_where_times_change():
+    for name in ("submit", "wait", "run"):
+        assert accounted().with_columns(**{name: [1, 2]}).sidecar is None
+    for name in ("procs", "user", "requested_time"):
+        assert accounted().with_columns(**{name: [1, 2]}).sidecar is not None
+
+
+def test_what_was_done_to_a_log_adds_up():
+    made = accounted().take([1]).with_columns(procs=[2], user=[3])
+    assert made.changes == ("1 of 2 jobs", "other values of procs and user")
+    assert made.take([0]).changes[:2] == made.changes
+
+
+def test_the_content_is_that_of_jobs_bursts_utility_functions_and_header():
+    log = accounted()
+    others = (
+        replace(log, header=wk.Header()),
+        replace(log, bursts=log.bursts.iloc[:1]),
+        replace(log, utility=log.utility.assign(value=3.0)),
+        log.with_columns(user=[1, 1]),
+    )
+    assert len({one.content_digest for one in (log, *others)}) == 5
+    assert replace(log, sidecar=None, name="b").content_digest == log.content_digest
+
+
+def test_a_log_as_bursts_says_so_and_has_nothing_beside_it():
+    bursts = accounted().as_bursts()
+    assert (bursts.n_jobs, bursts.sidecar, bursts.name) == (3, None, "trace, as bursts")
+    assert bursts.header.lines == ("; MaxJobs: 2", "; Preemption: Yes")
+    assert bursts.utility["row"].tolist() == bursts.jobs.index[bursts.jobs["job"] == 8].tolist()
+    counted = replace(accounted(), header=wk.Header(("; MaxRecords: 4",))).as_bursts()
+    assert counted.header.number("MaxRecords") == 3
+
+
+def test_a_seed_is_a_whole_number_from_0_on_or_drawn_below_the_largest():
+    assert seed_of(0) == 0
+    assert seed_of(np.int64(5)) == 5
+    rng = np.random.default_rng(1)
+    assert all(0 <= seed_of(rng) < 2**53 for _ in range(100))
+    for wrong in (-1, True, 0.5, "a"):
+        with pytest.raises(wk.ParameterError, match=f"rng is {wrong!r}"):
+            seed_of(wrong)
+
+
+def test_provenance_has_the_last_note_and_which_notes_tell_of_other_times():
+    by = ": workloadkit 0.1.0, log a.swf"
+    kept = ("dependencies", "estimates of a model", "segment", "utility functions")
+    notes = (*kept, "resampled", "shaken")
+    header = wk.Header((*(f"; Note: {note}{by}" for note in notes), "; Note: by Ann"))
+    found = provenance(wk.Trace.from_columns({"submit": [0]}, header=header))
+    assert found["note"] == f"shaken{by}"
+    assert operations(header) == [*notes]
+    assert moved_times(header) == ["resampled", "shaken"]
+    assert plain([np.inf, -np.inf, np.nan, 1.5]) == [None, None, None, 1.5]
+
+
+def test_units_of_the_fields_are_those_of_the_standard():
+    units = {field.name: field.unit for field in wk.fields.FIELDS if field.unit}
+    seconds = ("submit", "wait", "run", "cpu", "requested_time", "think_time")
+    assert units == dict.fromkeys(seconds, "s") | dict.fromkeys(
+        ("memory", "requested_memory"), "KB"
+    )
+    assert [field.column for field in wk.fields.FIELDS] == [*range(1, 19)]

@@ -411,8 +411,7 @@ class _Reader:
         kinds: dict[str, NDArray[np.bool_]] = {}
         for field in _MEASURED:
             column = self.columns[field.name]
-            least = column.min()
-            if least < 0 and least != UNKNOWN:
+            if np.fmin.reduce(column) < 0:  # of what is known; unknown ones are NaN by now
                 odd = (column < 0) & (column != UNKNOWN)
                 kinds[f"negative numbers other than -1 kept as {field.title}"] = odd
         submit, status = self.columns["submit"], self.columns["status"]
