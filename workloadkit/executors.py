@@ -1,9 +1,11 @@
 """Independent tasks, done by this process or by an executor."""
 
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
 from itertools import islice
 from typing import TypeVar
+
+from workloadkit.errors import WorkloadError
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
@@ -30,6 +32,11 @@ def each_done(
     ------
     task, result
 
+    Raises
+    ------
+    WorkloadError
+        If a process of the executor ends before its task is done.
+
     Examples
     --------
     >>> list(each_done(abs, [-1, 2]))
@@ -49,6 +56,10 @@ def each_done(
                 return
             for future in wait(running, return_when=FIRST_COMPLETED).done:
                 yield running.pop(future), future.result()
+    except BrokenExecutor:
+        raise WorkloadError(
+            "a worker ended before its task was done; it may have run out of memory"
+        ) from None
     finally:
         for future in running:
             future.cancel()

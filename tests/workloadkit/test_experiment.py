@@ -422,6 +422,14 @@ def test_tasks_are_taken_as_there_is_room():
     assert all(str(task) == result for task, result in rest.items())
 
 
+def test_a_worker_that_ends_is_reported():
+    with (
+        ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool,
+        pytest.raises(WorkloadError, match="a worker ended before its task was done"),
+    ):
+        list(each_done(os._exit, [1], pool))
+
+
 # Files
 
 

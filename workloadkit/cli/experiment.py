@@ -1,5 +1,7 @@
 """`workloadkit experiment`: a grid of simulations, run on many processes or machines."""
 
+import logging
+from concurrent.futures import CancelledError
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -143,17 +145,23 @@ def _executor(workers: int, dask: str | None) -> "Iterator[Executor | None]":
             yield pool
         return
     try:
-        from distributed import Client
+        from distributed import Client, KilledWorker
     except ImportError:
         raise ParameterError(
             "--dask needs the package distributed: pip install 'workloadkit[dask]'"
         ) from None
+    for name in ("distributed", "distributed.client"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)  # errors are one line here
     try:
         client = Client(dask, timeout="10s")
     except (OSError, ValueError, TypeError) as error:
         raise WorkloadError(f"{dask}: no Dask scheduler answers: {error}") from None
-    with client, client.get_executor(pure=False) as pool:
-        yield pool
+    try:
+        with client, client.get_executor(pure=False) as pool:
+            yield pool
+    except (CancelledError, KilledWorker, OSError) as error:
+        why = str(error) or "the scheduler has gone"
+        raise WorkloadError(f"{dask}: {why}; the same command continues") from None
 
 
 for command, examples in ((run, RUN_EXAMPLES), (merge, MERGE_EXAMPLES)):
