@@ -15,6 +15,7 @@ import pytest
 from scipy import stats
 
 import workloadkit as wk
+from tests.external.last_two import LastTwo
 from workloadkit.clock import WEEK
 from workloadkit.errors import ParameterError, WorkloadError
 from workloadkit.executors import each_done
@@ -230,6 +231,15 @@ def test_without_a_seed_that_of_the_results_is_taken(tmp_path):
 def test_there_is_no_such_shard(shard):
     with pytest.raises(ParameterError, match=f"shard is {shard[0]}/2; it is k/n, with k from"):
         experiment().run(shard=shard)
+
+
+def test_parts_in_python_are_known_by_their_identity(tmp_path):
+    predicted = experiment(predictor=LastTwo())
+    predicted.run(tmp_path)
+    assert "last-two (source" in predicted.grid(1).common["predictor"]
+    assert predicted.run(tmp_path).runs.equals(predicted.run().runs)
+    with pytest.raises(ParameterError, match=r"predictor last-two .*, not by default"):
+        experiment().run(tmp_path)
 
 
 def test_parts_of_different_experiments_are_not_merged(tmp_path):

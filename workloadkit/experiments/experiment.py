@@ -101,25 +101,16 @@ class Experiment:
 
     def __post_init__(self) -> None:
         """Check all that does not need a simulation."""
-        loads: list[float | None] = [1.0 if self._by_users else None]
+        loads: Sequence[float | None] = [1.0 if self._by_users else None]
         if self.loads is not None:
             loads = list(self.loads)
-        given: dict[str, Any] = {
-            "logs": self.logs,
-            "schedulers": self.named_schedulers,
-            "users": self.behaviours,
-        }
-        given |= {"loads": loads, "readings": self.readings, "metrics": self._metrics}
-        for name, values in given.items():
+        object.__setattr__(self, "loads", loads)
+        given: dict[str, Any] = {"logs": self.logs, "schedulers": self.named_schedulers}
+        given |= {"users": self.behaviours, "loads": loads, "readings": self.readings}
+        for name, values in (given | {"metrics": self._metrics}).items():
             if not values:
                 raise ParameterError(f"no {name} are given")
-        for load in loads:
-            if load is not None:
-                check_number("loads", load)
-                if not 0 < load < np.inf:
-                    raise ParameterError(f"loads: {load:g}; a load must be positive")
-        if len(set(loads)) < len(loads):
-            raise ParameterError("loads: one is there twice")
+        _check_loads(loads)
         for metric in self._metrics:
             if metric not in KNOWN:
                 raise ParameterError(f"unknown metric {metric!r}; known: {', '.join(KNOWN)}")
@@ -134,7 +125,6 @@ class Experiment:
             raise ParameterError("resampling goes with load_by='users'")
         for reading in self.readings:
             self._under(reading)
-        object.__setattr__(self, "loads", loads)
 
     @property
     def _by_users(self) -> bool:
@@ -194,14 +184,14 @@ class Experiment:
         return Grid(
             log={name: trace.identity for name, trace in self.logs.items()},
             users={name: describe(users) for name, users in self.behaviours.items()},
-            reading=plain(self.readings),
+            reading={name: _identified(changed) for name, changed in self.readings.items()},
             load=self.loads or [],
             runs=runs,
             scheduler={
                 name: x if isinstance(x, str) else identity_of(x)
                 for name, x in self.named_schedulers.items()
             },
-            common=plain(common),
+            common=_identified(common),
         )
 
     @property
@@ -211,19 +201,15 @@ class Experiment:
 
     def _source(self, log: str, users: str, reading: str, seed: int) -> Source:
         """Return the workloads of a log and its users."""
-        trace, behaviour, resampling = (
-            self.logs[log],
-            self.behaviours[users],
-            self.settings.resampling,
-        )
-        loads: Any = self.loads
+        trace, behaviour = self.logs[log], self.behaviours[users]
+        resampling, loads = self.settings.resampling or {}, list(self.loads or ())
         if not isinstance(behaviour, OpenUsers):
             simulated = self._simulated(log, reading)
             machine = machine_size(trace.header, simulated.procs)
             how = AsWorkload.by(simulated, scaled_machine(machine, simulated.scale_machine))
-            return Reacting.make(trace, behaviour, loads, resampling or {}, how, seed)
+            return Reacting.make(trace, behaviour, loads, resampling, how, seed)
         if self._by_users:
-            return Resampled.make(trace, loads, resampling or {}, seed)
+            return Resampled.make(trace, loads, resampling, seed)
         return Stretched(trace, seed, self._redrawn)
 
     def run(
@@ -327,6 +313,10 @@ class Experiment:
     def _calls(self, tasks: Sequence[Task], seed: int, place: Path | None) -> Iterator[Call]:
         """Yield what is needed for each task; workloads are prepared once, when they are due."""
         sources: dict[Any, Source | Mapped] = {}
+        simulated = {
+            (log, reading): self._simulated(log, reading)
+            for log, reading in dict.fromkeys((task.log, task.reading) for task in tasks)
+        }
         for task in tasks:
             reacting = not isinstance(self.behaviours[task.users], OpenUsers)
             key = (task.log, task.users, task.reading) if reacting else (task.log,)
@@ -338,8 +328,29 @@ class Experiment:
                     sources.clear()  # it is not needed any more
                 sources[key] = source
             chosen = {name: self.named_schedulers[name] for name in task.schedulers}
-            simulated = self._simulated(task.log, task.reading)
-            yield Call(sources[key], chosen, self._metrics, simulated, task)
+            settings = simulated[task.log, task.reading]
+            yield Call(sources[key], chosen, self._metrics, settings, task)
+
+
+def _check_loads(loads: Sequence[float | None]) -> None:
+    """Refuse loads that cannot be."""
+    for load in loads:
+        if load is not None:
+            check_number("loads", load)
+            if not 0 < load < np.inf:
+                raise ParameterError(f"loads: {load:g}; a load must be positive")
+    if len(set(loads)) < len(loads):
+        raise ParameterError("loads: one is there twice")
+
+
+def _identified(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return values as JSON knows them; of an object, its identity."""
+    known = str | int | float | bool | list | dict | None
+    found = {name: plain(value) for name, value in values.items()}
+    return {
+        name: value if isinstance(value, known) else identity_of(value)
+        for name, value in found.items()
+    }
 
 
 def named(kind: str, things: Any) -> dict[str, Any]:

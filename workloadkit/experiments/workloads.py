@@ -60,7 +60,7 @@ class Resampled(NamedTuple):
 
     @classmethod
     def make(
-        cls, trace: Trace, loads: Sequence[float], how: Mapping[str, Any], seed: int
+        cls, trace: Trace, loads: Sequence[Any], how: Mapping[str, Any], seed: int
     ) -> "Resampled":
         """Make the pools once, and a plan for each load."""
         _check_resampling(how, refused=("load",))
@@ -85,7 +85,7 @@ class Reacting(NamedTuple):
         cls,
         trace: Trace,
         users: Any,
-        loads: Sequence[float],
+        loads: Sequence[Any],
         how: Mapping[str, Any],
         as_workload: AsWorkload,
         seed: int,
