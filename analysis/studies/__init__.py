@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import lru_cache
 from importlib import import_module
+from itertools import count
 from pathlib import Path
 from pkgutil import iter_modules
 from typing import TYPE_CHECKING, Any, Literal
@@ -374,6 +375,8 @@ def run_study(
     runs: int | None = None,
     rng: "int | np.random.Generator | None" = None,
     executor: "Executor | None" = None,
+    folder: Path | None = None,
+    progress: Callable[[int, int], Any] | None = None,
 ) -> Findings:
     """Run a study on the logs that are here.
 
@@ -387,7 +390,12 @@ def run_study(
         Task i gets the i-th stream spawned from it, so that results do not depend on who does
         the tasks.
     executor : Executor, optional
-        Who does the tasks; by default this process, one after the other.
+        Runs the tasks; by default this process.
+    folder : Path, optional
+        Where the results of finished tasks are kept until all are done, in a hidden file, so that
+        an interrupted study continues from there.
+    progress : callable, optional
+        Called with the numbers of finished tasks and of all tasks so far.
 
     Warns
     -----
@@ -397,6 +405,7 @@ def run_study(
     """
     import numpy as np
 
+    from workloadkit.experiments.kept_tasks import kept_tasks, read_kept
     from workloadkit.provenance import seed_of
 
     if study.runs is None and (runs, rng) != (None, None):
@@ -405,16 +414,23 @@ def run_study(
             WorkloadWarning,
             stacklevel=2,
         )
+    file = None if folder is None else folder / f".{study.name}.unfinished"
+    if rng is None and file is not None and (there := read_kept(file)):
+        rng = there[0]["seed"]
     seed = seed_of(rng)
-    generator = np.random.default_rng(seed)
+    generator, numbers = np.random.default_rng(seed), count()
     runs = runs or study.runs or 1
+    made_by = {"workloadkit": __version__, "seed": seed, "runs": runs}
+    made_by["logs"] = {log.name: log.read().digest for log in logs} if file is not None else {}
+    with kept_tasks(file, made_by) as kept:
 
-    def each(function: Callable[[Any, np.random.Generator], Any], tasks: Iterable[Any]) -> list:
-        tasks = list(tasks)
-        streams = generator.spawn(len(tasks))
-        return list((map if executor is None else executor.map)(function, tasks, streams))
+        def each(function: Callable[[Any, np.random.Generator], Any], tasks: Iterable[Any]) -> list:
+            tasks = list(tasks)
+            calls = list(zip(tasks, generator.spawn(len(tasks)), strict=True))
+            name = f"{next(numbers)} {function.__name__}"
+            return kept.each(function, calls, name=name, executor=executor, progress=progress)
 
-    found = tuple(study.compare(logs, runs, each))
+        found = tuple(study.compare(logs, runs, each))
     results = tuple(item for item in found if isinstance(item, Result))
     drawings = tuple(item for item in found if isinstance(item, Drawing))
     digests = {}

@@ -94,6 +94,51 @@ def test_a_drawn_seed_is_recorded_and_gives_the_same_again(folder):
     assert studies.run_study(RANDOM, logs, rng=first.provenance["seed"]) == first
 
 
+def stop_at(k):
+    def progress(done, _total):
+        if done == k:
+            raise KeyboardInterrupt
+
+    return progress
+
+
+@pytest.mark.parametrize("seed", [5, None])
+def test_an_interrupted_study_continues(folder, seed):
+    logs, made = studies.find_logs(RANDOM, folder), []
+    for k in (2, 5):
+        with pytest.raises(KeyboardInterrupt):
+            studies.run_study(RANDOM, logs, rng=seed, folder=folder, progress=stop_at(k))
+    found = studies.run_study(
+        RANDOM, logs, rng=seed, folder=folder, progress=lambda *counts: made.append(counts)
+    )
+    assert made == [(6, 6)]
+    assert found == studies.run_study(RANDOM, logs, rng=found.provenance["seed"])
+    assert not [path for path in folder.iterdir() if path.name.startswith(".")]
+    again = studies.run_study(RANDOM, logs, rng=6, folder=folder)  # nothing is left
+    assert again == studies.run_study(RANDOM, logs, rng=6)
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [({"rng": 6}, "with seed 5, not 6; remove it"), ({"runs": 4}, "with runs 3, not 4; remove it")],
+)
+def test_an_interrupted_study_continues_as_it_began(folder, changed, message):
+    logs = studies.find_logs(RANDOM, folder)
+    with pytest.raises(KeyboardInterrupt):
+        studies.run_study(RANDOM, logs, rng=5, folder=folder, progress=stop_at(3))
+    (left,) = folder.glob(".draws.*")
+    assert left.stat().st_mode & 0o777 == 0o600
+    with pytest.raises(wk.ParameterError, match=f"{left}: left by a command {message}"):
+        studies.run_study(RANDOM, logs, **{"rng": 5} | changed, folder=folder)
+    left.chmod(0o620)
+    with pytest.raises(wk.WorkloadError, match="others can write to it; remove it"):
+        studies.run_study(RANDOM, logs, rng=5, folder=folder)
+    left.chmod(0o600)
+    left.write_bytes(b"something else")
+    with pytest.raises(wk.WorkloadError, match="not a file of unfinished tasks; remove it"):
+        studies.run_study(RANDOM, logs, rng=5, folder=folder)
+
+
 def test_findings_as_csv_and_as_a_page(folder):
     logs = studies.find_logs(RANDOM, folder)
     findings = studies.run_study(RANDOM, logs, runs=1, rng=5)

@@ -321,7 +321,7 @@ def test_study_writes_a_table_and_a_page(run, log, tmp_path, monkeypatch):
 def test_runs_and_seed_reach_the_study(run, log, tmp_path, monkeypatch):
     asked = []
 
-    def run_study(chosen, logs, *, runs, rng, executor):
+    def run_study(chosen, logs, *, runs, rng, executor, folder, progress):
         asked.append((chosen.name, runs, rng))
         raise wk.WorkloadError("this will do")
 

@@ -9,9 +9,9 @@ from workloadkit.cli.common import (
     SeedOption,
     StrictOption,
     WorkersOption,
+    counting,
     executor,
     say,
-    working,
     write,
 )
 from workloadkit.errors import ParameterError, WorkloadError
@@ -90,8 +90,10 @@ def study(
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise WorkloadError(f"{out}: cannot be made: {error.strerror}") from error
-    with executor(workers) as pool, working(f"running {name}"):
-        findings = run_study(chosen, logs, runs=runs, rng=seed, executor=pool)
+    with executor(workers) as pool, counting(f"running {name}") as progress:
+        findings = run_study(
+            chosen, logs, runs=runs, rng=seed, executor=pool, folder=out, progress=progress
+        )
     write(out / f"{name}.csv", findings.to_csv())
     write(out / f"{name}.md", findings.to_markdown())
     for drawing in findings.drawings:

@@ -14,12 +14,19 @@ import numpy as np
 from workloadkit import __version__
 from workloadkit.errors import ParameterError, check_number
 from workloadkit.executors import each_done
+from workloadkit.experiments.checkpoints import Checkpoints
 from workloadkit.experiments.grid import Cell, Grid, Task
 from workloadkit.experiments.mapped import Mapped, mapping_folder
 from workloadkit.experiments.measuring import KNOWN
 from workloadkit.experiments.merging import results_of
 from workloadkit.experiments.results import Results
-from workloadkit.experiments.results_file import RESULTS, Checkpoints, cell_of, made, read_file
+from workloadkit.experiments.results_file import (
+    RESULTS,
+    cell_of,
+    made,
+    read_file,
+    write_results,
+)
 from workloadkit.experiments.tasks import Call, simulate_task, without
 from workloadkit.experiments.workloads import Reacting, Resampled, Source, Stretched
 from workloadkit.parameters import describe
@@ -274,9 +281,10 @@ class Experiment:
         missing = [rest for task in ours if (rest := without(task, rows)).schedulers]
         total = sum(len(task.schedulers) for task in ours)
         n_left = sum(len(task.schedulers) for task in missing)
-        with Checkpoints(file, grid, rows) as checkpoints:
+        with _checkpoints(file, grid, rows) as checkpoints:
             for done in self._simulate_all(missing, grid.common["seed"], folder, executor):
-                checkpoints.add(done)
+                rows |= {cell_of(row): row for row in done}
+                checkpoints.changed()
                 n_left -= len(done)
                 if progress is not None:
                     progress(total - n_left, total)
@@ -330,6 +338,13 @@ class Experiment:
             chosen = {name: self.named_schedulers[name] for name in task.schedulers}
             settings = simulated[task.log, task.reading]
             yield Call(sources[key], chosen, self._metrics, settings, task)
+
+
+def _checkpoints(file: Path | None, grid: Grid, rows: Mapping[Cell, dict[str, Any]]) -> Checkpoints:
+    """Return what writes results to a file, if there is one."""
+    if file is None:
+        return Checkpoints(lambda: None)
+    return Checkpoints(lambda: write_results(file, grid, rows), is_written=file.exists())
 
 
 def _check_loads(loads: Sequence[float | None]) -> None:

@@ -6,11 +6,10 @@ same bytes, however often the experiment was interrupted and whoever ran it.
 
 import io
 import os
-import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 from workloadkit.errors import WorkloadError
 from workloadkit.experiments.grid import AXES, Cell, Grid
@@ -19,8 +18,6 @@ from workloadkit.experiments.grid import AXES, Cell, Grid
 RESULTS = "results.parquet"
 
 _GRID = b"workloadkit"  # key of the grid in the file's metadata
-_SHARE_OF_TIME = 0.02  # that writing may take
-_SELDOM = 2.0  # [s] between two writes, at the least
 
 Row = Mapping[str, Any]
 
@@ -75,45 +72,6 @@ def write_results(path: Path, grid: Grid, rows: Mapping[Cell, Row]) -> None:
     pq.write_table(pa.Table.from_pylist(ordered, schema), buffer)
     with writing(path) as stream:
         stream.write(buffer.getvalue())
-
-
-class Checkpoints:
-    """Results that are written to their file from time to time, and at the end.
-
-    Parameters
-    ----------
-    path : Path or None
-        None: they are not written.
-    grid : Grid
-    rows : dict
-        The results so far; those that are added come to them.
-    """
-
-    def __init__(self, path: Path | None, grid: Grid, rows: dict[Cell, dict[str, Any]]) -> None:
-        self._path, self._grid, self._rows = path, grid, rows
-        self._is_written = path is None or path.exists()
-        self._next = time.monotonic() + _SELDOM
-
-    def add(self, rows: Iterable[dict[str, Any]]) -> None:
-        """Add results, and write all if the last time is some while ago."""
-        self._rows.update((cell_of(row), row) for row in rows)
-        self._is_written = self._path is None
-        if time.monotonic() >= self._next:
-            begin = time.monotonic()
-            self._write()
-            end = time.monotonic()
-            self._next = end + max(_SELDOM, (end - begin) / _SHARE_OF_TIME)
-
-    def _write(self) -> None:
-        if self._path is not None and not self._is_written:
-            write_results(self._path, self._grid, self._rows)
-            self._is_written = True
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_error: object) -> None:
-        self._write()
 
 
 @contextmanager

@@ -1,0 +1,172 @@
+"""Results of tasks that are kept in a file until all tasks are done."""
+
+import io
+import json
+import os
+import pickle
+import stat
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from workloadkit.errors import ParameterError, WorkloadError
+from workloadkit.executors import each_done
+from workloadkit.experiments.checkpoints import Checkpoints
+from workloadkit.io.files import writing
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
+_MADE_BY = b"workloadkit"  # key of what the tasks depend on in the file's metadata
+
+
+class KeptTasks:
+    """Tasks whose results are kept, so that an interrupted program need not do them again.
+
+    Parameters
+    ----------
+    file : Path or None
+        None: nothing is kept.
+    made_by : mapping of str to object
+        What the results depend on: version, seed and the like, as JSON has it.
+    results : dict of str to bytes
+        The pickled results that are there.
+    """
+
+    def __init__(
+        self, file: Path | None, made_by: Mapping[str, Any], results: dict[str, bytes]
+    ) -> None:
+        self._file, self._made_by, self._results = file, made_by, results
+        self._checkpoints = Checkpoints(self._write)
+        self._total = 0
+        self._done = 0
+
+    def each(
+        self,
+        function: Callable[..., Any],
+        tasks: Sequence[tuple[Any, ...]],
+        *,
+        name: str,
+        executor: "Executor | None" = None,
+        progress: Callable[[int, int], Any] | None = None,
+    ) -> list[Any]:
+        """Call a function with the arguments of each task, unless its result is there.
+
+        Parameters
+        ----------
+        function : callable
+        tasks : sequence of tuple
+        name : str
+            Of these tasks; their numbers distinguish them from one another.
+        executor : Executor, optional
+        progress : callable, optional
+            Called with the numbers of finished tasks and of all tasks so far.
+
+        Returns
+        -------
+        list
+            The results in the order of the tasks.
+        """
+        keys = [f"{name} {i}" for i in range(len(tasks))]
+        missing = (
+            _Call(key, function, task)
+            for key, task in zip(keys, tasks, strict=True)
+            if key not in self._results
+        )
+        self._total += len(tasks)
+        self._done += sum(key in self._results for key in keys)
+        for call, result in each_done(_done, missing, executor):
+            self._results[call.key] = result
+            self._checkpoints.changed()
+            self._done += 1
+            if progress is not None:
+                progress(self._done, self._total)
+        return [pickle.loads(self._results[key]) for key in keys]
+
+    def _write(self) -> None:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        if self._file is None:
+            return
+        metadata = {_MADE_BY: json.dumps(self._made_by).encode()}
+        schema = pa.schema([("task", pa.string()), ("result", pa.binary())], metadata=metadata)
+        columns = [list(self._results), list(self._results.values())]
+        buffer = io.BytesIO()
+        pq.write_table(pa.table(columns, schema=schema), buffer)
+        with writing(self._file) as stream:
+            stream.write(buffer.getvalue())
+        self._file.chmod(0o600)
+
+    def __enter__(self) -> "KeptTasks":
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is not None:
+            self._checkpoints.write()
+        elif self._file is not None:
+            self._file.unlink(missing_ok=True)
+
+
+class _Call(NamedTuple):
+    key: str
+    function: Callable[..., Any]
+    arguments: tuple[Any, ...]
+
+
+def _done(call: _Call) -> bytes:
+    return pickle.dumps(call.function(*call.arguments))
+
+
+def kept_tasks(file: Path | None, made_by: Mapping[str, Any]) -> KeptTasks:
+    """Return the tasks of a program, with the results that an interrupted one has left in a file.
+
+    Used as a context, the file is removed when all is done.
+
+    Parameters
+    ----------
+    file : Path or None
+        None: nothing is kept.
+    made_by : mapping of str to object
+        What the results depend on, as JSON has it.
+
+    Raises
+    ------
+    ParameterError
+        If the results in the file depend on something else.
+    WorkloadError
+        If the file cannot be read, or if others can write to it: results are unpickled.
+    """
+    there = read_kept(file) if file is not None else None
+    if there is None:
+        return KeptTasks(file, made_by, {})
+    other, results = there
+    for name, value in made_by.items():
+        if other.get(name) != value:
+            raise ParameterError(
+                f"{file}: left by a command with {name} {other.get(name)}, not {value}; remove it, "
+                "or name another folder"
+            )
+    return KeptTasks(file, made_by, results)
+
+
+def read_kept(file: Path) -> tuple[dict[str, Any], dict[str, bytes]] | None:
+    """Return what the results in a file depend on, and the results; None if there is no file."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        found = file.stat()
+    except OSError:
+        return None
+    if found.st_uid != os.geteuid() or found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        raise WorkloadError(f"{file}: others can write to it; remove it")
+    try:
+        table = pq.read_table(io.BytesIO(file.read_bytes()))
+        made_by = json.loads((table.schema.metadata or {})[_MADE_BY])
+        keys, results = (table.column(name).to_pylist() for name in ("task", "result"))
+        return made_by, dict(zip(keys, results, strict=True))
+    except OSError as error:
+        raise WorkloadError(f"{file}: cannot be read: {error.strerror}") from error
+    except (pa.ArrowInvalid, KeyError, ValueError):
+        raise WorkloadError(f"{file}: not a file of unfinished tasks; remove it") from None
