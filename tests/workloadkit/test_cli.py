@@ -21,7 +21,7 @@ import typer
 import workloadkit as wk
 from tests.data import trace_path
 from workloadkit import cli
-from workloadkit.cli import common, stopping
+from workloadkit.cli import common, executors, stopping
 from workloadkit.cli.queueing_parameters import FORMS
 
 COMMANDS = (
@@ -369,7 +369,7 @@ def test_a_bug_is_not_taken_for_bad_input(log, monkeypatch):
 
 
 def test_workers_are_ended_by_an_interrupt():
-    with pytest.raises(KeyboardInterrupt), common.executor(2) as pool:
+    with pytest.raises(KeyboardInterrupt), executors.executor(2) as pool:
         pending = pool.submit(signal.pause)
         while not pending.running():
             pass
@@ -386,7 +386,7 @@ def test_signals_wait_whenever_a_worker_starts(monkeypatch):
         start(process)
 
     monkeypatch.setattr(SpawnProcess, "start", noting)
-    with common.executor(2) as pool:
+    with executors.executor(2) as pool:
         pool._max_workers = 3
         list(pool.map(time.sleep, [0.1] * 6))
     assert waited == [True] * 3
@@ -397,7 +397,7 @@ def test_other_warnings_stay_as_python_shows_them(capsys, monkeypatch):
     with warnings.catch_warnings():
         warnings.simplefilter("always")
         monkeypatch.setattr(warnings, "showwarning", lambda *shown: others.append(shown[1]))
-        common._warn_in_one_line()
+        common.warn_in_one_line()
         warnings.warn("odd but legal", wk.WorkloadWarning, stacklevel=1)
         warnings.warn("something of numpy's", RuntimeWarning, stacklevel=1)
     assert capsys.readouterr().err == "warning: odd but legal\n"

@@ -23,8 +23,6 @@ from workloadkit.errors import (
 from workloadkit.parameters import read_duration
 
 if TYPE_CHECKING:
-    from concurrent.futures import Executor, Future
-
     from workloadkit.trace import Trace
 
 
@@ -104,9 +102,6 @@ SeedOption = Annotated[
     int | None,
     typer.Option(min=0, metavar="S", help="Seed of all that is random. By default a new one."),
 ]
-WorkersOption = Annotated[
-    int, typer.Option(min=1, metavar="N", help="Processes that share the work.")
-]
 
 
 class Commands(typer.core.TyperGroup):
@@ -115,7 +110,7 @@ class Commands(typer.core.TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         """Run the command; exit 1 if the input is at fault, 2 for wrong usage."""
         with warnings.catch_warnings():
-            _warn_in_one_line()
+            warn_in_one_line()
             try:
                 return super().invoke(ctx)
             except WorkloadError as error:
@@ -287,47 +282,7 @@ def write_json(target: Path, data: Any) -> None:
     write(target, json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
 
 
-@contextmanager
-def executor(workers: int) -> "Iterator[Executor | None]":
-    """Give the processes that share the work; None for one worker, which is this process."""
-    from concurrent.futures import ProcessPoolExecutor
-    from multiprocessing import active_children, get_context
-
-    from workloadkit.cli.stopping import undisturbed
-
-    if workers == 1:
-        yield None
-        return
-
-    class Pool(ProcessPoolExecutor):
-        """Signals wait while a submission starts a worker."""
-
-        def submit(self, /, *call: Any, **keywords: Any) -> "Future[Any]":
-            with undisturbed():
-                return super().submit(*call, **keywords)
-
-    context = get_context("spawn")
-    pool = Pool(workers, context, initializer=_begin_work, initargs=(os.getpid(),))
-    try:
-        for _ in range(workers):  # they start now, or later if one has nothing to do already
-            pool.submit(int)
-        yield pool
-    except BaseException:  # an interrupt, too: nobody waits for what the workers are at
-        for process in active_children():
-            process.terminate()
-        raise
-    finally:
-        pool.shutdown(cancel_futures=True)
-
-
-def _begin_work(parent: int) -> None:
-    from workloadkit.cli.stopping import end_with
-
-    end_with(parent)
-    _warn_in_one_line()
-
-
-def _warn_in_one_line() -> None:
+def warn_in_one_line() -> None:
     """Show the toolkit's own warnings as a line each, once; leave all others to Python."""
     otherwise, said = warnings.showwarning, set()
 

@@ -7,14 +7,13 @@ import typer
 
 from workloadkit.cli.common import (
     JsonOption,
-    WorkersOption,
     check_outputs,
-    executor,
     figure_option,
     say,
     working,
     write_json,
 )
+from workloadkit.cli.executors import WorkersOption, executor
 from workloadkit.cli.options import with_settings
 from workloadkit.cli.queueing_parameters import read_grids
 from workloadkit.settings import Crosscheck

@@ -1,8 +1,5 @@
 """`workloadkit experiment`: a grid of simulations, run on many processes or machines."""
 
-import logging
-from concurrent.futures import CancelledError
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,18 +8,13 @@ import typer
 from workloadkit.cli.common import (
     Commands,
     StrictOption,
-    WorkersOption,
     counting,
-    executor,
     say,
 )
+from workloadkit.cli.executors import DaskOption, WorkersOption, executor
 from workloadkit.cli.results import print_comparison, print_results
-from workloadkit.errors import ParameterError, WorkloadError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from concurrent.futures import Executor
-
     from workloadkit.experiments.results import Results
 
 RUN_EXAMPLES = """
@@ -80,15 +72,7 @@ def run(
         ),
     ] = None,
     workers: WorkersOption = 1,
-    dask: Annotated[
-        str | None,
-        typer.Option(
-            metavar="ADDRESS",
-            show_default=False,
-            help="Run on the workers of a Dask scheduler, such as tcp://head:8786. They must find "
-            "DIR under the same path.",
-        ),
-    ] = None,
+    dask: DaskOption = None,
     strict: StrictOption = False,
 ) -> None:
     """Run the simulations of an experiment that have no results yet.
@@ -99,10 +83,8 @@ def run(
     """
     from workloadkit.experiments.specification import read_experiment
 
-    if dask is not None and workers > 1:
-        raise ParameterError("--workers and --dask exclude each other")
     experiment = read_experiment(file, strict=strict)
-    with _executor(workers, dask) as pool, counting("simulations") as progress:
+    with executor(workers, dask=dask) as pool, counting("simulations") as progress:
         results = experiment.run(out, executor=pool, shard=shard or (1, 1), progress=progress)
     say(f"{out}: {len(results.runs):,} of {results.size:,} simulations")
     _show(results, baseline)
@@ -135,33 +117,6 @@ def _show(results: "Results", baseline: str | None) -> None:
     print_results(results)
     if baseline is not None:
         print_comparison(results, baseline)
-
-
-@contextmanager
-def _executor(workers: int, dask: str | None) -> "Iterator[Executor | None]":
-    """Give what runs the tasks."""
-    if dask is None:
-        with executor(workers) as pool:
-            yield pool
-        return
-    try:
-        from distributed import Client, KilledWorker
-    except ImportError:
-        raise ParameterError(
-            "--dask needs the package distributed: pip install 'workloadkit[dask]'"
-        ) from None
-    for name in ("distributed", "distributed.client"):
-        logging.getLogger(name).setLevel(logging.CRITICAL)  # errors are one line here
-    try:
-        client = Client(dask, timeout="10s")
-    except (OSError, ValueError, TypeError) as error:
-        raise WorkloadError(f"{dask}: no Dask scheduler answers: {error}") from None
-    try:
-        with client, client.get_executor(pure=False) as pool:
-            yield pool
-    except (CancelledError, KilledWorker, OSError) as error:
-        why = str(error) or "the scheduler has gone"
-        raise WorkloadError(f"{dask}: {why}; the same command continues") from None
 
 
 for command, examples in ((run, RUN_EXAMPLES), (merge, MERGE_EXAMPLES)):

@@ -8,10 +8,8 @@ import typer
 from workloadkit.cli.common import (
     SeedOption,
     StrictOption,
-    WorkersOption,
     check_outputs,
     counting,
-    executor,
     load,
     output_option,
     say,
@@ -19,6 +17,7 @@ from workloadkit.cli.common import (
     write,
     write_json,
 )
+from workloadkit.cli.executors import WorkersOption, executor
 from workloadkit.cli.options import with_settings
 from workloadkit.errors import ParameterError, WorkloadError
 from workloadkit.settings import Resample

@@ -8,12 +8,11 @@ import typer
 from workloadkit.cli.common import (
     SeedOption,
     StrictOption,
-    WorkersOption,
     counting,
-    executor,
     say,
     write,
 )
+from workloadkit.cli.executors import DaskOption, WorkersOption, executor
 from workloadkit.errors import ParameterError, WorkloadError
 
 if TYPE_CHECKING:
@@ -69,6 +68,7 @@ def study(
     ] = None,
     seed: SeedOption = None,
     workers: WorkersOption = 1,
+    dask: DaskOption = None,
     strict: StrictOption = False,
 ) -> None:
     """Set what a source published beside ours.
@@ -90,7 +90,7 @@ def study(
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise WorkloadError(f"{out}: cannot be made: {error.strerror}") from error
-    with executor(workers) as pool, counting(f"running {name}") as progress:
+    with executor(workers, dask=dask) as pool, counting(f"running {name}") as progress:
         findings = run_study(
             chosen, logs, runs=runs, rng=seed, executor=pool, folder=out, progress=progress
         )

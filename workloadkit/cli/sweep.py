@@ -10,10 +10,8 @@ from workloadkit.cli.common import (
     NoPauseOption,
     StrictOption,
     TraceArgument,
-    WorkersOption,
     check_outputs,
     counting,
-    executor,
     figure_option,
     load,
     output_option,
@@ -21,6 +19,7 @@ from workloadkit.cli.common import (
     write,
     write_json,
 )
+from workloadkit.cli.executors import WorkersOption, executor
 from workloadkit.cli.options import with_settings
 from workloadkit.cli.results import print_results
 from workloadkit.cli.users import who_is_meant

@@ -1,0 +1,104 @@
+"""What runs the tasks of a command: this process, several, or a Dask cluster."""
+
+import logging
+import os
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from workloadkit.cli.common import warn_in_one_line
+from workloadkit.errors import ParameterError, WorkloadError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from concurrent.futures import Executor, Future
+
+WorkersOption = Annotated[
+    int, typer.Option(min=1, metavar="N", help="Processes that share the work.")
+]
+DaskOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ADDRESS",
+        show_default=False,
+        help="Run on the workers of a Dask scheduler, such as tcp://head:8786. They must find all "
+        "files under the same paths.",
+    ),
+]
+
+
+@contextmanager
+def executor(workers: int, *, dask: str | None = None) -> "Iterator[Executor | None]":
+    """Give what runs the tasks: processes, or a Dask cluster; None for this process alone."""
+    if dask is not None and workers > 1:
+        raise ParameterError("--workers and --dask exclude each other")
+    if dask is not None:
+        with _cluster(dask) as cluster:
+            yield cluster
+    elif workers == 1:
+        yield None
+    else:
+        with _processes(workers) as pool:
+            yield pool
+
+
+@contextmanager
+def _processes(workers: int) -> "Iterator[Executor]":
+    """Give processes that end with this one."""
+    from concurrent.futures import ProcessPoolExecutor
+    from multiprocessing import active_children, get_context
+
+    from workloadkit.cli.stopping import undisturbed
+
+    class Pool(ProcessPoolExecutor):
+        """Signals wait while a submission starts a worker."""
+
+        def submit(self, /, *call: Any, **keywords: Any) -> "Future[Any]":
+            with undisturbed():
+                return super().submit(*call, **keywords)
+
+    context = get_context("spawn")
+    pool = Pool(workers, context, initializer=_begin_work, initargs=(os.getpid(),))
+    try:
+        for _ in range(workers):  # they start now, or later if one has nothing to do already
+            pool.submit(int)
+        yield pool
+    except BaseException:  # an interrupt, too: nobody waits for what the workers are at
+        for process in active_children():
+            process.terminate()
+        raise
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _begin_work(parent: int) -> None:
+    from workloadkit.cli.stopping import end_with
+
+    end_with(parent)
+    warn_in_one_line()
+
+
+@contextmanager
+def _cluster(address: str) -> "Iterator[Executor]":
+    """Give a Dask cluster."""
+    from concurrent.futures import CancelledError
+
+    try:
+        from distributed import Client, KilledWorker
+    except ImportError:
+        raise ParameterError(
+            "--dask needs the package distributed: pip install 'workloadkit[dask]'"
+        ) from None
+    for name in ("distributed", "distributed.client"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)  # errors are one line here
+    try:
+        client = Client(address, timeout="10s")
+    except (OSError, ValueError, TypeError) as error:
+        raise WorkloadError(f"{address}: no Dask scheduler answers: {error}") from None
+    try:
+        with client, client.get_executor(pure=False) as cluster:
+            yield cluster
+    except (CancelledError, KilledWorker, OSError) as error:
+        why = str(error) or "the scheduler has gone"
+        raise WorkloadError(f"{address}: {why}; the same command continues") from None
