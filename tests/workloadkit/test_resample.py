@@ -249,6 +249,18 @@ def test_a_preceding_job_is_one_of_the_same_user_and_no_job_0():
     assert told == {8: 7, second: first}
 
 
+def test_of_several_jobs_of_a_number_the_last_one_before_precedes(log):
+    """As `wk.dependencies` takes it: jobs 0 and 10 have the number 7, and job 20 waits for it."""
+    users = np.ones(log.n_jobs, np.int64)
+    job, preceding = np.arange(log.n_jobs) + 100, np.full(log.n_jobs, -1)
+    job[[0, 10]] = 7
+    preceding[[5, 20]] = 7
+    trace = log.with_columns(user=users, job=job, preceding_job=preceding)
+    with pytest.warns(WorkloadWarning, match="pool of temporary users is empty"):
+        pools = prepare(trace).pools
+    assert {5: pools.before[5], 20: pools.before[20]} == {5: 0, 20: 10}
+
+
 def test_a_preceding_job_that_comes_later_or_is_not_there_is_unknown(log):
     trace = log.with_columns(preceding_job=np.arange(log.n_jobs) + 2)
     assert (wk.resample(trace, rng=1).column("preceding_job") == -1).all()

@@ -16,6 +16,7 @@ from workloadkit.errors import (
     check_number,
 )
 from workloadkit.fields import FIELDS, MAX_TIME, UNKNOWN
+from workloadkit.preceding import find_preceding
 from workloadkit.resample.pools import Members, Pieces, PooledLog, Pools
 from workloadkit.sessions import delimit_sessions
 from workloadkit.settings.resampling import Classify, Resample, Unit
@@ -128,7 +129,7 @@ def _pool(
     columns = {field.name: trace.column(field.name)[row] for field in FIELDS}
     utilities = pack(trace.utility, trace.n_jobs).take(row)
     label = _labels(trace, chosen, settings.unit)[row]
-    before = _before(trace, columns["preceding_job"], row, of)
+    before = _before(trace, row, of)
     return _Part(log, members, row, time, columns, before, utilities, label, notes)
 
 
@@ -254,22 +255,17 @@ def _labels(trace: Trace, chosen: NDArray[np.bool_], unit: Unit) -> NDArray[np.i
     return label
 
 
-def _before(
-    trace: Trace, preceding: NDArray, row: NDArray[np.int64], member: NDArray[np.int64]
-) -> NDArray[np.int64]:
+def _before(trace: Trace, row: NDArray[np.int64], member: NDArray[np.int64]) -> NDArray[np.int64]:
     """Place in the pools of the job that precedes each, -1 where it is not the member's own."""
-    before = np.full(row.size, -1)
-    asked = np.flatnonzero(preceding > 0)
-    if asked.size:
-        job = pd.Series(np.arange(trace.n_jobs), index=trace.column("job"))
-        job = job[~job.index.duplicated()]
-        found = job.reindex(preceding[asked], fill_value=-1).to_numpy()
-        place = np.full(trace.n_jobs + 1, -1)  # the last is for -1
-        place[row] = np.arange(row.size)
-        found = place[found]
-        own = (found >= 0) & (found < asked) & (member[found] == member[asked])
-        before[asked[own]] = found[own]
-    return before
+    preceding = trace.column("preceding_job")
+    if not (preceding[row] > 0).any():
+        return np.full(row.size, -1)
+    of_row = find_preceding(trace.column("job"), trace.column("submit"), preceding).place
+    place = np.full(trace.n_jobs + 1, -1)  # the last is for -1
+    place[row] = np.arange(row.size)
+    found = place[of_row[row]]
+    own = (found >= 0) & (found < np.arange(row.size)) & (member[found] == member)
+    return np.where(own, found, -1)
 
 
 def _joined(parts: Sequence[_Part], unit: Unit) -> Pools:
