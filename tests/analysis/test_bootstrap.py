@@ -134,3 +134,12 @@ def test_a_tenth_of_the_draws_may_give_nothing_and_no_more(unknown, known, nothi
     values = np.arange(10.0)
     values[:unknown] = nothing
     assert np.isfinite(interval(values)).all() == known
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_rank_correlation_of_1_is_so_in_each_draw(sign):
+    x, weights = np.arange(6.0), np.array([[1.0, 1.0], [2.0, 0.0], [0.0, 2.0]])
+    correlation, draws = resampled_rank_correlation(x, sign * x, np.arange(6) % 2, weights)
+    assert correlation == pytest.approx(sign)
+    assert draws == pytest.approx([sign] * 3, abs=1e-6)
+    assert np.abs(draws).max() <= 1

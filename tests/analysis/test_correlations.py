@@ -286,3 +286,40 @@ def test_the_tables_of_what_goes_together_as_they_are_read():
     (row,) = pairs.shown.reset_index().to_numpy().tolist()
     assert row == ["processors, run time", "12", "0.97", "0.94", "0.91"]
     assert pairs.shown.columns.tolist() == ["jobs", "Spearman", "Kendall", "linear, of logs"]
+
+
+@pytest.mark.parametrize(
+    ("value", "low", "high", "said"),
+    [
+        (0.6, 0.1, 0.9, "run longer"),
+        (0.6, 0.0, 0.9, "run neither longer nor shorter for sure"),
+        (-0.6, -0.9, 0.0, "run neither longer nor shorter for sure"),
+        (-0.6, -0.9, -0.1, "run shorter"),
+        (0.1, np.nan, np.nan, "run neither longer nor shorter for sure"),
+        (0.11, np.nan, np.nan, "run longer"),
+        (-0.1, np.nan, np.nan, "run neither longer nor shorter for sure"),
+        (-0.11, np.nan, np.nan, "run shorter"),
+    ],
+)
+def test_what_is_said_of_size_and_run_time_leaves_no_doubt(value, low, high, said):
+    row = {"first": "procs", "second": "run", "spearman": value}
+    table = pd.DataFrame([row | {"spearman_low": low, "spearman_high": high}])
+    assert _finding(table).startswith(f"Jobs on more processors {said}: rank correlation ")
+
+
+@pytest.mark.parametrize(("value", "said"), [(0.1, False), (-0.1, False), (-0.11, True)])
+def test_without_intervals_a_correlation_of_a_tenth_is_chance(value, said):
+    row = {"first": "run", "second": "estimate", "spearman": value}
+    table = pd.DataFrame([row | {"spearman_low": np.nan, "spearman_high": np.nan}])
+    assert bool(_finding(table)) == said
+
+
+def test_the_strongest_correlation_is_told_among_those_that_are_sure():
+    rows = [
+        ("run", "estimate", 0.9, -0.1, 0.99),
+        ("run", "wait", -0.4, -0.5, -0.3),
+        ("wait", "memory", 0.3, 0.2, 0.5),
+    ]
+    columns = ["first", "second", "spearman", "spearman_low", "spearman_high"]
+    found = _finding(pd.DataFrame(rows, columns=columns))
+    assert found.startswith("Of all pairs, run time and wait go against one another most")

@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -14,10 +15,18 @@ from scipy import stats
 
 import queueing
 from analysis import crosscheck
-from analysis.cross_check.checking import crosscheck_grids
-from analysis.cross_check.estimates import allowance, deviate, estimate, independent, quantile
+from analysis.cross_check.checking import _row, _warmup, _warn, crosscheck_grids
+from analysis.cross_check.estimates import (
+    Estimate,
+    allowance,
+    deviate,
+    estimate,
+    independent,
+    quantile,
+)
 from analysis.cross_check.measuring import Run, Seen, look
-from analysis.cross_check.models import as_again, as_pause
+from analysis.cross_check.models import as_again, as_pause, find_model, in_words, simulated_users
+from analysis.cross_check.result import CrossCheck
 from analysis.cross_check.warmup import mser
 from queueing.probability import as_probability
 from queueing.think_time import as_think
@@ -81,6 +90,13 @@ def test_a_window_of_a_schedule_counted_by_hand():
     assert run.of["open"].responses.tolist() == [3, 5]
     assert run.of["first"].responses.tolist() == [3]  # of open users only
     assert run.of["first"].departures == 1
+
+
+def test_departures_at_the_end_of_the_window_count_and_those_at_its_begin_do_not():
+    made = schedule([0, 2, 3, 5], [0, 2, 3, 5], [2, 5, 4, 6], [0] * 4, [0] * 4)
+    run = look(made, 1, ("all",))
+    assert run.of["all"].departures == 2  # at 4 and 5, not at 2 and 6
+    assert run.of["all"].area == 3 + 1
 
 
 def runs_of(spans, departures, samples):
@@ -374,6 +390,106 @@ def test_figures():
     single = crosscheck("mm1", lam=0.1, S=1.0, runs=3, jobs=500, rng=1)
     with pytest.raises(ParameterError, match="no parameter varies that is a number"):
         single.plot(measure="R")
+    plt.close("all")
+
+
+def test_a_difference_of_just_what_is_allowed_holds():
+    rows = [_row("X", 0.0, Estimate(2.0, 0.0), 5, stated) for stated in (1.0, 0.999)]
+    assert [row["holds"] for row in rows] == [True, False]
+    assert [row["allowed"] for row in rows] == [2, pytest.approx(1.998)]
+
+
+def test_the_interval_is_of_95_percent_by_student_s_t():
+    row = _row("X", 1.0, Estimate(3.0, 0.5), 5, 0.0)
+    assert [row["high"] - 3, 3 - row["low"]] == pytest.approx([2.776445 * 0.5] * 2)
+    assert row["z"] == pytest.approx(stats.norm.isf(stats.t.sf(4, 4)))
+
+
+def test_twenty_independent_responses_are_enough():
+    point = {"settled": True, "independent": 20}
+    _warn([point], 500, 0)  # warnings are errors
+    with pytest.warns(WorkloadWarning, match="at 1 of 2 points a run is worth fewer than 20"):
+        _warn([point, point | {"independent": 19.9}], 500, 0)
+    with pytest.warns(WorkloadWarning, match="at 1 of 1 points a run is worth fewer"):
+        _warn([point | {"independent": math.nan}], 500, 0)
+
+
+def test_the_warm_up_is_over_when_responses_and_gaps_have_settled():
+    level, early = np.full(100, 4.0), np.repeat([0.0, 4.0], [10, 90])
+    assert _warmup([np.stack([level, early])]) == (10, True)
+    assert _warmup([np.stack([early, level])]) == (10, True)
+    assert _warmup([np.stack([level, np.arange(100.0)])]) == (50, False)
+    assert _warmup([np.stack([early, level]), np.stack([-early, level])]) == (0, True)  # the mean
+
+
+class Counting:
+    """An executor that counts the simulations of each call."""
+
+    def __init__(self):
+        self.calls = []
+
+    def map(self, work, tasks):
+        self.calls.append(len(tasks))
+        return map(work, tasks)
+
+
+@pytest.mark.parametrize(("runs", "pilots"), [(3, 3), (6, 5)])
+@pytest.mark.filterwarnings("ignore::workloadkit.errors.WorkloadWarning")
+def test_five_runs_at_most_are_simulated_for_the_warm_up(runs, pilots):
+    counting = Counting()
+    crosscheck("mm1", lam=0.3, S=1, runs=runs, jobs=100, rng=1, executor=counting)
+    assert counting.calls == [pilots, runs]
+
+
+def test_a_machine_has_no_more_servers_than_there_are_jobs():
+    for servers, processors in ((99, 99), (100, 100), (101, 100)):
+        point = {"lam": 1.0, "S": 1.0, "servers": servers}
+        assert simulated_users(find_model("mmc"), point, 100)[1] == processors
+
+
+def test_the_table_of_a_custom_function_is_of_20_000_response_times():
+    times = as_again(as_probability(lambda r: 0 * r + 0.5), S=2.0).times
+    assert len(times) == 20_000
+    assert (times[0], times[1], times[-1]) == pytest.approx((0, 2e-6, 2e6))
+
+
+def test_short_tables_are_shown_in_full():
+    for points, full in ((20, True), (21, False)):
+        p = queueing.table(list(range(points)), [0.5] * points)
+        assert (in_words(p, 1.0) == str(as_again(p, 1.0))) is full
+
+
+def a_check(**columns):
+    table = pd.DataFrame({"point": range(3), "measure": "R", "holds": [True, False, None]})
+    points = pd.DataFrame({"lam": [0.1, 0.2, 0.3], "S": [1.0, 1.0, 2.0]})
+    return CrossCheck("mm1", table.assign(**columns), points.assign(warmup=0), {})
+
+
+def test_differences_are_drawn_as_parts_of_what_is_allowed():
+    found = a_check(theory=[1.0, 2, 9], simulation=[1.5, 1.0, 9], allowed=[1.0, 0.5, 1])
+    ax = found.plot(plt.figure().add_subplot())
+    drawn = {line.get_label(): line for line in ax.lines[:2]}
+    assert drawn["within what is allowed"].get_xdata().tolist() == [0.5]
+    assert drawn["beyond it"].get_xdata().tolist() == [-2]
+    assert ax.get_xlim() == pytest.approx((-2.3, 2.3))
+    assert ax.get_xscale() == "linear"
+    plt.close("all")
+
+
+@pytest.mark.parametrize(("least", "scale"), [(1.0, "linear"), (0.99, "log")])
+def test_a_measure_is_drawn_along_the_parameter_of_most_values(least, scale):
+    theory = [30.0, 5.0, least]
+    found = a_check(
+        theory=theory, simulation=[29.0, 6, 2], low=[28.0, 5, 1], high=[30.0, 7, 3], allowed=1.0,
+        lam=[0.3, 0.2, 0.1], S=[1.0, 1, 1],
+    )  # fmt: skip
+    ax = found.plot(plt.figure().add_subplot(), measure="R")
+    assert (ax.get_xlabel(), ax.get_yscale()) == ("lam", scale)
+    assert ax.lines[0].get_xdata().tolist() == [0.1, 0.2, 0.3]
+    assert ax.lines[0].get_ydata().tolist() == theory[::-1]
+    points, _, (bars,) = ax.containers[0]
+    assert points.get_ydata().tolist() == [2, 6, 29]
+    assert [bar[:, 1].tolist() for bar in bars.get_segments()] == [[1, 3], [5, 7], [28, 30]]
     plt.close("all")
 
 

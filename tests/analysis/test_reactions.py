@@ -273,3 +273,12 @@ def test_nothing_is_explained_by_slowdowns_that_are_all_the_same(rng):
     trace = a_log(rng.choice([5, 5000], 60), run=rng.integers(60, 9000, 61))
     found = reactions.section(trace)
     assert "deviance" not in found.finding
+
+
+def test_five_minutes_are_a_short_wait_and_a_short_run():
+    # One job waits, the other runs, for five minutes; then both for a second more.
+    wait, run = [300, 5, 301, 5], [5, 300, 5, 301]
+    trace = a_log([5] * 4, wait=[*wait, 0], run=[*run, 1])
+    found = measure_reactions(trace, n_resamples=2, rng=0).expectations
+    jobs = found.groupby("kind", sort=False)["jobs"].sum()
+    assert jobs.to_dict() == {"W": 3, "E": 3}

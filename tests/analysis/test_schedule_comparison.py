@@ -631,3 +631,20 @@ def test_a_schedule_that_uses_nothing_cannot_be_weighed():
     table = pd.DataFrame({"fcfs": [0.5], "idle": [0.0]}, index=["utilization"])
     with pytest.raises(ParameterError, match=r"utilization is 0\.5, 0; it cannot be weighed"):
         _contributions(table, {"utilization": 1}, "fcfs")
+
+
+@pytest.mark.parametrize("metric", ["jobs", "jobs_per_session", "jain_fairness"])
+def test_more_jobs_are_better(metric):
+    table = pd.DataFrame({"fcfs": [2.0], "easy": [4.0]}, index=[metric])
+    added = _contributions(table, {metric: 3}, "fcfs")
+    assert added.loc[metric].tolist() == [1, 0.5]
+
+
+def test_what_is_measured_unless_told_otherwise():
+    found = analysis.compare_schedules(*schedules(THREE_WEEKS, "fcfs", "easy", engine="python"))
+    assert found.table.index.tolist() == [
+        *("mean_wait", "wait_p50", "wait_p98", "mean_slowdown", "mean_bounded_slowdown"),
+        *("utilization", "makespan"),
+    ]
+    assert (found.parameters["confidence"], found.parameters["block"]) == (0.95, WEEK)
+    assert set(found.differences["metric"]) == set(found.table.index)

@@ -414,3 +414,40 @@ def test_a_stretch_that_is_used_up_leaves_no_bar_of_no_processors():
 
 def test_a_schedule_without_length_has_no_shares_of_time():
     assert np.isnan(schedules.queue_distribution(simulate([(1, 0, 0, 1)]))["share"]).all()
+
+
+def test_what_is_used_and_offered_is_drawn_in_the_intervals_given(ax):
+    # Six processors are offered at once; the second job waits for the first.
+    schedule = simulate([(1, 0, 10, 8), (2, 1, 10, 4)], "fcfs")
+    schedules.plot_utilization(schedule, ax, edges=[0, 10, 20])
+    drawn = {line.get_label(): line.get_data() for line in ax.patches}
+    assert drawn["used"].values.tolist() == [1, 0.5]
+    assert drawn["offered"].values.tolist() == [1.5, 0]
+    assert (drawn["used"].edges * 60).tolist() in ([0, 600, 1200], [0, 10, 20])
+
+
+def test_the_distribution_of_the_queue_is_drawn_around_whole_numbers(ax):
+    schedule = simulate([(1, 0, 10, 8), (2, 5, 10, 8)], "fcfs")
+    schedules.plot_queue_distribution(schedule, ax)
+    values, edges, _ = ax.patches[0].get_data()
+    assert values.tolist() == [1, 0.25]  # one job waits for 5 s of 20
+    assert edges.tolist() == [-0.5, 0.5, 1.5]
+
+
+def test_the_gantt_chart_is_of_the_instants_given(ax):
+    schedule = simulate([(1, 0, 10, 8), (2, 10, 10, 8), (3, 20, 10, 8), (4, 31, 9, 8)], "fcfs")
+    schedules.plot_gantt(schedule, ax, begin=10, until=30)
+    (bars,) = ax.collections
+    left = sorted(path.get_extents().x0 for path in bars.get_paths())
+    assert left == [0, 10, 20]  # the first ends as it begins
+    assert ax.get_xlim() == (10, 30)
+
+
+@pytest.mark.parametrize(("most", "label"), [(9, "waiting jobs"), (8, "mean of 15 s")])
+def test_more_steps_than_a_figure_can_show_become_intervals(ax, monkeypatch, most, label):
+    monkeypatch.setattr(schedules, "_MOST_STEPS", most)
+    jobs = [(1, 0, 10, 8), (2, 5, 10, 8), (3, 20, 1, 1), (4, 22, 1, 1), (5, 24, 1, 1)]
+    schedule = simulate([*jobs, (6, 26, 1, 1), (7, 28, 1, 1), (8, 30, 1, 1)], "fcfs")
+    assert len(analysis.queue_length(schedule)) == 9
+    schedules.plot_queue_length(schedule, ax)
+    assert ax.lines[0].get_label() == label

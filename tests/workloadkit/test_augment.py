@@ -467,3 +467,32 @@ def test_wrong_usage_and_bad_input(run, path, arguments, code, message):
     assert (found, out) == (code, "")
     assert message in " ".join(err.split())
     assert [p.name for p in path.parent.iterdir()] == ["a.swf"]
+
+
+def test_processors_used_count_only_where_none_are_requested_and_some_are_used(log):
+    odd = log.with_columns(
+        requested_procs=[-1, -1, 0, -1], procs=[0, 4, 2, 8], requested_time=[60, -1, -1, -1],
+        run=[60, 0, 120, 60],
+    )  # fmt: skip
+    with pytest.warns(WorkloadWarning, match="no utility function for 1 job: their size is"):
+        made = add_utility(odd, priority=dict.fromkeys(RANKS, 0), sd=0, globmax=2, rng=1)
+    # no processors are no size; a run time of 0 is no time; 2 processors for 2 min, 8 for one
+    assert {row: points[0][1] for row, points in made.utilities.items()} == {1: 0, 2: 4, 3: 8}
+
+
+def test_a_deadline_beyond_the_limit_of_what_is_believed_is_refused(log):
+    late = log.with_columns(wait=[250, 250, 251, 250])
+    with pytest.raises(ParameterError, match=r"deadline of job 13, 1\.004e\+12 s, is beyond"):
+        add_utility(late, priority=RANKS, deadline_factor=4e9, rng=1)
+
+
+def test_more_options_reach_the_utility_functions(run, path, log):
+    options = ("--deadline", "wait+requested", "--sd", 0.1, "--globmax", 9, "--seed", 4)
+    code, out, _ = run("augment", path, *options, "--priority", "0=0,1=1,2=2")
+    how = {"deadline": "wait+requested", "sd": 0.1, "globmax": 9}
+    expected = add_utility(log, priority=RANKS, rng=4, **how).utility
+    assert code == 0
+    assert wk.read_swf(io.BytesIO(out.encode())).utility.equals(expected)
+    for name in how:  # each makes a difference
+        others = {key: value for key, value in how.items() if key != name}
+        assert not add_utility(log, priority=RANKS, rng=4, **others).utility.equals(expected)

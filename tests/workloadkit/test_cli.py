@@ -574,3 +574,31 @@ def test_a_standard_output_that_is_closed_is_an_error(arguments):
     assert done.returncode == (2 if wrong else 1)
     assert "Traceback" not in done.stderr
     assert "Bad file descriptor" in done.stderr or wrong
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["anomalies", "LOG"],
+        ["augment", "LOG"],
+        ["characterize", "LOG", "--json", "-"],
+        ["clean", "LOG", "--filter", "user=1"],
+        ["dependencies", "LOG"],
+        ["generate", "jann97", "--jobs", "5", "--like", "LOG"],
+        ["generate", "tsafrir", "--over", "LOG"],
+        ["outages", "LOG"],
+        ["queueing", "--trace", "LOG"],
+        ["resample", "LOG"],
+        ["shake", "LOG"],
+        ["simulate", "LOG", "--resampled"],
+        ["site", "--users", "1", "--from", "LOG"],
+        ["sweep", "LOG"],
+    ],
+    ids=lambda words: " ".join(words[:2]),
+)
+def test_any_command_may_be_strict(run, tmp_path, words):
+    path = tmp_path / "short.swf"
+    path.write_text("1 0 0 5 1\n")
+    code, out, err = run(*(path if word == "LOG" else word for word in words), "--strict")
+    assert (code, out) == (1, "")
+    assert f"error: {path}, line 1" in err

@@ -199,3 +199,13 @@ def test_the_help_lists_all_models_within_80_columns(run):
     for name, model in models.known().items():
         for parameter in set(written(model)) - {"load"}:
             assert parameter in MODELS, f"{name}: {parameter}"
+
+
+def test_the_users_of_a_log_are_changed_by_the_seed_before_estimates_are_laid_over(
+    run, tmp_path, log
+):
+    path = tmp_path / "made.swf"
+    words = ("tsafrir:max_estimate=172800", "--over", log, "--seed", 3, "-o", path)
+    assert run(*words, "--load", 0.1, "--load-by", "users")[0] == 0
+    fewer = models.scale_load(wk.read_swf(log), 0.1, "users", rng=3)
+    assert wk.read_swf(path).jobs.equals(models.add_estimates(fewer, 3, max_estimate=172800).jobs)

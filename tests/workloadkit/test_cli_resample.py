@@ -5,12 +5,14 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import workloadkit as wk
 from workloadkit import cli
+from workloadkit.cli import resample
 from workloadkit.clock import WEEK
 from workloadkit.resample import files
 from workloadkit.resample.runs import own_seed
@@ -373,3 +375,15 @@ def test_without_a_trace_the_sample_is_resampled(run):
     assert code == 0
     assert out.startswith(";")
     assert err.startswith("no TRACE named: the built-in sample\n")
+
+
+@pytest.mark.parametrize(("words", "count"), [((), 8), (("--count", 3), 3), (("--count", 1), 1)])
+def test_a_log_is_compared_with_eight_new_ones_unless_told_otherwise(
+    run, log, monkeypatch, words, count
+):
+    asked = []
+    monkeypatch.setattr(resample, "_compare", lambda *what: asked.append(what))
+    assert run(log, "--json", "a.json", "--seed", 6, *words)[0] == 0
+    ((compared, _, *others),) = asked
+    assert compared.name == "small.swf"
+    assert others == [count, 6, None, Path("a.json")]

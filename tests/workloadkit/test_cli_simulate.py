@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+import analysis
 import workloadkit as wk
 from tests.small_logs import valued
 from workloadkit import cli
@@ -568,3 +569,12 @@ def test_the_help_lists_all_users(run):
     assert code == 0
     assert all(name in out for name in wk.users.known())
     assert max(map(len, USERS.splitlines())) <= 76
+
+
+def test_the_week_of_the_longest_queue_is_drawn(run, log, monkeypatch):
+    drawn = {}
+    monkeypatch.setattr(analysis, "busiest_week", lambda schedule: (5.0, 99.0))
+    monkeypatch.setattr(analysis, "plot_gantt", lambda schedule, ax, **window: drawn.update(window))
+    assert run(log, "--gantt", log.parent / "gantt.svg")[0] == 0
+    assert drawn == {"begin": 5, "until": 99}
+    assert "small.swf, easy" in (log.parent / "gantt.svg").read_text()

@@ -6,6 +6,7 @@ import pytest
 
 import workloadkit as wk
 from workloadkit import cli
+from workloadkit.cli.site import _numbers
 
 
 @pytest.fixture
@@ -170,3 +171,33 @@ def test_what_is_no_log_is_exit_1(run, tmp_path):
         assert (code, out) == (1, "")
         assert name in err
     assert [path.name for path in tmp_path.iterdir()] == ["a.json"]
+
+
+@pytest.mark.parametrize(
+    ("users", "step", "numbers"),
+    [
+        (None, None, [50]),
+        ("7", None, [7]),
+        ("5-105", None, [5, 55, 105]),
+        ("5-104", None, [5, 55]),
+        ("4-10", 3, [4, 7, 10]),
+        ("1000000", None, [1_000_000]),
+        ("1-2", 1, [1, 2]),
+    ],
+)
+def test_the_numbers_of_users_go_by_fifty_unless_told_otherwise(users, step, numbers):
+    assert _numbers(users, step) == numbers
+
+
+def test_options_reach_sessions_that_never_end(run, saved):
+    drawn = ("--workpool", "joint", "--pools", "three", "--repeat", "job", "--longest", "2h")
+    times = ("--weeks", 0.5, "--procs", 64, "--seed", 3, "--scheduler", "fcfs")
+    code, out, _ = run("--sessions", 2, *drawn, *times, "--from", saved, "--json", "-")
+    assert code == 0
+    users = wk.users.StaticSite(
+        2, 0.5, workpool="joint", pools="three", repeat="job", longest=7200.0,
+        distributions=wk.site.read_site_distributions(saved),
+    )  # fmt: skip
+    expected = wk.simulate(None, "fcfs", users, procs=64, rng=3).to_dict()
+    (row,) = json.loads(out)["rows"]
+    assert row["schedule"] == json.loads(json.dumps(expected))

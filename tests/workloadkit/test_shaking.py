@@ -190,3 +190,16 @@ def test_jobs_that_come_to_the_same_second_keep_their_order():
     shaken = wk.shake(trace, by=3, rng=1)
     pairs = list(zip(shaken.column("submit"), shaken.column("job"), strict=True))
     assert pairs == sorted(pairs)
+
+
+def test_the_longest_shaking_is_that_of_the_longest_time_believed():
+    shaken = wk.shake(log_of(submit=[0]), by=1e12, rng=1)
+    assert 0 <= shaken.column("submit")[0] <= 1e12
+    with pytest.raises(wk.ParameterError, match="by must be from 0 to 1e"):
+        wk.shake(log_of(submit=[0]), by=np.nextafter(1e12, np.inf))
+
+
+def test_a_log_is_shaken_by_a_minute_unless_told_otherwise():
+    trace = log_of(submit=np.arange(1000) + 100)
+    moved = shifts(trace, wk.shake(trace, rng=1))
+    assert (moved.min(), moved.max()) == (-60, 60)

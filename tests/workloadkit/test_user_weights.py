@@ -10,6 +10,7 @@ import workloadkit as wk
 from tests.data import needs_traces, trace_path
 from workloadkit.clock import WEEK
 from workloadkit.errors import ParameterError, WorkloadError
+from workloadkit.resample.pools import RARE_USER
 from workloadkit.resample.runs import prepare
 from workloadkit.resample.weights import weights_of
 
@@ -245,3 +246,14 @@ def test_weights_of_a_user_and_of_his_classes_multiply_in_any_order():
     log = wk.Trace.from_columns(columns)
     for weights in ({"parallel": 4, 7: 2}, {7: 2, "parallel": 4}):
         assert weights_of(log, weights).to_dict() == {3: 1, 7: 8}
+
+
+@pytest.mark.filterwarnings("ignore::workloadkit.WorkloadWarning")
+def test_rare_behaviours_keep_a_weight_of_one(log):
+    rare = [(11, 5 * WEEK, 6 * WEEK)]  # all that user 11 did
+    for weight in (0, 5):
+        weights = {"serial": 3, 12: weight}
+        members = prepare(log, rare=rare, rare_per_week=0.1, weights=weights).pools.members
+        is_rare = members.kind == RARE_USER
+        assert members.weight[is_rare].tolist() == [1]
+        assert set(members.weight[members.user == 12]) == {3 * weight}
