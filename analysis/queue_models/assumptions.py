@@ -159,5 +159,5 @@ def _stable(jobs: Jobs, of: Parameters) -> Assumption:
 
 
 def _near_one(name: str, value: float, text: str) -> Assumption:
-    broken = None if np.isnan(value) else bool(abs(value - 1) > 0.1)
+    broken = None if np.isnan(value) else not 0.9 <= value <= 1.1
     return Assumption(name, broken, float(value), text)

@@ -529,3 +529,12 @@ def test_users_are_drawn_from_the_log_and_simulated_on_its_machine(monkeypatch):
 def test_waits_that_are_not_known_are_counted_in_a_note():
     notes = queueing_from_trace(made(submit=[0, WEEK, 2 * WEEK], wait=[0, -1, -1]), runs=0).notes
     assert any(note.startswith("2 waits are unknown, and taken for 0") for note in notes)
+
+
+@pytest.mark.parametrize(
+    ("own", "other", "broken"),
+    [(110, 100, False), (90, 100, False), (111, 100, True), (89, 100, True), (11, 10, False)],
+)
+def test_a_tenth_more_or_less_is_within_a_tenth(own, other, broken):
+    trace = made(submit=[0, 6 * WEEK, 13 * WEEK], run=[own, other, own], user=[1, 2, 1])
+    assert assumption(trace, "closed and open jobs run alike").broken is broken
