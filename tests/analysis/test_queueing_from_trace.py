@@ -1,7 +1,7 @@
 """What queueing models need of a log, and what they predict for it."""
 
 import json
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import numpy as np
 import pandas as pd
@@ -17,9 +17,14 @@ from analysis.queue_models import from_trace
 from analysis.queue_models.assumptions import check_assumptions
 from analysis.queue_models.going_on import GoingOn, fit_exponential, measure_going_on
 from analysis.queue_models.predictions import closed_users, log_itself, predict, stations
-from analysis.queue_models.tables import told_waits
+from analysis.queue_models.tables import (
+    plot_predictions,
+    table_of_going_on,
+    table_of_parameters,
+    told_waits,
+)
 from analysis.queue_models.user_simulation import simulate_users
-from analysis.queue_models.users_of_log import jobs_of, measure
+from analysis.queue_models.users_of_log import Parameters, jobs_of, measure
 from tests.data import needs_traces, trace_path
 
 DAY, WEEK = 86400, 7 * 86400
@@ -538,3 +543,67 @@ def test_waits_that_are_not_known_are_counted_in_a_note():
 def test_a_tenth_more_or_less_is_within_a_tenth(own, other, broken):
     trace = made(submit=[0, 6 * WEEK, 13 * WEEK], run=[own, other, own], user=[1, 2, 1])
     assert assumption(trace, "closed and open jobs run alike").broken is broken
+
+
+def test_each_parameter_stands_under_its_name():
+    whole = ("jobs", "users", "long_term_users", "procs")
+    names = [field.name for field in fields(Parameters)]
+    of = Parameters(**{x: i if x in whole else i + 0.25 for i, x in enumerate(names, 1)})
+    table = table_of_parameters(of)
+    derived = {"servers": of.servers, "work": of.work, "load": of.load}
+    value = {name: getattr(of, name) for name in names} | derived
+    assert table.data.iloc[:, 0].tolist() == [
+        value[name]
+        for name in (
+            *("jobs", "users", "period", "lam", "lam_sessions", "N", "X_closed", "R_closed"),
+            *("Z", "Z_awaited", "not_awaited", "Z_session", "p", "run", "servers", "procs"),
+            *("procs_per_job", "procs_at_work", "work", "load", "scv_run", "scv_work"),
+            *("scv_interarrival", "scv_open_interarrival", "scv_think"),
+        )
+    ]
+
+
+def test_p_of_the_response_is_shown_under_the_names_of_its_curves():
+    points = {
+        "bin": ["R2"], "jobs": [7], "median_response": [600.0], "probability": [0.5],
+        "probability_low": [0.4], "probability_high": [0.6], "awaited": [0.1],
+        "hyperbola": [0.2], "exponential": [0.3], "published": [0.7],
+    }  # fmt: skip
+    unknown = (np.nan, np.nan)
+    found = GoingOn(pd.DataFrame(points), 0.8, 0.05, 0.01, unknown, unknown, unknown, {})
+    table = table_of_going_on(found)
+    assert table.shown.to_dict("index") == {
+        "R2: 5 to 15 min": {
+            "jobs": "7",
+            "median response": "10 min",
+            "followed": "50 % [40, 60]",
+            "if awaited": "10 %",
+            "hyperbola": "20 %",
+            "exponential": "30 %",
+            "published": "70 %",
+        }
+    }
+    assert "a = 0.8, b = 0.05; exponential e^(−θ r): θ = 0.01;" in table.caption
+
+
+def test_waits_are_drawn_in_hours_and_throughputs_by_the_hour():
+    names = [("log", ""), ("open", "jobs"), ("open", "machine")]
+    index = pd.MultiIndex.from_tuples(names, names=["model", "servers"])
+    data = pd.DataFrame(
+        {
+            "throughput": [2 / 3600, 3 / 3600, np.nan],
+            "response": [3600.0, 7200, 1],
+            "wait": [1800.0, 5400, np.nan],
+            "utilization": [0.5, 0.6, 0.7],
+            "queue": [1.0, 2, 3],
+        },
+        index,
+    )
+    figure = Figure()
+    plot_predictions(data, figure.add_subplot())
+    waits, rates = figure.axes
+    assert [bar.get_width() for bar in waits.patches] == [0.5, 1.5, 0]
+    assert [bar.get_width() for bar in rates.patches] == pytest.approx([2, 3, 0])
+    assert [text.get_text() for text in waits.texts] == [" no answer"]
+    assert (waits.get_xlabel(), rates.get_xlabel()) == ("mean wait [h]", "jobs an hour")
+    assert waits.lines[0].get_xdata() == [0.5, 0.5]  # the log's own

@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 
 from queueing import QueueingError, QueueingWarning, closed, mixed
 from queueing.multi_server import (
+    MOST,
+    WHOLE_USERS,
     closed_sums,
     mixed_derivatives,
     mixed_moment,
@@ -322,3 +324,17 @@ def test_without_users_their_response_has_no_slope_and_their_throughput_none():
     found = mixed(lam=0.5, N=0, Z=1, S=1, servers=2)
     assert np.isnan(found.derivative("Rc", "lam"))
     assert found.derivative("Xc", "lam") == found.derivative("Qc", "Z") == 0
+
+
+@pytest.mark.parametrize(
+    ("N", "servers", "holds"),
+    [
+        (MOST - 2, 2, True),
+        (MOST - 1, 2, False),
+        (2.5, 2, False),
+        (2.5, 1, True),
+        (MOST + 9, 1, True),
+    ],
+)
+def test_users_of_several_servers_are_whole_and_not_too_many(N, servers, holds):
+    assert bool(WHOLE_USERS.holds({"N": np.array(N), "servers": np.array(servers)})) is holds

@@ -8,7 +8,16 @@ from hypothesis import given, settings
 from hypothesis.strategies import floats, integers
 from matplotlib.figure import Figure
 
-from queueing import QueueingError, QueueingWarning, breaks, exponential, hyperbolic, reopen, table
+from queueing import (
+    QueueingError,
+    QueueingWarning,
+    breaks,
+    exponential,
+    hyperbolic,
+    mm1,
+    reopen,
+    table,
+)
 from tests.data import needs_compiler
 from tests.oracles import queues
 
@@ -303,3 +312,11 @@ def test_the_chain_is_near_the_exact_answer(Z, c):
     assert chain.X == pytest.approx(exact.X, rel=0.012)
     assert chain.R == pytest.approx(exact.R, rel=0.023)
     assert exact.R < exact.R_first
+
+
+def test_users_who_never_go_on_are_those_of_the_open_queue():
+    never, once = reopen(0.5, 0.0, 3, 1), mm1(0.5, 1)
+    assert (never.X, never.R, never.Q) == pytest.approx((once.X, once.R, once.Q))
+    assert (never.jobs_per_user, never.thinking) == (1, 0)
+    with pytest.raises(QueueingError, match="p is 1; it must be such that p falls below 1"):
+        reopen(0.0, 1.0, 3, 1)

@@ -394,3 +394,32 @@ def test_the_beginning_of_real_logs(name):
 @pytest.mark.parametrize("path", TRACES, ids=lambda path: path.name)
 def test_real_logs(path):
     check_there_and_back(wk.read_swf(path))
+
+
+@pytest.mark.parametrize(
+    ("key", "most"), [("subtime", 10**12), ("res", 10**9), ("walltime", 10**12)]
+)
+def test_numbers_up_to_their_limits_are_believed(key, most):
+    field = {"subtime": "submit", "res": "procs", "walltime": "requested_time"}[key]
+    assert read(job(**{key: most})).column(field).tolist() == [most]
+    with pytest.raises(wk.FormatError, match=rf"jobs\[0\].{key}: beyond what is believed"):
+        read(job(**{key: most + 1}))
+
+
+def test_text_up_to_its_limit_is_read():
+    text = json.dumps({"jobs": [job()], "profiles": PROFILES})
+    with mock.patch.object(reading, "MAX_TEXT", len(text)):
+        assert read_text(text).n_jobs == 1
+    with (
+        mock.patch.object(reading, "MAX_TEXT", len(text) - 1),
+        pytest.raises(wk.FormatError, match="more than 1 GiB"),
+    ):
+        read_text(text)
+
+
+def test_a_header_of_as_many_processors_as_a_job_needs_is_told_without_a_word():
+    header = Header(("; MaxProcs: 4",))
+    trace = Trace.from_columns({"submit": [0], "run": [5], "procs": [4]}, header=header)
+    assert json.loads(written(trace))["nb_res"] == 4  # warnings are errors
+    with pytest.warns(wk.WorkloadWarning, match="more than the 4 processors .* nb_res is 5"):
+        assert json.loads(written(trace.with_columns(procs=[5])))["nb_res"] == 5

@@ -18,7 +18,7 @@ from tests.data import TRACES, needs_traces, trace_path
 from tests.workloadkit.test_swf_properties import HEADERS, JOBS
 from workloadkit import Header, Trace
 from workloadkit.fields import FIELDS
-from workloadkit.io.gwf import looks_like, writing
+from workloadkit.io.gwf import looks_like, reading, writing
 from workloadkit.io.gwf.columns import BESIDE, COLUMNS
 
 SHARED = [field.name for field in FIELDS[:16]]
@@ -352,3 +352,33 @@ def test_one_long_number_among_many_takes_no_memory(field):
         wk.read_gwf(io.BytesIO(text))
     assert tracemalloc.get_traced_memory()[1] < 20 << 20
     tracemalloc.stop()
+
+
+def test_numbers_up_to_their_limits_are_believed():
+    trace = read(line(RunTime=10**12, NProcs=10**9))
+    assert trace.jobs[["run", "procs"]].to_numpy().tolist() == [[1e12, 1e9]]
+    for cells in ({"RunTime": 10**12 + 1}, {"NProcs": 10**9 + 1}):
+        with pytest.raises(wk.FormatError, match="beyond what is believed"):
+            read(line(**cells))
+
+
+def test_so_many_comments_are_kept_and_no_more(monkeypatch):
+    monkeypatch.setattr(reading, "MAX_COMMENT_LINES", 2)
+    assert read("# a", "# b", line()).header.lines == ("; a", "; b")
+    with pytest.raises(wk.FormatError, match="line 3: more than 64 MiB or a million lines"):
+        read("# a", "# b", "# c", line())
+    monkeypatch.setattr(reading, "MAX_COMMENTS", 5)
+    assert read("#12", "#3", line()).header.lines == (";12", ";3")
+    with pytest.raises(wk.FormatError, match="line 2: more than 64 MiB or a million lines"):
+        read("#12", "#34", line())
+
+
+def test_the_numbers_that_a_header_gives_are_those_of_32_bits():
+    comments = ["# Queue: 2147483648 far", "# Queue: -1 less", "# Queue: 2147483646 near"]
+    trace = read(*comments, *(line(QueueID=name) for name in ("near", "far", "less")))
+    assert trace.column("queue").tolist() == [2147483646, 2147483647, 2147483648]
+
+
+def test_numbers_follow_the_largest_that_the_header_gives():
+    trace = read("# Partition: 4 fat", "# Partition: 1 thin", line(PartitionID="new"))
+    assert trace.column("partition").tolist() == [5]

@@ -104,3 +104,8 @@ def test_ranges_of_decimals_are_the_decimals(first, steps, parts):
     (found,) = read_grids([f"Z={first}:{first + steps / parts!r}:{step!r}"], KNOWN)
     expected = [float(f"{first + i / parts:.12g}") for i in range(steps + 1)]
     assert np.ravel(found["Z"]).tolist() == expected
+
+
+def test_a_range_may_have_a_million_points():
+    (found,) = read_grids(["N=1:1000000"], KNOWN)
+    assert found["N"][[0, -1]].tolist() == [1, 1_000_000]

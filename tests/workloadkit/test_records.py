@@ -343,3 +343,35 @@ def test_a_key_gives_a_user_and_a_group_of_one_name_different_numbers():
 def test_wrong_options_are_refused(options, message):
     with pytest.raises(ParameterError, match=message):
         ImportOptions(**options)
+
+
+def test_submissions_are_believed_from_1970_to_9999():
+    last = 253_402_300_799  # 9999-12-31T23:59:59 UTC
+    for first, n_jobs in ((0, 3), (-1, 2)):
+        times = (first, 5, last, last + 1)
+        log = log_of(*({"id": str(t), "submit": t - SECOND, "status": 5} for t in times))
+        assert (log.n_jobs, log.header.start) == (n_jobs, 0 if first == 0 else 5)
+        (left,) = log.intake.left_out
+        assert left.kind == "submitted before 1970 or after 9999"
+        assert left.count == 4 - n_jobs
+
+
+def test_measures_up_to_their_limits_are_believed():
+    for more, known in ((0, True), (1, False)):
+        log = log_of({"start": 5, "end": 50, "run": 10**12 + more, "procs": 10**9 + more})
+        assert column(log, "run") == [1e12 if known else None]
+        assert column(log, "procs") == [1e9 if known else None]
+
+
+@pytest.mark.parametrize(
+    ("submit_by", "wait", "submit"),
+    [("", 60, SECOND), ("eligible", 60, None), ("start", None, None)],
+)
+@pytest.mark.parametrize("anonymize", [False, True])
+def test_what_stands_for_a_submission_is_none_beside_the_log(submit_by, wait, submit, anonymize):
+    row = {"id": "7", "start": 60, "run": 50, "submit_by": submit_by}
+    log = log_of(row, anonymize=anonymize)
+    assert (column(log, "wait"), column(log, "run"), column(log, "submit")) == ([wait], [50], [0])
+    found = log.sidecar["submit"][0]
+    assert found == submit or (submit is None and np.isnan(found))
+    assert log.sidecar["submit_by"].tolist() == [submit_by]

@@ -229,3 +229,48 @@ def test_only_the_times_that_never_were_are_marked_among_others():
     first, second, missing = Clock("Europe/Stockholm").utc(np.array([nan, never, 0.25]))
     assert missing.tolist() == [False, True, False]
     assert first[2] == second[2] == 0.25 - 3600  # parts of seconds stay
+
+
+@pytest.mark.parametrize(
+    ("text", "kb"),
+    [("1K", 1), ("1M", 2**10), ("1G", 2**20), ("1T", 2**30), ("1P", 2**40), ("1E", 2**50)],
+)
+def test_units_of_memory(text, kb):
+    assert values.used_memory(text) == kb
+    assert values.requested_memory("2G") == (2**21, "job")
+
+
+def test_units_of_counts_are_of_1024():
+    assert [values.count(text) for text in ("3K", "2M", "1.5K", "0.5G")] == [
+        *(3072, 2**21, 1536, 2**29),
+    ]
+
+
+def test_minutes_and_seconds_are_a_time_limit_with_a_colon():
+    assert values.time_limit("00:30") == 30
+    assert values.time_limit("01:00") == 60
+    assert values.time_limit("1.5") == 90
+
+
+@pytest.mark.parametrize(
+    ("status", "states"),
+    [
+        (1, "COMPLETED"),
+        (5, "CANCELLED"),
+        (
+            0,
+            "FAILED TIMEOUT OUT_OF_MEMORY NODE_FAIL BOOT_FAIL DEADLINE PREEMPTED REVOKED "
+            "LAUNCH_FAILED",
+        ),
+        (
+            -1,
+            "PENDING RUNNING REQUEUED RESIZING SUSPENDED CONFIGURING COMPLETING REQUEUE_HOLD "
+            "REQUEUE_FED RESV_DEL_HOLD SIGNALING SPECIAL_EXIT STAGE_OUT STOPPED POWER_UP_NODE "
+            "EXPEDITING RECONFIG_FAIL",
+        ),
+    ],
+)
+def test_the_status_of_each_state(status, states):
+    assert {values.status(state) for state in states.split()} == {status}
+    assert {values.state(state) for state in states.split()} == set(states.split())
+    assert len(values.STATES) == 28
