@@ -147,6 +147,8 @@ def fit_marginals(
             "best_ks": fit.table.loc[fit.best, "ks"],
         }
     table = pd.DataFrame.from_dict(rows, orient="index", columns=_STATISTICS)
+    # as objects, so that None stays None beside names
+    table["simple"] = pd.Series([row["simple"] for row in rows.values()], table.index, object)
     return MarginalFits(table.rename_axis("quantity"), marginals, left_out)
 
 

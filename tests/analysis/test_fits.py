@@ -428,3 +428,15 @@ def test_jobs_that_never_ran_do_not_keep_the_others_from_being_fitted(rng):
     found = fits.section(log(rng, n=61, run=run))
     assert found.tables
     assert "No job of this log ran" not in found.notes[0]
+
+
+def test_a_quantity_without_a_simple_family_stands_beside_one_that_has_one(rng):
+    # Run times are all but alike, so none is Pareto's.
+    trace = log(rng, n=40, run=10**7 + np.arange(40.0))
+    found = fit_marginals(trace, ["pareto", "hyper_exponential_2_em"], rng=1)
+    assert found.table["simple"].tolist()[:2] == [None, "pareto"]
+    assert np.isnan(found.table.loc["run", "simple_ks"])
+    ax = found.plot(Figure().add_subplot())
+    names = [text.get_text() for text in ax.get_yticklabels()]
+    assert names[:2] == ["run time\n–", "inter-arrival time\nPareto"]
+    assert found.to_dict()["table"][0]["simple"] is None
