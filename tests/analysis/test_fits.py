@@ -3,6 +3,7 @@ import re
 from itertools import pairwise
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -428,6 +429,66 @@ def test_jobs_that_never_ran_do_not_keep_the_others_from_being_fitted(rng):
     found = fits.section(log(rng, n=61, run=run))
     assert found.tables
     assert "No job of this log ran" not in found.notes[0]
+
+
+def nearest():
+    index = pd.Index(["run", "inter_arrival", "think_time"])
+    table = {
+        "simple": pd.Series(["weibull", "gamma", None], index, dtype=object),
+        "simple_ks": [0.05, 0.2, np.nan],
+        "simple_low": [0.04, np.nan, np.nan],
+        "simple_high": [0.06, np.nan, np.nan],
+        "best": ["hyper_erlang_em", "gamma", "hyper_erlang_em"],
+        "best_ks": [0.01, 0.2, 0.3],
+    }
+    return pd.DataFrame(table, index)
+
+
+def test_the_nearest_of_all_and_of_the_simple_ones_are_drawn_by_their_names():
+    ax = fits.plot_nearest(nearest(), Figure().add_subplot())
+    drawn = {line.get_label(): line.get_xdata().tolist() for line in ax.lines}
+    assert drawn["nearest of all"] == [0.01, 0.2, 0.3]
+    assert drawn["of ≤ 2 parameters"][:2] == [0.05, 0.2]
+    assert [text.get_text() for text in ax.get_yticklabels()] == [
+        *("run time\nWeibull", "inter-arrival time\ngamma", "think time\n–")
+    ]
+
+
+def test_what_fits_best_is_said_of_the_simpler_distributions():
+    assert fits._finding(nearest()) == (
+        "Of the simpler distributions, run times are best fitted by Weibull (Kolmogorov-Smirnov "
+        "distance 5 % [4, 6]) and inter-arrival times by gamma (20 %)."
+    )
+    assert fits._finding(nearest().loc[["think_time"]]) == ""
+
+
+def test_quantiles_up_to_thirty_times_beyond_all_values_are_drawn():
+    quantiles = {"log": [1.0, 2, 5, 10], "gamma": [1 / 30, 0.033, 300, 301]}
+    ax = plot_quantiles(pd.DataFrame(quantiles), Figure().add_subplot())
+    assert ax.lines[1].get_xydata().tolist() == [[1, 1 / 30], [5, 300]]
+
+
+def test_the_tables_of_fits_are_in_their_words(rng):
+    trace = log(rng)
+    summary, far, parameters = fits.section(trace).tables
+    found = fit_marginals(trace, rng=fits.SEED)
+    row, shown = found.table.loc["wait"], summary.shown.loc["wait"]
+    assert shown["values"] == "300"
+    assert shown["zeros"] == f"{100 * row['zeros']:.0f} %"
+    best = FAMILIES[row["best"]]
+    title = best.title if best.method == "ML" else f"{best.title} ({best.method})"
+    assert shown["nearest of all"].startswith(f"{title}, ")
+    assert shown["nearest, ≤ 2 parameters"].startswith(f"{FAMILIES[row['simple']].title}, ")
+    ks = found.marginals["run"].table.loc["weibull", "ks"]
+    assert float(far.shown.loc["Weibull", "run time"].split()[0]) == pytest.approx(
+        100 * ks, abs=0.5
+    )
+    assert far.data.loc["weibull", "run"] == ks
+    first = parameters.data.iloc[0]
+    fit = found.marginals["run"].table.loc[first["family"]]
+    assert (first["quantity"], first["aic"]) == ("run", fit["aic"])
+    assert first["cramer_von_mises"] == fit["cramer_von_mises"]
+    assert first["anderson_darling"] == fit["anderson_darling"]
 
 
 def test_a_quantity_without_a_simple_family_stands_beside_one_that_has_one(rng):

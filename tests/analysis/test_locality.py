@@ -18,6 +18,7 @@ from analysis.locality.days import (
 )
 from analysis.locality.stack import TOLERANCES, stack_depth, stack_depths
 from analysis.locality.summary import section
+from analysis.section import SEED
 from tests.data import needs_compiler, needs_traces, trace_path
 from tests.oracles import locality as oracle
 from workloadkit import Header, ParameterError, Trace, WorkloadError, read_swf
@@ -312,3 +313,26 @@ def test_the_tables_of_what_repeats_as_they_are_read():
     assert days.shown.loc["run time", "mean of days"] == "100.0 %"
     assert depths.shown.loc["processors"].tolist()[:3] == ["75 %", "2", "0.333"]
     assert depths.shown.loc["run time"].tolist() == ["88 %", "1", "0", "0 [0, 0]"]
+
+
+def test_the_table_of_similarity_is_of_the_distances_that_it_names(rng):
+    trace = log(rng, n=200, user=rng.integers(1, 4, 200))
+    section_ = section(trace)
+    table = next(table for table in section_.tables if table.name == "similarity").data
+    users = analysis.nearer_is_more_alike(trace).users
+    test = analysis.shuffled_similarity(trace, n_shuffles=100, rng=SEED).test
+    assert section_.parameters["locality_shuffles_of_users"] == 100
+    for name, title in (("run", "run time"), ("procs", "processors")):
+        row = table.loc[title]
+        near, far = (users.loc[(name, "average", *pair)] for pair in ((0, 1), (1, 2)))
+        assert row[["users_nearer", "users_nearer_low", "users_nearer_high"]].tolist() == (
+            near[["nearer_larger", "low", "high"]].tolist()
+        )
+        assert row[["users_next", "users_next_low", "users_next_high"]].tolist() == (
+            far[["nearer_larger", "low", "high"]].tolist()
+        )
+        alike = test.loc[(name, "average", "mean")]
+        names = ["in_session", "shuffled", "shuffled_low", "shuffled_high", "p"]
+        assert row[names].tolist() == alike[["observed", "shuffled", "low", "high", "p"]].tolist()
+        of_users = test.loc[(name, "average", "users"), "shuffled"]
+        assert row["users_nearer_shuffled"] == of_users

@@ -701,3 +701,44 @@ def test_an_estimate_beyond_the_table_is_set_beside_the_last_noise_of_it():
     )
     low, high = sampling.interval("local_whittle", 0.99, 512, 40)
     assert 0.5 < low < 0.98 < high <= 1
+
+
+@pytest.mark.parametrize(
+    ("method", "parameters"),
+    [
+        ("rs", {"smallest": 10}),
+        ("aggregated_variance", {"smallest": 2}),
+        ("absolute_moments", {"smallest": 2}),
+        ("periodogram", {"bandwidth": 204}),  # 4096 / 20
+        ("gph", {"bandwidth": 222}),  # 4096^0.65 is 222.9
+        ("wavelet", {"smallest": 8}),
+        ("dfa", {"smallest": 10}),
+    ],
+)
+def test_what_each_method_takes_unless_told_otherwise(method, parameters):
+    found = hurst(fractional_gaussian_noise(4096, 0.7, rng=1), method)
+    assert found.parameters == parameters
+    least = parameters.get("smallest")
+    assert found.points["scale"].min() == least or len(found.points) == parameters["bandwidth"]
+
+
+@pytest.mark.parametrize(
+    ("method", "largest"),
+    [
+        ("rs", 1374),  # 10 x 1.2^27; the next is longer than the series of 1500
+        ("aggregated_variance", 64),  # 20 blocks are left, of the next size there are 19
+        ("absolute_moments", 64),
+        ("dfa", 128),  # 10 boxes
+    ],
+)
+def test_so_many_blocks_and_boxes_are_left(method, largest, noise):
+    assert hurst(noise, method).points["scale"].max() == largest
+
+
+def test_an_hour_is_that_of_the_middle_of_its_unit():
+    # Second 0 is half past an hour less a second: the middle of a unit is in the next hour.
+    header = Header((f"; UnixStartTime: {345600 + 1801}", "; TimeZone: 0"))
+    submit = np.append(np.arange(8) * DAY, 8 * DAY)
+    trace = Trace.from_columns({"submit": submit}, header=header)
+    left = without_cycle(arrivals_per_unit(trace, 12 * HOUR), Clock.of(trace))
+    assert left.tolist() == [0] * 16  # one job each morning, none in the afternoon

@@ -648,3 +648,13 @@ def test_what_is_measured_unless_told_otherwise():
     ]
     assert (found.parameters["confidence"], found.parameters["block"]) == (0.95, WEEK)
     assert set(found.differences["metric"]) == set(found.table.index)
+
+
+def test_each_schedule_s_waits_are_drawn_as_times(ax):
+    # By FCFS the first job of each week does not wait, by EASY neither does the last.
+    both = schedules(THREE_WEEKS, "fcfs", "easy", engine="python")
+    analysis.plot_distributions(analysis.compare_schedules(*both), ax=ax)
+    assert ax.get_xlabel() == "wait"
+    assert [line.get_ydata()[0] for line in ax.lines] == pytest.approx([3 / 9, 6 / 9])
+    assert [line.get_ydata()[-1] for line in ax.lines] == [1, 1]
+    assert ax.lines[0].get_xdata()[-1] == 648

@@ -507,3 +507,9 @@ def test_a_jump_without_an_interval_is_judged_by_its_value():
     assert ways(jump=[5, 1, 5, 1], jump_low=np.nan, jump_high=np.nan)["jumps"].tolist() == [
         *(True, False) * 2
     ]
+
+
+@pytest.mark.parametrize(("share", "said"), [(0.1, False), (0.101, True)])
+def test_more_than_a_tenth_of_sessions_without_length_is_a_drawback(share, said):
+    *_, best = reasons(ways(WAYS, zero_length=share), "Arrival")
+    assert ("Its drawback" in best) == said

@@ -213,3 +213,15 @@ def test_the_tables_of_users_as_they_are_read():
         ["user 5", "2", "25 %", "45 %"],
         ["user 9", "1", "12 %", "30 %"],
     ]
+
+
+def test_curves_of_many_users_are_thinned(monkeypatch):
+    log = {"submit": range(8), "run": [1] * 8, "procs": [1] * 8, "user": [1, 1, 1, 1, 1, 2, 2, 3]}
+    shares = users.user_shares(Trace.from_columns(log))
+    for most, at in ((3, [0, 1 / 3, 2 / 3, 1]), (2, [0, 0.5, 1])):
+        monkeypatch.setattr(users, "_MOST_POINTS", most)
+        curves = users.concentration_curves(shares)
+        assert curves.index.tolist() == pytest.approx(at)
+    # the half of the users are one and the half of the second
+    assert curves["jobs"].tolist() == pytest.approx([0, 6 / 8, 1])
+    assert users.jobs_by_rank(shares)["jobs"].to_dict() == {1: 5, 3: 1}

@@ -10,7 +10,8 @@ import workloadkit as wk
 from analysis.load import summarize_load
 from tests.small_logs import as_read
 from workloadkit.clock import DAY, WEEK
-from workloadkit.models import offered_load, scale_load
+from workloadkit.models import load as module
+from workloadkit.models import load_by_users, offered_load, scale_load
 from workloadkit.settings.simulation import Arriving
 from workloadkit.simulation.workload import make_workload
 
@@ -352,3 +353,28 @@ def test_no_machine_and_no_log():
             call(wk.Trace.from_columns(TWO))
         with pytest.raises(wk.ParameterError, match="read it first"):
             call("log.swf")
+
+
+def test_loads_at_the_limits_can_be_set(monkeypatch):
+    # The work of 500 takes 125 s of four processors.
+    monkeypatch.setattr(module, "MAX_TIME", 250)
+    assert scale_load(log_of(TWO), 0.5).column("submit").tolist() == [10, 260]
+    with pytest.raises(wk.ParameterError, match=r"load is 0\.499; the log would never end"):
+        scale_load(log_of(TWO), 0.499)
+    monkeypatch.setattr(module, "MAX_PROCS", 10)
+    assert scale_load(log_of(TWO), 0.5, "machine").header.procs == 10
+    with pytest.raises(wk.ParameterError, match="no machine is so large"):
+        scale_load(log_of(TWO), 0.47, "machine")  # 10.6
+
+
+def test_as_many_jobs_are_made_by_doubling_users_as_are_made_at_once(monkeypatch):
+    submit = np.linspace(0, 4 * DAY, 20)
+    log = log_of({"submit": submit, "run": [10] * 20, "procs": [1] * 20, "user": [1] * 20})
+    twice = 2.5 * offered_load(log)  # lacks one and a half of the work: two rounds
+    for most, fine in ((40, True), (39, False)):
+        monkeypatch.setattr(load_by_users, "MAX_JOBS_MADE", most)
+        if fine:
+            assert scale_load(log, twice, "users", rng=1).n_jobs in (40, 60)
+        else:
+            with pytest.raises(wk.ParameterError, match="users would be doubled 2 times, and more"):
+                scale_load(log, twice, "users", rng=1)

@@ -9,6 +9,8 @@ import workloadkit as wk
 from analysis import compare
 from analysis.log_comparison import SECTIONS
 from workloadkit import models
+from workloadkit.models import made
+from workloadkit.models.made import as_trace, check_counts, gap_factor
 
 MODELS = models.known()
 
@@ -226,3 +228,45 @@ def test_a_name_with_parameters():
 def test_wrong_names_are_answered_by_the_known_ones(text, message):
     with pytest.raises(wk.ParameterError, match=f"^{message}"):
         models.parse(text)
+
+
+def test_numbers_of_jobs_and_processors_at_their_limits():
+    assert check_counts(10**8, 10**9) == (10**8, 10**9)
+    with pytest.raises(wk.ParameterError, match="jobs is 100000001"):
+        check_counts(10**8 + 1, 1)
+    with pytest.raises(wk.ParameterError, match="procs is 1000000001"):
+        check_counts(1, 10**9 + 1)
+
+
+@pytest.mark.parametrize(
+    ("work", "span", "factor"),
+    [
+        (1, lambda f: 10 * f, 0.1),  # a second is long enough
+        (0.999, lambda f: 10 * f, "all jobs would come within a second"),
+        (100, lambda f: 10 * f, 10),  # the longest time
+        (100.5, lambda f: 10 * f, "the log would never end"),
+        (50, lambda f: 50 + f, "the most that these jobs can offer is 1"),
+        (50, lambda f: 49 + f, 1),
+        (0, lambda f: 10 * f, "no time passes, or no work is done"),
+        (50, lambda f: 0.0, "no time passes, or no work is done"),
+    ],
+)
+def test_the_factor_of_gaps_gives_the_load_where_one_can(monkeypatch, work, span, factor):
+    monkeypatch.setattr(made, "MAX_TIME", 100)
+    assert gap_factor(span, work, 1, None) == 1
+    if isinstance(factor, str):
+        with pytest.raises(wk.ParameterError, match=factor):
+            gap_factor(span, work, 1, 1.0)
+    else:
+        assert gap_factor(span, work, 1, 1.0) == pytest.approx(factor)
+        assert gap_factor(span, 2 * work, 2, 1.0) == pytest.approx(factor)
+
+
+def test_times_up_to_the_longest_are_made():
+    columns = {"submit": [0.0, 10.0**12], "run": [1.0, 10.0**12]}
+    how = {"procs": 1, "seed": 1, "parameters": {}}
+    assert as_trace("x", "nobody", columns, **how).n_jobs == 2
+    for name in columns:
+        longer = columns | {name: [1.0, 1.001e12]}
+        with pytest.raises(wk.ParameterError, match=r"makes times of up to 1e\+12 s"):
+            as_trace("x", "nobody", longer, **how)

@@ -1,11 +1,15 @@
 """Feitelson's model of 1996: sizes, run times and repetitions against their closed forms."""
 
+import sys
+
 import numpy as np
 import pytest
 from scipy.special import zeta
 
 import workloadkit as wk
 from workloadkit.models import feitelson96
+
+MODULE = sys.modules[feitelson96.__module__]
 
 
 def test_sizes_fall_as_a_power_and_prefer_powers_of_two():
@@ -103,3 +107,16 @@ def test_a_load_that_no_gap_gives():
 def test_wrong_parameters(how):
     with pytest.raises(wk.ParameterError, match=next(iter(how))):
         feitelson96(10, rng=1, **how)
+
+
+def test_the_largest_machine_whose_sizes_are_listed(monkeypatch):
+    monkeypatch.setattr(MODULE, "_MOST_PROCS", 64)
+    assert feitelson96(10, 64, rng=1).header.procs == 64
+    with pytest.raises(wk.ParameterError, match="procs is 65; this model lists sizes up to 64"):
+        feitelson96(10, 65, rng=1)
+
+
+def test_of_no_processors_but_one_all_jobs_are_serial_and_two_are_preferred():
+    assert MODULE.size_probabilities(1, 1.5, 5.0).tolist() == [1]
+    assert MODULE.size_probabilities(2, 1.0, 5.0).tolist() == [1, 2.5]
+    assert MODULE.size_probabilities(3, 1.0, 6.0).tolist() == pytest.approx([1, 3, 1 / 3])

@@ -15,6 +15,7 @@ import workloadkit as wk
 from workloadkit.clock import WEEK
 from workloadkit.errors import ParameterError, WorkloadError, WorkloadWarning
 from workloadkit.fields import FIELDS
+from workloadkit.resample import planning
 from workloadkit.resample.pools import RARE_USER
 from workloadkit.resample.runs import own_seed, prepare
 
@@ -651,3 +652,19 @@ def test_a_log_can_begin_in_an_hour_that_clocks_strike_twice(begin, hours):
         seconds = new.column("submit")[new.column("user") == 1]
         found = {datetime.fromtimestamp(start + second, zone).hour for second in seconds}
         assert hours <= found <= hours | {3}
+
+
+def test_the_longest_new_log_and_the_largest(monkeypatch):
+    trace = log_of({1: every_week(0, 40)})
+    none = {"temporary_users": 0, "arrivals": 0}
+    monkeypatch.setattr(planning, "MAX_TIME", 50 * WEEK)
+    with warnings.catch_warnings(action="ignore"):
+        assert prepare(trace, weeks=50, **none).plan.end < 50 * WEEK
+        with pytest.raises(ParameterError, match=r"weeks is 50\.1; the log would end beyond what"):
+            prepare(trace, weeks=50.1, **none)
+        # of the user's 41 jobs one comes a week
+        monkeypatch.setattr(planning, "MAX_JOBS_MADE", 41)
+        period = prepare(trace, weeks=5, **none).pools.members.period[0]
+        prepare(trace, weeks=int(period), **none)
+        with pytest.raises(ParameterError, match="jobs; more than 41 are not made at once"):
+            prepare(trace, weeks=int(period) + 1, **none)
