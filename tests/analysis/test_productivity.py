@@ -158,3 +158,11 @@ def test_arrivals_of_a_schedule_are_those_that_count():
     found = analysis.compare_productivity({"fcfs": simulate(trace, warmup=3600)})
     assert found.weekly["fcfs"].dropna().to_dict() == {26: 4}  # two in half an hour
     assert found.zone
+
+
+def test_the_queue_is_drawn_as_shares_of_at_most_so_many_jobs(ax):
+    analysis.plot_queue_distributions(analysis.compare_productivity({"fcfs": simulate(log())}), ax)
+    (line,) = ax.get_lines()
+    assert line.get_xdata().tolist() == [0, 1, 2]
+    assert line.get_ydata().tolist() == pytest.approx([0.24, 0.68, 1])
+    assert ax.get_xlabel() == "waiting jobs, or less"

@@ -15,6 +15,7 @@ from analysis import (
 )
 from analysis.reactions import summary as reactions
 from analysis.reactions.followed_jobs import RESPONSE_BINS, SLOWDOWN_BINS, answered, draw_users
+from analysis.reactions.predictors import Predictors
 from analysis.reactions.service_bins import reactions_of
 from analysis.section import SEED
 from tests.data import needs_traces, trace_path
@@ -282,3 +283,38 @@ def test_five_minutes_are_a_short_wait_and_a_short_run():
     found = measure_reactions(trace, n_resamples=2, rng=0).expectations
     jobs = found.groupby("kind", sort=False)["jobs"].sum()
     assert jobs.to_dict() == {"W": 3, "E": 3}
+
+
+def test_the_table_of_expectations_sets_waits_beside_runs():
+    bins = pd.DataFrame({"probability": [0.9, 0.8, 0.7, 0.6, np.nan]}, RESPONSE_BINS)
+    bins = bins.assign(
+        jobs=9, probability_low=[0.85, *[np.nan] * 4], probability_high=[0.95, *[np.nan] * 4]
+    )
+    bins.index.name = "bin"
+    data = pd.concat({"W": bins, "E": bins.assign(probability=0.1)}, names=["kind"])
+    shown = reactions._expectation_table(data.reset_index()).shown
+    assert shown["waited up to 5 min"].tolist() == ["90 % [85, 95]", "80 %", "70 %", "60 %", "–"]
+    assert shown["ran up to 5 min"].tolist()[1:] == ["10 %"] * 4
+    assert shown.index[0] == "R1: up to 5 min"
+
+
+def test_the_table_of_predictors_has_each_number_under_its_title():
+    names = ["response", "slowdown", "run", "wait"]
+    first = {
+        "correlation": 0.5, "explained": 0.25, "odds_ratio": 0.75, "beside_response": 0.125,
+        "beyond_it": -0.0625,
+    }  # fmt: skip
+    columns = {name: [value, *[np.nan] * 3] for name, value in first.items()}
+    columns |= {f"{name}_{end}": [np.nan] * 4 for name in first for end in ("low", "high")}
+    table = pd.DataFrame(columns, pd.Index(["slowdown", "response", "run", "wait"]))
+    found = Predictors(table.loc[names], 0.4, (0.3, 0.5), 99, 9)
+    table = reactions._predictor_table(found)
+    assert table.shown.loc["slowdown"].to_dict() == {
+        "rank correlation": "0.5",
+        "deviance explained": "25 %",
+        "odds for the tenfold": "0.75",
+        "adds to response": "12.5 %",
+        "response adds to it": "-6.2 %",
+    }
+    assert set(table.shown.loc["response time"]) == {"–"}
+    assert "All together explain 40 % [30, 50]." in table.caption

@@ -14,7 +14,15 @@ from workloadkit import FormatError
 from workloadkit.io.pbs import looks_like
 from workloadkit.io.pbs.layouts import Layouts
 from workloadkit.io.pbs.requests import REQUEST_KEYS, request
-from workloadkit.io.pbs.values import chunks, hosts, keys_and_values, kilobytes, seconds, vnodes
+from workloadkit.io.pbs.values import (
+    chunks,
+    hosts,
+    keys_and_values,
+    kilobytes,
+    seconds,
+    vnodes,
+    whole,
+)
 
 DAY = "03/05/2015"  # 1425513600 is its first second in UTC
 ZERO = 1_425_513_600
@@ -694,3 +702,32 @@ def test_keys_without_a_value_are_unknown():
         io.BytesIO(text.replace(b";1;", b";2;", 1).replace(b"start= ", b"start=1704067201 ", 1))
     )
     assert log.sidecar["start"].isna().tolist() == [False, True]
+
+
+@pytest.mark.parametrize("text", ["277777777:46:40", "11574074:01:46:40"])
+def test_times_up_to_the_longest_are_believed(text):
+    assert seconds(text) == 1e12
+    assert isnan(seconds(text[:-1] + "1"))
+    assert whole("1000000000000") == 1e12
+    assert isnan(whole("1000000000001"))
+
+
+def test_processors_up_to_the_most_are_believed():
+    assert chunks("1000000000", "ppn")[:2] == (1e9, 1e9)
+    assert isnan(chunks("1000000001", "ppn")[1])
+    assert chunks("1:ppn=1000000000", "ppn")[1] == 1e9
+    assert isnan(chunks("2:ppn=500000001", "ppn")[1])
+    assert hosts("n1/0*1000000000") == (1, 1e9)
+    assert isnan(hosts("n1/0*1000000001")[1])
+
+
+@pytest.mark.parametrize(
+    ("date", "kind"),
+    [
+        ("03/05/2015 14:06:00", "dated in local time of UTC+14:00, not of tz UTC"),
+        ("03/05/2015 14:21:00", "dated far from the end of the job, in whatever zone"),
+        ("03/04/2015 10:06:00", "dated in local time of UTC−14:00, not of tz UTC"),
+    ],
+)
+def test_no_zone_is_farther_than_fourteen_hours(date, kind):
+    assert noted(read(ended(end=360).replace(clock(360), date))) == {kind: 1}

@@ -389,3 +389,50 @@ def test_the_end_of_the_log_moves_with_its_last_job():
     trace = wk.Trace.from_columns({"submit": [0], "run": [3600], "procs": [1]}, header=header)
     end = wk.simulate(trace, procs=1).trace().header.get("EndTime")
     assert end == "Mon Sep 23 15:00:31 CEST 1996"
+
+
+def four_jobs():
+    columns = {"submit": [0, 0, 0, 50], "run": [10, 20, 30, 5], "procs": [1] * 4}
+    return wk.simulate(wk.Trace.from_columns(columns), "fcfs", procs=4, engine="python")
+
+
+@pytest.mark.parametrize(
+    ("until", "cooldown", "period", "ended"),
+    [
+        (None, 0, (0, 55), 4),
+        (30.0, 0, (0, 30), 3),  # the third job ends just then
+        (29.0, 0, (0, 29), 2),
+        (40.0, 10, (0, 30), 3),
+        (39.0, 10, (0, 29), 2),
+    ],
+)
+def test_throughput_is_of_the_period_in_which_users_submit(until, cooldown, period, ended):
+    history = {} if until is None else {"until": until}
+    schedule = replace(four_jobs(), history=history, cooldown=cooldown)
+    assert schedule.period == period
+    assert schedule.metrics["throughput_per_hour"] == pytest.approx(3600 * ended / period[1])
+
+
+@pytest.mark.parametrize(
+    ("history", "share"),
+    [
+        ({"sessions": 4, "aborted": 1}, 0.25),
+        ({"sessions": 4, "aborted": 0}, 0),
+        ({"sessions": 4}, math.nan),
+        ({"sessions": 0, "aborted": 0}, math.nan),
+        ({}, math.nan),
+    ],
+)
+def test_the_share_of_sessions_that_are_aborted(history, share):
+    found = replace(four_jobs(), history=history)
+    assert found.aborted_share == pytest.approx(share, nan_ok=True)
+    assert found.measure("aborted_share") == pytest.approx(share, nan_ok=True)
+
+
+def test_a_request_of_no_time_is_one_and_an_unknown_one_is_the_run_time():
+    columns = {"submit": [0, 1, 2], "run": [10, 20, 30], "procs": [1] * 3}
+    trace = wk.Trace.from_columns(columns | {"requested_time": [0, -1, 60]})
+    schedule = wk.simulate(trace, "fcfs", procs=4, overrun="late", engine="python")
+    assert schedule.served.requested_time.tolist() == [0, 20, 60]
+    late = wk.simulate(trace, "fcfs", procs=4, overrun="late", warmup=1, engine="python")
+    assert late.served.requested_time.tolist() == [20, 60]
