@@ -4,6 +4,7 @@ from zoneinfo import ZoneInfo
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.figure import Figure
 
 from analysis import cycles
 from analysis.section import SEED
@@ -162,3 +163,26 @@ def test_the_table_of_days_as_it_is_read():
         ["21", "10.5", "30 %"],
         ["8", "4", "12 %"],
     ]
+
+
+def test_the_cycles_that_are_drawn_are_those_of_the_tables():
+    week = pd.DataFrame({"rate": np.arange(168.0)})
+    ax = cycles.plot_weekly_cycle(week, Figure().add_subplot())
+    drawn = ax.patches[0].get_data()
+    assert drawn.values.tolist() == list(range(168))
+    assert drawn.edges.tolist() == list(range(169))
+    assert ax.get_xlim() == (0, 168)
+    assert [label.get_text() for label in ax.get_xticklabels(minor=True)][:2] == ["day 1", "day 2"]
+    ax = cycles.plot_weekly_cycle(week, Figure().add_subplot(), zone="UTC")
+    names = [label.get_text() for label in ax.get_xticklabels(minor=True)]
+    assert names == ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"]
+    hours = np.arange(24.0)
+    day = pd.DataFrame({"all": hours, "weekdays": hours + 100, "weekend": hours + 200})
+    ax = cycles.plot_daily_cycle(day, Figure().add_subplot(), zone="UTC")
+    drawn = {patch.get_label(): patch.get_data().values.tolist() for patch in ax.patches}
+    assert drawn == {"weekdays": [*(hours + 100)], "weekend": [*(hours + 200)]}
+    assert ax.get_xlabel() == "time of day, UTC"
+    ax = cycles.plot_daily_cycle(day[["all"]], Figure().add_subplot())
+    drawn = {patch.get_label(): patch.get_data().values.tolist() for patch in ax.patches}
+    assert drawn == {"all": [*hours]}
+    assert ax.get_xlabel() == "hour of the log's own day"

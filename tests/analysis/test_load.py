@@ -1,9 +1,11 @@
 from itertools import pairwise
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from matplotlib.figure import Figure
 
 from analysis import load
 from workloadkit import Header, Trace
@@ -250,3 +252,43 @@ def test_a_header_of_processors_and_nodes_needs_no_note_nor_does_the_wait_of_who
     header = Header(("; MaxNodes: 2", "; MaxProcs: 4"))
     notes = load.section(Trace.from_columns(log, header=header)).notes
     assert notes == ("The log spans less than a day, so nothing is shown over time.",)
+
+
+def test_the_load_that_is_drawn_is_that_of_the_table_by_days():
+    begin = np.array([0.0, 86400, 172800])
+    data = pd.DataFrame(
+        {
+            "begin": begin,
+            "end": begin + 86400,
+            "offered_load": [0.5, 0.25, 1],
+            "utilization": [0.4, 0.3, 0.9],
+        }
+    )
+    ax = load.plot_load(data, Figure().add_subplot())
+    drawn = {patch.get_label(): patch.get_data() for patch in ax.patches}
+    assert drawn["offered"].values.tolist() == [0.5, 0.25, 1]
+    assert drawn["used"].values.tolist() == [0.4, 0.3, 0.9]
+    assert drawn["used"].edges.tolist() == [0, 1, 2, 3]
+    assert ax.get_ylabel() == "share of the machine"
+    ax = load.plot_load(data.drop(columns="utilization"), Figure().add_subplot(), machine=False)
+    assert [patch.get_label() for patch in ax.patches] == ["offered"]
+    assert ax.get_ylabel() == "processors"
+
+
+@pytest.mark.parametrize(
+    ("days", "labels"),
+    [(1, ["each day", "mean of 7 days"]), (7, ["every 7 days", "mean of 7"])],
+)
+def test_the_jobs_that_are_drawn_lie_in_their_intervals_and_their_mean_in_the_middle(days, labels):
+    begin = np.array([0.0, 1, 2]) * days * 86400
+    data = pd.DataFrame(
+        {"begin": begin, "end": begin + days * 86400, "jobs": [3, 5, 4], "mean": [4.5, 4, 4.25]}
+    )
+    ax = load.plot_jobs(data, Figure().add_subplot(), days=days)
+    drawn = ax.patches[0].get_data()
+    assert drawn.values.tolist() == [3, 5, 4]
+    assert drawn.edges.tolist() == [0, days, 2 * days, 3 * days]
+    (mean,) = ax.lines
+    assert mean.get_ydata().tolist() == [4.5, 4, 4.25]
+    assert mean.get_xdata().tolist() == [0.5 * days, 1.5 * days, 2.5 * days]
+    assert [ax.patches[0].get_label(), mean.get_label()] == labels

@@ -1,9 +1,11 @@
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from matplotlib.figure import Figure
 
 from analysis import accuracy, marginals
 from workloadkit import Trace
@@ -240,3 +242,54 @@ def test_what_a_slowdown_is_bounded_by_and_where_shares_are_told_is_the_same_eac
     section = marginals.section(Trace.from_columns(log))
     assert section.parameters == {"slowdown_bound": 10}
     assert [len(figure.data) for figure in section.figures] == [1, 300, 300]
+
+
+def test_sizes_are_drawn_as_bars_of_jobs_and_of_work_side_by_side():
+    data = pd.DataFrame(
+        {
+            "low": [1, 2, 3],
+            "high": [1, 2, 4],
+            "power_of_two": [0.25, 0.125, 0.25],
+            "other": [0, 0, 0.375],
+            "work": [0.0625, 0.1875, 0.75],
+        }
+    )
+    ax = marginals.plot_size_classes(data, Figure().add_subplot())
+    exact, other, work = (
+        [(bar.get_y(), bar.get_height()) for bar in bars] for bars in ax.containers
+    )
+    assert exact == [(0, 0.25), (0, 0.125), (0, 0.25)]
+    assert other == [(0.25, 0), (0.125, 0), (0.25, 0.375)]
+    assert work == [(0, 0.0625), (0, 0.1875), (0, 0.75)]
+    names = [bars.get_label() for bars in ax.containers]
+    assert names == ["jobs, 2ⁿ", "jobs, other sizes", "work"]
+    assert [label.get_text() for label in ax.get_xticklabels()] == ["1", "2", "4"]
+    # Bars of jobs end, and those of work begin, at the middle of their class.
+    assert [bar.get_x() for bar in ax.containers[2]] == [0, 1, 2]
+    assert [max(bar.get_x(), bar.get_x() + bar.get_width()) for bar in ax.containers[0]] == [
+        0,
+        1,
+        2,
+    ]
+    assert ax.get_ylim()[1] == pytest.approx(1.05 * 0.75)
+
+
+def test_a_share_at_or_below_stays_until_the_next_value():
+    data = pd.DataFrame({"run": [0.25, 1], "wait": [0.5, 0.75]}, index=[60.0, 3600])
+    ax = marginals.plot_cumulative(data, Figure().add_subplot(), label="time")
+    assert [line.get_label() for line in ax.lines] == ["run", "wait"]
+    assert [line.get_ydata().tolist() for line in ax.lines] == [[0.25, 1], [0.5, 0.75]]
+    assert [line.get_xdata().tolist() for line in ax.lines] == [[60, 3600]] * 2
+    assert {line.get_drawstyle() for line in ax.lines} == {"steps-post"}
+
+
+def test_how_much_of_an_estimate_is_used_is_drawn_by_bins_and_beyond_it_apart():
+    data = pd.DataFrame(
+        {"above": [0, 0.25, 0.5, 0.75, 1], "share": [0.125, 0.25, 0.125, 0.375, 0.0625]}
+    )
+    ax = accuracy.plot_accuracy(data, Figure().add_subplot())
+    within, beyond = ([(bar.get_x(), bar.get_height()) for bar in c] for c in ax.containers)
+    assert within == [(0, 0.125), (0.25, 0.25), (0.5, 0.125), (0.75, 0.375)]
+    assert beyond == [(1.5, 0.0625)]
+    assert ax.get_xticklabels()[-1].get_text() == "more"
+    assert [label.get_text() for label in ax.get_xticklabels()][1:3] == ["20 %", "40 %"]

@@ -15,6 +15,12 @@ from analysis.locality.similarity import (
     shuffled_similarity,
     similarity_by_distance,
 )
+from analysis.locality.similarity_plots import (
+    plot_by_distance,
+    plot_shares_of_users,
+    plot_shuffled,
+    side_by_side,
+)
 from tests.data import needs_compiler, needs_traces, trace_path
 from workloadkit import ParameterError, Trace, WorkloadError, read_swf
 from workloadkit.experiments.intervals import share_interval
@@ -332,3 +338,61 @@ def test_shuffles_are_set_beside_users_who_have_pairs_and_those_who_are_compared
     assert test[("run", "average", "pooled")] == (0.5 + 1) / 2
     # user 1: 0.5 in a session, and from one to the next 1, 1/2 and 1 four times
     assert test[("run", "average", "users")] == 0
+
+
+def test_similarities_are_drawn_with_their_intervals_by_distance():
+    distance = pd.RangeIndex(3, name="distance")
+    run = pd.DataFrame(
+        {"mean": [0.75, 0.5, 0.25], "low": [0.5, 0.375, 0.125], "high": [0.875, 0.625, 0.5]},
+        index=distance,
+    )
+    both = side_by_side({"run": run, "procs": run / 2})
+    assert list(both) == ["run", "run low", "run high", "procs", "procs low", "procs high"]
+    ax = plot_by_distance(both, Figure().add_subplot())
+    assert [line.get_label() for line in ax.lines] == ["run", "procs"]
+    assert ax.lines[0].get_ydata().tolist() == [0.75, 0.5, 0.25]
+    assert ax.lines[1].get_ydata().tolist() == [0.375, 0.25, 0.125]
+    assert ax.lines[0].get_xdata().tolist() == [0, 1, 2]
+    ends = ax.collections[0].get_paths()[0].get_extents()
+    assert (ends.ymin, ends.ymax) == (0.125, 0.875)
+
+
+def test_the_log_is_drawn_as_a_line_beside_its_shuffled_logs():
+    data = pd.DataFrame({"run": [0.9, 0.2, 0.3, 0.4], "user": [0.8, 0.5, 0.5, 0.5]})
+    ax = plot_shuffled(data, Figure().add_subplot())
+    lines = [segment.tolist() for lines in ax.collections for segment in lines.get_segments()]
+    assert lines == [[[0.9, 0], [0.9, 0.75]], [[0.8, 1], [0.8, 1.75]]]
+    first, second = (patch.get_data() for patch in ax.patches)
+    # Three shuffles, each in a bar as high as the highest; the log itself is in none.
+    assert np.count_nonzero(first.values - first.baseline) == 3
+    assert first.values.max() == 0.75
+    assert first.edges[[0, -1]] == pytest.approx([0.3 - 0.14, 0.3 + 0.14])
+    assert np.count_nonzero(second.values - second.baseline) == 1
+    assert second.values.max() == 1.75
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["run", "user"]
+    legend = {text.get_text() for text in ax.get_legend().get_texts()}
+    assert legend == {"shuffled", "log"}
+
+
+def test_the_parts_of_the_users_lie_side_by_side_in_bars():
+    data = pd.DataFrame(
+        {
+            "nearer_larger": [0.5, 0.625],
+            "equal": [0.25, 0.125],
+            "farther_larger": [0.25, 0.25],
+            "low": [0.375, 0.5],
+            "high": [0.75, 0.75],
+        },
+        index=["0 to 1", "1 to 2"],
+    )
+    ax = plot_shares_of_users(data, Figure().add_subplot())
+    drawn = {
+        bars.get_label(): [(bar.get_x(), bar.get_width()) for bar in bars] for bars in ax.containers
+    }
+    assert drawn == {
+        "nearer": [(0, 0.5), (0, 0.625)],
+        "equal": [(0.5, 0.25), (0.625, 0.125)],
+        "farther": [(0.75, 0.25), (0.75, 0.25)],
+    }
+    (intervals,) = (lines.get_segments() for lines in ax.collections)
+    assert [segment[:, 0].tolist() for segment in intervals] == [[0.375, 0.75], [0.5, 0.75]]
