@@ -568,7 +568,7 @@ def test_metrics_that_differ_much_are_drawn_on_a_logarithmic_axis(ax):
             "wait_p50": [0.0, 7200, 60, 1801],
         }
     )
-    swept = Sweep(table, ("mean_wait", "mean_slowdown", "wait_p50"), 0.95, {})
+    swept = Sweep(table, ("mean_wait", "mean_slowdown", "wait_p50"), 0.95, {}, size=4)
     wait, slowdown, median = analysis.plot_sweeps(swept, ax)
     assert [panel.get_yscale() for panel in (wait, slowdown, median)] == ["log", "linear", "linear"]
     low, high = wait.get_ylim()
@@ -583,7 +583,7 @@ def test_metrics_that_differ_much_are_drawn_on_a_logarithmic_axis(ax):
 def test_loads_by_users_are_drawn_as_factors_with_intervals_in_hours(ax):
     runs = {"load": [0.5, 0.5, 1.5, 1.5], "mean_wait": [3600.0, 7200, 7200, 10_800]}
     runs = pd.DataFrame(runs).assign(scheduler="easy", run=[0, 1] * 2, saturated=False)
-    swept = Sweep(runs, ("mean_wait",), 0.95, {}, "users")
+    swept = Sweep(runs, ("mean_wait",), 0.95, {}, size=4, load_by="users")
     analysis.plot_sweep(swept, ax=ax)
     assert ax.get_xlabel() == "factor of the numbers of users"
     assert ax.xaxis.get_major_formatter()(1.5) == "1.5"
@@ -658,3 +658,14 @@ def test_each_schedule_s_waits_are_drawn_as_times(ax):
     assert [line.get_ydata()[0] for line in ax.lines] == pytest.approx([3 / 9, 6 / 9])
     assert [line.get_ydata()[-1] for line in ax.lines] == [1, 1]
     assert ax.lines[0].get_xdata()[-1] == 648
+
+
+def test_the_slowdown_ratio_that_is_drawn_is_the_mean_of_each_week_beside_that_of_all_jobs(ax):
+    weeks = pd.DataFrame({"mean": [0.5, -0.25], "jobs": [3, 1]}, index=[0, 2])
+    ratio = analysis.SlowdownRatio(0.3125, 0.25, 0.375, weeks, 0)
+    analysis.plot_slowdown_ratio(ratio, ax)
+    zero, each, mean = ax.lines
+    assert zero.get_ydata() == [0, 0]
+    assert each.get_xydata().tolist() == [[1, 0.5], [3, -0.25]]
+    assert mean.get_ydata() == [0.3125, 0.3125]
+    assert (each.get_label(), mean.get_label()) == ("each week", "mean over the jobs")
