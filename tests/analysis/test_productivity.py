@@ -166,3 +166,22 @@ def test_the_queue_is_drawn_as_shares_of_at_most_so_many_jobs(ax):
     assert line.get_xdata().tolist() == [0, 1, 2]
     assert line.get_ydata().tolist() == pytest.approx([0.24, 0.68, 1])
     assert ax.get_xlabel() == "waiting jobs, or less"
+
+
+def test_users_are_drawn_from_the_least_to_the_most_each_in_the_middle_of_its_share(found, ax):
+    analysis.plot_users(found, "jobs", ax=ax)
+    line = ax.get_lines()[0]
+    jobs = sorted(found.users["log"]["jobs"])
+    assert line.get_label() == "log"
+    assert line.get_ydata().tolist() == jobs
+    assert line.get_xdata()[[0, -1]] == pytest.approx([0.5 / len(jobs), 1 - 0.5 / len(jobs)])
+    assert {line.get_drawstyle() for line in ax.get_lines()} == {"steps-mid"}
+
+
+def test_weekly_cycles_are_drawn_by_the_hour(found, ax):
+    analysis.plot_weekly_cycles(found, ax=ax)
+    drawn = {patch.get_label(): patch.get_data() for patch in ax.patches}
+    assert list(drawn) == list(found.weekly)
+    for name, cycle in drawn.items():
+        np.testing.assert_array_equal(cycle.values, found.weekly[name])
+        assert cycle.edges[[0, 1, -1]].tolist() == [0, 1, 168]

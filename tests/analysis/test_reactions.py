@@ -5,6 +5,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.figure import Figure
 
 from analysis import (
     fit_continuation,
@@ -14,8 +15,10 @@ from analysis import (
     style,
 )
 from analysis.reactions import summary as reactions
+from analysis.reactions.continuation import plot_continuation
+from analysis.reactions.figures import plot_expectations, plot_medians
 from analysis.reactions.followed_jobs import RESPONSE_BINS, SLOWDOWN_BINS, answered, draw_users
-from analysis.reactions.predictors import Predictors
+from analysis.reactions.predictors import Predictors, plot_predictors
 from analysis.reactions.service_bins import reactions_of
 from analysis.section import SEED
 from tests.data import needs_traces, trace_path
@@ -318,3 +321,94 @@ def test_the_table_of_predictors_has_each_number_under_its_title():
     }
     assert set(table.shown.loc["response time"]) == {"–"}
     assert "All together explain 40 % [30, 50]." in table.caption
+
+
+def points_of(ax):
+    """What each set of points with intervals shows: its places, its values and its intervals."""
+    drawn = []
+    for container in ax.containers:
+        line, _, (bars,) = container.lines
+        ends = [segment[:, 1].tolist() for segment in bars.get_segments()]
+        drawn.append((line.get_xdata().tolist(), line.get_ydata().tolist(), ends))
+    return drawn
+
+
+def test_median_think_times_are_drawn_with_their_intervals_those_of_0_as_1_s():
+    index = pd.MultiIndex.from_product([["response", "slowdown"], range(5)], names=["metric", "n"])
+    median = [0.0, 60, 120, 240, 480, 30, 60, 90, 120, 150]
+    data = pd.DataFrame({"median_think_time": median}, index=index)
+    data["think_time_low"] = data["median_think_time"] / 2
+    data["think_time_high"] = data["median_think_time"] * 2
+    response, slowdown = points_of(plot_medians(data, Figure().add_subplot()))
+    assert response[0] == pytest.approx([0.95, 1.95, 2.95, 3.95, 4.95])
+    assert response[1:] == (
+        [1, 60, 120, 240, 480],
+        [[1, 1], [30, 120], [60, 240], [120, 480], [240, 960]],
+    )
+    assert slowdown[0] == pytest.approx([1.05, 2.05, 3.05, 4.05, 5.05])
+    assert slowdown[1] == [30, 60, 90, 120, 150]
+
+
+def test_what_is_expected_is_drawn_by_what_was_short():
+    data = pd.DataFrame(
+        {
+            "kind": ["W", "E", "W", "E"],
+            "median_response": [60.0, 0, 600, 1200],
+            "probability": [0.75, 0.5, 0.25, 0.125],
+            "probability_low": [0.5, 0.25, 0.125, 0.25],  # the last above its probability
+            "probability_high": [1, 0.75, 0.5, 0.5],
+        }
+    )
+    ax = plot_expectations(data, Figure().add_subplot())
+    assert points_of(ax) == [
+        ([60, 600], [0.75, 0.25], [[0.5, 1], [0.125, 0.5]]),
+        ([1, 1200], [0.5, 0.125], [[0.25, 0.75], [0.125, 0.5]]),
+    ]
+    curves = [line for line in ax.lines if not line.get_label().startswith("_")]
+    drawn = {line.get_label(): line.get_ydata().tolist() for line in curves}
+    assert drawn == {"waited up to 5 min": [0.75, 0.25], "ran up to 5 min": [0.5, 0.125]}
+
+
+def test_what_tells_of_think_times_is_drawn_from_the_top_each_in_two_bars():
+    data = pd.DataFrame(
+        {
+            "explained": [0.5, 0.25],
+            "explained_low": [0.25, 0.125],
+            "explained_high": [0.75, 0.5],
+            "beside_response": [np.nan, 0.125],
+            "beside_response_low": [np.nan, 0.0625],
+            "beside_response_high": [np.nan, 0.25],
+        },
+        index=pd.Index(["response", "wait"], name="quantity"),
+    )
+    ax = plot_predictors(data, Figure().add_subplot())
+    bars = [c for c in ax.containers if c.get_label() in ("alone", "added to response time")]
+    drawn = {c.get_label(): [bar.get_width() for bar in c] for c in bars}
+    assert drawn == {"alone": [0.5, 0.25], "added to response time": [0, 0.125]}
+    ends = [s[:, 0].tolist() for s in bars[0].errorbar.lines[2][0].get_segments()]
+    assert ends == [[0.25, 0.75], [0.125, 0.5]]
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["response time", "wait"]
+    assert ax.get_yticks().tolist() == [1, 0]
+
+
+def test_the_fitted_and_the_published_curve_are_drawn_over_half_to_twice_the_response_times():
+    data = pd.DataFrame(
+        {
+            "log": [0, 0],
+            "median_response": [120.0, 1200],
+            "probability": [0.5, 0.25],
+            "probability_low": [0.25, 0.125],
+            "probability_high": [0.75, 0.5],
+        }
+    )
+    ax = plot_continuation(data, Figure().add_subplot(), a=0.9, b=0.1)
+    curves = {line.get_label(): line for line in ax.lines if not line.get_label().startswith("_")}
+    assert list(curves) == ["0.90 / (0.100 r + 1)", "published: 0.8 / (0.05 r + 1)"]
+    fitted, published = curves.values()
+    # From 1 min to 40 min.
+    assert fitted.get_xdata()[[0, -1]] == pytest.approx([60, 2400])
+    assert fitted.get_ydata()[[0, -1]] == pytest.approx([0.9 / 1.1, 0.9 / 5])
+    assert published.get_ydata()[[0, -1]] == pytest.approx([0.8 / 1.05, 0.8 / 3])
+    ax = plot_continuation(data, Figure().add_subplot(), a=np.nan, b=np.nan)
+    labels = ax.get_legend_handles_labels()[1]
+    assert labels == ["published: 0.8 / (0.05 r + 1)"]

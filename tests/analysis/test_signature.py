@@ -1,4 +1,5 @@
 import numpy as np
+import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 from scipy.stats import spearmanr
@@ -156,3 +157,18 @@ def test_without_local_time_there_are_no_working_hours():
     found = working_hours(Trace.from_columns({"submit": [5, 6]}))
     assert found.jobs == 0
     assert np.isnan([found.day, found.weekdays, *found.day_interval]).all()
+
+
+def test_weeks_are_drawn_by_their_jobs_and_the_hours_of_a_job_those_without_work_left_out():
+    data = pd.DataFrame(
+        {
+            "log": [0, 0, 1, 0],
+            "week": [0, 1, 0, 2],
+            "jobs": [10, 20, 30, 40],
+            "mean_work": [3600.0, 7200, 1800, 0],
+        }
+    )
+    ax = signature.plot_signature(data, Figure().add_subplot())
+    drawn = [(line.get_xdata().tolist(), line.get_ydata().tolist()) for line in ax.lines]
+    assert drawn == [([10, 20], [1, 2]), ([30], [0.5])]
+    assert (ax.get_xscale(), ax.get_yscale()) == ("log", "log")

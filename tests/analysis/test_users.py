@@ -3,6 +3,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from matplotlib.figure import Figure
 
 from analysis import users
 from analysis.sessions import description as sessions
@@ -225,3 +226,27 @@ def test_curves_of_many_users_are_thinned(monkeypatch):
     # the half of the users are one and the half of the second
     assert curves["jobs"].tolist() == pytest.approx([0, 6 / 8, 1])
     assert users.jobs_by_rank(shares)["jobs"].to_dict() == {1: 5, 3: 1}
+
+
+def test_shares_and_ranks_of_users_are_drawn_as_they_are():
+    curves = pd.DataFrame(
+        {"jobs": [0, 0.75, 1], "work": [0, 0.875, 1]}, index=pd.Index([0, 0.5, 1], name="users")
+    )
+    ax = users.plot_concentration(curves, Figure().add_subplot())
+    equal, jobs, work = ax.lines
+    assert equal.get_xydata().tolist() == [[0, 0], [1, 1]]
+    assert jobs.get_xydata().tolist() == [[0, 0], [0.5, 0.75], [1, 1]]
+    assert work.get_ydata().tolist() == [0, 0.875, 1]
+    assert (jobs.get_label(), work.get_label()) == ("jobs", "work")
+    ranks = pd.DataFrame({"jobs": [9, 3, 1]}, index=pd.Index([1, 2, 3], name="rank"))
+    ax = users.plot_ranks(ranks, Figure().add_subplot(), of="group")
+    assert ax.lines[0].get_xydata().tolist() == [[1, 9], [2, 3], [3, 1]]
+    assert (ax.get_xscale(), ax.get_yscale()) == ("log", "log")
+    assert ax.get_xlabel() == "rank of the group"
+
+
+def test_sizes_of_sessions_that_none_has_are_not_drawn():
+    data = pd.DataFrame({"jobs": [1, 0.5, 0.25], "batches": [1, 0.125, 0]}, index=[1, 2, 4])
+    ax = sessions.plot_size_shares(data, Figure().add_subplot())
+    drawn = {line.get_label(): line.get_xydata().tolist() for line in ax.lines}
+    assert drawn == {"jobs": [[1, 1], [2, 0.5], [4, 0.25]], "batches": [[1, 1], [2, 0.125]]}

@@ -151,3 +151,19 @@ def test_only_what_is_worth_0_from_the_start_is_worth_nothing():
     assert (told["jobs with a utility function"], told["without"]) == (3, 1)
     assert told["sum of the start values"] == section.values["start_value"] == 1.5
     assert section.finding.startswith("3 jobs (75 %) have utility functions: half of them")
+
+
+def test_what_was_earned_is_drawn_as_steps_over_the_jobs_from_the_best(log):
+    schedule = wk.simulate(log, "fcfs", procs=1)
+    axes = plt.figure().subplots(1, 2)
+    drawn = analysis.plot_earned(schedule, axes[0]).patches[0].get_data()
+    assert drawn.values.tolist() == [0.75, 0.4]
+    assert drawn.edges.tolist() == [0, 0.5, 1]
+    shapes = analysis.utility_shapes(log)
+    lines = {line.get_label(): line for line in analysis.plot_utilities(shapes, axes[1]).lines}
+    for name, line in lines.items():
+        assert line.get_ydata().tolist() == shapes[name].tolist()
+    assert list(lines) == ["job 12", "job 11"]
+    ends = axes[1].collections[0].get_paths()[0].get_extents()
+    assert ends.ymax == shapes["mean of all jobs"].max()
+    plt.close()
