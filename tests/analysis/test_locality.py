@@ -3,6 +3,7 @@
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,6 +16,8 @@ from analysis.locality.days import (
     daily_concentration,
     equal_weight_bins,
     mean_and_range,
+    plot_daily_concentration,
+    plot_log_and_shuffled,
 )
 from analysis.locality.stack import TOLERANCES, stack_depth, stack_depths
 from analysis.locality.summary import section
@@ -336,3 +339,27 @@ def test_the_table_of_similarity_is_of_the_distances_that_it_names(rng):
         assert row[names].tolist() == alike[["observed", "shuffled", "low", "high", "p"]].tolist()
         of_users = test.loc[(name, "average", "users"), "shuffled"]
         assert row["users_nearer_shuffled"] == of_users
+
+
+def test_each_log_is_drawn_beside_its_shuffles_in_its_colour_dashed():
+    data = pd.DataFrame(
+        {"one": [0.5, 1], "one, shuffled": [0.25, 1], "two": [0.75, 1], "two, shuffled": [0, 1]},
+        index=[1.0, 2],
+    )
+    ax = plot_log_and_shuffled(data, Figure().add_subplot(), x="place", y="share of hits")
+    assert [line.get_ydata().tolist() for line in ax.lines] == [
+        data[name].tolist() for name in data
+    ]
+    assert [line.get_linestyle() for line in ax.lines] == ["-", "--", "-", "--"]
+    one, one_shuffled, two, two_shuffled = (line.get_color() for line in ax.lines)
+    assert one == one_shuffled != two == two_shuffled
+    assert {line.get_drawstyle() for line in ax.lines} == {"steps-post"}
+    assert ax.get_legend_handles_labels()[1] == ["one", "two", "shuffled"]
+    assert (ax.get_xscale(), ax.get_xlabel(), ax.get_ylabel()) == ("log", "place", "share of hits")
+
+
+def test_the_least_concentration_of_a_day_is_marked():
+    data = pd.DataFrame({"log": [0.5, 1], "shuffled": [1.0, 1]}, index=[0.25, 1])
+    ax = plot_daily_concentration(data, Figure().add_subplot())
+    assert ax.lines[-1].get_xdata() == [1 / 16, 1 / 16]  # as many jobs in each of 16 bins
+    assert ax.get_xscale() == "linear"

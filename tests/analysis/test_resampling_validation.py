@@ -14,7 +14,7 @@ from analysis.formats import number
 from analysis.log_distributions import DISTRIBUTIONS
 from analysis.resampling.measures import MEASURES, comparable, measure_log, published
 from analysis.resampling.page import plot_pox_lines
-from analysis.resampling.units import SIMILARITIES
+from analysis.resampling.units import SIMILARITIES, plot_units
 from analysis.resampling.validation import FIGURE_4, FIGURE_5, _on_one_scale, beside
 from tests.data import needs_compiler, needs_traces, trace_path
 from workloadkit import cli
@@ -364,3 +364,32 @@ def test_lines_are_drawn_from_one_of_their_ends_to_the_other():
 def test_jobs_of_known_users_that_ran_may_be_resampled():
     columns = {"submit": [0, 1, 2], "run": [5, 6, -1], "procs": [1] * 3, "user": [1, -1, 2]}
     assert comparable(wk.Trace.from_columns(columns)).column("run").tolist() == [5]
+
+
+def test_units_are_drawn_relative_to_the_original_what_it_lacks_left_out():
+    table = pd.DataFrame(
+        {
+            "original": [0.5, 0.0, np.nan, 4],
+            "user_mean": [0.25, 1, 1, 4],
+            "user_sd": [0.125, 1, 1, np.nan],
+            "job_mean": [1, 1, 1, 2],
+            "job_sd": [0.25, 1, 1, 1],
+        },
+        index=pd.Index(
+            ["similarity_0_run", "similarity_1_run", "similarity_0_procs", "similarity_1_procs"],
+            name="measure",
+        ),
+    )
+    ax = plot_units(table, Figure().add_subplot())
+    drawn = {}
+    for container in ax.containers:
+        line, _, (bars,) = container.lines
+        ends = [segment[:, 0].tolist() for segment in bars.get_segments()]
+        drawn[container.get_label()] = (line.get_xdata().tolist(), line.get_ydata().tolist(), ends)
+    assert drawn == {
+        "by user": ([0.5, 1], pytest.approx([1.3, 0.3]), [[0.25, 0.75], [1, 1]]),
+        "by job": ([2, 0.5], pytest.approx([0.7, -0.3]), [[1.5, 2.5], [0.25, 0.75]]),
+    }
+    titles = [SIMILARITIES["similarity_0_run"], SIMILARITIES["similarity_1_procs"]]
+    assert [label.get_text() for label in ax.get_yticklabels()] == titles
+    assert ax.get_yticks().tolist() == [1, 0]

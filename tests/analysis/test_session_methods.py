@@ -13,8 +13,9 @@ from matplotlib.figure import Figure
 import analysis
 import workloadkit as wk
 from analysis.sessions import methods as session_methods
-from analysis.sessions.batches import compare_batches, distance
+from analysis.sessions.batches import compare_batches, distance, plot_batch_agreement
 from analysis.sessions.choice import judge, reasons, recommend
+from analysis.sessions.curves import plot_session_lengths, plot_session_survival
 from analysis.sessions.jumps import (
     PEAK_EDGES,
     STEP_EDGES,
@@ -24,7 +25,12 @@ from analysis.sessions.jumps import (
     peak,
 )
 from analysis.sessions.methods import compare_session_methods
-from analysis.sessions.threshold import LEVEL, suggest_threshold
+from analysis.sessions.threshold import (
+    LEVEL,
+    plot_inter_arrival_slope,
+    plot_inter_arrivals,
+    suggest_threshold,
+)
 from analysis.sessions.ways import WAYS, Way
 from tests.analysis.test_report import HEADER, ODD, log
 from tests.data import needs_traces, trace_path
@@ -513,3 +519,61 @@ def test_a_jump_without_an_interval_is_judged_by_its_value():
 def test_more_than_a_tenth_of_sessions_without_length_is_a_drawback(share, said):
     *_, best = reasons(ways(WAYS, zero_length=share), "Arrival")
     assert ("Its drawback" in best) == said
+
+
+def drawn(ax):
+    """What the lines of a figure show, by their names in the legend."""
+    return {
+        line.get_label(): line.get_xydata().tolist()
+        for line in ax.lines
+        if not line.get_label().startswith("_")
+    }
+
+
+def test_lengths_of_sessions_are_drawn_where_there_are_any():
+    data = pd.DataFrame(
+        {
+            "Last": [1.0, 0.5],
+            "Max": [0.75, 0],
+            "Max+Cut 1 h": [0.5, 0.5],
+            "Last+Cut 1 h": [0.25, 0.125],
+            "Arrival": [0.5, 0.25],
+        },
+        index=pd.Index([60.0, 3600], name="value"),
+    )
+    lines = {"Last": [[60, 1], [3600, 0.5]], "Arrival": [[60, 0.5], [3600, 0.25]]}
+    lines["Cut 1 h"] = [[60, 0.25], [3600, 0.125]]
+    ax = plot_session_survival(data, Figure().add_subplot())
+    assert drawn(ax) == lines | {"Max": [[60, 0.75]]}
+    assert ax.lines[-1].get_xdata() == [57_600, 57_600]  # 16 h: a session that is too long
+    ax = plot_session_lengths(data, Figure().add_subplot())
+    assert drawn(ax) == lines
+    assert ax.lines[-1].get_xdata() == [3600, 3600]
+
+
+def test_times_between_arrivals_are_drawn_with_the_thresholds():
+    data = pd.DataFrame({"share": [0.25, 1], "slope": [2.0, 0]}, index=[60.0, 3600])
+    ax = plot_inter_arrivals(data, Figure().add_subplot(), suggestion=1800.0)
+    assert ax.lines[0].get_xydata().tolist() == [[60, 0.25], [3600, 1]]
+    marks = {name: points[0][0] for name, points in drawn(ax).items()}
+    assert marks == {"levels off": 1800, "threshold used": 3600}
+    ax = plot_inter_arrival_slope(data, Figure().add_subplot(), fixed=1200.0)
+    assert ax.lines[0].get_xydata().tolist() == [[60, 2]]  # 0 has no place on the axis
+    assert ax.lines[1].get_ydata() == [LEVEL, LEVEL]
+    assert {name: points[0][0] for name, points in drawn(ax).items()} == {"threshold used": 1200}
+
+
+def test_think_times_after_batches_are_drawn_by_common_and_unique():
+    data = pd.DataFrame(
+        {
+            "all": [0.25, 1],
+            "Last, common": [0.5, 1],
+            "Last, unique": [0.125, 1],
+            "Max, common": [0.625, 1],
+            "Max, unique": [0.75, 1],
+        },
+        index=[60.0, 3600],
+    )
+    ax = plot_batch_agreement(data, Figure().add_subplot())
+    shown = {name: [y for _, y in points] for name, points in drawn(ax).items()}
+    assert shown == {name: data[name].tolist() for name in data if name != "all"}
