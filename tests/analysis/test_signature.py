@@ -172,3 +172,57 @@ def test_weeks_are_drawn_by_their_jobs_and_the_hours_of_a_job_those_without_work
     drawn = [(line.get_xdata().tolist(), line.get_ydata().tolist()) for line in ax.lines]
     assert drawn == [([10, 20], [1, 2]), ([30], [0.5])]
     assert (ax.get_xscale(), ax.get_yscale()) == ("log", "log")
+
+
+class Blocks(np.random.Generator):
+    """Draws the blocks that it is told, and remembers what it was asked for."""
+
+    def __new__(cls, begins):
+        return super().__new__(cls)
+
+    def __init__(self, begins):
+        super().__init__(np.random.PCG64(1))
+        self.begins, self.asked = np.array(begins), None
+
+    def integers(self, low, high, size):
+        self.asked = (low, high, size)
+        return self.begins
+
+
+def test_the_spread_is_that_of_blocks_of_neighbouring_weeks_the_first_after_the_last():
+    jobs, work = np.array([3, 1, 4, 2, 6, 5, 8, 7]), np.array([50, 70, 20, 80, 10, 60, 30, 40])
+    rng = Blocks([[7, 0, 2, 4], [1, 3, 5, 6]])
+    found = feedback_signature(weekly(jobs, work), n_resamples=2, rng=rng)
+    assert rng.asked == (0, 8, (2, 4))  # blocks of two weeks, the cube root of eight
+    value, *drawn = (
+        np.arctanh(spearmanr(jobs[rows], work[rows]).statistic)
+        for rows in (np.arange(8), [7, 0, 0, 1, 2, 3, 4, 5], [1, 2, 3, 4, 5, 6, 6, 7])
+    )
+    spread = abs(drawn[0] - drawn[1]) / np.sqrt(2)
+    assert found.correlation == pytest.approx(np.tanh(value))
+    ends = np.tanh([value - 1.959964 * spread, value + 1.959964 * spread])
+    assert found.interval == pytest.approx(tuple(ends), abs=1e-6)
+
+
+def test_blocks_that_do_not_fill_the_weeks_are_cut_and_500_are_drawn():
+    jobs = np.arange(1, 12) * 5 % 11 + 1  # 11 weeks in blocks of two: six of them, cut by one
+    rng = Blocks(np.zeros((500, 6), dtype=np.int64))
+    feedback_signature(weekly(jobs, np.arange(1, 12)), rng=rng)
+    assert rng.asked == (0, 11, (500, 6))
+
+
+@pytest.mark.parametrize(
+    ("interval", "said"),
+    [
+        ((-0.5, -0.01), "have smaller ones"),
+        ((-0.5, 0.0), "neither surely smaller nor larger ones"),
+        ((0.0, 0.5), "neither surely smaller nor larger ones"),
+        ((0.01, 0.5), "have larger ones"),
+    ],
+)
+def test_an_interval_that_touches_zero_says_nothing_for_sure(monkeypatch, interval, said):
+    log = weekly(np.arange(1, 9), np.arange(1, 9))
+    found = feedback_signature(log, rng=1)
+    told = signature.Signature(found.weeks, found.logs, sum(interval) / 2, interval)
+    monkeypatch.setattr(signature, "feedback_signature", lambda *_, **__: told)
+    assert said in signature.section(log).finding
