@@ -302,3 +302,26 @@ def test_measures_that_the_first_log_lacks_are_not_drawn():
     assert ax.lines[1].get_xdata().tolist() == [0.5, 2]
     names = [label.get_text() for label in ax.get_yticklabels()]
     assert names == ["load: work", "load: makespan"]
+
+
+def test_users_beyond_those_of_a_log_are_unknown_and_curves_have_500_points_at_most():
+    samples = {"few": np.array([9.0, 5, 2]), "more": np.arange(500.0, 0, -1)}
+    curves = log_comparison._curves("users", samples)
+    assert curves.index.tolist() == list(range(1, 501))
+    assert curves["few"].iloc[:3].tolist() == [9, 5, 2]
+    assert curves["few"].iloc[3:].isna().all()
+    assert curves["more"].tolist() == samples["more"].tolist()
+    samples["more"] = np.arange(1001.0, 0, -1)
+    curves = log_comparison._curves("users", samples)
+    assert len(curves) == 500
+    assert (curves.index[0], curves.index[-1]) == (1, 1001)
+    assert (curves["more"] == 1002 - curves.index).all()
+
+
+def test_arrivals_of_each_hour_of_the_week_are_shares_of_all():
+    samples = {"log": np.array([0.0, 0.99, 1, 167.99]), "none": np.empty(0)}
+    curves = log_comparison._curves("week", samples)
+    assert curves.loc[[0, 1, 167], "log"].tolist() == [0.5, 0.25, 0.25]
+    assert curves["log"].sum() == 1
+    assert len(curves) == 168
+    assert (curves["none"] == 0).all()
