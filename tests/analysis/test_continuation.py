@@ -61,6 +61,14 @@ def test_points_of_one_log_by_hand():
     assert found.rmse < found.published_rmse
 
 
+def test_users_of_three_logs_are_different_users(rng):
+    users = [followed_jobs(many_users(rng, n, 12))["user"].nunique() for n in (3, 2, 4)]
+    rng = np.random.default_rng(0)
+    together = followed_jobs([many_users(rng, n, 12) for n in (3, 2, 4)])
+    assert together.groupby("log")["user"].nunique().tolist() == users
+    assert together["user"].nunique() == sum(users)
+
+
 def test_limits_of_the_fit_are_those_of_users_drawn_and_fitted_anew(rng):
     jobs = answered(followed_jobs([many_users(rng, 9, 12), many_users(rng, 6, 12)]))
     weights = draw_users(jobs, 30, rng=3)

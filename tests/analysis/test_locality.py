@@ -19,7 +19,7 @@ from analysis.locality.days import (
     plot_daily_concentration,
     plot_log_and_shuffled,
 )
-from analysis.locality.stack import TOLERANCES, stack_depth, stack_depths
+from analysis.locality.stack import TOLERANCES, mean_depths, stack_depth, stack_depths
 from analysis.locality.summary import section
 from analysis.section import SEED
 from tests.data import needs_compiler, needs_traces, trace_path
@@ -27,6 +27,11 @@ from tests.oracles import locality as oracle
 from workloadkit import Header, ParameterError, Trace, WorkloadError, read_swf
 
 DAY = 86400
+
+
+def test_a_run_time_of_0_is_a_value_like_any_other():
+    log = Trace.from_columns({"submit": [0, 1, 2], "run": [0, 50, 0], "procs": [1, 1, 1]})
+    assert mean_depths(log)["run"] == 1
 
 
 @pytest.mark.parametrize(

@@ -284,6 +284,23 @@ def test_what_nearly_all_jobs_of_a_flurry_share_is_named(n_alike, expected):
     assert [str(one.filter) for one in find_flurries(log)] == [expected]
 
 
+@pytest.mark.parametrize(
+    ("n_known", "expected"),
+    [
+        (228, "user=9 and proc=1 and app=5 (228 jobs removed)"),
+        (120, "user=9 and proc=1 (240 jobs removed)"),
+    ],
+)
+def test_what_is_known_of_a_few_jobs_of_a_flurry_is_not_named(n_known, expected):
+    others, burst = np.arange(0, 90 * DAY, 3600), np.arange(240)
+    log = hourly(
+        np.append(others, 10 * DAY + 1 + burst),
+        user=np.append(1 + np.arange(others.size) % 7, 9 + 0 * burst),
+        executable=np.append(-1 + 0 * others, np.where(burst < n_known, 5, -1)),
+    )
+    assert [str(one.filter) for one in find_flurries(log)] == [expected]
+
+
 def test_a_start_up_tells_when_jobs_first_started():
     early = DAY * np.arange(14)
     submit = np.append(early, np.arange(14 * DAY, 154 * DAY, 3600))

@@ -762,6 +762,18 @@ def test_with_outages_each_pass_is_made_again():
     assert EACH_PASS in refuted(judged([40, 1, 21], "fcfs"))
 
 
+def test_runs_that_were_stopped_use_processors_too():
+    """Jobs 1 and 2 run on all 4 processors from 1 to 5 s; job 3 cannot run among them."""
+    jobs = {"submit": [0, 1, 2], "run": [10, 20, 10], "procs": [3, 1, 2], "job": [1, 2, 3]}
+    trace = wk.Trace.from_columns(jobs)
+    down = wk.Outages((wk.Outage(1, 5, 40, components=(1, 2)),))
+    schedule = wk.simulate(trace, "easy", procs=4, outages=down)
+    another = schedule.runs[0]._replace(job=3, start=2, end=4, interrupted=True, row=2)
+    changed = replace(schedule, runs=(*schedule.runs, another))
+    found = refuted(wk.check_schedule(trace, changed, policy="easy", outages=down))
+    assert found[CAPACITY].startswith("6 of 4 at 2 s, by jobs ")
+
+
 @pytest.mark.parametrize("engine", ["compiled", "python"])
 def test_stopped_runs_are_known_among_jobs_of_one_number(engine):
     """Three jobs have the number 2; at 16 s the outage stops the last, whose run began at 15 s.

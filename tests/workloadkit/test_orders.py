@@ -93,6 +93,14 @@ def test_priority_fifo_takes_the_interactive_queue_0_first():
     assert starts(jobs, "priority-fifo") == [0, 120, 110, 100]
 
 
+@pytest.mark.parametrize("name", ["genetic", "priority-fifo"])
+def test_queue_0_is_the_most_urgent_where_none_is_named(name):
+    policy = wk.schedulers.parse(name)
+    priorities = [policy.priority(queue) for queue in (0, 1, 7, -1)]
+    assert priorities[:3] == [0, 1, 7]
+    assert priorities[3] > 10**9
+
+
 def test_where_priorities_make_no_difference_it_is_said():
     unknown, known = ([(*job, queue) for job in (BUSY, BUSY)] for queue in (-1, 3))
     for jobs, scheduler, message in (

@@ -253,6 +253,7 @@ def test_exec_vnode():
     text = "(h[1]:mem=190000128kb:ngpus=2:ncpus=24+h[0]:ngpus=2:ncpus=24)+(c:ncpus=4)"
     assert vnodes(text) == (3, 52, 4)
     assert np.isnan(vnodes("(c1)")[1])
+    assert vnodes("(c1:ncpus=2)+(c1:ncpus=3)")[:2] == (1, 5)
 
 
 @pytest.mark.parametrize(

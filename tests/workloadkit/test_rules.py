@@ -298,6 +298,7 @@ CASES = [
     (lambda: log(jobs={1: {"requested_procs": 5}}), {"procs-fewer": (N, 1)}),
     (lambda: log(jobs={1: {"cpu": 101.5}, 2: {"cpu": 101}}), {"cpu-run": (W, 1)}),
     (lambda: log({"MaxRuntime": "99"}), {"max-runtime": (E, 2), "max-runtime-requested": (W, 3)}),
+    (lambda: log({"MaxRuntime": "0"}), {}),
     (lambda: log({"MaxRuntime": "100"}), {"max-runtime-requested": (W, 2)}),
     (lambda: log({"MaxRuntime": "150"}), {"max-runtime-requested": (W, 2)}),
     (lambda: log({"MaxMemory": "999"}), {"max-memory": (E, 3), "max-memory-requested": (W, 3)}),
