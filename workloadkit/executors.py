@@ -60,6 +60,3 @@ def each_done(
         raise WorkloadError(
             "a worker ended before its task was done; it may have run out of memory"
         ) from None
-    finally:
-        for future in running:
-            future.cancel()

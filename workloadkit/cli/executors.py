@@ -97,8 +97,12 @@ def _cluster(address: str) -> "Iterator[Executor]":
     except (OSError, ValueError, TypeError) as error:
         raise WorkloadError(f"{address}: no Dask scheduler answers: {error}") from None
     try:
-        with client, client.get_executor(pure=False) as cluster:
-            yield cluster
+        with client:
+            cluster = client.get_executor(pure=False)
+            try:
+                yield cluster
+            finally:
+                cluster.shutdown(wait=False)  # cancels what has not ended
     except (CancelledError, KilledWorker, OSError) as error:
         why = str(error) or "the scheduler has gone"
         raise WorkloadError(f"{address}: {why}; the same command continues") from None
