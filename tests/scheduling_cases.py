@@ -1299,6 +1299,24 @@ PASSES = [
         {"easy": [0, 10, 60], "easy passes=event": [0, 30, 10]},
     ),
     Case(
+        "by event conservative backfilling compresses once for each end, those as planned too",
+        "At 3 the first job ends early and the fifth as planned. In the pass of the first's end the "
+        "third moves from 9 to 8 only, where the fourth's place ends, and then the fourth starts. "
+        "In the pass of the fifth's end the third moves on to 6 and the sixth to 7, so that the "
+        "last, which comes at 4, finds no hole before them.",
+        8,
+        [
+            (0, 3, 6, 6),
+            (0, 1, 3, 3),
+            (0, 0, 0, 6),
+            (0, 2, 0, 3),
+            (2, 1, 0, 1),
+            (2, 4, None, 3),
+            (4, 0, 0, 7),
+        ],
+        {"conservative passes=event": [0, 3, 5, 3, 2, 5, 9]},
+    ),
+    Case(
         "by event a job that ends as planned makes room for the head before others arrive",
         "At 10 the first ends, the head of three starts, and the next head needs the whole "
         "machine at 20: the job of 100 s that arrives at 10 would delay it.",

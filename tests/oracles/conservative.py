@@ -4,10 +4,11 @@ from tests.oracles.backfilling import earliest_hole
 
 
 class Conservative:
-    """Carries the reservations, and which jobs had ended at the pass before.
+    """Carries the reservations, and whose terminations had been taken at the pass before.
 
-    When a job ends early the schedule is compressed: all waiting jobs give up their reservations
-    for better ones ("full"), only those do that can begin now ("start"), or nobody does ("none").
+    When a termination is taken the schedule is compressed: all waiting jobs give up their
+    reservations for better ones ("full"), only those do that can begin now ("start"), or nobody
+    does ("none").
     """
 
     def __init__(self, site, compression="full"):
@@ -18,7 +19,7 @@ class Conservative:
 
     def allocate(self):
         site, reserved = self.site, self.reserved
-        ended, self.seen = set(site.end) - self.seen, set(site.end)
+        ended, self.seen = site.taken - self.seen, set(site.taken)
         # Promises rest on the estimates: one that has been outlived by now takes them all away.
         if any(site.start[job] + site.estimate[job] < site.now for job in site.running) or any(
             site.start[job] + site.estimate[job] < site.end[job] for job in ended

@@ -95,20 +95,21 @@ def play(site, arrivals, run, allocate, passes):
             promised = []  # promises cannot be kept, and are made anew in the next pass
         site.now = min([site.submit[job] for job in arrivals] + ends + promised)
         arriving = [job for job in arrivals if site.submit[job] <= site.now]
-        ending = [job for job in site.running if end_of(job) <= site.now]
+        ending = taken = [job for job in site.running if end_of(job) <= site.now]
         if passes == "event":  # one of them: submissions first, then in the order of the starts
             on_time = [job for job in ending if site.start[job] + site.estimate[job] == site.now]
             for job in on_time:
                 site.running.remove(job)
                 site.end[job] = site.now
             started = list(site.start)
-            due = [] if arriving else sorted({*ending, *freed}, key=started.index)[:1]
-            freed = [job for job in [*freed, *on_time] if job not in due]
-            ending = [job for job in due if job in site.running]
+            taken = [] if arriving else sorted({*ending, *freed}, key=started.index)[:1]
+            freed = [job for job in [*freed, *on_time] if job not in taken]
+            ending = [job for job in taken if job in site.running]
             arriving = arriving[:1]
         for job in ending:
             site.running.remove(job)
             site.end[job] = site.now
+        site.taken.update(taken)
         for job in arriving:
             arrivals.remove(job)
             site.waiting.append(job)
@@ -128,6 +129,7 @@ class Site:
         self.running = []  # in the order of the starts
         self.start = {}  # of the jobs that have started
         self.end = {}  # of the jobs that have ended
+        self.taken = set()  # jobs whose own terminations have been taken
         self.promised = {}  # when jobs are to start: there is a pass then, whatever happens
 
     def launch(self, job):

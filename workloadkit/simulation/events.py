@@ -14,9 +14,11 @@ def _nothing(state, what, now):
     pass
 
 
-#: (state, job, now) of a policy: a job has arrived; its processors are free again; it waits again.
+#: (state, job, now) of a policy: a job has arrived; its processors are free again; its end is taken,
+#: which may be some passes later; it waits again.
 job_arrived = by_part("policy", "job_arrived", _nothing)
 job_ended = by_part("policy", "job_ended", _nothing)
+end_taken = by_part("policy", "end_taken", _nothing)
 job_returned = by_part("policy", "job_returned")
 
 #: (state, -, now) of a policy: the machine is, or will be, other than planned.
@@ -45,7 +47,13 @@ def arrive(state, now):
 @inline
 def end_due(state, now):
     """End the first of the jobs that are to end, which is due; return it."""
-    job = _give_back(state, now)
+    return _take(state, _give_back(state, now), now)
+
+
+@inline
+def _take(state, job, now):
+    """Let policy and predictor know that a job has come to its end; return it."""
+    end_taken(state, job, now)
     learn(state, job, now)
     return job
 
@@ -92,11 +100,11 @@ def take_end(state, now):
     at[N_ENDED] += 1
     if job <= LATE:
         return end_due(state, now)
-    learn(state, job, now)
-    return job
+    return _take(state, job, now)
 
 
 @inline
 def lose(state, job, now):
-    """Let policy and predictor know of the end of a job that was stopped."""
+    """Let the policy know of the end of a job that was stopped."""
     job_ended(state, job, now)
+    end_taken(state, job, now)

@@ -9,6 +9,7 @@ from workloadkit._kernels.compile import bare, counting, kernel
 from workloadkit.simulation.replaying.choosing import choose
 from workloadkit.simulation.replaying.codes import (
     DIFFERING,
+    ENDED,
     FOR,
     FREE,
     HEAD,
@@ -27,7 +28,7 @@ from workloadkit.simulation.replaying.codes import (
     WAITS,
 )
 from workloadkit.simulation.replaying.keeping import keep
-from workloadkit.simulation.replaying.state import run, stop, wait
+from workloadkit.simulation.replaying.state import end, run, stop, wait
 
 
 @counting
@@ -88,14 +89,14 @@ def _follow(jobs, rule, state, now, due, found, alike):
                 alike = False
             run(jobs, state, job)
             if jobs.end[job] == now:
-                stop(jobs, rule, state, job, now)
+                end(jobs, rule, state, job, now)
 
 
 @counting
 def _play_instant(jobs, rule, state, now, arrived, ended, due, found):
     """All that ends and arrives, then one pass; again as long as it starts jobs of run time 0."""
     for job in ended:
-        stop(jobs, rule, state, job, now)
+        end(jobs, rule, state, job, now)
     for job in range(arrived[0], arrived[1]):
         wait(jobs, rule, state, job)
     again = alike = True
@@ -105,7 +106,7 @@ def _play_instant(jobs, rule, state, now, arrived, ended, due, found):
         if alike:
             for i in range(state.at[N_CHOSEN]):
                 if jobs.end[state.chosen[i]] == now:
-                    stop(jobs, rule, state, state.chosen[i], now)
+                    end(jobs, rule, state, state.chosen[i], now)
                     again = True
     return alike
 
@@ -114,8 +115,8 @@ def _play_instant(jobs, rule, state, now, arrived, ended, due, found):
 def _play_events(jobs, rule, state, now, arrived, ended, due, found):
     """Make a pass after each submission, then after each termination, in the order of the starts.
 
-    What ends as planned counts as ended in all of them. If there is none of either, there is a pass
-    for a reservation.
+    The processors of what ends as planned are free in all of them. If there is none of either,
+    there is a pass for a reservation.
     """
     n_ended = ended.size
     order = np.argsort(state.started[ended], kind="mergesort")
@@ -135,6 +136,7 @@ def _play_events(jobs, rule, state, now, arrived, ended, due, found):
     while place < n_ended:
         job = state.due[place]
         place += 1
+        state.at[ENDED] = True
         if jobs.planned_end[job] != now:
             stop(jobs, rule, state, job, now)
         if alike:

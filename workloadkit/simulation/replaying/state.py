@@ -121,13 +121,19 @@ def run(jobs, state, job):
 
 
 @bare
+def end(jobs, rule, state, job, now):
+    """Stop a job whose end is taken."""
+    stop(jobs, rule, state, job, now)
+    state.at[ENDED] = True
+
+
+@bare
 def stop(jobs, rule, state, job, now):
     """Give back the processors of a job that runs, and what is planned for it beyond now."""
     at, procs = state.at, jobs.procs[job]
     _remove(state.running, at[N_RUNNING], job)
     at[N_RUNNING] -= 1
     at[FREE] += procs
-    at[ENDED] = True
     planned = jobs.planned_end[job]
     if planned < now:
         at[VOID] = True

@@ -17,10 +17,12 @@ class Conservative:
     """Each job is promised a start when it is submitted, and overtakes without breaking promises.
 
     A job's reservation is the earliest hole for its whole estimate that the running jobs, by
-    their estimates, and the reservations of the others leave [1]_. In a pass, if a job has ended
-    since the last one, each waiting job in the order of arrival gives up its reservation and
-    takes the earliest hole, which is never later: the schedule is compressed. Then the new jobs
-    take theirs; then the jobs whose time has come start.
+    their estimates, and the reservations of the others leave [1]_. In a pass, if the end of a job
+    has been taken since the last one, each waiting job in the order of arrival gives up its
+    reservation and takes the earliest hole, which is never later: the schedule is compressed. Then
+    the new jobs take theirs; then the jobs whose time has come start. (Where there is a pass after
+    each event, the processors of a job that ends as planned are free in every pass of that second,
+    but the schedule is compressed in the pass of its own end.)
 
     How much is compressed differs among implementations, with large effects on waits: the order of
     the queue is kept best if nothing is, as a job that has moved forward may stand in the way of

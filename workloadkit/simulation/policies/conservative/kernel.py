@@ -112,7 +112,7 @@ def new_promises(submit: NDArray, compression: int) -> Promises:
 
 
 @inline
-def job_ended(state, job, now):
+def end_taken(state, job, now):
     """Note who has ended."""
     policy = state.policy
     policy.ended[policy.at[ENDED]] = job
