@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from numba import config
 
-from analysis.studies import data_folder
+from analysis.reproduction import data_folder
 
 DATA = data_folder()
 TRACES = sorted((DATA / "traces").glob("*.swf.gz"))

@@ -8,45 +8,39 @@ SDSC-SP2, and only the longest near that of HPC2N, both other versions here. Wha
 windows give is noted, with the local Whittle estimates of the same series, as it is and without the
 mean of each hour of the week.
 
-The interval is that of fractional Gaussian noise and allows for the bias of R/S. A figure is held
-if it differs from the published one by no more than the standard deviation that the source gives
-for resampled workloads of the same log; else the direction is held if the interval lies above 0.5.
+The margin of a figure is the standard deviation that the source gives for resampled workloads of
+the same log. Nothing is random in the estimate; its interval as that of a series, which is that of
+fractional Gaussian noise and allows for the bias of R/S, is noted.
 
 The published SDSC-Par is the log of 1995. The study `zakay-resampling` has the resampled workloads.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from math import nan
 from pathlib import Path
 from typing import Any
 
-from analysis.studies import ZAKAY_LOGS, Each, Log, Result, Study, Verdict, read_table
+from analysis.reproduction import Each, Log, Plan, Result, Study, above, printed, read_table
+from analysis.reproduction.sources import ZAKAY_LOGS, of_another_year
 
 UNIT = 3600
 OTHERS = (5, 15, 20, 30)
 
 
-def compare(logs: Sequence[Log], runs: int, each: Each) -> Iterator[Result]:
+def compare(plan: Plan, each: Each) -> Iterator[Result]:
     """Set the published parameters beside those of the logs that are here."""
     published = {row["log"]: row for row in read_table(Path(__file__).with_suffix(".csv"))}
-    for log, found in zip(logs, each(estimate, logs), strict=True):
+    here = zip(plan.logs, each(estimate, plan.logs), strict=True)
+    for log, found in [*here, *((log, None) for log in plan.missing)]:
         row = published[log.name]
-        ours, low, high = found["rs"]
-        verdict: Verdict = "not held"
-        if abs(ours - float(row["original"])) <= float(row["resampled_sd"]):
-            verdict = "held"
-        elif low > 0.5:
-            verdict = "direction only"
-        yield Result(
-            log.name,
-            log.version,
-            "H",
-            float(row["original"]),
-            ours,
-            verdict,
-            low,
-            high,
-            _note(log, found, float(row["resampled_sd"])),
-        )
+        sd = float(row["resampled_sd"])
+        claim = printed("H", float(row["original"]), "Table VII", within=sd)
+        long_range = above("H: long-range dependence", 0.5, "section 5.3", main=True)
+        if found is None:
+            yield from (Result(log, x, nan) for x in (claim, long_range))
+            continue
+        yield Result(log, claim, found["rs"][0], note=_note(log, found, sd))
+        yield Result(log, long_range, *found["rs"])
 
 
 def estimate(log: Log, rng: Any) -> dict[str, Any]:
@@ -79,13 +73,12 @@ def _note(log: Log, found: dict[str, Any], sd: float) -> str:
     whittle = f"local Whittle {found['local_whittle']:.2f}"
     if found["without_cycle"] is not None:
         whittle += f", without cycle {found['without_cycle']:.2f}"
-    note = (
-        f"published sd of resampled {sd:g}; smallest window {min(OTHERS)} to {max(OTHERS)} h: "
-        f"{low:.2f} to {high:.2f}; {whittle}; {100 * found['empty']:.0f} % of the hours are empty"
+    year = "the log of another year; " if of_another_year(log) else ""
+    return (
+        f"{year}published sd of resampled {sd:g}; smallest window {min(OTHERS)} to {max(OTHERS)} "
+        f"h: {low:.2f} to {high:.2f}; {whittle}; {100 * found['empty']:.0f} % of the hours are "
+        "empty"
     )
-    if log.name == "SDSC-Par" and log.version.split("-")[2] != "1995":
-        return f"the log of another year; {note}"
-    return note if log.version == log.published else f"another version of the log; {note}"
 
 
 STUDY = Study(

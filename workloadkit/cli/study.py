@@ -16,7 +16,11 @@ from workloadkit.cli.executors import DaskOption, WorkersOption, executor
 from workloadkit.errors import ParameterError, WorkloadError
 
 if TYPE_CHECKING:
-    from analysis.studies import Findings
+    from collections.abc import Iterable
+
+    from rich.table import Table
+
+    from analysis.reproduction import Findings
 
 EXAMPLES = """
 workloadkit study
@@ -66,6 +70,15 @@ def study(
             "these take long.",
         ),
     ] = None,
+    reading: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="AXIS=OPTION",
+            show_default=False,
+            help="Which way to take something that the source leaves open; may be repeated. "
+            "The page lists the axes.",
+        ),
+    ] = None,
     seed: SeedOption = None,
     workers: WorkersOption = 1,
     dask: DaskOption = None,
@@ -76,7 +89,8 @@ def study(
     Each figure comes with the difference and a verdict; the page says which versions of the logs
     it was made from. Without NAME the studies are listed.
     """
-    from analysis.studies import data_folder, find_logs, load_study, run_study, study_names
+    from analysis.reproduction import data_folder, find_logs, run_study
+    from analysis.studies import load_study, study_names
 
     if name is None:
         for each in study_names():
@@ -85,14 +99,21 @@ def study(
     chosen = load_study(name)
     if out is None:
         raise ParameterError(f"study {name} needs --out, the folder to write to")
-    logs = find_logs(chosen, traces or data_folder() / "traces", strict=strict)
+    logs = find_logs(chosen.logs, traces or data_folder() / "traces", strict=strict)
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise WorkloadError(f"{out}: cannot be made: {error.strerror}") from error
     with executor(workers, dask=dask) as pool, counting(f"running {name}") as progress:
         findings = run_study(
-            chosen, logs, runs=runs, rng=seed, executor=pool, folder=out, progress=progress
+            chosen,
+            logs,
+            runs=runs,
+            reading=reading or (),
+            rng=seed,
+            executor=pool,
+            folder=out,
+            progress=progress,
         )
     write(out / f"{name}.csv", findings.to_csv())
     write(out / f"{name}.md", findings.to_markdown())
@@ -103,29 +124,36 @@ def study(
 
 
 def _show(findings: "Findings") -> None:
-    """Print the results, a table for each log."""
-    from rich import box
+    """Print the scorecard: the main claims, and how many others have which verdict."""
     from rich.console import Console
-    from rich.table import Table
     from rich.text import Text
 
-    from analysis.studies import SHOWN, shown
+    from analysis.reproduction.claims import VERDICTS
+    from analysis.reproduction.findings import SHOWN, shown
 
     console = Console()
     if not console.is_terminal:
         console.width = 120  # nobody's screen, so there is no reason to fold
     console.print(Text(findings.study.title))
-    for version in dict.fromkeys(result.version for result in findings.results):
-        table = Table(
-            title=Text(version, style="bold"),
-            title_justify="left",
-            box=box.SIMPLE_HEAD,
-            padding=(0, 1, 0, 0),
-        )
-        for heading in SHOWN[1:]:
-            is_number = heading in ("published", "ours", "difference")
-            table.add_column(heading, justify="right" if is_number else "left", overflow="fold")
-        for result in findings.results:
-            if result.version == version:
-                table.add_row(*map(Text, shown(result)[1:]))
-        console.print(table)
+    if findings.main:
+        console.print(_table("Main claims", SHOWN, map(shown, findings.main)))
+    console.print(_table("All claims", ("claims", *VERDICTS), findings.count_rows()))
+
+
+def _table(title: str, headings: "Iterable[str]", rows: "Iterable[tuple[str, ...]]") -> "Table":
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(
+        title=Text(title, style="bold"),
+        title_justify="left",
+        box=box.SIMPLE_HEAD,
+        padding=(0, 1, 0, 0),
+    )
+    for heading in headings:
+        is_word = heading in ("log", "quantity", "verdict", "claims")
+        table.add_column(heading, justify="left" if is_word else "right", overflow="fold")
+    for row in rows:
+        table.add_row(*map(Text, row))
+    return table

@@ -1,0 +1,46 @@
+"""What a source states, and what logs and simulations show of it: claims, readings, verdicts."""
+
+from analysis.reproduction.claims import (
+    Claim,
+    Kind,
+    Result,
+    Verdict,
+    above,
+    at_least,
+    at_most,
+    below,
+    between,
+    printed,
+)
+from analysis.reproduction.findings import Findings
+from analysis.reproduction.logs import ALL_LOGS, Log, data_folder, find_logs, read_table
+from analysis.reproduction.readings import Axis, Reading, choose
+from analysis.reproduction.running import run_study
+from analysis.reproduction.study import Drawing, Each, Plan, Study
+
+__all__ = [
+    "ALL_LOGS",
+    "Axis",
+    "Claim",
+    "Drawing",
+    "Each",
+    "Findings",
+    "Kind",
+    "Log",
+    "Plan",
+    "Reading",
+    "Result",
+    "Study",
+    "Verdict",
+    "above",
+    "at_least",
+    "at_most",
+    "below",
+    "between",
+    "choose",
+    "data_folder",
+    "find_logs",
+    "printed",
+    "read_table",
+    "run_study",
+]

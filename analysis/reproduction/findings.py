@@ -1,0 +1,201 @@
+"""What a study found: a scorecard, and a table of all claims."""
+
+import csv
+import io
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, get_args
+
+from analysis.reproduction.claims import VERDICTS, Kind, Result
+from analysis.reproduction.logs import Log
+from analysis.reproduction.readings import Reading
+from analysis.reproduction.study import Drawing, Study
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What a study found.
+
+    Parameters
+    ----------
+    study : Study
+    results : tuple of Result
+    logs : mapping of Log to str
+        The logs that it uses, with the digests of their text; empty for those that are not here.
+    reading : mapping of str to str
+        The options that were taken of what the source leaves open.
+    provenance : mapping of str to object
+        What made the results: the version and, where there is randomness, runs and seed.
+    drawings : tuple of Drawing
+        The figures that it draws anew.
+    """
+
+    study: Study
+    results: tuple[Result, ...]
+    logs: Mapping[Log, str]
+    reading: Reading
+    provenance: Mapping[str, Any]
+    drawings: tuple[Drawing, ...] = ()
+
+    @property
+    def main(self) -> list[Result]:
+        """The results for the main claims."""
+        return [result for result in self.results if result.claim.main]
+
+    @property
+    def counts(self) -> dict[str, Counter[str]]:
+        """How many results have each verdict, by the kind of the claim; main claims too."""
+        counts: dict[str, Counter[str]] = {kind: Counter() for kind in get_args(Kind)}
+        for result in self.results:
+            counts[result.claim.kind][result.verdict] += 1
+        return {kind: of_kind for kind, of_kind in counts.items() if of_kind}
+
+    def to_csv(self) -> str:
+        """Return the results as CSV, numbers in full."""
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(_COLUMNS)
+        for result in self.results:
+            writer.writerow(f"{c:.12g}" if isinstance(c, float) else c for c in _row(result))
+        return text.getvalue()
+
+    def to_markdown(self) -> str:
+        """Return the results as a page: scorecard, all claims, figures, and what it was made of."""
+        title, _, text = self.study.text.strip().partition("\n")
+        made_by = ", ".join(f"{name} {value}" for name, value in self.provenance.items())
+        claims = ((*shown(r), r.claim.place, _note(r)) for r in self.results)
+        parts = (
+            f"# {title.removesuffix('.')}",
+            text.strip(),
+            f"Source: {self.study.source}.",
+            "## Scorecard",
+            _table(SHOWN, map(shown, self.main)),
+            _table(("claims", *VERDICTS), self.count_rows()),
+            "## What the source leaves open" if self.study.axes else "",
+            _table(("axis", "words of the source", "taken", "meaning"), self._axis_rows()),
+            "## Claims",
+            _table((*SHOWN, "place", "note"), claims),
+            *(f"![{drawing.title}]({drawing.name}.svg)" for drawing in self.drawings),
+            "## Made of",
+            _table(("log", "version published", "version here", "SHA-256"), self._log_rows()),
+            f"Made by {made_by}.",
+        )
+        return "\n\n".join(part for part in parts if part) + "\n"
+
+    def _axis_rows(self) -> list[tuple[str, ...]]:
+        taken = ((axis, self.reading[axis.name]) for axis in self.study.axes)
+        return [(axis.name, axis.words, name, axis.options[name]) for axis, name in taken]
+
+    def _log_rows(self) -> list[tuple[str, ...]]:
+        return [
+            (log.name, log.published, log.version or "not here", digest)
+            for log, digest in self.logs.items()
+        ]
+
+    def count_rows(self) -> list[tuple[str, ...]]:
+        """Return the lines of a table of `counts`."""
+        return [
+            (kind, *(f"{of_kind[verdict]}" for verdict in VERDICTS))
+            for kind, of_kind in self.counts.items()
+        ]
+
+
+_COLUMNS = (
+    *("log", "version", "version_published", "place", "kind", "main", "quantity", "published"),
+    *("agrees_from", "agrees_to", "ours", "low", "high", "difference", "percent", "verdict"),
+    "note",
+)
+
+
+def _row(result: Result) -> tuple[Any, ...]:
+    log, claim = result.log, result.claim
+    return (
+        *(log.name, log.version, log.published, claim.place, claim.kind, int(claim.main)),
+        *(claim.quantity, claim.published, *claim.agrees, result.ours, result.low, result.high),
+        *(result.difference, result.percent, result.verdict, result.note),
+    )
+
+
+def _note(result: Result) -> str:
+    other = "another version of the log" if result.log.is_other else ""
+    return "; ".join(part for part in (result.note, other) if part)
+
+
+#: Headings of a table to be read.
+SHOWN = ("log", "quantity", "published", "ours", "difference", "verdict")
+
+
+def shown(result: Result) -> tuple[str, ...]:
+    """Return the cells of a result in a table to be read, under the headings `SHOWN`.
+
+    Examples
+    --------
+    >>> from analysis.reproduction import Log, Result, above, printed
+    >>> log = Log("KTH-SP2", "KTH-SP2-1996-2")
+    >>> shown(Result(log, printed("jobs", 2000, "Table 1", margin=0), 1990))
+    ('KTH-SP2', 'jobs', '2,000', '1,990', '-10 (-0.50 %)', 'contradicted')
+    >>> shown(Result(log, above("gain", 1, "section 2"), 1.5, 1.2, 1.9))[2:]
+    ('> 1', '1.5 [1.2, 1.9]', '', 'reproduced')
+    """
+    claim = result.claim
+    if math.isnan(result.ours):
+        ours = difference = ""
+    else:
+        ours = digits(result.ours, 4)
+        if result.low is not None and result.high is not None:
+            ours += f" [{digits(result.low, 4)}, {digits(result.high, 4)}]"
+        difference = _difference(result) if math.isfinite(sum(claim.agrees)) else ""
+    return (
+        *(result.log.version or result.log.name, claim.quantity),
+        *(_published(result), ours, difference, result.verdict),
+    )
+
+
+def _published(result: Result) -> str:
+    """Write a printed figure, or with what sign a bound is one."""
+    claim = result.claim
+    low, high = claim.agrees
+    published = digits(claim.published, 4)
+    if claim.kind == "printed":
+        return published
+    if math.isinf(high):
+        return f"{'≥' if low == claim.published else '>'} {published}"
+    if math.isinf(low):
+        return f"{'≤' if high == claim.published else '<'} {published}"
+    return f"{digits(low, 4)} to {digits(high, 4)}"
+
+
+def _difference(result: Result) -> str:
+    text = digits(result.difference, 2, sign="+") if result.difference else "0"
+    if result.difference and result.percent is not None:
+        text += f" ({result.percent:+.2f} %)"
+    return text
+
+
+def digits(value: float, count: int, sign: str = "") -> str:
+    """Write a count in full, any other number with so many digits, but never with an exponent.
+
+    Examples
+    --------
+    >>> digits(28489, 4), digits(0.52834, 4), digits(-199.8, 2, sign="+")
+    ('28,489', '0.5283', '-200')
+    """
+    if not isinstance(value, float):
+        return f"{value:{sign},}"
+    if value == 0 or not math.isfinite(value):
+        return f"{value:{sign}.0f}"
+    rounded = float(f"{value:.{count - 1}e}")
+    decimals = max(count - 1 - math.floor(math.log10(abs(rounded))), 0)
+    text = f"{value:{sign},.{decimals}f}"
+    return text.rstrip("0").rstrip(".") if decimals else text
+
+
+def _table(headings: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    """Write a table as Markdown has it; nothing if it has no rows."""
+    lines = [tuple(headings), *map(tuple, rows)]
+    if len(lines) == 1:
+        return ""
+    lines.insert(1, ("---",) * len(lines[0]))
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)

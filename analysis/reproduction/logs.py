@@ -1,0 +1,125 @@
+"""The logs that sources used, and those that are here."""
+
+import csv
+import os
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from workloadkit.errors import WorkloadError, WorkloadWarning
+
+if TYPE_CHECKING:
+    from workloadkit.trace import Trace
+
+
+def data_folder() -> Path:
+    """Folder of real logs, in its folder `traces`, for studies, tests and benchmarks."""
+    return Path(os.environ.get("WORKLOADKIT_DATA", "../shared"))
+
+
+@dataclass(frozen=True)
+class Log:
+    """A log that a study uses.
+
+    Parameters
+    ----------
+    name : str
+        Its name in the source.
+    published : str
+        The version that the source used.
+    path : Path, optional
+        The file that is here; without one it is missing.
+    strict : bool
+        Whether the first departure from the standard is an error.
+    """
+
+    name: str
+    published: str
+    path: Path | None = None
+    strict: bool = False
+
+    @property
+    def version(self) -> str:
+        """The version that is here."""
+        return "" if self.path is None else _version(self.path)
+
+    @property
+    def is_other(self) -> bool:
+        """Whether another version is here than the source used."""
+        return self.path is not None and self.version != self.published
+
+    def read(self) -> "Trace":
+        """Return the log itself; the last few stay in memory, as many tasks may ask for one."""
+        if self.path is None:
+            raise WorkloadError(f"{self.name}: {self.published} is not here")
+        return _read(self.path, self.strict)
+
+
+#: Of results that are of several logs together, or of none.
+ALL_LOGS = Log("all", "")
+
+
+def find_logs(names: Mapping[str, str], folder: Path, *, strict: bool = False) -> list[Log]:
+    """Find logs in a folder; of several versions the one most like the published.
+
+    Parameters
+    ----------
+    names : mapping of str to str
+        Their names in the source, and the versions that it used.
+    folder : Path
+    strict : bool, default False
+
+    Returns
+    -------
+    list of Log
+        All of them; those that are not there are without a file.
+
+    Raises
+    ------
+    WorkloadError
+        If there are to be logs and none is there.
+
+    Warns
+    -----
+    WorkloadWarning
+        For each log that is not there.
+    """
+    if not names:
+        return []
+    if not folder.is_dir():
+        raise WorkloadError(
+            f"{folder}: no such folder of logs; name it by --traces, or set WORKLOADKIT_DATA"
+        )
+    logs = []
+    for name, published in names.items():
+        versions = {_version(path): path for path in sorted(folder.glob(f"{name}-*.swf*"))}
+        nearest = get_close_matches(published, versions, n=1, cutoff=0)
+        logs.append(Log(name, published, versions[nearest[0]] if nearest else None, strict))
+    missing = [log for log in logs if log.path is None]
+    if len(missing) == len(logs):
+        looked_for = ", ".join(f"{log.name}-*.swf*" for log in logs)
+        raise WorkloadError(f"{folder}: no log of this study; looked for {looked_for}")
+    for log in missing:
+        warnings.warn(f"{folder}: no {log.name}-*.swf*, left out", WorkloadWarning, stacklevel=2)
+    return logs
+
+
+def read_table(path: Path) -> list[dict[str, str]]:
+    """Return the rows of a table of published figures, kept as CSV."""
+    with path.open(newline="", encoding="utf-8") as stream:
+        return list(csv.DictReader(stream))
+
+
+def _version(path: Path) -> str:
+    return path.name.split(".swf")[0]
+
+
+@lru_cache(maxsize=4)
+def _read(path: Path, strict: bool) -> "Trace":
+    import workloadkit as wk
+
+    return wk.read_swf(path, strict=strict)

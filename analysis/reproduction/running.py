@@ -1,0 +1,107 @@
+"""A study run on the logs that are here."""
+
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from analysis.reproduction.claims import Result
+from analysis.reproduction.findings import Findings
+from analysis.reproduction.logs import Log
+from analysis.reproduction.readings import Reading, choose
+from analysis.reproduction.study import Drawing, Plan, Study
+from workloadkit import __version__
+from workloadkit.errors import WorkloadWarning
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
+    import numpy as np
+
+#: Unless told otherwise: a study's numbers are the same wherever it is run.
+SEED = 0
+
+
+def run_study(
+    study: Study,
+    logs: Sequence[Log],
+    *,
+    runs: int | None = None,
+    reading: Iterable[str] | Reading = (),
+    rng: "int | np.random.Generator | None" = None,
+    executor: "Executor | None" = None,
+    folder: Path | None = None,
+    progress: Callable[[int, int], Any] | None = None,
+) -> Findings:
+    """Run a study on the logs that are here.
+
+    Parameters
+    ----------
+    study : Study
+    logs : sequence of Log
+    runs : int, optional
+        By default those of the study.
+    reading : iterable of str, or mapping of str to str
+        Which way to take what the source leaves open, each as ``axis=option``.
+    rng : int or Generator, optional
+        By default seed 0. Task i gets the i-th stream spawned from it, so that results do not
+        depend on who does the tasks.
+    executor : Executor, optional
+        Runs the tasks; by default this process.
+    folder : Path, optional
+        Where the results of finished tasks are kept until all are done, in a hidden file, so that
+        an interrupted study continues from there.
+    progress : callable, optional
+        Called with the numbers of finished tasks and of all tasks so far.
+
+    Raises
+    ------
+    ParameterError
+        If the study has no such axis or option.
+
+    Warns
+    -----
+    WorkloadWarning
+        For each log that was repaired in reading, and if runs or a seed are given though nothing
+        is random.
+    """
+    import numpy as np
+
+    from workloadkit.experiments.kept_tasks import kept_tasks
+    from workloadkit.provenance import seed_of
+
+    if study.runs is None and (runs, rng) != (None, None):
+        warnings.warn(
+            f"nothing is random in {study.name}: runs and seed change nothing",
+            WorkloadWarning,
+            stacklevel=2,
+        )
+    here, missing = ([log for log in logs if (log.path is None) is x] for x in (False, True))
+    plan = Plan(here, missing, runs or study.runs or 1, choose(study.axes, reading))
+    seed = seed_of(SEED if rng is None else rng)
+    generator, numbers = np.random.default_rng(seed), count()
+    file = None if folder is None else folder / f".{study.name}.unfinished"
+    made_by = {"workloadkit": __version__, "seed": seed, "runs": plan.runs, **plan.reading}
+    made_by["logs"] = {log.name: log.read().digest for log in here} if file is not None else {}
+    with kept_tasks(file, made_by) as kept:
+
+        def each(function: Callable[[Any, np.random.Generator], Any], tasks: Iterable[Any]) -> list:
+            tasks = list(tasks)
+            calls = list(zip(tasks, generator.spawn(len(tasks)), strict=True))
+            name = f"{next(numbers)} {function.__name__}"
+            return kept.each(function, calls, name=name, executor=executor, progress=progress)
+
+        found = tuple(study.compare(plan, each))
+    results = tuple(item for item in found if isinstance(item, Result))
+    drawings = tuple(item for item in found if isinstance(item, Drawing))
+    digests = dict.fromkeys(logs, "")
+    for log in here:
+        trace = log.read()
+        digests[log] = trace.digest
+        for repair in trace.repairs:
+            warnings.warn(f"{trace.name}: {repair}", WorkloadWarning, stacklevel=2)
+    provenance: dict[str, Any] = {"workloadkit": __version__}
+    if study.runs is not None:
+        provenance |= {"runs": plan.runs, "seed": seed}
+    return Findings(study, results, digests, plan.reading, provenance, drawings)

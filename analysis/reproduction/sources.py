@@ -1,0 +1,79 @@
+"""The sources of several studies: their logs, and what their words leave open."""
+
+from collections.abc import Mapping
+
+from analysis.reproduction.logs import Log
+from analysis.reproduction.readings import Axis, Reading
+
+#: The logs of N. Zakay's thesis, and their versions as its Table 1.1 (2018) lists them.
+ZAKAY_LOGS: Mapping[str, str] = {
+    "LANL-CM5": "LANL-CM5-1994-3.1-cln",
+    "SDSC-Par": "SDSC-Par-1995-3.1-cln",
+    "CTC-SP2": "CTC-SP2-1996-2.1-cln",
+    "KTH-SP2": "KTH-SP2-1996-2",
+    "SDSC-SP2": "SDSC-SP2-1998-3.1-cln",
+    "SDSC-BLUE": "SDSC-BLUE-2000-3.1-cln",
+    "HPC2N": "HPC2N-2002-1.1-cln",
+    "SDSC-DS": "SDSC-DS-2004-1",
+    "ANL-Intrepid": "ANL-Intrepid-2009-1",
+    "PIK-IPLEX": "PIK-IPLEX-2009-1",
+    "CEA-Curie": "CEA-Curie-2011-2.1-cln",
+}
+
+
+def of_another_year(log: Log) -> bool:
+    """Whether the log that is here is not of the year that was published, as of SDSC-Par."""
+    return log.is_other and log.version.split("-")[2:3] != log.published.split("-")[2:3]
+
+
+#: Of N. Zakay's simulations.
+SPARE = Axis(
+    "spare",
+    '"EASY" is not defined any further',
+    {
+        "none": "a job is backfilled only if it ends by the shadow time",
+        "strict": "a job is backfilled only if it ends before the shadow time",
+        "extra": "or if it needs no more than the processors that are to spare then",
+    },
+)
+OVERRUN = Axis(
+    "overrun",
+    "nothing is said of jobs that outlive their estimates",
+    {
+        "late": "they count as ending at this very second until they do",
+        "raise": "their estimates are raised to the run times beforehand",
+        "kill": "they are stopped",
+    },
+)
+SESSION_END = Axis(
+    "end",
+    "nothing is said of when a session of the fluid model ends",
+    {
+        "threshold": "60 min after its last submission",
+        "end": "at the latest end of its jobs",
+        "submit": "at its last submission",
+    },
+)
+SKIPPED = Axis(
+    "skipped",
+    "two rules are given for sessions that were skipped",
+    {
+        "recycle": "all sessions come again, as many weeks later as they last",
+        "reinsert": "each in which nothing was submitted is there again a week later",
+    },
+)
+TEMPORARY = Axis(
+    "temporary",
+    '"the first and last 4 weeks": but the numbers of Table V are those of 60 days',
+    {
+        "60 days": "temporary users are those of 60 days at the ends of the log, from second 0",
+        "4 weeks": "temporary users are those of 4 weeks at the ends of the log",
+    },
+)
+
+
+def easy(reading: Reading, **more: str) -> str:
+    """Return the EASY of a reading, with further parameters."""
+    rules = {"none": {"spare": "none"}, "strict": {"spare": "none", "strict": "yes"}, "extra": {}}
+    chosen = rules[reading["spare"]] | more
+    return "easy" + (":" if chosen else "") + ",".join(f"{k}={v}" for k, v in chosen.items())
