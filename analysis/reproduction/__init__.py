@@ -1,6 +1,7 @@
 """What a source states, and what logs and simulations show of it: claims, readings, verdicts."""
 
 from analysis.reproduction.claims import (
+    MARGIN,
     Claim,
     Kind,
     Result,
@@ -20,6 +21,7 @@ from analysis.reproduction.study import Drawing, Each, Plan, Study
 
 __all__ = [
     "ALL_LOGS",
+    "MARGIN",
     "Axis",
     "Claim",
     "Drawing",

@@ -77,3 +77,8 @@ def easy(reading: Reading, **more: str) -> str:
     rules = {"none": {"spare": "none"}, "strict": {"spare": "none", "strict": "yes"}, "extra": {}}
     chosen = rules[reading["spare"]] | more
     return "easy" + (":" if chosen else "") + ",".join(f"{k}={v}" for k, v in chosen.items())
+
+
+def fluid(reading: Reading) -> str:
+    """Return the users of the fluid model of a reading."""
+    return f"fluid:end={reading['end']},skipped={reading['skipped']}"

@@ -1,29 +1,50 @@
 """Mean waits under three models of users in eight logs.
 
 First Table I: mean waits under EASY of users who submit by timestamps and of the adjusted, the
-distribution based and the fluid user model. The source does not say when a session of the fluid
-model ends, and gives two rules for sessions that were skipped: all six pairs of these are here, and
-the last rows say how far each is from the published waits, over all logs. The published waits of
-conventional simulations are not reached by any reading tried, so waits are also compared by the
-ratio to the conventional one. A wait is *held* if the published one lies in our interval (means of
-the runs, by Student's t, 95 %) or within 10 % of ours, *direction only* if both are on the same
-side of their own conventional wait.
+distribution based and the fluid user model. The margin of a wait is 10 %.
 
 Then the figures, which give no numbers. The weekly cycle is measured by the share of submissions
 that would have to be moved to other hours of the week for it to be that of the log (Figures 5, 6
 and 8), and the activity of users by the median of the time from their first submission to their
 last over that in the log (Figures 7 and 9): "close" is taken for 10 %. Last, Figure 10: mean
 lengths of the queue under EASY and first come, first served. "Much" and "huge" are taken for a
-factor of two.
+factor of two, "a bit" for up to two.
 
-Jobs that outlive their estimates have these raised; jobs larger than the machine are dropped.
+Of several runs the mean is given, with its interval by Student's t (95 %). Jobs larger than the
+machine are dropped. Where ours miss: the waits of adjusted users stay at nine tenths of the
+published ones in most logs, whatever the reading, and those of fluid users in LANL-CM5 a quarter
+above; why is not known.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
+from math import nan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from analysis.studies import ZAKAY_LOGS, Each, Log, Result, Study, Verdict, read_table
+from analysis.reproduction import (
+    Claim,
+    Each,
+    Log,
+    Plan,
+    Reading,
+    Result,
+    Study,
+    above,
+    at_least,
+    below,
+    between,
+    printed,
+    read_table,
+)
+from analysis.reproduction.sources import (
+    OVERRUN,
+    SESSION_END,
+    SKIPPED,
+    SPARE,
+    ZAKAY_LOGS,
+    easy,
+    fluid,
+)
 
 if TYPE_CHECKING:
     import numpy as np
@@ -32,64 +53,54 @@ if TYPE_CHECKING:
 
     from workloadkit.trace import Trace
 
-#: When a session of the fluid model may end, and what becomes of sessions that were skipped.
-ENDS = ("submit", "end", "threshold")
-RULES = ("recycle", "reinsert")
-
-#: Users of the fluid model where no more is said.
-FLUID = "fluid:end=submit"
-
-#: Waits that are so near count as reached.
-NEAR = 0.1
+#: "Close" and "much" in numbers.
+CLOSE, MUCH = 0.1, 2.0
 
 #: What is measured of a simulation.
 COLUMNS = ("mean_wait", "mean_queue", "cycle", "activity")
 
-_CONVENTIONAL = "open"
-_WORDS = {
-    _CONVENTIONAL: "conventional",
-    "adjusted": "adjusted",
-    "distribution": "distribution based",
-    "fluid": "fluid",
+#: Users by their column of Table I, and in words.
+WORDS = {
+    "conventional": "conventional",
+    "adjusted": "adjusted users",
+    "distribution": "distribution based users",
+    "fluid": "fluid users",
 }
-_RANDOM = ("distribution", "fluid")
-
 
 #: A mean with its interval, if it has one.
 Interval = tuple[float, float | None, float | None]
 
+#: Users who draw: their simulations differ from run to run.
+RANDOM = ("distribution", "fluid")
+
+#: What was measured, by scheduler and users.
+Found = Mapping[tuple[str, str], "pd.DataFrame"]
+
 
 class Task(NamedTuple):
-    """Simulations of one log."""
+    """Simulations of one log: by scheduler, users (columns of Table I) and reading."""
 
     log: Log
     scheduler: str
     users: str
     runs: int
+    reading: Reading
 
 
-def compare(logs: Sequence[Log], runs: int, each: Each) -> Iterator[Result]:
+def compare(plan: Plan, each: Each) -> Iterator[Result]:
     """Set the published waits and claims beside ours."""
-    fluids = [f"fluid:end={end},skipped={rule}" for end in ENDS for rule in RULES]
-    models = [
-        *(("easy", users) for users in (*list(_WORDS)[:3], FLUID, *fluids)),
-        *(("fcfs", users) for users in (_CONVENTIONAL, FLUID)),
-    ]
+    models = [*(("easy", users) for users in WORDS), ("fcfs", "conventional"), ("fcfs", "fluid")]
     tasks = [
-        Task(log, scheduler, users, runs if users.startswith(_RANDOM) else 1)
-        for log in logs
+        Task(log, scheduler, users, plan.runs if users in RANDOM else 1, dict(plan.reading))
+        for log in plan.logs
         for scheduler, users in models
     ]
-    found = dict(zip(tasks, each(simulations, tasks), strict=True))
-    of_logs = {
-        log: {(t.scheduler, t.users): table for t, table in found.items() if t.log == log}
-        for log in logs
-    }
-    published = {row["log"]: row for row in read_table(Path(__file__).with_suffix(".csv"))}
-    for log, of_log in of_logs.items():
-        if log.name in published:
-            yield from _waits(log, of_log, fluids, published[log.name])
-    yield from _fits(of_logs, fluids, published)
+    found = dict(zip(((t.log, t.scheduler, t.users) for t in tasks), each(simulations, tasks),
+                     strict=True))  # fmt: skip
+    of_logs = {log: {model: found[log, *model] for model in models} for log in plan.logs}
+    rows = {row["log"]: row for row in read_table(Path(__file__).with_suffix(".csv"))}
+    for log in (*plan.logs, *plan.missing):
+        yield from _waits(log, of_logs.get(log), rows[log.name])
     for log, of_log in of_logs.items():
         yield from _figures(log, of_log)
 
@@ -103,10 +114,17 @@ def simulations(task: Task, rng: "np.random.Generator") -> "pd.DataFrame":
 
     trace = task.log.read()
     log = _cycle_and_activity(trace.select(trace.ran))
+    scheduler = easy(task.reading) if task.scheduler == "easy" else task.scheduler
+    users = {"conventional": "open", "fluid": fluid(task.reading)}.get(task.users, task.users)
     rows = []
     for stream in rng.spawn(task.runs):
         schedule = wk.simulate(
-            trace, task.scheduler, task.users, oversize="drop", rng=seed_of(stream)
+            trace,
+            scheduler,
+            users,
+            oversize="drop",
+            overrun=task.reading["overrun"],
+            rng=seed_of(stream),
         )
         cycle, activity = _cycle_and_activity(schedule.trace())
         rows.append(
@@ -117,7 +135,7 @@ def simulations(task: Task, rng: "np.random.Generator") -> "pd.DataFrame":
                 "activity": activity / log[1] if log[1] else 1.0,
             }
         )
-    return pd.DataFrame(rows, columns=list(COLUMNS))
+    return pd.DataFrame(rows, columns=list(COLUMNS)).assign(random=task.users in RANDOM)
 
 
 def _cycle_and_activity(trace: "Trace") -> "tuple[NDArray[np.float64], float]":
@@ -134,119 +152,58 @@ def _cycle_and_activity(trace: "Trace") -> "tuple[NDArray[np.float64], float]":
     return np.bincount(hour, minlength=168) / submit.size, float(length.median())
 
 
-def _waits(
-    log: Log,
-    found: "Mapping[tuple[str, str], pd.DataFrame]",
-    fluids: Sequence[str],
-    published: Mapping[str, str],
-) -> Iterator[Result]:
-    """Set the waits of Table I beside ours."""
-    base, base_ours = float(published["conventional"]), _mean(found["easy", _CONVENTIONAL])[0]
-    for users in (*list(_WORDS)[:3], *fluids):
-        kind = users.partition(":")[0]
-        column = "conventional" if kind == _CONVENTIONAL else kind
-        wait = float(published[column])
-        ours, low, high = _mean(found["easy", users])
-        inside = low is not None and high is not None and low <= wait <= high
-        verdict: Verdict = "not held"
-        if inside or abs(wait - ours) <= NEAR * ours:
-            verdict = "held"
-        elif (wait - base) * (ours - base_ours) > 0:
-            verdict = "direction only"
-        how = users.partition(":")[2].replace(",", ", ")
-        note = f"{wait / base:.2f} times the conventional wait there, {ours / base_ours:.2f} here"
-        yield _result(
-            log,
-            f"mean wait, {_WORDS[kind]}{f', {how}' if kind == 'fluid' else ''} (s)",
-            wait,
-            (ours, low, high),
-            verdict,
-            "" if kind == _CONVENTIONAL else note,
-        )
+def _waits(log: Log, found: Found | None, row: Mapping[str, str]) -> Iterator[Result]:
+    """Set the waits of Table I beside ours, and how fluid users change them."""
+    place, base = "Table I", float(row["conventional"])
+    for users, words in WORDS.items():
+        claim = printed(f"mean wait, {words} (s)", float(row[users]), place)
+        if found is None:
+            yield Result(log, claim, nan)
+        else:
+            yield Result(log, claim, *_mean(found["easy", users]))
+    side = below if float(row["fluid"]) < base else above
+    claim = side("mean wait, fluid users over conventional", 1, place, "direction", main=True)
+    if found is None:
+        yield Result(log, claim, nan)
+    else:
+        ours = _mean(found["easy", "fluid"], over=_mean(found["easy", "conventional"])[0])
+        yield Result(log, claim, *ours)
 
 
-def _fits(
-    of_logs: "Mapping[Log, Mapping[tuple[str, str], pd.DataFrame]]",
-    fluids: Sequence[str],
-    published: Mapping[str, Mapping[str, str]],
-) -> Iterator[Result]:
-    """Say how far each way to read the fluid model is from the published waits."""
-    import numpy as np
-
-    logs = [log for log in of_logs if log.name in published]
-    if not logs:
-        return
-    factor, relative = {}, {}
-    for users in fluids:
-        ours = np.array([_mean(of_logs[log]["easy", users])[0] for log in logs])
-        base = np.array([_mean(of_logs[log]["easy", _CONVENTIONAL])[0] for log in logs])
-        theirs = np.array([float(published[log.name]["fluid"]) for log in logs])
-        their_base = np.array([float(published[log.name]["conventional"]) for log in logs])
-        factor[users] = float(np.exp(abs(np.log(ours / theirs)).mean()))
-        relative[users] = float(np.exp(abs(np.log(ours / base / (theirs / their_base))).mean()))
-    nearest = min(factor, key=lambda users: factor[users])
-    for users in fluids:
-        what = users.partition(":")[2].replace(",", ", ")
-        verdict: Verdict = "held" if factor[users] <= 1 + NEAR else "not held"
-        note = f"of the ratios to the conventional waits: {relative[users]:.2f}"
-        if users == nearest:
-            note += "; the nearest of the six"
-        quantity = f"mean factor between the fluid waits and the published, {what}"
-        yield Result("all", "", quantity, 1.0, factor[users], verdict, note=note)
-
-
-def _figures(log: Log, found: "Mapping[tuple[str, str], pd.DataFrame]") -> Iterator[Result]:
+def _figures(log: Log, found: Found) -> Iterator[Result]:
     """Say what the figures show, in numbers."""
-    kept = _mean(found["easy", FLUID], "cycle")[0]
-    queue = {which: _mean(of_runs, "mean_queue")[0] for which, of_runs in found.items()}
-    for users in ("adjusted", "distribution"):
-        words = f"submissions moved in the week, {_WORDS[users]} over fluid: much above 1"
-        yield _at_least(log, words, 2.0, _mean(found["easy", users], "cycle", kept))
+
+    def result(claim: Claim, ours: Interval) -> Result:
+        return Result(log, claim, *ours)
+
+    fluid_users, by_distribution = found["easy", "fluid"], found["easy", "distribution"]
+    kept = _mean(fluid_users, "cycle")[0]
+    for users, place in (("adjusted", "Figures 5, 8"), ("distribution", "Figures 6, 8")):
+        words = f"submissions moved in the week, {WORDS[users]} over fluid: much more"
+        claim = at_least(words, MUCH, place, "ours", main=True)
+        yield result(claim, _mean(found["easy", users], "cycle", kept))
     words = "median activity of users over that in the log, {}"
-    activity = _mean(found["easy", FLUID], "activity")
-    near: Verdict = "held" if abs(activity[0] - 1) <= NEAR else "not held"
-    yield _result(log, f"{words.format('fluid')}: close", 1.0, activity, near)
-    activity = _mean(found["easy", "distribution"], "activity")
-    yield _at_most(log, f"{words.format(_WORDS['distribution'])}: below 1", 1 - NEAR, activity)
-    words = "mean queue, fluid over conventional, EASY: below 1"
-    ratio = _mean(found["easy", FLUID], "mean_queue", queue["easy", _CONVENTIONAL])
-    yield _at_most(log, words, 1.0, ratio)
-    words = "mean queue, FCFS over EASY, fluid: a bit above 1"
-    ratio = _mean(found["fcfs", FLUID], "mean_queue", queue["easy", FLUID])
-    bit: Verdict = (
-        "held" if 1 <= ratio[0] <= 2 else "direction only" if ratio[0] > 1 else "not held"
-    )
-    yield _result(log, words, 1.0, ratio, bit)
+    claim = between(words.format("fluid users: close"), (1 - CLOSE, 1 + CLOSE), "Figure 9")
+    yield result(claim, _mean(fluid_users, "activity"))
+    claim = below(words.format(WORDS["distribution"]), 1, "Figure 7", "direction")
+    yield result(claim, _mean(by_distribution, "activity"))
+    queue = {which: _mean(of_runs, "mean_queue")[0] for which, of_runs in found.items()}
+    claim = below("mean queue, fluid over conventional, EASY", 1, "Figure 10", "direction")
+    yield result(claim, _mean(fluid_users, "mean_queue", queue["easy", "conventional"]))
+    claim = between("mean queue, FCFS over EASY, fluid: a bit longer", (1, MUCH), "Figure 10")
+    yield result(claim, _mean(found["fcfs", "fluid"], "mean_queue", queue["easy", "fluid"]))
     words = "mean queue, conventional over fluid, FCFS: huge"
-    ratio = _mean(found["fcfs", _CONVENTIONAL], "mean_queue", queue["fcfs", FLUID])
-    yield _at_least(log, words, 2.0, ratio)
-
-
-def _at_least(log: Log, words: str, bound: float, ratio: Interval) -> Result:
-    """Judge a ratio that is to be well above 1."""
-    verdict: Verdict = "direction only" if ratio[0] > 1 else "not held"
-    return _result(log, words, bound, ratio, "held" if ratio[0] >= bound else verdict)
-
-
-def _at_most(log: Log, words: str, bound: float, ratio: Interval) -> Result:
-    """Judge a ratio that is to be below 1."""
-    verdict: Verdict = "direction only" if ratio[0] < 1 else "not held"
-    return _result(log, words, bound, ratio, "held" if ratio[0] < bound else verdict)
-
-
-def _result(
-    log: Log, words: str, published: float, value: Interval, verdict: Verdict, note: str = ""
-) -> Result:
-    ours, low, high = value
-    return Result(log.name, log.version, words, published, ours, verdict, low, high, note)
+    claim = at_least(words, MUCH, "Figure 10", "ours", main=True)
+    of_conventional = found["fcfs", "conventional"]
+    yield result(claim, _mean(of_conventional, "mean_queue", queue["fcfs", "fluid"]))
 
 
 def _mean(table: "pd.DataFrame", name: str = "mean_wait", over: float = 1.0) -> Interval:
-    """Mean over the runs in units of `over`, and its interval where there are several runs."""
+    """Mean over the runs in units of `over`, and its interval; none where nothing is random."""
     from workloadkit.experiments.intervals import mean_interval
 
     values: Any = table[name] / over
-    if len(values) < 2:
+    if not table["random"].all():
         return float(values.iloc[0]), None, None
     return mean_interval(values, positive=True)
 
@@ -264,4 +221,5 @@ STUDY = Study(
     },
     compare=compare,
     runs=10,
+    axes=(SPARE, OVERRUN, SESSION_END, SKIPPED),
 )
