@@ -64,7 +64,7 @@ ALL_LOGS = Log("all", "")
 
 
 def find_logs(names: Mapping[str, str], folder: Path, *, strict: bool = False) -> list[Log]:
-    """Find logs in a folder; of several versions the one most like the published.
+    """Find logs in a folder; of several versions of a log the one most like the published.
 
     Parameters
     ----------
@@ -96,15 +96,16 @@ def find_logs(names: Mapping[str, str], folder: Path, *, strict: bool = False) -
         )
     logs = []
     for name, published in names.items():
-        versions = {_version(path): path for path in sorted(folder.glob(f"{name}-*.swf*"))}
+        versions = {_version(path): path for path in sorted(folder.glob(_any_version(published)))}
         nearest = get_close_matches(published, versions, n=1, cutoff=0)
         logs.append(Log(name, published, versions[nearest[0]] if nearest else None, strict))
     missing = [log for log in logs if log.path is None]
     if len(missing) == len(logs):
-        looked_for = ", ".join(f"{log.name}-*.swf*" for log in logs)
+        looked_for = ", ".join(_any_version(log.published) for log in logs)
         raise WorkloadError(f"{folder}: no log of this study; looked for {looked_for}")
     for log in missing:
-        warnings.warn(f"{folder}: no {log.name}-*.swf*, left out", WorkloadWarning, stacklevel=2)
+        pattern = _any_version(log.published)
+        warnings.warn(f"{folder}: no {pattern}, left out", WorkloadWarning, stacklevel=2)
     return logs
 
 
@@ -112,6 +113,17 @@ def read_table(path: Path) -> list[dict[str, str]]:
     """Return the rows of a table of published figures, kept as CSV."""
     with path.open(newline="", encoding="utf-8") as stream:
         return list(csv.DictReader(stream))
+
+
+def _any_version(published: str) -> str:
+    """Return the pattern of the files of a log: its name ends with the year.
+
+    Examples
+    --------
+    >>> _any_version("SDSC-Par-1995-3.1-cln")
+    'SDSC-Par-1995-*.swf*'
+    """
+    return "-".join(published.removesuffix("-cln").split("-")[:-1]) + "-*.swf*"
 
 
 def _version(path: Path) -> str:

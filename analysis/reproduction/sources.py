@@ -1,6 +1,7 @@
 """The sources of several studies: their logs, and what their words leave open."""
 
 from collections.abc import Mapping
+from typing import Any
 
 from analysis.reproduction.logs import Log
 from analysis.reproduction.readings import Axis, Reading
@@ -19,11 +20,6 @@ ZAKAY_LOGS: Mapping[str, str] = {
     "PIK-IPLEX": "PIK-IPLEX-2009-1",
     "CEA-Curie": "CEA-Curie-2011-2.1-cln",
 }
-
-
-def of_another_year(log: Log) -> bool:
-    """Whether the log that is here is not of the year that was published, as of SDSC-Par."""
-    return log.is_other and log.version.split("-")[2:3] != log.published.split("-")[2:3]
 
 
 #: Of N. Zakay's simulations.
@@ -70,6 +66,11 @@ TEMPORARY = Axis(
         "4 weeks": "temporary users are those of 4 weeks at the ends of the log",
     },
 )
+CTC_NODES = Axis(
+    "ctc",
+    "CTC was first simulated with 430 nodes, then with 336 (2018, chapter on TBUOS, Figure 7)",
+    {"430": "430 nodes", "338": "338 nodes, those of the log here"},
+)
 
 
 def easy(reading: Reading, **more: str) -> str:
@@ -77,6 +78,18 @@ def easy(reading: Reading, **more: str) -> str:
     rules = {"none": {"spare": "none"}, "strict": {"spare": "none", "strict": "yes"}, "extra": {}}
     chosen = rules[reading["spare"]] | more
     return "easy" + (":" if chosen else "") + ",".join(f"{k}={v}" for k, v in chosen.items())
+
+
+def edge_of(reading: Reading) -> dict[str, Any]:
+    """Return the settings that make users temporary by a reading."""
+    from workloadkit.clock import DAY
+
+    return {"60 days": {"edge": 60 * DAY, "begin": 0}, "4 weeks": {}}[reading["temporary"]]
+
+
+def procs_of(log: Log, reading: Reading) -> int | None:
+    """Return the machine of a log where it is not that of its header."""
+    return int(reading["ctc"]) if log.name == "CTC-SP2" else None
 
 
 def fluid(reading: Reading) -> str:

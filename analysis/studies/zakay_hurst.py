@@ -12,7 +12,7 @@ The margin of a figure is the standard deviation that the source gives for resam
 the same log. Nothing is random in the estimate; its interval as that of a series, which is that of
 fractional Gaussian noise and allows for the bias of R/S, is noted.
 
-The published SDSC-Par is the log of 1995. The study `zakay-resampling` has the resampled workloads.
+The study `zakay-resampling` has the resampled workloads.
 """
 
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from analysis.reproduction import Each, Log, Plan, Result, Study, above, printed, read_table
-from analysis.reproduction.sources import ZAKAY_LOGS, of_another_year
+from analysis.reproduction.sources import ZAKAY_LOGS
 
 UNIT = 3600
 OTHERS = (5, 15, 20, 30)
@@ -73,9 +73,8 @@ def _note(log: Log, found: dict[str, Any], sd: float) -> str:
     whittle = f"local Whittle {found['local_whittle']:.2f}"
     if found["without_cycle"] is not None:
         whittle += f", without cycle {found['without_cycle']:.2f}"
-    year = "the log of another year; " if of_another_year(log) else ""
     return (
-        f"{year}published sd of resampled {sd:g}; smallest window {min(OTHERS)} to {max(OTHERS)} "
+        f"published sd of resampled {sd:g}; smallest window {min(OTHERS)} to {max(OTHERS)} "
         f"h: {low:.2f} to {high:.2f}; {whittle}; {100 * found['empty']:.0f} % of the hours are "
         "empty"
     )
