@@ -146,7 +146,7 @@ def shown(result: Result) -> tuple[str, ...]:
         ours = digits(result.ours, 4)
         if result.low is not None and result.high is not None:
             ours += f" [{digits(result.low, 4)}, {digits(result.high, 4)}]"
-        difference = _difference(result) if math.isfinite(sum(claim.agrees)) else ""
+        difference = _difference(result) if claim.kind == "printed" else ""
     return (
         *(result.log.version or result.log.name, claim.quantity),
         *(_published(result), ours, difference, result.verdict),

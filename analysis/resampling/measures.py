@@ -15,7 +15,8 @@ from analysis.locality.job_pairs import ATTRIBUTES, attribute_values
 from analysis.locality.stack import mean_depths
 from analysis.memory.arrivals import arrivals_per_unit
 from analysis.memory.hurst_parameter import Hurst, hurst
-from analysis.studies import ZAKAY_LOGS, read_table
+from analysis.reproduction import read_table
+from analysis.reproduction.sources import ZAKAY_LOGS
 from workloadkit.clock import WEEK
 from workloadkit.errors import ParameterError
 from workloadkit.fields import UNKNOWN

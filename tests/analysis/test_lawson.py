@@ -6,44 +6,40 @@ import numpy as np
 import pytest
 
 import workloadkit as wk
-from analysis import studies
+from analysis import reproduction, studies
+from analysis.reproduction import ALL_LOGS, Log
 from analysis.studies import lawson
 from analysis.studies.lawson import Found
 
 
-def found(ratio, low, high):
-    return Found(ratio, low, high, {})
+def test_a_ratio_is_the_same_within_half_of_it():
+    assert lawson._near("R", 6.0, "Table 3").agrees == (3.0, 9.0)
+    assert lawson._near("R", -0.1, "Table 3").agrees == pytest.approx((-0.35, 0.15))
 
 
-@pytest.mark.parametrize(
-    ("published", "verdict"),
-    [(1.0, "held"), (3.0, "held"), (3.1, "direction only"), (-0.1, "not held")],
-)
-def test_a_published_ratio_is_held_within_our_interval(published, verdict):
-    assert lawson._near(found(2.0, 1.0, 3.0), published) == verdict
+def test_weeks_of_a_run():
+    found = Found(0.5, [1.0, -2.0, 0.0, 3.0], [5, 5, 5, 5], {})
+    assert (found.share(1), found.share(-1)) == (0.5, 0.25)
+    assert found.week(2) == -2
+    assert math.isnan(found.week(5))
 
 
-@pytest.mark.parametrize(
-    ("ours", "bound", "sign", "verdict"),
-    [
-        ((2.0, 1.5, 2.5), 1.2, 1, "held"),
-        ((2.0, 1.0, 3.0), 1.2, 1, "direction only"),
-        ((1.0, 0.5, 1.5), 1.2, 1, "direction only"),
-        ((-0.5, -1.0, 0.5), 0.0, 1, "not held"),
-        ((-0.5, -0.6, -0.4), 0.0, -1, "held"),
-        ((-0.5, -1.0, 0.1), 0.0, -1, "direction only"),
-        ((0.5, 0.4, 0.6), 0.0, -1, "not held"),
-    ],
-)
-def test_a_bound_is_held_if_our_interval_is_beyond_it(ours, bound, sign, verdict):
-    assert lawson._beyond(found(*ours), bound, sign) == verdict
+def test_the_scheduler_begins_as_read():
+    log = Log("KTH", "KTH-SP2-1996-2")
+    assert lawson.Run(log, None).scheduler == wk.schedulers.MultiQueue(4)
+    begins = [lawson.Run(log, None, "user", 5.0, 2, "replay", n).scheduler for n in (4, 1)]
+    assert [x.candidates[0].partitions for x in begins] == [4, 1]
+    assert all({y.partitions for y in x.candidates} == {1, 2, 3, 4} for x in begins)
+    assert {(x.threshold, x.weeks, x.forecast) for x in begins} == {(5.0, 2, "replay")}
 
 
 def test_the_published_tables_are_whole():
     ratios = lawson._published_ratios()
     assert len(ratios) == 64
     assert sum(ratio < 0 for ratio in ratios.values()) == 3
-    assert all((row["log"], row["T"], int(row["L"])) in ratios for row in lawson._table("changes"))
+    assert all(
+        (row["log"], float(row["T"]), int(row["L"])) in ratios for row in lawson._table("changes")
+    )
 
 
 def test_the_study_on_a_small_log(tmp_path):
@@ -52,13 +48,47 @@ def test_the_study_on_a_small_log(tmp_path):
     wk.write_swf(begin, tmp_path / "KTH-SP2-1996-2.swf")
     study = studies.load_study("lawson")
     with pytest.warns(wk.WorkloadWarning, match="left out"):
-        logs = studies.find_logs(study, tmp_path)
-    results = studies.run_study(study, logs).results
-    # both estimates; 16 pairs and 7 counts under each forecast; losses and distances of each
-    assert len(results) == 2 + 3 * (16 + 7) + 3 * 2
-    ratios = [result for result in results if result.quantity.startswith("R")]
-    assert all(math.isfinite(result.ours) and result.low <= result.ours for result in ratios)
-    counts = {r.quantity: r.ours for r in results if "T 100, L 2, replay" in r.quantity}
-    assert counts["weeks, T 100, L 2, replay"] >= 3
-    changes = sum(counts[f"changes to P = {queues}, T 100, L 2, replay"] for queues in (1, 2, 3, 4))
-    assert changes == counts["changes, T 100, L 2, replay"]
+        logs = reproduction.find_logs(study.logs, tmp_path)
+    findings = reproduction.run_study(study, logs, reading=["begins=1"])
+    of_log = {r.claim.quantity: r for r in findings.results if r.log.name == "KTH"}
+    missing = [r for r in findings.results if r.log.path is None and r.log is not ALL_LOGS]
+    # classes, Figures 4, 6, 5 and 7, Table 2, Table 3
+    assert len(of_log) == 3 + 2 + 2 + 5 + 7 + 16
+    assert len(missing) == 48
+    assert {r.verdict for r in missing} == {"input missing"}
+    ratios = [r for words, r in of_log.items() if words.startswith("R, ")]
+    assert all(math.isfinite(r.ours) and r.low is None for r in ratios)
+    counts = {words.removesuffix(", T 100, L 2"): r.ours for words, r in of_log.items()}
+    assert counts["weeks"] >= 3
+    to_each = [counts[f"changes to so many queues: {n}"] for n in (1, 2, 3, 4)]
+    assert sum(to_each) == counts["changes"]
+    more = "R, online simulation less four queues, users' estimates"
+    assert of_log[more].claim.main
+    four = counts["R, four queues, users' estimates"]
+    assert of_log[more].ours == pytest.approx(of_log["R, T 100, L 2"].ours - four)
+    (drawing,) = findings.drawings
+    assert len(drawing.data) >= 3
+    assert drawing.data["four queues, users' estimates"].notna().any()
+
+
+def test_classes_by_run_time_vary_less():
+    rng = np.random.default_rng(1)
+    weeks = [lawson.WEEK * w + np.sort(rng.integers(0, lawson.WEEK, n))
+             for w, n in enumerate((400, 50, 50, 50, 50, 400, 10, 50))]  # fmt: skip
+    submit = np.concatenate(weeks)
+    trace = wk.Trace.from_columns(
+        {"submit": submit, "run": rng.lognormal(5, 2, submit.size), "procs": [1] * submit.size}
+    )
+
+    class Made(Log):
+        def read(self):
+            return trace
+
+    name, claims = lawson.classes(Made("KTH", "KTH-SP2-1996-2"), None)
+    assert name == "KTH"
+    jobs, means, less = (ours for _, ours in claims)
+    assert jobs == pytest.approx(
+        400 / 50, rel=0.01
+    )  # the week of 10 jobs tells of no class; the last is cut
+    assert means > 1
+    assert less == 1

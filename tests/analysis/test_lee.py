@@ -6,70 +6,50 @@ import numpy as np
 import pytest
 
 import workloadkit as wk
-from analysis import studies
+from analysis import reproduction, studies
+from analysis.reproduction import ALL_LOGS
 from analysis.studies import lee
 from tests.data import needs_traces, trace_path
 
 
-class Log(studies.Log):
-    version = "here"
-
-
-@pytest.fixture
-def log():
-    return Log("SDSC-BLUE", "", None)
-
-
 @pytest.mark.parametrize(
-    ("printed", "values", "sides", "verdict"),
+    ("figure", "margin", "agrees"),
     [
-        ("0", [0.0, 0.0], None, "held"),
-        ("1.30", [1.304, 1.304], None, "held"),
-        ("1.30", [1.306, 1.306], None, "not held"),
-        ("3.742e6", [3_742_400.0], None, "held"),
-        ("3.742e6", [3_743_000.0], None, "not held"),
-        ("53.1", [50.0, 51, 52], None, "held"),  # from 48.5 to 53.5
-        ("53.6", [50.0, 51, 52], None, "not held"),
-        ("60", [50.0, 51, 52], (40, 45), "direction only"),
-        ("60", [50.0, 51, 52], (40, 55), "not held"),
-        ("20.84 (days)", [20.8444], None, "held"),
+        ("0", 0.1, (-0.5, 0.5)),
+        ("1.0", 0.1, (0.9, 1.1)),
+        ("0.055", 0.1, (0.0495, 0.0605)),
+        ("0.003", 0.1, (0.0025, 0.0035)),  # the digit tells no more
+        ("3.742e6", 0.0, (3_741_500, 3_742_500)),
+        ("20.84", 0.0, (20.835, 20.845)),
     ],
 )
-def test_a_printed_figure(log, printed, values, sides, verdict):
-    assert lee._figure(log, "", printed, values, sides).verdict == verdict
+def test_a_figure_agrees_within_its_margin_and_its_last_digit(figure, margin, agrees):
+    claim = lee._figure("x", "Table 1", figure, margin)
+    assert claim.agrees == pytest.approx(agrees)
 
 
-def test_a_quotient_of_printed_figures_is_as_exact_as_they_are(log):
-    result = lee._quotient(log, "", ["1.35e9", "1.16e9"], [1.171])
-    assert (round(result.published, 4), result.verdict) == (1.1638, "held")
-    assert lee._quotient(log, "", ["1.35e9", "1.16e9"], [1.174]).verdict == "direction only"
-    assert lee._quotient(log, "", ["1.35e9", "1.16e9"], [0.99]).verdict == "not held"
+def test_a_gain_agrees_from_half_of_it_to_half_as_much_again():
+    assert lee._ratio("x", 1.16, "Table 1").agrees == pytest.approx((1.08, 1.24))
+    assert lee._ratio("x", 0.9, "Table 1").agrees == pytest.approx((0.85, 0.95))
 
 
-@pytest.mark.parametrize(
-    ("values", "sign", "verdict"),
-    [
-        ([1.2, 1.3, 1.25], 1, "held"),
-        ([1.2, 1.3, 1.25], -1, "not held"),
-        ([1.0, 1.3, 0.9], 1, "direction only"),
-        ([0.8, 0.7], -1, "direction only"),  # of two runs little is known
-        ([0.8], -1, "direction only"),
-    ],
-)
-def test_a_claim_holds_if_the_interval_is_beyond_1(log, values, sign, verdict):
-    assert lee._claim(log, "", values, sign).verdict == verdict
+def test_where_nothing_is_random_there_is_no_interval():
+    claim = lee._more("x", "Figure 7")
+    assert lee._result(ALL_LOGS, claim, [1.2, 1.2]).low is None
+    assert lee._result(ALL_LOGS, claim, [1.2, 1.3, 1.25]).low > 1
+    assert lee._result(ALL_LOGS, claim, [1.2]).verdict == "too uncertain"
 
 
-def test_the_spread_of_trials(log):
-    result = lee._spread(log, "1.27", [99.0, 100.0, 101.0])
+def test_the_spread_of_trials():
+    result = lee._spread(ALL_LOGS, "1.27", [99.0, 100.0, 101.0])
     assert result.ours == pytest.approx(1)
     # sd · sqrt(2 / χ²) for χ² of 7.3778 and 0.050636
     assert (result.low, result.high) == pytest.approx((0.52066, 6.2847), rel=1e-4)
-    assert result.verdict == "held"
+    assert result.verdict == "too uncertain"
 
 
 def test_the_tables_are_whole():
-    rows = studies.read_table(lee.Path(lee.__file__).with_name("lee_schedulers.csv"))
+    rows = reproduction.read_table(lee.Path(lee.__file__).with_name("lee_schedulers.csv"))
     assert {(row["estimates"], row["scheduler"]) for row in rows} == {
         (estimates, name) for estimates in ("user", "exact") for name in lee.SCHEDULERS
     }
@@ -91,7 +71,7 @@ def small(tmp_path, rng, monkeypatch):
         "requested_time": rng.integers(900, 2000, n_jobs),
         "queue": rng.integers(-1, 8, n_jobs),
     }
-    columns["run"][-1] = -1
+    columns["run"][50] = -1
     wk.write_swf(wk.Trace.from_columns(columns), tmp_path / "SDSC-BLUE-2000-2.swf")
     monkeypatch.setattr(lee, "LINES", slice(20, 70))
     quick = "genetic:queues=0/1/2/3/4/5,generations=2,individuals=6"
@@ -101,22 +81,57 @@ def small(tmp_path, rng, monkeypatch):
 
 def test_the_study_on_a_small_log(small):
     study = studies.load_study("lee")
-    logs = studies.find_logs(study, small)
-    findings = studies.run_study(study, logs, runs=2, rng=1)
+    logs = reproduction.find_logs(study.logs, small)
+    findings = reproduction.run_study(study, logs, runs=2, rng=1)
     results = findings.results
-    products = [r for r in results if r.quantity.startswith("utilization x makespan")]
-    assert len(products) == 8
-    assert len({round(r.ours, 6) for r in products}) == 1  # no work is lost or gained
+    assert len({r.claim.quantity for r in results}) == len(results)
+    # span, work, gains of two tables and the summary, levels, accuracy, decay, load, deadlines
+    assert len(results) == 2 + 2 * 5 + 2 + 2 * 4 * 16 + 8 + 10 + 8 + 9 + 1
+    work = next(r for r in results if r.claim.quantity.startswith("work of the jobs"))
     jobs = lee.lines_of(logs[0].read())
-    work = float((jobs.column("run") * jobs.column("procs")).sum())
-    assert products[0].ours == pytest.approx(work / lee.PROCS)
-    # span, products, levels, earned and ratios in five readings, accuracy, decay, load, deadline
-    expected = 1 + 8 + 2 * 4 * 13 + 5 * (4 * 3 + 5) + 8 + 10 + 8 + 9 + 1
-    assert len(results) == expected
-    assert len({r.quantity for r in results}) == expected
-    ratios = [r for r in results if r.quantity.startswith("utility, genetic over easy")]
+    assert work.ours == pytest.approx((jobs.column("run") * jobs.column("procs")).sum() / lee.PROCS)
+    ratios = [r for r in results if r.claim.quantity.startswith("utility, genetic over EASY")]
     assert all(math.isfinite(r.ours) for r in ratios)
-    assert studies.run_study(study, logs, runs=2, rng=1).to_csv() == findings.to_csv()
+    assert reproduction.run_study(study, logs, runs=2, rng=1).to_csv() == findings.to_csv()
+
+
+def measured(small, **reading):
+    study = studies.load_study("lee")
+    (log,) = reproduction.find_logs(study.logs, small)
+    reading = dict(reproduction.choose(study.axes, reading))
+    task = lee.Task(log, reading, lee.USUAL, 5, ("conservative", "easy"))
+    return lee.measure(task, np.random.default_rng(1))
+
+
+def test_readings_change_what_they_say(small):
+    by_default = measured(small)
+    first = measured(small, clock="first")
+    (log,) = reproduction.find_logs(lee.STUDY.logs, small)
+    begin = lee.lines_of(log.read(), "all").column("submit")[0]
+    for name, values in first.items():
+        assert by_default[name]["makespan"] == values["makespan"] + begin
+        busy = [x[name]["makespan"] * x[name]["utilization"] for x in (by_default, first)]
+        assert busy[0] == pytest.approx(busy[1])
+    assert by_default["easy"]["jobs"] == measured(small, jobs="ran")["easy"]["jobs"] + 1
+    kept = measured(small, compression="none")
+    assert kept["conservative"]["mean_wait"] > by_default["conservative"]["mean_wait"]
+    assert kept["easy"] == by_default["easy"]
+    by_wait, at_start = measured(small, deadline="wait"), measured(small, deadline="wait-at-start")
+    assert by_wait["easy"]["mean_wait"] == at_start["easy"]["mean_wait"]
+    assert by_wait["easy"][lee.AGGREGATE] < at_start["easy"][lee.AGGREGATE]
+
+
+def test_jobs_that_never_ran_have_the_processors_that_they_requested(small):
+    (log,) = reproduction.find_logs(lee.STUDY.logs, small)
+    trace = log.read()
+    columns = {"requested_procs": np.full(trace.n_jobs, 7)}
+    columns["procs"] = np.where(np.arange(trace.n_jobs) == 30, -1, trace.column("procs"))
+    columns["run"] = np.where(np.arange(trace.n_jobs) == 30, -1, trace.column("run"))
+    trace = trace.with_columns(**columns)
+    jobs = lee.lines_of(trace, "all")
+    assert jobs.n_jobs == 50
+    assert (jobs.column("procs")[10], jobs.column("run")[10]) == (7, 0)
+    assert lee.lines_of(trace).n_jobs == 48
 
 
 @needs_traces

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from matplotlib.figure import Figure
 
 import workloadkit as wk
-from analysis import studies, user_classes, users
+from analysis import reproduction, studies, user_classes, users
 from tests.data import DATA, needs_traces, trace_path
 from workloadkit import Trace, classify_users
 
@@ -249,11 +249,13 @@ def test_the_study_counts_what_is_there(tmp_path):
     wk.write_swf(Trace.from_columns(columns), tmp_path / "KTH-SP2-1996-2.swf")
     study = studies.load_study("zakay-users")
     with pytest.warns(wk.WorkloadWarning, match="left out"):
-        logs = studies.find_logs(study, tmp_path)
-    results = studies.run_study(study, logs).results
-    assert [result.ours for result in results] == [1, 2, 1, 2, 1, 2]
-    assert [result.published for result in results] == [102, 25_202, *2 * (66, 2_349)]
-    assert all("60 days" in result.note for result in results[2:])
+        logs = reproduction.find_logs(study.logs, tmp_path)
+    results = [r for r in reproduction.run_study(study, logs).results if r.log.path]
+    assert [result.ours for result in results] == [1, 2, 1, 2]
+    assert [result.claim.published for result in results] == [102, 25_202, 66, 2_349]
+    assert [result.claim.agrees for result in results[2:]] == [(66, 66), (2_349, 2_349)]
+    by_text = reproduction.run_study(study, logs, reading=["temporary=4 weeks"]).results
+    assert [result.ours for result in by_text[:4]] == [1, 2, 2, 3]
 
 
 @needs_traces
@@ -280,15 +282,15 @@ def test_the_published_temporary_users_are_those_of_60_days(name, published):
 @pytest.mark.filterwarnings("ignore::workloadkit.WorkloadWarning")
 def test_the_published_long_term_users_of_all_logs():
     study = studies.load_study("zakay-users")
-    results = studies.run_study(study, studies.find_logs(study, DATA / "traces")).results
-    ours = pd.DataFrame([vars(result) for result in results]).set_index(["log", "quantity"])
-    equal = {
-        log
-        for (log, what), row in ours.iterrows()
-        if what == "long-term users" and row["verdict"] == "equal"
-    }
-    assert equal >= {"KTH-SP2", "LANL-CM5", "SDSC-SP2", "SDSC-BLUE", "HPC2N"}
-    assert ours.loc[("LANL-CM5", "long-term jobs"), "ours"] == 119_998
-    of_60_days = ours[ours.index.get_level_values("quantity").str.contains("60 days")]
-    exact = of_60_days.index[of_60_days["verdict"] == "equal"].get_level_values("log")
-    assert exact.value_counts()[["LANL-CM5", "KTH-SP2", "SDSC-SP2"]].tolist() == [2, 2, 2]
+    results = reproduction.run_study(
+        study, reproduction.find_logs(study.logs, DATA / "traces")
+    ).results
+    ours = {(r.log.name, r.claim.quantity): r for r in results}
+    for name in ("KTH-SP2", "LANL-CM5", "SDSC-SP2", "SDSC-BLUE", "HPC2N"):
+        result = ours[name, "long-term users"]
+        assert result.ours == result.claim.published
+    assert ours["LANL-CM5", "long-term jobs"].ours == 119_998
+    for name in ("LANL-CM5", "KTH-SP2", "SDSC-SP2"):
+        of_log = [ours[name, f"temporary {what}"] for what in ("users", "jobs")]
+        assert all(result.ours == result.claim.published for result in of_log)
+    assert {result.verdict for result in results} == {"reproduced", "input missing"}

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import workloadkit as wk
-from analysis import arrivals_per_unit, fractional_gaussian_noise, hurst, studies
+from analysis import arrivals_per_unit, fractional_gaussian_noise, hurst, reproduction, studies
 from analysis.studies import zakay_hurst
 from tests.data import DATA, needs_traces
 
@@ -21,25 +21,29 @@ def log_of(noise, rng):
 
 
 def test_on_logs_made_here(tmp_path, rng):
-    for name, H in (("SDSC-Par-1996-1", 0.8), ("LANL-CM5-1994-3.1-cln", 0.5)):
+    for name, H in (("KTH-SP2-1996-2.1-cln", 0.8), ("LANL-CM5-1994-3.1-cln", 0.5)):
         trace = log_of(fractional_gaussian_noise(3000, H, rng), rng)
         wk.write_swf(trace, tmp_path / f"{name}.swf.gz")
     study = studies.load_study("zakay-hurst")
     with pytest.warns(wk.WorkloadWarning, match="left out"):
-        logs = studies.find_logs(study, tmp_path)
-    alike, real = studies.run_study(study, logs).results
-    assert [alike.log, real.log] == ["LANL-CM5", "SDSC-Par"]
-    assert alike.verdict == "not held"
-    assert alike.low < 0.5
-    assert real.verdict in ("held", "direction only")
-    assert real.published == 0.745
-    assert real.note.startswith("the log of another year; published sd of resampled 0.059")
-    ours = hurst(arrivals_per_unit(logs[1].read()), "rs")
-    assert (real.ours, real.low, real.high) == (ours.estimate, *ours.interval)
+        logs = reproduction.find_logs(study.logs, tmp_path)
+    alike, alike_long, real, real_long, *missing = reproduction.run_study(study, logs).results
+    assert [alike.log.name, real.log.name] == ["LANL-CM5", "KTH-SP2"]
+    assert (alike.verdict, alike_long.verdict) == ("contradicted", "too uncertain")
+    assert alike_long.low < 0.5
+    assert real_long.verdict == "reproduced"
+    assert real.claim.published == 0.666
+    assert real.claim.agrees == pytest.approx((0.626, 0.706))
+    assert real.note.startswith("published sd of resampled 0.04; smallest window 5 to 30 h: ")
+    ours = hurst(arrivals_per_unit(logs[3].read()), "rs")
+    assert (real.ours, real.low) == (ours.estimate, None)
+    assert (real_long.ours, real_long.low, real_long.high) == (ours.estimate, *ours.interval)
+    assert len(missing) == 2 * 9
+    assert {result.verdict for result in missing} == {"input missing"}
 
 
 def test_every_published_log_has_a_version():
-    published = {row["log"] for row in studies.read_table(TABLE)}
+    published = {row["log"] for row in reproduction.read_table(TABLE)}
     assert published == set(zakay_hurst.STUDY.logs)
 
 
@@ -48,8 +52,9 @@ def test_every_published_log_has_a_version():
 @pytest.mark.filterwarnings("ignore::workloadkit.errors.WorkloadWarning")
 def test_on_the_real_logs():
     study = studies.load_study("zakay-hurst")
-    results = studies.run_study(study, studies.find_logs(study, DATA / "traces")).results
-    verdicts = {result.log: result.verdict for result in results}
-    assert verdicts["KTH-SP2"] == "held"  # the same version of the log
-    assert set(verdicts.values()) <= {"held", "direction only"}
-    assert all(abs(result.difference) < 0.06 for result in results)
+    logs = reproduction.find_logs(study.logs, DATA / "traces")
+    results = [r for r in reproduction.run_study(study, logs).results if r.log.path]
+    of_kth = [result.verdict for result in results if result.log.name == "KTH-SP2"]
+    assert of_kth == ["reproduced", "reproduced"]  # the same version of the log
+    assert all(r.verdict == "reproduced" for r in results if r.claim.main)
+    assert all(abs(r.difference) < 0.06 for r in results if r.claim.kind == "printed")

@@ -7,57 +7,66 @@ import pandas as pd
 import pytest
 
 import workloadkit as wk
-from analysis.studies import Log, zakay_feedback, zakay_tbuos
-from analysis.studies.zakay_feedback import FLUID
+from analysis.reproduction import Log, Plan, choose
+from analysis.studies import zakay_feedback, zakay_tbuos
 from tests.data import trace_path
 
+CURIE = Log("CEA-Curie", "CEA-Curie-2011-2.1-cln")
 KTH = Log("KTH-SP2", "KTH-SP2-1996-2", Path("KTH-SP2-1996-2.swf"))
 
 
 def as_published(task):
     """Runs that are as the source's, give or take one in a hundred."""
-    waits = {"open": 8755, "adjusted": 8364, "distribution": 11717, "fluid": 6389}
-    users = task.users.partition(":")[0]
-    queue = 10 if task.users == "open" else 5
+    waits = {"conventional": 8755, "adjusted": 8364, "distribution": 11717, "fluid": 6389}
+    queue = 10 if task.users == "conventional" else 5
     if task.scheduler == "fcfs":
-        queue = 300 if task.users == "open" else 6
-    cycle = {"open": 0.0, "adjusted": 0.3, "distribution": 0.4, "fluid": 0.1}[users]
-    activity = {"open": 1.0, "adjusted": 1.0, "distribution": 0.5, "fluid": 1.02}[users]
-    values = np.array([waits[users], queue, cycle, activity])
+        queue = 300 if task.users == "conventional" else 6
+    cycle = {"conventional": 0.0, "adjusted": 0.3, "distribution": 0.4, "fluid": 0.1}[task.users]
+    activity = {"distribution": 0.5, "fluid": 1.02}.get(task.users, 1.0)
+    values = np.array([waits[task.users], queue, cycle, activity])
     runs = [values * (1 + 0.01 * (-1) ** i) for i in range(task.runs)]
-    return pd.DataFrame(runs if task.runs > 1 else [values], columns=zakay_feedback.COLUMNS)
+    table = pd.DataFrame(runs if task.runs > 1 else [values], columns=zakay_feedback.COLUMNS)
+    return table.assign(random=task.users in zakay_feedback.RANDOM)
 
 
-def feedback(change=lambda task, table: table, runs=6):
+def feedback(change=lambda task, table: table, runs=6, **reading):
+    asked = []
+
     def each(function, tasks):
+        tasks = list(tasks)
+        asked.extend(tasks)
         return [change(task, as_published(task)) for task in tasks]
 
-    return {r.quantity: r for r in zakay_feedback.compare([KTH], runs, each)}
+    plan = Plan([KTH], [CURIE], runs, choose(zakay_feedback.STUDY.axes, reading))
+    found = list(zakay_feedback.compare(plan, each))
+    here = {r.claim.quantity: r for r in found if r.log is KTH}
+    return here, [r for r in found if r.log is CURIE], asked
 
 
-def test_what_is_as_published_is_held():
-    found = feedback()
-    assert {result.verdict for result in found.values()} == {"held"}
-    assert len(found) == 9 + 6 + 7
-    fit = found[
-        "mean factor between the fluid waits and the published, end=submit, skipped=recycle"
-    ]
-    assert fit.ours == pytest.approx(1, abs=1e-9)
-    assert fit.note.endswith("the nearest of the six")
-    assert found["mean wait, adjusted (s)"].note == (
-        "0.96 times the conventional wait there, 0.96 here"
-    )
+def test_what_is_as_published_is_reproduced():
+    found, missing, asked = feedback()
+    assert {result.verdict for result in found.values()} == {"reproduced"}
+    assert len(found) == 5 + 7
+    assert [r.claim.published for r in missing] == [6989, 5073, 6141, 4395, 1]
+    assert {r.verdict for r in missing} == {"input missing"}
+    assert sorted(task.runs for task in asked) == [1, 1, 1, 6, 6, 6]
+
+
+def test_a_single_run_of_what_is_random_is_too_uncertain():
+    found, _, _ = feedback(runs=1)
+    assert found["mean wait, fluid users (s)"].verdict == "too uncertain"
+    assert found["mean wait, adjusted users (s)"].verdict == "reproduced"
 
 
 def test_a_model_of_users_may_miss_the_wait_and_meet_the_direction():
     def doubled(task, table):
-        return table.assign(mean_wait=table["mean_wait"] * (2 if task.users == "open" else 1.2))
+        factor = 2 if task.users == "conventional" else 1.2
+        return table.assign(mean_wait=table["mean_wait"] * factor)
 
-    found = feedback(doubled)
-    assert found["mean wait, conventional (s)"].verdict == "not held"
-    assert found["mean wait, adjusted (s)"].verdict == "direction only"
-    assert found["mean wait, distribution based (s)"].verdict == "not held"  # below the double
-    assert found["mean wait, fluid, end=end, skipped=reinsert (s)"].verdict == "direction only"
+    found, _, _ = feedback(doubled)
+    for users in ("conventional", "adjusted users", "fluid users"):
+        assert found[f"mean wait, {users} (s)"].verdict == "contradicted"
+    assert found["mean wait, fluid users over conventional"].verdict == "reproduced"
 
 
 def tbuos_runs(part):
@@ -68,17 +77,17 @@ def tbuos_runs(part):
         {
             ("mean_wait", "open", "easy"): 10_000 * spread**4,
             ("mean_wait", "open", "fcfs"): 90_000 * spread,
-            ("mean_wait", FLUID, "easy"): 5_000 * spread,
-            ("mean_wait", FLUID, "fcfs"): 9_000 * spread,
+            ("mean_wait", fluid(READING), "easy"): 5_000 * spread,
+            ("mean_wait", fluid(READING), "fcfs"): 9_000 * spread,
             ("throughput", "open", "easy"): easy,
             ("throughput", "open", "fcfs"): easy * 0.999,
-            ("throughput", FLUID, "easy"): easy * 1.1,
-            ("throughput", FLUID, "fcfs"): easy * 0.9,
+            ("throughput", fluid(READING), "easy"): easy * 1.1,
+            ("throughput", fluid(READING), "fcfs"): easy * 0.9,
             ("throughput", "log", ""): 3.5,
             ("weeks", "open", "easy"): 10.0,
-            ("weeks", FLUID, "easy"): 12.0,
+            ("weeks", fluid(READING), "easy"): 12.0,
             ("session", "open", "easy"): 900.0,
-            ("session", FLUID, "easy"): 600.0,
+            ("session", fluid(READING), "easy"): 600.0,
         }
     )
 

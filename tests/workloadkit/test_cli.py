@@ -312,7 +312,7 @@ def test_study_writes_a_table_and_a_page(run, log, tmp_path, monkeypatch):
     table, page = tmp_path / "a" / "b" / "zakay-sessions.csv", tmp_path / "a/b/zakay-sessions.md"
     assert f"wrote {table}\nwrote {page}\n" in err
     assert err.count("warning: ") == 3  # one for each log that is not there
-    assert "KTH-SP2,KTH-SP2-1996-2,sessions,10303,3,-10300," in table.read_text()
+    assert ",printed,1,sessions,10303,10303,10303,3," in table.read_text()
     shared = run("study", "zakay-sessions", "--out", tmp_path / "c", "--workers", 2)
     assert shared[:2] == (0, out)
     assert (tmp_path / "c" / "zakay-sessions.md").read_text() == page.read_text()
@@ -321,16 +321,17 @@ def test_study_writes_a_table_and_a_page(run, log, tmp_path, monkeypatch):
 def test_runs_and_seed_reach_the_study(run, log, tmp_path, monkeypatch):
     asked = []
 
-    def run_study(chosen, logs, *, runs, rng, executor, folder, progress):
-        asked.append((chosen.name, runs, rng))
+    def run_study(chosen, logs, *, runs, reading, rng, executor, folder, progress):
+        asked.append((chosen.name, runs, reading, rng))
         raise wk.WorkloadError("this will do")
 
-    monkeypatch.setattr("analysis.studies.run_study", run_study)
+    monkeypatch.setattr("analysis.reproduction.run_study", run_study)
     log.rename(tmp_path / "KTH-SP2-1996-2.swf")
     words = ("study", "zakay-sessions", "--traces", tmp_path, "--out", tmp_path / "out")
-    assert run(*words, "--runs", 3, "--seed", 5)[2].endswith("error: this will do\n")
+    more = ("--runs", 3, "--seed", 5, "--reading", "a=b", "--reading", "c=d")
+    assert run(*words, *more)[2].endswith("error: this will do\n")
     assert run(*words)[0] == 1
-    assert asked == [("zakay-sessions", 3, 5), ("zakay-sessions", None, None)]
+    assert asked == [("zakay-sessions", 3, ["a=b", "c=d"], 5), ("zakay-sessions", None, (), None)]
 
 
 def test_study_says_where_it_looked_for_logs(run, tmp_path, monkeypatch):
@@ -340,7 +341,7 @@ def test_study_says_where_it_looked_for_logs(run, tmp_path, monkeypatch):
     assert err.startswith(f"error: {tmp_path / 'nowhere/traces'}: no such folder of logs; name")
     code, _, err = run("study", "zakay-sessions", "--out", tmp_path / "out", "--traces", tmp_path)
     assert code == 1
-    assert err.startswith(f"error: {tmp_path}: no log of zakay-sessions")
+    assert err.startswith(f"error: {tmp_path}: no log of this study; looked for SDSC-SP2-1998-*")
     assert not (tmp_path / "out").exists()
 
 

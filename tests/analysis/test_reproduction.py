@@ -1,0 +1,400 @@
+"""What a source states, and what is found: verdicts, readings, the runner and its pages."""
+
+import csv
+import io
+import math
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from typer.testing import CliRunner
+
+import workloadkit as wk
+from analysis import reproduction, studies
+from analysis.reproduction import (
+    ALL_LOGS,
+    Axis,
+    Findings,
+    Log,
+    Result,
+    Study,
+    above,
+    at_least,
+    at_most,
+    below,
+    between,
+    printed,
+)
+from analysis.reproduction.findings import shown
+from workloadkit.cli import app
+
+SIZE = Axis("size", "nothing is said of it", {"small": "half", "large": "all"})
+
+
+def draw(task, rng):
+    log, size = task
+    return log.name, size, rng.random()
+
+
+def compare_draws(plan, each):
+    tasks = [(log, plan.reading["size"]) for log in plan.logs for _ in range(plan.runs)]
+    by_name = {log.name: log for log in plan.logs}
+    for name, size, ours in each(draw, tasks):
+        claim = printed(f"draw, {size}", 0.5, "Table 1", within=1, main=True)
+        yield Result(by_name[name], claim, ours, low=ours - 0.1, high=ours + 0.1)
+
+
+RANDOM = Study(
+    name="draws",
+    text="Numbers drawn.\n\nOne a run.\n",
+    source="A. Uthor, 2001, Table 1",
+    logs={"A": "A-1", "B": "B-1"},
+    compare=compare_draws,
+    runs=3,
+    axes=(SIZE,),
+)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A folder of two logs of one job each."""
+    for name in ("A-1", "B-2"):
+        trace = wk.Trace.from_columns({"submit": [0], "run": [1], "procs": [1], "user": [1]})
+        wk.write_swf(trace, tmp_path / f"{name}.swf.gz")
+    return tmp_path
+
+
+@pytest.fixture
+def logs(folder):
+    return reproduction.find_logs(RANDOM.logs, folder)
+
+
+NEAR_10 = printed("x", 10, "Table 1")
+
+
+@pytest.mark.parametrize(
+    ("claim", "found", "verdict"),
+    [
+        (NEAR_10, (10.0,), "reproduced"),
+        (NEAR_10, (9.0,), "reproduced"),  # the margin belongs to it
+        (NEAR_10, (8.9,), "contradicted"),
+        (NEAR_10, (11.1,), "contradicted"),
+        (NEAR_10, (10.0, 9.0, 11.0), "reproduced"),
+        (NEAR_10, (10.0, 8.0, 11.0), "too uncertain"),
+        (NEAR_10, (10.0, -700.0, 4000.0), "too uncertain"),  # noise is no merit
+        (NEAR_10, (13.0, 11.0, 14.0), "too uncertain"),  # touches it
+        (NEAR_10, (13.0, 11.1, 14.0), "contradicted"),
+        (NEAR_10, (7.0, 6.0, 8.9), "contradicted"),
+        (NEAR_10, (10.0, math.nan, math.nan), "too uncertain"),  # of a single run
+        (NEAR_10, (math.nan,), "input missing"),
+        (NEAR_10, (math.nan, math.nan, math.nan), "input missing"),
+        (printed("x", -10, "Table 1"), (-10.9,), "reproduced"),
+        (printed("x", 10, "Table 1", margin=0), (10,), "reproduced"),
+        (printed("x", 10, "Table 1", margin=0), (11,), "contradicted"),
+        (printed("x", 0, "Table 1", within=0.5), (-0.5,), "reproduced"),
+        (above("x", 1, "section 2"), (1.0,), "contradicted"),
+        (above("x", 1, "section 2"), (1.2, 1.1, 1.3), "reproduced"),
+        (above("x", 1, "section 2"), (1.2, 0.9, 1.3), "too uncertain"),
+        (above("x", 1, "section 2"), (0.8, 0.7, 0.9), "contradicted"),
+        (at_least("x", 1, "section 2"), (1.0,), "reproduced"),
+        (at_least("x", 1, "section 2"), (0.99,), "contradicted"),
+        (below("x", 1, "section 2"), (1.0,), "contradicted"),
+        (below("x", 1, "section 2"), (0.2, 0.1, 0.3), "reproduced"),
+        (at_most("x", 1, "section 2"), (1.0,), "reproduced"),
+        (at_most("x", 1, "section 2"), (1.01,), "contradicted"),
+        (between("x", (0.25, 0.75), "section 2"), (0.75,), "reproduced"),
+        (between("x", (0.25, 0.75), "section 2"), (0.2, 0.1, 0.3), "too uncertain"),
+        (between("x", (0.25, 0.75), "section 2"), (0.1, 0.0, 0.2), "contradicted"),
+    ],
+)
+def test_the_verdict_is_of_the_whole_interval(claim, found, verdict):
+    assert Result(ALL_LOGS, claim, *found).verdict == verdict
+
+
+numbers = st.floats(-1e6, 1e6)
+
+
+@given(numbers, st.floats(0, 2), numbers, st.floats(0, 1e6), st.floats(0, 1e6))
+def test_a_wider_interval_tells_less(published, margin, ours, less, more):
+    claim = printed("x", published, "Table 1", margin=margin)
+    exact = Result(ALL_LOGS, claim, ours).verdict
+    assert exact in ("reproduced", "contradicted")
+    assert Result(ALL_LOGS, claim, ours, ours - less, ours + more).verdict in (
+        exact,
+        "too uncertain",
+    )
+
+
+def test_kinds_of_claims():
+    assert NEAR_10.kind == "printed"
+    assert {make("x", 1, "2").kind for make in (above, at_least, below, at_most)} == {"bound"}
+    assert above("x", 1, "2", "direction").kind == "direction"
+    assert between("x", (0.2, 0.6), "2").kind == "ours"
+    assert between("x", (0.2, 0.6), "2").published == pytest.approx(0.4)
+    assert between("x", (2, 8), "2", "printed", published=4).published == 4
+    assert not NEAR_10.main
+
+
+@pytest.mark.parametrize(
+    ("here", "nearest"),
+    [
+        (["KTH-SP2-1996-2", "KTH-SP2-1996-2.1-cln"], "KTH-SP2-1996-2"),
+        (["KTH-SP2-1996-1", "KTH-SP2-1996-2.1-cln", "CTC-SP2-1996-2"], "KTH-SP2-1996-1"),
+        (["CTC-SP2-1996-2", "KTH-SP2-2001-4", "KTH-SP2-1996-4"], "KTH-SP2-1996-4"),
+    ],
+)
+def test_the_version_nearest_to_the_published_is_taken(tmp_path, here, nearest):
+    for version in here:
+        (tmp_path / f"{version}.swf.gz").touch()
+    found = reproduction.find_logs({"KTH-SP2": "KTH-SP2-1996-2"}, tmp_path)
+    assert [log.version for log in found] == [nearest]
+    assert found[0].is_other == (nearest != "KTH-SP2-1996-2")
+
+
+def test_a_missing_log_is_said_and_left_out(folder):
+    (folder / "A-1.swf.gz").unlink()
+    with pytest.warns(wk.WorkloadWarning, match=r"no A-\*.swf\*, left out"):
+        logs = reproduction.find_logs(RANDOM.logs, folder)
+    assert [(log.name, log.version, log.is_other) for log in logs] == [
+        ("A", "", False),
+        ("B", "B-2", True),
+    ]
+    with pytest.raises(wk.WorkloadError, match="A: A-1 is not here"):
+        logs[0].read()
+    findings = reproduction.run_study(RANDOM, logs)
+    assert {result.log.name for result in findings.results} == {"B"}
+    assert "| A | A-1 | not here |  |" in findings.to_markdown()
+
+
+def test_the_log_of_another_year_is_another_log(tmp_path):
+    (tmp_path / "SDSC-Par-1996-3.1-cln.swf.gz").touch()
+    with pytest.raises(wk.WorkloadError, match=r"looked for SDSC-Par-1995-\*.swf\*$"):
+        reproduction.find_logs({"SDSC-Par": "SDSC-Par-1995-3.1-cln"}, tmp_path)
+
+
+def test_no_log_at_all_is_an_error_that_says_where_it_looked(tmp_path):
+    with pytest.raises(
+        wk.WorkloadError, match=rf"^{tmp_path}: no log of this study; looked for A-"
+    ):
+        reproduction.find_logs(RANDOM.logs, tmp_path)
+    with pytest.raises(wk.WorkloadError, match="no such folder"):
+        reproduction.find_logs(RANDOM.logs, tmp_path / "nosuch")
+
+
+@pytest.mark.parametrize(
+    ("choices", "message"),
+    [
+        (["shape=round"], "reading: no axis 'shape'; known: size"),
+        (["size=huge"], "reading: size is 'huge'; known: small, large"),
+        (["size"], "reading: 'size' is not as axis=option"),
+        (["size=small", "size=large"], "reading: size is chosen twice"),
+        ({"size": "huge"}, "reading: size is 'huge'; known: small, large"),
+    ],
+)
+def test_a_reading_that_there_is_not_is_refused(choices, message):
+    with pytest.raises(wk.ParameterError, match=f"^{message}$"):
+        reproduction.choose((SIZE,), choices)
+
+
+def test_where_nothing_is_left_open_no_reading_can_be_chosen():
+    with pytest.raises(
+        wk.ParameterError, match="no axis 'size'; known: none, nothing is left open"
+    ):
+        reproduction.choose((), ["size=small"])
+
+
+def test_a_study_is_run_under_a_reading(logs):
+    for reading, size in (((), "small"), (["size=large"], "large"), ({"size": "large"}, "large")):
+        findings = reproduction.run_study(RANDOM, logs, reading=reading)
+        assert {r.claim.quantity for r in findings.results} == {f"draw, {size}"}
+        assert dict(findings.reading) == {"size": size}
+        meaning = SIZE.options[size]
+        assert f"| size | {SIZE.words} | {size} | {meaning} |" in findings.to_markdown()
+
+
+def test_results_depend_on_the_seed_and_not_on_who_does_the_tasks(logs):
+    alone = reproduction.run_study(RANDOM, logs, rng=5)
+    with ThreadPoolExecutor(4) as executor:
+        together = reproduction.run_study(RANDOM, logs, rng=5, executor=executor)
+    assert alone == together
+    assert alone.to_csv() == together.to_csv()
+    assert len(alone.results) == len({result.ours for result in alone.results}) == 6
+    other = reproduction.run_study(RANDOM, logs, rng=6)
+    assert other.results != alone.results
+    assert len(reproduction.run_study(RANDOM, logs, runs=1).results) == 2
+
+
+def test_without_a_seed_it_is_always_the_same(logs):
+    first = reproduction.run_study(RANDOM, logs)
+    assert first.provenance["seed"] == 0
+    assert reproduction.run_study(RANDOM, logs) == first
+    assert reproduction.run_study(RANDOM, logs, rng=0) == first
+
+
+def stop_at(k):
+    def progress(done, _total):
+        if done == k:
+            raise KeyboardInterrupt
+
+    return progress
+
+
+@pytest.mark.parametrize("seed", [5, None])
+def test_an_interrupted_study_continues(folder, logs, seed):
+    made = []
+    for k in (2, 5):
+        with pytest.raises(KeyboardInterrupt):
+            reproduction.run_study(RANDOM, logs, rng=seed, folder=folder, progress=stop_at(k))
+    found = reproduction.run_study(
+        RANDOM, logs, rng=seed, folder=folder, progress=lambda *counts: made.append(counts)
+    )
+    assert made == [(6, 6)]
+    assert found == reproduction.run_study(RANDOM, logs, rng=found.provenance["seed"])
+    assert not [path for path in folder.iterdir() if path.name.startswith(".")]
+    again = reproduction.run_study(RANDOM, logs, rng=6, folder=folder)  # nothing is left
+    assert again == reproduction.run_study(RANDOM, logs, rng=6)
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"rng": 6}, "with seed 5, not 6; remove it"),
+        ({"runs": 4}, "with runs 3, not 4; remove it"),
+        ({"reading": ["size=large"]}, "with size small, not large; remove it"),
+    ],
+)
+def test_an_interrupted_study_continues_as_it_began(folder, logs, changed, message):
+    with pytest.raises(KeyboardInterrupt):
+        reproduction.run_study(RANDOM, logs, rng=5, folder=folder, progress=stop_at(3))
+    (left,) = folder.glob(".draws.*")
+    assert left.stat().st_mode & 0o777 == 0o600
+    with pytest.raises(wk.ParameterError, match=f"{left}: left by a command {message}"):
+        reproduction.run_study(RANDOM, logs, **{"rng": 5} | changed, folder=folder)
+    left.chmod(0o620)
+    with pytest.raises(wk.WorkloadError, match="others can write to it; remove it"):
+        reproduction.run_study(RANDOM, logs, rng=5, folder=folder)
+    left.chmod(0o600)
+    left.write_bytes(b"something else")
+    with pytest.raises(wk.WorkloadError, match="not a file of unfinished tasks; remove it"):
+        reproduction.run_study(RANDOM, logs, rng=5, folder=folder)
+
+
+def test_findings_as_csv_and_as_a_page(folder, logs):
+    findings = reproduction.run_study(RANDOM, logs, runs=1, rng=5)
+    rows = [*csv.DictReader(io.StringIO(findings.to_csv()))]
+    ours = findings.results[1].ours
+    assert float(rows[1]["ours"]) == pytest.approx(ours)
+    assert float(rows[1]["difference"]) == pytest.approx(ours - 0.5)
+    assert float(rows[1]["percent"]) == pytest.approx(200 * (ours - 0.5))
+    expected = {"log": "B", "version": "B-2", "version_published": "B-1", "place": "Table 1"}
+    expected |= {"kind": "printed", "main": "1", "agrees_from": "-0.5", "agrees_to": "1.5"}
+    assert expected.items() <= rows[1].items()
+    page = findings.to_markdown()
+    assert page.startswith("# Numbers drawn\n\nOne a run.\n\nSource: A. Uthor, 2001, Table 1.\n")
+    assert f"{ours:.4g} [{ours - 0.1:.4g}, {ours + 0.1:.4g}]" in page
+    assert "| Table 1 | another version of the log |" in page
+    assert f"| B | B-1 | B-2 | {wk.read_swf(folder / 'B-2.swf.gz').digest} |" in page
+    assert page.endswith(f"Made by workloadkit {wk.__version__}, runs 1, seed 5.\n")
+
+
+def test_a_scorecard_has_the_main_claims_and_counts_all():
+    results = (
+        Result(ALL_LOGS, printed("a", 1, "Table 1", main=True), 1.0),
+        Result(ALL_LOGS, printed("b", 1, "Table 1"), 2.0),
+        Result(ALL_LOGS, above("c", 1, "Table 1"), 2.0, 0.5, 3.0),
+        Result(ALL_LOGS, above("d", 1, "Table 1", "direction"), math.nan),
+    )
+    findings = Findings(RANDOM, results, {}, {"size": "small"}, {})
+    assert findings.main == [results[0]]
+    assert findings.count_rows() == [
+        ("printed", "1", "1", "0", "0"),
+        ("bound", "0", "0", "1", "0"),
+        ("direction", "0", "0", "0", "1"),
+    ]
+    card, claims = findings.to_markdown().split("## Scorecard\n")[1].split("## Claims")
+    assert "| all | a | 1 | 1 | 0 | reproduced |" in card
+    assert "| all | b |" not in card
+    assert "| all | b | 1 | 2 | +1 (+100.00 %) | contradicted | Table 1 |  |" in claims
+    assert "| all | d | > 1 |  |  | input missing | Table 1 |  |" in claims
+
+
+def test_a_difference_from_nothing_has_no_percentage():
+    log = Log("A", "A-1", Path("A-1.swf"))
+    result = Result(log, printed("jobs", 0, "Table 1"), 3)
+    assert result.percent is None
+    assert shown(result) == ("A-1", "jobs", "0", "3", "+3", "contradicted")
+
+
+@pytest.mark.parametrize(
+    ("claim", "words"),
+    [
+        (above("x", 1.5, "2"), "> 1.5"),
+        (at_least("x", 2, "2"), "≥ 2"),
+        (below("x", 0, "2"), "< 0"),
+        (at_most("x", 0.9, "2"), "≤ 0.9"),
+        (between("x", (0.9, 1.1), "2"), "0.9 to 1.1"),
+        (between("x", (2.0, 8.0), "2", "printed", published=4), "4"),
+    ],
+)
+def test_how_what_is_published_is_written(claim, words):
+    assert shown(Result(ALL_LOGS, claim, 1.0))[2] == words
+
+
+@pytest.mark.parametrize(
+    ("published", "ours", "text"),
+    [
+        (9999.0, 9999.7, "10,000"),
+        (0.5, 0.00002, "0.00002"),
+        (100.0, 199.6, "199.6"),
+        (2.0, 0.0, "0"),
+    ],
+)
+def test_no_number_is_shown_with_an_exponent(published, ours, text):
+    cells = shown(Result(ALL_LOGS, printed("mean", published, "Table 1"), ours))
+    assert cells[3] == text
+    assert "e" not in cells[4]
+
+
+def test_what_was_repaired_in_a_log_is_said(folder):
+    job = "{} {} 0 5 1 -1 -1 1 -1 -1 1 3 -1 -1 -1 -1 -1 -1\n"
+    (folder / "A-1.swf.gz").write_text(job.format(1, 50) + job.format(2, 20))
+    logs = reproduction.find_logs(RANDOM.logs, folder)
+    with pytest.warns(wk.WorkloadWarning, match=r"^A-1.swf.gz: .*line 2\)"):
+        reproduction.run_study(RANDOM, logs, rng=5)
+
+
+def test_runs_of_what_is_not_random_are_worth_a_warning(folder):
+    study = Study("x", "X.", "", {}, lambda plan, each: iter(()))
+    for given_too in ({"runs": 7}, {"rng": 7}):
+        with pytest.warns(wk.WorkloadWarning, match="nothing is random in x"):
+            findings = reproduction.run_study(study, [], **given_too)
+        assert findings.provenance == {"workloadkit": wk.__version__}
+
+
+def plot_curve(data, ax=None):
+    ax.plot(data["x"], data["y"])
+
+
+def compare_by_formulas(plan, each):
+    curve = pd.DataFrame({"x": [0, 1], "y": [2, 3]})
+    yield Result(ALL_LOGS, printed("slope", 1.0, "Figure 1", main=True), 1.0)
+    yield reproduction.Drawing("figure-1", "A curve", curve, plot_curve)
+
+
+def test_a_study_without_logs_draws_its_figures(tmp_path, monkeypatch):
+    study = Study("curve", "A curve.", "A. Uthor, 2002", {}, compare_by_formulas)
+    assert reproduction.find_logs(study.logs, tmp_path / "nosuch") == []
+    monkeypatch.setattr(studies, "load_study", lambda name: study)
+    done = CliRunner().invoke(app, ["study", "curve", "--out", str(tmp_path / "out")])
+    assert done.exit_code == 0, done.output
+    assert "Main claims" in done.output
+    assert "reproduced" in done.output
+    files = sorted(file.name for file in (tmp_path / "out").iterdir())
+    assert files == ["curve.csv", "curve.md", "figure-1.png", "figure-1.svg"]
+    page = (tmp_path / "out" / "curve.md").read_text()
+    assert "![A curve](figure-1.svg)" in page
+    assert "SHA-256" not in page
+    assert "leaves open" not in page
