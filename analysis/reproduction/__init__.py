@@ -13,10 +13,11 @@ from analysis.reproduction.claims import (
     between,
     printed,
 )
-from analysis.reproduction.findings import Findings
+from analysis.reproduction.findings import Findings, scorecard
 from analysis.reproduction.logs import ALL_LOGS, Log, data_folder, find_logs, read_table
 from analysis.reproduction.readings import Axis, Reading, choose
 from analysis.reproduction.running import run_study
+from analysis.reproduction.search import Fit, Ranking, search
 from analysis.reproduction.study import Drawing, Each, Plan, Study
 
 __all__ = [
@@ -27,9 +28,11 @@ __all__ = [
     "Drawing",
     "Each",
     "Findings",
+    "Fit",
     "Kind",
     "Log",
     "Plan",
+    "Ranking",
     "Reading",
     "Result",
     "Study",
@@ -45,4 +48,6 @@ __all__ = [
     "printed",
     "read_table",
     "run_study",
+    "scorecard",
+    "search",
 ]

@@ -4,7 +4,7 @@ import csv
 import io
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, get_args
 
@@ -71,15 +71,17 @@ class Findings:
             text.strip(),
             f"Source: {self.study.source}.",
             "## Scorecard",
-            _table(SHOWN, map(shown, self.main)),
-            _table(("claims", *VERDICTS), self.count_rows()),
+            markdown_table(SHOWN, map(shown, self.main)),
+            markdown_table(("claims", *VERDICTS), self.count_rows()),
             "## What the source leaves open" if self.study.axes else "",
-            _table(("axis", "words of the source", "taken", "meaning"), self._axis_rows()),
+            markdown_table(("axis", "words of the source", "taken", "meaning"), self._axis_rows()),
             "## Claims",
-            _table((*SHOWN, "place", "note"), claims),
+            markdown_table((*SHOWN, "place", "note"), claims),
             *(f"![{drawing.title}]({drawing.name}.svg)" for drawing in self.drawings),
             "## Made of",
-            _table(("log", "version published", "version here", "SHA-256"), self._log_rows()),
+            markdown_table(
+                ("log", "version published", "version here", "SHA-256"), self._log_rows()
+            ),
             f"Made by {made_by}.",
         )
         return "\n\n".join(part for part in parts if part) + "\n"
@@ -100,6 +102,31 @@ class Findings:
             (kind, *(f"{of_kind[verdict]}" for verdict in VERDICTS))
             for kind, of_kind in self.counts.items()
         ]
+
+
+def scorecard(found: Sequence[Findings], title: str) -> str:
+    """Return a page of several studies: the main claims, and how many claims have which verdict."""
+    main = ((findings.study.name, *shown(r)) for findings in found for r in findings.main)
+    verdicts = [(f.study.name, Counter(r.verdict for r in f.results)) for f in found]
+    counts = ((name, *(f"{of_study[v]}" for v in VERDICTS)) for name, of_study in verdicts)
+    other = sorted(
+        {
+            (log.name, log.published, log.version or "not here")
+            for findings in found
+            for log in findings.logs
+            if log.version != log.published
+        }
+    )
+    parts = (
+        f"# Scorecard: {title}",
+        "## Main claims",
+        markdown_table(("study", *SHOWN), main),
+        "## All claims",
+        markdown_table(("study", *VERDICTS), counts),
+        "## Logs of other versions than the sources used",
+        markdown_table(("log", "version published", "version here"), other),
+    )
+    return "\n\n".join(part for part in parts if part) + "\n"
 
 
 _COLUMNS = (
@@ -192,7 +219,7 @@ def digits(value: float, count: int, sign: str = "") -> str:
     return text.rstrip("0").rstrip(".") if decimals else text
 
 
-def _table(headings: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+def markdown_table(headings: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
     """Write a table as Markdown has it; nothing if it has no rows."""
     lines = [tuple(headings), *map(tuple, rows)]
     if len(lines) == 1:

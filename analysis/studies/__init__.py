@@ -38,3 +38,24 @@ def load_study(name: str) -> Study:
         raise ParameterError(f"no study {name!r}; known: {', '.join(study_names())}")
     study: Study = import_module(f"{__name__}.{name.replace('-', '_')}").STUDY
     return study
+
+
+def load_studies(name: str) -> list[Study]:
+    """Return the studies whose names begin with a word, such as a source's, or all.
+
+    Raises
+    ------
+    ParameterError
+        If there is none.
+
+    Examples
+    --------
+    >>> [study.name for study in load_studies("shmueli")][:2]
+    ['shmueli-behaviour', 'shmueli-conventional']
+    >>> [study.name for study in load_studies("lee")]
+    ['lee']
+    """
+    names = study_names()
+    begin = "" if name == "all" else f"{name}-"
+    several = [] if name in names else [each for each in names if each.startswith(begin)]
+    return [load_study(each) for each in several or [name]]

@@ -398,3 +398,157 @@ def test_a_study_without_logs_draws_its_figures(tmp_path, monkeypatch):
     assert "![A curve](figure-1.svg)" in page
     assert "SHA-256" not in page
     assert "leaves open" not in page
+
+
+SHAPE = Axis("shape", "nothing is said of it", {"round": "a circle", "square": "a square"})
+
+
+def compare_sizes(plan, each):
+    """Of the four tables that are printed, the large size reproduces all but the last."""
+    grown = 1.0 if plan.reading["size"] == "large" else 1.5
+    for log in plan.logs:
+        for number in (1, 2, 3):
+            yield Result(log, printed("x", 10, f"Table {number}"), 10 * grown)
+        yield Result(log, printed("x", 10, "Table 4"), 1000.0)
+        yield Result(log, printed("y", 10, "Table 5"), math.nan)
+        yield Result(log, above("z", 1, "Table 6"), 0.0)
+
+
+def compare_shapes(plan, each):
+    (value,) = each(draw_shape, [plan.reading["shape"]])
+    yield Result(ALL_LOGS, printed("x", 0, "Figure 7", within=0.5), value)
+
+
+def draw_shape(shape, rng):
+    return 0.0 if shape == "square" else 1.0
+
+
+SIZES = Study("s-sizes", "Sizes.", "A. Uthor", {"A": "A-1"}, compare_sizes, axes=(SIZE,))
+SHAPES = Study("s-shapes", "Shapes.", "A. Uthor", {}, compare_shapes, runs=2, axes=(SHAPE, SIZE))
+
+
+@pytest.fixture
+def source(folder):
+    return [(SIZES, reproduction.find_logs(SIZES.logs, folder)), (SHAPES, [])]
+
+
+def test_readings_are_ranked_by_half_of_the_figures(source):
+    ranking = reproduction.search(source)
+    assert ranking.ranked_by == (("A", "Table 1"), ("A", "Table 3"), ("all", "Figure 7"))
+    assert ranking.judged_by == (("A", "Table 2"), ("A", "Table 4"))
+    assert [tuple(fit.reading.values()) for fit in ranking.fits] == [
+        ("large", "square"),
+        ("large", "round"),
+        ("small", "square"),
+        ("small", "round"),
+    ]
+    best, *_, worst = ranking.fits
+    assert (best.distance, best.reproduced) == (0.0, (3, 3))
+    assert (best.distance_of_others, best.reproduced_of_others) == (5.0, (1, 2))  # 10 at most
+    assert worst.distance == pytest.approx((5 + 5 + 2) / 3)
+    assert (worst.reproduced, worst.reproduced_of_others) == ((0, 3), (0, 2))
+
+
+def test_axes_may_be_fixed_in_a_search(source):
+    ranking = reproduction.search(source, ["size=small"])
+    assert [dict(fit.reading) for fit in ranking.fits] == [
+        {"size": "small", "shape": "square"},
+        {"size": "small", "shape": "round"},
+    ]
+    with pytest.raises(wk.ParameterError, match="there is only one reading"):
+        reproduction.search(source, ["size=small", "shape=round"])
+    with pytest.raises(wk.ParameterError, match="no axis 'colour'"):
+        reproduction.search(source, ["colour=red"])
+
+
+def test_a_search_needs_printed_figures():
+    study = Study("x", "X.", "", {}, lambda plan, each: iter(()), axes=(SIZE,))
+    with pytest.raises(wk.ParameterError, match="no printed figure by which readings could"):
+        reproduction.search([(study, [])])
+
+
+def test_a_search_continues_and_does_not_depend_on_who_does_it(source, folder):
+    alone = reproduction.search(source)
+    with ThreadPoolExecutor(3) as executor:
+        assert reproduction.search(source, executor=executor) == alone
+    file, counts = folder / ".s-readings.unfinished", []
+    with pytest.raises(KeyboardInterrupt):
+        reproduction.search(source, file=file, progress=stop_at(4))
+    again = reproduction.search(source, file=file, progress=lambda *n: counts.append(n))
+    assert again == alone
+    assert counts == [(5, 6), (6, 6)]
+    assert not file.exists()
+    with pytest.raises(KeyboardInterrupt):
+        reproduction.search(source, file=file, progress=stop_at(1))
+    with pytest.raises(wk.ParameterError, match="left by a command with runs None, not 3"):
+        reproduction.search(source, runs=3, file=file)
+
+
+def test_the_pages_of_a_search(source):
+    ranking = reproduction.search(source, runs=4)
+    rows = [*csv.DictReader(io.StringIO(ranking.to_csv()))]
+    assert rows[0] == {
+        "size": "large",
+        "shape": "square",
+        "distance": "0",
+        "reproduced": "3",
+        "figures": "3",
+        "distance_of_others": "5",
+        "reproduced_of_others": "1",
+        "figures_of_others": "2",
+    }
+    page = ranking.to_markdown("s")
+    assert page.startswith("# Readings of s\n\n4 readings were tried, and ranked by ")
+    assert "Ranked by: A, Table 1; A, Table 3; all, Figure 7." in page
+    assert "| large | square | 0 | 3 of 3 | 5 | 1 of 2 |" in page
+    assert page.endswith(f"Made by workloadkit {wk.__version__}, seed 0, runs 4.\n")
+
+
+@pytest.fixture
+def command(source, folder, tmp_path, monkeypatch):
+    """Run the command on the studies of a made-up source."""
+    several = [study for study, _ in source]
+    monkeypatch.setattr(studies, "load_studies", lambda name: several)
+    out = tmp_path / "out"
+
+    def run(*words):
+        return CliRunner().invoke(
+            app, ["study", "s", "--traces", str(folder), "--out", str(out), *words]
+        )
+
+    return run, out
+
+
+def test_several_studies_end_with_a_scorecard(command):
+    run, out = command
+    done = run("--reading", "size=large")
+    assert done.exit_code == 0, done.output
+    files = {file.name for file in out.iterdir()}
+    assert files == {
+        f"{name}.{kind}" for name in ("s-sizes", "s-shapes") for kind in ("csv", "md")
+    } | {"s.md"}
+    page = (out / "s.md").read_text()
+    assert "| s-sizes | 3 | 2 | 0 | 1 |" in page
+    assert "| s-shapes | 0 | 1 | 0 | 0 |" in page
+    assert (out / "s-sizes.csv").read_text().count("reproduced") == 3
+
+
+def test_a_search_by_the_command(command):
+    run, out = command
+    done = run("--readings", "search", "--reading", "shape=square")
+    assert done.exit_code == 0, done.output
+    assert {file.name for file in out.iterdir()} == {"s-readings.csv", "s-readings.md"}
+    assert (out / "s-readings.csv").read_text().splitlines()[1].startswith("large,square,0,3,3,")
+    done = run("--readings", "search", "--seed", "3")
+    assert done.exit_code == 2
+    assert "--seed and --readings exclude each other" in done.output
+    assert "no axis 'colour'; known: size, shape" in run("--reading", "colour=red").output
+
+
+def test_studies_by_the_beginning_of_their_names():
+    names = [study.name for study in studies.load_studies("zakay")]
+    assert "zakay-feedback" in names
+    assert all(name.startswith("zakay-") for name in names)
+    assert [study.name for study in studies.load_studies("all")] == studies.study_names()
+    with pytest.raises(wk.ParameterError, match="no study 'zaka'"):
+        studies.load_studies("zaka")

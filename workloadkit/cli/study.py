@@ -1,7 +1,7 @@
 """`workloadkit study`: what a source published, found again in logs."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -16,7 +16,7 @@ from workloadkit.cli.executors import DaskOption, WorkersOption, executor
 from workloadkit.errors import ParameterError, WorkloadError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from rich.table import Table
 
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 EXAMPLES = """
 workloadkit study
 workloadkit study zakay-sessions --traces logs --out studies
+workloadkit study lee --reading compression=none --out studies
+workloadkit study lawson --readings search --workers 2 --out studies
 """
 
 
@@ -41,7 +43,8 @@ def study(
             metavar="NAME",
             show_default=False,
             autocompletion=_names,
-            help="Study to run. By default they are listed.",
+            help="Study to run, the beginning of its name for several, or all. By default they are "
+            "listed.",
         ),
     ] = None,
     traces: Annotated[
@@ -79,52 +82,93 @@ def study(
             "The page lists the axes.",
         ),
     ] = None,
+    readings: Annotated[
+        Literal["search"] | None,
+        typer.Option(
+            show_default=False,
+            help="Rank all readings by the figures that the source prints, with half of its logs "
+            "and tables, and write NAME-readings.csv and .md.",
+        ),
+    ] = None,
     seed: SeedOption = None,
     workers: WorkersOption = 1,
     dask: DaskOption = None,
     strict: StrictOption = False,
 ) -> None:
-    """Set what a source published beside ours.
+    """Say of each claim of a source whether it is found again in logs.
 
-    Each figure comes with the difference and a verdict; the page says which versions of the logs
-    it was made from. Without NAME the studies are listed.
+    A claim is reproduced if our interval lies within its margin, contradicted if it lies outside,
+    else too uncertain. The page says which versions of the logs it was made from, and which way was
+    taken what the source leaves open. Without NAME the studies are listed.
     """
-    from analysis.reproduction import data_folder, find_logs, run_study
-    from analysis.studies import load_study, study_names
+    from analysis.reproduction import (
+        choose,
+        data_folder,
+        find_logs,
+        run_study,
+        scorecard,
+        search,
+    )
+    from analysis.studies import load_studies, load_study, study_names
 
     if name is None:
-        for each in study_names():
-            typer.echo(f"{each:<24}{load_study(each).title}")
+        for known in study_names():
+            typer.echo(f"{known:<24}{load_study(known).title}")
         return
-    chosen = load_study(name)
+    chosen = load_studies(name)
     if out is None:
         raise ParameterError(f"study {name} needs --out, the folder to write to")
-    logs = find_logs(chosen.logs, traces or data_folder() / "traces", strict=strict)
+    folder = traces or data_folder() / "traces"
+    here = [(each, find_logs(each.logs, folder, strict=strict)) for each in chosen]
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise WorkloadError(f"{out}: cannot be made: {error.strerror}") from error
-    with executor(workers, dask=dask) as pool, counting(f"running {name}") as progress:
-        findings = run_study(
-            chosen,
-            logs,
-            runs=runs,
-            reading=reading or (),
-            rng=seed,
-            executor=pool,
-            folder=out,
-            progress=progress,
-        )
-    write(out / f"{name}.csv", findings.to_csv())
-    write(out / f"{name}.md", findings.to_markdown())
-    for drawing in findings.drawings:
-        for file in drawing.save(out):
-            say(f"wrote {file}")
-    _show(findings)
+    axes = list({axis.name: axis for each in chosen for axis in each.axes}.values())
+    taken = choose(axes, reading or ())
+    with executor(workers, dask=dask) as pool:
+        if readings is not None:
+            if seed is not None:
+                raise ParameterError("--seed and --readings exclude each other")
+            with counting("trying readings") as progress:
+                ranking = search(
+                    here,
+                    reading or (),
+                    runs=runs,
+                    executor=pool,
+                    file=out / f".{name}-readings.unfinished",
+                    progress=progress,
+                )
+            write(out / f"{name}-readings.csv", ranking.to_csv())
+            write(out / f"{name}-readings.md", ranking.to_markdown(name))
+            return
+        found = []
+        for each, logs in here:
+            is_random = each.runs is not None or len(here) == 1
+            with counting(f"running {each.name}") as progress:
+                findings = run_study(
+                    each,
+                    logs,
+                    runs=runs if is_random else None,
+                    reading={axis.name: taken[axis.name] for axis in each.axes},
+                    rng=seed if is_random else None,
+                    executor=pool,
+                    folder=out,
+                    progress=progress,
+                )
+            write(out / f"{each.name}.csv", findings.to_csv())
+            write(out / f"{each.name}.md", findings.to_markdown())
+            for drawing in findings.drawings:
+                for file in drawing.save(out):
+                    say(f"wrote {file}")
+            found.append(findings)
+    if len(found) > 1:
+        write(out / f"{name}.md", scorecard(found, name))
+    _show(found)
 
 
-def _show(findings: "Findings") -> None:
-    """Print the scorecard: the main claims, and how many others have which verdict."""
+def _show(found: "Sequence[Findings]") -> None:
+    """Print the scorecard: the main claims, and how many claims have which verdict."""
     from rich.console import Console
     from rich.text import Text
 
@@ -134,10 +178,11 @@ def _show(findings: "Findings") -> None:
     console = Console()
     if not console.is_terminal:
         console.width = 120  # nobody's screen, so there is no reason to fold
-    console.print(Text(findings.study.title))
-    if findings.main:
-        console.print(_table("Main claims", SHOWN, map(shown, findings.main)))
-    console.print(_table("All claims", ("claims", *VERDICTS), findings.count_rows()))
+    for findings in found:
+        console.print(Text(findings.study.title))
+        if findings.main:
+            console.print(_table("Main claims", SHOWN, map(shown, findings.main)))
+        console.print(_table("All claims", ("claims", *VERDICTS), findings.count_rows()))
 
 
 def _table(title: str, headings: "Iterable[str]", rows: "Iterable[tuple[str, ...]]") -> "Table":

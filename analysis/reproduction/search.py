@@ -1,0 +1,248 @@
+"""A search for the reading that fits the printed figures of a source best."""
+
+import csv
+import io
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+from statistics import fmean
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from analysis.reproduction.claims import Result
+from analysis.reproduction.findings import digits, markdown_table
+from analysis.reproduction.logs import Log
+from analysis.reproduction.readings import Axis, Reading, choose
+from analysis.reproduction.running import SEED, run_study
+from analysis.reproduction.study import Study
+from workloadkit import __version__
+from workloadkit.errors import ParameterError
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
+#: A figure that is farther off than so many margins counts as so far: one that no reading reaches
+#: is not to decide between them.
+FARTHEST = 10.0
+
+
+@dataclass(frozen=True)
+class Fit:
+    """How well a reading fits the printed figures of a source.
+
+    Parameters
+    ----------
+    reading : mapping of str to str
+    distance, distance_of_others : float
+        Mean distance of ours from the printed figures, in margins and at most 10, over the half of
+        the figures by which readings are ranked, and over the other half.
+    reproduced, reproduced_of_others : tuple of int
+        How many of these figures are reproduced, and of how many.
+    """
+
+    reading: Reading
+    distance: float
+    distance_of_others: float
+    reproduced: tuple[int, int]
+    reproduced_of_others: tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """The readings of a source, the best first, and what they were ranked by.
+
+    Parameters
+    ----------
+    fits : tuple of Fit
+    ranked_by, judged_by : tuple of tuple of str
+        Logs and tables (or figures, or sections) whose figures rank the readings, and the others.
+    runs : int or None
+        Of what is random; None for those of each study.
+    """
+
+    fits: tuple[Fit, ...]
+    ranked_by: tuple[tuple[str, str], ...]
+    judged_by: tuple[tuple[str, str], ...]
+    runs: int | None
+
+    def to_csv(self) -> str:
+        """Return a line for each reading."""
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        axes = list(self.fits[0].reading)
+        half = ("distance", "reproduced", "figures")
+        writer.writerow([*axes, *half, *(f"{name}_of_others" for name in half)])
+        for fit in self.fits:
+            first, others = (f"{x:.6g}" for x in (fit.distance, fit.distance_of_others))
+            numbers = (first, *fit.reproduced, others, *fit.reproduced_of_others)
+            writer.writerow([*fit.reading.values(), *numbers])
+        return text.getvalue()
+
+    def to_markdown(self, title: str) -> str:
+        """Return a page: which half ranks the readings, and all of them."""
+        axes = list(self.fits[0].reading)
+        headings = (*axes, "distance", "reproduced", "distance of the others", "reproduced")
+        rows = (
+            (
+                *fit.reading.values(),
+                digits(fit.distance, 3),
+                "{} of {}".format(*fit.reproduced),
+                digits(fit.distance_of_others, 3),
+                "{} of {}".format(*fit.reproduced_of_others),
+            )
+            for fit in self.fits
+        )
+        ranked, judged = (
+            "; ".join(f"{log}, {place}" for log, place in half)
+            for half in (self.ranked_by, self.judged_by)
+        )
+        parts = (
+            f"# Readings of {title}",
+            f"{len(self.fits)} readings were tried, and ranked by the mean distance of ours from "
+            f"the printed figures of one half of the logs and tables, in margins and at most "
+            f"{FARTHEST:g}. A search is no proof: what the best reading is worth is told by the "
+            "other half, which had no part in it.",
+            f"Ranked by: {ranked}.",
+            f"The others: {judged}.",
+            markdown_table(headings, rows),
+            f"Made by workloadkit {__version__}, seed {SEED}"
+            + (f", runs {self.runs}." if self.runs else "."),
+        )
+        return "\n\n".join(parts) + "\n"
+
+
+class _Task(NamedTuple):
+    study: Study
+    logs: tuple[Log, ...]
+    reading: dict[str, str]
+    runs: int | None
+
+
+def search(
+    studies: Sequence[tuple[Study, Sequence[Log]]],
+    fixed: Iterable[str] = (),
+    *,
+    runs: int | None = None,
+    executor: "Executor | None" = None,
+    file: Path | None = None,
+    progress: Callable[[int, int], Any] | None = None,
+) -> Ranking:
+    """Rank the readings of a source by all figures that it prints.
+
+    The logs and tables of the source are taken in the order of their names; every other one ranks
+    the readings.
+
+    Parameters
+    ----------
+    studies : sequence of (Study, sequence of Log)
+        The studies of one source, and their logs.
+    fixed : iterable of str
+        Axes that are not searched, each as ``axis=option``.
+    runs : int, optional
+        Of what is random; by default those of each study.
+    executor : Executor, optional
+        Runs the studies; by default this process.
+    file : Path, optional
+        Where the results of finished readings are kept until all are done.
+    progress : callable, optional
+        Called with the numbers of finished readings and of all.
+
+    Returns
+    -------
+    Ranking
+
+    Raises
+    ------
+    ParameterError
+        If the source leaves nothing open, or prints no figures.
+    """
+    from workloadkit.experiments.kept_tasks import kept_tasks
+
+    axes = list({axis.name: axis for study, _ in studies for axis in study.axes}.values())
+    readings = readings_of(axes, fixed)
+    tasks = {
+        (study.name, own): _Task(study, tuple(logs), dict(own), runs)
+        for study, logs in studies
+        for own in (_own(study, reading) for reading in readings)
+    }
+    here = {log.name: log.read().digest for _, logs in studies for log in logs if log.path}
+    made_by = {"workloadkit": __version__, "runs": runs, "logs": here}
+    with kept_tasks(file, made_by) as kept:
+        calls = [(task,) for task in tasks.values()]
+        done = kept.each(_printed, calls, name="readings", executor=executor, progress=progress)
+    found = dict(zip(tasks, done, strict=True))
+    where = sorted({_where(result) for results in done for result in results})
+    if not where:
+        raise ParameterError("there is no printed figure by which readings could be ranked")
+    fits = (
+        _fit(reading, [r for study, _ in studies for r in found[study.name, _own(study, reading)]],
+             where)
+        for reading in readings
+    )  # fmt: skip
+    ranked = tuple(sorted(fits, key=lambda fit: fit.distance))
+    return Ranking(ranked, tuple(where[::2]), tuple(where[1::2]), runs)
+
+
+def _own(study: Study, reading: Reading) -> tuple[tuple[str, str], ...]:
+    """Return what a reading says of the axes of a study."""
+    return tuple((axis.name, reading[axis.name]) for axis in study.axes)
+
+
+def _fit(reading: Reading, results: Sequence[Result], where: Sequence[tuple[str, str]]) -> Fit:
+    one, other = ([r for r in results if _where(r) in where[i::2]] for i in (0, 1))
+    return Fit(reading, _distance(one), _distance(other), _reproduced(one), _reproduced(other))
+
+
+def readings_of(axes: Sequence[Axis], fixed: Iterable[str] = ()) -> list[Reading]:
+    """Return all readings with some axes fixed.
+
+    Raises
+    ------
+    ParameterError
+        If nothing is open.
+    """
+    fixed = list(fixed)
+    chosen = choose(axes, fixed)
+    given = {choice.partition("=")[0] for choice in fixed}
+    options = [[chosen[a.name]] if a.name in given else list(a.options) for a in axes]
+    names = [axis.name for axis in axes]
+    found = [dict(zip(names, combination, strict=True)) for combination in product(*options)]
+    if len(found) < 2:
+        raise ParameterError("there is only one reading: nothing is left open")
+    return [choose(axes, reading) for reading in found]
+
+
+def _printed(task: _Task) -> list[Result]:
+    """Run a study under a reading; return the results for what the source prints."""
+    runs = task.runs if task.study.runs else None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what there is to say is said of the study itself
+        findings = run_study(task.study, task.logs, runs=runs, reading=task.reading)
+    return [
+        result
+        for result in findings.results
+        if result.claim.kind == "printed" and result.verdict != "input missing"
+    ]
+
+
+def _where(result: Result) -> tuple[str, str]:
+    return result.log.name, result.claim.place
+
+
+def _reproduced(results: Sequence[Result]) -> tuple[int, int]:
+    return sum(result.verdict == "reproduced" for result in results), len(results)
+
+
+def _distance(results: Sequence[Result]) -> float:
+    """Mean distance of ours from the printed figures, in margins."""
+    return fmean(map(_margins_off, results)) if results else float("nan")
+
+
+def _margins_off(result: Result) -> float:
+    low, high = result.claim.agrees
+    published, ours = result.claim.published, result.ours
+    margin = high - published if ours > published else published - low
+    if ours == published:
+        return 0.0
+    return min(abs(ours - published) / margin, FARTHEST) if margin > 0 else FARTHEST
