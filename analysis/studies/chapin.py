@@ -1,0 +1,199 @@
+"""What the Standard Workload Format promises, and metrics.
+
+First what the document says of files that follow it (section 2.3), counted in the logs of the
+archive, which came into being over twenty years and several versions of the standard; a promise is
+kept if there is no exception. `workloadkit validate` knows many more rules.
+
+Then what it says of metrics (section 1.2): that different ones may rank schedulers in conflicting
+orders. Each log is simulated under eight schedulers. Two metrics contradict each other if they
+prefer different ones of two schedulers, each by 1 % or more. Response time and slowdown are named
+as such a pair, and objective functions that differ in one weight alone: for these the mean wait is
+taken, once of all jobs alike and once weighted by their processors. Jobs larger than the machine
+are dropped, and estimates that are outlived raised to the run times.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from analysis.reproduction import (
+    ALL_LOGS,
+    Claim,
+    Each,
+    Log,
+    Plan,
+    Result,
+    Study,
+    above,
+    at_least,
+    at_most,
+)
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from workloadkit.simulation.schedule import Schedule
+    from workloadkit.trace import Trace
+
+SCHEDULERS = (
+    *("fcfs", "easy", "conservative", "sjf", "smallest", "largest", "wfp3", "easy:backfill=sjf"),
+)
+
+#: Metrics, and whether more is better.
+METRICS: Mapping[str, bool] = {
+    "mean response": False,
+    "mean slowdown": False,
+    "mean bounded slowdown": False,
+    "mean wait": False,
+    "mean wait by processors": False,
+    "utilization": True,
+    "throughput": True,
+}
+
+#: Pairs that the document names.
+NAMED = (("mean response", "mean slowdown"), ("mean wait", "mean wait by processors"))
+
+#: By how much two schedulers differ to be ranked.
+APART = 0.01
+
+
+class Simulated(NamedTuple):
+    """A log, and the scheduler that serves it."""
+
+    log: Log
+    scheduler: str
+
+
+def compare(plan: Plan, each: Each) -> Iterator[Result]:
+    """Count exceptions to the standard, and pairs of schedulers that metrics order differently."""
+    for log, found in zip(plan.logs, each(exceptions, plan.logs), strict=True):
+        yield from (Result(log, claim, ours) for claim, ours in found)
+    tasks = [Simulated(log, scheduler) for log in plan.logs for scheduler in SCHEDULERS]
+    measured = dict(zip(tasks, each(measure, tasks), strict=True))
+    yield from _conflicts(
+        {log: [measured[Simulated(log, name)] for name in SCHEDULERS] for log in plan.logs}
+    )
+
+
+def exceptions(log: Log, rng: Any) -> list[tuple[Claim, float]]:
+    """Count what departs from the standard in a log."""
+    trace = log.read()
+    found = [
+        (at_most("submit time of the first job (s)", 0, "section 2.3, field 2"),
+         float(trace.column("submit")[0])),
+        (at_least("lines of comment at the begin", 1, "section 2.3"), len(trace.header.lines)),
+    ]  # fmt: skip
+    shares = _shares(trace)
+    found += [(at_most(f"share of jobs {words}", 0, place), x) for (words, place), x in shares]
+    for name, number in (("user", 12), ("group", 13), ("executable", 14), ("queue", 15),
+                         ("partition", 16)):  # fmt: skip
+        known = trace.column(name)[trace.column(name) > 0]
+        if known.size:
+            words = f"largest {name} number less the count of them"
+            place = f"section 2.3, field {number}"
+            found.append((at_most(words, 0, place), int(known.max()) - len(set(known.tolist()))))
+    return found
+
+
+def _shares(trace: "Trace") -> "list[tuple[tuple[str, str], float]]":
+    """Shares of jobs that depart from what the standard says of their fields."""
+    import numpy as np
+
+    from workloadkit.fields import FIELDS
+
+    column = trace.column
+    numbers = [column(field.name) for field in FIELDS]
+    negative = np.any([(x < 0) & (x != -1) for x in numbers], axis=0)
+    place = np.arange(1, trace.n_jobs + 1)
+    departs = {
+        ("with a negative value that is not -1", "section 2.3"): negative,
+        ("whose number is not that of their line", "section 2.3, field 1"): column("job") != place,
+        ("with more CPU time than run time", "section 2.3, field 6"): column("cpu") > column("run"),
+        ("of a status above 4", "section 2.3, field 11"): column("status") > 4,
+        ("that say which job they follow", "section 2.3, fields 17-18"): (
+            (column("preceding_job") >= 0) | (column("think_time") >= 0)
+        ),
+    }
+    return [(words, float(np.mean(flags))) for words, flags in departs.items()]
+
+
+def measure(task: Simulated, rng: "np.random.Generator") -> dict[str, float]:
+    """Simulate a log; return the metrics."""
+    import workloadkit as wk
+
+    return _metrics(wk.simulate(task.log.read(), task.scheduler, oversize="drop"))
+
+
+def _metrics(schedule: "Schedule") -> dict[str, float]:
+    import numpy as np
+
+    found, work = schedule.metrics, schedule.workload
+    wait = schedule.start - work.submit
+    return {
+        "mean response": found["mean_response"],
+        "mean slowdown": found["mean_slowdown"],
+        "mean bounded slowdown": found["mean_bounded_slowdown"],
+        "mean wait": found["mean_wait"],
+        "mean wait by processors": float(np.average(wait, weights=work.procs)),
+        "utilization": found["utilization"],
+        "throughput": found["throughput_per_hour"],
+    }
+
+
+def _conflicts(values: Mapping[Log, Sequence[Mapping[str, float]]]) -> Iterator[Result]:
+    """Say in how many logs two metrics contradict each other, and of which schedulers."""
+    place, count = "section 1.2", 0
+    for one, other in combinations(METRICS, 2):
+        against = {log: _against(of_log, one, other) for log, of_log in values.items()}
+        count += sum(map(len, against.values()))
+        named = (one, other) in NAMED
+        words = f"logs, of {len(values)}, in which {one} contradicts {other}"
+        claim = above(words, 0, place, "direction" if named else "ours", main=named)
+        listed = (f"{log.name}: {'; '.join(pairs)}" for log, pairs in against.items() if pairs)
+        yield Result(ALL_LOGS, claim, sum(map(bool, against.values())), note=". ".join(listed))
+    claim = above("conflicts of two metrics about two schedulers, all logs", 0, place, "direction")
+    yield Result(ALL_LOGS, claim, count)
+
+
+def _against(values: Sequence[Mapping[str, float]], one: str, other: str) -> list[str]:
+    """List the pairs of schedulers of which two metrics prefer different ones."""
+    return [
+        f"{SCHEDULERS[i]} and {SCHEDULERS[j]}"
+        for i, j in combinations(range(len(values)), 2)
+        if _better(values[i][one], values[j][one], METRICS[one])
+        * _better(values[i][other], values[j][other], METRICS[other])
+        < 0
+    ]
+
+
+def _better(one: float, other: float, more: bool) -> int:
+    """1 if the first is better, -1 if the other is, 0 if they hardly differ."""
+    if abs(one - other) <= APART * max(abs(one), abs(other)):
+        return 0
+    return 1 if (one > other) == more else -1
+
+
+STUDY = Study(
+    name="chapin",
+    text=__doc__,
+    source="S. J. Chapin, W. Cirne, D. G. Feitelson, J. P. Jones, S. T. Leutenegger, "
+    'U. Schwiegelshohn, W. Smith, D. Talby, "Benchmarks and standards for the evaluation of '
+    'parallel job schedulers", JSSPP 1999, sections 1.2 and 2.3; the logs are those of the archive '
+    "today",
+    logs={
+        name: name
+        for name in (
+            "NASA-iPSC-1993-3.1-cln",
+            "LANL-CM5-1994-4.1-cln",
+            "CTC-SP2-1996-3.1-cln",
+            "KTH-SP2-1996-2.1-cln",
+            "SDSC-Par-1996-3.1-cln",
+            "SDSC-SP2-1998-4.2-cln",
+            "OSC-Clust-2000-3.1-cln",
+            "SDSC-BLUE-2000-4.2-cln",
+            "HPC2N-2002-2.2-cln",
+            "SDSC-DS-2004-2.1-cln",
+        )
+    },
+    compare=compare,
+)
