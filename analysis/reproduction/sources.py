@@ -1,9 +1,11 @@
 """The sources of several studies: their logs, and what their words leave open."""
 
 from collections.abc import Mapping
+from typing import Any
 
 from analysis.reproduction.logs import Log
 from analysis.reproduction.readings import Axis, Reading
+from workloadkit.clock import DAY
 
 #: The logs of N. Zakay's thesis, and their versions as its Table 1.1 (2018) lists them.
 ZAKAY_LOGS: Mapping[str, str] = {
@@ -70,6 +72,14 @@ TEMPORARY = Axis(
         "4 weeks": "temporary users are those of 4 weeks at the ends of the log",
     },
 )
+START = Axis(
+    "start",
+    '"we start each such user from an arbitrary week in the trace"',
+    {
+        "period": "in any week from his first job to his regeneration, so that some pause",
+        "activity": "in any week from his first job to his last",
+    },
+)
 
 
 def easy(reading: Reading, **more: str) -> str:
@@ -77,3 +87,13 @@ def easy(reading: Reading, **more: str) -> str:
     rules = {"none": {"spare": "none"}, "strict": {"spare": "none", "strict": "yes"}, "extra": {}}
     chosen = rules[reading["spare"]] | more
     return "easy" + (":" if chosen else "") + ",".join(f"{k}={v}" for k, v in chosen.items())
+
+
+def fluid(reading: Reading) -> str:
+    """Return the fluid users of a reading."""
+    return f"fluid:end={reading['end']},skipped={reading['skipped']}"
+
+
+def temporary(reading: Reading) -> dict[str, Any]:
+    """Return the settings of `classify_users` that a reading has for temporary users."""
+    return {"edge": 60 * DAY, "begin": 0} if reading["temporary"] == "60 days" else {}
