@@ -1,4 +1,4 @@
-"""The studies of feedback and of TBUOS: how they judge, by made-up runs; and what they measure."""
+"""The study of feedback: how it judges, by made-up runs; and what it measures."""
 
 from pathlib import Path
 
@@ -7,8 +7,7 @@ import pandas as pd
 import pytest
 
 import workloadkit as wk
-from analysis.studies import Log, zakay_feedback, zakay_tbuos
-from analysis.studies.zakay_feedback import FLUID
+from analysis.studies import Log, zakay_feedback
 from tests.data import trace_path
 
 KTH = Log("KTH-SP2", "KTH-SP2-1996-2", Path("KTH-SP2-1996-2.swf"))
@@ -60,53 +59,14 @@ def test_a_model_of_users_may_miss_the_wait_and_meet_the_direction():
     assert found["mean wait, fluid, end=end, skipped=reinsert (s)"].verdict == "direction only"
 
 
-def tbuos_runs(part):
-    """Runs in which all is as the source says."""
-    spread = 1 + np.arange(part.runs) / 10
-    easy = np.linspace(3, 4, part.runs)
-    return pd.DataFrame(
-        {
-            ("mean_wait", "open", "easy"): 10_000 * spread**4,
-            ("mean_wait", "open", "fcfs"): 90_000 * spread,
-            ("mean_wait", FLUID, "easy"): 5_000 * spread,
-            ("mean_wait", FLUID, "fcfs"): 9_000 * spread,
-            ("throughput", "open", "easy"): easy,
-            ("throughput", "open", "fcfs"): easy * 0.999,
-            ("throughput", FLUID, "easy"): easy * 1.1,
-            ("throughput", FLUID, "fcfs"): easy * 0.9,
-            ("throughput", "log", ""): 3.5,
-            ("weeks", "open", "easy"): 10.0,
-            ("weeks", FLUID, "easy"): 12.0,
-            ("session", "open", "easy"): 900.0,
-            ("session", FLUID, "easy"): 600.0,
-        }
-    )
-
-
-def test_tbuos_as_the_source_describes_it():
-    found = {
-        r.quantity: r
-        for r in zakay_tbuos.compare([KTH], 10, lambda _, parts: [tbuos_runs(p) for p in parts])
-    }
-    ratios = {q: r for q, r in found.items() if q.startswith("largest")}
-    assert [r.ours for r in ratios.values()] == pytest.approx([1.9**4, 1.9])
-    assert {r.verdict for r in ratios.values()} <= {"held", "direction only"}
-    assert {r.verdict for q, r in found.items() if q not in ratios} == {"held"}
-    more = found["throughput, EASY less FCFS, users who react (%): above 0"]
-    assert more.ours == pytest.approx(100 * (1.1 / 0.9 - 1))
-    assert more.note.endswith("under FCFS, 3.5 in the log")
-
-
 @pytest.mark.slow
-def test_the_studies_on_a_real_log():
+def test_the_study_on_a_real_log():
     path = trace_path("KTH-SP2-1996-2")
     log = Log("KTH-SP2", "KTH-SP2-1996-2", path)
 
     def each(function, tasks):
         return [function(task, np.random.default_rng(1)) for task in tasks]
 
-    found = {r.quantity: r for r in zakay_tbuos.compare([log], 2, each)}
-    assert found["throughput, EASY less FCFS, users who react (%): above 0"].ours > 0
     found = {r.quantity: r for r in zakay_feedback.compare([log], 2, each)}
     adjusted = wk.simulate(log.read(), "easy", "adjusted")
     assert found["mean wait, adjusted (s)"].ours == adjusted.metrics["mean_wait"]
