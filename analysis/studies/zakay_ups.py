@@ -11,13 +11,13 @@ hour of that period. Differences are in percent of EASY's throughput, with inter
 Student's t. "Does not change noticeably" is taken for at most 1 % either way. Of the weights of the
 users' priorities the source names 0 and 1; 0.5 is its example.
 
-UPS backfills jobs on the spare processors, and has no other rule. So EASY does the same unless the
-reading is another one; the difference is then also one between the two rules. Jobs larger than the
-machine are dropped, and so are those that never ran or whose user is unknown.
+Sessions that were skipped come again a week later, as this chapter says; that on feedback has
+another rule. UPS backfills jobs on the spare processors, and has no other rule. So EASY does the
+same unless the reading is another one; the difference is then also one between the two rules. Jobs
+larger than the machine are dropped, and so are those that never ran or whose user is unknown.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -48,10 +48,11 @@ PART = 10
 
 LOGS = ("SDSC-BLUE", "LANL-CM5", "CTC-SP2", "HPC2N", "KTH-SP2", "SDSC-DS", "SDSC-SP2")
 
-#: What is left open, and that of EASY so that it backfills like UPS by default.
+#: What the chapter leaves open: of skipped sessions it has one rule itself, and EASY is to backfill
+#: like UPS.
 AXES = (
-    replace(SPARE, options=dict(reversed(list(SPARE.options.items())))),
-    *(OVERRUN, SESSION_END, SKIPPED, TEMPORARY, START),
+    *(SPARE.preferring("extra"), OVERRUN, SESSION_END, SKIPPED.preferring("reinsert")),
+    *(TEMPORARY, START),
 )
 
 #: Weights of the users' priorities, and what users are put in order by.
