@@ -1,7 +1,7 @@
 """Readings: what the words of a source leave open, and which way they are taken."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from workloadkit.errors import ParameterError
@@ -33,6 +33,17 @@ class Axis:
     def default(self) -> str:
         """The option that is taken unless told otherwise."""
         return next(iter(self.options))
+
+    def preferring(self, option: str) -> "Axis":
+        """Return the same axis with another default.
+
+        Examples
+        --------
+        >>> end = Axis("end", "no word of it", {"threshold": "20 min on", "submit": "at once"})
+        >>> end.preferring("submit").default
+        'submit'
+        """
+        return replace(self, options={option: self.options[option], **self.options})
 
 
 def choose(axes: Sequence[Axis], choices: Iterable[str] | Reading = ()) -> Reading:

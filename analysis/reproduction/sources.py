@@ -5,6 +5,7 @@ from typing import Any
 
 from analysis.reproduction.logs import Log
 from analysis.reproduction.readings import Axis, Reading
+from workloadkit.clock import DAY
 
 #: The logs of N. Zakay's thesis, and their versions as its Table 1.1 (2018) lists them.
 ZAKAY_LOGS: Mapping[str, str] = {
@@ -71,6 +72,14 @@ CTC_NODES = Axis(
     "CTC was first simulated with 430 nodes, then with 336 (2018, chapter on TBUOS, Figure 7)",
     {"430": "430 nodes", "338": "338 nodes, those of the log here"},
 )
+START = Axis(
+    "start",
+    '"we start each such user from an arbitrary week in the trace"',
+    {
+        "period": "in any week from a first job to its regeneration, so that some pause",
+        "activity": "in any week from a first job to the last, so that the first weeks are heavier",
+    },
+)
 
 
 def easy(reading: Reading, **more: str) -> str:
@@ -80,18 +89,16 @@ def easy(reading: Reading, **more: str) -> str:
     return "easy" + (":" if chosen else "") + ",".join(f"{k}={v}" for k, v in chosen.items())
 
 
-def edge_of(reading: Reading) -> dict[str, Any]:
-    """Return the settings that make users temporary by a reading."""
-    from workloadkit.clock import DAY
-
-    return {"60 days": {"edge": 60 * DAY, "begin": 0}, "4 weeks": {}}[reading["temporary"]]
-
-
 def procs_of(log: Log, reading: Reading) -> int | None:
     """Return the machine of a log where it is not that of its header."""
     return int(reading["ctc"]) if log.name == "CTC-SP2" else None
 
 
 def fluid(reading: Reading) -> str:
-    """Return the users of the fluid model of a reading."""
+    """Return the fluid users of a reading."""
     return f"fluid:end={reading['end']},skipped={reading['skipped']}"
+
+
+def temporary(reading: Reading) -> dict[str, Any]:
+    """Return the settings of `classify_users` that a reading has for temporary users."""
+    return {"edge": 60 * DAY, "begin": 0} if reading["temporary"] == "60 days" else {}

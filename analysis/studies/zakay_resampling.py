@@ -35,7 +35,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from analysis.reproduction import (
     ALL_LOGS,
-    Axis,
     Each,
     Log,
     Plan,
@@ -54,11 +53,12 @@ from analysis.reproduction.sources import (
     CTC_NODES,
     OVERRUN,
     SPARE,
+    START,
     TEMPORARY,
     ZAKAY_LOGS,
     easy,
-    edge_of,
     procs_of,
+    temporary,
 )
 
 if TYPE_CHECKING:
@@ -68,16 +68,6 @@ if TYPE_CHECKING:
     from workloadkit.resample.runs import Resampling
     from workloadkit.simulation.schedule import Schedule
     from workloadkit.trace import Trace
-
-START = Axis(
-    "start",
-    'long-term users begin "from an arbitrary week in the trace" (2018, chapter 5); "amid their '
-    'activity" may be read, too (2014, section 4)',
-    {
-        "period": "in any week of the time from a first job to its regeneration",
-        "activity": "in a week of their activity, so that the first weeks are heavier",
-    },
-)
 
 #: Logs of Tables VI and VII are resampled so often.
 TABLE_RUNS = 8
@@ -214,7 +204,7 @@ def _pools(log: Log, reading: Reading) -> tuple["Trace", "Resampling"]:
     trace = trace.select(trace.ran & (trace.column("user") >= 0))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", WorkloadWarning)  # an empty pool is no news here
-        return trace, prepare(trace, start=reading["start"], **edge_of(reading))
+        return trace, prepare(trace, start=reading["start"], **temporary(reading))
 
 
 def _measure(trace: "Trace") -> dict[str, float]:

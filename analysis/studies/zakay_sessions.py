@@ -8,11 +8,12 @@ curves are about this log alone and have none.
 
 Counts and shares in the text are exact, to half of their last digit, in the same version of a log;
 in another one the margin is 5 %. The margin of shares read off a logarithmic axis is a tenth of a
-decade, that of the longest session 50 min. "More than 17.7 % in SDSC-DS" (section 6) is a slip of the text for
-SDSC-SP2, of which the figure and the rest of the paragraph speak. That Max+Cut and Last+Cut differ
-only marginally is taken for less than 5 % of the sessions at every length; that Last and Max have
-no discontinuity, for a jump of a quarter at most. The jumps are those of `analysis.sessions.jumps`.
-The source judges by eye where the curves level off; the rule here is that of `suggest_threshold`.
+decade, that of the longest session 50 min. "More than 17.7 % in SDSC-DS" (section 6) is a slip of
+the text for SDSC-SP2, of which the figure and the rest of the paragraph speak. That Max+Cut and
+Last+Cut differ only marginally is taken for less than 5 % of the sessions at every length; that
+Last and Max have no discontinuity, for a jump of a quarter at most. The jumps are those of
+`analysis.sessions.jumps`. The source judges by eye where the curves level off; the rule here is
+that of `suggest_threshold`.
 
 The source does not say which versions of the logs it took; those named here are the ones that
 N. Zakay's thesis (2018, Table 1.1) lists.

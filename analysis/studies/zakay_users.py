@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from analysis.reproduction import Each, Log, Plan, Reading, Result, Study, printed, read_table
-from analysis.reproduction.sources import TEMPORARY, ZAKAY_LOGS, edge_of
+from analysis.reproduction.sources import TEMPORARY, ZAKAY_LOGS, temporary
 
 #: How far a count may be off in another version of the log.
 OTHER = 0.05
@@ -45,7 +45,7 @@ def count(task: tuple[Log, Reading], rng: Any) -> dict[tuple[str, str], int]:
     from workloadkit import classify_users
 
     log, reading = task
-    counts = classify_users(log.read(), **edge_of(reading)).counts
+    counts = classify_users(log.read(), **temporary(reading)).counts
     return {
         (kind, what): int(counts.loc[kind, what])
         for kind in ("long-term", "temporary")

@@ -1,4 +1,4 @@
-"""The studies of UPS: how they judge, by made-up runs; and that they measure what they say."""
+"""The studies of UPS: what they claim, on synthetic runs; and what they measure."""
 
 from pathlib import Path
 
@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 
 import workloadkit as wk
-from analysis.studies import Log, creasy_ups, zakay_ups
+from analysis.reproduction import Log, Plan, choose
+from analysis.studies import creasy_ups, zakay_ups
 from analysis.studies.zakay_ups import EASY, Part, measure, percent_of_easy, ups
 
 LOGS = [Log(name, name, Path(f"{name}-1.swf")) for name in ("SDSC-BLUE", "HPC2N")]
@@ -31,8 +32,9 @@ def throughputs(gains):
     return each
 
 
-def judged(study, gains, runs=20):
-    return {(r.log, r.quantity): r for r in study.compare(LOGS, runs, throughputs(gains))}
+def judged(study, gains, runs=20, missing=()):
+    plan = Plan(LOGS, missing, runs, choose(study.STUDY.axes))
+    return {(r.log.name, r.claim.quantity): r for r in study.compare(plan, throughputs(gains))}
 
 
 def better_by_load(part, name):
@@ -42,34 +44,41 @@ def better_by_load(part, name):
     return weight * (4 if name.endswith("load") else 2) * (3 if part.log.name == "SDSC-BLUE" else 1)
 
 
-def test_what_the_source_claims_is_held_where_it_is_so():
+def test_what_the_source_claims_is_reproduced_where_it_is_so():
     found = judged(zakay_ups, better_by_load)
-    assert {result.verdict for result in found.values()} == {"held"}
-    blue = found["SDSC-BLUE", "user-priority:1,by=load: throughput less EASY's (%); above 0"]
+    assert {result.verdict for result in found.values()} == {"reproduced"}
+    blue = found["SDSC-BLUE", f"{ups(1, 'load')}: throughput less EASY's (%)"]
     assert blue.ours == pytest.approx(12)
     assert blue.low < 12 < blue.high
     assert blue.note == "jobs/h: easy 10 to 20, user-priority:1,by=load 11.1 to 22.6"
-    apart = "user-priority:1,by=load less EASY (%): of SDSC-BLUE less that of HPC2N; above 0"
-    assert found["SDSC-BLUE and HPC2N", apart].ours == pytest.approx(8)
+    assert (blue.claim.kind, blue.claim.place, blue.claim.main) == ("direction", "Figure 9", True)
+    assert blue.claim.agrees[0] > 0
+    apart = found["all", f"{ups(1, 'load')} less EASY (%): in SDSC-BLUE less that in HPC2N"]
+    assert apart.ours == pytest.approx(8)
+    mains = [quantity for (log, quantity), r in found.items() if r.claim.main and log == "HPC2N"]
+    assert mains == [
+        f"{ups(1, 'load')}: throughput less EASY's (%)",
+        f"{ups(1, 'load')}: throughput less that of {ups(1, 'recency')} (% of EASY's)",
+    ]
 
 
-def test_what_is_not_so_is_not_held():
+def test_what_is_not_so_is_contradicted():
     found = judged(zakay_ups, lambda part, name: -better_by_load(part, name))
     reacting = [r for (_, words), r in found.items() if "do not react" not in words]
-    assert {result.verdict for result in reacting} == {"not held"}
+    assert {result.verdict for result in reacting} == {"contradicted"}
 
 
-def test_what_may_be_by_chance_holds_in_direction_only():
-    found = judged(zakay_ups, lambda part, name: 0.3 * (name != EASY))
-    assert found["HPC2N", f"{ups(1, 'load')}: throughput less EASY's (%); above 0"].verdict == (
-        "direction only"
-    )
-    words = f"users who do not react, {ups(1, 'load')}: throughput less EASY's (%), near"
-    assert found["HPC2N", words].verdict == "held"  # 0.3 ± 0.5
-    found = judged(zakay_ups, lambda part, name: 0.9 * (name != EASY))
-    assert found["HPC2N", words].verdict == "direction only"
-    found = judged(zakay_ups, lambda part, name: 2 * (name != EASY))
-    assert found["HPC2N", words].verdict == "not held"
+@pytest.mark.parametrize(
+    ("gain", "verdict"), [(0.3, "reproduced"), (0.9, "too uncertain"), (2, "contradicted")]
+)
+def test_what_hardly_changes_is_within_one_percent(gain, verdict):
+    found = judged(zakay_ups, lambda part, name: gain * (name != EASY))  # give or take 0.5
+    words = f"users who do not react, {ups(1, 'load')}: throughput less EASY's (%): not noticeable"
+    result = found["HPC2N", words]
+    assert (result.claim.kind, result.claim.agrees) == ("ours", (-1, 1))
+    assert result.verdict == verdict
+    more = found["HPC2N", f"{ups(1, 'load')}: throughput less EASY's (%)"]
+    assert more.verdict == ("too uncertain" if gain == 0.3 else "reproduced")
 
 
 def test_creasy_is_beside_easy_and_ups_beside_creasy():
@@ -77,17 +86,31 @@ def test_creasy_is_beside_easy_and_ups_beside_creasy():
     found = judged(creasy_ups, lambda part, name: gains.get(name, 0.0))
     ours = {words: result for (log, words), result in found.items() if log == "HPC2N"}
     assert len(ours) == 5
-    assert ours["creasy: throughput less EASY's (%); above 0"].verdict == "held"
-    ends = "throughput less CREASY's (% of EASY's); above 0"
-    assert ours[f"{ups(1, 'load')}: {ends}"].ours == pytest.approx(2.5)
-    assert ours[f"{ups(1, 'load')}: {ends}"].verdict == "held"
-    assert ours[f"{ups(0.5, 'load')}: {ends}"].verdict == "not held"
-    assert ours[f"{ups(1, 'recency')}: {ends}"].verdict == "not held"
+    creasy = ours["creasy: throughput less EASY's (%)"]
+    assert (creasy.claim.kind, creasy.verdict) == ("direction", "reproduced")
+    ends = "throughput less CREASY's (% of EASY's)"
+    best = ours[f"{ups(1, 'load')}: {ends}"]
+    assert best.ours == pytest.approx(2.5)
+    assert (best.claim.kind, best.claim.main, best.verdict) == ("ours", True, "reproduced")
+    assert ours[f"{ups(0.5, 'load')}: {ends}"].verdict == "contradicted"  # always as much
+    assert ours[f"{ups(1, 'recency')}: {ends}"].verdict == "contradicted"
 
 
 def test_one_run_has_no_interval():
     for result in judged(zakay_ups, better_by_load, runs=1).values():
-        assert result.low is result.high is None
+        assert np.isnan(result.low) and np.isnan(result.high)
+        assert result.verdict == "too uncertain"
+
+
+def test_of_a_log_that_is_not_here_there_is_no_input():
+    missing = Log("KTH-SP2", "KTH-SP2-1996-2")
+    for study in (zakay_ups, creasy_ups):
+        found = judged(study, better_by_load, missing=[missing])
+        there, away = (
+            {q: r for (log, q), r in found.items() if log == x} for x in ("HPC2N", "KTH-SP2")
+        )
+        assert list(there) == list(away)
+        assert {(r.verdict, r.note) for r in away.values()} == {("input missing", "")}
 
 
 def test_all_schedulers_meet_the_same_users(tmp_path):
@@ -104,7 +127,10 @@ def test_all_schedulers_meet_the_same_users(tmp_path):
         header=wk.Header(("; MaxProcs: 8",)),
     )
     wk.write_swf(trace, tmp_path / "log.swf")
-    part = Part(Log("log", "log", tmp_path / "log.swf"), "open", (EASY, ups(1, "load")), 2)
+    reading = dict(choose(zakay_ups.STUDY.axes))
+    assert reading["spare"] == "extra"  # as UPS backfills
+    schedulers = (EASY, ups(1, "load"))
+    part = Part(Log("log", "log", tmp_path / "log.swf"), "open", schedulers, 2, reading)
     found = measure(part, np.random.default_rng(3))
     assert found.shape == (2, 2)
     assert (percent_of_easy(found)[ups(1, "load")] == 0).all()

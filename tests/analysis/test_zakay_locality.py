@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 import workloadkit as wk
-from analysis import studies
 from analysis.locality.job_pairs import user_jobs
+from analysis.reproduction import find_logs, run_study
+from analysis.studies import load_study
 from analysis.studies.zakay_locality import rounded_shares
 from tests.data import DATA, trace_path
 
@@ -33,27 +34,46 @@ def small(tmp_path):
     return tmp_path
 
 
-def run(folder, runs):
-    study = studies.load_study("zakay-locality")
+def run(folder, runs, name="KTH-SP2"):
+    study = load_study("zakay-locality")
     with pytest.warns(wk.WorkloadWarning, match="left out"):
-        logs = studies.find_logs(study, folder)
-    return {r.quantity: r for r in studies.run_study(study, logs, runs=runs, rng=1).results}
+        logs = find_logs(study.logs, folder)
+    results = run_study(study, logs, runs=runs, rng=1).results
+    assert {r.verdict for r in results if r.log.path is None} == {"input missing"}
+    return {r.claim.quantity: r for r in results if r.log.name == name}
 
 
 def test_on_a_small_log(small):
     results = run(small, 30)
-    assert len(results) == 18 + 3 + 3 + 1
-    assert results["run time, distance 0 against 1: 0 larger"].ours == 1
+    assert len(results) == 18 + 3 + 3 + 2
+    larger = results["run time, distance 0 against 1: 0 larger"]
+    assert (larger.ours, larger.low, larger.verdict) == (1, None, "contradicted")
+    assert (larger.claim.place, larger.claim.kind) == ("Table IV", "printed")
     differs = results["requested time, distance 0 against 1: equal"]
-    assert (differs.published, differs.ours, differs.verdict) == (0.0075, 0, "differs")
-    assert differs.note == "less than one of 1 users; cause unknown"
+    assert (differs.claim.published, differs.ours) == (0.0075, 0)
+    assert differs.claim.agrees == pytest.approx((0.00745, 0.00755))  # the printed digits
+    assert (differs.verdict, differs.note) == ("contradicted", "less than one of 1 users")
     assert results["processors, distance 0 against 1: equal"].note.startswith("exactly 1.0000")
     assert results["run time, mean stack depth"].ours == 0
-    similarity = results["run time, similarity in sessions less that of shuffled jobs >"]
-    assert similarity.verdict == "held"
+    similarity = results["run time, similarity in sessions less that of shuffled jobs"]
+    assert (similarity.verdict, similarity.claim.kind) == ("reproduced", "direction")
     assert 0 < similarity.low < similarity.ours < similarity.high
-    same = results["processors, similarity in sessions less that of shuffled jobs >"]
-    assert (same.ours, same.verdict) == (0, "not held")
+    same = results["processors, similarity in sessions less that of shuffled jobs"]
+    assert (same.ours, same.verdict) == (0, "contradicted")
+    drops, most = (r for r in results.values() if r.claim.main)
+    assert (drops.claim.kind, drops.ours, drops.verdict) == ("direction", 0, "contradicted")
+    assert (most.claim.kind, most.ours, most.verdict) == ("ours", 0, "contradicted")
+    assert most.note.startswith("0 of 6 here, 5 of 6 there")
+
+
+def test_another_version_of_a_log_may_differ_a_little(small):
+    (small / "KTH-SP2-1996-2.swf.gz").rename(small / "KTH-SP2-1996-2.1-cln.swf.gz")
+    results = run(small, 2)
+    share = results["requested time, distance 0 against 1: equal"]
+    assert share.claim.agrees == pytest.approx((-0.0125, 0.0275))
+    assert (share.verdict, share.note) == ("reproduced", "less than one of 1 users")
+    depth = results["processors, mean stack depth"]
+    assert depth.claim.agrees == pytest.approx((3.83 * 0.9, 3.83 * 1.1))
 
 
 def test_averages_in_turn_are_not_always_1():
@@ -65,42 +85,42 @@ def test_averages_in_turn_are_not_always_1():
     assert shares[0, "nearer_larger"] + shares[0, "farther_larger"] == 1
 
 
+def of_real_logs(names, runs):
+    study = load_study("zakay-locality")
+    logs = [log for log in find_logs(study.logs, DATA / "traces") if log.name in names]
+    return [*run_study(study, logs, runs=runs, rng=1).results]
+
+
+@pytest.mark.filterwarnings("ignore::workloadkit.errors.WorkloadWarning")
 def test_on_the_real_logs():
     trace_path("KTH-SP2-1996-2")
-    study = studies.load_study("zakay-locality")
-    with pytest.warns(wk.WorkloadWarning, match="left out"):
-        logs = studies.find_logs(study, DATA / "traces")
-    logs = [log for log in logs if log.name == "KTH-SP2"]
-    results = [*studies.run_study(study, logs, runs=20, rng=1).results]
-    processors = [r for r in results if r.quantity.startswith("processors, distance")]
-    assert [r.published for r in processors] == TABLE_II["KTH-SP2-1996-2"]
-    assert {r.verdict for r in processors} == {"equal"}
-    requested = [r for r in results if r.quantity.startswith("requested time, distance")]
-    assert {r.verdict for r in requested} == {"equal"}
-    depths = [r for r in results if r.quantity.endswith("stack depth")]
-    assert {r.verdict for r in depths} == {"equal"}
-    claims = [r for r in results if r.quantity.endswith((">", "users"))]
-    assert {r.verdict for r in claims} == {"held"}
+    results = of_real_logs(["KTH-SP2"], 20)
+    processors = [r for r in results if r.claim.place == "Table II"]
+    assert [r.claim.published for r in processors] == TABLE_II["KTH-SP2-1996-2"]
+    for place in ("Table II", "Table III", "Table VI", "Figure 2"):
+        verdicts = {r.verdict for r in results if r.claim.place == place}
+        assert verdicts == {"reproduced"}
+    assert {r.verdict for r in results if r.claim.main} == {"reproduced"}
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::workloadkit.errors.WorkloadWarning")
 def test_on_all_real_logs():
     trace_path("LANL-CM5-1994-4.1-cln")
-    study = studies.load_study("zakay-locality")
-    with pytest.warns(wk.WorkloadWarning, match="left out"):
-        logs = studies.find_logs(study, DATA / "traces")
-    results = studies.run_study(study, logs, runs=5, rng=1).results
-    assert len(logs) == 7
-    shares = [r for r in results if "against" in r.quantity]
+    results = of_real_logs(load_study("zakay-locality").logs, 5)
+    results = [r for r in results if r.log.path is not None]
+    assert len({r.log for r in results}) == 7
+    shares = [r for r in results if "against" in r.claim.quantity]
     assert len(shares) == 7 * 18
     assert all(abs(r.difference) < 0.025 for r in shares)
-    exact = {("requested time", log) for log in ("KTH-SP2", "CTC-SP2", "HPC2N")}
-    exact |= {("run time", log) for log in ("CTC-SP2", "HPC2N")} | {("processors", "KTH-SP2")}
-    found = {(r.quantity.split(",")[0], r.log) for r in shares}
-    differ = {(r.quantity.split(",")[0], r.log) for r in shares if r.verdict == "differs"}
+    exact = {("Table III", log) for log in ("KTH-SP2", "CTC-SP2", "HPC2N")}
+    exact |= {("Table IV", log) for log in ("CTC-SP2", "HPC2N")} | {("Table II", "KTH-SP2")}
+    found = {(r.claim.place, r.log.name) for r in shares}
+    differ = {(r.claim.place, r.log.name) for r in shares if re.search(" of .* users", r.note)}
     assert found - differ == exact
-    depths = [r for r in results if r.quantity.endswith("stack depth")]
-    assert {r.verdict for r in depths if r.log in ("KTH-SP2", "CTC-SP2")} == {"equal"}
-    equal = [r for r in shares if r.quantity.endswith("equal") and "processors" in r.quantity]
+    depths = [r for r in results if r.claim.place == "Table VI"]
+    assert all(abs(r.difference) < 0.006 for r in depths if r.log.name in ("KTH-SP2", "CTC-SP2"))
+    equal = [r for r in shares if r.claim.quantity.endswith("equal")]
+    equal = [r for r in equal if r.claim.place == "Table II"]
     assert len(equal) == 14  # rounding finds the ties again, but for one user at most
-    assert all(r.verdict == "equal" or re.search("; (1|less than one) of ", r.note) for r in equal)
+    assert not [r for r in equal if re.search("; (?!1 |less than one)[^;]* of ", r.note)]

@@ -1,21 +1,22 @@
-"""The study of the queueing chapter: how it measures, how it judges, what it finds."""
+"""The study of the queueing chapter: how it measures, what it claims, what it finds."""
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from analysis import studies
+from analysis.reproduction import ALL_LOGS, run_study
+from analysis.studies import load_study
 from analysis.studies.zakay_queueing import points as at
 from analysis.studies.zakay_queueing import simulations
 from analysis.studies.zakay_queueing.constant_p import (
-    judge_closed,
-    judge_growing,
-    judge_relations,
-    judge_think_time,
+    compare_closed,
+    compare_growing,
+    compare_relations,
+    compare_think_time,
 )
 from analysis.studies.zakay_queueing.simulations import Task, simulate
+from analysis.studies.zakay_queueing.statements import lies, lies_far, reaches
 from analysis.studies.zakay_queueing.theory import predict
-from analysis.studies.zakay_queueing.verdicts import beyond, near
 
 
 def test_numbers_there_are_counted_by_hand():
@@ -63,34 +64,42 @@ def test_shares_of_run_times_fall_from_one(short):
 @pytest.mark.parametrize(
     ("ours", "verdict"),
     [
-        ([1.001, 0.999, 1.0], "held"),  # near, and sure
-        ([1.03, 1.031, 1.032], "held"),  # not in the interval, but all of it near
-        ([1.02, 1.08, 1.05], "held"),  # in it, which is narrow
-        ([0.5, 1.6, 1.1], "direction only"),  # in it, which is wide
-        ([1.2, 1.21, 1.22], "not held"),
-        ([1.2], "not held"),
-        ([1.0], "held"),
+        ([1.001, 0.999, 1.0], "reproduced"),
+        ([1.03, 1.031, 1.032], "reproduced"),  # 1 is not in the interval, but all of it is near
+        ([1.02, 1.08, 1.05], "too uncertain"),
+        ([1.2, 1.21, 1.22], "contradicted"),
+        ([1.2], "too uncertain"),
+        ([1.0], "too uncertain"),
     ],
 )
-def test_a_value_is_judged_by_the_interval(ours, verdict):
-    assert near("Figure 1", "value", 1.0, pd.Series(ours)).verdict == verdict
+def test_a_value_is_reached_within_five_percent(ours, verdict):
+    result = reaches("Figure 1", "value", 1.0, pd.Series(ours))
+    assert (result.log, result.claim.place, result.claim.kind) == (ALL_LOGS, "Figure 1", "ours")
+    assert result.claim.agrees == (0.95, 1.05)
+    assert result.verdict == verdict
 
 
 @pytest.mark.parametrize(
-    ("ours", "side", "verdict"),
+    ("ours", "side", "verdicts"),
     [
-        ([2.5, 2.6, 2.7], "above", "held"),
-        ([1.5, 1.6, 1.7], "above", "direction only"),
-        ([0.5, 0.6, 0.7], "above", "not held"),
-        ([0.5, 0.6, 0.7], "below", "not held"),
-        ([0.1, 0.11], "below", "held"),
+        ([2.5, 2.6, 2.7], "above", ["reproduced", "reproduced"]),
+        ([1.5, 1.6, 1.7], "above", ["reproduced", "contradicted"]),
+        ([0.5, 0.6, 0.7], "above", ["contradicted", "contradicted"]),
+        ([0.6, 0.61, 0.62], "below", ["reproduced", "contradicted"]),
+        ([0.1, 0.11], "below", ["reproduced", "reproduced"]),
+        ([0.1], "below", ["too uncertain", "too uncertain"]),
     ],
 )
-def test_a_change_is_judged_by_the_bound_and_the_sign(ours, side, verdict):
-    bound, weakly = (2.0, 1.0) if side == "above" else (0.5, 0.5)
-    found = beyond("Figure 1", "change", bound, pd.Series(ours), side=side, weakly=weakly)
-    assert found.verdict == verdict
-    assert (found.low is None) == (len(ours) == 1)
+def test_a_direction_and_how_far_are_two_claims(ours, side, verdicts):
+    found = [*lies_far("Figure 1", "change", side, pd.Series(ours))]
+    assert [result.claim.kind for result in found] == ["direction", "ours"]
+    assert [result.claim.published for result in found] == [1, 2 if side == "above" else 0.5]
+    assert [result.verdict for result in found] == verdicts
+
+
+def test_a_bound_is_open():
+    at_it = pd.Series([0.25, 0.25])
+    assert lies("section 1", "growth", "above", 0.25, at_it, kind="bound").verdict == "contradicted"
 
 
 def test_formulas_tell_of_waits_by_hand():
@@ -112,30 +121,34 @@ def as_the_formulas_say(points):
 def test_what_the_formulas_say_of_constant_p_is_held():
     closed = as_the_formulas_say([*at.CLOSED, *at.FEW_AND_MANY, at.BATCH])
     reopened = as_the_formulas_say([*at.GROWING, *at.ARRIVING, *sum(at.THINKING.values(), ())])
-    reopened[at.BEYOND] = pd.DataFrame({"growth": [99.0, 101.0]})
-    found = [*judge_closed(closed), *judge_think_time(reopened)]
-    found += [*judge_growing(reopened), *judge_relations(reopened)]
+    reopened[at.BEYOND] = pd.DataFrame({"growth": [0.7, 0.72]})
+    found = [*compare_closed(closed), *compare_think_time(reopened)]
+    found += [*compare_growing(reopened), *compare_relations(reopened)]
     for result in found:
         if result.note.startswith("theory"):
             assert result.ours == pytest.approx(float(result.note.split()[1]), rel=1e-3)
     # what the chapter forgets: users who think for longer do less, and p makes them go on
-    not_held = [r.quantity for r in found if r.verdict == "not held"]
-    assert not_held == [
-        "p = 0.36: throughput per user, Z = 10 over Z = 0.1",
-        "p = 0.47: throughput per user, Z = 10 over Z = 0.1",
+    contradicted = [r.claim.quantity for r in found if r.verdict == "contradicted"]
+    assert contradicted == [
+        "p = 0.36: throughput per user without impact, Z = 10 over Z = 0.1",
+        "p = 0.47: throughput per user without impact, Z = 10 over Z = 0.1",
         "p from 0 to 0.48: users send the same number of jobs",
     ]
-    assert {r.verdict for r in found} == {"held", "not held"}
+    assert {r.verdict for r in found} == {"reproduced", "contradicted"}
+    assert sum(r.claim.main for r in found) == 4
 
 
 @pytest.mark.slow
 def test_what_the_chapter_says_and_the_figures_that_it_draws(tmp_path):
-    study = studies.load_study("zakay-queueing")
-    findings = studies.run_study(study, [], runs=4, rng=1)
-    not_held = [r.quantity for r in findings.results if r.verdict == "not held"]
-    assert len(findings.results) > 60
-    assert len(not_held) <= 9, not_held
-    assert all("throughput per user" in q or "same number" in q or "Shmueli" in q for q in not_held)
+    study = load_study("zakay-queueing")
+    findings = run_study(study, [], runs=4, rng=1)
+    words = ("throughput per user", "same number", "Shmueli")
+    contradicted = [r.claim.quantity for r in findings.results if r.verdict == "contradicted"]
+    assert len(findings.results) > 80
+    assert len(contradicted) <= 12, contradicted
+    assert all(any(word in quantity for word in words) for quantity in contradicted)
+    assert len(findings.main) == 8
+    assert not [r for r in findings.main if r.verdict == "contradicted"]
     names = [drawing.name for drawing in findings.drawings]
     assert names == [f"figure-{n}" for n in range(3, 9)]
     for drawing in findings.drawings:

@@ -1,4 +1,4 @@
-"""The studies of feedback and of TBUOS: how they judge, by made-up runs; and what they measure."""
+"""The study of feedback: how it judges, by made-up runs; and what it measures."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ import pytest
 
 import workloadkit as wk
 from analysis.reproduction import Log, Plan, choose
-from analysis.studies import zakay_feedback, zakay_tbuos
+from analysis.studies import zakay_feedback
 from tests.data import trace_path
 
 CURIE = Log("CEA-Curie", "CEA-Curie-2011-2.1-cln")
@@ -69,55 +69,17 @@ def test_a_model_of_users_may_miss_the_wait_and_meet_the_direction():
     assert found["mean wait, fluid users over conventional"].verdict == "reproduced"
 
 
-def tbuos_runs(part):
-    """Runs in which all is as the source says."""
-    spread = 1 + np.arange(part.runs) / 10
-    easy = np.linspace(3, 4, part.runs)
-    return pd.DataFrame(
-        {
-            ("mean_wait", "open", "easy"): 10_000 * spread**4,
-            ("mean_wait", "open", "fcfs"): 90_000 * spread,
-            ("mean_wait", fluid(READING), "easy"): 5_000 * spread,
-            ("mean_wait", fluid(READING), "fcfs"): 9_000 * spread,
-            ("throughput", "open", "easy"): easy,
-            ("throughput", "open", "fcfs"): easy * 0.999,
-            ("throughput", fluid(READING), "easy"): easy * 1.1,
-            ("throughput", fluid(READING), "fcfs"): easy * 0.9,
-            ("throughput", "log", ""): 3.5,
-            ("weeks", "open", "easy"): 10.0,
-            ("weeks", fluid(READING), "easy"): 12.0,
-            ("session", "open", "easy"): 900.0,
-            ("session", fluid(READING), "easy"): 600.0,
-        }
-    )
-
-
-def test_tbuos_as_the_source_describes_it():
-    found = {
-        r.quantity: r
-        for r in zakay_tbuos.compare([KTH], 10, lambda _, parts: [tbuos_runs(p) for p in parts])
-    }
-    ratios = {q: r for q, r in found.items() if q.startswith("largest")}
-    assert [r.ours for r in ratios.values()] == pytest.approx([1.9**4, 1.9])
-    assert {r.verdict for r in ratios.values()} <= {"held", "direction only"}
-    assert {r.verdict for q, r in found.items() if q not in ratios} == {"held"}
-    more = found["throughput, EASY less FCFS, users who react (%): above 0"]
-    assert more.ours == pytest.approx(100 * (1.1 / 0.9 - 1))
-    assert more.note.endswith("under FCFS, 3.5 in the log")
-
-
 @pytest.mark.slow
-def test_the_studies_on_a_real_log():
+def test_the_study_on_a_real_log():
     path = trace_path("KTH-SP2-1996-2")
     log = Log("KTH-SP2", "KTH-SP2-1996-2", path)
 
     def each(function, tasks):
         return [function(task, np.random.default_rng(1)) for task in tasks]
 
-    found = {r.quantity: r for r in zakay_tbuos.compare([log], 2, each)}
-    assert found["throughput, EASY less FCFS, users who react (%): above 0"].ours > 0
-    found = {r.quantity: r for r in zakay_feedback.compare([log], 2, each)}
-    adjusted = wk.simulate(log.read(), "easy", "adjusted")
-    assert found["mean wait, adjusted (s)"].ours == adjusted.metrics["mean_wait"]
-    queue = found["mean queue, conventional over fluid, FCFS: huge"]
-    assert queue.verdict == "held"
+    plan = Plan([log], [], 2, choose(zakay_feedback.STUDY.axes))
+    found = {r.claim.quantity: r for r in zakay_feedback.compare(plan, each)}
+    adjusted = wk.simulate(log.read(), "easy:spare=none", "adjusted", overrun="late")
+    assert found["mean wait, adjusted users (s)"].ours == adjusted.metrics["mean_wait"]
+    assert found["mean wait, conventional (s)"].ours == pytest.approx(8700, abs=1)
+    assert found["mean queue, conventional over fluid, FCFS: huge"].ours > 2

@@ -4,7 +4,7 @@ The chapter's models by formulas and simulated, with the parameters of its figur
 them: µ = 1, which stands for a job in ten minutes; Z = 5 in Figure 3; λ = 0.5 with p = 0.36 and
 0.47 in Figure 4; λ = 0.5 and Z = 1 in Figure 5; Z = 1 in Figures 7 and 8, with p = e^(-r) and
 Shmueli's 0.8 / (0.5 r + 1). Figure 6 does not say what is varied: here p, and the arrivals. Figure
-8 does not say λ: here 0.2 and 0.8. The figures give no numbers, so what is judged is what the text
+8 does not say λ: here 0.2 and 0.8. The figures give no numbers, so the claims are what the text
 says of them.
 
 A run of the re-open model has 10,000 users, as in the source, after 2,000 whom nobody measures.
@@ -12,14 +12,17 @@ Queue length counts the jobs that wait. Throughput per user is the mean number o
 over the mean time in the system: the mean of the users' own quotients depends on the few who had
 one very short job and left, and grows with the length of a run where p(0) is below 1.
 
-A value is *held* if all of our 95 % interval (Student's t over the runs) is within 5 % of it, or if
-it lies in the interval and that is no wider than 20 % of it to either side; *direction only* if it
-lies in a wider one, or our mean is within 5 %. A change or difference is *held* if the interval
-leaves no doubt that it is beyond the bound that is shown, *direction only* if only its sign is as
-stated. "Much", "precipitously" and "dramatically" are taken for a factor of two. Notes give what
-the formulas say: exact for a constant p, else those of the chain, which is an approximation.
+Intervals of means are by Student's t over the runs (95 %). What the text says in words stands for
+numbers of ours: something has a value, "has no impact" or "hardly differs" if it is within 5 % of
+it, or of a factor of 1; so near are also the values of formulas and limits that the source prints,
+for its limits are not quite reached in the figures. "Much", "precipitously" and "dramatically" are
+taken for a factor of two, and "moderately" for less; "nearly linearly" for a distance from the line
+of at most 10 % of the drop. A system does not saturate if the number at the server grows by less
+than a quarter of its mean, from the first half of a run to the second. What the text says grows or
+drops is a claim of its own. Notes give what the formulas say: exact for a constant p, else those of
+the chain, which is an approximation.
 
-Not held are, first, statements that forget the think time or mix two parameters: think times do
+Contradicted are, first, statements that forget the think time or mix two parameters: think times do
 change the throughput per user, and users do not send the same number of jobs where p is varied.
 With both falling p the throughput per user drops over all λ by as much as in Figure 5 or more; it
 is between equal throughputs that it drops by less. And two statements on Shmueli's p: the
@@ -28,31 +31,31 @@ quotients; and the run times of last jobs are biased less, not more, as e^(-r) g
 0 within a few run times, and 0.8 / (0.5 r + 1) slowly.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
-from analysis.studies import Drawing, Each, Log, Result, Study
+from analysis.reproduction import Drawing, Each, Plan, Result, Study
 from analysis.studies.zakay_queueing.constant_p import (
-    judge_closed,
-    judge_growing,
-    judge_relations,
-    judge_think_time,
+    compare_closed,
+    compare_growing,
+    compare_relations,
+    compare_think_time,
 )
 from analysis.studies.zakay_queueing.figures import draw_all
 from analysis.studies.zakay_queueing.points import all_points
-from analysis.studies.zakay_queueing.reacting_p import judge_reacting, judge_run_times
+from analysis.studies.zakay_queueing.reacting_p import compare_reacting, compare_run_times
 from analysis.studies.zakay_queueing.simulations import Task, simulate
 
 
-def compare(logs: Sequence[Log], runs: int, each: Each) -> Iterator[Result | Drawing]:
-    """Judge the chapter's statements by simulations, and draw its figures."""
+def compare(plan: Plan, each: Each) -> Iterator[Result | Drawing]:
+    """Set the chapter's statements beside simulations, and draw its figures."""
     points = all_points()
-    found = dict(zip(points, each(simulate, [Task(p, runs) for p in points]), strict=True))
-    yield from judge_closed(found)
-    yield from judge_think_time(found)
-    yield from judge_growing(found)
-    yield from judge_relations(found)
-    yield from judge_reacting(found)
-    yield from judge_run_times(found)
+    found = dict(zip(points, each(simulate, [Task(p, plan.runs) for p in points]), strict=True))
+    yield from compare_closed(found)
+    yield from compare_think_time(found)
+    yield from compare_growing(found)
+    yield from compare_relations(found)
+    yield from compare_reacting(found)
+    yield from compare_run_times(found)
     yield from draw_all(found)
 
 

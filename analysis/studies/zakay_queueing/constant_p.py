@@ -3,11 +3,18 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from analysis.studies import Result
+from analysis.reproduction import Result
 from analysis.studies.zakay_queueing import points as at
 from analysis.studies.zakay_queueing.points import Point
+from analysis.studies.zakay_queueing.statements import (
+    MUCH,
+    SETTLED,
+    Side,
+    lies,
+    lies_far,
+    reaches,
+)
 from analysis.studies.zakay_queueing.theory import predict
-from analysis.studies.zakay_queueing.verdicts import MUCH, beyond, near
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,9 +34,9 @@ _RESULTS = {
 _SMALL, _MIDDLE, _LARGE = at.GROWING[0], at.GROWING[at.CHANCES.index(0.24)], at.GROWING[-1]
 
 
-def judge_closed(runs: Runs) -> Iterator[Result]:
+def compare_closed(runs: Runs) -> Iterator[Result]:
     """Figure 3, and the text on mixed and batch users."""
-    where = "Figure 3"
+    place = "Figure 3 and section III.B"
     theory = predict(at.CLOSED)
     ours = {name: _columns(runs, at.CLOSED, name) for name in ("Xc", "Rc")}
     rising = at.CLOSED[: at.USERS.index(10) + 1]
@@ -38,105 +45,112 @@ def judge_closed(runs: Runs) -> Iterator[Result]:
         rising_by_theory = 100 * (theory[name].diff()[1:] > 0).mean()
         note = f"by theory {rising_by_theory:.0f} % of those up to {at.USERS[-1]}"
         words = f"{words} rises with the number of users: share of steps up to 10"
-        yield near(where, words, 1.0, rises, note)
+        yield reaches(place, words, 1.0, rises, note, kind="direction")
     last, before = at.USERS[-1], at.USERS[-3]
     slope = (ours["Rc"][last] - ours["Rc"][before]) / (last - before)
     by_theory = (theory["Rc"].iloc[-1] - theory["Rc"].iloc[-3]) / (last - before)
     words = f"response rises linearly in the end: slope from {before} to {last} users"
-    yield near(where, words, 1.0, slope, _theory(by_theory))
+    yield reaches(place, words, 1.0, slope, _theory(by_theory), kind="printed")
     words = f"throughput saturates at the capacity: with {last} users"
-    yield near(where, words, 1.0, ours["Xc"][last], _theory(theory["Xc"].iloc[-1]))
-    words = f"full utilization, {last} users: response less N / µ − Z"
-    yield near(where, words, last - 5.0, ours["Rc"][last], _theory(theory["Rc"].iloc[-1]))
+    note = _theory(theory["Xc"].iloc[-1])
+    yield reaches(place, words, 1.0, ours["Xc"][last], note, kind="printed", main=True)
+    words = f"full utilization, {last} users: response, by N / µ − Z"
+    note = _theory(theory["Rc"].iloc[-1])
+    yield reaches("section III.C", words, last - 5.0, ours["Rc"][last], note, kind="printed")
     slope = {(a, b): _slope(ours, a, b) for a, b in ((1, 4), (6, 10))}
-    words = "response over throughput: slope from 6 to 10 users over that from 1 to 4"
-    yield beyond(where, words, MUCH, slope[6, 10] / slope[1, 4], weakly=1.0)
-    where = "mixed, λ = 0.5, Z = 5"
+    words = (
+        "response over throughput, highly non-linear: slope from 6 to 10 users over that from 1 "
+        "to 4"
+    )
+    yield lies(place, words, "above", MUCH, slope[6, 10] / slope[1, 4], kind="ours")
+    place = "section III.B"
     mixed = predict(at.FEW_AND_MANY)
     for row, point in enumerate(at.FEW_AND_MANY):
         apart = runs[point]["Ro"] / runs[point]["Rc"]
         note = _theory(mixed["Ro"].iloc[row] / mixed["Rc"].iloc[row])
-        words = f"response of open over closed users, {point.N} closed"
+        words = f"mixed, λ = 0.5, Z = 5: response of open over closed users, {point.N} closed"
         if row:
-            yield near(where, f"{words}: hardly differs", 1.0, apart, note)
+            yield reaches(place, f"{words}: hardly differs", 1.0, apart, note)
         else:
-            yield beyond(where, f"{words}: differs", 1.0, apart, note)
+            yield lies(place, f"{words}: differs", "above", 1.0, apart, note, kind="ours")
     total = runs[at.FEW_AND_MANY[1]]["X"]
-    words = "throughput converges to the capacity: 30 closed users"
-    yield near(where, words, 1.0, total, _theory(mixed["X"].iloc[1]))
+    words = "mixed, λ = 0.5, Z = 5: throughput converges to the capacity, 30 closed users"
+    note = _theory(mixed["X"].iloc[1])
+    yield reaches("section V", words, 1.0, total, note, kind="printed", main=True)
     words = "batch, Z = 0: utilization with 5 closed users"
-    yield near("closed", words, 1.0, runs[at.BATCH]["U"])
+    yield reaches("section II", words, 1.0, runs[at.BATCH]["U"], kind="printed")
 
 
-def judge_think_time(runs: Runs) -> Iterator[Result]:
+def compare_think_time(runs: Runs) -> Iterator[Result]:
     """Figure 4: the think time has no impact where p is constant."""
     for p, sweep in at.THINKING.items():
         short, long = runs[sweep[0]], runs[sweep[-1]]
         theory = predict([sweep[0], sweep[-1]])
         for name, title in _RESULTS.items():
-            words = f"p = {p}: {title}, Z = {at.THINK[-1]:g} over Z = {at.THINK[0]:g}"
+            words = (
+                f"p = {p}: {title} without impact, Z = {at.THINK[-1]:g} over Z = {at.THINK[0]:g}"
+            )
             ratio = long[name] / short[name]
             note = _theory(theory[name].iloc[1] / theory[name].iloc[0])
-            yield near("Figure 4", words, 1.0, ratio, note)
+            yield reaches("Figure 4 and section IV.A", words, 1.0, ratio, note)
 
 
-def judge_growing(runs: Runs) -> Iterator[Result]:
+def compare_growing(runs: Runs) -> Iterator[Result]:
     """Figure 5: what p has an impact on."""
-    where, lam = "Figure 5", 0.5
-    share = _columns(runs, at.GROWING, "X") * [1 - p for p in at.CHANCES] / lam
-    yield near(where, "throughput over λ / (1 − p), mean over p", 1.0, share.mean(axis=1))
+    place, lam = "Figure 5 and section IV.A", 0.5
+    share = (_columns(runs, at.GROWING, "X") * [1 - p for p in at.CHANCES] / lam).mean(axis=1)
+    words = "throughput over λ / (1 − p), mean over p"
+    yield reaches("section IV.A", words, 1.0, share, kind="printed", main=True)
     share = _columns(runs, at.GROWING, "jobs_per_user") * [1 - p for p in at.CHANCES]
-    yield near(where, "jobs per user over 1 / (1 − p), mean over p", 1.0, share.mean(axis=1))
-    words = "p = 0.55, beyond the bound of 0.5: growth of the number at the server"
-    yield beyond(where, words, 0.0, runs[at.BEYOND]["growth"], "from the first half to the second")
+    words = "jobs per user over 1 / (1 − p), mean over p"
+    yield reaches("section IV.A", words, 1.0, share.mean(axis=1), kind="printed")
+    words = "p = 0.55, beyond the bound of 0.5: growth of the number at the server, over its mean"
+    growth, note = runs[at.BEYOND]["growth"], "from the first half to the second"
+    yield lies("section IV.A", words, "above", SETTLED, growth, note, kind="bound")
     theory = predict([_SMALL, _MIDDLE, _LARGE])
     for name in ("X", "U", "jobs_per_user"):
         ratio = runs[_LARGE][name] / runs[_MIDDLE][name]
         note = _theory(theory[name].iloc[2] / theory[name].iloc[1])
-        words = f"{_RESULTS[name]} grows moderately: p = 0.48 over p = 0.24"
-        yield beyond(where, words, MUCH, ratio, note, side="below")
+        words = f"{_RESULTS[name]} grows: p = 0.48 over p = 0.24"
+        yield lies(place, words, "above", 1.0, ratio, note)
+        yield lies(place, f"{words}: moderately", "below", MUCH, ratio, note, kind="ours")
+    moderate = runs[_LARGE]["X"] / runs[_MIDDLE]["X"]
     for name in ("L", "W"):
         late = runs[_LARGE][name] / runs[_MIDDLE][name]
         early = runs[_MIDDLE][name] / runs[_SMALL][name]
         by_theory = theory[name].to_numpy()
-        rise = by_theory[2] / by_theory[1]
-        words = f"{_RESULTS[name]} grows precipitously: p = 0.48 over p = 0.24"
-        yield beyond(where, words, MUCH, late, _theory(rise), weakly=1.0)
-        words = f"{_RESULTS[name]}, only near saturation: that over p = 0.24 over p = 0"
+        rise, rise_of_X = by_theory[2] / by_theory[1], theory["X"].iloc[2] / theory["X"].iloc[1]
+        words = f"{_RESULTS[name]} grows precipitously: p = 0.48 over p = 0.24, over throughput's"
+        yield from lies_far(place, words, "above", late / moderate, _theory(rise / rise_of_X))
+        words = f"{_RESULTS[name]}, only near saturation: that growth over that from p = 0 to 0.24"
         note = _theory(rise / (by_theory[1] / by_theory[0]))
-        yield beyond(where, words, MUCH, late / early, note, weakly=1.0)
+        yield from lies_far(place, words, "above", late / early, note)
     ratio = runs[_LARGE]["X_per_user"] / runs[_SMALL]["X_per_user"]
     note = _theory(theory["X_per_user"].iloc[2] / theory["X_per_user"].iloc[0])
     words = "throughput per user drops: p = 0.48 over p = 0"
-    yield beyond(where, words, 1.0, ratio, note, side="below")
+    yield lies(place, words, "below", 1.0, ratio, note, main=True)
 
 
-def judge_relations(runs: Runs) -> Iterator[Result]:
+def compare_relations(runs: Runs) -> Iterator[Result]:
     """Figure 6: response, throughput and throughput per user, over either sweep."""
+    place = "Figure 6 and section IV.A"
     sweeps = {
         "p from 0 to 0.48": (_SMALL, _LARGE),
         "λ from 0.05 to 0.61": (at.ARRIVING[0], at.ARRIVING[-1]),
     }
+    far: tuple[tuple[str, str, Side], ...] = (
+        ("X_per_user", "throughput per user drops", "below"),
+        ("time_per_user", "users are active for longer", "above"),
+    )
     for words, ends in sweeps.items():
         first, last = (runs[point] for point in ends)
         theory = predict(ends)
-        for name, title, side, value in (
-            ("X_per_user", "throughput per user drops dramatically", "below", 1 / MUCH),
-            ("time_per_user", "users are active for much longer", "above", MUCH),
-        ):
+        for name, title, side in far:
             note = _theory(theory[name].iloc[1] / theory[name].iloc[0])
-            yield beyond(
-                "Figure 6",
-                f"{words}: {title}",
-                value,
-                last[name] / first[name],
-                note,
-                side="above" if side == "above" else "below",
-                weakly=1.0,
-            )
+            yield from lies_far(place, f"{words}: {title}", side, last[name] / first[name], note)
         note = _theory(theory["jobs_per_user"].iloc[1] / theory["jobs_per_user"].iloc[0])
         ratio = last["jobs_per_user"] / first["jobs_per_user"]
-        yield near("Figure 6", f"{words}: users send the same number of jobs", 1.0, ratio, note)
+        yield reaches(place, f"{words}: users send the same number of jobs", 1.0, ratio, note)
 
 
 def _slope(ours: "Mapping[str, pd.DataFrame]", few: int, many: int) -> "pd.Series":

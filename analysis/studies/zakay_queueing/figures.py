@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from analysis.studies import Drawing
+from analysis.reproduction import Drawing
 from analysis.studies.zakay_queueing import points as at
 from analysis.studies.zakay_queueing.points import Point, reopened
 from analysis.studies.zakay_queueing.simulations import TIMES

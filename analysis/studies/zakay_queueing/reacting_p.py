@@ -3,11 +3,18 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from analysis.studies import Result
+from analysis.reproduction import Result
 from analysis.studies.zakay_queueing import points as at
 from analysis.studies.zakay_queueing.points import EXPONENTIAL, SHMUELI, Point
+from analysis.studies.zakay_queueing.statements import (
+    NEAR,
+    SETTLED,
+    Side,
+    lies,
+    lies_far,
+    reaches,
+)
 from analysis.studies.zakay_queueing.theory import predict, run_time_bias
-from analysis.studies.zakay_queueing.verdicts import MUCH, NEAR, beyond, near
 
 if TYPE_CHECKING:
     import numpy as np
@@ -16,13 +23,13 @@ if TYPE_CHECKING:
 
 Runs = Mapping[Point, "pd.DataFrame"]
 
-_WHERE = "Figure 7"
+_FIGURE_7, _FIGURE_8 = "Figure 7 and section IV.B", "Figure 8 and section IV.C"
 
 #: Throughputs between which users of constant and of falling p are compared.
 _FROM, _TO = 0.52, 0.94
 
 
-def judge_reacting(runs: Runs) -> Iterator[Result]:
+def compare_reacting(runs: Runs) -> Iterator[Result]:
     """Figure 7: each form of p, then one beside the other."""
     for p in at.WORDS:
         yield from _feedback(runs, p)
@@ -31,7 +38,7 @@ def judge_reacting(runs: Runs) -> Iterator[Result]:
     yield from _forms_apart(runs)
 
 
-def judge_run_times(runs: Runs) -> Iterator[Result]:
+def compare_run_times(runs: Runs) -> Iterator[Result]:
     """Figure 8: jobs that were the last ran longer."""
     bias, theory = {}, {}
     for p, word in at.WORDS.items():
@@ -40,16 +47,16 @@ def judge_run_times(runs: Runs) -> Iterator[Result]:
             bias[p, lam] = runs[point]["run_last"] / runs[point]["run_continued"]
             theory[p, lam] = run_time_bias(point)
             words = f"{word}, λ = {lam}: mean run time of last jobs over others"
-            yield beyond("Figure 8", words, 1.0, bias[p, lam], _theory(theory[p, lam]))
+            yield lies(_FIGURE_8, words, "above", 1.0, bias[p, lam], _theory(theory[p, lam]))
     for lam in at.LOW_AND_HIGH:
         ours, note = (x[SHMUELI, lam] / x[EXPONENTIAL, lam] for x in (bias, theory))
         words = f"stronger with Shmueli's p, λ = {lam}: that ratio over the exponential's"
-        yield beyond("Figure 8", words, 1.0, ours, _theory(note))
+        yield lies(_FIGURE_8, words, "above", 1.0, ours, _theory(note))
     low, high = at.LOW_AND_HIGH
     for p, word in at.WORDS.items():
         ours, note = (x[p, high] / x[p, low] for x in (bias, theory))
         words = f"{word}: weaker at λ = {high}: that ratio over that at λ = {low}"
-        yield beyond("Figure 8", words, 1.0, ours, _theory(note), side="below")
+        yield lies(_FIGURE_8, words, "below", 1.0, ours, _theory(note))
 
 
 def _feedback(runs: Runs, p: str) -> Iterator[Result]:
@@ -59,53 +66,43 @@ def _feedback(runs: Runs, p: str) -> Iterator[Result]:
     first, last = (runs[point] for point in (points[0], points[-1]))
     for name, title in (("X", "throughput"), ("U", "utilization")):
         over = _values(runs, points, name) / list(at.RATES)
-        least = over.min(axis=1)
-        yield beyond(_WHERE, f"{word}: {title} over λ, the least over λ", 1.0, least)
+        words = f"{word}: {title} over λ, the least over λ"
+        yield lies(_FIGURE_7, words, "above", 1.0, over.min(axis=1))
         words = f"{word}: {title} converges to 1: at λ = {at.RATES[-1]}"
-        yield near(_WHERE, words, 1.0, last[name], _theory(theory[name].iloc[1]))
+        note, main = _theory(theory[name].iloc[1]), name == "X"
+        yield reaches(_FIGURE_7, words, 1.0, last[name], note, kind="printed", main=main)
     chance = {end: 1 - 1 / runs[point]["jobs_per_user"] for end, point in _ends(points)}
-    for words, ours, side in (
-        ("response grows: highest λ over lowest", last["R"] / first["R"], "above"),
-        ("p drops: highest λ over lowest", chance["last"] / chance["first"], "below"),
-        (
-            "users submit fewer jobs: highest λ over lowest",
-            last["jobs_per_user"] / first["jobs_per_user"],
-            "below",
-        ),
-        (
-            "throughput per user drops: highest λ over lowest",
-            last["X_per_user"] / first["X_per_user"],
-            "below",
-        ),
-    ):
-        yield beyond(
-            _WHERE,
-            f"{word}: {words}",
-            1.0,
-            ours,
-            side="above" if side == "above" else "below",
-        )
-    words = f"{word}: does not saturate, λ = {at.RATES[-1]}: growth of the number at the server"
+    changes: tuple[tuple[str, pd.Series, Side], ...] = (
+        ("response grows", last["R"] / first["R"], "above"),
+        ("p drops", chance["last"] / chance["first"], "below"),
+        ("users submit fewer jobs", last["jobs_per_user"] / first["jobs_per_user"], "below"),
+        ("throughput per user drops", last["X_per_user"] / first["X_per_user"], "below"),
+    )
+    for words, ours, side in changes:
+        yield lies(_FIGURE_7, f"{word}: {words}: highest λ over lowest", side, 1.0, ours)
+    words = (
+        f"{word}: does not saturate, λ = {at.RATES[-1]}: growth of the number at the server, over "
+        "its mean"
+    )
     note = f"from the first half to the second, of {last['L'].mean():.4g} who wait"
-    yield near(_WHERE, words, 0.0, last["growth"], note)
+    yield reaches(_FIGURE_7, words, 0.0, last["growth"], note, within=SETTLED, main=True)
 
 
 def _per_user(runs: Runs, p: str) -> Iterator[Result]:
-    """Judge that throughput per user drops more moderately than for constant p, in two readings."""
+    """Throughput per user drops more moderately than for constant p, taken in two ways."""
     points, word = at.REACTING[p], at.WORDS[p]
     own = runs[points[0]]["X_per_user"] / runs[points[-1]]["X_per_user"]
     constant = runs[at.GROWING[0]]["X_per_user"] / runs[at.GROWING[-1]]["X_per_user"]
     words = f"{word}: drop of throughput per user over all λ, over that of Figure 5"
     note = f"by the factors {own.mean():.3g} and {constant.mean():.3g}"
-    yield beyond(_WHERE, words, 1 / MUCH, own / constant, note, side="below", weakly=1.0)
+    yield from lies_far(_FIGURE_7, words, "below", own / constant, note)
     drops = []
     for sweep in (points, at.GROWING):
         X, per_user = (_values(runs, sweep, name) for name in ("X", "X_per_user"))
         drops.append(_at(per_user, X, _FROM) / _at(per_user, X, _TO))
     words = f"{word}: the same while the throughput rises from {_FROM} to {_TO}"
     note = f"by the factors {drops[0].mean():.3g} and {drops[1].mean():.3g}"
-    ours = _series(drops[0] / drops[1])
-    yield beyond(_WHERE, words, 1 / MUCH, ours, note, side="below", weakly=1.0)
+    yield from lies_far(_FIGURE_7, words, "below", _series(drops[0] / drops[1]), note)
 
 
 def _waits(runs: Runs, p: str) -> Iterator[Result]:
@@ -116,7 +113,7 @@ def _waits(runs: Runs, p: str) -> Iterator[Result]:
         value = _values(runs, points, name).to_numpy()
         ours = _series(value[:, -1] / _at(value, U, 0.9))
         words = f"{word}: {title} at λ = {at.RATES[-1]} over that where utilization is 0.9"
-        yield beyond(_WHERE, words, MUCH, ours, weakly=1.0)
+        yield from lies_far(_FIGURE_7, words, "above", ours)
 
 
 def _forms_apart(runs: Runs) -> Iterator[Result]:
@@ -128,36 +125,38 @@ def _forms_apart(runs: Runs) -> Iterator[Result]:
     words = "more jobs per user to begin with: Shmueli's over exponential"
     by_theory = [predict(points[:1])["jobs_per_user"].iloc[0] for points in (shmueli, exponential)]
     ratio = jobs[SHMUELI].iloc[:, 0] / jobs[EXPONENTIAL].iloc[:, 0]
-    yield beyond(_WHERE, words, 1.0, ratio, _theory(by_theory[0] / by_theory[1]))
+    yield lies(_FIGURE_7, words, "above", 1.0, ratio, _theory(by_theory[0] / by_theory[1]))
     words = "Shmueli's: jobs per user drop nearly linearly to 1: farthest from a line"
     far = _series(_from_line(jobs[SHMUELI].to_numpy()))
     note = (
         "largest distance from the line of least squares, in what they drop by; exponential: "
         f"{_from_line(jobs[EXPONENTIAL].to_numpy()).mean():.2g}"
     )
-    yield beyond(_WHERE, words, 2 * NEAR, far, note, side="below")
+    yield lies(_FIGURE_7, words, "below", 2 * NEAR, far, note, kind="ours")
     words = "Shmueli's: that line at λ = 1"
-    yield near(_WHERE, words, 1.0, _series(_line(jobs[SHMUELI].to_numpy())(1.0)))
+    line = _series(_line(jobs[SHMUELI].to_numpy())(1.0))
+    yield reaches(_FIGURE_7, words, 1.0, line, kind="printed")
     words = "exponential: slope of jobs per user, last third of λ over the first"
-    yield beyond(_WHERE, words, 1.0, _slopes(jobs[EXPONENTIAL]), side="below")
+    yield lies(_FIGURE_7, words, "below", 1.0, _slopes(jobs[EXPONENTIAL]))
     reached = {
         p: _at(np.tile(at.RATES, (len(runs[points[0]]), 1)), _values(runs, points, "X"), 1 - NEAR)
         for p, points in at.REACTING.items()
     }
     words = f"λ at which throughput is {1 - NEAR:g}: Shmueli's over exponential"
-    yield beyond(_WHERE, words, 1.0, _series(reached[SHMUELI] / reached[EXPONENTIAL]), side="below")
+    earlier = _series(reached[SHMUELI] / reached[EXPONENTIAL])
+    yield lies(_FIGURE_7, words, "below", 1.0, earlier)
     wait = _values(runs, shmueli, "W") / _values(runs, exponential, "W").to_numpy()
     words = "mean wait, Shmueli's over exponential, the least over λ"
-    yield beyond(_WHERE, words, 1.0, wait.min(axis=1))
+    yield lies(_FIGURE_7, words, "above", 1.0, wait.min(axis=1))
     for name, words in (
         ("X_per_user", "throughput per user starts higher: Shmueli's over exponential"),
         ("quotient", "the same as the mean of the users' own quotients"),
     ):
         ratio = runs[shmueli[0]][name] / runs[exponential[0]][name]
-        yield beyond(_WHERE, words, 1.0, ratio)
+        yield lies(_FIGURE_7, words, "above", 1.0, ratio)
     words = "throughput per user is low at high λ: Shmueli's over exponential"
     ratio = runs[shmueli[-1]]["X_per_user"] / runs[exponential[-1]]["X_per_user"]
-    yield beyond(_WHERE, words, 1 / MUCH, ratio, side="below", weakly=1.0)
+    yield lies(_FIGURE_7, words, "below", 1.0, ratio)
 
 
 def _ends(points: Sequence[Point]) -> Iterator[tuple[str, Point]]:

@@ -33,8 +33,9 @@ def simulate(task: Task, rng: "np.random.Generator") -> "pd.DataFrame":
     Columns are X, U, R, W (mean wait), L (mean number of jobs that wait); of the mixed model Xc,
     Rc and Ro; of the re-open model jobs_per_user, time_per_user, X_per_user (the quotient of these
     means), quotient (the mean of the users' own quotients), growth (of the number at the server,
-    from the first half of the time to the second), run_last and run_continued (mean run times), and
-    the share of the run times longer than each of `TIMES`, last:TIME and continued:TIME.
+    from the first half of the time to the second, over its mean), run_last and run_continued (mean
+    run times), and the share of the run times longer than each of `TIMES`, last:TIME and
+    continued:TIME.
     """
     import pandas as pd
 
@@ -78,13 +79,14 @@ def _reopen_run(point: Point, rng: "np.random.Generator") -> dict[str, float]:
     is_last[last] = True
     those = slice(BEFORE, BEFORE + USERS)
     n_jobs, time = np.bincount(user)[those], (left - arrival)[those]
+    middle = (begin + end) / 2
+    growth = _at_server(jobs, middle, end) - _at_server(jobs, begin, middle)
     found |= {
         "jobs_per_user": float(n_jobs.mean()),
         "time_per_user": float(time.mean()),
         "X_per_user": float(n_jobs.sum() / time.sum()),
         "quotient": float((n_jobs / time).mean()),
-        "growth": _at_server(jobs, (begin + end) / 2, end)
-        - _at_server(jobs, begin, (begin + end) / 2),
+        "growth": growth / _at_server(jobs, begin, end),
     }
     run, measured = jobs["run"].to_numpy(), (user >= BEFORE) & (user < BEFORE + USERS)
     for name, chosen in (("last", measured & is_last), ("continued", measured & ~is_last)):
