@@ -88,7 +88,7 @@ DRAWN = {
 
 
 class Draws(NamedTuple):
-    """What sessions draw from: these logs, by a reading."""
+    """What users draw from: these logs, by a reading."""
 
     logs: tuple[Log, ...]
     size: str
@@ -129,7 +129,7 @@ def compare(plan: Plan, each: Each) -> Iterator[Result]:
 
 
 def draws_of(plan: Plan) -> Draws:
-    """Return what sessions draw from, by the reading of a plan."""
+    """Return what users draw from, by the reading of a plan."""
     repeat = cast("Repeat", plan.reading["repeat"])
     return Draws(tuple(plan.logs), plan.reading["size"], repeat)
 
@@ -273,12 +273,12 @@ def _in_words(found: Sequence[Found]) -> Iterator[Result]:
     for metric in METRICS:
         words = f"inaccuracy of the {metric}: FCFS's less EASY's (points)"
         claim = above(words, 0.0, "Figure 3.12", "direction")
-        yield of_runs(claim, _less(wrong["fcfs", metric], wrong["easy", metric]))
+        yield of_runs(claim, differences(wrong["fcfs", metric], wrong["easy", metric]))
     for scheduler in WORDS:
         for more, less in (("wait", "slowdown"), ("slowdown", "response")):
             words = f"inaccuracy of the {more} less that of the {less}: {WORDS[scheduler]} (points)"
             claim = above(words, 0.0, "Figure 3.12", "direction")
-            yield of_runs(claim, _less(wrong[scheduler, more], wrong[scheduler, less]))
+            yield of_runs(claim, differences(wrong[scheduler, more], wrong[scheduler, less]))
 
 
 def _similar(found: Sequence[Found]) -> Iterator[Result]:
@@ -321,10 +321,10 @@ def _scaling(
                 f"{second}: {name} (points)"
             )
             late, early = (
-                _gains(of(scheduler, a, metric), of(scheduler, b, metric))
+                changes(of(scheduler, a, metric), of(scheduler, b, metric))
                 for a, b in ((third, last), (first, second))
             )
-            yield of_runs(below(words, 0.0, "Figure 3.16", "direction"), _less(late, early))
+            yield of_runs(below(words, 0.0, "Figure 3.16", "direction"), differences(late, early))
         words = f"response of {last} sessions relative to that of {third}: {name}"
         yield of_ratios(
             above(words, 1.0, "section 3.4.3", "direction"),
@@ -368,12 +368,13 @@ def _correlations(quantities: Sequence[Sequence[Sequence[float]]]) -> list[float
     return [correlation(x, y) for x, y in zip(throughput, utilization, strict=True)]
 
 
-def _gains(before: Sequence[float], after: Sequence[float]) -> list[float]:
+def changes(before: Sequence[float], after: Sequence[float]) -> list[float]:
     """Return changes in percent, run by run."""
     return [100 * (b / a - 1) for a, b in zip(before, after, strict=True)]
 
 
-def _less(values: Sequence[float], others: Sequence[float]) -> list[float]:
+def differences(values: Sequence[float], others: Sequence[float]) -> list[float]:
+    """Return differences, run by run."""
     return [a - b for a, b in zip(values, others, strict=True)]
 
 

@@ -1,12 +1,24 @@
 """The studies of sites on small logs, and what they compute of simulations."""
 
 from math import isnan
+from pathlib import Path
 
+import numpy as np
 import pytest
 
 import workloadkit as wk
-from analysis.reproduction import Log, Plan, above, choose, find_logs, printed, run_study
-from analysis.studies import load_study, shmueli_conventional, shmueli_violations
+from analysis.reproduction import (
+    Drawing,
+    Log,
+    Plan,
+    above,
+    choose,
+    find_logs,
+    printed,
+    read_table,
+    run_study,
+)
+from analysis.studies import load_study, shmueli_conventional, shmueli_creasy, shmueli_violations
 from analysis.studies.shmueli_conventional import distributions_of, of_ratios, of_runs
 
 
@@ -20,7 +32,8 @@ def folder(tmp_path):
 @pytest.fixture
 def found(folder, monkeypatch):
     """Run a study, made short, on that log."""
-    monkeypatch.setattr(shmueli_conventional, "WEEKS", 1)
+    for module in (shmueli_conventional, shmueli_creasy):
+        monkeypatch.setattr(module, "WEEKS", 1)
     monkeypatch.setattr(shmueli_violations, "LOADS", {"fcfs": (0.3, 0.6), "easy": (0.3, 0.9)})
 
     def run(name, runs=2, **reading):
@@ -162,3 +175,106 @@ def test_violations_begin_beyond_one_job_in_a_hundred():
     last = "log of EASY under EASY: share of {} in violation at 0.9"
     assert rows[last.format("submissions"), "direction"].ours == pytest.approx(0.42)
     assert rows[last.format("executions"), "direction"].ours == pytest.approx(0.003)
+
+
+def as_published(task, run):
+    """A site as in the source, one in a thousand more or less."""
+    table = read_table(Path(shmueli_creasy.__file__).with_suffix(".csv"))
+    row = next(row for row in table if int(row["users"]) == task.users)
+    values = {name: float(row[name]) for name in shmueli_creasy.COLUMNS}
+    for i, name in enumerate(shmueli_creasy.CLASSES):
+        values |= {f"slowdown, {name}": (9, 3, 1)[i], f"response, {name}": (17, 56, 362)[i]}
+    step = shmueli_creasy.ALPHAS.index(task.alpha)
+    if step < 4:
+        jobs, response = (46.8, 56.63, 63.65, 67.4)[step], (78, 85, 90, 95)[step]
+        values |= {"throughput_per_hour": jobs, "mean_response_min": response}
+        values |= {"utilization": 0.57, "mean_slowdown": (71, 50, 36, 28)[step]}
+        values |= {"jobs_per_session": (1.73, 2.1, 2.35, 2.55)[step]}
+        values |= {f"response, {name}": 100 * i for i, name in enumerate(shmueli_creasy.CLASSES, 1)}
+        if task.users == 50:  # as CREASY 6000
+            values |= {name: float(row[name]) for name in shmueli_creasy.COLUMNS}
+            values |= {"jobs_per_session": 2.69}
+    noise = (-1) ** (run + (task.alpha > 0) + (task.users > 50)) / 1000
+    return {name: value * (1 + noise) for name, value in values.items()}
+
+
+def test_creasy_as_the_source_describes_it(tmp_path):
+    def each(function, tasks):
+        return [as_published(task, run) for run, task in enumerate(tasks)]
+
+    found = [*shmueli_creasy.compare(plan_of(shmueli_creasy.STUDY, 6), each)]
+    drawings = [item for item in found if isinstance(item, Drawing)]
+    assert len(drawings) == 5
+    assert len(drawings[0].data) == 25
+    for drawing in (drawings[0], drawings[-1]):
+        assert all(file.stat().st_size > 0 for file in drawing.save(tmp_path))
+    results = [item for item in found if not isinstance(item, Drawing)]
+    rows = by_claim(results)
+    assert sum(result.claim.main for result in results) == 6
+    for words, change in (
+        ("change of jobs an hour from EASY to CREASY 1500: 250 users (%)", 21),
+        ("change of mean slowdown from EASY to CREASY 6000: 250 users (%)", -65.8),
+        ("change of the jobs of a session from 50 to 250 users: EASY (%)", -35.7),
+        ("change of the response of jobs of 1 to 10 min from EASY to CREASY 6000 (%)", -72),
+    ):
+        assert rows[words, "printed"].ours == pytest.approx(change, abs=0.2)
+    wrong = [result.claim.quantity for result in results if result.verdict != "reproduced"]
+    assert wrong == [
+        "change of the response of jobs of 1 to 10 min from EASY to CREASY 6000 (%)",
+        "change of the response of jobs of over 10 min from EASY to CREASY 6000 (%)",
+    ]
+
+
+def test_small_sites_under_all_weights(found):
+    rows = by_claim(found("shmueli-creasy"))
+    change = rows["change of jobs an hour from EASY to CREASY 6000: 250 users (%)", "direction"]
+    assert change.low < change.ours < change.high
+    assert change.claim.main
+    falls = rows[
+        "change of the slowdown from jobs of 1 to 10 min to over 10 min: EASY (%)", "direction"
+    ]
+    assert falls.ours < 0
+
+
+@pytest.mark.parametrize(
+    ("axis", "option"),
+    [("longest", "all"), ("gaps", "drawn"), ("session", "batches"), ("baseline", "fcfs")],
+)
+def test_each_reading_of_the_site_changes_it(folder, monkeypatch, axis, option):
+    monkeypatch.setattr(shmueli_creasy, "WEEKS", 1)
+    study = shmueli_creasy.STUDY
+    draws = shmueli_conventional.Draws(
+        (Log("KTH-SP2", "", folder / "KTH-SP2-1996-2.swf.gz"),), "nodes", "size"
+    )
+
+    def site(**reading):
+        task = shmueli_creasy.Task(draws, choose(study.axes, reading), 60, 0)
+        return shmueli_creasy.measure(task, np.random.default_rng(1))
+
+    plain, other = site(), site(**{axis: option})
+    assert plain == site()
+    assert plain != other
+    if axis == "session":
+        assert other["jobs_per_session"] < plain["jobs_per_session"]
+
+
+def serve(scheduler):
+    """Starts of the jobs of Figure 5.1, in minutes after 12:00.
+
+    Job R leaves 4 of 10 processors, which another job has until 12:00. Job 1 needs 8, jobs 2 and 3
+    need 4 each; they are submitted at 11:00, 11:10 and 11:55.
+    """
+    minutes = {
+        "submit": [0, 0, 60, 70, 115],
+        "run": [150, 120, 60, 30, 10],
+    }
+    columns = {name: [60 * x for x in values] for name, values in minutes.items()}
+    columns |= {"procs": [6, 4, 8, 4, 4], "user": [8, 9, 1, 2, 3]}
+    schedule = wk.simulate(wk.Trace.from_columns(columns), scheduler, procs=10)
+    return (schedule.jobs["start"].to_numpy()[2:] / 60 - 120).tolist()
+
+
+def test_figure_5_1():
+    assert serve("fcfs") == [30, 90, 90]
+    assert serve("easy") == [30, 0, 90]
+    assert serve("creasy:alpha=6000") == [30, 90, 0]
