@@ -5,6 +5,7 @@ from typing import Any
 
 from analysis.reproduction.logs import Log
 from analysis.reproduction.readings import Axis, Reading
+from analysis.reproduction.study import Plan
 from workloadkit.clock import DAY
 
 #: The logs of N. Zakay's thesis, and their versions as its Table 1.1 (2018) lists them.
@@ -81,6 +82,33 @@ START = Axis(
     },
 )
 
+#: The logs of E. Shmueli's thesis, and their versions as its Table 2.1 (2008) lists them.
+SHMUELI_LOGS: Mapping[str, str] = {
+    "SDSC-Par": "SDSC-Par-1995-2.1-cln",
+    "CTC-SP2": "CTC-SP2-1996-2.1-cln",
+    "KTH-SP2": "KTH-SP2-1996-2",
+    "SDSC-SP2": "SDSC-SP2-1998-3.1-cln",
+    "SDSC-BLUE": "SDSC-BLUE-2000-3.1-cln",
+}
+
+#: Of E. Shmueli's site-level simulations, at a machine of 128 processors.
+SHMUELI_SIZE = Axis(
+    "size",
+    '"the number of processors": nothing is said of SDSC-BLUE, which gives out whole nodes',
+    {
+        "nodes": "jobs of SDSC-BLUE are as large as they need nodes, of 8 processors each",
+        "processors": "jobs of SDSC-BLUE are as large as they need processors",
+    },
+)
+SHMUELI_REPEAT = Axis(
+    "repeat",
+    '"jobs of the same size appear successively": but also "users tend to submit the same jobs"',
+    {
+        "size": "the size comes again, with a run time drawn anew",
+        "job": "the size comes again with the same run time",
+    },
+)
+
 
 def easy(reading: Reading, **more: str) -> str:
     """Return the EASY of a reading, with further parameters."""
@@ -102,3 +130,16 @@ def fluid(reading: Reading) -> str:
 def temporary(reading: Reading) -> dict[str, Any]:
     """Return the settings of `classify_users` that a reading has for temporary users."""
     return {"edge": 60 * DAY, "begin": 0} if reading["temporary"] == "60 days" else {}
+
+
+def without(plan: Plan) -> str:
+    """Return the note for results of all logs together: which are not here.
+
+    Examples
+    --------
+    >>> from analysis.reproduction import Log
+    >>> without(Plan([], [Log("KTH-SP2", "KTH-SP2-1996-2")], 1, {}))
+    'without KTH-SP2'
+    """
+    names = ", ".join(log.name for log in plan.missing)
+    return f"without {names}" if names else ""

@@ -6,41 +6,94 @@ text says of Figures 5.10 to 5.13. Users draw from the distributions of five log
 
 By the text run times are drawn from those of all jobs. But jobs so drawn need twenty times the work
 of those in Figure 2.1, where utilization and throughput give 5,800 processors × seconds for each
-job, and run longer on average than its jobs respond. 50 users then keep the machine busy, and more
-saturate it. So the simulations are also made with run times of up to an hour, which give about the
-response of the figure at 50 users; that limit is our reading, found by trying. All results are
-shown in both; judge those of all run times as of saturated machines.
+job, and run longer on average than its jobs respond: 50 users then keep the machine busy, and more
+saturate it. So run times have a limit, found by trying. With the one that is taken, and jobs of a
+batch that arrive at once, CREASY's utilization is near that of the figure at all sites.
 
-With it utilization and response are near those of the figure at all sizes of the site, at two
-thirds of its throughput, and sessions shorten under EASY as the text says. CREASY keeps them
-longer, but gains far less than in the source: with 250 users more work waits than a day can do, so
-that long waits outweigh the criticality of short jobs, which CREASY bounds.
+In none of these readings does EASY's utilization at 250 users stop at the published 57 %, nor does
+CREASY gain half of EASY's throughput. FCFS's utilization is near it. The reading ``baseline=fcfs``
+takes FCFS for α = 0, against which CREASY gains much more.
 
-A session of the source has about as many jobs as one here has batches, be it that its users submit
-single jobs or that batches are counted; so both are shown.
+A printed figure agrees within 10 %, a printed change in percent within 5 points, half of the change
+to which a deviation of 10 % in one of two figures amounts. Where the source uses words, these
+numbers stand for them: schedulers "perform similarly" within 5 % of each other, and a drop of the
+session length is "hardly noticeable" up to 5 %.
 
-A published figure is *held* if it lies in our 95 % interval, by Student's t over the runs; a change
-only if that leaves no doubt of its sign. Else the direction is held if a figure of the table lies
-on the same side of that of 50 users as published, and a change if it has the same sign. The source
-made one run.
+The source made one run. Intervals are of 95 %, by Student's t over the runs; changes are taken run
+by run.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from itertools import pairwise
 from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from analysis.studies import Each, Log, Result, Study, read_table
-from analysis.studies.shmueli_conventional import LOGS, claim, distributions_of, together
+from analysis.reproduction import (
+    Axis,
+    Drawing,
+    Each,
+    Plan,
+    Reading,
+    Result,
+    Study,
+    above,
+    at_least,
+    below,
+    between,
+    printed,
+    read_table,
+)
+from analysis.reproduction.sources import SHMUELI_LOGS, SHMUELI_REPEAT, SHMUELI_SIZE, without
+from analysis.studies.shmueli_conventional import (
+    Draws,
+    changes,
+    differences,
+    distributions_of,
+    draws_of,
+    of_runs,
+)
 
 if TYPE_CHECKING:
     import numpy as np
+    import pandas as pd
+    from matplotlib.axes import Axes
 
 USERS, WEEKS, PROCS = (50, 100, 150, 200, 250), 26, 128
 ALPHAS = (0, 1500, 3000, 4500, 6000)  # 0 is EASY
 
-#: What run times are drawn, in words. [s]
-LONGEST = {"all run times": inf, "run times up to 1 h": 3600.0}
+LONGEST = Axis(
+    "longest",
+    '"dominated by small runtime values": those of all jobs need twenty times the published work',
+    {
+        "90min": "run times up to 90 min are drawn; found by trying",
+        "1h": "run times up to 1 h are drawn; found by trying",
+        "all": "run times are drawn from those of all jobs",
+    },
+)
+GAPS = Axis(
+    "gaps",
+    "chapter 5 shows no times between the jobs of a batch; chapter 3 does",
+    {
+        "none": "the jobs of a batch arrive at once",
+        "drawn": "times between the jobs of a batch are drawn, as in chapter 3",
+    },
+)
+SESSION = Axis(
+    "session",
+    '"the number of jobs the users submit during their sessions": about as many as batches here',
+    {"jobs": "a session is as long as it has jobs", "batches": "as it has batches"},
+)
+BASELINE = Axis(
+    "baseline",
+    "EASY was simulated as CREASY with α = 0; its published utilization is that of FCFS",
+    {"easy": "with α = 0 CREASY is EASY", "fcfs": "with α = 0 nothing is backfilled"},
+)
+
+#: The limits of run times. [s]
+_LIMITS = {"90min": 5400.0, "1h": 3600.0, "all": inf}
 
 #: Columns of Figure 2.1 in words.
 COLUMNS = {
@@ -51,141 +104,267 @@ COLUMNS = {
     "mean_slowdown": "mean slowdown",
 }
 
-#: How long a session is.
-SESSIONS = {"jobs": "jobs_per_session", "batches": "batches_per_session"}
+#: What goes up with the weight of criticality, or down, and where it stands.
+FIGURES = {
+    "throughput_per_hour": (1, "Figure 5.10"),
+    "jobs_per_session": (1, "Figure 5.10"),
+    "mean_response_min": (1, "Figure 5.11"),
+    "mean_slowdown": (-1, "Figure 5.11"),
+}
 
 #: Run times of the classes in Figure 5.12, above the first bound and up to the second. [s]
 CLASSES = {"up to 1 min": (-1, 60), "1 to 10 min": (60, 600), "over 10 min": (600, inf)}
 
 Values = Mapping[str, float]
 
+#: What each run measured, by users and weight of criticality.
+Found = Mapping[tuple[int, int], Sequence[Values]]
+
 
 class Task(NamedTuple):
-    """One simulation: which run times are drawn, how many users, and the weight of criticality."""
+    """One simulation: what is drawn, by which reading, for how many users, and the weight."""
 
-    logs: tuple[Log, ...]
-    longest: str
+    draws: Draws
+    reading: Reading
     users: int
     alpha: int
 
 
-def compare(logs: Sequence[Log], runs: int, each: Each) -> Iterator[Result]:
-    """Set the table and the claims beside ours."""
-    everywhere, of = together(logs), tuple(logs)
-    kinds = [(t, n, a) for t in LONGEST for n in USERS for a in ALPHAS]
-    done = each(measure, [Task(of, *kind) for kind in kinds for _ in range(runs)])
-    found = {kind: done[i * runs : (i + 1) * runs] for i, kind in enumerate(kinds)}
-    for longest in LONGEST:
-        yield from _table(everywhere, longest, found)
-        yield from _claims(everywhere, longest, found)
+def compare(plan: Plan, each: Each) -> Iterator[Result | Drawing]:
+    """Set the table and the figures beside ours."""
+    draws, reading = draws_of(plan), dict(plan.reading)
+    kinds = [(users, alpha) for users in USERS for alpha in ALPHAS]
+    done = each(measure, [Task(draws, reading, *kind) for kind in kinds for _ in range(plan.runs)])
+    found = {kind: done[i * plan.runs : (i + 1) * plan.runs] for i, kind in enumerate(kinds)}
+    note = without(plan)
+    for results in (_table, _largest_site, _changes, _sessions, _loads, _classes):
+        yield from (replace(result, note=note) for result in results(found))
+    yield from _drawings(found)
 
 
 def measure(task: Task, rng: "np.random.Generator") -> Values:
-    """Simulate a site; return what the figures tell of it."""
+    """Simulate a site; return what the figures show of it."""
     import workloadkit as wk
+    from workloadkit.site import Empirical
 
+    distributions = distributions_of(task.draws.logs, task.draws.size)
+    if task.reading["gaps"] == "none":
+        distributions = replace(distributions, gap=Empirical.of([0]))
     site = wk.users.DynamicSite(
         task.users,
         WEEKS,
-        repeat="job",
-        longest=LONGEST[task.longest],
-        distributions=distributions_of(task.logs),
+        repeat=task.draws.repeat,
+        longest=_LIMITS[task.reading["longest"]],
+        distributions=distributions,
     )
-    scheduler = f"creasy:alpha={task.alpha}" if task.alpha else "easy"
+    scheduler = f"creasy:alpha={task.alpha}" if task.alpha else task.reading["baseline"]
     schedule = wk.simulate(None, scheduler, site, procs=PROCS, rng=rng)
     values = schedule.metrics
     run, response = schedule.workload.run, schedule.end - schedule.workload.submit
-    classes = {
-        name: response[(run > low) & (run <= high)].mean() for name, (low, high) in CLASSES.items()
+    slowdown = schedule.jobs["slowdown"].to_numpy()
+    submitted = {"jobs": values["jobs"], "batches": schedule.history["batches"]}
+    of_classes = {
+        f"{metric}, {name}": float(per_job[(run > low) & (run <= high)].mean())
+        for name, (low, high) in CLASSES.items()
+        for metric, per_job in (("response", response), ("slowdown", slowdown))
     }
     return {
         "utilization": values["utilization"],
         "throughput_per_hour": values["throughput_per_hour"],
-        "jobs_per_session": values["jobs"] / schedule.history["sessions"],
-        "batches_per_session": schedule.history["batches"] / schedule.history["sessions"],
+        "jobs_per_session": submitted[task.reading["session"]] / schedule.history["sessions"],
         "mean_response_min": values["mean_response"] / 60,
         "mean_slowdown": values["mean_slowdown"],
-        **{f"response, {name}": float(mean) for name, mean in classes.items()},
+        **of_classes,
     }
 
 
-def _table(log: Log, longest: str, found: Mapping[tuple, Sequence[Values]]) -> Iterator[Result]:
+def _table(found: Found) -> Iterator[Result]:
     """Set the rows of Figure 2.1 beside ours."""
-    from statistics import fmean
-
-    rows = read_table(Path(__file__).with_suffix(".csv"))
-    first = rows[0]
-    for row in rows:
+    for row in _published():
         users = int(row["users"])
         for column, words in COLUMNS.items():
-            ours = _of(found, longest, users, 6000, column)
-            few = fmean(_of(found, longest, USERS[0], 6000, column))
-            against = (float(first[column]), few)
-            quantity = f"Figure 2.1: {words}, {users} users, CREASY; {longest}"
-            yield claim(log, quantity, float(row[column]), ours, against=against)
+            quantity = f"{words}: {users} users, CREASY 6000"
+            claim = printed(quantity, float(row[column]), "Figure 2.1")
+            yield of_runs(claim, _of(found, column, users, 6000), positive=True)
 
 
-def _claims(log: Log, longest: str, found: Mapping[tuple, Sequence[Values]]) -> Iterator[Result]:
-    """Set the figures in the text beside ours."""
-    from statistics import fmean
+def _largest_site(found: Found) -> Iterator[Result]:
+    """Set the levels and the changes at the largest site beside ours."""
+    most = USERS[-1]
+    levels = (
+        ("Figure 5.10", "throughput_per_hour", 47, 71),
+        ("Figure 5.10", "utilization", 0.57, 0.85),
+        ("Figure 5.11", "mean_response_min", 78, 99),
+        ("Figure 5.11", "mean_slowdown", 71, 24),
+    )
+    for place, column, *pair in levels:
+        for alpha, published in zip((0, 6000), pair, strict=True):
+            words = f"{COLUMNS[column]}: {most} users, {_name(alpha)}, in the text"
+            claim = printed(words, published, place)
+            yield of_runs(claim, _of(found, column, most, alpha), positive=True)
+    claims = (
+        (1500, "throughput_per_hour", partial(printed, published=21.0, within=5)),
+        (3000, "throughput_per_hour", partial(printed, published=36.0, within=5)),
+        (4500, "throughput_per_hour", partial(printed, published=44.0, within=5)),
+        (6000, "throughput_per_hour", partial(above, bound=50.0, main=True)),
+        (6000, "throughput_per_hour", partial(above, bound=0.0, kind="direction", main=True)),
+        (6000, "mean_response_min", partial(printed, published=27.0, within=5)),
+        (6000, "mean_response_min", partial(above, bound=0.0, kind="direction", main=True)),
+        (6000, "mean_slowdown", partial(printed, published=-66.0, within=5)),
+        (6000, "mean_slowdown", partial(below, bound=0.0, kind="direction", main=True)),
+    )
+    for alpha, column, claim_of in claims:
+        words = f"change of {COLUMNS[column]} from EASY to {_name(alpha)}: {most} users (%)"
+        claim = claim_of(words, place=FIGURES[column][1])
+        yield of_runs(claim, _change(found, column, most, 0, alpha))
 
-    most, few = USERS[-1], USERS[0]
 
-    def ours(column: str, alpha: int, users: int = most) -> list[float]:
-        return _of(found, longest, users, alpha, column)
+def _changes(found: Found) -> Iterator[Result]:
+    """Say that a larger weight does more, and the last step less than the first."""
+    most = USERS[-1]
+    for column, (sign, place) in FIGURES.items():
+        for one, other in pairwise(ALPHAS):
+            words = f"change of {COLUMNS[column]} from {_name(one)} to {_name(other)}: {most} users"
+            beyond = above if sign > 0 else below
+            claim = beyond(f"{words}, step by step (%)", 0.0, place, "direction")
+            yield of_runs(claim, _change(found, column, most, one, other))
+        first, last = (
+            [sign * x for x in _change(found, column, most, *pair)]
+            for pair in (ALPHAS[:2], ALPHAS[-2:])
+        )
+        change = "rise" if sign > 0 else "fall"
+        words = f"{change} of {COLUMNS[column]} in the last step less that in the first (points)"
+        yield of_runs(below(words, 0.0, "Figure 5.13", "direction"), differences(last, first))
 
-    def result(figure: str, words: str, published: float, values: Any, **how: Any) -> Result:
-        return claim(log, f"{figure}: {words}; {longest}", published, values, **how)
 
-    levels = {
-        ("5.10", "throughput_per_hour"): (47, 71),
-        ("5.10", "utilization"): (0.57, 0.85),
-        ("5.11", "mean_response_min"): (78, 99),
-        ("5.11", "mean_slowdown"): (71, 24),
+def _sessions(found: Found) -> Iterator[Result]:
+    """Set the length of sessions beside ours: at both sites, and how it drops between them."""
+    few, most = USERS[0], USERS[-1]
+    place, column = "Figure 5.10", "jobs_per_session"
+    for users, published in ((few, 2.69), (most, 1.73)):
+        claim = printed(f"jobs of a session: {users} users, EASY", published, place)
+        yield of_runs(claim, _of(found, column, users, 0), positive=True)
+    drops = {
+        alpha: changes(_of(found, column, few, alpha), _of(found, column, most, alpha))
+        for alpha in ALPHAS
     }
-    for (figure, column), pair in levels.items():
-        for i, (alpha, name) in enumerate(((0, "EASY"), (6000, "CREASY"))):
-            other = (pair[1 - i], fmean(ours(column, 6000 - alpha)))
-            words = f"{COLUMNS[column]}, {most} users, {name}"
-            yield result(f"Figure {figure}", words, pair[i], ours(column, alpha), against=other)
-    gains = {
-        "throughput_per_hour": {1500: 21.0, 3000: 36.0, 4500: 44.0, 6000: 51.0},
-        "mean_response_min": {6000: 27.0},
-        "mean_slowdown": {6000: -66.0},
-    }
-    for column, by_alpha in gains.items():
-        for alpha, published in by_alpha.items():
-            values = _changes(ours(column, 0), ours(column, alpha))
-            words = f"change of {COLUMNS[column]} from EASY to CREASY {alpha}, {most} users (%)"
-            yield result("Figure 5.13", words, published, values)
-    for what, column in SESSIONS.items():
-        for alpha, name, published in ((0, "EASY", -36.0), (6000, "CREASY 6000", -2.5)):
-            values = _changes(ours(column, alpha, few), ours(column, alpha))
-            words = f"change of the {what} of a session from {few} to {most} users, {name} (%)"
-            yield result("Figure 5.10", words, published, values)
-        of_few, of_most = (ours(column, 0, users) for users in (few, most))
-        for users, published, values, other in (
-            (few, 2.69, of_few, (1.73, fmean(of_most))),
-            (most, 1.73, of_most, (2.69, fmean(of_few))),
-        ):
-            words = f"{what} of a session, {users} users, EASY"
-            yield result("Figure 5.10", words, published, values, against=other)
+    words = f"change of the jobs of a session from {few} to {most} users: {{}} (%)"
+    for_easy, for_creasy = words.format("EASY"), words.format(_name(6000))
+    yield of_runs(printed(for_easy, -36.0, place, within=5), drops[0])
+    yield of_runs(below(for_easy, 0.0, place, "direction", main=True), drops[0])
+    yield of_runs(at_least(for_creasy, -5.0, place, "ours", main=True), drops[6000])
+    for one, other in pairwise(ALPHAS):
+        words = f"change of the jobs of a session from {few} to {most} users: {_name(other)}"
+        claim = above(f"{words} less {_name(one)} (points)", 0.0, place, "direction")
+        yield of_runs(claim, differences(drops[other], drops[one]))
+
+
+def _loads(found: Found) -> Iterator[Result]:
+    """Say that schedulers are alike at the smallest site, and differ more at the largest."""
+    few, most = USERS[0], USERS[-1]
+    for column in ("throughput_per_hour", "mean_response_min", "mean_slowdown"):
+        sign, place = FIGURES[column]
+        for alpha in ALPHAS[1:]:
+            words = f"change of {COLUMNS[column]} from EASY to {_name(alpha)}: {few} users (%)"
+            claim = between(words, (-5.0, 5.0), place)
+            yield of_runs(claim, _change(found, column, few, 0, alpha))
+        words = (
+            f"change of {COLUMNS[column]} from EASY to {_name(6000)}: {most} users less {few} "
+            "users (points)"
+        )
+        beyond = above if sign > 0 else below
+        at_most, at_few = (_change(found, column, users, 0, 6000) for users in (most, few))
+        yield of_runs(beyond(words, 0.0, place, "direction"), differences(at_most, at_few))
+
+
+def _classes(found: Found) -> Iterator[Result]:
+    """Set the classes of jobs at the largest site beside ours."""
+    most, place = USERS[-1], "Figure 5.12"
     for name, published in zip(CLASSES, (-83.0, -44.0, 81.0), strict=True):
-        column = f"response, {name}"
-        values = _changes(ours(column, 0), ours(column, 6000))
-        words = f"change of the response of jobs of {name} from EASY to CREASY (%)"
-        yield result("Figure 5.12", words, published, values)
+        words = f"change of the response of jobs of {name} from EASY to {_name(6000)} (%)"
+        claim = printed(words, published, place, within=5)
+        yield of_runs(claim, _change(found, f"response, {name}", most, 0, 6000))
+    for metric, beyond in (("response", above), ("slowdown", below)):
+        for alpha in (0, 6000):
+            for short, long in pairwise(CLASSES):
+                words = f"change of the {metric} from jobs of {short} to {long}: {_name(alpha)} (%)"
+                values = (_of(found, f"{metric}, {name}", most, alpha) for name in (short, long))
+                yield of_runs(beyond(words, 0.0, place, "direction"), changes(*values))
 
 
-def _of(
-    found: Mapping[tuple, Sequence[Values]], longest: str, users: int, alpha: int, column: str
-) -> list[float]:
-    return [values[column] for values in found[longest, users, alpha]]
+def _drawings(found: Found) -> Iterator[Drawing]:
+    """Draw Figures 5.10, 5.11 and 5.13, the first two with the figures of Figure 2.1."""
+    import pandas as pd
+
+    from workloadkit.experiments.intervals import mean_interval
+
+    for column in FIGURES:
+        rows = [
+            (users, alpha, *mean_interval(_of(found, column, users, alpha), positive=True))
+            for users, alpha in found
+        ]
+        data = pd.DataFrame(rows, columns=["users", "alpha", "mean", "low", "high"])
+        plot = partial(plot_by_users, label=COLUMNS[column], column=column)
+        name = f"{FIGURES[column][1].lower().replace(' ', '-')}-{column.replace('_', '-')}"
+        title = f"{COLUMNS[column].capitalize()} by users and weight of criticality"
+        yield Drawing(name, title, data, plot)
+    most = USERS[-1]
+    steps = [
+        (COLUMNS[column], alpha, *mean_interval(_change(found, column, most, 0, alpha)))
+        for column in FIGURES
+        for alpha in ALPHAS
+    ]
+    data = pd.DataFrame(steps, columns=["metric", "alpha", "mean", "low", "high"])
+    yield Drawing("figure-5.13", f"Change from EASY at {most} users", data, plot_changes)
 
 
-def _changes(before: Sequence[float], after: Sequence[float]) -> list[float]:
-    """Return changes in percent, run by run."""
-    return [100 * (b / a - 1) for a, b in zip(before, after, strict=True)]
+def plot_by_users(
+    data: "pd.DataFrame", ax: "Axes | None" = None, *, label: str, column: str
+) -> "Axes":
+    """Draw a quantity by number of users, a curve for each weight, and the published figures."""
+    from analysis import style
+
+    ax = style.current_axes(ax)
+    for line, (alpha, rows) in zip(style.LINES, data.groupby("alpha"), strict=False):
+        ax.plot(rows["users"], rows["mean"], marker="o", label=_name(int(alpha)), **line)
+        ax.fill_between(rows["users"], rows["low"], rows["high"], color=line["color"], alpha=0.15)
+    published = [(int(row["users"]), float(row[column])) for row in _published()]
+    ax.plot(*zip(*published, strict=True), "D", color=style.INK, label="CREASY 6000, published")
+    ax.set_xlabel("users")
+    ax.set_ylabel(label)
+    style.legend_above(ax)
+    return ax
+
+
+def plot_changes(data: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
+    """Draw changes by weight of criticality, a curve for each metric."""
+    from analysis import style
+
+    ax = style.current_axes(ax)
+    for line, (metric, rows) in zip(style.LINES, data.groupby("metric", sort=False), strict=False):
+        ax.plot(rows["alpha"], rows["mean"], marker="o", label=metric, **line)
+        ax.fill_between(rows["alpha"], rows["low"], rows["high"], color=line["color"], alpha=0.15)
+    ax.set_xlabel("weight of criticality")
+    ax.set_ylabel("change from EASY (%)")
+    style.legend_above(ax)
+    return ax
+
+
+def _published() -> list[dict[str, str]]:
+    return read_table(Path(__file__).with_suffix(".csv"))
+
+
+def _name(alpha: int) -> str:
+    return f"CREASY {alpha}" if alpha else "EASY"
+
+
+def _of(found: Found, column: str, users: int, alpha: int) -> list[float]:
+    return [values[column] for values in found[users, alpha]]
+
+
+def _change(found: Found, column: str, users: int, one: int, other: int) -> list[float]:
+    """Return the changes from one weight to another, in percent."""
+    return changes(_of(found, column, users, one), _of(found, column, users, other))
 
 
 STUDY = Study(
@@ -193,7 +372,8 @@ STUDY = Study(
     text=__doc__,
     source='E. Shmueli, "The importance of feedback in evaluating and designing parallel systems '
     'schedulers", PhD thesis, Hebrew University, 2008, Figure 2.1 and section 5.5',
-    logs=LOGS,
+    logs=SHMUELI_LOGS,
     compare=compare,
-    runs=10,
+    runs=20,
+    axes=(SHMUELI_SIZE, SHMUELI_REPEAT, LONGEST, GAPS, SESSION, BASELINE),
 )

@@ -1,13 +1,12 @@
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from analysis import studies
+from analysis.reproduction import Log, Plan, choose, find_logs, run_study
 from analysis.studies import shmueli_behaviour
-from analysis.studies.shmueli_behaviour import STUDY
+from analysis.studies.shmueli_behaviour import STUDY, Task, look
 from tests.analysis.test_reactions import many_users
 from tests.data import DATA, needs_traces, trace_path
 from workloadkit import Header, Trace, WorkloadWarning, delimit_sessions, read_swf, write_swf
@@ -21,8 +20,11 @@ LOGS = (
 )
 
 
-def by_quantity(results):
-    return {(result.log, result.quantity): result for result in results}
+def by_claim(results):
+    """Results by log, quantity and kind, none of them twice."""
+    rows = {(r.log.name, r.claim.quantity, r.claim.kind): r for r in results}
+    assert len(rows) == len(results)
+    return rows
 
 
 def test_the_study_on_two_small_logs(tmp_path, rng):
@@ -37,108 +39,115 @@ def test_the_study_on_two_small_logs(tmp_path, rng):
         traces.append(trace)
         write_swf(trace, tmp_path / f"{name}.swf")
     with pytest.warns(WorkloadWarning, match="left out"):
-        logs = studies.find_logs(STUDY, tmp_path)
-    found = studies.run_study(STUDY, logs)
-    assert found == studies.run_study(STUDY, logs)  # the seed is the study's own
-    rows = by_quantity(found.results)
-    assert len(rows) == len(found.results)
+        logs = find_logs(STUDY.logs, tmp_path)
+    found = run_study(STUDY, logs)
+    assert found.to_csv() == run_study(STUDY, logs).to_csv()  # the seed is the study's own
+    rows = by_claim(found.results)
     widths = delimit_sessions(traces[0], method="last").groupby("batch").size()
-    assert rows["KTH-SP2", "share of batches of two jobs"].ours == (widths == 2).mean()
-    go_on = rows["SDSC-SP2", "go on within 20 min after R1"]
-    assert go_on.published == 0.72
-    assert go_on.low < go_on.ours < go_on.high
-    assert rows["combined", "falls of the probability to go on from R1 to R5"].verdict == "held"
-    a = rows["combined", "curve of going on, a"]
-    assert (a.published, a.verdict) == (0.8, "held" if a.low <= 0.8 <= a.high else "not held")
-    # These logs have too few weeks for a correlation, and nothing was published of others.
-    assert not any(quantity.startswith("weekly") for _, quantity in rows)
-    assert not any(np.isnan([r.ours, r.low or 0, r.high or 0]).any() for r in found.results)
+    pairs = rows["KTH-SP2", "share of batches of two jobs", "printed"]
+    assert pairs.ours == (widths == 2).mean()
+    assert pairs.claim.agrees == pytest.approx((0.05, 0.15))
+    go_on = rows["SDSC-SP2", "go on within 20 min after R1", "printed"]
+    assert (go_on.claim.published, go_on.low) == (0.72, None)
+    assert go_on.note.startswith("users drawn anew: ")
+    falls = "bins of response time with a lower probability to go on than the one before"
+    assert rows["all", falls, "direction"].verdict == "reproduced"
+    assert rows["all", falls, "direction"].note == "without SDSC-Par, CTC-SP2, SDSC-BLUE"
+    gap = rows["all", "rank correlation with think time: response less slowdown", "direction"]
+    assert gap.low < gap.ours < gap.high
+    weekly = "rank correlation of the jobs of a week and their mean node-seconds"
+    assert rows["KTH-SP2", weekly, "direction"].verdict == "input missing"  # too few weeks
+    of_missing = [r for r in found.results if r.log.name == "CTC-SP2"]
+    assert len(of_missing) == sum(r.log.name == "KTH-SP2" for r in found.results)
+    assert {r.verdict for r in of_missing} == {"input missing"}
+    assert [r.claim.place for r in found.main] == ["section 4.3", "section 4.4", "section 4.3"]
 
 
 @pytest.mark.parametrize(
-    ("figure", "expected"),
-    [(15, "held"), (12, "held"), (21, "direction only"), (31, "not held"), (9, "not held")],
+    ("figure", "verdict"),
+    [(15, "reproduced"), (14, "reproduced"), (17, "contradicted"), (13, "contradicted")],
 )
-def test_the_verdict_of_a_median(figure, expected, monkeypatch):
-    """R2 is 15 min, from 12 to 18 min, between R1 of 10 min and R3 of 30 min."""
-    rows = [{"response_bin": "R1", "S1": "10"}, {"response_bin": "R2", "S1": str(figure)}]
-    rows += [{"response_bin": r, "S1": "30"} for r in ("R3", "R4", "R5")]
-    monkeypatch.setattr(shmueli_behaviour, "read_table", lambda path: rows)
-    minutes = {"R1": (10, 9, 11), "R2": (15, 12, 18)} | dict.fromkeys(
-        ("R3", "R4", "R5"), (30, 29, 31)
-    )
-    cells = [(r, "S1", *(60 * m for m in three)) for r, three in minutes.items()]
+def test_medians_agree_within_a_tenth(figure, verdict, monkeypatch):
+    """R2S1 is 15 min, where users drawn anew give from 12 to 18 min."""
+    bins = [(f"R{i}", f"S{j}") for i in range(1, 6) for j in range(1, 6)]
+    row = {f"S{j}": "20" for j in range(1, 6)}
+    published = [{"response_bin": f"R{i}", **row} for i in range(1, 6)]
+    published[1]["S1"] = str(figure)
+    monkeypatch.setattr(shmueli_behaviour, "read_table", lambda path: published)
+    minutes = {cell: (5 * int(cell[0][1:]) + 5 * (cell[1] > "S1"),) * 3 for cell in bins}
+    minutes |= {("R2", "S1"): (15, 12, 18), ("R2", "S2"): (14, 14, 14)}
     columns = ["response_bin", "slowdown_bin"]
     columns += ["median_think_time", "think_time_low", "think_time_high"]
+    cells = [(*cell, *(60 * m for m in three)) for cell, three in minutes.items()]
     reactions = SimpleNamespace(by_both=pd.DataFrame(cells, columns=columns))
-    log = studies.Log("combined", "", Path("logs.swf"))
-    plain, without = [
-        r for r in shmueli_behaviour._medians(log, reactions, reactions) if "R2S1" in r.quantity
-    ]
-    assert (plain.verdict, without.verdict) == (expected, expected)
-    assert bool(plain.note) == (expected != "held")
-    assert "on average" in without.note
+    *medians, rises, lowest = shmueli_behaviour._medians(reactions)
+    assert len(medians) == 25
+    (median,) = [r for r in medians if r.claim.quantity == "median think time after R2S1 (min)"]
+    assert (median.verdict, median.note) == (verdict, "users drawn anew: 12 to 18")
+    assert (rises.ours, rises.verdict) == (19, "contradicted")  # R3S1 is 15 min, too
+    assert (lowest.ours, lowest.verdict) == (4, "contradicted")  # R2S2 is shorter
 
 
 def test_cancelled_jobs_left_out_are_no_next_submissions(tmp_path):
     columns = {"submit": [0, 100, 1000], "run": [60] * 3, "procs": [1] * 3, "user": [1] * 3}
     trace = Trace.from_columns({**columns, "wait": [0] * 3, "status": [1, 5, 1]})
     write_swf(trace, tmp_path / "SDSC-SP2-1998-4.2-cln.swf")
-    log = studies.Log("SDSC-SP2", "", tmp_path / "SDSC-SP2-1998-4.2-cln.swf")
-    first = shmueli_behaviour.without_cancelled((log,), None).reactions.by_response.loc["R1"]
-    assert (first["jobs"], first["median_think_time"]) == (1, 940)
+    log = Log("SDSC-SP2", "", tmp_path / "SDSC-SP2-1998-4.2-cln.swf")
+    for cancelled, jobs, median in (("without", 1, 940), ("with", 2, (40 + 840) / 2)):
+        first = look(Task((log,), cancelled), None).reactions.by_response.loc["R1"]
+        assert (first["jobs"], first["median_think_time"]) == (jobs, median)
 
 
 @needs_traces
 def test_shares_of_a_real_log_agree_with_plain_pandas():
     trace = read_swf(trace_path("SDSC-SP2-1998-4.2-cln"))
-    log = studies.Log("SDSC-SP2", "", trace_path("SDSC-SP2-1998-4.2-cln"))
-    rows = by_quantity(STUDY.compare([log], 1, lambda f, tasks: [f(task, None) for task in tasks]))
+    log = Log("SDSC-SP2", "", trace_path("SDSC-SP2-1998-4.2-cln"))
+    plan = Plan([log], [], 1, choose(STUDY.axes, {"cancelled": "with"}))
+    results = STUDY.compare(plan, lambda f, tasks: [f(task, None) for task in tasks])
+    rows = by_claim([*results])
     jobs = trace.jobs[trace.ran]
     every = pd.to_datetime(trace.jobs["submit"] + trace.header.start, unit="s", utc=True)
     local = every.dt.tz_convert(trace.header.get("TimeZoneString"))
     assert len(jobs) < len(every)  # all jobs submitted count
     minute = local.dt.hour * 60 + local.dt.minute
     by_day = ((minute >= 450) & (minute < 1050)).mean()
-    assert rows["SDSC-SP2", "share submitted 7:30 to 17:30"].ours == pytest.approx(by_day)
+    ours = rows["SDSC-SP2", "share submitted 7:30 to 17:30", "printed"].ours
+    assert ours == pytest.approx(by_day)
     weekdays = (local.dt.day_of_week < 5).mean()
-    assert rows["SDSC-SP2", "share submitted Monday to Friday"].ours == pytest.approx(weekdays)
+    ours = rows["SDSC-SP2", "share submitted Monday to Friday", "printed"].ours
+    assert ours == pytest.approx(weekdays)
     end = jobs["submit"] + jobs["wait"] + jobs["run"]
     think = jobs.groupby("user")["submit"].shift(-1) - end
-    negative = rows["SDSC-SP2", "largest share of negative think times in a log; above 0.5"]
-    assert negative.ours == pytest.approx((think.dropna() < 0).mean())
+    ours = rows["all", "share of negative think times: the log with most", "bound"].ours
+    assert ours == pytest.approx((think.dropna() < 0).mean())
 
 
 @pytest.mark.slow
 def test_the_study_on_the_real_logs():
     for name in LOGS:
         trace_path(name)
-    logs = studies.find_logs(STUDY, DATA / "traces")
+    logs = find_logs(STUDY.logs, DATA / "traces")
     assert [log.version for log in logs] == [*LOGS]
-    results = studies.run_study(STUDY, logs).results
-    rows = by_quantity(results)
-    medians = [r for r in results if r.quantity.startswith("median think time")]
-    without = [r for r in medians if r.quantity.endswith("without cancelled jobs")]
-    plain = [r for r in medians if r not in without]
-    assert len(plain) == len(without) == 25
-    assert sum(r.verdict == "held" for r in plain) == 23
-    assert {r.verdict for r in plain} == {"held", "direction only"}
-    assert {r.verdict for r in without} == {"held"}
-    assert (
-        np.mean([abs(r.percent) for r in without])
-        < 6
-        < 12
-        < np.mean([abs(r.percent) for r in plain])
-    )
-    rises = [r for r in results if r.quantity.startswith(("rises", "falls"))]
-    assert {r.verdict for r in rises} == {"held"}
-    assert len(rises) == 12
-    signature = [r for r in results if r.quantity.startswith("weekly")]
-    assert [r.verdict for r in signature] == ["held"] * 5
-    assert rows["combined", "curve of going on, a"].ours == pytest.approx(0.762, abs=0.001)
-    assert rows["combined", "curve of going on, b (1/min)"].ours == pytest.approx(0.0276, abs=1e-4)
+    of = {
+        cancelled: run_study(STUDY, logs, reading={"cancelled": cancelled})
+        for cancelled in ("without", "with")
+    }
+    assert [r.verdict for r in of["without"].main] == ["reproduced"] * 3
+    assert of["without"].counts["printed"]["reproduced"] == 35
+    assert of["with"].counts["printed"]["reproduced"] == 25
+    results = of["without"].results
+    rows = by_claim(results)
+    medians = [r for r in results if r.claim.quantity.startswith("median think time after R")]
+    medians = [r for r in medians if r.claim.kind == "printed"]
+    assert len(medians) == 25
+    assert sum(r.verdict == "reproduced" for r in medians) == 21
+    assert np.mean([abs(r.percent) for r in medians]) < 6
+    steps = [r for r in results if r.claim.quantity.startswith("bins of response time with a")]
+    assert {r.verdict for r in steps} == {"reproduced"}
+    assert len(steps) == 14
+    weekly = [r for r in results if "of a week" in r.claim.quantity]
+    assert [r.verdict for r in weekly] == ["reproduced"] * 5
     for name, published in (("R1", 0.72), ("R2", 0.55)):
-        row = rows["SDSC-SP2", f"go on within 20 min after {name}, without cancelled jobs"]
+        row = rows["SDSC-SP2", f"go on within 20 min after {name}", "printed"]
         assert row.ours == pytest.approx(published, abs=0.01)
-    assert rows["SDSC-SP2", "go on within 20 min after R2"].verdict == "not held"
-    assert all(r.note for r in results if r.verdict in ("not held", "direction only"))
+    assert rows["all", "curve of going on: b (1/min)", "printed"].verdict == "contradicted"
