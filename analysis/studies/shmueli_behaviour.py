@@ -42,7 +42,7 @@ from analysis.reproduction import (
     printed,
     read_table,
 )
-from analysis.reproduction.sources import SHMUELI_LOGS, of_another_year, without
+from analysis.reproduction.sources import SHMUELI_LOGS, without
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -106,8 +106,7 @@ def compare(plan: Plan, each: Each) -> Iterator[Result]:
     for results in (_combined(combined), _across(found)):
         yield from (_noted(result, note) for result in results)
     for log, its in found.items():
-        note = "the log of another year" if of_another_year(log) else ""
-        yield from (_noted(result, note) for result in _of_log(log, its))
+        yield from _of_log(log, its)
     for log in plan.missing:
         for result in _of_log(log, alone[0]):
             yield Result(log, result.claim, math.nan)

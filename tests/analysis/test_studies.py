@@ -21,7 +21,7 @@ def test_every_study_says_what_it_is(name):
 
 
 def test_an_unknown_study_is_refused_with_the_known_ones():
-    with pytest.raises(wk.ParameterError, match="no study 'nosuch'; known: creasy-ups, "):
+    with pytest.raises(wk.ParameterError, match="no study 'nosuch'; known: chapin, creasy-ups, "):
         studies.load_study("nosuch")
 
 

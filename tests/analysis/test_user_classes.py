@@ -254,7 +254,7 @@ def test_the_study_counts_what_is_there(tmp_path):
     assert [result.claim.published for result in results] == [102, 25_202, 66, 2_349]
     assert [result.claim.agrees for result in results[2:]] == [(66, 66), (2_349, 2_349)]
     by_text = reproduction.run_study(study, logs, reading=["temporary=4 weeks"]).results
-    assert [result.ours for result in by_text[:4]] == [1, 2, 2, 3]
+    assert [result.ours for result in by_text if result.log.path] == [1, 2, 1, 2]
 
 
 @needs_traces

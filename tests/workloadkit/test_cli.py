@@ -168,7 +168,7 @@ def test_shell_completion_knows_the_commands_and_the_studies():
         (["sessions", "--threshold", "soon"], "'soon' is not a duration"),
         (["sessions", "--method", "max", "--cut", "-1h"], "'-1h' is not a duration"),
         (["study", "zakay-sessions", "--workers", "0"], "--workers"),
-        (["study", "nosuch", "--out", "x"], "error: no study 'nosuch'; known: creasy-ups"),
+        (["study", "nosuch", "--out", "x"], "error: no study 'nosuch'; known: chapin, creasy-ups"),
         (["study", "zakay-sessions"], "error: study zakay-sessions needs --out"),
     ],
 )
@@ -327,11 +327,14 @@ def test_runs_and_seed_reach_the_study(run, log, tmp_path, monkeypatch):
 
     monkeypatch.setattr("analysis.reproduction.run_study", run_study)
     log.rename(tmp_path / "KTH-SP2-1996-2.swf")
-    words = ("study", "zakay-sessions", "--traces", tmp_path, "--out", tmp_path / "out")
-    more = ("--runs", 3, "--seed", 5, "--reading", "a=b", "--reading", "c=d")
+    words = ("study", "zakay-users", "--traces", tmp_path, "--out", tmp_path / "out")
+    more = ("--runs", 3, "--seed", 5, "--reading", "temporary=4 weeks")
     assert run(*words, *more)[2].endswith("error: this will do\n")
     assert run(*words)[0] == 1
-    assert asked == [("zakay-sessions", 3, ["a=b", "c=d"], 5), ("zakay-sessions", None, (), None)]
+    assert asked == [
+        ("zakay-users", 3, {"temporary": "4 weeks"}, 5),
+        ("zakay-users", None, {"temporary": "60 days"}, None),
+    ]
 
 
 def test_study_says_where_it_looked_for_logs(run, tmp_path, monkeypatch):

@@ -95,7 +95,7 @@ def study(
     dask: DaskOption = None,
     strict: StrictOption = False,
 ) -> None:
-    """Say of each claim of a source whether it is found again in logs.
+    """Say whether what sources claim is found again in logs.
 
     A claim is reproduced if our interval lies within its margin, contradicted if it lies outside,
     else too uncertain. The page says which versions of the logs it was made from, and which way was
