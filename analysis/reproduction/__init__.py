@@ -16,6 +16,7 @@ from analysis.reproduction.claims import (
 from analysis.reproduction.findings import Findings, scorecard
 from analysis.reproduction.logs import ALL_LOGS, Log, data_folder, find_logs, read_table
 from analysis.reproduction.readings import Axis, Reading, choose
+from analysis.reproduction.reference import differences, reference_of
 from analysis.reproduction.running import run_study
 from analysis.reproduction.search import Fit, Ranking, search
 from analysis.reproduction.study import Drawing, Each, Plan, Study
@@ -44,9 +45,11 @@ __all__ = [
     "between",
     "choose",
     "data_folder",
+    "differences",
     "find_logs",
     "printed",
     "read_table",
+    "reference_of",
     "run_study",
     "scorecard",
     "search",

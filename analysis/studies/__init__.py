@@ -10,10 +10,14 @@ back in the order of the tasks, whoever did the work.
 """
 
 from importlib import import_module
+from pathlib import Path
 from pkgutil import iter_modules
 
 from analysis.reproduction import Study
 from workloadkit.errors import ParameterError
+
+#: Where results of the studies are kept.
+REFERENCE = Path(__file__).with_name("reference")
 
 
 def study_names() -> list[str]:

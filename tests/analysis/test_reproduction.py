@@ -552,3 +552,75 @@ def test_studies_by_the_beginning_of_their_names():
     assert [study.name for study in studies.load_studies("all")] == studies.study_names()
     with pytest.raises(wk.ParameterError, match="no study 'zaka'"):
         studies.load_studies("zaka")
+
+
+def changed(findings, row, **columns):
+    """The rows that would be kept of findings, but for one of them."""
+    rows = [*csv.DictReader(io.StringIO(findings.to_csv()))]
+    rows[row] |= columns
+    return rows
+
+
+def test_results_are_compared_with_those_that_were_kept(logs):
+    findings = reproduction.run_study(RANDOM, logs, runs=1)
+    assert reproduction.differences(findings, changed(findings, 0)) == []
+    first, second = (result.ours for result in findings.results)
+    near = changed(findings, 0, ours=str(first + 0.05), low=str(first - 0.05), high="2")
+    assert reproduction.differences(findings, near) == []  # the intervals meet
+    far = changed(findings, 1, ours="1.75", low=str(second + 0.11), high="2")
+    (line,) = reproduction.differences(findings, far)
+    assert line.startswith("B-2, draw, small (Table 1): 0.")
+    assert line.endswith(", reproduced; kept: 1.75, reproduced")
+    (gone, new) = reproduction.differences(findings, changed(findings, 0, quantity="another"))
+    assert gone == "A-1, another (Table 1): there is no such result"
+    assert new == "A-1, draw, small (Table 1): nothing is kept"
+
+
+@pytest.mark.parametrize(
+    ("ours", "kept", "same"),
+    [
+        (2.0, "2", True),
+        (2.0, "2.000001", True),
+        (2.0, "2.00001", False),
+        (0.0, "0", True),
+        (3, "3", True),
+        (math.nan, "nan", True),
+        (1.0, "nan", False),
+        (math.nan, "1", False),
+    ],
+)
+def test_where_nothing_is_random_results_are_the_same(ours, kept, same):
+    result = Result(Log("A", "A-1", Path("A-1.swf")), printed("x", 2, "Table 1"), ours)
+    findings = Findings(SIZES, (result,), {}, {"size": "small"}, {})
+    lines = reproduction.differences(findings, changed(findings, 0, ours=kept))
+    assert (lines == []) == same
+
+
+def test_what_is_of_a_missing_log_is_not_compared(folder, logs):
+    rows = changed(reproduction.run_study(RANDOM, logs), 0)
+    (folder / "A-1.swf.gz").unlink()
+    with pytest.warns(wk.WorkloadWarning, match="left out"):
+        fewer = reproduction.find_logs(RANDOM.logs, folder)
+    findings = reproduction.run_study(RANDOM, fewer, runs=3)
+    of_b = [line for line in reproduction.differences(findings, rows) if not line.startswith("B")]
+    assert of_b == []
+
+
+def test_the_command_compares(command, monkeypatch, tmp_path):
+    run, out = command
+    assert run().exit_code == 0
+    monkeypatch.setattr(studies, "REFERENCE", out)
+    done = run("--check")
+    assert done.exit_code == 0
+    assert "s-sizes: as those that came with the program" in done.output
+    kept = out / "s-shapes.csv"
+    kept.write_text(kept.read_text().replace("x,0,-0.5,0.5,1,", "x,0,-0.5,0.5,2,"))
+    monkeypatch.setattr(studies, "REFERENCE", out.rename(tmp_path / "kept"))
+    done = run("--check")
+    assert done.exit_code == 1
+    assert "differs: all, x (Figure 7): 1, contradicted; kept: 2, contradicted" in done.output
+    assert "usual runs, seed and readings" in run("--check", "--runs", "3").output
+    (tmp_path / "kept" / "s-sizes.csv").unlink()
+    done = run("--check")
+    assert done.exit_code == 1
+    assert "s-sizes.csv: no reference of this study: No such file" in done.output

@@ -90,6 +90,14 @@ def study(
             "and tables, and write NAME-readings.csv and .md.",
         ),
     ] = None,
+    check: Annotated[
+        bool,
+        typer.Option(
+            "--check",
+            help="Compare with the results that came with the program, by the same runs, seed and "
+            "readings; exit 1 if they differ.",
+        ),
+    ] = False,
     seed: SeedOption = None,
     workers: WorkersOption = 1,
     dask: DaskOption = None,
@@ -124,6 +132,8 @@ def study(
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise WorkloadError(f"{out}: cannot be made: {error.strerror}") from error
+    if check and (runs, seed, readings, reading) != (None, None, None, None):
+        raise ParameterError("--check is of the usual runs, seed and readings")
     axes = list({axis.name: axis for each in chosen for axis in each.axes}.values())
     taken = choose(axes, reading or ())
     with executor(workers, dask=dask) as pool:
@@ -165,6 +175,22 @@ def study(
     if len(found) > 1:
         write(out / f"{name}.md", scorecard(found, name))
     _show(found)
+    differing = [findings for findings in found if check and not _is_as_kept(findings)]
+    if differing:
+        raise typer.Exit(1)
+
+
+def _is_as_kept(findings: "Findings") -> bool:
+    """Say where results differ from those that came with the program."""
+    from analysis.reproduction import differences, reference_of
+    from analysis.studies import REFERENCE
+
+    lines = differences(findings, reference_of(findings.study, REFERENCE))
+    for line in lines:
+        typer.echo(f"differs: {line}")
+    if not lines:
+        typer.echo(f"{findings.study.name}: as those that came with the program")
+    return not lines
 
 
 def _show(found: "Sequence[Findings]") -> None:

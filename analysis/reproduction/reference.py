@@ -1,0 +1,86 @@
+"""Results that are kept, to be compared with those of another machine."""
+
+import csv
+import io
+import math
+from collections.abc import Mapping
+from pathlib import Path
+
+from analysis.reproduction.claims import Result
+from analysis.reproduction.findings import Findings, digits
+from analysis.reproduction.study import Study
+from workloadkit.errors import WorkloadError
+
+#: How far a value may be from the one that was kept, relative to it: what rounding differs by
+#: between processors and versions of libraries.
+TOLERANCE = 1e-6
+
+
+def reference_of(study: Study, folder: Path) -> list[dict[str, str]]:
+    """Return the rows that were kept of a study.
+
+    Raises
+    ------
+    WorkloadError
+        If there are none.
+    """
+    file = folder / f"{study.name}.csv"
+    try:
+        text = file.read_text(encoding="utf-8")
+    except OSError as error:
+        raise WorkloadError(f"{file}: no reference of this study: {error.strerror}") from error
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+def differences(findings: Findings, reference: list[dict[str, str]]) -> list[str]:
+    """Say where results differ from those that were kept, of the same versions of the logs.
+
+    Values may differ by 10⁻⁶; where something is random also by what the intervals allow, for
+    another version of a library may draw other numbers.
+
+    Parameters
+    ----------
+    findings : Findings
+    reference : list of dict
+        As of `reference_of`.
+
+    Returns
+    -------
+    list of str
+        A line for each difference.
+    """
+    kept = {_key(row): row for row in reference}
+    found = {_key_of(result): result for result in findings.results}
+    missing = {log.name for log in findings.logs if log.path is None}
+    lines = []
+    for key, row in kept.items():
+        log, version, quantity = key
+        where = f"{version or log}, {quantity}"
+        if key not in found:
+            if log not in missing:
+                lines.append(f"{where}: there is no such result")
+        elif not _is_same(found[key], row):
+            ours, verdict = found[key].ours, found[key].verdict
+            there = digits(float(row["ours"]), 6)
+            lines.append(f"{where}: {digits(float(ours), 6)}, {verdict}; kept: {there}, "
+                         f"{row['verdict']}")  # fmt: skip
+    new = [key for key in found if key not in kept and not math.isnan(found[key].ours)]
+    return lines + [f"{version or log}, {words}: nothing is kept" for log, version, words in new]
+
+
+def _key(row: Mapping[str, str]) -> tuple[str, str, str]:
+    return row["log"], row["version"], f"{row['quantity']} ({row['place']})"
+
+
+def _key_of(result: Result) -> tuple[str, str, str]:
+    claim, log = result.claim, result.log
+    return log.name, log.version, f"{claim.quantity} ({claim.place})"
+
+
+def _is_same(result: Result, row: Mapping[str, str]) -> bool:
+    ours, kept = result.ours, float(row["ours"])
+    if math.isnan(ours) or math.isnan(kept):
+        return math.isnan(ours) and math.isnan(kept)
+    if result.low is None or result.high is None or not row["low"]:
+        return math.isclose(ours, kept, rel_tol=TOLERANCE, abs_tol=1e-12)
+    return float(row["low"]) <= result.high and result.low <= float(row["high"])
