@@ -6,8 +6,8 @@ spread resources among users too thinly; it leaves to future work to compare the
 users who are resampled from a log and are fluid (trace-based user-oriented simulation, TBUOS), all
 schedulers the same ones, as in the study of UPS and EASY.
 
-That CREASY gains throughput over EASY is a claim of its own author. That UPS has more than CREASY
-is what the merit comes to, in our words.
+That CREASY gains throughput over EASY is a claim of its author, from synthetic users. That UPS has
+more than CREASY is what the merit comes to, in our words.
 
 Throughput is the number of jobs that have ended by the end of the period in which users submit, an
 hour of that period. Differences are taken run by run, in percent of EASY's throughput, with

@@ -206,7 +206,7 @@ def _ratios(log: Log, found: "pd.DataFrame", published: Mapping[str, str]) -> It
             high = inf
         yield Result(log, claim, ours, low, high, f"of {RUNS} runs there, {len(found)} here")
     apart = _exp(_interval(ranges[FLUID] - ranges[TIMESTAMPS]))
-    quantity = "that ratio, users who react over others"
+    quantity = "largest mean wait of the runs to the least, users who react over others"
     place = "Table I and section IV.B"
     yield Result(log, below(quantity, 1.0, place, "direction", main=True), *apart)
     yield Result(log, at_most(f"{quantity}: much narrower", 1 / MUCH, place, "ours"), *apart)

@@ -122,7 +122,9 @@ def compare_growing(runs: Runs) -> Iterator[Result]:
         rise, rise_of_X = by_theory[2] / by_theory[1], theory["X"].iloc[2] / theory["X"].iloc[1]
         words = f"{_RESULTS[name]} grows precipitously: p = 0.48 over p = 0.24, over throughput's"
         yield from lies_far(place, words, "above", late / moderate, _theory(rise / rise_of_X))
-        words = f"{_RESULTS[name]}, only near saturation: that growth over that from p = 0 to 0.24"
+        words = (
+            f"{_RESULTS[name]} grows near saturation: p from 0.24 to 0.48, over p from 0 to 0.24"
+        )
         note = _theory(rise / (by_theory[1] / by_theory[0]))
         yield from lies_far(place, words, "above", late / early, note)
     ratio = runs[_LARGE]["X_per_user"] / runs[_SMALL]["X_per_user"]

@@ -50,12 +50,12 @@ def compare_run_times(runs: Runs) -> Iterator[Result]:
             yield lies(_FIGURE_8, words, "above", 1.0, bias[p, lam], _theory(theory[p, lam]))
     for lam in at.LOW_AND_HIGH:
         ours, note = (x[SHMUELI, lam] / x[EXPONENTIAL, lam] for x in (bias, theory))
-        words = f"stronger with Shmueli's p, λ = {lam}: that ratio over the exponential's"
+        words = f"λ = {lam}: run times of last jobs over others, Shmueli's over exponential"
         yield lies(_FIGURE_8, words, "above", 1.0, ours, _theory(note))
     low, high = at.LOW_AND_HIGH
     for p, word in at.WORDS.items():
         ours, note = (x[p, high] / x[p, low] for x in (bias, theory))
-        words = f"{word}: weaker at λ = {high}: that ratio over that at λ = {low}"
+        words = f"{word}: run times of last jobs over others, at λ = {high} over λ = {low}"
         yield lies(_FIGURE_8, words, "below", 1.0, ours, _theory(note))
 
 
@@ -100,7 +100,10 @@ def _per_user(runs: Runs, p: str) -> Iterator[Result]:
     for sweep in (points, at.GROWING):
         X, per_user = (_values(runs, sweep, name) for name in ("X", "X_per_user"))
         drops.append(_at(per_user, X, _FROM) / _at(per_user, X, _TO))
-    words = f"{word}: the same while the throughput rises from {_FROM} to {_TO}"
+    words = (
+        f"{word}: drop of throughput per user while the throughput rises from {_FROM} to {_TO}, "
+        "over that of Figure 5"
+    )
     note = f"by the factors {drops[0].mean():.3g} and {drops[1].mean():.3g}"
     yield from lies_far(_FIGURE_7, words, "below", _series(drops[0] / drops[1]), note)
 
@@ -133,7 +136,7 @@ def _forms_apart(runs: Runs) -> Iterator[Result]:
         f"{_from_line(jobs[EXPONENTIAL].to_numpy()).mean():.2g}"
     )
     yield lies(_FIGURE_7, words, "below", 2 * NEAR, far, note, kind="ours")
-    words = "Shmueli's: that line at λ = 1"
+    words = "Shmueli's: line of least squares through jobs per user, at λ = 1"
     line = _series(_line(jobs[SHMUELI].to_numpy())(1.0))
     yield reaches(_FIGURE_7, words, 1.0, line, kind="printed")
     words = "exponential: slope of jobs per user, last third of λ over the first"
@@ -150,7 +153,7 @@ def _forms_apart(runs: Runs) -> Iterator[Result]:
     yield lies(_FIGURE_7, words, "above", 1.0, wait.min(axis=1))
     for name, words in (
         ("X_per_user", "throughput per user starts higher: Shmueli's over exponential"),
-        ("quotient", "the same as the mean of the users' own quotients"),
+        ("quotient", "mean of the users' own quotients starts higher: Shmueli's over exponential"),
     ):
         ratio = runs[shmueli[0]][name] / runs[exponential[0]][name]
         yield lies(_FIGURE_7, words, "above", 1.0, ratio)
