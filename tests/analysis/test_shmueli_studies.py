@@ -108,7 +108,11 @@ def test_replays_are_set_beside_sessions(found):
     assert slow.ours > true.ours > rows["response (h): sessions under EASY", "printed"].ours
     wrong = rows["FCFS replays the log of EASY: response too long by (%)", "direction"]
     assert wrong.claim.agrees[0] > 0
+    assert wrong.low < wrong.ours < wrong.high
     assert wrong.ours > 0
+    short = rows["EASY replays the log of FCFS: response too short by (%)", "printed"]
+    assert short.claim.agrees == (5, 15)
+    assert short.low < short.ours < short.high < 100
     lost = rows["throughput of FCFS relative to EASY's: sessions", "printed"]
     assert lost.claim.agrees == pytest.approx((0.85, 0.95))
     assert sum(result.claim.main for result in results) == 5
