@@ -10,8 +10,9 @@ the curve a / (b r + 1) of going on. Negative think times are left out, as in th
 A printed figure agrees within 10 %, a printed share within 0.05, half of the tens of percent in
 which the source gives most of them. Where the source uses words, these numbers stand for them: a
 median of "about five minutes" is one of 2.5 to 7.5 min; "a factor of 20 or 30" is one of 18 to 33,
-10 % beyond these; two probabilities are "very similar" if they differ by at most 0.085, half of
-what the source prints for the step between its first two bins of response times.
+10 % beyond these; batches of one job are "dominating" if they are more than half; two probabilities
+are "very similar" if they differ by at most 0.085, half of what the source prints for the step
+between its first two bins of response times.
 
 What the source prints of the logs is a property of these logs, in which nothing is random: only
 their versions differ. Where it stands for more, as that responses matter more than slowdowns, the
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
     from analysis.reactions.continuation import Continuation
     from analysis.reactions.service_bins import Reactions
     from analysis.working_hours import WorkingHours
+    from workloadkit.site import Empirical
     from workloadkit.trace import Trace
 
 _SEED = 31
@@ -94,6 +96,8 @@ class Found(NamedTuple):
     correlation_gap: Estimate
     signature: Estimate
     pairs: Estimate
+    batches: "Empirical"
+    powers_of_two: float
 
 
 def compare(plan: Plan, each: Each) -> Iterator[Result]:
@@ -131,7 +135,8 @@ def look(task: Task, rng: Any) -> Found:
         working_hours(traces, rng=_SEED),
         _correlation_gap(its, weights),
         (signature.correlation, *signature.interval),
-        _share_of_pairs(traces),
+        *_batches(traces),
+        _powers_of_two(traces),
     )
 
 
@@ -178,17 +183,18 @@ def _correlation_gap(jobs: "pd.DataFrame", weights: Any) -> Estimate:
     return value - other, float(low), float(high)
 
 
-def _share_of_pairs(traces: Sequence[Any]) -> Estimate:
-    """Share of the batches, in sessions by Last of 20 min, that have two jobs."""
+def _batches(traces: "Sequence[Trace]") -> tuple[Estimate, "Empirical"]:
+    """Share of the batches, in sessions by Last of 20 min, that have two jobs, and all widths."""
     import numpy as np
     import pandas as pd
 
     from analysis.bootstrap import interval, resample_users, resampled_ratios, totals_by_user
     from workloadkit.fields import UNKNOWN
     from workloadkit.sessions import delimit_sessions
+    from workloadkit.site import Empirical
 
     rng = np.random.default_rng(_SEED)
-    counts, weights = [], []
+    counts, weights, widths = [], [], []
     for trace in traces:
         chosen = trace.select(trace.ran & (trace.column("user") != UNKNOWN))
         batch = delimit_sessions(chosen, method="last")["batch"].to_numpy()
@@ -200,10 +206,19 @@ def _share_of_pairs(traces: Sequence[Any]) -> Estimate:
         of_users = (totals_by_user(x, owner, n_users) for x in (width == 2, width > 0))
         counts.append(np.column_stack([*of_users]))
         weights.append(resample_users(n_users, rng=rng))
+        widths.append(width)
     pairs, batches = np.vstack(counts).T
     low, high = interval(resampled_ratios(pairs, batches, np.hstack(weights)))
-    total = batches.sum()
-    return float(pairs.sum() / total) if total else np.nan, float(low), float(high)
+    every = Empirical.of(np.concatenate(widths))
+    return (every.share(2), float(low), float(high)), every
+
+
+def _powers_of_two(traces: "Sequence[Trace]") -> float:
+    """Share of the jobs that ran on 1, 2, 4, … processors."""
+    import numpy as np
+
+    size = np.concatenate([trace.used_procs[trace.ran] for trace in traces]).astype(np.int64)
+    return float(np.mean((size & (size - 1)) == 0)) if size.size else math.nan
 
 
 def _combined(found: Found) -> Iterator[Result]:
@@ -311,6 +326,13 @@ def _of_log(log: Log, found: Found) -> Iterator[Result]:
     yield Result(log, below(words, 0.0, "Figure 3.1", "direction"), *found.signature)
     claim = printed("share of batches of two jobs", 0.1, "section 3.3.1", within=0.05)
     yield _figure(log, claim, *found.pairs)
+    one, two, three = (found.batches.share(width) for width in (1, 2, 3))
+    claim = above("share of batches of one job", 0.5, "Figure 3.5", "ours")
+    yield Result(log, claim, one)
+    words = "share of batches of two jobs less that of three"
+    yield Result(log, above(words, 0.0, "Figure 3.5", "direction"), two - three)
+    words = "share of jobs on a power of two of processors"
+    yield Result(log, above(words, 0.5, "Figure 3.8", "bound"), found.powers_of_two)
     yield from _working_hours(log, found)
 
 

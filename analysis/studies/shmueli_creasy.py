@@ -53,6 +53,7 @@ from analysis.studies.shmueli_conventional import (
     differences,
     distributions_of,
     draws_of,
+    of_ratios,
     of_runs,
 )
 
@@ -284,6 +285,17 @@ def _classes(found: Found) -> Iterator[Result]:
         words = f"change of the response of jobs of {name} from EASY to {_name(6000)} (%)"
         claim = printed(words, published, place, within=5)
         yield of_runs(claim, _change(found, f"response, {name}", most, 0, 6000))
+    shortest, *_, longest = CLASSES
+    steepness = {}
+    for metric, one, other in (("response", longest, shortest), ("slowdown", shortest, longest)):
+        for alpha in (0, 6000):
+            pair = (_of(found, f"{metric}, {name}", most, alpha) for name in (one, other))
+            steepness[metric, alpha] = [a / b for a, b in zip(*pair, strict=True)]
+    for metric, words, steeper in (("response", "rise", 6000), ("slowdown", "fall", 0)):
+        words = f"{words} of the {metric} from jobs of {shortest} to {longest}: "
+        words += f"{_name(steeper)} relative to {_name(6000 - steeper)}"
+        pair = (steepness[metric, alpha] for alpha in (steeper, 6000 - steeper))
+        yield of_ratios(above(words, 1.0, place, "direction"), *pair)
     for metric, beyond in (("response", above), ("slowdown", below)):
         for alpha in (0, 6000):
             for short, long in pairwise(CLASSES):

@@ -46,6 +46,11 @@ def test_the_study_on_two_small_logs(tmp_path, rng):
     widths = delimit_sessions(traces[0], method="last").groupby("batch").size()
     pairs = rows["KTH-SP2", "share of batches of two jobs", "printed"]
     assert pairs.ours == (widths == 2).mean()
+    alone = rows["KTH-SP2", "share of batches of one job", "ours"]
+    assert alone.ours == (widths == 1).mean()
+    powers = rows["KTH-SP2", "share of jobs on a power of two of processors", "bound"]
+    procs = traces[0].column("procs")
+    assert powers.ours == np.isin(procs, [2**i for i in range(20)]).mean()
     assert pairs.claim.agrees == pytest.approx((0.05, 0.15))
     go_on = rows["SDSC-SP2", "go on within 20 min after R1", "printed"]
     assert (go_on.claim.published, go_on.low) == (0.72, None)

@@ -108,7 +108,11 @@ def test_replays_are_set_beside_sessions(found):
     assert slow.ours > true.ours > rows["response (h): sessions under EASY", "printed"].ours
     wrong = rows["FCFS replays the log of EASY: response too long by (%)", "direction"]
     assert wrong.claim.agrees[0] > 0
+    assert wrong.low < wrong.ours < wrong.high
     assert wrong.ours > 0
+    short = rows["EASY replays the log of FCFS: response too short by (%)", "printed"]
+    assert short.claim.agrees == (5, 15)
+    assert short.low < short.ours < short.high < 100
     lost = rows["throughput of FCFS relative to EASY's: sessions", "printed"]
     assert lost.claim.agrees == pytest.approx((0.85, 0.95))
     assert sum(result.claim.main for result in results) == 5
@@ -190,7 +194,8 @@ def as_published(task, run):
         values |= {"throughput_per_hour": jobs, "mean_response_min": response}
         values |= {"utilization": 0.57, "mean_slowdown": (71, 50, 36, 28)[step]}
         values |= {"jobs_per_session": (1.73, 2.1, 2.35, 2.55)[step]}
-        values |= {f"response, {name}": 100 * i for i, name in enumerate(shmueli_creasy.CLASSES, 1)}
+        for i, name in enumerate(shmueli_creasy.CLASSES):
+            values |= {f"slowdown, {name}": (90, 9, 1)[i], f"response, {name}": 100 * (i + 1)}
         if task.users == 50:  # as CREASY 6000
             values |= {name: float(row[name]) for name in shmueli_creasy.COLUMNS}
             values |= {"jobs_per_session": 2.69}
