@@ -1300,8 +1300,8 @@ PASSES = [
     ),
     Case(
         "by event conservative backfilling compresses once for each end, those as planned too",
-        "At 3 the first job ends early and the fifth as planned. In the pass of the first's end the "
-        "third moves from 9 to 8 only, where the fourth's place ends, and then the fourth starts. "
+        "At 3 the first job ends early and the fifth as planned. In the pass of the first's end "
+        "the third moves from 9 to 8 only, where the fourth's place ends, and the fourth starts. "
         "In the pass of the fifth's end the third moves on to 6 and the sixth to 7, so that the "
         "last, which comes at 4, finds no hole before them.",
         8,

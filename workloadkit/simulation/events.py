@@ -14,8 +14,8 @@ def _nothing(state, what, now):
     pass
 
 
-#: (state, job, now) of a policy: a job has arrived; its processors are free again; its end is taken,
-#: which may be some passes later; it waits again.
+#: (state, job, now) of a policy: a job has arrived; its processors are free again; its end has been
+#: taken, which may be some passes later; it waits again.
 job_arrived = by_part("policy", "job_arrived", _nothing)
 job_ended = by_part("policy", "job_ended", _nothing)
 end_taken = by_part("policy", "end_taken", _nothing)
