@@ -17,6 +17,7 @@ from analysis.memory.arrivals import without_cycle, without_trend
 from analysis.memory.estimators import aggregation, fluctuation, rescaled_range, sampling, wavelet
 from analysis.memory.estimators.line import fit_line, sizes
 from analysis.memory.estimators.methods import METHODS, check_series
+from analysis.memory.estimators.spectral import periodogram
 from analysis.memory.of_log import LongMemory, find_doubts
 from tests.data import needs_traces, trace_path
 from workloadkit import Header, ParameterError, Trace, read_swf
@@ -455,6 +456,14 @@ def test_a_log_that_is_nothing_but_a_cycle():
     assert np.isnan(found.of("cycle_removed")["estimate"])
     assert np.isnan(found.longest["estimate"])
     assert json.dumps(long_memory.section(trace).to_dict(), allow_nan=False)
+
+
+@pytest.mark.parametrize(("n", "waves"), [(4, 1), (5, 2), (6, 2), (7, 3)])
+def test_a_periodogram_has_all_frequencies_between_none_and_the_highest(n, waves):
+    series = np.cos(2 * np.pi * waves * np.arange(n) / n)  # as the last of them
+    frequency, power = periodogram(series)
+    assert frequency == pytest.approx(2 * np.pi * np.arange(1, waves + 1) / n)
+    assert power == pytest.approx([0.0] * (waves - 1) + [n / (8 * np.pi)], abs=1e-12)
 
 
 @pytest.mark.parametrize("method", ["periodogram", "gph", "local_whittle", "whittle"])

@@ -306,6 +306,11 @@ def test_inter_arrivals_are_of_each_user_alone_and_of_jobs_that_ran():
 # Which way is best
 
 
+def test_sessions_are_cut_after_half_an_hour_an_hour_and_two():
+    cuts = [f"{way}+Cut {cut}" for way in ("Last", "Max") for cut in ("30 min", "1 h", "2 h")]
+    assert [way.name for way in WAYS] == ["Last", "Max", "Arrival", *cuts]
+
+
 def ways(of=WAYS[:4], **columns):
     names = [way.name for way in of]
     defaults = {
