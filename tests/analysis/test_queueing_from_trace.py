@@ -21,6 +21,7 @@ from analysis.queue_models.tables import (
     plot_predictions,
     table_of_going_on,
     table_of_parameters,
+    table_of_predictions,
     told_waits,
 )
 from analysis.queue_models.user_simulation import simulate_users
@@ -596,6 +597,23 @@ def test_responses_of_no_time_are_drawn_as_of_a_second():
     assert lines["if awaited"].get_ydata().tolist() == [0.4, 0.2]
     (published,) = (line for label, line in lines.items() if label.startswith("published"))
     assert published.get_xdata()[[0, -1]] == pytest.approx([0.5, 1200])
+
+
+def test_what_is_small_and_not_none_is_not_shown_as_none():
+    data = pd.DataFrame(
+        {
+            "throughput": [0.5 / 3600] * 3,
+            "response": [0, 0.5, 1],
+            "wait": [0, 0.5, 1],
+            "utilization": [0, 0.5, 1],
+            "queue": [0, 0.005, 0.01],
+        },
+        index=pd.MultiIndex.from_tuples([("log", "")] * 3),
+    )
+    cells = table_of_predictions(data).shown
+    assert cells["mean wait"].tolist() == cells["mean response"].tolist() == ["0 s", "< 1 s", "1 s"]
+    assert cells.iloc[:, -1].tolist() == ["0", "< 0.01", "0.01"]
+    assert cells["jobs an hour"].tolist() == ["0.5"] * 3
 
 
 def test_waits_are_drawn_in_hours_and_throughputs_by_the_hour():
