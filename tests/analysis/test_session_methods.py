@@ -526,6 +526,18 @@ def test_more_than_a_tenth_of_sessions_without_length_is_a_drawback(share, said)
     assert ("Its drawback" in best) == said
 
 
+@pytest.mark.parametrize(
+    ("fault", "verdict"),
+    [(None, "no fault"), ("overlong", "the fewest faults"), ("jumps", "the fewest faults")],
+)
+def test_a_way_with_either_fault_is_not_said_to_have_none(fault, verdict):
+    table = ways(WAYS)
+    if fault:
+        table[fault] = True  # of all ways
+    *_, best = reasons(table, "Arrival")
+    assert best.startswith(f"Arrival has {verdict}: ")
+
+
 def drawn(ax):
     """What the lines of a figure show, by their names in the legend."""
     return {
