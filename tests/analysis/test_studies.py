@@ -232,6 +232,30 @@ def test_a_study_without_logs_draws_its_figures(tmp_path, monkeypatch):
     assert "SHA-256" not in page
 
 
+def test_the_command_runs_a_study_as_it_is_asked_to(folder, tmp_path, monkeypatch):
+    monkeypatch.setattr(studies, "load_study", lambda name: RANDOM)
+    out = tmp_path / "out"
+    words = ("study", "draws", "--traces", str(folder), "--out", str(out))
+    done = CliRunner().invoke(app, [*words, "--runs", "2", "--seed", "5"])
+    assert done.exit_code == 0, done.output
+    logs = studies.find_logs(RANDOM, folder)
+    expected = studies.run_study(RANDOM, logs, runs=2, rng=5)
+    assert (out / "draws.csv").read_text() == expected.to_csv()
+    assert (out / "draws.md").read_text() == expected.to_markdown()
+
+
+def test_the_command_takes_a_departure_for_an_error_if_it_is_asked_to(
+    folder, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(studies, "load_study", lambda name: RANDOM)
+    (folder / "A-1.swf.gz").write_text("1 0 0 5 1\n")
+    words = ("study", "draws", "--traces", str(folder), "--out", str(tmp_path / "out"))
+    assert CliRunner().invoke(app, [*words, "--seed", "5"]).exit_code == 0
+    done = CliRunner().invoke(app, [*words, "--seed", "5", "--strict"])
+    assert done.exit_code == 1
+    assert "A-1.swf.gz, line 1" in done.stderr
+
+
 @pytest.mark.parametrize("name", studies.study_names())
 def test_every_study_says_what_it_is(name):
     study = studies.load_study(name)
