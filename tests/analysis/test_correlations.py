@@ -10,7 +10,7 @@ from scipy import stats
 
 import workloadkit as wk
 from analysis import correlations
-from analysis.correlation import _finding, section
+from analysis.correlation import _finding, plot_correlations, plot_sizes, section
 from analysis.rank_tables import class_tables, table_kendall, table_spearman
 from tests.data import needs_traces, trace_path
 from workloadkit import Trace
@@ -323,3 +323,54 @@ def test_the_strongest_correlation_is_told_among_those_that_are_sure():
     columns = ["first", "second", "spearman", "spearman_low", "spearman_high"]
     found = _finding(pd.DataFrame(rows, columns=columns))
     assert found.startswith("Of all pairs, run time and wait go against one another most")
+
+
+# Figures
+
+
+def test_each_pair_has_a_circle_as_large_as_its_correlation_is_strong():
+    names = ["procs", "run", "wait"]
+    data = pd.DataFrame(np.eye(3), index=names, columns=names)
+    for first, second, value in (("procs", "run", 0.5), ("run", "wait", -0.25)):
+        data.loc[first, second] = data.loc[second, first] = value
+    data.loc["procs", "wait"] = data.loc["wait", "procs"] = np.nan
+    ax = plot_correlations(data, Figure().add_subplot())
+    drawn = {
+        circles.get_label(): (circles.get_offsets().tolist(), circles.get_sizes().tolist())
+        for circles in ax.collections
+    }
+    assert drawn == {"positive": ([[0, 1]], [210]), "negative": ([[1, 2]], [105])}
+    assert [(text.xy, text.get_text()) for text in ax.texts] == [
+        ((0, 1), "0.50"),
+        ((1, 2), "−0.25"),
+    ]
+    across, down = (
+        [label.get_text() for label in labels]
+        for labels in (ax.get_xticklabels(), ax.get_yticklabels())
+    )
+    assert (across[0], across[1:]) == ("processors", down[:1])
+    assert down == ["run time", "wait"]
+
+
+def test_run_times_are_drawn_by_the_most_processors_of_each_class():
+    data = pd.DataFrame(
+        {
+            "high": [1, 2, 2048],
+            "mean": [100.0, 0.0, 400.0],
+            "median": [50.0, 0.0, 200.0],
+            "mean_low": [80.0, np.nan, 300.0],
+            "mean_high": [120.0, np.nan, 500.0],
+        }
+    )
+    ax = plot_sizes(data, Figure().add_subplot())
+    drawn = {line.get_label(): line.get_xydata().tolist() for line in ax.lines}
+    assert drawn == {
+        "mean run time": [[0, 100], [2, 400]],  # what is 0 has no place on the axis
+        "median run time": [[0, 50], [2, 200]],
+    }
+    (intervals,) = ax.collections
+    assert [segment.tolist() for segment in intervals.get_segments()] == [
+        [[0, 80], [0, 120]],
+        [[2, 300], [2, 500]],
+    ]
+    assert [label.get_text() for label in ax.get_xticklabels()] == ["1", "2", "2,048"]

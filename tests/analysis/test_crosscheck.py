@@ -2,6 +2,7 @@
 
 import json
 import math
+import warnings
 from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 
@@ -26,6 +27,7 @@ from analysis.cross_check.estimates import (
 )
 from analysis.cross_check.measuring import Run, Seen, look
 from analysis.cross_check.models import as_again, as_pause, find_model, in_words, simulated_users
+from analysis.cross_check.points import _solved
 from analysis.cross_check.result import CrossCheck
 from analysis.cross_check.warmup import mser
 from queueing.probability import as_probability
@@ -164,6 +166,27 @@ def test_forms_stay_what_they_are():
     assert as_again(queueing.hyperbolic(0.8, 0.5), 1.0) == again.ZAKAY
     assert as_again(queueing.table([0, 2], [1, 0.5]), 1.0) == again.Table([0, 2], [1, 0.5])
     assert as_again(0.25, 1.0) == as_again(as_probability(0.25), 1.0) == again.Constant(0.25)
+
+
+def test_what_a_theory_warns_of_is_said_as_by_the_toolkit(monkeypatch):
+    def rough(lam, S):
+        warnings.warn("a rough answer", queueing.QueueingWarning, stacklevel=1)
+        warnings.warn("an old name", DeprecationWarning, stacklevel=1)
+        return "solved"
+
+    monkeypatch.setattr(queueing, "mm1", rough)
+    with (
+        pytest.warns(WorkloadWarning, match="^a rough answer$"),
+        pytest.warns(DeprecationWarning, match="^an old name$"),
+    ):
+        assert _solved(find_model("mm1"), {"lam": 0.5, "S": 1.0}) == "solved"
+
+
+def test_open_users_of_a_mixed_queue_submit_again_by_the_same_chance():
+    point = {"lam": 0.3, "N": 2.0, "Z": 5, "S": 2, "p": 0.25, "servers": 3}
+    made, processors = simulated_users(find_model("mixed"), point, 50)
+    assert (made.rate, made.users, made.again) == (0.3, 2, again.Constant(0.25))
+    assert (made.run, made.jobs, processors) == (2.0, 50, 3)
     assert as_pause(queueing.breaks(1, 2, 3), 1.0) == pauses.Breaks(1.0, 2.0, 3.0)
     assert as_pause(5, 1.0) == 5.0
 

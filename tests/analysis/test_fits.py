@@ -118,6 +118,14 @@ def test_zeros_count_in_no_likelihood(n_zeros, rng):
         assert fit.fits[name].zeros == pytest.approx(n_zeros / (200 + n_zeros))
 
 
+def test_bins_are_even_on_a_logarithmic_axis_and_stand_at_the_means_of_their_values():
+    binned = Sample.of([1, 2, 3, 3, 50, 100]).binned(2)  # from 1 to 10, from 10 to 100
+    assert binned.values.tolist() == [2.25, 75]
+    assert binned.counts.tolist() == [4, 2]
+    few = Sample.of([1, 2, 2, 3])
+    assert few.binned(3) is few
+
+
 def test_a_mixture_is_found_among_the_families():
     mixture = HyperErlang((0.7, 0.3), (1, 1), (0.1, 0.0005))
     fit = fit_marginal(mixture.rvs(N, 8))

@@ -174,6 +174,7 @@ def test_days_are_at_most_as_concentrated_as_the_curve_says():
     found = daily_concentration(Trace.from_columns(columns), "run", n_shuffles=2, rng=1)
     curve = concentration_curves({"": found})["log"]
     assert curve.iloc[[99, 100, 199, 200]].tolist() == [0, 0.5, 0.5, 1]
+    assert curve.index[[0, 99, 100, 200]].tolist() == [0, 0.495, 0.5, 1]
     assert found.mean == 0.75
     assert sorted(found.bins[found.bins > 0].tolist()) == [0.25, 0.75]
 

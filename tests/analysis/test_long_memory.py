@@ -17,7 +17,9 @@ from analysis.memory.arrivals import without_cycle, without_trend
 from analysis.memory.estimators import aggregation, fluctuation, rescaled_range, sampling, wavelet
 from analysis.memory.estimators.line import fit_line, sizes
 from analysis.memory.estimators.methods import METHODS, check_series
-from analysis.memory.of_log import LongMemory, find_doubts
+from analysis.memory.estimators.spectral import periodogram
+from analysis.memory.hurst_parameter import plot_slopes
+from analysis.memory.of_log import TREATMENTS, LongMemory, find_doubts, plot_hurst_estimates
 from tests.data import needs_traces, trace_path
 from workloadkit import Header, ParameterError, Trace, read_swf
 from workloadkit.clock import DAY, WEEK, Clock
@@ -457,6 +459,14 @@ def test_a_log_that_is_nothing_but_a_cycle():
     assert json.dumps(long_memory.section(trace).to_dict(), allow_nan=False)
 
 
+@pytest.mark.parametrize(("n", "waves"), [(4, 1), (5, 2), (6, 2), (7, 3)])
+def test_a_periodogram_has_all_frequencies_between_none_and_the_highest(n, waves):
+    series = np.cos(2 * np.pi * waves * np.arange(n) / n)  # as the last of them
+    frequency, power = periodogram(series)
+    assert frequency == pytest.approx(2 * np.pi * np.arange(1, waves + 1) / n)
+    assert power == pytest.approx([0.0] * (waves - 1) + [n / (8 * np.pi)], abs=1e-12)
+
+
 @pytest.mark.parametrize("method", ["periodogram", "gph", "local_whittle", "whittle"])
 def test_a_series_without_power_at_the_frequencies_has_no_spectral_estimate(method):
     with pytest.raises(ParameterError, match=r"no power at|needs points at 3 scales"):
@@ -742,3 +752,43 @@ def test_an_hour_is_that_of_the_middle_of_its_unit():
     trace = Trace.from_columns({"submit": submit}, header=header)
     left = without_cycle(arrivals_per_unit(trace, 12 * HOUR), Clock.of(trace))
     assert left.tolist() == [0] * 16  # one job each morning, none in the afternoon
+
+
+# Figures
+
+
+def test_estimates_are_drawn_from_the_top_with_their_intervals_a_colour_each_treatment():
+    data = pd.DataFrame(
+        {
+            "treatment": ["raw", "raw", "shuffled"],
+            "method": ["gph", "periodogram", "gph"],
+            "estimate": [0.75, 0.5, 1.25],
+            "low": [0.5, np.nan, 1.125],
+            "high": [0.875, np.nan, 1.375],
+        }
+    )
+    ax = plot_hurst_estimates(data, Figure().add_subplot())
+    rows = [label.get_text() for label in ax.get_yticklabels()]
+    assert rows == [METHODS[name].title for name in METHODS if name in ("gph", "periodogram")]
+    place = rows.index(METHODS["gph"].title)
+    lines = dict(zip(TREATMENTS, ax.lines, strict=False))
+    assert [lines[name].get_label() for name in TREATMENTS] == list(TREATMENTS.values())
+    raw, shuffled = (lines[name].get_xydata() for name in ("raw", "shuffled"))
+    assert raw[:, 0].tolist() == ([0.75, 0.5] if place == 0 else [0.5, 0.75])
+    assert shuffled[place, 0] == 1.25
+    assert abs(raw[place, 1] - place) < 0.5
+    bars = dict(zip(TREATMENTS, ax.collections, strict=True))
+    drawn = [bar for bar in bars["raw"].get_segments() if bar.size]
+    assert [bar[:, 0].tolist() for bar in drawn] == [[0.5, 0.875]]
+    assert ax.lines[-1].get_xdata() == [0.5, 0.5]  # where nothing is remembered
+    assert ax.get_xlim() == pytest.approx((0.38, 1.395))
+    low, high = ax.get_ylim()
+    assert low > high
+
+
+def test_slopes_begin_where_the_fitted_line_does():
+    points = pd.DataFrame({"scale": [400.0, 100.0], "line": [50.0, 20.0]})
+    ax = Figure().add_subplot()
+    plot_slopes(points, ax)
+    drawn = {line.get_label(): line.get_xydata().tolist() for line in ax.lines}
+    assert drawn == {"slope 1/2": [[100, 20], [400, 40]], "slope 1": [[100, 20], [400, 80]]}

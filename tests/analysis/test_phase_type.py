@@ -44,6 +44,13 @@ def test_quantiles_undo_the_distribution(mixture):
     assert mixture.cdf(-5) == 0
 
 
+def test_one_branch_is_fitted_from_wherever_it_starts():
+    far = HyperErlang((1.0,), (2,), (9.0,))
+    found, history = fit_orders([1, 2, 3], [2], start=far)
+    assert (found.orders, found.rates) == ((2,), (pytest.approx(1),))  # of mean 2
+    assert history[-1] > history[0]
+
+
 @given(mixtures(branches=st.just(1)), st.floats(0.01, 50))
 def test_one_branch_is_a_gamma_distribution(mixture, x):
     gamma = stats.gamma(mixture.orders[0], scale=1 / mixture.rates[0])

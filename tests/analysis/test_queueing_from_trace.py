@@ -21,6 +21,7 @@ from analysis.queue_models.tables import (
     plot_predictions,
     table_of_going_on,
     table_of_parameters,
+    table_of_predictions,
     told_waits,
 )
 from analysis.queue_models.user_simulation import simulate_users
@@ -584,6 +585,35 @@ def test_p_of_the_response_is_shown_under_the_names_of_its_curves():
         }
     }
     assert "a = 0.8, b = 0.05; exponential e^(−θ r): θ = 0.01;" in table.caption
+
+
+def test_responses_of_no_time_are_drawn_as_of_a_second():
+    points = {"median_response": [0.0, 600], "probability": [0.5, 0.25], "awaited": [0.4, 0.2]}
+    data = pd.DataFrame({**points, "probability_low": [0.4, 0.2], "probability_high": [0.6, 0.3]})
+    unknown = (np.nan, np.nan)
+    found = GoingOn(data, np.nan, np.nan, np.nan, unknown, unknown, unknown, {})
+    lines = {line.get_label(): line for line in found.plot(Figure().add_subplot()).lines}
+    assert lines["if awaited"].get_xdata().tolist() == [1, 600]
+    assert lines["if awaited"].get_ydata().tolist() == [0.4, 0.2]
+    (published,) = (line for label, line in lines.items() if label.startswith("published"))
+    assert published.get_xdata()[[0, -1]] == pytest.approx([0.5, 1200])
+
+
+def test_what_is_small_and_not_none_is_not_shown_as_none():
+    data = pd.DataFrame(
+        {
+            "throughput": [0.5 / 3600] * 3,
+            "response": [0, 0.5, 1],
+            "wait": [0, 0.5, 1],
+            "utilization": [0, 0.5, 1],
+            "queue": [0, 0.005, 0.01],
+        },
+        index=pd.MultiIndex.from_tuples([("log", "")] * 3),
+    )
+    cells = table_of_predictions(data).shown
+    assert cells["mean wait"].tolist() == cells["mean response"].tolist() == ["0 s", "< 1 s", "1 s"]
+    assert cells.iloc[:, -1].tolist() == ["0", "< 0.01", "0.01"]
+    assert cells["jobs an hour"].tolist() == ["0.5"] * 3
 
 
 def test_waits_are_drawn_in_hours_and_throughputs_by_the_hour():

@@ -205,6 +205,8 @@ def test_the_section_tells_numbers_with_their_intervals(rng):
     found = measure_reactions(many_users(np.random.default_rng(20260101)), rng=SEED)
     assert section.values["negative"] == found.negative
     assert section.values["negative_low"] == found.negative_interval[0]
+    for name in ("negative", "fit_a", "fit_b", "all_explained"):
+        assert section.values[f"{name}_low"] < section.values[f"{name}_high"]
     assert section.finding.startswith("Users submit again within 20 min ")
     assert section.finding.count("[") == 4
     assert json.dumps(section.to_dict(), allow_nan=False)

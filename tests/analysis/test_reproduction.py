@@ -624,3 +624,28 @@ def test_the_command_compares(command, monkeypatch, tmp_path):
     done = run("--check")
     assert done.exit_code == 1
     assert "s-sizes.csv: no reference of this study: No such file" in done.output
+
+
+def test_the_command_runs_a_study_as_it_is_asked_to(folder, tmp_path, monkeypatch):
+    monkeypatch.setattr(studies, "load_studies", lambda name: [RANDOM])
+    out = tmp_path / "out"
+    words = ("study", "draws", "--traces", str(folder), "--out", str(out))
+    more = ("--runs", "2", "--seed", "5", "--reading", "size=large")
+    done = CliRunner().invoke(app, [*words, *more])
+    assert done.exit_code == 0, done.output
+    logs = reproduction.find_logs(RANDOM.logs, folder)
+    expected = reproduction.run_study(RANDOM, logs, runs=2, rng=5, reading=["size=large"])
+    assert (out / "draws.csv").read_text() == expected.to_csv()
+    assert (out / "draws.md").read_text() == expected.to_markdown()
+
+
+def test_the_command_takes_a_departure_for_an_error_if_it_is_asked_to(
+    folder, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(studies, "load_studies", lambda name: [RANDOM])
+    (folder / "A-1.swf.gz").write_text("1 0 0 5 1\n")
+    words = ("study", "draws", "--traces", str(folder), "--out", str(tmp_path / "out"))
+    assert CliRunner().invoke(app, [*words, "--seed", "5"]).exit_code == 0
+    done = CliRunner().invoke(app, [*words, "--seed", "5", "--strict"])
+    assert done.exit_code == 1
+    assert "A-1.swf.gz, line 1" in done.stderr

@@ -331,6 +331,7 @@ def test_schedules_are_called_by_what_they_differ_in():
         ({"metrics": ["speed"]}, "unknown metric 'speed'"),
         ({"reference": "best"}, "reference is 'best'; known: fcfs, easy"),
         ({"confidence": 0}, "confidence is 0; it lies between 0 and 1"),
+        ({"confidence": 1}, "confidence is 1; it lies between 0 and 1"),
         ({"block": 0}, "block is 0 s; it must be positive"),
         ({"weights": {"mean_wait": -1}}, "weight of mean_wait is -1; it cannot be negative"),
         ({"weights": {"mean_wait": 0}}, "weights: one at least must be larger than 0"),

@@ -306,6 +306,11 @@ def test_inter_arrivals_are_of_each_user_alone_and_of_jobs_that_ran():
 # Which way is best
 
 
+def test_sessions_are_cut_after_half_an_hour_an_hour_and_two():
+    cuts = [f"{way}+Cut {cut}" for way in ("Last", "Max") for cut in ("30 min", "1 h", "2 h")]
+    assert [way.name for way in WAYS] == ["Last", "Max", "Arrival", *cuts]
+
+
 def ways(of=WAYS[:4], **columns):
     names = [way.name for way in of]
     defaults = {
@@ -519,6 +524,18 @@ def test_a_jump_without_an_interval_is_judged_by_its_value():
 def test_more_than_a_tenth_of_sessions_without_length_is_a_drawback(share, said):
     *_, best = reasons(ways(WAYS, zero_length=share), "Arrival")
     assert ("Its drawback" in best) == said
+
+
+@pytest.mark.parametrize(
+    ("fault", "verdict"),
+    [(None, "no fault"), ("overlong", "the fewest faults"), ("jumps", "the fewest faults")],
+)
+def test_a_way_with_either_fault_is_not_said_to_have_none(fault, verdict):
+    table = ways(WAYS)
+    if fault:
+        table[fault] = True  # of all ways
+    *_, best = reasons(table, "Arrival")
+    assert best.startswith(f"Arrival has {verdict}: ")
 
 
 def drawn(ax):

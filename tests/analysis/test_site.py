@@ -1,6 +1,7 @@
 """What a model of a site needs from logs: batches, pauses, jobs, and the file that keeps them."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -319,6 +320,29 @@ def test_thoughts_are_drawn_in_minutes_and_breaks_in_hours(what, labels):
     (line,) = ax.lines
     reached = line.get_xdata()[line.get_ydata() >= 1].min()
     assert reached == pytest.approx({"think_time": 30, "break_time": HOUR}[what], abs=70)
+
+
+@pytest.mark.parametrize(
+    ("what", "labels", "title"),
+    [
+        ("hour", ["0:00", "3:00", "21:00"], "local time"),
+        ("weekday", ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"], ""),
+    ],
+)
+def test_shares_of_jobs_are_drawn_by_hour_and_by_weekday(what, labels, title):
+    logs = [replace(two_users(), name=name) for name in ("one.swf.gz", "two.swf")]
+    site = site_distributions(logs)
+    ax = site.plot(Figure().add_subplot(), what=what)
+    drawn = {steps.get_label(): steps.get_data() for steps in ax.patches}
+    assert [*drawn] == ["one.swf.gz", "two.swf", "combined"]
+    for steps in drawn.values():
+        assert steps.values.tolist() == getattr(site, what).tolist()
+        assert steps.edges.tolist() == [*range(CYCLES[what] + 1)]
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["one", "two", "combined"]
+    assert set(labels) <= {label.get_text() for label in ax.get_xticklabels()}
+    assert ax.get_xlabel() == title
+    assert ax.get_xlim() == (0, CYCLES[what])
+    assert len({steps.get_edgecolor() for steps in ax.patches}) == 3
 
 
 def test_curves_are_cumulative_shares():

@@ -242,7 +242,7 @@ def test_shares_and_ranks_of_users_are_drawn_as_they_are():
     ax = users.plot_ranks(ranks, Figure().add_subplot(), of="group")
     assert ax.lines[0].get_xydata().tolist() == [[1, 9], [2, 3], [3, 1]]
     assert (ax.get_xscale(), ax.get_yscale()) == ("log", "log")
-    assert ax.get_xlabel() == "rank of the group"
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("rank of the group", "jobs")
 
 
 def test_sizes_of_sessions_that_none_has_are_not_drawn():

@@ -99,3 +99,9 @@ def test_results_know_what_they_are_asked(model):
         model.solve(foo=1)
     again = pickle.loads(pickle.dumps(model)).solve()
     assert np.array_equal(again.ppf(0.9, job), model.ppf(0.9, job))
+
+
+def test_a_warning_names_the_line_that_asked():
+    with pytest.warns(QueueingWarning, match="1 of 2 points have no answer") as told:
+        mixed([0.5, 1], 3, 1, 1)
+    assert told[0].filename == __file__

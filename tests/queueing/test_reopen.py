@@ -320,3 +320,11 @@ def test_users_who_never_go_on_are_those_of_the_open_queue():
     assert (never.jobs_per_user, never.thinking) == (1, 0)
     with pytest.raises(QueueingError, match="p is 1; it must be such that p falls below 1"):
         reopen(0.0, 1.0, 3, 1)
+
+
+def test_with_several_servers_the_chain_states_larger_errors():
+    one, several = (reopen(0.5, exponential(1), 1, 1, servers=n).exactness for n in (1, [1, 2]))
+    names = ("X", "R", "Q", "R_first")
+    assert [one.error[name] for name in names] == [0.012, 0.023, 0.02, 0.02]
+    assert [several.error[name] for name in names] == [0.012, 0.035, 0.03, 0.03]
+    assert str(one) == str(several) == "approximation: chain"

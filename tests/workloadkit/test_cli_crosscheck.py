@@ -3,11 +3,13 @@
 import json
 import re
 
+import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
 import queueing
 from workloadkit.cli import app
+from workloadkit.cli.crosscheck import _table
 
 QUICK = ("--runs", "3", "--jobs", "1000", "--seed", "1")
 
@@ -108,3 +110,12 @@ def test_help_is_within_80_columns():
     lines = run("--help").stdout.splitlines()
     assert any("crosscheck reopen" in line for line in lines)
     assert all(len(line) <= 80 for line in lines)
+
+
+def test_z_is_shown_with_its_sign_unless_it_is_beyond_all_measure():
+    z = [12.34, -999.9, float("inf"), float("nan")]
+    names = ("theory", "simulation", "low", "high", "allowed")
+    rows = pd.DataFrame({"measure": "R", "holds": True, "z": z} | dict.fromkeys(names, 1.0))
+    shown = {column.header: [*column.cells] for column in _table(rows).columns}
+    assert shown["z"] == ["+12.3", "−999.9", "–", "–"]
+    assert shown["95 % interval"] == ["[1, 1]"] * 4

@@ -383,6 +383,22 @@ def test_a_job_of_a_new_cycle_follows_one_of_that_cycle(place):
     assert mine["preceding_job"].tolist() == expected
 
 
+def test_who_is_drawn_twice_follows_his_own_jobs_each_time(monkeypatch):
+    def populate(pools, plan, rng):
+        (member,) = np.flatnonzero(pools.members.user == 1)
+        return Placements(np.array([member, member]), np.array([0, 1]), np.array([-5, 0]))
+
+    monkeypatch.setattr(resampled, "populate", populate)
+    jobs = make_log(preceding_job=[-1, -1, 2, 3, 4, -1, 6, -1, 5, 1])
+    schedule = wk.simulate(
+        jobs, "easy", "adjusted", population=Resampled(pause=False), procs=8, rng=1
+    )
+    new = schedule.source.jobs.set_index("job")
+    follows = new[new["preceding_job"] > 0]
+    assert set(follows["user"]) == {1, 2}
+    assert new.loc[follows["preceding_job"], "user"].tolist() == follows["user"].tolist()
+
+
 @pytest.mark.parametrize("engine", ["python", pytest.param("compiled", marks=pytest.mark.slow)])
 def test_times_with_decimals(place, engine):
     jobs = [(user, submit + 0.25, run) for user, submit, run in JOBS]

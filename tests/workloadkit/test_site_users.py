@@ -387,6 +387,13 @@ def test_a_site_of_whom_nobody_comes_is_refused():
         wk.simulate(None, "easy", DynamicSite(users=1, weeks=1e-6), procs=8)
 
 
+@pytest.mark.parametrize("users", ["site:users=2,weeks=0.1", "static-site:sessions=2,weeks=0.1"])
+def test_the_seed_of_users_of_a_site_is_recorded(users):
+    for seed in (3, 4):
+        done = wk.simulate(None, "fcfs", users, rng=seed, engine="python")
+        assert done.parameters["seed"] == seed
+
+
 @pytest.mark.parametrize("users", ["site", "static-site", "poisson:rate=1"])
 def test_without_a_log_there_are_no_recorded_waits_to_follow(users):
     with pytest.raises(wk.ParameterError, match="recorded follows the waits of a log, and users "):
