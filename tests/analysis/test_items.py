@@ -1,0 +1,45 @@
+"""The items of documents: each is shown by a study, or it is said why none shows it."""
+
+import csv
+import re
+from pathlib import Path
+
+import pytest
+
+import analysis.studies
+from analysis.studies import study_names
+
+FOLDER = Path(analysis.studies.__file__).parent
+ROOT = FOLDER.parents[1]
+
+#: What the reason begins with where no study shows an item.
+REASONS = ("definition: ", "setting: ", "background: ", "log not at hand: ", "not measured")
+
+
+def answered():
+    """The items of the files that say where each is shown."""
+    for path in sorted((FOLDER / "items").glob("*.csv")):
+        with path.open(newline="", encoding="utf-8") as file:
+            items = list(csv.DictReader(file))
+        if items and "row" in items[0]:
+            yield pytest.param(items, id=path.stem)
+
+
+ANSWERED = list(answered())
+
+
+@pytest.mark.parametrize("items", ANSWERED)
+def test_each_item_is_shown_by_a_study_or_says_why_not(items):
+    for item in items:
+        assert item["row"].strip(), item
+        assert item["study"] in ("", *study_names()), item
+        assert item["study"] or item["row"].startswith(REASONS), item
+
+
+@pytest.mark.parametrize("items", ANSWERED)
+def test_modules_that_implement_items_exist(items):
+    for item in items:
+        if not item["study"] and item["row"].startswith("definition: "):
+            assert re.match(r"definition: [\w/]+\.py\b", item["row"]), item
+            for module in re.findall(r"[\w/]+\.py\b", item["row"]):
+                assert (ROOT / module).is_file(), item
