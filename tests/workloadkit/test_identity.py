@@ -285,6 +285,20 @@ def test_things_with_slots_and_logs_within_have_digests():
     assert source_digest([trace]) != source_digest([trace.take([0, 1])])
 
 
+def test_which_list_holds_what_and_what_comes_again_counts():
+    one, other = [1], [2]
+    digests = {source_digest(x) for x in ([[1], 2], [[1, 2]], [[1, 2], []], [[], 1, 2])}
+    assert len(digests) == 4
+    assert source_digest([one, other, one]) != source_digest([one, other, other])
+    assert all(len(digest) == 16 for digest in digests)
+
+
+def test_a_compiled_function_is_known_by_its_source():
+    add, subtract = (numba.njit(function) for function in THINGS["two lambdas in a line"])
+    assert source_digest(add) == source_digest(THINGS["two lambdas in a line"][0])
+    assert source_digest(add) != source_digest(subtract)
+
+
 def test_lambdas_in_one_line_differ():
     more, less = THINGS["two lambdas in a line"]
     assert source_digest(more) != source_digest(less)
