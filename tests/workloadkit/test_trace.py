@@ -9,6 +9,7 @@ import pytest
 import workloadkit as wk
 from workloadkit.errors import WorkloadError
 from workloadkit.provenance import moved_times, operations, plain, provenance, seed_of
+from workloadkit.utility import check as check_utilities
 
 SMALL = {"submit": [0, 5], "wait": [-1, 2], "run": [10, 20], "procs": [1, 2], "user": [1, -1]}
 
@@ -320,3 +321,39 @@ def test_units_of_the_fields_are_those_of_the_standard():
         ("memory", "requested_memory"), "KB"
     )
     assert [field.column for field in wk.fields.FIELDS] == [*range(1, 19)]
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        wk.delimit_sessions,
+        wk.think_times,
+        wk.dependencies,
+        wk.with_dependencies,
+        wk.classify_users,
+        check_utilities,
+        wk.add_utility,
+        wk.validate,
+        wk.find_anomalies,
+        wk.infer_outages,
+        wk.Filter.parse("user=1").mask,
+        lambda log: wk.clean(log, "user=1"),
+        wk.shake,
+        wk.resample,
+        wk.user_table,
+        wk.site.site_distributions,
+        wk.models.add_estimates,
+        lambda log: wk.models.scale_load(log, 0.5),
+        wk.models.offered_load,
+        wk.models.fit_jann97,
+        lambda log: wk.models.jann97(5, like=log),
+        lambda log: wk.write_swf(log, "-"),
+        lambda log: wk.write_gwf(log, "-"),
+        lambda log: wk.write_batsim(log, "-"),
+    ],
+)
+def test_whatever_takes_a_log_says_what_to_give_instead_of_none(use):
+    with pytest.raises(wk.ParameterError, match=r"is 'log\.swf'; read it first, with wk\.read_swf"):
+        use("log.swf")
+    with pytest.raises(wk.ParameterError, match="of type dict; give a Trace|type .*dict"):
+        use({"submit": [0]})
