@@ -123,6 +123,13 @@ def test_a_job_cannot_be_taken_twice():
         wk.Trace.from_columns(SMALL).take([0, 0])
 
 
+def test_jobs_that_are_taken_have_the_columns_of_the_log_and_rows_from_0():
+    log = wk.Trace.from_columns(SMALL)
+    taken = log.take([1])
+    assert list(taken.jobs) == list(log.jobs)
+    assert taken.jobs.index.tolist() == [0]
+
+
 def test_sessions_are_not_found_in_a_table_out_of_order():
     trace = wk.Trace.from_columns(SMALL | {"user": [1, 1]})
     disordered = wk.Trace(trace.jobs.iloc[::-1])
@@ -286,6 +293,7 @@ def test_the_content_is_that_of_jobs_bursts_utility_functions_and_header():
 def test_a_log_as_bursts_says_so_and_has_nothing_beside_it():
     bursts = accounted().as_bursts()
     assert (bursts.n_jobs, bursts.sidecar, bursts.name) == (3, None, "trace, as bursts")
+    assert bursts.bursts.empty
     assert bursts.header.lines == ("; MaxJobs: 2", "; Preemption: Yes")
     assert bursts.utility["row"].tolist() == bursts.jobs.index[bursts.jobs["job"] == 8].tolist()
     counted = replace(accounted(), header=wk.Header(("; MaxRecords: 4",))).as_bursts()
