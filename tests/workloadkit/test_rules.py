@@ -560,7 +560,7 @@ def test_only_jobs_that_could_break_a_rule_are_counted_as_checked():
 @pytest.mark.parametrize(
     ("rule", "header", "jobs", "checked"),
     [
-        ("procs-machine-requested", {}, {1: {"requested_procs": -1}, 2: {"requested_procs": 9}}, 2),
+        ("procs-machine-requested", {}, {1: {"requested_procs": 0}, 2: {"requested_procs": 9}}, 2),
         ("procs-partition", {"MaxProcs": "8 (7, 2)"}, {1: {"procs": -1}}, 2),
         ("preceding-there", {}, {3: {"preceding_job": 99}}, 1),
         ("preceding-earlier", {}, {3: {"preceding_job": 3}}, 1),
@@ -594,6 +594,41 @@ def test_what_filters_explain_is_said(label, what):
     explained = wk.validate(log({label: "5", **FILTER})).findings[-1]
     assert explained.text == f"{label} is 5, {what} and the 2 that filters removed"
     assert wk.validate(log({label: "4", **FILTER})).findings[0].text == f"{label} is 4, {what}"
+
+
+@pytest.mark.parametrize(
+    ("header", "rule", "text"),
+    [
+        (
+            {"UnixStartTime": None, "TimeZoneString": None},
+            "clock-known",
+            "no UnixStartTime and no TimeZoneString: the time of day is unknown",
+        ),
+        ({"Version": None, "Computer": None}, "labels-there", "no Version, Computer"),
+        ({"MaxProc": "8"}, "labels-spelt", "MaxProc (for MaxProcs)"),
+        ({"Copyright": "Ada", "Licence": "none"}, "labels-known", "Copyright, Licence"),
+        ({"MaxProcs": "9", "MaxProcs ": "8"}, "labels-once", "MaxProcs is '8' and '9'"),
+        ({"MaxRuntime": "-1"}, "label-values", "MaxRuntime is '-1', not a whole number"),
+        ({"MaxProcs": "7", "MaxNodes": "9"}, "max-nodes", "9 nodes have 7 processors"),
+        ({"Queue  ": "1 another"}, "lists-numbered", "Queue: '1 another'"),
+    ],
+)
+def test_what_the_header_lacks_or_says_twice_is_told(header, rule, text):
+    assert wk.validate(log(header))[rule].text == text
+
+
+def test_parts_that_break_a_rule_are_told_by_job_and_place():
+    (offender,) = wk.validate(parts({}, {"status": 2}))["part-status"].offenders
+    assert (offender.job, offender.row, offender.line) == (2, 2, None)
+    assert offender.values == (("status", 2), ("last", True))
+    (offender,) = wk.validate(parts({}, {"run": 69}))["part-run"].offenders
+    assert (offender.job, offender.row) == (2, 1)
+    assert offender.values == (("run", 100), ("parts together", 99))
+
+
+def test_fields_that_break_a_rule_together_are_counted_one_by_one():
+    text = wk.validate(log(jobs={1: {"cpu": -5}, 2: {"memory": "-0.5"}}))["not-negative"].text
+    assert text == "cpu 1, memory 1; job 1: cpu -5; job 2: memory -0.5"
 
 
 def test_numbers_are_shown_without_their_last_digits():
