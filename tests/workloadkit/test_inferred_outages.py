@@ -155,6 +155,17 @@ def test_a_quarter_of_a_tail_may_be_outages(rng):
     assert by_tail(far, np.append(pure, np.full(900, 1e6)))[0] > 0.1
 
 
+def test_the_law_of_the_longest_is_that_of_what_exceeds_the_rest():
+    def halving(n):  # each unit, half of them end
+        return -np.log2(1 - (np.arange(n) + 0.5) / n)
+
+    # the 60 longest of 300 begin where the others end, and each further 10, half of them end
+    rest = halving(240)
+    ordinary = np.append(rest, rest.max() + 10 * halving(60))
+    lengths = rest.max() + np.array([10.0, 20])
+    assert by_tail(lengths, ordinary) == pytest.approx([30, 15], rel=0.02)
+
+
 def test_submissions_are_expected_by_the_hour_of_the_week():
     hours = np.arange(10 * 168)
     submit = np.repeat(hours[(hours % 168) < 5 * 24], 2) * float(HOUR)
