@@ -96,6 +96,22 @@ def test_where_no_wait_is_known_all_value_is_lost_at_once(log):
     assert deadlines(at_once) == [10] * 4
 
 
+@pytest.mark.parametrize(
+    ("columns", "options"),
+    [
+        ({}, {}),
+        ({"queue": [-1] * 4}, {}),
+        ({"wait": [-1] * 4}, {"priority": RANKS}),
+        ({"requested_time": [-1] * 4, "run": [-1] * 4}, {"priority": RANKS}),
+        ({}, {"priority": {0: 0}}),
+    ],
+)
+def test_warnings_point_at_who_asked_for_utility_functions(log, columns, options):
+    with pytest.warns(WorkloadWarning) as warned:
+        add_utility(log.with_columns(**columns), rng=1, **options)
+    assert {one.filename for one in warned} == {__file__}
+
+
 def test_a_wait_below_0_takes_no_time(log):
     odd = log.with_columns(wait=[-30] * 4)
     unknown = log.with_columns(wait=[-1] * 4)
