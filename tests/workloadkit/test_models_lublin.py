@@ -195,6 +195,9 @@ def test_wrong_types_are_refused(how):
     "change",
     [
         {"serial": 1.2},
+        {"serial": -0.1},
+        {"power2": -0.1},
+        {"u_prob": 1.1},
         {"power2": 0.9},
         {"run_1": (0.0, 1.0)},
         {"gap": (10.0, 1.0)},
