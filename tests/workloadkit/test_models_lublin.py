@@ -211,6 +211,17 @@ def test_parameters_of_a_type_are_checked(change):
         replace(ALL_JOBS, **change)
 
 
+@pytest.mark.parametrize(("types", "kind"), [("batch", BATCH), ("interactive", INTERACTIVE)])
+def test_the_header_tells_what_jobs_were_changed_to(types, kind):
+    plain = lublin(5, types=types, rng=1).header.get("Note")
+    changed = lublin(5, types=types, rng=1, **{types: replace(kind, serial=0.125)}).header.get(
+        "Note"
+    )
+    assert "serial" not in plain
+    assert f", {types} " in changed
+    assert "serial=0.125" in changed
+
+
 def test_the_sample_of_the_authors_program_looks_the_same():
     sample = wk.read_swf(trace_path("lublin_256"))
     made = lublin(10_000, 256, rng=13)
