@@ -96,6 +96,29 @@ def test_where_no_wait_is_known_all_value_is_lost_at_once(log):
     assert deadlines(at_once) == [10] * 4
 
 
+@pytest.mark.parametrize(
+    ("columns", "options"),
+    [
+        ({}, {}),
+        ({"queue": [-1] * 4}, {}),
+        ({"wait": [-1] * 4}, {"priority": RANKS}),
+        ({"requested_time": [-1] * 4, "run": [-1] * 4}, {"priority": RANKS}),
+        ({}, {"priority": {0: 0}}),
+    ],
+)
+def test_warnings_point_at_who_asked_for_utility_functions(log, columns, options):
+    with pytest.warns(WorkloadWarning) as warned:
+        add_utility(log.with_columns(**columns), rng=1, **options)
+    assert {one.filename for one in warned} == {__file__}
+
+
+def test_a_wait_below_0_takes_no_time(log):
+    odd = log.with_columns(wait=[-30] * 4)
+    unknown = log.with_columns(wait=[-1] * 4)
+    options = {"priority": RANKS, "deadline": "wait+run", "rng": 1}
+    assert deadlines(add_utility(odd, **options)) == deadlines(add_utility(unknown, **options))
+
+
 def test_no_processors_requested_are_those_used_and_no_time_requested_is_none(log):
     odd = log.with_columns(requested_procs=[0, 4, 8, 8], requested_time=[120, 0, 600, -1])
     assert starts(add_utility(odd, priority=RANKS, sd=0, globmax=6, rng=1)) == [20, 0, 80, 240]

@@ -1,5 +1,6 @@
 """Batsim's workloads: what is read, what is refused, and logs that go there and back."""
 
+import hashlib
 import io
 import json
 import warnings
@@ -141,6 +142,7 @@ def test_no_resources_told():
         ('{"nb_res": ' + "9" * 5000 + "}", "a number of more than 4,300 digits"),
         ('{"nb_res": NaN}', "not a number of JSON: 'NaN'"),
         ('{"jobs": [], "jobs": []}', "a key that comes again in its object: 'jobs'"),
+        ('{"nb_res": 8, "jobs": [], "jobs": []}', "a key that comes again in its object: 'jobs'"),
         ("[]", "no JSON object"),
         ("{}", "field jobs: a workload without the array jobs"),
         ('{"jobs": {}}', "field jobs: no array: '{…}'"),
@@ -363,6 +365,18 @@ def test_a_workload_for_another_machine_gives_another_header():
     text = written(trace)
     assert read_text(text).header == trace.header
     assert read_text(text.replace('"nb_res": 16', '"nb_res": 32')).header.procs == 32
+
+
+def test_a_log_has_the_digest_of_its_text():
+    text = json.dumps({"nb_res": 8, "jobs": [job()], "profiles": PROFILES})
+    assert read_text(text).digest == hashlib.sha256(text.encode()).hexdigest()
+
+
+def test_a_line_of_a_header_is_one_line():
+    lines = ["; MaxProcs: 8\n1 0 5 60 4", "; Computer: a", "  ; Note: b"]
+    trace = read(job(), workloadkit={"header": lines})
+    assert trace.header.get("Computer") == "a"
+    assert not any("\n" in line for line in trace.header.lines)
 
 
 def test_looks_like():

@@ -105,6 +105,17 @@ def test_durations(text, seconds):
     assert common.duration(text) == seconds
 
 
+@pytest.mark.parametrize(("name", "taken"), [("a.SVG", True), ("a.pdf", True), ("a.gif", False)])
+def test_the_suffix_of_a_figure_counts_in_any_case(run, tmp_path, name, taken):
+    code, _, err = run("anomalies", tmp_path / "none.swf", "--plot", tmp_path / name)
+    assert (code, "no such file" in err) == ((1, True) if taken else (2, False))
+
+
+def test_lines_of_a_table_end_with_their_last_word():
+    table = common.aligned([["N", "what"], ["10", ""], ["5", "b"]], words={1})
+    assert table.splitlines() == [" N  what", "10", " 5  b"]
+
+
 @pytest.mark.parametrize("text", ["", "h", "-5", "1m", "1e", "nan", "inf", "1h30", "٣", "1,5h"])
 def test_what_is_no_duration_is_refused_with_the_forms_that_are(text):
     with pytest.raises(typer.BadParameter, match=r"not a duration; write 90 or 90s, 20min"):

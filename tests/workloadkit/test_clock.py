@@ -47,6 +47,13 @@ def test_midnights_are_the_first_seconds_of_local_days(zone):
     assert np.isin(np.diff(midnights) / 3600, (23, 24, 25)).all()
 
 
+def test_a_day_that_clocks_jump_over_begins_and_ends_at_the_jump():
+    begin = int(datetime.fromisoformat("2011-12-29T10:00:00+00:00").timestamp())  # its midnight
+    clock = Clock.between(header_in("Pacific/Apia", begin), 0, 3 * DAY)
+    midnights = clock.midnights(0, 2 * DAY)  # the 30th of December never was
+    assert midnights.tolist() == [0, DAY, DAY, 2 * DAY, 3 * DAY]
+
+
 def test_weeks_begin_on_monday_at_midnight():
     clock = Clock.of(trace_in("Europe/Stockholm", [0, 300 * DAY]))
     for days in (7, 14):

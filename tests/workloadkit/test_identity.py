@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import workloadkit as wk
 from tests.data import needs_compiler
 from tests.workloadkit.cast import Fcfs
-from workloadkit.custom import is_custom, source_digest
+from workloadkit.custom import Source, is_custom, source_digest
 from workloadkit.errors import ParameterError
 from workloadkit.provenance import provenance
 
@@ -283,6 +283,25 @@ def test_things_with_slots_and_logs_within_have_digests():
     trace = log()
     assert source_digest([trace]) == source_digest([pickle.loads(pickle.dumps(trace))])
     assert source_digest([trace]) != source_digest([trace.take([0, 1])])
+
+
+def test_which_list_holds_what_and_what_comes_again_counts():
+    one, other = [1], [2]
+    digests = {source_digest(x) for x in ([[1], 2], [[1, 2]], [[1, 2], []], [[], 1, 2])}
+    assert len(digests) == 4
+    assert source_digest([one, other, one]) != source_digest([one, other, other])
+    assert all(len(digest) == 16 for digest in digests)
+
+
+@pytest.mark.parametrize("thing", [combinations, replace, pytest.approx, wk.read_swf, given])
+def test_what_is_of_this_package_of_python_or_installed_is_known_by_its_name(thing):
+    assert Source(thing).reached == [thing]
+
+
+def test_a_compiled_function_is_known_by_its_source():
+    add, subtract = (numba.njit(function) for function in THINGS["two lambdas in a line"])
+    assert source_digest(add) == source_digest(THINGS["two lambdas in a line"][0])
+    assert source_digest(add) != source_digest(subtract)
 
 
 def test_lambdas_in_one_line_differ():

@@ -118,6 +118,7 @@ def test_a_machine_on_which_a_job_still_runs_has_not_fallen_idle():
 def test_the_most_used_counts_ends_before_starts():
     assert most_used(jobs_of(log((0, 0, 10, 3), (10, 0, 5, 3)), waits=True)) == 3
     assert most_used(jobs_of(log((0, 0, 10, 3), (9, 0, 5, 3)), waits=True)) == 6
+    assert most_used(jobs_of(log((0, 0, 10, 3), (5, 5, 5, 3)), waits=True)) == 3  # it waits
 
 
 # The law
@@ -152,6 +153,17 @@ def test_a_quarter_of_a_tail_may_be_outages(rng):
     far = np.array([5e4])
     assert by_tail(far, mixed)[0] < 0.1
     assert by_tail(far, np.append(pure, np.full(900, 1e6)))[0] > 0.1
+
+
+def test_the_law_of_the_longest_is_that_of_what_exceeds_the_rest():
+    def halving(n):  # each unit, half of them end
+        return -np.log2(1 - (np.arange(n) + 0.5) / n)
+
+    # the 60 longest of 300 begin where the others end, and each further 10, half of them end
+    rest = halving(240)
+    ordinary = np.append(rest, rest.max() + 10 * halving(60))
+    lengths = rest.max() + np.array([10.0, 20])
+    assert by_tail(lengths, ordinary) == pytest.approx([30, 15], rel=0.02)
 
 
 def test_submissions_are_expected_by_the_hour_of_the_week():
@@ -326,6 +338,23 @@ def test_without_waits_only_silence_speaks():
     assert (row["evidence"], row["waiting"], row["procs"]) == ("silent", 0, 1)
     assert row["end"] - row["start"] == pytest.approx(36_000, abs=700)
     assert "No wait is known" in found.notes[0] and "1." in found.notes[1]
+
+
+def test_a_silence_ends_with_the_next_submission_though_that_job_waits():
+    submit = np.delete(np.arange(5000) * 600, slice(2000, 2060))
+    submit = submit + np.arange(submit.size) * 7919 % 300
+    wait = np.where(np.arange(submit.size) == 2000, 90, 0)
+    columns = {"submit": submit, "wait": wait, "run": np.full(submit.size, 60)}
+    found = wk.infer_outages(wk.Trace.from_columns(columns | {"procs": np.ones(submit.size)}), 2)
+    rows = found.table[["start", "end", "evidence"]].to_numpy().tolist()
+    assert rows == [[submit[1999] + 60, submit[2000], "silent"]]
+
+
+def test_what_is_told_for_json_says_from_which_confidence_on():
+    found = wk.infer_outages(steady(300, [(60_000, 66_000)]), 8)
+    told = found.to_dict(min_confidence=0.25)
+    assert told["provenance"]["parameters"] == {"min_confidence": 0.25}
+    assert (told["procs"], len(told["outages"])) == (8, len(found.chosen(0.25)))
 
 
 def test_jobs_of_one_second_are_no_gaps_between_submissions():

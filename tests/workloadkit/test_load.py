@@ -44,6 +44,7 @@ def test_the_load_is_work_over_processors_and_span():
     # requested processors are what a simulation gives a job; what never ran is nothing
     columns = TWO | {"requested_procs": [8, -1]}
     assert offered_load(log_of(columns)) == 900 / 400
+    assert offered_load(log_of(TWO | {"requested_procs": [0, 0]})) == 500 / 400  # none is unknown
     late = {"submit": [10, 110, 9999], "run": [100, 50, -1], "procs": [4, 2, 1]}
     assert offered_load(log_of(late)) == 1.25
 

@@ -311,6 +311,10 @@ def test_other_records_are_counted():
     assert left_out(trace) == kinds
 
 
+def test_a_line_like_that_of_a_stream_is_no_record_behind_one():
+    assert left_out(read(record(), '{"version": "10.1"}')) == {"no record": 1}
+
+
 def test_a_record_that_is_cut_short_is_left_out_or_loses_nothing():
     whole = record(1, submit=300, start=310)
     one = read(whole).jobs
@@ -412,6 +416,7 @@ def test_nothing_of_an_anonymous_log_names_anything(tmp_path):
 
 def test_looks_like():
     assert looks_like(["#1389683139", record()])
+    assert looks_like(["", "  ", "#1389683139", "", record()])
     assert not looks_like([])
     assert not looks_like(["; MaxProcs: 4", '"JOB_FINISH"'])
 

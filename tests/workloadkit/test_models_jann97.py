@@ -68,6 +68,12 @@ def test_small_classes_join_the_next_smaller():
     assert [(c.low, c.high) for c in fit_jann97(log)] == [(1, 2)]
 
 
+@pytest.mark.parametrize("least", [0, -3, float("nan")])
+def test_a_class_of_no_jobs_is_refused(least):
+    with pytest.raises(wk.ParameterError, match="least is"):
+        fit_jann97(wk.load_sample(), least=least)
+
+
 @pytest.mark.parametrize(("n_jobs", "classes"), [(29, [(1, 2)]), (30, [(1, 1), (2, 2)])])
 def test_thirty_jobs_are_a_class(n_jobs, classes):
     procs = np.array([1] * 50 + [2] * n_jobs)

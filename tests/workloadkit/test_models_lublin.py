@@ -195,6 +195,9 @@ def test_wrong_types_are_refused(how):
     "change",
     [
         {"serial": 1.2},
+        {"serial": -0.1},
+        {"power2": -0.1},
+        {"u_prob": 1.1},
         {"power2": 0.9},
         {"run_1": (0.0, 1.0)},
         {"gap": (10.0, 1.0)},
@@ -206,6 +209,17 @@ def test_wrong_types_are_refused(how):
 def test_parameters_of_a_type_are_checked(change):
     with pytest.raises(wk.ParameterError, match=next(iter(change))):
         replace(ALL_JOBS, **change)
+
+
+@pytest.mark.parametrize(("types", "kind"), [("batch", BATCH), ("interactive", INTERACTIVE)])
+def test_the_header_tells_what_jobs_were_changed_to(types, kind):
+    plain = lublin(5, types=types, rng=1).header.get("Note")
+    changed = lublin(5, types=types, rng=1, **{types: replace(kind, serial=0.125)}).header.get(
+        "Note"
+    )
+    assert "serial" not in plain
+    assert f", {types} " in changed
+    assert "serial=0.125" in changed
 
 
 def test_the_sample_of_the_authors_program_looks_the_same():

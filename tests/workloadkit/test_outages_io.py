@@ -167,6 +167,18 @@ def test_outages_can_be_tied_to_a_log():
     assert again.other_log(sample) == "b.swf"
 
 
+def test_outages_tied_to_a_log_are_no_more_the_text_that_was_read():
+    assert read(TEXT).tied_to(wk.load_sample()).digest == ""
+
+
+@pytest.mark.parametrize("end", ["\n", ""])
+def test_a_line_may_have_a_mebibyte_and_no_more(end):
+    longest = "1 -1 5 9 1 2 -1".ljust(1 << 20)
+    assert len(read(f"; OutageFormat: 1\n{longest}{end}")) == 1
+    with pytest.raises(FormatError, match="line 2: a line of more than 1 MiB"):
+        read(f"; OutageFormat: 1\n{longest} {end}")
+
+
 # What cannot be
 
 

@@ -3,10 +3,12 @@
 import hmac
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from workloadkit import FormatError, ParameterError, WorkloadWarning, read_swf, write_swf
 from workloadkit.intake import Intake, Repair
+from workloadkit.io import names
 from workloadkit.io.assemble import assemble
 from workloadkit.io.records import ImportOptions, Records
 
@@ -375,3 +377,11 @@ def test_what_stands_for_a_submission_is_none_beside_the_log(submit_by, wait, su
     found = log.sidecar["submit"][0]
     assert found == submit or (submit is None and np.isnan(found))
     assert log.sidecar["submit_by"].tolist() == [submit_by]
+
+
+def test_a_key_that_gives_two_names_one_number_is_refused(monkeypatch):
+    monkeypatch.setattr(names, "KEYED_BITS", 1)  # two numbers, for three users
+    users = pd.Series(["ann", "bob", "cyd"], dtype="category")
+    with pytest.raises(ParameterError, match="key gives two user names the same number"):
+        names.numbers_of(users, "user", key=b"secret")
+    assert set(names.numbers_of(users[:1], "user", key=None)[0]) == {1}

@@ -557,6 +557,91 @@ def test_only_jobs_that_could_break_a_rule_are_counted_as_checked():
     assert report["run-requested"].checked == 2
 
 
+@pytest.mark.parametrize(
+    ("rule", "header", "jobs", "checked"),
+    [
+        ("procs-machine-requested", {}, {1: {"requested_procs": 0}, 2: {"requested_procs": 9}}, 2),
+        ("procs-partition", {"MaxProcs": "8 (7, 2)"}, {1: {"procs": -1}}, 2),
+        ("preceding-there", {}, {3: {"preceding_job": 99}}, 1),
+        ("preceding-earlier", {}, {3: {"preceding_job": 3}}, 1),
+        ("think-alone", {}, {1: {"think_time": 0}}, 2),
+        ("think-time", {}, {3: {"think_time": 92}}, 1),
+        ("procs-requested", {}, {1: {"requested_procs": 3}, 2: {"requested_procs": -1}}, 2),
+        ("memory-requested", {}, {1: {"requested_memory": 999}, 2: {"memory": -1}}, 2),
+        ("procs-fewer", {}, {1: {"requested_procs": 5}, 2: {"requested_procs": -1}}, 2),
+        ("cpu-run", {}, {1: {"cpu": 102}, 2: {"cpu": -1}}, 2),
+        ("max-runtime", {"MaxRuntime": "99"}, {2: {"run": -1}}, 2),
+        ("max-runtime-requested", {"MaxRuntime": "99"}, {2: {"requested_time": -1}}, 2),
+        ("max-memory", {"MaxMemory": "999"}, {2: {"memory": -1}}, 2),
+        ("max-memory-requested", {"MaxMemory": "999"}, {2: {"requested_memory": -1}}, 2),
+        ("completed-ran", {}, {1: {"run": -1, "cpu": -1}}, 2),
+        ("ran-on-procs", {}, {1: {"procs": -1}, 2: {"run": -1}}, 2),
+        ("never-ran", {}, {2: {"run": -1}}, 1),
+        ("cancelled-ran", {}, {1: {"status": 5}}, 1),
+        ("queues-listed", {}, {1: {"queue": -1}, 3: {"queue": 3}}, 2),
+        ("partitions-listed", {}, {1: {"partition": -1}, 3: {"partition": 3}}, 2),
+    ],
+)
+def test_jobs_that_say_nothing_of_a_rule_are_not_counted_as_checked(rule, header, jobs, checked):
+    finding = wk.validate(log(header, jobs))[rule]
+    assert (finding.count <= checked, finding.checked) == (True, checked)
+
+
+@pytest.mark.parametrize(
+    ("label", "what"), [("MaxJobs", "jobs are 3"), ("MaxRecords", "lines of jobs are 3")]
+)
+def test_what_filters_explain_is_said(label, what):
+    explained = wk.validate(log({label: "5", **FILTER})).findings[-1]
+    assert explained.text == f"{label} is 5, {what} and the 2 that filters removed"
+    assert wk.validate(log({label: "4", **FILTER})).findings[0].text == f"{label} is 4, {what}"
+
+
+@pytest.mark.parametrize(
+    ("header", "rule", "text"),
+    [
+        (
+            {"UnixStartTime": None, "TimeZoneString": None},
+            "clock-known",
+            "no UnixStartTime and no TimeZoneString: the time of day is unknown",
+        ),
+        ({"Version": None, "Computer": None}, "labels-there", "no Version, Computer"),
+        ({"MaxProc": "8"}, "labels-spelt", "MaxProc (for MaxProcs)"),
+        ({"Copyright": "Ada", "Licence": "none"}, "labels-known", "Copyright, Licence"),
+        ({"MaxProcs": "9", "MaxProcs ": "8"}, "labels-once", "MaxProcs is '8' and '9'"),
+        ({"MaxRuntime": "-1"}, "label-values", "MaxRuntime is '-1', not a whole number"),
+        ({"MaxProcs": "7", "MaxNodes": "9"}, "max-nodes", "9 nodes have 7 processors"),
+        ({"Queue  ": "1 another"}, "lists-numbered", "Queue: '1 another'"),
+    ],
+)
+def test_what_the_header_lacks_or_says_twice_is_told(header, rule, text):
+    assert wk.validate(log(header))[rule].text == text
+
+
+def test_parts_that_break_a_rule_are_told_by_job_and_place():
+    (offender,) = wk.validate(parts({}, {"status": 2}))["part-status"].offenders
+    assert (offender.job, offender.row, offender.line) == (2, 2, None)
+    assert offender.values == (("status", 2), ("last", True))
+    (offender,) = wk.validate(parts({}, {"run": 69}))["part-run"].offenders
+    assert (offender.job, offender.row) == (2, 1)
+    assert offender.values == (("run", 100), ("parts together", 99))
+
+
+def test_fields_that_break_a_rule_together_are_counted_one_by_one():
+    text = wk.validate(log(jobs={1: {"cpu": -5}, 2: {"memory": "-0.5"}}))["not-negative"].text
+    assert text == "cpu 1, memory 1; job 1: cpu -5; job 2: memory -0.5"
+
+
+def test_numbers_are_shown_without_their_last_digits():
+    report = wk.validate(log(jobs={1: {"requested_procs": "4.1000000000000005"}}))
+    assert str(report["procs-whole"].offenders[0]) == "job 1: requested procs 4.1"
+
+
+def test_the_frame_of_a_log_that_breaks_nothing_has_its_columns():
+    broken = wk.validate(log(jobs={1: {"status": 9}})).to_frame()
+    none = wk.validate(log()).to_frame()
+    assert (len(none), list(none)) == (0, list(broken))
+
+
 def test_the_report_as_table_frame_and_json():
     report = wk.validate(log({"Computer": None}, {1: {"status": 9, "wait": -1}, 2: {"cpu": 500}}))
     assert [f.severity for f in report.findings] == ["error", "warning", "note", "note"]

@@ -135,6 +135,19 @@ def test_json_that_is_no_record_is_counted(text):
     assert left_out(read(line(), text)) == {"no accounting record (other fields)": 1}
 
 
+@pytest.mark.parametrize("number", ["x7", "", None, 1.5])
+def test_json_without_the_number_of_a_job_is_no_record(number):
+    text = json.dumps(JSON | {"job_number": number})
+    assert left_out(read(line(), text)) == {"no accounting record (other fields)": 1}
+
+
+@pytest.mark.parametrize("value", [None, [], {"a": 1}])
+def test_what_is_no_word_in_json_is_not_told(value):
+    _, beside = job(json.dumps(JSON | {"account": value, "project": value}))
+    _, without = job(json.dumps(JSON | {"account": "", "project": ""}))
+    assert beside.equals(without)
+
+
 # Colons
 
 
@@ -180,6 +193,7 @@ def test_any_name_of_a_job_comes_back(name, account):
         ("-l h_vmem=1024k", None, None, 1000, None),
         ("-l s_rt=60,s_vmem=1K,virtual_free=2K,ngpus=3", None, 60, 2, 3),
         ("-l h_vmem=512", None, None, 0.5, None),
+        ("-l gpu=9999999999", None, None, None, None),  # beyond what any machine has
         ("NONE", None, None, None, None),
         ("-U a,b -q x -l a,b=,=c,h_rt=x,h_vmem=1e9", None, None, None, None),
     ],

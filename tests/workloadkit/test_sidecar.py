@@ -34,6 +34,12 @@ def test_it_is_written_and_read_with_its_log(name, tmp_path):
     assert told["log_sha256"] == again.digest
 
 
+def test_numbers_stand_for_names_in_their_order_and_the_unknown_for_none(tmp_path):
+    write_swf(LOG.with_columns(user=[2, -1, 1]), tmp_path / "log.swf")
+    _, told = read_sidecar(tmp_path / "log.swf.parquet")
+    assert [*told["numbers"]["user"].items()] == [("1", "al"), ("2", "al")]
+
+
 def test_the_same_log_gives_the_same_bytes(tmp_path):
     for name in ("a.swf", "b.swf"):
         write_swf(LOG, tmp_path / name)

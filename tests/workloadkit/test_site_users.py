@@ -340,6 +340,15 @@ def test_a_pool_in_which_nobody_begins_repeats_jobs_as_all_do():
     assert drawn.first_repetition.tolist() == [0, 2, 3, 6]
 
 
+@pytest.mark.parametrize("workpool", ["independent", "joint"])
+def test_the_longest_job_and_that_of_the_whole_machine_are_drawn_from_each_pool(workpool):
+    pool = Workpool.of([4, 8, 9], [60, 61, 60], repetition=[1])
+    site = replace(small_site(), workpools=dict.fromkeys(("day", "night", "weekend"), pool))
+    drawn = samples(site, 9, pools="three", workpool=workpool, longest=60)
+    assert drawn.run.tolist() == 3 * [60, 60]
+    assert set(drawn.size.tolist()) == ({4, 9} if workpool == "joint" else {4, 8, 9})
+
+
 def test_sessions_that_never_end_need_no_breaks():
     site = small_site(break_time=[])
     with pytest.raises(WorkloadError, match="small: no break to draw from"):

@@ -9,6 +9,7 @@ import pytest
 import workloadkit as wk
 from workloadkit.errors import WorkloadError
 from workloadkit.provenance import moved_times, operations, plain, provenance, seed_of
+from workloadkit.utility import check as check_utilities
 
 SMALL = {"submit": [0, 5], "wait": [-1, 2], "run": [10, 20], "procs": [1, 2], "user": [1, -1]}
 
@@ -120,6 +121,13 @@ def test_a_schedule_stands_whatever_becomes_of_its_table():
 def test_a_job_cannot_be_taken_twice():
     with pytest.raises(WorkloadError, match="taken twice"):
         wk.Trace.from_columns(SMALL).take([0, 0])
+
+
+def test_jobs_that_are_taken_have_the_columns_of_the_log_and_rows_from_0():
+    log = wk.Trace.from_columns(SMALL)
+    taken = log.take([1])
+    assert list(taken.jobs) == list(log.jobs)
+    assert taken.jobs.index.tolist() == [0]
 
 
 def test_sessions_are_not_found_in_a_table_out_of_order():
@@ -285,6 +293,7 @@ def test_the_content_is_that_of_jobs_bursts_utility_functions_and_header():
 def test_a_log_as_bursts_says_so_and_has_nothing_beside_it():
     bursts = accounted().as_bursts()
     assert (bursts.n_jobs, bursts.sidecar, bursts.name) == (3, None, "trace, as bursts")
+    assert bursts.bursts.empty
     assert bursts.header.lines == ("; MaxJobs: 2", "; Preemption: Yes")
     assert bursts.utility["row"].tolist() == bursts.jobs.index[bursts.jobs["job"] == 8].tolist()
     counted = replace(accounted(), header=wk.Header(("; MaxRecords: 4",))).as_bursts()
@@ -320,3 +329,40 @@ def test_units_of_the_fields_are_those_of_the_standard():
         ("memory", "requested_memory"), "KB"
     )
     assert [field.column for field in wk.fields.FIELDS] == [*range(1, 19)]
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        wk.delimit_sessions,
+        wk.think_times,
+        wk.dependencies,
+        wk.with_dependencies,
+        wk.classify_users,
+        check_utilities,
+        wk.add_utility,
+        wk.validate,
+        wk.find_anomalies,
+        wk.infer_outages,
+        wk.Filter.parse("user=1").mask,
+        lambda log: wk.clean(log, "user=1"),
+        wk.shake,
+        wk.resample,
+        wk.user_table,
+        wk.rare_users,
+        wk.site.site_distributions,
+        wk.models.add_estimates,
+        lambda log: wk.models.scale_load(log, 0.5),
+        wk.models.offered_load,
+        wk.models.fit_jann97,
+        lambda log: wk.models.jann97(5, like=log),
+        lambda log: wk.write_swf(log, "-"),
+        lambda log: wk.write_gwf(log, "-"),
+        lambda log: wk.write_batsim(log, "-"),
+    ],
+)
+def test_whatever_takes_a_log_says_what_to_give_instead_of_none(use):
+    with pytest.raises(wk.ParameterError, match=r"is 'log\.swf'; read it first, with wk\.read_swf"):
+        use("log.swf")
+    with pytest.raises(wk.ParameterError, match="type dict"):
+        use({"submit": [0]})
