@@ -8,7 +8,8 @@ that would have to be moved to other hours of the week for it to be that of the 
 and 8), and the activity of users by the median of the time from their first submission to their
 last over that in the log (Figures 7 and 9): "close" is taken for 10 %. Last, Figure 10: mean
 lengths of the queue under EASY and first come, first served. "Much" and "huge" are taken for a
-factor of two, "a bit" for up to two.
+factor of two, "a bit" for up to two, "hundreds" of jobs for a hundred at least and a "reasonable"
+queue for less, throughput "about the same" for 5 %.
 
 Of several runs the mean is given, with its interval by Student's t (95 %). Jobs larger than the
 machine are dropped. Where ours miss: the waits of adjusted users stay at nine tenths of the
@@ -53,11 +54,11 @@ if TYPE_CHECKING:
 
     from workloadkit.trace import Trace
 
-#: "Close" and "much" in numbers.
-CLOSE, MUCH = 0.1, 2.0
+#: "Close", "much", "hundreds" and "about the same" in numbers.
+CLOSE, MUCH, HUNDREDS, SAME = 0.1, 2.0, 100, 0.05
 
 #: What is measured of a simulation.
-COLUMNS = ("mean_wait", "mean_queue", "cycle", "activity")
+COLUMNS = ("mean_wait", "mean_queue", "throughput", "cycle", "activity")
 
 #: Users by their column of Table I, and in words.
 WORDS = {
@@ -131,6 +132,7 @@ def simulations(task: Task, rng: "np.random.Generator") -> "pd.DataFrame":
             {
                 "mean_wait": schedule.metrics["mean_wait"],
                 "mean_queue": schedule.measure("mean_queue_length"),
+                "throughput": schedule.metrics["throughput_per_hour"],
                 "cycle": abs(cycle - log[0]).sum() / 2,
                 "activity": activity / log[1] if log[1] else 1.0,
             }
@@ -187,6 +189,14 @@ def _figures(log: Log, found: Found) -> Iterator[Result]:
     yield result(claim, _mean(fluid_users, "activity"))
     claim = below(words.format(WORDS["distribution"]), 1, "Figure 7", "direction")
     yield result(claim, _mean(by_distribution, "activity"))
+    same = (1 - SAME, 1 + SAME)
+    for which, words, base in (
+        (("easy", "fluid"), "fluid users over conventional, EASY", ("easy", "conventional")),
+        (("fcfs", "fluid"), "FCFS over EASY, fluid users", ("easy", "fluid")),
+    ):
+        once = _mean(found[base], "throughput")[0]
+        claim = between(f"throughput, {words}: about the same", same, "section VII", main=True)
+        yield result(claim, _mean(found[which], "throughput", once))
     queue = {which: _mean(of_runs, "mean_queue")[0] for which, of_runs in found.items()}
     claim = below("mean queue, fluid over conventional, EASY", 1, "Figure 10", "direction")
     yield result(claim, _mean(fluid_users, "mean_queue", queue["easy", "conventional"]))
@@ -196,6 +206,12 @@ def _figures(log: Log, found: Found) -> Iterator[Result]:
     claim = at_least(words, MUCH, "Figure 10", "ours", main=True)
     of_conventional = found["fcfs", "conventional"]
     yield result(claim, _mean(of_conventional, "mean_queue", queue["fcfs", "fluid"]))
+    claim = at_least(
+        "mean queue, conventional, FCFS (jobs): hundreds", HUNDREDS, "Figure 10", "ours"
+    )
+    yield result(claim, _mean(of_conventional, "mean_queue"))
+    claim = below("mean queue, fluid users, FCFS (jobs): reasonable", HUNDREDS, "Figure 10", "ours")
+    yield result(claim, _mean(found["fcfs", "fluid"], "mean_queue"))
 
 
 def _mean(table: "pd.DataFrame", name: str = "mean_wait", over: float = 1.0) -> Interval:
