@@ -11,10 +11,11 @@ lengths of the queue under EASY and first come, first served. "Much" and "huge" 
 factor of two, "a bit" for up to two, "hundreds" of jobs for a hundred at least and a "reasonable"
 queue for less, throughput "about the same" for 5 %.
 
-Of several runs the mean is given, with its interval by Student's t (95 %). Jobs larger than the
-machine are dropped. Where ours miss: the waits of adjusted users stay at nine tenths of the
-published ones in most logs, whatever the reading, and those of fluid users in LANL-CM5 a quarter
-above; why is not known.
+Throughput is that of the whole simulation, whose last job a few users put off for long. Of several
+runs the mean is given, with its interval by Student's t (95 %). Jobs larger than the machine are
+dropped. Where ours miss: the waits of adjusted users stay at nine tenths of the published ones in
+most logs, whatever the reading, and those of fluid users in LANL-CM5 a quarter above; why is not
+known.
 """
 
 from collections.abc import Iterator, Mapping
