@@ -81,6 +81,7 @@ class World:
         self.n_ended += 1
         self.site.running.remove(i)
         self.site.end[i] = self.now
+        self.site.taken.add(i)
         job.person.job_ended(job)
 
     def go(self):
