@@ -39,6 +39,8 @@ class Claim:
         From where to where values agree with it.
     main : bool, default False
         Whether it is one of those for which the source is cited.
+    strict : bool, default False
+        Whether the ends themselves do not agree with it.
     """
 
     quantity: str
@@ -47,6 +49,7 @@ class Claim:
     published: float
     agrees: tuple[float, float]
     main: bool = False
+    strict: bool = False
 
 
 def printed(
@@ -89,11 +92,10 @@ def above(
 
     Examples
     --------
-    >>> claim = above("gain", 0, "section 3")
-    >>> claim.agrees[0] > 0, claim.agrees[1]
-    (True, inf)
+    >>> above("gain", 0, "section 3").agrees
+    (0, inf)
     """
-    return Claim(quantity, place, kind, bound, (math.nextafter(bound, math.inf), math.inf), main)
+    return Claim(quantity, place, kind, bound, (bound, math.inf), main, strict=True)
 
 
 def at_least(
@@ -107,7 +109,7 @@ def below(
     quantity: str, bound: float, place: str, kind: Kind = "bound", *, main: bool = False
 ) -> Claim:
     """Return the claim that a quantity is below a bound."""
-    return Claim(quantity, place, kind, bound, (-math.inf, math.nextafter(bound, -math.inf)), main)
+    return Claim(quantity, place, kind, bound, (-math.inf, bound), main, strict=True)
 
 
 def at_most(
@@ -179,11 +181,12 @@ class Result:
         least, most = self.claim.agrees
         if math.isnan(self.ours):
             return "input missing"
-        if least <= low and high <= most:
-            return "reproduced"
-        if high < least or most < low:
-            return "contradicted"
-        return "too uncertain"
+        if self.claim.strict:
+            inside = (least < low or least == -math.inf) and (high < most or most == math.inf)
+            outside = high <= least or most <= low
+        else:
+            inside, outside = least <= low and high <= most, high < least or most < low
+        return "reproduced" if inside else "contradicted" if outside else "too uncertain"
 
     @property
     def difference(self) -> float:

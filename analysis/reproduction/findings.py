@@ -188,9 +188,9 @@ def _published(result: Result) -> str:
     if claim.kind == "printed":
         return published
     if math.isinf(high):
-        return f"{'≥' if low == claim.published else '>'} {published}"
+        return f"{'>' if claim.strict else '≥'} {published}"
     if math.isinf(low):
-        return f"{'≤' if high == claim.published else '<'} {published}"
+        return f"{'<' if claim.strict else '≤'} {published}"
     return f"{digits(low, 4)} to {digits(high, 4)}"
 
 

@@ -99,6 +99,10 @@ NEAR_10 = printed("x", 10, "Table 1")
         (above("x", 1, "section 2"), (1.2, 1.1, 1.3), "reproduced"),
         (above("x", 1, "section 2"), (1.2, 0.9, 1.3), "too uncertain"),
         (above("x", 1, "section 2"), (0.8, 0.7, 0.9), "contradicted"),
+        (above("x", 1, "section 2"), (1.2, 1.0, 1.3), "too uncertain"),  # the bound is outside
+        (above("x", 1, "section 2"), (0.8, 0.7, 1.0), "contradicted"),
+        (above("x", 1, "section 2"), (1.2, 1.1, math.inf), "reproduced"),
+        (at_least("x", 1, "section 2"), (1.2, 1.0, 1.3), "reproduced"),
         (at_least("x", 1, "section 2"), (1.0,), "reproduced"),
         (at_least("x", 1, "section 2"), (0.99,), "contradicted"),
         (below("x", 1, "section 2"), (1.0,), "contradicted"),
