@@ -178,6 +178,8 @@ def test_a_cleaned_log_has_no_flurry(folder, tmp_path):
         logs = reproduction.find_logs(uses.STUDY.logs, tmp_path)
     found = reproduction.run_study(uses.STUDY, logs, runs=1, rng=1)
     assert {r.verdict for r in found.results} == {"input missing"}
+    places = {r.claim.place for r in found.results}
+    assert {"Figure 4", "Figure 10", "section 6.2", "Figure 14", "section 6.5.1"} <= places
 
 
 def test_mixed_logs_are_compared_with_the_average():
