@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-import analysis.studies
 from analysis import formats
 from analysis.load import summarize_load
 from analysis.locality.days import concentrations
@@ -146,7 +145,7 @@ def published(name: str) -> tuple[str, dict[str, dict[str, float]]]:
     log = next((log for log in ZAKAY_LOGS if name.startswith(f"{log}-")), None)
     if log is None:
         return "", {}
-    folder = Path(analysis.studies.__file__).parent
+    folder = Path(__file__).parents[1] / "studies"
     found = {}
     for row in read_table(folder / "zakay_locality_depth.csv"):
         if row["log"] == log:
