@@ -382,12 +382,19 @@ def test_rare_behaviours_are_named_once_each_by_rising_number(log):
     assert wk.rare_users(named).tolist() == [9, 12, 15]
 
 
-def test_the_rare_pool_can_be_smaller_than_what_arrives():
+def test_one_rare_behaviour_may_begin_several_times_in_a_week():
     trace = log_of({1: every_week(0, 40), 2: [10.5], 3: [20.25], 5: [30.125]})
     rare = [(3, 0, 40 * WEEK)]
     new = wk.resample(trace, rng=1, rare=rare, arrivals=2, rare_per_week=2)
-    # Both temporary users arrive each week, all as rare ones; one can, the other is as usual.
-    assert wk.rare_users(new).size == pytest.approx(40, abs=1)
+    # Both temporary users arrive each week, all as rare ones.
+    assert wk.rare_users(new).size == pytest.approx(80, abs=2)
+
+
+def test_a_single_rare_behaviour_comes_as_often_as_it_is_asked_for():
+    trace = log_of({1: every_week(0, 40), 2: [10.5], 3: [20.25], 5: [30.125], 6: [12.5]})
+    logs = wk.resamples(trace, 60, rng=1, rare=[(3, 0, 40 * WEEK)], rare_per_week=0.5, arrivals=2)
+    counts = [wk.rare_users(new).size for new in logs]
+    assert sum(counts) == pytest.approx(0.5 * 39 * 60, rel=0.08)
 
 
 def test_rare_behaviours_that_are_not_asked_for_stay_away(log):

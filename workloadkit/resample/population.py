@@ -98,15 +98,18 @@ def _present_users(pools: Pools, log: int, expected: float, rng: np.random.Gener
 def _arriving_users(
     pools: Pools, plan: Plan, log: int, expected: float, rng: np.random.Generator
 ) -> Placements:
-    """Draw temporary users, and rare behaviours among them, for each week after the first."""
+    """Draw temporary users, and rare behaviours among them, for each week after the first.
+
+    No user is drawn twice in a week; a rare behaviour may be, for often there is only one.
+    """
     pool = pools.members.drawable(log, TEMPORARY_USER)
     rare = np.flatnonzero(pools.members.kind == RARE_USER)
     counts = rng.binomial(pool.size, expected / max(pool.size, 1), size=plan.n_weeks - 1)
     n_rare = np.zeros_like(counts)
     if plan.rare:
-        n_rare = np.minimum(rng.binomial(counts, plan.rare), rare.size)
+        n_rare = rng.binomial(counts, plan.rare)
     chosen = [
-        rare[choose_each(rare.size, n_rare, rng)],
+        rare[rng.integers(0, max(rare.size, 1), n_rare.sum())],
         pool[choose_each(pool.size, counts - n_rare, rng, _weights(pools, pool))],
     ]
     weeks = np.arange(1, plan.n_weeks)

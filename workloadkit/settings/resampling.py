@@ -192,7 +192,8 @@ class Resample(Classify, _Drawn):
         float,
         Setting(
             help="How many of the temporary users who arrive in a week are rare behaviours.",
-            more="On average. The header names them as RareUsers; see `rare_users`.",
+            more="On average; the same one may begin twice in a week. The header names them as "
+            "RareUsers; see `rare_users`.",
             metavar="X",
             check=not_negative,
         ),
