@@ -307,8 +307,8 @@ def _weeks(log: Log, fixed: Fixed, adaptive: Found) -> Iterator[Result | Drawing
                   "direction")  # fmt: skip
     yield Result(log, claim, fewer)
     yield _drawing(log, {"four queues, exact estimates": exact,
-                         "four queues, users' estimates": user,
-                         "online simulation, users' estimates": adaptive})  # fmt: skip
+                         "four queues": user,
+                         "online simulation": adaptive})  # fmt: skip
 
 
 def _decisions(log: Log, adaptive: Adaptive) -> Iterator[Result]:
@@ -376,6 +376,7 @@ def _plot_weeks(data: "pd.DataFrame", ax: Any = None) -> Any:
     for name, line in zip(data, style.LINES, strict=False):
         ax.plot(data.index, data[name], **line, label=name)
     ax.set_yscale("symlog")
+    style.count_axis(ax.yaxis)
     ax.set_xlabel("week of submission")
     ax.set_ylabel("slowdown ratio R")
     style.count_axis(ax.xaxis)
