@@ -130,8 +130,8 @@ def search(
 ) -> Ranking:
     """Rank the readings of a source by all figures that it prints.
 
-    The logs and tables of the source are taken in the order of their names; every other one ranks
-    the readings.
+    The tables (or figures, or sections) of the source, each by its logs, are taken in the order of
+    their names; every other one of these ranks the readings.
 
     Parameters
     ----------
@@ -172,7 +172,7 @@ def search(
         calls = [(task,) for task in tasks.values()]
         done = kept.each(_printed, calls, name="readings", executor=executor, progress=progress)
     found = dict(zip(tasks, done, strict=True))
-    where = sorted({_where(result) for results in done for result in results})
+    where = sorted({_where(r) for results in done for r in results}, key=lambda w: w[::-1])
     if not where:
         raise ParameterError("there is no printed figure by which readings could be ranked")
     fits = (
