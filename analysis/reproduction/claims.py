@@ -151,7 +151,7 @@ class Result:
     ours : float
         NaN if it could not be had.
     low, high : float, optional
-        Confidence interval of `ours`; NaN where it cannot be told, as of a single run; None where
+        Confidence interval of `ours`; NaN where it is unknown, as of a single run; None where
         nothing is random.
     note : str, default ""
         Why they differ, where that is known.

@@ -29,7 +29,7 @@ class Findings:
     provenance : mapping of str to object
         What made the results: the version and, where there is randomness, runs and seed.
     drawings : tuple of Drawing
-        The figures that it draws anew.
+        The figures that it draws.
     """
 
     study: Study
@@ -171,7 +171,7 @@ def shown(result: Result) -> tuple[str, ...]:
         ours = difference = ""
     else:
         ours = digits(result.ours, 4)
-        if result.low is not None and result.high is not None:
+        if result.low is not None and result.high is not None and not math.isnan(result.low):
             ours += f" [{digits(result.low, 4)}, {digits(result.high, 4)}]"
         difference = _difference(result) if claim.kind == "printed" else ""
     return (

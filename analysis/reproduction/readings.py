@@ -21,8 +21,8 @@ class Axis:
     words : str
         The words that leave it open, or that there are none, and where.
     options : mapping of str to str
-        Names of the ways to take them, and what each means; the first is taken unless told
-        otherwise.
+        Names of the ways to take them, and what each means; the first is taken unless another
+        one is chosen.
     """
 
     name: str
@@ -31,7 +31,7 @@ class Axis:
 
     @property
     def default(self) -> str:
-        """The option that is taken unless told otherwise."""
+        """The option that is taken unless another one is chosen."""
         return next(iter(self.options))
 
     def preferring(self, option: str) -> "Axis":

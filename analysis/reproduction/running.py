@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-#: Unless told otherwise: a study's numbers are the same wherever it is run.
+#: Where none is given: a study's numbers are the same wherever it is run.
 SEED = 0
 
 

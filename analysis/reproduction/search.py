@@ -101,8 +101,8 @@ class Ranking:
             f"# Readings of {title}",
             f"{len(self.fits)} readings were tried, and ranked by the mean distance of ours from "
             f"the printed figures of one half of the logs and tables, in margins and at most "
-            f"{FARTHEST:g}. A search is no proof: what the best reading is worth is told by the "
-            "other half, which had no part in it.",
+            f"{FARTHEST:g}. A search is no proof: the other half, which had no part in it, "
+            "shows what the best reading is worth.",
             f"Ranked by: {ranked}.",
             f"The others: {judged}.",
             markdown_table(headings, rows),
@@ -159,6 +159,7 @@ def search(
     """
     from workloadkit.experiments.kept_tasks import kept_tasks
 
+    fixed = list(fixed)
     axes = list({axis.name: axis for study, _ in studies for axis in study.axes}.values())
     readings = readings_of(axes, fixed)
     tasks = {
@@ -167,7 +168,8 @@ def search(
         for own in (_own(study, reading) for reading in readings)
     }
     here = {log.name: log.read().digest for _, logs in studies for log in logs if log.path}
-    made_by = {"workloadkit": __version__, "runs": runs, "logs": here}
+    held = ", ".join(sorted(fixed)) or "none"
+    made_by = {"workloadkit": __version__, "runs": runs, "fixed axes": held, "logs": here}
     with kept_tasks(file, made_by) as kept:
         calls = [(task,) for task in tasks.values()]
         done = kept.each(_printed, calls, name="readings", executor=executor, progress=progress)

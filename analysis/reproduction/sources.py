@@ -104,7 +104,7 @@ SHMUELI_REPEAT = Axis(
     "repeat",
     '"jobs of the same size appear successively": but also "users tend to submit the same jobs"',
     {
-        "size": "the size comes again, with a run time drawn anew",
+        "size": "the size comes again, with another run time",
         "job": "the size comes again with the same run time",
     },
 )

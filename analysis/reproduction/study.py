@@ -18,7 +18,7 @@ Each = Callable[[Callable[[Any, "np.random.Generator"], Any], Iterable[Any]], li
 
 @dataclass(frozen=True, eq=False)
 class Drawing:
-    """A figure of the source, drawn anew.
+    """A figure of the source, drawn from our numbers.
 
     Parameters
     ----------
@@ -89,8 +89,8 @@ class Study:
     compare : callable
         ``compare(plan, each)`` yields the results, and drawings of figures.
     runs : int, optional
-        Runs unless told otherwise: as many as the source made, or fewer where these take long; None
-        where nothing is random.
+        Runs where no number is given: as many as the source made, or fewer where these take long;
+        None where nothing is random.
     axes : sequence of Axis, default ()
         What the source leaves open.
     """

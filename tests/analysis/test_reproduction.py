@@ -347,6 +347,12 @@ def test_how_what_is_published_is_written(claim, words):
     assert shown(Result(ALL_LOGS, claim, 1.0))[2] == words
 
 
+def test_an_interval_that_is_unknown_is_not_shown():
+    one_run = Result(ALL_LOGS, NEAR_10, 10.0, math.nan, math.nan)
+    assert shown(one_run)[3:] == ("10", "0", "too uncertain")
+    assert shown(Result(ALL_LOGS, NEAR_10, 10.0, 9.5, math.inf))[3] == "10 [9.5, inf]"
+
+
 @pytest.mark.parametrize(
     ("published", "ours", "text"),
     [
@@ -486,6 +492,8 @@ def test_a_search_continues_and_does_not_depend_on_who_does_it(source, folder):
         reproduction.search(source, file=file, progress=stop_at(1))
     with pytest.raises(wk.ParameterError, match="left by a command with runs None, not 3"):
         reproduction.search(source, runs=3, file=file)
+    with pytest.raises(wk.ParameterError, match="with fixed axes none, not size=large"):
+        reproduction.search(source, ["size=large"], file=file)  # fewer readings
 
 
 def test_the_pages_of_a_search(source):
