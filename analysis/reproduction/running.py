@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import ExitStack, nullcontext
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -32,6 +33,7 @@ def run_study(
     rng: "int | np.random.Generator | None" = None,
     executor: "Executor | None" = None,
     folder: Path | None = None,
+    all_done: ExitStack | None = None,
     progress: Callable[[int, int], Any] | None = None,
 ) -> Findings:
     """Run a study on the logs that are here.
@@ -52,6 +54,8 @@ def run_study(
     folder : Path, optional
         Where the results of finished tasks are kept until all are done, in a hidden file, so that
         an interrupted study continues from there.
+    all_done : ExitStack, optional
+        Of several studies that are run one after another: the files are kept until it ends.
     progress : callable, optional
         Called with the numbers of finished tasks and of all tasks so far.
 
@@ -84,7 +88,8 @@ def run_study(
     file = None if folder is None else folder / f".{study.name}.unfinished"
     made_by = {"workloadkit": __version__, "seed": seed, "runs": plan.runs, **plan.reading}
     made_by["logs"] = {log.name: log.read().digest for log in here} if file is not None else {}
-    with kept_tasks(file, made_by) as kept:
+    with ExitStack() if all_done is None else nullcontext(all_done) as stack:
+        kept = stack.enter_context(kept_tasks(file, made_by))
 
         def each(function: Callable[[Any, np.random.Generator], Any], tasks: Iterable[Any]) -> list:
             tasks = list(tasks)

@@ -545,6 +545,39 @@ def test_several_studies_end_with_a_scorecard(command):
     assert (out / "s-sizes.csv").read_text().count("reproduced") == 3
 
 
+def test_several_studies_that_are_interrupted_continue_where_they_were(command, monkeypatch):
+    run, out = command
+    whole = run()
+    pages = {file.name: file.read_text() for file in out.iterdir()}
+    drawn, draw = [], draw_shape
+
+    def counted(shape, rng):
+        drawn.append(shape)
+        return draw(shape, rng)
+
+    counted.__name__ = draw.__name__
+    monkeypatch.setitem(globals(), "draw_shape", counted)
+    with monkeypatch.context() as during:
+        during.setattr("workloadkit.cli.study.write", stopped_at("s-shapes.md"))
+        assert run().exit_code == 130
+    assert drawn == ["round"]
+    assert (out / ".s-shapes.unfinished").exists()
+    assert run().output == whole.output
+    assert drawn == ["round"]  # and not once more
+    assert {file.name: file.read_text() for file in out.iterdir()} == pages
+
+
+def stopped_at(name):
+    """Return what writes all files but one, at which it is interrupted."""
+
+    def write(path, text):
+        if path.name == name:
+            raise KeyboardInterrupt
+        path.write_text(text)
+
+    return write
+
+
 def test_a_search_by_the_command(command):
     run, out = command
     done = run("--readings", "search", "--reading", "shape=square")

@@ -70,7 +70,7 @@ def stop_one(seed, folder):
         _, err = process.communicate(timeout=60)
         begun = "runpy" not in err  # else Python was still looking for the program
         # before the program begins there is nothing to put in order
-        assert process.returncode in (0, 128 + number, -number) or not begun, err
+        assert process.returncode in (0, 128 + number, -number) or not begun, (name, seed, err)
         assert "Traceback" not in err or not begun, err
         assert "Exception ignored" not in err
         assert ends(lambda: not processes_of(process.pid)), processes_of(process.pid)

@@ -1,7 +1,7 @@
 """What runs the tasks of a command: this process, several, or a Dask cluster."""
 
 import logging
-import os
+import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -45,9 +45,13 @@ def executor(workers: int, *, dask: str | None = None) -> "Iterator[Executor | N
 
 @contextmanager
 def _processes(workers: int) -> "Iterator[Executor]":
-    """Give processes that end with this one."""
+    """Give processes that end with this one.
+
+    Where that is safe they are copies of one process, which has loaded the program while this one
+    was reading what there is to do.
+    """
     from concurrent.futures import ProcessPoolExecutor
-    from multiprocessing import active_children, get_context
+    from multiprocessing import active_children, forkserver, get_context
 
     from workloadkit.cli.stopping import undisturbed
 
@@ -58,11 +62,14 @@ def _processes(workers: int) -> "Iterator[Executor]":
             with undisturbed():
                 return super().submit(*call, **keywords)
 
-    context = get_context("spawn")
-    pool = Pool(workers, context, initializer=_begin_work, initargs=(os.getpid(),))
+    context: Any = get_context("spawn")
+    if sys.platform == "linux":
+        context = get_context("forkserver")
+        context.set_forkserver_preload([_LOADED])
+        with undisturbed():
+            forkserver.ensure_running()
+    pool = Pool(workers, context, initializer=_begin_work)
     try:
-        for _ in range(workers):  # they start now, or later if one has nothing to do already
-            pool.submit(int)
         yield pool
     except BaseException:  # an interrupt, too: nobody waits for what the workers are at
         for process in active_children():
@@ -72,10 +79,14 @@ def _processes(workers: int) -> "Iterator[Executor]":
         pool.shutdown(cancel_futures=True)
 
 
-def _begin_work(parent: int) -> None:
-    from workloadkit.cli.stopping import end_with
+#: What a process imports before it is copied.
+_LOADED = "workloadkit.experiments.worker"
 
-    end_with(parent)
+
+def _begin_work() -> None:
+    from workloadkit.cli.stopping import end_with_parent
+
+    end_with_parent()
     warn_in_one_line()
 
 

@@ -83,9 +83,10 @@ def run(
     """
     from workloadkit.experiments.specification import read_experiment
 
-    experiment = read_experiment(file, strict=strict)
-    with executor(workers, dask=dask) as pool, counting("simulations") as progress:
-        results = experiment.run(out, executor=pool, shard=shard or (1, 1), progress=progress)
+    with executor(workers, dask=dask) as pool:
+        experiment = read_experiment(file, strict=strict)
+        with counting("simulations") as progress:
+            results = experiment.run(out, executor=pool, shard=shard or (1, 1), progress=progress)
     say(f"{out}: {len(results.runs):,} of {results.size:,} simulations")
     _show(results, baseline)
 

@@ -4,7 +4,6 @@ import os
 import signal
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -17,7 +16,6 @@ _NUMBERS = [
 ]
 
 _AGAIN = 0.05  # [s]
-_LOOKED_AT = 0.5  # how often a worker sees whether its parent is there [s]
 
 _stopped_by = 0  # the first signal, once there is one
 _waits = False
@@ -78,12 +76,16 @@ def say_stopped() -> None:
         say("interrupted")
 
 
-def end_with(parent: int) -> None:
-    """End this process when its parent has gone, however that came about."""
+def end_with_parent() -> None:
+    """End this process when the one that asked for it has gone, however that came about."""
+    from multiprocessing import connection, parent_process
+
+    parent = parent_process()
+    if parent is None:
+        return
 
     def watch() -> None:
-        while os.getppid() == parent:
-            time.sleep(_LOOKED_AT)
+        connection.wait([parent.sentinel])
         os._exit(1)
 
     threading.Thread(target=watch, daemon=True).start()

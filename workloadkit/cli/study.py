@@ -1,5 +1,6 @@
 """`workloadkit study`: what a source published, found again in logs."""
 
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -136,7 +137,7 @@ def study(
         raise ParameterError("--check is of the usual runs, seed and readings")
     axes = list({axis.name: axis for each in chosen for axis in each.axes}.values())
     taken = choose(axes, reading or ())
-    with executor(workers, dask=dask) as pool:
+    with executor(workers, dask=dask) as pool, ExitStack() as all_done:
         if readings is not None:
             if seed is not None:
                 raise ParameterError("--seed and --readings exclude each other")
@@ -164,6 +165,7 @@ def study(
                     rng=seed if is_random else None,
                     executor=pool,
                     folder=out,
+                    all_done=all_done,
                     progress=progress,
                 )
             write(out / f"{each.name}.csv", findings.to_csv())

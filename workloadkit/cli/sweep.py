@@ -106,18 +106,19 @@ def sweep(
         raise ParameterError("--no-pause is for users who react: others begin again by the log")
     resampling = {"weeks": weeks} if weeks is not None else {}
     resampling |= {"pause": False} if no_pause else {}
-    log = load(trace, strict=strict)
-    with executor(workers) as pool, counting(f"sweeping {log.name}") as progress:
-        found = run_sweep(
-            log,
-            scheduler or ("fcfs", "easy"),
-            offered or None,
-            folder=out,
-            executor=pool,
-            progress=progress,
-            settings=asked,
-            resampling=resampling,
-        )
+    with executor(workers) as pool:
+        log = load(trace, strict=strict)
+        with counting(f"sweeping {log.name}") as progress:
+            found = run_sweep(
+                log,
+                scheduler or ("fcfs", "easy"),
+                offered or None,
+                folder=out,
+                executor=pool,
+                progress=progress,
+                settings=asked,
+                resampling=resampling,
+            )
     if asked.rng is not None and "seed" not in found.provenance["parameters"]:
         say("warning: --seed makes no difference to a single run, which is the log as it is")
     if output:
