@@ -120,6 +120,33 @@ IN_A_CALLBACK = """
 """
 
 
+IN_THE_COMPILER = """
+    import os, signal, sys, time
+    from workloadkit.cli.stopping import exit_code, stop_at_signals
+    stop_at_signals()
+
+    def compiles():
+        os.kill(os.getpid(), signal.{name})
+        time.sleep(0.2)
+        print("whole")
+
+    source = "def calls(): return compiles()"
+    exec(compile(source, os.path.join("site", "llvmlite", "binding", "ffi.py"), "exec"))
+    try:
+        calls()
+        time.sleep(20)
+    except KeyboardInterrupt:
+        sys.exit(exit_code())
+"""
+
+
+@pytest.mark.parametrize("number", SIGNALS)
+def test_the_compiler_is_not_left_half_way(number):
+    code = textwrap.dedent(IN_THE_COMPILER.format(name=number.name))
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=15)
+    assert (done.stdout, done.returncode) == ("whole\n", 128 + number), done.stderr
+
+
 DISCARDED = """
     import os, signal, sys, time
     from workloadkit.cli.stopping import exit_code, say_stopped, stop_at_signals

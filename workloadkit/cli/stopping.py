@@ -6,6 +6,8 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
 from typing import Any
 
 from workloadkit.cli.common import say
@@ -16,6 +18,7 @@ _NUMBERS = [
 ]
 
 _AGAIN = 0.05  # [s]
+_COMPILER = str(Path("llvmlite", "binding"))
 
 _stopped_by = 0  # the first signal, once there is one
 _waits = False
@@ -31,9 +34,7 @@ class Stop(KeyboardInterrupt):
 
     def __del__(self) -> None:
         if not (_is_handled or sys.is_finalizing()):
-            again = threading.Timer(_AGAIN, os.kill, (os.getpid(), _stopped_by))
-            again.daemon = True
-            again.start()
+            _send_again()
 
 
 def stop_at_signals() -> None:
@@ -91,11 +92,31 @@ def end_with_parent() -> None:
     threading.Thread(target=watch, daemon=True).start()
 
 
-def _stop(number: int, _: Any) -> None:
+def _stop(number: int, frame: FrameType | None) -> None:
     global _stopped_by  # what follows from it may be another exception
     _stopped_by = _stopped_by or number
-    if not _waits:
+    if _waits:
+        return
+    if _is_in_compiler(frame):
+        _send_again()
+    else:
         raise Stop
+
+
+def _is_in_compiler(frame: FrameType | None) -> bool:
+    """Whether native code of the compiler is at work, which nothing may unwind half way."""
+    while frame is not None:
+        if _COMPILER in frame.f_code.co_filename:
+            return True
+        frame = frame.f_back
+    return False
+
+
+def _send_again() -> None:
+    """Let the signal come again in a moment."""
+    again = threading.Timer(_AGAIN, os.kill, (os.getpid(), _stopped_by))
+    again.daemon = True
+    again.start()
 
 
 def _complain(unraisable: Any) -> None:
