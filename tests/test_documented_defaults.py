@@ -56,8 +56,9 @@ def test_documented_defaults_are_those_of_the_call(package, least):
     assert seen > least
 
 
-EASY = {"backfill": "same", "reservations": 1, "spare": "extra", "strict": False}
-VARYING = {"backfill": "same", "spare": "extra", "strict": False}
+RULE = {"spare": "extra", "strict": False}
+EASY = {"backfill": "same", "reservations": 1} | RULE
+VARYING = {"backfill": "same"} | RULE
 INF = float("inf")
 JOBS = {"run": 1.0, "law": None, "procs": 1, "jobs": None, "until": None}
 SITE = {"weeks": 26.0, "workpool": "independent", "pools": "one", "repeat": None, "longest": INF}
@@ -72,8 +73,8 @@ BY_NAME = {
         "conservative": {"compression": "full"},
         "reservations": {"depth": 1},
         "priority-fifo": {"queues": ""} | EASY,
-        "creasy": {"alpha": 6000.0},
-        "user-priority": {"alpha_user": 0.5, "by": "load"},
+        "creasy": {"alpha": 6000.0} | RULE,
+        "user-priority": {"alpha_user": 0.5, "by": "load"} | RULE,
         "multi-queue": {"partitions": 4},
         "self-adaptive": {"threshold": 10.0, "weeks": 1, "most": 4, "forecast": "replay"}
         | {"measure": "bounded_slowdown", "family": "multi-queue", "candidates": ()},

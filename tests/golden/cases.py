@@ -101,6 +101,8 @@ POLICIES = (
     "wfp3:spare=none,strict=yes",
     "conservative:compression=start",
     "conservative:compression=none",
+    "creasy:spare=none",
+    "user-priority:spare=none,strict=yes",
 )
 BEAR_OUTAGES = tuple(p for p in POLICIES if p not in (*WEEKLY, GENETIC, "recorded"))
 

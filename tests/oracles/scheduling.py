@@ -194,7 +194,7 @@ def make(policy, site):
     if name == "creasy":
         return passes(partial(lack_of_urgency, float(given["alpha"])))
     if name == "user-priority":
-        return partial(user_priority, site, float(given["alpha_user"]), given["by"])
+        return partial(user_priority, site, float(given["alpha_user"]), given["by"], rule)
     if name == "conservative":
         return Conservative(site, **given).allocate
     if name == "multi-queue":
@@ -214,8 +214,8 @@ def lack_of_urgency(alpha, site, job):
     return -(alpha * 0.04 / (0.05 * response + 1) ** 2 + site.wait(job) / 60)
 
 
-def user_priority(site, alpha_user, by):
-    """One pass of the User Priority Scheduler (Zakay 2018)."""
+def user_priority(site, alpha_user, by, rule):
+    """One pass of the User Priority Scheduler (Zakay 2018), with a rule of `easy`."""
     users = users_in_order(site, by)
     place = {user: i for i, user in enumerate(users, 1)}
 
@@ -224,4 +224,4 @@ def user_priority(site, alpha_user, by):
 
     queue = sorted(site.waiting, key=priority, reverse=True)
     backfill = [job for user in users for job in site.waiting if site.user[job] == user]
-    easy(site, queue, backfill)
+    easy(site, queue, backfill, **rule)

@@ -12,7 +12,9 @@ pytestmark = pytest.mark.filterwarnings("ignore::workloadkit.errors.WorkloadWarn
 PROCS = 8
 MIXED = (
     wk.schedulers.Conservative(),
-    wk.schedulers.Easy(),
+    wk.schedulers.Easy(spare="none"),
+    wk.schedulers.Creasy(),
+    wk.schedulers.UserPriority(strict=True),
     wk.schedulers.MultiQueue(2),
     wk.schedulers.Wfp3(),
 )
@@ -33,7 +35,9 @@ POLICIES = {
         "unicef:backfill=none",
         "f1",
         "creasy",
+        "creasy:spare=none",
         "user-priority",
+        "user-priority:spare=none,strict=yes",
         "user-priority:by=recency",
         "priority-fifo:2/1",
         "multi-queue:3",

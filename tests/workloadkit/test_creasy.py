@@ -20,6 +20,7 @@ from workloadkit.simulation import schedulers
 from workloadkit.simulation.machine.ledger import FREE
 from workloadkit.simulation.playing import play_compiled
 from workloadkit.simulation.policies.creasy.compiled import CompiledCreasy
+from workloadkit.simulation.policies.overtaking import AS_USUAL, Overtaking
 from workloadkit.simulation.schedulers import Creasy
 from workloadkit.simulation.state import ARRIVED, N_RUNNING, N_WAITING, waiting_jobs
 from workloadkit.simulation.workload import Rules, make_workload
@@ -31,6 +32,7 @@ ALPHAS = (0, 1, 60, 1500, 6000, 1e9)
 CROWDS = (0, 1, 4, 16)
 
 alphas = st.sampled_from(ALPHAS)
+overtakings = st.builds(Overtaking, st.booleans(), st.booleans())
 overruns = st.sampled_from(OVERRUNS)
 passes = st.sampled_from(PASSES)
 
@@ -49,22 +51,23 @@ def a_log(seed, *, n_jobs=40, scale=None):
     )
 
 
-def searched(workload, rules, alpha, crowd):
+def searched(workload, rules, alpha, crowd, overtaking=AS_USUAL):
     """Start of each job where a queue longer than `crowd` is searched by trees."""
-    creasy = partial(CompiledCreasy, alpha=alpha, crowd=crowd)
+    creasy = partial(CompiledCreasy, alpha=alpha, overtaking=overtaking, crowd=crowd)
     return play_compiled(SimpleNamespace(compiled=creasy), workload, rules).outcome.start
 
 
 ENGINES = ("compiled", "python")
 
 
-@given(st.integers(0, 2**32), overruns, passes)
-def test_without_criticality_this_is_easy(seed, overrun, passes):
-    trace = a_log(seed)
+@given(st.integers(0, 2**32), overruns, passes, st.sampled_from(["extra", "none"]), st.booleans())
+def test_without_criticality_this_is_easy(seed, overrun, passes, spare, strict):
+    trace, rule = a_log(seed), {"spare": spare, "strict": strict}
     options = {"procs": MACHINE, "overrun": overrun, "passes": passes}
+    easy = wk.simulate(trace, wk.schedulers.Easy(**rule), **options)
     for engine in ENGINES:
-        creasy = wk.simulate(trace, "creasy:alpha=0", engine=engine, **options)
-        assert creasy.start.tolist() == wk.simulate(trace, "easy", **options).start.tolist()
+        creasy = wk.simulate(trace, Creasy(0.0, **rule), engine=engine, **options)
+        assert creasy.start.tolist() == easy.start.tolist()
 
 
 def test_no_job_starves_under_an_endless_stream_of_short_jobs():
@@ -95,8 +98,10 @@ def test_engines_agree(seed, alpha, overrun, passes):
         assert by_tree.tolist() == plain.start.tolist()
 
 
-@given(st.integers(0, 2**32), alphas, overruns, passes, st.booleans())
-def test_trees_find_what_lists_find_in_long_queues(seed, alpha, overrun, passes, decimals):
+@given(st.integers(0, 2**32), alphas, overruns, passes, overtakings, st.booleans())
+def test_trees_find_what_lists_find_in_long_queues(
+    seed, alpha, overrun, passes, overtaking, decimals
+):
     # Queues grow and drain more than once, for hours.
     rng = np.random.default_rng(seed)
     n_jobs = 300
@@ -112,9 +117,9 @@ def test_trees_find_what_lists_find_in_long_queues(seed, alpha, overrun, passes,
     )
     jobs = make_workload(trace, MACHINE, Arriving(overrun=overrun, passes=passes))
     rules = Rules(MACHINE, overrun, passes)
-    by_list = searched(jobs, rules, alpha, n_jobs)
+    by_list = searched(jobs, rules, alpha, n_jobs, overtaking)
     for crowd in (0, 4, 32):
-        assert np.array_equal(searched(jobs, rules, alpha, crowd), by_list)
+        assert np.array_equal(searched(jobs, rules, alpha, crowd, overtaking), by_list)
     check_schedule(jobs.submit, by_list, by_list + jobs.run, jobs.procs, MACHINE)
 
 

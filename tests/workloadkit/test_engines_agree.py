@@ -16,7 +16,7 @@ from workloadkit.fields import MAX_TIME
 from workloadkit.settings.simulation import Arriving
 from workloadkit.simulation import schedulers
 from workloadkit.simulation.orders import settled
-from workloadkit.simulation.policies.easy.overtaking import overtaking_of
+from workloadkit.simulation.policies.overtaking import overtaking_of
 from workloadkit.simulation.workload import Rules, make_workload
 
 POLICIES = ("fcfs", "easy")

@@ -66,6 +66,10 @@ POLICIES = {
         "wfp3:spare=none",
         "unicef:strict=yes,backfill=sjf",
         "priority-fifo:queues=5/2/1,spare=none,strict=yes",
+        "creasy:alpha=1500,spare=none",
+        "creasy:alpha=6000,strict=yes",
+        "user-priority:alpha_user=0.5,by=load,strict=yes",
+        "user-priority:alpha_user=1,by=recency,spare=none,strict=yes",
     ),
     "conservative": (
         "conservative",

@@ -36,6 +36,7 @@ POLICIES = (
     "priority-fifo:queues=2/0",
     "creasy:alpha=6000",
     "creasy:alpha=50",
+    "creasy:alpha=50,spare=none",
     "reservations:2",
     "reservations:3",
     "easy:reservations=2,backfill=largest",
@@ -46,6 +47,7 @@ POLICIES = (
     "user-priority",
     "user-priority:alpha_user=1",
     "user-priority:alpha_user=0,by=recency",
+    "user-priority:alpha_user=1,spare=none,strict=yes",
 )
 #: Those that the oracle knows, in its words.
 ORACLES = (
@@ -53,7 +55,8 @@ ORACLES = (
     *("unicef", "f1", "creasy:alpha=6000", "reservations:depth=2", "reservations:depth=3"),
     *("easy:reservations=2,backfill=largest", "conservative", "conservative:compression=start"),
     *("conservative:compression=none", "user-priority:alpha_user=0.5,by=load"),
-    "user-priority:alpha_user=1,by=recency",
+    *("user-priority:alpha_user=1,by=recency", "creasy:alpha=6000,spare=none"),
+    "user-priority:alpha_user=1,by=load,strict=yes",
 )
 
 pytestmark = [

@@ -21,8 +21,8 @@ from tests.workloadkit.test_conservative import (
 )
 from workloadkit.errors import ParameterError
 from workloadkit.simulation.orders import SETTLED, settled
-from workloadkit.simulation.policies.easy.overtaking import BACKFILLS
 from workloadkit.simulation.policies.easy.plain import OrderedScheduler
+from workloadkit.simulation.policies.overtaking import BACKFILLS
 
 overruns, passes_ = st.sampled_from(OVERRUNS), st.sampled_from(PASSES)
 backfills = st.sampled_from(["none", *BACKFILLS])

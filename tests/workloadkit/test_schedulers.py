@@ -54,6 +54,8 @@ def test_parameters_follow_the_name(text, policy):
         ("priority-fifo:queues=1,2,3", "'2' names no parameter"),
         ("fcfs:3", "fcfs has no parameter '3'; known: none"),
         ("easy:spare=some", "easy: spare is 'some'; known: extra, none"),
+        ("creasy:spare=some", "creasy: spare is 'some'; known: extra, none"),
+        ("user-priority:1,strict=2", "user-priority: strict is '2'; it is yes or no"),
         ("wfp3:strict=perhaps", "wfp3: strict is 'perhaps'; it is yes or no"),
         ("sjf:spare=none,backfill=none", "sjf: spare is 'none', but backfill is 'none'"),
         (

@@ -15,6 +15,7 @@ from workloadkit.errors import ParameterError
 from workloadkit.settings.simulation import Arriving
 from workloadkit.simulation import schedulers
 from workloadkit.simulation.playing import play_compiled
+from workloadkit.simulation.policies.overtaking import overtaking_of
 from workloadkit.simulation.policies.user_priority.compiled import CompiledUserPriority
 from workloadkit.simulation.schedulers import UserPriority
 from workloadkit.simulation.workload import Rules, make_workload
@@ -27,6 +28,8 @@ policies = st.builds(
     UserPriority,
     st.sampled_from([0, 0.001, 0.2, 0.5, 0.9, 1]),
     st.sampled_from(["load", "recency"]),
+    spare=st.sampled_from(["extra", "none"]),
+    strict=st.booleans(),
 )
 overruns = st.sampled_from(OVERRUNS)
 passes = st.sampled_from(PASSES)
@@ -51,8 +54,9 @@ def a_log(seed, *, n_jobs=40, n_users=None):
 def test_with_a_single_user_this_is_easy(seed, policy, overrun, passes):
     trace = a_log(seed, n_users=1)
     options = {"procs": MACHINE, "overrun": overrun, "passes": passes}
+    easy = wk.schedulers.Easy(spare=policy.spare, strict=policy.strict)
     assert np.array_equal(
-        wk.simulate(trace, policy, **options).start, wk.simulate(trace, "easy", **options).start
+        wk.simulate(trace, policy, **options).start, wk.simulate(trace, easy, **options).start
     )
 
 
@@ -88,7 +92,7 @@ def test_no_user_starves_while_the_wait_has_a_weight():
 def searched(workload, rules, policy, crowd):
     """Start of each job where a queue longer than `crowd` is searched by trees."""
     how = {"alpha_user": policy.alpha_user, "by_load": policy.by == "load", "crowd": crowd}
-    compiled = partial(CompiledUserPriority, **how)
+    compiled = partial(CompiledUserPriority, overtaking=overtaking_of(policy), **how)
     return play_compiled(SimpleNamespace(compiled=compiled), workload, rules).outcome.start
 
 

@@ -25,5 +25,7 @@ recorded                  each job waits as it did in the log
 
 EASY and its orders up to priority-fifo take backfill=ORDER for those who
 overtake (arrival, sjf, ljf, smallest, largest, none) and, but for
-wfp3 and unicef, reservations=K.
+wfp3 and unicef, reservations=K. They, creasy and user-priority take
+spare=none (who overtakes ends by the time at which the first will fit)
+and strict=yes (before it).
 """

@@ -106,7 +106,7 @@ def parse(text: str) -> Policy:
     Examples
     --------
     >>> parse("easy")
-    Easy(backfill='same', reservations=1, spare='extra', strict=False)
+    Easy(spare='extra', strict=False, backfill='same', reservations=1)
     """
     policy, values = read_choice("scheduler", known(), text)
     return policy(**values)

@@ -8,6 +8,7 @@ import numpy as np
 from workloadkit.simulation.loop import let_wait, play
 from workloadkit.simulation.machine.one_pool import OnePool
 from workloadkit.simulation.mechanisms import reacting
+from workloadkit.simulation.policies.overtaking import AS_USUAL
 from workloadkit.simulation.state import ASKED, LACKS_ROOM, Jobs, State, new_state, waiting_jobs
 from workloadkit.simulation.workload import Rules, Workload
 
@@ -74,7 +75,7 @@ class CompiledPolicy:
         It meets the jobs that wait as if they arrived now, in order of arrival. What the policy
         before knew stands in `other`, whose jobs from `low` on are those of `state`.
         """
-        state = self.begin(state)
+        state = self.begin(state._replace(**AS_USUAL._asdict()))
         let_wait(state, waiting_jobs(state))
         return state
 

@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 from workloadkit.simulation.classes import Classes
 from workloadkit.simulation.policies.compiled import CompiledPolicy
 from workloadkit.simulation.policies.dynamic import Queue, new_queue
+from workloadkit.simulation.policies.overtaking import AS_USUAL, Overtaking
 from workloadkit.simulation.state import State
 from workloadkit.simulation.workload import Rules, Workload
 
@@ -19,6 +20,8 @@ class CrowdedPolicy(CompiledPolicy):
     ----------
     workload : Workload
     rules : Rules
+    overtaking : Overtaking
+        Which jobs may.
     crowd : int
         See the constant.
     """
@@ -26,9 +29,16 @@ class CrowdedPolicy(CompiledPolicy):
     #: Module with a part `Trees` and the functions `as_trees` and `as_rings`.
     trees: ClassVar[Any]
 
-    def __init__(self, workload: Workload, rules: Rules, *, crowd: int = CROWD) -> None:
+    def __init__(
+        self,
+        workload: Workload,
+        rules: Rules,
+        *,
+        overtaking: Overtaking = AS_USUAL,
+        crowd: int = CROWD,
+    ) -> None:
         super().__init__(workload, rules)
-        self.crowd = crowd
+        self.overtaking, self.crowd = overtaking, crowd
         self.classes: Classes | None = None  # empty ones
 
     def classify(self, state: State) -> Classes:
@@ -40,6 +50,10 @@ class CrowdedPolicy(CompiledPolicy):
         by_size = getattr(self.hardware, "by_size", False)
         crowd = self.crowd if by_size and self.jobs_are_known else state.start.size
         return new_queue(state, n_rings, by_size=by_size, crowd=crowd)
+
+    def with_queue(self, state: State, part: Any) -> State:
+        """Return the state with a part of the policy, and its rule of overtaking."""
+        return state._replace(policy=part, **self.overtaking._asdict())
 
     def go_on(self, state: State) -> State:
         """Go over to trees as the queue has become long, or back to the rings alone."""

@@ -6,8 +6,8 @@ from typing import Any, ClassVar
 
 from workloadkit.simulation.engine import JobView, Scheduler
 from workloadkit.simulation.policies.easy.ordered import SettledOrder
-from workloadkit.simulation.policies.easy.overtaking import overtaking_of
 from workloadkit.simulation.policies.easy.plain import OrderedScheduler
+from workloadkit.simulation.policies.overtaking import overtaking_of
 from workloadkit.simulation.policies.queue_priority import QueuePriority
 from workloadkit.simulation.workload import Rules, Workload
 
@@ -30,8 +30,10 @@ class PriorityFifo(QueuePriority, SettledOrder):
     queues : str
         Numbers of queues from the most urgent to the least, as in ``"5/2/1"``; jobs of all others
         come after these, together.
-    backfill, reservations, spare, strict
+    backfill, reservations
         As of `Ordered`.
+    spare, strict
+        As of `workloadkit.simulation.policies.overtaking.Backfilling`.
 
     References
     ----------
@@ -45,8 +47,6 @@ class PriorityFifo(QueuePriority, SettledOrder):
     queues: str = ""
     backfill: str = "same"
     reservations: int = 1
-    spare: str = "extra"
-    strict: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -19,8 +19,8 @@ from workloadkit.simulation.policies.creasy import Creasy
 from workloadkit.simulation.policies.creasy import priority as worth
 from workloadkit.simulation.policies.easy import Easy
 from workloadkit.simulation.policies.easy.ordered import SettledOrder
-from workloadkit.simulation.policies.easy.overtaking import AS_USUAL, Overtaking, overtaking_of
 from workloadkit.simulation.policies.fcfs import Fcfs
+from workloadkit.simulation.policies.overtaking import AS_USUAL, Overtaking, overtaking_of
 from workloadkit.simulation.policies.reservations import Reservations
 from workloadkit.simulation.policies.user_priority import UserPriority
 from workloadkit.simulation.policies.varying import InVaryingOrder
@@ -183,10 +183,12 @@ def rule_of(policy: Any, workload: Workload, rows: NDArray[np.int64]) -> Rule | 
     if isinstance(policy, Conservative):
         return rule._replace(reserving=FULL + COMPRESSIONS.index(policy.compression))
     if isinstance(policy, Creasy):
-        return rule._replace(order=BY_WORTH, weight=worth.bonus(float(policy.alpha)))
+        weight = worth.bonus(float(policy.alpha))
+        return rule._replace(order=BY_WORTH, weight=weight, overtaking=overtaking_of(policy))
     if isinstance(policy, UserPriority):
         order = BY_LOAD if policy.by == "load" else BY_RECENCY
-        return rule._replace(order=order, weight=float(policy.alpha_user), own_order=True)
+        rule = rule._replace(order=order, weight=float(policy.alpha_user), own_order=True)
+        return rule._replace(overtaking=overtaking_of(policy))
     if isinstance(policy, SettledOrder):
         ranks = _ranks(policy.place, workload, rows)
         rule = rule._replace(rank=ranks, reservations=policy.reservations)

@@ -6,12 +6,13 @@ from typing import Any, ClassVar
 
 from workloadkit.errors import ParameterError
 from workloadkit.simulation.engine import Scheduler
+from workloadkit.simulation.policies.overtaking import Backfilling, overtaking_of
 from workloadkit.simulation.policies.policy import check_types
 from workloadkit.simulation.workload import Rules, Workload
 
 
 @dataclass(frozen=True)
-class Creasy:
+class Creasy(Backfilling):
     """EASY with the jobs first whose delay would make their users go away [1]_.
 
     A job's priority is alpha · 0.04 / (0.05 r + 1)² + wait (eq. 5.3 and 5.4), where r, its expected
@@ -24,6 +25,8 @@ class Creasy:
     alpha : float
         Weight of the criticality of jobs, not negative; with 0 this is EASY. The default is the
         largest of the source, where more changed little.
+    spare, strict
+        As of `workloadkit.simulation.policies.overtaking.Backfilling`.
 
     References
     ----------
@@ -37,6 +40,7 @@ class Creasy:
 
     def __post_init__(self) -> None:
         check_types(self)
+        overtaking_of(self)
         if not 0 <= self.alpha < inf:
             raise ParameterError(
                 f"scheduler {self.name}: alpha is {self.alpha}; it is finite and not negative"
@@ -46,10 +50,10 @@ class Creasy:
         """Return the policy in plain Python, fresh for one simulation."""
         from workloadkit.simulation.policies.creasy.plain import CreasyScheduler
 
-        return CreasyScheduler(self.alpha)
+        return CreasyScheduler(self.alpha, overtaking_of(self))
 
     def compiled(self, workload: Workload, rules: Rules) -> Any:
         """Return the policy for one simulation in the compiled engine."""
         from workloadkit.simulation.policies.creasy.compiled import CompiledCreasy
 
-        return CompiledCreasy(workload, rules, self.alpha)
+        return CompiledCreasy(workload, rules, self.alpha, overtaking=overtaking_of(self))

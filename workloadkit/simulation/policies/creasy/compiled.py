@@ -34,7 +34,7 @@ class CompiledCreasy(CrowdedPolicy):
 
     def begin(self, state: State) -> State:
         """Return the state with an empty queue."""
-        return state._replace(policy=Ring(self.empty_queue(state), self.bonus))
+        return self.with_queue(state, Ring(self.empty_queue(state), self.bonus))
 
     def classify(self, state: State) -> Classes:
         """Return the classes of the jobs: those of equal size."""

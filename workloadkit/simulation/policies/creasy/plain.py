@@ -3,13 +3,14 @@
 from workloadkit.simulation.engine import JobView
 from workloadkit.simulation.policies.creasy.priority import bonus, priority
 from workloadkit.simulation.policies.easy.plain import OrderedScheduler
+from workloadkit.simulation.policies.overtaking import AS_USUAL, Overtaking
 
 
 class CreasyScheduler(OrderedScheduler):
     """EASY in the order of the jobs' worth, as it is at the beginning of a pass."""
 
-    def __init__(self, alpha: float) -> None:
-        super().__init__()
+    def __init__(self, alpha: float, overtaking: Overtaking = AS_USUAL) -> None:
+        super().__init__(overtaking=overtaking)
         self.bonus = bonus(alpha)
 
     def in_order(self) -> list[JobView]:

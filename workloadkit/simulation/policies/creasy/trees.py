@@ -13,7 +13,13 @@ from numpy.typing import NDArray
 
 from workloadkit._kernels.compile import bare, inline, kernel
 from workloadkit.simulation.classes import Classes
-from workloadkit.simulation.machine.ledger import FREE, SPARE, has_room, may_pass
+from workloadkit.simulation.machine.ledger import (
+    FREE,
+    ends_in_time,
+    has_room,
+    is_spare,
+    may_pass,
+)
 from workloadkit.simulation.parts import acts_for
 from workloadkit.simulation.policies import dynamic
 from workloadkit.simulation.policies.creasy import kernel as ring
@@ -157,7 +163,7 @@ def _look_at_classes(state, now):
 def _look_at_class(state, c, now):
     """Find the first job of a class that may pass."""
     trees = state.policy
-    always = has_room(state, SPARE, trees.classes.size[c])
+    always = is_spare(state, trees.classes.size[c])
     trees.best[c], trees.highest[c] = _first_of_class(state, c, always, now, -1, -1.0)
 
 
@@ -206,7 +212,7 @@ def _first_of_class(state, c, always, now, best, highest):
             place = first + node * leaves - width
             if leaves == 1:
                 job = member[place]
-                if always or now + below <= state.machine.shadow[0]:
+                if always or ends_in_time(state, job, now):
                     priority = ring.priority_of(state, job, now)
                     if priority > highest or (priority == highest and job < best):
                         best, highest = job, priority

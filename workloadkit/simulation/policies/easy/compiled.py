@@ -7,7 +7,7 @@ import numpy as np
 from workloadkit.simulation.compiled_orders import by_arrival, ranks
 from workloadkit.simulation.policies.compiled import CompiledPolicy
 from workloadkit.simulation.policies.easy import kernel, trees
-from workloadkit.simulation.policies.easy.overtaking import AS_USUAL, Overtaking
+from workloadkit.simulation.policies.overtaking import AS_USUAL, Overtaking
 from workloadkit.simulation.state import N_WAITING, State
 from workloadkit.simulation.workload import Rules, Workload
 

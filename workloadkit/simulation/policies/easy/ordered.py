@@ -6,12 +6,12 @@ from typing import Any, ClassVar
 from workloadkit.errors import ParameterError
 from workloadkit.simulation.engine import Scheduler
 from workloadkit.simulation.orders import SETTLED, Order, as_number, check_order, settled
-from workloadkit.simulation.policies.easy.overtaking import overtaking_of
+from workloadkit.simulation.policies.overtaking import Backfilling, overtaking_of
 from workloadkit.simulation.policies.policy import check_types
 from workloadkit.simulation.workload import Rules, Workload
 
 
-class SettledOrder:
+class SettledOrder(Backfilling):
     """What policies in a settled order have in common; their parameters are those of `Ordered`."""
 
     name: ClassVar[str]
@@ -21,8 +21,6 @@ class SettledOrder:
 
     backfill: str
     reservations: int
-    spare: str
-    strict: bool
 
     def __post_init__(self) -> None:
         check_types(self)
@@ -95,8 +93,7 @@ class Ordered(SettledOrder):
     reservation: its shadow time is when it will fit, by the estimated ends of the running jobs;
     the spare processors are those it then leaves free. Then, in the order of backfilling, each
     job that fits now starts if it ends by the shadow time or needs no more than the spare
-    processors, which then shrink. Implementations differ in both: some use no spare processors,
-    and in some a job that ends exactly at the shadow time does not start.
+    processors, which then shrink; `spare` and `strict` change that rule.
 
     With more reservations, the jobs in the order of the queue each take the earliest hole that
     the running jobs and the reservations before leave; it starts if that is now, else it is
@@ -114,15 +111,9 @@ class Ordered(SettledOrder):
         job overtakes another.
     reservations : int
         Waiting jobs that are promised a start.
-    spare : str
-        "extra": jobs that end after the shadow time may use the spare processors; "none": only jobs
-        that end by the shadow time overtake.
-    strict : bool
-        Whether "by the shadow time" means before it. A job that ends at it then needs spare
-        processors, and takes none from others.
+    spare, strict
+        As of `Backfilling`.
     """
 
     backfill: str = "same"
     reservations: int = 1
-    spare: str = "extra"
-    strict: bool = False

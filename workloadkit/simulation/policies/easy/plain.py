@@ -7,7 +7,7 @@ from typing import Any
 
 from workloadkit.simulation.engine import JobView, Scheduler
 from workloadkit.simulation.orders import SETTLED, Seen
-from workloadkit.simulation.policies.easy.overtaking import AS_USUAL, Overtaking
+from workloadkit.simulation.policies.overtaking import AS_USUAL, Overtaking
 from workloadkit.simulation.policies.profile import plan_running
 
 

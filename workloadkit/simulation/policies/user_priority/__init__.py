@@ -5,6 +5,7 @@ from typing import Any, ClassVar, Literal, get_args
 
 from workloadkit.errors import ParameterError
 from workloadkit.simulation.engine import Scheduler
+from workloadkit.simulation.policies.overtaking import Backfilling, overtaking_of
 from workloadkit.simulation.policies.policy import check_types
 from workloadkit.simulation.workload import Rules, Workload
 
@@ -12,7 +13,7 @@ By = Literal["load", "recency"]
 
 
 @dataclass(frozen=True)
-class UserPriority:
+class UserPriority(Backfilling):
     """EASY with the jobs of the users first who are thought to submit more [1]_.
 
     The users with waiting jobs are put in order; the i-th has the priority 1 / i. A job's priority
@@ -31,6 +32,8 @@ class UserPriority:
         First comes the user with the least work in his waiting jobs (estimate times processors,
         summed in the order of arrival), or the one who submitted last, be that job waiting or
         not; ties by user number. By load the source found higher throughput.
+    spare, strict
+        As of `workloadkit.simulation.policies.overtaking.Backfilling`.
 
     References
     ----------
@@ -45,6 +48,7 @@ class UserPriority:
 
     def __post_init__(self) -> None:
         check_types(self)
+        overtaking_of(self)
         if not 0 <= self.alpha_user <= 1:
             raise ParameterError(
                 f"scheduler {self.name}: alpha_user is {self.alpha_user}; it is from 0 to 1"
@@ -58,10 +62,11 @@ class UserPriority:
         """Return the policy in plain Python, fresh for one simulation."""
         from workloadkit.simulation.policies.user_priority.plain import UserPriorityScheduler
 
-        return UserPriorityScheduler(self.alpha_user, self.by)
+        return UserPriorityScheduler(self.alpha_user, self.by, overtaking_of(self))
 
     def compiled(self, workload: Workload, rules: Rules) -> Any:
         """Return the policy for one simulation in the compiled engine."""
         from workloadkit.simulation.policies.user_priority.compiled import CompiledUserPriority
 
-        return CompiledUserPriority(workload, rules, self.alpha_user, self.by == "load")
+        how = self.alpha_user, self.by == "load"
+        return CompiledUserPriority(workload, rules, *how, overtaking=overtaking_of(self))

@@ -50,7 +50,7 @@ class CompiledUserPriority(CrowdedPolicy):
             by_load=self.by_load,
             whole_seconds=state.jobs.submit.dtype.kind == "i",
         )
-        return state._replace(policy=Rings(self.empty_queue(state, n_users), ranking))
+        return self.with_queue(state, Rings(self.empty_queue(state, n_users), ranking))
 
     def continue_from(self, state: State, other: State, low: int) -> State:
         """Return the state with users who submitted when they did in another one."""

@@ -6,14 +6,15 @@ from typing import Any
 
 from workloadkit.simulation.engine import JobView
 from workloadkit.simulation.policies.easy.plain import OrderedScheduler
+from workloadkit.simulation.policies.overtaking import AS_USUAL, Overtaking
 from workloadkit.simulation.policies.user_priority.priority import priority, work
 
 
 class UserPriorityScheduler(OrderedScheduler):
     """EASY in the order of users and waits, as it is at the beginning of a pass."""
 
-    def __init__(self, alpha_user: float, by: str) -> None:
-        super().__init__()
+    def __init__(self, alpha_user: float, by: str, overtaking: Overtaking = AS_USUAL) -> None:
+        super().__init__(overtaking=overtaking)
         self.alpha_user, self.by = alpha_user, by
         self.last_submit: dict[int, float] = {}
         self.place: dict[int, int] = {}  # of each user with waiting jobs: 1, 2, …

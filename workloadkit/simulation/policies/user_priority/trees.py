@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from workloadkit._kernels.compile import inline, kernel
 from workloadkit.simulation.classes import Classes
-from workloadkit.simulation.machine.ledger import FREE, SPARE, has_room
+from workloadkit.simulation.machine.ledger import FREE, ends_in_time, has_room, is_spare
 from workloadkit.simulation.parts import acts_for
 from workloadkit.simulation.policies import dynamic
 from workloadkit.simulation.policies.dynamic import AGAIN, HEAD, SMALLEST, Queue
@@ -141,7 +141,7 @@ def backfill_all(state, what, now):
         c = trees.smallest[user]
         if c >= 0:
             if has_room(state, FREE, size[c]) and (
-                has_room(state, SPARE, size[c]) or trees.shortest[user] <= limit
+                is_spare(state, size[c]) or trees.shortest[user] <= limit
             ):
                 job = _first_of_user(state, user, now)
                 if job < state.start.size:
@@ -156,17 +156,17 @@ def backfill_all(state, what, now):
 @inline
 def _first_of_user(state, user, now):
     """First job of a user to arrive that may pass the head; n_jobs for none."""
-    trees, classes, shadow = state.policy, state.policy.classes, state.machine.shadow[0]
-    tree, member, estimate = classes.tree, classes.member, state.jobs.estimate
-    best, limit = estimate.size, shadow - now + trees.slack
+    trees, classes = state.policy, state.policy.classes
+    tree, member, best = classes.tree, classes.member, state.start.size
+    limit = state.machine.shadow[0] - now + trees.slack
     for c in range(classes.group_first[user], classes.group_first[user + 1]):
         if not has_room(state, FREE, classes.size[c]):
             break
         root, width, first = classes.root[c], classes.width[c], classes.first[c]
-        always = has_room(state, SPARE, classes.size[c])
+        always = is_spare(state, classes.size[c])
         most = trees.longest if always else limit
         place = next_leaf(tree, root, width, 0, most)
-        while place >= 0 and not (always or now + estimate[member[first + place]] <= shadow):
+        while place >= 0 and not (always or ends_in_time(state, member[first + place], now)):
             place = next_leaf(tree, root, width, place + 1, most)
         if place >= 0:
             best = min(best, member[first + place])

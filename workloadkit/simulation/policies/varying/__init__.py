@@ -5,13 +5,13 @@ from typing import Any, ClassVar
 
 from workloadkit.simulation.engine import Scheduler
 from workloadkit.simulation.orders import VARYING, check_order, varying
-from workloadkit.simulation.policies.easy.overtaking import overtaking_of
+from workloadkit.simulation.policies.overtaking import Backfilling, overtaking_of
 from workloadkit.simulation.policies.policy import check_types
 from workloadkit.simulation.workload import Rules, Workload
 
 
 @dataclass(frozen=True)
-class InVaryingOrder:
+class InVaryingOrder(Backfilling):
     """EASY in one of the orders of `workloadkit.simulation.orders.VARYING`.
 
     Parameters
@@ -19,7 +19,7 @@ class InVaryingOrder:
     backfill : str
         Order of backfilling: "same" for that of the queue, a fixed one, or "none".
     spare, strict
-        As of `workloadkit.simulation.policies.easy.ordered.Ordered`.
+        As of `workloadkit.simulation.policies.overtaking.Backfilling`.
     """
 
     name: ClassVar[str]
@@ -28,8 +28,6 @@ class InVaryingOrder:
     order: ClassVar[str]
 
     backfill: str = "same"
-    spare: str = "extra"
-    strict: bool = False
 
     def __post_init__(self) -> None:
         check_types(self)

@@ -12,7 +12,7 @@ from workloadkit.errors import ParameterError
 from workloadkit.simulation.compiled_orders import function_of_time, ranks
 from workloadkit.simulation.orders import VaryingOrder, settled
 from workloadkit.simulation.policies.compiled import CompiledPolicy
-from workloadkit.simulation.policies.easy.overtaking import AS_USUAL, Overtaking
+from workloadkit.simulation.policies.overtaking import AS_USUAL, Overtaking
 from workloadkit.simulation.policies.varying import groups, kernel
 from workloadkit.simulation.state import N_WAITING, State
 from workloadkit.simulation.workload import Rules, Workload

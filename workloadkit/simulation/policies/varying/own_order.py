@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from workloadkit.errors import ParameterError
 from workloadkit.simulation.engine import Scheduler
-from workloadkit.simulation.policies.easy.overtaking import overtaking_of
+from workloadkit.simulation.policies.overtaking import Backfilling, overtaking_of
 from workloadkit.simulation.policies.policy import check_types
 from workloadkit.simulation.workload import Rules, Workload
 
@@ -16,7 +16,7 @@ _GIVEN = ("now", "submit", "estimate", "procs", "user")
 
 
 @dataclass(frozen=True)
-class OwnOrder:
+class OwnOrder(Backfilling):
     """EASY in a custom order, in both engines; in Python only.
 
     Parameters
@@ -28,7 +28,7 @@ class OwnOrder:
     backfill : str
         Order of backfilling: "same" for that of the queue, a fixed one, or "none".
     spare, strict
-        As of `workloadkit.simulation.policies.easy.ordered.Ordered`.
+        As of `workloadkit.simulation.policies.overtaking.Backfilling`.
 
     Notes
     -----
@@ -47,8 +47,6 @@ class OwnOrder:
 
     order: Callable[..., Any]
     backfill: str = "same"
-    spare: str = "extra"
-    strict: bool = False
 
     def __post_init__(self) -> None:
         if not callable(self.order):

@@ -5,8 +5,8 @@ from typing import Any
 
 from workloadkit.simulation.engine import JobView
 from workloadkit.simulation.orders import as_number
-from workloadkit.simulation.policies.easy.overtaking import AS_USUAL, Overtaking
 from workloadkit.simulation.policies.easy.plain import OrderedScheduler
+from workloadkit.simulation.policies.overtaking import AS_USUAL, Overtaking
 
 
 class VaryingScheduler(OrderedScheduler):

@@ -17,7 +17,7 @@ class Wfp3(InVaryingOrder):
     backfill : str
         Order of backfilling: "same" for that of the queue, a fixed one, or "none".
     spare, strict
-        As of `workloadkit.simulation.policies.easy.ordered.Ordered`.
+        As of `workloadkit.simulation.policies.overtaking.Backfilling`.
 
     References
     ----------
