@@ -1,6 +1,7 @@
 """The sources of several studies: their logs, and what their words leave open."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from analysis.reproduction.logs import Log
@@ -24,10 +25,10 @@ ZAKAY_LOGS: Mapping[str, str] = {
 }
 
 
-#: Of N. Zakay's simulations.
+#: Of N. Zakay's simulations. The rule is that of all schedulers that are based on EASY.
 SPARE = Axis(
     "spare",
-    '"EASY" is not defined any further',
+    '"EASY" backfills what "does not delay" the first job: no more is said',
     {
         "none": "a job is backfilled only if it ends by the shadow time",
         "strict": "a job is backfilled only if it ends before the shadow time",
@@ -100,6 +101,10 @@ SHMUELI_SIZE = Axis(
         "processors": "jobs of SDSC-BLUE are as large as they need processors",
     },
 )
+SHMUELI_SPARE = replace(
+    SPARE.preferring("extra"),
+    words='EASY backfills what "will not conflict with" the start of the first: no more is said',
+)
 SHMUELI_REPEAT = Axis(
     "repeat",
     '"jobs of the same size appear successively": but also "users tend to submit the same jobs"',
@@ -110,11 +115,25 @@ SHMUELI_REPEAT = Axis(
 )
 
 
-def easy(reading: Reading, **more: str) -> str:
-    """Return the EASY of a reading, with further parameters."""
-    rules = {"none": {"spare": "none"}, "strict": {"spare": "none", "strict": "yes"}, "extra": {}}
-    chosen = rules[reading["spare"]] | more
-    return "easy" + (":" if chosen else "") + ",".join(f"{k}={v}" for k, v in chosen.items())
+#: Parameters of schedulers that backfill, by the options of `SPARE`.
+_RULES = {"none": "spare=none", "strict": "spare=none,strict=yes", "extra": ""}
+
+
+def backfilling(scheduler: str, reading: Reading) -> str:
+    """Return EASY, or a scheduler based on it, with the rule of backfilling of a reading.
+
+    Examples
+    --------
+    >>> backfilling("creasy", {"spare": "none"}), backfilling("creasy:500", {"spare": "strict"})
+    ('creasy:spare=none', 'creasy:500,spare=none,strict=yes')
+    """
+    rule = _RULES[reading["spare"]]
+    return scheduler + ("," if ":" in scheduler else ":") + rule if rule else scheduler
+
+
+def easy(reading: Reading) -> str:
+    """Return the EASY of a reading."""
+    return backfilling("easy", reading)
 
 
 def procs_of(log: Log, reading: Reading) -> int | None:

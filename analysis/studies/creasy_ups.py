@@ -14,8 +14,8 @@ hour of that period. Differences are taken run by run, in percent of EASY's thro
 intervals of 95 % by Student's t. CREASY has its largest weight of criticality, 6000, and UPS its
 largest weight of the users' priorities, 1, and one half, with which no job starves.
 
-CREASY and UPS backfill jobs on the spare processors, and have no other rule. So EASY does the same
-unless the reading is another one; the difference is then also one between the two rules.
+All backfill by the same rule, that of the reading: CREASY inherits EASY's, and UPS is based on
+EASY.
 """
 
 from collections.abc import Iterator

@@ -12,7 +12,8 @@ batch that arrive at once, CREASY's utilization is near that of the figure at al
 
 In none of these readings does EASY's utilization at 250 users stop at the published 57 %, nor does
 CREASY gain half of EASY's throughput. FCFS's utilization is near it. The reading ``baseline=fcfs``
-takes FCFS for α = 0, against which CREASY gains much more.
+takes FCFS for α = 0, against which CREASY gains much more. CREASY "inherits its backfilling" from
+EASY: whatever the reading of it, both have the same.
 
 A printed figure agrees within 10 %, a printed change in percent within 5 points, half of the change
 to which a deviation of 10 % in one of two figures amounts. Where the source uses words, these
@@ -46,7 +47,14 @@ from analysis.reproduction import (
     printed,
     read_table,
 )
-from analysis.reproduction.sources import SHMUELI_LOGS, SHMUELI_REPEAT, SHMUELI_SIZE, without
+from analysis.reproduction.sources import (
+    SHMUELI_LOGS,
+    SHMUELI_REPEAT,
+    SHMUELI_SIZE,
+    SHMUELI_SPARE,
+    backfilling,
+    without,
+)
 from analysis.studies.shmueli_conventional import (
     Draws,
     changes,
@@ -158,7 +166,8 @@ def measure(task: Task, rng: "np.random.Generator") -> Values:
         longest=_LIMITS[task.reading["longest"]],
         distributions=distributions,
     )
-    scheduler = f"creasy:alpha={task.alpha}" if task.alpha else task.reading["baseline"]
+    name = f"creasy:alpha={task.alpha}" if task.alpha else task.reading["baseline"]
+    scheduler = name if name == "fcfs" else backfilling(name, task.reading)
     schedule = wk.simulate(None, scheduler, site, procs=PROCS, rng=rng)
     values = schedule.metrics
     run, response = schedule.workload.run, schedule.end - schedule.workload.submit
@@ -387,5 +396,5 @@ STUDY = Study(
     logs=SHMUELI_LOGS,
     compare=compare,
     runs=20,
-    axes=(SHMUELI_SIZE, SHMUELI_REPEAT, LONGEST, GAPS, SESSION, BASELINE),
+    axes=(SHMUELI_SIZE, SHMUELI_REPEAT, LONGEST, GAPS, SESSION, BASELINE, SHMUELI_SPARE),
 )

@@ -12,9 +12,9 @@ Student's t. "Does not change noticeably" is taken for at most 1 % either way. O
 users' priorities the source names 0 and 1; 0.5 is its example.
 
 Sessions that were skipped come again a week later, as this chapter says; that on feedback has
-another rule. UPS backfills jobs on the spare processors, and has no other rule. So EASY does the
-same unless the reading is another one; the difference is then also one between the two rules. Jobs
-larger than the machine are dropped, and so are those that never ran or whose user is unknown.
+another rule. UPS "is based on EASY", and differs from it in orders alone: so both backfill by the
+same rule, that of the reading. Jobs larger than the machine are dropped, and so are those that
+never ran or whose user is unknown.
 """
 
 from collections.abc import Iterator, Mapping
@@ -31,7 +31,7 @@ from analysis.reproduction.sources import (
     START,
     TEMPORARY,
     ZAKAY_LOGS,
-    easy,
+    backfilling,
     fluid,
     temporary,
 )
@@ -48,12 +48,8 @@ PART = 10
 
 LOGS = ("SDSC-BLUE", "LANL-CM5", "CTC-SP2", "HPC2N", "KTH-SP2", "SDSC-DS", "SDSC-SP2")
 
-#: What the chapter leaves open: of skipped sessions it has one rule itself, and EASY is to backfill
-#: like UPS.
-AXES = (
-    *(SPARE.preferring("extra"), OVERRUN, SESSION_END, SKIPPED.preferring("reinsert")),
-    *(TEMPORARY, START),
-)
+#: What the chapter leaves open: of skipped sessions it has one rule itself.
+AXES = (SPARE, OVERRUN, SESSION_END, SKIPPED.preferring("reinsert"), TEMPORARY, START)
 
 #: Weights of the users' priorities, and what users are put in order by.
 WEIGHTS = (0.0, 0.5, 1.0)
@@ -62,7 +58,7 @@ ORDERS = ("load", "recency")
 #: In percent: what is hardly noticed.
 NOTICEABLE = 1.0
 
-#: Schedulers and behaviours; the reading says more of them.
+#: A scheduler and behaviours; the reading says more of them.
 EASY = "easy"
 TIMESTAMPS, FLUID = "open", "fluid"
 
@@ -150,7 +146,7 @@ def measure(part: Part, rng: "np.random.Generator") -> "pd.DataFrame":
         for name in part.schedulers:
             schedule = wk.simulate(
                 trace,
-                easy(part.reading) if name == EASY else name,
+                backfilling(name, part.reading),
                 users,
                 population=ready,
                 overrun=part.reading["overrun"],

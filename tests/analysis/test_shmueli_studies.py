@@ -243,7 +243,10 @@ def test_small_sites_under_all_weights(found):
 
 @pytest.mark.parametrize(
     ("axis", "option"),
-    [("longest", "all"), ("gaps", "drawn"), ("session", "batches"), ("baseline", "fcfs")],
+    [
+        *(("longest", "all"), ("gaps", "drawn"), ("session", "batches"), ("baseline", "fcfs")),
+        *(("spare", "none"), ("spare", "strict")),
+    ],
 )
 def test_each_reading_of_the_site_changes_it(folder, monkeypatch, axis, option):
     monkeypatch.setattr(shmueli_creasy, "WEEKS", 1)

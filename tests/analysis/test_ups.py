@@ -113,8 +113,15 @@ def test_of_a_log_that_is_not_here_there_is_no_input():
         assert {(r.verdict, r.note) for r in away.values()} == {("input missing", "")}
 
 
-def test_all_schedulers_meet_the_same_users(tmp_path):
+def test_all_schedulers_meet_the_same_users(tmp_path, monkeypatch):
     """Where nobody waits, nobody has an effect; an hour has so many jobs as the log has."""
+    simulate, asked = wk.simulate, []
+
+    def simulate_and_note(trace, scheduler, *args, **how):
+        asked.append((scheduler, how["rng"]))
+        return simulate(trace, scheduler, *args, **how)
+
+    monkeypatch.setattr(wk, "simulate", simulate_and_note)
     week = 604_800
     submit = np.sort([day * 86_400 + user for day in range(7 * 20) for user in range(3)])
     trace = wk.Trace.from_columns(
@@ -127,8 +134,7 @@ def test_all_schedulers_meet_the_same_users(tmp_path):
         header=wk.Header(("; MaxProcs: 8",)),
     )
     wk.write_swf(trace, tmp_path / "log.swf")
-    reading = dict(choose(zakay_ups.STUDY.axes))
-    assert reading["spare"] == "extra"  # as UPS backfills
+    reading = dict(choose(zakay_ups.STUDY.axes, ["spare=strict"]))
     schedulers = (EASY, ups(1, "load"))
     part = Part(Log("log", "log", tmp_path / "log.swf"), "open", schedulers, 2, reading)
     found = measure(part, np.random.default_rng(3))
@@ -136,3 +142,6 @@ def test_all_schedulers_meet_the_same_users(tmp_path):
     assert (percent_of_easy(found)[ups(1, "load")] == 0).all()
     assert found[EASY].to_numpy() == pytest.approx(3 / 24, rel=0.1)
     assert submit[-1] > 19 * week
+    rule = "spare=none,strict=yes"  # that of all
+    assert {name for name, _ in asked} == {f"easy:{rule}", f"{ups(1, 'load')},{rule}"}
+    assert [seed for _, seed in asked[::2]] == [seed for _, seed in asked[1::2]]
