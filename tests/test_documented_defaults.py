@@ -61,7 +61,14 @@ EASY = {"backfill": "same", "reservations": 1} | RULE
 VARYING = {"backfill": "same"} | RULE
 INF = float("inf")
 JOBS = {"run": 1.0, "law": None, "procs": 1, "jobs": None, "until": None}
-SITE = {"weeks": 26.0, "workpool": "independent", "pools": "one", "repeat": None, "longest": INF}
+SITE = {
+    "weeks": 26.0,
+    "workpool": "independent",
+    "pools": "one",
+    "classes": "one",
+    "repeat": None,
+    "longest": INF,
+}
 
 #: What a name without parameters stands for; those without a default are left out.
 BY_NAME = {
@@ -92,7 +99,14 @@ BY_NAME = {
         "think": JOBS | {"think_law": "exponential"},
         "mixed": JOBS | {"think_law": "exponential", "again": None, "step": None},
         "reopen": JOBS | {"think": 1.0, "think_law": "exponential", "step": None},
-        "site": SITE | {"users": 50, "patience": INF, "leave": INF, "distributions": None},
+        "site": SITE
+        | {
+            "users": 50,
+            "patience": INF,
+            "leave": INF,
+            "going_on": "published",
+            "distributions": None,
+        },
         "static-site": SITE | {"sessions": 10, "distributions": None},
     },
 }

@@ -18,16 +18,17 @@ from analysis.bootstrap import (
     totals_by_user,
 )
 from analysis.queue_models.users_of_log import Jobs
-from analysis.reactions.continuation import (
+from analysis.reactions.continuation import curve
+from analysis.reactions.figures import plot_points, probability_axes
+from analysis.reactions.followed_jobs import RESPONSE_BINS
+from analysis.section import Result
+from workloadkit.site.going_on import (
     PUBLISHED_A,
     PUBLISHED_B,
-    curve,
+    RESPONSE_EDGES,
     fit_curve,
     least_on_grid,
 )
-from analysis.reactions.figures import plot_points, probability_axes
-from analysis.reactions.followed_jobs import RESPONSE_BINS, RESPONSE_EDGES
-from analysis.section import Result
 
 _MINUTE = 60.0
 

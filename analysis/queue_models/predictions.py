@@ -8,7 +8,7 @@ import pandas as pd
 
 from analysis.queue_models.going_on import GoingOn
 from analysis.queue_models.users_of_log import Jobs, Parameters
-from analysis.reactions.continuation import PUBLISHED_A, PUBLISHED_B
+from workloadkit.site.going_on import PUBLISHED_A, PUBLISHED_B
 
 _MINUTE = 60.0
 

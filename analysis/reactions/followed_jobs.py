@@ -9,13 +9,10 @@ from numpy.typing import NDArray
 from analysis.bootstrap import N_RESAMPLES, resample_users
 from workloadkit.fields import UNKNOWN
 from workloadkit.sessions import THRESHOLDS, think_times
+from workloadkit.site.going_on import RESPONSE_EDGES
 from workloadkit.trace import Trace, list_of_logs
 
 _MINUTE = 60.0
-
-#: Upper edges of the bins of response times (Shmueli 2008, Table 4.2); an edge belongs to the bin
-#: that it ends. [s]
-RESPONSE_EDGES = (5 * _MINUTE, 15 * _MINUTE, 45 * _MINUTE, 135 * _MINUTE, np.inf)
 
 #: Upper edges of the bins of slowdowns (Shmueli 2008, Table 4.3, where √2 is written 1.41).
 SLOWDOWN_EDGES = (2**0.5, 2.0, 4.0, 16.0, np.inf)

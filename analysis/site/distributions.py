@@ -2,12 +2,14 @@
 
 from collections.abc import Iterable
 from dataclasses import fields
+from typing import Any
 
 from matplotlib.axes import Axes
 
 from analysis.section import Result
 from workloadkit import site
 from workloadkit.io.files import Source
+from workloadkit.settings import Kinds
 from workloadkit.trace import Trace
 
 
@@ -39,9 +41,11 @@ class SiteDistributions(site.SiteDistributions, Result):
         return plot_site(self, ax, what=what)
 
 
-def site_distributions(traces: Trace | Iterable[Trace]) -> SiteDistributions:
+def site_distributions(
+    traces: Trace | Iterable[Trace], settings: Kinds | None = None, **keywords: Any
+) -> SiteDistributions:
     """Take from logs what simulating a site needs, see `workloadkit.site.site_distributions`."""
-    return drawable(site.site_distributions(traces))
+    return drawable(site.site_distributions(traces, settings, **keywords))
 
 
 def read_site_distributions(source: Source) -> SiteDistributions:

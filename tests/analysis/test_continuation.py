@@ -5,12 +5,13 @@ from scipy.optimize import curve_fit
 from scipy.stats import spearmanr
 
 from analysis import compare_predictors, fit_continuation, followed_jobs, style
-from analysis.reactions.continuation import continuation_of, curve, fit_curve, least_on_grid
+from analysis.reactions.continuation import continuation_of, curve
 from analysis.reactions.followed_jobs import answered, draw_users
 from analysis.reactions.predictors import predictors_of
 from tests.analysis.test_reactions import a_log, many_users
 from tests.data import needs_traces, trace_path
 from workloadkit import read_swf
+from workloadkit.site.going_on import fit_curve, least_on_grid
 
 
 @pytest.mark.parametrize(("a", "b"), [(0.8, 0.05), (1.0, 2.0), (0.3, 0.0004), (0.62, 0.17)])

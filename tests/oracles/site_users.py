@@ -21,20 +21,26 @@ def part_of_the_week(time):
 class Submitter:
     """Submits batches of jobs that look alike for a while, and waits for the last of each."""
 
-    def __init__(self, world, rng, made, repeat=None, joint=False):
+    def __init__(self, world, rng, made, repeat=None, joint=False, classes="one"):
         world.people.append(self)
         self.world, self.rng, self.made = world, rng, made
         self.number = len(world.people)
         self.repeat, self.joint = repeat or ("job" if joint else "size"), joint
+        self.hours, self.kinds = (classes in (way, "both") for way in ("hours", "kinds"))
+        self.kind, self.its = "none", None  # the class of the batch before
         self.again, self.like = 0, None
         self.last = None  # the job that is waited for
         self.sessions, self.batch = 0, 0
         self.batches = []  # lists of jobs, with the session and the think time before each
 
     def draw(self, name):
-        """Draw a value; what jobs are like, from the pool of this part of the week, if any."""
-        values = self.made.get(part_of_the_week(self.world.now), self.made).get(name)
-        values = self.made[name] if values is None else values
+        """Draw a value of the class; what jobs are like, of this part of the week, if any."""
+        values = (self.its or {}).get(name) or self.made.get("pools", {}).get(
+            part_of_the_week(self.world.now), {}
+        ).get(name)
+        if not values and self.its is None and "classes" in self.made:  # before any batch: of all
+            values = [value for its in self.made["classes"].values() for value in its[name]]
+        values = values or self.made[name]
         return values[int(self.rng.random() * len(values))]
 
     def seconds(self, name):
@@ -56,7 +62,25 @@ class Submitter:
         self.again = self.draw("repetition") - 1
         return self.like
 
+    def choose_class(self):
+        """The part of the week is that of now, the kind by the kind before."""
+        words = [part_of_the_week(self.world.now)] if self.hours else []
+        if self.kinds:
+            of_kind = {
+                kind: self.made["classes"][" ".join([*words, kind])]["after"]
+                for kind in ("interactive", "batch")
+            }
+            count = {kind: after.count(self.kind) for kind, after in of_kind.items()}
+            if not sum(count.values()):
+                count = {kind: len(after) for kind, after in of_kind.items()}
+            share = count["interactive"] / sum(count.values())
+            self.kind = "interactive" if self.rng.random() < share else "batch"
+            words.append(self.kind)
+        if words:
+            self.its = self.made["classes"][" ".join(words)]
+
     def submit_batch(self):
+        self.choose_class()
         width = int(self.draw("batch_width"))
         jobs = [self.job() for _ in range(width)]
         time = self.world.now
@@ -101,27 +125,31 @@ class Dynamic(Submitter):
         self.left = False
 
     def begin(self):
-        self.hours = Hours(self.rng, Wall(Calendar()))
+        self.shift = Hours(self.rng, Wall(Calendar()))
         self.sessions += 1
-        self.wake_at(self.hours.within(0), self.wake)
+        self.wake_at(self.shift.within(0), self.wake)
 
     def wake(self):
-        if not self.hours.active(self.world.now):
+        if not self.shift.active(self.world.now):
             self.sleep()
         else:
             self.submit_batch()
 
     def sleep(self):
         self.sessions += 1
-        self.wake_at(self.hours.next_start(self.world.now), self.wake)
+        self.wake_at(self.shift.next_start(self.world.now), self.wake)
+
+    def chance(self, response):
+        a, b = (self.its or {}).get("curve", self.made.get("curve", (0.8, 0.05)))
+        return a / (b * (response / 60) + 1)
 
     def respond(self):
         response = self.last.end - self.last.submit
         if response > self.leave:
             self.left = True
-        elif not self.hours.active(self.world.now):
+        elif not self.shift.active(self.world.now):
             self.sleep()
-        elif response <= self.patience and (self.rng.random() < 0.8 / (0.05 * (response / 60) + 1)):
+        elif response <= self.patience and self.rng.random() < self.chance(response):
             self.wake_after(self.seconds("think_time"), self.wake)
         else:
             self.sessions += 1
@@ -140,7 +168,11 @@ def simulate(kind, n, weeks, machine, policy, made, rng, **parameters):
 
 def fitting(made, machine):
     """What there is without the sizes that the machine has not, in all pools."""
-    pools = {name: fitting(pool, machine) for name, pool in made.items() if isinstance(pool, dict)}
+    pools = {
+        name: {part: fitting(pool, machine) for part, pool in made[name].items()}
+        for name in ("pools", "classes")
+        if name in made
+    }
     size = [size for size in made["size"] if size <= machine]
     pair = [pair for pair in made["pair"] if pair[0] <= machine]
     return made | pools | {"size": size, "pair": pair}

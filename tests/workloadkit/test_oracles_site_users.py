@@ -6,13 +6,28 @@ import pytest
 import workloadkit as wk
 from tests.oracles import site_users as oracle
 from workloadkit.site import built_in, site_distributions
+from workloadkit.site.classes import classes_by, merged
 
 NAMES = ("batch_width", "gap", "think_time", "break_time", "size", "run", "repetition")
+PARTS, KINDS, BEFORE = (
+    ("day", "night", "weekend"),
+    ("interactive", "batch"),
+    (
+        "none",
+        "interactive",
+        "batch",
+    ),
+)
+CLASSES = {
+    "hours": PARTS,
+    "kinds": KINDS,
+    "both": [f"{part} {kind}" for part in PARTS for kind in KINDS],
+}
 ENGINES = ("python", "compiled")
 SEED = 8
 
 
-def made_of(site, pools="one"):
+def made_of(site, pools="one", classes="one", going_on="published"):
     """Lists of all values; those of jobs also by pool."""
     made = {name: values_of(getattr(site, name)) for name in NAMES}
     by_pool = {
@@ -25,11 +40,47 @@ def made_of(site, pools="one"):
     }
     made["pair"] = sorted(pair for pairs in by_pool.values() for pair in pairs)
     if pools == "three":
-        for name, pairs in by_pool.items():
-            size, run = (sorted(values) for values in zip(*pairs, strict=True))
-            repetition = values_of(site.workpools[name].repetition)
-            made[name] = {"pair": pairs, "size": size, "run": run, "repetition": repetition}
+        made["pools"] = {
+            name: of_pairs(pairs) | {"repetition": values_of(site.workpools[name].repetition)}
+            for name, pairs in by_pool.items()
+        }
+    if classes != "one":
+        made["classes"] = {
+            name: of_class([its for words, its in site.classes.items() if belongs(name, words)])
+            for name in CLASSES[classes]
+        }
+    if going_on == "fitted":
+        for name in made.get("classes", {}):
+            made["classes"][name]["curve"] = classes_by(site.classes, classes)[name].curve
+        made["curve"] = merged(site.classes.values()).curve
     return made
+
+
+def belongs(name, words):
+    return set(name.split()) <= set(words.split())
+
+
+def of_class(parts):
+    names = ("batch_width", "gap", "think_time", "break_time")
+    found = {
+        name: sorted(x for its in parts for x in values_of(getattr(its, name))) for name in names
+    }
+    found["after"] = [
+        BEFORE[i] for its in parts for i, count in enumerate(its.after) for _ in range(count)
+    ]
+    pairs = sorted(
+        pair
+        for its in parts
+        for *pair, count in zip(its.jobs.size, its.jobs.run, its.jobs.counts, strict=True)
+        for _ in range(count)
+    )
+    repetition = sorted(x for its in parts for x in values_of(its.jobs.repetition))
+    return found | of_pairs(pairs) | {"repetition": repetition}
+
+
+def of_pairs(pairs):
+    size, run = (sorted(values) for values in zip(*pairs, strict=True))
+    return {"pair": pairs, "size": size, "run": run}
 
 
 def values_of(distribution):
@@ -60,10 +111,12 @@ def simulated(users, policy, engine, machine=8):
     return list(zip(*(np.asarray(column).tolist() for column in columns), strict=True))
 
 
-def expected(kind, n, weeks, policy, site, machine=8, pools="one", workpool="independent", **how):
+def expected(kind, n, weeks, policy, site, machine=8, **how):
     rng = np.random.default_rng(SEED).spawn(1)[0]
-    made, joint = made_of(site, pools), workpool == "joint"
-    jobs, _ = oracle.simulate(kind, n, weeks, machine, policy, made, rng, joint=joint, **how)
+    drawn = {name: how.pop(name) for name in ("pools", "going_on") if name in how}
+    made = made_of(site, **drawn, classes=how.get("classes", "one"))
+    how["joint"] = how.pop("workpool", "") == "joint"
+    jobs, _ = oracle.simulate(kind, n, weeks, machine, policy, made, rng, **how)
     return [(job.person.number, job.submit, job.start, job.run, job.procs) for job in jobs]
 
 
@@ -98,6 +151,19 @@ def test_sites_of_people_who_work_and_sleep(how, engine):
 @pytest.mark.parametrize("pools", ["one", "three"])
 def test_what_jobs_are_drawn_from(pools, workpool, engine):
     check_dynamic(built_in(), "easy", engine, pools=pools, workpool=workpool)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("going_on", ["published", "fitted"])
+@pytest.mark.parametrize("classes", ["one", "hours", "kinds", "both"])
+def test_classes_of_jobs(classes, going_on, engine):
+    check_dynamic(built_in(), "easy", engine, classes=classes, going_on=going_on)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("workpool", ["independent", "joint"])
+def test_classes_of_jobs_in_sessions_that_never_end(workpool, engine):
+    check_static(built_in(), "easy", engine, classes="both", workpool=workpool)
 
 
 @pytest.mark.slow

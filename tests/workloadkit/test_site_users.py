@@ -12,13 +12,12 @@ from hypothesis import strategies as st
 import workloadkit as wk
 from tests.data import needs_compiler
 from workloadkit import Header, ParameterError, Trace, WorkloadError
-from workloadkit._kernels.site_samples import Samples
+from workloadkit._kernels.site_samples import Samples, continues, period_of
 from workloadkit.clock import WEEK
 from workloadkit.simulation.engine import Simulation
 from workloadkit.simulation.machine.plain import Machine
 from workloadkit.simulation.schedulers import parse
 from workloadkit.simulation.users import DynamicSite, StaticSite
-from workloadkit.simulation.users.sites.kernel import continues, period_of
 from workloadkit.simulation.users.sites.plain import Setting
 from workloadkit.site import Empirical, SiteDistributions, Workpool, site_distributions
 from workloadkit.site.samples import samples
@@ -42,8 +41,9 @@ def made(**lists):
     one = {"width": [1], "gap": [0], "think": [600], "pause": [10800]}
     pool = {"size": [1], "run": [300], "repetition": [1]}
     values = {k: np.array(v) for k, v in ({**one, **pool} | lists).items()}
-    firsts = {f"first_{name}": np.array([0, values[name].size]) for name in pool}
-    return Samples(**values, **firsts)
+    firsts = {f"first_{name}": np.array([0, values[name].size]) for name in values}
+    curve = {"a": np.array([0.8]), "b": np.array([0.05])}
+    return Samples(**values, **firsts, **curve, by_hours=False, interactive=np.empty((0, 3)))
 
 
 def play(site, numbers, of, *, until, machine=128, pairs=False, repeats_run=True):
@@ -187,8 +187,8 @@ def test_the_parts_of_the_week_are_those_of_the_logs(hour):
 
 
 def test_a_session_goes_on_with_the_probability_of_the_source():
-    assert continues(0) == 0.8
-    assert continues(20 * MINUTE) == pytest.approx(0.4)
+    assert continues(made(), 0, 0) == 0.8
+    assert continues(made(), 0, 20 * MINUTE) == pytest.approx(0.4)
 
 
 def small_site(**changes):

@@ -22,7 +22,8 @@ from workloadkit.cli.common import (
 )
 from workloadkit.cli.options import procs_option, with_settings
 from workloadkit.errors import ParameterError
-from workloadkit.settings import Site
+from workloadkit.settings import Kinds, Site, StaticSite
+from workloadkit.settings.setting import settings_of
 
 if TYPE_CHECKING:
     from workloadkit.simulation.schedule import Schedule
@@ -98,6 +99,7 @@ def site(
         ),
     ] = None,
     asked: Site,
+    told: Kinds,
     procs: Annotated[int | None, procs_option("128")] = None,
     seed: SeedOption = None,
     output: Annotated[Path | None, output_option("the jobs of one simulation as SWF")] = None,
@@ -118,15 +120,17 @@ def site(
     if users is not None and sessions is not None:
         raise ParameterError("--users come and go and --sessions never end: give one of the two")
     numbers = _numbers(users, step) if sessions is None else [sessions]
-    if sessions is not None and (step or {"patience", "leave"} & asked.changed.keys()):
-        raise ParameterError("--step, --patience and --leave are for --users, not for --sessions")
+    of_users = [name for name in asked.changed if name not in settings_of(StaticSite)]
+    if sessions is not None and (step or of_users):
+        option = "step" if step else of_users[0].replace("_", "-")
+        raise ParameterError(f"--{option} is for --users, not for --sessions")
     if output and len(numbers) * len(names) > 1:
         raise ParameterError(
             f"-o takes the jobs of one simulation, and these are {len(numbers) * len(names)}: give "
             "one number of --users and one --scheduler"
         )
     check_outputs(output, json, inputs=source or ())
-    drawn = _distributions(source, strict=strict)
+    drawn = _distributions(source, told, strict=strict)
     seed = seed_of(seed)
     rows, results = [], []
     with _progress(len(numbers) * len(names)) as simulated:
@@ -178,10 +182,14 @@ def _numbers(users: str | None, step: int | None) -> list[int]:
     return numbers
 
 
-def _distributions(sources: list[Path] | None, *, strict: bool) -> "SiteDistributions":
+def _distributions(sources: list[Path] | None, told: Kinds, *, strict: bool) -> "SiteDistributions":
     """Return what users draw from: of logs, of files in which it was saved, or built in."""
     from workloadkit import site
 
+    if told.changed and all(map(_is_json, sources or ())):
+        raise ParameterError(
+            f"--{next(iter(told.changed))} sorts the jobs of logs, and --from has none"
+        )
     if not sources:
         say("no log named with --from: the built-in sample")
         return site.built_in()
@@ -192,7 +200,7 @@ def _distributions(sources: list[Path] | None, *, strict: bool) -> "SiteDistribu
         else:
             log = load(source, strict=strict)
             with working(f"taking distributions from {log.name}"):
-                found.append(site.site_distributions(log))
+                found.append(site.site_distributions(log, told))
     return site.combine(found)
 
 

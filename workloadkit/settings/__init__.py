@@ -8,7 +8,7 @@ from workloadkit.settings.making import Augment, Generate
 from workloadkit.settings.queueing import Crosscheck, Queueing
 from workloadkit.settings.resampling import Classify, Resample
 from workloadkit.settings.simulation import Check, Experiment, Simulate, Sweep
-from workloadkit.settings.site import Site, StaticSite
+from workloadkit.settings.site import Kinds, Site, StaticSite
 
 __all__ = [
     "Augment",
@@ -17,6 +17,7 @@ __all__ = [
     "Crosscheck",
     "Experiment",
     "Generate",
+    "Kinds",
     "Queueing",
     "Resample",
     "Simulate",

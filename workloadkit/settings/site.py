@@ -11,6 +11,12 @@ from workloadkit.settings.setting import Setting, Settings
 
 Joint = Literal["independent", "joint"]
 Pools = Literal["one", "three"]
+#: What users draw from by class of jobs, and by which classes.
+Classes = Literal["one", "hours", "kinds", "both"]
+#: How users go on: by the published curve, or by those that fit what they draw from.
+GoingOn = Literal["published", "fitted"]
+#: What tells interactive jobs from others.
+Interactive = Literal["auto", "queue", "run", "requested_time"]
 #: What a job that comes again has in common with the one before.
 Repeat = Literal["job", "size"]
 
@@ -21,6 +27,36 @@ def _some_weeks(name: str, value: Any) -> None:
     check_positive(**{name: value})
     if value > _MOST_WEEKS:
         raise ParameterError(f"{name} is {value:g}; a site is simulated for a thousand years")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Kinds(Settings):
+    """The settings by which the interactive jobs of a log are told from the others."""
+
+    interactive: Annotated[
+        Interactive,
+        Setting(
+            help="What tells interactive jobs: that their queue is 0, as the standard suggests, or "
+            "a time of at most T on at most N processors; auto takes the queue where any job is "
+            "in queue 0, else the run time.",
+        ),
+    ] = "auto"
+    short: Annotated[
+        Duration,
+        Setting(
+            help="The longest time of an interactive job. By default 5 min.",
+            more="Of shorter ones users expect a quick response [1]_, section 4.5. Where queues "
+            "tell, it makes no difference.",
+            unit="s",
+            check=a_time,
+        ),
+    ] = 300.0
+    narrow: Annotated[
+        int | None,
+        Setting(
+            help="The most processors of an interactive job. By default any number.", metavar="N"
+        ),
+    ] = None
 
 
 @dataclass(frozen=True)
@@ -34,6 +70,15 @@ class _Drawn(Settings):
         Pools,
         Setting(
             help="Draw from the same jobs at all hours, or from those of days, nights or weekends."
+        ),
+    ] = "one"
+    classes: Annotated[
+        Classes,
+        Setting(
+            help="Draw all that users do from batches of one class: those of days, nights and "
+            "weekends (hours), interactive and other ones (kinds), or both.",
+            more="The part of the week is that of the submission, the kind is drawn by that of the "
+            "user's batch before; see `workloadkit.site.classes`.",
         ),
     ] = "one"
     repeat: Annotated[
@@ -62,11 +107,15 @@ class _Drawn(Settings):
                 "repeat='size' draws a run time for each job by itself, workpool='joint' with its "
                 "size"
             )
+        if self.classes != "one" and self.pools != "one":
+            raise ParameterError(
+                f"classes={self.classes!r} has pools of its own; leave out pools={self.pools!r}"
+            )
 
 
 @dataclass(frozen=True)
-class _Patience(Settings):
-    """How long users wait."""
+class _Reacting(Settings):
+    """How users react, and how long they wait."""
 
     patience: Annotated[
         Duration,
@@ -78,6 +127,13 @@ class _Patience(Settings):
         Duration,
         Setting(help="Who waits longer than T leaves for good.", unit="s", check=a_time),
     ] = inf
+    going_on: Annotated[
+        GoingOn,
+        Setting(
+            help="Users go on with a session by the published curve, or by the one that fits "
+            "the response times of each class.",
+        ),
+    ] = "published"
 
 
 @dataclass(frozen=True)
@@ -111,5 +167,5 @@ class StaticSite(_Drawn, _Weeks, _Sessions):
 
 
 @dataclass(frozen=True)
-class Site(_Drawn, _Patience, _Weeks, _Users):
+class Site(_Drawn, _Reacting, _Weeks, _Users):
     """The settings of a site whose users come and go."""

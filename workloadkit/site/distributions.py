@@ -10,6 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from workloadkit.errors import ParameterError
+from workloadkit.site.classes import PERIODS, UNKNOWN_PERIOD, JobClass, merged
 from workloadkit.site.empirical import Empirical, Workpool, pooled, together
 
 #: Longest think time in a session, and longest pause of a user that is modelled (Shmueli 2008,
@@ -27,9 +28,6 @@ DISTRIBUTIONS = {
     "repetition": "jobs of the same size in a row",
     "since_end": "time since the end of the job before",
 }
-
-#: Parts of the week that have workpools of their own, and where jobs of unknown hours are kept.
-PERIODS, UNKNOWN_PERIOD = ("day", "night", "weekend"), "unknown"
 
 #: Hours of the day and days of the week, from Monday.
 CYCLES = {"hour": 24, "weekday": 7}
@@ -72,6 +70,11 @@ class SiteDistributions:
         Sizes and run times together, of the jobs submitted by "day", by "night" and at the
         "weekend", see `period`, or at times of day that the log does not tell ("unknown"). None
         in files that older versions wrote.
+    classes : mapping of str to JobClass
+        Batches and jobs by part of the week and kind, as "day interactive", "unknown batch"; see
+        `workloadkit.site.classes`. None in files that older versions wrote.
+    interactive : str
+        Which jobs count as interactive, in words.
     """
 
     made_from: tuple[Mapping[str, Any], ...]
@@ -89,6 +92,8 @@ class SiteDistributions:
     weekday_jobs: NDArray[np.int64]
     by_log: Mapping[str, "SiteDistributions"]
     workpools: Mapping[str, Workpool] = field(default_factory=dict)
+    classes: Mapping[str, JobClass] = field(default_factory=dict)
+    interactive: str = ""
 
     def __str__(self) -> str:
         return "+".join(self.logs)
@@ -168,7 +173,7 @@ def combine(sites: Iterable[SiteDistributions]) -> SiteDistributions:
     Returns
     -------
     SiteDistributions
-        With workpools where all have them.
+        With workpools and classes where all have them.
 
     Raises
     ------
@@ -185,6 +190,10 @@ def combine(sites: Iterable[SiteDistributions]) -> SiteDistributions:
     if all(log.workpools for log in logs):
         for period in (*PERIODS, UNKNOWN_PERIOD):
             pools[period] = [x.workpools[period] for x in logs if period in x.workpools]
+    of_class: dict[str, list[JobClass]] = {}
+    if all(log.classes for log in logs):
+        for name in (name for log in logs for name in log.classes):
+            of_class[name] = [log.classes[name] for log in logs if name in log.classes]
     return SiteDistributions(
         tuple(log.made_from[0] for log in logs),
         sum(log.n_users for log in logs),
@@ -194,6 +203,8 @@ def combine(sites: Iterable[SiteDistributions]) -> SiteDistributions:
         weekday_jobs=np.sum([log.weekday_jobs for log in logs], axis=0),
         by_log=dict(zip(names, logs, strict=True)),
         workpools={period: pooled(of) for period, of in pools.items() if of},
+        classes={name: merged(of) for name, of in of_class.items()},
+        interactive=" or ".join(dict.fromkeys(log.interactive for log in logs if log.interactive)),
     )
 
 

@@ -10,13 +10,12 @@ from numpy.typing import NDArray
 from workloadkit import __version__
 from workloadkit.errors import FormatError
 from workloadkit.io.files import Source, source_path, text_chunks, write_text
+from workloadkit.site.classes import BEFORE, CLASSES, OF_CLASS, PERIODS, UNKNOWN_PERIOD, JobClass
 from workloadkit.site.distributions import (
     CYCLES,
     DISTRIBUTIONS,
     LONGEST_BREAK,
-    PERIODS,
     SESSION,
-    UNKNOWN_PERIOD,
     SiteDistributions,
     combine,
 )
@@ -130,6 +129,14 @@ def _read_workpool(pool: _Field) -> Workpool:
     )
 
 
+def _read_class(of: _Field) -> JobClass:
+    return JobClass(
+        **{name: _read_empirical(of.get(name, dict)) for name in OF_CLASS},
+        jobs=_read_workpool(of.get("jobs", dict)),
+        after=of.counts("after", least=0, n=len(BEFORE)),
+    )
+
+
 def _read_empirical(part: _Field, *, least: float = 0) -> Empirical:
     values = part.numbers("values", least=least)
     if not (np.diff(values) > 0).all():
@@ -153,6 +160,11 @@ def _read_log(log: _Field) -> SiteDistributions:
         pools = log.get("workpools", dict)
         known = [p for p in (*PERIODS, UNKNOWN_PERIOD) if p in pools.value]
         found["workpools"] = {p: _read_workpool(pools.get(p, dict)) for p in known}
+    if "classes" in log.value:  # likewise
+        classes = log.get("classes", dict)
+        known = [name for name in CLASSES if name in classes.value]
+        found["classes"] = {name: _read_class(classes.get(name, dict)) for name in known}
+        found["interactive"] = log.get("interactive", str).value
     return SiteDistributions((made_from,), users.value, jobs.value, **found, by_log={})
 
 
@@ -163,19 +175,35 @@ def _of_log(site: SiteDistributions) -> dict[str, Any]:
         "jobs": site.n_jobs,
         **{name: _written(getattr(site, name)) for name in DISTRIBUTIONS},
         **{name: getattr(site, f"{name}_jobs").tolist() for name in CYCLES},
-        **({"workpools": pools} if (pools := _written_pools(site)) else {}),
+        **_written_parts(site),
     }
 
 
-def _written_pools(site: SiteDistributions) -> dict[str, Any]:
+def _written_parts(site: SiteDistributions) -> dict[str, Any]:
+    """Return what the files of older versions do not have."""
+    parts: dict[str, Any] = {}
+    if site.workpools:
+        parts["workpools"] = {name: _written_pool(of) for name, of in site.workpools.items()}
+    if site.classes:
+        parts["interactive"] = site.interactive
+        parts["classes"] = {name: _written_class(of) for name, of in site.classes.items()}
+    return parts
+
+
+def _written_pool(pool: Workpool) -> dict[str, Any]:
     return {
-        name: {
-            "sizes": _listed(pool.size),
-            "runs": _listed(pool.run),
-            "counts": pool.counts.tolist(),
-            "repetition": _written(pool.repetition),
-        }
-        for name, pool in site.workpools.items()
+        "sizes": _listed(pool.size),
+        "runs": _listed(pool.run),
+        "counts": pool.counts.tolist(),
+        "repetition": _written(pool.repetition),
+    }
+
+
+def _written_class(of: JobClass) -> dict[str, Any]:
+    return {
+        **{name: _written(getattr(of, name)) for name in OF_CLASS},
+        "jobs": _written_pool(of.jobs),
+        "after": of.after.tolist(),
     }
 
 

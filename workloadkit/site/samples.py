@@ -1,15 +1,32 @@
 """The distributions of a site as samples, from which users of a simulation draw."""
 
+from collections.abc import Container
+from dataclasses import replace
 from math import inf
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit._kernels.site_samples import Samples
 from workloadkit.errors import ParameterError, WorkloadError, check_choice
-from workloadkit.settings.site import Joint, Pools
-from workloadkit.site.distributions import PERIODS, SiteDistributions
+from workloadkit.settings.site import Classes, GoingOn, Joint, Pools
+from workloadkit.site.classes import (
+    BEFORE,
+    KINDS,
+    PERIODS,
+    JobClass,
+    Sorted,
+    classes_by,
+    merged,
+    names_by,
+)
+from workloadkit.site.distributions import SiteDistributions
 from workloadkit.site.empirical import Empirical, Workpool, pooled, together
+from workloadkit.site.going_on import PUBLISHED_A, PUBLISHED_B
+
+#: What batches are made of, and what follows them; a class may lack some of these.
+BATCHES = ("batch_width", "gap", "think_time", "break_time")
 
 
 def samples(
@@ -18,6 +35,8 @@ def samples(
     *,
     workpool: Joint = "independent",
     pools: Pools = "one",
+    classes: Classes = "one",
+    going_on: GoingOn = "published",
     longest: float = inf,
     breaks: bool = True,
 ) -> Samples:
@@ -32,6 +51,10 @@ def samples(
         Draw size and run time of a job each by itself, or as a pair.
     pools : {"one", "three"}
         The same jobs at all hours, or other ones by day, by night and at weekends.
+    classes : {"one", "hours", "kinds", "both"}
+        By which classes all is drawn, see `workloadkit.site.classes`.
+    going_on : {"published", "fitted"}
+        The curve by which users go on.
     longest : float, optional
         Run times above it are left out. [s]
     breaks : bool, default True
@@ -53,23 +76,77 @@ def samples(
     """
     check_choice("workpool", workpool, Joint)
     check_choice("pools", pools, Pools)
+    check_choice("classes", classes, Classes)
+    check_choice("going_on", going_on, GoingOn)
     logs = ", ".join(site.logs)
     for name, words in (("think_time", "think time"), ("break_time", "break")):
         if not getattr(site, name).n and (breaks or name != "break_time"):
             raise WorkloadError(f"{logs}: no {words} to draw from")
-    chosen = _pools(site, workpool, pools, logs)
-    parts = [_of_pool(pool, machine, longest, pairs=workpool == "joint") for pool in chosen]
+    chosen = [] if classes == "one" else _chosen(site, classes, logs)
+    jobs = [its.jobs for its in chosen] or _pools(site, workpool, pools, logs)
+    parts = [_of_pool(pool, machine, longest, pairs=workpool == "joint") for pool in jobs]
     for size, run, _ in parts:
         if not run.size:
             raise ParameterError(f"{logs}: no job ran for {longest:g} s at most")
         if not size.size:
             raise ParameterError(f"{logs}: no job fits into a machine of {machine} processors")
-    of_pools = [[*part] for part in zip(*parts, strict=True)]  # sizes, run times, repetitions
-    return Samples(
-        *(_sample(getattr(site, n)) for n in ("batch_width", "gap", "think_time", "break_time")),
-        *(np.concatenate(of_all) for of_all in of_pools),
-        *(_firsts(of_all) for of_all in of_pools),
-    )
+    of_jobs = [[*part] for part in zip(*parts, strict=True)]  # sizes, run times, repetitions
+    batches: list[Any] = [*chosen] or [site]
+    of_batches = [[_sample(getattr(of, name)) for of in batches] for name in BATCHES]
+    drawn = [*of_batches, *of_jobs]
+    curves = [(PUBLISHED_A, PUBLISHED_B)]
+    if going_on == "fitted":
+        curves = _curves(site, chosen, logs)
+    arrays = [*map(np.concatenate, drawn), *map(_firsts, drawn), *np.array(curves).T.copy()]
+    by_hours = pools == "three" or classes in ("hours", "both")
+    interactive = _shares(chosen) if classes in ("kinds", "both") else np.empty((0, len(BEFORE)))
+    return Samples._make([*arrays, by_hours, interactive])
+
+
+def _chosen(site: SiteDistributions, by: Sorted, logs: str) -> list[JobClass]:
+    """Return the classes to draw from; what one of them has none of is as in all."""
+    every = _all(site, logs)
+    found = classes_by(site.classes, by)
+    if by != "kinds":
+        _check_periods({name.split()[0] for name in found}, logs, f"classes={by!r}")
+    return [_filled(found.get(name), every) for name in names_by(by)]
+
+
+def _filled(its: JobClass | None, every: JobClass) -> JobClass:
+    """Return a class that has some of all; one in which nothing is comes after no batch."""
+    if its is None:
+        return replace(every, after=np.zeros_like(every.after))
+    lacks = [name for name in BATCHES if not getattr(its, name).n]
+    jobs = its.jobs
+    if not jobs.repetition.n:  # none begins in it
+        jobs = replace(jobs, repetition=every.jobs.repetition)
+    return replace(its, jobs=jobs, **{name: getattr(every, name) for name in lacks})
+
+
+def _all(site: SiteDistributions, logs: str) -> JobClass:
+    if not site.classes:
+        raise ParameterError(
+            f"{logs}: batches were not saved by classes; take the distributions from the logs again"
+        )
+    return merged(site.classes.values())
+
+
+def _curves(
+    site: SiteDistributions, chosen: list[JobClass], logs: str
+) -> list[tuple[float, float]]:
+    """Return the curve of each class; that of all, else the published one, if none fits."""
+    curve = _all(site, logs).curve
+    curve = (PUBLISHED_A, PUBLISHED_B) if np.isnan(curve).any() else curve
+    curves = [its.curve for its in chosen] or [curve]
+    return [curve if np.isnan(each).any() else each for each in curves]
+
+
+def _shares(chosen: list[JobClass]) -> NDArray[np.float64]:
+    """Return `Samples.interactive`; where no batch came so, the share of all of that part."""
+    after = np.array([its.after for its in chosen]).reshape(-1, len(KINDS), len(BEFORE))
+    came, interactive = after.sum(axis=1), after[:, 0]
+    of_all = interactive.sum(axis=1) / np.maximum(came.sum(axis=1), 1)
+    return np.where(came > 0, interactive / np.maximum(came, 1), of_all[:, None])
 
 
 def _pools(
@@ -86,11 +163,7 @@ def _pools(
     if pools == "one":
         return [pooled(site.workpools.values())]
     known = site.workpools
-    if missing := [name for name in PERIODS if name not in known]:
-        raise ParameterError(
-            f"{logs}: no job is known to have been submitted in the part of the week called "
-            f"{missing[0]}, which pools='three' asks for"
-        )
+    _check_periods(known, logs, "pools='three'")
     repetition = together(pool.repetition for pool in known.values())
     return [
         pool
@@ -98,6 +171,15 @@ def _pools(
         else Workpool(pool.size, pool.run, pool.counts, repetition)  # none begins in it
         for pool in (known[name] for name in PERIODS)
     ]
+
+
+def _check_periods(known: Container[str], logs: str, asks: str) -> None:
+    """Refuse distributions that lack a part of the week."""
+    if missing := [name for name in PERIODS if name not in known]:
+        raise ParameterError(
+            f"{logs}: no job is known to have been submitted in the part of the week called "
+            f"{missing[0]}, which {asks} asks for"
+        )
 
 
 def _of_pool(

@@ -1,6 +1,7 @@
 """Take from logs the distributions by which a site is simulated."""
 
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -10,16 +11,18 @@ from workloadkit.errors import WorkloadError
 from workloadkit.fields import UNKNOWN
 from workloadkit.provenance import provenance
 from workloadkit.sessions import delimit_sessions, think_times
+from workloadkit.settings.setting import takes
+from workloadkit.settings.site import Kinds
+from workloadkit.site.classes import PERIODS, UNKNOWN_PERIOD
 from workloadkit.site.distributions import (
     CYCLES,
     LONGEST_BREAK,
-    PERIODS,
     SESSION,
-    UNKNOWN_PERIOD,
     SiteDistributions,
     combine,
 )
 from workloadkit.site.empirical import Empirical, Workpool
+from workloadkit.site.sorting import interactive_jobs, sort_batches
 from workloadkit.trace import Trace, list_of_logs
 
 #: When the day begins, and how long it is, up to the night (Shmueli 2008, section 5.3.2.3). [s]
@@ -49,7 +52,10 @@ def period(local: ArrayLike) -> NDArray[np.int64]:
     return np.where(weekday >= 5, 2, np.where(since % DAY < DAYTIME, 0, 1))
 
 
-def site_distributions(traces: Trace | Iterable[Trace]) -> SiteDistributions:
+@takes(Kinds)
+def site_distributions(
+    traces: Trace | Iterable[Trace], settings: Kinds | None = None, **keywords: Any
+) -> SiteDistributions:
     """Take from logs what a model of users and jobs needs to simulate a site [1]_.
 
     Sessions are those by "last" with 20 min: a job belongs to the session if it is submitted at
@@ -60,6 +66,9 @@ def site_distributions(traces: Trace | Iterable[Trace]) -> SiteDistributions:
     ----------
     traces : Trace or iterable of Trace
         Jobs that never ran or have no known user are left out; an unknown wait counts as 0.
+    settings : workloadkit.settings.Kinds, optional
+        All that follows, in one object; keywords count first.
+    {settings}
 
     Returns
     -------
@@ -69,9 +78,9 @@ def site_distributions(traces: Trace | Iterable[Trace]) -> SiteDistributions:
     Raises
     ------
     ParameterError
-        If no log is given, something is no Trace, or two have the same name.
+        If no log is given, something is no Trace, two have the same name, or a setting cannot be.
     WorkloadError
-        If no job of a known user ran in a log.
+        If no job of a known user ran in a log, or by "queue" none of them was in queue 0.
 
     See Also
     --------
@@ -95,10 +104,11 @@ def site_distributions(traces: Trace | Iterable[Trace]) -> SiteDistributions:
     >>> site.think_time.values.tolist(), site.repetition.values.tolist()
     ([30.0], [1.0, 2.0])
     """
-    return combine([_of_log(trace) for trace in list_of_logs(traces)])
+    kinds = Kinds.of(settings, keywords)
+    return combine([_of_log(trace, kinds) for trace in list_of_logs(traces)])
 
 
-def _of_log(trace: Trace) -> SiteDistributions:
+def _of_log(trace: Trace, kinds: Kinds) -> SiteDistributions:
     chosen = trace.ran & (trace.column("user") != UNKNOWN)
     if not chosen.any():
         raise WorkloadError(f"{trace.name}: no job of a known user ran, so no batches are to find")
@@ -120,6 +130,7 @@ def _of_log(trace: Trace) -> SiteDistributions:
     first = by_user[np.append(0, changes)]  # jobs after which the user goes on with their size
     repetition = np.diff([0, *changes, size.size])
     local = _local_time(trace)
+    interactive, rule = interactive_jobs(trace, kinds)
     return SiteDistributions(
         (made_from,),
         np.unique(user).size,
@@ -136,6 +147,15 @@ def _of_log(trace: Trace) -> SiteDistributions:
         weekday_jobs=_by_cycle(local, CYCLES["weekday"], DAY),
         by_log={},
         workpools=_workpools(trace, local, first, repetition),
+        classes=sort_batches(
+            trace,
+            labels["batch"].to_numpy(),
+            thinking,
+            None if local is None else period(local),
+            interactive,
+            (first, repetition),
+        ),
+        interactive=rule,
     )
 
 

@@ -5,6 +5,7 @@ from typing import ClassVar
 
 from workloadkit import settings
 from workloadkit._kernels.shifts import draw_shift, is_active, next_beginning
+from workloadkit._kernels.site_samples import continues
 from workloadkit.settings.setting import explains
 from workloadkit.simulation.engine import Job, User
 from workloadkit.simulation.users.sites.crowd import (
@@ -13,7 +14,6 @@ from workloadkit.simulation.users.sites.crowd import (
     check_distributions,
     site_crowd,
 )
-from workloadkit.simulation.users.sites.kernel import continues
 from workloadkit.simulation.users.sites.plain import Setting, SiteUser
 
 
@@ -85,13 +85,17 @@ class _Worker(SiteUser):
             counts["left"] += 1
         elif not is_active(self.now, *self.hours):
             self._sleep()
-        elif response <= self.patience and setting.rng.random() < continues(response):
+        elif response <= self.patience and setting.rng.random() < self._chance(response):
             counts["continued"] += 1
-            self.wake_later(setting.draw(setting.samples.think))
+            self.wake_later(setting.draw("think", self.pool))
         else:
             counts["aborted"] += 1
             self.opens = True
-            self.wake_later(setting.draw(setting.samples.pause))
+            self.wake_later(setting.draw("pause", self.pool))
+
+    def _chance(self, response: int) -> float:
+        """Return how likely the session goes on."""
+        return float(continues(self.setting.samples, self.pool, response))
 
     def wake_up(self) -> None:
         """Submit the next batch, unless it is time to sleep."""

@@ -1,8 +1,9 @@
 """Users of a site, who draw what they submit from empirical distributions.
 
 The mechanism of `workloadkit.simulation.users.sites.static` and `site`; what they do is said there.
-Numbers are drawn in the order of events: for a batch its width, then each job of it, then the times
-between them. A job that does not come again takes three: size, run time and how often it comes.
+Numbers are drawn in the order of events: for a batch its kind, where kinds matter, its width, then
+each job of it, then the times between them. A job that does not come again takes three: size, run
+time and how often it comes.
 """
 
 import sys
@@ -11,17 +12,16 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from workloadkit._kernels.compile import bare, shared
-from workloadkit._kernels.shifts import (
-    DAY,
-    DAY_BEGINS,
-    DAY_LENGTH,
-    WEEKDAYS,
-    draw_shift,
-    is_active,
-    next_beginning,
+from workloadkit._kernels.compile import bare
+from workloadkit._kernels.shifts import draw_shift, is_active, next_beginning
+from workloadkit._kernels.site_samples import (
+    Samples,
+    continues,
+    draw,
+    draw_of,
+    next_pool,
+    place_of,
 )
-from workloadkit._kernels.site_samples import Samples
 from workloadkit.simulation.agenda import OVERFLOWS, UNNUMBERED, WAKE_UP, Agenda, enter
 from workloadkit.simulation.parts import acts_for
 
@@ -61,6 +61,8 @@ class People(NamedTuple):
     ----------
     by_day, on_weekdays, moved : ndarray
         The hours of each, see `shifts`.
+    pool : ndarray of int64
+        What the last batch was drawn from, -1 before the first.
     size, run, left : ndarray of int64
         The job that comes again, and how many times.
     waits_for : ndarray of int64
@@ -76,6 +78,7 @@ class People(NamedTuple):
     by_day: NDArray[np.bool_]
     on_weekdays: NDArray[np.bool_]
     moved: NDArray[np.int64]
+    pool: NDArray[np.int64]
     size: NDArray[np.int64]
     run: NDArray[np.int64]
     left: NDArray[np.int64]
@@ -145,15 +148,6 @@ class SiteUsers(NamedTuple):
     counts: NDArray[np.int64]
 
 
-@shared
-def continues(response):
-    """Probability that a session goes on after a response time [s] [1]_, eq. 5.1.
-
-    .. [1] E. Shmueli, PhD thesis, The Hebrew University of Jerusalem, 2008.
-    """
-    return 0.8 / (0.05 * (response / 60) + 1)
-
-
 @bare
 def set_out(users):
     """Let all users come to work, or think about the first batch."""
@@ -186,25 +180,27 @@ def submit(users, jobs, place, item):
 def job_ended(users, jobs, place, now):
     """Tell the user of a job that it has ended."""
     item, who = users.tables.item[place], users.tables.user[place]
-    people, ways, counts, rng = users.people, users.ways, users.counts, users.rng
+    people, ways, counts = users.people, users.ways, users.counts
+    samples, rng = users.samples, users.rng
     if people.waits_for[who] != item:
         return
     people.last_end[who] = now
+    pool = people.pool[who]
     if not ways.dynamic:
-        _wake_later(users, who, now + draw(rng, users.samples.think))
+        _wake_later(users, who, now + draw_of(rng, samples.think, samples.first_think, pool))
         return
     response = now - jobs.submit[place]
     if response > ways.leave:
         counts[LEFT] += 1
     elif not _is_active(people, who, now):
         _sleep(users, who, now)
-    elif response <= ways.patience and rng.random() < continues(response):
+    elif response <= ways.patience and rng.random() < continues(samples, pool, response):
         counts[CONTINUED] += 1
-        _wake_later(users, who, now + draw(rng, users.samples.think))
+        _wake_later(users, who, now + draw_of(rng, samples.think, samples.first_think, pool))
     else:
         counts[ABORTED] += 1
         people.opens[who] = True
-        _wake_later(users, who, now + draw(rng, users.samples.pause))
+        _wake_later(users, who, now + draw_of(rng, samples.pause, samples.first_pause, pool))
 
 
 @bare
@@ -214,18 +210,6 @@ def wake_up(users, jobs, who, now):
         _sleep(users, who, now)
     else:
         _submit_batch(users, who, now)
-
-
-@shared
-def draw(rng, values):
-    """Draw one of the values."""
-    return values[int(rng.random() * values.size)]
-
-
-@shared
-def draw_between(rng, values, first, last):
-    """Draw one of ``values[first:last]``."""
-    return values[first + int(rng.random() * (last - first))]
 
 
 @bare
@@ -261,14 +245,15 @@ def _submit_batch(users, who, now):
         people.opens[who] = False
     batch = counts[BATCHES]
     counts[BATCHES] += 1
-    pool = period_of(now) if samples.first_size.size > 2 else 0
-    width = draw(rng, samples.width)
+    pool = next_pool(rng, samples, now, people.pool[who])
+    people.pool[who] = pool
+    width = draw_of(rng, samples.width, samples.first_width, pool)
     first = counts[PLANNED]
     if first + width > planned.user.size:  # there is no room: this run is for nothing
         users.agenda.at[OVERFLOWS] = 1
         return
     for item in range(first, first + width):
-        _draw_job(samples, ways, people, rng, who, pool)
+        _draw_job(samples, ways, people, rng, who)
         planned.user[item], planned.procs[item] = who, people.size[who]
         planned.run[item] = people.run[who]
         planned.session[item], planned.batch[item] = people.session[who], batch
@@ -281,40 +266,27 @@ def _submit_batch(users, who, now):
     time = now
     for item in range(first, first + width):
         if item > first:
-            time += draw(rng, samples.gap)
+            time += draw_of(rng, samples.gap, samples.first_gap, pool)
         if time < ways.until:
             enter(users.agenda, time, key, item)
     people.waits_for[who] = first + width - 1 if time < ways.until else -1
 
 
 @bare
-def _draw_job(samples, ways, people, rng, who, pool):
+def _draw_job(samples, ways, people, rng, who):
     """Draw the next job of a user: the same as before, or a new one."""
-    first_size, first_run = samples.first_size, samples.first_run
+    pool = people.pool[who]
     if people.left[who] == 0:
         if ways.pairs:
-            n_pairs = first_size[pool + 1] - first_size[pool]
-            pair = first_size[pool] + int(rng.random() * n_pairs)
+            pair = place_of(rng, samples.first_size, pool)
             people.size[who], people.run[who] = samples.size[pair], samples.run[pair]
         else:
-            people.size[who] = draw_between(
-                rng, samples.size, first_size[pool], first_size[pool + 1]
-            )
-            people.run[who] = draw_between(rng, samples.run, first_run[pool], first_run[pool + 1])
-        first = samples.first_repetition
-        people.left[who] = draw_between(rng, samples.repetition, first[pool], first[pool + 1])
+            people.size[who] = draw_of(rng, samples.size, samples.first_size, pool)
+            people.run[who] = draw_of(rng, samples.run, samples.first_run, pool)
+        people.left[who] = draw_of(rng, samples.repetition, samples.first_repetition, pool)
     elif not ways.repeats_run:
-        people.run[who] = draw_between(rng, samples.run, first_run[pool], first_run[pool + 1])
+        people.run[who] = draw_of(rng, samples.run, samples.first_run, pool)
     people.left[who] -= 1
-
-
-@shared
-def period_of(now):
-    """Part of the week, as `workloadkit.site.taking.period` has it."""
-    since = now - DAY_BEGINS
-    if since // DAY % 7 >= WEEKDAYS:
-        return 2
-    return 0 if since % DAY < DAY_LENGTH else 1
 
 
 acts_for(SiteUsers, sys.modules[__name__])

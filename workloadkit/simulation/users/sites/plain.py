@@ -4,11 +4,9 @@ from collections import Counter
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from workloadkit._kernels.site_samples import Samples
+from workloadkit._kernels.site_samples import Samples, draw_of, next_pool, place_of
 from workloadkit.simulation.engine import Job, User
-from workloadkit.simulation.users.sites.kernel import draw_between, period_of
 
 
 class Setting:
@@ -48,10 +46,10 @@ class Setting:
         self.repeats_run = repeats_run
         self.counts: Counter[str] = Counter()
 
-    def draw(self, values: NDArray[np.int64], first: int = 0, last: int | None = None) -> int:
-        """Draw one of the values, or of those from `first` to before `last`."""
-        last = values.size if last is None else last
-        return int(draw_between(self.rng, values, first, last))
+    def draw(self, name: str, pool: int) -> int:
+        """Draw a width, a gap and so on, from those of a pool."""
+        values, first = getattr(self.samples, name), getattr(self.samples, f"first_{name}")
+        return int(draw_of(self.rng, values, first, pool))
 
 
 class SiteUser(User):
@@ -60,6 +58,7 @@ class SiteUser(User):
     def __init__(self, setting: Setting) -> None:
         super().__init__()
         self.setting = setting
+        self.pool = -1  # of the batch before
         self.size, self.run, self.left = 0, 0, 0  # of the job that comes again, and how often
         self.last: Job | None = None  # of those of the batch before, submitted last
         self.session = -1
@@ -81,7 +80,7 @@ class SiteUser(User):
 
     def submit_batch(self) -> None:
         """Draw a batch and submit its first job now, the others later."""
-        setting, samples = self.setting, self.setting.samples
+        setting = self.setting
         counts = setting.counts
         batch = counts["batches"]
         counts["batches"] += 1
@@ -89,10 +88,10 @@ class SiteUser(User):
             self.session = counts["sessions"]
             counts["sessions"] += 1
             self.opens = False
-        pool = period_of(self.now) if samples.first_size.size > 2 else 0
-        width = setting.draw(samples.width)
-        jobs = [self._draw_job(pool) for _ in range(width)]
-        gaps = [setting.draw(samples.gap) for _ in range(width - 1)]
+        self.pool = int(next_pool(setting.rng, setting.samples, self.now, self.pool))
+        width = setting.draw("width", self.pool)
+        jobs = [self._draw_job() for _ in range(width)]
+        gaps = [setting.draw("gap", self.pool) for _ in range(width - 1)]
         before = self.last
         first: dict[str, Any] = {"preceding_job": -1, "think_time": -1}
         if before is not None:
@@ -110,19 +109,18 @@ class SiteUser(User):
                 **(first if i == 0 else {"preceding_job": -1, "think_time": -1}),
             }
 
-    def _draw_job(self, pool: int) -> tuple[int, int]:
+    def _draw_job(self) -> tuple[int, int]:
         """Return size and run time of the next job: the same as before, or new ones."""
         setting, s = self.setting, self.setting.samples
-        sizes, runs = s.first_size[pool : pool + 2], s.first_run[pool : pool + 2]
         if self.left == 0:
             if setting.pairs:
-                place = int(sizes[0] + int(setting.rng.random() * (sizes[1] - sizes[0])))
+                place = int(place_of(setting.rng, s.first_size, self.pool))
                 self.size, self.run = int(s.size[place]), int(s.run[place])
             else:
-                self.size = setting.draw(s.size, *sizes)
-                self.run = setting.draw(s.run, *runs)
-            self.left = setting.draw(s.repetition, *s.first_repetition[pool : pool + 2])
+                self.size = setting.draw("size", self.pool)
+                self.run = setting.draw("run", self.pool)
+            self.left = setting.draw("repetition", self.pool)
         elif not setting.repeats_run:
-            self.run = setting.draw(s.run, *runs)
+            self.run = setting.draw("run", self.pool)
         self.left -= 1
         return self.size, self.run

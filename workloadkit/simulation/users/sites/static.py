@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from workloadkit import settings
+from workloadkit._kernels.site_samples import draw
 from workloadkit.settings.setting import explains
 from workloadkit.simulation.engine import Job, User
 from workloadkit.simulation.users.sites.crowd import (
@@ -56,12 +57,13 @@ class _Session(SiteUser):
     """A session that never ends."""
 
     def begin(self) -> None:
-        """Think first."""
-        self.wake_later(self.setting.draw(self.setting.samples.think))
+        """Think first, as after a batch of any class."""
+        setting = self.setting
+        self.wake_later(int(draw(setting.rng, setting.samples.think)))
 
     def last_ended(self, job: Job) -> None:
         """Think about the next batch."""
-        self.wake_later(self.setting.draw(self.setting.samples.think))
+        self.wake_later(self.setting.draw("think", self.pool))
 
     def wake_up(self) -> None:
         """Submit it."""

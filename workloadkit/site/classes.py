@@ -1,0 +1,136 @@
+"""Classes of jobs: of days, nights and weekends, interactive and batch.
+
+The source leaves classes to future work: "Daytime jobs are known to be different from the jobs
+submitted during the night; interactive jobs are usually lighter and much more critical to the users
+compared to the heavy batch jobs" (Shmueli 2008, chapter 6). Here all that users of a class draw
+from is of the batches of that class, how they go on after a response included. A batch of a user's
+jobs is of the part of the week in which its first job was submitted, and it is interactive if all
+of its jobs are.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workloadkit.site.empirical import Empirical, Workpool, pooled, together
+from workloadkit.site.going_on import RESPONSE_EDGES, fit_curve
+
+#: By what batches are sorted.
+Sorted = Literal["hours", "kinds", "both"]
+
+#: Parts of the week, and where jobs of unknown hours are kept.
+PERIODS, UNKNOWN_PERIOD = ("day", "night", "weekend"), "unknown"
+
+#: The kinds of batches.
+KINDS = ("interactive", "batch")
+
+#: The classes of a log by part of the week and kind.
+CLASSES = tuple(f"{period} {kind}" for period in (*PERIODS, UNKNOWN_PERIOD) for kind in KINDS)
+
+#: What a class has of distributions of one number.
+OF_CLASS = ("batch_width", "gap", "think_time", "break_time", "continued", "aborted")
+
+#: After what a batch comes: none of its user, an interactive one, one that is not.
+BEFORE = ("none", *KINDS)
+
+_MINUTE = 60.0
+
+
+@dataclass(frozen=True, eq=False)
+class JobClass:
+    """How users submit batches of one class, and what.
+
+    Parameters
+    ----------
+    batch_width, gap, think_time, break_time : Empirical
+        As in `workloadkit.site.SiteDistributions`. Pauses are those after a batch of the class.
+    continued, aborted : Empirical
+        Response times of jobs after which the user went on with the session, and did not: up to
+        20 min passed from the end to the user's next submission, or more. Jobs whose end was not
+        awaited are in neither. [s]
+    jobs : Workpool
+        Sizes and run times; a run of jobs of one size is of the class of its first.
+    after : ndarray of int64, shape (3,)
+        How many batches of the class came as the first of their user, after an interactive one,
+        and after another one.
+    """
+
+    batch_width: Empirical
+    gap: Empirical
+    think_time: Empirical
+    break_time: Empirical
+    continued: Empirical
+    aborted: Empirical
+    jobs: Workpool
+    after: NDArray[np.int64]
+
+    @property
+    def curve(self) -> tuple[float, float]:
+        """How users go on: a and b [1/min] of p = a / (b r + 1), r in minutes.
+
+        Fitted by least squares to the bins of response times, each with the share of its jobs
+        after which the user went on, at the upper median of their response times; NaN where fewer
+        than two bins have jobs.
+        """
+        both = together([self.continued, self.aborted])
+        points = []
+        for low, high in pairwise((-np.inf, *RESPONSE_EDGES)):
+            inside, stays = (_between(of, low, high) for of in (both, self.continued))
+            if inside.n:
+                points.append((inside.median / _MINUTE, stays.n / inside.n))
+        response, probability = np.array(points).reshape(-1, 2).T
+        (a,), (b,) = fit_curve(response[None, :], probability[None, :])
+        return float(a), float(b)
+
+
+def names_by(by: Sorted) -> tuple[str, ...]:
+    """Return the names of classes in their order.
+
+    Examples
+    --------
+    >>> names_by("kinds"), len(names_by("both"))
+    (('interactive', 'batch'), 6)
+    """
+    both = tuple(name for name in CLASSES if UNKNOWN_PERIOD not in name)
+    return {"hours": PERIODS, "kinds": KINDS, "both": both}[by]
+
+
+def classes_by(classes: Mapping[str, JobClass], by: Sorted) -> dict[str, JobClass]:
+    """Return classes sorted by less than all.
+
+    Parameters
+    ----------
+    classes : mapping of str to JobClass
+        By part of the week and kind, as "day interactive".
+    by : {"hours", "kinds", "both"}
+
+    Returns
+    -------
+    dict of str to JobClass
+        Of the parts of the week, of the kinds, or of both; "unknown" is no part of the week.
+    """
+    chosen = {
+        name: [its for words, its in classes.items() if name in (words, *words.split())]
+        for name in names_by(by)
+    }
+    return {name: merged(parts) for name, parts in chosen.items() if parts}
+
+
+def merged(parts: Iterable[JobClass]) -> JobClass:
+    """Put classes together, each value counting as often as it occurs."""
+    of = list(parts)
+    return JobClass(
+        **{name: together(getattr(part, name) for part in of) for name in OF_CLASS},
+        jobs=pooled(part.jobs for part in of),
+        after=np.sum([part.after for part in of], axis=0),
+    )
+
+
+def _between(of: Empirical, low: float, high: float) -> Empirical:
+    """Return the values above `low`, up to `high`."""
+    chosen = (low < of.values) & (of.values <= high)
+    return Empirical(of.values[chosen], of.counts[chosen])
