@@ -1,6 +1,7 @@
 """What a source states, and what is found: verdicts, readings, the runner and its pages."""
 
 import csv
+import dataclasses
 import io
 import math
 from concurrent.futures import ThreadPoolExecutor
@@ -576,6 +577,16 @@ def stopped_at(name):
         path.write_text(text)
 
     return write
+
+
+def test_each_of_several_studies_has_its_own_defaults(command, monkeypatch):
+    run, out = command
+    large = dataclasses.replace(SHAPES, axes=(SHAPE, SIZE.preferring("large")))
+    monkeypatch.setattr(studies, "load_studies", lambda name: [SIZES, large])
+    for words, verdicts in (((), 0), (("--reading", "size=large"), 3)):
+        assert run(*words).exit_code == 0
+        assert (out / "s-sizes.csv").read_text().count("reproduced") == verdicts
+        assert "| large | all |" in (out / "s-shapes.md").read_text()
 
 
 def test_a_search_by_the_command(command):

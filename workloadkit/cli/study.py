@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from rich.table import Table
 
-    from analysis.reproduction import Findings
+    from analysis.reproduction import Findings, Study
 
 EXAMPLES = """
 workloadkit study
@@ -135,8 +135,8 @@ def study(
         raise WorkloadError(f"{out}: cannot be made: {error.strerror}") from error
     if check and (runs, seed, readings, reading) != (None, None, None, None):
         raise ParameterError("--check is of the usual runs, seed and readings")
-    axes = list({axis.name: axis for each in chosen for axis in each.axes}.values())
-    taken = choose(axes, reading or ())
+    choices = reading or []
+    choose(list({axis.name: axis for each in chosen for axis in each.axes}.values()), choices)
     with executor(workers, dask=dask) as pool, ExitStack() as all_done:
         if readings is not None:
             if seed is not None:
@@ -161,7 +161,7 @@ def study(
                     each,
                     logs,
                     runs=runs if is_random else None,
-                    reading={axis.name: taken[axis.name] for axis in each.axes},
+                    reading=choose(each.axes, _for(each, choices)),
                     rng=seed if is_random else None,
                     executor=pool,
                     folder=out,
@@ -180,6 +180,12 @@ def study(
     differing = [findings for findings in found if check and not _is_as_kept(findings)]
     if differing:
         raise typer.Exit(1)
+
+
+def _for(study: "Study", choices: "Iterable[str]") -> list[str]:
+    """Return the choices of axes of a study; of the others it takes its own defaults."""
+    names = {axis.name for axis in study.axes}
+    return [choice for choice in choices if choice.partition("=")[0] in names]
 
 
 def _is_as_kept(findings: "Findings") -> bool:
