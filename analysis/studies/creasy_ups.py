@@ -1,4 +1,4 @@
-"""CREASY against UPS under users drawn anew who react.
+"""CREASY against UPS under users drawn anew who react: throughput and fairness.
 
 Both are EASY with the jobs first that let users go on: CREASY looks at each job, UPS at each user.
 The thesis that proposed UPS names that as its merit over CREASY, for it coordinates, and does not
@@ -16,17 +16,35 @@ largest weight of the users' priorities, 1, and one half, with which no job star
 
 All backfill by the same rule, that of the reading: CREASY inherits EASY's, and UPS is based on
 EASY.
+
+Whoever puts some users first may treat others badly. Fairness is measured by the users' mean
+bounded slowdowns: Jain's index of them, which is 1 where all users are served alike, and the 90th
+percentile over the median, how much worse the worst served tenth fares; and by the share of jobs
+that start later than first come, first served would have started the same arrivals. As users react,
+what arrives differs between schedulers; dependencies are never violated. No source says which of
+the two is fairer: that CREASY is as fair as EASY, and UPS fairer than CREASY, are claims to test.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from analysis.reproduction import Each, Log, Plan, Result, Study, above
+from analysis.reproduction import (
+    Each,
+    Log,
+    Plan,
+    Result,
+    Study,
+    above,
+    at_least,
+    at_most,
+    below,
+)
 from analysis.studies import zakay_ups
 from analysis.studies.zakay_ups import (
     EASY,
     FLUID,
     ORDERS,
+    Measure,
     mean_of,
     measure_all,
     percent_of_easy,
@@ -35,35 +53,106 @@ from analysis.studies.zakay_ups import (
 )
 
 if TYPE_CHECKING:
+    import numpy as np
     import pandas as pd
+    from numpy.typing import NDArray
+
+    from workloadkit.simulation import Schedule
 
 CREASY = "creasy"
 
 #: Weights of the users' priorities.
 WEIGHTS = (0.5, 1.0)
 
+#: All that are set beside CREASY.
+UPS = tuple(ups(weight, by) for by in ORDERS for weight in WEIGHTS)
+
+
+def _slowdowns(schedule: "Schedule") -> "NDArray[np.float64]":
+    """Return the mean bounded slowdown of each user."""
+    import numpy as np
+
+    from workloadkit.metrics import bounded_slowdown
+
+    jobs = schedule.served
+    _, user = np.unique(jobs.user, return_inverse=True)
+    return np.bincount(user, bounded_slowdown(jobs.wait, jobs.run)) / np.bincount(user)
+
+
+def jain_of(schedule: "Schedule", period: tuple[float, float]) -> float:
+    """Jain's index of the users' mean bounded slowdowns."""
+    from workloadkit.metrics import jain_fairness
+
+    return jain_fairness(_slowdowns(schedule))
+
+
+def worst_tenth_of(schedule: "Schedule", period: tuple[float, float]) -> float:
+    """90th percentile of the users' mean bounded slowdowns over their median."""
+    import numpy as np
+
+    slowdowns = _slowdowns(schedule)
+    return float(np.quantile(slowdowns, 0.9) / np.median(slowdowns))
+
+
+def later_of(schedule: "Schedule", period: tuple[float, float]) -> float:
+    """Share of the jobs that start later than by FCFS. [%]."""
+    from workloadkit.experiments.measuring import later_than_fcfs
+
+    return 100 * later_than_fcfs(schedule)
+
+
+#: Measures of fairness in words, by their names; more of the first is fairer, less of the others.
+FAIRNESS = {
+    "jain": "Jain's index of the users' mean bounded slowdowns",
+    "worst tenth": "90th percentile of the users' mean bounded slowdowns over their median",
+    "later": "share of jobs that start later than by FCFS (points)",
+}
+MEASURES: Mapping[str, Measure] = {
+    **zakay_ups.MEASURES,
+    "jain": jain_of,
+    "worst tenth": worst_tenth_of,
+    "later": later_of,
+}
+
 
 def compare(plan: Plan, each: Each) -> Iterator[Result]:
     """Set both schedulers beside EASY and beside each other."""
-    schedulers = (EASY, CREASY, *(ups(weight, by) for by in ORDERS for weight in WEIGHTS))
-    found = measure_all(plan, {FLUID: schedulers}, each)
+    found = measure_all(plan, {FLUID: (EASY, CREASY, *UPS)}, each, MEASURES)
     for log in (*plan.logs, *plan.missing):
-        yield from _one_log(log, found[log, FLUID])
+        yield from _throughput(log, found[log, FLUID]["throughput"])
+        for measure, words in FAIRNESS.items():
+            yield from _fairness(log, found[log, FLUID][measure], words, measure == "jain")
 
 
-def _one_log(log: Log, throughput: "pd.DataFrame") -> Iterator[Result]:
+def _throughput(log: Log, throughput: "pd.DataFrame") -> Iterator[Result]:
     percent = percent_of_easy(throughput)
     words = f"{CREASY}: throughput less EASY's (%)"
     claim = above(words, 0.0, "E. Shmueli, section 5.4", "direction", main=True)
     yield mean_of(log, claim, percent[CREASY], spread(throughput, EASY, CREASY))
-    best = ups(WEIGHTS[-1], ORDERS[0])
-    for by in ORDERS:
-        for weight in WEIGHTS:
-            name = ups(weight, by)
-            words = f"{name}: throughput less CREASY's (% of EASY's)"
-            claim = above(words, 0.0, "N. Zakay, section I", "ours", main=name == best)
-            note = spread(throughput, CREASY, name)
-            yield mean_of(log, claim, percent[name] - percent[CREASY], note)
+    for name in UPS:
+        words = f"{name}: throughput less CREASY's (% of EASY's)"
+        best = name == ups(WEIGHTS[-1], ORDERS[0])
+        claim = above(words, 0.0, "N. Zakay, section I", "ours", main=best)
+        yield mean_of(log, claim, percent[name] - percent[CREASY], spread(throughput, CREASY, name))
+
+
+def _fairness(
+    log: Log, values: "pd.DataFrame", words: str, more_is_fairer: bool
+) -> Iterator[Result]:
+    as_fair, fairer = (at_least, above) if more_is_fairer else (at_most, below)
+    claim = as_fair(f"{CREASY}: {words}, less EASY's", 0.0, "no source", "ours")
+    yield mean_of(log, claim, values[CREASY] - values[EASY], _means(values, EASY, CREASY))
+    for name in UPS:
+        best = name == ups(WEIGHTS[-1], ORDERS[0])
+        claim = fairer(f"{name}: {words}, less CREASY's", 0.0, "no source", "ours", main=best)
+        yield mean_of(log, claim, values[name] - values[CREASY], _means(values, CREASY, name))
+
+
+def _means(values: "pd.DataFrame", *schedulers: str) -> str:
+    """Say what two schedulers have on average."""
+    if values.empty:
+        return ""
+    return ", ".join(f"{name} {values[name].mean():.3g}" for name in schedulers)
 
 
 STUDY = Study(

@@ -17,7 +17,7 @@ same rule, that of the reading. Jobs larger than the machine are dropped, and so
 never ran or whose user is unknown.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
 
+    from workloadkit.simulation import Schedule
     from workloadkit.simulation.populations import ResampledUsers
     from workloadkit.trace import Trace
 
@@ -63,6 +64,20 @@ EASY = "easy"
 TIMESTAMPS, FLUID = "open", "fluid"
 
 
+#: What is measured of a schedule, given the period in which its users submit: begin and end.
+Measure = Callable[["Schedule", tuple[float, float]], float]
+
+
+def throughput_of(schedule: "Schedule", period: tuple[float, float]) -> float:
+    """Jobs that have ended by the end of the period, an hour of it."""
+    begin, end = period
+    return float((schedule.end <= end).sum()) / ((end - begin) / 3600)
+
+
+#: What this study measures.
+MEASURES: Mapping[str, Measure] = {"throughput": throughput_of}
+
+
 class Part(NamedTuple):
     """So many runs of one log under some schedulers, with users who behave in some way."""
 
@@ -71,6 +86,7 @@ class Part(NamedTuple):
     schedulers: tuple[str, ...]
     runs: int
     reading: Reading
+    measures: Mapping[str, Measure] = MEASURES
 
 
 def ups(weight: float, order: str) -> str:
@@ -89,16 +105,20 @@ def compare(plan: Plan, each: Each) -> Iterator[Result]:
     ends = tuple(ups(weight, by) for by in ORDERS for weight in (WEIGHTS[0], WEIGHTS[-1]))
     all_of_them = tuple(ups(weight, by) for by in ORDERS for weight in WEIGHTS)
     found = measure_all(plan, {TIMESTAMPS: (EASY, *ends), FLUID: (EASY, *all_of_them)}, each)
+    of_runs = {which: tables["throughput"] for which, tables in found.items()}
     for log in (*plan.logs, *plan.missing):
-        yield from _without_feedback(log, found[log, TIMESTAMPS])
-        yield from _with_feedback(log, found[log, FLUID])
-    yield from _logs_apart({log.name: its for (log, users), its in found.items() if users == FLUID})
+        yield from _without_feedback(log, of_runs[log, TIMESTAMPS])
+        yield from _with_feedback(log, of_runs[log, FLUID])
+    yield from _logs_apart({log.name: x for (log, users), x in of_runs.items() if users == FLUID})
 
 
 def measure_all(
-    plan: Plan, how: Mapping[str, tuple[str, ...]], each: Each
+    plan: Plan,
+    how: Mapping[str, tuple[str, ...]],
+    each: Each,
+    measures: Mapping[str, Measure] = MEASURES,
 ) -> dict[tuple[Log, str], "pd.DataFrame"]:
-    """Throughput of each run under each scheduler, for every log and behaviour of its users.
+    """Measure each run under each scheduler, for every log and behaviour of its users.
 
     Parameters
     ----------
@@ -106,39 +126,41 @@ def measure_all(
     how : mapping of str to tuple of str
         The schedulers, by the behaviour of the users.
     each : callable
+    measures : mapping of str to callable
 
     Returns
     -------
     dict of (Log, str) to DataFrame
-        One row a run, one column a scheduler; no rows of a log that is not here. [jobs/h]
+        One row a run, one column a measure and scheduler; no rows of a log that is not here.
     """
     import pandas as pd
 
     sizes = [min(PART, plan.runs - first) for first in range(0, plan.runs, PART)]
     parts = [
-        Part(log, users, schedulers, size, dict(plan.reading))
+        Part(log, users, schedulers, size, dict(plan.reading), measures)
         for log in plan.logs
         for users, schedulers in how.items()
         for size in sizes
     ]
     found: dict[tuple[Log, str], list[pd.DataFrame]] = {}
-    for part, throughputs in zip(parts, each(measure, parts), strict=True):
-        found.setdefault((part.log, part.users), []).append(throughputs)
+    for part, table in zip(parts, each(measure, parts), strict=True):
+        found.setdefault((part.log, part.users), []).append(table)
     for log in plan.missing:
-        found |= {(log, x): [pd.DataFrame(columns=how[x], dtype=float)] for x in how}
+        for users, schedulers in how.items():
+            columns = pd.MultiIndex.from_product([measures, schedulers])
+            found[log, users] = [pd.DataFrame(columns=columns, dtype=float)]
     return {which: pd.concat(tables, ignore_index=True) for which, tables in found.items()}
 
 
 def measure(part: Part, rng: "np.random.Generator") -> "pd.DataFrame":
-    """Simulate so many runs; the throughput of each under each scheduler. [jobs/h]."""
+    """Simulate so many runs; one row a run, one column a measure and scheduler."""
     import pandas as pd
 
     import workloadkit as wk
     from workloadkit.provenance import seed_of
 
     trace, ready = population_of(part.log, part.reading)
-    period = ready.resampling.plan
-    hours = (period.end - period.begin) / 3600
+    period = float(ready.resampling.plan.begin), float(ready.resampling.plan.end)
     users = fluid(part.reading) if part.users == FLUID else part.users
     rows = []
     for stream in rng.spawn(part.runs):
@@ -153,9 +175,11 @@ def measure(part: Part, rng: "np.random.Generator") -> "pd.DataFrame":
                 oversize="drop",
                 rng=seed,
             )
-            row[name] = float((schedule.end <= period.end).sum()) / hours
+            for what, of in part.measures.items():
+                row[what, name] = of(schedule, period)
         rows.append(row)
-    return pd.DataFrame(rows, columns=part.schedulers)
+    columns = pd.MultiIndex.from_product([part.measures, part.schedulers])
+    return pd.DataFrame(rows, columns=columns)
 
 
 def percent_of_easy(throughput: "pd.DataFrame") -> "pd.DataFrame":

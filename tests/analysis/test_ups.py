@@ -9,24 +9,27 @@ import pytest
 import workloadkit as wk
 from analysis.reproduction import Log, Plan, choose
 from analysis.studies import creasy_ups, zakay_ups
+from analysis.studies.creasy_ups import FAIRNESS
 from analysis.studies.zakay_ups import EASY, Part, measure, percent_of_easy, ups
 
 LOGS = [Log(name, name, Path(f"{name}-1.swf")) for name in ("SDSC-BLUE", "HPC2N")]
 
 
 def throughputs(gains):
-    """Runs in which each scheduler is better than EASY by so many percent, give or take one."""
+    """Runs in which each scheduler has more than EASY by so many percent, give or take one."""
 
     def each(function, parts):
         tables = []
         for part in parts:
             easy = np.linspace(10, 20, part.runs)
             noise = np.where(np.arange(part.runs) % 2, 1, -1)
-            table = {EASY: easy}
-            for name in part.schedulers[1:]:
-                gain = gains(part, name)
-                table[name] = easy * (1 + (gain + noise * (gain != 0)) / 100)
-            tables.append(pd.DataFrame(table, columns=part.schedulers))
+            table = {}
+            for what in part.measures:
+                table[what, EASY] = easy
+                for name in part.schedulers[1:]:
+                    gain = gains(part, name)
+                    table[what, name] = easy * (1 + (gain + noise * (gain != 0)) / 100)
+            tables.append(pd.DataFrame(table))
         return tables
 
     return each
@@ -85,7 +88,7 @@ def test_creasy_is_beside_easy_and_ups_beside_creasy():
     gains = {"creasy": 1.5, ups(1, "load"): 4, ups(0.5, "load"): 1.5}
     found = judged(creasy_ups, lambda part, name: gains.get(name, 0.0))
     ours = {words: result for (log, words), result in found.items() if log == "HPC2N"}
-    assert len(ours) == 5
+    assert len(ours) == 4 * 5  # throughput, and three measures of fairness
     creasy = ours["creasy: throughput less EASY's (%)"]
     assert (creasy.claim.kind, creasy.verdict) == ("direction", "reproduced")
     ends = "throughput less CREASY's (% of EASY's)"
@@ -94,6 +97,44 @@ def test_creasy_is_beside_easy_and_ups_beside_creasy():
     assert (best.claim.kind, best.claim.main, best.verdict) == ("ours", True, "reproduced")
     assert ours[f"{ups(0.5, 'load')}: {ends}"].verdict == "contradicted"  # always as much
     assert ours[f"{ups(1, 'recency')}: {ends}"].verdict == "contradicted"
+
+
+def test_more_is_fairer_or_less_is():
+    gains = {"creasy": 1.5, ups(1, "load"): 4}
+    found = judged(creasy_ups, lambda part, name: gains.get(name, 0.0))
+    of_creasy, of_ups = (
+        {words: found["HPC2N", f"{name}: {words}, less {other}'s"] for words in FAIRNESS.values()}
+        for name, other in (("creasy", "EASY"), (ups(1, "load"), "CREASY"))
+    )
+    for results in (of_creasy, of_ups):
+        verdicts = [result.verdict for result in results.values()]
+        assert verdicts == ["reproduced", "contradicted", "contradicted"]
+        assert {result.claim.kind for result in results.values()} == {"ours"}
+    assert [result.claim.strict for result in of_creasy.values()] == [False] * 3
+    assert of_ups[FAIRNESS["jain"]].note == "creasy 15.2, user-priority:1,by=load 15.6"
+
+
+def test_fairness_is_what_it_says():
+    """Users 1 to 4 have mean bounded slowdowns of 1, 1, 6 and 7 by FCFS."""
+    columns = {
+        "submit": [0, 0, 50, 50],
+        "run": [100, 100, 10, 10],
+        "requested_time": [100, 100, 10, 10],
+        "procs": [1, 1, 2, 2],
+        "user": [1, 2, 3, 4],
+    }
+    trace = wk.Trace.from_columns(columns)
+    schedule = wk.simulate(trace, "fcfs", procs=2)
+    assert schedule.start.tolist() == [0, 0, 100, 110]
+    slowdowns = np.array([1, 1, 6, 7])
+    jain = slowdowns.sum() ** 2 / (4 * (slowdowns**2).sum())
+    assert creasy_ups.jain_of(schedule, (0, 50)) == pytest.approx(jain)
+    worst = np.quantile(slowdowns, 0.9) / 3.5
+    assert creasy_ups.worst_tenth_of(schedule, (0, 50)) == pytest.approx(worst)
+    assert creasy_ups.later_of(schedule, (0, 50)) == 0
+    last_first = wk.simulate(trace.with_columns(requested_time=[100, 100, 20, 10]), "sjf", procs=2)
+    assert last_first.start.tolist() == [0, 0, 110, 100]
+    assert creasy_ups.later_of(last_first, (0, 50)) == 25
 
 
 def test_one_run_has_no_interval():
@@ -137,7 +178,7 @@ def test_all_schedulers_meet_the_same_users(tmp_path, monkeypatch):
     reading = dict(choose(zakay_ups.STUDY.axes, ["spare=strict"]))
     schedulers = (EASY, ups(1, "load"))
     part = Part(Log("log", "log", tmp_path / "log.swf"), "open", schedulers, 2, reading)
-    found = measure(part, np.random.default_rng(3))
+    found = measure(part, np.random.default_rng(3))["throughput"]
     assert found.shape == (2, 2)
     assert (percent_of_easy(found)[ups(1, "load")] == 0).all()
     assert found[EASY].to_numpy() == pytest.approx(3 / 24, rel=0.1)
