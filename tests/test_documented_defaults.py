@@ -105,6 +105,7 @@ BY_NAME = {
             "patience": INF,
             "leave": INF,
             "going_on": "published",
+            "fairness": 0.0,
             "distributions": None,
         },
         "static-site": SITE | {"sessions": 10, "distributions": None},

@@ -57,7 +57,7 @@ from analysis.reproduction.sources import (
 if TYPE_CHECKING:
     import numpy as np
 
-    from workloadkit.settings.site import Repeat
+    from workloadkit.settings.site import Interactive, Repeat
     from workloadkit.site import SiteDistributions
 
 SESSIONS, WEEKS, PROCS = 10, 26, 128
@@ -176,7 +176,9 @@ def static_site(draws: Draws, sessions: int = SESSIONS) -> Any:
 
 
 @lru_cache(maxsize=1)
-def distributions_of(logs: tuple[Log, ...], size: str) -> "SiteDistributions":
+def distributions_of(
+    logs: tuple[Log, ...], size: str, interactive: "Interactive" = "auto"
+) -> "SiteDistributions":
     """Return the distributions of logs combined, which a process takes from them once.
 
     Parameters
@@ -184,6 +186,8 @@ def distributions_of(logs: tuple[Log, ...], size: str) -> "SiteDistributions":
     logs : tuple of Log
     size : {"nodes", "processors"}
         How large jobs of SDSC-BLUE are.
+    interactive : {"auto", "queue", "run", "requested_time"}
+        What tells interactive jobs.
     """
     import numpy as np
 
@@ -195,7 +199,7 @@ def distributions_of(logs: tuple[Log, ...], size: str) -> "SiteDistributions":
         if log.name == "SDSC-BLUE" and size == "nodes":
             trace = trace.with_columns(procs=np.ceil(trace.used_procs / NODE))
         traces.append(trace)
-    return wk.site.site_distributions(traces)
+    return wk.site.site_distributions(traces, interactive=interactive)
 
 
 def of_runs(claim: Claim, values: Sequence[float], *, positive: bool = False) -> Result:

@@ -102,7 +102,7 @@ BASELINE = Axis(
 )
 
 #: The limits of run times. [s]
-_LIMITS = {"90min": 5400.0, "1h": 3600.0, "all": inf}
+LIMITS = {"90min": 5400.0, "1h": 3600.0, "all": inf}
 
 #: Columns of Figure 2.1 in words.
 COLUMNS = {
@@ -163,7 +163,7 @@ def measure(task: Task, rng: "np.random.Generator") -> Values:
         task.users,
         WEEKS,
         repeat=task.draws.repeat,
-        longest=_LIMITS[task.reading["longest"]],
+        longest=LIMITS[task.reading["longest"]],
         distributions=distributions,
     )
     name = f"creasy:alpha={task.alpha}" if task.alpha else task.reading["baseline"]

@@ -119,9 +119,9 @@ class Static(Submitter):
 class Dynamic(Submitter):
     """Somebody who comes to work, goes on or takes a break, and sleeps."""
 
-    def __init__(self, *args, patience=math.inf, leave=math.inf, **more):
+    def __init__(self, *args, patience=math.inf, leave=math.inf, fairness=0, **more):
         super().__init__(*args, **more)
-        self.patience, self.leave = patience, leave
+        self.patience, self.leave, self.fairness = patience, leave, fairness
         self.left = False
 
     def begin(self):
@@ -141,7 +141,14 @@ class Dynamic(Submitter):
 
     def chance(self, response):
         a, b = (self.its or {}).get("curve", self.made.get("curve", (0.8, 0.05)))
-        return a / (b * (response / 60) + 1)
+        return a / (b * (response / 60) + 1) * (1 - self.fairness * self.overtaken())
+
+    def overtaken(self):
+        """Of the jobs that came while the last waited, how many started before it."""
+        start = self.world.site.start
+        began = start[self.world.jobs.index(self.last)]
+        came = [i for i, job in enumerate(self.world.jobs) if self.last.submit < job.submit < began]
+        return sum(start.get(i, math.inf) < began for i in came) / len(came) if came else 0
 
     def respond(self):
         response = self.last.end - self.last.submit

@@ -166,6 +166,13 @@ def test_classes_of_jobs_in_sessions_that_never_end(workpool, engine):
     check_static(built_in(), "easy", engine, classes="both", workpool=workpool)
 
 
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("policy", ["easy", "creasy:alpha=6000"])
+def test_users_who_mind_that_they_are_overtaken(policy, engine):
+    check_dynamic(built_in(), policy, engine, fairness=1.0, classes="kinds")
+    check_dynamic(few(), policy, engine, fairness=0.3)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("policy", ["easy", "fcfs", "creasy:alpha=6000"])

@@ -14,11 +14,11 @@ from tests.data import needs_compiler
 from workloadkit import Header, ParameterError, Trace, WorkloadError
 from workloadkit._kernels.site_samples import Samples, continues, period_of
 from workloadkit.clock import WEEK
-from workloadkit.simulation.engine import Simulation
+from workloadkit.simulation.engine import Job, Simulation
 from workloadkit.simulation.machine.plain import Machine
 from workloadkit.simulation.schedulers import parse
 from workloadkit.simulation.users import DynamicSite, StaticSite
-from workloadkit.simulation.users.sites.plain import Setting
+from workloadkit.simulation.users.sites.plain import Setting, overtaken
 from workloadkit.site import Empirical, SiteDistributions, Workpool, site_distributions
 from workloadkit.site.samples import samples
 from workloadkit.site.taking import period
@@ -228,6 +228,7 @@ SITES = [
     DynamicSite(users=15, weeks=1),
     DynamicSite(users=9, weeks=1.01, workpool="joint", pools="three"),
     DynamicSite(users=9, weeks=1, pools="three", repeat="size", patience=900, leave=9000),
+    DynamicSite(users=15, weeks=1, fairness=0.7),
 ]
 
 
@@ -237,6 +238,37 @@ def test_engines_agree(site):
     schedule = both(site, procs=10)
     assert schedule.jobs["submit"].max() < site.weeks * WEEK
     wk.check_schedule(schedule.trace(), schedule.trace())
+
+
+@pytest.mark.parametrize(
+    ("starts", "share"), [([0, 50, 50], 0), ([0, 50, 40], 1), ([0, 50, None], 0)]
+)
+def test_who_is_overtaken(starts, share):
+    """Of three jobs, the second is the one asked about; what came with it does not count."""
+    jobs = [Job(None, 1, 1, 9, 9, submit) for submit in (0, 10, 30)]
+    for job, start in zip(jobs, starts, strict=True):
+        job.start = start
+    assert overtaken(jobs[1], jobs) == share
+    twin = Job(None, 1, 1, 9, 9, 10, start=20)
+    late = Job(None, 1, 1, 9, 9, 50, start=50)
+    assert overtaken(jobs[1], [jobs[0], twin, *jobs[1:], late]) == share
+    assert overtaken(jobs[0], jobs) == 0  # it did not wait
+
+
+def test_nobody_is_overtaken_under_fcfs():
+    fair, minding = (
+        both(DynamicSite(15, 1, fairness=weight, distributions=small_site()), "fcfs", procs=10)
+        for weight in (0.0, 1.0)
+    )
+    pd.testing.assert_frame_equal(fair.jobs, minding.jobs)
+
+
+def test_who_minds_being_overtaken_breaks_off_more_often():
+    broken_off = []
+    for weight in (0.0, 1.0):
+        counts = wk.simulate(None, "easy", DynamicSite(60, 4, fairness=weight), rng=1).history
+        broken_off.append(counts["aborted"] / (counts["aborted"] + counts["continued"]))
+    assert broken_off[1] > broken_off[0]
 
 
 def test_the_last_second_of_a_site_is_a_whole_one():
@@ -379,6 +411,8 @@ def test_three_pools_are_drawn_from_by_the_part_of_the_week():
         (lambda: DynamicSite(weeks=inf), "weeks is inf"),
         (lambda: DynamicSite(patience=-1), "patience is -1 s; it is 0 or more"),
         (lambda: DynamicSite(leave="soon"), "leave is 'soon'; it is a number"),
+        (lambda: DynamicSite(fairness=1.1), "fairness is 1.1; it is from 0 to 1"),
+        (lambda: DynamicSite(fairness="yes"), "fairness is 'yes'; it is a number"),
         (lambda: DynamicSite(workpool="both"), "workpool is 'both'; known: independent, joint"),
         (lambda: DynamicSite(pools="two"), "pools is 'two'; known: one, three"),
         (lambda: StaticSite(repeat="never"), "repeat is 'never'; known: job, size"),

@@ -29,6 +29,13 @@ def a_share(name: str, value: Any) -> None:
         raise ParameterError(f"{name} is {value:g}; it lies between 0 and 1")
 
 
+def a_weight(name: str, value: Any) -> None:
+    """Refuse what is not from 0 to 1."""
+    check_number(name, value)
+    if not 0 <= value <= 1:
+        raise ParameterError(f"{name} is {value:g}; it is from 0 to 1")
+
+
 def processors(by_default: str) -> Setting:
     """Return the setting of the machine's processors, which are so many by default."""
     return Setting(

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from workloadkit.errors import ParameterError, check_positive
 from workloadkit.parameters import Duration
-from workloadkit.settings.common import a_time
+from workloadkit.settings.common import a_time, a_weight
 from workloadkit.settings.setting import Setting, Settings
 
 Joint = Literal["independent", "joint"]
@@ -127,6 +127,16 @@ class _Reacting(Settings):
         Duration,
         Setting(help="Who waits longer than T leaves for good.", unit="s", check=a_time),
     ] = inf
+    fairness: Annotated[
+        float,
+        Setting(
+            help="How much users mind that their job is overtaken: the chance to go on is lower by "
+            "this weight, 0 to 1, times the share of the jobs submitted while theirs waited that "
+            "were started before it.",
+            metavar="W",
+            check=a_weight,
+        ),
+    ] = 0.0
     going_on: Annotated[
         GoingOn,
         Setting(

@@ -127,7 +127,8 @@ def _value_function(kind):
 @kernel
 def keys_of_all(jobs, first, code, numbers):
     """Return what a settled order ranks the jobs of a log by."""
-    submit, _, estimate, procs, user, queue = jobs
+    submit, estimate, procs = jobs.submit, jobs.estimate, jobs.procs
+    user, queue = jobs.user, jobs.queue
     keys = np.empty(submit.size)
     for job in range(submit.size):
         it = Seen(submit[job], estimate[job], procs[job], user[job], queue[job], first)

@@ -69,9 +69,7 @@ def reacting(users: Any, dtype: np.dtype) -> Reacting:
 def set_out(users: Any, dtype: np.dtype) -> None:
     """Let users plan what they do first."""
     them = reacting(users, dtype)
-    nothing = np.empty(0, dtype)
-    none = np.empty(0, np.int64)
-    _set_out(them, Jobs(nothing, nothing, nothing, none, none, none), dtype.type(0))
+    _set_out(them, _no_jobs(dtype), dtype.type(0))
 
 
 @kernel
@@ -82,15 +80,19 @@ def _set_out(users, jobs, now):
 @cache
 def _entry(users: Any, dtype: np.dtype, *, built_in: bool) -> int:
     """Address of the native function of a mechanism."""
-    times = numba.typeof(np.empty(0, dtype))
-    whole = numba.typeof(np.empty(0, np.int64))
-    jobs = types.NamedTuple((times, times, times, whole, whole, whole), Jobs)
+    jobs = numba.typeof(_no_jobs(dtype))
+    time = numba.from_dtype(dtype)
     signature = types.void(
-        Reference(users), Reference(jobs), types.int64, types.int64, types.int64, times.dtype
+        Reference(users), Reference(jobs), types.int64, types.int64, types.int64, time
     )
     compiled = native(_act, signature, keep=built_in)
     _kept.append(compiled)
     return int(compiled.address)
+
+
+def _no_jobs(dtype: np.dtype) -> Jobs:
+    nothing, none = np.empty(0, dtype), np.empty(0, np.int64)
+    return Jobs(nothing, nothing, nothing, none, none, none, nothing)
 
 
 _kept: list[Any] = []  # native functions live as long as these

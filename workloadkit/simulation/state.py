@@ -28,6 +28,8 @@ class Jobs(NamedTuple):
         From 1 to the size of the machine.
     user, queue : ndarray of int64, shape (n_jobs,)
         User of each job, from 0 on or by their numbers, and its queue, -1 for unknown.
+    start : ndarray, shape (n_jobs,)
+        The same array as `State.start`, for those who see the jobs alone. [s]
     """
 
     submit: NDArray
@@ -36,6 +38,7 @@ class Jobs(NamedTuple):
     procs: NDArray[np.int64]
     user: NDArray[np.int64]
     queue: NDArray[np.int64]
+    start: NDArray = np.empty(0)  # until the state is made
 
 
 class State(NamedTuple):
@@ -112,9 +115,10 @@ def new_state(
     """
     n_jobs, dtype = jobs.submit.size, jobs.submit.dtype
     capacity = min(n_jobs, capacity) + 1
+    start = np.full(n_jobs, never(dtype))
     return State(
-        jobs=jobs,
-        start=np.full(n_jobs, never(dtype)),
+        jobs=jobs._replace(start=start),
+        start=start,
         first=np.zeros(1, dtype),
         ends=np.empty(capacity, dtype),
         end_jobs=np.empty(capacity, np.int64),

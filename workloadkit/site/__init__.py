@@ -1,6 +1,7 @@
 """What simulating a site needs to know of logs: how users submit, and what."""
 
 from workloadkit.site.built_in import built_in
+from workloadkit.site.classes import JobClass
 from workloadkit.site.distributions import SiteDistributions, combine
 from workloadkit.site.empirical import Empirical, Workpool
 from workloadkit.site.files import read_site_distributions
@@ -8,6 +9,7 @@ from workloadkit.site.taking import site_distributions
 
 __all__ = [
     "Empirical",
+    "JobClass",
     "SiteDistributions",
     "Workpool",
     "built_in",

@@ -64,6 +64,7 @@ def site_crowd(site: Any, machine: int, n_users: int) -> "SiteCrowd":
         repeats_run=site.repeat == "job" or site.workpool == "joint",
         patience=getattr(site, "patience", inf),
         leave=getattr(site, "leave", inf),
+        fairness=getattr(site, "fairness", 0.0),
         dynamic=dynamic,
         users_in_python=site.users_in_python,
     )
@@ -85,6 +86,8 @@ class SiteCrowd:
         Whether sessions begin and end.
     patience, leave : float
         [s]
+    fairness : float
+        From 0 to 1.
     users_in_python : callable
         Makes them, for a `Setting`.
     """
@@ -97,6 +100,7 @@ class SiteCrowd:
     dynamic: bool
     patience: float
     leave: float
+    fairness: float
     users_in_python: Callable[[Setting], list[User]]
 
     @property
@@ -144,6 +148,7 @@ class SiteCrowd:
                 repeats_run=self.repeats_run,
                 patience=float(self.patience),
                 leave=float(self.leave),
+                fairness=float(self.fairness),
                 until=self.until,
             ),
             people=kernels.People(

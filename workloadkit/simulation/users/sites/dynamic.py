@@ -14,7 +14,7 @@ from workloadkit.simulation.users.sites.crowd import (
     check_distributions,
     site_crowd,
 )
-from workloadkit.simulation.users.sites.plain import Setting, SiteUser
+from workloadkit.simulation.users.sites.plain import Setting, SiteUser, overtaken
 
 
 @explains(settings.Site)
@@ -29,6 +29,13 @@ class DynamicSite(settings.Site):
     they begin again. Within them the session goes on with probability 0.8 / (0.05 r + 1), where r
     is the response time of that job in minutes: the next batch comes after a think time. Else it
     comes after a break. One who wants to submit outside the hours sleeps, too.
+
+    The source leaves two things to future work, in its chapter 6, which `classes`, `going_on` and
+    `fairness` bring in. Classes of jobs: all that is drawn, and 0.8 and 0.05 above, may depend on
+    the class of the batch. And users who are sensitive to fairness, which in its section 5.4 is
+    the order of arrival: of the jobs that were submitted after one of theirs and before its start,
+    a share was started before it; the probability is multiplied by 1 − `fairness` × this share.
+    Under FCFS no job is overtaken.
 
     Parameters
     ----------
@@ -62,15 +69,17 @@ class DynamicSite(settings.Site):
 
     def users_in_python(self, setting: Setting) -> list[User]:
         """Return the users, fresh for one simulation."""
-        return [_Worker(setting, self.patience, self.leave) for _ in range(self.users)]
+        return [
+            _Worker(setting, self.patience, self.leave, self.fairness) for _ in range(self.users)
+        ]
 
 
 class _Worker(SiteUser):
     """One who has hours of work, and is not endlessly patient."""
 
-    def __init__(self, setting: Setting, patience: float, leave: float) -> None:
+    def __init__(self, setting: Setting, patience: float, leave: float, fairness: float) -> None:
         super().__init__(setting)
-        self.patience, self.leave = patience, leave
+        self.patience, self.leave, self.fairness = patience, leave, fairness
 
     def begin(self) -> None:
         """Come to work with the first hours."""
@@ -85,7 +94,7 @@ class _Worker(SiteUser):
             counts["left"] += 1
         elif not is_active(self.now, *self.hours):
             self._sleep()
-        elif response <= self.patience and setting.rng.random() < self._chance(response):
+        elif response <= self.patience and setting.rng.random() < self._chance(job):
             counts["continued"] += 1
             self.wake_later(setting.draw("think", self.pool))
         else:
@@ -93,9 +102,12 @@ class _Worker(SiteUser):
             self.opens = True
             self.wake_later(setting.draw("pause", self.pool))
 
-    def _chance(self, response: int) -> float:
-        """Return how likely the session goes on."""
-        return float(continues(self.setting.samples, self.pool, response))
+    def _chance(self, job: Job) -> float:
+        """Return how likely the session goes on after a job."""
+        chance = float(continues(self.setting.samples, self.pool, job.end - job.submit))
+        if self.fairness > 0:
+            chance *= 1 - self.fairness * overtaken(job, self.setting.jobs)
+        return chance
 
     def wake_up(self) -> None:
         """Submit the next batch, unless it is time to sleep."""

@@ -22,7 +22,14 @@ from workloadkit._kernels.site_samples import (
     next_pool,
     place_of,
 )
-from workloadkit.simulation.agenda import OVERFLOWS, UNNUMBERED, WAKE_UP, Agenda, enter
+from workloadkit.simulation.agenda import (
+    ARRIVED,
+    OVERFLOWS,
+    UNNUMBERED,
+    WAKE_UP,
+    Agenda,
+    enter,
+)
 from workloadkit.simulation.parts import acts_for
 
 # Places in SiteUsers.counts.
@@ -42,6 +49,8 @@ class Ways(NamedTuple):
         Whether a job that comes again has the same run time.
     patience, leave : float
         [s]
+    fairness : float
+        How much it matters to them that jobs are overtaken.
     until : int
         From then on nothing is submitted. [s]
     """
@@ -51,6 +60,7 @@ class Ways(NamedTuple):
     repeats_run: bool
     patience: float
     leave: float
+    fairness: float
     until: int
 
 
@@ -194,13 +204,36 @@ def job_ended(users, jobs, place, now):
         counts[LEFT] += 1
     elif not _is_active(people, who, now):
         _sleep(users, who, now)
-    elif response <= ways.patience and rng.random() < continues(samples, pool, response):
+    elif response <= ways.patience and rng.random() < _chance(users, jobs, place, response):
         counts[CONTINUED] += 1
         _wake_later(users, who, now + draw_of(rng, samples.think, samples.first_think, pool))
     else:
         counts[ABORTED] += 1
         people.opens[who] = True
         _wake_later(users, who, now + draw_of(rng, samples.pause, samples.first_pause, pool))
+
+
+@bare
+def _chance(users, jobs, place, response):
+    """Return how likely the session of a job's user goes on."""
+    who, fairness = users.tables.user[place], users.ways.fairness
+    chance = continues(users.samples, users.people.pool[who], response)
+    if fairness > 0:
+        chance *= 1 - fairness * _overtaken(jobs, place, users.agenda.at[ARRIVED])
+    return chance
+
+
+@bare
+def _overtaken(jobs, place, n_arrived):
+    """Return the share of the jobs submitted while a job waited that were started before it."""
+    start, came, passed = jobs.start[place], 0, 0
+    other = place + 1
+    while other < n_arrived and jobs.submit[other] < start:
+        if jobs.submit[other] > jobs.submit[place]:
+            came += 1
+            passed += jobs.start[other] < start
+        other += 1
+    return passed / came if came > 0 else 0.0
 
 
 @bare

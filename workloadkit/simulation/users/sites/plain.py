@@ -1,12 +1,16 @@
 """Users of a site in plain Python: what they draw, and how they submit batches of jobs."""
 
+from bisect import bisect_left, bisect_right, insort
 from collections import Counter
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
 
 from workloadkit._kernels.site_samples import Samples, draw_of, next_pool, place_of
 from workloadkit.simulation.engine import Job, User
+
+_submission = attrgetter("submit")
 
 
 class Setting:
@@ -26,6 +30,8 @@ class Setting:
 
     Attributes
     ----------
+    jobs : list of Job
+        All that they have submitted or will, by their submissions.
     counts : Counter
         How often something was done: "sessions" and "batches" begun, and what users decided.
     """
@@ -44,12 +50,29 @@ class Setting:
         self.until = until
         self.pairs = pairs
         self.repeats_run = repeats_run
+        self.jobs: list[Job] = []
         self.counts: Counter[str] = Counter()
 
     def draw(self, name: str, pool: int) -> int:
         """Draw a width, a gap and so on, from those of a pool."""
         values, first = getattr(self.samples, name), getattr(self.samples, f"first_{name}")
         return int(draw_of(self.rng, values, first, pool))
+
+
+def overtaken(job: Job, jobs: list[Job]) -> float:
+    """Return the share of the jobs submitted while a job waited that were started before it.
+
+    Parameters
+    ----------
+    job : Job
+        Which has been started.
+    jobs : list of Job
+        By their submissions.
+    """
+    first = bisect_right(jobs, job.submit, key=_submission)
+    came = jobs[first : bisect_left(jobs, job.start, key=_submission)]
+    passed = [other for other in came if other.start is not None and other.start < job.start]
+    return len(passed) / len(came) if came else 0.0
 
 
 class SiteUser(User):
@@ -103,6 +126,7 @@ class SiteUser(User):
                 self.last = None  # and nothing follows
                 break
             self.last = self.submit(size, run, at=time)
+            insort(setting.jobs, self.last, key=_submission)
             self.last.notes = {
                 "session": self.session,
                 "batch": batch,
