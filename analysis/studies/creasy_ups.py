@@ -1,4 +1,4 @@
-"""CREASY against UPS under users drawn anew who react: throughput and fairness.
+"""CREASY against UPS: throughput and fairness.
 
 Both are EASY with the jobs first that let users go on: CREASY looks at each job, UPS at each user.
 The thesis that proposed UPS names that as its merit over CREASY, for it coordinates, and does not

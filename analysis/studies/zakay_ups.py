@@ -208,17 +208,27 @@ def spread(throughput: "pd.DataFrame", *schedulers: str) -> str:
 
 def population_of(log: Log, reading: Reading) -> tuple["Trace", "ResampledUsers"]:
     """Return the jobs of a log that ran and are of known users, and who draws users from it."""
+    trace = jobs_of(log)
+    return trace, users_of(trace, reading)
+
+
+def jobs_of(log: Log) -> "Trace":
+    """Return the jobs of a log that ran and are of known users."""
+    trace = log.read()
+    return trace.select(trace.ran & (trace.column("user") >= 0))
+
+
+def users_of(trace: "Trace", reading: Reading, weeks: float | None = None) -> "ResampledUsers":
+    """Return who draws users from a log, for so many weeks or as long as the log."""
     import warnings
 
     from workloadkit.errors import WorkloadWarning
     from workloadkit.simulation.populations import Resampled
 
-    trace = log.read()
-    trace = trace.select(trace.ran & (trace.column("user") >= 0))
+    settings = {"weeks": weeks, "start": reading["start"], **temporary(reading)}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", WorkloadWarning)  # an empty pool is no news here
-        settings = {"start": reading["start"], **temporary(reading)}
-        return trace, Resampled(**settings).prepare(trace)
+        return Resampled(**settings).prepare(trace)
 
 
 def _without_feedback(log: Log, throughput: "pd.DataFrame") -> Iterator[Result]:

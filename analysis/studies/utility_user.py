@@ -1,0 +1,202 @@
+"""Utility-aware against user-aware scheduling.
+
+Lee and Snavely's schedulers know what jobs are worth: priority-FIFO the urgency of their queues, a
+genetic search their utility functions. Shmueli's CREASY and Zakay's UPS know which jobs let users
+go on. The sources judge the first by what jobs earn, with arrivals that never change, and the
+others by throughput, with users who react. Here all serve the same users, and are judged by both.
+
+Users are resampled from a log, for three weeks, as long as Lee and Snavely's log, and are fluid
+(trace-based user-oriented simulation, TBUOS). The logs are those whose queues are priorities. Each
+run draws utility functions for the jobs of the log by the model of the study of Lee and Snavely:
+six priorities, a third of each kind of decay, all value lost by twice the wait and run time. When a
+job comes again in the simulation it has the function that it has in the log.
+
+Earned utility is the sum over all jobs, so whoever lets users submit more may earn more; the
+median share of its start value that a job earns does not depend on their number. Throughput is the
+number of jobs that have ended by the end of the period in which users submit, an hour of that
+period; mean response is over all jobs. Ratios are taken run by run; given is their geometric mean,
+with an interval of 95 % by Student's t on their logarithms; of shares the mean difference.
+
+That schedulers beat EASY by their own measure is claimed by their sources. That each kind beats the
+other by its own measure, and that the utility-aware respond sooner, are claims to test, of no
+source. All schedulers backfill on the spare processors, as the search plans for.
+"""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+from analysis.reproduction import Axis, Claim, Each, Log, Plan, Reading, Result, Study, above, below
+from analysis.reproduction.sources import OVERRUN, SESSION_END, SKIPPED, START, TEMPORARY, fluid
+from analysis.studies import lee
+from analysis.studies.zakay_ups import jobs_of, throughput_of, ups, users_of
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pandas as pd
+
+    from analysis.reproduction.claims import Kind
+
+#: How long users submit jobs. [weeks]
+WEEKS = 3.0
+
+#: Runs of a task, which share the reading of the log.
+PART = 5
+
+_QUEUES = "/".join(map(str, lee.QUEUES))
+EASY, FIFO, GENETIC = "easy", f"priority-fifo:queues={_QUEUES}", f"genetic:queues={_QUEUES}"
+CREASY, UPS = "creasy", ups(1.0, "load")
+UTILITY_AWARE, USER_AWARE = (FIFO, GENETIC), (CREASY, UPS)
+
+#: The schedulers in words.
+WORDS = {EASY: "EASY", FIFO: "priority-FIFO", GENETIC: "genetic", CREASY: "CREASY", UPS: "UPS"}
+
+SEARCH = Axis(
+    "generations",
+    "100 (Lee, section 6), for one log of three weeks: a simulation takes five times as long",
+    {"10": "10 generations follow the first", "100": "100 generations follow the first"},
+)
+
+#: What is measured of a schedule, and its words.
+RATIOS = {
+    "utility": "earned utility",
+    "throughput": "throughput",
+    "response": "mean response",
+}
+SHARE = "median share of its start value that a job earns"
+
+_LEE, _SHMUELI, _ZAKAY = "Lee, section 7.1", "Shmueli, section 5.5", "Zakay, Figure 9"
+
+
+class Part(NamedTuple):
+    """So many runs of one log."""
+
+    log: Log
+    runs: int
+    reading: Reading
+
+
+def compare(plan: Plan, each: Each) -> Iterator[Result]:
+    """Set all schedulers beside EASY, and each kind beside the other."""
+    import pandas as pd
+
+    sizes = [min(PART, plan.runs - first) for first in range(0, plan.runs, PART)]
+    parts = [Part(log, size, dict(plan.reading)) for log in plan.logs for size in sizes]
+    columns = pd.MultiIndex.from_product([(*RATIOS, "share"), WORDS])
+    tables = {log: [] for log in plan.logs} | {
+        log: [pd.DataFrame(columns=columns, dtype=float)] for log in plan.missing
+    }
+    for part, table in zip(parts, each(simulations, parts), strict=True):
+        tables[part.log].append(table)
+    for log, its in tables.items():
+        yield from _results(log, pd.concat(its, ignore_index=True))
+
+
+def simulations(part: Part, rng: "np.random.Generator") -> "pd.DataFrame":
+    """Simulate so many runs; one row a run, one column a measure and scheduler."""
+    import pandas as pd
+
+    import workloadkit as wk
+    from workloadkit.provenance import seed_of
+
+    jobs, reading, rows = jobs_of(part.log), part.reading, []
+    for stream in rng.spawn(part.runs):
+        seed, row = seed_of(stream), {}
+        trace = wk.add_utility(
+            jobs,
+            priority={q: q if q in lee.QUEUES else lee.QUEUES[-1] for q in range(-1, lee.N_QUEUES)},
+            deadline="wait+run",
+            rng=stream,
+        )
+        ready = users_of(trace, reading, WEEKS)
+        period = float(ready.resampling.plan.begin), float(ready.resampling.plan.end)
+        for name in WORDS:
+            schedule = wk.simulate(
+                trace,
+                f"{name},generations={reading['generations']}" if name == GENETIC else name,
+                fluid(reading),
+                population=ready,
+                overrun=reading["overrun"],
+                oversize="drop",
+                rng=seed,
+            )
+            row["utility", name] = schedule.metrics["aggregate_utility"]
+            row["throughput", name] = throughput_of(schedule, period)
+            row["response", name] = schedule.metrics["mean_response"]
+            row["share", name] = schedule.measure("earned_p50")
+        rows.append(row)
+    return pd.DataFrame(rows, columns=pd.MultiIndex.from_product([(*RATIOS, "share"), WORDS]))
+
+
+def _results(log: Log, found: "pd.DataFrame") -> Iterator[Result]:
+    """Yield what the sources claim of their schedulers, then what each kind has over the other."""
+    for name in UTILITY_AWARE:
+        yield _ratio(log, found, "utility", name, EASY, _LEE)
+    yield _ratio(log, found, "throughput", CREASY, EASY, _SHMUELI)
+    yield _ratio(log, found, "throughput", UPS, EASY, _ZAKAY)
+    for name in UTILITY_AWARE:
+        for other in USER_AWARE:
+            main = (name, other) == (GENETIC, UPS)
+            yield _ratio(log, found, "utility", name, other, main=main)
+            yield _ratio(log, found, "throughput", name, other, less=True, main=main)
+            yield _ratio(log, found, "response", name, other, less=True)
+            yield _share(log, found, name, other)
+    for name in (*UTILITY_AWARE, *USER_AWARE):
+        yield _ratio(log, found, "response", name, EASY, less=True)
+
+
+def _ratio(
+    log: Log,
+    found: "pd.DataFrame",
+    measure: str,
+    name: str,
+    other: str,
+    place: str = "",
+    *,
+    less: bool = False,
+    main: bool = False,
+) -> Result:
+    """Return by how many percent a scheduler has more of a measure than another one, or less."""
+    from workloadkit.experiments.intervals import ratio_interval
+
+    values, others = found[measure, name], found[measure, other]
+    words = f"{RATIOS[measure]}, {WORDS[name]} over {WORDS[other]} (%)"
+    claim = _claim(words, place, less=less, main=main)
+    ours, low, high = (100 * (x - 1) for x in ratio_interval(values, others))
+    return Result(log, claim, ours, low, high, _means(values, others, name, other))
+
+
+def _share(log: Log, found: "pd.DataFrame", name: str, other: str) -> Result:
+    """Return by how many points a job in the middle earns more under a scheduler than another."""
+    from workloadkit.experiments.intervals import mean_interval
+
+    values, others = found["share", name], found["share", other]
+    claim = _claim(f"{SHARE}, {WORDS[name]} less {WORDS[other]} (points)")
+    interval = mean_interval(values - others)
+    return Result(log, claim, *interval, _means(values, others, name, other))
+
+
+def _claim(words: str, place: str = "", *, less: bool = False, main: bool = False) -> Claim:
+    kind: Kind = "direction" if place else "ours"
+    return (below if less else above)(words, 0.0, place or "no source", kind, main=main)
+
+
+def _means(values: "pd.Series", others: "pd.Series", name: str, other: str) -> str:
+    """Say what two schedulers have on average."""
+    if values.empty:
+        return ""
+    return f"{WORDS[name]} {values.mean():.4g}, {WORDS[other]} {others.mean():.4g}"
+
+
+STUDY = Study(
+    name="utility-user",
+    text=__doc__,
+    source=(
+        "C. B. Lee, A. E. Snavely, HPDC 2007, section 7; E. Shmueli, PhD thesis, The Hebrew "
+        "University of Jerusalem, 2008, section 5.5; N. Zakay, PhD thesis, The Hebrew University "
+        "of Jerusalem, 2018, chapter on trace-based users-oriented simulation, section V"
+    ),
+    logs={"SDSC-BLUE": "SDSC-BLUE-2000-3.1-cln", "SDSC-SP2": "SDSC-SP2-1998-3.1-cln"},
+    compare=compare,
+    runs=40,
+    axes=(OVERRUN, SESSION_END, SKIPPED.preferring("reinsert"), TEMPORARY, START, SEARCH),
+)
