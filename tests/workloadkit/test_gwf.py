@@ -203,6 +203,27 @@ def test_what_is_written():
     assert {len(job.split("\t")) for job in lines[4:]} == {29}
 
 
+@pytest.mark.parametrize("field", ["submit", "wait", "run", "procs", "cpu", "user", "queue"])
+def test_unknown_is_written_as_minus_one_whenever_the_log_begins(field):
+    columns = {"submit": [0, 7], "wait": [5, 5], "run": [60, 60], "procs": [4, 4], "cpu": [9, 9]}
+    columns |= {"user": [3, 3], "queue": [2, 2]}
+    columns[field] = [-1, columns[field][1]]
+    trace = Trace.from_columns(columns, header=Header(("; UnixStartTime: 843480031",)))
+    place = SHARED.index(field)
+    lines = [line.split("\t") for line in written(trace).decode().splitlines() if line[0] != "#"]
+    assert [cells[place] == "-1" for cells in lines] == [True, False]
+
+
+@pytest.mark.parametrize("at_a_time", [1, 2, 3])
+def test_a_file_does_not_depend_on_how_many_rows_are_written_at_a_time(at_a_time, monkeypatch):
+    names = [line(JobID=f"job{i}", SubmitTime=i, UserID=f"u{i % 2}") for i in range(5)]
+    trace = read(*names)
+    whole = written(trace)
+    assert b"job4" in whole and b"u1" in whole
+    monkeypatch.setattr(writing, "_ROWS_AT_A_TIME", at_a_time)
+    assert written(trace) == whole
+
+
 @pytest.mark.parametrize("submit", [0.1, -843480032.0, 9e11])
 def test_a_start_that_could_not_be_taken_off_again_is_not_added(submit):
     header = Header(("; UnixStartTime: 843480031",))

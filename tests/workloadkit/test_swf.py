@@ -584,6 +584,24 @@ def test_more_jobs_than_are_written_at_a_time(tmp_path):
     assert again.utilities == trace.utilities
 
 
+@pytest.mark.parametrize("at_a_time", [1, 2, 3])
+@pytest.mark.parametrize("parts", [(), ("bursts",), ("utility",), ("bursts", "utility")])
+def test_a_file_does_not_depend_on_how_many_rows_are_written_at_a_time(
+    at_a_time, parts, tmp_path, monkeypatch
+):
+    of_job = {5: [*BURSTS]} if "bursts" in parts else {}
+    if of_job:
+        of_job[7] = [job(7, 300, run=4, status=2), job(7, -1, run=56, status=3)]
+    points = " 0 5 60 2.5" if "utility" in parts else ""
+    lines = []
+    for number, submit in ((4, 50), (5, 100), (6, 200), (7, 300), (8, 400)):
+        whole = SUMMARY if number == 5 else job(number, submit, run=60, status=1)
+        lines += [whole + (points if number != 6 else ""), *of_job.get(number, [])]
+    text = "\n".join([*lines, ""])
+    monkeypatch.setattr(writing, "_ROWS_AT_A_TIME", at_a_time)
+    assert written(read(text), tmp_path) == text
+
+
 # -- real logs -----------------------------------------------------------------------------------
 
 
