@@ -1,5 +1,6 @@
 """Which job each one waits for, by field 17."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -27,8 +28,23 @@ def test_if_there_is_none_before_the_first_one_after():
     assert places([5, 7, 7], [7, -1, -1]) == [1, -1, -1]
 
 
-def test_jobs_of_one_second_are_in_the_order_of_their_numbers():
-    assert places([9, 7, 7, 8], [7, -1, -1, 7], submit=[0, 0, 1, 1]) == [1, -1, -1, 2]
+@pytest.mark.parametrize(
+    ("job", "submit", "waits_for"),
+    [
+        ([7, 9, 7], [0, 1, 1], 2),  # who asks has a larger number: the 7 of that second is before
+        ([7, 7, 9], [0, 1, 1], 1),
+        ([7, 7, 5], [0, 1, 1], 0),  # a smaller one: it comes after
+        ([7, 5, 7], [0, 1, 1], 0),
+        ([5, 7, 7], [1, 1, 0], 2),  # submissions out of order
+        ([9, 7, 7], [1, 0, 1], 2),
+        ([9, 7, 7], [0, 0, 1], 1),
+        ([5, 7, 7], [0, 1, 0], 2),  # none is before: the first one after
+    ],
+)
+def test_jobs_of_one_second_are_in_the_order_of_their_numbers(job, submit, waits_for):
+    preceding = [-1 if number == 7 else 7 for number in job]
+    found = places(job, preceding, submit)
+    assert [place for place in found if place >= 0] == [waits_for]
 
 
 def test_who_names_a_job_that_is_not_there_waits_for_none():
@@ -69,6 +85,23 @@ def test_agrees_with_a_search(jobs):
     expected = [-1 if i in circle else waits.get(i, -1) for i in range(len(jobs))]
     assert found.place.tolist() == expected
     assert (found.absent, found.circular) == (absent, len(own | circle))
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 2), st.integers(1, 5), st.integers(-1, 5)),
+        min_size=1,
+        unique_by=lambda job: job[:2],
+    ),
+    st.randoms(use_true_random=False),
+)
+def test_the_order_of_the_file_makes_no_difference(jobs, random):
+    def found(jobs):
+        submit, job, preceding = zip(*jobs, strict=True)
+        place = find_preceding(job, submit, preceding).place
+        return {jobs[i]: jobs[at] if at >= 0 else None for i, at in enumerate(place.tolist())}
+
+    assert found(random.sample(jobs, len(jobs))) == found(sorted(jobs))
 
 
 def chain(waits, i):
