@@ -176,6 +176,28 @@ def test_partial_lines_have_what_their_attempts_used():
     assert log.intake.left_out == (Repair(kind, 2, 2),)
 
 
+@pytest.mark.parametrize("name", ["run", "cpu"])
+@pytest.mark.parametrize(
+    ("of_attempts", "of_job"),
+    [
+        ((20, 25), 45),
+        ((45, np.nan), 45),
+        ((np.nan, 45), 45),
+        ((0, np.nan), 0),
+        ((np.nan, np.nan), None),  # unknown, and not 0
+    ],
+)
+def test_a_job_has_the_sum_of_what_is_known_of_its_attempts(name, of_attempts, of_job):
+    first, second = of_attempts
+    log = log_of(
+        {"id": "7", "start": 5, "end": 50, "run": 10, "procs": 1, name: first},
+        {"id": "7", "start": 60, "end": 99, "run": 10, "procs": 1, name: second},
+        attempts=True,
+    )
+    assert column(log, name) == [of_job]
+    assert log.bursts[name].tolist() == pytest.approx([first, second], nan_ok=True)
+
+
 @pytest.mark.parametrize(("attempts", "most"), [(False, 4), (True, 8)])
 def test_the_log_ends_with_the_last_attempt_and_counts_processors_of_those_it_has(attempts, most):
     log = log_of(
