@@ -98,6 +98,25 @@ def test_values_that_are_all_alike_get_a_narrow_branch():
 
 
 @pytest.mark.parametrize(
+    ("run", "order"),
+    [
+        ([0, 5, 5] * 20, 2),  # squared mean over variance
+        ([0, 5, 5, 5] * 15, 3),
+        ([0] * 6 + [5] * 54, 9),
+        ([0] * 59 + [5], 1),  # less than one half is still one
+        ([99] * 30 + [101] * 30, 200),  # the highest that is looked at
+    ],
+)
+def test_where_two_branches_have_no_such_moments_one_has_the_nearest_order(run, order):
+    """No two branches have those of 0 and one other value; a squared cv is 1 / order, or more."""
+    n_jobs = len(run)
+    columns = {"submit": np.arange(n_jobs) ** 2, "run": run, "procs": [1] * n_jobs}
+    (found,) = fit_jann97(wk.Trace.from_columns(columns))
+    assert found.run.orders == (order,)
+    assert found.run.mean() == pytest.approx(np.mean(run))
+
+
+@pytest.mark.parametrize(
     ("columns", "message"),
     [
         ({"submit": range(5), "run": [1] * 5, "procs": [1] * 5}, "5 jobs ran"),
