@@ -1,6 +1,7 @@
 """Working hours and the clock on the wall against `datetime` and `zoneinfo`."""
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -33,6 +34,29 @@ def test_hours_are_those_of_the_wall(time, clock, seed):
     assert hours.first == (27000 if shift[0] else 63000) + shift[2]
     if not hours.active(time):
         assert seconds(*zone, next_beginning(local, *shift)) == hours.next_start(time)
+
+
+@pytest.mark.parametrize("moved", [-3600, 0, 1, 3600])
+@pytest.mark.parametrize(
+    ("by_day", "begins", "ends"), [(True, 27_000, 63_000), (False, 63_000, DAY + 27_000)]
+)
+@pytest.mark.parametrize(
+    ("on_weekdays", "days", "others"), [(True, [0, 4], [5, 6]), (False, [5, 6], [0, 4])]
+)
+def test_a_shift_lasts_from_its_first_second_to_before_its_end(
+    by_day, begins, ends, on_weekdays, days, others, moved
+):
+    """From 7:30 to 17:30, or from then to 7:30; a night belongs to the day on which it begins."""
+    shift = by_day, on_weekdays, moved
+    for day in days:
+        begin, end = (day * DAY + second + moved for second in (begins, ends))
+        times = (begin - 1, begin, end - 1, end)
+        assert [is_active(time, *shift) for time in times] == [False, True, True, False]
+        assert next_beginning(begin - 1, *shift) == begin
+        assert next_beginning(begin, *shift) > end - 1
+    for day in others:
+        begin, end = (day * DAY + second + moved for second in (begins, ends))
+        assert not any(is_active(time, *shift) for time in (begin, begin + 1, end - 1))
 
 
 def test_shares_of_the_four_classes():
