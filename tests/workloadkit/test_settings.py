@@ -54,6 +54,39 @@ def test_all_by_default_is_what_can_be(cls):
         asked.procs = 3
 
 
+ODD = (0, 0.0, False, True, 1, 2.5, "", (), [])
+
+
+@pytest.mark.parametrize("cls", CLASSES)
+def test_whatever_is_not_as_by_default_is_told_of(cls):
+    """Also what is as good as nothing: no users of a kind, second 0, an empty list."""
+    for name, declared in settings_of(cls).items():
+        for value in (*ODD, *declared.choices):
+            try:
+                declared.check(value)
+            except ParameterError:
+                continue
+            default = declared.default
+            nothing = default == () and value in ("", (), [])  # ways to name none of many
+            same = nothing or (default is not None and value == default)
+            assert declared.differs(value) == (not same), (name, value)
+        assert not declared.differs(declared.default)
+
+
+@pytest.mark.parametrize(
+    ("cls", "name", "value"),
+    [
+        (settings.Resample, "long_term_users", 0),
+        (settings.Resample, "temporary_users", 0),
+        (settings.Resample, "arrivals", 0.0),
+        (settings.Resample, "begin", 0),
+        (settings.Classify, "begin", 0.0),
+    ],
+)
+def test_zero_is_recorded_where_none_is_the_default(cls, name, value):
+    assert cls(**{name: value}).recorded.keys() - cls().recorded.keys() == {name}
+
+
 @pytest.mark.parametrize("cls", CLASSES)
 def test_each_setting_says_what_it_means(cls):
     assert list(settings_of(cls)) == [field.name for field in fields(cls)]
@@ -90,6 +123,8 @@ WRONG = [
     (settings.Site, {"leave": -1}, "leave is -1 s; it is 0 or more"),
     (settings.Site, {"weeks": 52_001}, "a site is simulated for a thousand years"),
     (settings.Queueing, {"quantiles": (0.5, 1)}, "quantiles is 1; it lies between 0 and 1"),
+    (settings.Queueing, {"quantiles": 0.5}, "quantiles is 0.5; give a list of shares"),
+    (settings.Crosscheck, {"quantiles": "0.5"}, "quantiles is '0.5'; give a list of shares"),
     (settings.Crosscheck, {"runs": 1}, "runs is 1; it is a whole number, 2 or more"),
     (settings.Crosscheck, {"jobs": 99}, "jobs is 99; it is a whole number, 100 or more"),
     (settings.StaticSite, {"sessions": 0}, "sessions is 0; it is a whole number, 1 or more"),

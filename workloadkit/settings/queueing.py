@@ -1,16 +1,18 @@
 """The settings of `workloadkit queueing` and `crosscheck`, whatever the model."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Any
 
-from workloadkit.errors import check_count
+from workloadkit.errors import ParameterError, check_count
 from workloadkit.settings.common import Seed, a_share
 from workloadkit.settings.setting import Setting, Settings
 
 
 def _shares(name: str, value: Any) -> None:
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        raise ParameterError(f"{name} is {value!r}; give a list of shares")
     for share in value:
         a_share(name, share)
 
