@@ -10,7 +10,7 @@ NEEDED := 'import sys; sys.exit("Python 3.11 or later is needed: make PYTHON=...
 export PYTHONDONTWRITEBYTECODE :=
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: demo test test-all test-lowest lint bench fuzz sample settings constraints clean
+.PHONY: demo test test-all test-lowest lint bench fuzz sample studies settings constraints clean
 
 demo: $(VENV)/.run
 	$(BIN)/python scripts/demo.py demo
@@ -64,6 +64,11 @@ fuzz: $(VENV)/.dev
 # Makes the built-in sample log again, from its seed.
 sample: $(VENV)/.run
 	$(BIN)/python scripts/make_sample.py
+
+# Runs all studies on the logs at hand, for an hour, and writes the page of what they find.
+studies: $(VENV)/.run
+	$(BIN)/workloadkit study all --workers 2 --out studies
+	cp studies/all.md docs/reproduction.md
 
 # Writes the page of all settings.
 settings: $(VENV)/.run

@@ -12,6 +12,7 @@ from analysis.reproduction.claims import VERDICTS, Kind, Result
 from analysis.reproduction.logs import Log
 from analysis.reproduction.readings import Reading
 from analysis.reproduction.study import Drawing, Study
+from workloadkit import __version__
 
 
 @dataclass(frozen=True)
@@ -125,6 +126,7 @@ def scorecard(found: Sequence[Findings], title: str) -> str:
         markdown_table(("study", *VERDICTS), counts),
         "## Logs of other versions than the sources used",
         markdown_table(("log", "version published", "version here"), other),
+        f"Made by `workloadkit study {title}`, version {__version__}; each study's page says more.",
     )
     return "\n\n".join(part for part in parts if part) + "\n"
 

@@ -543,6 +543,9 @@ def test_several_studies_end_with_a_scorecard(command):
     page = (out / "s.md").read_text()
     assert "| s-sizes | 3 | 2 | 0 | 1 |" in page
     assert "| s-shapes | 0 | 1 | 0 | 0 |" in page
+    assert page.endswith(
+        f"Made by `workloadkit study s`, version {wk.__version__}; each study's page says more.\n"
+    )
     assert (out / "s-sizes.csv").read_text().count("reproduced") == 3
 
 
@@ -563,7 +566,7 @@ def test_several_studies_that_are_interrupted_continue_where_they_were(command, 
         assert run().exit_code == 130
     assert drawn == ["round"]
     assert (out / ".s-shapes.unfinished").exists()
-    assert run().output == whole.output
+    assert run().stdout == whole.stdout
     assert drawn == ["round"]  # and not once more
     assert {file.name: file.read_text() for file in out.iterdir()} == pages
 

@@ -2,6 +2,7 @@
 
 from contextlib import ExitStack
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
@@ -110,6 +111,7 @@ def study(
     else too uncertain. The page says which versions of the logs it was made from, and which way was
     taken what the source leaves open. Without NAME the studies are listed.
     """
+    from analysis.formats import duration
     from analysis.reproduction import (
         choose,
         data_folder,
@@ -155,6 +157,7 @@ def study(
             return
         found = []
         for each, logs in here:
+            begin = monotonic()
             is_random = each.runs is not None or len(here) == 1
             with counting(f"running {each.name}") as progress:
                 findings = run_study(
@@ -173,6 +176,7 @@ def study(
             for drawing in findings.drawings:
                 for file in drawing.save(out):
                     say(f"wrote {file}")
+            say(f"{each.name}: {duration(monotonic() - begin)}")
             found.append(findings)
     if len(found) > 1:
         write(out / f"{name}.md", scorecard(found, name))
