@@ -108,7 +108,7 @@ def test_values_that_are_all_alike_get_a_narrow_branch():
     ],
 )
 def test_where_two_branches_have_no_such_moments_one_has_the_nearest_order(run, order):
-    """No two branches have those of 0 and one other value; a squared cv is 1 / order, or more."""
+    """No two branches have the moments of 0 and one other value, nor of values this much alike."""
     n_jobs = len(run)
     columns = {"submit": np.arange(n_jobs) ** 2, "run": run, "procs": [1] * n_jobs}
     (found,) = fit_jann97(wk.Trace.from_columns(columns))
