@@ -2,12 +2,15 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from analysis.reproduction.logs import Log
 from analysis.reproduction.readings import Axis, Reading
 from analysis.reproduction.study import Plan
 from workloadkit.clock import DAY
+
+if TYPE_CHECKING:
+    from workloadkit.trace import Trace
 
 #: The logs of N. Zakay's thesis, and their versions as its Table 1.1 (2018) lists them.
 ZAKAY_LOGS: Mapping[str, str] = {
@@ -113,6 +116,22 @@ SHMUELI_REPEAT = Axis(
         "job": "the size comes again with the same run time",
     },
 )
+SHMUELI_CANCELLED = Axis(
+    "cancelled",
+    "nothing is said of which jobs count",
+    {
+        "without": "cancelled jobs are left out, also as the next submission; found by trying",
+        "with": "all jobs that ran count",
+    },
+)
+
+
+def without_cancelled(log: Log, cancelled: str) -> "Trace":
+    """Return the jobs of a log that count, by an option of `SHMUELI_CANCELLED`."""
+    from workloadkit.fields import CANCELLED
+
+    trace = log.read()
+    return trace if cancelled == "with" else trace.select(trace.column("status") != CANCELLED)
 
 
 #: Parameters of schedulers that backfill, by the options of `SPARE`.

@@ -85,11 +85,12 @@ def test_medians_agree_within_a_tenth(figure, verdict, monkeypatch):
     columns += ["median_think_time", "think_time_low", "think_time_high"]
     cells = [(*cell, *(60 * m for m in three)) for cell, three in minutes.items()]
     reactions = SimpleNamespace(by_both=pd.DataFrame(cells, columns=columns))
-    *medians, rises, lowest = shmueli_behaviour._medians(reactions)
+    *medians, rises, along, lowest = shmueli_behaviour._medians(reactions)
     assert len(medians) == 25
     (median,) = [r for r in medians if r.claim.quantity == "median think time after R2S1 (min)"]
     assert (median.verdict, median.note) == (verdict, "users drawn anew: 12 to 18")
     assert (rises.ours, rises.verdict) == (19, "contradicted")  # R3S1 is 15 min, too
+    assert (along.ours, along.verdict) == (5, "reproduced")  # S2 after S1, but in R2 S3 after S2
     assert (lowest.ours, lowest.verdict) == (4, "contradicted")  # R2S2 is shorter
 
 

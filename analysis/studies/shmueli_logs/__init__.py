@@ -1,0 +1,60 @@
+"""What five logs look like: sizes, run times, think times.
+
+The counts of the logs (Table 2.1), and the distributions that the source draws of them and then
+simulates with: think times (Figures 3.3, 4.3, 5.2), also by the response time before (Figure 4.4),
+batches (Figures 3.5 to 3.7), sizes, run times and repetitions of sizes (Figures 3.8 to 3.10), the
+short and the long think times (Figure 5.4), hours and days (Figure 5.8). Each is drawn again.
+
+The source describes its figures in words, and these numbers stand for them, chosen before anything
+was measured. The think times' "steep climb" ends at the knee of their cumulative shares from 0 to 8
+h, the source's longest break: where they lie farthest above a straight line; "about twenty minutes"
+is 10 to 40 min. "A large portion" is a third at least. Think times are "evenly distributed" if
+their cumulative shares depart from a straight line by 0.1 at most, and have "no feature" if no 20
+min hold twice as many as the 20 min before. Distributions, and curves, are "alike" if they differ
+by at most 0.1. What has a "large variance" varies more than exponentially distributed times: its
+coefficient of variation is above 1. "Very short" gaps have a median of a minute at most; a
+distribution is "skewed" if its skewness is above 1; bins of "approximately equal sizes" hold from
+half to one and a half times as many jobs as on average; a correlation of at most 0.3 is "weak";
+"several months" are 90 days at least. Batches "progressively rarer" are looked at up to ten jobs.
+
+Negative think times are left out but where the whole distribution is drawn. A count agrees with a
+printed one within 1 %, a number of months within one. All this is of these logs, in which nothing
+is random.
+"""
+
+from collections.abc import Iterator
+
+from analysis.reproduction import Drawing, Each, Plan, Result, Study
+from analysis.reproduction.sources import SHMUELI_CANCELLED, SHMUELI_LOGS
+from analysis.studies.shmueli_logs.figures import draw_all
+from analysis.studies.shmueli_logs.measuring import Task, look
+from analysis.studies.shmueli_logs.statements import across, combined, counts, of_log
+
+
+def compare(plan: Plan, each: Each) -> Iterator[Result | Drawing]:
+    """Set what the source says of its logs beside ours, and draw its figures."""
+    tasks = [Task((log,), plan.reading["cancelled"]) for log in plan.logs]
+    everything = Task(tuple(plan.logs), plan.reading["cancelled"])
+    *alone, together = each(look, [*tasks, everything])
+    found = dict(zip(plan.logs, alone, strict=True))
+    for log in (*plan.logs, *plan.missing):
+        yield from counts(log)
+    yield from combined(together, plan)
+    yield from across(found, plan)
+    for log, its in found.items():
+        yield from of_log(log, its)
+    for log in plan.missing:
+        for result in of_log(log, alone[0]):
+            yield Result(log, result.claim, float("nan"))
+    yield from draw_all(found, together)
+
+
+STUDY = Study(
+    name="shmueli-logs",
+    text=__doc__,
+    source='E. Shmueli, "The importance of feedback in evaluating and designing parallel systems '
+    'schedulers", PhD thesis, Hebrew University, 2008, chapters 2 to 6',
+    logs=SHMUELI_LOGS,
+    compare=compare,
+    axes=(SHMUELI_CANCELLED,),
+)

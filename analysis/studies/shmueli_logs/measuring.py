@@ -1,0 +1,187 @@
+"""What a log shows, or several combined."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from analysis.reproduction import Log
+from analysis.reproduction.sources import without_cancelled
+from workloadkit.site.distributions import LONGEST_BREAK, SESSION
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from analysis.reactions.service_bins import Reactions
+    from workloadkit.site import Empirical, SiteDistributions
+
+_SEED = 31
+
+#: The largest number below 0.
+_BELOW_ZERO = float(np.nextafter(0.0, -1.0))
+
+#: Kinds of jobs whose response times met what their users expected, or did not (Figure 4.7).
+KINDS = {"wait": "short waits", "run": "short runs"}
+
+
+class Task(NamedTuple):
+    """One log, or several combined, with cancelled jobs or without."""
+
+    logs: tuple[Log, ...]
+    cancelled: str
+
+
+class Found(NamedTuple):
+    """What one log shows, or several combined.
+
+    Parameters
+    ----------
+    site : SiteDistributions
+        How users submit, and what.
+    reactions : Reactions
+        Think times by how the jobs before were served.
+    variation : mapping of str to float
+        Coefficients of variation, by what varies.
+    slowdown_correlation : float
+        Rank correlation of think time and slowdown.
+    slowdowns : mapping of str to sequence of float
+        By kind of job: the median slowdown in each bin of response time.
+    """
+
+    site: "SiteDistributions"
+    reactions: "Reactions"
+    variation: Mapping[str, float]
+    slowdown_correlation: float
+    slowdowns: "Mapping[str, pd.Series]"
+
+
+def look(task: Task, rng: Any) -> Found:
+    """Measure one log, or several combined."""
+    from analysis import followed_jobs
+    from analysis.reactions.followed_jobs import RESPONSE_BINS, SHORT, answered, draw_users
+    from analysis.reactions.service_bins import reactions_of
+    from workloadkit.site import site_distributions
+
+    traces = [without_cancelled(log, task.cancelled) for log in task.logs]
+    jobs = followed_jobs(traces)
+    its = answered(jobs)
+    columns = {"response time": "response", "slowdown": "slowdown", "think time": "think_time"}
+    varies = {words: variation(its[column]) for words, column in columns.items()}
+    for i, name in enumerate(RESPONSE_BINS):
+        varies[f"slowdown in {name}"] = variation(its["slowdown"][its["response_bin"] == i])
+    slowdowns = {}
+    for quantity, words in KINDS.items():
+        short = its[its[quantity] <= SHORT]
+        varies[f"response time of {words}"] = variation(short["response"])
+        medians = short.groupby("response_bin")["slowdown"].median()
+        slowdowns[words] = medians.reindex(range(len(RESPONSE_BINS)))
+    return Found(
+        site_distributions(traces),
+        reactions_of(jobs, draw_users(jobs, rng=_SEED)),
+        varies,
+        float(its["slowdown"].corr(its["think_time"], method="spearman")),
+        slowdowns,
+    )
+
+
+def variation(values: ArrayLike) -> float:
+    """Return the coefficient of variation, NaN of fewer than two values.
+
+    Examples
+    --------
+    >>> round(variation([1, 2, 3]), 9)
+    0.5
+    """
+    from analysis.marginals import describe
+
+    return describe(values)["cv"]
+
+
+def skewness(of: "Empirical") -> float:
+    """Return the third standardized moment, NaN if all values are the same.
+
+    Examples
+    --------
+    >>> from workloadkit.site import Empirical
+    >>> skewness(Empirical.of([1, 2, 3])), round(skewness(Empirical.of([0, 0, 0, 1])), 3)
+    (0.0, 1.155)
+    """
+    away = of.values - of.mean
+    second, third = (float(away**k @ of.counts) / max(of.n, 1) for k in (2, 3))
+    return third / second**1.5 if second > 0 else float("nan")
+
+
+def awaited(of: "Empirical", times: ArrayLike) -> NDArray[np.float64]:
+    """Return the shares of the think times from 0 on that are at or below each time."""
+    before = of.share_at_most(_BELOW_ZERO)
+    with np.errstate(invalid="ignore"):
+        shares: NDArray[np.float64] = (of.share_at_most(times) - before) / (1 - before)
+    return shares
+
+
+def _from_straight(of: "Empirical", low: float, high: float) -> tuple[NDArray, NDArray]:
+    """Return each minute, and how far the cumulative shares lie above a straight line there.
+
+    Only what lies between `low` and `high` counts.
+    """
+    at = np.arange(low, high + 1, 60.0)
+    shares = of.share_at_most(at)
+    with np.errstate(invalid="ignore"):
+        shares = (shares - shares[0]) / (shares[-1] - shares[0])
+    return at, shares - (at - low) / (high - low)
+
+
+def knee(of: "Empirical", longest: float = LONGEST_BREAK) -> float:
+    """Return where think times stop to climb steeply, to a minute [1]_.
+
+    Their cumulative shares from 0 to `longest` lie there farthest above a straight line. [s]
+
+    References
+    ----------
+    .. [1] V. Satopaa, J. Albrecht, D. Irwin, B. Raghavan, "Finding a 'kneedle' in a haystack:
+       detecting knee points in system behavior", ICDCS Workshops 2011.
+
+    Examples
+    --------
+    Half of the think times are spread over 20 min, and half over the rest of 8 h:
+
+    >>> from workloadkit.site import Empirical
+    >>> minutes = [*range(1, 21), *range(43, 481, 23)]
+    >>> knee(Empirical.of([60 * minute for minute in minutes])) / 60
+    20.0
+    """
+    at, above = _from_straight(of, 0.0, longest)
+    return float("nan") if np.isnan(above).any() else float(at[np.argmax(above)])
+
+
+def unevenness(of: "Empirical") -> float:
+    """Return how far the cumulative shares from 20 min to 8 h lie from a straight line."""
+    return float(np.abs(_from_straight(of, SESSION, LONGEST_BREAK)[1]).max())
+
+
+def steepest_rise(of: "Empirical") -> float:
+    """Return the largest share of 20 min over that of the 20 min before, from 20 min to 8 h."""
+    shares = np.diff(of.share_at_most(np.arange(SESSION, LONGEST_BREAK + 1, SESSION)))
+    if not (shares > 0).all():
+        return float("nan")
+    return float((shares[1:] / shares[:-1]).max())
+
+
+def largest_difference(of: "list[Empirical]") -> float:
+    """Return by how much the cumulative shares of any two distributions differ at most.
+
+    Examples
+    --------
+    >>> from workloadkit.site import Empirical
+    >>> largest_difference([Empirical.of(x) for x in ([1, 1], [1, 2], [1, 2, 2, 2])])
+    0.75
+    """
+    at = np.unique(np.concatenate([each.values for each in of]))
+    return spread(np.array([each.share_at_most(at) for each in of]))
+
+
+def spread(rows: ArrayLike) -> float:
+    """Return the largest difference of two rows at the same place, NaN where one is not known."""
+    rows = np.asarray(rows, dtype=np.float64)
+    return float(np.ptp(rows, axis=0).max()) if len(rows) > 1 and rows.size else float("nan")
