@@ -43,6 +43,7 @@ def test_what_departs_from_the_standard_is_counted():
         "share of jobs that say which job they follow": pytest.approx(1 / 3),
         "largest user number less the count of them": 1,
         "largest queue number less the count of them": 0,
+        "share of the processor time that batch jobs take": pytest.approx(2 / 3),
     }
 
 
@@ -80,8 +81,43 @@ def test_the_study_on_a_small_log(tmp_path):
         logs = reproduction.find_logs(study.logs, tmp_path)
     results = reproduction.run_study(study, logs).results
     together = [r for r in results if r.log is reproduction.ALL_LOGS]
-    assert len(together) == 21 + 1
-    assert sum(r.claim.main for r in together) == 2
-    assert together[-1].ours >= sum(r.ours for r in together[:-1]) > 0
-    for result in together[:-1]:
+    assert len(together) == 21 + 1 + 2 * 7 + 3
+    conflicts, total, others = together[:21], together[21], together[22:]
+    assert sum(r.claim.main for r in conflicts) == 2
+    assert total.ours >= sum(r.ours for r in conflicts) > 0
+    for result in conflicts:
         assert (result.ours > 0) == bool(result.note)
+    # one log disagrees with no other, and some scheduler is its best
+    assert [r.ours for r in others[:14]] == [0, 1] * 7
+    assert others[14].ours == 1
+    (same,) = [r for r in results if r.claim.quantity.startswith("largest difference of the util")]
+    assert 0 <= same.ours < 1
+
+
+def test_logs_disagree_about_two_schedulers():
+    one, other = ([dict.fromkeys(chapin.METRICS, 1.0) for _ in chapin.SCHEDULERS] for _ in "ab")
+    one[0]["mean wait"], other[1]["mean wait"], other[2]["mean wait"] = 0.5, 0.9, 1.005
+    one[1] |= {"mean slowdown": 0.5, "mean bounded slowdown": 3.0}
+    found = {
+        r.claim.quantity: r for r in chapin._workloads({Made("A", ""): one, Made("B", ""): other})
+    }
+    fcfs, easy = chapin.SCHEDULERS[:2]
+    disagree = found["pairs of schedulers, of 28, about which logs disagree by mean wait"]
+    assert (disagree.ours, disagree.note) == (1, f"{fcfs} and {easy}")
+    best = found["logs, of 2, in which one and the same scheduler is the best by mean wait"]
+    assert (best.ours, best.verdict, best.note) == (1, "reproduced", fcfs)
+    best = found["logs, of 2, in which one and the same scheduler is the best by throughput"]
+    assert (best.ours, best.verdict) == (2, "contradicted")
+    shorter = found["logs, of 2, with a shorter mean slowdown under EASY than under FCFS"]
+    assert (shorter.ours, shorter.verdict) == (1, "contradicted")
+
+
+def test_utilization_and_outages():
+    of_log = [{"utilization": x} for x in (0.5, 0.6, *[0.55] * 6)]
+    same = chapin._same_utilization(Made("A", ""), of_log)
+    assert same.ours == pytest.approx(1 / 6)
+    assert same.note == "fcfs 0.500, easy 0.600"
+    pair = {"mean wait": 100.0, "outages": 0}, {"mean wait": 102.0, "outages": 3}
+    (counts,) = chapin._outages(Made("A", ""), *pair)
+    assert (counts.ours, counts.note) == (pytest.approx(0.02), "3 outages")
+    assert not [*chapin._outages(Made("A", ""), *pair[::-1])]
