@@ -74,6 +74,14 @@ CTC = Axis(
     {"512": "512 nodes", "430": "430 nodes", "338": "338 nodes"},
 )
 
+#: The logs, and the versions that the source used.
+LOGS = {
+    "CTC": "CTC-SP2-1996-2",
+    "KTH": "KTH-SP2-1996-2",
+    "SDSC-SP2": "SDSC-SP2-1998-2",
+    "SDSC-BLUE": "SDSC-BLUE-2000-2",
+}
+
 #: Threshold T and length L of the runs of Figures 6 and 7 (Table 1).
 CHOSEN = {"CTC": (2.5, 2), "KTH": (100, 2), "SDSC-SP2": (25, 1), "SDSC-BLUE": (10, 1)}
 
@@ -182,7 +190,7 @@ def simulate(run: Run, rng: Any) -> Found:
     import workloadkit as wk
     from analysis.relative_slowdown import slowdown_ratio
 
-    trace = _first_weeks(run.log)
+    trace = first_weeks(run.log)
     single, other = (
         wk.simulate(trace, scheduler, procs=run.procs, estimates=run.estimates)
         for scheduler in ("easy", run.scheduler)
@@ -193,7 +201,8 @@ def simulate(run: Run, rng: Any) -> Found:
     return Found(ratio.mean, means, jobs, other.history)
 
 
-def _first_weeks(log: Log) -> "Trace":
+def first_weeks(log: Log) -> "Trace":
+    """Return the jobs of the first 104 weeks."""
     trace = log.read()
     submit = trace.column("submit")
     return trace.select(submit < submit[trace.ran].min() + WEEKS * WEEK)
@@ -203,7 +212,7 @@ def classes(log: Log, rng: Any) -> tuple[str, list[tuple[Claim, float]]]:
     """Measure what Figure 1 shows of the jobs of each week, and of four classes of them."""
     import numpy as np
 
-    trace = _first_weeks(log)
+    trace = first_weeks(log)
     trace = trace.select(trace.ran)
     submit, run = trace.column("submit"), trace.column("run")
     week = ((submit - submit[0]) // WEEK).astype(np.int64)
@@ -406,12 +415,7 @@ STUDY = Study(
     text=__doc__,
     source='B. Lawson, E. Smirni, "Self-adaptive scheduler parameterization", Technical Report '
     "TR-05-01, University of Richmond, 2005",
-    logs={
-        "CTC": "CTC-SP2-1996-2",
-        "KTH": "KTH-SP2-1996-2",
-        "SDSC-SP2": "SDSC-SP2-1998-2",
-        "SDSC-BLUE": "SDSC-BLUE-2000-2",
-    },
+    logs=LOGS,
     compare=compare,
     axes=(FORECAST, BEGINS, CTC),
 )

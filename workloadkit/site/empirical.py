@@ -55,6 +55,15 @@ class Empirical:
             return np.nan
         return float(self.values[np.searchsorted(np.cumsum(self.counts), self.n // 2 + 1)])
 
+    @property
+    def skewness(self) -> float:
+        """Third standardized moment, NaN if all values are the same."""
+        if not self.n:
+            return np.nan
+        away = self.values - self.mean
+        second, third = (float(away**k @ self.counts) / self.n for k in (2, 3))
+        return third / second**1.5 if second > 0 else np.nan
+
     def share(self, value: float) -> float:
         """Return the share that is `value`, NaN of an empty sample."""
         return float(self.counts[self.values == value].sum() / self.n) if self.n else np.nan

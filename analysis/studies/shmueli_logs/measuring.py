@@ -98,20 +98,6 @@ def variation(values: ArrayLike) -> float:
     return describe(values)["cv"]
 
 
-def skewness(of: "Empirical") -> float:
-    """Return the third standardized moment, NaN if all values are the same.
-
-    Examples
-    --------
-    >>> from workloadkit.site import Empirical
-    >>> skewness(Empirical.of([1, 2, 3])), round(skewness(Empirical.of([0, 0, 0, 1])), 3)
-    (0.0, 1.155)
-    """
-    away = of.values - of.mean
-    second, third = (float(away**k @ of.counts) / max(of.n, 1) for k in (2, 3))
-    return third / second**1.5 if second > 0 else float("nan")
-
-
 def awaited(of: "Empirical", times: ArrayLike) -> NDArray[np.float64]:
     """Return the shares of the think times from 0 on that are at or below each time."""
     before = of.share_at_most(_BELOW_ZERO)

@@ -29,7 +29,6 @@ from analysis.studies.shmueli_logs.measuring import (
     awaited,
     knee,
     largest_difference,
-    skewness,
     spread,
     steepest_rise,
     unevenness,
@@ -97,7 +96,7 @@ def of_log(log: Log, found: Found) -> Iterator[Result]:
     words = "median time between the submissions of a batch (s)"
     yield Result(log, at_most(words, SHORT_GAP, "section 4.4", "ours"), site.gap.median)
     claim = above("skewness of run times", SKEWED, "Figure 5.5", "ours")
-    yield Result(log, claim, skewness(site.run))
+    yield Result(log, claim, site.run.skewness)
     claim = above("share of run times of up to a minute", 0.5, "Figure 5.5", "bound")
     yield Result(log, claim, float(site.run.share_at_most(60)))
     for words, varies in found.variation.items():

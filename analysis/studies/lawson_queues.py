@@ -1,0 +1,159 @@
+"""Fixed numbers of queues, week by week, in four logs.
+
+Two, three, four and eight queues with the estimates of users beside EASY, by the slowdown ratio R
+of the study `lawson` (R > 0 is a gain over EASY; jobs that seem to have crashed are left out). The
+source says that no number of queues is best in all weeks (section 3), that the gains of good weeks
+shrink where users' estimates take the place of exact ones, most of all at CTC (Figure 5), that
+counting crashed jobs would often raise R (section 2.2, footnote 4), and that R > 0 means that short
+jobs wait less.
+
+R of a week is that of the jobs submitted in it. A gain shrinks if the mean of the weeks with R > 0
+does; short jobs are the quarter with the shortest run times. Of SDSC-BLUE the first 104 weeks are
+taken, as in the source; estimates that are outlived are raised to the run times. Nothing is random.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from math import nan
+from typing import Any, NamedTuple
+
+from analysis.reproduction import (
+    ALL_LOGS,
+    Each,
+    Log,
+    Plan,
+    Result,
+    Study,
+    above,
+    below,
+)
+from analysis.reproduction.sources import without
+from analysis.studies.lawson import CTC, LOGS, first_weeks
+
+#: Numbers of queues, and the one that is looked at more closely.
+NUMBERS, FOUR = (2, 3, 4, 8), 4
+
+
+class Task(NamedTuple):
+    """A log on a machine."""
+
+    log: Log
+    procs: int | None
+
+
+class Found(NamedTuple):
+    """What a log shows.
+
+    Parameters
+    ----------
+    weeks : mapping of int to sequence of float
+        R of each week that has jobs, by the number of queues.
+    exact : sequence of float
+        The same of four queues with exact estimates.
+    ratio, with_crashed : float
+        R of four queues, and the same if crashed jobs count.
+    short : float
+        Mean wait of short jobs with four queues less that under EASY. [s]
+    """
+
+    weeks: Mapping[int, Sequence[float]]
+    exact: Sequence[float]
+    ratio: float
+    with_crashed: float
+    short: float
+
+
+def compare(plan: Plan, each: Each) -> Iterator[Result]:
+    """Set what the source says of fixed numbers of queues beside ours."""
+    tasks = [
+        Task(log, int(plan.reading["ctc"]) if log.name == "CTC" else None) for log in plan.logs
+    ]
+    found = dict(zip(plan.logs, each(simulate, tasks), strict=True))
+    for log, its in found.items():
+        yield from _of_log(log, its)
+    yield _most_at_ctc(found, without(plan))
+
+
+def simulate(task: Task, rng: Any) -> Found:
+    """Simulate a log under EASY and with each number of queues."""
+    import numpy as np
+
+    import workloadkit as wk
+    from analysis.relative_slowdown import slowdown_ratio
+    from analysis.same_jobs import served_in_order
+    from workloadkit import metrics
+
+    trace = first_weeks(task.log)
+
+    def run(scheduler: Any, estimates: str = "user") -> Any:
+        return wk.simulate(trace, scheduler, procs=task.procs, estimates=estimates)
+
+    easy, queues = run("easy"), {n: run(wk.schedulers.MultiQueue(n)) for n in NUMBERS}
+    exact = slowdown_ratio(run("easy", "exact"), run(wk.schedulers.MultiQueue(FOUR), "exact"))
+    ratios = {n: slowdown_ratio(easy, of) for n, of in queues.items()}
+    one, four = served_in_order(easy), served_in_order(queues[FOUR])
+    of_all = metrics.slowdown_ratio(
+        metrics.lawson_slowdown(one.wait, one.run), metrics.lawson_slowdown(four.wait, four.run)
+    )
+    short = one.run <= np.quantile(one.run, 0.25)
+    return Found(
+        {n: ratio.weeks["mean"].dropna().tolist() for n, ratio in ratios.items()},
+        exact.weeks["mean"].dropna().tolist(),
+        ratios[FOUR].mean,
+        float(of_all.mean()),
+        float((four.wait - one.wait)[short].mean()),
+    )
+
+
+def _of_log(log: Log, found: Found) -> Iterator[Result]:
+    """Set what the source says of each log beside ours."""
+    import numpy as np
+
+    place, numbers = "section 3", [*found.weeks]
+    weeks = np.array([found.weeks[n] for n in numbers])
+    best = weeks == weeks.max(axis=0)
+    shares = best.mean(axis=1)
+    words = "share of weeks in which the number of queues that is best most often is the best"
+    note = f"{numbers[int(shares.argmax())]} queues"
+    yield Result(log, below(words, 1, place, "direction"), float(shares.max()), note=note)
+    two, three = (weeks[numbers.index(n)] for n in (2, 3))
+    claim = above("share of weeks in which two queues are better than three", 0, place, "direction")
+    yield Result(log, claim, float(np.mean(two > three)))
+    claim = above("share of weeks in which four queues are the best", 0, place, "direction")
+    alone = best[numbers.index(FOUR)] & (best.sum(axis=0) == 1)
+    yield Result(log, claim, float(alone.mean()))
+    gains = [np.array(of)[np.array(of) > 0] for of in (found.weeks[FOUR], found.exact)]
+    user, exact = (float(of.mean()) if of.size else nan for of in gains)
+    claim = below("mean R of the weeks with R > 0, users' estimates less exact ones", 0, "Figure 5",
+                  "direction")  # fmt: skip
+    yield Result(log, claim, user - exact, note="the source: in three of four logs")
+    claim = above("R with crashed jobs less R without them", 0, "section 2.2", "direction")
+    note = f"{found.with_crashed:.3g} and {found.ratio:.3g}"
+    yield Result(log, claim, found.with_crashed - found.ratio, note=note)
+    if found.ratio > 0:
+        words = "mean wait of short jobs, four queues less EASY, where R > 0 (s)"
+        yield Result(log, below(words, 0, "section 2.2", "direction"), found.short)
+
+
+def _most_at_ctc(found: Mapping[Log, Found], note: str) -> Result:
+    """Say whether users' estimates cost most weeks at CTC."""
+    import numpy as np
+
+    worse = {
+        log.name: float(np.mean(np.array(its.weeks[FOUR]) < 0) - np.mean(np.array(its.exact) < 0))
+        for log, its in found.items()
+    }
+    others = [more for name, more in worse.items() if name != "CTC"]
+    words = "more weeks with R < 0 by users' estimates: CTC less the most of the others (share)"
+    ours = worse["CTC"] - max(others) if "CTC" in worse and others else nan
+    return Result(ALL_LOGS, above(words, 0, "Figure 5", "direction"), ours, note=note)
+
+
+STUDY = Study(
+    name="lawson-queues",
+    text=__doc__,
+    source='B. Lawson, E. Smirni, "Self-adaptive scheduler parameterization", Technical Report '
+    "TR-05-01, University of Richmond, 2005, sections 2 and 3",
+    logs=LOGS,
+    compare=compare,
+    axes=(CTC,),
+)
