@@ -86,7 +86,7 @@ def test_the_study_on_a_small_log(small):
     results = findings.results
     assert len({r.claim.quantity for r in results}) == len(results)
     # span, work, gains of two tables and the summary, levels, accuracy, decay, load, deadlines
-    assert len(results) == 2 + 2 * 5 + 2 + 2 * 4 * 16 + 8 + 10 + 8 + 9 + 1
+    assert len(results) == 2 + 2 * 5 + 2 + 2 * 4 * 16 + 8 + 15 + 8 + 9 + 1
     work = next(r for r in results if r.claim.quantity.startswith("work of the jobs"))
     jobs = lee.lines_of(logs[0].read())
     assert work.ours == pytest.approx((jobs.column("run") * jobs.column("procs")).sum() / lee.PROCS)

@@ -1,0 +1,202 @@
+"""What the log of the utility functions looks like.
+
+SDSC-BLUE as the source describes it beside its experiments: its load by the time of day and the day
+of the week (Figure 6), waits, and so deadlines, that depend on the size and the priority of jobs
+(section 4.3), what is expected of the three kinds of decay (Figure 4), and jobs that do not wait
+under EASY (section 7.4). Waits are those of the jobs of the study `lee` that ran, and EASY serves
+these.
+
+Words stand for numbers of ours. Load "varies" if an hour of the day, or a day of the week, has one
+and a half times as much as another one; it is "quite heavy" at times if more is submitted on some
+day than the machine can do. "Heavily dependent" is a rank correlation of 0.3 at least, and of
+priority any, with the queues from the most urgent to the least. Size is processors times run time,
+small jobs are those of at most the median number of processors. Figure 4 is the mean over these
+jobs, drawn with a fixed seed; all else is of this log, in which nothing is random.
+"""
+
+from collections.abc import Iterator
+from functools import partial
+from math import nan
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from analysis.reproduction import (
+    Claim,
+    Drawing,
+    Each,
+    Log,
+    Plan,
+    Result,
+    Study,
+    above,
+    at_least,
+)
+from analysis.studies.lee import DECAYS, N_QUEUES, PROCS, QUEUES, lines_of
+from analysis.studies.lee import STUDY as EXPERIMENTS
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from workloadkit.trace import Trace
+
+VARIES, HEAVILY = 1.5, 0.3
+_SEED = 31
+_HOURS, _DAYS = 24, 7
+
+
+class Found(NamedTuple):
+    """What is measured of the log, and what its figures show."""
+
+    claims: list[tuple[Claim, float]]
+    by_hour: "pd.Series"
+    by_day: "pd.Series"
+    decays: "pd.DataFrame"
+
+
+def compare(plan: Plan, each: Each) -> Iterator[Result | Drawing]:
+    """Set what the source says of the log beside ours."""
+    for log, found in zip(plan.logs, each(look, plan.logs), strict=True):
+        yield from (Result(log, claim, ours) for claim, ours in found.claims)
+        yield Drawing("lee-logs-decays", "Figure 4. What jobs are worth, on average", found.decays,
+                      _plot_decays)  # fmt: skip
+        for name, data, words in (
+            ("hour", found.by_hour, "hour of the day"),
+            ("weekday", found.by_day, "day of the week, from Monday"),
+        ):
+            title = f"Figure 6. Work submitted by {words}"
+            plot = partial(_plot_load, label=words)
+            yield Drawing(f"lee-logs-{name}", title, data.to_frame(), plot)
+
+
+def look(log: Log, rng: Any) -> Found:
+    """Measure the log."""
+    trace = log.read()
+    by_hour, by_day = (_by(trace, length, n) for length, n in ((3600, _HOURS), (86400, _DAYS)))
+    ran = lines_of(trace)
+    claims = [*_load(trace, by_hour, by_day), *_waits(ran), *_under_easy(ran)]
+    return Found(claims, by_hour, by_day, _decays(ran))
+
+
+def _by(trace: "Trace", length: int, n: int) -> "pd.Series":
+    """Work submitted by hour of the day, or day of the week, as a multiple of the mean."""
+    import numpy as np
+    import pandas as pd
+
+    from workloadkit.clock import Clock
+
+    ran = trace.select(trace.ran)
+    work = ran.used_procs * ran.column("run")
+    at = (Clock.of(trace).local(ran.column("submit")) // length % n).astype(np.int64)
+    total = np.bincount(at, weights=work, minlength=n)
+    return pd.Series(total / total.mean(), name="load")
+
+
+def _load(
+    trace: "Trace", by_hour: "pd.Series", by_day: "pd.Series"
+) -> Iterator[tuple[Claim, float]]:
+    """Say how the load varies, and how heavy it becomes."""
+    from analysis.load import load_over_time
+    from workloadkit.clock import Clock
+
+    for by, words in ((by_hour, "hour of the day"), (by_day, "day of the week")):
+        claim = at_least(f"work submitted by {words}, most over least", VARIES, "section 7.3",
+                         "ours")  # fmt: skip
+        yield claim, float(by.max() / by.min()) if by.min() > 0 else nan
+    submit = trace.column("submit")
+    days = Clock.of(trace).midnights(float(submit[0]), float(submit[-1]))
+    load = load_over_time(trace, days, machine=PROCS)["offered_load"]
+    claim = above("largest load submitted on a day, of what the machine can do", 1, "section 7.3",
+                  "ours")  # fmt: skip
+    yield claim, float(load.max())
+
+
+def _waits(ran: "Trace") -> Iterator[tuple[Claim, float]]:
+    """Say how waits go with the size and the priority of jobs."""
+    import pandas as pd
+
+    wait, procs, run = (pd.Series(ran.column(name)) for name in ("wait", "procs", "run"))
+    for words, size in (
+        ("processors times run time", procs * run),
+        ("processors", procs),
+        ("run time", run),
+    ):
+        claim = at_least(f"rank correlation of wait and {words}", HEAVILY, "section 4.3", "ours")
+        yield claim, float(wait.corr(size, method="spearman"))
+    queue = pd.Series(ran.column("queue"))
+    urgent = queue.isin(QUEUES)
+    claim = above("rank correlation of wait and queue, from the most urgent to the least", 0,
+                  "section 4.3", "direction")  # fmt: skip
+    yield claim, float(wait[urgent].corr(queue[urgent], method="spearman"))
+
+
+def _under_easy(ran: "Trace") -> Iterator[tuple[Claim, float]]:
+    """Say how many jobs do not wait under EASY, and which."""
+    import numpy as np
+
+    import workloadkit as wk
+
+    schedule = wk.simulate(ran, "easy", procs=PROCS)
+    at_once, procs = schedule.wait == 0, schedule.workload.procs
+    claim = above("share of jobs that do not wait under EASY", 0.5, "section 7.4", "bound")
+    yield claim, float(np.mean(at_once))
+    small = procs <= np.median(procs)
+    words = "share of jobs that do not wait under EASY, small ones less others"
+    ours = float(at_once[small].mean() - at_once[~small].mean()) if not small.all() else nan
+    yield above(words, 0, "section 7.4", "direction"), ours
+
+
+def _decays(ran: "Trace") -> "pd.DataFrame":
+    """Return the mean share of the start value over time, for each kind of decay."""
+    import pandas as pd
+
+    import workloadkit as wk
+    from analysis.utilities import utility_shapes
+
+    priority = {q: q if q in QUEUES else QUEUES[-1] for q in range(-1, N_QUEUES)}
+    means = {}
+    for kind, setting in DECAYS.items():
+        augmented = wk.add_utility(
+            ran,
+            priority=priority,
+            decay=kind,
+            deadline="wait+run",
+            points=setting.points,
+            rng=_SEED,
+        )
+        means[kind] = utility_shapes(augmented).iloc[:, 0]
+    return pd.DataFrame(means)
+
+
+def _plot_decays(data: "pd.DataFrame", ax: Any = None) -> Any:
+    from analysis import style
+
+    ax = style.current_axes(ax)
+    for name, line in zip(data, style.LINES, strict=False):
+        ax.plot(data.index, data[name], **line, label=name)
+    ax.set_ylim(0, 1.03)
+    ax.set_xlabel("time since the submission, as a share of the deadline")
+    ax.set_ylabel("share of the start value")
+    style.share_axis(ax.xaxis)
+    style.share_axis(ax.yaxis)
+    style.legend_above(ax)
+    return ax
+
+
+def _plot_load(data: "pd.DataFrame", ax: Any = None, *, label: str) -> Any:
+    from analysis import style
+
+    ax = style.current_axes(ax)
+    ax.bar(data.index, data["load"], color=style.BLUE)
+    ax.axhline(1, color=style.MUTED, linewidth=0.8)
+    style.count_axis(ax.xaxis)
+    ax.set_xlabel(label)
+    ax.set_ylabel("work submitted, of the mean")
+    return ax
+
+
+STUDY = Study(
+    name="lee-logs",
+    text=__doc__,
+    source=EXPERIMENTS.source,
+    logs=EXPERIMENTS.logs,
+    compare=compare,
+)
