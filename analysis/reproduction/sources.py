@@ -1,6 +1,6 @@
 """The sources of several studies: their logs, and what their words leave open."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +10,7 @@ from analysis.reproduction.study import Plan
 from workloadkit.clock import DAY
 
 if TYPE_CHECKING:
+    from workloadkit.resample.runs import Resampling
     from workloadkit.trace import Trace
 
 #: The logs of N. Zakay's thesis, and their versions as its Table 1.1 (2018) lists them.
@@ -168,6 +169,18 @@ def fluid(reading: Reading) -> str:
 def temporary(reading: Reading) -> dict[str, Any]:
     """Return the settings of `classify_users` that a reading has for temporary users."""
     return {"edge": 60 * DAY, "begin": 0} if reading["temporary"] == "60 days" else {}
+
+
+def resampling_of(traces: "Sequence[Trace]", reading: Reading, **how: Any) -> "Resampling":
+    """Return what resamples logs by a reading, with further settings of `workloadkit.resample`."""
+    import warnings
+
+    from workloadkit.errors import WorkloadWarning
+    from workloadkit.resample.runs import prepare
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", WorkloadWarning)  # an empty pool is no news here
+        return prepare(traces, **{"start": reading["start"], **temporary(reading), **how})
 
 
 def without(plan: Plan) -> str:

@@ -1,4 +1,4 @@
-"""The Hurst parameter of the arrivals in eleven logs.
+"""The Hurst parameter of the arrivals in eleven logs, and of what is made of them.
 
 The slope of the pox plot (R/S) of the numbers of jobs submitted per unit of time. The source states
 neither the unit nor the smallest window, only that most intervals should not be empty; here they
@@ -12,19 +12,55 @@ The margin of a figure is the standard deviation that the source gives for resam
 the same log. Nothing is random in the estimate; its interval as that of a series, which is that of
 fractional Gaussian noise and allows for the bias of R/S, is noted.
 
-The study `zakay-resampling` has the resampled workloads.
+Then what the text says of resampled logs, eight of each. "Far above 0.5 and far below 1" are the
+bounds that it gives itself, 0.6 and 0.9; a pox plot is near a straight line if the correlation of
+its logarithmic coordinates is at least 0.95; "no large systematic deviation" is a mean difference,
+over the logs, of at most the mean standard deviation. How many logs have a mean below that of the
+original agrees with the number published for these logs if at most one differs.
+
+Users are independent in resampled logs, whose excess over 0.5 is compared with that of the log; in
+shuffled ones the days of the log are rearranged. "Kept" is at least half of it, "destroyed" less;
+R/S has a bias of 0.03 at H = 0.5, which counts as kept.
+
+The study `zakay-resampling` has the mean H of the resampled logs themselves.
 """
 
 from collections.abc import Iterator
 from math import nan
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from analysis.reproduction import Each, Log, Plan, Result, Study, above, printed, read_table
-from analysis.reproduction.sources import ZAKAY_LOGS
+from analysis.reproduction import (
+    ALL_LOGS,
+    Each,
+    Log,
+    Plan,
+    Reading,
+    Result,
+    Study,
+    above,
+    at_least,
+    at_most,
+    below,
+    between,
+    printed,
+    read_table,
+)
+from analysis.reproduction.sources import START, TEMPORARY, ZAKAY_LOGS, resampling_of, without
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pandas as pd
 
 UNIT = 3600
 OTHERS = (5, 15, 20, 30)
+
+#: The correlation of a pox plot that is near a line, the bounds of H that the text gives, and what
+#: is kept of the excess of H over 0.5.
+NEAR_LINE, BOUNDS, KEPT = 0.95, (0.6, 0.9), 0.5
+
+#: Hours of the segments that are rearranged.
+SEGMENT = 24
 
 
 def compare(plan: Plan, each: Each) -> Iterator[Result]:
@@ -41,6 +77,11 @@ def compare(plan: Plan, each: Each) -> Iterator[Result]:
             continue
         yield Result(log, claim, found["rs"][0], note=_note(log, found, sd))
         yield Result(log, long_range, *found["rs"])
+    tasks = [(log, dict(plan.reading), plan.runs) for log in plan.logs]
+    made = dict(zip(plan.logs, each(remake, tasks), strict=True))
+    for log, table in made.items():
+        yield from _made(log, table)
+    yield from _together(made, published, without(plan))
 
 
 def estimate(log: Log, rng: Any) -> dict[str, Any]:
@@ -68,6 +109,111 @@ def estimate(log: Log, rng: Any) -> dict[str, Any]:
     }
 
 
+def remake(task: tuple[Log, Reading, int], rng: "np.random.Generator") -> "pd.DataFrame":
+    """Estimate H of a log, of logs resampled from it and of shuffled ones; a row for each."""
+    import pandas as pd
+
+    from analysis.memory.arrivals import arrivals_per_unit
+    from analysis.resampling.measures import comparable
+    from workloadkit.provenance import seed_of
+
+    log, reading, runs = task
+    trace = comparable(log.read())
+    hours = arrivals_per_unit(trace, UNIT).to_numpy()
+    rows = [{"how": "log", **_pox(hours)}]
+    resampling, seed = resampling_of([trace], reading), seed_of(rng)
+    new = (arrivals_per_unit(resampling.run_of(i, seed), UNIT).to_numpy() for i in range(runs))
+    rows += [{"how": "resampled", **_pox(one)} for one in new]
+    mixed = (rearranged(hours, stream) for stream in rng.spawn(runs))
+    rows += [{"how": "shuffled", **_pox(one)} for one in mixed]
+    return pd.DataFrame(rows)
+
+
+def rearranged(hours: "np.ndarray", rng: "np.random.Generator") -> "np.ndarray":
+    """Put the days of a series of hours in another order; what is no whole day stays at the end.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> new = rearranged(np.arange(50), np.random.default_rng(3))
+    >>> new[[0, 23, 24, 47]].tolist(), new[48:].tolist()
+    ([24, 47, 0, 23], [48, 49])
+    """
+    import numpy as np
+
+    whole = hours.size // SEGMENT * SEGMENT
+    days = hours[:whole].reshape(-1, SEGMENT)
+    return np.concatenate([rng.permutation(days).ravel(), hours[whole:]])
+
+
+def _pox(hours: "np.ndarray") -> dict[str, float]:
+    """H by R/S, and how near the points of the pox plot are to a line."""
+    import numpy as np
+
+    from analysis.memory.hurst_parameter import hurst, visible
+
+    found = hurst(hours, "rs")
+    points = visible(found.points)
+    near = np.corrcoef(np.log(points["scale"]), np.log(points["value"]))[0, 1]
+    return {"h": found.estimate, "near": float(near)}
+
+
+def _made(log: Log, table: "pd.DataFrame") -> Iterator[Result]:
+    """Say of a log's pox plots and of H of what is made of it what the text says."""
+    from workloadkit.experiments.intervals import mean_interval
+
+    of = {str(how): rows for how, rows in table.groupby("how")}
+    original, resampled = float(of["log"]["h"].iloc[0]), of["resampled"]
+    words, place = "correlation of the points of the pox plot", "Figure 6"
+    claim = at_least(f"{words}, log: near a line", NEAR_LINE, place, "ours")
+    yield Result(log, claim, float(of["log"]["near"].iloc[0]))
+    claim = at_least(f"{words}, least of the resampled: near a line", NEAR_LINE, place, "ours")
+    yield Result(log, claim, float(resampled["near"].min()))
+    place, note = "Table VII", f"{len(resampled)} resampled logs; of the log {original:.3f}"
+    least, most = float(resampled["h"].min()), float(resampled["h"].max())
+    yield Result(log, at_least("least H of the resampled", BOUNDS[0], place), least, note=note)
+    yield Result(log, at_most("largest H of the resampled", BOUNDS[1], place), most, note=note)
+    place, words = "section 5.3", "H less 0.5, {}, relative to that of the log: {}"
+    for how, side, verb in (("resampled", at_least, "kept"), ("shuffled", below, "destroyed")):
+        excess = (of[how]["h"] - 0.5) / (original - 0.5)
+        claim = side(words.format(how, verb), KEPT, place, "ours")
+        yield Result(log, claim, *mean_interval(excess), f"H {of[how]['h'].mean():.3f}")
+
+
+def _together(
+    made: dict[Log, "pd.DataFrame"], published: dict[str, dict[str, str]], note: str
+) -> Iterator[Result]:
+    """Say how H of resampled logs differs from that of their originals, over the logs."""
+    from workloadkit.experiments.intervals import mean_interval
+
+    if not made:
+        return
+    differences, near = {}, 0
+    deviation = 0.0
+    for log, table in made.items():
+        h = table["h"][table["how"] == "resampled"]
+        differences[log.name] = float(h.mean() - table["h"].iloc[0])
+        near += abs(differences[log.name]) < h.std()
+        deviation += h.std() / len(made)
+    theirs = {
+        name: float(published[name]["resampled"]) - float(published[name]["original"])
+        for name in differences
+    }
+    place = "Table VII"
+    for side, words in ((-1, "below"), (1, "above")):
+        there = sum(side * x > 0 for x in theirs.values())
+        ours = sum(side * x > 0 for x in differences.values())
+        claim = printed(f"logs with a mean H {words} the original's", there, place, within=1)
+        same = sum(differences[x] * theirs[x] > 0 for x in differences)
+        yield Result(ALL_LOGS, claim, ours, note=f"the same side in {same} of {len(made)}; {note}")
+    words = "share of logs with a mean H within a standard deviation of the original's: most"
+    yield Result(ALL_LOGS, above(words, 0.5, place), near / len(made), note=note)
+    words = "mean difference of H from the original, over the logs: no large deviation"
+    claim = between(words, (-deviation, deviation), "section 5.3")
+    listed = ", ".join(f"{name} {x:+.3f}" for name, x in differences.items())
+    yield Result(ALL_LOGS, claim, *mean_interval(list(differences.values())), listed)
+
+
 def _note(log: Log, found: dict[str, Any], sd: float) -> str:
     low, high = found["range"]
     whittle = f"local Whittle {found['local_whittle']:.2f}"
@@ -85,7 +231,9 @@ STUDY = Study(
     text=__doc__,
     source='N. Zakay, D. G. Feitelson, "Workload resampling for performance evaluation of '
     'parallel job schedulers", Concurrency and Computation: Practice and Experience 26, 2014, '
-    "section 5.3 and Table VII",
+    "section 5.3, Figure 6 and Table VII",
     logs=ZAKAY_LOGS,
     compare=compare,
+    runs=8,
+    axes=(TEMPORARY, START),
 )

@@ -17,7 +17,9 @@ def log_of(noise, rng):
     counts = rng.poisson(np.exp(2 + noise / 2))
     begin = np.repeat(np.arange(counts.size) * 3600, counts)
     submit = np.sort(begin + rng.integers(0, 3600, begin.size))
-    return wk.Trace.from_columns({"submit": submit, "run": [1] * submit.size})
+    user = rng.integers(1, 20, submit.size)
+    ones = [1] * submit.size
+    return wk.Trace.from_columns({"submit": submit, "run": ones, "procs": ones, "user": user})
 
 
 def test_on_logs_made_here(tmp_path, rng):
@@ -27,7 +29,9 @@ def test_on_logs_made_here(tmp_path, rng):
     study = studies.load_study("zakay-hurst")
     with pytest.warns(wk.WorkloadWarning, match="left out"):
         logs = reproduction.find_logs(study.logs, tmp_path)
-    alike, alike_long, real, real_long, *missing = reproduction.run_study(study, logs).results
+    results = reproduction.run_study(study, logs, runs=2).results
+    alike, alike_long, real, real_long, *others = results
+    missing = [r for r in others if r.log.path is None and r.log is not reproduction.ALL_LOGS]
     assert [alike.log.name, real.log.name] == ["LANL-CM5", "KTH-SP2"]
     assert (alike.verdict, alike_long.verdict) == ("contradicted", "too uncertain")
     assert alike_long.low < 0.5
@@ -40,6 +44,20 @@ def test_on_logs_made_here(tmp_path, rng):
     assert (real_long.ours, real_long.low, real_long.high) == (ours.estimate, *ours.interval)
     assert len(missing) == 2 * 9
     assert {result.verdict for result in missing} == {"input missing"}
+    kth = {r.claim.quantity: r for r in others if r.log.name == "KTH-SP2"}
+    assert (
+        kth["correlation of the points of the pox plot, log: near a line"].verdict == "reproduced"
+    )
+    destroyed = kth["H less 0.5, shuffled, relative to that of the log: destroyed"]
+    assert destroyed.ours < 1  # of the noise's 0.3
+    kept = kth["H less 0.5, resampled, relative to that of the log: kept"]
+    assert kept.low < kept.ours < kept.high
+    least, most = kth["least H of the resampled"], kth["largest H of the resampled"]
+    assert 0.5 < least.ours < most.ours < 1
+    together = [r for r in others if r.log is reproduction.ALL_LOGS]
+    below, above, *_ = together
+    assert (below.claim.published, above.claim.published) == (2, 0)  # of these two logs
+    assert below.ours + above.ours == 2
 
 
 def test_every_published_log_has_a_version():
