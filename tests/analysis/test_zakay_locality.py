@@ -7,7 +7,7 @@ import pytest
 
 import workloadkit as wk
 from analysis.locality.job_pairs import user_jobs
-from analysis.reproduction import find_logs, run_study
+from analysis.reproduction import ALL_LOGS, find_logs, run_study
 from analysis.studies import load_study
 from analysis.studies.zakay_locality import rounded_shares
 from tests.data import DATA, trace_path
@@ -39,13 +39,14 @@ def run(folder, runs, name="KTH-SP2"):
     with pytest.warns(wk.WorkloadWarning, match="left out"):
         logs = find_logs(study.logs, folder)
     results = run_study(study, logs, runs=runs, rng=1).results
-    assert {r.verdict for r in results if r.log.path is None} == {"input missing"}
+    missing = [r for r in results if r.log.path is None and r.log is not ALL_LOGS]
+    assert {r.verdict for r in missing} == {"input missing"}
     return {r.claim.quantity: r for r in results if r.log.name == name}
 
 
 def test_on_a_small_log(small):
     results = run(small, 30)
-    assert len(results) == 18 + 3 + 3 + 2
+    assert len(results) == 18 + 3 + 3 + 2 + 6 + 8
     larger = results["run time, distance 0 against 1: 0 larger"]
     assert (larger.ours, larger.low, larger.verdict) == (1, None, "contradicted")
     assert (larger.claim.place, larger.claim.kind) == ("Table IV", "printed")
@@ -55,6 +56,11 @@ def test_on_a_small_log(small):
     assert (differs.verdict, differs.note) == ("contradicted", "less than one of 1 users")
     assert results["processors, distance 0 against 1: equal"].note.startswith("exactly 1.0000")
     assert results["run time, mean stack depth"].ours == 0
+    curve = results["run time, median similarity in a session, less the largest farther"]
+    assert curve.ours == pytest.approx(1 - 4 / 5)  # the middle one of 1/2, 2/3, ..., 7/8
+    half = results["run time, mean stack depth in random order, relative to the stack: about half"]
+    assert half.note == "8 values on the stack"
+    assert half.low <= half.ours <= half.high
     similarity = results["run time, similarity in sessions less that of shuffled jobs"]
     assert (similarity.verdict, similarity.claim.kind) == ("reproduced", "direction")
     assert 0 < similarity.low < similarity.ours < similarity.high
