@@ -1,4 +1,4 @@
-"""The Hurst parameter of the arrivals in eleven logs, and of what is made of them.
+"""The Hurst parameter of arrivals, resampled and shuffled.
 
 The slope of the pox plot (R/S) of the numbers of jobs submitted per unit of time. The source states
 neither the unit nor the smallest window, only that most intervals should not be empty; here they

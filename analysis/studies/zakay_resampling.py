@@ -14,9 +14,10 @@ for nine of ten, "largely" for three of four, "most" for more than half, "near" 
 0.95.
 
 The utilization is that between the first and the last submission: the end of a log would count as
-idle time. Last, more and fewer users, 10 runs for each factor of their numbers, and the share of
-them that do not saturate. As in the source, the utilization at which a log saturates is that of
-these: their mean at the largest factor at which at least half of the runs do not.
+idle time. "Generally below" is at least three runs of four. Response times behave like waits if the
+rank correlation of their means over the runs is at least 0.9; slowdowns are the most varied if
+their coefficient of variation is above those of all other metrics. The study `zakay-load` has more
+and fewer users.
 
 "In most cases the most extreme differences were not more than 10-20 %" cannot hold of the waits
 by the source's own figures: elsewhere in the thesis, the largest mean wait of 100 such simulations
@@ -24,12 +25,11 @@ is 2.7 to 17 times the least. In a resampled log users come together who did not
 for better times: in some months more work arrives than the machine can do, as it never did for long
 in the log.
 
-Jobs larger than the machine are dropped. The OSC cluster's log has no estimates: its run times are
-taken for them.
+Jobs larger than the machine are dropped.
 """
 
 from collections.abc import Iterator, Mapping
-from math import nan, sqrt
+from math import nan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -58,7 +58,7 @@ from analysis.reproduction.sources import (
     ZAKAY_LOGS,
     easy,
     procs_of,
-    temporary,
+    resampling_of,
 )
 
 if TYPE_CHECKING:
@@ -75,14 +75,6 @@ TABLE_RUNS = 8
 #: Runs of a task, so that many can share the work and the same runs come of any number of them.
 PART = 25
 
-#: Runs for each factor of the numbers of users, and the factors.
-LOAD_RUNS = 10
-FACTORS = {
-    "SDSC-DS": (0.8, 0.9, 1.0, 1.1, 1.2, 1.3, 1.4, 1.5),
-    "SDSC-BLUE": (0.8, 0.9, 1.0, 1.1, 1.2, 1.3, 1.4, 1.5),
-    "OSC-Clust": (1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0),
-}
-
 #: What is measured of a simulation, in words.
 METRICS = {
     "jobs": "throughput",
@@ -91,7 +83,7 @@ METRICS = {
     "mean_bounded_slowdown": "slowdown",
 }
 
-_NO_ESTIMATES = ("SDSC-Par", "PIK-IPLEX", "OSC-Clust")
+_NO_ESTIMATES = ("SDSC-Par", "PIK-IPLEX")
 _COLUMNS = ("original", "resampled", "sd")
 _DEPTHS = {"procs": "processors", "requested_time": "requested time", "run": "run time"}
 
@@ -109,31 +101,27 @@ def compare(plan: Plan, each: Each) -> Iterator[Result]:
     """Set the published figures and claims beside ours."""
     logs, runs, reading = plan.logs, plan.runs, dict(plan.reading)
     with_estimates = [log for log in logs if log.name not in _NO_ESTIMATES]
-    in_tables = [(log, reading) for log in logs if log.name != "OSC-Clust"]
+    in_tables = [(log, reading) for log in logs]
     sizes = [min(PART, runs - first) for first in range(0, runs, PART)]
-    loads = [Part(log, reading, LOAD_RUNS, x) for log in logs for x in FACTORS.get(log.name, ())]
     originals = [Part(log, reading, 0) for log in logs]
     parts = [Part(log, reading, size) for log in with_estimates for size in sizes]
     measured = each(tables, in_tables)
-    done = each(simulations, [*originals, *parts, *loads])
-    n, m = len(originals), len(originals) + len(parts)
+    done = each(simulations, [*originals, *parts])
+    n = len(originals)
     of_log = {part.log: done[i].iloc[0] for i, part in enumerate(originals)}
     for (log, _), found in zip(in_tables, measured, strict=True):
         yield from _tables(log, found)
     for log in plan.missing:
         yield from _tables(log, None)
+        yield from _side(log, None)
     of_runs = {
-        log: _joined([d for part, d in zip(parts, done[n:m], strict=True) if part.log == log])
+        log: _joined([d for part, d in zip(parts, done[n:], strict=True) if part.log == log])
         for log in with_estimates
     }
     for log, found in of_runs.items():
         yield from _beside(log, of_log[log], found)
     if of_runs:
         yield from _together(of_runs, of_log)
-    for log in logs:
-        if log.name in FACTORS:
-            found = {p.factor: d for p, d in zip(loads, done[m:], strict=True) if p.log == log}
-            yield from _loads(log, of_log[log], found)
 
 
 def tables(task: tuple[Log, Reading], rng: "np.random.Generator") -> "pd.DataFrame":
@@ -142,7 +130,7 @@ def tables(task: tuple[Log, Reading], rng: "np.random.Generator") -> "pd.DataFra
 
     from workloadkit.provenance import seed_of
 
-    trace, resampling = _pools(*task)
+    trace, resampling = pools(*task)
     seed = seed_of(rng)
     new = (resampling.run_of(i, seed) for i in range(TABLE_RUNS))
     return pd.DataFrame([_measure(x) for x in (trace, *new)])
@@ -157,7 +145,7 @@ def simulations(part: Part, rng: "np.random.Generator") -> "pd.DataFrame":
     from workloadkit.provenance import seed_of
     from workloadkit.simulation.saturation import outstanding
 
-    trace, resampling = _pools(part.log, part.reading)
+    trace, resampling = pools(part.log, part.reading)
     seed = seed_of(rng)
     rows: list[dict[str, Any]] = []
     try:
@@ -173,7 +161,7 @@ def simulations(part: Part, rng: "np.random.Generator") -> "pd.DataFrame":
             oversize="drop",
             overrun=part.reading["overrun"],
         )
-        values = {name: schedule.metrics[name] for name in METRICS}
+        values = {name: schedule.metrics[name] for name in (*METRICS, "mean_response")}
         grew = outstanding(schedule.workload.submit, schedule.end).grew
         values |= _load(schedule) | {"saturated": bool(grew)}
         rows.append(values)
@@ -193,18 +181,12 @@ def _load(schedule: "Schedule") -> dict[str, float]:
     return {"utilization": busy, "offered_load": work / (machine * (last - first))}
 
 
-def _pools(log: Log, reading: Reading) -> tuple["Trace", "Resampling"]:
+def pools(log: Log, reading: Reading) -> tuple["Trace", "Resampling"]:
     """Return the jobs of a log that ran and are of known users, and what resamples them."""
-    import warnings
+    from analysis.resampling.measures import comparable
 
-    from workloadkit.errors import WorkloadWarning
-    from workloadkit.resample.runs import prepare
-
-    trace = log.read()
-    trace = trace.select(trace.ran & (trace.column("user") >= 0))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", WorkloadWarning)  # an empty pool is no news here
-        return trace, prepare(trace, start=reading["start"], **temporary(reading))
+    trace = comparable(log.read())
+    return trace, resampling_of([trace], reading)
 
 
 def _measure(trace: "Trace") -> dict[str, float]:
@@ -275,7 +257,9 @@ def _beside(log: Log, original: "pd.Series", runs: "pd.DataFrame") -> Iterator[R
     claim = below("median difference of the utilization from the log's (%)", 8.0, place)
     note = f"{_range(100 * relative['utilization'])}: median {values[0]:+.1f} %"
     yield Result(log, claim, *_size(*values), note)
+    yield from _side(log, lower["utilization"])
     yield from _waits(log, original, runs, lower)
+    yield from _varied(log, runs)
     rows = {row["log"]: row for row in read_table(Path(__file__).with_suffix(".csv"))}
     if log.name in rows and len(runs) > 1:
         published = float(rows[log.name]["largest_to_least_wait"])
@@ -310,6 +294,48 @@ def _waits(
             yield Result(log, claim, *_share(~lower[name]), note)
 
 
+def _varied(log: Log, runs: "pd.DataFrame") -> Iterator[Result]:
+    """Say how response times go with waits, and which metric varies most."""
+    if len(runs) < 3:
+        return
+    place = "section 6.1"
+    words = "rank correlation of mean response times and waits over the runs: similar"
+    both = float(runs[["mean_response", "mean_wait"]].rank().corr().iloc[0, 1])
+    yield Result(log, at_least(words, 0.9, place, "ours"), both, note=f"of {len(runs)} runs")
+    of = runs[list(METRICS)].std() / runs[list(METRICS)].mean()
+    others = of.drop("mean_bounded_slowdown")
+    words = "coefficient of variation of slowdowns over the largest of other metrics"
+    note = ", ".join(f"{METRICS[name]} {value:.2g}" for name, value in of.items())
+    claim = above(words, 1, place, "direction")
+    ratio = float(of["mean_bounded_slowdown"] / others.max()) if others.max() > 0 else nan
+    yield Result(log, claim, ratio, *_interval_of_variation(runs), note)
+
+
+def _side(log: Log, lower: "pd.Series | None") -> Iterator[Result]:
+    """Say on which side of the log's the utilizations of resampled logs lie."""
+    least, words = {"CTC-SP2": (0.05, "around"), "CEA-Curie": (0.75, "generally below")}.get(
+        log.name, (nan, "")
+    )
+    if words:
+        quantity = f"share of runs with a utilization below the log's: {words}"
+        claim = between(quantity, (least, 0.95 if words == "around" else 1.0), "section 6.1")
+        yield Result(log, claim, *((nan, None, None) if lower is None else _share(lower)))
+
+
+def _interval_of_variation(runs: "pd.DataFrame") -> tuple[float, float]:
+    """Interval of the ratio of the coefficients of variation, by drawing runs anew."""
+    import numpy as np
+
+    names = [name for name in METRICS if name != "mean_bounded_slowdown"]
+    values = runs[["mean_bounded_slowdown", *names]].to_numpy(np.float64)
+    drawn = values[np.random.default_rng(0).integers(0, len(values), (1000, len(values)))]
+    variation = drawn.std(axis=1) / drawn.mean(axis=1)
+    most = variation[:, 1:].max(axis=1)
+    ratios = variation[:, 0] / np.where(most > 0, most, np.nan)
+    low, high = np.nanquantile(ratios, (0.025, 0.975)) if (most > 0).any() else (nan, nan)
+    return float(low), float(high)
+
+
 def _together(
     runs: Mapping[Log, "pd.DataFrame"], original: Mapping[Log, "pd.Series"]
 ) -> Iterator[Result]:
@@ -334,46 +360,6 @@ def _together(
     yield Result(ALL_LOGS, above(words, 0.5, "section 6.1", "ours"), share, note=note)
 
 
-def _loads(
-    log: Log, original: "pd.Series", found: Mapping[float, "pd.DataFrame"]
-) -> Iterator[Result]:
-    """Say how more and fewer users load the machine, and where it saturates."""
-    from workloadkit.experiments.intervals import mean_interval
-
-    place = "section 6.3"
-    found = {factor: runs for factor, runs in found.items() if len(runs)}
-    stable = {factor: runs[~runs["saturated"].astype(bool)] for factor, runs in found.items()}
-    shares = {factor: len(stable[factor]) / len(runs) for factor, runs in found.items()}
-    listed = ", ".join(f"{share:.0%} at {factor:g}" for factor, share in shares.items())
-    if log.name == "OSC-Clust":
-        claim = printed("utilization of the log", 0.128, place, within=0.0005)
-        yield Result(log, claim, float(original["utilization"]))
-        if 6.0 in found:
-            claim = printed("offered load with 6 times the users", 0.768, place)
-            values = mean_interval(found[6.0]["offered_load"], positive=True)
-            busy = found[6.0]["utilization"].mean()
-            note = f"utilization {busy:.3f}; the other work is done after the last submission"
-            yield Result(log, claim, *values, note)
-    if 1.0 in found and max(found) > 1:
-        words = f"share of runs that do not saturate, {max(found):g} times the users less once"
-        claim = below(words, 0, place, "direction")
-        many, few = (~found[factor]["saturated"].astype(bool) for factor in (max(found), 1.0))
-        yield Result(log, claim, *_difference(_share(many), _share(few)), f"stable: {listed}")
-    half = [factor for factor, share in shares.items() if share >= 0.5]
-    if half:
-        values = mean_interval(stable[max(half)]["utilization"], positive=True)
-        most = max(float(runs["utilization"].max()) for runs in stable.values() if len(runs))
-        note = f"factor {max(half):g}; at most {most:.3f} in a run; stable: {listed}"
-        words = "utilization at which the log saturates"
-        if log.name == "SDSC-DS":
-            yield Result(log, below(words, 0.9, place, main=True), *values, note)
-        else:
-            claim = at_least(f"{words}: near 1", 0.95, place, "ours", main=True)
-            yield Result(log, claim, *values, note)
-        words = "largest utilization of a run that does not saturate"
-        yield Result(log, at_most(words, 1, place), most)
-
-
 def _size(ours: float, low: float, high: float) -> tuple[float, float, float]:
     """Return an absolute value with its interval, of a value with its interval."""
     ends = sorted((abs(low), abs(high)))
@@ -384,18 +370,6 @@ def _share(flags: "pd.Series") -> tuple[float, float, float]:
     from workloadkit.experiments.intervals import share_interval
 
     return share_interval(int(flags.sum()), len(flags))
-
-
-def _difference(
-    first: tuple[float, float, float], other: tuple[float, float, float]
-) -> tuple[float, float, float]:
-    """Return the difference of two shares, and its interval by those of the shares (Newcombe)."""
-    (p, p_low, p_high), (q, q_low, q_high) = first, other
-    below_it, above_it = (
-        sqrt((p - p_low) ** 2 + (q_high - q) ** 2),
-        sqrt((p_high - p) ** 2 + (q - q_low) ** 2),
-    )
-    return p - q, p - q - below_it, p - q + above_it
 
 
 def _spread(values: "np.ndarray") -> tuple[float, float, float]:
@@ -416,9 +390,9 @@ STUDY = Study(
     text=__doc__,
     source='N. Zakay, D. G. Feitelson, "Workload resampling for performance evaluation of '
     'parallel job schedulers", Concurrency and Computation: Practice and Experience 26, 2014, '
-    "Tables VI and VII, sections 6.1 and 6.3; the ratios of waits are of N. Zakay's thesis, 2018, "
+    "Tables VI and VII, section 6.1; the ratios of waits are of N. Zakay's thesis, 2018, "
     "chapter on TBUOS, Table I",
-    logs={**ZAKAY_LOGS, "OSC-Clust": "OSC-Clust-2000-3.1-cln"},
+    logs=ZAKAY_LOGS,
     compare=compare,
     runs=100,
     axes=(SPARE, OVERRUN, TEMPORARY, START, CTC_NODES),

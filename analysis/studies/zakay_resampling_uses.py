@@ -172,18 +172,25 @@ def compare(plan: Plan, each: Each) -> Iterator[Result]:
 
 def likeness(task: tuple[Log, Reading, int], rng: "np.random.Generator") -> Likeness:
     """Measure how far the distributions of resampled logs are from those of the log."""
-    import pandas as pd
-
-    from analysis.resampling.validation import FIGURE_4, FIGURE_5
     from workloadkit.provenance import seed_of
 
     log, reading, runs = task
     trace = _jobs(log)
     resampling, seed = _prepare([trace], reading), seed_of(rng)
-    begin, names = resampling.plan.begin, (*FIGURE_4, *FIGURE_5)
+    new = (resampling.run_of(i, seed) for i in range(runs))
+    return alike(trace, new, resampling.plan.begin)
+
+
+def alike(trace: "Trace", new: "Iterable[Trace]", begin: float) -> Likeness:
+    """Measure how far the distributions of new logs, which begin at a time, are from a log's."""
+    import pandas as pd
+
+    from analysis.resampling.validation import FIGURE_4, FIGURE_5
+
+    names = (*FIGURE_4, *FIGURE_5)
     original = _look(trace, names, begin)
-    new = (_look(resampling.run_of(i, seed), names, begin) for i in range(runs))
-    return Likeness(original, pd.DataFrame([_apart(original, one) for one in new]))
+    looked = (_look(one, names, begin) for one in new)
+    return Likeness(original, pd.DataFrame([_apart(original, one) for one in looked]))
 
 
 def lengthen(task: tuple[Log, Reading, int], rng: "np.random.Generator") -> Likeness:

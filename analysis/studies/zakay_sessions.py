@@ -15,6 +15,14 @@ Last and Max have no discontinuity, for a jump of a quarter at most. The jumps a
 `analysis.sessions.jumps`. The source judges by eye where the curves level off; the rule here is
 that of `suggest_threshold`.
 
+More words in numbers: by day is 7:30 to 17:30 on weekdays, and "many more" sessions an hour are
+twice as many; "most" is more than half; the slope "changes little" from 25 to 200 min if it falls
+there by at most a tenth of its fall from 1 min on; distributions are "very close" or "the same" if
+the largest difference of the cumulative shares (K-S) is at most 0.1, those of lengths above 2 min;
+"large" think times are those above 8 h; "very many" jobs are a hundred; "clear" is a jump of more
+than a quarter. Arrival is best if no other way has fewer faults, as `compare_session_methods`
+counts them: too many sessions above 16 h, and a jump at the cut or threshold.
+
 The source does not say which versions of the logs it took; those named here are the ones that
 N. Zakay's thesis (2018, Table 1.1) lists.
 """
@@ -26,12 +34,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from analysis.formats import duration
 from analysis.reproduction import (
+    ALL_LOGS,
     Each,
     Log,
     Plan,
     Result,
     Study,
     above,
+    at_least,
+    at_most,
     below,
     between,
     printed,
@@ -40,6 +51,7 @@ from analysis.reproduction import (
 from analysis.reproduction.sources import ZAKAY_LOGS
 
 if TYPE_CHECKING:
+    import numpy as np
     import pandas as pd
 
     from analysis.sessions.methods import SessionMethods
@@ -60,11 +72,20 @@ _SEED = 1  # of the intervals: nothing else is random
 #: curve without one, and how large a difference is marginal.
 OTHER, LONGEST_WITHIN, NO_JUMP, MARGINAL = 0.05, 50, 0.25, 0.05
 
+#: "Many more", "little", "very close" and "very many", and large think times. [s]
+MANY_MORE, LITTLE, CLOSE, VERY_MANY, LARGE = 2.0, 0.1, 0.1, 100, 8 * 3600
+
+#: Lengths of sessions are compared above this. [s]
+SHORT = 120
+
 
 class Found(NamedTuple):
     """What a log says: the counts, the comparison, and the longest sessions with a cut [min].
 
-    `one_job` has the intervals of the shares of sessions and of batches with one job.
+    `one_job` has the intervals of the shares of sessions and of batches with one job; `by_day` how
+    many sessions begin an hour by day over those at night and on weekends; `jobs` the jobs of each
+    session; `within` the share of think times below 20 min; `shapes` the largest K-S distance of
+    lengths by different thresholds, by way.
     """
 
     counts: dict[str, int]
@@ -72,6 +93,10 @@ class Found(NamedTuple):
     one_job: dict[str, tuple[float, float]]
     longest: float
     next_longest: float
+    by_day: dict[str, float]
+    jobs: "np.ndarray"
+    within: float
+    shapes: dict[str, float]
 
 
 def compare(plan: Plan, each: Each) -> Iterator[Result]:
@@ -91,7 +116,10 @@ def compare(plan: Plan, each: Each) -> Iterator[Result]:
             if row["log"] == log.name:
                 yield _share_of_long(log, row, ours)
     for log, ours in found.items():
-        yield from (claim for claim in _claims(log, ours) if not math.isnan(claim.ours))
+        claims = (*_claims(log, ours), *_more_claims(log, ours))
+        yield from (claim for claim in claims if not math.isnan(claim.ours))
+    if found:
+        yield _drops_at_60(found)
 
 
 def look(log: Log, rng: Any) -> Found:
@@ -118,7 +146,54 @@ def look(log: Log, rng: Any) -> Found:
         },
         longest.iloc[0],
         longest.iloc[-1],
+        _by_day(trace, sessions["session"]),
+        sessions.groupby("session").size().to_numpy(),
+        _within_20_minutes(trace),
+        {way: _shapes(trace, way) for way in ("last", "max")},
     )
+
+
+def _by_day(trace: "Trace", session: "pd.Series") -> dict[str, float]:
+    """Sessions that begin an hour by day, over those at night and over those on weekends."""
+    import numpy as np
+
+    from analysis.working_hours import DAY_BEGINS, DAY_ENDS
+    from workloadkit.clock import DAY, WEEK, Clock
+
+    first = session.drop_duplicates().index
+    clock = Clock.of(trace)
+    local = clock.local(trace.jobs.loc[first, "submit"].to_numpy()) % WEEK
+    weekend, hour = local >= 5 * DAY, local % DAY
+    day = ~weekend & (hour >= DAY_BEGINS) & (hour < DAY_ENDS)
+    hours = 5 * (DAY_ENDS - DAY_BEGINS) / 3600
+    rates = {"at night": (~weekend & ~day, 120 - hours), "on weekends": (weekend, 48.0)}
+    by_day = np.count_nonzero(day) / hours
+    rate = {name: np.count_nonzero(chosen) / of for name, (chosen, of) in rates.items()}
+    return {name: by_day / x if x and clock.known else math.nan for name, x in rate.items()}
+
+
+def _within_20_minutes(trace: "Trace") -> float:
+    """Share of the think times, since the end of the user's last job, that are below 20 min."""
+    from workloadkit.sessions import think_times
+
+    times = think_times(trace)["think_time"]
+    times = times[times >= 0]
+    return float((times < 1200).mean()) if len(times) else math.nan
+
+
+def _shapes(trace: "Trace", method: str) -> float:
+    """Largest K-S distance between the lengths of sessions by any two of the thresholds tried."""
+    from itertools import combinations
+
+    import numpy as np
+
+    from analysis import session_lengths
+    from analysis.sessions.batches import distance
+    from analysis.sessions.ways import TRIED
+
+    lengths = (session_lengths(trace, method=method, threshold=x).to_numpy() for x in TRIED)
+    samples = [np.sort(of[of > SHORT]) for of in lengths]
+    return max(distance(*pair) for pair in combinations(samples, 2))
 
 
 def _one_job(trace: "Trace", labels: "pd.Series") -> tuple[float, float]:
@@ -213,6 +288,78 @@ def _claims(log: Log, ours: Found) -> Iterator[Result]:
         if is_bound:
             claim = below(words, published, place)
         yield Result(log, claim, ours.longest, note=note)
+
+
+def _more_claims(log: Log, ours: Found) -> Iterator[Result]:
+    """Measure what the text says in words alone."""
+    import numpy as np
+
+    ways, batches, threshold = ours.ways.ways, ours.ways.batches, ours.ways.threshold
+    for when, value in ours.by_day.items():
+        words = f"sessions an hour by day relative to those {when}: many more"
+        yield Result(log, at_least(words, MANY_MORE, "section 1", "ours"), value)
+    claim = above("share of think times below 20 min: most", 0.5, "section 3")
+    yield Result(log, claim, ours.within)
+    slope = threshold.curve["slope"]
+    at = [float(np.interp(60 * x, slope.index, slope)) for x in (1, 25, 200)]
+    words = "fall of the slope of inter-arrivals from 25 to 200 min, over that from 1 min: little"
+    fall = (at[1] - at[2]) / (at[0] - at[2]) if at[0] > at[2] else math.nan
+    yield Result(log, at_most(words, LITTLE, "section 3", "ours"), fall)
+    if log.name in THINK_TIMES:
+        words = "K-S distance of common think times by Last and by Max: very close"
+        yield Result(log, at_most(words, CLOSE, "Figure 5", "ours"), batches.common_distance)
+        yield from _nearer(log, batches.curves)
+    for way, value in ours.shapes.items():
+        words = f"K-S distance of lengths by different thresholds, {way.title()}: the same"
+        yield Result(log, at_most(words, CLOSE, "Figures 6 and 7", "ours"), value)
+    faults = ways["overlong"].astype(int) + ways["jumps"]
+    words = "faults of Arrival less the fewest of any other way: none has fewer"
+    claim = at_most(words, 0, "section 6", "ours")
+    note = f"recommended: {ours.ways.recommended or 'none, too few sessions'}"
+    fewest = int(faults.drop("Arrival").min())
+    yield Result(log, claim, float(faults["Arrival"] - fewest), note=note)
+    cut = ways["cut"].notna()
+    words = "share of sessions over 1,000 min, Arrival less the largest with a cut"
+    claim = at_most(words, 0, "section 6", "ours")
+    share = ways["over_1000min"]
+    yield Result(log, claim, float(share["Arrival"] - share[cut].max()))
+    words = "mean number of jobs in a session over the median: skewed"
+    mean, median = ours.jobs.mean(), float(np.median(ours.jobs))
+    yield Result(log, above(words, 1, "Figure 15", "direction"), float(mean / median))
+    claim = at_least("most jobs in a session: very many", VERY_MANY, "Figure 15", "ours")
+    yield Result(log, claim, int(ours.jobs.max()))
+
+
+def _nearer(log: Log, curves: "pd.DataFrame") -> Iterator[Result]:
+    """Say at how many think times each way is nearer to what is common."""
+    import numpy as np
+
+    common = (curves["Last, common"] + curves["Max, common"]) / 2
+    last, most = ((curves[f"{x}, unique"] - common).abs() for x in ("Last", "Max"))
+    value = curves.index.to_numpy(np.float64)
+    for words, which, chosen in (
+        ("share of the range of think times at which Last is nearer: most", last < most, value > 0),
+        ("share of it above 8 h at which Max is nearer: most", most < last, value > LARGE),
+    ):
+        # The share of time, each value standing for that up to the next.
+        width = np.diff(value, append=value[-1])[chosen]
+        inside = float(width[which.to_numpy()[chosen]].sum())
+        claim = above(words, 0.5, "Figure 5", "ours")
+        yield Result(log, claim, inside / width.sum() if width.sum() else math.nan)
+
+
+def _drops_at_60(found: dict[Log, Found]) -> Result:
+    """Say in how many logs the drop at 60 min is clear: in some, but not in most."""
+    jump = {
+        log.name: float(of.ways.ways["jump"]["Arrival"])
+        for log, of in found.items()
+        if not math.isnan(of.ways.ways["jump"]["Arrival"])
+    }
+    words = "share of logs with a clear drop at 60 min by Arrival: some, not most"
+    claim = between(words, (1 / max(len(jump), 2), 0.5), "section 5")
+    note = ", ".join(f"{name} {value:.2f}" for name, value in jump.items())
+    share = sum(x > 1 + NO_JUMP for x in jump.values()) / len(jump) if jump else math.nan
+    return Result(ALL_LOGS, claim, share, note=note)
 
 
 def _jumps(jumps: "pd.DataFrame") -> "Iterator[Any]":

@@ -1,4 +1,4 @@
-"""Long-term and temporary users, and how they affect each other.
+"""Long-term and temporary users, and their dependence.
 
 First Table V. How many users there are whose first and last job lie more than 12 weeks apart
 (long-term), how many others whose jobs do not all lie within 4 weeks of the begin or the end of the

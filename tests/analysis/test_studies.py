@@ -47,6 +47,15 @@ def test_zakay_sessions_on_a_small_log(tmp_path):
     alone = [result.ours for result in claims if "with one job" in result.claim.quantity]
     assert alone == [2 / 3, 2 / 3]
     assert not any("jump" in result.claim.quantity for result in claims)  # too few sessions
+    by_words = {result.claim.quantity: result for result in claims}
+    skewed = by_words["mean number of jobs in a session over the median: skewed"]
+    assert (skewed.ours, skewed.verdict) == (pytest.approx(4 / 3), "reproduced")
+    assert by_words["most jobs in a session: very many"].ours == 2
+    assert (
+        by_words["share of think times below 20 min: most"].ours == 1 / 3
+    )  # 0 s, and an hour twice
+    best = by_words["faults of Arrival less the fewest of any other way: none has fewer"]
+    assert best.note == "recommended: none, too few sessions"
 
 
 @pytest.mark.slow

@@ -11,17 +11,17 @@ import workloadkit as wk
 from analysis import reproduction, studies
 from analysis.reproduction import ALL_LOGS, Log, Plan, choose
 from analysis.studies import zakay_resampling
-from analysis.studies.zakay_resampling import FACTORS, Part, simulations, tables
+from analysis.studies.zakay_resampling import Part, simulations, tables
 from tests.data import DATA, needs_compiler, needs_traces
-from workloadkit.experiments.intervals import median_interval, share_interval
+from workloadkit.experiments.intervals import median_interval
 from workloadkit.provenance import seed_of
 
 MISSING = pytest.mark.filterwarnings("ignore:.*left out")
 READING = dict(choose(zakay_resampling.STUDY.axes))
-NAMES = ("SDSC-BLUE-2000-3.1-cln", "KTH-SP2-1996-2", "OSC-Clust-2000-3.1-cln")
+NAMES = ("SDSC-BLUE-2000-3.1-cln", "KTH-SP2-1996-2")
 
 
-def write_log(path, rng, estimates=True, n_weeks=18):
+def write_log(path, rng, n_weeks=18):
     """Users who come for a whole log, and users who come for a week or two."""
     jobs = [(user, day) for user in range(8) for day in range(7 * n_weeks)]
     for user in range(8, 28):
@@ -35,7 +35,7 @@ def write_log(path, rng, estimates=True, n_weeks=18):
         "submit": submit[order],
         "run": run,
         "procs": rng.integers(1, 9, day.size),
-        "requested_time": 2 * run if estimates else np.full(day.size, -1),
+        "requested_time": 2 * run,
         "user": user[order],
     }
     header = wk.Header(("; MaxProcs: 16",))
@@ -47,7 +47,7 @@ def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("logs")
     rng = np.random.default_rng(8)
     for name in NAMES:
-        write_log(folder / f"{name}.swf.gz", rng, estimates="OSC" not in name)
+        write_log(folder / f"{name}.swf.gz", rng)
     return folder
 
 
@@ -88,8 +88,6 @@ def test_every_log_has_its_rows(found):
     assert sum("resampled" in quantity for quantity in of["KTH-SP2"]) == 4
     assert len(of["all"]) == 2
     assert sum("resampled" in quantity for quantity in of["CTC-SP2"]) == 4  # input missing
-    quantities = [r.claim.quantity for r in found.results if r.log.name == "OSC-Clust"]
-    assert not any("stack" in quantity for quantity in quantities)
     page = found.to_markdown()
     assert "KTH-SP2-1996-2" in page
     assert "runs 6, seed 1" in page
@@ -136,14 +134,6 @@ def test_blue_is_judged_by_its_published_share(found):
     assert (share.verdict == "reproduced") == (0.82 <= share.low)
 
 
-def test_the_load_of_the_osc_cluster_is_that_of_its_users(found):
-    once = result(found, "OSC-Clust", "utilization of the log")
-    assert once.verdict == "contradicted"
-    six = result(found, "OSC-Clust", "offered load with 6 times")
-    assert six.claim.agrees == pytest.approx((0.6912, 0.8448))
-    assert 5 * once.ours < six.low < six.ours < six.high < 7 * once.ours
-
-
 def made_up(function, tasks):
     """A log and four resampled from it; measures of tables are half a deviation off."""
     if function is tables:
@@ -152,15 +142,16 @@ def made_up(function, tasks):
         rows = [{name: x for name, (x, _, _) in depths.items()}]
         rows += [{name: mean + sd / 2 for name, (_, mean, sd) in depths.items()}] * 8
         return [pd.DataFrame(rows) for _ in tasks]
-    log = pd.DataFrame([[100, 0.5, 100.0, 10.0]], columns=list(zakay_resampling.METRICS))
+    names = [*zakay_resampling.METRICS, "mean_response"]
+    log = pd.DataFrame([[100, 0.5, 100.0, 10.0, 200.0]], columns=names)
     runs = pd.DataFrame(
         [
-            [110, 0.51, 100.0, 9],
-            [110, 0.5, 121.0, 12],
-            [100, 0.49, 110.0, 10],
-            [90, 0.5, 110.0, 10],
+            [110, 0.51, 100.0, 9, 200.0],
+            [110, 0.5, 121.0, 12, 221.0],
+            [100, 0.49, 110.0, 10, 210.0],
+            [90, 0.5, 110.0, 10, 210.0],
         ],
-        columns=log.columns,
+        columns=names,
     )
     return [runs if task.runs else log for task in tasks]
 
@@ -181,43 +172,30 @@ def test_a_log_among_its_runs():
     assert found[sides].ours == 0.75  # of a quarter below
     busy = found["median difference of the utilization from the log's (%)"]
     assert busy.ours == pytest.approx(0)
+    similar = found["rank correlation of mean response times and waits over the runs: similar"]
+    assert (similar.ours, similar.verdict) == (pytest.approx(1), "reproduced")
+    varied = found["coefficient of variation of slowdowns over the largest of other metrics"]
+    spread, other = (np.std(x, ddof=1) / np.mean(x) for x in ([9, 12, 10, 10], [110, 110, 100, 90]))
+    assert varied.ours == pytest.approx(spread / other)
+    assert varied.low < varied.ours
     waits = found["largest mean wait of the runs to the least"]
     assert (waits.ours, waits.claim.published) == (pytest.approx(1.21), 6.59)
     assert waits.claim.agrees == pytest.approx((3.295, 13.18))
 
 
+def test_utilizations_are_on_the_side_that_the_source_names():
+    curie = Log("CEA-Curie", "CEA-Curie-2011-2.1-cln")
+    (missing,) = zakay_resampling._side(curie, None)
+    assert missing.verdict == "input missing"
+    (below,) = zakay_resampling._side(curie, pd.Series([True] * 100))
+    assert below.ours == 1
+    assert 0.95 < below.low < below.high <= 1
+    assert not list(zakay_resampling._side(Log("KTH-SP2", "KTH-SP2-1996-2"), None))
+
+
 def test_sizes_and_differences_have_the_intervals_of_what_they_are_of():
     assert zakay_resampling._size(-2.0, -3.0, 1.0) == (2.0, 0.0, 3.0)
     assert zakay_resampling._size(-2.0, -3.0, -1.0) == (2.0, 1.0, 3.0)
-    # 56 of 70 and 48 of 80: Newcombe (1998), Table II, method 10
-    shares = [share_interval(56, 70), share_interval(48, 80)]
-    found = zakay_resampling._difference(*shares)
-    assert found == pytest.approx((0.2, 0.0524, 0.3339), abs=5e-5)
-
-
-@pytest.mark.parametrize("stable", [4, 0])
-def test_saturation_is_read_off_the_runs(stable):
-    log = Log("SDSC-DS", "SDSC-DS-2004-1", Path("SDSC-DS-2004-1.swf"))
-    runs = {
-        0.9: pd.DataFrame({"utilization": [0.6, 0.62, 0.61, 0.6], "saturated": [False] * 4}),
-        1.2: pd.DataFrame(
-            {"utilization": [0.8, 0.82, 0.99, 0.95], "saturated": [False, False, True, True]}
-        ),
-        1.4: pd.DataFrame({"utilization": [0.9] * 4, "saturated": [False] + [True] * 3}),
-    }
-    if not stable:
-        runs = {x: d.assign(saturated=True) for x, d in runs.items()}
-    found = list(zakay_resampling._loads(log, pd.Series({"utilization": 0.7}), runs))
-    if not stable:
-        assert found == []
-        return
-    at, most = found
-    assert at.ours == pytest.approx(0.81)  # of the two runs at 1.2 that do not saturate
-    assert most.ours == 0.9
-    once = runs | {1.0: runs[0.9]}
-    fewer, *_ = zakay_resampling._loads(log, pd.Series({"utilization": 0.7}), once)
-    assert fewer.claim.quantity.startswith("share of runs that do not saturate, 1.4 times")
-    assert fewer.ours == -0.75
 
 
 def test_every_published_log_has_a_version(study):
@@ -225,7 +203,7 @@ def test_every_published_log_has_a_version(study):
         row["log"]
         for row in reproduction.read_table(Path(zakay_resampling.__file__).with_suffix(".csv"))
     }
-    assert named | set(FACTORS) <= set(study.logs)
+    assert named <= set(study.logs)
 
 
 def test_the_median_has_an_interval_by_order():
@@ -251,10 +229,6 @@ def test_on_the_real_logs(study):
     found = reproduction.run_study(
         study, reproduction.find_logs(study.logs, DATA / "traces"), runs=25, rng=1
     )
-    osc = result(found, "OSC-Clust", "utilization of the log")
-    assert osc.verdict == "reproduced"
-    six = result(found, "OSC-Clust", "offered load with 6 times")
-    assert six.ours == pytest.approx(0.768, abs=0.05)
     for r in found.results:
         if "median difference of the utilization" in r.claim.quantity:
             assert r.verdict == "reproduced"
