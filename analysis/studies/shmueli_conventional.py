@@ -187,7 +187,7 @@ def distributions_of(
     size : {"nodes", "processors"}
         How large jobs of SDSC-BLUE are.
     interactive : {"auto", "queue", "run", "requested_time"}
-        What tells interactive jobs.
+        How interactive jobs are identified.
     """
     import numpy as np
 

@@ -99,7 +99,7 @@ def site(
         ),
     ] = None,
     asked: Site,
-    told: Kinds,
+    kinds: Kinds,
     procs: Annotated[int | None, procs_option("128")] = None,
     seed: SeedOption = None,
     output: Annotated[Path | None, output_option("the jobs of one simulation as SWF")] = None,
@@ -130,7 +130,7 @@ def site(
             "one number of --users and one --scheduler"
         )
     check_outputs(output, json, inputs=source or ())
-    drawn = _distributions(source, told, strict=strict)
+    drawn = _distributions(source, kinds, strict=strict)
     seed = seed_of(seed)
     rows, results = [], []
     with _progress(len(numbers) * len(names)) as simulated:
@@ -182,13 +182,15 @@ def _numbers(users: str | None, step: int | None) -> list[int]:
     return numbers
 
 
-def _distributions(sources: list[Path] | None, told: Kinds, *, strict: bool) -> "SiteDistributions":
+def _distributions(
+    sources: list[Path] | None, kinds: Kinds, *, strict: bool
+) -> "SiteDistributions":
     """Return what users draw from: of logs, of files in which it was saved, or built in."""
     from workloadkit import site
 
-    if told.changed and all(map(_is_json, sources or ())):
+    if kinds.changed and all(map(_is_json, sources or ())):
         raise ParameterError(
-            f"--{next(iter(told.changed))} sorts the jobs of logs, and --from has none"
+            f"--{next(iter(kinds.changed))} sorts the jobs of logs, and --from has none"
         )
     if not sources:
         say("no log named with --from: the built-in sample")
@@ -200,7 +202,7 @@ def _distributions(sources: list[Path] | None, told: Kinds, *, strict: bool) -> 
         else:
             log = load(source, strict=strict)
             with working(f"taking distributions from {log.name}"):
-                found.append(site.site_distributions(log, told))
+                found.append(site.site_distributions(log, kinds))
     return site.combine(found)
 
 

@@ -15,7 +15,7 @@ Pools = Literal["one", "three"]
 Classes = Literal["one", "hours", "kinds", "both"]
 #: How users go on: by the published curve, or by those that fit what they draw from.
 GoingOn = Literal["published", "fitted"]
-#: What tells interactive jobs from others.
+#: How interactive jobs are identified.
 Interactive = Literal["auto", "queue", "run", "requested_time"]
 #: What a job that comes again has in common with the one before.
 Repeat = Literal["job", "size"]
@@ -31,22 +31,22 @@ def _some_weeks(name: str, value: Any) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class Kinds(Settings):
-    """The settings by which the interactive jobs of a log are told from the others."""
+    """The settings by which the interactive jobs of a log are identified."""
 
     interactive: Annotated[
         Interactive,
         Setting(
-            help="What tells interactive jobs: that their queue is 0, as the standard suggests, or "
-            "a time of at most T on at most N processors; auto takes the queue where any job is "
-            "in queue 0, else the run time.",
+            help="How interactive jobs are identified: by queue 0, as the standard suggests, or by "
+            "a time of at most T on at most N processors (short, narrow); auto takes the queue "
+            "where any job is in queue 0, else the run time.",
         ),
     ] = "auto"
     short: Annotated[
         Duration,
         Setting(
             help="The longest time of an interactive job. By default 5 min.",
-            more="Of shorter ones users expect a quick response [1]_, section 4.5. Where queues "
-            "tell, it makes no difference.",
+            more="Of shorter jobs users expect a quick response [1]_, section 4.5. It makes no "
+            "difference where the queue identifies them.",
             unit="s",
             check=a_time,
         ),
@@ -75,8 +75,8 @@ class _Drawn(Settings):
     classes: Annotated[
         Classes,
         Setting(
-            help="Draw all that users do from batches of one class: those of days, nights and "
-            "weekends (hours), interactive and other ones (kinds), or both.",
+            help="Draw batches, pauses and jobs from those of one class: of days, nights and "
+            "weekends (hours), of interactive and batch jobs (kinds), or of both.",
             more="The part of the week is that of the submission, the kind is drawn by that of the "
             "user's batch before; see `workloadkit.site.classes`.",
         ),
@@ -130,9 +130,9 @@ class _Reacting(Settings):
     fairness: Annotated[
         float,
         Setting(
-            help="How much users mind that their job is overtaken: the chance to go on is lower by "
-            "this weight, 0 to 1, times the share of the jobs submitted while theirs waited that "
-            "were started before it.",
+            help="How much users mind that their job is overtaken: the probability to continue "
+            "falls by this weight, 0 to 1, times the share of the jobs submitted while it waited "
+            "that were started before it.",
             metavar="W",
             check=a_weight,
         ),
@@ -140,8 +140,8 @@ class _Reacting(Settings):
     going_on: Annotated[
         GoingOn,
         Setting(
-            help="Users go on with a session by the published curve, or by the one that fits "
-            "the response times of each class.",
+            help="The curve by which users continue a session: the published one, or the one "
+            "fitted to the response times of each class.",
         ),
     ] = "published"
 

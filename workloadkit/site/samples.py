@@ -2,6 +2,7 @@
 
 from collections.abc import Container
 from dataclasses import replace
+from functools import lru_cache
 from math import inf
 from typing import Any
 
@@ -29,6 +30,7 @@ from workloadkit.site.going_on import PUBLISHED_A, PUBLISHED_B
 BATCHES = ("batch_width", "gap", "think_time", "break_time")
 
 
+@lru_cache(maxsize=4)  # one site is simulated under several schedulers
 def samples(
     site: SiteDistributions,
     machine: int,

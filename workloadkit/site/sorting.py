@@ -21,7 +21,7 @@ def interactive_jobs(trace: Trace, kinds: Kinds) -> tuple[NDArray[np.bool_], str
     Raises
     ------
     WorkloadError
-        If the queue is to tell, and no job is in that of interactive ones.
+        If they are those of a queue, and no job is in it.
     """
     in_queue = trace.column("queue") == INTERACTIVE_QUEUE
     if kinds.interactive == "queue" and not in_queue.any():
