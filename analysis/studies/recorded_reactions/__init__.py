@@ -1,0 +1,332 @@
+"""Do recorded users react? Outages as experiments.
+
+Both theses rest on the claim that users react to the service that they get, and submit less where
+the system is loaded. An outage loads a system, whatever its users do. So this study foretells what
+users of four logs did after outages that the logs suggest, from the weeks before, by users of each
+behaviour, and scores that against what was recorded.
+
+Outages are those inferred at a confidence of 0.9 and more that last an hour or longer and have no
+other one a day before or after. Only one kind of evidence counts: jobs waited while none ran. Where
+the evidence is that nothing was submitted, it would answer the question beforehand. Submissions
+during an outage say little even so, for the hosts that take them may have been down too: they are
+drawn, and not scored. An outage ends with the first start of a waiting job, whatever is submitted
+later. The 24 h after that are scored, in bins of 3 h: submissions, sessions that begin, and the
+jobs that wait at the end of a bin.
+
+Templates are the up to four nearest of the eight weeks before in which the machine was up at the
+same hours, two at least. The jobs of a template, from three days before the outage on, stand in for
+what would have been submitted without it. They are simulated under EASY with the outage and
+without, by open, adjusted, distribution based and fluid users, and by users who go on with a
+session by p(r) (`users.ByResponse`), fitted on the log without the days about outages. Whatever
+else users draw from is in the templates, and those of an outage end before it. The forecast is the
+mean that the templates recorded, changed as the outage changes the simulation. All behaviours have
+the same base and differ in their reaction alone. The change is the mean over all windows of a log,
+earlier and later, as four templates are few; with the axis `change` it is that of each outage. Jobs
+of unknown users are left out.
+
+The score of a count is the logarithm of its probability under a negative binomial law of the
+foretold mean, whose size is fitted on the controls. With a given size the true mean scores best in
+the long run, whatever the law. Scores are sums over the day, less those of open users, in the mean
+over outages, with intervals by Student's t (95 %).
+
+The control of an outage is the same hours of the nearest week after it in which the machine was up,
+foretold from the weeks before in the same way, as if it had been down. Nobody can react there. What
+a behaviour gains in controls it gains by something else, such as a falling level of activity, so
+the test of submissions and sessions is the gain after outages less that in controls. For waiting
+jobs there is no fair control, as all forecasts hold the queue that the outage leaves; their gain
+also depends on the hosts that were down and on the site's scheduler, which was not EASY.
+
+The power of the test is its share of findings, intervals above 0, on synthetic logs of known users:
+drawn from each log and moved by whole weeks, so that no recorded reaction is left, then simulated
+through the same outages as open, fluid or p(r) users, ten logs of each, foretold with one run a
+template. Weeks of such logs resemble each other more than recorded ones do, so the power may be
+overstated. The gain in them is also compared with the recorded one.
+
+A scheduled outage shows by draining (of five or more jobs that started in the last 6 h, 90 % were
+to end by its start) or by another outage within eight weeks at the same hour of the week; a
+surprise by half of the machine still in use ten minutes before. The others are unclear: use fell
+slowly while little was started, before maintenance or because the scheduler had stopped. Scheduled
+outages are simulated as announced a day ahead.
+
+What comes out, over 116 outages: no users who react foretell submissions after outages better than
+open ones do, and the loss is as large in controls. On synthetic logs the test finds fluid users in
+nine of ten cases, and p(r) users in nine for submissions and ten for sessions; where users are open
+it finds them in one of forty. So had recorded users reacted in submissions as fluid users do, or in
+either as p(r) users do, it would most likely show, and recorded gains are below those of such
+users. Sessions stay open: the gain of fluid users is as near to that of such users as to none, and
+in the 24 h after outages sessions are a tenth fewer than controls lead to expect. The queue after
+unclear outages is foretold better by users who react, but there is no control for it. A reaction
+may be hidden: in HPC2N hardly anything is submitted during outages, and in the mean half more than
+usual in the 3 h after. Users seem to catch up with what the hosts did not take, which no behaviour
+foretells.
+
+Two kinds of outages cannot be compared: four are surprises, 75 scheduled and 37 unclear.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from analysis.reproduction import (
+    ALL_LOGS,
+    Axis,
+    Claim,
+    Drawing,
+    Each,
+    Log,
+    Plan,
+    Result,
+    Study,
+    above,
+    at_least,
+    at_most,
+    below,
+)
+from analysis.reproduction.sources import ZAKAY_LOGS, without
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from analysis.studies.recorded_reactions.scores import Played
+
+    Gains = NDArray[np.float64]
+    Synthetic = dict[tuple[str, str], dict[Log, list[Gains]]]
+
+#: Users who react, in the words of claims.
+REACTING = ("adjusted", "distribution", "fluid", "p(r)")
+
+#: Where it stands that users react: both theses rest on it.
+THESIS = "E. Shmueli, section 1.2.1; N. Zakay, chapter on feedback, section I"
+
+#: What a test is to find where it is so, and may find where it is not so.
+POWER, SIZE = 0.8, 0.05
+
+#: What controls are fair to: the queue that an outage leaves is no reaction, and is foretold there
+#: by all users, by open ones most.
+CONTROLLED = ("submissions", "sessions")
+
+#: Kinds of outages, in the order of claims; see `windows.kinds_of`.
+KINDS = ("scheduled", "surprise", "unclear")
+
+INTERRUPTED = Axis(
+    "interrupted",
+    "no log reports what became of the jobs that an outage stopped",
+    {"requeue": "they wait again and run anew", "lose": "they end, failed"},
+)
+CHANGE = Axis(
+    "change",
+    "how far users are changed by an outage is known only from few templates",
+    {
+        "pooled": "as the templates of all outages and controls of the log are in the mean",
+        "own": "as those of the outage itself are",
+    },
+)
+
+
+def compare(plan: Plan, each: Each) -> Iterator[Result | Drawing]:
+    """Foretell what came after outages, in the logs and in synthetic ones."""
+    import numpy as np
+
+    from analysis.studies.recorded_reactions import measuring
+    from analysis.studies.recorded_reactions.figures import draw_log
+    from analysis.studies.recorded_reactions.scores import gains
+
+    interrupted, pooled = plan.reading["interrupted"], plan.reading["change"] == "pooled"
+    parts = [part for log in plan.logs for part in measuring.parts_of(log, interrupted)]
+    found: dict[Log, list[Played]] = {}
+    for part, played in zip(parts, each(measuring.play_part, parts), strict=True):
+        found.setdefault(part.log, []).extend(played)
+    known = [
+        measuring.Known(log, truth, interrupted, pooled)
+        for log in found
+        for truth in ("open", *measuring.TESTED)
+        for _ in range(plan.runs)
+    ]
+    synthetic: Synthetic = {}
+    for task, its in zip(known, each(measuring.gains_if_known, known), strict=True):
+        for users, gain in its.items():
+            synthetic.setdefault((task.users, users), {}).setdefault(task.log, []).append(gain)
+    of_logs = {
+        log: {users: gains(its, users, pooled=pooled) for users in REACTING}
+        for log, its in found.items()
+    }
+    for log in (*plan.logs, *plan.missing):
+        note = _numbers(found[log]) if log in found else _nothing(log)
+        yield from _volumes(log, found.get(log, []), note)
+        yield from _gains(log, of_logs.get(log), note)
+    if not found:
+        return
+    everything = [item for its in found.values() for item in its]
+    together = {users: np.concatenate([g[users] for g in of_logs.values()]) for users in REACTING}
+    note = "; ".join(part for part in (_numbers(everything), without(plan)) if part)
+    yield from _volumes(ALL_LOGS, everything, note)
+    yield from _gains(ALL_LOGS, together, note)
+    yield from _kinds(everything, together)
+    for log in found:
+        of_log = {case: runs[log] for case, runs in synthetic.items()}
+        yield from _power(log, of_log, of_logs[log])
+    joined = {
+        case: [np.concatenate(gains) for gains in zip(*runs.values(), strict=True)]
+        for case, runs in synthetic.items()
+    }
+    yield from _power(ALL_LOGS, joined, together)
+    for log, its in found.items():
+        yield draw_log(log, its, pooled=pooled)
+
+
+def _volumes(log: Log, found: "list[Played]", note: str) -> Iterator[Result]:
+    """Set how much came after outages beside the weeks before: users of a loaded system do less."""
+    from analysis.studies.recorded_reactions.foretelling import QUANTITIES, SCORED
+
+    for hours, n_bins in ((6, 2), (24, None)):
+        counted = slice(SCORED.start, None if n_bins is None else SCORED.start + n_bins)
+        for q, quantity in enumerate(QUANTITIES[:2]):
+            words = f"{quantity} in the {hours} h after outages, over the weeks before"
+            main = hours == 6 and log is ALL_LOGS
+            claim = below(words, 1.0, "E. Shmueli, section 1.2.1", "direction", main=main)
+            shares = _shares(found, q, counted)
+            yield _mean(log, claim, shares[:, 0], note)
+            claim = below(f"{words}; less controls", 0.0, "E. Shmueli, section 1.2.1", "direction")
+            yield _mean(log, claim, shares[:, 0] - shares[:, 1], note)
+
+
+def _shares(found: "list[Played]", q: int, counted: slice) -> "Gains":
+    """Return what came over what came in templates, in the mean over outages; and of controls."""
+    import numpy as np
+
+    shares = np.full((len(found), 2), np.nan)
+    base = np.full((len(found), 2), np.nan)
+    for place, item in enumerate(found):
+        for which, case in enumerate((item.outage, item.placebo)):
+            if case is not None:
+                shares[place, which] = case.observed[q, counted].sum()
+                base[place, which] = case.base[q, counted].sum()
+    for which in range(2):
+        known = ~np.isnan(base[:, which])
+        shares[:, which] /= base[known, which].mean() if known.any() else np.nan
+    return shares
+
+
+def _gains(log: Log, gains: "Mapping[str, Gains] | None", note: str) -> Iterator[Result]:
+    """Say whether users who react foretell better than open ones, and better than in controls."""
+    import numpy as np
+
+    from analysis.studies.recorded_reactions.foretelling import QUANTITIES
+
+    for q, quantity in enumerate(QUANTITIES):
+        for users in REACTING:
+            gain = np.empty((0, 2, len(QUANTITIES))) if gains is None else gains[users]
+            main = users == "fluid" and log is ALL_LOGS
+            words = f"{quantity}, {users} users: log score less open users' (nats a day)"
+            claim = above(f"{words}, after outages", 0.0, THESIS, "direction", main=main)
+            yield _mean(log, claim, gain[:, 0, q], note)
+            if quantity in CONTROLLED:
+                claim = at_most(f"{words}, in controls", 0.0, "the control", "ours")
+                yield _mean(log, claim, gain[:, 1, q], note)
+                claim = above(f"{words}, after outages less in controls", 0.0, THESIS,
+                              "direction", main=main)  # fmt: skip
+                yield _mean(log, claim, _tested(gain, q), note)
+
+
+def _kinds(found: "list[Played]", gains: "Mapping[str, Gains]") -> Iterator[Result]:
+    """Say the same of scheduled outages and of surprises, as far as they can be told apart."""
+    import numpy as np
+
+    from analysis.studies.recorded_reactions.foretelling import QUANTITIES
+    from analysis.studies.recorded_reactions.measuring import TESTED
+
+    kinds = np.array([item.kind for item in found])
+    for kind in KINDS:
+        note = _numbers([item for item in found if item.kind == kind])
+        for q, quantity in enumerate(QUANTITIES):
+            less = " less controls" if quantity in CONTROLLED else ""
+            for users in TESTED:
+                words = f"{quantity}, {users} users: log score less open users' (nats a day), "
+                claim = above(f"{words}{kind} outages{less}", 0.0, THESIS, "direction")
+                yield _mean(ALL_LOGS, claim, _tested(gains[users][kinds == kind], q), note)
+
+
+def _power(
+    log: Log, runs: "Mapping[tuple[str, str], list[Gains]]", recorded: "Mapping[str, Gains]"
+) -> Iterator[Result]:
+    """Say how often the test finds users where they are so, and where users are open.
+
+    And whether recorded users gain as much as those who are so.
+    """
+    from analysis.studies.recorded_reactions.foretelling import QUANTITIES
+    from workloadkit.experiments.intervals import share_interval
+
+    for q, quantity in enumerate(QUANTITIES):
+        for (truth, users), gains in runs.items():
+            words = f"{quantity}: share of logs of {truth} users in which {users} ones are found"
+            main = log is ALL_LOGS and users == "fluid"
+            if truth == "open":
+                claim = at_most(words, SIZE, "the size of the test", "ours", main=main)
+            else:
+                claim = at_least(words, POWER, "the power of the test", "ours", main=main)
+            tests = [_mean(log, claim, _tested(gain, q)) for gain in gains]
+            n_found = sum(test.low is not None and test.low > 0 for test in tests)
+            note = f"{n_found} of {len(gains)} synthetic logs"
+            yield Result(log, claim, *share_interval(n_found, len(gains)), note)
+            if truth != "open":
+                ours = _mean(log, claim, _tested(recorded[users], q))
+                yield _as_such(log, f"{quantity}, {users} users", ours, tests)
+
+
+def _as_such(log: Log, words: str, recorded: Result, tests: list[Result]) -> Result:
+    """Set the gain in a recorded log beside those in synthetic ones whose users are so."""
+    import numpy as np
+
+    such = _mean(log, recorded.claim, np.array([test.ours for test in tests]))
+    claim = at_least(
+        f"{words}: gain in the log less that in logs of such users (nats a day)",
+        0.0,
+        "the power of the test",
+        "ours",
+    )
+    # of independent means, half the intervals add up as the sides of a right angle
+    half = np.hypot(recorded.ours - (recorded.low or 0.0), such.ours - (such.low or 0.0))
+    apart = recorded.ours - such.ours
+    note = f"{recorded.ours:.3g} in the log, {such.ours:.3g} in logs of such users"
+    return Result(log, claim, apart, float(apart - half), float(apart + half), note)
+
+
+def _tested(gain: "Gains", q: int) -> "Gains":
+    """Return what is tested: the gain after outages, less that in controls where these are fair."""
+    from analysis.studies.recorded_reactions.foretelling import QUANTITIES
+
+    return gain[:, 0, q] - gain[:, 1, q] if QUANTITIES[q] in CONTROLLED else gain[:, 0, q]
+
+
+def _mean(log: Log, claim: Claim, values: "Gains", note: str = "") -> Result:
+    """Return the mean over outages, with its interval by Student's t."""
+    import numpy as np
+
+    from workloadkit.experiments.intervals import mean_interval
+
+    return Result(log, claim, *mean_interval(values[~np.isnan(values)]), note)
+
+
+def _numbers(found: "list[Played]") -> str:
+    n_controls = sum(item.placebo is not None for item in found)
+    return f"{len(found)} outages, {n_controls} with a control"
+
+
+def _nothing(log: Log) -> str:
+    return "" if log.path is None else "no outage that the weeks before and after stand in for"
+
+
+STUDY = Study(
+    name="recorded-reactions",
+    text=__doc__,
+    source=(
+        'E. Shmueli, "The importance of feedback in evaluating and designing parallel systems '
+        'schedulers", PhD thesis, The Hebrew University of Jerusalem, 2008; N. Zakay, "Improved '
+        "realism and representativeness of workloads to improve reliability of performance "
+        'evaluations", PhD thesis, The Hebrew University of Jerusalem, 2018'
+    ),
+    logs={name: ZAKAY_LOGS[name] for name in ("HPC2N", "SDSC-BLUE", "SDSC-DS", "CTC-SP2")},
+    compare=compare,
+    runs=10,
+    axes=(CHANGE, INTERRUPTED),
+)

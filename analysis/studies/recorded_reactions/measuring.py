@@ -1,0 +1,115 @@
+"""The tasks: outages of recorded logs, and whole logs whose users are known, foretold."""
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analysis.reproduction import Log
+from analysis.studies.recorded_reactions.foretelling import RUNS, play
+from analysis.studies.recorded_reactions.scores import Played, gains
+from analysis.studies.recorded_reactions.synthetic import population_of, synthetic_log
+from analysis.studies.recorded_reactions.users import BEHAVIOURS, fitted_users
+from analysis.studies.recorded_reactions.windows import Pair, outside, pairs_of
+from workloadkit.trace import Trace
+
+#: Users whom the test is tried on, besides open ones.
+TESTED = ("fluid", "p(r)")
+
+#: Outages in one task.
+PART = 5
+
+
+class Part(NamedTuple):
+    """Some outages of a log, by their places."""
+
+    log: Log
+    places: tuple[int, ...]
+    interrupted: str
+
+
+class Known(NamedTuple):
+    """A synthetic log of users who are known, by the names of `BEHAVIOURS`."""
+
+    log: Log
+    users: str
+    interrupted: str
+    pooled: bool
+
+
+@lru_cache(maxsize=4)
+def jobs_and_pairs(log: Log) -> tuple[Trace, list[Pair]]:
+    """Return the jobs of a log that ran, and its outages."""
+    trace = log.read()
+    trace = trace.select(trace.ran & (trace.column("user") >= 0))
+    return trace, pairs_of(trace)
+
+
+@lru_cache(maxsize=4)
+def _behaviours(log: Log) -> dict[str, Any]:
+    """Return how users behave; p(r) is fitted on what is not about an outage."""
+    fitted = {"p(r)": fitted_users(outside(*jobs_and_pairs(log)))}
+    return {name: fitted.get(name, name) for name in BEHAVIOURS}
+
+
+@lru_cache(maxsize=4)
+def _population(log: Log) -> Any:
+    return population_of(jobs_and_pairs(log)[0])
+
+
+def parts_of(log: Log, interrupted: str) -> list[Part]:
+    """Return the tasks of a recorded log."""
+    places = range(len(jobs_and_pairs(log)[1]))
+    return [
+        Part(log, tuple(places[first : first + PART]), interrupted)
+        for first in range(0, len(places), PART)
+    ]
+
+
+def play_part(part: Part, rng: np.random.Generator) -> list[Played]:
+    """Let users of every behaviour go through some outages of a log, and their controls."""
+    trace, pairs = jobs_and_pairs(part.log)
+    chosen = [pairs[place] for place in part.places]
+    behaviours = _behaviours(part.log)
+    return _play_all(trace, chosen, behaviours, rng, part.interrupted)
+
+
+def gains_if_known(known: Known, rng: np.random.Generator) -> dict[str, NDArray[np.float64]]:
+    """Return the gains over open users in a synthetic log, by the users who are tested."""
+    trace, pairs = jobs_and_pairs(known.log)
+    behaviours = _behaviours(known.log)
+    drawn = synthetic_log(
+        trace, _population(known.log), pairs, behaviours[known.users], rng,
+        interrupted=known.interrupted,
+    )  # fmt: skip
+    tested = TESTED if known.users == "open" else (known.users,)
+    chosen = {name: behaviours[name] for name in ("open", *tested)}
+    found = [
+        played
+        for first in range(0, len(pairs), PART)
+        for played in _play_all(
+            drawn, pairs[first : first + PART], chosen, rng, known.interrupted, runs=1
+        )
+    ]
+    return {users: gains(found, users, pooled=known.pooled) for users in tested}
+
+
+def _play_all(
+    trace: Trace,
+    pairs: Sequence[Pair],
+    behaviours: dict[str, Any],
+    rng: np.random.Generator,
+    interrupted: str,
+    runs: int = RUNS,
+) -> list[Played]:
+    """Let the templates of outages and their controls go through outages."""
+    windows = [pair.outage for pair in pairs]
+    windows += [pair.placebo for pair in pairs if pair.placebo is not None]
+    cases = iter(play(trace, windows, behaviours, rng, runs=runs, interrupted=interrupted))
+    outages = [next(cases) for _ in pairs]
+    return [
+        Played(pair.kind, outage, None if pair.placebo is None else next(cases))
+        for pair, outage in zip(pairs, outages, strict=True)
+    ]

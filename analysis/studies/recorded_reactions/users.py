@@ -1,0 +1,123 @@
+"""Users who go on with a session by the response time of the work before, in a log's own hours."""
+
+from dataclasses import dataclass
+from math import ceil
+from typing import Any, ClassVar
+
+import numpy as np
+
+from analysis.reactions.continuation import fit_continuation
+from workloadkit.clock import DAY
+from workloadkit.errors import check_not_negative
+from workloadkit.simulation.engine import User
+from workloadkit.simulation.populations.present import Present
+from workloadkit.simulation.populations.recorded import Recorded
+from workloadkit.simulation.users.batches import BatchUser, Script
+from workloadkit.simulation.users.batches.crowd import BatchCrowd
+from workloadkit.simulation.workload import Workload
+from workloadkit.trace import Trace
+
+#: Users by the words of claims, and whether all that they do is drawn: then several runs are made.
+BEHAVIOURS = {"open": False, "adjusted": False, "distribution": True, "fluid": True, "p(r)": True}
+
+
+@dataclass(frozen=True)
+class ByResponse:
+    """Users who go on by p(r) = a / (b r + 1), in the sessions of a log.
+
+    Within a session a batch followed in the log on work of response time r₀. Now that work responds
+    in r, and the user goes on with probability p(r) / p(r₀), at most 1, after the recorded think
+    time; a cancels out. Else the rest of the session is put off to the same time of a later day. A
+    session begins at its recorded time or, where the work that it waits for has not ended by then,
+    as many whole days later as it takes. Response times are those of the job submitted last.
+
+    Parameters
+    ----------
+    b : float
+        [1/min]
+    """
+
+    name: ClassVar[str] = "by-response"
+    draws: ClassVar[bool] = True
+
+    b: float
+
+    def __post_init__(self) -> None:
+        check_not_negative(b=self.b)
+
+    def crowd_of(self, trace: Trace, workload: Workload) -> BatchCrowd:
+        """Return the users of one simulation, who submit the jobs `workload` of a log."""
+        population = Recorded()
+        return BatchCrowd(population, self, trace, population.present(trace, lambda _: workload, 0))
+
+    def compiled(self, present: Present) -> Any:
+        """Return the behaviour in the form that kernels take, fresh for one simulation."""
+        from analysis.studies.recorded_reactions.users_kernel import Continuing
+
+        acts = present.activities
+        last = acts.first_job[1:] - 1
+        recorded = acts.ended[last] - (acts.arrival + acts.gap[last])
+        return Continuing(
+            b=float(self.b),
+            arrival=acts.arrival,
+            recorded=recorded.astype(np.float64),
+            response=np.zeros(present.users.member.size),
+        )
+
+    def plain(self, present: Present, rng: np.random.Generator) -> list[User]:
+        """Return users in plain Python, fresh for one simulation."""
+        script = Script(present, rng)
+        return [ContinuingUser(script, who, self.b) for who in range(present.users.member.size)]
+
+
+class ContinuingUser(BatchUser):
+    """One who goes on with a session, or puts the rest of it off.
+
+    Parameters
+    ----------
+    script : Script
+    who : int
+    b : float
+        [1/min]
+    """
+
+    def __init__(self, script: Script, who: int, b: float) -> None:
+        super().__init__(script, who)
+        self.b = b
+
+    def decide(self, batch: int, *, by_end: bool) -> Any:
+        """Go on after the recorded think time, or come back on a later day."""
+        acts = self.script.acts
+        recorded = acts.arrival[batch]
+        late = max(self.now - recorded, 0)
+        if self._opens_session(batch):
+            return recorded + ceil(late / DAY) * DAY
+        at = acts.first_job[batch] - 1  # the job submitted last before
+        before = acts.ended[at] - (acts.arrival[batch - 1] + acts.gap[at])
+        job = self.sent[-1]
+        if self.script.rng.random() < go_on(job.end - job.submit, before, self.b):
+            return self.now + acts.think_time[batch]
+        return recorded + (late // DAY + 1) * DAY
+
+
+def go_on(response: float, recorded: float, b: float) -> float:
+    """Return p(r) / p(r₀) of p(r) = a / (b r + 1), times in seconds; above 1 where r is shorter.
+
+    Examples
+    --------
+    >>> go_on(1200, 0, 0.05), go_on(0, 1200, 0.05)
+    (0.5, 2.0)
+    """
+    return (b * recorded / 60 + 1) / (b * response / 60 + 1)
+
+
+def fitted_users(trace: Trace) -> ByResponse:
+    """Return users who go on by the p(r) of a log; by a constant p where it is not known.
+
+    Parameters
+    ----------
+    trace : Trace
+        The jobs that it is fitted on, see `analysis.reactions.fit_continuation`.
+    """
+    b = fit_continuation(trace, n_resamples=1, rng=0).b
+    return ByResponse(b if b == b else 0.0)

@@ -1,0 +1,63 @@
+"""Users who go on with a session by the response time of the work before, compiled."""
+
+import sys
+from math import ceil, floor
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workloadkit._kernels.compile import bare
+from workloadkit.simulation.parts import acts_for
+
+_DAY = 86400
+
+
+class Continuing(NamedTuple):
+    """How they behave; see `users.ByResponse`.
+
+    Parameters
+    ----------
+    b : float
+        [1/min]
+    arrival : ndarray, shape (n_batches,)
+        As recorded. [s]
+    recorded : ndarray of float64, shape (n_batches,)
+        Response time of the job of each batch that was submitted last. [s]
+    response : ndarray of float64, shape (n_users,)
+        The same in the simulation, of the batch before. [s]
+    """
+
+    b: float
+    arrival: NDArray
+    recorded: NDArray[np.float64]
+    response: NDArray[np.float64]
+
+
+@bare
+def job_ended(users: Any, place: Any, response: Any) -> None:
+    """Keep the response time of the job submitted last."""
+    acts, tables = users.acts, users.tables
+    who, at = tables.user[place], tables.at[place]
+    batch = acts.batch[at]
+    if batch == users.progress.next_batch[who] - 1 and at + 1 == acts.first_job[batch + 1]:
+        users.behaviour.response[who] = response
+
+
+@bare
+def arrival(users: Any, released: Any, now: Any) -> Any:
+    """When a batch arrives that is released now."""
+    who, batch, _ = released
+    acts, behaviour = users.acts, users.behaviour
+    recorded = behaviour.arrival[batch]
+    late = max(now - recorded, 0)
+    if acts.session[batch] != acts.session[batch - 1]:
+        return float(recorded + ceil(late / _DAY) * _DAY)
+    before, response = behaviour.recorded[batch - 1], behaviour.response[who]
+    go_on = (behaviour.b * before / 60 + 1) / (behaviour.b * response / 60 + 1)
+    if users.rng.random() < go_on:
+        return float(now + acts.think_time[batch])
+    return float(recorded + (floor(late / _DAY) + 1) * _DAY)
+
+
+acts_for(Continuing, sys.modules[__name__])

@@ -1,0 +1,170 @@
+"""Outages that a log suggests, the weeks that stand in for theirs, and controls."""
+
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workloadkit.clock import DAY, WEEK, Clock
+from workloadkit.inferred_outages.infer import infer_outages
+from workloadkit.metrics import use_over_time
+from workloadkit.trace import Trace
+
+#: What counts as an outage: how sure it is, and how long it lasts. [s]
+CONFIDENCE, SHORTEST = 0.9, 3600
+
+#: For how long before and after an outage there is no other one. [s]
+BEFORE = AFTER = DAY
+
+#: Weeks that are looked at, on either side; how many are templates, at most and at least.
+WEEKS, MOST, LEAST = 8, 4, 2
+
+#: How long before an outage a template begins, for the machine to fill, and how long after what is
+#: scored it ends, for users who are ahead of what was recorded to have more to do. [s]
+WARM_UP = TAIL = 3 * DAY
+
+Kind = Literal["scheduled", "surprise", "unclear"]
+
+#: A scheduled outage is known beforehand: of the jobs that start within `DRAIN` before it, five at
+#: least, 90 % are to end by then, give or take 15 min; or it comes again at the same hour of the
+#: week, give or take one, within eight weeks.
+DRAIN, STARTS, ENDING, SLACK, SAME_HOUR = 6 * 3600, 5, 0.9, 900, 3600
+
+#: In a surprise, half of the machine and more is still in use so long before. [s]
+CUT, IN_USE = 600, 0.5
+
+
+class Window(NamedTuple):
+    """A time in which a machine is down, or might be.
+
+    Parameters
+    ----------
+    start, end : int
+        [s]
+    planned : bool
+        Whether the scheduler knows of it beforehand.
+    weeks : tuple of int
+        How many weeks before it its templates are.
+    """
+
+    start: int
+    end: int
+    planned: bool
+    weeks: tuple[int, ...]
+
+
+class Pair(NamedTuple):
+    """An outage, and the same hours of a week without one; None where there is no such week."""
+
+    kind: Kind
+    outage: Window
+    placebo: Window | None
+
+
+def pairs_of(trace: Trace) -> list[Pair]:
+    """Find the outages of a log that can be foretold from the weeks before.
+
+    Parameters
+    ----------
+    trace : Trace
+        Of jobs that ran.
+
+    Returns
+    -------
+    list of Pair
+        In the order of the outages. Taken is the evidence that jobs waited while none ran: an
+        outage that shows only as a lack of submissions would answer the question beforehand.
+    """
+    found = infer_outages(trace).chosen(CONFIDENCE)
+    submit = trace.column("submit")
+    down = found[["start", "end"]].to_numpy()
+    waiting = (found["evidence"] == "waiting").to_numpy()
+    long = np.flatnonzero(waiting & (down[:, 1] - down[:, 0] >= SHORTEST))
+    kinds = kinds_of(trace, down[long])
+    pairs = []
+    for place, kind in zip(long, kinds, strict=True):
+        start, end = int(np.ceil(down[place, 0])), int(down[place, 1])
+        others = np.delete(down, place, axis=0)
+        if not is_clean(start, end, others) or end + AFTER > submit[-1]:
+            continue
+        weeks = _templates(start, end, down, submit[0])
+        if len(weeks) < LEAST:
+            continue
+        outage = Window(start, end, kind == "scheduled", weeks)
+        pairs.append(Pair(kind, outage, _placebo(outage, down, submit)))
+    return pairs
+
+
+def is_clean(start: float, end: float, down: NDArray[np.float64]) -> bool:
+    """Whether the machine is up from `BEFORE` a start to `AFTER` an end.
+
+    Examples
+    --------
+    >>> down = np.array([[0.0, 3600.0]])
+    >>> is_clean(DAY + 3600, DAY + 7200, down), is_clean(DAY + 3599, DAY + 7200, down)
+    (True, False)
+    """
+    return not ((down[:, 0] < end + AFTER) & (down[:, 1] > start - BEFORE)).any()
+
+
+def kinds_of(trace: Trace, down: NDArray[np.float64]) -> list[Kind]:
+    """Tell scheduled outages from surprises by what the jobs did before.
+
+    Parameters
+    ----------
+    trace : Trace
+    down : ndarray, shape (n_outages, 2)
+        Starts and ends. [s]
+    """
+    start = trace.column("submit") + np.nan_to_num(trace.column("wait"))
+    run, requested = trace.column("run"), trace.column("requested_time")
+    planned_end = start + np.where(requested > 0, requested, run)
+    time, in_use = use_over_time(start, start + run, trace.used_procs)
+    phase = Clock.of(trace).local(down[:, 0]) % WEEK
+    kinds: list[Kind] = []
+    for (begin, _), hour in zip(down, phase, strict=True):
+        near = np.abs(down[:, 0] - begin)
+        apart = np.abs(phase - hour)
+        again = (near > SAME_HOUR) & (near <= WEEKS * WEEK + SAME_HOUR)
+        regular = (again & (np.minimum(apart, WEEK - apart) <= SAME_HOUR)).any()
+        last = (start >= begin - DRAIN) & (start < begin)
+        ending = planned_end[last] <= begin + SLACK
+        drained = ending.size >= STARTS and ending.mean() >= ENDING
+        used = in_use[max(np.searchsorted(time, begin - CUT, side="right") - 1, 0)]
+        stopped = used >= IN_USE * (trace.header.procs or in_use.max())
+        kinds.append("scheduled" if regular or drained else "surprise" if stopped else "unclear")
+    return kinds
+
+
+def outside(trace: Trace, pairs: list[Pair]) -> Trace:
+    """Return the jobs of a log that were not submitted about an outage."""
+    submit = trace.column("submit")
+    keep = np.ones(submit.size, np.bool_)
+    for pair in pairs:
+        keep &= (submit < pair.outage.start - BEFORE) | (submit >= pair.outage.end + AFTER)
+    return trace.select(keep)
+
+
+def _templates(start: int, end: int, down: NDArray[np.float64], first: float) -> tuple[int, ...]:
+    """Return the nearest weeks before in which the machine was up at these hours."""
+    clean = [
+        back
+        for back in range(1, WEEKS + 1)
+        if start - back * WEEK - WARM_UP >= first
+        and is_clean(start - back * WEEK, end - back * WEEK, down)
+    ]
+    return tuple(clean[:MOST])
+
+
+def _placebo(
+    outage: Window, down: NDArray[np.float64], submit: NDArray[np.float64]
+) -> Window | None:
+    """Return the same hours of the nearest week after it in which the machine was up."""
+    for later in range(1, WEEKS + 1):
+        start, end = outage.start + later * WEEK, outage.end + later * WEEK
+        if end + AFTER > submit[-1]:
+            return None
+        weeks = _templates(start, end, down, submit[0])
+        if is_clean(start, end, down) and len(weeks) >= LEAST:
+            return Window(start, end, outage.planned, weeks)
+    return None
