@@ -75,7 +75,7 @@ class CompiledPolicy:
         It meets the jobs that wait as if they arrived now, in order of arrival. What the policy
         before knew stands in `other`, whose jobs from `low` on are those of `state`.
         """
-        state = self.begin(state._replace(**AS_USUAL._asdict()))
+        state = self.begin(state._replace(**AS_USUAL._asdict()))  # not by the rule of `other`
         let_wait(state, waiting_jobs(state))
         return state
 
