@@ -197,6 +197,6 @@ STUDY = Study(
     ),
     logs={"SDSC-BLUE": "SDSC-BLUE-2000-3.1-cln", "SDSC-SP2": "SDSC-SP2-1998-3.1-cln"},
     compare=compare,
-    runs=40,
+    runs=20,
     axes=(OVERRUN, SESSION_END, SKIPPED.preferring("reinsert"), TEMPORARY, START, SEARCH),
 )
