@@ -403,10 +403,11 @@ class Fluid(Drawing):
         skipped="recycle",
         patience=math.inf,
         leave=math.inf,
+        overtime=False,
     ):
         super().__init__(rng, everything)
         self.wall, self.end, self.skipped = wall, end, skipped
-        self.patience, self.leave = patience, leave
+        self.patience, self.leave, self.overtime = patience, leave, overtime
         self.times = {}
 
     def begin(self, person):
@@ -426,18 +427,30 @@ class Fluid(Drawing):
 
     def arrival(self, person, batch, event):
         now, times = person.world.now, self.times[person]
-        waited = person.response(batch.follows, "end")
-        if waited > self.leave:
+        if self.leaves(person, batch.follows):
             return None
+        waited = person.response(batch.follows, "end")
         times.it_is(now)
         ends = [end for begin, end in times.about(now) if begin <= now <= end]
         time = None
-        if ends and waited <= self.patience:
+        if (ends or self.overtime) and waited <= self.patience:
             time = now + self.draw(person, event, "inside")
-        if time is None or time > max(ends):
-            time = times.next_begin(now)
+        if time is None or not ends or time > max(ends):
+            time = self.after_the_end(time, times.next_begin(now), waited)
         times.used_at(time)
         return time
+
+    def leaves(self, person, batch):
+        """Whether somebody has waited too long for a batch."""
+        return person.response(batch, "end") > self.leave
+
+    def after_the_end(self, time, begin, waited):
+        """When somebody comes who might go on for now, or wait for the session that begins next."""
+        if self.overtime and time is not None and time < begin:
+            minutes = waited / 60
+            if self.rng.random() < 0.8 / (0.05 * minutes + 1):
+                return time
+        return begin
 
 
 class Recycled:

@@ -70,6 +70,9 @@ class Incarnation(Reacting):
     def all_ended(self):
         if not self.placed.again or self.left:
             return
+        if hasattr(self.behaviour, "leaves") and self.behaviour.leaves(self, self.line[-1]):
+            self.left = True
+            return
         first = self.wall.shows(self.line[0].arrival)
         ready = self.world.now + self.pause
         weeks = math.floor((self.wall.shows(ready) - first) / WEEK) - 2

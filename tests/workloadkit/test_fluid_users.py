@@ -131,6 +131,51 @@ def test_patience(limits, expected, engine):
     assert schedule.metrics["left_out"] == (5 if leaves else 0)
 
 
+@both_engines
+@pytest.mark.parametrize(("leave", "left"), [("2d", 1), ("2.5d", 0), ("inf", 0)])
+def test_who_has_done_but_waited_too_long_does_not_begin_again(leave, left, engine):
+    # A job a week; the last of them takes two and a half days.
+    trace = log(*((week * WEEK, 60) for week in range(20)), (20 * WEEK, 5 * DAY // 2))
+    users, population = f"fluid:end=submit,leave={leave}", "resampled:weeks=60,pause=false"
+    schedule = wk.simulate(trace, "fcfs", users, population=population, rng=1, engine=engine)
+    assert schedule.history["left"] == left
+    long = schedule.jobs["run"] == 5 * DAY // 2
+    assert long.sum() == (1 if left else 3)
+    assert long.iloc[-1] == left
+
+
+# A session of 200 s, in which the user thinks for 100 s and then waits for a job until after the
+# end; the next session begins at 10,000 s.
+LATER = ((0, 50), (150, 50), (300, 50), (10_000, 1))
+
+
+@both_engines
+@pytest.mark.parametrize(
+    ("more", "expected"),
+    [("", {10_000}), (",overtime=yes", {450, 10_000}), (",overtime=yes,patience=40", {10_000})],
+)
+def test_overtime(more, expected, engine):
+    found = set()
+    for seed in range(12):
+        schedule = wk.simulate(
+            log(*LATER), "fcfs", f"fluid:end=submit{more}", rng=seed, engine=engine
+        )
+        submit = schedule.jobs["submit"].tolist()
+        assert submit[:2] == ([0, 150] if "patience" not in more else [0, 10_000])
+        found.add(submit[3] if "patience" not in more else submit[1])
+    assert found == expected
+
+
+@both_engines
+def test_how_likely_overtime_is(engine):
+    # A job of 20 min each day: every session is over when it ends, and the user thinks for 0 s.
+    jobs = [(day * DAY, 1200) for day in range(500)]
+    trace = log(*jobs, (500 * DAY, 10), (500 * DAY + 10, 10))
+    submit, _ = submits(trace, "fluid:end=submit,overtime=yes", engine)
+    soon = np.count_nonzero(np.diff(submit) < HOUR)
+    assert soon / 500 == pytest.approx(0.4, abs=4 * np.sqrt(0.25 / 500))
+
+
 def test_borrowed_times():
     own, lent = ((0, 10), (9_000, 10)), ((0, 100, 2), (150, 50, 2))
     value, first = own_times(activities(log(*own, *lent)))

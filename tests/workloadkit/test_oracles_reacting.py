@@ -27,6 +27,8 @@ BEHAVIOURS = (
     "fluid:end=submit,skipped=reinsert",
     "fluid:end=end,skipped=reinsert,patience=3600",
     "fluid:end=end,patience=1800,leave=20000",
+    "fluid:end=submit,overtime=yes",
+    "fluid:end=end,skipped=reinsert,patience=9000,overtime=yes",
 )
 
 any_log = busy_logs() | busy_logs(decimals=True) | logs() | logs(decimals=True)
@@ -38,6 +40,8 @@ def expected(trace, machine, policy, users, overrun="raise"):
     given = dict(part.split("=") for part in text.split(",")) if text else {}
     for limit in {"patience", "leave"} & given.keys():
         given[limit] = float(given[limit])
+    if "overtime" in given:
+        given["overtime"] = given["overtime"] == "yes"
     rng = np.random.default_rng(SEED).spawn(1)[0]
     jobs = jobs_of(trace)
     done, world = oracle.simulate(

@@ -31,7 +31,7 @@ def placed_by_resample(trace, weeks, seed):
 
 
 def simulated(trace, policy, users, engine, weeks, seed, pause=True):
-    """Row in the log, user, submission and start of each job."""
+    """Row in the log, user, submission and start of each job; how many users left."""
     population = f"resampled:weeks={weeks}" + ("" if pause else ",pause=false")
     schedule = wk.simulate(
         trace, policy, users, population=population, rng=seed, engine=engine, procs=4
@@ -39,7 +39,8 @@ def simulated(trace, policy, users, engine, weeks, seed, pause=True):
     jobs = schedule.jobs
     new = schedule.trace()
     columns = (rows_of(new), new.column("user"), jobs["submit"], jobs["start"])
-    return list(zip(*(np.asarray(column).tolist() for column in columns), strict=True))
+    rows = list(zip(*(np.asarray(column).tolist() for column in columns), strict=True))
+    return rows, schedule.history.get("left", 0)
 
 
 def in_their_order(people, rows, jobs):
@@ -66,22 +67,26 @@ def expected(trace, policy, users, weeks, seed, people, until, pause=True):
     rng = np.random.default_rng(seed).spawn(1)[0]
     name, _, text = users.partition(":")
     given = dict(part.split("=") for part in text.split(",")) if text else {}
+    read = {"leave": float, "patience": float, "overtime": "yes".__eq__}
+    given = {name: read.get(name, str)(value) for name, value in given.items()}
     behaviour = {
         "adjusted": lambda: reacting.Adjusted(),
         "distribution": lambda: reacting.Distribution(rng, line, wall, **given),
         "fluid": lambda: reacting.Fluid(rng, line, wall, **given),
     }[name]()
-    done, _ = tbuos.simulate(jobs, line, people, 4, policy, behaviour, wall, until, pause=pause)
-    return [(job.place, job.person.number, job.submit, job.start) for job in done]
+    done, world = tbuos.simulate(jobs, line, people, 4, policy, behaviour, wall, until, pause=pause)
+    rows = [(job.place, job.person.number, job.submit, job.start) for job in done]
+    return rows, sum(person.left for person in world.people)
 
 
 def check(trace, users, engine, weeks, seed, pause):
     log = log_of(trace)
     people = placed_by_resample(trace, weeks, seed)
-    rows = simulated(trace, "easy", users, engine, weeks, seed, pause)
+    rows, left = simulated(trace, "easy", users, engine, weeks, seed, pause)
     until = log.calendar.first_second(log.calendar.shows(log.begin) + weeks * WEEK)
     people = in_their_order(people, rows, log.jobs)
-    assert rows == expected(trace, "easy", users, weeks, seed, people, until, pause)
+    assert (rows, left) == expected(trace, "easy", users, weeks, seed, people, until, pause)
+    return rows, left
 
 
 BEHAVIOURS = (
@@ -91,6 +96,9 @@ BEHAVIOURS = (
     "fluid:end=submit",
     "fluid:end=submit,skipped=reinsert",
     "fluid:end=end,skipped=reinsert",
+    "fluid:leave=200000",
+    "fluid:end=submit,overtime=yes",
+    "fluid:skipped=reinsert,patience=9000,leave=300000,overtime=yes",
 )
 
 
@@ -98,6 +106,15 @@ BEHAVIOURS = (
 @pytest.mark.parametrize("users", ["adjusted", "distribution", "fluid:end=end,skipped=reinsert"])
 def test_incarnations_act_as_the_definition_says(users, engine):
     check(long_log(1, ZONES[2], 24), users, engine, 30, 1, pause=False)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    "users", ["fluid:leave=100000", "fluid:skipped=reinsert,leave=100000,overtime=yes"]
+)
+def test_who_leaves_is_gone_for_good(users, engine):
+    _, left = check(long_log(1, ZONES[1]), users, engine, 40, 1, pause=False)
+    assert left > 0
 
 
 @pytest.mark.slow

@@ -91,8 +91,7 @@ class ShiftUser(DrawingUser):
         """Go on with the session or take a break, or wait for the next shift."""
         if not self._works_at(self.now):
             return self._next_shift(self.now)
-        minutes = self.response(of_last=self.of_last) / 60
-        if self.script.rng.random() < 0.8 / (0.05 * minutes + 1):
+        if self.likes_it(self.response(of_last=self.of_last)):
             self.times.counts["continued"] += 1
             return self.now + self.times.draw(self.member, by_end=by_end, between=False)
         self.times.counts["aborted"] += 1

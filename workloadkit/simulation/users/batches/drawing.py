@@ -95,6 +95,10 @@ class DrawingUser(BatchUser):
         job = self.sent[-1] if of_last else last
         return (self.now if job.end is None else job.end) - job.submit
 
+    def likes_it(self, waited: Any) -> bool:
+        """Draw whether the user goes on after so long a response, by Shmueli's curve. [s]."""
+        return bool(self.script.rng.random() < 0.8 / (0.05 * (waited / 60) + 1))
+
     def history(self) -> dict[str, int]:
         """Return what all users counted."""
         return self.times.counts

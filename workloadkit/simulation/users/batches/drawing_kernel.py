@@ -15,6 +15,8 @@ from workloadkit._kernels.compile import bare
 # think times, even ones inter-arrival times.
 WITHIN, BETWEEN = 0, 2
 
+CONTINUES, BY_THE_MINUTE = 0.8, 0.05  # Shmueli's probability of going on: 0.8 / (0.05 r + 1)
+
 # Places in Drawing.counts.
 BORROWED, LEFT, CONTINUED, ABORTED = range(4)
 
@@ -86,6 +88,12 @@ def response(users, who, batch, of_last, now):
     if drawing.ended[base + at]:
         return drawing.response_of_last[who] if of_last else drawing.response[who]
     return float(now - users.progress.last_submission[who] + (acts.gap[last] - acts.gap[at]))
+
+
+@bare
+def likes_it(users, waited):
+    """Draw whether a user goes on after so long a response."""
+    return users.rng.random() < CONTINUES / (BY_THE_MINUTE * (waited / 60) + 1)
 
 
 @bare

@@ -14,6 +14,7 @@ from workloadkit.simulation.users.batches.drawing_kernel import (
     LEFT,
     WITHIN,
     draw,
+    likes_it,
     response,
 )
 
@@ -40,22 +41,44 @@ def begins_again(users, who, shift):
 
 
 @bare
+def returns(users, who, now):
+    """Whether a user who has done with everything will begin again, and has not left."""
+    waited = response(users, who, users.progress.next_batch[who] - 1, False, now)
+    return not _leaves(users, waited)
+
+
+@bare
 def arrival(users, released, now):
     """When a batch arrives that is released now; `inf` for never."""
     who, batch, by_end = released
     behaviour = users.behaviour
     counts = behaviour.drawing.counts
     waited = response(users, who, batch - 1, False, now)
-    if waited > behaviour.leave:
-        counts[LEFT] += 1
+    if _leaves(users, waited):
         return inf
     end = _latest_end(users, who, now)
+    at_work = end >= now
     planned = inf
-    if end >= now:
-        if waited <= behaviour.patience:
-            planned = now + draw(users, who, WITHIN + by_end)
-        counts[CONTINUED if planned <= end else ABORTED] += 1
-    if planned > end:
-        planned = _next_begin(users, who, now)
+    if waited <= behaviour.patience and (at_work or behaviour.overtime):
+        planned = now + draw(users, who, WITHIN + by_end)
+    goes_on = planned <= end
+    if not goes_on:
+        begin = _next_begin(users, who, now)
+        goes_on = behaviour.overtime and planned < begin and likes_it(users, waited)
+        if not goes_on:
+            planned = begin
+    if goes_on:
+        counts[CONTINUED] += 1
+    elif at_work:
+        counts[ABORTED] += 1
     _use(users, who, planned)
     return planned
+
+
+@bare
+def _leaves(users, waited):
+    """Whether a user leaves for good who has waited so long."""
+    if waited > users.behaviour.leave:
+        users.behaviour.drawing.counts[LEFT] += 1
+        return True
+    return False

@@ -28,7 +28,15 @@ def working_hours(present: Present, *, of_last: bool) -> Any:
     )
 
 
-def flow(present: Present, *, end: End, skipped: Skipped, patience: float, leave: float) -> Any:
+def flow(
+    present: Present,
+    *,
+    end: End,
+    skipped: Skipped,
+    patience: float,
+    leave: float,
+    overtime: bool,
+) -> Any:
     """Return the behaviour of users who keep their sessions, fresh; parameters as of `Fluid`."""
     from workloadkit.simulation.users.batches.recycled_kernel import Recycled
     from workloadkit.simulation.users.batches.reinserted_kernel import Reinserted
@@ -39,6 +47,7 @@ def flow(present: Present, *, end: End, skipped: Skipped, patience: float, leave
         "drawing": _drawing(present),
         "patience": float(patience),
         "leave": float(leave),
+        "overtime": overtime,
         "shift": present.users.shift.astype(np.float64),
         "sessions": present.kept[end],
     }

@@ -18,11 +18,10 @@ from workloadkit.simulation.users.batches.drawing_kernel import (
     Drawing,
     draw,
     forget_ends,
+    likes_it,
     note_end,
     response,
 )
-
-CONTINUES, BY_THE_MINUTE = 0.8, 0.05  # Shmueli's probability of going on: 0.8 / (0.05 r + 1)
 
 
 class Hours(NamedTuple):
@@ -66,8 +65,7 @@ def arrival(users, released, now):
     local = local_time(zone.begins, zone.offsets, zone.start, now)
     free = float(now)
     if is_active(local, *hours):
-        minutes = response(users, who, batch - 1, behaviour.of_last, now) / 60
-        if users.rng.random() < CONTINUES / (BY_THE_MINUTE * minutes + 1):
+        if likes_it(users, response(users, who, batch - 1, behaviour.of_last, now)):
             counts[CONTINUED] += 1
             return now + draw(users, who, WITHIN + by_end)
         counts[ABORTED] += 1

@@ -210,6 +210,15 @@ _begins_again = by_part("behaviour", "begins_again", _nothing)
 #: (users, (who, batch), opening): the jobs of a batch are planned from one on.
 _batch_sent = by_part("behaviour", "batch_sent", _nothing)
 
+
+@inline
+def _always(users, who, now):
+    return True
+
+
+#: (users, who, now): whether a user who has done with everything will begin again.
+_returns = by_part("behaviour", "returns", _always)
+
 #: (users, place, response): a job has ended.
 _job_ended = by_part("behaviour", "job_ended", _nothing)
 
@@ -271,7 +280,8 @@ def job_ended(users, jobs, place, now):
     progress.left[at] -= 1
     progress.to_end[who] -= 1
     if progress.to_end[who] == 0 and users.cast.again[who]:
-        _begin_again(users, who, now)
+        if _returns(users, who, now):
+            _begin_again(users, who, now)
         return
     if progress.left[at] > 0:
         return

@@ -17,7 +17,7 @@ from workloadkit.simulation.parts import acts_for
 from workloadkit.simulation.users.batches.drawing_kernel import Drawing
 from workloadkit.simulation.users.batches.drawing_kernel import forget_ends as batch_sent
 from workloadkit.simulation.users.batches.drawing_kernel import note_end as job_ended
-from workloadkit.simulation.users.batches.fluid_kernel import arrival, begins_again
+from workloadkit.simulation.users.batches.fluid_kernel import arrival, begins_again, returns
 from workloadkit.simulation.users.batches.sessions_kernel import Sessions, first_after, when
 
 __all__ = [
@@ -28,6 +28,7 @@ __all__ = [
     "job_ended",
     "latest_end",
     "next_begin",
+    "returns",
 ]
 
 
@@ -39,6 +40,8 @@ class Recycled(NamedTuple):
     drawing : Drawing
     patience, leave : float
         Response after which a user goes away until the next session, and for ever. [s]
+    overtime : bool
+        Whether users go on beyond the end of a session.
     shift : ndarray of float64, shape (n_users,)
         By how much the sessions of each are moved, in local time: whole weeks. [s]
     sessions : Sessions
@@ -47,6 +50,7 @@ class Recycled(NamedTuple):
     drawing: Drawing
     patience: float
     leave: float
+    overtime: bool
     shift: NDArray[np.float64]
     sessions: Sessions
 

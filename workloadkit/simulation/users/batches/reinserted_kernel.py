@@ -18,7 +18,7 @@ from workloadkit.simulation.parts import acts_for
 from workloadkit.simulation.users.batches.drawing_kernel import Drawing
 from workloadkit.simulation.users.batches.drawing_kernel import forget_ends as batch_sent
 from workloadkit.simulation.users.batches.drawing_kernel import note_end as job_ended
-from workloadkit.simulation.users.batches.fluid_kernel import arrival, begins_again
+from workloadkit.simulation.users.batches.fluid_kernel import arrival, begins_again, returns
 from workloadkit.simulation.users.batches.sessions_kernel import (
     WEEK,
     Sessions,
@@ -34,6 +34,7 @@ __all__ = [
     "job_ended",
     "latest_end",
     "next_begin",
+    "returns",
     "takes_up",
     "use",
 ]
@@ -79,6 +80,7 @@ class Reinserted(NamedTuple):
     drawing: Drawing
     patience: float
     leave: float
+    overtime: bool
     shift: NDArray[np.float64]
     sessions: Sessions
     rounds: Rounds
