@@ -60,7 +60,8 @@ may be hidden: in HPC2N hardly anything is submitted during outages, and in the 
 usual in the 3 h after. Users seem to catch up with what the hosts did not take, which no behaviour
 foretells.
 
-Two kinds of outages cannot be compared: four are surprises, 75 scheduled and 37 unclear.
+Two kinds of outages cannot be compared: four are surprises, 75 scheduled and 37 unclear. What is
+pooled, smoothed and bounded here was settled with recorded results in sight, not before.
 """
 
 from collections.abc import Iterator, Mapping
