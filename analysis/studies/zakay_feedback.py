@@ -9,7 +9,9 @@ and 8), and the activity of users by the median of the time from their first sub
 last over that in the log (Figures 7 and 9): "close" is taken for 10 %. Last, Figure 10: mean
 lengths of the queue under EASY and first come, first served. "Much" and "huge" are taken for a
 factor of two, "a bit" for up to two, "hundreds" of jobs for a hundred at least and a "reasonable"
-queue for less, throughput "about the same" for 5 %.
+queue for less, throughput "about the same" for 5 %. Jobs are spread "about equally" over the week
+if at most a tenth of the submissions would have to be moved for each hour of it to have as many.
+The queue of the log is that of its recorded waits.
 
 Throughput is that of the whole simulation, whose last job a few users put off for long. Of several
 runs the mean is given, with its interval by Student's t (95 %). Jobs larger than the machine are
@@ -33,6 +35,7 @@ from analysis.reproduction import (
     Study,
     above,
     at_least,
+    at_most,
     below,
     between,
     printed,
@@ -55,11 +58,14 @@ if TYPE_CHECKING:
 
     from workloadkit.trace import Trace
 
-#: "Close", "much", "hundreds" and "about the same" in numbers.
-CLOSE, MUCH, HUNDREDS, SAME = 0.1, 2.0, 100, 0.05
+#: "Close", "much", "hundreds", "about the same" and "about equally" in numbers.
+CLOSE, MUCH, HUNDREDS, SAME, EQUALLY = 0.1, 2.0, 100, 0.05, 0.1
 
 #: What is measured of a simulation.
-COLUMNS = ("mean_wait", "mean_queue", "throughput", "cycle", "activity")
+COLUMNS = (
+    *("mean_wait", "mean_queue", "throughput", "cycle", "activity", "uneven", "longest", "in_time"),
+    "queue_of_log",
+)
 
 #: Users by their column of Table I, and in words.
 WORDS = {
@@ -109,13 +115,17 @@ def compare(plan: Plan, each: Each) -> Iterator[Result]:
 
 def simulations(task: Task, rng: "np.random.Generator") -> "pd.DataFrame":
     """Simulate a log; a row for each run."""
+    import numpy as np
     import pandas as pd
 
     import workloadkit as wk
     from workloadkit.provenance import seed_of
 
     trace = task.log.read()
-    log = _cycle_and_activity(trace.select(trace.ran))
+    ran = trace.select(trace.ran)
+    log, longest, until = _cycle_and_activity(ran), _longest(ran), ran.column("submit").max()
+    waits = np.nan_to_num(ran.column("wait")).clip(min=0)
+    queue = float(waits.sum() / max(ran.end.max() - ran.column("submit").min(), 1))
     scheduler = easy(task.reading) if task.scheduler == "easy" else task.scheduler
     users = {"conventional": "open", "fluid": fluid(task.reading)}.get(task.users, task.users)
     rows = []
@@ -128,9 +138,14 @@ def simulations(task: Task, rng: "np.random.Generator") -> "pd.DataFrame":
             overrun=task.reading["overrun"],
             rng=seed_of(stream),
         )
-        cycle, activity = _cycle_and_activity(schedule.trace())
+        played = schedule.trace()
+        cycle, activity = _cycle_and_activity(played)
         rows.append(
             {
+                "uneven": abs(cycle - 1 / cycle.size).sum() / 2,
+                "longest": _longest(played) / longest if longest else 1.0,
+                "in_time": float((played.column("submit") <= until).mean()),
+                "queue_of_log": queue,
                 "mean_wait": schedule.metrics["mean_wait"],
                 "mean_queue": schedule.measure("mean_queue_length"),
                 "throughput": schedule.metrics["throughput_per_hour"],
@@ -153,6 +168,14 @@ def _cycle_and_activity(trace: "Trace") -> "tuple[NDArray[np.float64], float]":
     by_user = pd.Series(submit).groupby(trace.column("user"))
     length = by_user.max() - by_user.min()
     return np.bincount(hour, minlength=168) / submit.size, float(length.median())
+
+
+def _longest(trace: "Trace") -> float:
+    """Longest time between the first and the last submission of a user, in seconds."""
+    import pandas as pd
+
+    by_user = pd.Series(trace.column("submit")).groupby(trace.column("user"))
+    return float((by_user.max() - by_user.min()).max())
 
 
 def _waits(log: Log, found: Found | None, row: Mapping[str, str]) -> Iterator[Result]:
@@ -190,6 +213,7 @@ def _figures(log: Log, found: Found) -> Iterator[Result]:
     yield result(claim, _mean(fluid_users, "activity"))
     claim = below(words.format(WORDS["distribution"]), 1, "Figure 7", "direction")
     yield result(claim, _mean(by_distribution, "activity"))
+    yield from _users(log, found)
     same = (1 - SAME, 1 + SAME)
     for which, words, base in (
         (("easy", "fluid"), "fluid users over conventional, EASY", ("easy", "conventional")),
@@ -213,6 +237,33 @@ def _figures(log: Log, found: Found) -> Iterator[Result]:
     yield result(claim, _mean(of_conventional, "mean_queue"))
     claim = below("mean queue, fluid users, FCFS (jobs): reasonable", HUNDREDS, "Figure 10", "ours")
     yield result(claim, _mean(found["fcfs", "fluid"], "mean_queue"))
+
+
+def _users(log: Log, found: Found) -> Iterator[Result]:
+    """Say what the text says of users, and of the queues of the log, in numbers."""
+    words = "submissions moved for an even week, adjusted users: about equally"
+    claim = at_most(words, EQUALLY, "Figure 5", "ours")
+    yield Result(log, claim, *_mean(found["easy", "adjusted"], "uneven"))
+    for users, place in (("distribution", "Figure 7"), ("fluid", "Figure 9")):
+        words = f"longest activity of a user over that in the log, {WORDS[users]}"
+        claim = above(words, 1, place, "direction")
+        yield Result(log, claim, *_mean(found["easy", users], "longest"))
+    claim = below("share of the jobs in the time of the log, fluid users", 1, "section VII-C",
+                  "direction")  # fmt: skip
+    yield Result(log, claim, *_mean(found["easy", "fluid"], "in_time"))
+    claim = above("median activity of users, FCFS over EASY, fluid users", 1, "Figure 3",
+                  "direction")  # fmt: skip
+    once = _mean(found["easy", "fluid"], "activity")[0]
+    yield Result(log, claim, *_mean(found["fcfs", "fluid"], "activity", once))
+    easy_users, fcfs_users = (found[x, "conventional"] for x in ("easy", "fcfs"))
+    recorded = float(easy_users["queue_of_log"].iloc[0])
+    if recorded > 0:
+        note = f"{recorded:.3g} jobs waited in the log"
+        claim = below("mean queue over that of the log, EASY", 1, "section VIII", "direction")
+        yield Result(log, claim, *_mean(easy_users, "mean_queue", recorded), note)
+        claim = at_least("mean queue over that of the log, FCFS: much worse", MUCH, "section VIII",
+                         "ours")  # fmt: skip
+        yield Result(log, claim, *_mean(fcfs_users, "mean_queue", recorded), note)
 
 
 def _mean(table: "pd.DataFrame", name: str = "mean_wait", over: float = 1.0) -> Interval:
