@@ -17,8 +17,8 @@ EASY: whatever the reading of it, both have the same.
 
 A printed figure agrees within 10 %, a printed change in percent within 5 points, half of the change
 to which a deviation of 10 % in one of two figures amounts. Where the source uses words, these
-numbers stand for them: schedulers "perform similarly" within 5 % of each other, and a drop of the
-session length is "hardly noticeable" up to 5 %.
+numbers stand for them: schedulers "perform similarly" within 5 % of each other, changes are
+"similar" within 5 points, and a drop of the session length is "hardly noticeable" up to 5 %.
 
 The source made one run. Intervals are of 95 %, by Student's t over the runs; changes are taken run
 by run.
@@ -123,6 +123,9 @@ FIGURES = {
 
 #: Run times of the classes in Figure 5.12, above the first bound and up to the second. [s]
 CLASSES = {"up to 1 min": (-1, 60), "1 to 10 min": (60, 600), "over 10 min": (600, inf)}
+
+#: By how many points changes may differ that are alike, as two printed ones may.
+ALIKE = 5
 
 Values = Mapping[str, float]
 
@@ -294,7 +297,17 @@ def _classes(found: Found) -> Iterator[Result]:
         words = f"change of the response of jobs of {name} from EASY to {_name(6000)} (%)"
         claim = printed(words, published, place, within=5)
         yield of_runs(claim, _change(found, f"response, {name}", most, 0, 6000))
+        change = (_change(found, f"{x}, {name}", most, 0, 6000) for x in ("slowdown", "response"))
+        words = f"change of the slowdown of jobs of {name} less that of the response (points)"
+        yield of_runs(between(words, (-ALIKE, ALIKE), place), differences(*change))
     shortest, *_, longest = CLASSES
+    fall = {
+        name: differences(*(_of(found, f"slowdown, {name}", most, alpha) for alpha in (0, 6000)))
+        for name in (shortest, longest)
+    }
+    words = f"fall of the slowdown from EASY to {_name(6000)}: jobs of {shortest} less {longest}"
+    claim = above(words, 0.0, place, "direction")
+    yield of_runs(claim, differences(fall[shortest], fall[longest]))
     steepness = {}
     for metric, one, other in (("response", longest, shortest), ("slowdown", shortest, longest)):
         for alpha in (0, 6000):

@@ -37,6 +37,7 @@ from analysis.studies.shmueli_conventional import (
     WORDS,
     Draws,
     draws_of,
+    of_ratios,
     of_runs,
     static_site,
 )
@@ -79,7 +80,7 @@ def compare(plan: Plan, each: Each) -> Iterator[Result]:
     done = each(measure, [Task(draws, maker) for maker in LOADS for _ in range(plan.runs)])
     of_fcfs, of_easy = done[: plan.runs], done[plan.runs :]
     note = without(plan)
-    for results in (_log_of_fcfs(of_fcfs), _log_of_easy(of_easy)):
+    for results in (_log_of_fcfs(of_fcfs), _log_of_easy(of_easy), _own_loads(of_fcfs, of_easy)):
         yield from (replace(result, note=note) for result in results)
 
 
@@ -115,6 +116,12 @@ def _log_of_easy(found: Sequence[Found]) -> Iterator[Result]:
     ):
         yield of_runs(claim, few, positive=True)
     yield from _highest("EASY", "easy", found)
+
+
+def _own_loads(of_fcfs: Sequence[Found], of_easy: Sequence[Found]) -> Iterator[Result]:
+    words = "load of the log of EASY over that of the log of FCFS"
+    claim = above(words, 1.0, "section 3.4.1", "direction")
+    yield of_ratios(claim, [x.load for x in of_easy], [x.load for x in of_fcfs])
 
 
 def measure(task: Task, rng: "np.random.Generator") -> Found:
