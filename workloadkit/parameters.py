@@ -157,7 +157,7 @@ def describe(thing: Any) -> str:
     parameters: tuple[Field, ...] = fields(thing) if is_dataclass(thing) else ()
     settings = [
         f"{parameter.name}={_word(value)}"
-        for parameter in sorted(parameters, key=lambda field: bool(field.kw_only))
+        for parameter in parameters
         if (value := getattr(thing, parameter.name)) != parameter.default
     ]
     return f"{thing.name}:{','.join(settings)}" if settings else thing.name

@@ -303,7 +303,7 @@ def _by_distance(log: Log, found: Found) -> Iterator[Result]:
         stack, depth = float(row["values"]) or nan, float(row["depth"])
         shuffled, low, high = (float(row[x]) for x in ("shuffled", "low", "high"))
         claim = between(f"{words} in random order, relative to the stack: about half", HALF, place)
-        note = f"{row['values']} values on the stack"
+        note = f"{row['values']:.0f} values on the stack"
         yield Result(log, claim, shuffled / stack, low / stack, high / stack, note)
         claim = below(f"{words}, relative to the stack: small", SMALL, place, "ours")
         yield Result(log, claim, depth / stack, note=note)

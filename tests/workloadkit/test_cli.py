@@ -12,7 +12,7 @@ import time
 import warnings
 from importlib import import_module
 from itertools import combinations
-from multiprocessing.context import SpawnProcess
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 import pytest
@@ -332,7 +332,7 @@ def test_study_writes_a_table_and_a_page(run, log, tmp_path, monkeypatch):
 def test_runs_and_seed_reach_the_study(run, log, tmp_path, monkeypatch):
     asked = []
 
-    def run_study(chosen, logs, *, runs, reading, rng, executor, folder, progress):
+    def run_study(chosen, logs, *, runs, reading, rng, **_):
         asked.append((chosen.name, runs, reading, rng))
         raise wk.WorkloadError("this will do")
 
@@ -394,13 +394,13 @@ def test_workers_are_ended_by_an_interrupt():
 
 def test_signals_wait_whenever_a_worker_starts(monkeypatch):
     """One starts later where another had nothing to do; stopped then, it would be half told."""
-    start, waited = SpawnProcess.start, []
+    start, waited = BaseProcess.start, []
 
     def noting(process):
         waited.append(stopping._waits)
         start(process)
 
-    monkeypatch.setattr(SpawnProcess, "start", noting)
+    monkeypatch.setattr(BaseProcess, "start", noting)
     with executors.executor(2) as pool:
         pool._max_workers = 3
         list(pool.map(time.sleep, [0.1] * 6))
