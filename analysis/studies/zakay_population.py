@@ -1,0 +1,240 @@
+"""Users who leave, stay or do more, as service is.
+
+Trace-based user-oriented simulation (TBUOS) lets users react in when they submit, not in who is
+there: long-term users never leave, and temporary ones submit what they did in the log. The source
+ends with other assumptions: "maybe the temporary users should also have a dynamic number of jobs?
+Maybe some of the long term users may leave if the performance is too poor?" (chapter on TBUOS,
+section VI); "a user may leave the system due to poor performance or send more jobs if the
+performance is good. In such a simulation, the overall throughput may be expected to reflect the
+quality of the system" (chapter on feedback, section IX). It makes none of them.
+
+Each is made alone here. Temporary users stay for as long as they did in the log, and begin again
+where they have done before. Users leave for good, long-term and temporary ones, who have waited for
+a response for more than a day, or more than a week. Or good service prolongs sessions: a batch that
+would have to wait for the next one comes after all, with a probability of 0.8 / (0.05 r + 1), where
+r is the response time of the work before in minutes. Limits and forms are ours.
+
+Logs are resampled as long as they are, and simulated under EASY and first come, first served; the
+fluid users of all simulations of a run are the same ones, so all is compared run by run. Throughput
+is the number of jobs that have ended by the end of the period in which users submit, an hour of
+that period. Ratios have intervals of 95 % by Student's t on their logarithms, differences by
+Student's t. Jobs larger than the machine are dropped, and so are those that never ran or whose user
+is unknown.
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from math import isnan
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from analysis.reproduction import Each, Log, Plan, Reading, Result, Study, above, at_least, below
+from analysis.reproduction.sources import easy, fluid
+from analysis.studies import zakay_ups
+from analysis.studies.zakay_ups import PART, population_of, throughput_of
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pandas as pd
+
+#: Schedulers; the reading says more of the first.
+EASY, FCFS = "easy", "fcfs"
+
+#: Who leaves: what fluid users are told in addition.
+LEAVE = {
+    "leaving after a day": "leave=1d",
+    "leaving after a week": "leave=1w",
+}
+
+#: The assumptions: that of the source, and the others.
+SOURCE, STAY, OVERTIME = "as the source", "temporary users by time", "longer sessions"
+OTHERS = (STAY, *LEAVE, OVERTIME)
+
+_FUTURE, _FEEDBACK, _FIGURE_6 = (
+    "section VI",
+    "chapter on feedback, section IX",
+    "Figure 6 and section IV.C",
+)
+
+#: What is measured of each run: the measure, the assumption, the scheduler.
+COLUMNS = (
+    *(
+        (what, assumption, by)
+        for what in ("throughput", "mean_wait", "left")
+        for assumption in (SOURCE, *OTHERS)
+        for by in (EASY, FCFS)
+    ),
+    ("throughput", "log", ""),
+)
+
+
+class Part(NamedTuple):
+    """So many runs of one log."""
+
+    log: Log
+    runs: int
+    reading: Reading
+
+
+def compare(plan: Plan, each: Each) -> Iterator[Result]:
+    """Set the assumptions beside that of the source."""
+    import pandas as pd
+
+    sizes = [min(PART, plan.runs - first) for first in range(0, plan.runs, PART)]
+    parts = [Part(log, size, dict(plan.reading)) for log in plan.logs for size in sizes]
+    tables = {log: [] for log in plan.logs} | {log: [_no_runs()] for log in plan.missing}
+    for part, table in zip(parts, each(simulations, parts), strict=True):
+        tables[part.log].append(table)
+    for log, of_log in tables.items():
+        found = pd.concat(of_log, ignore_index=True)
+        for assumption in (SOURCE, *OTHERS):
+            yield from _schedulers(log, found, assumption)
+        for assumption in OTHERS:
+            yield from _beside_the_source(log, found, assumption)
+        for assumption in LEAVE:
+            yield from _who_left(log, found, assumption)
+
+
+def simulations(part: Part, rng: "np.random.Generator") -> "pd.DataFrame":
+    """Simulate so many runs; one row a run, of the columns `COLUMNS`."""
+    import numpy as np
+    import pandas as pd
+
+    import workloadkit as wk
+    from workloadkit.provenance import seed_of
+
+    reading = part.reading
+    trace, ready = population_of(part.log, reading)
+    period = float(ready.resampling.plan.begin), float(ready.resampling.plan.end)
+    by_time = replace(ready, choice=replace(ready.choice, stay="time"))
+    users = fluid(reading)
+    how: dict[str, tuple[str, Any]] = {
+        SOURCE: (users, ready),
+        STAY: (users, by_time),
+        **{name: (f"{users},{limit}", ready) for name, limit in LEAVE.items()},
+        OVERTIME: (f"{users},overtime=yes", ready),
+    }
+    schedulers = {EASY: easy(reading), FCFS: FCFS}
+    rows = []
+    for stream in rng.spawn(part.runs):
+        seed = seed_of(stream)
+        row = {("throughput", "log", ""): trace.n_jobs / ((period[1] - period[0]) / 3600)}
+        for assumption, (behaviour, population) in how.items():
+            for by, scheduler in schedulers.items():
+                schedule = wk.simulate(
+                    trace,
+                    scheduler,
+                    behaviour,
+                    population=population,
+                    overrun=reading["overrun"],
+                    oversize="drop",
+                    rng=seed,
+                )
+                n_users = np.unique(schedule.served.user).size
+                row["throughput", assumption, by] = throughput_of(schedule, period)
+                row["mean_wait", assumption, by] = schedule.metrics["mean_wait"]
+                row["left", assumption, by] = 100 * schedule.history["left"] / n_users
+        rows.append(row)
+    return pd.DataFrame(rows, columns=_no_runs().columns)
+
+
+def _no_runs() -> "pd.DataFrame":
+    """Return the table of a log that is not here."""
+    import pandas as pd
+
+    return pd.DataFrame(columns=pd.MultiIndex.from_tuples(COLUMNS), dtype=float)
+
+
+def _schedulers(log: Log, found: "pd.DataFrame", assumption: str) -> Iterator[Result]:
+    """Show what the scheduler does to the throughput."""
+    of_log = found["throughput", "log", ""]
+    by_easy, by_fcfs = (found["throughput", assumption, by] for by in (EASY, FCFS))
+    source = assumption == SOURCE
+    place = _FIGURE_6 if source else _FEEDBACK
+    words = f"{assumption}: throughput, EASY less FCFS (%)"
+    claim = above(words, 0.0, place, "direction", main=not source)
+    yield Result(log, claim, *_percent(by_easy, by_fcfs), _jobs_an_hour(found, assumption))
+    kept = at_least(f"{assumption}: throughput under EASY less the log's (%)", 0.0, place, "ours")
+    lost = below(f"{assumption}: throughput under FCFS less the log's (%)", 0.0, place, "ours")
+    for claim, throughput in ((kept, by_easy), (lost, by_fcfs)):
+        yield Result(log, claim, *_percent(throughput, of_log))
+
+
+def _beside_the_source(log: Log, found: "pd.DataFrame", assumption: str) -> Iterator[Result]:
+    """Show what the assumption does to throughputs, to their difference and to waits."""
+    of_source, ours = (
+        [found["throughput", which, by] for by in (EASY, FCFS)] for which in (SOURCE, assumption)
+    )
+    beside = f"{assumption} over {SOURCE}"
+    claim = above(f"{beside}: throughput of EASY over FCFS (%)", 0.0, _FEEDBACK, "ours")
+    yield Result(log, claim, *_percent(ours[0] / ours[1], of_source[0] / of_source[1]))
+    if assumption in LEAVE:
+        words, bound, by = "due to poor performance users leave", below, FCFS
+        waiting = below
+    else:
+        words, bound, by = "where it is good they submit more", above, EASY
+        waiting = above
+    place = _FUTURE if assumption == STAY else _FEEDBACK
+    quantity = f"{beside}: throughput under {by.upper()} (%): {words}"
+    throughput = (found["throughput", which, by] for which in (assumption, SOURCE))
+    yield Result(log, bound(quantity, 0.0, place, "direction"), *_percent(*throughput))
+    for by in (EASY, FCFS):
+        waits = [found["mean_wait", which, by] for which in (assumption, SOURCE)]
+        claim = waiting(f"{beside}: mean wait under {by.upper()} (%)", 0.0, "no source", "ours")
+        yield Result(log, claim, *_percent(*waits), _range(*waits))
+
+
+def _who_left(log: Log, found: "pd.DataFrame", assumption: str) -> Iterator[Result]:
+    """Show how many users leave."""
+    from workloadkit.experiments.intervals import mean_interval
+
+    left = {by: found["left", assumption, by] for by in (EASY, FCFS)}
+    for by, share in left.items():
+        claim = above(
+            f"{assumption}: share of users who left under {by.upper()} (%): some",
+            0.0,
+            _FUTURE,
+            "ours",
+        )
+        yield Result(log, claim, *mean_interval(share))
+    words = f"{assumption}: share of users who left, FCFS less EASY (points)"
+    claim = above(words, 0.0, _FUTURE, "ours", main=True)
+    yield Result(log, claim, *mean_interval(left[FCFS] - left[EASY]))
+
+
+def _percent(ours: "pd.Series", others: "pd.Series") -> tuple[float, float, float]:
+    """Geometric mean over the runs of the ratio, less 1, with its interval. [%]."""
+    from workloadkit.experiments.intervals import ratio_interval
+
+    ratio, low, high = (100 * (x - 1) for x in ratio_interval(ours, others))
+    return ratio, low, high
+
+
+def _jobs_an_hour(found: "pd.DataFrame", assumption: str) -> str:
+    """Say what the throughputs are on average."""
+    if found.empty:
+        return ""
+    by_easy, by_fcfs = (found["throughput", assumption, by].mean() for by in (EASY, FCFS))
+    of_log = found["throughput", "log", ""].iloc[0]
+    return f"jobs/h: {by_easy:.3g} under EASY, {by_fcfs:.3g} under FCFS, {of_log:.3g} in the log"
+
+
+def _range(waits: "pd.Series", others: "pd.Series") -> str:
+    """Say what mean waits are on average."""
+    if isnan(waits.mean()):
+        return ""
+    return f"s: {waits.mean():,.0f}, {others.mean():,.0f} {SOURCE}"
+
+
+STUDY = Study(
+    name="zakay-population",
+    text=__doc__,
+    source=(
+        "N. Zakay, PhD thesis, The Hebrew University of Jerusalem, 2018, chapter on trace-based "
+        "users-oriented simulation, sections IV and VI; chapter on feedback-based simulation, "
+        "section IX"
+    ),
+    logs=zakay_ups.STUDY.logs,
+    compare=compare,
+    runs=20,
+    axes=zakay_ups.AXES,
+)
