@@ -231,4 +231,6 @@ def test_on_the_real_logs(study):
     )
     for r in found.results:
         if "median difference of the utilization" in r.claim.quantity:
-            assert r.verdict == "reproduced"
+            # SDSC-DS is as far off as the claim allows, 8 %, which 25 runs do not decide
+            undecided = r.log.name == "SDSC-DS" and r.low < r.claim.agrees[1] < r.high
+            assert r.verdict == ("too uncertain" if undecided else "reproduced")
