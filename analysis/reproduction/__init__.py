@@ -18,6 +18,7 @@ from analysis.reproduction.logs import ALL_LOGS, Log, data_folder, find_logs, re
 from analysis.reproduction.readings import Axis, Reading, choose
 from analysis.reproduction.reference import differences, reference_of
 from analysis.reproduction.running import run_study
+from analysis.reproduction.runs import Part, percent_more, runs_of_logs, sizes_of_parts
 from analysis.reproduction.search import Fit, Ranking, search
 from analysis.reproduction.study import Drawing, Each, Plan, Study
 
@@ -32,6 +33,7 @@ __all__ = [
     "Fit",
     "Kind",
     "Log",
+    "Part",
     "Plan",
     "Ranking",
     "Reading",
@@ -47,10 +49,13 @@ __all__ = [
     "data_folder",
     "differences",
     "find_logs",
+    "percent_more",
     "printed",
     "read_table",
     "reference_of",
     "run_study",
+    "runs_of_logs",
     "scorecard",
     "search",
+    "sizes_of_parts",
 ]

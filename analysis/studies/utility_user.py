@@ -23,9 +23,22 @@ source. All schedulers backfill on the spare processors, as the search plans for
 """
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from analysis.reproduction import Axis, Claim, Each, Log, Plan, Reading, Result, Study, above, below
+from analysis.reproduction import (
+    Axis,
+    Claim,
+    Each,
+    Log,
+    Part,
+    Plan,
+    Result,
+    Study,
+    above,
+    below,
+    percent_more,
+    runs_of_logs,
+)
 from analysis.reproduction.sources import OVERRUN, SESSION_END, SKIPPED, START, TEMPORARY, fluid
 from analysis.studies import lee
 from analysis.studies.zakay_ups import jobs_of, throughput_of, ups, users_of
@@ -67,28 +80,10 @@ SHARE = "median share of its start value that a job earns"
 _LEE, _SHMUELI, _ZAKAY = "Lee, section 7.1", "Shmueli, section 5.5", "Zakay, Figure 9"
 
 
-class Part(NamedTuple):
-    """So many runs of one log."""
-
-    log: Log
-    runs: int
-    reading: Reading
-
-
 def compare(plan: Plan, each: Each) -> Iterator[Result]:
     """Set all schedulers beside EASY, and each kind beside the other."""
-    import pandas as pd
-
-    sizes = [min(PART, plan.runs - first) for first in range(0, plan.runs, PART)]
-    parts = [Part(log, size, dict(plan.reading)) for log in plan.logs for size in sizes]
-    columns = pd.MultiIndex.from_product([(*RATIOS, "share"), WORDS])
-    tables = {log: [] for log in plan.logs} | {
-        log: [pd.DataFrame(columns=columns, dtype=float)] for log in plan.missing
-    }
-    for part, table in zip(parts, each(simulations, parts), strict=True):
-        tables[part.log].append(table)
-    for log, its in tables.items():
-        yield from _results(log, pd.concat(its, ignore_index=True))
+    for log, found in runs_of_logs(plan, each, simulations, _columns(), PART).items():
+        yield from _results(log, found)
 
 
 def simulations(part: Part, rng: "np.random.Generator") -> "pd.DataFrame":
@@ -124,7 +119,13 @@ def simulations(part: Part, rng: "np.random.Generator") -> "pd.DataFrame":
             row["response", name] = schedule.metrics["mean_response"]
             row["share", name] = schedule.measure("earned_p50")
         rows.append(row)
-    return pd.DataFrame(rows, columns=pd.MultiIndex.from_product([(*RATIOS, "share"), WORDS]))
+    return pd.DataFrame(rows, columns=_columns())
+
+
+def _columns() -> "pd.MultiIndex":
+    import pandas as pd
+
+    return pd.MultiIndex.from_product([(*RATIOS, "share"), WORDS])
 
 
 def _results(log: Log, found: "pd.DataFrame") -> Iterator[Result]:
@@ -156,13 +157,11 @@ def _ratio(
     main: bool = False,
 ) -> Result:
     """Return by how many percent a scheduler has more of a measure than another one, or less."""
-    from workloadkit.experiments.intervals import ratio_interval
-
     values, others = found[measure, name], found[measure, other]
     words = f"{RATIOS[measure]}, {WORDS[name]} over {WORDS[other]} (%)"
     claim = _claim(words, place, less=less, main=main)
-    ours, low, high = (100 * (x - 1) for x in ratio_interval(values, others))
-    return Result(log, claim, ours, low, high, _means(values, others, name, other))
+    note = _means(values, others, name, other)
+    return Result(log, claim, *percent_more(values, others), note)
 
 
 def _share(log: Log, found: "pd.DataFrame", name: str, other: str) -> Result:

@@ -25,9 +25,21 @@ is unknown.
 from collections.abc import Iterator
 from dataclasses import replace
 from math import isnan
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from analysis.reproduction import Each, Log, Plan, Reading, Result, Study, above, at_least, below
+from analysis.reproduction import (
+    Each,
+    Log,
+    Part,
+    Plan,
+    Result,
+    Study,
+    above,
+    at_least,
+    below,
+    percent_more,
+    runs_of_logs,
+)
 from analysis.reproduction.sources import easy, fluid
 from analysis.studies import zakay_ups
 from analysis.studies.zakay_ups import PART, population_of, throughput_of
@@ -67,25 +79,9 @@ COLUMNS = (
 )
 
 
-class Part(NamedTuple):
-    """So many runs of one log."""
-
-    log: Log
-    runs: int
-    reading: Reading
-
-
 def compare(plan: Plan, each: Each) -> Iterator[Result]:
     """Set the assumptions beside that of the source."""
-    import pandas as pd
-
-    sizes = [min(PART, plan.runs - first) for first in range(0, plan.runs, PART)]
-    parts = [Part(log, size, dict(plan.reading)) for log in plan.logs for size in sizes]
-    tables = {log: [] for log in plan.logs} | {log: [_no_runs()] for log in plan.missing}
-    for part, table in zip(parts, each(simulations, parts), strict=True):
-        tables[part.log].append(table)
-    for log, of_log in tables.items():
-        found = pd.concat(of_log, ignore_index=True)
+    for log, found in runs_of_logs(plan, each, simulations, _columns(), PART).items():
         for assumption in (SOURCE, *OTHERS):
             yield from _schedulers(log, found, assumption)
         for assumption in OTHERS:
@@ -134,14 +130,13 @@ def simulations(part: Part, rng: "np.random.Generator") -> "pd.DataFrame":
                 row["mean_wait", assumption, by] = schedule.metrics["mean_wait"]
                 row["left", assumption, by] = 100 * schedule.history["left"] / n_users
         rows.append(row)
-    return pd.DataFrame(rows, columns=_no_runs().columns)
+    return pd.DataFrame(rows, columns=_columns())
 
 
-def _no_runs() -> "pd.DataFrame":
-    """Return the table of a log that is not here."""
+def _columns() -> "pd.MultiIndex":
     import pandas as pd
 
-    return pd.DataFrame(columns=pd.MultiIndex.from_tuples(COLUMNS), dtype=float)
+    return pd.MultiIndex.from_tuples(COLUMNS)
 
 
 def _schedulers(log: Log, found: "pd.DataFrame", assumption: str) -> Iterator[Result]:
@@ -152,11 +147,11 @@ def _schedulers(log: Log, found: "pd.DataFrame", assumption: str) -> Iterator[Re
     place = _FIGURE_6 if source else _FEEDBACK
     words = f"{assumption}: throughput, EASY less FCFS (%)"
     claim = above(words, 0.0, place, "direction", main=not source)
-    yield Result(log, claim, *_percent(by_easy, by_fcfs), _jobs_an_hour(found, assumption))
+    yield Result(log, claim, *percent_more(by_easy, by_fcfs), _jobs_an_hour(found, assumption))
     kept = at_least(f"{assumption}: throughput under EASY less the log's (%)", 0.0, place, "ours")
     lost = below(f"{assumption}: throughput under FCFS less the log's (%)", 0.0, place, "ours")
     for claim, throughput in ((kept, by_easy), (lost, by_fcfs)):
-        yield Result(log, claim, *_percent(throughput, of_log))
+        yield Result(log, claim, *percent_more(throughput, of_log))
 
 
 def _beside_the_source(log: Log, found: "pd.DataFrame", assumption: str) -> Iterator[Result]:
@@ -166,7 +161,7 @@ def _beside_the_source(log: Log, found: "pd.DataFrame", assumption: str) -> Iter
     )
     beside = f"{assumption} over {SOURCE}"
     claim = above(f"{beside}: throughput of EASY over FCFS (%)", 0.0, _FEEDBACK, "ours")
-    yield Result(log, claim, *_percent(ours[0] / ours[1], of_source[0] / of_source[1]))
+    yield Result(log, claim, *percent_more(ours[0] / ours[1], of_source[0] / of_source[1]))
     if assumption in LEAVE:
         words, bound, by = "due to poor performance users leave", below, FCFS
         waiting = below
@@ -176,11 +171,11 @@ def _beside_the_source(log: Log, found: "pd.DataFrame", assumption: str) -> Iter
     place = _FUTURE if assumption == STAY else _FEEDBACK
     quantity = f"{beside}: throughput under {by.upper()} (%): {words}"
     throughput = (found["throughput", which, by] for which in (assumption, SOURCE))
-    yield Result(log, bound(quantity, 0.0, place, "direction"), *_percent(*throughput))
+    yield Result(log, bound(quantity, 0.0, place, "direction"), *percent_more(*throughput))
     for by in (EASY, FCFS):
         waits = [found["mean_wait", which, by] for which in (assumption, SOURCE)]
         claim = waiting(f"{beside}: mean wait under {by.upper()} (%)", 0.0, "no source", "ours")
-        yield Result(log, claim, *_percent(*waits), _range(*waits))
+        yield Result(log, claim, *percent_more(*waits), _range(*waits))
 
 
 def _who_left(log: Log, found: "pd.DataFrame", assumption: str) -> Iterator[Result]:
@@ -199,14 +194,6 @@ def _who_left(log: Log, found: "pd.DataFrame", assumption: str) -> Iterator[Resu
     words = f"{assumption}: share of users who left, FCFS less EASY (points)"
     claim = above(words, 0.0, _FUTURE, "ours", main=True)
     yield Result(log, claim, *mean_interval(left[FCFS] - left[EASY]))
-
-
-def _percent(ours: "pd.Series", others: "pd.Series") -> tuple[float, float, float]:
-    """Geometric mean over the runs of the ratio, less 1, with its interval. [%]."""
-    from workloadkit.experiments.intervals import ratio_interval
-
-    ratio, low, high = (100 * (x - 1) for x in ratio_interval(ours, others))
-    return ratio, low, high
 
 
 def _jobs_an_hour(found: "pd.DataFrame", assumption: str) -> str:

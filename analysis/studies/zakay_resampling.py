@@ -48,6 +48,7 @@ from analysis.reproduction import (
     between,
     printed,
     read_table,
+    sizes_of_parts,
 )
 from analysis.reproduction.sources import (
     CTC_NODES,
@@ -102,7 +103,7 @@ def compare(plan: Plan, each: Each) -> Iterator[Result]:
     logs, runs, reading = plan.logs, plan.runs, dict(plan.reading)
     with_estimates = [log for log in logs if log.name not in _NO_ESTIMATES]
     in_tables = [(log, reading) for log in logs]
-    sizes = [min(PART, runs - first) for first in range(0, runs, PART)]
+    sizes = sizes_of_parts(runs, PART)
     originals = [Part(log, reading, 0) for log in logs]
     parts = [Part(log, reading, size) for log in with_estimates for size in sizes]
     measured = each(tables, in_tables)

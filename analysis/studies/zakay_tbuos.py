@@ -26,15 +26,15 @@ those that never ran or whose user is unknown.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import exp, inf, nan
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from analysis.reproduction import (
     ALL_LOGS,
     Claim,
     Each,
     Log,
+    Part,
     Plan,
-    Reading,
     Result,
     Study,
     above,
@@ -42,7 +42,9 @@ from analysis.reproduction import (
     at_most,
     below,
     between,
+    percent_more,
     read_table,
+    runs_of_logs,
 )
 from analysis.reproduction.sources import (
     OVERRUN,
@@ -100,24 +102,9 @@ COLUMNS = (
 )
 
 
-class Part(NamedTuple):
-    """So many runs of one log."""
-
-    log: Log
-    runs: int
-    reading: Reading
-
-
 def compare(plan: Plan, each: Each) -> Iterator[Result]:
     """Set the published ratios and claims beside ours."""
-    import pandas as pd
-
-    sizes = [min(PART, plan.runs - first) for first in range(0, plan.runs, PART)]
-    parts = [Part(log, size, dict(plan.reading)) for log in plan.logs for size in sizes]
-    tables = {log: [] for log in plan.logs} | {log: [_no_runs()] for log in plan.missing}
-    for part, table in zip(parts, each(simulations, parts), strict=True):
-        tables[part.log].append(table)
-    found = {log: pd.concat(its, ignore_index=True) for log, its in tables.items()}
+    found = runs_of_logs(plan, each, simulations, _columns(), PART)
     published = {row["log"]: row for row in read_table(Path(__file__).with_suffix(".csv"))}
     for log, of_log in found.items():
         yield from _ratios(log, of_log, published[log.name])
@@ -176,14 +163,13 @@ def simulations(part: Part, rng: "np.random.Generator") -> "pd.DataFrame":
         row["throughput", "log", ""] = trace.n_jobs / hours
         row["temporary", "log", ""] = float(share)
         rows.append(row)
-    return pd.DataFrame(rows, columns=_no_runs().columns)
+    return pd.DataFrame(rows, columns=_columns())
 
 
-def _no_runs() -> "pd.DataFrame":
-    """Return the table of a log that is not here."""
+def _columns() -> "pd.MultiIndex":
     import pandas as pd
 
-    return pd.DataFrame(columns=pd.MultiIndex.from_tuples(COLUMNS), dtype=float)
+    return pd.MultiIndex.from_tuples(COLUMNS)
 
 
 def _ratios(log: Log, found: "pd.DataFrame", published: Mapping[str, str]) -> Iterator[Result]:
@@ -293,11 +279,11 @@ def _throughputs(log: Log, found: "pd.DataFrame") -> Iterator[Result]:
     )
     words = "throughput, EASY less FCFS, users who {} (%)"
     claim = above(words.format("react"), 0.0, _FIGURE_6, "direction", main=True)
-    yield Result(log, claim, *_percent(*reacting), _jobs_an_hour(reacting, of_log))
+    yield Result(log, claim, *percent_more(*reacting), _jobs_an_hour(reacting, of_log))
     note = _jobs_an_hour(others, of_log)
-    yield Result(log, _similar(words.format("do not react")), *_percent(*others), note)
+    yield Result(log, _similar(words.format("do not react")), *percent_more(*others), note)
     claim = _similar("throughput under EASY less the log's, users who do not react (%)")
-    yield Result(log, claim, *_percent(others[0], of_log))
+    yield Result(log, claim, *percent_more(others[0], of_log))
 
 
 def _similar(quantity: str) -> Claim:
@@ -325,7 +311,7 @@ def _of_all(found: "Mapping[Log, pd.DataFrame]") -> Iterator[Result]:
     tables = {log.name: table for log, table in found.items() if len(table)}
     differs = {
         by: {
-            name: _percent(table["throughput", FLUID, by], table["throughput", "log", ""])
+            name: percent_more(table["throughput", FLUID, by], table["throughput", "log", ""])
             for name, table in tables.items()
         }
         for by in (EASY, FCFS)
@@ -342,14 +328,6 @@ def _of_all(found: "Mapping[Log, pd.DataFrame]") -> Iterator[Result]:
     low, high = ends if ours >= 0 else (-ends[1], -ends[0])
     claim = at_least(quantity, CONSIDERABLE, _FIGURE_6, "ours")
     yield Result(ALL_LOGS, claim, abs(ours), low, high, name)
-
-
-def _percent(ours: "pd.Series", others: "pd.Series") -> Interval:
-    """Geometric mean over the runs of the ratio, less 1, with its interval. [%]."""
-    from workloadkit.experiments.intervals import ratio_interval
-
-    ratio, low, high = (100 * (x - 1) for x in ratio_interval(ours, others))
-    return ratio, low, high
 
 
 def _range(values: "pd.Series", form: str = ",.0f") -> str:

@@ -21,8 +21,19 @@ from collections.abc import Callable, Iterator, Mapping
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
-from analysis.reproduction import ALL_LOGS, Claim, Each, Log, Plan, Reading, Result, Study
-from analysis.reproduction.claims import above, between
+from analysis.reproduction import (
+    ALL_LOGS,
+    Claim,
+    Each,
+    Log,
+    Plan,
+    Reading,
+    Result,
+    Study,
+    above,
+    between,
+    sizes_of_parts,
+)
 from analysis.reproduction.sources import (
     OVERRUN,
     SESSION_END,
@@ -135,7 +146,7 @@ def measure_all(
     """
     import pandas as pd
 
-    sizes = [min(PART, plan.runs - first) for first in range(0, plan.runs, PART)]
+    sizes = sizes_of_parts(plan.runs, PART)
     parts = [
         Part(log, users, schedulers, size, dict(plan.reading), measures)
         for log in plan.logs

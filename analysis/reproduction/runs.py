@@ -1,0 +1,109 @@
+"""Runs of what is random, shared out to tasks."""
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from analysis.reproduction.logs import Log
+from analysis.reproduction.readings import Reading
+from analysis.reproduction.study import Each, Plan
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import numpy as np
+    import pandas as pd
+
+
+class Part(NamedTuple):
+    """So many runs of one log, which are one task.
+
+    Parameters
+    ----------
+    log : Log
+    runs : int
+    reading : mapping of str to str
+    """
+
+    log: Log
+    runs: int
+    reading: Reading
+
+
+def sizes_of_parts(runs: int, at_most: int) -> list[int]:
+    """Share runs out to tasks.
+
+    Parameters
+    ----------
+    runs, at_most : int
+        All, and those of a task.
+
+    Examples
+    --------
+    >>> sizes_of_parts(25, 10)
+    [10, 10, 5]
+    """
+    return [min(at_most, runs - first) for first in range(0, runs, at_most)]
+
+
+def runs_of_logs(
+    plan: Plan,
+    each: Each,
+    function: "Callable[[Part, np.random.Generator], pd.DataFrame]",
+    columns: "pd.Index",
+    at_most: int,
+) -> "dict[Log, pd.DataFrame]":
+    """Give the runs of each log to tasks, and put what these return together.
+
+    Parameters
+    ----------
+    plan : Plan
+    each : callable
+        As `Study.compare` has it.
+    function : callable
+        Returns a row for each run of a part.
+    columns : Index
+        Of what it returns.
+    at_most : int
+        Runs of a task, which share the reading of the log.
+
+    Returns
+    -------
+    dict of Log to DataFrame
+        One row a run; no rows of a log that is not here.
+    """
+    import pandas as pd
+
+    sizes = sizes_of_parts(plan.runs, at_most)
+    parts = [Part(log, size, dict(plan.reading)) for log in plan.logs for size in sizes]
+    found: dict[Log, list[pd.DataFrame]] = {log: [] for log in plan.logs}
+    for part, table in zip(parts, each(function, parts), strict=True):
+        found[part.log].append(table)
+    for log in plan.missing:
+        found[log] = [pd.DataFrame(columns=columns, dtype=float)]
+    return {log: pd.concat(tables, ignore_index=True) for log, tables in found.items()}
+
+
+def percent_more(ours: "pd.Series", others: "pd.Series") -> tuple[float, float, float]:
+    """Return by how many percent one quantity is larger than another of the same runs.
+
+    Parameters
+    ----------
+    ours, others : Series
+        One value a run, positive.
+
+    Returns
+    -------
+    mean, low, high : float
+        Geometric mean of the ratios less 1, with its interval of 95 % by Student's t on their
+        logarithms. [%]
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> more, low, high = percent_more(pd.Series([12.0, 10.0]), pd.Series([10.0, 12.0]))
+    >>> abs(round(more, 6)), low < more < high
+    (0.0, True)
+    """
+    from workloadkit.experiments.intervals import ratio_interval
+
+    ratio, low, high = (100 * (x - 1) for x in ratio_interval(ours, others))
+    return ratio, low, high
