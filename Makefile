@@ -65,7 +65,7 @@ fuzz: $(VENV)/.dev
 sample: $(VENV)/.run
 	$(BIN)/python scripts/make_sample.py
 
-# Runs all studies on the logs at hand, for an hour, and writes the page of what they find.
+# Runs all studies on the available logs, for an hour, and writes the page of their results.
 studies: $(VENV)/.run
 	$(BIN)/workloadkit study all --workers 2 --out studies
 	cp studies/all.md docs/reproduction.md

@@ -17,7 +17,7 @@ largest weight of the users' priorities, 1, and one half, with which no job star
 All backfill by the same rule, that of the reading: CREASY inherits EASY's, and UPS is based on
 EASY.
 
-Whoever puts some users first may treat others badly. Fairness is measured by the users' mean
+A scheduler that favours some users may treat others badly. Fairness is measured by the users' mean
 bounded slowdowns: Jain's index of them, which is 1 where all users are served alike, and the 90th
 percentile over the median, how much worse the worst served tenth fares; and by the share of jobs
 that start later than first come, first served would have started the same arrivals. As users react,
@@ -64,7 +64,7 @@ CREASY = "creasy"
 #: Weights of the users' priorities.
 WEIGHTS = (0.5, 1.0)
 
-#: All that are set beside CREASY.
+#: What CREASY is compared with.
 UPS = tuple(ups(weight, by) for by in ORDERS for weight in WEIGHTS)
 
 
@@ -116,7 +116,7 @@ MEASURES: Mapping[str, Measure] = {
 
 
 def compare(plan: Plan, each: Each) -> Iterator[Result]:
-    """Set both schedulers beside EASY and beside each other."""
+    """Compare both schedulers with EASY and with each other."""
     found = measure_all(plan, {FLUID: (EASY, CREASY, *UPS)}, each, MEASURES)
     for log in (*plan.logs, *plan.missing):
         yield from _throughput(log, found[log, FLUID]["throughput"])

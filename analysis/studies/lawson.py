@@ -152,7 +152,7 @@ Adaptive = Mapping[tuple[float, int], Found]
 
 
 def compare(plan: Plan, each: Each) -> Iterator[Result | Drawing]:
-    """Set the published ratios and decisions beside ours."""
+    """Compare the published ratios and decisions with ours."""
     forecast, begins = plan.reading["forecast"], int(plan.reading["begins"])
     table, runs = _published_ratios(), dict[tuple, Run]()
     for log in plan.logs:

@@ -65,7 +65,7 @@ class Found(NamedTuple):
 
 
 def compare(plan: Plan, each: Each) -> Iterator[Result | Drawing]:
-    """Set what the source says of its logs beside ours."""
+    """Compare what the source states about its logs with ours."""
     found = dict(zip(plan.logs, each(look, plan.logs), strict=True))
     for log, its in found.items():
         yield from (Result(log, claim, ours) for claim, ours in its.claims)
@@ -157,7 +157,7 @@ def _of_weeks(weeks: "pd.DataFrame") -> Iterator[tuple[Claim, float]]:
 
 
 def _counts(trace: "Trace") -> Iterator[tuple[Claim, float]]:
-    """Set the printed number of jobs and the printed dates beside ours."""
+    """Compare the printed number of jobs and the printed dates with ours."""
     import numpy as np
     import pandas as pd
 

@@ -63,7 +63,7 @@ class Found(NamedTuple):
 
 
 def compare(plan: Plan, each: Each) -> Iterator[Result]:
-    """Set what the source says of fixed numbers of queues beside ours."""
+    """Compare what the source states about fixed numbers of queues with ours."""
     tasks = [
         Task(log, int(plan.reading["ctc"]) if log.name == "CTC" else None) for log in plan.logs
     ]
@@ -105,7 +105,7 @@ def simulate(task: Task, rng: Any) -> Found:
 
 
 def _of_log(log: Log, found: Found) -> Iterator[Result]:
-    """Set what the source says of each log beside ours."""
+    """Compare what the source states about each log with ours."""
     import numpy as np
 
     place, numbers = "section 3", [*found.weeks]

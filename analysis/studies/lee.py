@@ -179,7 +179,7 @@ Found = Mapping[Setting, Mapping[str, Sequence[Mapping[str, float]]]]
 
 
 def compare(plan: Plan, each: Each) -> Iterator[Result]:
-    """Set the tables and the claims of the text beside ours."""
+    """Compare the tables and the claims of the text with ours."""
     exact = replace(USUAL, estimates="exact", arrivals=float(plan.reading["exact"]))
     settings, reading = tuple(dict.fromkeys((*BY_USERS, exact, HEAVY_EXACT))), dict(plan.reading)
     for log in plan.logs:
@@ -281,7 +281,7 @@ def _gains(
     exact: Setting,
     table: Mapping[tuple[str, str], Mapping[str, str]],
 ) -> Iterator[Result]:
-    """Set ratios of aggregate utilities beside those of the tables and of the summary."""
+    """Compare ratios of aggregate utilities with those of the tables and of the summary."""
     for setting in (USUAL, exact):
         for name, other in RATIOS:
             figures = [float(table[setting.estimates, x][AGGREGATE]) for x in (name, other)]
@@ -307,7 +307,7 @@ def _levels(
     setting: Setting,
     table: Mapping[tuple[str, str], Mapping[str, str]],
 ) -> Iterator[Result]:
-    """Set columns of the tables beside ours."""
+    """Compare columns of the tables with ours."""
     for name in SCHEDULERS:
         for column, metric in (LEVELS | EARNED).items():
             words = f"{column}, {WORDS[name]}, {setting.estimates} estimates"

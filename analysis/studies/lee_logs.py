@@ -53,7 +53,7 @@ class Found(NamedTuple):
 
 
 def compare(plan: Plan, each: Each) -> Iterator[Result | Drawing]:
-    """Set what the source says of the log beside ours."""
+    """Compare what the source states about the log with ours."""
     for log, found in zip(plan.logs, each(look, plan.logs), strict=True):
         yield from (Result(log, claim, ours) for claim, ours in found.claims)
         yield Drawing("lee-logs-decays", "Figure 4. What jobs are worth, on average", found.decays,

@@ -210,7 +210,7 @@ def _powers_of_two(traces: "Sequence[Trace]") -> float:
 
 
 def _combined(found: Found) -> Iterator[Result]:
-    """Set what the source takes from the logs combined beside ours."""
+    """Compare what the source takes from the logs combined with ours."""
     yield from _medians(found.reactions)
     response = found.reactions.by_response
     words = "bins of response time with a longer median think time than the one before"
@@ -262,7 +262,7 @@ def _medians(reactions: "Reactions") -> Iterator[Result]:
 
 
 def _across(found: dict[Log, Found]) -> Iterator[Result]:
-    """Set what the source says of one log among others beside ours."""
+    """Compare what the source states about one log among others with ours."""
     place = "section 4.3"
     medians = {log: its.reactions.by_slowdown["median_think_time"] for log, its in found.items()}
     for name in ("S1", "S2", "S3", "S4", "S5"):
@@ -285,7 +285,7 @@ def _across(found: dict[Log, Found]) -> Iterator[Result]:
 
 
 def _of_log(log: Log, found: Found) -> Iterator[Result]:
-    """Set what the source says of each log beside ours."""
+    """Compare what the source states about each log with ours."""
     response = found.reactions.by_response
     words = "bins of response time with a longer median think time than the one before"
     claim = at_least(words, 4, "Figure 4.1", "direction")

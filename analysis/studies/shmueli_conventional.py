@@ -118,7 +118,7 @@ class Found(NamedTuple):
 
 
 def compare(plan: Plan, each: Each) -> Iterator[Result]:
-    """Set the tables and the figures beside ours."""
+    """Compare the tables and the figures with ours."""
     draws = draws_of(plan)
     found = each(measure, [draws] * plan.runs)
     kinds = [(number, scheduler) for number in NUMBERS for scheduler in WORDS]

@@ -143,7 +143,7 @@ class Task(NamedTuple):
 
 
 def compare(plan: Plan, each: Each) -> Iterator[Result | Drawing]:
-    """Set the table and the figures beside ours."""
+    """Compare the table and the figures with ours."""
     draws, reading = draws_of(plan), dict(plan.reading)
     kinds = [(users, alpha) for users in USERS for alpha in ALPHAS]
     done = each(measure, [Task(draws, reading, *kind) for kind in kinds for _ in range(plan.runs)])
@@ -192,7 +192,7 @@ def measure(task: Task, rng: "np.random.Generator") -> Values:
 
 
 def _table(found: Found) -> Iterator[Result]:
-    """Set the rows of Figure 2.1 beside ours."""
+    """Compare the rows of Figure 2.1 with ours."""
     for row in _published():
         users = int(row["users"])
         for column, words in COLUMNS.items():
@@ -202,7 +202,7 @@ def _table(found: Found) -> Iterator[Result]:
 
 
 def _largest_site(found: Found) -> Iterator[Result]:
-    """Set the levels and the changes at the largest site beside ours."""
+    """Compare the levels and the changes at the largest site with ours."""
     most = USERS[-1]
     levels = (
         ("Figure 5.10", "throughput_per_hour", 47, 71),
@@ -291,7 +291,7 @@ def _loads(found: Found) -> Iterator[Result]:
 
 
 def _classes(found: Found) -> Iterator[Result]:
-    """Set the classes of jobs at the largest site beside ours."""
+    """Compare the classes of jobs at the largest site with ours."""
     most, place = USERS[-1], "Figure 5.12"
     for name, published in zip(CLASSES, (-83.0, -44.0, 81.0), strict=True):
         words = f"change of the response of jobs of {name} from EASY to {_name(6000)} (%)"

@@ -11,9 +11,9 @@ run draws utility functions for the jobs of the log by the model of the study of
 six priorities, a third of each kind of decay, all value lost by twice the wait and run time. When a
 job comes again in the simulation it has the function that it has in the log.
 
-Earned utility is the sum over all jobs, so whoever lets users submit more may earn more; the
-median share of its start value that a job earns does not depend on their number. Throughput is the
-number of jobs that have ended by the end of the period in which users submit, an hour of that
+Earned utility is the sum over all jobs, so a scheduler under which users submit more may earn more;
+the median share of its start value that a job earns does not depend on their number. Throughput is
+the number of jobs that have ended by the end of the period in which users submit, an hour of that
 period; mean response is over all jobs. Ratios are taken run by run; given is their geometric mean,
 with an interval of 95 % by Student's t on their logarithms; of shares the mean difference.
 
@@ -81,7 +81,7 @@ _LEE, _SHMUELI, _ZAKAY = "Lee, section 7.1", "Shmueli, section 5.5", "Zakay, Fig
 
 
 def compare(plan: Plan, each: Each) -> Iterator[Result]:
-    """Set all schedulers beside EASY, and each kind beside the other."""
+    """Compare all schedulers with EASY, and each kind with the other."""
     for log, found in runs_of_logs(plan, each, simulations, _columns(), PART).items():
         yield from _results(log, found)
 

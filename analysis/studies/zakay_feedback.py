@@ -96,7 +96,7 @@ class Task(NamedTuple):
 
 
 def compare(plan: Plan, each: Each) -> Iterator[Result]:
-    """Set the published waits and claims beside ours."""
+    """Compare the published waits and claims with ours."""
     models = [*(("easy", users) for users in WORDS), ("fcfs", "conventional"), ("fcfs", "fluid")]
     tasks = [
         Task(log, scheduler, users, plan.runs if users in RANDOM else 1, dict(plan.reading))

@@ -64,7 +64,7 @@ SEGMENT = 24
 
 
 def compare(plan: Plan, each: Each) -> Iterator[Result]:
-    """Set the published parameters beside those of the logs that are here."""
+    """Compare the published parameters with those of the logs that are here."""
     published = {row["log"]: row for row in read_table(Path(__file__).with_suffix(".csv"))}
     here = zip(plan.logs, each(estimate, plan.logs), strict=True)
     for log, found in [*here, *((log, None) for log in plan.missing)]:

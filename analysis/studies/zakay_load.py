@@ -81,7 +81,7 @@ class Made(NamedTuple):
 
 
 def compare(plan: Plan, each: Each) -> Iterator[Result]:
-    """Set the published figures and claims beside ours."""
+    """Compare the published figures and claims with ours."""
     reading = {**plan.reading, "ctc": "338"}
     loads = [Part(log, reading, plan.runs, x) for log in plan.logs for x in FACTORS[log.name]]
     originals = [Part(log, reading, 0) for log in plan.logs]

@@ -107,7 +107,7 @@ class Found(NamedTuple):
 
 
 def compare(plan: Plan, each: Each) -> Iterator[Result]:
-    """Set the published shares and depths beside those of the logs that are here."""
+    """Compare the published shares and depths with those of the logs that are here."""
     file = Path(__file__)
     shares = read_table(file.with_suffix(".csv"))
     depths = {row["log"]: row for row in read_table(file.with_name("zakay_locality_depth.csv"))}
@@ -203,7 +203,7 @@ def _rounded_average(sessions: list, distance: int) -> float:
 
 
 def _shares(log: Log, row: Mapping[str, str], ours: Found | None) -> Iterator[Result]:
-    """Set the shares of users of one table beside ours."""
+    """Compare the shares of users of one table with ours."""
     from analysis.locality.similarity import ATTRIBUTES, DISTANCES
 
     attribute = row["attribute"]

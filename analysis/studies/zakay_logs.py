@@ -66,7 +66,7 @@ COLUMNS = {
 
 
 def compare(plan: Plan, each: Each) -> Iterator[Result]:
-    """Set the published facts beside those of the logs that are here."""
+    """Compare the published facts with those of the logs that are here."""
     found = dict(zip(plan.logs, each(look, plan.logs), strict=True))
     published = {row["log"]: row for row in read_table(Path(__file__).with_suffix(".csv"))}
     for log in (*plan.logs, *plan.missing):

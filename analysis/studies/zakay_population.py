@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 #: Schedulers; the reading says more of the first.
 EASY, FCFS = "easy", "fcfs"
 
-#: Who leaves: what fluid users are told in addition.
+#: Users who leave: further parameters of fluid users.
 LEAVE = {
     "leaving after a day": "leave=1d",
     "leaving after a week": "leave=1w",
@@ -80,7 +80,7 @@ COLUMNS = (
 
 
 def compare(plan: Plan, each: Each) -> Iterator[Result]:
-    """Set the assumptions beside that of the source."""
+    """Compare the assumptions with that of the source."""
     for log, found in runs_of_logs(plan, each, simulations, _columns(), PART).items():
         for assumption in (SOURCE, *OTHERS):
             yield from _schedulers(log, found, assumption)

@@ -99,7 +99,7 @@ class Part(NamedTuple):
 
 
 def compare(plan: Plan, each: Each) -> Iterator[Result]:
-    """Set the published figures and claims beside ours."""
+    """Compare the published figures and claims with ours."""
     logs, runs, reading = plan.logs, plan.runs, dict(plan.reading)
     with_estimates = [log for log in logs if log.name not in _NO_ESTIMATES]
     in_tables = [(log, reading) for log in logs]
@@ -205,7 +205,7 @@ def _joined(parts: list["pd.DataFrame"]) -> "pd.DataFrame":
 
 
 def _tables(log: Log, found: "pd.DataFrame | None") -> Iterator[Result]:
-    """Set the rows of Tables VI and VII beside ours."""
+    """Compare the rows of Tables VI and VII with ours."""
     from workloadkit.experiments.intervals import mean_interval
 
     folder = Path(__file__).parent
@@ -324,7 +324,7 @@ def _side(log: Log, lower: "pd.Series | None") -> Iterator[Result]:
 
 
 def _interval_of_variation(runs: "pd.DataFrame") -> tuple[float, float]:
-    """Interval of the ratio of the coefficients of variation, by drawing runs anew."""
+    """Interval of the ratio of the coefficients of variation, by resampling the runs."""
     import numpy as np
 
     names = [name for name in METRICS if name != "mean_bounded_slowdown"]

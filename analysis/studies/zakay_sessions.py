@@ -100,7 +100,7 @@ class Found(NamedTuple):
 
 
 def compare(plan: Plan, each: Each) -> Iterator[Result]:
-    """Set the published counts, shares and claims beside those of the logs that are here."""
+    """Compare the published counts, shares and claims with those of the logs that are here."""
     file = Path(__file__)
     counts = {row["log"]: row for row in read_table(file.with_suffix(".csv"))}
     shares = read_table(file.with_name("zakay_sessions_length.csv"))
@@ -214,7 +214,7 @@ def _one_job(trace: "Trace", labels: "pd.Series") -> tuple[float, float]:
 
 
 def _share_of_long(log: Log, row: dict[str, str], ours: Found) -> Result:
-    """Set a share of sessions over 1,000 min beside ours."""
+    """Compare a share of sessions over 1,000 min with ours."""
     import numpy as np
 
     way = row["method"].title()

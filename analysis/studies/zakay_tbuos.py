@@ -103,7 +103,7 @@ COLUMNS = (
 
 
 def compare(plan: Plan, each: Each) -> Iterator[Result]:
-    """Set the published ratios and claims beside ours."""
+    """Compare the published ratios and claims with ours."""
     found = runs_of_logs(plan, each, simulations, _columns(), PART)
     published = {row["log"]: row for row in read_table(Path(__file__).with_suffix(".csv"))}
     for log, of_log in found.items():

@@ -112,7 +112,7 @@ def ups(weight: float, order: str) -> str:
 
 
 def compare(plan: Plan, each: Each) -> Iterator[Result]:
-    """Set the source's claims beside ours."""
+    """Compare the source's claims with ours."""
     ends = tuple(ups(weight, by) for by in ORDERS for weight in (WEIGHTS[0], WEIGHTS[-1]))
     all_of_them = tuple(ups(weight, by) for by in ORDERS for weight in WEIGHTS)
     found = measure_all(plan, {TIMESTAMPS: (EASY, *ends), FLUID: (EASY, *all_of_them)}, each)

@@ -81,7 +81,7 @@ class Found(NamedTuple):
 
 
 def compare(plan: Plan, each: Each) -> Iterator[Result]:
-    """Set the published counts and claims beside those of the logs that are here."""
+    """Compare the published counts and claims with those of the logs that are here."""
     published = {row["log"]: row for row in read_table(Path(__file__).with_suffix(".csv"))}
     tasks = [(log, dict(plan.reading)) for log in plan.logs]
     found = dict(zip(plan.logs, each(look, tasks), strict=True))
@@ -98,7 +98,7 @@ def compare(plan: Plan, each: Each) -> Iterator[Result]:
 
 
 def look(task: tuple[Log, Reading], rng: Any) -> Found:
-    """Tell the users of a log apart, and measure what each class does."""
+    """Classify the users of a log, and measure what each class does."""
     import numpy as np
 
     from analysis.log_distributions import LogParts, kolmogorov_smirnov

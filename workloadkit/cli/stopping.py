@@ -78,7 +78,7 @@ def say_stopped() -> None:
 
 
 def end_with_parent() -> None:
-    """End this process when the one that asked for it has gone, however that came about."""
+    """End this process as soon as the process that started it has ended, for whatever reason."""
     from multiprocessing import connection, parent_process
 
     parent = parent_process()

@@ -30,11 +30,11 @@ the long run, whatever the law. Scores are sums over the day, less those of open
 over outages, with intervals by Student's t (95 %).
 
 The control of an outage is the same hours of the nearest week after it in which the machine was up,
-foretold from the weeks before in the same way, as if it had been down. Nobody can react there. What
-a behaviour gains in controls it gains by something else, such as a falling level of activity, so
-the test of submissions and sessions is the gain after outages less that in controls. For waiting
-jobs there is no fair control, as all forecasts hold the queue that the outage leaves; their gain
-also depends on the hosts that were down and on the site's scheduler, which was not EASY.
+foretold from the weeks before in the same way, as if it had been down. No reaction is possible
+there. What a behaviour gains in controls it gains by something else, such as a falling level of
+activity, so the test of submissions and sessions is the gain after outages less that in controls.
+For waiting jobs there is no fair control, as all forecasts hold the queue that the outage leaves;
+their gain also depends on the hosts that were down and on the site's scheduler, which was not EASY.
 
 The power of the test is its share of findings, intervals above 0, on synthetic logs of known users:
 drawn from each log and moved by whole weeks, so that no recorded reaction is left, then simulated
@@ -112,7 +112,7 @@ KINDS = ("scheduled", "surprise", "unclear")
 INTERRUPTED = Axis(
     "interrupted",
     "no log reports what became of the jobs that an outage stopped",
-    {"requeue": "they wait again and run anew", "lose": "they end, failed"},
+    {"requeue": "they wait again and run from their beginning", "lose": "they end, failed"},
 )
 CHANGE = Axis(
     "change",
@@ -176,7 +176,7 @@ def compare(plan: Plan, each: Each) -> Iterator[Result | Drawing]:
 
 
 def _volumes(log: Log, found: "list[Played]", note: str) -> Iterator[Result]:
-    """Set how much came after outages beside the weeks before: users of a loaded system do less."""
+    """Compare the time after outages with the weeks before: users of a loaded system do less."""
     from analysis.studies.recorded_reactions.foretelling import QUANTITIES, SCORED
 
     for hours, n_bins in ((6, 2), (24, None)):
@@ -230,7 +230,7 @@ def _gains(log: Log, gains: "Mapping[str, Gains] | None", note: str) -> Iterator
 
 
 def _kinds(found: "list[Played]", gains: "Mapping[str, Gains]") -> Iterator[Result]:
-    """Say the same of scheduled outages and of surprises, as far as they can be told apart."""
+    """Report the same by kind of outage: scheduled, a surprise, or unclear."""
     import numpy as np
 
     from analysis.studies.recorded_reactions.foretelling import QUANTITIES
@@ -275,7 +275,7 @@ def _power(
 
 
 def _as_such(log: Log, words: str, recorded: Result, tests: list[Result]) -> Result:
-    """Set the gain in a recorded log beside those in synthetic ones whose users are so."""
+    """Compare the gain in a recorded log with those in synthetic logs of known users."""
     import numpy as np
 
     such = _mean(log, recorded.claim, np.array([test.ours for test in tests]))

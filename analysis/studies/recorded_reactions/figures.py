@@ -1,4 +1,4 @@
-"""What was recorded about outages beside what was foretold, by the hour."""
+"""Recorded and foretold activity by hours from an outage."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any

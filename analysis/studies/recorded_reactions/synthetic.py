@@ -1,4 +1,4 @@
-"""Logs whose users are known: resampled from a log, and served with its outages."""
+"""Synthetic logs of known users: resampled from a log, and simulated with its outages."""
 
 import warnings
 from collections.abc import Sequence

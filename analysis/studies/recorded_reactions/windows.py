@@ -108,7 +108,7 @@ def is_clean(start: float, end: float, down: NDArray[np.float64]) -> bool:
 
 
 def kinds_of(trace: Trace, down: NDArray[np.float64]) -> list[Kind]:
-    """Tell scheduled outages from surprises by what the jobs did before.
+    """Classify outages as scheduled or as surprises, by the jobs before them.
 
     Parameters
     ----------

@@ -32,7 +32,7 @@ from analysis.studies.shmueli_logs.statements import across, combined, counts, o
 
 
 def compare(plan: Plan, each: Each) -> Iterator[Result | Drawing]:
-    """Set what the source says of its logs beside ours, and draw its figures."""
+    """Compare what the source states about its logs with ours, and draw its figures."""
     tasks = [Task((log,), plan.reading["cancelled"]) for log in plan.logs]
     everything = Task(tuple(plan.logs), plan.reading["cancelled"])
     *alone, together = each(look, [*tasks, everything])

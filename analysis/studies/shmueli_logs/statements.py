@@ -1,4 +1,4 @@
-"""What the source says of its logs, set beside what they show."""
+"""Statements of the source about its logs, compared with the logs."""
 
 import math
 from collections.abc import Iterator, Mapping
@@ -50,7 +50,7 @@ _ALIKE = {"batch_width": ("batch widths", "Figure 3.5")}
 
 
 def counts(log: Log) -> Iterator[Result]:
-    """Set a row of Table 2.1 beside ours."""
+    """Compare a row of Table 2.1 with ours."""
     rows = read_table(Path(__file__).with_name("traces.csv"))
     (row,) = (row for row in rows if row["log"] == log.name)
     found = dict.fromkeys(("procs", "users", "jobs"), math.nan)
@@ -84,7 +84,7 @@ def counts(log: Log) -> Iterator[Result]:
 
 
 def of_log(log: Log, found: Found) -> Iterator[Result]:
-    """Set what the source says of each log beside ours."""
+    """Compare what the source states about each log with ours."""
     site, reactions = found.site, found.reactions
     yield from _think_times(log, site.since_end)
     words = "widths of batches, of 3 to 10 jobs, that are rarer than the width before"
@@ -170,7 +170,7 @@ def _work(pool: Workpool) -> Empirical:
 
 
 def combined(found: Found, plan: Plan) -> Iterator[Result]:
-    """Set what the source says of the logs combined beside ours."""
+    """Compare what the source states about the logs combined with ours."""
     note = without(plan)
     by_response, by_slowdown = found.reactions.by_response, found.reactions.by_slowdown
     for bins, place in ((by_response, "Table 4.2"), (by_slowdown, "Table 4.3")):
@@ -197,7 +197,7 @@ def combined(found: Found, plan: Plan) -> Iterator[Result]:
 
 
 def across(found: Mapping[Log, Found], plan: Plan) -> Iterator[Result]:
-    """Set what the source says of one log among others beside ours."""
+    """Compare what the source states about one log among others with ours."""
     note = without(plan)
     for name, (words, place) in _ALIKE.items():
         words = f"{words} of two logs: largest difference of the cumulative shares"
