@@ -39,7 +39,7 @@ class Incarnation(Reacting):
 
     def live(self, dropped, time, weeks):
         """Begin with the first job that is not dropped, submitted at `time`."""
-        self.dropped, self.sent, self.complete = dropped, {}, set()
+        self.dropped, self.sent, self.complete, self.began = dropped, {}, set(), time
         self.next = next(k for k, b in enumerate(self.line) if not dropped.issuperset(b.jobs))
         if hasattr(self.behaviour, "begin_again"):
             self.behaviour.begin_again(self, time, weeks * WEEK)
@@ -76,7 +76,10 @@ class Incarnation(Reacting):
         first = self.wall.shows(self.line[0].arrival)
         ready = self.world.now + self.pause
         weeks = math.floor((self.wall.shows(ready) - first) / WEEK) - 2
-        while self.wall.first_second(first + weeks * WEEK) < ready:
+        while (
+            self.wall.first_second(first + weeks * WEEK) < ready
+            or self.wall.first_second(first + weeks * WEEK) <= self.began
+        ):
             weeks += 1
         self.live(set(), self.wall.first_second(first + weeks * WEEK), weeks)
 

@@ -160,6 +160,17 @@ def test_the_time_of_a_temporary_user_ends_with_his_last_submission(place, engin
 
 
 @pytest.mark.parametrize("engine", ENGINES)
+def test_who_has_done_in_no_time_does_not_begin_again_in_that_second(place, engine):
+    """Else one whose jobs take 0 s would do so for ever."""
+    place((3, 0))
+    trace = make_log(jobs=[*STAY[:2], (3, 6 * WEEK, 0), *STAY[4:]])
+    schedule = wk.simulate(
+        trace, "easy", "adjusted", population=Resampled(stay="time"), engine=engine, rng=1
+    )
+    assert len(submits(schedule)) == 1
+
+
+@pytest.mark.parametrize("engine", ENGINES)
 def test_temporary_users_leave_the_rest_when_their_time_is_over(place, engine):
     place((1, 0), (3, 0))
     work = [(3, 6 * WEEK + 10, 100), (3, 6 * WEEK + 210, 10)]

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from workloadkit.clock import WEEK
 from workloadkit.dependencies import Activities
 from workloadkit.errors import WorkloadError
 from workloadkit.simulation.engine import Job, User
@@ -52,12 +53,14 @@ class Script:
         columns = ("user", "procs", "run", "estimate", "job", "killed", "queue", "wait")
         self._jobs = [getattr(present.workload, name).tolist() for name in columns]
 
-    def beginning_again(self, member: int, now: Any) -> tuple[Any, Any]:
+    def beginning_again(self, member: int, now: Any, before: Any) -> tuple[Any, Any]:
         """Say when one who has done with everything now begins again, and with what shift."""
         from workloadkit._kernels.local_time import seconds, weeks_until
 
         zone, first = self.present.clock.for_kernels(), self.first_time[member]
         shift = weeks_until(*zone, first, now + self.pause[member])
+        if seconds(*zone, first + shift) <= before:  # all took no time, and would never end
+            shift += WEEK
         arrival = seconds(*zone, first + shift)
         return (int(arrival), int(shift)) if isinstance(now, int) else (arrival, shift)
 
@@ -126,7 +129,7 @@ class BatchUser(User):
         """
         script = self.script
         if script.users.again[self.who]:
-            arrival, shift = script.beginning_again(self.member, self.now)
+            arrival, shift = script.beginning_again(self.member, self.now, self._began)
             self.set_out(script.acts.first_job[self.batches[0]], arrival, shift)
 
     def begin(self) -> None:
@@ -136,7 +139,7 @@ class BatchUser(User):
 
     def set_out(self, opening: int, arrival: Any, shift: Any) -> None:
         """Begin with a job, a place in `Activities.job`, as if all before had been done."""
-        self.shift = shift
+        self.shift, self._began = shift, arrival
         acts = self.script.acts
         first = self.script.batch[opening]
         rest = range(first, self.batches.stop)

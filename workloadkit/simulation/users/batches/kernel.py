@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from workloadkit._kernels.compile import bare, inline
 from workloadkit._kernels.local_time import Zone, seconds, weeks_until
+from workloadkit._kernels.shifts import WEEK
 from workloadkit.simulation.agenda import UNNUMBERED, WAKE_UP, Agenda, enter
 from workloadkit.simulation.parts import acts_for, by_part
 
@@ -315,11 +316,16 @@ def wake_up(users, jobs, who, now):
 
 @bare
 def _begin_again(users, who, now):
-    """Let a user who has done everything begin again, after a pause, at the same hour."""
+    """Let a user who has done everything begin again, after a pause, at the same hour.
+
+    Not in the same second as before, where all took no time: that would never end.
+    """
     acts, cast = users.acts, users.cast
     begins, offsets, start = users.zone.begins, users.zone.offsets, users.zone.start
     first = cast.first_time[who]
     shift = weeks_until(begins, offsets, start, first, now + cast.pause[who])
+    if seconds(begins, offsets, start, first + shift) <= cast.begin[who]:
+        shift += WEEK
     cast.begin[who] = seconds(begins, offsets, start, first + shift)
     _begins_again(users, who, shift)
     _begin(users, who, acts.first_job[acts.first_batch[cast.member[who]]], cast.begin[who])
