@@ -108,6 +108,11 @@ def plot_utilities(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
     ax.fill_between(data.index, data[_ALL], color=style.PALE, linewidth=0, label=_ALL)
     for name, line in zip(data.columns.drop(_ALL), style.LINES, strict=False):
         ax.plot(data.index, data[name], label=name, **{**line, "linewidth": 1.2})
+    return label_decay(ax)
+
+
+def label_decay(ax: Axes) -> Axes:
+    """Label the axes of what jobs are worth over time, both as shares."""
     ax.set_xlim(0, 1)
     ax.set_ylim(0, 1.03)
     ax.set_xlabel("time since the submission, as a share of the deadline")

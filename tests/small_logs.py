@@ -16,6 +16,27 @@ import workloadkit as wk
 from tests.data import trace_path
 from workloadkit.intake import Repair
 
+DAY = 86_400
+
+
+def daily_users(**columns):
+    """A log of three users with a job of 60 s each day for 20 weeks, of which none has to wait.
+
+    `columns` are further ones, given the number of the user of each job: 0, 1 or 2.
+    """
+    submit = np.sort([day * DAY + 600 * user for day in range(7 * 20) for user in range(3)])
+    user = submit % DAY // 600
+    jobs = {
+        "submit": submit,
+        "wait": np.zeros(submit.size),
+        "run": np.full(submit.size, 60),
+        "procs": np.ones(submit.size),
+        "user": 1 + user,
+        **{name: of(user) for name, of in columns.items()},
+    }
+    return wk.Trace.from_columns(jobs, header=wk.Header(("; MaxProcs: 8",)))
+
+
 NAMES = ("submit", "wait", "run", "procs", "requested_time", "user")
 
 #: Few distinct times, so that jobs often arrive at an end, at a threshold or all together; some in

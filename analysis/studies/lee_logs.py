@@ -168,17 +168,12 @@ def _decays(ran: "Trace") -> "pd.DataFrame":
 
 def _plot_decays(data: "pd.DataFrame", ax: Any = None) -> Any:
     from analysis import style
+    from analysis.utilities import label_decay
 
     ax = style.current_axes(ax)
     for name, line in zip(data, style.LINES, strict=False):
         ax.plot(data.index, data[name], **line, label=name)
-    ax.set_ylim(0, 1.03)
-    ax.set_xlabel("time since the submission, as a share of the deadline")
-    ax.set_ylabel("share of the start value")
-    style.share_axis(ax.xaxis)
-    style.share_axis(ax.yaxis)
-    style.legend_above(ax)
-    return ax
+    return label_decay(ax)
 
 
 def _plot_load(data: "pd.DataFrame", ax: Any = None, *, label: str) -> Any:

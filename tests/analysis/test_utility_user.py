@@ -21,6 +21,7 @@ from analysis.studies.utility_user import (
     Part,
     simulations,
 )
+from tests.small_logs import daily_users
 
 BLUE = Log("SDSC-BLUE", "SDSC-BLUE-1", Path("SDSC-BLUE-1.swf"))
 MEASURES = (*RATIOS, "share")
@@ -84,17 +85,7 @@ def test_of_a_log_that_is_not_here_there_is_no_input():
 
 
 def test_where_nobody_waits_all_schedulers_are_alike(tmp_path):
-    day = 86_400
-    submit = np.sort([d * day + 600 * user for d in range(7 * 20) for user in range(3)])
-    jobs = {
-        "submit": submit,
-        "wait": np.zeros(submit.size),
-        "run": np.full(submit.size, 60),
-        "procs": np.ones(submit.size),
-        "user": 1 + submit % day // 600,
-        "queue": submit % day // 600,
-    }
-    trace = wk.Trace.from_columns(jobs, header=wk.Header(("; MaxProcs: 8",)))
+    trace = daily_users(queue=lambda user: user)
     wk.write_swf(trace, tmp_path / "log.swf")
     reading = dict(choose(utility_user.STUDY.axes))
     part = Part(Log("log", "log", tmp_path / "log.swf"), 2, reading)
