@@ -43,7 +43,8 @@ from analysis.reproduction import (
 )
 from analysis.reproduction.sources import OVERRUN, SPARE, START, TEMPORARY, ZAKAY_LOGS
 from analysis.studies.zakay_resampling import Part, pools, simulations
-from analysis.studies.zakay_resampling_uses import SIMILAR, VERY_SIMILAR, Likeness, alike
+from analysis.studies.zakay_resampling_uses.measuring import Likeness, alike
+from analysis.studies.zakay_resampling_uses.statements import SIMILAR, VERY_SIMILAR
 from workloadkit.clock import DAY, WEEK
 
 if TYPE_CHECKING:

@@ -10,7 +10,8 @@ import workloadkit as wk
 from analysis import reproduction
 from analysis.reproduction import Log, choose
 from analysis.studies import zakay_resampling_uses as uses
-from analysis.studies.zakay_resampling_uses import RATES, SIMILAR, VERY_SIMILAR
+from analysis.studies.zakay_resampling_uses import measuring, statements
+from analysis.studies.zakay_resampling_uses.statements import RATES, SIMILAR, VERY_SIMILAR
 from tests.data import DATA, needs_compiler, needs_traces
 from workloadkit.clock import DAY, WEEK
 
@@ -101,15 +102,15 @@ def test_margins_are_those_of_the_docstring(found):
 def test_a_log_is_like_itself_and_unlike_a_later_one():
     log = {"submit": [0, WEEK, 2 * WEEK, 9 * WEEK], "user": [1, 1, 2, 3]}
     trace = wk.Trace.from_columns(log | {"run": [5] * 4, "procs": [1] * 4})
-    names = uses._look(trace, ("jobs_by_user", "first_arrivals", "final_departures"))
-    assert set(uses._apart(names, names).values()) == {0.0, 1.0}  # distances, relative users
-    begun = uses._look(trace, names.samples, begin=-2.0 * DAY)
+    names = measuring._look(trace, ("jobs_by_user", "first_arrivals", "final_departures"))
+    assert set(measuring._apart(names, names).values()) == {0.0, 1.0}  # distances, relative users
+    begun = measuring._look(trace, names.samples, begin=-2.0 * DAY)
     assert (begun.samples["first_arrivals"] - names.samples["first_arrivals"] == 2).all()
-    apart = uses._apart(names, begun)
+    apart = measuring._apart(names, begun)
     assert apart["jobs_by_user"] == 0
     assert apart["first_arrivals"] == pytest.approx(1 / 3)
     assert apart["mean final_departures"] == pytest.approx(2)
-    assert uses._ends(begun) == pytest.approx({"first": 2 / 3, "last": 1 / 3})
+    assert measuring.ends(begun) == pytest.approx({"first": 2 / 3, "last": 1 / 3})
 
 
 def test_quarters_are_of_the_time_between_the_first_and_the_last_submission():
@@ -117,25 +118,25 @@ def test_quarters_are_of_the_time_between_the_first_and_the_last_submission():
     run = np.where(day < 40 * 7, 100, 300)
     log = {"submit": day * DAY, "run": run, "procs": [2] * day.size, "user": [1] * day.size}
     trace = wk.Trace.from_columns(log)
-    found = uses._uniformity(trace)
+    found = measuring._uniformity(trace)
     assert found["variation"] == pytest.approx(0.5)
     assert found["segments"] == 2
-    assert uses._most_work(trace) == 7 * 600
+    assert measuring._most_work(trace) == 7 * 600
 
 
 def test_jobs_overtake_those_of_the_same_user_only():
     log = {"job": [1, 2, 3, 4], "submit": [0, 1, 2, 3], "user": [5, 6, 5, 5]}
     trace = wk.Trace.from_columns(log | {"run": [1] * 4, "procs": [1] * 4})
-    assert uses._overtaking(trace, trace) == 0
-    assert uses._overtaking(trace, trace.take([1, 0, 2, 3])) == 0
-    assert uses._overtaking(trace, trace.take([0, 1, 3, 2])) == 0.5
-    assert np.isnan(uses._overtaking(trace.take([0, 1]), trace.take([1, 0])))
+    assert measuring._overtaking(trace, trace) == 0
+    assert measuring._overtaking(trace, trace.take([1, 0, 2, 3])) == 0
+    assert measuring._overtaking(trace, trace.take([0, 1, 3, 2])) == 0.5
+    assert np.isnan(measuring._overtaking(trace.take([0, 1]), trace.take([1, 0])))
 
 
 @needs_compiler
 def test_flurries_are_set_apart_and_not_counted(logs):
-    none = uses.flurries((logs["NASA-iPSC"], READING, 0.0, 2), np.random.default_rng(1))
-    many = uses.flurries((logs["NASA-iPSC"], READING, 0.5, 2), np.random.default_rng(1))
+    none = measuring.flurries((logs["NASA-iPSC"], READING, 0.0, 2), np.random.default_rng(1))
+    many = measuring.flurries((logs["NASA-iPSC"], READING, 0.5, 2), np.random.default_rng(1))
     assert (none["flurries"] == 0).all()
     assert (many["flurries"] > 0.2).all()
     assert (none["of a user"] == 2 * 7 * 52).all()
@@ -152,7 +153,7 @@ def test_a_flurry_is_judged_by_its_rates():
     }
     runs[0.5] = runs[0.5].assign(wait=[5.0] * 8)
     log = Log("NASA-iPSC", "NASA-iPSC-1993-3", Path("NASA-iPSC-1993-3.swf"))
-    of = {r.claim.quantity: r for r in uses._flurries(log, runs, ("14", "15", "16"))}
+    of = {r.claim.quantity: r for r in statements.with_flurries(log, runs, ("14", "15", "16"))}
     lower = of[
         "most jobs of a week, no flurries relative to one flurry in 8 weeks: dramatically lower"
     ]
@@ -186,7 +187,7 @@ def test_mixed_logs_are_compared_with_the_average():
     first, other, mixed = (
         pd.DataFrame({"wait": [x] * 3, "slowdown": [x / 10] * 3}) for x in (10.0, 30.0, 21.0)
     )
-    wait, slowdown = uses._mixing([first, other, mixed])
+    wait, slowdown = statements.mixing([first, other, mixed])
     assert wait.ours == pytest.approx(1.05)
     assert wait.verdict == slowdown.verdict == "reproduced"
     assert wait.note == "KTH-SP2 10, SDSC-SP2 30, mixed 21"
@@ -194,10 +195,10 @@ def test_mixed_logs_are_compared_with_the_average():
 
 def test_shaken_logs_are_compared_with_resampled_ones():
     rows = [{"how": "log", "slowdown": 10.0}]
-    rows += [{"how": unit, "slowdown": 10.5, "overtaking": 0.1} for unit in uses.UNITS] * 2
+    rows += [{"how": unit, "slowdown": 10.5, "overtaking": 0.1} for unit in measuring.UNITS] * 2
     rows += [{"how": "resampled", "slowdown": x} for x in (9.0, 12.0, 10.2, 8.0)]
     log = Log("KTH-SP2", "KTH-SP2-1996-2", Path("KTH-SP2-1996-2.swf"))
-    *order, job, _, user = uses._shaking(log, pd.DataFrame(rows))
+    *order, job, _, user = statements.shaking(log, pd.DataFrame(rows))
     assert [r.verdict for r in order] == ["reproduced", "contradicted", "contradicted"]
     assert job.ours == user.ours == 0.75
 
@@ -208,10 +209,12 @@ def test_users_who_are_all_of_a_class_cannot_be_preferred(logs, tmp_path):
     path = tmp_path / "KTH-SP2-1996-2.swf"
     wk.write_swf(trace.with_columns(procs=np.full(trace.n_jobs, 2)), path)
     log = Log("KTH-SP2", "KTH-SP2-1996-2", path)
-    found = uses.manipulate((log, READING, 2), np.random.default_rng(1))
+    found = measuring.manipulate((log, READING, 2), np.random.default_rng(1))
     assert found["parallel"].isna().all()
     assert found["long"].notna().all()
-    (row,) = [r for r in uses._selection_and_locality(log, found) if "parallel" in r.claim.quantity]
+    (row,) = [
+        r for r in statements.selection_and_locality(log, found) if "parallel" in r.claim.quantity
+    ]
     assert (row.verdict, row.note) == ("input missing", "all users are parallel")
 
 
