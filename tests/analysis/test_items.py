@@ -43,3 +43,16 @@ def test_modules_that_implement_items_exist(items):
             modules = re.findall(r"(?:workloadkit|analysis|queueing|tests)/[\w/.]*\w", item["row"])
             assert modules, item
             assert all((ROOT / module).exists() for module in modules), item
+
+
+@pytest.mark.parametrize("items", ANSWERED)
+def test_rows_that_items_name_are_results_of_the_study(items):
+    for item in items:
+        kept = analysis.studies.REFERENCE / f"{item['study']}.csv"
+        if not kept.exists():
+            continue
+        with kept.open(newline="", encoding="utf-8") as file:
+            quantities = [row["quantity"] for row in csv.DictReader(file)]
+        for row in item["row"].split("; "):
+            is_there = row.startswith("figure ") or any(row in words for words in quantities)
+            assert is_there, (item["study"], row)
