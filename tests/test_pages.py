@@ -10,7 +10,11 @@ from pathlib import Path
 import pytest
 
 README = Path(__file__).parents[1] / "README.md"
-PAGES = [README, *sorted((README.parent / "docs").glob("*.md"))]
+PAGES = [README, *sorted((README.parent / "docs").rglob("*.md"))]
+
+
+def name_of(page):
+    return page.relative_to(README.parent).as_posix()
 
 
 def blocks_of(page):
@@ -24,7 +28,7 @@ def files_of(page):
 
 # The code of each page, and the output that the page shows behind it.
 CODE = {
-    f"{page.name}-{place}": (text, after[1] if after[0] == "text" else "")
+    f"{name_of(page)}-{place}": (text, after[1] if after[0] == "text" else "")
     for page in PAGES
     for place, ((kind, text), after) in enumerate(pairwise([*blocks_of(page), ("", "")]))
     if kind == "python"
@@ -61,7 +65,7 @@ def run(command, folder, **keywords):
     return done.stdout
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_commands_print_what_is_shown(page, tmp_path):
     shown = "".join(text for kind, text in blocks_of(page) if kind == "console")
     for name, text in files_of(page).items():
@@ -79,7 +83,7 @@ def test_the_code_runs_and_prints_what_is_shown(name, tmp_path):
     assert run([sys.executable, "-c", text], tmp_path) == output
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_links_within_the_project_lead_somewhere(page):
     links = re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text(encoding="utf-8"))
     missing = [x for x in links if "://" not in x and not (page.parent / x).exists()]
