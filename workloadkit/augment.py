@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from workloadkit.errors import ParameterError, WorkloadWarning, check_not_negative
+from workloadkit.errors import ParameterError, WorkloadWarning, among, check_not_negative
 from workloadkit.fields import MAX_TIME
 from workloadkit.provenance import as_note, provenance, seed_of
 from workloadkit.settings.making import DECAYS, Augment, Deadline
@@ -290,7 +290,7 @@ def _decays(decay: object) -> dict[str, float]:
         names = dict.fromkeys(names, 1.0)
     for name, weight in names.items():
         if name not in DECAYS:
-            raise ParameterError(f"decay is {name!r}; known: {', '.join(DECAYS)}")
+            raise ParameterError(f"decay is {name!r}; {among(name, DECAYS)}")
         check_not_negative(**{f"weight of decay {name}": weight})
     kinds = {name: weight for name, weight in names.items() if weight > 0}
     if not kinds:

@@ -1,5 +1,7 @@
 """The errors and warnings of the toolkit: one family, so that a caller can catch it."""
 
+from collections.abc import Iterable
+from difflib import get_close_matches
 from math import inf
 from numbers import Real
 from typing import Any, get_args
@@ -70,6 +72,27 @@ class WorkloadWarning(UserWarning):
     """Odd, but legal: the result stands, and the user should know."""
 
 
+def among(word: object, known: Iterable[str]) -> str:
+    """Return the known words for an error message, after those that `word` may be meant to be.
+
+    Parameters
+    ----------
+    word : object
+        What was given.
+    known : iterable of str
+
+    Examples
+    --------
+    >>> among("eazy", ["fcfs", "easy"]), among("x", ["fcfs"]), among("x", [])
+    ('did you mean easy? known: fcfs, easy', 'known: fcfs', 'known: none')
+    """
+    words = list(known)
+    by_lower = {each.lower(): each for each in words}
+    near = [by_lower[each] for each in get_close_matches(str(word).lower(), by_lower)]
+    meant = f"did you mean {' or '.join(near)}? " if near else ""
+    return f"{meant}known: {', '.join(words) or 'none'}"
+
+
 def check_choice(name: str, value: str, choices: object) -> None:
     """Refuse a parameter's value that is not one of a Literal's.
 
@@ -79,7 +102,7 @@ def check_choice(name: str, value: str, choices: object) -> None:
     """
     known = get_args(choices)
     if value not in known:
-        raise ParameterError(f"{name} is {value!r}; known: {', '.join(known)}")
+        raise ParameterError(f"{name} is {value!r}; {among(value, known)}")
 
 
 def check_number(name: str, value: object) -> None:

@@ -12,7 +12,7 @@ from math import inf
 from numbers import Integral, Real
 from typing import Annotated, Any, Literal, NamedTuple, TypeVar, get_args, get_origin
 
-from workloadkit.errors import ParameterError
+from workloadkit.errors import ParameterError, among
 
 Made = TypeVar("Made")
 
@@ -115,7 +115,7 @@ def read_choice(
     """
     name, _, settings = text.partition(":")
     if name not in known:
-        raise ParameterError(f"unknown {kind} {name!r}; known: {', '.join(known)}")
+        raise ParameterError(f"unknown {kind} {name!r}; {among(name, known)}")
     make = known[name]
     kinds = {p: k for p, k in written(make).items() if p not in besides}
     values: dict[str, Any] = {}
@@ -132,7 +132,7 @@ def read_choice(
             raise ParameterError(f"{kind} {name}: {parameter} is given twice")
         if parameter not in kinds:
             raise ParameterError(
-                f"{kind} {name} has no parameter {parameter!r}; known: {', '.join(kinds) or 'none'}"
+                f"{kind} {name} has no parameter {parameter!r}; {among(parameter, kinds)}"
             )
         try:
             values[parameter] = kinds[parameter].read(value)

@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pandas as pd
 
-from workloadkit.errors import ParameterError, WorkloadWarning
+from workloadkit.errors import ParameterError, WorkloadWarning, among
 from workloadkit.fields import UNKNOWN
 from workloadkit.trace import Trace, check_ascending, check_trace
 
@@ -111,7 +111,7 @@ def delimit_sessions(
     check_trace(trace)
     if method not in THRESHOLDS:
         raise ParameterError(
-            f"no method {method!r} to delimit sessions; known: {', '.join(THRESHOLDS)}"
+            f"no method {method!r} to delimit sessions; {among(method, THRESHOLDS)}"
         )
     if threshold is None:
         threshold = THRESHOLDS[method]

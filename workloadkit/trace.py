@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from workloadkit.checkpoints import unfold
-from workloadkit.errors import ParameterError, WorkloadError
+from workloadkit.errors import ParameterError, WorkloadError, among
 from workloadkit.fields import BY_NAME, FIELDS, NAMES, UNKNOWN, Field
 from workloadkit.header import Header
 from workloadkit.intake import Intake, Repair
@@ -173,7 +173,7 @@ class Trace:
             If there is no such field.
         """
         if name not in BY_NAME:
-            raise WorkloadError(f"not a field of a job: {name}; known: {', '.join(NAMES)}")
+            raise WorkloadError(f"not a field of a job: {name}; {among(name, NAMES)}")
         return _frozen(self.jobs[name].to_numpy())
 
     @cached_property

@@ -13,7 +13,7 @@ from analysis.cross_check.measuring import Who
 from queueing.probability import Constant, Exponential, Hyperbolic, Probability, Table
 from queueing.response_function import Form
 from queueing.think_time import Breaks
-from workloadkit.errors import ParameterError, check_count, check_positive
+from workloadkit.errors import ParameterError, among, check_count, check_positive
 from workloadkit.simulation import users
 from workloadkit.simulation.users.queueing import again, pauses
 
@@ -189,7 +189,7 @@ def find_model(name: str) -> Model:
         For an unknown one; it names the known ones.
     """
     if name not in MODELS:
-        raise ParameterError(f"unknown model {name!r}; known: {', '.join(MODELS)}")
+        raise ParameterError(f"unknown model {name!r}; {among(name, MODELS)}")
     return MODELS[name]
 
 

@@ -13,7 +13,7 @@ from queueing.errors import QueueingError, QueueingWarning
 from queueing.probability import as_probability
 from queueing.response_function import Form
 from queueing.think_time import as_think
-from workloadkit.errors import ParameterError, WorkloadWarning
+from workloadkit.errors import ParameterError, WorkloadWarning, among
 
 
 class Case(NamedTuple):
@@ -74,7 +74,7 @@ def _points(model: Model, parameters: Mapping[str, Any]) -> list[dict[str, Any]]
     for name in parameters:
         if name not in model.known:
             raise ParameterError(
-                f"{model.theory} has no parameter {name!r}; known: {', '.join(model.known)}"
+                f"{model.theory} has no parameter {name!r}; {among(name, model.known)}"
             )
     for name in model.needed:
         if parameters.get(name) is None:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
-from workloadkit.errors import ParameterError
+from workloadkit.errors import ParameterError, among
 
 #: The option that is taken of each axis, by their names.
 Reading = Mapping[str, str]
@@ -74,11 +74,11 @@ def choose(axes: Sequence[Axis], choices: Iterable[str] | Reading = ()) -> Readi
     seen = set()
     for name, option in pairs:
         if name not in by_name:
-            known = ", ".join(by_name) or "none, nothing is left open here"
-            raise ParameterError(f"reading: no axis {name!r}; known: {known}")
+            known = among(name, by_name) if by_name else "nothing is left open here"
+            raise ParameterError(f"reading: no axis {name!r}; {known}")
         if option not in by_name[name].options:
-            known = ", ".join(by_name[name].options)
-            raise ParameterError(f"reading: {name} is {option!r}; known: {known}")
+            known = among(option, by_name[name].options)
+            raise ParameterError(f"reading: {name} is {option!r}; {known}")
         if name in seen:
             raise ParameterError(f"reading: {name} is chosen twice")
         seen.add(name)

@@ -14,7 +14,7 @@ from pathlib import Path
 from pkgutil import iter_modules
 
 from analysis.reproduction import Study
-from workloadkit.errors import ParameterError
+from workloadkit.errors import ParameterError, among
 
 #: Where results of the studies are kept.
 REFERENCE = Path(__file__).with_name("reference")
@@ -39,7 +39,7 @@ def load_study(name: str) -> Study:
     'Sessions and batches by arrival in four logs'
     """
     if name not in study_names():
-        raise ParameterError(f"no study {name!r}; known: {', '.join(study_names())}")
+        raise ParameterError(f"no study {name!r}; {among(name, study_names())}")
     study: Study = import_module(f"{__name__}.{name.replace('-', '_')}").STUDY
     return study
 

@@ -205,9 +205,7 @@ def test_a_reading_that_there_is_not_is_refused(choices, message):
 
 
 def test_where_nothing_is_left_open_no_reading_can_be_chosen():
-    with pytest.raises(
-        wk.ParameterError, match="no axis 'size'; known: none, nothing is left open"
-    ):
+    with pytest.raises(wk.ParameterError, match="no axis 'size'; nothing is left open here"):
         reproduction.choose((), ["size=small"])
 
 

@@ -25,7 +25,7 @@ from workloadkit.cli.queueing_parameters import (
     read_grids,
     told_as_ours,
 )
-from workloadkit.errors import ParameterError
+from workloadkit.errors import ParameterError, among
 from workloadkit.settings import Queueing
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ def queueing(
 def _solved(model: str, words: list[str]) -> Iterator[tuple[Any, "pd.DataFrame"]]:
     """Solve the model for each grid of parameters that the words mean; answers and tables."""
     if model not in NAMES:
-        raise ParameterError(f"unknown model {model!r}; known: {', '.join(NAMES)}")
+        raise ParameterError(f"unknown model {model!r}; {among(model, NAMES)}")
     import numpy as np
 
     import queueing as models
@@ -156,7 +156,7 @@ def _network(demands: Any, N: Any, Z: Any = 0.0, servers: Any = None, method: st
         "linearizer": networks.linearizer,
     }
     if method not in methods:
-        raise ParameterError(f"method is {method!r}; it must be one of {', '.join(methods)}")
+        raise ParameterError(f"method is {method!r}; {among(method, methods)}")
     return methods[method](demands, N, Z, servers=servers)
 
 

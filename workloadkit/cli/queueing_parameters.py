@@ -8,7 +8,7 @@ from itertools import product
 from math import prod
 from typing import TYPE_CHECKING, Any
 
-from workloadkit.errors import ParameterError, WorkloadWarning
+from workloadkit.errors import ParameterError, WorkloadWarning, among
 
 if TYPE_CHECKING:
     import numpy as np
@@ -75,7 +75,7 @@ def read_grids(
         if not (equals and name and text):
             raise ParameterError(f"{word!r} is no parameter; write name=value, such as N=10")
         if name not in known:
-            raise ParameterError(f"unknown parameter {name!r}; known: {', '.join(known)}")
+            raise ParameterError(f"unknown parameter {name!r}; {among(name, known)}")
         values = _values(name, text)
         axes.setdefault(name, []).extend([np.array(values)] if name in vectors else values)
     size = prod(float(len(values)) for values in axes.values())

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from workloadkit import __version__
-from workloadkit.errors import ParameterError, check_number
+from workloadkit.errors import ParameterError, among, check_number
 from workloadkit.executors import each_done
 from workloadkit.experiments.checkpoints import Checkpoints
 from workloadkit.experiments.grid import Cell, Grid, Task
@@ -120,7 +120,7 @@ class Experiment:
         _check_loads(loads)
         for metric in self._metrics:
             if metric not in KNOWN:
-                raise ParameterError(f"unknown metric {metric!r}; known: {', '.join(KNOWN)}")
+                raise ParameterError(f"unknown metric {metric!r}; {among(metric, KNOWN)}")
         for scheduler in self.named_schedulers.values():
             if isinstance(scheduler, str):
                 parse(scheduler)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from workloadkit.errors import ParameterError
+from workloadkit.errors import ParameterError, among
 from workloadkit.experiments.grid import AXES
 from workloadkit.experiments.intervals import mean_interval, ratio_interval
 from workloadkit.provenance import plain
@@ -114,12 +114,12 @@ class Results:
         0      easy       -10.0    0.5
         """
         if metric not in self.metrics:
-            raise ParameterError(f"metric is {metric!r}; known: {', '.join(self.metrics)}")
+            raise ParameterError(f"metric is {metric!r}; {among(metric, self.metrics)}")
         if axis not in self.axes or axis in ("log", "load"):
             raise ParameterError(f"axis is {axis!r}; known: scheduler, reading, users")
         names = list(dict.fromkeys(self.runs[axis]))
         if baseline not in names:
-            raise ParameterError(f"baseline is {baseline!r}; known: {', '.join(names)}")
+            raise ParameterError(f"baseline is {baseline!r}; {among(baseline, names)}")
         keys = [key for key in AXES if key in self.runs and key != axis]
         values = [*keys, metric, "saturated"]
         against = self.runs.loc[self.runs[axis] == baseline, values]

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from workloadkit.errors import ParameterError, WorkloadError, WorkloadWarning
+from workloadkit.errors import ParameterError, WorkloadError, WorkloadWarning, among
 from workloadkit.experiments.experiment import Experiment
 from workloadkit.io.swf import read_swf
 from workloadkit.parameters import Duration, read_duration
@@ -118,8 +118,7 @@ def _settings(values: Mapping[str, Any], known: tuple[str, ...] = ()) -> dict[st
     for key, value in values.items():
         name = names.get(key)
         if name is None:
-            every = ", ".join(sorted((*known, *names)))
-            raise ParameterError(f"unknown key {key!r}; known: {every}")
+            raise ParameterError(f"unknown key {key!r}; {among(key, sorted((*known, *names)))}")
         if name in declared and declared[name].type is Duration and isinstance(value, str):
             try:
                 value = read_duration(value)

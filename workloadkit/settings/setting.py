@@ -13,6 +13,7 @@ from typing import Any, Literal, NamedTuple, Self, TypeVar, get_args, get_origin
 
 from workloadkit.errors import (
     ParameterError,
+    among,
     check_choice,
     check_count,
     check_not_negative,
@@ -171,7 +172,7 @@ class Settings:
         known = settings_of(cls)
         for name in keywords:
             if name not in known:
-                raise ParameterError(f"unknown setting {name!r}; known: {', '.join(known)}")
+                raise ParameterError(f"unknown setting {name!r}; {among(name, known)}")
         if settings is None:
             return cls(**keywords)
         if not isinstance(settings, cls):
