@@ -10,7 +10,7 @@ NEEDED := 'import sys; sys.exit("Python 3.11 or later is needed: make PYTHON=...
 export PYTHONDONTWRITEBYTECODE :=
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: demo test test-all test-lowest lint bench fuzz sample studies settings constraints clean
+.PHONY: demo test test-all test-lowest lint bench fuzz sample studies docs constraints clean
 
 demo: $(VENV)/.run
 	$(BIN)/python scripts/demo.py demo
@@ -68,19 +68,22 @@ sample: $(VENV)/.run
 # Runs all studies on the available logs, for an hour, and writes the page of their results.
 studies: $(VENV)/.run
 	$(BIN)/workloadkit study all --workers 2 --out studies
-	cp studies/all.md docs/reproduction.md
+	cp studies/all.md docs/reference/reproduction.md
 
-# Writes the page of all settings.
-settings: $(VENV)/.run
-	$(BIN)/python scripts/settings_page.py
+# Builds the site in docs/_build/html; every warning is an error. make docs NOTEBOOKS=off leaves the
+# notebooks without output, which is fast.
+NOTEBOOKS ?= cache
+docs: $(VENV)/.docs
+	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/sphinx-build --fail-on-warning --keep-going --quiet \
+		-D nb_execution_mode=$(NOTEBOOKS) -d docs/_build/doctrees docs docs/_build/html
 
 clean:
-	rm -rf $(VENV) $(LOWEST) demo
+	rm -rf $(VENV) $(LOWEST) demo docs/_build
 
 # The versions that the tests are known to pass with, for each Python.
 constraints: $(VENV)/.dev
 	$(BIN)/$(INSTALL) uv
-	$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --extra dev \
+	$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --extra dev --extra docs \
 		--no-header --no-annotate pyproject.toml -o constraints.txt
 
 $(VENV)/.run: pyproject.toml constraints.txt
@@ -94,6 +97,10 @@ $(VENV)/.dev: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/$(INSTALL) -c constraints.txt -e '.[dev]'
 	touch $(VENV)/.run $@
+
+$(VENV)/.docs: $(VENV)/.dev
+	$(BIN)/$(INSTALL) -c constraints.txt -e '.[docs]'
+	touch $(VENV)/.run $(VENV)/.dev $@
 
 $(LOWEST)/.dev: pyproject.toml
 	@$(PYTHON) -c $(NEEDED)

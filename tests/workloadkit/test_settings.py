@@ -3,7 +3,6 @@
 import inspect
 import re
 from dataclasses import fields, replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -215,16 +214,6 @@ def test_headers_record_what_the_declaration_says(name):
     assert (f", {name} " in note) == (when != "never")
     usual = wk.simulate(log(), "easy", procs=4)
     assert (name in usual.parameters) == (when == "always")
-
-
-def test_the_reference_is_that_of_the_code():
-    import importlib.util
-
-    place = Path(__file__).parents[2] / "scripts" / "settings_page.py"
-    spec = importlib.util.spec_from_file_location("settings_page", place)
-    written = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(written)
-    assert written.PAGE.read_text(encoding="utf-8") == written.page(), "run make settings"
 
 
 def test_words_are_read_as_values():

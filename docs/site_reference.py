@@ -1,12 +1,7 @@
-"""Write docs/settings.md: the settings of all operations, as the code declares them."""
-
-import sys
-from pathlib import Path
+"""Parts of the reference that are made from the code, so that they cannot differ from it."""
 
 from workloadkit import settings
 from workloadkit.settings.setting import Declared, Settings, settings_of
-
-PAGE = Path(__file__).parents[1] / "docs" / "settings.md"
 
 OPERATIONS: tuple[tuple[str, str, type[Settings]], ...] = (
     ("wk.simulate", "simulate", settings.Simulate),
@@ -24,27 +19,10 @@ OPERATIONS: tuple[tuple[str, str, type[Settings]], ...] = (
     ("analysis.crosscheck", "crosscheck", settings.Crosscheck),
 )
 
-HEAD = """# Settings
 
-What can be set, operation by operation. A name is a keyword in Python and, with dashes, an option
-of the command; where the option has another name the table says so, and *Python only* where there
-is none. All settings of an operation may also be given as one object:
-
-```python
-import workloadkit as wk
-
-asked = wk.settings.Simulate(overrun="kill", warmup=7 * 86400)
-schedule = wk.simulate(wk.load_sample(), "easy", settings=asked)
-```
-
-The last column tells when results and the headers of logs record a setting: *always*, where it is
-*changed* from its default, or *never*, as it makes no difference or is recorded otherwise.
-"""
-
-
-def page() -> str:
-    """Return the page."""
-    return "\n".join([HEAD, *map(_section, OPERATIONS)])
+def fragments() -> dict[str, str]:
+    """Text of each generated file, by its name; pages in docs/reference include them."""
+    return {"settings": "\n".join(map(_section, OPERATIONS))}
 
 
 def _section(operation: tuple[str, str, type[Settings]]) -> str:
@@ -77,8 +55,3 @@ def _row(declared: Declared) -> str:
         meaning += f" Goes with `{setting.goes_with}`."
     cells = (name, declared.kind + unit, default, meaning, setting.recorded)
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
-
-
-if __name__ == "__main__":
-    PAGE.write_text(page(), encoding="utf-8")
-    print(f"wrote {PAGE}", file=sys.stderr)
