@@ -29,7 +29,7 @@ test-all: $(VENV)/.dev
 # Tests that tell nothing more without the compiler, for what they are about enters no kernel of its
 # own: pages and the command line; formats of accounting; formulas and statistics in plain numpy;
 # studies, which put together what others test.
-WITHOUT_KERNELS := test_pages test_browser test_report test_hostile_text test_poor_logs test_cli* \
+WITHOUT_KERNELS := test_notebooks test_pages test_browser test_report test_hostile_text test_poor_logs test_cli* \
 	test_batsim test_gwf test_lsf test_pbs test_sge test_slurm* test_sidecar test_records \
 	test_files test_stopping test_lines test_oracle_batsim test_oracle_gwf test_oracle_lsf test_oracle_pbs \
 	test_oracle_sge test_oracle_sidecar test_oracle_slurm \
