@@ -4,8 +4,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
-from analysis import accuracy, correlation, cycles, load, marginals, overview, users, utilities
+from analysis import utilities
+from analysis.distributions import accuracy, correlation, marginals
 from analysis.fits import summary as fits
+from analysis.load import cycles, overview
+from analysis.load import over_time as load
 from analysis.locality import summary as locality
 from analysis.memory import summary as memory
 from analysis.page import Report
@@ -15,6 +18,7 @@ from analysis.section import Section
 from analysis.sessions import description as sessions
 from analysis.sessions import methods as session_methods
 from analysis.site import summary as site
+from analysis.users import shares as users
 from analysis.waits import summary as waits
 from workloadkit.errors import WorkloadError
 from workloadkit.trace import Trace, check_trace

@@ -45,11 +45,14 @@ def main(folder: Path) -> None:
         with step(f"simulating {scheduler} (the first time, it is compiled)"):
             schedule = schedules[scheduler] = wk.simulate(log, scheduler)
         with step(f"drawing the schedule of {scheduler}"):
-            begin, until = analysis.busiest_week(schedule)
+            begin, until = analysis.schedules.busiest_week(schedule)
             title = f"{log.name} under {scheduler}"
             for name, plot in (
-                ("gantt", partial(analysis.plot_gantt, schedule, begin=begin, until=until)),
-                ("queue", partial(analysis.plot_queue_length, schedule)),
+                (
+                    "gantt",
+                    partial(analysis.schedules.plot_gantt, schedule, begin=begin, until=until),
+                ),
+                ("queue", partial(analysis.schedules.plot_queue_length, schedule)),
             ):
                 file = folder / "figures" / f"{scheduler}-{name}.svg"
                 analysis.save_figure(plot, file, title=title)

@@ -1,1 +1,5 @@
-"""Distributions that fit: families, phase types, distances."""
+"""Goodness of fit: families of distributions, phase types, distances."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from analysis import style
 from analysis.bootstrap import interval, resample_users
+from analysis.distributions.marginals import listed, quantities
 from analysis.fits.families import BINS, FAMILIES, STATES, Sample
 from analysis.fits.marginal_fit import (
     MarginalFit,
@@ -21,8 +22,7 @@ from analysis.fits.marginal_fit import (
     plot_quantiles,
 )
 from analysis.formats import count, number, share, with_interval
-from analysis.load import waits_known
-from analysis.marginals import listed, quantities
+from analysis.load.over_time import waits_known
 from analysis.section import SEED, Columns, Figure, Result, Section, Table, shown
 from workloadkit.errors import ParameterError
 from workloadkit.fields import UNKNOWN

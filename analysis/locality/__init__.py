@@ -1,1 +1,5 @@
-"""What repeats: jobs alike, values that come again, days of one kind."""
+"""Locality: similar jobs, repeated values, and what a single day repeats."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

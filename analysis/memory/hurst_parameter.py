@@ -128,7 +128,7 @@ def hurst(
 
     Examples
     --------
-    >>> from analysis import fractional_gaussian_noise
+    >>> from analysis.memory import fractional_gaussian_noise
     >>> found = hurst(fractional_gaussian_noise(4096, 0.8, rng=1))
     >>> found.method, bool(0.7 < found.estimate < 0.9), found.parameters
     ('local_whittle', True, {'bandwidth': 255})

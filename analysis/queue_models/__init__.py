@@ -1,1 +1,5 @@
-"""What queueing models need of a log, and what they predict for it."""
+"""Queueing models for a log, and their comparison with simulations."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

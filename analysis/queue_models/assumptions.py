@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from analysis.cycles import weekly_cycle
 from analysis.formats import duration, number, plural, share
+from analysis.load.cycles import weekly_cycle
 from analysis.queue_models.users_of_log import Jobs, Parameters
 from workloadkit.clock import WEEK
 

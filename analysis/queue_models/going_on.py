@@ -20,7 +20,7 @@ from analysis.bootstrap import (
 from analysis.queue_models.users_of_log import Jobs
 from analysis.reactions.continuation import curve
 from analysis.reactions.figures import plot_points, probability_axes
-from analysis.reactions.followed_jobs import RESPONSE_BINS
+from analysis.reactions.followed import RESPONSE_BINS
 from analysis.section import Result
 from workloadkit.site.going_on import (
     PUBLISHED_A,
@@ -99,7 +99,7 @@ def measure_going_on(
 
     All jobs count whose wait is known, those too whose end their user did not await: the number of
     jobs of a session follows from the shares. Where only jobs count that the user awaited, see
-    `analysis.fit_continuation`.
+    `analysis.reactions.fit_continuation`.
     """
     table = jobs.table[jobs.table["wait"].notna()]
     user = pd.factorize(table["user"])[0]

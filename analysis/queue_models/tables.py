@@ -11,7 +11,7 @@ from analysis.formats import count, duration, number, share, with_interval
 from analysis.queue_models.going_on import GoingOn
 from analysis.queue_models.predictions import COLUMNS, SERVERS
 from analysis.queue_models.users_of_log import Parameters
-from analysis.reactions.followed_jobs import RESPONSE_BINS, RESPONSE_TITLES
+from analysis.reactions.followed import RESPONSE_BINS, RESPONSE_TITLES
 from analysis.section import Table, facts, shown_intervals
 
 _HOUR = 3600.0

@@ -1,1 +1,5 @@
 """How users react to the service they get."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -17,7 +17,7 @@ from analysis.bootstrap import (
     totals_by_user,
 )
 from analysis.reactions.figures import plot_points, probability_axes
-from analysis.reactions.followed_jobs import RESPONSE_BINS, answered, draw_users, followed_jobs
+from analysis.reactions.followed import RESPONSE_BINS, answered, draw_users, followed_jobs
 from analysis.section import Result
 from workloadkit.site.going_on import PUBLISHED_A, PUBLISHED_B, fit_curve
 from workloadkit.trace import Trace
@@ -76,7 +76,7 @@ def fit_continuation(
     Parameters
     ----------
     traces : Trace or sequence of Trace
-        One log or several combined; see `analysis.followed_jobs`.
+        One log or several combined; see `analysis.reactions.followed_jobs`.
     n_resamples : int, default 500
         How many times users are drawn anew, for 95 % percentile intervals.
     rng : int or Generator, optional

@@ -8,7 +8,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from analysis import style
-from analysis.reactions.followed_jobs import CONTINUE_WITHIN, RESPONSE_BINS, SLOWDOWN_BINS
+from analysis.reactions.followed import CONTINUE_WITHIN, RESPONSE_BINS, SLOWDOWN_BINS
 
 _LABELS = dict(
     zip(
@@ -102,7 +102,7 @@ def plot_expectations(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
     Parameters
     ----------
     data : DataFrame
-        As `analysis.Reactions.expectations`.
+        As `analysis.reactions.Reactions.expectations`.
     ax : Axes, optional
         Default: the current Axes.
     """

@@ -18,7 +18,7 @@ from analysis.bootstrap import (
     resampled_ratios,
     totals_by_user,
 )
-from analysis.reactions.followed_jobs import answered, draw_users, followed_jobs
+from analysis.reactions.followed import answered, draw_users, followed_jobs
 from analysis.section import Result
 from workloadkit.trace import Trace
 
@@ -93,7 +93,7 @@ def compare_predictors(
     Parameters
     ----------
     traces : Trace or sequence of Trace
-        One log or several combined; see `analysis.followed_jobs`.
+        One log or several combined; see `analysis.reactions.followed_jobs`.
     n_resamples : int, default 500
         How many times users are drawn anew, for 95 % percentile intervals.
     rng : int or Generator, optional

@@ -17,7 +17,7 @@ from analysis.bootstrap import (
     totals_by_user,
 )
 from analysis.reactions.figures import plot_medians
-from analysis.reactions.followed_jobs import (
+from analysis.reactions.followed import (
     CONTINUE_WITHIN,
     RESPONSE_BINS,
     SHORT,
@@ -102,7 +102,7 @@ def measure_reactions(
     Parameters
     ----------
     traces : Trace or sequence of Trace
-        One log or several combined; see `analysis.followed_jobs`.
+        One log or several combined; see `analysis.reactions.followed_jobs`.
     n_resamples : int, default 500
         How many times users are drawn anew, for 95 % percentile intervals.
     rng : int or Generator, optional

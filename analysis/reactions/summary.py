@@ -9,10 +9,10 @@ import pandas as pd
 
 from analysis.bootstrap import N_RESAMPLES
 from analysis.formats import count, duration, number, plural, share, with_interval
-from analysis.load import waits_known
+from analysis.load.over_time import waits_known
 from analysis.reactions.continuation import Continuation, continuation_of, plot_continuation
 from analysis.reactions.figures import plot_expectations, plot_medians, plot_think_time_bins
-from analysis.reactions.followed_jobs import (
+from analysis.reactions.followed import (
     RESPONSE_BINS,
     RESPONSE_TITLES,
     SLOWDOWN_BINS,

@@ -1,1 +1,5 @@
-"""Whether resampled logs are like the log they are made from."""
+"""Validation of resampled logs against the log they are drawn from."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

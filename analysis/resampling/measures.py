@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from analysis import formats
-from analysis.load import summarize_load
+from analysis.load.over_time import summarize_load
 from analysis.locality.days import concentrations
 from analysis.locality.job_pairs import ATTRIBUTES, attribute_values
 from analysis.locality.stack import mean_depths

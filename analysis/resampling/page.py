@@ -10,8 +10,8 @@ from matplotlib.axes import Axes
 
 from analysis import style
 from analysis.formats import UNKNOWN, number, plural
-from analysis.log_distributions import DISTRIBUTIONS
-from analysis.log_plots import overlay, plot_measures, plot_overlaid
+from analysis.logs.distributions import DISTRIBUTIONS
+from analysis.logs.plots import overlay, plot_measures, plot_overlaid
 from analysis.memory.hurst_parameter import logarithmic_axes
 from analysis.page import Report
 from analysis.resampling.measures import ESTIMATORS, MEASURES

@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from analysis.log_comparison import LogComparison, look, side_by_side
-from analysis.log_distributions import DISTRIBUTIONS
-from analysis.log_plots import plot_overlaid
+from analysis.logs.comparison import LogComparison, look, side_by_side
+from analysis.logs.distributions import DISTRIBUTIONS
+from analysis.logs.plots import plot_overlaid
 from analysis.resampling.measures import (
     comparable,
     measure_log,

@@ -1,1 +1,5 @@
-"""How users work: sessions and batches, and the ways to delimit them."""
+"""Sessions and batches of users, and methods to delimit them."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

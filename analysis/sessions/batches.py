@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from analysis import style
 from analysis.bootstrap import interval, resample_users
-from analysis.marginals import cumulative_shares
+from analysis.distributions.marginals import cumulative_shares
 from analysis.section import Result
 from workloadkit.fields import UNKNOWN
 from workloadkit.sessions import delimit_sessions

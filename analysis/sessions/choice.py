@@ -31,7 +31,7 @@ def judge(ways: pd.DataFrame) -> pd.DataFrame:
     Parameters
     ----------
     ways : DataFrame
-        As `analysis.compare_session_methods` gives them.
+        As `analysis.sessions.compare_session_methods` gives them.
     """
     surely_over = ways["over_16h_low"].fillna(ways["over_16h"])
     surely_jumps = ways["jump_low"].fillna(ways["jump"])

@@ -7,9 +7,14 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from analysis import style
+from analysis.distributions.marginals import (
+    cumulative_shares,
+    describe,
+    plot_cumulative,
+    summary_table,
+)
 from analysis.formats import duration, plural, share
-from analysis.load import waits_known
-from analysis.marginals import cumulative_shares, describe, plot_cumulative, summary_table
+from analysis.load.over_time import waits_known
 from analysis.section import Figure, Section
 from workloadkit.fields import UNKNOWN
 from workloadkit.sessions import THRESHOLDS, delimit_sessions

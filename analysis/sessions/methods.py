@@ -17,7 +17,7 @@ from analysis.bootstrap import (
     totals_by_user,
 )
 from analysis.formats import count, duration, number, share, with_interval
-from analysis.load import waits_known
+from analysis.load.over_time import waits_known
 from analysis.section import SEED, Figure, Result, Section, Table, shown, shown_intervals
 from analysis.sessions.batches import BatchAgreement, compare_batches, plot_batch_agreement
 from analysis.sessions.choice import OVERLONG, judge, reasons, recommend

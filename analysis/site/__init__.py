@@ -1,1 +1,5 @@
-"""What simulating a site needs to know of logs."""
+"""Distributions that the simulation of a site needs."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

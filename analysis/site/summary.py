@@ -4,9 +4,9 @@ from functools import partial
 
 import numpy as np
 
+from analysis.distributions.marginals import describe, summary_table
 from analysis.formats import duration, plural
-from analysis.load import waits_known
-from analysis.marginals import describe, summary_table
+from analysis.load.over_time import waits_known
 from analysis.section import Figure, Section
 from analysis.site.plots import COUNTS, plot_site_curves, site_curves
 from workloadkit.fields import UNKNOWN
@@ -68,7 +68,7 @@ def section(trace: Trace) -> Section:
     notes = [
         "A session by Last ends where a user submits nothing for 20 min after the end of the job "
         "submitted last; think times and breaks begin with that end. "
-        "analysis.site_distributions saves the distributions for a simulation."
+        "analysis.site.site_distributions saves the distributions for a simulation."
     ]
     if anonymous := int((trace.ran & ~known).sum()):
         notes.append(f"Left out: {plural(anonymous, 'job')} of no known user.")

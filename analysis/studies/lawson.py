@@ -188,7 +188,7 @@ def compare(plan: Plan, each: Each) -> Iterator[Result | Drawing]:
 def simulate(run: Run, rng: Any) -> Found:
     """Return the slowdown ratio of a run against EASY, and what its scheduler decided."""
     import workloadkit as wk
-    from analysis.relative_slowdown import slowdown_ratio
+    from analysis.schedules.relative_slowdown import slowdown_ratio
 
     trace = first_weeks(run.log)
     single, other = (

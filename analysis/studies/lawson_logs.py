@@ -90,7 +90,7 @@ def look(log: Log, rng: Any) -> Found:
 
 def _jobs(ran: "Trace") -> Iterator[tuple[Claim, float]]:
     """Say how run times and processors vary in a log."""
-    from analysis.marginals import describe
+    from analysis.distributions.marginals import describe
     from workloadkit.site import Empirical
 
     claim = above("skewness of run times", SKEWED, "section 1", "ours")
@@ -103,7 +103,7 @@ def _estimates(ran: "Trace") -> Iterator[tuple[Claim, float]]:
     """Say how estimates differ from run times, and those of crashed jobs."""
     import numpy as np
 
-    from analysis.accuracy import run_over_estimate
+    from analysis.distributions.accuracy import run_over_estimate
     from workloadkit.fields import FAILED
 
     used = run_over_estimate(ran)

@@ -78,8 +78,8 @@ def simulate(task: Task, rng: Any) -> Found:
     import numpy as np
 
     import workloadkit as wk
-    from analysis.relative_slowdown import slowdown_ratio
-    from analysis.same_jobs import served_in_order
+    from analysis.schedules.relative_slowdown import slowdown_ratio
+    from analysis.schedules.same_jobs import served_in_order
     from workloadkit import metrics
 
     trace = first_weeks(task.log)

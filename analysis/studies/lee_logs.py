@@ -94,7 +94,7 @@ def _load(
     trace: "Trace", by_hour: "pd.Series", by_day: "pd.Series"
 ) -> Iterator[tuple[Claim, float]]:
     """Say how the load varies, and how heavy it becomes."""
-    from analysis.load import load_over_time
+    from analysis.load.over_time import load_over_time
     from workloadkit.clock import Clock
 
     for by, words in ((by_hour, "hour of the day"), (by_day, "day of the week")):

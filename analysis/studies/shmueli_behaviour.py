@@ -52,9 +52,9 @@ from analysis.reproduction.sources import (
 if TYPE_CHECKING:
     import pandas as pd
 
+    from analysis.load.hours import WorkingHours
     from analysis.reactions.continuation import Continuation
     from analysis.reactions.service_bins import Reactions
-    from analysis.working_hours import WorkingHours
     from workloadkit.site import Empirical
     from workloadkit.trace import Trace
 
@@ -113,9 +113,10 @@ def compare(plan: Plan, each: Each) -> Iterator[Result]:
 
 def look(task: Task, rng: Any) -> Found:
     """Measure one log, or several combined."""
-    from analysis import feedback_signature, followed_jobs, working_hours
+    from analysis.load import working_hours
+    from analysis.reactions import feedback_signature, followed_jobs
     from analysis.reactions.continuation import continuation_of
-    from analysis.reactions.followed_jobs import answered, draw_users
+    from analysis.reactions.followed import answered, draw_users
     from analysis.reactions.service_bins import reactions_of
 
     traces = [without_cancelled(log, task.cancelled) for log in task.logs]
@@ -144,7 +145,7 @@ def _differences(jobs: "pd.DataFrame", weights: Any) -> "pd.DataFrame":
     import pandas as pd
 
     from analysis.bootstrap import interval, resampled_ratios, totals_by_user
-    from analysis.reactions.followed_jobs import RESPONSE_BINS, SHORT
+    from analysis.reactions.followed import RESPONSE_BINS, SHORT
 
     n_users, user = weights.shape[1], jobs["user"].to_numpy()
     rows = {}

@@ -174,7 +174,7 @@ def _smoothness(trace: "Trace", begin: float) -> dict[str, float]:
     """K-S distances of the users' arrivals and ends from uniform ones, but for where all count."""
     import numpy as np
 
-    from analysis.log_distributions import LogParts, kolmogorov_smirnov
+    from analysis.logs.distributions import LogParts, kolmogorov_smirnov
 
     submit = trace.column("submit")
     last = (submit.max() - begin) / DAY
@@ -271,7 +271,7 @@ def _performance(log: Log, found: Mapping[float, "pd.DataFrame"]) -> Iterator[Re
 
 def _figure_11(log: Log, made: Made) -> Iterator[Result]:
     """Say how similar a log with more users is to the log."""
-    from analysis.log_distributions import DISTRIBUTIONS
+    from analysis.logs.distributions import DISTRIBUTIONS
     from analysis.resampling.validation import FIGURE_4
     from workloadkit.experiments.intervals import mean_interval
 

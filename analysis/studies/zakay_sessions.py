@@ -125,7 +125,7 @@ def compare(plan: Plan, each: Each) -> Iterator[Result]:
 def look(log: Log, rng: Any) -> Found:
     """Delimit the sessions of a log in every way."""
     import workloadkit as wk
-    from analysis import compare_session_methods, session_lengths
+    from analysis.sessions import compare_session_methods, session_lengths
     from analysis.sessions.ways import WAYS
 
     trace = log.read()
@@ -157,7 +157,7 @@ def _by_day(trace: "Trace", session: "pd.Series") -> dict[str, float]:
     """Sessions that begin an hour by day, over those at night and over those on weekends."""
     import numpy as np
 
-    from analysis.working_hours import DAY_BEGINS, DAY_ENDS
+    from analysis.load.hours import DAY_BEGINS, DAY_ENDS
     from workloadkit.clock import DAY, WEEK, Clock
 
     first = session.drop_duplicates().index
@@ -187,7 +187,7 @@ def _shapes(trace: "Trace", method: str) -> float:
 
     import numpy as np
 
-    from analysis import session_lengths
+    from analysis.sessions import session_lengths
     from analysis.sessions.batches import distance
     from analysis.sessions.ways import TRIED
 

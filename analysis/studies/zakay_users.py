@@ -101,7 +101,7 @@ def look(task: tuple[Log, Reading], rng: Any) -> Found:
     """Classify the users of a log, and measure what each class does."""
     import numpy as np
 
-    from analysis.log_distributions import LogParts, kolmogorov_smirnov
+    from analysis.logs.distributions import LogParts, kolmogorov_smirnov
     from workloadkit import classify_users
 
     log, reading = task

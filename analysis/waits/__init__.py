@@ -1,1 +1,5 @@
-"""How long jobs waited, for what, and whose they were."""
+"""Wait times by partition, account and user."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -7,7 +7,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from analysis.formats import count, duration, printable, share
-from analysis.load import waits_known
+from analysis.load.over_time import waits_known
 from analysis.section import Columns, Figure, Section, Table, shown
 from analysis.waits.measures import (
     By,

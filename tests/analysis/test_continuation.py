@@ -4,9 +4,10 @@ import pytest
 from scipy.optimize import curve_fit
 from scipy.stats import spearmanr
 
-from analysis import compare_predictors, fit_continuation, followed_jobs, style
+from analysis import style
+from analysis.reactions import compare_predictors, fit_continuation, followed_jobs
 from analysis.reactions.continuation import continuation_of, curve
-from analysis.reactions.followed_jobs import answered, draw_users
+from analysis.reactions.followed import answered, draw_users
 from analysis.reactions.predictors import predictors_of
 from tests.analysis.test_reactions import a_log, many_users
 from tests.data import needs_traces, trace_path

@@ -9,9 +9,9 @@ from matplotlib.figure import Figure
 from scipy import stats
 
 import workloadkit as wk
-from analysis import correlations
-from analysis.correlation import _finding, plot_correlations, plot_sizes, section
-from analysis.rank_tables import class_tables, table_kendall, table_spearman
+from analysis.distributions import correlations
+from analysis.distributions.correlation import _finding, plot_correlations, plot_sizes, section
+from analysis.distributions.rank_tables import class_tables, table_kendall, table_spearman
 from tests.data import needs_traces, trace_path
 from workloadkit import Trace
 

@@ -16,8 +16,8 @@ from scipy import stats
 
 import queueing
 from analysis import crosscheck
-from analysis.cross_check.checking import _row, _warmup, _warn, crosscheck_grids
-from analysis.cross_check.estimates import (
+from analysis.queue_models.cross_check.checking import _row, _warmup, _warn, crosscheck_grids
+from analysis.queue_models.cross_check.estimates import (
     Estimate,
     allowance,
     deviate,
@@ -25,11 +25,17 @@ from analysis.cross_check.estimates import (
     independent,
     quantile,
 )
-from analysis.cross_check.measuring import Run, Seen, look
-from analysis.cross_check.models import as_again, as_pause, find_model, in_words, simulated_users
-from analysis.cross_check.points import _solved
-from analysis.cross_check.result import CrossCheck
-from analysis.cross_check.warmup import mser
+from analysis.queue_models.cross_check.measuring import Run, Seen, look
+from analysis.queue_models.cross_check.models import (
+    as_again,
+    as_pause,
+    find_model,
+    in_words,
+    simulated_users,
+)
+from analysis.queue_models.cross_check.points import _solved
+from analysis.queue_models.cross_check.result import CrossCheck
+from analysis.queue_models.cross_check.warmup import mser
 from queueing.probability import as_probability
 from queueing.think_time import as_think
 from tests.oracles import queues as formulas

@@ -6,9 +6,9 @@ import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
-from analysis import cycles
+from analysis.load import cycles
+from analysis.load.hours import working_hours
 from analysis.section import SEED
-from analysis.working_hours import working_hours
 from workloadkit import Header, Trace
 from workloadkit.clock import DAY
 

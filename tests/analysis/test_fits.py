@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from scipy import integrate, stats
 
 import workloadkit as wk
-from analysis import HyperErlang, fit_marginal, fit_marginals, plot_fits, plot_quantiles
+from analysis.fits import HyperErlang, fit_marginal, fit_marginals, plot_fits, plot_quantiles
 from analysis.fits import summary as fits
 from analysis.fits.families import FAMILIES, Sample, Scaled
 from analysis.fits.marginal_fit import distances

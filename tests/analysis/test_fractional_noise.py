@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis.strategies import floats, integers
 
-from analysis import fractional_gaussian_noise
+from analysis.memory import fractional_gaussian_noise
 from analysis.memory.fractional_noise import NoiseSpectrum, autocovariance
 from workloadkit import ParameterError
 

@@ -16,8 +16,9 @@ from matplotlib.figure import Figure
 
 import analysis
 import workloadkit as wk
-from analysis import overview, style
+from analysis import style
 from analysis.formats import printable
+from analysis.load import overview
 from analysis.page import Report
 from analysis.section import Section, Table
 from analysis.waits import summary as waits
@@ -186,13 +187,13 @@ def drawings(trace):
                                  "procs": [1] * 3, "user": [1, 1, 2]})  # fmt: skip
     names = [HOSTILE[what] for what in ("mathtext", "script", "controls", "long")]
     compared = analysis.compare_schedules(dict.fromkeys(names, wk.simulate(log, "fcfs", procs=2)))
-    yield lambda ax: analysis.plot_waits(analysis.waits_over_time(trace, "user"), ax)
-    yield lambda ax: analysis.plot_queue_lengths(compared, ax)
-    yield lambda ax: analysis.plot_distributions(compared, "wait", ax)
-    yield lambda ax: analysis.plot_gantts(compared, ax)
+    yield lambda ax: analysis.waits.plot_waits(analysis.waits.waits_over_time(trace, "user"), ax)
+    yield lambda ax: analysis.schedules.plot_queue_lengths(compared, ax)
+    yield lambda ax: analysis.schedules.plot_distributions(compared, "wait", ax)
+    yield lambda ax: analysis.schedules.plot_gantts(compared, ax)
     curves = pd.DataFrame(np.arange(8).reshape(4, 2), columns=[HOSTILE["mathtext"], "other"])
-    yield lambda ax: analysis.plot_overlaid(curves, ax)
-    yield lambda ax: analysis.plot_measures(curves + 1, ax)
+    yield lambda ax: analysis.logs.plot_overlaid(curves, ax)
+    yield lambda ax: analysis.logs.plot_measures(curves + 1, ax)
 
 
 @pytest.mark.slow

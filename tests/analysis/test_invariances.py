@@ -29,24 +29,26 @@ small = logs(
 def told(trace):
     """What the log tells, as tables of plain numbers."""
     lengths = {
-        method: sorted(analysis.session_lengths(trace, method=method))
+        method: sorted(analysis.sessions.session_lengths(trace, method=method))
         for method in ("arrival", "last", "max")
     }
     classes = wk.classify_users(trace)
-    similarity = analysis.similarity_by_distance(trace, max_distance=2, rng=1)
-    followed = analysis.followed_jobs(trace)
-    site = analysis.site_distributions(trace)
+    similarity = analysis.locality.similarity_by_distance(trace, max_distance=2, rng=1)
+    followed = analysis.reactions.followed_jobs(trace)
+    site = analysis.site.site_distributions(trace)
     return {
         **lengths,
-        "threshold": [analysis.suggest_threshold(trace, rng=1).threshold],
+        "threshold": [analysis.sessions.suggest_threshold(trace, rng=1).threshold],
         "classes": classes.counts.to_numpy().ravel(),
         "similarity": similarity.by_distance[["users", "pairs", "mean", "pooled"]]
         .to_numpy()
         .ravel(),
         "followed": np.sort(followed[["response", "think_time"]].to_numpy(), axis=0).ravel(),
         "site": [site.batch_width.mean, site.repetition.mean, site.gap.n, site.think_time.n],
-        "stack": [analysis.stack_depth(trace.column("run"), 0.05)],
-        "weeks": analysis.feedback_signature(trace, n_resamples=2, rng=1).weeks["mean_work"],
+        "stack": [analysis.locality.stack_depth(trace.column("run"), 0.05)],
+        "weeks": analysis.reactions.feedback_signature(trace, n_resamples=2, rng=1).weeks[
+            "mean_work"
+        ],
     }
 
 
@@ -86,7 +88,7 @@ def test_users_tell_nothing_of_others(jobs, others):
         thinks = np.concatenate([labels["think_time"].dropna() for labels in alone])
         assert sorted(together["think_time"].dropna()) == sorted(thinks)
     tables = [
-        analysis.similarity_by_distance(trace_of(its), max_distance=2, rng=1).of_users
+        analysis.locality.similarity_by_distance(trace_of(its), max_distance=2, rng=1).of_users
         for its in (jobs, others, both)
     ]
     for part in tables[:2]:

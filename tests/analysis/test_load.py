@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.figure import Figure
 
-from analysis import load
+from analysis.load import over_time as load
 from workloadkit import Header, Trace
 
 JOBS = st.lists(

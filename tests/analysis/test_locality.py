@@ -270,7 +270,9 @@ def test_where_no_run_time_comes_again_no_depth_is_told(rng):
 def test_published_depths_of_a_real_log():
     trace = read_swf(trace_path("KTH-SP2-1996-2"))
     for name, depth in {"procs": 3.83, "requested_time": 6.46, "run": 35.25}.items():
-        assert round(analysis.stack_depth(trace.column(name), TOLERANCES[name]), 2) == depth
+        assert (
+            round(analysis.locality.stack_depth(trace.column(name), TOLERANCES[name]), 2) == depth
+        )
     trace = read_swf(trace_path("CTC-SP2-1996-3.1-cln"))
     ran = {name: trace.column(name)[trace.ran] for name in ("procs", "run")}
     assert round(stack_depth(ran["procs"]), 2) == 3.44
@@ -328,8 +330,8 @@ def test_the_table_of_similarity_is_of_the_distances_that_it_names(rng):
     trace = log(rng, n=200, user=rng.integers(1, 4, 200))
     section_ = section(trace)
     table = next(table for table in section_.tables if table.name == "similarity").data
-    users = analysis.nearer_is_more_alike(trace).users
-    test = analysis.shuffled_similarity(trace, n_shuffles=100, rng=SEED).test
+    users = analysis.locality.nearer_is_more_alike(trace).users
+    test = analysis.locality.shuffled_similarity(trace, n_shuffles=100, rng=SEED).test
     assert section_.parameters["locality_shuffles_of_users"] == 100
     for name, title in (("run", "run time"), ("procs", "processors")):
         row = table.loc[title]

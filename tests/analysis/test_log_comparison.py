@@ -9,10 +9,12 @@ from matplotlib.figure import Figure
 from scipy import stats
 
 import workloadkit as wk
-from analysis import compare, log_comparison, report, stack_depth
-from analysis.log_comparison import SECTIONS, measures
-from analysis.log_distributions import DISTRIBUTIONS, LogParts, kolmogorov_smirnov, wasserstein
-from analysis.log_plots import plot_measures, plot_overlaid
+from analysis import compare, report
+from analysis.locality import stack_depth
+from analysis.logs import comparison as log_comparison
+from analysis.logs.comparison import SECTIONS, measures
+from analysis.logs.distributions import DISTRIBUTIONS, LogParts, kolmogorov_smirnov, wasserstein
+from analysis.logs.plots import plot_measures, plot_overlaid
 from tests.data import needs_traces, trace_path
 from workloadkit import Header, ParameterError, Trace
 
@@ -136,7 +138,7 @@ def test_every_section_has_measures(rng):
 def test_every_section_of_the_report_that_measures_is_compared(rng):
     of_report = {section.__module__ for section in report.SECTIONS}
     # the file; what was added to it; what the site wrote beside it
-    not_measured = {"analysis.overview", "analysis.utilities", "analysis.waits.summary"}
+    not_measured = {"analysis.load.overview", "analysis.utilities", "analysis.waits.summary"}
     assert {module for module, _ in SECTIONS.values()} == of_report - not_measured
     assert measures(log(rng), ["fits"])["fits.distances.gamma.run"] < 0.5
 

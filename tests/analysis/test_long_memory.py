@@ -6,12 +6,7 @@ import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
-from analysis import (
-    arrivals_per_unit,
-    fractional_gaussian_noise,
-    hurst,
-    hurst_of,
-)
+from analysis.memory import arrivals_per_unit, fractional_gaussian_noise, hurst, hurst_of
 from analysis.memory import summary as long_memory
 from analysis.memory.arrivals import without_cycle, without_trend
 from analysis.memory.estimators import aggregation, fluctuation, rescaled_range, sampling, wavelet

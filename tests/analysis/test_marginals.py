@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.figure import Figure
 
-from analysis import accuracy, marginals
+from analysis.distributions import accuracy, marginals
 from workloadkit import Trace
 
 VALUES = st.lists(st.floats(0, 1e9), min_size=1)

@@ -5,7 +5,7 @@ import math
 import pytest
 from hypothesis import given, settings
 
-from analysis import correlations
+from analysis.distributions import correlations
 from tests.data import needs_traces
 from tests.oracles import correlations as oracle
 from tests.oracles.sessions import ran

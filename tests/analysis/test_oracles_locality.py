@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis import (
+from analysis.locality import (
     daily_concentration,
     nearer_is_more_alike,
     shuffled_similarity,

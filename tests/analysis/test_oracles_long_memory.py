@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis import arrivals_per_unit, fractional_gaussian_noise, hurst
+from analysis.memory import arrivals_per_unit, fractional_gaussian_noise, hurst
 from analysis.memory.arrivals import without_cycle
 from analysis.memory.fractional_noise import autocovariance
 from tests.oracles import long_memory as oracle

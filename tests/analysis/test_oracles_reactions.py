@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis import (
+from analysis.reactions import (
     compare_predictors,
     feedback_signature,
     fit_continuation,

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import workloadkit as wk
-from analysis import (
+from analysis.sessions import (
     compare_batches,
     compare_session_methods,
     inter_arrivals,

@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis import site_distributions
+from analysis.site import site_distributions
 from tests.data import needs_traces
 from tests.oracles import site as oracle
 from tests.oracles.sessions import ran

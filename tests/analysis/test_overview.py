@@ -5,7 +5,7 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
-from analysis import coverage, overview
+from analysis.load import coverage, overview
 from workloadkit import Header, Intake, Repair, Trace
 
 

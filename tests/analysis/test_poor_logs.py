@@ -1,5 +1,6 @@
 """Logs that lack users, waits or jobs: a measure gives numbers and draws, or says what it needs."""
 
+import importlib
 import json
 
 import pytest
@@ -10,23 +11,27 @@ from workloadkit import ParameterError, Trace, WorkloadError, delimit_sessions, 
 
 MEASURES = {
     "compare": analysis.compare,
-    "compare_batches": analysis.compare_batches,
-    "compare_predictors": analysis.compare_predictors,
-    "compare_session_methods": analysis.compare_session_methods,
-    "correlations": analysis.correlations,
-    "daily_concentration": lambda log: analysis.daily_concentration(log, "run", rng=1),
-    "feedback_signature": analysis.feedback_signature,
-    "fit_continuation": analysis.fit_continuation,
-    "fit_marginals": analysis.fit_marginals,
-    "hurst_of": analysis.hurst_of,
-    "measure_reactions": analysis.measure_reactions,
-    "nearer_is_more_alike": analysis.nearer_is_more_alike,
-    "shuffled_similarity": lambda log: analysis.shuffled_similarity(log, n_shuffles=3, rng=1),
-    "similarity_by_distance": lambda log: analysis.similarity_by_distance(log, attribute="run"),
-    "site_distributions": analysis.site_distributions,
-    "stack_depths": analysis.stack_depths,
-    "suggest_threshold": analysis.suggest_threshold,
-    "working_hours": analysis.working_hours,
+    "compare_batches": analysis.sessions.compare_batches,
+    "compare_predictors": analysis.reactions.compare_predictors,
+    "compare_session_methods": analysis.sessions.compare_session_methods,
+    "correlations": analysis.distributions.correlations,
+    "daily_concentration": lambda log: analysis.locality.daily_concentration(log, "run", rng=1),
+    "feedback_signature": analysis.reactions.feedback_signature,
+    "fit_continuation": analysis.reactions.fit_continuation,
+    "fit_marginals": analysis.fits.fit_marginals,
+    "hurst_of": analysis.memory.hurst_of,
+    "measure_reactions": analysis.reactions.measure_reactions,
+    "nearer_is_more_alike": analysis.locality.nearer_is_more_alike,
+    "shuffled_similarity": lambda log: analysis.locality.shuffled_similarity(
+        log, n_shuffles=3, rng=1
+    ),
+    "similarity_by_distance": lambda log: analysis.locality.similarity_by_distance(
+        log, attribute="run"
+    ),
+    "site_distributions": analysis.site.site_distributions,
+    "stack_depths": analysis.locality.stack_depths,
+    "suggest_threshold": analysis.sessions.suggest_threshold,
+    "working_hours": analysis.load.working_hours,
 }
 LOGS = {
     "no jobs": {"submit": []},
@@ -63,7 +68,8 @@ def test_a_log_that_lacks_something_is_measured_or_refused(measure, lacking):
             MEASURES[measure](trace)
         return
     found = MEASURES[measure](trace)
-    assert type(found).__name__ in analysis.__all__
+    group = importlib.import_module(".".join(type(found).__module__.split(".")[:2]))
+    assert type(found).__name__ in group.__all__
     json.dumps(found.to_dict(), allow_nan=False)
     if measure == "compare" and not found.curves:
         with pytest.raises(WorkloadError, match="no jobs"):
@@ -75,13 +81,13 @@ def test_a_log_that_lacks_something_is_measured_or_refused(measure, lacking):
 
 
 OF_SEVERAL = (
-    analysis.compare_predictors,
-    analysis.feedback_signature,
-    analysis.fit_continuation,
-    analysis.followed_jobs,
-    analysis.measure_reactions,
-    analysis.site_distributions,
-    analysis.working_hours,
+    analysis.reactions.compare_predictors,
+    analysis.reactions.feedback_signature,
+    analysis.reactions.fit_continuation,
+    analysis.reactions.followed_jobs,
+    analysis.reactions.measure_reactions,
+    analysis.site.site_distributions,
+    analysis.load.working_hours,
 )
 
 
@@ -97,17 +103,32 @@ def test_what_is_no_log_is_refused(measure, given, said):
 
 OF_ONE_LOG = {
     **{
-        name: getattr(analysis, name)
-        for name in (
-            *("characterize", "compare_batches", "compare_session_methods"),
-            *("correlations", "coverage", "fit_marginals", "hurst_of", "inter_arrivals"),
-            *("nearer_is_more_alike", "quantities", "run_over_estimate", "session_lengths"),
-            *("shuffled_similarity", "stack_depths", "suggest_threshold", "summarize_load"),
-            *("user_shares", "weekly_cycle"),
+        measure.__name__: measure
+        for measure in (
+            analysis.characterize,
+            analysis.sessions.compare_batches,
+            analysis.sessions.compare_session_methods,
+            analysis.distributions.correlations,
+            analysis.load.coverage,
+            analysis.fits.fit_marginals,
+            analysis.memory.hurst_of,
+            analysis.sessions.inter_arrivals,
+            analysis.locality.nearer_is_more_alike,
+            analysis.distributions.quantities,
+            analysis.distributions.run_over_estimate,
+            analysis.sessions.session_lengths,
+            analysis.locality.shuffled_similarity,
+            analysis.locality.stack_depths,
+            analysis.sessions.suggest_threshold,
+            analysis.load.summarize_load,
+            analysis.users.user_shares,
+            analysis.load.weekly_cycle,
         )
     },
-    "daily_concentration": lambda log: analysis.daily_concentration(log, "run"),
-    "similarity_by_distance": lambda log: analysis.similarity_by_distance(log, attribute="run"),
+    "daily_concentration": lambda log: analysis.locality.daily_concentration(log, "run"),
+    "similarity_by_distance": lambda log: analysis.locality.similarity_by_distance(
+        log, attribute="run"
+    ),
     "delimit_sessions": delimit_sessions,
     "think_times": think_times,
 }
@@ -123,7 +144,7 @@ def test_what_is_no_log_is_refused_with_what_to_do(name, given, message):
         OF_ONE_LOG[name](given)
 
 
-@pytest.mark.parametrize("measure", [analysis.summarize_load, analysis.weekly_cycle])
+@pytest.mark.parametrize("measure", [analysis.load.summarize_load, analysis.load.weekly_cycle])
 def test_a_log_without_jobs_has_no_load_and_no_week(measure):
     with pytest.raises(WorkloadError, match="trace has no jobs"):
         measure(Trace.from_columns({"submit": []}))

@@ -10,10 +10,10 @@ from analysis import style
 from workloadkit.errors import ParameterError
 
 PLOTS = (
-    analysis.plot_activity_lengths,
-    analysis.plot_weekly_cycles,
-    analysis.plot_queue_distributions,
-    analysis.plot_users,
+    analysis.schedules.plot_activity_lengths,
+    analysis.schedules.plot_weekly_cycles,
+    analysis.schedules.plot_queue_distributions,
+    analysis.schedules.plot_users,
 )
 
 
@@ -36,7 +36,7 @@ def found():
     schedules = {
         name: wk.simulate(trace, "fcfs", users, engine="python") for name, users in kinds.items()
     }
-    return analysis.compare_productivity(schedules, log=trace)
+    return analysis.schedules.compare_productivity(schedules, log=trace)
 
 
 @pytest.fixture
@@ -54,20 +54,20 @@ def test_users_by_timestamps_do_what_they_did_in_the_log(found):
 
 
 def test_the_queue_of_a_schedule_and_of_a_log_are_counted_alike():
-    found = analysis.compare_productivity({"fcfs": simulate(log())}, log=log([0, 9, 18]))
+    found = analysis.schedules.compare_productivity({"fcfs": simulate(log())}, log=log([0, 9, 18]))
     # 0 wait for 1 + 5 of 25 s, 1 from 1 to 2 and 10 to 20, 2 from 2 to 10
     assert found.queue["fcfs"].tolist() == pytest.approx([0.24, 0.68, 1])
     assert found.queue["log"].tolist() == pytest.approx([0.24, 0.68, 1])
 
 
 def test_a_log_whose_waits_are_unknown_has_no_queue():
-    found = analysis.compare_productivity({"fcfs": simulate(log())}, log=log())
+    found = analysis.schedules.compare_productivity({"fcfs": simulate(log())}, log=log())
     assert list(found.queue) == ["fcfs"]
     assert list(found.table) == ["log", "fcfs"]
 
 
 def test_there_need_be_no_log():
-    found = analysis.compare_productivity({"fcfs": simulate(log())})
+    found = analysis.schedules.compare_productivity({"fcfs": simulate(log())})
     assert list(found.table) == ["fcfs"]
     assert found.zone == ""
 
@@ -91,12 +91,12 @@ def test_each_figure_has_a_line_for_each_and_labels(found, ax, plot):
 @pytest.mark.parametrize("plot", PLOTS)
 def test_figures_of_next_to_nothing_are_drawn(ax, plot):
     one = wk.Trace.from_columns({"submit": [7], "run": [0], "procs": [1], "user": [3]})
-    plot(analysis.compare_productivity({"fcfs": simulate(one)}), ax=ax)
+    plot(analysis.schedules.compare_productivity({"fcfs": simulate(one)}), ax=ax)
     ax.figure.canvas.draw()
 
 
 def test_activity_lengths_are_a_distribution_over_users(found, ax):
-    analysis.plot_activity_lengths(found, ax=ax)
+    analysis.schedules.plot_activity_lengths(found, ax=ax)
     x, y = ax.get_lines()[0].get_data()
     lengths = found.users["log"]["activity_length"].to_numpy()
     for length in lengths:
@@ -107,7 +107,7 @@ def test_activity_lengths_are_a_distribution_over_users(found, ax):
 @pytest.mark.parametrize("metric", ["throughput_per_hour", "mean_wait"])
 def test_runs_are_counted_in_the_same_bins(ax, metric):
     runs = {"easy": [1.0, 2.0, 2.5, np.nan], "fcfs": [1.5, 1.6, 4.0]}
-    analysis.plot_runs(runs, metric, ax=ax)
+    analysis.schedules.plot_runs(runs, metric, ax=ax)
     assert sum(patch.get_data().values.sum() for patch in ax.patches) == 6
     edges = [patch.get_data().edges.tolist() for patch in ax.patches]
     assert edges[0] == edges[1]
@@ -115,28 +115,28 @@ def test_runs_are_counted_in_the_same_bins(ax, metric):
 
 def test_what_cannot_be_is_refused(found, ax):
     with pytest.raises(ParameterError, match="give a mapping of names to Schedules"):
-        analysis.compare_productivity({})
+        analysis.schedules.compare_productivity({})
     with pytest.raises(ParameterError, match="a is 3; give a Schedule"):
-        analysis.compare_productivity({"a": 3})
+        analysis.schedules.compare_productivity({"a": 3})
     with pytest.raises(ParameterError, match="a schedule is called 'log'"):
-        analysis.compare_productivity({"log": simulate(log())}, log=log())
+        analysis.schedules.compare_productivity({"log": simulate(log())}, log=log())
     with pytest.raises(ParameterError, match=r"log is 'a.swf'; read it first"):
-        analysis.compare_productivity({"a": simulate(log())}, log="a.swf")
+        analysis.schedules.compare_productivity({"a": simulate(log())}, log="a.swf")
     with pytest.raises(ParameterError, match="quantity is 'height'; known: jobs, sessions"):
-        analysis.plot_users(found, "height", ax=ax)
+        analysis.schedules.plot_users(found, "height", ax=ax)
     with pytest.raises(ParameterError, match="mean_wait: no run has a value"):
-        analysis.plot_runs({"easy": [np.nan]}, "mean_wait", ax=ax)
+        analysis.schedules.plot_runs({"easy": [np.nan]}, "mean_wait", ax=ax)
 
 
 def test_a_job_of_unknown_wait_does_not_wait():
-    found = analysis.compare_productivity({"fcfs": simulate(log())}, log=log([0, -1, 18]))
+    found = analysis.schedules.compare_productivity({"fcfs": simulate(log())}, log=log([0, -1, 18]))
     # The third job alone waits, from 2 to 20; the last end is at 25.
     assert found.queue["log"].tolist() == pytest.approx([7 / 25, 1, 1])
 
 
 def test_the_throughput_of_a_log_is_that_up_to_its_last_end():
     schedule = simulate(log())
-    found = analysis.compare_productivity({"fcfs": schedule}, log=log([0, 9, 18]))
+    found = analysis.schedules.compare_productivity({"fcfs": schedule}, log=log([0, 9, 18]))
     throughput = found.table.loc["throughput_per_hour"]
     assert throughput["log"] == pytest.approx(3 / (25 / 3600))
     assert throughput["fcfs"] == schedule.productivity.throughput_per_hour
@@ -146,7 +146,7 @@ def test_jobs_that_never_ran_are_nobodys_work():
     columns = {"submit": [0, 1, 2, 7200], "run": [10, 10, 5, -1], "wait": [0, 9, 18, 0]}
     columns |= {"procs": [4] * 4, "user": [1, 2, 1, 9]}
     with_one = wk.Trace.from_columns(columns)
-    found = analysis.compare_productivity({"fcfs": simulate(log())}, log=with_one)
+    found = analysis.schedules.compare_productivity({"fcfs": simulate(log())}, log=with_one)
     assert found.table.loc["users", "log"] == 2
     assert found.weekly["log"][0] == pytest.approx(3 / (2 / 3600))
 
@@ -155,13 +155,15 @@ def test_arrivals_of_a_schedule_are_those_that_count():
     columns = {"submit": [0, 7200, 9000], "run": [10] * 3, "procs": [4] * 3, "user": [1] * 3}
     header = wk.Header(("; UnixStartTime: 432000", "; TimeZone: 0"))  # a Tuesday
     trace = wk.Trace.from_columns(columns, header=header)
-    found = analysis.compare_productivity({"fcfs": simulate(trace, warmup=3600)})
+    found = analysis.schedules.compare_productivity({"fcfs": simulate(trace, warmup=3600)})
     assert found.weekly["fcfs"].dropna().to_dict() == {26: 4}  # two in half an hour
     assert found.zone
 
 
 def test_the_queue_is_drawn_as_shares_of_at_most_so_many_jobs(ax):
-    analysis.plot_queue_distributions(analysis.compare_productivity({"fcfs": simulate(log())}), ax)
+    analysis.schedules.plot_queue_distributions(
+        analysis.schedules.compare_productivity({"fcfs": simulate(log())}), ax
+    )
     (line,) = ax.get_lines()
     assert line.get_xdata().tolist() == [0, 1, 2]
     assert line.get_ydata().tolist() == pytest.approx([0.24, 0.68, 1])
@@ -169,7 +171,7 @@ def test_the_queue_is_drawn_as_shares_of_at_most_so_many_jobs(ax):
 
 
 def test_users_are_drawn_from_the_least_to_the_most_each_in_the_middle_of_its_share(found, ax):
-    analysis.plot_users(found, "jobs", ax=ax)
+    analysis.schedules.plot_users(found, "jobs", ax=ax)
     line = ax.get_lines()[0]
     jobs = sorted(found.users["log"]["jobs"])
     assert line.get_label() == "log"
@@ -179,7 +181,7 @@ def test_users_are_drawn_from_the_least_to_the_most_each_in_the_middle_of_its_sh
 
 
 def test_weekly_cycles_are_drawn_by_the_hour(found, ax):
-    analysis.plot_weekly_cycles(found, ax=ax)
+    analysis.schedules.plot_weekly_cycles(found, ax=ax)
     drawn = {patch.get_label(): patch.get_data() for patch in ax.patches}
     assert list(drawn) == list(found.weekly)
     for name, cycle in drawn.items():

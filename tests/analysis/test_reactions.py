@@ -7,17 +7,17 @@ import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
-from analysis import (
+from analysis import style
+from analysis.reactions import (
     fit_continuation,
     followed_jobs,
     measure_reactions,
     plot_think_time_bins,
-    style,
 )
 from analysis.reactions import summary as reactions
 from analysis.reactions.continuation import plot_continuation
 from analysis.reactions.figures import plot_expectations, plot_medians
-from analysis.reactions.followed_jobs import RESPONSE_BINS, SLOWDOWN_BINS, answered, draw_users
+from analysis.reactions.followed import RESPONSE_BINS, SLOWDOWN_BINS, answered, draw_users
 from analysis.reactions.predictors import Predictors, plot_predictors
 from analysis.reactions.service_bins import reactions_of
 from analysis.section import SEED

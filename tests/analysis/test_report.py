@@ -9,7 +9,8 @@ import pytest
 from matplotlib.dates import num2date
 from matplotlib.figure import Figure
 
-from analysis import accuracy, characterize, correlation, marginals, style
+from analysis import characterize, style
+from analysis.distributions import accuracy, correlation, marginals
 from analysis.page import Report
 from analysis.report import SECTIONS
 from analysis.section import SEED, Section

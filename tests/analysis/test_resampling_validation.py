@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 import analysis
 import workloadkit as wk
 from analysis.formats import number
-from analysis.log_distributions import DISTRIBUTIONS
+from analysis.logs.distributions import DISTRIBUTIONS
 from analysis.resampling.measures import MEASURES, comparable, measure_log, published
 from analysis.resampling.page import plot_pox_lines
 from analysis.resampling.units import SIMILARITIES, plot_units
@@ -61,15 +61,15 @@ def test_the_original_is_told_by_its_own_measures(log):
     found = measure_log(log)
     submit = log.column("submit")
     assert found["jobs_per_week"] == pytest.approx(log.n_jobs / (np.ptp(submit) / WEEK))
-    assert found["offered_load"] == analysis.summarize_load(log)["offered_load"]
-    depths = analysis.stack_depths(log, n_shuffles=1, rng=1).by_attribute["depth"]
+    assert found["offered_load"] == analysis.load.summarize_load(log)["offered_load"]
+    depths = analysis.locality.stack_depths(log, n_shuffles=1, rng=1).by_attribute["depth"]
     for name, depth in depths.items():
         assert found[f"stack_depth_{name}"] == depth
-        days = analysis.daily_concentration(log, name, n_shuffles=1, rng=1)
+        days = analysis.locality.daily_concentration(log, name, n_shuffles=1, rng=1)
         assert found[f"concentration_{name}"] == pytest.approx(days.mean)
-    counts = analysis.arrivals_per_unit(log)
-    assert found["hurst_rs"] == analysis.hurst(counts, "rs").estimate
-    assert found["hurst_local_whittle"] == analysis.hurst(counts).estimate
+    counts = analysis.memory.arrivals_per_unit(log)
+    assert found["hurst_rs"] == analysis.memory.hurst(counts, "rs").estimate
+    assert found["hurst_local_whittle"] == analysis.memory.hurst(counts).estimate
 
 
 def test_a_log_of_one_job_and_of_unknown_users_is_measured():
@@ -87,7 +87,7 @@ def test_the_original_is_within_the_runs_if_it_is_as_one_of_them():
 
 
 def test_windows_of_pox_plots_are_in_seconds(log, found):
-    scales = analysis.hurst(analysis.arrivals_per_unit(log), "rs").points["scale"]
+    scales = analysis.memory.hurst(analysis.memory.arrivals_per_unit(log), "rs").points["scale"]
     known = found.pox["original"].dropna().index
     assert known[0] == pytest.approx(3600 * scales.min(), rel=0.1)
     assert known[-1] == pytest.approx(3600 * scales.max(), rel=0.1)
@@ -226,7 +226,7 @@ def test_a_log_that_tells_little_gets_a_page_that_says_so():
 
 @pytest.mark.parametrize("count", [0, -1, 1.5, "8", None, True])
 def test_a_count_is_a_number_of_logs(log, count):
-    for function in (analysis.validate_resampling, analysis.compare_units):
+    for function in (analysis.validate_resampling, analysis.resampling.compare_units):
         with pytest.raises(wk.ParameterError, match=r"^count is "):
             function(log, count)
 
@@ -237,16 +237,16 @@ def test_what_is_wrong_is_said_before_anything_is_drawn(log):
     with pytest.raises(wk.ParameterError, match=r"trace is "):
         analysis.validate_resampling(log.jobs)
     with pytest.raises(wk.ParameterError, match=r"^unit is what is compared"):
-        analysis.compare_units(log, unit="job")
+        analysis.resampling.compare_units(log, unit="job")
     with pytest.raises(wk.ParameterError, match=r"^units is 'day'; known: user, session, "):
-        analysis.compare_units(log, units=["day"])
+        analysis.resampling.compare_units(log, units=["day"])
     with pytest.raises(wk.ParameterError, match=r"^units: give some"):
-        analysis.compare_units(log, units=[])
+        analysis.resampling.compare_units(log, units=[])
 
 
 @needs_compiler
 def test_less_than_a_user_loses_what_lies_between(log):
-    found = analysis.compare_units(log, 2, rng=3, units=["user", "session", "job"])
+    found = analysis.resampling.compare_units(log, 2, rng=3, units=["user", "session", "job"])
     table = found.table
     assert set(SIMILARITIES) < set(table.index)
     near = table.loc["similarity_0_requested_time"]

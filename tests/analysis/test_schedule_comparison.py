@@ -14,8 +14,8 @@ from matplotlib.figure import Figure
 
 import analysis
 import workloadkit as wk
-from analysis.jackknife import jackknifed, means_without_each, percentiles_without_each
-from analysis.schedule_comparison import _contributions
+from analysis.schedules.comparison import _contributions
+from analysis.schedules.jackknife import jackknifed, means_without_each, percentiles_without_each
 from workloadkit.clock import WEEK
 from workloadkit.errors import ParameterError, WorkloadError, WorkloadWarning
 from workloadkit.experiments.intervals import student_t
@@ -170,7 +170,7 @@ def test_intervals_are_of_the_confidence_asked_for():
         found = analysis.compare_schedules(
             fcfs, easy, metrics=["mean_wait"], confidence=confidence
         ).differences.iloc[0]
-        ratio = analysis.slowdown_ratio(fcfs, easy, confidence=confidence)
+        ratio = analysis.schedules.slowdown_ratio(fcfs, easy, confidence=confidence)
         ends = (found["high"], found["relative_high"], ratio.high)
         means = (found["difference"], found["relative"], ratio.mean)
         halves.append([end - mean for end, mean in zip(ends, means, strict=True)])
@@ -292,7 +292,7 @@ def test_schedules_of_other_jobs_are_refused():
         with pytest.raises(WorkloadError, match=message):
             analysis.compare_schedules(fcfs, other)
         with pytest.raises(WorkloadError, match="not of the same jobs"):
-            analysis.slowdown_ratio(fcfs, other)
+            analysis.schedules.slowdown_ratio(fcfs, other)
     with pytest.raises(WorkloadError, match="not of the same jobs"):
         half = wk.simulate(easy.source, "easy", procs=4, offered_load=0.5)
         analysis.compare_schedules(fcfs, half)
@@ -411,7 +411,7 @@ def test_the_result_says_what_made_it_and_is_ready_for_json(comparison, sample):
 def test_the_slowdown_ratio_worked_out_by_hand():
     # Waits under FCFS and EASY of the third job of each week: run + 48 and 0; it runs for 20 s.
     fcfs, easy = schedules(THREE_WEEKS, "fcfs", "easy")
-    found = analysis.slowdown_ratio(fcfs, easy)
+    found = analysis.schedules.slowdown_ratio(fcfs, easy)
     ratios = [wait / 20 for wait in (148, 248, 648)]  # (s1 - s) / min(s1, s), with s = 1
     assert found.mean == pytest.approx(sum(ratios) / 9)
     assert found.weeks["mean"].tolist() == pytest.approx([ratio / 3 for ratio in ratios])
@@ -419,7 +419,7 @@ def test_the_slowdown_ratio_worked_out_by_hand():
     assert found.weeks["begin"].tolist() == [0, WEEK, 2 * WEEK]
     half = 4.302653 * statistics.stdev(ratio / 3 for ratio in ratios) / math.sqrt(3)
     assert (found.high - found.mean, found.mean - found.low) == pytest.approx((half, half))
-    back = analysis.slowdown_ratio(easy, fcfs)
+    back = analysis.schedules.slowdown_ratio(easy, fcfs)
     assert (back.mean, back.low) == pytest.approx((-found.mean, -found.high))
 
 
@@ -428,7 +428,7 @@ def test_short_jobs_of_long_requests_are_left_out():
     jobs = [(0, 100, 100, 3, 1), (1, 100, 100, 4, 1)]
     jobs += [(2, run, asked, 1, 1) for run, asked in ((10, 61), (9, 61), (9, 60), (9, -1))]
     fcfs, easy = schedules(jobs, "fcfs", "easy")
-    found = analysis.slowdown_ratio(fcfs, easy)
+    found = analysis.schedules.slowdown_ratio(fcfs, easy)
     assert found.left_out == 1
     assert found.weeks["jobs"].tolist() == [5]
 
@@ -436,14 +436,14 @@ def test_short_jobs_of_long_requests_are_left_out():
 def test_weeks_are_counted_from_the_first_submission_of_all():
     # The first job is left out; the other comes a week later to the second.
     jobs = [(1000, 5, 61, 1, 1), (1000 + WEEK, 20, 20, 1, 1)]
-    found = analysis.slowdown_ratio(*schedules(jobs, "fcfs", "easy", engine="python"))
+    found = analysis.schedules.slowdown_ratio(*schedules(jobs, "fcfs", "easy", engine="python"))
     assert found.weeks["begin"].tolist() == [1000, 1000 + WEEK]
     assert found.weeks["jobs"].tolist() == [0, 1]
 
 
 def test_without_a_job_that_counts_there_is_no_slowdown_ratio():
     jobs = [(0, 5, 61, 1, 1), (9, 5, 61, 1, 1)]
-    found = analysis.slowdown_ratio(*schedules(jobs, "fcfs", "easy", engine="python"))
+    found = analysis.schedules.slowdown_ratio(*schedules(jobs, "fcfs", "easy", engine="python"))
     assert found.left_out == 2
     assert np.isnan([found.mean, found.low, found.high]).all()
     assert found.weeks["jobs"].tolist() == [0]
@@ -451,11 +451,11 @@ def test_without_a_job_that_counts_there_is_no_slowdown_ratio():
 
 def test_weeks_without_jobs_have_no_mean():
     jobs = [(0, 5, 5, 1, 1), (2 * WEEK, 5, 5, 1, 1)]
-    found = analysis.slowdown_ratio(*schedules(jobs, "fcfs", "easy"))
+    found = analysis.schedules.slowdown_ratio(*schedules(jobs, "fcfs", "easy"))
     assert found.weeks["jobs"].tolist() == [1, 0, 1]
     assert math.isnan(found.weeks["mean"][1])
     assert (found.mean, found.low, found.high) == (0, 0, 0)
-    single = analysis.slowdown_ratio(*schedules(jobs[:1], "fcfs", "easy"))
+    single = analysis.schedules.slowdown_ratio(*schedules(jobs[:1], "fcfs", "easy"))
     assert single.mean == 0
     assert math.isnan(single.low)
 
@@ -468,19 +468,19 @@ def legend(ax):
 
 
 def test_distributions_are_drawn_for_each_schedule(comparison, ax):
-    assert analysis.plot_distributions(comparison, "bounded_slowdown", ax) is ax
+    assert analysis.schedules.plot_distributions(comparison, "bounded_slowdown", ax) is ax
     assert (ax.get_xlabel(), legend(ax)) == ("bounded slowdown", ["fcfs", "easy", "sjf"])
     with pytest.raises(ParameterError, match="quantity is 'speed'; known: wait, response"):
-        analysis.plot_distributions(comparison, "speed", ax)
+        analysis.schedules.plot_distributions(comparison, "speed", ax)
 
 
 def test_queues_are_drawn_over_each_other(comparison, ax):
-    assert analysis.plot_queue_lengths(comparison, ax) is ax
+    assert analysis.schedules.plot_queue_lengths(comparison, ax) is ax
     assert (ax.get_ylabel(), legend(ax)) == ("waiting jobs", ["fcfs", "easy", "sjf"])
 
 
 def test_gantt_charts_stand_side_by_side(comparison, ax):
-    panels = analysis.plot_gantts(comparison, ax)
+    panels = analysis.schedules.plot_gantts(comparison, ax)
     assert [panel.get_title(loc="right") for panel in panels] == ["fcfs", "easy", "sjf"]
     assert len({panel.get_xlim() for panel in panels}) == 1
     assert len({panel.get_ylim() for panel in panels}) == 1
@@ -491,21 +491,23 @@ def test_gantt_charts_stand_side_by_side(comparison, ax):
 def test_gantt_charts_look_between_the_instants_given(ax):
     both = schedules([(50, 20, 20, 4, 1), (60, 20, 20, 4, 1)], "fcfs", "easy", engine="python")
     found = analysis.compare_schedules(*both)
-    limits = {panel.get_xlim() for panel in analysis.plot_gantts(found, ax, begin=0, until=200)}
+    limits = {
+        panel.get_xlim() for panel in analysis.schedules.plot_gantts(found, ax, begin=0, until=200)
+    }
     alone = Figure().add_subplot()
-    analysis.plot_gantt(both[0], alone, begin=0, until=200)
+    analysis.schedules.plot_gantt(both[0], alone, begin=0, until=200)
     assert limits == {alone.get_xlim()}
 
 
 def test_gantt_charts_take_the_place_of_a_subplot_only(comparison):
     alone = Figure().add_axes((0, 0, 1, 1))
     with pytest.raises(ParameterError, match="only the Axes of a grid"):
-        analysis.plot_gantts(comparison, alone)
+        analysis.schedules.plot_gantts(comparison, alone)
 
 
 def test_differences_are_drawn_in_percent_of_the_reference(sample, ax):
     found = analysis.compare_schedules(sample, metrics=["mean_wait", "later_than_fcfs"])
-    assert analysis.plot_differences(found, ax) is ax
+    assert analysis.schedules.plot_differences(found, ax) is ax
     assert ax.get_xlabel() == "difference to fcfs"
     assert [label.get_text() for label in ax.get_yticklabels()] == ["mean wait"]  # not later: 0
     assert legend(ax) == ["easy", "sjf"]
@@ -514,7 +516,7 @@ def test_differences_are_drawn_in_percent_of_the_reference(sample, ax):
 def test_differences_are_drawn_with_their_intervals(ax):
     both = schedules(THREE_WEEKS, "fcfs", "easy", engine="python")
     found = analysis.compare_schedules(*both, metrics=["mean_wait", "mean_slowdown"])
-    analysis.plot_differences(found, ax)
+    analysis.schedules.plot_differences(found, ax)
     points, _, (bars,) = ax.containers[0]
     assert points.get_xdata().tolist() == found.differences["relative"].tolist()
     ends = [segment[:, 0] for segment in bars.get_segments()]
@@ -525,7 +527,7 @@ def test_differences_are_drawn_with_their_intervals(ax):
 
 def test_queues_are_drawn_as_their_means_over_time(ax):
     found = analysis.compare_schedules(*schedules(THREE_WEEKS, "fcfs", "easy", engine="python"))
-    analysis.plot_queue_lengths(found, ax)
+    analysis.schedules.plot_queue_lengths(found, ax)
     waited = []
     for line in ax.patches:
         mean, edges, _ = line.get_data()
@@ -537,15 +539,15 @@ def test_queues_are_drawn_as_their_means_over_time(ax):
 
 
 def test_the_objective_is_drawn_by_what_adds_to_it(comparison, ax):
-    assert analysis.plot_objective(comparison, ax) is ax
+    assert analysis.schedules.plot_objective(comparison, ax) is ax
     assert legend(ax) == ["mean wait", "mean bounded slowdown", "utilization"]
     widths = np.array([[bar.get_width() for bar in bars] for bars in ax.containers])
     assert widths.sum(axis=0).tolist() == pytest.approx(comparison.objective.tolist())
 
 
 def test_the_slowdown_ratio_is_drawn_by_week(sample, ax):
-    ratio = analysis.slowdown_ratio(sample["fcfs"], sample["easy"])
-    assert analysis.plot_slowdown_ratio(ratio, ax) is ax
+    ratio = analysis.schedules.slowdown_ratio(sample["fcfs"], sample["easy"])
+    assert analysis.schedules.plot_slowdown_ratio(ratio, ax) is ax
     assert ax.get_xlabel() == "week of submission"
     assert ax.lines[1].get_xdata().tolist() == [*range(1, len(ratio.weeks) + 1)]
 
@@ -570,7 +572,7 @@ def test_metrics_that_differ_much_are_drawn_on_a_logarithmic_axis(ax):
         }
     )
     swept = Sweep(table, ("mean_wait", "mean_slowdown", "wait_p50"), 0.95, {}, size=4)
-    wait, slowdown, median = analysis.plot_sweeps(swept, ax)
+    wait, slowdown, median = analysis.schedules.plot_sweeps(swept, ax)
     assert [panel.get_yscale() for panel in (wait, slowdown, median)] == ["log", "linear", "linear"]
     low, high = wait.get_ylim()
     assert 0 < low < 60 / 3600
@@ -585,7 +587,7 @@ def test_loads_by_users_are_drawn_as_factors_with_intervals_in_hours(ax):
     runs = {"load": [0.5, 0.5, 1.5, 1.5], "mean_wait": [3600.0, 7200, 7200, 10_800]}
     runs = pd.DataFrame(runs).assign(scheduler="easy", run=[0, 1] * 2, saturated=False)
     swept = Sweep(runs, ("mean_wait",), 0.95, {}, size=4, load_by="users")
-    analysis.plot_sweep(swept, ax=ax)
+    analysis.schedules.plot_sweep(swept, ax=ax)
     assert ax.get_xlabel() == "factor of the numbers of users"
     assert ax.xaxis.get_major_formatter()(1.5) == "1.5"
     (band,) = ax.collections
@@ -598,7 +600,7 @@ def test_loads_by_users_are_drawn_as_factors_with_intervals_in_hours(ax):
 
 def test_sweeps_are_drawn_with_a_line_for_each_scheduler(ax):
     swept = wk.sweep(wk.load_sample(), loads=[0.5, 0.7], runs=2, rng=1)
-    panels = analysis.plot_sweeps(swept, ax)
+    panels = analysis.schedules.plot_sweeps(swept, ax)
     assert [panel.get_ylabel() for panel in panels] == [
         "mean wait [h]",
         "mean bounded slowdown",
@@ -612,7 +614,7 @@ def test_sweeps_are_drawn_with_a_line_for_each_scheduler(ax):
     assert easy.get_xdata().tolist() == [0.5, 0.7]
     assert len(panels[0].collections) == 2  # the intervals
     with pytest.raises(ParameterError, match="the sweep has no 'jobs'; it has mean_wait, mean_b"):
-        analysis.plot_sweep(swept, "jobs", panels[0])
+        analysis.schedules.plot_sweep(swept, "jobs", panels[0])
 
 
 def test_without_the_only_block_of_known_values_there_is_no_mean():
@@ -654,7 +656,7 @@ def test_what_is_measured_unless_told_otherwise():
 def test_each_schedule_s_waits_are_drawn_as_times(ax):
     # By FCFS the first job of each week does not wait, by EASY neither does the last.
     both = schedules(THREE_WEEKS, "fcfs", "easy", engine="python")
-    analysis.plot_distributions(analysis.compare_schedules(*both), ax=ax)
+    analysis.schedules.plot_distributions(analysis.compare_schedules(*both), ax=ax)
     assert ax.get_xlabel() == "wait"
     assert [line.get_ydata()[0] for line in ax.lines] == pytest.approx([3 / 9, 6 / 9])
     assert [line.get_ydata()[-1] for line in ax.lines] == [1, 1]
@@ -663,8 +665,8 @@ def test_each_schedule_s_waits_are_drawn_as_times(ax):
 
 def test_the_slowdown_ratio_that_is_drawn_is_the_mean_of_each_week_beside_that_of_all_jobs(ax):
     weeks = pd.DataFrame({"mean": [0.5, -0.25], "jobs": [3, 1]}, index=[0, 2])
-    ratio = analysis.SlowdownRatio(0.3125, 0.25, 0.375, weeks, 0)
-    analysis.plot_slowdown_ratio(ratio, ax)
+    ratio = analysis.schedules.SlowdownRatio(0.3125, 0.25, 0.375, weeks, 0)
+    analysis.schedules.plot_slowdown_ratio(ratio, ax)
     zero, each, mean = ax.lines
     assert zero.get_ydata() == [0, 0]
     assert each.get_xydata().tolist() == [[1, 0.5], [3, -0.25]]

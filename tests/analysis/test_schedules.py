@@ -9,7 +9,7 @@ from matplotlib import pyplot as plt
 
 import analysis
 import workloadkit as wk
-from analysis import schedules
+from analysis.schedules import measures as schedules
 from workloadkit.errors import ParameterError, WorkloadError
 
 MACHINE = 8
@@ -43,7 +43,7 @@ def ax():
 @given(jobs, st.sampled_from(["fcfs", "easy"]))
 def test_the_queue_holds_who_has_come_and_not_begun(jobs, policy):
     schedule = simulate(jobs, policy)
-    table, queue = schedule.jobs, analysis.queue_length(schedule)
+    table, queue = schedule.jobs, analysis.schedules.queue_length(schedule)
     assert (np.diff(queue["time"]) > 0).all()
     for time, waiting in queue.itertuples(index=False):
         assert waiting == ((table["submit"] <= time) & (table["start"] > time)).sum()
@@ -56,7 +56,7 @@ def test_the_queue_holds_who_has_come_and_not_begun(jobs, policy):
 def test_the_bars_of_a_gantt_chart_never_overlap_and_are_all_there(jobs, policy, begin, length):
     schedule = simulate(jobs, policy)
     for window in ({}, {"begin": begin, "until": begin + length}):
-        bars = analysis.gantt(schedule, **window)
+        bars = analysis.schedules.gantt(schedule, **window)
         rows = list(bars.itertuples(index=False))
         assert all(row.first >= 0 and row.first + row.procs <= MACHINE for row in rows)
         for i, a in enumerate(rows):
@@ -76,7 +76,7 @@ def test_the_bars_of_a_gantt_chart_never_overlap_and_are_all_there(jobs, policy,
 def test_a_job_of_run_time_0_has_its_bar_before_the_job_that_follows_in_its_second():
     # Both start at 10: the one of run time 0 first, though its number is the larger.
     schedule = simulate([(1, 0, 10, 8), (3, 1, 0, 8), (2, 2, 5, 8)], "fcfs")
-    bars = analysis.gantt(schedule)
+    bars = analysis.schedules.gantt(schedule)
     assert bars[["job", "start", "end", "procs"]].to_numpy().tolist() == [
         [1, 0, 10, 8],
         [3, 10, 10, 8],
@@ -86,7 +86,7 @@ def test_a_job_of_run_time_0_has_its_bar_before_the_job_that_follows_in_its_seco
 
 def test_a_job_on_scattered_processors_has_a_bar_for_each_stretch():
     schedule = simulate([(1, 0, 9, 2), (2, 0, 20, 3), (3, 0, 9, 2), (4, 1, 5, 5)])
-    bars = analysis.gantt(schedule)
+    bars = analysis.schedules.gantt(schedule)
     assert bars[bars["job"] == 4][["first", "procs", "wait"]].to_numpy().tolist() == [
         [0, 2, 8],
         [5, 3, 8],
@@ -96,12 +96,12 @@ def test_a_job_on_scattered_processors_has_a_bar_for_each_stretch():
 def test_a_window_that_ends_before_it_begins_is_refused():
     schedule = simulate([(1, 0, 10, 8)])
     with pytest.raises(ParameterError, match="until is 5 s; it must be later than begin, 5 s"):
-        analysis.gantt(schedule, begin=5, until=5)
+        analysis.schedules.gantt(schedule, begin=5, until=5)
 
 
 def test_the_busiest_week_is_around_the_longest_queue_and_within_the_schedule(schedule):
-    begin, until = analysis.busiest_week(schedule)
-    queue = analysis.queue_length(schedule)
+    begin, until = analysis.schedules.busiest_week(schedule)
+    queue = analysis.schedules.queue_length(schedule)
     longest = queue["time"][queue["waiting"].argmax()]
     assert begin <= longest <= until
     assert until - begin == WEEK
@@ -110,7 +110,7 @@ def test_the_busiest_week_is_around_the_longest_queue_and_within_the_schedule(sc
 
 
 def test_the_busiest_week_of_a_schedule_without_length_lasts_a_second():
-    assert analysis.busiest_week(simulate([(1, 5, 0, 8)])) == (5.0, 6.0)
+    assert analysis.schedules.busiest_week(simulate([(1, 5, 0, 8)])) == (5.0, 6.0)
 
 
 @pytest.mark.parametrize(("day", "begin"), [(0, 0), (10, 10 * 86400 + 101 - WEEK / 2), (20, None)])
@@ -119,12 +119,12 @@ def test_the_longest_queue_is_in_the_middle_of_the_busiest_week(day, begin):
     jobs = [(1, 0, 1, 8), (2, at, 10, 8), (3, at + 1, 10, 8), (4, 20 * 86400, 1, 8)]
     schedule = simulate(sorted(jobs, key=lambda job: job[1]), "fcfs")
     begin = schedule.end.max() - WEEK if begin is None else begin  # at the end of the schedule
-    assert analysis.busiest_week(schedule) == (begin, begin + WEEK)
+    assert analysis.schedules.busiest_week(schedule) == (begin, begin + WEEK)
 
 
 @given(jobs, st.integers(2, 9))
 def test_means_and_maxima_of_intervals_are_those_of_the_step_function(jobs, n_edges):
-    queue = analysis.queue_length(simulate(jobs))
+    queue = analysis.schedules.queue_length(simulate(jobs))
     time, waiting = queue["time"].to_numpy(), queue["waiting"].to_numpy()
     if time.size < 2:
         return
@@ -140,10 +140,10 @@ def test_means_and_maxima_of_intervals_are_those_of_the_step_function(jobs, n_ed
 
 
 def test_plots_draw_on_the_given_axes_and_return_them(schedule, ax):
-    assert analysis.plot_queue_length(schedule, ax) is ax
-    begin, until = analysis.busiest_week(schedule)
+    assert analysis.schedules.plot_queue_length(schedule, ax) is ax
+    begin, until = analysis.schedules.busiest_week(schedule)
     other = mpl.figure.Figure().add_subplot()
-    assert analysis.plot_gantt(schedule, other, begin=begin, until=until) is other
+    assert analysis.schedules.plot_gantt(schedule, other, begin=begin, until=until) is other
     assert ax.get_ylabel() == "waiting jobs"
     assert other.get_ylabel() == "processors"
     assert other.get_ylim() == (0, schedule.machine)
@@ -156,14 +156,14 @@ def test_plots_take_the_current_axes_and_never_show(monkeypatch):
     with mpl.rc_context({"backend": "agg"}):
         figure, ax = plt.subplots()
         try:
-            assert analysis.plot_queue_length(small) is ax
-            assert analysis.plot_gantt(small) is ax
+            assert analysis.schedules.plot_queue_length(small) is ax
+            assert analysis.schedules.plot_gantt(small) is ax
         finally:
             plt.close(figure)
 
 
 def test_local_time_is_on_the_axis_where_the_log_knows_it(schedule, ax):
-    analysis.plot_queue_length(schedule, ax)
+    analysis.schedules.plot_queue_length(schedule, ax)
     assert ax.get_xlabel() == "local time (Europe/Berlin)"
 
 
@@ -172,7 +172,7 @@ def test_local_time_is_on_the_axis_where_the_log_knows_it(schedule, ax):
     [(1, "seconds", 1), (200, "minutes", 60), (9000, "hours", 3600), (200_000, "days", 86400)],
 )
 def test_other_logs_count_from_second_0_in_a_unit_that_fits(ax, run, unit, seconds):
-    analysis.plot_gantt(simulate([(1, 0, run, 8)]), ax)
+    analysis.schedules.plot_gantt(simulate([(1, 0, run, 8)]), ax)
     assert ax.get_xlabel() == f"time since the log's second 0 [{unit}]"
     assert ax.get_xlim() == pytest.approx((0, run / seconds))
     (bars,) = ax.collections
@@ -181,15 +181,15 @@ def test_other_logs_count_from_second_0_in_a_unit_that_fits(ax, run, unit, secon
 
 def test_the_gantt_chart_has_a_bar_for_each_row(ax):
     small = simulate([(1, 0, 10, 8), (2, 1, 10, 8)])
-    analysis.plot_gantt(small, ax)
+    analysis.schedules.plot_gantt(small, ax)
     (bars,) = ax.collections
-    assert len(bars.get_paths()) == len(analysis.gantt(small))
+    assert len(bars.get_paths()) == len(analysis.schedules.gantt(small))
     colours = {tuple(colour) for colour in bars.get_facecolors()}
     assert len(colours) == 2  # one that started at once, one that waited
 
 
 def test_jobs_that_waited_have_the_colour_that_the_legend_says(ax):
-    analysis.plot_gantt(simulate([(1, 0, 10, 8), (2, 1, 10, 8)]), ax)
+    analysis.schedules.plot_gantt(simulate([(1, 0, 10, 8), (2, 1, 10, 8)]), ax)
     legend = ax.get_legend()
     names = [text.get_text() for text in legend.get_texts()]
     keys = dict(zip(names, (key.get_facecolor() for key in legend.legend_handles), strict=True))
@@ -200,8 +200,8 @@ def test_jobs_that_waited_have_the_colour_that_the_legend_says(ax):
 
 
 def test_a_long_queue_is_drawn_by_intervals(schedule, ax):
-    assert len(analysis.queue_length(schedule)) > 2000
-    analysis.plot_queue_length(schedule, ax)
+    assert len(analysis.schedules.queue_length(schedule)) > 2000
+    analysis.schedules.plot_queue_length(schedule, ax)
     (mean,) = ax.lines
     assert mean.get_label() == "mean of 8 h 42 min"
     assert mean.get_ydata().size < 2000
@@ -209,7 +209,7 @@ def test_a_long_queue_is_drawn_by_intervals(schedule, ax):
 
 def test_a_queue_that_never_was_says_so(ax):
     trace = wk.Trace.from_columns({"submit": [0, 50], "run": [10, 10], "procs": [1, 1]})
-    analysis.plot_queue_length(wk.simulate(trace, procs=1), ax)
+    analysis.schedules.plot_queue_length(wk.simulate(trace, procs=1), ax)
     assert [text.get_text() for text in ax.texts] == ["no job waits"]
     assert ax.get_xlim() == (0, 60)
 
@@ -218,7 +218,9 @@ def test_a_queue_that_never_was_says_so(ax):
 def test_the_same_figure_has_the_same_bytes(schedule, tmp_path, suffix):
     paths = [tmp_path / f"{name}.{suffix}" for name in "ab"]
     for path in paths:
-        analysis.save_figure(lambda ax: analysis.plot_queue_length(schedule, ax), path, title="q")
+        analysis.save_figure(
+            lambda ax: analysis.schedules.plot_queue_length(schedule, ax), path, title="q"
+        )
     first, second = (path.read_bytes() for path in paths)
     assert first == second
     assert not plt.get_fignums()
@@ -246,7 +248,7 @@ def test_the_distribution_of_the_queue_is_that_of_every_second(jobs, policy):
     table, (begin, until) = schedule.jobs, schedule.window
     seconds = np.arange(begin, until)
     waiting = [((table["submit"] <= t) & (table["start"] > t)).sum() for t in seconds]
-    share = analysis.queue_distribution(schedule)["share"]
+    share = analysis.schedules.queue_distribution(schedule)["share"]
     if not waiting:
         assert share.isna().all()
         return
@@ -260,8 +262,8 @@ def test_the_distribution_of_the_queue_is_that_of_every_second(jobs, policy):
 def test_the_warm_up_is_no_part_of_the_distribution():
     trace = wk.Trace.from_columns({"submit": [0, 0, 30], "run": [10, 10, 10], "procs": [8, 8, 8]})
     whole, cut = (wk.simulate(trace, "fcfs", procs=8, warmup=t) for t in (0, 20))
-    assert analysis.queue_distribution(whole)["share"].tolist() == [1, 0.25]
-    assert analysis.queue_distribution(cut)["share"].tolist() == [1]
+    assert analysis.schedules.queue_distribution(whole)["share"].tolist() == [1, 0.25]
+    assert analysis.schedules.queue_distribution(cut)["share"].tolist() == [1]
 
 
 @given(jobs)
@@ -269,7 +271,7 @@ def test_the_warm_up_is_no_part_of_the_distribution():
 def test_utilization_by_intervals_is_that_of_every_second(jobs):
     schedule = simulate(jobs)
     table, edges = schedule.jobs, np.array([0, 7, 20, 41])
-    found = analysis.utilization_over_time(schedule, edges=edges)
+    found = analysis.schedules.utilization_over_time(schedule, edges=edges)
     for begin, end, row in zip(edges, edges[1:], found.itertuples(), strict=False):
         used = sum(
             job.procs
@@ -283,7 +285,7 @@ def test_utilization_by_intervals_is_that_of_every_second(jobs):
 
 
 def test_intervals_are_local_weeks_and_hold_all_of_the_work(schedule):
-    found = analysis.utilization_over_time(schedule)
+    found = analysis.schedules.utilization_over_time(schedule)
     length = found["end"] - found["begin"]
     assert length.isin([WEEK - 3600, WEEK, WEEK + 3600]).all()  # clocks are changed
     work = (schedule.jobs["run"] * schedule.jobs["procs"]).sum() / schedule.machine
@@ -295,7 +297,7 @@ def test_intervals_are_local_weeks_and_hold_all_of_the_work(schedule):
 @pytest.mark.parametrize(("days", "interval"), [(3, 0.06), (99, 1), (101, 7), (1500, 14)])
 def test_long_schedules_have_longer_intervals(days, interval):
     schedule = simulate([(1, 0, 10, 8), (2, days * 86400, 10, 8)])
-    found = analysis.utilization_over_time(schedule)
+    found = analysis.schedules.utilization_over_time(schedule)
     length = (found["end"] - found["begin"]).iloc[0] / 86400
     assert length == pytest.approx(interval, rel=1e-3)
     assert len(found) <= 201
@@ -312,7 +314,7 @@ def test_long_schedules_have_longer_intervals(days, interval):
 )
 def test_days_begin_at_four_and_weeks_after_a_hundred(length, interval):
     schedule = simulate([(1, 0, 10, 8), (2, length - 10, 10, 8)])
-    found = analysis.utilization_over_time(schedule)
+    found = analysis.schedules.utilization_over_time(schedule)
     assert found["end"][0] - found["begin"][0] == pytest.approx(interval)
 
 
@@ -324,7 +326,7 @@ def test_classes_and_users_worked_out_by_hand():
         "user": [1, 2, 2, 1],
     }
     schedule = wk.simulate(wk.Trace.from_columns(columns), "fcfs", procs=8)  # waits 0, 40, 90, 680
-    table = analysis.by_run_class(schedule)
+    table = analysis.schedules.by_run_class(schedule)
     assert table.index.tolist() == ["short", "medium", "long"]
     assert table["jobs"].tolist() == [1, 2, 1]
     assert table["longest"].tolist()[:2] == [60, 600]
@@ -336,13 +338,13 @@ def test_classes_and_users_worked_out_by_hand():
         mean = schedule.measure(f"mean_bounded_slowdown_{name}")
         assert table["mean_bounded_slowdown"][name] == pytest.approx(mean)
 
-    sizes = analysis.by_size_class(schedule)
+    sizes = analysis.schedules.by_size_class(schedule)
     assert sizes[["low", "high"]].to_numpy().tolist() == [[1, 1], [2, 2], [3, 4], [5, 8]]
     assert sizes["jobs"].tolist() == [0, 0, 0, 4]
     assert sizes["mean_wait"].tolist()[3] == 202.5
     assert sizes["mean_wait"].isna().sum() == 3
 
-    users = analysis.by_user(schedule)
+    users = analysis.schedules.by_user(schedule)
     assert users.index.tolist() == [1, 2]
     assert users["mean_wait"].tolist() == [340, 65]
     assert users["throughput_per_hour"].tolist() == pytest.approx([2 / 1322 * 3600] * 2)
@@ -352,9 +354,9 @@ def test_classes_and_users_worked_out_by_hand():
 def test_classes_part_the_jobs_that_count(jobs):
     schedule = simulate(jobs)
     for table in (
-        analysis.by_run_class(schedule),
-        analysis.by_size_class(schedule),
-        analysis.by_user(schedule),
+        analysis.schedules.by_run_class(schedule),
+        analysis.schedules.by_size_class(schedule),
+        analysis.schedules.by_user(schedule),
     ):
         assert table["jobs"].sum() == schedule.metrics["jobs"]
         known = table.dropna(subset="mean_wait")
@@ -367,25 +369,27 @@ def test_classes_are_of_the_jobs_that_count():
     trace = wk.Trace.from_columns(columns)
     schedule = wk.simulate(trace, "fcfs", procs=8, warmup=20, engine="python")
     work = [0, 40 / 400, 360 / 400]
-    assert analysis.by_size_class(schedule)["work"].tolist() == pytest.approx(work)
-    assert analysis.by_run_class(schedule)["work"].tolist() == pytest.approx([*work[1:], 0])
-    users = analysis.by_user(schedule)
+    assert analysis.schedules.by_size_class(schedule)["work"].tolist() == pytest.approx(work)
+    assert analysis.schedules.by_run_class(schedule)["work"].tolist() == pytest.approx(
+        [*work[1:], 0]
+    )
+    users = analysis.schedules.by_user(schedule)
     assert users["work"].to_dict() == pytest.approx({2: 0.1, 3: 0.9})
     assert users["throughput_per_hour"].tolist() == [36, 36]  # one job each in 100 s
 
 
 def test_where_no_work_is_done_it_has_no_shares():
     schedule = simulate([(1, 0, 0, 8), (2, 0, 0, 8)])
-    table = analysis.by_run_class(schedule)
+    table = analysis.schedules.by_run_class(schedule)
     assert table["jobs"].tolist() == [2, 0, 0]
     assert table["work"].isna().all()
 
 
 def test_shares_and_utilization_are_drawn(schedule, ax):
-    assert analysis.plot_queue_distribution(schedule, ax) is ax
+    assert analysis.schedules.plot_queue_distribution(schedule, ax) is ax
     assert ax.get_xlabel() == "waiting jobs, or more"
     other = mpl.figure.Figure().add_subplot()
-    assert analysis.plot_utilization(schedule, other) is other
+    assert analysis.schedules.plot_utilization(schedule, other) is other
     assert other.get_ylabel() == "share of the machine"
     assert [text.get_text() for text in other.get_legend().get_texts()] == ["used", "offered"]
 
@@ -402,7 +406,7 @@ def test_more_than_the_machine_is_laid_beyond_it():
 def test_a_stretch_that_is_used_up_leaves_no_bar_of_no_processors():
     # The fourth job takes just what the first held, and the second stays behind it.
     jobs = [(1, 0, 10, 2), (2, 0, 50, 3), (3, 0, 20, 3), (4, 10, 50, 2), (5, 20, 5, 3)]
-    bars = analysis.gantt(simulate(jobs, "fcfs"))
+    bars = analysis.schedules.gantt(simulate(jobs, "fcfs"))
     assert bars[["job", "first", "procs"]].to_numpy().tolist() == [
         [1, 0, 2],
         [2, 2, 3],
@@ -448,6 +452,6 @@ def test_more_steps_than_a_figure_can_show_become_intervals(ax, monkeypatch, mos
     monkeypatch.setattr(schedules, "_MOST_STEPS", most)
     jobs = [(1, 0, 10, 8), (2, 5, 10, 8), (3, 20, 1, 1), (4, 22, 1, 1), (5, 24, 1, 1)]
     schedule = simulate([*jobs, (6, 26, 1, 1), (7, 28, 1, 1), (8, 30, 1, 1)], "fcfs")
-    assert len(analysis.queue_length(schedule)) == 9
+    assert len(analysis.schedules.queue_length(schedule)) == 9
     schedules.plot_queue_length(schedule, ax)
     assert ax.lines[0].get_label() == label

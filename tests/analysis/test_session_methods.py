@@ -77,7 +77,7 @@ def test_lengths_agree_with_the_definition(jobs, threshold, cut, method):
     trace = trace_of(jobs)
     how = {"method": method, "cut": None if method == "arrival" else cut}
     labels = wk.delimit_sessions(trace, threshold=threshold, **how)
-    ours = analysis.session_lengths(trace, threshold=threshold, **how)
+    ours = analysis.sessions.session_lengths(trace, threshold=threshold, **how)
     assert ours.tolist() == lengths_by_definition(jobs, labels, **how)
     assert ours.index.tolist() == [*range(len(ours))]
 
@@ -86,9 +86,9 @@ def test_lengths_agree_with_the_definition(jobs, threshold, cut, method):
 @given(jobs_in_order, st.integers(0, 60))
 def test_a_cut_of_0_gives_the_lengths_of_arrival(jobs, threshold):
     trace = trace_of(jobs)
-    arrival = analysis.session_lengths(trace, threshold=threshold)
+    arrival = analysis.sessions.session_lengths(trace, threshold=threshold)
     for method in ("last", "max"):
-        cut = analysis.session_lengths(trace, method=method, threshold=threshold, cut=0)
+        cut = analysis.sessions.session_lengths(trace, method=method, threshold=threshold, cut=0)
         assert cut.equals(arrival)
 
 
@@ -98,8 +98,8 @@ def test_a_cut_only_shortens_what_is_one_session_anyway(jobs, threshold, cut):
     trace = trace_of(jobs)
     how = {"method": "max", "threshold": threshold}
     whole, short = (
-        analysis.session_lengths(trace, **how),
-        analysis.session_lengths(trace, **how, cut=cut),
+        analysis.sessions.session_lengths(trace, **how),
+        analysis.sessions.session_lengths(trace, **how, cut=cut),
     )
     assert len(short) >= len(whole)
     assert short.max() <= whole.max()
@@ -108,11 +108,14 @@ def test_a_cut_only_shortens_what_is_one_session_anyway(jobs, threshold, cut):
 def test_a_session_of_one_job_that_outlasts_the_cut_is_as_long_as_the_cut():
     trace = trace_of([(0, 5, 5000, 1), (0, 0, 5, 2)])
     for method in ("last", "max"):
-        assert analysis.session_lengths(trace, method=method, cut=1800).tolist() == [1800, 5]
+        assert analysis.sessions.session_lengths(trace, method=method, cut=1800).tolist() == [
+            1800,
+            5,
+        ]
 
 
 def test_a_log_without_jobs_has_no_lengths():
-    lengths = analysis.session_lengths(wk.Trace.from_columns({"submit": []}), method="max")
+    lengths = analysis.sessions.session_lengths(wk.Trace.from_columns({"submit": []}), method="max")
     assert lengths.empty
     assert lengths.dtype == np.float64
 
@@ -300,7 +303,7 @@ def test_the_slopes_of_the_curve_count_every_time():
 
 def test_inter_arrivals_are_of_each_user_alone_and_of_jobs_that_ran():
     trace = trace_of([(0, 0, 1, 1), (5, 0, 1, 2), (7, 0, -1, 1), (9, 0, 1, 1), (20, 0, 1, -1)])
-    assert analysis.inter_arrivals(trace).to_dict() == {3: 9.0}
+    assert analysis.sessions.inter_arrivals(trace).to_dict() == {3: 9.0}
 
 
 # Which way is best

@@ -4,8 +4,9 @@ import pytest
 from matplotlib.figure import Figure
 from scipy.stats import spearmanr
 
-from analysis import feedback_signature, style, working_hours
-from analysis.reactions import signature
+from analysis import style
+from analysis.load import working_hours
+from analysis.reactions import feedback_signature, signature
 from tests.data import needs_traces, trace_path
 from workloadkit import Header, Trace, read_swf
 from workloadkit.clock import WEEK

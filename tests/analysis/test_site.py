@@ -352,7 +352,7 @@ def test_curves_are_cumulative_shares():
 
 @needs_traces
 def test_batches_of_a_real_log():
-    site = analysis.site_distributions(read_swf(trace_path("KTH-SP2-1996-2")))
+    site = analysis.site.site_distributions(read_swf(trace_path("KTH-SP2-1996-2")))
     row = site.summary().iloc[0]
     assert site.batch_width.values @ site.batch_width.counts == site.n_jobs == 28_489
     # Shmueli (2008), Figure 3.5 and the text: most batches have one job, about 10 % have two.

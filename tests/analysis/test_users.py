@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.figure import Figure
 
-from analysis import users
 from analysis.sessions import description as sessions
+from analysis.users import shares as users
 from workloadkit import Trace, delimit_sessions
 
 AMOUNTS = st.lists(st.integers(0, 1000), min_size=1)

@@ -29,11 +29,11 @@ def log():
 
 
 def test_shapes_are_relative_to_deadline_and_start_value(log):
-    shapes = analysis.utility_shapes(log)
+    shapes = analysis.utilities.utility_shapes(log)
     assert list(shapes) == ["mean of all jobs", "job 12", "job 11"]
     assert shapes.loc[0.25].tolist() == [0.875, 1, 0.75]
     assert shapes.loc[1.0].tolist() == pytest.approx([0.2, 0.4, 0])
-    assert list(analysis.utility_shapes(log, [11])) == ["mean of all jobs", "job 11"]
+    assert list(analysis.utilities.utility_shapes(log, [11])) == ["mean of all jobs", "job 11"]
     assert (np.diff(shapes, axis=0) <= 1e-12).all()
 
 
@@ -42,15 +42,15 @@ def test_four_jobs_are_drawn_evenly_from_the_shortest_deadline_to_the_longest():
     points = {"row": np.repeat(np.arange(7), 2), "value": [5.0, 0.0] * 7}
     points["time"] = [float(x) for last in deadline for x in (0, last)]
     trace = wk.Trace.from_columns({"submit": [0] * 7, "job": deadline})
-    shapes = analysis.utility_shapes(replace(trace, utility=pd.DataFrame(points)))
+    shapes = analysis.utilities.utility_shapes(replace(trace, utility=pd.DataFrame(points)))
     assert list(shapes)[1:] == ["job 10", "job 30", "job 50", "job 70"]
 
 
 def test_job_numbers_that_repeat_are_drawn_once(log):
     """A line that a log repeats gave two columns of one name; found by the fuzzer."""
     twice = replace(log, jobs=log.jobs.assign(job=[11, 11, 11, 11]))
-    assert list(analysis.utility_shapes(twice)) == ["mean of all jobs", "job 11"]
-    assert list(analysis.utility_shapes(log, [12, 11, 12])) == [
+    assert list(analysis.utilities.utility_shapes(twice)) == ["mean of all jobs", "job 11"]
+    assert list(analysis.utilities.utility_shapes(log, [12, 11, 12])) == [
         *("mean of all jobs", "job 12", "job 11")
     ]
 
@@ -58,28 +58,28 @@ def test_job_numbers_that_repeat_are_drawn_once(log):
 def test_jobs_that_cannot_be_drawn(log):
     for job in (13, 14, 99):
         with pytest.raises(ParameterError, match=f"job {job} has no utility function to be drawn"):
-            analysis.utility_shapes(log, [11, job])
+            analysis.utilities.utility_shapes(log, [11, job])
     with pytest.raises(WorkloadError, match="no job has a utility function to be drawn"):
-        analysis.utility_shapes(replace(log, utility=log.utility.iloc[:0]))
+        analysis.utilities.utility_shapes(replace(log, utility=log.utility.iloc[:0]))
 
 
 def test_what_was_earned_from_the_best(log):
     schedule = wk.simulate(log, "fcfs", procs=1)
-    data = analysis.earned_shares(schedule)
+    data = analysis.utilities.earned_shares(schedule)
     assert data.to_numpy().tolist() == [[0.75, 0.5], [0.4, 1]]
     # job 12 ends after 20 s, at its deadline
     assert schedule.describe()["earned_p100"] == 40
     bare = wk.simulate(replace(log, utility=log.utility.iloc[:0]), "fcfs", procs=1)
     with pytest.raises(WorkloadError, match="no job that counts could earn anything"):
-        analysis.earned_shares(bare)
+        analysis.utilities.earned_shares(bare)
 
 
 def test_figures(log):
     schedule = wk.simulate(log, "fcfs", procs=1)
     axes = plt.figure().subplots(1, 3)
-    analysis.plot_utilities(analysis.utility_shapes(log), axes[0])
-    analysis.plot_earned(schedule, axes[1])
-    ax = analysis.plot_earned({"one": schedule, "other": schedule}, axes[2])
+    analysis.utilities.plot_utilities(analysis.utilities.utility_shapes(log), axes[0])
+    analysis.utilities.plot_earned(schedule, axes[1])
+    ax = analysis.utilities.plot_earned({"one": schedule, "other": schedule}, axes[2])
     assert ax is axes[2]
     labels = [ax.get_legend_handles_labels()[1] for ax in axes]
     assert labels == [["mean of all jobs", "job 12", "job 11"], ["fcfs"], ["one", "other"]]
@@ -156,11 +156,13 @@ def test_only_what_is_worth_0_from_the_start_is_worth_nothing():
 def test_what_was_earned_is_drawn_as_steps_over_the_jobs_from_the_best(log):
     schedule = wk.simulate(log, "fcfs", procs=1)
     axes = plt.figure().subplots(1, 2)
-    drawn = analysis.plot_earned(schedule, axes[0]).patches[0].get_data()
+    drawn = analysis.utilities.plot_earned(schedule, axes[0]).patches[0].get_data()
     assert drawn.values.tolist() == [0.75, 0.4]
     assert drawn.edges.tolist() == [0, 0.5, 1]
-    shapes = analysis.utility_shapes(log)
-    lines = {line.get_label(): line for line in analysis.plot_utilities(shapes, axes[1]).lines}
+    shapes = analysis.utilities.utility_shapes(log)
+    lines = {
+        line.get_label(): line for line in analysis.utilities.plot_utilities(shapes, axes[1]).lines
+    }
     for name, line in lines.items():
         assert line.get_ydata().tolist() == shapes[name].tolist()
     assert list(lines) == ["job 12", "job 11"]

@@ -12,8 +12,7 @@ from matplotlib.figure import Figure
 
 import analysis
 import workloadkit as wk
-from analysis import wait_intervals, waits_over_time
-from analysis.waits import measures, summary
+from analysis.waits import measures, summary, wait_intervals, waits_over_time
 from tests.oracles.waiting import grouped, intervals, month
 from workloadkit import Header, Intake, ParameterError, Repair, WorkloadError
 from workloadkit.clock import Clock
@@ -237,21 +236,21 @@ def test_the_section_of_a_log_by_itself_is_by_queue():
     section = summary.section(queued)
     assert [figure.name for figure in section.figures] == ["by_queue"]
     assert "eligible" not in section.finding
-    ax = analysis.plot_waits(waits_over_time(queued, "queue"))
+    ax = analysis.waits.plot_waits(waits_over_time(queued, "queue"))
     assert [text.get_text() for text in ax.get_legend().get_texts()] == [
         "queue 0",
         "queue 1",
         "queue 2",
     ]
     with pytest.raises(ParameterError, match="p75"):
-        analysis.plot_waits(waits_over_time(queued, "queue"), percent=75)
+        analysis.waits.plot_waits(waits_over_time(queued, "queue"), percent=75)
 
 
 def test_waits_are_drawn_in_the_middle_of_their_periods_and_others_last():
     log = {"submit": [0, 0, 0, 0, DAY], "wait": [0, 5, 7, 9, 3], "run": [1] * 5, "procs": [1] * 5}
     trace = wk.Trace.from_columns(log | {"queue": [1, 1, 2, 3, 4]})
     told = waits_over_time(trace, "queue", (50, 90), largest=1, period="day")
-    ax = analysis.plot_waits(told, Figure().add_subplot(), percent=50)
+    ax = analysis.waits.plot_waits(told, Figure().add_subplot(), percent=50)
     assert [line.get_label() for line in ax.lines] == ["queue 1", "others"]
     first, others = (line.get_ydata().tolist() for line in ax.lines)
     assert first == pytest.approx([1, np.nan], nan_ok=True)  # a wait of 0 s is drawn as 1 s
@@ -261,7 +260,7 @@ def test_waits_are_drawn_in_the_middle_of_their_periods_and_others_last():
 
 
 def test_the_summary_of_an_import_is_shown():
-    from analysis.overview import reading_section
+    from analysis.load.overview import reading_section
 
     intake = Intake(
         "Slurm accounting",

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import workloadkit as wk
-from analysis import arrivals_per_unit, fractional_gaussian_noise, hurst, reproduction, studies
+from analysis import reproduction, studies
+from analysis.memory import arrivals_per_unit, fractional_gaussian_noise, hurst
 from analysis.studies import zakay_hurst
 from tests.data import DATA, needs_traces
 

@@ -18,6 +18,6 @@ def rows() -> Iterator[Row]:
     assert len(found.outages()) == 87
     yield Row("inferring the outages of 974 days", LOG, f"{seconds:.2f} s")
 
-    seconds, waits = best_of(3, lambda: analysis.waits_over_time(trace, "user"))
+    seconds, waits = best_of(3, lambda: analysis.waits.waits_over_time(trace, "user"))
     assert waits["jobs"].sum() == 223_663
     yield Row("wait percentiles of 468 users by month", LOG, f"{seconds:.2f} s")

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 
 import workloadkit as wk
-from analysis import shuffled_similarity, stack_depth
+from analysis.locality import shuffled_similarity, stack_depth
 from analysis.locality.job_pairs import attribute_values
 from analysis.locality.stack import TOLERANCES
 from tests.benchmarks.measure import Row, best_of

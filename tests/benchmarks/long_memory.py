@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from analysis import fractional_gaussian_noise, hurst
+from analysis.memory import fractional_gaussian_noise, hurst
 from analysis.memory.estimators.line import sizes
 from analysis.memory.estimators.methods import METHODS
 from tests.benchmarks.measure import Row, best_of

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 import workloadkit as wk
-from analysis import compare_session_methods
+from analysis.sessions import compare_session_methods
 from tests.benchmarks.measure import Row, best_of
 from tests.data import DATA
 

@@ -801,7 +801,7 @@ def drawn(*items, flurries=0):
     daily = pd.DataFrame({"begin": DAY * days, "end": DAY * (days + 1), "jobs": 5})
     daily["flurries"] = np.where(days == 8, flurries, 0)
     ax = Figure().add_subplot()
-    return analysis.plot_anomalies(Anomalies("log", 50, items, (), daily), ax)
+    return analysis.load.plot_anomalies(Anomalies("log", 50, items, (), daily), ax)
 
 
 def part(kind, begin, end, strength="notable"):
@@ -838,7 +838,7 @@ def test_flurries_are_drawn_as_jobs_of_their_days():
 def test_what_has_no_days_is_not_drawn():
     none = wk.find_anomalies(wk.Trace.from_columns({"submit": []}))
     with pytest.raises(wk.WorkloadError, match=r"no days to draw.*no jobs"):
-        analysis.plot_anomalies(none, Figure().add_subplot())
+        analysis.load.plot_anomalies(none, Figure().add_subplot())
 
 
 @pytest.fixture

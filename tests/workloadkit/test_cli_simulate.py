@@ -573,8 +573,10 @@ def test_the_help_lists_all_users(run):
 
 def test_the_week_of_the_longest_queue_is_drawn(run, log, monkeypatch):
     drawn = {}
-    monkeypatch.setattr(analysis, "busiest_week", lambda schedule: (5.0, 99.0))
-    monkeypatch.setattr(analysis, "plot_gantt", lambda schedule, ax, **window: drawn.update(window))
+    monkeypatch.setattr(analysis.schedules, "busiest_week", lambda schedule: (5.0, 99.0))
+    monkeypatch.setattr(
+        analysis.schedules, "plot_gantt", lambda schedule, ax, **window: drawn.update(window)
+    )
     assert run(log, "--gantt", log.parent / "gantt.svg")[0] == 0
     assert drawn == {"begin": 5, "until": 99}
     assert "small.swf, easy" in (log.parent / "gantt.svg").read_text()

@@ -7,9 +7,9 @@ import pytest
 
 import analysis
 import workloadkit as wk
-from analysis import followed_jobs
-from analysis.cycles import section as cycles
-from analysis.marginals import size_class
+from analysis.distributions.marginals import size_class
+from analysis.load.cycles import section as cycles
+from analysis.reactions import followed_jobs
 from workloadkit import Header, Trace, WorkloadError
 from workloadkit.clock import DAY, WEEK
 from workloadkit.simulation.as_recorded import differ_much
@@ -91,11 +91,11 @@ def is_long_enough(span):
 
 
 def by_day(second):
-    return analysis.working_hours(log_of([second], header=CLOCK), rng=1).day == 1
+    return analysis.load.working_hours(log_of([second], header=CLOCK), rng=1).day == 1
 
 
 def on_weekdays(second):
-    return analysis.working_hours(log_of([second], header=CLOCK), rng=1).weekdays == 1
+    return analysis.load.working_hours(log_of([second], header=CLOCK), rng=1).weekdays == 1
 
 
 def goes_on(think_time):

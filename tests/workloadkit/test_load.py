@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import workloadkit as wk
-from analysis.load import summarize_load
+from analysis.load.over_time import summarize_load
 from tests.small_logs import as_read
 from workloadkit.clock import DAY, WEEK
 from workloadkit.models import load as module

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import workloadkit as wk
-from analysis import stack_depths
+from analysis.locality import stack_depths
 from tests.data import needs_compiler, needs_traces, trace_path
 from tests.small_logs import as_read, logs, trace_of
 from workloadkit.clock import DAY, Clock

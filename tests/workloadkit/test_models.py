@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import workloadkit as wk
 from analysis import compare
-from analysis.log_comparison import SECTIONS
+from analysis.logs.comparison import SECTIONS
 from workloadkit import models
 from workloadkit.models import made
 from workloadkit.models.made import as_trace, check_counts, gap_factor

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import workloadkit as wk
-from analysis import fractional_gaussian_noise
+from analysis.memory import fractional_gaussian_noise
 from tests.data import needs_traces, trace_path
 from tests.small_logs import as_read
 from workloadkit.clock import WEEK

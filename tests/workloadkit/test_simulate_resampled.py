@@ -272,13 +272,13 @@ def test_what_the_command_shows_of_loads_at_which_runs_saturate(run, path):
 def test_saturation_is_drawn_beside_the_metrics(log):
     options = {"load_by": "users", "metrics": ["mean_wait"], "runs": 6, "rng": 6}
     found = sweep(log, ["easy"], [1, 2.4, 5], **options)
-    panels = analysis.plot_sweeps(found, Figure().add_subplot())
+    panels = analysis.schedules.plot_sweeps(found, Figure().add_subplot())
     assert [panel.get_ylabel() for panel in panels] == ["mean wait [h]", "runs that saturate"]
     means, others = (line.get_ydata() for line in panels[0].lines)
     assert np.isnan(means).tolist() == [False, True, True]
     assert np.isnan(others).tolist() == [True, False, True]
     assert panels[1].lines[0].get_ydata() == pytest.approx(found.table["saturated"] / 6)
     by_arrivals = sweep(log, ["easy"], [0.3], metrics=["mean_wait"])
-    assert len(analysis.plot_sweeps(by_arrivals, Figure().add_subplot())) == 1
-    ax = analysis.plot_sweep(by_arrivals, "saturated", Figure().add_subplot())
+    assert len(analysis.schedules.plot_sweeps(by_arrivals, Figure().add_subplot())) == 1
+    ax = analysis.schedules.plot_sweep(by_arrivals, "saturated", Figure().add_subplot())
     assert ax.get_xlabel() == "offered load"

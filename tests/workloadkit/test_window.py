@@ -8,7 +8,7 @@ import pytest
 
 import analysis
 import workloadkit as wk
-from analysis.load import load_over_time, summarize_load, waits_known
+from analysis.load.over_time import load_over_time, summarize_load, waits_known
 from tests.data import TRACES, needs_traces
 from workloadkit import Header, Trace, WorkloadWarning
 from workloadkit.clock import DAY
@@ -73,7 +73,7 @@ def test_rates_are_those_of_the_window(site):
     inside = month.within_window()
     assert inside.n_jobs == month.n_jobs - n_before
     for trace in (month, inside):
-        week = analysis.weekly_cycle(trace)
+        week = analysis.load.weekly_cycle(trace)
         assert week["jobs"].sum() == inside.n_jobs
         assert week["hours"].sum() == pytest.approx(np.ptp(inside.column("submit")) / 3600)
     assert found["long_memory"]["n_units"] == np.ptp(inside.column("submit")) // 3600

@@ -72,7 +72,7 @@ def anomalies(
     if plot:
         import analysis
 
-        draw = partial(analysis.plot_anomalies, found)
+        draw = partial(analysis.load.plot_anomalies, found)
         analysis.save_figure(draw, plot, title=log.name)
         say(f"wrote {plot}")
     if not any(str(target) == "-" for target in (output, json)):

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from rich.table import Table
 
-    from analysis.cross_check.result import CrossCheck
+    from analysis.queue_models.cross_check.result import CrossCheck
 
 EXAMPLES = """
 workloadkit crosscheck mm1 lam=0.5 S=1
@@ -70,8 +70,8 @@ def crosscheck(
     an approximation, the error that it states of itself. Of what it states none the row is
     shown, but not judged. Exit 1 if a difference is larger.
     """
-    from analysis.cross_check.checking import crosscheck_grids
-    from analysis.cross_check.models import find_model
+    from analysis.queue_models.cross_check.checking import crosscheck_grids
+    from analysis.queue_models.cross_check.models import find_model
 
     check_outputs(plot, json)
     grids = read_grids(parameters or [], find_model(model).known)
@@ -113,8 +113,8 @@ def _show(found: "CrossCheck") -> None:
 
 def _heading(point: dict[str, Any]) -> str:
     """Say which point it is."""
-    from analysis.cross_check.result import OF_RUNS
     from analysis.formats import count
+    from analysis.queue_models.cross_check.result import OF_RUNS
 
     told = ", ".join(
         f"{name} {value:g}" if isinstance(value, float) else f"{name} {value}"
@@ -160,7 +160,7 @@ def _draw(found: "CrossCheck", path: Path) -> None:
     from functools import partial
 
     import analysis
-    from analysis.cross_check.plots import plot_crosscheck, responses
+    from analysis.queue_models.cross_check.plots import plot_crosscheck, responses
 
     size = (5 * (1 + len(responses(found))), 4)
     analysis.save_figure(partial(plot_crosscheck, found), path, title=found.model, size=size)

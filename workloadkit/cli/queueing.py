@@ -31,7 +31,7 @@ from workloadkit.settings import Queueing
 if TYPE_CHECKING:
     import pandas as pd
 
-    from analysis import QueueingOfLog
+    from analysis.queue_models import QueueingOfLog
     from queueing.result import Result
 
 EXAMPLES = """

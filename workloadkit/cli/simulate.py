@@ -254,11 +254,11 @@ def _draw(schedule: "Schedule", gantt: Path | None, queue: Path | None) -> None:
 
     import analysis
 
-    begin, until = analysis.busiest_week(schedule)
+    begin, until = analysis.schedules.busiest_week(schedule)
     title = f"{schedule.source.name}, {schedule.parameters['scheduler']}"
     figures = (
-        (gantt, partial(analysis.plot_gantt, schedule, begin=begin, until=until)),
-        (queue, partial(analysis.plot_queue_length, schedule)),
+        (gantt, partial(analysis.schedules.plot_gantt, schedule, begin=begin, until=until)),
+        (queue, partial(analysis.schedules.plot_queue_length, schedule)),
     )
     for path, plot in figures:
         if path:

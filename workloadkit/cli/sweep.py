@@ -155,5 +155,7 @@ def _draw(sweep: "Sweep", path: Path, name: str) -> None:
     import analysis
 
     size = (max(4 * len(sweep.metrics), 6), 4)
-    analysis.save_figure(partial(analysis.plot_sweeps, sweep), path, title=name, size=size)
+    analysis.save_figure(
+        partial(analysis.schedules.plot_sweeps, sweep), path, title=name, size=size
+    )
     say(f"wrote {path}")

@@ -79,9 +79,9 @@ def reduce_locality(
     are tried whatever stands where. How far apart two jobs are in the order of their work is drawn
     by its logarithm, so that also those find a partner that nearly fill a day.
 
-    In eleven logs of the archive, run times are found on a stack (`analysis.stack_depths`) at 39 to
-    77 % of the depth at which they are if the jobs are shuffled; exchanged like this, at 96 to
-    102 %, and at least 96 % of the work is submitted on another day.
+    In eleven logs of the archive, run times are found on a stack (`analysis.locality.stack_depths`)
+    at 39 to 77 % of the depth at which they are if the jobs are shuffled; exchanged like this, at
+    96 to 102 %, and at least 96 % of the work is submitted on another day.
 
     References
     ----------

@@ -58,8 +58,8 @@ class Found(NamedTuple):
 
 def look(task: Task, rng: Any) -> Found:
     """Measure one log, or several combined."""
-    from analysis import followed_jobs
-    from analysis.reactions.followed_jobs import RESPONSE_BINS, SHORT, answered, draw_users
+    from analysis.reactions import followed_jobs
+    from analysis.reactions.followed import RESPONSE_BINS, SHORT, answered, draw_users
     from analysis.reactions.service_bins import reactions_of
     from workloadkit.site import site_distributions
 
@@ -93,7 +93,7 @@ def variation(values: ArrayLike) -> float:
     >>> round(variation([1, 2, 3]), 9)
     0.5
     """
-    from analysis.marginals import describe
+    from analysis.distributions.marginals import describe
 
     return describe(values)["cv"]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from analysis.reactions.followed_jobs import CONTINUE_WITHIN, RESPONSE_BINS
+from analysis.reactions.followed import CONTINUE_WITHIN, RESPONSE_BINS
 from analysis.reproduction import (
     ALL_LOGS,
     Log,

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
 
-    from analysis.log_comparison import Looked
+    from analysis.logs.comparison import Looked
     from workloadkit.resample.runs import Resampling
     from workloadkit.trace import Trace
 
@@ -77,7 +77,7 @@ def lengthen(task: tuple[Log, Reading, int], rng: "np.random.Generator") -> Like
     """Measure the same of parts of logs five times longer; a row for each run and part."""
     import pandas as pd
 
-    from analysis.log_distributions import kolmogorov_smirnov
+    from analysis.logs.distributions import kolmogorov_smirnov
     from analysis.resampling.validation import FIGURE_4
     from workloadkit.provenance import seed_of
 
@@ -207,7 +207,7 @@ def manipulate(task: tuple[Log, Reading, int], rng: "np.random.Generator") -> "p
     import numpy as np
     import pandas as pd
 
-    from analysis.log_distributions import kolmogorov_smirnov
+    from analysis.logs.distributions import kolmogorov_smirnov
     from workloadkit.provenance import seed_of
     from workloadkit.resample.locality import enhance_locality, reduce_locality
     from workloadkit.resample.user_table import user_table
@@ -264,7 +264,7 @@ def _simulate(trace: "Trace", reading: Reading) -> dict[str, float]:
 
 def _look(trace: "Trace", distributions: Iterable[str], begin: float | None = None) -> "Looked":
     """Take distributions from a log, days counted from its begin or else its first submission."""
-    from analysis.log_comparison import look
+    from analysis.logs.comparison import look
 
     looked = look(trace, distributions=distributions)
     if begin is None:
@@ -276,7 +276,7 @@ def _look(trace: "Trace", distributions: Iterable[str], begin: float | None = No
 
 def _apart(original: "Looked", new: "Looked") -> dict[str, float]:
     """K-S distances of all distributions; number of users, relative; differences of means."""
-    from analysis.log_distributions import kolmogorov_smirnov
+    from analysis.logs.distributions import kolmogorov_smirnov
 
     found: dict[str, float] = {}
     for name, values in new.samples.items():

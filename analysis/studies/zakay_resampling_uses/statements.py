@@ -31,7 +31,7 @@ from analysis.studies.zakay_resampling_uses.measuring import (
 if TYPE_CHECKING:
     import pandas as pd
 
-    from analysis.log_comparison import Looked
+    from analysis.logs.comparison import Looked
 
 #: Largest K-S distance of distributions that are "very similar" and "generally similar".
 VERY_SIMILAR, SIMILAR = 0.1, 0.2
@@ -42,7 +42,7 @@ RATES = (0.0, 1 / 8, 1 / 6, 1 / 4, 1 / 2)
 
 def figures_4_and_5(log: Log, found: Likeness | None) -> Iterator[Result]:
     """Say how similar the logs resampled from one are to it."""
-    from analysis.log_distributions import DISTRIBUTIONS
+    from analysis.logs.distributions import DISTRIBUTIONS
     from analysis.resampling.validation import FIGURE_4, FIGURE_5
 
     shown = log.name == "ANL-Intrepid"
@@ -77,7 +77,7 @@ def all_logs(found: Mapping[Log, Likeness], note: str) -> Iterator[Result]:
     """Say in how many cases resampled logs are similar, and what locality they lose."""
     import numpy as np
 
-    from analysis.log_distributions import DISTRIBUTIONS, kolmogorov_smirnov
+    from analysis.logs.distributions import DISTRIBUTIONS, kolmogorov_smirnov
     from analysis.resampling.validation import FIGURE_4, FIGURE_5
     from workloadkit.experiments.intervals import mean_interval
 
@@ -119,7 +119,7 @@ def all_logs(found: Mapping[Log, Likeness], note: str) -> Iterator[Result]:
 
 def figure_10(log: Log, found: Likeness | None) -> Iterator[Result]:
     """Say how similar parts of a longer log are to the log, and to each other."""
-    from analysis.log_distributions import DISTRIBUTIONS
+    from analysis.logs.distributions import DISTRIBUTIONS
     from analysis.resampling.validation import FIGURE_4
 
     place, names = "Figure 10", list(FIGURE_4)

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from analysis import style
 from analysis.bootstrap import interval, resample_users, resampled_ratios
+from analysis.distributions.marginals import quantities, size_class
+from analysis.distributions.rank_tables import CLASSES, class_tables, table_kendall, table_spearman
 from analysis.formats import coefficient, count, duration, with_interval
-from analysis.marginals import quantities, size_class
-from analysis.rank_tables import CLASSES, class_tables, table_kendall, table_spearman
 from analysis.section import SEED, Columns, Figure, Result, Section, Table, shown, shown_intervals
 from workloadkit.fields import UNKNOWN
 from workloadkit.trace import Trace, check_trace

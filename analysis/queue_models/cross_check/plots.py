@@ -13,7 +13,7 @@ from analysis import style
 from workloadkit.errors import ParameterError
 
 if TYPE_CHECKING:
-    from analysis.cross_check.result import CrossCheck
+    from analysis.queue_models.cross_check.result import CrossCheck
 
 _LINEAR = 3.0  # times what is allowed: what lies farther out is drawn at a logarithmic distance
 

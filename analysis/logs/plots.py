@@ -7,7 +7,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from analysis import style
-from analysis.log_distributions import DISTRIBUTIONS, Distribution
+from analysis.logs.distributions import DISTRIBUTIONS, Distribution
 
 _HOURS = 168
 _FEW = 3  # so many others are told apart by colours; more are all of one

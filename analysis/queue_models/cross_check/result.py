@@ -75,7 +75,7 @@ class CrossCheck(Result):
         ParameterError
             For a measure that is not there, or if no parameter varies that is a number.
         """
-        from analysis.cross_check.plots import plot_differences, plot_measure
+        from analysis.queue_models.cross_check.plots import plot_differences, plot_measure
 
         if measure is None:
             return plot_differences(self, ax)

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import queueing
-from analysis.cross_check.models import Model, Point, simulated_users
+from analysis.queue_models.cross_check.models import Model, Point, simulated_users
 from queueing.arguments import numbers
 from queueing.errors import QueueingError, QueueingWarning
 from queueing.probability import as_probability

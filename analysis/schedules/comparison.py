@@ -10,13 +10,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from analysis.jackknife import (
+from analysis.schedules.jackknife import (
     check_confidence,
     jackknifed,
     means_without_each,
     percentiles_without_each,
 )
-from analysis.same_jobs import check_same_jobs, same_order, served_in_order
+from analysis.schedules.same_jobs import check_same_jobs, same_order, served_in_order
 from workloadkit import __version__
 from workloadkit.clock import WEEK
 from workloadkit.errors import ParameterError, WorkloadWarning

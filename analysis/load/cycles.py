@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from analysis import style
 from analysis.formats import number, share, with_interval
+from analysis.load.hours import PUBLISHED_DAY, PUBLISHED_WEEKDAYS, working_hours
 from analysis.section import SEED, Figure, Section, Table, shown
-from analysis.working_hours import PUBLISHED_DAY, PUBLISHED_WEEKDAYS, working_hours
 from workloadkit.clock import DAY, WEEK, Clock
 from workloadkit.errors import WorkloadError
 from workloadkit.trace import Trace, check_trace

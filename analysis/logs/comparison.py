@@ -10,15 +10,15 @@ import pandas as pd
 from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
-from analysis.log_distributions import (
+from analysis.distributions.marginals import cumulative_shares
+from analysis.logs.distributions import (
     DISTRIBUTIONS,
     LogParts,
     kolmogorov_smirnov,
     sorted_sample,
     wasserstein,
 )
-from analysis.log_plots import plot_overlaid
-from analysis.marginals import cumulative_shares
+from analysis.logs.plots import plot_overlaid
 from analysis.section import Result
 from workloadkit.errors import ParameterError, WorkloadError
 from workloadkit.trace import Trace
@@ -26,17 +26,17 @@ from workloadkit.trace import Trace
 #: The sections that are compared, number by number: the module of each, and those of its tables
 #: whose rows are measures as well.
 SECTIONS: dict[str, tuple[str, tuple[str, ...]]] = {
-    "load": ("analysis.load", ()),
-    "cycles": ("analysis.cycles", ("days",)),
-    "marginals": ("analysis.marginals", ()),
+    "load": ("analysis.load.over_time", ()),
+    "cycles": ("analysis.load.cycles", ("days",)),
+    "marginals": ("analysis.distributions.marginals", ()),
     "fits": ("analysis.fits.summary", ("distances",)),
-    "accuracy": ("analysis.accuracy", ()),
-    "users": ("analysis.users", ()),
+    "accuracy": ("analysis.distributions.accuracy", ()),
+    "users": ("analysis.users.shares", ()),
     "sessions": ("analysis.sessions.description", ()),
     "session_methods": ("analysis.sessions.methods", ("ways",)),
     "reactions": ("analysis.reactions.summary", ("response_bins", "slowdown_bins", "predictors")),
     "signature": ("analysis.reactions.signature", ()),
-    "correlation": ("analysis.correlation", ()),
+    "correlation": ("analysis.distributions.correlation", ()),
     "site": ("analysis.site.summary", ()),
     "locality": ("analysis.locality.summary", ("similarity", "stack_depths", "days")),
     "long_memory": ("analysis.memory.summary", ("estimates",)),
@@ -111,7 +111,7 @@ class LogComparison(Result):
         ax : Axes, optional
             Default: the current Axes.
         distribution : str, optional
-            One of `analysis.log_distributions.DISTRIBUTIONS`; by default the first that is known
+            One of `analysis.logs.distributions.DISTRIBUTIONS`; by default the first that is known
             of a log: "jobs_by_user", if it has users.
         """
         if not self.curves:
@@ -194,7 +194,7 @@ def look(
     sections : iterable of str, optional
         Some of `SECTIONS`.
     distributions : iterable of str, optional
-        Some of `analysis.log_distributions.DISTRIBUTIONS`, by default all.
+        Some of `analysis.logs.distributions.DISTRIBUTIONS`, by default all.
     """
     parts = LogParts(trace.within_window())
     samples = {

@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from analysis.distributions.marginals import quantities
 from analysis.locality.days import concentrations
 from analysis.locality.job_pairs import ATTRIBUTES, attribute_values
-from analysis.marginals import quantities
 from analysis.sessions.description import session_lengths
 from workloadkit.clock import DAY, WEEK, Clock
 from workloadkit.fields import UNKNOWN
@@ -49,7 +49,7 @@ class LogParts:
 
     @cached_property
     def jobs(self) -> dict[str, NDArray[np.float64]]:
-        """Of the jobs that ran, what `analysis.quantities` gives."""
+        """Of the jobs that ran, what `analysis.distributions.quantities` gives."""
         return quantities(self.trace)
 
     @cached_property

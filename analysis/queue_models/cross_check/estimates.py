@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.cross_check.measuring import Run, Who
+from analysis.queue_models.cross_check.measuring import Run, Who
 
 #: Standard errors of a normal law, two-sided probability 6.3e-5, that a difference may have.
 STANDARD_ERRORS = 4.0

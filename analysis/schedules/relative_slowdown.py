@@ -7,8 +7,8 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from analysis import style
-from analysis.jackknife import check_confidence, jackknifed, means_without_each
-from analysis.same_jobs import check_same_jobs, served_in_order
+from analysis.schedules.jackknife import check_confidence, jackknifed, means_without_each
+from analysis.schedules.same_jobs import check_same_jobs, served_in_order
 from workloadkit import metrics
 from workloadkit.clock import WEEK
 from workloadkit.simulation import Schedule

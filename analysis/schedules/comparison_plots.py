@@ -6,10 +6,10 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from analysis import style
+from analysis.distributions.marginals import cumulative_shares, plot_cumulative
 from analysis.formats import is_time, metric_title
-from analysis.marginals import cumulative_shares, plot_cumulative
-from analysis.schedule_comparison import Comparison
-from analysis.schedules import (
+from analysis.schedules.comparison import Comparison
+from analysis.schedules.measures import (
     busiest_week,
     means_over_time,
     plot_gantt,

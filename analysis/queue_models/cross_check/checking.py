@@ -9,12 +9,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from analysis.cross_check import estimates
-from analysis.cross_check.measuring import Run, Who, look
-from analysis.cross_check.models import Model, find_model, in_words
-from analysis.cross_check.points import Case, cases_of
-from analysis.cross_check.result import CrossCheck
-from analysis.cross_check.warmup import mser
+from analysis.queue_models.cross_check import estimates
+from analysis.queue_models.cross_check.measuring import Run, Who, look
+from analysis.queue_models.cross_check.models import Model, find_model, in_words
+from analysis.queue_models.cross_check.points import Case, cases_of
+from analysis.queue_models.cross_check.result import CrossCheck
+from analysis.queue_models.cross_check.warmup import mser
 from queueing.errors import QueueingError
 from workloadkit.errors import WorkloadWarning
 from workloadkit.experiments.intervals import student_t

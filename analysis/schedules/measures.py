@@ -13,9 +13,9 @@ from matplotlib.patches import Patch
 from numpy.typing import ArrayLike, NDArray
 
 from analysis import style
+from analysis.distributions.marginals import size_class
 from analysis.formats import duration
-from analysis.load import load_between
-from analysis.marginals import size_class
+from analysis.load.over_time import load_between
 from workloadkit import metrics
 from workloadkit.clock import DAY, WEEK, Clock
 from workloadkit.errors import ParameterError, WorkloadError

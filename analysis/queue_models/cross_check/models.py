@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.cross_check.estimates import Kind
-from analysis.cross_check.measuring import Who
+from analysis.queue_models.cross_check.estimates import Kind
+from analysis.queue_models.cross_check.measuring import Who
 from queueing.probability import Constant, Exponential, Hyperbolic, Probability, Table
 from queueing.response_function import Form
 from queueing.think_time import Breaks

@@ -13,10 +13,10 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLoca
 from numpy.typing import ArrayLike, NDArray
 
 from analysis import style
-from analysis.cycles import mark_days, weekly_cycle
 from analysis.formats import is_time, metric_title
-from analysis.load import waits_known
-from analysis.schedules import queue_distribution
+from analysis.load.cycles import mark_days, weekly_cycle
+from analysis.load.over_time import waits_known
+from analysis.schedules.measures import queue_distribution
 from analysis.section import Result
 from workloadkit import metrics
 from workloadkit.clock import Clock

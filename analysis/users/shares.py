@@ -12,7 +12,7 @@ from analysis import style
 from analysis.bootstrap import interval, resample_users, resampled_ratios
 from analysis.formats import count, number, plural, share, with_interval
 from analysis.section import SEED, Figure, Section, Table, facts, shown
-from analysis.user_classes import plot_periods, plot_users_seen
+from analysis.users.periods import plot_periods, plot_users_seen
 from workloadkit.fields import UNKNOWN
 from workloadkit.trace import Trace, check_trace
 from workloadkit.user_classes import EDGE, LONG_TERM, classify_users

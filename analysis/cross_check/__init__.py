@@ -1,1 +1,0 @@
-"""Queueing models beside simulations of the same parameters."""

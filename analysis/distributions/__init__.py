@@ -1,0 +1,5 @@
+"""Distributions of sizes, run times, waits and estimates, and correlations between them."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

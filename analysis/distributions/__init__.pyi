@@ -1,0 +1,13 @@
+from .accuracy import accuracy_histogram as accuracy_histogram
+from .accuracy import plot_accuracy as plot_accuracy
+from .accuracy import popular_estimates as popular_estimates
+from .accuracy import run_over_estimate as run_over_estimate
+from .correlation import Correlations as Correlations
+from .correlation import correlations as correlations
+from .correlation import plot_correlations as plot_correlations
+from .marginals import cumulative_shares as cumulative_shares
+from .marginals import describe as describe
+from .marginals import plot_cumulative as plot_cumulative
+from .marginals import plot_size_classes as plot_size_classes
+from .marginals import quantities as quantities
+from .marginals import size_classes as size_classes

@@ -1,0 +1,9 @@
+from .marginal_fit import Fit as Fit
+from .marginal_fit import MarginalFit as MarginalFit
+from .marginal_fit import fit_marginal as fit_marginal
+from .marginal_fit import plot_fits as plot_fits
+from .marginal_fit import plot_quantiles as plot_quantiles
+from .phase_type import HyperErlang as HyperErlang
+from .summary import MarginalFits as MarginalFits
+from .summary import fit_marginals as fit_marginals
+from .summary import plot_nearest as plot_nearest

@@ -1,0 +1,16 @@
+from .days import DailyConcentration as DailyConcentration
+from .days import daily_concentration as daily_concentration
+from .days import plot_daily_concentration as plot_daily_concentration
+from .similarity import NearerIsMoreAlike as NearerIsMoreAlike
+from .similarity import ShuffledSimilarity as ShuffledSimilarity
+from .similarity import Similarity as Similarity
+from .similarity import nearer_is_more_alike as nearer_is_more_alike
+from .similarity import shuffled_similarity as shuffled_similarity
+from .similarity import similarity_by_distance as similarity_by_distance
+from .similarity_plots import plot_by_distance as plot_by_distance
+from .similarity_plots import plot_shares_of_users as plot_shares_of_users
+from .similarity_plots import plot_shuffled as plot_shuffled
+from .stack import StackDepths as StackDepths
+from .stack import plot_stack_depths as plot_stack_depths
+from .stack import stack_depth as stack_depth
+from .stack import stack_depths as stack_depths

@@ -1,0 +1,1 @@
+"""Comparison of queueing models with simulations of the same parameters."""

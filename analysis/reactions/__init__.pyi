@@ -1,0 +1,15 @@
+from .continuation import Continuation as Continuation
+from .continuation import fit_continuation as fit_continuation
+from .continuation import plot_continuation as plot_continuation
+from .figures import plot_expectations as plot_expectations
+from .figures import plot_medians as plot_medians
+from .figures import plot_think_time_bins as plot_think_time_bins
+from .followed import followed_jobs as followed_jobs
+from .predictors import Predictors as Predictors
+from .predictors import compare_predictors as compare_predictors
+from .predictors import plot_predictors as plot_predictors
+from .service_bins import Reactions as Reactions
+from .service_bins import measure_reactions as measure_reactions
+from .signature import Signature as Signature
+from .signature import feedback_signature as feedback_signature
+from .signature import plot_signature as plot_signature

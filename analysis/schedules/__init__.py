@@ -1,0 +1,5 @@
+"""Schedules: queue lengths, utilization, Gantt charts, and comparisons of several schedules."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

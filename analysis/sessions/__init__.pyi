@@ -1,0 +1,16 @@
+from .batches import BatchAgreement as BatchAgreement
+from .batches import compare_batches as compare_batches
+from .batches import plot_batch_agreement as plot_batch_agreement
+from .curves import plot_session_lengths as plot_session_lengths
+from .curves import plot_session_survival as plot_session_survival
+from .description import plot_size_shares as plot_size_shares
+from .description import session_lengths as session_lengths
+from .description import session_table as session_table
+from .description import size_shares as size_shares
+from .methods import SessionMethods as SessionMethods
+from .methods import compare_session_methods as compare_session_methods
+from .threshold import ThresholdSuggestion as ThresholdSuggestion
+from .threshold import inter_arrivals as inter_arrivals
+from .threshold import plot_inter_arrival_slope as plot_inter_arrival_slope
+from .threshold import plot_inter_arrivals as plot_inter_arrivals
+from .threshold import suggest_threshold as suggest_threshold
