@@ -53,6 +53,7 @@ from .rules.validation import validate as validate
 from .sample import load_sample as load_sample
 from .sessions import delimit_sessions as delimit_sessions
 from .sessions import think_times as think_times
+from .simulation import bases as bases
 from .simulation import populations as populations
 from .simulation import schedulers as schedulers
 from .simulation import users as users

@@ -1,11 +1,18 @@
 """What is claimed of a schedule, what came of it, and the words for it."""
 
+from collections import Counter
 from dataclasses import dataclass, field
 from textwrap import fill
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
+
+from workloadkit.display import Displayed, plot_counts
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
 
 Verdict = Literal["proved", "refuted", "not applicable"]
 
@@ -41,7 +48,7 @@ class Claim:
 
 
 @dataclass(frozen=True)
-class Report:
+class Report(Displayed):
     """What was proved and refuted of a schedule; true if nothing was refuted.
 
     Parameters
@@ -95,6 +102,20 @@ class Report:
         ]
         lines.append(f"{self.verdict}: {_MEANS[self.verdict]}")
         return "\n".join(lines)
+
+    def plot(self, ax: "Axes | None" = None) -> "Axes":
+        """Draw how many claims have each verdict."""
+        verdicts = Counter(claim.verdict for claim in self.claims)
+        return plot_counts({v: verdicts[v] for v in get_args(Verdict)}, ax, label="claims")
+
+    def _summary(self) -> str:
+        return f"{self.verdict}, claims={len(self.claims)}, refuted={len(self.refuted)}"
+
+    def _table(self) -> "pd.DataFrame":
+        import pandas as pd
+
+        rows = [(claim.verdict, claim.text, claim.why) for claim in self.claims]
+        return pd.DataFrame(rows, columns=["verdict", "claim", "why"])
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report ready for JSON."""

@@ -3,14 +3,15 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from workloadkit import metrics
-from workloadkit.clock import Clock
+from workloadkit.clock import DAY, Clock
+from workloadkit.display import Displayed, current_axes
 from workloadkit.errors import ParameterError, WorkloadError
 from workloadkit.fields import CANCELLED, FAILED
 from workloadkit.provenance import as_note, plain, provenance
@@ -29,9 +30,14 @@ from workloadkit.simulation.workload import Workload
 from workloadkit.trace import Trace
 from workloadkit.utility import start_value, value
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_STEPS = 500  # of a figure
+
 
 @dataclass(frozen=True, eq=False)
-class Schedule:
+class Schedule(Displayed):
     """When each job of a simulation started and ended, and what made it so.
 
     Parameters
@@ -375,6 +381,37 @@ class Schedule:
         more = {"recorded": self.recorded, "history": self.history}
         result = self.describe() | {name: what for name, what in more.items() if what}
         return plain(result) | {"provenance": self.provenance}
+
+    def plot(self, ax: "Axes | None" = None) -> "Axes":
+        """Draw the utilization of the machine over time.
+
+        Parameters
+        ----------
+        ax : Axes, optional
+            By default the current ones.
+        """
+        ax = current_axes(ax)
+        time, in_use = metrics.use_over_time(self.start, self.end, self.workload.procs)
+        begin, until = float(self.workload.submit[0]), float(self.end.max())
+        edges = np.linspace(begin, max(until, begin + 1), _STEPS + 1)
+        work = np.concatenate([[0.0], np.cumsum(np.diff(time) * in_use[:-1])])
+        share = np.diff(np.interp(edges, time, work)) / np.diff(edges) / self.machine
+        ax.stairs(share, edges / DAY, baseline=None)
+        ax.set_xlabel("time since the log's begin [d]")
+        ax.set_ylabel("utilization")
+        ax.set_ylim(bottom=0)
+        return ax
+
+    def _summary(self) -> str:
+        parameters = self.parameters
+        users = f", users={parameters['users']!r}" if self.reacting else ""
+        return (
+            f"{self.source.name!r}, scheduler={str(parameters.get('scheduler'))!r}{users}, "
+            f"jobs={self.workload.submit.size:,}, procs={self.machine:,}"
+        )
+
+    def _table(self) -> pd.DataFrame:
+        return self.jobs
 
     def trace(self) -> Trace:
         """Return the simulated jobs as a log.

@@ -1,18 +1,23 @@
 """How often a schedule could not be, as jobs depend on the ends of others."""
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit.dependencies import Activities, activities
+from workloadkit.display import Displayed, plot_counts
 from workloadkit.errors import ParameterError
 from workloadkit.preceding import find_preceding
 from workloadkit.simulation.schedule import Schedule
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
 
 @dataclass(frozen=True)
-class Violations:
+class Violations(Displayed):
     """Jobs that came or started too early for what they depend on.
 
     Parameters
@@ -41,6 +46,15 @@ class Violations:
     def execution_share(self) -> float:
         """Share of all jobs that started too early."""
         return self.execution / self.jobs
+
+    def plot(self, ax: "Axes | None" = None) -> "Axes":
+        """Draw how many jobs depend on others, and how many came or started too early."""
+        counts = {
+            "depend on others": self.dependent,
+            "submitted too early": self.submission,
+            "started too early": self.execution,
+        }
+        return plot_counts(counts, ax, label="jobs")
 
 
 def violations(schedule: Schedule) -> Violations:

@@ -1,0 +1,89 @@
+"""What custom parts of a simulation are made with: jobs, and the classes to derive from.
+
+A custom *scheduler* derives from `Scheduler`, or from an order of `workloadkit.schedulers`, and
+gets jobs as `JobView`. Custom *users* derive from `BatchUser` if they go through a log, else from
+`User`, and submit a `Job`. A *predictor* has the two forms of `Predictor`; its plain form has the
+methods of `PlainPredictor`. A *machine* derives from `Hardware`; its plain form is a `Machine` with
+a `Level`. `Policy`, `Behaviour`, `LogBehaviour` and `Community` are the protocols of the built-in
+schedulers and users.
+"""
+
+from typing import Any, Protocol, runtime_checkable
+
+from workloadkit.simulation.engine import HiddenError, Job, JobView, Scheduler, Simulation, User
+from workloadkit.simulation.machine.hardware import Hardware
+from workloadkit.simulation.machine.plain import Machine
+from workloadkit.simulation.policies.policy import Policy
+from workloadkit.simulation.users.batches import BatchUser
+from workloadkit.simulation.users.behaviour import Behaviour, Community, LogBehaviour
+from workloadkit.simulation.workload import Workload
+
+__all__ = [
+    "BatchUser",
+    "Behaviour",
+    "Community",
+    "Hardware",
+    "HiddenError",
+    "Job",
+    "JobView",
+    "Level",
+    "LogBehaviour",
+    "Machine",
+    "PlainPredictor",
+    "Policy",
+    "Predictor",
+    "Scheduler",
+    "Simulation",
+    "User",
+]
+
+
+def __dir__() -> list[str]:
+    return __all__
+
+
+@runtime_checkable
+class PlainPredictor(Protocol):
+    """A predictor in the plain-Python engine."""
+
+    def plan(self, job: JobView) -> float:
+        """Return how long a job that arrives is planned to run. [s]."""
+        ...
+
+    def learn(self, job: JobView) -> Any:
+        """Take note of a job that has ended."""
+        ...
+
+
+@runtime_checkable
+class Predictor(Protocol):
+    """What plans the run times of jobs, in the forms that the two engines run."""
+
+    def plain(self) -> PlainPredictor:
+        """Return it in plain Python, fresh for one simulation."""
+        ...
+
+    def compiled(self, workload: Workload) -> Any:
+        """Return its part of the compiled engine's state, a NamedTuple."""
+        ...
+
+
+@runtime_checkable
+class Level(Protocol):
+    """What is free of a machine, in the plain-Python engine. Levels compare by ``==``."""
+
+    def fits(self, job: Job | JobView) -> bool:
+        """Whether enough is free for a job."""
+        ...
+
+    def take(self, job: Job | JobView) -> Any:
+        """Take what a job needs."""
+        ...
+
+    def give_back(self, job: Job | JobView) -> Any:
+        """Give back what a job has taken."""
+        ...
+
+    def copy(self) -> "Level":
+        """Return a level with as much free."""
+        ...
