@@ -16,7 +16,7 @@ from analysis.reproduction.claims import (
 from analysis.reproduction.findings import Findings, scorecard
 from analysis.reproduction.logs import ALL_LOGS, Log, data_folder, find_logs, read_table
 from analysis.reproduction.readings import Axis, Reading, choose
-from analysis.reproduction.reference import differences, reference_of
+from analysis.reproduction.reference import differences, kept_findings, reference_of
 from analysis.reproduction.running import run_study
 from analysis.reproduction.runs import Part, percent_more, runs_of_logs, sizes_of_parts
 from analysis.reproduction.search import Fit, Ranking, search
@@ -49,6 +49,7 @@ __all__ = [
     "data_folder",
     "differences",
     "find_logs",
+    "kept_findings",
     "percent_more",
     "printed",
     "read_table",

@@ -133,8 +133,8 @@ def scorecard(found: Sequence[Findings], title: str) -> str:
 
 _COLUMNS = (
     *("log", "version", "version_published", "place", "kind", "main", "quantity", "published"),
-    *("agrees_from", "agrees_to", "ours", "low", "high", "difference", "percent", "verdict"),
-    "note",
+    *("agrees_from", "agrees_to", "strict", "ours", "low", "high", "difference", "percent"),
+    *("verdict", "note"),
 )
 
 
@@ -142,8 +142,9 @@ def _row(result: Result) -> tuple[Any, ...]:
     log, claim = result.log, result.claim
     return (
         *(log.name, log.version, log.published, claim.place, claim.kind, int(claim.main)),
-        *(claim.quantity, claim.published, *claim.agrees, result.ours, result.low, result.high),
-        *(result.difference, result.percent, result.verdict, result.note),
+        *(claim.quantity, claim.published, *claim.agrees, int(claim.strict)),
+        *(result.ours, result.low, result.high, result.difference, result.percent),
+        *(result.verdict, result.note),
     )
 
 

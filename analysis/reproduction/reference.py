@@ -5,10 +5,15 @@ import io
 import math
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any, cast
 
-from analysis.reproduction.claims import Result
+from analysis.reproduction.claims import Claim, Kind, Result
 from analysis.reproduction.findings import Findings, digits
+from analysis.reproduction.logs import Log
+from analysis.reproduction.readings import choose
+from analysis.reproduction.running import SEED
 from analysis.reproduction.study import Study
+from workloadkit import __version__
 from workloadkit.errors import WorkloadError
 
 #: How far a value may be from the one that was kept, relative to it: what rounding differs by
@@ -30,6 +35,50 @@ def reference_of(study: Study, folder: Path) -> list[dict[str, str]]:
     except OSError as error:
         raise WorkloadError(f"{file}: no reference of this study: {error.strerror}") from error
     return list(csv.DictReader(io.StringIO(text)))
+
+
+def kept_findings(study: Study, folder: Path) -> Findings:
+    """Return the kept results of a study as findings; neither logs nor simulations are needed.
+
+    Raises
+    ------
+    WorkloadError
+        If no results are kept.
+    """
+    rows = reference_of(study, folder)
+    results = tuple(Result(_log(row), _claim(row), *_interval(row), row["note"]) for row in rows)
+    logs = {result.log.name: result.log for result in results if result.log.published}
+    all_logs = [logs.get(name, Log(name, published)) for name, published in study.logs.items()]
+    made_by: dict[str, Any] = {"workloadkit": __version__}
+    if study.runs is not None:
+        made_by |= {"runs": study.runs, "seed": SEED}
+    return Findings(study, results, dict.fromkeys(all_logs, ""), choose(study.axes), made_by)
+
+
+def _log(row: Mapping[str, str]) -> Log:
+    """Return the log of a row; its path only contains the version."""
+    return Log(
+        row["log"], row["version_published"], Path(row["version"]) if row["version"] else None
+    )
+
+
+def _claim(row: Mapping[str, str]) -> Claim:
+    agrees = float(row["agrees_from"]), float(row["agrees_to"])
+    main, strict = row["main"] == "1", row["strict"] == "1"
+    kind = cast("Kind", row["kind"])
+    return Claim(
+        row["quantity"], row["place"], kind, _number(row["published"]), agrees, main, strict
+    )
+
+
+def _interval(row: Mapping[str, str]) -> tuple[float, float | None, float | None]:
+    low, high = (float(row[end]) if row[end] else None for end in ("low", "high"))
+    return _number(row["ours"]), low, high
+
+
+def _number(text: str) -> float:
+    """Return a number; one that is written without a decimal point is a count."""
+    return int(text) if text.lstrip("-").isdigit() else float(text)
 
 
 def differences(findings: Findings, reference: list[dict[str, str]]) -> list[str]:

@@ -673,7 +673,7 @@ def test_the_command_compares(command, monkeypatch, tmp_path):
     assert done.exit_code == 0
     assert "s-sizes: as those that came with the program" in done.output
     kept = out / "s-shapes.csv"
-    kept.write_text(kept.read_text().replace("x,0,-0.5,0.5,1,", "x,0,-0.5,0.5,2,"))
+    kept.write_text(kept.read_text().replace("x,0,-0.5,0.5,0,1,", "x,0,-0.5,0.5,0,2,"))
     monkeypatch.setattr(studies, "REFERENCE", out.rename(tmp_path / "kept"))
     done = run("--check")
     assert done.exit_code == 1
@@ -683,6 +683,21 @@ def test_the_command_compares(command, monkeypatch, tmp_path):
     done = run("--check")
     assert done.exit_code == 1
     assert "s-sizes.csv: no reference of this study: No such file" in done.output
+
+
+def test_kept_results_are_shown_as_they_were_found(command, monkeypatch, tmp_path):
+    run, out = command
+    assert run().exit_code == 0
+    pages = {path.name: path.read_text().partition("## Made of")[0] for path in out.glob("*.md")}
+    tables = {path.name: path.read_text() for path in out.glob("*.csv")}
+    monkeypatch.setattr(studies, "REFERENCE", out.rename(tmp_path / "kept"))
+    done = run("--kept")
+    assert done.exit_code == 0, done.output
+    assert {path.name: path.read_text() for path in out.glob("*.csv")} == tables
+    shown = {path.name: path.read_text().partition("## Made of")[0] for path in out.glob("*.md")}
+    assert shown == pages
+    assert "--kept is of the usual runs, seed and readings" in run("--kept", "--seed", "1").output
+    assert "--check and --kept exclude each other" in run("--kept", "--check").output
 
 
 def test_the_command_runs_a_study_as_it_is_asked_to(folder, tmp_path, monkeypatch):

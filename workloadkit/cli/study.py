@@ -29,6 +29,7 @@ workloadkit study
 workloadkit study zakay-sessions --traces logs --out studies
 workloadkit study lee --reading compression=none --out studies
 workloadkit study lawson --readings search --workers 2 --out studies
+workloadkit study all --kept --out studies
 """
 
 
@@ -100,6 +101,14 @@ def study(
             "readings; exit 1 if they differ.",
         ),
     ] = False,
+    kept: Annotated[
+        bool,
+        typer.Option(
+            "--kept",
+            help="Show the results that come with the program: those of the default runs, seed "
+            "and readings. Nothing is run, and no logs are needed.",
+        ),
+    ] = False,
     seed: SeedOption = None,
     workers: WorkersOption = 1,
     dask: DaskOption = None,
@@ -116,11 +125,12 @@ def study(
         choose,
         data_folder,
         find_logs,
+        kept_findings,
         run_study,
         scorecard,
         search,
     )
-    from analysis.studies import load_studies, load_study, study_names
+    from analysis.studies import REFERENCE, load_studies, load_study, study_names
 
     if name is None:
         for known in study_names():
@@ -129,14 +139,17 @@ def study(
     chosen = load_studies(name)
     if out is None:
         raise ParameterError(f"study {name} needs --out, the folder to write to")
+    if (check or kept) and (runs, seed, readings, reading) != (None, None, None, None):
+        option = "--check" if check else "--kept"
+        raise ParameterError(f"{option} is of the usual runs, seed and readings")
+    if check and kept:
+        raise ParameterError("--check and --kept exclude each other")
     folder = traces or data_folder() / "traces"
-    here = [(each, find_logs(each.logs, folder, strict=strict)) for each in chosen]
+    here = [] if kept else [(x, find_logs(x.logs, folder, strict=strict)) for x in chosen]
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise WorkloadError(f"{out}: cannot be made: {error.strerror}") from error
-    if check and (runs, seed, readings, reading) != (None, None, None, None):
-        raise ParameterError("--check is of the usual runs, seed and readings")
     choices = reading or []
     choose(list({axis.name: axis for each in chosen for axis in each.axes}.values()), choices)
     with executor(workers, dask=dask) as pool, ExitStack() as all_done:
@@ -155,7 +168,9 @@ def study(
             write(out / f"{name}-readings.csv", ranking.to_csv())
             write(out / f"{name}-readings.md", ranking.to_markdown(name))
             return
-        found = []
+        found = [kept_findings(each, REFERENCE) for each in chosen] if kept else []
+        for findings in found:
+            _write_pages(findings, out)
         for each, logs in here:
             begin = monotonic()
             is_random = each.runs is not None or len(here) == 1
@@ -171,8 +186,7 @@ def study(
                     all_done=all_done,
                     progress=progress,
                 )
-            write(out / f"{each.name}.csv", findings.to_csv())
-            write(out / f"{each.name}.md", findings.to_markdown())
+            _write_pages(findings, out)
             for drawing in findings.drawings:
                 for file in drawing.save(out):
                     say(f"wrote {file}")
@@ -184,6 +198,12 @@ def study(
     differing = [findings for findings in found if check and not _is_as_kept(findings)]
     if differing:
         raise typer.Exit(1)
+
+
+def _write_pages(findings: "Findings", folder: Path) -> None:
+    """Write the results of a study as CSV, and as a page."""
+    write(folder / f"{findings.study.name}.csv", findings.to_csv())
+    write(folder / f"{findings.study.name}.md", findings.to_markdown())
 
 
 def _for(study: "Study", choices: "Iterable[str]") -> list[str]:
