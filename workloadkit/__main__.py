@@ -4,7 +4,7 @@ import sys
 
 
 def main() -> None:
-    """Run the command line; an interrupt while it is still loading is told in one line, too."""
+    """Run the command line; an interrupt while it is loading is one line, too."""
     try:
         from workloadkit.cli import main
 

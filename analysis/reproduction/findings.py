@@ -13,6 +13,7 @@ from analysis.reproduction.logs import Log
 from analysis.reproduction.readings import Reading
 from analysis.reproduction.study import Drawing, Study
 from workloadkit import __version__
+from workloadkit.provenance import plain
 
 
 @dataclass(frozen=True)
@@ -61,6 +62,23 @@ class Findings:
         for result in self.results:
             writer.writerow(f"{c:.12g}" if isinstance(c, float) else c for c in _row(result))
         return text.getvalue()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the results, the logs and the reading, ready for JSON."""
+        logs = {
+            log.name: {"published": log.published, "version": log.version, "sha256": digest}
+            for log, digest in self.logs.items()
+        }
+        return plain(
+            {
+                "study": self.study.name,
+                "title": self.study.title,
+                "claims": [dict(zip(_COLUMNS, _row(r), strict=True)) for r in self.results],
+                "reading": self.reading,
+                "logs": logs,
+                "provenance": self.provenance,
+            }
+        )
 
     def to_markdown(self) -> str:
         """Return the results as a page: scorecard, all claims, figures, and what it was made of."""

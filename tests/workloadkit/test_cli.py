@@ -21,8 +21,8 @@ import typer
 import workloadkit as wk
 from tests.data import trace_path
 from workloadkit import cli
-from workloadkit.cli import common, executors, stopping
-from workloadkit.cli.queueing_parameters import FORMS
+from workloadkit.cli import common, executors, messages, stopping
+from workloadkit.cli.topics import TOPICS
 
 COMMANDS = (
     "characterize",
@@ -129,10 +129,10 @@ def test_help_fits_80_columns_without_a_terminal(command):
     assert max(map(len, done.stdout.splitlines())) <= 80
     assert "\x1b" not in done.stdout
     if command:
-        assert f"Examples:\n    workloadkit {command[0]}" in done.stdout
+        assert f"Examples:\n  workloadkit {command[0]}" in done.stdout
     else:
         assert all(f"\n  {name} " in done.stdout for name in COMMANDS)
-        assert "..." not in done.stdout.split("Commands:")[1]  # no line is cut
+        assert "..." not in done.stdout.split("Logs:")[1]  # no line is cut
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["sessions", "--help"], ["sessions", "--nope"]])
@@ -290,7 +290,7 @@ def test_without_a_trace_the_sample_is_taken(run):
     code, out, err = run("sessions")
     assert code == 0
     assert out.count("\n") == int(wk.load_sample().ran.sum()) + 1
-    assert "the built-in sample" in err
+    assert "built-in sample" in err
 
 
 def test_characterize_writes_a_page_unless_only_json_is_asked_for(run, log, tmp_path, monkeypatch):
@@ -412,7 +412,7 @@ def test_other_warnings_stay_as_python_shows_them(capsys, monkeypatch):
     with warnings.catch_warnings():
         warnings.simplefilter("always")
         monkeypatch.setattr(warnings, "showwarning", lambda *shown: others.append(shown[1]))
-        common.warn_in_one_line()
+        messages.warn_in_one_line()
         warnings.warn("odd but legal", wk.WorkloadWarning, stacklevel=1)
         warnings.warn("something of numpy's", RuntimeWarning, stacklevel=1)
     assert capsys.readouterr().err == "warning: odd but legal\n"
@@ -538,14 +538,15 @@ def test_every_command_reads_strictly_if_it_is_told_to(run, tmp_path, arguments)
 
 
 @pytest.mark.parametrize("command", [*ARGUMENTS, "study"])
-def test_the_help_of_a_command_has_its_examples_and_lists(run, command):
+def test_the_whole_help_of_a_command_has_its_examples_and_topics(run, command):
     module = import_module(f"workloadkit.cli.{command}")
-    lists = [getattr(module, name, "") for name in ("EXAMPLES", "EXPORTS", "MODELS")]
-    lists += [FORMS] if command in ("crosscheck", "queueing") else []
-    code, out, _ = run(command, "--help")
+    topics = typer.main.get_command(cli.app).commands[command].topics
+    texts = [module.EXAMPLES, *(TOPICS[topic].text() for topic in topics)]
+    code, out, _ = run(command, "--help-all")
     shown = {line.strip() for line in out.splitlines()}
     assert code == 0
-    assert {line.strip() for text in lists for line in text.splitlines()} <= shown
+    assert {line.strip() for text in texts for line in text.splitlines()} <= shown
+    assert run("help", command, "--all") == (0, out, "")
 
 
 def test_the_machine_of_a_report_can_be_given(run, log):

@@ -192,7 +192,7 @@ def test_a_report_that_cannot_be_written_is_exit_1(run, log, easy):
 def test_help_shows_examples(run):
     code, out, _ = run("check", "--help")
     assert code == 0
-    assert "Examples:\n    workloadkit check log.swf.gz" in out
+    assert "Examples:\n  workloadkit check log.swf.gz" in out
     assert max(map(len, out.splitlines())) <= 80
 
 

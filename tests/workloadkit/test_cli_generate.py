@@ -5,7 +5,7 @@ import pytest
 
 import workloadkit as wk
 from workloadkit import cli, models
-from workloadkit.cli.generate import MODELS
+from workloadkit.cli.topics import MODELS
 from workloadkit.parameters import written
 
 

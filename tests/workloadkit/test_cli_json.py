@@ -13,6 +13,8 @@ SLURM = """JobIDRaw|Submit|Start|End|State|AllocCPUS
 """
 OUTAGES = "; OutageFormat: 1\n1 -1 100 200 -1 1 -1\n"
 
+GRID = 'logs = ["log.swf"]\nschedulers = ["fcfs", "easy"]\nprocs = 96\n'
+
 #: What each command is called with, other than `--json -`.
 CALLS = {
     "anomalies": ("log.swf",),
@@ -21,11 +23,14 @@ CALLS = {
     "convert": ("slurm.txt", "-o", "made.swf"),
     "crosscheck": ("reopen", "lam=0.3", "p=0.5", "Z=1", "S=1", "--runs", 2, "--jobs", 200),
     "dependencies": ("log.swf", "-o", "linked.swf"),
+    "experiment merge": ("results",),
+    "experiment run": ("grid.toml", "--out", "results", "--baseline", "fcfs"),
     "outages": ("log.swf",),
     "resample": ("log.swf", "-o", "new.swf", "--weeks", 2),
     "queueing": ("closed", "N=5", "Z=2", "S=1"),
     "simulate": ("log.swf", "--procs", 96),
     "site": ("--users", "20", "--weeks", 2, "--scheduler", "easy"),
+    "study": (),
     "sweep": ("log.swf", "--procs", 96, "--load", "0.5"),
     "validate": ("log.swf", "--fail-on", "never"),
 }
@@ -33,7 +38,9 @@ CALLS = {
 
 def with_json():
     """The commands that know `--json`."""
-    commands = typer.main.get_command(app).commands
+    commands = dict(typer.main.get_command(app).commands)
+    inner = commands.pop("experiment").commands
+    commands |= {f"experiment {name}": command for name, command in inner.items()}
     return sorted(
         name
         for name, command in commands.items()
@@ -53,8 +60,11 @@ def test_json_on_standard_output_is_alone_there(run, command, tmp_path, monkeypa
     wk.write_swf(log, "log.swf")
     wk.write_swf(wk.simulate(log, "easy", procs=96).trace(), "easy.swf")
     (tmp_path / "slurm.txt").write_text(SLURM)
+    (tmp_path / "grid.toml").write_text(GRID)
+    if command == "experiment merge":
+        wk.read_experiment("grid.toml").run("results")
     before = {path.name for path in tmp_path.iterdir()}
-    code, out, err = run(command, *CALLS[command], "--json", "-")
+    code, out, err = run(*command.split(), *CALLS[command], "--json", "-")
     assert code == 0, err
     assert isinstance(json.loads(out), dict)
     named = {str(name) for name in CALLS[command]}

@@ -6,12 +6,12 @@ import signal
 import sys
 
 import pytest
+from workloadkit.cli.schedulers import SCHEDULERS
 
 import analysis
 import workloadkit as wk
 from tests.small_logs import valued
 from workloadkit import cli
-from workloadkit.cli.schedulers import SCHEDULERS
 from workloadkit.cli.users import USERS
 
 HEADER = wk.Header(("; Version: 2.2", "; MaxProcs: 4"))
@@ -341,7 +341,7 @@ def test_an_interrupt_while_writing_leaves_what_was_there(run, log, monkeypatch)
 def test_help_shows_examples(run):
     code, out, _ = run("--help")
     assert code == 0
-    assert "Examples:\n    workloadkit simulate log.swf.gz" in out
+    assert "Examples:\n  workloadkit simulate log.swf.gz" in out
     assert max(map(len, out.splitlines())) <= 80
 
 

@@ -174,7 +174,7 @@ def test_keywords_count_before_the_object():
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_commands_have_an_option_for_each_setting(command):
-    said = CliRunner().invoke(app, [command, "--help"]).output
+    said = CliRunner().invoke(app, [command, "--help-all"]).output
     unfolded = "".join(said.split())
     for name, declared in settings_of(COMMANDS[command]).items():
         option, usual = declared.setting.option, f"--{name.replace('_', '-')}"

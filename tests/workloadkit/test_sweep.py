@@ -212,7 +212,7 @@ def test_a_log_too_short_for_several_runs_is_exit_1(run, log):
 def test_help_shows_examples_and_fits(run):
     code, out, _ = run("--help")
     assert code == 0
-    assert "Examples:\n    workloadkit sweep log.swf.gz" in out
+    assert "Examples:\n  workloadkit sweep log.swf.gz" in out
     assert max(map(len, out.splitlines())) <= 80
 
 

@@ -1,13 +1,13 @@
-"""The command line: one short file a command.
+"""The command line: one short file for each command.
 
-What a command needs of pandas and the like it imports when it runs, so that help, completion and
-wrong usage answer at once.
+A command imports pandas and other large packages when it runs, so that help, completion and wrong
+usage answer at once.
 """
 
 import io
 import os
 import sys
-from textwrap import indent
+from collections.abc import Callable
 from typing import Annotated
 
 import typer
@@ -23,6 +23,7 @@ from workloadkit.cli import (
     crosscheck,
     dependencies,
     experiment,
+    explain,
     generate,
     outages,
     queueing,
@@ -35,11 +36,15 @@ from workloadkit.cli import (
     sweep,
     validate,
 )
-from workloadkit.cli.common import Commands, say
-from workloadkit.cli.queueing_parameters import FORMS
-from workloadkit.cli.schedulers import SCHEDULERS
+from workloadkit.cli.commands import Commands
+from workloadkit.cli.messages import say
+from workloadkit.cli.shared_options import (
+    ConfigOption,
+    QuietOption,
+    VerboseOption,
+    add_command,
+)
 from workloadkit.cli.stopping import exit_code, say_stopped, stop_at_signals
-from workloadkit.cli.users import USERS
 
 app = typer.Typer(
     cls=Commands,
@@ -62,60 +67,63 @@ def workloadkit(
         bool,
         typer.Option("--version", callback=_version, is_eager=True, help="Show the version."),
     ] = False,
+    quiet: QuietOption = False,
+    verbose: VerboseOption = False,
+    config: ConfigOption = None,
 ) -> None:
     """Read, characterise and simulate the workloads of parallel systems.
 
-    Logs are files of the Standard Workload Format (SWF), compressed or not. A command that is
-    given no log takes the built-in sample; "-" is standard input.
+    Logs are files in the Standard Workload Format (SWF), compressed or not; "-" is standard
+    input. Without a log, a command takes the built-in sample.
     """
 
 
-def _paragraph(heading: str, text: str) -> str:
-    r"""Lay out lines that stay as they are: \b says so, for each stretch without a blank line."""
-    return f"\b\n{heading}\n" + indent(text.strip(), "  ").replace("\n\n", "\n\n\b\n")
+#: Headings, with the commands under each, their examples, and the topics that explain more.
+_PANELS: dict[str, tuple[tuple[Callable[..., None], str, tuple[str, ...]], ...]] = {
+    "Logs": (
+        (convert.convert, convert.EXAMPLES, ("exports", "formats")),
+        (validate.validate, validate.EXAMPLES, ()),
+        (anomalies.anomalies, anomalies.EXAMPLES, ("filters",)),
+        (outages.outages, outages.EXAMPLES, ()),
+        (clean.clean, clean.EXAMPLES, ("filters",)),
+    ),
+    "What is in a log": (
+        (characterize.characterize, characterize.EXAMPLES, ()),
+        (sessions.sessions, sessions.EXAMPLES, ("methods",)),
+        (dependencies.dependencies, dependencies.EXAMPLES, ()),
+    ),
+    "New logs": (
+        (resample.resample, resample.EXAMPLES, ()),
+        (shake.shake, shake.EXAMPLES, ()),
+        (augment.augment, augment.EXAMPLES, ()),
+        (generate.generate, generate.EXAMPLES, ("models",)),
+    ),
+    "Simulation": (
+        (simulate.simulate, simulate.EXAMPLES, ("schedulers", "users", "custom")),
+        (site.site, site.EXAMPLES, ("schedulers",)),
+        (sweep.sweep, sweep.EXAMPLES, ("schedulers", "users")),
+        (check.check, check.EXAMPLES, ("schedulers",)),
+    ),
+    "Theory": (
+        (queueing.queueing, queueing.EXAMPLES, ("queueing-models", "parameters")),
+        (crosscheck.crosscheck, crosscheck.EXAMPLES, ("crosscheck-models", "parameters")),
+    ),
+    "Published studies": ((study.study, study.EXAMPLES, ("studies",)),),
+}
 
-
-for command, examples in (
-    (convert.convert, convert.EXAMPLES),
-    (characterize.characterize, characterize.EXAMPLES),
-    (validate.validate, validate.EXAMPLES),
-    (sessions.sessions, sessions.EXAMPLES),
-    (dependencies.dependencies, dependencies.EXAMPLES),
-    (resample.resample, resample.EXAMPLES),
-    (augment.augment, augment.EXAMPLES),
-    (shake.shake, shake.EXAMPLES),
-    (outages.outages, outages.EXAMPLES),
-    (simulate.simulate, simulate.EXAMPLES),
-    (site.site, site.EXAMPLES),
-    (check.check, check.EXAMPLES),
-    (anomalies.anomalies, anomalies.EXAMPLES),
-    (clean.clean, clean.EXAMPLES),
-    (generate.generate, generate.EXAMPLES),
-    (sweep.sweep, sweep.EXAMPLES),
-    (queueing.queueing, queueing.EXAMPLES),
-    (crosscheck.crosscheck, crosscheck.EXAMPLES),
-    (study.study, study.EXAMPLES),
-):
-    epilog = _paragraph("Examples:", examples)
-    if command is simulate.simulate:
-        lists = (_paragraph("Schedulers:", SCHEDULERS), _paragraph("Users:", USERS))
-        epilog = "\n\n".join((*lists, epilog))
-    elif command is generate.generate:
-        epilog = _paragraph("Models:", generate.MODELS) + "\n\n" + epilog
-    elif command is convert.convert:
-        epilog = "\n\n".join((_paragraph("Exports:", convert.EXPORTS), epilog))
-    elif command in (queueing.queueing, crosscheck.crosscheck):
-        models = (queueing if command is queueing.queueing else crosscheck).MODELS
-        lists = (_paragraph("Models:", models), _paragraph("Parameters:", FORMS))
-        epilog = "\n\n".join((*lists, epilog))
-    app.command(epilog=epilog)(command)
-app.add_typer(experiment.app, name="experiment")
+for panel, commands in _PANELS.items():
+    for command, examples, topics in commands:
+        add_command(app, command, examples, topics, panel=panel)
+add_command(experiment.app, experiment.run, experiment.RUN_EXAMPLES, ("custom",))
+add_command(experiment.app, experiment.merge, experiment.MERGE_EXAMPLES)
+app.add_typer(experiment.app, name="experiment", rich_help_panel="Simulation")
+add_command(app, explain.explain, explain.EXAMPLES, name="help", panel="Help")
 
 
 def main() -> None:
     """Run the command that the arguments name."""
     stop_at_signals()
-    if sys.stdout is None:  # it is closed: whoever writes to it is told so
+    if sys.stdout is None:  # it is closed: writing to it is an error
         nowhere = io.FileIO(os.open(os.devnull, os.O_RDONLY), "w")
         sys.stdout = io.TextIOWrapper(nowhere, write_through=True)
     try:
@@ -125,17 +133,17 @@ def main() -> None:
         if not code:
             raise
         if not (isinstance(end, SystemExit) and end.code == code):
-            say_stopped()  # by a signal, whatever came of it
+            say_stopped()  # by a signal
         sys.exit(code)
 
 
 def _run() -> None:
     try:
         app(prog_name="workloadkit")
-    except OSError as error:  # of standard output: files say for themselves what is wrong
+    except OSError as error:  # of standard output: other files are named in their errors
         if exit_code():
             raise
         say(f"error: standard output cannot be written: {error.strerror}")
-        # what is left in it has nowhere to go when Python flushes it at the end
+        # so that Python can flush the rest at the end
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)

@@ -1,4 +1,4 @@
-"""`workloadkit anomalies`: what is not representative of a log, and the filters that remove it."""
+"""`workloadkit anomalies`: unrepresentative parts of a log, and filters that remove them."""
 
 from functools import partial
 from pathlib import Path
@@ -16,11 +16,10 @@ from workloadkit.cli.common import (
     figure_option,
     load,
     output_option,
-    say,
-    working,
     write,
     write_json,
 )
+from workloadkit.cli.messages import note, progress
 
 if TYPE_CHECKING:
     from workloadkit.cleaning.anomalies import Anomalies
@@ -42,26 +41,26 @@ def anomalies(
         Path | None,
         output_option(
             "the filters, which `clean --filters-of` reads,",
-            "Those of slight anomalies and of changes are comments.",
+            "Filters of slight anomalies and of changes are comments.",
         ),
     ] = None,
     json: JsonOption = None,
-    plot: Annotated[Path | None, figure_option("the jobs of each day with what was found")] = None,
+    plot: Annotated[Path | None, figure_option("the jobs of each day with the anomalies")] = None,
     strict: StrictOption = False,
 ) -> None:
-    """Show what is not representative of a log, with filters.
+    """Find unrepresentative parts of a log, with filters for them.
 
-    Flurries are stretches in which one user submits more jobs than all others together, ahead of
-    them by ten ordinary days of theirs (notable), and a tenth of all jobs (dominating); half as
-    much is slight. Start-up and wind-down are few jobs at one end, against the weekly cycle. Dead
-    periods have no arrivals for at least two ordinary days. Changes are steps that stay, of the
-    machine's size, of sizes and limits of requests, and of the set of queues. Nothing is applied.
+    In a flurry one user submits more jobs than all others together: by ten of their ordinary days
+    (notable), and a tenth of all jobs (dominating); half as much is slight. Start-up and wind-down
+    are few jobs at one end, compared with the weekly cycle. Dead periods have no arrivals for at
+    least two ordinary days. Changes are lasting steps in the size of the machine, in requested
+    sizes and limits, and in the set of queues. No filter is applied.
     """
     import workloadkit as wk
 
     check_outputs(output, json, plot, inputs=[trace])
     log = load(trace, strict=strict)
-    with working(f"looking through {log.name}"):
+    with progress(f"searching {log.name}"):
         found = wk.find_anomalies(log)
     if output:
         write(output, _filters(log, found))
@@ -74,13 +73,13 @@ def anomalies(
 
         draw = partial(analysis.load.plot_anomalies, found)
         analysis.save_figure(draw, plot, title=log.name)
-        say(f"wrote {plot}")
+        note(f"wrote {plot}")
     if not any(str(target) == "-" for target in (output, json)):
         typer.echo(_table(found, trace))
 
 
 def _table(found: "Anomalies", trace: Path | None) -> str:
-    """Lay out what was found, then each with its evidence and the command that removes it."""
+    """Lay out the anomalies, then each with its evidence and the command that removes it."""
     parts = [str(found)]
     log = "" if trace is None else f" {quote(str(trace))}"
     for one in found.items:
@@ -92,18 +91,18 @@ def _table(found: "Anomalies", trace: Path | None) -> str:
         parts.append("\n".join(lines))
     counts = found.sensitivity()
     if counts[0.5]["notable"] or counts[0.5]["dominating"]:
-        said = [
+        counted = [
             f"{counts[factor]['dominating']} and {counts[factor]['notable']}{words}"
             for factor, words in ((1.0, ""), (0.5, " with both limits halved"), (2.0, " doubled"))
         ]
         parts.append(
-            "\n".join(wrap(f"Dominating and notable flurries: {', '.join(said)}.", _WIDTH))
+            "\n".join(wrap(f"Dominating and notable flurries: {', '.join(counted)}.", _WIDTH))
         )
     return "\n\n".join(parts)
 
 
 def _filters(log: "Trace", found: "Anomalies") -> str:
-    """Write the filters that are offered as lines, the others as comments."""
+    """Write the offered filters as lines, the others as comments."""
     from workloadkit.cleaning.cleaned import removals
 
     offered = [one for one in found.items if one.offered]
@@ -111,9 +110,9 @@ def _filters(log: "Trace", found: "Anomalies") -> str:
     written = dict(zip(map(id, offered), (removed.filter for removed in counted), strict=True))
     name = " ".join(log.name.split())
     lines = [
-        f"# What `workloadkit anomalies` found in {name}.",
-        "# To apply it: workloadkit clean LOG --filters-of THIS -o CLEANED",
-        "# A line that begins with # is not applied.",
+        f"# Anomalies of {name}, found by `workloadkit anomalies`.",
+        "# To apply the filters: workloadkit clean LOG --filters-of THIS -o CLEANED",
+        "# Lines that begin with # are not applied.",
     ]
     for one in found.items:
         lines += ["", *_comment(one)]
@@ -124,5 +123,5 @@ def _filters(log: "Trace", found: "Anomalies") -> str:
 
 
 def _comment(one: "Anomaly") -> list[str]:
-    said = f"{one.strength} {one.kind}, {one.title}: {one.reason}"
-    return wrap(said, _WIDTH, initial_indent="# ", subsequent_indent="# ")
+    text = f"{one.strength} {one.kind}, {one.title}: {one.reason}"
+    return wrap(text, _WIDTH, initial_indent="# ", subsequent_indent="# ")

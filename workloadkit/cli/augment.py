@@ -10,10 +10,9 @@ from workloadkit.cli.common import (
     check_outputs,
     load,
     output_option,
-    say,
-    working,
     write_log,
 )
+from workloadkit.cli.messages import note, progress
 from workloadkit.cli.options import with_settings
 from workloadkit.settings import Augment
 
@@ -33,11 +32,11 @@ def augment(
     seed: SeedOption = None,
     strict: StrictOption = False,
 ) -> None:
-    """Give the jobs of a log utility functions.
+    """Add utility functions to the jobs of a log.
 
-    A job's value falls from its start value, by priority and size, to nothing at its deadline. The
-    points stand behind the 18 columns of each line, where readers of SWF pass over them;
-    `simulate` says what the jobs of such a log earn.
+    The value of a job falls from a start value, which depends on priority and size, to 0 at its
+    deadline. The points of the function follow the 18 columns of each line, where readers of SWF
+    skip them; `simulate` reports the utility that the jobs earn.
     """
     import workloadkit as wk
     from workloadkit.augment import queue_descriptions
@@ -47,9 +46,9 @@ def augment(
     check_outputs(output, inputs=[trace, asked.table])
     log = load(trace, strict=strict)
     if asked.priority is None and asked.table is None and (queues := queue_descriptions(log)):
-        say(f"{log.name}: queues by the header: {'; '.join(queues)}")
-    with working(f"augmenting {log.name}"):
+        note(f"{log.name}: queues in the header: {'; '.join(queues)}")
+    with progress(f"augmenting {log.name}"):
         made = wk.add_utility(log, rng=used, settings=asked)
     n_functions = made.utility["row"].nunique()
-    told = f"jobs {made.n_jobs:,}, utility functions {n_functions:,}, seed {used}"
-    write_log(made, output, told)
+    summary = f"jobs {made.n_jobs:,}, utility functions {n_functions:,}, seed {used}"
+    write_log(made, output, summary)

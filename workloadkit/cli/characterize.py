@@ -1,4 +1,4 @@
-"""`workloadkit characterize`: what is in a log."""
+"""`workloadkit characterize`: a report on a log."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -12,10 +12,10 @@ from workloadkit.cli.common import (
     check_outputs,
     load,
     output_option,
-    working,
     write,
     write_json,
 )
+from workloadkit.cli.messages import progress
 from workloadkit.cli.options import procs_option
 
 EXAMPLES = """
@@ -30,7 +30,7 @@ def characterize(
         Path | None,
         output_option(
             "the report, one HTML page,",
-            "By default report.html, or no page if only --json is given.",
+            "By default report.html, or no page with --json alone.",
         ),
     ] = None,
     json: JsonOption = None,
@@ -38,10 +38,10 @@ def characterize(
     procs: Annotated[int | None, procs_option()] = None,
     strict: StrictOption = False,
 ) -> None:
-    """Show what is in a log.
+    """Write a report on what is in a log.
 
-    The report tells of its load and cycles, users, marginals, estimates, sessions and batches, and
-    of what was repaired in reading it.
+    It covers load and cycles, users, marginal distributions, estimates, waits, sessions and
+    batches, reactions, locality, long-range dependence, and repairs made while reading.
     """
     import analysis
 
@@ -51,7 +51,7 @@ def characterize(
     log = load(trace, strict=strict, bursts=bursts)
     if procs is not None:
         log = replace(log, header=log.header.with_procs(procs))
-    with working(f"characterising {log.name}"):
+    with progress(f"characterising {log.name}"):
         report = analysis.characterize(log)
         page = report.to_html() if output else ""
     if output:

@@ -1,4 +1,4 @@
-"""`workloadkit check`: whether a schedule is what it claims to be."""
+"""`workloadkit check`: a schedule compared with its log and policy."""
 
 from pathlib import Path
 from typing import Annotated
@@ -10,9 +10,9 @@ from workloadkit.cli.common import (
     StrictOption,
     check_outputs,
     load,
-    working,
     write_json,
 )
+from workloadkit.cli.messages import progress
 from workloadkit.cli.options import with_settings
 from workloadkit.settings import Check
 
@@ -39,7 +39,7 @@ def check(
             metavar="SCHEDULE",
             show_default=False,
             readable=False,
-            help="Its jobs as some simulator wrote them, with their waits, as SWF.",
+            help="The same jobs with their waits, as a simulator wrote them, as SWF.",
         ),
     ],
     *,
@@ -47,12 +47,12 @@ def check(
     json: JsonOption = None,
     strict: StrictOption = False,
 ) -> None:
-    """Prove or refute a schedule of a log's jobs.
+    """Check a schedule against its log and policy.
 
-    Shows each claim and whether it holds, refuted ones with the first counterexample, unless JSON
-    goes to stdout. The last line says proved only where the log and the policy leave no other
-    schedule; consistent, where others would pass, too. The options say what was simulated. Exit 1
-    if anything is refuted.
+    Shows each rule and whether it is satisfied, with the first counterexample if it is violated,
+    unless JSON goes to stdout. The last line is "proved" only if the log and the policy allow no
+    other schedule, and "consistent" if they allow others. Give the options of the simulation.
+    Exit 1 if a rule is violated.
     """
     import workloadkit as wk
 
@@ -60,7 +60,7 @@ def check(
         raise typer.BadParameter("the log and the schedule cannot both be standard input")
     check_outputs(json, inputs=[trace, schedule, asked.outages])
     log, given = load(trace, strict=strict), load(schedule, strict=strict)
-    with working(f"checking {given.name}"):
+    with progress(f"checking {given.name}"):
         report = wk.check_schedule(log, given, asked)
     if json:
         write_json(json, report.to_dict())

@@ -1,4 +1,4 @@
-"""`workloadkit clean`: a log without the jobs that filters name."""
+"""`workloadkit clean`: a log without the jobs that filters remove."""
 
 from pathlib import Path
 from typing import Annotated
@@ -11,10 +11,9 @@ from workloadkit.cli.common import (
     check_outputs,
     load,
     output_option,
-    say,
-    working,
     write_log,
 )
+from workloadkit.cli.messages import note, progress
 from workloadkit.errors import ParameterError
 
 EXAMPLES = """
@@ -34,8 +33,8 @@ def clean(
             "--filter",
             metavar="TEXT",
             show_default=False,
-            help="Jobs to remove, in the archive's form, such as \"user=374 and (job>=14969 and "
-            'job<=28552)"; several by repeating, applied in order.',
+            help='Jobs to remove, such as "user=374 and job>=14969", see `workloadkit help '
+            "filters`; repeat for several, applied in order.",
         ),
     ] = None,
     filters_of: Annotated[
@@ -43,18 +42,15 @@ def clean(
         typer.Option(
             metavar="FILE",
             show_default=False,
-            help="A cleaned log, whose header names its filters; or a text of one filter a line, "
-            "such as `anomalies -o` writes.",
+            help="A cleaned log, whose header contains its filters, or a file with one filter per "
+            "line, such as `anomalies -o` writes.",
         ),
     ] = None,
     strict: StrictOption = False,
 ) -> None:
-    """Remove jobs by filters, and name these in the header.
+    """Remove jobs with filters, and record these in the header.
 
-    A filter compares fields with numbers (= != < <= > >=), joined by and, or, not and brackets.
-    Fields are user, job, proc, app, queue, partition, group, status, submit, wait, run and the
-    others of the format; hour is the hour of the day of the submission. Each filter is written with
-    the number of jobs that it removed.
+    The header lists each filter with the number of jobs that it removed.
     """
     import workloadkit as wk
     from workloadkit.cleaning.cleaned import read_filters
@@ -66,10 +62,10 @@ def clean(
             raise ParameterError("the log and its filters cannot both come from standard input")
         chosen += read_filters(str(filters_of))
     if not chosen:
-        raise ParameterError("no filter given; name jobs to remove with --filter or --filters-of")
+        raise ParameterError("no filter given; use --filter or --filters-of")
     log = load(trace, strict=strict)
-    with working(f"cleaning {log.name}"):
+    with progress(f"cleaning {log.name}"):
         cleaned = wk.clean(log, chosen)
     for one in wk.filters_of(cleaned.header)[-len(chosen) :]:
-        say(f"  {one}")
+        note(f"  {one}")
     write_log(cleaned, output, f"jobs {cleaned.n_jobs:,} of {log.n_jobs:,}")

@@ -1,25 +1,20 @@
-"""What the commands share: arguments, durations, reading and writing, messages, workers."""
+"""What the commands share: arguments, durations, reading and writing."""
 
 import json
 import os
-import sys
-import warnings
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Collection, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-import typer.core
 
-from workloadkit.errors import (
-    FormatError,
-    ParameterError,
-    WorkloadError,
-    WorkloadWarning,
-    printable,
-)
+from workloadkit.cli.commands import RARE
+from workloadkit.cli.configuration import as_words, configured
+from workloadkit.cli.messages import detail, note, progress
+from workloadkit.errors import FormatError, ParameterError, WorkloadError
 from workloadkit.parameters import read_duration
 
 if TYPE_CHECKING:
@@ -45,19 +40,21 @@ TraceArgument = Annotated[
     typer.Argument(
         metavar="TRACE",
         show_default=False,
-        readable=False,  # reading says what is wrong
-        help='Log in the Standard Workload Format, plain, gz, bz2, xz or zst; "-" is standard '
-        "input. By default the built-in sample.",
+        readable=False,  # reading reports what is wrong
+        help='Log in SWF; "-" is standard input. It may be compressed: gz, bz2, xz, zst. By '
+        "default the built-in sample.",
     ),
 ]
 StrictOption = Annotated[
     bool,
-    typer.Option("--strict", help="Take the first departure from the standard for an error."),
+    typer.Option(
+        "--strict", rich_help_panel=RARE, help="Stop at the first violation of the SWF standard."
+    ),
 ]
 JsonOption = Annotated[
     Path | None,
     typer.Option(
-        "--json", metavar="FILE", readable=False, help='Write JSON to this file; "-" is stdout.'
+        "--json", metavar="FILE", readable=False, help='Write JSON to FILE. "-" is stdout.'
     ),
 ]
 
@@ -66,25 +63,32 @@ NoPauseOption = Annotated[
     bool,
     typer.Option(
         "--no-pause",
-        help="Resampled long-term users who react begin again at once when they have done.",
+        rich_help_panel=RARE,
+        help="Resampled long-term users who react do not pause: they begin again as soon as they "
+        "are done.",
     ),
 ]
 
 
 def output_option(what: str, more: str = "", *, metavar: str = "FILE") -> Any:
     """Return the option that names the file to which something is written."""
-    text = f'Write {what} to this file; "-" is stdout. {more}'.rstrip()
+    text = f'Write {what} to {metavar}. "-" is stdout. {more}'.rstrip()
     return typer.Option("-o", metavar=metavar, show_default=False, help=text)
 
 
-def figure_option(what: str) -> Any:
+def figure_option(what: str, *, panel: str | None = None) -> Any:
     """Return the option that names the file of a figure."""
-    text = f"Draw {what}, as SVG, PNG or PDF by the file's name."
-    return typer.Option(callback=_figure_file, metavar="FILE", show_default=False, help=text)
+    return typer.Option(
+        callback=_figure_file,
+        metavar="FILE",
+        show_default=False,
+        rich_help_panel=panel,
+        help=f"Draw {what} (.svg, .png or .pdf).",
+    )
 
 
 def _figure_file(path: Path | None) -> Path | None:
-    """Refuse the name of a figure's file before anything is done."""
+    """Check the name of a figure's file before anything is done."""
     if path and path.suffix.lower() not in (".svg", ".png", ".pdf"):
         raise typer.BadParameter(f"{path}: a figure is written as .svg, .png or .pdf")
     return path
@@ -94,97 +98,43 @@ BurstsOption = Annotated[
     bool,
     typer.Option(
         "--bursts",
-        help="Take checkpointed jobs as the bursts in which they ran, each a job of its own, to "
-        "study the system. By default as the line that sums them up.",
+        rich_help_panel=RARE,
+        help="Replace each checkpointed job by the bursts in which it ran. By default its summary "
+        "line is used.",
     ),
 ]
 SeedOption = Annotated[
     int | None,
-    typer.Option(min=0, metavar="S", help="Seed of all that is random. By default a new one."),
+    typer.Option(min=0, metavar="S", help="Seed of the random numbers. By default a new one."),
 ]
 
 
-class Commands(typer.core.TyperGroup):
-    """The commands; warnings and the toolkit's errors become one line each on stderr."""
-
-    def invoke(self, ctx: Any) -> Any:
-        """Run the command; exit 1 if the input is at fault, 2 for wrong usage."""
-        with warnings.catch_warnings():
-            warn_in_one_line()
-            try:
-                return super().invoke(ctx)
-            except WorkloadError as error:
-                say(f"error: {error}")
-                raise typer.Exit(2 if isinstance(error, ParameterError) else 1) from None
-            except KeyboardInterrupt:
-                from workloadkit.cli.stopping import exit_code, say_stopped
-
-                say_stopped()
-                raise typer.Exit(exit_code() or 130) from None
-
-
-def say(message: str) -> None:
-    """Tell the user something that is not the result: one line on stderr."""
-    typer.echo(printable(message), err=True)
-
-
-@contextmanager
-def working(on: str) -> Iterator[None]:
-    """Show on a terminal that something is being done."""
-    if sys.stderr is None or not sys.stderr.isatty():
-        yield
-        return
-    from rich.console import Console
-    from rich.text import Text
-
-    with Console(stderr=True).status(Text(f"{on} …")):
-        yield
-
-
-@contextmanager
-def counting(what: str) -> Iterator[Callable[[int, int], None]]:
-    """Show on a terminal how much is done and how long the rest will take.
-
-    Yields
-    ------
-    callable
-        To be called with how many are done, and of how many.
-    """
-    from rich.console import Console
-    from rich.progress import MofNCompleteColumn, Progress, TimeRemainingColumn
-
-    console = Console(stderr=True)
-    columns = [*Progress.get_default_columns()[:2], MofNCompleteColumn(), TimeRemainingColumn()]
-    with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
-        task = progress.add_task(what, total=None)
-        yield lambda done, total: progress.update(task, completed=done, total=total)
-
-
 def load(trace: Path | None, *, strict: bool, bursts: bool = False) -> "Trace":
-    """Read the log that the user named, or the sample; say what was repaired.
+    """Read the log named on the command line, or the sample; report repairs.
 
-    With `bursts`, checkpointed jobs stand as their bursts.
+    With `bursts`, checkpointed jobs are replaced by their bursts.
     """
     import workloadkit as wk
 
     if trace is None:
-        say("no TRACE named: the built-in sample")
+        note("no TRACE given: using the built-in sample")
         return wk.load_sample()
-    with working(f"reading {trace}"):
+    with progress(f"reading {trace}"):
         log = _read(trace, strict=strict)
+    detail(f"{log.name}: jobs {log.n_jobs:,}, sha256 {log.digest}")
     if log.repairs:
-        say(f"{log.name}: repaired in reading:")
+        note(f"{log.name}: repairs made while reading:")
         for repair in log.repairs:
-            say(f"  {repair}")
+            note(f"  {repair}")
     if bursts:
         n_jobs = log.bursts["job"].nunique()
-        say(f"{log.name}: checkpointed jobs {n_jobs:,}, taken as bursts {len(log.bursts):,}")
+        note(f"{log.name}: checkpointed jobs {n_jobs:,}, replaced by bursts {len(log.bursts):,}")
         log = log.as_bursts()
     return log
 
 
 def _read(path: Path, *, strict: bool) -> "Trace":
-    """Read a log; say what a file is that is none."""
+    """Read a log; of a file in another format, report which."""
     import workloadkit as wk
     from workloadkit.io.formats import looks_like
     from workloadkit.io.known_formats import TITLES
@@ -192,20 +142,20 @@ def _read(path: Path, *, strict: bool) -> "Trace":
     try:
         return wk.read_swf(str(path), strict=strict)
     except FormatError:
-        is_file = path.is_file()  # what was read of anything else is gone
+        is_file = path.is_file()  # a pipe cannot be read again
         kind = looks_like(path) if is_file else "swf"
         if kind == "swf":
             raise
         raise WorkloadError(
-            f"{path} is {TITLES[kind]}: make a log of it by `workloadkit convert {path} -o LOG.swf`"
+            f"{path} is {TITLES[kind]}: convert it first: workloadkit convert {path} -o LOG.swf"
         ) from None
 
 
 def check_outputs(*targets: Path | None, inputs: Iterable[Path | None] = ()) -> None:
-    """Refuse what is seen to go wrong before anything is read.
+    """Check the names of results before anything is read.
 
-    These are two results for one file or for stdout, files in folders that are not there or of
-    suffixes that are not written, and results that would take the place of an input.
+    Errors are two results in one file or on stdout, a folder that does not exist, a suffix that
+    cannot be written, and a result that would overwrite an input.
     """
     from workloadkit.io.files import check_suffix
 
@@ -221,13 +171,13 @@ def check_outputs(*targets: Path | None, inputs: Iterable[Path | None] = ()) -> 
         for source in inputs:
             if source and _same_file(source, target):
                 raise ParameterError(
-                    f"{target}: is the input {source}, which is not written over; name another file"
+                    f"{target}: is the input {source}, which is not overwritten; name another file"
                 )
 
 
 def _same_file(source: Path, target: str) -> bool:
-    """Whether a result would take the place of an input; of devices and pipes none does."""
-    with suppress(OSError):  # reading says what is wrong with an input, writing with a target
+    """Whether a result would overwrite an input; devices and pipes are not overwritten."""
+    with suppress(OSError):  # reading and writing report what is wrong
         if target == "-" or not Path(target).is_file():
             return False
         return Path("/dev/stdin" if str(source) == "-" else source).samefile(target)
@@ -235,7 +185,7 @@ def _same_file(source: Path, target: str) -> bool:
 
 
 def aligned(rows: Sequence[Sequence[str]], *, words: Collection[int] = ()) -> str:
-    """Lay out lines of cells in columns: at the right, those that hold words at the left.
+    """Align cells in columns: numbers right, columns of words left.
 
     Examples
     --------
@@ -254,44 +204,42 @@ def aligned(rows: Sequence[Sequence[str]], *, words: Collection[int] = ()) -> st
 
 
 def write(target: Path, text: str) -> None:
-    """Write a result whole or not at all, to stdout for "-"; say so if it is a file."""
+    """Write a result whole or not at all, to stdout for "-"; report the file."""
     from workloadkit.io.files import write_text
 
     write_text(target, text)
     if str(target) != "-":
-        say(f"wrote {target}")
+        note(f"wrote {target}")
 
 
 def write_log(log: "Trace", output: Path, summary: str = "") -> None:
-    """Write a log, to stdout for "-"; say which files that made, and a summary of it."""
+    """Write a log, to stdout for "-"; report its files and a summary."""
     from workloadkit.io.swf import write_swf
 
-    say_written(output, write_swf(log, str(output)), summary)
+    say_written(output, write_swf(recorded(log), str(output)), summary)
+
+
+def recorded(log: "Trace") -> "Trace":
+    """Return a log whose header records the defaults that come from a configuration file."""
+    if not configured():
+        return log
+    made = ("Note", f"defaults from a configuration file: {as_words(configured())}")
+    return replace(log, header=log.header.appended(made))
 
 
 def say_written(output: Path, beside: Path | None, summary: str = "") -> None:
-    """Say which files were written, a log and its side-car, and a summary of it."""
+    """Report the files that were written, a log and its side-car, and a summary."""
     files = f"wrote {output}" + (f" and {beside}" if beside else "")
     parts = [files] * (str(output) != "-") + [summary] * bool(summary)
     if parts:
-        say(": ".join(parts))
+        note(": ".join(parts))
 
 
 def write_json(target: Path, data: Any) -> None:
-    """Write `data` as JSON, whole or not at all, to stdout for "-"."""
+    """Write `data` as JSON, whole or not at all, to stdout for "-".
+
+    The provenance records the defaults that come from a configuration file.
+    """
+    if configured():
+        data = data | {"provenance": data.get("provenance", {}) | {"configured": configured()}}
     write(target, json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
-
-
-def warn_in_one_line() -> None:
-    """Show the toolkit's own warnings as a line each, once; leave all others to Python."""
-    otherwise, said = warnings.showwarning, set()
-
-    def show(message: Any, category: Any, *where: Any, **more: Any) -> None:
-        if not issubclass(category, WorkloadWarning):
-            otherwise(message, category, *where, **more)
-        elif (text := str(message)) not in said:
-            said.add(text)
-            say(f"warning: {text}")
-
-    warnings.simplefilter("always", WorkloadWarning)
-    warnings.showwarning = show

@@ -1,20 +1,20 @@
-"""`workloadkit convert`: a site's accounting, or another simulator's log, as a log."""
+"""`workloadkit convert`: accounting, or a log in another format, as a log."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from workloadkit.cli.commands import RARE
 from workloadkit.cli.common import (
     JsonOption,
     StrictOption,
     check_outputs,
     output_option,
-    say,
     say_written,
-    working,
     write_json,
 )
+from workloadkit.cli.messages import note, progress, say
 from workloadkit.errors import WorkloadError
 from workloadkit.io.known_formats import Format
 
@@ -29,20 +29,6 @@ workloadkit convert slurm.txt -o public.swf.gz --anonymize --key secret
 workloadkit convert log.swf.gz -o log.json
 """
 
-#: How sites export what is read, by the format.
-EXPORTS = """
-slurm: F=JobIDRaw,JobID,Cluster,Partition,QOS,Account,GID,UID,Submit,Eligible
-       F=$F,Start,End,ElapsedRaw,Suspended,State,ExitCode,NNodes,AllocCPUS
-       F=$F,ReqCPUS,ReqMem,AllocTRES,TimelimitRaw,Reason,Flags,JobName
-       TZ=UTC sacct -aXPD -S FROM -E TO --units=K -o $F > slurm.txt
-       (without -X, and with TotalCPU,MaxRSS,NTasks before JobName, steps
-       tell of CPU time and memory; without TZ=UTC, name the zone by --tz)
-pbs:   server_priv/accounting/*, the files of the days
-lsf:   lsb.acct and lsb.acct.* of LSB_SHAREDIR/CLUSTER/logdir
-sge:   $SGE_ROOT/$SGE_CELL/common/accounting (or accounting.jsonl)
-"""
-
-
 _LONGEST_KEY = 4096  # [bytes]
 
 
@@ -53,7 +39,7 @@ def convert(
             metavar="LOG...",
             show_default=False,
             readable=False,  # reading says what is wrong
-            help='What to read, compressed or not; "-" is standard input. Accounting may come in '
+            help='File to read, plain or compressed; "-" is standard input. Accounting may be in '
             "several files.",
         ),
     ],
@@ -61,23 +47,27 @@ def convert(
         Path,
         output_option(
             "the log",
-            "By its name OUT.swf, OUT.gwf (both with .gz, .bz2, .xz or .zst after it) or OUT.json "
-            "for Batsim. What SWF cannot hold goes to OUT.swf.parquet.",
+            "The name determines the format: OUT.swf or OUT.gwf, optionally with .gz, .bz2, .xz "
+            "or .zst, or OUT.json for Batsim. OUT.swf.parquet gets what SWF cannot hold.",
             metavar="OUT",
         ),
     ],
     from_: Annotated[
         Format | None,
-        typer.Option("--from", help="Format of what is read. By default, what it looks like."),
+        typer.Option("--from", help="Format of the input. By default it is recognized."),
     ] = None,
     tz: Annotated[
         str,
-        typer.Option(metavar="ZONE", help="Time zone of times that name none, and of the log."),
+        typer.Option(metavar="ZONE", help="Time zone of the log, and of times without one."),
     ] = "UTC",
-    procs: Annotated[int | None, procs_option("those that the export tells, if any")] = None,
+    procs: Annotated[int | None, procs_option("those in the export, if any")] = None,
     attempts: Annotated[
         bool,
-        typer.Option("--attempts", help="Make of each attempt of a requeued job a partial line."),
+        typer.Option(
+            "--attempts",
+            rich_help_panel=RARE,
+            help="Write each attempt of a requeued job as a partial line.",
+        ),
     ] = False,
     anonymize: Annotated[
         bool,
@@ -88,8 +78,9 @@ def convert(
         typer.Option(
             metavar="FILE",
             readable=False,
-            help="With --anonymize: the numbers of users, groups, ... are made of their names by "
-            "the secret in this file, the same in every log.",
+            rich_help_panel=RARE,
+            help="With --anonymize: number users, groups, ... with the secret in this file, the "
+            "same in every log.",
         ),
     ] = None,
     columns: Annotated[
@@ -97,14 +88,15 @@ def convert(
         typer.Option(
             metavar="NAMES",
             show_default=False,
-            help="Columns of Slurm's rows that come without their names, in their order: "
-            "'JobID|Partition|...'. Open XDMoD's exports are known.",
+            rich_help_panel=RARE,
+            help="Columns of Slurm rows without a header line, in order: 'JobID|Partition|...'. "
+            "Exports of Open XDMoD need none.",
         ),
     ] = None,
     json: JsonOption = None,
     strict: StrictOption = False,
 ) -> None:
-    """Make a log of a site's accounting, or of another format.
+    """Convert accounting, or a log in another format, to SWF.
 
     Prints how many rows were read, which were left out and why, and how many jobs are kept.
     """
@@ -113,7 +105,7 @@ def convert(
     made = formats.written_format(output)
     check_outputs(output, json, inputs=[*logs, key])
     secret = _secret(key)
-    with working(f"reading {', '.join(map(str, logs))}"):
+    with progress(f"reading {', '.join(map(str, logs))}"):
         trace = formats.read_log(
             [str(log) for log in logs],
             from_,
@@ -125,20 +117,20 @@ def convert(
             columns=columns,
             strict=strict,
         )
-    with working(f"writing {output}"):
+    with progress(f"writing {output}"):
         beside = formats.write_log(trace, output)
     typer.echo(_summary(trace), err="-" in (str(output), str(json)))
     say_written(output, beside)
     if trace.sidecar is not None and (str(output) == "-" or made != "swf"):
-        say("warning: no Parquet file stands beside it: what its format cannot hold is lost")
+        say("warning: no Parquet file is written next to it: what the format cannot hold is lost")
     if trace.intake is not None and not trace.header.procs:
-        say("the size of the machine is not known: --procs tells it")
+        note("the size of the machine is unknown: give it with --procs")
     if json:
         write_json(json, _as_dict(trace))
 
 
 def _secret(key: Path | None) -> bytes | None:
-    """Return what a key file holds, without blanks at its ends."""
+    """Return the secret in a key file, without blanks at its ends."""
     if key is None:
         return None
     try:
@@ -147,26 +139,26 @@ def _secret(key: Path | None) -> bytes | None:
     except OSError as error:
         raise WorkloadError(f"{key}: cannot be read: {error.strerror}") from None
     if len(secret) > _LONGEST_KEY:
-        raise WorkloadError(f"{key}: is no key: it has more than {_LONGEST_KEY:,} bytes")
+        raise WorkloadError(f"{key}: not a key: it has more than {_LONGEST_KEY:,} bytes")
     secret = secret.strip()
     if not secret:
-        raise WorkloadError(f"{key}: holds no key")
+        raise WorkloadError(f"{key}: contains no key")
     return secret
 
 
 def _summary(trace: "Trace") -> str:
-    """Say what was read and what became of it."""
+    """Summarize what was read and kept."""
     if trace.intake is not None:
         return str(trace.intake)
     lines = [f"{trace.name}: {trace.n_jobs:,} jobs read, all kept"]
     if trace.repairs:
-        lines += ["repaired in reading:", *(f"  {repair}" for repair in trace.repairs)]
+        lines += ["repairs made while reading:", *(f"  {repair}" for repair in trace.repairs)]
     return "\n".join(lines)
 
 
 def _as_dict(trace: "Trace") -> dict[str, Any]:
     from workloadkit.provenance import provenance
 
-    told = trace.intake.to_dict() if trace.intake is not None else {"jobs": trace.n_jobs}
+    counts = trace.intake.to_dict() if trace.intake is not None else {"jobs": trace.n_jobs}
     repairs = [vars(repair) for repair in trace.repairs]
-    return {**told, "repairs": repairs, "provenance": provenance(trace)}
+    return {**counts, "repairs": repairs, "provenance": provenance(trace)}

@@ -1,4 +1,4 @@
-"""`workloadkit crosscheck`: queueing models beside simulations."""
+"""`workloadkit crosscheck`: queueing models compared with simulations."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -9,11 +9,11 @@ from workloadkit.cli.common import (
     JsonOption,
     check_outputs,
     figure_option,
-    say,
-    working,
     write_json,
 )
+from workloadkit.cli.completion import words
 from workloadkit.cli.executors import WorkersOption, executor
+from workloadkit.cli.messages import note, progress
 from workloadkit.cli.options import with_settings
 from workloadkit.cli.queueing_parameters import read_grids
 from workloadkit.settings import Crosscheck
@@ -32,26 +32,28 @@ workloadkit crosscheck reopen lam=0.1:0.9:0.2 Z=1 S=1 p=exp:1 p=zakay
 workloadkit crosscheck reopen lam=0.8 p=0.1 Z=5 S=1 --jobs 1000000
 """
 
-MODELS = """
-mm1 | poisson   lam S             open users, one server
-mmc             lam S servers     open users, several
-md1             lam S             open users, jobs that all take S
-closed | think  N Z S             closed users [servers, method]
-mixed           lam N Z S         both [servers, method, p]
-reopen          lam p Z S         users who submit again [servers, method]
-"""
+#: The names of the models.
+MODELS = ("mm1", "poisson", "mmc", "md1", "closed", "think", "mixed", "reopen")
 
 
 @with_settings()
 def crosscheck(
-    model: Annotated[str, typer.Argument(metavar="MODEL", show_default=False, help="See below.")],
+    model: Annotated[
+        str,
+        typer.Argument(
+            metavar="MODEL",
+            show_default=False,
+            autocompletion=words(*MODELS),
+            help="Model, see `workloadkit help crosscheck-models`.",
+        ),
+    ],
     parameters: Annotated[
         list[str] | None,
         typer.Argument(
             metavar="NAME=VALUE...",
             show_default=False,
-            help="Its parameters: rate of arrivals lam, closed users N, mean think time Z, mean "
-            "service time S, servers, probability of another job p, and the method of the theory.",
+            help="Parameters: arrival rate lam, closed users N, mean think time Z, mean service "
+            "time S, servers, probability of another job p, and the method of the theory.",
         ),
     ] = None,
     *,
@@ -63,19 +65,19 @@ def crosscheck(
     ] = None,
     json: JsonOption = None,
 ) -> None:
-    """Tell whether a queueing model and its simulation agree.
+    """Compare a queueing model with its simulation.
 
-    Shows X, R, Q, U and percentiles of R by theory and by simulation, with standard error, z and
-    the difference that is allowed: as rare by chance as 4 standard errors of a normal law and, of
-    an approximation, the error that it states of itself. Of what it states none the row is
-    shown, but not judged. Exit 1 if a difference is larger.
+    Shows X, R, Q, U and percentiles of R by theory and by simulation, with interval, z and the
+    allowed difference: as improbable as 4 standard errors of a normal distribution, plus the error
+    that an approximation states. Rows without a stated error are not judged. Exit 1 if a
+    difference is larger.
     """
     from analysis.queue_models.cross_check.checking import crosscheck_grids
     from analysis.queue_models.cross_check.models import find_model
 
     check_outputs(plot, json)
     grids = read_grids(parameters or [], find_model(model).known)
-    with executor(workers) as pool, working(f"simulating {model}"):
+    with executor(workers) as pool, progress(f"simulating {model}"):
         found = crosscheck_grids(model, grids, asked, executor=pool)
     if json:
         write_json(json, found.to_dict())
@@ -88,7 +90,7 @@ def crosscheck(
 
 
 def _show(found: "CrossCheck") -> None:
-    """Print a table for each point, and what came out."""
+    """Print a table for each point, and the verdict."""
     from rich.console import Console
 
     from analysis.formats import count, plural
@@ -107,22 +109,22 @@ def _show(found: "CrossCheck") -> None:
         verdict = f"differ in {failed:,}" if failed else "agree in all"
         typer.echo(f"theory and simulation {verdict} of {plural(judged, 'measure')}")
     if others:
-        told = " others" if judged else " measures"
-        typer.echo(f"not judged, as the theory states no error of them: {others:,}{told}")
+        which = " others" if judged else " measures"
+        typer.echo(f"not judged, as the theory states no error: {others:,}{which}")
 
 
 def _heading(point: dict[str, Any]) -> str:
-    """Say which point it is."""
+    """Describe a point."""
     from analysis.formats import count
     from analysis.queue_models.cross_check.result import OF_RUNS
 
-    told = ", ".join(
+    parameters = ", ".join(
         f"{name} {value:g}" if isinstance(value, float) else f"{name} {value}"
         for name, value in point.items()
         if name not in OF_RUNS
     )
     warmup = f"warm-up {count(point['warmup'])} jobs"
-    return f"{told}\n{point['exactness']}; {warmup}{'' if point['settled'] else ' and more'}"
+    return f"{parameters}\n{point['exactness']}; {warmup}{'' if point['settled'] else ' and more'}"
 
 
 def _table(rows: "pd.DataFrame") -> "Table":
@@ -134,8 +136,8 @@ def _table(rows: "pd.DataFrame") -> "Table":
     table.add_column("measure", no_wrap=True)
     for heading in ("theory", "simulation", "95 % interval", "z", "allowed"):
         table.add_column(heading, justify="right", no_wrap=True)
-    told = rows["holds"].eq(False).any()
-    if told:
+    differs = rows["holds"].eq(False).any()
+    if differs:
         table.add_column("", no_wrap=True)
     for row in rows.to_dict("records"):
         cells = [
@@ -146,12 +148,12 @@ def _table(rows: "pd.DataFrame") -> "Table":
             f"{row['z']:+.1f}".replace("-", "−") if abs(row["z"]) < 1e3 else "–",
             _number(row["allowed"], 2),
         ]
-        table.add_row(*cells, *(["differs" if row["holds"] is False else ""] if told else []))
+        table.add_row(*cells, *(["differs" if row["holds"] is False else ""] if differs else []))
     return table
 
 
 def _number(value: float, digits: int = 5) -> str:
-    """Write a number with so many significant digits."""
+    """Write a number with a number of significant digits."""
     return "–" if value != value else f"{value:.{digits}g}"
 
 
@@ -164,4 +166,4 @@ def _draw(found: "CrossCheck", path: Path) -> None:
 
     size = (5 * (1 + len(responses(found))), 4)
     analysis.save_figure(partial(plot_crosscheck, found), path, title=found.model, size=size)
-    say(f"wrote {path}")
+    note(f"wrote {path}")

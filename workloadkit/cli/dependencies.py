@@ -1,4 +1,4 @@
-"""`workloadkit dependencies`: what each batch depends on, in fields 17 and 18."""
+"""`workloadkit dependencies`: the dependencies of batches, in fields 17 and 18."""
 
 from pathlib import Path
 from typing import Annotated
@@ -10,11 +10,10 @@ from workloadkit.cli.common import (
     check_outputs,
     load,
     output_option,
-    say,
-    working,
     write_json,
     write_log,
 )
+from workloadkit.cli.messages import note, progress
 
 EXAMPLES = """
 workloadkit dependencies log.swf.gz -o dependent.swf.gz
@@ -22,33 +21,33 @@ workloadkit dependencies log.swf | workloadkit simulate - --users dependent
 workloadkit dependencies log.swf.gz -o dependent.swf.gz --json lost.json
 """
 
-#: What the counts that tell of losses count.
+#: What is lost, by the name of its count.
 NOT_CARRIED = {
-    "of_several": "batches that depend on further ones than that of the preceding job",
-    "only_following": "batches that only follow one, after an inter-arrival time",
-    "within_batches": "jobs that come at their time within a batch, after its first one",
-    "ambiguous": "preceding jobs whose number is that of others, too, or is none",
+    "of_several": "batches that depend on more batches than that of the preceding job",
+    "only_following": "batches that only follow another, after an inter-arrival time",
+    "within_batches": "jobs after the first of a batch, which arrive at their own time",
+    "ambiguous": "preceding jobs with an ambiguous number, or none",
 }
 
 
 def dependencies(
     trace: TraceArgument = None,
-    output: Annotated[Path, output_option("the log with them")] = Path("-"),
+    output: Annotated[Path, output_option("the log with dependencies")] = Path("-"),
     json: JsonOption = None,
     strict: StrictOption = False,
 ) -> None:
-    """Write what batches of jobs depend on into fields 17 and 18.
+    """Add the dependencies of batches, in fields 17 and 18.
 
-    A batch depends on the one before in its session, the first of a session on the last batches of
-    all sessions of the user that had ended before it. The fields of its first job tell of the job
-    that ended last among these, and of the think time since; what they cannot tell is counted.
+    A batch depends on the previous one in its session; the first of a session depends on the last
+    batches of all sessions of the user that ended before. The fields of its first job contain the
+    one of these jobs that ended last, and the think time since; what they cannot hold is counted.
     """
     from workloadkit.dependencies import carry_dependencies
     from workloadkit.provenance import provenance
 
     check_outputs(output, json, inputs=[trace])
     log = load(trace, strict=strict)
-    with working(f"finding the batches of {log.name}"):
+    with progress(f"finding the batches of {log.name}"):
         made, counts = carry_dependencies(log)
     write_log(
         made,
@@ -60,4 +59,4 @@ def dependencies(
         write_json(json, counts | {"provenance": provenance(log)})
     for name, what in NOT_CARRIED.items():
         if counts[name]:
-            say(f"not carried: {what}: {counts[name]:,}")
+            note(f"not carried: {what}: {counts[name]:,}")

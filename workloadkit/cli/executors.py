@@ -1,4 +1,4 @@
-"""What runs the tasks of a command: this process, several, or a Dask cluster."""
+"""Executors for the tasks of a command: this process, several, or a Dask cluster."""
 
 import logging
 import sys
@@ -7,30 +7,30 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from workloadkit.cli.common import warn_in_one_line
+from workloadkit.cli.commands import RARE
+from workloadkit.cli.messages import warn_in_one_line
 from workloadkit.errors import ParameterError, WorkloadError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from concurrent.futures import Executor, Future
 
-WorkersOption = Annotated[
-    int, typer.Option(min=1, metavar="N", help="Processes that share the work.")
-]
+WorkersOption = Annotated[int, typer.Option(min=1, metavar="N", help="Number of processes.")]
 DaskOption = Annotated[
     str | None,
     typer.Option(
         metavar="ADDRESS",
         show_default=False,
-        help="Run on the workers of a Dask scheduler, such as tcp://head:8786. They must find all "
-        "files under the same paths.",
+        rich_help_panel=RARE,
+        help="Run on the workers of a Dask scheduler, such as tcp://head:8786. All files must have "
+        "the same paths there.",
     ),
 ]
 
 
 @contextmanager
 def executor(workers: int, *, dask: str | None = None) -> "Iterator[Executor | None]":
-    """Give what runs the tasks: processes, or a Dask cluster; None for this process alone."""
+    """Yield an executor: processes, or a Dask cluster; None for this process alone."""
     if dask is not None and workers > 1:
         raise ParameterError("--workers and --dask exclude each other")
     if dask is not None:
@@ -45,10 +45,10 @@ def executor(workers: int, *, dask: str | None = None) -> "Iterator[Executor | N
 
 @contextmanager
 def _processes(workers: int) -> "Iterator[Executor]":
-    """Give processes that end with this one.
+    """Yield a pool of processes that end with this one.
 
-    Where that is safe they are copies of one process, which has loaded the program while this one
-    was reading what there is to do.
+    On Linux they are forks of one server process, which loads the program while this one reads its
+    input.
     """
     from concurrent.futures import ProcessPoolExecutor
     from multiprocessing import active_children, forkserver, get_context
@@ -71,7 +71,7 @@ def _processes(workers: int) -> "Iterator[Executor]":
     pool = Pool(workers, context, initializer=_begin_work)
     try:
         yield pool
-    except BaseException:  # an interrupt, too: nobody waits for what the workers are at
+    except BaseException:  # also an interrupt: do not wait for the workers
         for process in active_children():
             process.terminate()
         raise
@@ -79,7 +79,7 @@ def _processes(workers: int) -> "Iterator[Executor]":
         pool.shutdown(cancel_futures=True)
 
 
-#: What a process imports before it is copied.
+#: What the server process imports before it forks.
 _LOADED = "workloadkit.experiments.worker"
 
 
@@ -92,7 +92,7 @@ def _begin_work() -> None:
 
 @contextmanager
 def _cluster(address: str) -> "Iterator[Executor]":
-    """Give a Dask cluster."""
+    """Yield a Dask cluster."""
     from concurrent.futures import CancelledError
 
     try:

@@ -1,17 +1,19 @@
-"""`workloadkit experiment`: a grid of simulations, run on many processes or machines."""
+"""`workloadkit experiment`: a grid of simulations on many processes or machines."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from workloadkit.cli.commands import RARE, Commands
 from workloadkit.cli.common import (
-    Commands,
+    JsonOption,
     StrictOption,
-    counting,
-    say,
+    check_outputs,
+    write_json,
 )
 from workloadkit.cli.executors import DaskOption, WorkersOption, executor
+from workloadkit.cli.messages import note, progress
 from workloadkit.cli.results import print_comparison, print_results
 
 if TYPE_CHECKING:
@@ -37,7 +39,7 @@ app = typer.Typer(
 def _shard(text: str) -> tuple[int, int]:
     part, slash, of = text.partition("/")
     if not (slash and part.isdigit() and of.isdigit() and 1 <= int(part) <= int(of)):
-        raise typer.BadParameter(f"{text!r} is not k/n, with k from 1 to n")
+        raise typer.BadParameter(f"{text!r} is not K/N, with K from 1 to N")
     return int(part), int(of)
 
 
@@ -57,7 +59,8 @@ def run(
         Path,
         typer.Option(
             metavar="DIR",
-            help="Keep the results there, in results.parquet. If there are some, go on from them.",
+            help="Keep the results in results.parquet in this folder, and continue from those that "
+            "are there.",
         ),
     ],
     baseline: BaselineOption = None,
@@ -67,28 +70,31 @@ def run(
             metavar="K/N",
             parser=_shard,
             show_default=False,
-            help="Run part K of N, such as in a job array, each with its own DIR; see "
+            rich_help_panel=RARE,
+            help="Run part K of N, for example in a job array, each with its own DIR; see "
             "`experiment merge`.",
         ),
     ] = None,
     workers: WorkersOption = 1,
     dask: DaskOption = None,
+    json: JsonOption = None,
     strict: StrictOption = False,
 ) -> None:
     """Run the simulations of an experiment that have no results yet.
 
     FILE.toml contains logs, schedulers, users, loads, readings and settings. Results are written
-    every few seconds: after an interruption the same command goes on. The results do not depend on
-    how they were made.
+    every few seconds; after an interruption the same command continues. They do not depend on the
+    number of workers.
     """
     from workloadkit.experiments.specification import read_experiment
 
+    check_outputs(json, inputs=[file])
     with executor(workers, dask=dask) as pool:
         experiment = read_experiment(file, strict=strict)
-        with counting("simulations") as progress:
-            results = experiment.run(out, executor=pool, shard=shard or (1, 1), progress=progress)
-    say(f"{out}: {len(results.runs):,} of {results.size:,} simulations")
-    _show(results, baseline)
+        with progress("simulations") as count:
+            results = experiment.run(out, executor=pool, shard=shard or (1, 1), progress=count)
+    note(f"{out}: {len(results.runs):,} of {results.size:,} simulations")
+    _report(results, baseline, json)
 
 
 def merge(
@@ -97,28 +103,34 @@ def merge(
     ],
     out: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", show_default=False, help="Write all results there."),
+        typer.Option(metavar="DIR", show_default=False, help="Write all results into this folder."),
     ] = None,
     baseline: BaselineOption = None,
+    json: JsonOption = None,
 ) -> None:
-    """Put the results of the parts of an experiment together, and show them."""
+    """Merge the results of the parts of an experiment, and show them."""
     from workloadkit.experiments.merging import merge_results
 
+    check_outputs(json)
     results = merge_results(folders, out)
     if out is not None:
-        say(f"wrote {out / 'results.parquet'}")
-    say(f"{len(results.runs):,} of {results.size:,} simulations")
-    _show(results, baseline)
+        note(f"wrote {out / 'results.parquet'}")
+    note(f"{len(results.runs):,} of {results.size:,} simulations")
+    _report(results, baseline, json)
 
 
-def _show(results: "Results", baseline: str | None) -> None:
-    """Print the means on stdout, and the comparison."""
-    if not len(results.runs):
-        return
-    print_results(results)
-    if baseline is not None:
-        print_comparison(results, baseline)
+def _report(results: "Results", baseline: str | None, json: Path | None) -> None:
+    """Print the means on stdout, and the comparison; or write them as JSON."""
+    from workloadkit.provenance import plain
 
-
-for command, examples in ((run, RUN_EXAMPLES), (merge, MERGE_EXAMPLES)):
-    app.command(epilog="\b\nExamples:" + examples.rstrip().replace("\n", "\n  "))(command)
+    has_runs = len(results.runs) > 0
+    if json:
+        data = results.to_dict()
+        if baseline is not None and has_runs:
+            compared = {name: results.compare(name, baseline) for name in results.metrics}
+            data["comparison"] = {n: plain(x.to_dict("records")) for n, x in compared.items()}
+        write_json(json, data)
+    if has_runs and str(json) != "-":
+        print_results(results)
+        if baseline is not None:
+            print_comparison(results, baseline)

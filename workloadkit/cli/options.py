@@ -1,4 +1,4 @@
-"""The options of a command, made of the settings of what it does."""
+"""The options of a command, made from the settings of its operation."""
 
 from collections.abc import Callable, Iterator
 from functools import wraps
@@ -8,14 +8,18 @@ from typing import Annotated, Any, get_args, get_origin
 
 import typer
 
-from workloadkit.cli.common import duration
+from workloadkit.cli.commands import RARE
+from workloadkit.cli.common import (
+    duration,
+)
+from workloadkit.cli.completion import words
 from workloadkit.parameters import Duration
 from workloadkit.settings.common import processors
 from workloadkit.settings.setting import Declared, Settings, settings_of
 
 
 def procs_option(by_default: str = "the header's MaxProcs, else MaxNodes") -> Any:
-    """Return the option of the machine's processors, for what has no other settings."""
+    """Return the option of the machine's processors, for a command without settings."""
     setting = processors(by_default)
     return typer.Option(min=1, metavar=setting.metavar, show_default=False, help=setting.help)
 
@@ -24,12 +28,12 @@ def with_settings(*left_out: str) -> Callable[[Callable[..., None]], Callable[..
     """Give a command the options of the settings that it takes.
 
     A parameter of the command whose type is a class of settings stands for an option for each of
-    these; the command gets what was asked as one object.
+    them; the command receives one object.
 
     Parameters
     ----------
     *left_out : str
-        Settings that the command sets itself.
+        Settings without option.
     """
 
     def made(command: Callable[..., None]) -> Callable[..., None]:
@@ -71,11 +75,13 @@ def _option(declared: Declared) -> tuple[Any, Any, Any]:
     """Return the type, the default and the option of a setting."""
     setting, kind, default = declared.setting, declared.type, declared.default
     flag = setting.option or f"--{declared.name.replace('_', '-')}"
+    panel = RARE if setting.rare else None
     how: dict[str, Any] = {"metavar": setting.metavar or "|".join(declared.choices)}
+    how |= {"rich_help_panel": panel}
     if kind is bool:
-        return bool, default, typer.Option(flag, help=setting.help)
+        return bool, default, typer.Option(flag, help=setting.help, rich_help_panel=panel)
     if declared.choices:
-        kind = str
+        kind, how["autocompletion"] = str, words(*declared.choices)
     elif kind is Duration:
         kind, default = float, None
         how |= {"parser": duration, "metavar": setting.metavar or "T"}
@@ -86,7 +92,7 @@ def _option(declared: Declared) -> tuple[Any, Any, Any]:
     elif get_origin(kind) is not None:  # several of them
         kind, default = list[get_args(kind)[0]], None  # type: ignore[misc]
     elif kind in (Any, Path):
-        kind, how["readable"] = Path, False  # reading says what is wrong
+        kind, how["readable"] = Path, False  # reading reports what is wrong
     if default is None:
         kind, how["show_default"] = kind | None, False
     return kind, default, typer.Option(flag, help=setting.help, **how)

@@ -1,4 +1,4 @@
-"""`workloadkit outages`: outages that a log suggests."""
+"""`workloadkit outages`: outages inferred from a log."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -13,14 +13,14 @@ from workloadkit.cli.common import (
     check_outputs,
     load,
     output_option,
-    say,
-    working,
     write,
     write_json,
 )
+from workloadkit.cli.messages import progress
 
 if TYPE_CHECKING:
     from workloadkit.inferred_outages.infer import InferredOutages
+from workloadkit.cli.messages import note
 from workloadkit.cli.options import procs_option
 
 EXAMPLES = """
@@ -33,28 +33,28 @@ workloadkit simulate log.swf.gz --scheduler easy --outages found.outages
 def outages(
     trace: TraceArgument = None,
     procs: Annotated[int | None, procs_option()] = None,
-    output: Annotated[Path | None, output_option("them, as simulate --outages reads them,")] = None,
+    output: Annotated[Path | None, output_option("the outages, for simulate --outages,")] = None,
     json: JsonOption = None,
     min_confidence: Annotated[
         float,
-        typer.Option(min=0, max=1, metavar="C", help="Leave out what is less sure than this."),
+        typer.Option(min=0, max=1, metavar="C", help="Least confidence of an outage, 0 to 1."),
     ] = 0.9,
     strict: StrictOption = False,
 ) -> None:
-    """Propose outages that nobody wrote down.
+    """Infer unrecorded outages from a log.
 
-    An outage is likely where no job ran though jobs waited, or was submitted; or where nothing
-    started though the first in line would have fitted. How likely follows from how long jobs had
-    to wait though they fitted elsewhere in the log. Nothing is applied to the log.
+    An outage is likely where jobs waited and none ran, where none was submitted, or where no job
+    started although the first in the queue fitted. The confidence follows from how long jobs that
+    fitted had to wait elsewhere in the log. The log does not change.
     """
     import workloadkit as wk
 
     check_outputs(output, json, inputs=[trace])
     log = load(trace, strict=strict)
-    with working(f"looking for outages in {log.name}"):
+    with progress(f"searching for outages in {log.name}"):
         found = wk.infer_outages(log, procs)
-    for note in found.notes:
-        say(note)
+    for line in found.notes:
+        note(line)
     chosen = found.outages(min_confidence=min_confidence)
     if output:
         write(output, chosen.text())
@@ -65,7 +65,7 @@ def outages(
             typer.echo(_table(found, min_confidence))
         n = "1 outage" if len(chosen) == 1 else f"{len(chosen):,} outages"
         less = len(found.table) - len(chosen)
-        less_sure = f"; {less:,} more likely than not, but less sure" if less else ""
+        less_sure = f"; {less:,} with less confidence" if less else ""
         typer.echo(f"{n} of confidence {min_confidence:g} or more{less_sure}")
 
 

@@ -16,14 +16,13 @@ from workloadkit.cli.common import (
     check_outputs,
     figure_option,
     load,
-    say,
-    working,
     write_json,
 )
+from workloadkit.cli.messages import note, progress
 from workloadkit.cli.options import procs_option, with_settings
 from workloadkit.cli.queueing_parameters import (
+    as_our_errors,
     read_grids,
-    told_as_ours,
 )
 from workloadkit.errors import ParameterError, among
 from workloadkit.settings import Queueing
@@ -42,22 +41,6 @@ workloadkit queueing network demands=0.2,0.1,0.05 N=10 Z=5
 workloadkit queueing --trace log.swf
 """
 
-#: The models with their parameters, and what they are, within 76 columns.
-MODELS = """
-closed N Z S              the same N users, mean think time Z, mean service S
-mixed lam N Z S           with passing users besides, one job each; with p=
-                          they stay for more by that probability
-reopen lam p Z S          users who arrive, and submit again with p after a
-                          response; method=chain|mm1|mean|fluid|exact
-mm1 lam S, md1 lam S      open arrivals, one server: exponential service,
-mg1 lam S scv             all alike, or of that squared coeff. of variation
-mmc lam S servers, mminf lam S, mmck lam S servers K
-                          many servers, as many as jobs, K places in all
-network demands N         N users and stations of these demands; Z=0,
-                          method=mva|bard-schweitzer|linearizer
-closed, mixed and reopen take servers=, too.
-"""
-
 #: Columns of a terminal.
 WIDTH = 80
 
@@ -71,11 +54,20 @@ NAMES = (
 def queueing(
     model: Annotated[
         str | None,
-        typer.Argument(metavar="MODEL", show_default=False, help="One of those below."),
+        typer.Argument(
+            metavar="MODEL",
+            show_default=False,
+            autocompletion=lambda: list(NAMES),
+            help="Model, see `workloadkit help queueing-models`.",
+        ),
     ] = None,
     words: Annotated[
         list[str] | None,
-        typer.Argument(metavar="NAME=VALUE...", show_default=False, help="Its parameters."),
+        typer.Argument(
+            metavar="NAME=VALUE...",
+            show_default=False,
+            help="Parameters, see `workloadkit help parameters`.",
+        ),
     ] = None,
     *,
     asked: Queueing,
@@ -86,12 +78,12 @@ def queueing(
             metavar="LOG",
             readable=False,
             show_default=False,
-            help="Measure what the models need in this log, and show what they predict for it.",
+            help="Measure the parameters in this log, and show what the models predict for it.",
         ),
     ] = None,
     procs: Annotated[int | None, procs_option()] = None,
     plot: Annotated[
-        Path | None, figure_option("response times, or measures over the parameter that varies")
+        Path | None, figure_option("response times, or measures over a varying parameter")
     ] = None,
     seed: SeedOption = None,
     json: JsonOption = None,
@@ -99,17 +91,17 @@ def queueing(
 ) -> None:
     """Solve a queueing model by its formulas.
 
-    Shows throughput X, response time R, number Q and utilization U, which is per server. Times are
-    in the unit of S, rates in its inverse. --procs and --seed go with --trace.
+    Shows throughput X, response time R, number of jobs Q and utilization U per server. Times are in
+    the unit of S, rates in its inverse. --procs and --seed go with --trace.
     """
     check_outputs(plot, json, inputs=[trace])
     if trace is not None:
         if model is not None:
-            raise ParameterError(f"--trace measures the parameters itself; {model} is too much")
+            raise ParameterError(f"--trace measures the parameters itself: leave out {model}")
         _of_log(trace, procs=procs, seed=seed, strict=strict, plot=plot, json=json)
         return
     if model is None:
-        raise ParameterError(f"which MODEL? known: {', '.join(NAMES)}; or --trace LOG")
+        raise ParameterError(f"MODEL is missing; known: {', '.join(NAMES)}; or give --trace LOG")
     shares = list(asked.quantiles)
     results = list(_solved(model, words or []))
     if plot:
@@ -122,7 +114,7 @@ def queueing(
 
 
 def _solved(model: str, words: list[str]) -> Iterator[tuple[Any, "pd.DataFrame"]]:
-    """Solve the model for each grid of parameters that the words mean; answers and tables."""
+    """Solve the model for each grid of parameters; yield answers and tables."""
     if model not in NAMES:
         raise ParameterError(f"unknown model {model!r}; {among(model, NAMES)}")
     import numpy as np
@@ -137,10 +129,10 @@ def _solved(model: str, words: list[str]) -> Iterator[tuple[Any, "pd.DataFrame"]
     if missing := [name for name in due if name not in grids[0]]:
         raise ParameterError(f"{model} needs {', '.join(due)}; missing: {', '.join(missing)}")
     for grid in grids:
-        with told_as_ours(), working(f"solving {model}"):
+        with as_our_errors(), progress(f"solving {model}"):
             result = solve(**grid)
         table = result.to_frame()
-        if not network:  # there the parameters of points without an answer are nan, too
+        if not network:  # of a network, parameters of points without an answer are nan
             given = {k: v for k, v in grid.items() if isinstance(v, float | np.ndarray)}
             table = table.assign(**given)
         yield result, table
@@ -183,7 +175,7 @@ def _shown(model: str, result: Any, table: "pd.DataFrame", shares: list[float]) 
 def _fitting(
     columns: dict[str, list[str]], keys: list[str], names: list[str]
 ) -> Iterator[list[str]]:
-    """Part the columns so that each table, which repeats the keys, is no wider than a terminal."""
+    """Split the columns into tables that fit a terminal; each repeats the keys."""
     widths = {name: max(map(len, cells)) + 2 for name, cells in columns.items()}
     room = WIDTH + 2 - sum(widths[key] for key in keys)
     part: list[str] = []
@@ -196,7 +188,7 @@ def _fitting(
 
 
 def _percentiles(result: "Result", shares: list[float]) -> dict[str, list[Any]]:
-    """Percentiles of the responses by kind of job; none where the law is not known."""
+    """Percentiles of the responses by kind of job; none if the distribution is unknown."""
     from queueing import QueueingError
 
     try:
@@ -233,10 +225,10 @@ def _draw(results: list[Any], path: Path, title: str) -> None:
     import analysis
 
     if len(results) > 1:
-        raise ParameterError(f"--plot draws one answer, and these are {len(results)}")
-    with told_as_ours():
+        raise ParameterError(f"--plot draws one answer, and there are {len(results)}")
+    with as_our_errors():
         analysis.save_figure(results[0].plot, path, title=title)
-    say(f"wrote {path}")
+    note(f"wrote {path}")
 
 
 def _of_log(
@@ -251,20 +243,20 @@ def _of_log(
     import analysis
 
     log = load(trace, strict=strict)
-    with told_as_ours(), working(f"measuring {log.name}"):
+    with as_our_errors(), progress(f"measuring {log.name}"):
         found = analysis.queueing_from_trace(log, procs=procs, rng=seed)
     if plot:
         analysis.save_figure(found.plot, plot, title=log.name)
-        say(f"wrote {plot}")
+        note(f"wrote {plot}")
     if json:
         write_json(json, found.to_dict())
     if str(json) != "-":
-        typer.echo("\n".join(_told(found, log.name)))
+        typer.echo("\n".join(_report(found, log.name)))
 
 
-def _told(found: "QueueingOfLog", name: str) -> Iterator[str]:
-    """Lay out what was found in a log: tables, then what the models assume and the log breaks."""
-    yield f"{name}: what queueing models need, and what they say"
+def _report(found: "QueueingOfLog", name: str) -> Iterator[str]:
+    """Lay out what was measured in a log: tables, then the assumptions that the log violates."""
+    yield f"{name}: parameters of queueing models, and their predictions"
     for table in found.tables:
         columns = {x: [str(x), *table.shown[x]] for x in table.shown}
         labels = ["", *map(str, table.shown.index)]

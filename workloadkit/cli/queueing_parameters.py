@@ -14,23 +14,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-#: Points of one grid. More are a slip of the hand.
+#: The largest number of points of a grid.
 MAX_POINTS = 10**6
-
-#: How values are written, as the help of commands lists it, within 76 columns.
-FORMS = """
-N=10  lam=0.1,0.5  N=1:100  lam=0.1:0.9:0.1
-                      a number, several, a range, and one with its step
-p=0.5                 the probability of another job: a constant,
-p=exp:THETA           e^(-THETA r), for a response r,
-p=hyperbolic:A,B      A / (B r + 1),
-p=table:R/P,R/P,...   straight lines between points,
-p=shmueli  p=zakay    0.8 / (0.05 r + 1) for r in minutes and other times in
-                      seconds, and where the unit of time is ten minutes
-Z=breaks:SHORT,LONG,LIMIT
-                      mean think time after a response of up to LIMIT, and
-                      after a longer one
-"""
 
 _NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?"
 _RANGE = re.compile(rf"({_NUMBER}):({_NUMBER})(?::({_NUMBER}))?", re.IGNORECASE | re.ASCII)
@@ -44,22 +29,22 @@ def read_grids(
     Parameters
     ----------
     words : iterable of str
-        ``name=value``; a name may come again, with further values.
+        ``name=value``; a repeated name has further values.
     known : collection of str
-        Names that there are.
+        The known names.
     vectors : collection of str, optional
-        Names of which a list is one value.
+        Names for which a list is one value.
 
     Returns
     -------
     list of dict
-        One for each combination of functions and methods, with all combinations of the numbers in
-        it: arrays of one dimension and one length where numbers vary, the last one fastest.
+        One for each combination of functions and methods. Each contains all combinations of the
+        numbers: arrays of one dimension and length where numbers vary, the last one fastest.
 
     Raises
     ------
     ParameterError
-        For a word that is none, an unknown name, a value that cannot be read, or too many points.
+        For a malformed word, an unknown name, a wrong value, or too many points.
 
     Examples
     --------
@@ -73,14 +58,14 @@ def read_grids(
     for word in words:
         name, equals, text = word.partition("=")
         if not (equals and name and text):
-            raise ParameterError(f"{word!r} is no parameter; write name=value, such as N=10")
+            raise ParameterError(f"{word!r} is not a parameter; write name=value, such as N=10")
         if name not in known:
             raise ParameterError(f"unknown parameter {name!r}; {among(name, known)}")
         values = _values(name, text)
         axes.setdefault(name, []).extend([np.array(values)] if name in vectors else values)
     size = prod(float(len(values)) for values in axes.values())
     if size > MAX_POINTS:
-        raise ParameterError(f"these are {size:,.0f} points; {MAX_POINTS:,} are the most")
+        raise ParameterError(f"the grid has {size:,.0f} points; the limit is {MAX_POINTS:,}")
     numeric = {
         name: values
         for name, values in axes.items()
@@ -95,8 +80,8 @@ def read_grids(
 
 
 @contextmanager
-def told_as_ours() -> Iterator[None]:
-    """Tell errors and warnings of `queueing` as those of the toolkit."""
+def as_our_errors() -> Iterator[None]:
+    """Raise errors and warnings of `queueing` as those of the toolkit."""
     from queueing import QueueingError, QueueingWarning
 
     with warnings.catch_warnings(record=True) as caught:
@@ -106,10 +91,10 @@ def told_as_ours() -> Iterator[None]:
         except QueueingError as error:
             raise ParameterError(str(error)) from None
     for warning in caught:
-        told: Any = warning.message
-        if isinstance(told, QueueingWarning):
-            told = WorkloadWarning(str(told))
-        warnings.warn(told, stacklevel=3)
+        message: Any = warning.message
+        if isinstance(message, QueueingWarning):
+            message = WorkloadWarning(str(message))
+        warnings.warn(message, stacklevel=3)
 
 
 def _combined(axes: Mapping[str, list[float]]) -> "dict[str, float | NDArray[np.float64]]":
@@ -147,12 +132,12 @@ def _numbers(name: str, text: str) -> list[float]:
         first, last, step = (float(x) for x in (match[1], match[2], match[3] or 1))
         if not (step > 0 and last >= first):
             raise ParameterError(
-                f"{name} is {text!r}, no range; write first:last, or first:last:step"
+                f"{name} is {text!r}, not a range; write first:last, or first:last:step"
             )
-        # the end belongs to the range also where the sum of steps misses it by a rounding
+        # rounding must not leave out the end of the range
         steps = (last - first) / step * (1 + 1e-12) + 1e-9
         if steps >= MAX_POINTS:
-            raise ParameterError(f"{name} is {text!r}; {MAX_POINTS:,} points are the most")
+            raise ParameterError(f"{name} is {text!r}; the limit is {MAX_POINTS:,} points")
         return [float(f"{first + i * step:.12g}") for i in range(int(steps) + 1)]
     try:
         return [float(text)]
@@ -164,7 +149,7 @@ def _numbers(name: str, text: str) -> list[float]:
 
 
 def _probability(text: str) -> Any:
-    """Return the function p as `queueing` has it; the simulator reads the same words."""
+    """Return the function p of `queueing`; the simulator reads the same words."""
     import queueing
     from workloadkit.simulation.users.queueing import again
 
@@ -179,7 +164,7 @@ def _probability(text: str) -> Any:
 
 
 def _think_time(text: str) -> Any:
-    """Return a think time that depends on the response as `queueing` has it."""
+    """Return a think time that depends on the response, of `queueing`."""
     import queueing
     from workloadkit.simulation.users.queueing.pauses import Breaks, parse_pause
 

@@ -1,4 +1,4 @@
-"""`workloadkit resample`: new logs drawn from the users of an old one."""
+"""`workloadkit resample`: new logs, resampled from the users of an old one."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -9,15 +9,13 @@ from workloadkit.cli.common import (
     SeedOption,
     StrictOption,
     check_outputs,
-    counting,
     load,
     output_option,
-    say,
-    working,
     write,
     write_json,
 )
 from workloadkit.cli.executors import WorkersOption, executor
+from workloadkit.cli.messages import note, progress
 from workloadkit.cli.options import with_settings
 from workloadkit.errors import ParameterError, WorkloadError
 from workloadkit.settings import Resample
@@ -46,16 +44,15 @@ def resample(
             metavar="TRACE...",
             show_default=False,
             readable=False,  # reading says what is wrong
-            help='Log in the Standard Workload Format, plain, gz, bz2, xz or zst; "-" is standard '
-            "input. Several are mixed. By default the built-in sample.",
+            help='Log in SWF, plain or compressed; "-" is standard input. Several are mixed. By '
+            "default the built-in sample.",
         ),
     ] = None,
     output: Annotated[
         Path | None,
         output_option(
             "the new log",
-            "With --count, a folder. By default stdout, or no log if only --report or --json "
-            "is given.",
+            "With --count, a folder. By default stdout, or no log with --report or --json alone.",
             metavar="OUT",
         ),
     ] = None,
@@ -65,7 +62,7 @@ def resample(
             min=1,
             metavar="K",
             show_default=False,
-            help="Draw K logs, into a folder without such files: 0001.swf.gz, 0002.swf.gz, ...",
+            help="Write K logs, 0001.swf.gz, 0002.swf.gz, ..., into a folder without such files.",
         ),
     ] = None,
     *,
@@ -76,8 +73,8 @@ def resample(
             metavar="FILE",
             show_default=False,
             readable=False,
-            help="Compare the log with K new ones, by default 8: its users, locality, long memory "
-            "and load. Write the report, one HTML page, to this file.",
+            help="Compare the log with K new ones, by default 8, in users, locality, long-range "
+            "dependence and load, and write the report, one HTML page, to this file.",
         ),
     ] = None,
     json: Annotated[
@@ -93,10 +90,10 @@ def resample(
     workers: WorkersOption = 1,
     strict: StrictOption = False,
 ) -> None:
-    """Draw new logs from the users of an old one.
+    """Make new logs by resampling the users of an old one.
 
-    Whole users are drawn, each with all that he did, at the same weekdays and hours; who is there,
-    and since when, is new. The header of each new log says what made it, and its seed.
+    Users are drawn with all their jobs, which keep their weekdays and hours; which users are
+    present in which week is new. The header of each new log records how it was made, with its seed.
     """
     from workloadkit.provenance import seed_of
     from workloadkit.resample.pools import RARE_USER
@@ -115,14 +112,16 @@ def resample(
         )
     paths: list[Path | None] = [*trace] if trace else [None]
     if paths.count(Path("-")) > 1:
-        raise ParameterError("standard input can be one of the logs, not several")
+        raise ParameterError("standard input can be one log only")
     logs = [load(path, strict=strict) for path in paths]
-    with working(f"sorting the users of {' and '.join(log.name for log in logs)}"):
+    with progress(f"classifying the users of {' and '.join(log.name for log in logs)}"):
         resampling = prepare(logs, asked)
     if asked.rare and not asked.rare_per_week:
         members = resampling.pools.members
         n_jobs = members.n_jobs[members.kind == RARE_USER].sum()
-        say(f"rare behaviours: {n_jobs:,} jobs set apart, none of them drawn: --rare-per-week is 0")
+        note(
+            f"rare behaviours: {n_jobs:,} jobs set apart, none of them drawn: --rare-per-week is 0"
+        )
     if output is not None and count is not None:
         seed = _write_many(resampling, output, count, seed, workers)
     seed = seed_of(seed)
@@ -136,18 +135,18 @@ def _write_one(resampling: "Resampling", output: Path, seed: int) -> None:
     """Write the new log of the seed itself."""
     from workloadkit.resample.files import write_new
 
-    with working("resampling"):
+    with progress("resampling"):
         new = resampling.run(seed)
         write_new(new, str(output))
     n_users = int(new.column("user").max(initial=0))
-    said = "" if str(output) == "-" else f"wrote {output}: "
-    say(f"{said}jobs {new.n_jobs:,}, users {n_users:,}, seed {seed}")
+    wrote = "" if str(output) == "-" else f"wrote {output}: "
+    note(f"{wrote}jobs {new.n_jobs:,}, users {n_users:,}, seed {seed}")
 
 
 def _write_many(
     resampling: "Resampling", folder: Path, count: int, seed: int | None, workers: int
 ) -> int:
-    """Write so many new logs; return their seed."""
+    """Write a number of new logs; return their seed."""
     from functools import partial
     from tempfile import TemporaryDirectory
 
@@ -164,9 +163,9 @@ def _write_many(
     seed = seed_of(unfinished_seed(folder) if seed is None else seed)
     there = runs_there(folder, resampling, seed, count)
     if there:
-        say(f"{folder}: an interrupted command has left {len(there):,} of {count:,} logs")
+        note(f"{folder}: continuing with {len(there):,} of {count:,} logs that are there")
     with (
-        counting("resampling") as progress,
+        progress("resampling") as count_done,
         whole_folder(folder) as place,
         TemporaryDirectory() as temporary,
         executor(min(workers, count)) as pool,
@@ -176,13 +175,13 @@ def _write_many(
             write = partial(_write_mapped, Mapped.write(write, Path(temporary) / "write"))
         written = write_runs(write, count, place, there=there, executor=pool)
         for done, _ in enumerate(written, 1 + len(there)):
-            progress(done, count)
-    say(f"wrote {folder}: logs {count:,}, seed {seed}")
+            count_done(done, count)
+    note(f"wrote {folder}: logs {count:,}, seed {seed}")
     return seed
 
 
 def _write_mapped(write: "Mapped", i: int, path: str) -> None:
-    """Write a new log, in another process than that which prepared it."""
+    """Write a new log in a worker process."""
     write.read()(i, path)
 
 
@@ -194,10 +193,10 @@ def _compare(
     page: Path | None,
     json: Path | None,
 ) -> None:
-    """Compare the log with new ones, and write what comes out."""
+    """Compare the log with new ones, and write the result."""
     from analysis.resampling.validation import validate
 
-    with working(f"comparing {log.name} with {count:,} new logs"):
+    with progress(f"comparing {log.name} with {count:,} new logs"):
         found = validate(log, resampling, count, seed).report()
         html = found.to_html() if page else ""
     if page:
@@ -207,7 +206,7 @@ def _compare(
 
 
 def _check_folder(folder: Path) -> None:
-    """Refuse what cannot be a folder of new logs, before anything is read."""
+    """Check the folder of new logs before anything is read."""
     from workloadkit.resample.files import check_has_none
 
     if str(folder) == "-":

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from workloadkit.experiments.results import Results
 
-#: What a cell of a row says.
+#: The text of a cell of a row.
 Cell = Callable[[dict[str, Any]], str]
 
 
@@ -31,13 +31,13 @@ def print_results(results: "Results") -> None:
 
 
 def print_comparison(results: "Results", baseline: str) -> None:
-    """Print what the other schedulers differ by from one of them, run by run."""
+    """Print the differences of the other schedulers from one of them, run by run."""
     from analysis.formats import metric, metric_title, number
 
     for name in results.metrics:
         compared = results.compare(name, baseline)
         columns = {
-            f"{metric_title(name)}, less that of {baseline}": partial(
+            f"{metric_title(name)}, difference from {baseline}": partial(
                 _interval, partial(metric, name), "difference"
             ),
             "ratio": partial(_interval, number, "ratio"),
@@ -54,8 +54,8 @@ def _print(table: "pd.DataFrame", axes: Sequence[str], columns: Mapping[str, Cel
         _print_one(table, shown, columns)
         return
     for place, part in table.groupby(several, sort=False):
-        said = (f"{axis} {name}" for axis, name in zip(several, place, strict=True))
-        typer.echo(", ".join(said))
+        names = (f"{axis} {name}" for axis, name in zip(several, place, strict=True))
+        typer.echo(", ".join(names))
         _print_one(part, shown, columns)
 
 
@@ -100,7 +100,7 @@ def _place(value: Any) -> str:
 
 
 def _mean(name: str, row: dict[str, Any]) -> str:
-    """Return a mean with its interval; where runs saturate, that of the others."""
+    """Return a mean with its interval; if runs saturate, that of the others."""
     from analysis.formats import metric
 
     if not row["saturated"] > 0:

@@ -13,9 +13,10 @@ from workloadkit.cli.common import (
     duration,
     load,
     output_option,
-    say,
     write,
 )
+from workloadkit.cli.completion import words
+from workloadkit.cli.messages import note
 
 EXAMPLES = """
 workloadkit sessions log.swf.gz -o sessions.csv
@@ -29,9 +30,10 @@ def sessions(
     method: Annotated[
         str,
         typer.Option(
-            metavar="NAME",
-            help="What a silence is measured from: arrival (the user's job before), last (the end "
-            "of that job) or max (the latest end in the session).",
+            metavar="arrival|last|max",
+            autocompletion=words("arrival", "last", "max"),
+            help="Inactivity is measured from the user's previous arrival, the end of the last "
+            "job, or the latest (max) end in the session.",
         ),
     ] = "arrival",
     threshold: Annotated[
@@ -40,8 +42,8 @@ def sessions(
             parser=duration,
             metavar="T",
             show_default=False,
-            help="Longest silence in a session. By default 60min for arrival, 20min for last and "
-            "max.",
+            help="Longest inactivity within a session. By default 60min for arrival, 20min for "
+            "last and max.",
         ),
     ] = None,
     cut: Annotated[
@@ -50,18 +52,18 @@ def sessions(
             parser=duration,
             metavar="C",
             show_default=False,
-            help="For last and max: jobs that end more than C after they were submitted hold a "
-            "session open only so long. By default until they end.",
+            help="With last and max: a job holds a session open for at most C after its "
+            "submission. By default until it ends.",
         ),
     ] = None,
     output: Annotated[Path, output_option("the table as CSV")] = Path("-"),
     bursts: BurstsOption = False,
     strict: StrictOption = False,
 ) -> None:
-    """Find the sessions and batches of every user.
+    """List the sessions and batches of all users.
 
-    Writes CSV, one row for each job that ran: job, user, session, batch and think_time, in
-    seconds, for the first job of a batch after a think time.
+    Writes CSV with one row for each job that ran: job, user, session, batch, and, for the first
+    job of a batch, think_time in seconds.
     """
     import workloadkit as wk
 
@@ -71,7 +73,7 @@ def sessions(
     table = log.jobs[["job", "user"]].join(found, how="inner")
     write(output, table.to_csv(index=False, float_format=_shortest))
     n_batches, n_sessions = found["batch"].nunique(), found["session"].nunique()
-    say(f"jobs {len(found):,}, batches {n_batches:,}, sessions {n_sessions:,}")
+    note(f"jobs {len(found):,}, batches {n_batches:,}, sessions {n_sessions:,}")
 
 
 def _shortest(number: float) -> str:

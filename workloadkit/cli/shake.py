@@ -1,4 +1,4 @@
-"""`workloadkit shake`: a log whose jobs, sessions or users are moved by small random times."""
+"""`workloadkit shake`: a log with jobs, sessions or users shifted by small random times."""
 
 from pathlib import Path
 from typing import Annotated
@@ -13,9 +13,10 @@ from workloadkit.cli.common import (
     duration,
     load,
     output_option,
-    working,
     write_log,
 )
+from workloadkit.cli.completion import words
+from workloadkit.cli.messages import progress
 
 EXAMPLES = """
 workloadkit shake log.swf.gz -o shaken.swf.gz --seed 1
@@ -29,25 +30,29 @@ def shake(
     output: Annotated[Path, output_option("the shaken log")] = Path("-"),
     unit: Annotated[
         str,
-        typer.Option(metavar="job|batch|session|user", help="What moves as a whole."),
+        typer.Option(
+            metavar="job|batch|session|user",
+            autocompletion=words("job", "batch", "session", "user"),
+            help="The unit that is shifted as a whole.",
+        ),
     ] = "job",
     by: Annotated[
         float,
         typer.Option(
             parser=duration,
             metavar="T",
-            help="The longest time that anything moves, earlier or later. [default: 1min]",
+            help="Longest shift, earlier or later. By default 1min.",
             show_default=False,
         ),
-    ] = "1min",  # type: ignore[assignment]  # parsed like what the user writes
+    ] = "1min",  # type: ignore[assignment]  # parsed like a command line
     seed: SeedOption = None,
     strict: StrictOption = False,
 ) -> None:
-    """Move jobs, batches, sessions or users by small random times.
+    """Shift jobs, batches, sessions or users by small random times.
 
-    Simulated many times with different seeds, a log gives a distribution of results that does not
-    hang on the exact second of one job. All jobs keep their numbers; those that would be moved
-    before second 0 stay there.
+    Simulations of logs shaken with different seeds give a distribution of results that does not
+    depend on the exact second of one job. Jobs keep their numbers; jobs that would be shifted
+    before second 0 start there.
     """
     import workloadkit as wk
     from workloadkit.provenance import seed_of
@@ -55,6 +60,6 @@ def shake(
     check_outputs(output, inputs=[trace])
     log = load(trace, strict=strict)
     used = seed_of(seed)
-    with working(f"shaking {log.name}"):
-        shaken = wk.shake(log, unit, by, rng=used)  # type: ignore[arg-type]  # refused if not known
+    with progress(f"shaking {log.name}"):
+        shaken = wk.shake(log, unit, by, rng=used)  # type: ignore[arg-type]  # checked by shake
     write_log(shaken, output, f"jobs {shaken.n_jobs:,}, seed {used}")

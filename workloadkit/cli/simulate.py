@@ -1,4 +1,4 @@
-"""`workloadkit simulate`: a scheduler serving the users of a log."""
+"""`workloadkit simulate`: a scheduler and the users it serves."""
 
 import math
 from collections.abc import Mapping
@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from workloadkit.cli import completion
+from workloadkit.cli.commands import RARE
 from workloadkit.cli.common import (
     JsonOption,
     NoPauseOption,
@@ -16,13 +18,12 @@ from workloadkit.cli.common import (
     figure_option,
     load,
     output_option,
-    say,
-    working,
     write_json,
     write_log,
 )
+from workloadkit.cli.messages import note, progress, say
 from workloadkit.cli.options import with_settings
-from workloadkit.cli.users import who_is_meant
+from workloadkit.cli.users import kind_of_users
 from workloadkit.errors import ParameterError
 from workloadkit.settings import Simulate
 
@@ -44,17 +45,18 @@ def simulate(
     scheduler: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="NAME[:PARAM=VALUE,...]",
+            metavar="NAME[:P=V,...]",
+            autocompletion=completion.schedulers,
             show_default=False,
-            help="Scheduler, of those listed below. By default easy.",
+            help="Scheduler, see `workloadkit help schedulers`. By default easy.",
         ),
     ] = None,
     users: Annotated[
         str,
         typer.Option(
-            metavar="NAME[:PARAM=VALUE,...]",
-            help="How the users of the log behave, or users who need no TRACE: of those listed "
-            "below.",
+            metavar="NAME[:P=V,...]",
+            autocompletion=completion.users,
+            help="Users of the log, or users who need no TRACE, see `workloadkit help users`.",
         ),
     ] = "open",
     *,
@@ -63,7 +65,7 @@ def simulate(
         bool,
         typer.Option(
             "--resampled",
-            help="Simulate users drawn anew from those of the log, as `resample` draws them.",
+            help="Resample the users of the log, as `resample` does.",
         ),
     ] = False,
     weeks: Annotated[
@@ -71,7 +73,7 @@ def simulate(
         typer.Option(
             metavar="W",
             show_default=False,
-            help="How many weeks resampled users submit jobs. By default as long as the log.",
+            help="Length in weeks, with --resampled. By default that of the log.",
         ),
     ] = None,
     factor: Annotated[
@@ -80,7 +82,7 @@ def simulate(
             "--load",
             metavar="F",
             show_default=False,
-            help="Factor of the numbers of resampled users. By default 1.",
+            help="Factor of the number of users, with --resampled: 1.2 is 20 % more. By default 1.",
         ),
     ] = None,
     no_pause: NoPauseOption = False,
@@ -88,50 +90,53 @@ def simulate(
         bool,
         typer.Option(
             "--skip-rare",
+            rich_help_panel=RARE,
             help="Leave the jobs of rare behaviours, which the header of a resampled log names, "
             "out of the metrics.",
         ),
     ] = False,
     output: Annotated[Path | None, output_option("the simulated jobs as SWF")] = None,
     json: JsonOption = None,
-    gantt: Annotated[Path | None, figure_option("the week of the longest queue")] = None,
-    queue: Annotated[Path | None, figure_option("the length of the queue")] = None,
+    gantt: Annotated[
+        Path | None,
+        figure_option("a Gantt chart of the week with the longest queue", panel=RARE),
+    ] = None,
+    queue: Annotated[Path | None, figure_option("the length of the queue", panel=RARE)] = None,
     strict: StrictOption = False,
 ) -> None:
-    """Simulate a scheduler and the users whom it serves.
+    """Simulate a scheduler and the users it serves.
 
-    The users are those of a log, or need none. Shows the metrics, unless they or the jobs go to
-    stdout.
+    Shows the metrics, unless metrics or jobs go to stdout.
     """
     import workloadkit as wk
     from workloadkit.simulation.as_recorded import differ_much
 
     if scheduler and len(scheduler) > 1:
         raise ParameterError(
-            f"one scheduler at a time, not {', '.join(scheduler)}; `workloadkit sweep` takes more"
+            f"give one --scheduler, not {', '.join(scheduler)}; `workloadkit sweep` takes several"
         )
     check_outputs(output, json, gantt, queue, inputs=[trace, asked.outages])
-    who = who_is_meant(users, trace, resampled=resampled)
+    who = kind_of_users(users, trace, resampled=resampled)
     of_resampling = (("--weeks", weeks), ("--load", factor), ("--no-pause", no_pause or None))
     for option, value in of_resampling:
         if value is not None and not resampled:
-            raise ParameterError(f"{option} goes with --resampled: a log is as it is")
+            raise ParameterError(f"{option} goes with --resampled")
     if no_pause and who == "open":
-        raise ParameterError("--no-pause is for users who react: others begin again by the log")
+        raise ParameterError("--no-pause is for users who react: others follow the log")
     if skip_rare and who != "open":
         raise ParameterError("--skip-rare is for users who submit by their timestamps")
     load_factor = 1.0 if factor is None else factor
-    log = None if who == "made up" else load(trace, strict=strict)
+    log = None if who == "synthetic" else load(trace, strict=strict)
     population: Any = "recorded"
     if resampled and who == "reacting":
         population = wk.populations.Resampled(weeks=weeks, load=load_factor, pause=not no_pause)
     elif resampled:
-        assert log is not None  # as was seen above
+        assert log is not None  # as checked above
         log = wk.resample(log, weeks=weeks, load=load_factor, rng=asked.rng)
     rare = wk.rare_users(log) if skip_rare and log is not None else ()
     if skip_rare and log is not None and not len(rare):
         say(f"warning: --skip-rare: the header of {log.name} names no rare behaviours")
-    with working(f"simulating {log.name if log is not None else users}"):
+    with progress(f"simulating {log.name if log is not None else users}"):
         schedule = wk.simulate(
             log,
             scheduler[0] if scheduler else "easy",
@@ -154,7 +159,7 @@ def simulate(
     changed = asked.offered_load or asked.outages or asked.scales
     if who == "open" and not changed and differ_much(schedule.metrics, schedule.recorded):
         more = schedule.recorded["mean_wait"] > schedule.metrics["mean_wait"]
-        say(
+        note(
             f"note: the recorded waits are much {'longer' if more else 'shorter'}; the site's "
             "partitions, priorities and limits are not simulated"
         )
@@ -188,14 +193,14 @@ def _show(schedule: "Schedule") -> None:
         written |= {metric_title(n): metric(n, schedule.measure(n)) for n in names}
     written |= _productivity(schedule)
     if "seed" in schedule.parameters and "population" not in schedule.parameters:
-        written["seed"] = str(schedule.parameters["seed"])  # of a resampled log its name tells it
+        written["seed"] = str(schedule.parameters["seed"])  # a resampled log has it in its name
     machine = plural(schedule.machine, "processor")
     typer.echo(f"{schedule.source.name} under {_chosen(schedule)}, {machine}")
     if not schedule.counted.all():
         written["not counted"] = count(int((~schedule.counted).sum()))
     if "note" in schedule.provenance:  # made from another log, perhaps of another load
-        said = {True: "yes", False: "no", None: "too short to tell"}
-        written["saturated"] = said[schedule.saturated]
+        words = {True: "yes", False: "no", None: "unknown: too short"}
+        written["saturated"] = words[schedule.saturated]
     recorded = {}
     if schedule.recorded:
         recorded = {"": "as recorded", "jobs": count(schedule.recorded["jobs"])}
@@ -229,7 +234,7 @@ def _chosen(schedule: "Schedule") -> str:
 
 
 def _productivity(schedule: "Schedule") -> dict[str, str]:
-    """Write what users who react got done."""
+    """Write the productivity of users who react."""
     from analysis.formats import count, duration, number, share
 
     if not schedule.reacting:
@@ -249,7 +254,7 @@ def _productivity(schedule: "Schedule") -> dict[str, str]:
 
 
 def _draw(schedule: "Schedule", gantt: Path | None, queue: Path | None) -> None:
-    """Write the figures that were asked for."""
+    """Write the figures."""
     from functools import partial
 
     import analysis
@@ -263,4 +268,4 @@ def _draw(schedule: "Schedule", gantt: Path | None, queue: Path | None) -> None:
     for path, plot in figures:
         if path:
             analysis.save_figure(plot, path, title=title)
-            say(f"wrote {path}")
+            note(f"wrote {path}")

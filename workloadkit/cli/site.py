@@ -1,12 +1,11 @@
 """`workloadkit site`: a site whose users need no log."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from workloadkit.cli import completion
 from workloadkit.cli.common import (
     JsonOption,
     SeedOption,
@@ -15,11 +14,10 @@ from workloadkit.cli.common import (
     check_outputs,
     load,
     output_option,
-    say,
-    working,
     write_json,
     write_log,
 )
+from workloadkit.cli.messages import note, progress
 from workloadkit.cli.options import procs_option, with_settings
 from workloadkit.errors import ParameterError
 from workloadkit.settings import Kinds, Site, StaticSite
@@ -35,7 +33,7 @@ workloadkit site --users 100 --from log.swf --from other.swf -o site.swf
 workloadkit site --sessions 10 --scheduler fcfs --from site.json
 """
 
-#: More users than these are a slip of the hand.
+#: The largest number of users.
 MAX_USERS = 10**6
 
 #: Columns of the table: those of the source, in two lines, and how each is written.
@@ -57,7 +55,7 @@ def site(
         typer.Option(
             metavar="N|LOW-HIGH",
             show_default=False,
-            help="Users of the site, one simulation for each number of them. By default 50.",
+            help="Number of users, or a range with one simulation for each number. By default 50.",
         ),
     ] = None,
     step: Annotated[
@@ -66,15 +64,17 @@ def site(
             min=1,
             metavar="N",
             show_default=False,
-            help="From one number of users to the next. By default 50.",
+            help="Step in the range of --users. By default 50.",
         ),
     ] = None,
     scheduler: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="NAME[:PARAM=VALUE,...]",
+            metavar="NAME[:P=V,...]",
+            autocompletion=completion.schedulers,
             show_default=False,
-            help="Scheduler as of `simulate`; several by repeating. By default easy.",
+            help="Scheduler, see `workloadkit help schedulers`; repeat for several. By default "
+            "easy.",
         ),
     ] = None,
     source: Annotated[
@@ -84,8 +84,8 @@ def site(
             metavar="FILE",
             readable=False,
             show_default=False,
-            help="Log from which users and jobs are drawn, or distributions that were saved; "
-            "several by repeating. By default the built-in sample.",
+            help="Log from which users and jobs are drawn, or a file of saved distributions; "
+            "repeat for several. By default the built-in sample.",
         ),
     ] = None,
     *,
@@ -95,7 +95,7 @@ def site(
             min=1,
             metavar="N",
             show_default=False,
-            help="So many sessions that never end, instead of users who come and go.",
+            help="Number of sessions that never end, instead of users who come and go.",
         ),
     ] = None,
     asked: Site,
@@ -106,11 +106,11 @@ def site(
     json: JsonOption = None,
     strict: StrictOption = False,
 ) -> None:
-    """Simulate a site whose users react to how they are served.
+    """Simulate a site whose users react to the service.
 
-    Shows, for each number of users and each scheduler, utilization, jobs an hour, jobs of a
+    Shows, for each number of users and each scheduler, utilization, jobs per hour, jobs per
     session, mean response [min] and mean slowdown, unless results go to stdout. Fields 17 and 18
-    of the SWF tell which job a batch has waited for.
+    of the SWF contain the job that a batch waited for.
     """
     import workloadkit as wk
     from analysis.formats import plural
@@ -118,7 +118,7 @@ def site(
 
     names = list(dict.fromkeys(scheduler or ("easy",)))
     if users is not None and sessions is not None:
-        raise ParameterError("--users come and go and --sessions never end: give one of the two")
+        raise ParameterError("--users come and go and --sessions never end: give one of them")
     numbers = _numbers(users, step) if sessions is None else [sessions]
     of_users = [name for name in asked.changed if name not in settings_of(StaticSite)]
     if sessions is not None and (step or of_users):
@@ -126,14 +126,14 @@ def site(
         raise ParameterError(f"--{option} is for --users, not for --sessions")
     if output and len(numbers) * len(names) > 1:
         raise ParameterError(
-            f"-o takes the jobs of one simulation, and these are {len(numbers) * len(names)}: give "
-            "one number of --users and one --scheduler"
+            f"-o writes one simulation, and there are {len(numbers) * len(names)}: give one number "
+            "of --users and one --scheduler"
         )
     check_outputs(output, json, inputs=source or ())
     drawn = _distributions(source, kinds, strict=strict)
     seed = seed_of(seed)
     rows, results = [], []
-    with _progress(len(numbers) * len(names)) as simulated:
+    with progress("simulating") as count:
         for name in names:
             for number in numbers:
                 who: Any = (
@@ -144,7 +144,7 @@ def site(
                 schedule = wk.simulate(None, name, who, procs=procs, rng=seed)
                 rows.append({"users": number} | _row(schedule) | {"scheduler": name})
                 results.append(rows[-1] | {"schedule": schedule.to_dict()})
-                simulated()
+                count(len(rows), len(numbers) * len(names))
     if output:
         write_log(schedule.trace(), output)
     if json:
@@ -159,7 +159,7 @@ def site(
 
 
 def _numbers(users: str | None, step: int | None) -> list[int]:
-    """Return the numbers of users that were asked for."""
+    """Return the numbers of users to simulate."""
     low, dash, high = (users or "50").partition("-")
     for word in (low, high) if dash else (low,):
         if not (word.isascii() and word.isdigit() and 1 <= int(word) <= MAX_USERS):
@@ -172,12 +172,11 @@ def _numbers(users: str | None, step: int | None) -> list[int]:
             raise ParameterError(f"--step goes with a range of --users, such as {low}-250")
         return [int(low)]
     if int(high) < int(low):
-        raise ParameterError(f"--users is {users!r}, a range that ends before it begins")
+        raise ParameterError(f"--users is {users!r}; the range ends before it begins")
     numbers = list(range(int(low), int(high) + 1, step or 50))
-    if len(numbers) == 1 and int(high) > int(low):  # the default, mostly: who would mean it?
+    if len(numbers) == 1 and int(high) > int(low):  # mostly the default step
         raise ParameterError(
-            f"--users is {users!r}, and a step of {step or 50} leads beyond it; give a smaller "
-            "--step"
+            f"--users is {users!r}, smaller than the step of {step or 50}; give a smaller --step"
         )
     return numbers
 
@@ -185,15 +184,15 @@ def _numbers(users: str | None, step: int | None) -> list[int]:
 def _distributions(
     sources: list[Path] | None, kinds: Kinds, *, strict: bool
 ) -> "SiteDistributions":
-    """Return what users draw from: of logs, of files in which it was saved, or built in."""
+    """Return the distributions: of logs, of files, or the built-in ones."""
     from workloadkit import site
 
     if kinds.changed and all(map(_is_json, sources or ())):
         raise ParameterError(
-            f"--{next(iter(kinds.changed))} sorts the jobs of logs, and --from has none"
+            f"--{next(iter(kinds.changed))} classifies the jobs of a log, and --from names none"
         )
     if not sources:
-        say("no log named with --from: the built-in sample")
+        note("no log given with --from: using the built-in sample")
         return site.built_in()
     found = []
     for source in sources:
@@ -201,7 +200,7 @@ def _distributions(
             found.append(site.read_site_distributions(str(source)))
         else:
             log = load(source, strict=strict)
-            with working(f"taking distributions from {log.name}"):
+            with progress(f"measuring the distributions of {log.name}"):
                 found.append(site.site_distributions(log, kinds))
     return site.combine(found)
 
@@ -211,7 +210,7 @@ def _is_json(source: Path) -> bool:
 
 
 def _row(schedule: "Schedule") -> dict[str, float]:
-    """Return the measures of the source's table."""
+    """Return the measures in the table of the source."""
     values, n_sessions = schedule.metrics, schedule.history["sessions"]
     return {
         "utilization": values["utilization"],
@@ -220,21 +219,6 @@ def _row(schedule: "Schedule") -> dict[str, float]:
         "mean_response_min": values["mean_response"] / 60,
         "mean_slowdown": values["mean_slowdown"],
     }
-
-
-@contextmanager
-def _progress(n: int) -> Iterator[Any]:
-    """Show on a terminal how many of the simulations are done; gives what to call after each."""
-    from rich.console import Console
-    from rich.progress import MofNCompleteColumn, Progress, SpinnerColumn, TextColumn
-
-    columns = (SpinnerColumn(), TextColumn("simulating"), MofNCompleteColumn())
-    console = Console(stderr=True)
-    with Progress(
-        *columns, console=console, transient=True, disable=not console.is_terminal
-    ) as bar:
-        task = bar.add_task("simulating", total=n)
-        yield lambda: bar.advance(task)
 
 
 def _table(rows: list[dict[str, Any]], first: str) -> str:

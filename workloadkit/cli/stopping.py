@@ -1,4 +1,4 @@
-"""Signals stop the program in order: nothing half written and no process is left."""
+"""Signals stop the program in order: no half-written file and no process remains."""
 
 import os
 import signal
@@ -10,7 +10,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from workloadkit.cli.common import say
+from workloadkit.cli.messages import say
 
 #: Signals that stop the program; its exit code is 128 more.
 _NUMBERS = [
@@ -20,16 +20,16 @@ _NUMBERS = [
 _AGAIN = 0.05  # [s]
 _COMPILER = str(Path("llvmlite", "binding"))
 
-_stopped_by = 0  # the first signal, once there is one
+_stopped_by = 0  # the first signal received
 _waits = False
 _is_handled = False
 
 
 class Stop(KeyboardInterrupt):
-    """What a signal makes of the program, wherever it is: it unwinds.
+    """A signal was received: the program unwinds.
 
-    Some compiled code discards what is raised within it. Then the exception is deleted before it
-    has been handled, and the signal comes again.
+    Some compiled code discards exceptions. Then this one is deleted before it is handled, and the
+    signal is sent again.
     """
 
     def __del__(self) -> None:
@@ -38,18 +38,18 @@ class Stop(KeyboardInterrupt):
 
 
 def stop_at_signals() -> None:
-    """Let signals unwind the program."""
+    """Install the handlers of signals."""
     for number in _NUMBERS:
-        if signal.getsignal(number) is not signal.SIG_IGN:  # as nohup has it
+        if signal.getsignal(number) is not signal.SIG_IGN:  # as with nohup
             signal.signal(number, _stop)
     sys.unraisablehook = _complain
 
 
 @contextmanager
 def undisturbed() -> Iterator[None]:
-    """Let signals wait while processes are started.
+    """Defer signals while processes are started.
 
-    Ctrl-C is for this one alone: the others inherit that it is blocked.
+    They inherit that Ctrl-C is blocked: this process alone handles it.
     """
     global _waits
     _waits = True
@@ -65,12 +65,12 @@ def undisturbed() -> Iterator[None]:
 
 
 def exit_code() -> int:
-    """Return the exit code of a program that a signal stopped; 0 of another."""
+    """Return the exit code if a signal stopped the program, else 0."""
     return _stopped_by and 128 + _stopped_by
 
 
 def say_stopped() -> None:
-    """Report why the program ends, if that was requested at the terminal; it is handled then."""
+    """Report an interrupt from the terminal, and mark the signal as handled."""
     global _is_handled
     _is_handled = True
     if _stopped_by in (0, signal.SIGINT):
@@ -78,7 +78,7 @@ def say_stopped() -> None:
 
 
 def end_with_parent() -> None:
-    """End this process as soon as the process that started it has ended, for whatever reason."""
+    """End this process as soon as the process that started it has ended."""
     from multiprocessing import connection, parent_process
 
     parent = parent_process()
@@ -93,7 +93,7 @@ def end_with_parent() -> None:
 
 
 def _stop(number: int, frame: FrameType | None) -> None:
-    global _stopped_by  # what follows from it may be another exception
+    global _stopped_by  # later exceptions may follow from it
     _stopped_by = _stopped_by or number
     if _waits:
         return
@@ -104,7 +104,7 @@ def _stop(number: int, frame: FrameType | None) -> None:
 
 
 def _is_in_compiler(frame: FrameType | None) -> bool:
-    """Whether native code of the compiler is at work, which nothing may unwind half way."""
+    """Whether native code of the compiler is running, which must not be unwound."""
     while frame is not None:
         if _COMPILER in frame.f_code.co_filename:
             return True
@@ -113,13 +113,13 @@ def _is_in_compiler(frame: FrameType | None) -> bool:
 
 
 def _send_again() -> None:
-    """Let the signal come again in a moment."""
+    """Send the signal again in a moment."""
     again = threading.Timer(_AGAIN, os.kill, (os.getpid(), _stopped_by))
     again.daemon = True
     again.start()
 
 
 def _complain(unraisable: Any) -> None:
-    """Report what could not be raised; after a signal it may be of objects that are half made."""
+    """Report an exception that could not be raised, unless it follows from a signal."""
     if not _stopped_by:
         sys.__unraisablehook__(unraisable)

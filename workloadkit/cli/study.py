@@ -1,4 +1,4 @@
-"""`workloadkit study`: what a source published, found again in logs."""
+"""`workloadkit study`: published results, reproduced from logs."""
 
 from contextlib import ExitStack
 from pathlib import Path
@@ -7,14 +7,18 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from workloadkit.cli import completion
+from workloadkit.cli.commands import RARE
 from workloadkit.cli.common import (
+    JsonOption,
     SeedOption,
     StrictOption,
-    counting,
-    say,
+    check_outputs,
     write,
+    write_json,
 )
 from workloadkit.cli.executors import DaskOption, WorkersOption, executor
+from workloadkit.cli.messages import note, progress
 from workloadkit.errors import ParameterError, WorkloadError
 
 if TYPE_CHECKING:
@@ -33,21 +37,15 @@ workloadkit study all --kept --out studies
 """
 
 
-def _names() -> list[str]:
-    from analysis.studies import study_names
-
-    return study_names()
-
-
 def study(
     name: Annotated[
         str | None,
         typer.Argument(
             metavar="NAME",
             show_default=False,
-            autocompletion=_names,
-            help="Study to run, the beginning of its name for several, or all. By default they are "
-            "listed.",
+            autocompletion=completion.studies,
+            help="Study to run, the beginning of the names of several, or all. By default the "
+            "studies are listed.",
         ),
     ] = None,
     traces: Annotated[
@@ -63,7 +61,7 @@ def study(
         Path | None,
         typer.Option(
             metavar="DIR",
-            help="Write NAME.csv and NAME.md there, and the figures that it draws.",
+            help="Write NAME.csv, NAME.md and the figures into this folder.",
         ),
     ] = None,
     runs: Annotated[
@@ -72,8 +70,8 @@ def study(
             min=1,
             metavar="R",
             show_default=False,
-            help="Runs of what is random. By default as many as the source made, or fewer where "
-            "these take long.",
+            help="Number of random runs. By default as many as in the source, or fewer where they "
+            "take long.",
         ),
     ] = None,
     reading: Annotated[
@@ -81,14 +79,15 @@ def study(
         typer.Option(
             metavar="AXIS=OPTION",
             show_default=False,
-            help="Which way to take something that the source leaves open; may be repeated. "
-            "The page lists the axes.",
+            help="Reading of something that the source leaves open; repeat for several. The page "
+            "lists the axes.",
         ),
     ] = None,
     readings: Annotated[
         Literal["search"] | None,
         typer.Option(
             show_default=False,
+            rich_help_panel=RARE,
             help="Rank all readings by the figures that the source prints, with half of its logs "
             "and tables, and write NAME-readings.csv and .md.",
         ),
@@ -97,28 +96,30 @@ def study(
         bool,
         typer.Option(
             "--check",
-            help="Compare with the results that came with the program, by the same runs, seed and "
-            "readings; exit 1 if they differ.",
+            rich_help_panel=RARE,
+            help="Compare with the results that are part of workloadkit, for the same runs, seed "
+            "and readings; exit 1 if they differ.",
         ),
     ] = False,
     kept: Annotated[
         bool,
         typer.Option(
             "--kept",
-            help="Show the results that come with the program: those of the default runs, seed "
-            "and readings. Nothing is run, and no logs are needed.",
+            help="Show the results that are part of workloadkit, for the default runs, seed and "
+            "readings. Nothing is run, and no logs are needed.",
         ),
     ] = False,
     seed: SeedOption = None,
     workers: WorkersOption = 1,
     dask: DaskOption = None,
+    json: JsonOption = None,
     strict: StrictOption = False,
 ) -> None:
-    """Say whether what sources claim is found again in logs.
+    """Reproduce published results from logs.
 
     A claim is reproduced if our interval lies within its margin, contradicted if it lies outside,
-    else too uncertain. The page says which versions of the logs it was made from, and which way was
-    taken what the source leaves open. Without NAME the studies are listed.
+    else too uncertain. The page lists the versions of the logs, and the readings of what the source
+    leaves open. Without NAME the studies are listed.
     """
     from analysis.formats import duration
     from analysis.reproduction import (
@@ -132,16 +133,24 @@ def study(
     )
     from analysis.studies import REFERENCE, load_studies, load_study, study_names
 
+    check_outputs(json)
     if name is None:
-        for known in study_names():
-            typer.echo(f"{known:<24}{load_study(known).title}")
+        titles = {known: load_study(known).title for known in study_names()}
+        if json:
+            listed = [{"study": known, "title": title} for known, title in titles.items()]
+            write_json(json, {"studies": listed})
+        if str(json) != "-":
+            for known, title in titles.items():
+                typer.echo(f"{known:<24}{title}")
         return
+    if json and readings is not None:
+        raise ParameterError("--json and --readings exclude each other")
     chosen = load_studies(name)
     if out is None:
-        raise ParameterError(f"study {name} needs --out, the folder to write to")
+        raise ParameterError(f"study {name} needs --out, the folder for its results")
     if (check or kept) and (runs, seed, readings, reading) != (None, None, None, None):
         option = "--check" if check else "--kept"
-        raise ParameterError(f"{option} is of the usual runs, seed and readings")
+        raise ParameterError(f"{option} excludes --runs, --seed, --reading and --readings")
     if check and kept:
         raise ParameterError("--check and --kept exclude each other")
     folder = traces or data_folder() / "traces"
@@ -149,21 +158,21 @@ def study(
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise WorkloadError(f"{out}: cannot be made: {error.strerror}") from error
+        raise WorkloadError(f"{out}: cannot be created: {error.strerror}") from error
     choices = reading or []
     choose(list({axis.name: axis for each in chosen for axis in each.axes}.values()), choices)
     with executor(workers, dask=dask) as pool, ExitStack() as all_done:
         if readings is not None:
             if seed is not None:
                 raise ParameterError("--seed and --readings exclude each other")
-            with counting("trying readings") as progress:
+            with progress("trying readings") as count:
                 ranking = search(
                     here,
                     reading or (),
                     runs=runs,
                     executor=pool,
                     file=out / f".{name}-readings.unfinished",
-                    progress=progress,
+                    progress=count,
                 )
             write(out / f"{name}-readings.csv", ranking.to_csv())
             write(out / f"{name}-readings.md", ranking.to_markdown(name))
@@ -174,7 +183,7 @@ def study(
         for each, logs in here:
             begin = monotonic()
             is_random = each.runs is not None or len(here) == 1
-            with counting(f"running {each.name}") as progress:
+            with progress(f"running {each.name}") as count:
                 findings = run_study(
                     each,
                     logs,
@@ -184,17 +193,20 @@ def study(
                     executor=pool,
                     folder=out,
                     all_done=all_done,
-                    progress=progress,
+                    progress=count,
                 )
             _write_pages(findings, out)
             for drawing in findings.drawings:
                 for file in drawing.save(out):
-                    say(f"wrote {file}")
-            say(f"{each.name}: {duration(monotonic() - begin)}")
+                    note(f"wrote {file}")
+            note(f"{each.name}: {duration(monotonic() - begin)}")
             found.append(findings)
     if len(found) > 1:
         write(out / f"{name}.md", scorecard(found, name))
-    _show(found)
+    if json:
+        write_json(json, {"studies": [findings.to_dict() for findings in found]})
+    if str(json) != "-":
+        _show(found)
     differing = [findings for findings in found if check and not _is_as_kept(findings)]
     if differing:
         raise typer.Exit(1)
@@ -207,13 +219,13 @@ def _write_pages(findings: "Findings", folder: Path) -> None:
 
 
 def _for(study: "Study", choices: "Iterable[str]") -> list[str]:
-    """Return the choices of axes of a study; of the others it takes its own defaults."""
+    """Return the choices for the axes of a study; other axes have their defaults."""
     names = {axis.name for axis in study.axes}
     return [choice for choice in choices if choice.partition("=")[0] in names]
 
 
 def _is_as_kept(findings: "Findings") -> bool:
-    """Say where results differ from those that came with the program."""
+    """Report where results differ from those that are part of workloadkit."""
     from analysis.reproduction import differences, reference_of
     from analysis.studies import REFERENCE
 
@@ -221,7 +233,7 @@ def _is_as_kept(findings: "Findings") -> bool:
     for line in lines:
         typer.echo(f"differs: {line}")
     if not lines:
-        typer.echo(f"{findings.study.name}: as those that came with the program")
+        typer.echo(f"{findings.study.name}: same results as those of workloadkit")
     return not lines
 
 
@@ -235,7 +247,7 @@ def _show(found: "Sequence[Findings]") -> None:
 
     console = Console()
     if not console.is_terminal:
-        console.width = 120  # nobody's screen, so there is no reason to fold
+        console.width = 120  # not a screen, so lines need no folding
     for findings in found:
         console.print(Text(findings.study.title))
         if findings.main:

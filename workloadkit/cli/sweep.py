@@ -5,24 +5,25 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from workloadkit.cli import completion
+from workloadkit.cli.commands import RARE
 from workloadkit.cli.common import (
     JsonOption,
     NoPauseOption,
     StrictOption,
     TraceArgument,
     check_outputs,
-    counting,
     figure_option,
     load,
     output_option,
-    say,
     write,
     write_json,
 )
 from workloadkit.cli.executors import WorkersOption, executor
+from workloadkit.cli.messages import note, progress, say
 from workloadkit.cli.options import with_settings
 from workloadkit.cli.results import print_results
-from workloadkit.cli.users import who_is_meant
+from workloadkit.cli.users import kind_of_users
 from workloadkit.errors import ParameterError
 from workloadkit.settings import Sweep as Asked
 
@@ -45,9 +46,11 @@ def sweep(
     scheduler: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="NAME[:PARAM=VALUE,...]",
+            metavar="NAME[:P=V,...]",
+            autocompletion=completion.schedulers,
             show_default=False,
-            help="Scheduler as of `simulate`; several by repeating. By default fcfs and easy.",
+            help="Scheduler, see `workloadkit help schedulers`; repeat for several. By default "
+            "fcfs and easy.",
         ),
     ] = None,
     offered: Annotated[
@@ -56,8 +59,9 @@ def sweep(
             "--load",
             metavar="X",
             show_default=False,
-            help="Offered load, work / (processors x span); several by repeating. By default 0.5 "
-            "to 0.9 by tenths. By users, the factor of their numbers, by default 0.8 to 1.5.",
+            help="Offered load as a fraction of capacity, or, by users, factor of their number; "
+            "repeat for several. The offered load is work / (processors x span). By default 0.5 "
+            "to 0.9, or by users 0.8 to 1.5, in steps of 0.1.",
         ),
     ] = None,
     no_pause: NoPauseOption = False,
@@ -66,7 +70,8 @@ def sweep(
         typer.Option(
             metavar="W",
             show_default=False,
-            help="By users: length of the resampled logs. By default that of the log.",
+            rich_help_panel=RARE,
+            help="Length in weeks, with --load-by users. By default that of the log.",
         ),
     ] = None,
     *,
@@ -77,8 +82,8 @@ def sweep(
         typer.Option(
             metavar="DIR",
             show_default=False,
-            help="Keep the results of all runs there, in results.parquet. If there are some, go "
-            "on from them.",
+            help="Keep all results in this folder, and continue from them. Their file is "
+            "results.parquet.",
         ),
     ] = None,
     output: Annotated[Path | None, output_option("the table as CSV")] = None,
@@ -88,39 +93,38 @@ def sweep(
 ) -> None:
     """Simulate schedulers under several loads.
 
-    Shows the means over the runs, with 95 % intervals where there are several, unless the table
-    or the JSON goes to stdout. All schedulers get the same workloads. Where runs saturate, in which
-    ever more work waits, there is no mean: the table tells how many they are, and what the others
-    give.
+    Shows means over the runs, with 95 % intervals, unless the table or the JSON goes to stdout. If
+    in some runs the waiting work keeps growing, there is no mean: the table reports how many runs
+    saturate, and the mean of the others.
     """
     from workloadkit.experiments.sweep import sweep as run_sweep
 
     for name in scheduler or ():
         if scheduler and scheduler.count(name) > 1:
-            raise ParameterError(f"--scheduler {name} is there twice")
+            raise ParameterError(f"--scheduler {name} is given twice")
     check_outputs(output, plot, json, inputs=[trace])
     if weeks is not None and asked.load_by != "users":
-        raise ParameterError("--weeks goes with --load-by users: else a log is as long as it is")
-    reacting = who_is_meant(asked.users, trace) != "open"
+        raise ParameterError("--weeks goes with --load-by users")
+    reacting = kind_of_users(asked.users, trace) != "open"
     if no_pause and not reacting:
-        raise ParameterError("--no-pause is for users who react: others begin again by the log")
+        raise ParameterError("--no-pause is for users who react: others follow the log")
     resampling = {"weeks": weeks} if weeks is not None else {}
     resampling |= {"pause": False} if no_pause else {}
     with executor(workers) as pool:
         log = load(trace, strict=strict)
-        with counting(f"sweeping {log.name}") as progress:
+        with progress(f"sweeping {log.name}") as count:
             found = run_sweep(
                 log,
                 scheduler or ("fcfs", "easy"),
                 offered or None,
                 folder=out,
                 executor=pool,
-                progress=progress,
+                progress=count,
                 settings=asked,
                 resampling=resampling,
             )
     if asked.rng is not None and "seed" not in found.provenance["parameters"]:
-        say("warning: --seed makes no difference to a single run, which is the log as it is")
+        say("warning: --seed makes no difference to a single run, which is the log itself")
     if output:
         write(output, found.to_csv())
     if json:
@@ -145,7 +149,7 @@ def _show(sweep: "Sweep") -> None:
     typer.echo(made)
     print_results(sweep)
     if parameters["runs"] == 1:
-        typer.echo("one run: there are no intervals; --runs makes more")
+        typer.echo("one run, so no intervals; use --runs for more")
 
 
 def _draw(sweep: "Sweep", path: Path, name: str) -> None:
@@ -158,4 +162,4 @@ def _draw(sweep: "Sweep", path: Path, name: str) -> None:
     analysis.save_figure(
         partial(analysis.schedules.plot_sweeps, sweep), path, title=name, size=size
     )
-    say(f"wrote {path}")
+    note(f"wrote {path}")

@@ -1,4 +1,4 @@
-"""`workloadkit validate`: whether a log follows the standard and its own header."""
+"""`workloadkit validate`: a log checked against the standard and its own header."""
 
 from typing import Annotated
 
@@ -10,9 +10,10 @@ from workloadkit.cli.common import (
     TraceArgument,
     check_outputs,
     load,
-    working,
     write_json,
 )
+from workloadkit.cli.completion import words
+from workloadkit.cli.messages import progress
 
 EXAMPLES = """
 workloadkit validate log.swf.gz
@@ -25,21 +26,26 @@ def validate(
     trace: TraceArgument = None,
     json: JsonOption = None,
     fail_on: Annotated[
-        str, typer.Option(metavar="error|warning|never", help="What is exit 1.")
+        str,
+        typer.Option(
+            metavar="error|warning|never",
+            autocompletion=words("error", "warning", "never"),
+            help="The least finding that is exit 1.",
+        ),
     ] = "error",
     strict: StrictOption = False,
 ) -> None:
-    """Check a log against the consistency rules of the standard.
+    """Check a log against the rules of the SWF standard.
 
-    Shows each rule that is broken, how often and where first, unless JSON goes to stdout. An error
-    contradicts the standard or the log's own header, a warning is legal but suspicious, a note is
-    worth knowing. Exit 1 if there is an error, or what --fail-on says.
+    Shows each violated rule, how often and where first, unless JSON goes to stdout. An error
+    contradicts the standard or the log's header, a warning is legal but suspicious, a note is worth
+    knowing. Exit 1 if there is an error, see --fail-on.
     """
     import workloadkit as wk
 
     check_outputs(json, inputs=[trace])
     log = load(trace, strict=strict)
-    with working(f"checking {log.name}"):
+    with progress(f"checking {log.name}"):
         report = wk.validate(log)
     if json:
         write_json(json, report.to_dict())

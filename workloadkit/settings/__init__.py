@@ -1,7 +1,7 @@
-"""The settings of each operation, written once: see `setting`.
+"""The settings of each operation, declared once: see `setting`.
 
-From a class of these come the keywords of a function and their checks, the options of a command
-and their help, what results record, and the page of the reference.
+A class of settings defines the keywords of a function and their checks, the options of a command
+and their help, what results record, and a page of the reference.
 """
 
 from workloadkit.settings.making import Augment, Generate

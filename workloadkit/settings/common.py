@@ -7,37 +7,37 @@ from workloadkit.settings.setting import Setting
 
 
 def whatever(_name: str, _value: object) -> None:
-    """Refuse nothing: what can be is seen together with the log, or by what takes it."""
+    """Accept any value: it is checked together with the log, or where it is used."""
 
 
 def not_negative(name: str, value: Any) -> None:
-    """Refuse what is no finite number of 0 or more."""
+    """Check for a finite number of 0 or more."""
     check_not_negative(**{name: value})
 
 
 def a_time(name: str, value: Any) -> None:
-    """Refuse what is no time of 0 or more, which may be endless."""
+    """Check for a time of 0 or more, possibly infinite."""
     check_number(name, value)
     if not value >= 0:
         raise ParameterError(f"{name} is {value:g} s; it is 0 or more")
 
 
 def a_share(name: str, value: Any) -> None:
-    """Refuse what does not lie between 0 and 1."""
+    """Check for a number between 0 and 1, exclusive."""
     check_number(name, value)
     if not 0 < value < 1:
         raise ParameterError(f"{name} is {value:g}; it lies between 0 and 1")
 
 
 def a_weight(name: str, value: Any) -> None:
-    """Refuse what is not from 0 to 1."""
+    """Check for a number from 0 to 1, inclusive."""
     check_number(name, value)
     if not 0 <= value <= 1:
         raise ParameterError(f"{name} is {value:g}; it is from 0 to 1")
 
 
 def processors(by_default: str) -> Setting:
-    """Return the setting of the machine's processors, which are so many by default."""
+    """Return the setting of the machine's processors, with a description of its default."""
     return Setting(
         help=f"Processors of the machine. By default {by_default}.",
         metavar="P",
@@ -50,28 +50,30 @@ Procs = Annotated[int | None, processors("the header's MaxProcs, else MaxNodes")
 OfferedLoad = Annotated[
     float | None,
     Setting(
-        help="Stretch or compress submit times until work / (processors x span) is X.",
+        help="Offered load as a fraction of capacity. Submit times are stretched or "
+        "compressed until work / (processors x span) is X.",
         metavar="X",
     ),
 ]
 DownTimes = Annotated[
     Any,
     Setting(
-        help="Outages of processors: announced ones are planned around, others stop jobs.",
-        more="A path, or an object of Outages. From the second on at which one was announced, no "
-        "job starts on processors that go down before its planned end. The processors of those "
-        "that do not name theirs are taken in turn, see `workloadkit.simulation.machine.settle`.",
+        help="Outages of processors. Schedulers plan around announced ones, others stop jobs.",
+        more="A path, or an object of Outages. Once an outage is announced, no job starts on "
+        "processors that go down before its planned end. Outages without named processors take "
+        "them in turn, see `workloadkit.simulation.machine.settle`.",
         metavar="FILE",
     ),
 ]
 Seed = Annotated[
     Any,
     Setting(
-        help="Seed of all that is random. By default a new one.",
-        more="Or a numpy Generator, which gives it. Results tell it, where anything is random.",
+        help="Seed of the random numbers. By default a new one.",
+        more="Or a numpy Generator, from which it is drawn. Results record it where anything is "
+        "random.",
         option="--seed",
         metavar="S",
         read=int,
-        recorded="never",  # but by what draws
+        recorded="never",  # except by what draws
     ),
 ]

@@ -16,22 +16,22 @@ Deadline = Literal["wait", "wait+run", "wait+requested"]
 LoadBy = Literal["arrivals", "users", "machine"]
 Number = TypeVar("Number", int, float)
 
-#: The kinds of decay, in the order in which they are drawn.
+#: The kinds of decay, in the order of drawing.
 DECAYS: tuple[str, ...] = get_args(Decay)
 
-#: More inner points than this are refused.
+#: The largest number of inner points.
 MOST_POINTS = 1000
 
 
 def _pairs(name: str, text: str, number: Callable[[str], Number]) -> dict[str, Number]:
-    """Take apart what is written as a=1,b=2; a name alone stands for name=1."""
+    """Read a=1,b=2; a name alone means name=1."""
     found: dict[str, Number] = {}
     for part in text.split(","):
         key, equals, value = (word.strip() for word in part.partition("="))
         if not key or bool(equals) != bool(value):
             raise ParameterError(f"{name} {text!r}: {part!r} is neither NAME nor NAME=NUMBER")
         if key in found:
-            raise ParameterError(f"{name} {text!r}: {key} is there twice")
+            raise ParameterError(f"{name} {text!r}: {key} is given twice")
         try:
             found[key] = number(value or "1")
         except ValueError:
@@ -82,9 +82,9 @@ class Augment(Settings):
     priority: Annotated[
         Any,
         Setting(
-            help="Priority of each queue, 0 the highest. By default the queues' own numbers.",
-            more="In Python a mapping. Jobs of other queues have the lowest; by default those of "
-            "unknown queue, and a warning says so.",
+            help="Priority of each queue, 0 the highest. By default the queue's number.",
+            more="In Python a mapping. Jobs of other queues have the lowest priority; so have, by "
+            "default, those of unknown queue, with a warning.",
             metavar="Q=P,...",
             read=read_priorities,
         ),
@@ -92,8 +92,9 @@ class Augment(Settings):
     formula: Annotated[
         Formula,
         Setting(
-            help="Higher priorities have higher start values, or, as the formula is printed, "
-            "lower ones.",
+            help="Higher priorities have higher start values, or lower ones, as the paper prints "
+            "the formula.",
+            rare=True,
             more="See the notes.",
             recorded="always",
         ),
@@ -101,8 +102,8 @@ class Augment(Settings):
     decay: Annotated[
         Any,
         Setting(
-            help="Ways to lose value, as in linear=2,step=1. By default linear, exponential and "
-            "step alike.",
+            help="Kinds of decay with their weights, such as linear=2,step=1. By default linear, "
+            "exponential and step with equal weights.",
             more="In Python a name, names, or a mapping of these to weights.",
             metavar="NAMES",
             read=read_decays,
@@ -112,8 +113,8 @@ class Augment(Settings):
     deadline: Annotated[
         Deadline,
         Setting(
-            help="What the time by which all value is lost is a multiple of, in the log.",
-            more="What the job waited, that and its run time, or that and its requested time; an "
+            help="The deadline, at which all value is lost, is a multiple of this time in the log.",
+            more="The wait of the job, its wait and run time, or its wait and requested time; an "
             "unknown wait is 0.",
             recorded="always",
         ),
@@ -121,8 +122,8 @@ class Augment(Settings):
     deadline_factor: Annotated[
         float,
         Setting(
-            help="The multiple.",
-            more="No deadline is below 10 s, which is that of a job that never waited.",
+            help="The multiple for --deadline.",
+            more="No deadline is below 10 s, the deadline of a job that did not wait.",
             metavar="F",
             recorded="always",
         ),
@@ -130,10 +131,11 @@ class Augment(Settings):
     points: Annotated[
         int,
         Setting(
-            help="Points between the first and the last, of no step.",
-            more="With a single one linear and exponential functions have the same law: a uniform "
-            "time and a uniform value.",
+            help="Points between the first and the last, of functions that are no steps.",
+            more="With a single one, linear and exponential functions have the same distribution: "
+            "a uniform time and a uniform value.",
             metavar="K",
+            rare=True,
             check=partial(check_count, most=MOST_POINTS),
             recorded="always",
         ),
@@ -142,11 +144,11 @@ class Augment(Settings):
         Any,
         Setting(
             help="CSV of utility functions by job, or of shapes by queue, user or shape.",
-            more="Or a DataFrame. Columns `job`, `time` [s], `value`: the points of each job by "
-            "its number, as they are; nothing is drawn. Otherwise `time`, `value` and one or more "
-            "of `queue`, `user` and `shape`: shapes for the jobs of a queue or user, of which one "
-            "is drawn where they have several. A shape is stretched so that its first value is the "
-            "job's start value and its last time the job's deadline, in whatever units it stands.",
+            more="Or a DataFrame. Columns `job`, `time` [s], `value`: the points of each job, by "
+            "its number; nothing is drawn. Otherwise `time`, `value` and one or more of `queue`, "
+            "`user` and `shape`: shapes for the jobs of a queue or user; where there are several, "
+            "one is drawn. A shape, in any unit, is stretched so that its first value is the job's "
+            "start value and its last time the job's deadline.",
             metavar="FILE",
         ),
     ] = None
@@ -155,6 +157,7 @@ class Augment(Settings):
         Setting(
             help="Standard deviation of the value of a processor-minute, in bins of priority.",
             metavar="X",
+            rare=True,
             check=not_negative,
             recorded="always",
         ),
@@ -162,27 +165,30 @@ class Augment(Settings):
     globmax: Annotated[
         float,
         Setting(
-            help="Upper end of the bins: the scale of all values.", metavar="X", recorded="always"
+            help="Upper end of the bins: the scale of all values.",
+            metavar="X",
+            recorded="always",
+            rare=True,
         ),
     ] = 1.0
 
 
 @dataclass(frozen=True, kw_only=True)
 class Generate(Settings):
-    """The settings of `workloadkit generate`, whatever the model."""
+    """The settings of `workloadkit generate`, common to all models."""
 
     jobs: Annotated[
         int | None,
-        Setting(help="Number of jobs.", metavar="N", check=whatever),  # seen by the model
+        Setting(help="Number of jobs.", metavar="N", check=whatever),  # the model checks it
     ] = None
     procs: Annotated[
         int | None,
-        processors("those the model was made for, or those of the log named by --like"),
+        processors("those that the model was made for, or those of the log given by --like"),
     ] = None
     load: Annotated[
         float | None,
         Setting(
-            help="Offered load. By default as the model, or the log, has it.",
+            help="Offered load as a fraction of capacity. By default that of the model or the log.",
             metavar="X",
             check=whatever,
         ),
@@ -190,8 +196,8 @@ class Generate(Settings):
     load_by: Annotated[
         LoadBy | None,
         Setting(
-            help="What is changed for the load: the gaps between arrivals, as by default, the "
-            "users (of a log named by --over), or the processors of the machine.",
+            help="Set the load through the inter-arrival times, the users (of a log given by "
+            "--over), or the processors of the machine. By default the inter-arrival times.",
             goes_with="load",
         ),
     ] = None
@@ -200,5 +206,5 @@ class Generate(Settings):
     ] = None
     over: Annotated[
         Path | None,
-        Setting(help="Lay the estimates over the jobs of this log (tsafrir).", metavar="LOG"),
+        Setting(help="Give the jobs of this log new estimates (tsafrir).", metavar="LOG"),
     ] = None

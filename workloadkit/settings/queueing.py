@@ -1,4 +1,4 @@
-"""The settings of `workloadkit queueing` and `crosscheck`, whatever the model."""
+"""The settings of `workloadkit queueing` and `crosscheck`, common to all models."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -19,13 +19,13 @@ def _shares(name: str, value: Any) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class Queueing(Settings):
-    """The settings of what solves a queueing model."""
+    """The settings of solving a queueing model."""
 
     quantiles: Annotated[
         Sequence[float],
         Setting(
-            help="Share of the jobs, for a percentile of their response times; several by "
-            "repeating. By default 0.5, 0.9 and 0.99.",
+            help="Quantile of the response times to show, from 0 to 1; repeat for several. By "
+            "default 0.5, 0.9 and 0.99.",
             option="--quantile",
             metavar="Q",
             check=_shares,
@@ -41,7 +41,7 @@ class Crosscheck(Queueing):
     runs: Annotated[
         int,
         Setting(
-            help="Runs that are measured.",
+            help="Number of simulation runs.",
             metavar="R",
             check=partial(check_count, least=2),
             recorded="always",
@@ -50,7 +50,7 @@ class Crosscheck(Queueing):
     jobs: Annotated[
         int,
         Setting(
-            help="Jobs of each run, with its warm-up.",
+            help="Jobs of each run, including its warm-up.",
             metavar="J",
             check=partial(check_count, least=100),
             recorded="always",

@@ -1,4 +1,4 @@
-"""The settings of `resample`, and of what sorts users."""
+"""The settings of `resample`, and of the classification of users."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -11,14 +11,14 @@ from workloadkit.settings.setting import Setting, Settings
 
 EndEffects = Literal["whole", "any"]
 Unit = Literal["user", "session", "batch", "job"]
-#: From where on a long-term user is there in week 0: see `Resample`.
+#: Where long-term users are in their activity in week 0: see `Resample`.
 Start = Literal["period", "activity"]
 
 #: A user whose first and last job are further apart than this is long-term (Zakay, Feitelson 2014,
 #: section 4). [s]
 LONG_TERM = read_duration("12w")
 
-#: A temporary user all of whose jobs lie so near to an end of the log may be cut off by it. [s]
+#: A temporary user may be cut off by an end of the log if all jobs lie this near to it. [s]
 EDGE = read_duration("4w")
 
 
@@ -64,7 +64,7 @@ def read_weights(text: str) -> dict[int | str, float] | None:
         name, _, number = (word.strip() for word in part.partition("="))
         key = int(name) if name.isdecimal() else name
         if key in weights:
-            raise ParameterError(f"weights {text!r}; {name} is there twice")
+            raise ParameterError(f"weights {text!r}; {name} is given twice")
         try:
             weights[key] = float(number)
         except ValueError:
@@ -79,69 +79,75 @@ class Classify(Settings):
     long_term: Annotated[
         Duration,
         Setting(
-            help="Users active for longer than T are long-term, the others temporary. By default "
-            "12w.",
+            help="Users active for longer than T are long-term, others temporary. By default 12w.",
             unit="s",
             check=a_time,
+            rare=True,
         ),
     ] = LONG_TERM
     edge: Annotated[
         Duration,
         Setting(
-            help="How near to an end of the log temporary users may be cut off. By default 4w.",
+            help="Distance from an end of the log within which temporary users may be cut off. By "
+            "default 4w.",
             unit="s",
             check=a_time,
+            rare=True,
         ),
     ] = EDGE
     end_effects: Annotated[
         EndEffects,
         Setting(
-            help="Leave temporary users out if all their jobs, or any, lie so near to an end.",
-            more="All, as the source says.",
+            help="Leave out temporary users if their whole activity, or any of their jobs, lies "
+            "within --edge of an end.",
+            more="Whole, as in the source.",
+            rare=True,
         ),
     ] = "whole"
     begin: Annotated[
         Duration | None,
         Setting(
-            help="When logging began, counted from second 0 of the log. By default with the first "
+            help="When logging began, counted from second 0 of the log. By default at the first "
             "job.",
-            more="It is the first submission in the log's window, whose ever it is; in a whole log "
-            "of an archive logging may have begun at second 0, long before that.",
+            more="This is the first submission in the log's window; in a whole log of an archive, "
+            "logging may have begun at second 0, long before.",
             unit="s",
             check=check_number,
+            rare=True,
         ),
     ] = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Drawn(Settings):
-    """How long a new log is, how heavy, and of what."""
+    """The length, the load and the unit of a new log."""
 
     weeks: Annotated[
         float | None,
         Setting(
             help="Length of the new log in weeks. By default that of the old one.",
-            more="Of several logs, that of the first.",
+            more="Of several logs, the length of the first.",
             metavar="W",
         ),
     ] = None
     load: Annotated[
         float,
         Setting(
-            help="Factor of the numbers of users.",
-            more="And so, on average, of the load. Long-term users are all taken once before any "
-            "is twice; replicas of one begin far apart in his activity.",
+            help="Factor of the number of users: 1.2 is 20 % more.",
+            more="On average also the factor of the load. All long-term users are taken once "
+            "before any is taken twice; replicas of a user begin far apart in the user's activity.",
             metavar="F",
         ),
     ] = 1.0
     unit: Annotated[
         Unit,
         Setting(
-            help="What stays whole. All but users are moved on their own, by whole weeks within "
-            "the user's activity.",
-            more="Sessions, batches or jobs of the users that were drawn go to a week of their "
-            "user's activity drawn uniformly, cyclically, to the same weekday and time of day. It "
-            "measures what is lost when less than a user stays together.",
+            help="The unit that is moved as a whole. Units other than users are moved by whole "
+            "weeks within the user's activity.",
+            more="Sessions, batches or jobs of the drawn users move to a uniformly drawn week of "
+            "the user's activity, cyclically, with the same weekday and time of day. This measures "
+            "what is lost when smaller units than users are resampled.",
+            rare=True,
         ),
     ] = "user"
 
@@ -155,6 +161,7 @@ class Resample(Classify, _Drawn):
         Setting(
             help="Number of long-term users. By default the log's, times `load`.",
             metavar="N",
+            rare=True,
             check=check_count,
         ),
     ] = None
@@ -164,6 +171,7 @@ class Resample(Classify, _Drawn):
             help="Mean number of temporary users in the first week. By default the log's, times "
             "`load`.",
             metavar="X",
+            rare=True,
             check=not_negative,
         ),
     ] = None
@@ -173,17 +181,18 @@ class Resample(Classify, _Drawn):
             help="Mean number of temporary users who arrive in each later week. By default the "
             "log's, times `load`.",
             metavar="X",
+            rare=True,
             check=not_negative,
         ),
     ] = None
     rare: Annotated[
         Iterable[Any],
         Setting(
-            help="Rare behaviours, set apart from all else: jobs of a user in a time of the log, "
-            "as in 374:30w-31w.",
-            more="In Python a sequence of (user, first second, last second). The jobs, such as "
-            "those of a flurry, make a pool of their own.",
+            help="Rare behaviours: jobs of a user in a period of the log, such as 374:30w-31w.",
+            more="In Python a sequence of (user, first second, last second). These jobs, such as a "
+            "flurry, form a separate pool.",
             metavar="USER:BEGIN-END,...",
+            rare=True,
             read=read_rare,
             check=whatever,
         ),
@@ -191,34 +200,36 @@ class Resample(Classify, _Drawn):
     rare_per_week: Annotated[
         float,
         Setting(
-            help="How many of the temporary users who arrive in a week are rare behaviours.",
-            more="On average; the same one may begin twice in a week. The header names them as "
-            "RareUsers; see `rare_users`.",
+            help="Mean number of rare behaviours that begin in a week.",
+            more="Among the temporary users who arrive; the same one may begin twice in a week. "
+            "The header names them as RareUsers; see `rare_users`.",
             metavar="X",
+            rare=True,
             check=not_negative,
         ),
     ] = 0.0
     start: Annotated[
         Start,
         Setting(
-            help="Where long-term users are in the first week: anywhere, so that some pause and "
-            "the load to expect is the same in all weeks; or amid their activity, all of them.",
-            more="Anywhere is in a week, drawn uniformly, of the whole time from a first job to "
-            "its regeneration. Amid their activity alone, as the text of [1]_ may be read, many "
-            "pause together later, so that the new logs begin with more load than the old one has "
-            "on average (up to twice as much), and jobs may wait thirty times as long.",
+            help="Long-term users begin anywhere in their period, so that some pause and the "
+            "expected load is the same in all weeks; or all in their activity.",
+            more="The period lasts from a user's first job to its regeneration; its week is drawn "
+            "uniformly. If all begin in their activity, as [1]_ may be read, many pause together "
+            "later: new logs begin with up to twice the average load of the old one, and jobs may "
+            "wait thirty times as long.",
+            rare=True,
         ),
     ] = "period"
     weights: Annotated[
         Any,
         Setting(
-            help="How much more often users of a class are drawn than others: serial, parallel, "
+            help="Factor by which users of a class are drawn more often: serial, parallel, "
             "short, medium, long, heavy, light, frequent or occasional, or a user by number.",
             more="In Python a mapping of numbers of users, or names of classes of `user_table`, to "
-            "factors; or a function that tells the factor from a row of that table. Temporary "
-            "users are drawn in proportion to it, and long-term users are taken in proportion to "
-            "it, where otherwise each is taken equally often; so the numbers of users stay, and "
-            "the load changes with what they do. At 0 a user never comes.",
+            "factors; or a function of a row of that table that returns the factor. Users are "
+            "drawn in proportion to it, both temporary and long-term ones; the numbers of users "
+            "stay the same, while the load changes. With 0 a user is never drawn.",
+            rare=True,
             option="--weight",
             metavar="CLASS=X,...",
             read=read_weights,
@@ -230,7 +241,8 @@ class Resample(Classify, _Drawn):
     rescale: Annotated[
         bool,
         Setting(
-            help="Let jobs grow by as much as the machine is larger than their own.",
+            help="Scale the sizes of jobs with the size of the machine, relative to their own.",
             more="Sizes are rounded half up, to at least 1.",
+            rare=True,
         ),
     ] = False

@@ -1,7 +1,7 @@
-"""What a setting is: written once, it is checked, given on a command line, recorded and explained.
+"""Settings: each is declared once, and so checked, made an option, recorded and explained.
 
-The settings of an operation are the fields of a frozen dataclass. Of each the type tells what it
-may be, and its `Setting`, in the annotation, what it means.
+The settings of an operation are the fields of a frozen dataclass. The type of a field determines
+its values; its `Setting`, in the annotation, contains its meaning.
 """
 
 from collections.abc import Callable, Mapping, Sized
@@ -25,7 +25,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 Explained = TypeVar("Explained")
 Others = TypeVar("Others", bound="Settings")
 
-#: Where a docstring has this line, the settings of the operation are written.
+#: The line of a docstring that is replaced by the settings of the operation.
 PLACE = "    {settings}\n"
 
 _WIDTH = 99
@@ -33,29 +33,31 @@ _WIDTH = 99
 
 @dataclass(frozen=True, kw_only=True)
 class Setting:
-    """What is known of a setting besides its name, type and default.
+    """A setting, except for its name, type and default.
 
     Parameters
     ----------
     help : str
-        What it means, in a sentence or two; where it is None by default, what that stands for.
+        Its meaning, in a sentence or two; what None stands for, where that is the default.
     more : str
-        What only the reference has room for.
+        Further text for the reference.
     unit : str
         In Python; a command takes durations in all units.
     option : str or None
-        The name of the command's option, where it is another; None where there is none.
+        The name of the command's option, if it differs; None for a setting without option.
     metavar : str
-        What stands for the value there, where the type does not tell.
+        What stands for the value in the help, where the type does not determine it.
     read : callable, optional
-        Reads the value from a word, where the type does not tell how.
+        Reads the value from a word, where the type does not determine how.
     check : callable, optional
-        Refuses values, called with name and value, where the type does not tell which.
+        Raises ParameterError for a wrong value; called with name and value.
     goes_with : str
         Another setting without which it makes no difference.
     recorded : {"changed", "always", "never"}
-        When results, and the headers of logs, tell it: where it is not as by default, always, or
-        never, as it makes no difference to them.
+        When results and the headers of logs record it: where it differs from the default, always,
+        or never, since it makes no difference to them.
+    rare : bool
+        Whether the short help of a command lists its option by name only.
     """
 
     help: str
@@ -67,10 +69,11 @@ class Setting:
     check: Callable[[str, Any], Any] | None = None
     goes_with: str = ""
     recorded: Literal["changed", "always", "never"] = "changed"
+    rare: bool = False
 
 
 class Declared(NamedTuple):
-    """A setting of an operation.
+    """A declared setting of an operation.
 
     Parameters
     ----------
@@ -91,11 +94,11 @@ class Declared(NamedTuple):
 
     @property
     def choices(self) -> tuple[str, ...]:
-        """The words that it may be; none where it is no word of a few."""
+        """The words that are its values, if these are few."""
         return get_args(self.type) if get_origin(self.type) is Literal else ()
 
     def check(self, value: Any) -> None:
-        """Refuse a value that cannot be.
+        """Check a value.
 
         Raises
         ------
@@ -117,7 +120,7 @@ class Declared(NamedTuple):
             raise ParameterError(f"{self.name} is {value!r}; it is True or False")
 
     def differs(self, value: Any) -> bool:
-        """Whether a value is another than by default."""
+        """Whether a value differs from the default."""
         if self.default is None:
             return value is not None
         if self.default == ():
@@ -126,7 +129,7 @@ class Declared(NamedTuple):
 
     @property
     def kind(self) -> str:
-        """What it may be, in the words of docstrings."""
+        """Its type, as docstrings write it."""
         words = ", ".join(f'"{word}"' for word in self.choices)
         if words:
             return f"{{{words}}}"
@@ -134,11 +137,11 @@ class Declared(NamedTuple):
 
     @property
     def reference(self) -> str:
-        """The setting as a docstring explains it."""
+        """Its entry in a docstring."""
         default = "optional" if self.default in (None, ()) else f"default {self.default!r}"
-        said = " ".join(filter(None, (self.setting.help, self.setting.more)))
+        meaning = " ".join(filter(None, (self.setting.help, self.setting.more)))
         unit = f" [{self.setting.unit}]" if self.setting.unit else ""
-        text = fill(said + unit, _WIDTH, initial_indent=" " * 8, subsequent_indent=" " * 8)
+        text = fill(meaning + unit, _WIDTH, initial_indent=" " * 8, subsequent_indent=" " * 8)
         return f"    {self.name} : {self.kind}, {default}\n{text}\n"
 
 
@@ -149,7 +152,7 @@ class Settings:
     Raises
     ------
     ParameterError
-        For a value that cannot be.
+        For a wrong value.
     """
 
     def __post_init__(self) -> None:
@@ -162,12 +165,12 @@ class Settings:
 
     @classmethod
     def of(cls, settings: "Settings | None", keywords: Mapping[str, Any]) -> Self:
-        """Return what was given as one object, by keywords, or by both: keywords count first.
+        """Return settings given as one object, by keywords, or both: keywords take precedence.
 
         Raises
         ------
         ParameterError
-            For a name that is not known, or a value that cannot be.
+            For an unknown name or a wrong value.
         """
         known = settings_of(cls)
         for name in keywords:
@@ -180,13 +183,13 @@ class Settings:
         return replace(settings, **keywords) if keywords else settings
 
     def into(self, cls: type[Others], **others: Any) -> Others:
-        """Return the settings of another operation, with those of ours that it has."""
+        """Return the settings of another operation, with the values of the common ones."""
         ours, its = settings_of(type(self)), settings_of(cls)
         return cls(**({name: getattr(self, name) for name in its if name in ours} | others))
 
     @property
     def changed(self) -> dict[str, Any]:
-        """Those that are not as by default, by name."""
+        """Settings that differ from their defaults, by name."""
         return {
             name: value
             for name, declared in settings_of(type(self)).items()
@@ -195,7 +198,7 @@ class Settings:
 
     @property
     def recorded(self) -> dict[str, Any]:
-        """Those that results and headers tell, by name."""
+        """Settings that results and headers record, by name."""
         changed = self.changed
         return {
             name: getattr(self, name)
@@ -227,7 +230,7 @@ def _settings_of(cls: Any) -> dict[str, Declared]:
 
 
 def explains(cls: type[Settings]) -> Callable[[Explained], Explained]:
-    """Let a docstring explain settings, in the place of its line `PLACE`."""
+    """Replace the line `PLACE` of a docstring by the settings."""
 
     def explained(thing: Explained) -> Explained:
         text = "".join(declared.reference for declared in settings_of(cls).values())
@@ -238,7 +241,7 @@ def explains(cls: type[Settings]) -> Callable[[Explained], Explained]:
 
 
 def takes(cls: type[Settings]) -> Callable[[Function], Function]:
-    """Let the signature and the docstring of a function tell which settings it takes.
+    """Add settings to the signature and the docstring of a function.
 
     The function takes them as keywords, and as one object named `settings`; see `Settings.of`.
     """

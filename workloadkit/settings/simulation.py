@@ -1,4 +1,4 @@
-"""The settings of `simulate`, and of what asks for simulations or judges them."""
+"""The settings of `simulate`, and of operations that simulate or check schedules."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ UtilityAt = Literal["turnaround", "start"]
 Engine = Literal["compiled", "python"]
 LoadBy = Literal["arrivals", "users"]
 
-#: What a sweep measures unless told otherwise.
+#: What a sweep measures by default.
 MEASURED = ("mean_wait", "mean_bounded_slowdown", "utilization")
 
 
@@ -30,62 +30,71 @@ class Served(Settings):
     procs: Procs = None
     oversize: Annotated[
         Oversize,
-        Setting(help="Jobs larger than the machine: refuse or drop.", recorded="always"),
+        Setting(
+            help="Jobs larger than the machine: report or drop them.", recorded="always", rare=True
+        ),
     ] = "error"
     estimates: Annotated[
         Estimates,
-        Setting(help="Plan with users' estimates or the run times.", recorded="always"),
+        Setting(
+            help="Plan with users' estimates, or with exact run times.",
+            recorded="always",
+            rare=True,
+        ),
     ] = "user"
     overrun: Annotated[
         AskedOverrun,
         Setting(
-            help="A job that outlives its estimate: the estimate is raised to the run time, the "
-            "job is stopped, or it runs on late; header: as the log's AllowOveruse and MaxRuntime "
-            "say.",
-            more="A late job counts as ending at every present second.",
+            help="A job that outlives its estimate: raise the estimate, kill the job, or let it "
+            "run late. Raised estimates are at least the run time. With header, the log's "
+            "AllowOveruse and MaxRuntime decide.",
+            more="The scheduler expects a late job to end at the current second.",
             recorded="always",
+            rare=True,
         ),
     ] = "raise"
     passes: Annotated[
         Passes,
         Setting(
-            help="Allocate processors once an instant, or after each single event, as older "
-            "simulators do.",
-            more="By event, at equal times submissions come first, in the order of the log, then "
-            "terminations in the order of the starts. A job that ends as planned counts as ended "
-            "in every pass of that second, also before its own termination.",
+            help="Schedule once per instant, or after each event, as older simulators do.",
+            rare=True,
+            more="After each event: at equal times, submissions come first, in the order of the "
+            "log, then terminations in the order of the starts. A job that ends as planned counts "
+            "as ended in every pass of that second, also before its own termination.",
         ),
     ] = "instant"
     scale_runs: Annotated[
         float,
         Setting(
-            help="Multiply run times, and estimates with them, by F.",
-            more="Utility functions stay as they are.",
+            help="Multiply run times and estimates by F.",
+            more="Utility functions do not change.",
             metavar="F",
+            rare=True,
         ),
     ] = 1.0
     scale_sizes: Annotated[
         float,
         Setting(
-            help="Multiply the processors of jobs by F, up to those of the machine.",
+            help="Multiply the processors of jobs by F, up to the size of the machine.",
             more="Rounded half up.",
             metavar="F",
+            rare=True,
         ),
     ] = 1.0
     scale_machine: Annotated[
         float,
-        Setting(help="Multiply the machine's processors by F.", metavar="F"),
+        Setting(help="Multiply the machine's processors by F.", metavar="F", rare=True),
     ] = 1.0
 
 
 @dataclass(frozen=True, kw_only=True)
 class Arriving(Served):
-    """How they are served, and when they arrive."""
+    """How jobs are served, and when they arrive."""
 
     offered_load: OfferedLoad = None
     scale_arrivals: Annotated[
         float,
-        Setting(help="Multiply inter-arrival times by F.", metavar="F"),
+        Setting(help="Multiply inter-arrival times by F.", metavar="F", rare=True),
     ] = 1.0
     outages: DownTimes = None
 
@@ -104,13 +113,13 @@ class Arriving(Served):
 
 @dataclass(frozen=True, kw_only=True)
 class Check(Arriving):
-    """The settings of `check_schedule`: what was asked of the simulation that is judged."""
+    """The settings of `check_schedule`: those of the simulation that is checked."""
 
     policy: Annotated[
         Any,
         Setting(
-            help="Scheduler that made it. Each of its passes is made again, but for multi-queue, "
-            "self-adaptive, genetic and what is not built in. By default none.",
+            help="Scheduler that made it. Each of its passes is repeated, except for multi-queue, "
+            "self-adaptive, genetic and custom schedulers. By default none.",
             metavar="NAME",
             read=str,
         ),
@@ -119,28 +128,31 @@ class Check(Arriving):
 
 @dataclass(frozen=True, kw_only=True)
 class Measured(Served):
-    """How simulations are made, one or many, and measured."""
+    """How one or many simulations are made and measured."""
 
     warmup: Annotated[
         Duration,
         Setting(
-            help="Leave jobs submitted in the first T out of the metrics.",
-            more="And those outside the window of the log, if there are any.",
+            help="Leave jobs submitted in the first T out of metrics.",
+            more="Jobs outside the window of the log are left out, too.",
             unit="s",
         ),
     ] = 0.0
     cooldown: Annotated[
         Duration,
-        Setting(help="Leave jobs submitted in the last T out of the metrics.", unit="s"),
+        Setting(help="Leave jobs submitted in the last T out of metrics.", unit="s", rare=True),
     ] = 0.0
     utility_at: Annotated[
         UtilityAt,
-        Setting(help="When the value of a job that has a utility function is read."),
+        Setting(
+            help="Evaluate the utility function of a job at its turnaround time, or its start.",
+            rare=True,
+        ),
     ] = "turnaround"
     uncounted: Annotated[
         Any,
         Setting(
-            help="Users whose jobs are simulated and left out of the metrics, such as the "
+            help="Users whose jobs are simulated but left out of the metrics, such as the "
             "`rare_users` of a resampled log.",
             option=None,
         ),
@@ -148,16 +160,17 @@ class Measured(Served):
     machine: Annotated[
         Any,
         Setting(
-            help="What serves, where it is more than so many processors that are all alike: an "
-            "object of a subclass of `workloadkit.simulation.machine.hardware.Hardware`.",
+            help="A machine other than a number of identical processors: an object of a subclass "
+            "of `workloadkit.simulation.machine.hardware.Hardware`.",
             option=None,
         ),
     ] = None
     predictor: Annotated[
         Any,
         Setting(
-            help="What the scheduler plans with in the place of the estimates; see CONTRIBUTING.",
-            more="Jobs may outlive what it plans, and are killed at their limits only.",
+            help="A predictor of run times, with which the scheduler plans instead of estimates; "
+            "see CONTRIBUTING.",
+            more="Jobs may outlive the prediction; they are killed at their limits only.",
             option=None,
         ),
     ] = None
@@ -165,8 +178,8 @@ class Measured(Served):
     engine: Annotated[
         Engine | None,
         Setting(
-            help="By default compiled for all that is built in, plain Python for what is one's "
-            "own. Both give the same schedule.",
+            help="By default compiled for built-in schedulers and users, plain Python for custom "
+            "ones. Both give the same schedule.",
             option=None,
             recorded="never",
         ),
@@ -180,9 +193,10 @@ class Simulate(Arriving, Measured):
     interrupted: Annotated[
         Interrupted,
         Setting(
-            help="A job stopped by an outage: it waits again and runs anew, or it is lost.",
-            more="It waits by its first submission; or it ends there, failed (status 0).",
+            help="A job stopped by an outage waits again and restarts, or is lost.",
+            more="It waits in the order of its first submission; or it ends failed (status 0).",
             goes_with="outages",
+            rare=True,
         ),
     ] = "requeue"
     population: Annotated[
@@ -197,40 +211,40 @@ class Simulate(Arriving, Measured):
 
 @dataclass(frozen=True, kw_only=True)
 class Experiment(Measured):
-    """The settings of an experiment: what all its simulations have in common."""
+    """The settings of an experiment, common to all its simulations."""
 
     load_by: Annotated[
         LoadBy,
         Setting(
-            help="Set the load by stretching or compressing the log's time, or by the number of "
-            "users in logs resampled from it, as of `resample`.",
+            help="Set the load by the arrival times, or by the number of users. Arrival times are "
+            "stretched or compressed; users are those of logs resampled as by `resample`.",
         ),
     ] = "arrivals"
     resampling: Annotated[
         Any,
         Setting(
-            help="By users: further settings of `resample`, such as `weeks`, by name. Rare "
-            "behaviours are simulated and left out of the metrics; users who react have none. With "
-            "them also `pause`, see `workloadkit.populations.Resampled`.",
+            help="With load by users: further settings of `resample`, such as `weeks`, by name. "
+            "Rare behaviours are simulated but left out of the metrics; users who react have none, "
+            "and take `pause`, see `workloadkit.populations.Resampled`.",
             option=None,
         ),
     ] = None
     metrics: Annotated[
         Sequence[str],
         Setting(
-            help="What to measure: a key of the JSON of `simulate`, or later_than_fcfs; several "
-            "by repeating. By default mean_wait, mean_bounded_slowdown and utilization.",
+            help="A key of the JSON of `simulate`, or later_than_fcfs; repeat for several. By "
+            "default mean_wait, mean_bounded_slowdown and utilization.",
             more="In Python any name of `Schedule.describe`.",
             option="--metric",
             metavar="NAME",
-            recorded="never",  # what was measured is there
+            recorded="never",  # the results contain it
         ),
     ] = MEASURED
     runs: Annotated[
         int,
         Setting(
-            help="Workloads to simulate. One is the log itself; of several, each is made of whole "
-            "weeks of the log, drawn with replacement. By users, each is a resampled log.",
+            help="Number of workloads. One is the log itself; several each consist of whole weeks "
+            "of the log, drawn with replacement. With load by users, each is a resampled log.",
             metavar="R",
             recorded="always",
         ),
@@ -238,9 +252,9 @@ class Experiment(Measured):
     confidence: Annotated[
         float,
         Setting(
-            help="Of the intervals of the means over the runs, by Student's t.",
-            more="They tell how well the mean over workloads such as these is known, and narrow as "
-            "runs are added; what other weeks than the log's would bring they do not tell.",
+            help="Confidence level of the intervals of means over the runs, by Student's t.",
+            more="They measure how well the mean over such workloads is known, and narrow with the "
+            "number of runs; they do not cover weeks unlike those of the log.",
             option=None,
             check=a_share,
             recorded="always",
@@ -255,10 +269,10 @@ class Sweep(Experiment):
     users: Annotated[
         Any,
         Setting(
-            help="How the users of the log behave, as of `simulate`. Those who react go with "
-            "--load-by users.",
-            metavar="NAME[:PARAM=VALUE,...]",
+            help="How the users of the log behave, see `workloadkit help users`. Users who react "
+            "need --load-by users.",
+            metavar="NAME[:P=V,...]",
             read=str,
-            recorded="never",  # but where they react
+            recorded="never",  # except users who react
         ),
     ] = "open"

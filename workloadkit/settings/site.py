@@ -11,13 +11,13 @@ from workloadkit.settings.setting import Setting, Settings
 
 Joint = Literal["independent", "joint"]
 Pools = Literal["one", "three"]
-#: What users draw from by class of jobs, and by which classes.
+#: The classes of jobs by which users draw.
 Classes = Literal["one", "hours", "kinds", "both"]
-#: How users go on: by the published curve, or by those that fit what they draw from.
+#: The curve of the probability to continue: as published, or fitted to the distributions.
 GoingOn = Literal["published", "fitted"]
 #: How interactive jobs are identified.
 Interactive = Literal["auto", "queue", "run", "requested_time"]
-#: What a job that comes again has in common with the one before.
+#: What a repeated job has in common with the previous one.
 Repeat = Literal["job", "size"]
 
 _MOST_WEEKS = 52_000
@@ -37,15 +37,17 @@ class Kinds(Settings):
         Interactive,
         Setting(
             help="How interactive jobs are identified: by queue 0, as the standard suggests, or by "
-            "a time of at most T on at most N processors (short, narrow); auto takes the queue "
-            "where any job is in queue 0, else the run time.",
+            "a time of at most --short on at most --narrow processors; auto uses the queue if any "
+            "job is in queue 0, else the run time.",
+            rare=True,
         ),
     ] = "auto"
     short: Annotated[
         Duration,
         Setting(
-            help="The longest time of an interactive job. By default 5 min.",
-            more="Of shorter jobs users expect a quick response [1]_, section 4.5. It makes no "
+            help="The longest time of an interactive job. By default 5min.",
+            rare=True,
+            more="Users expect a quick response to shorter jobs [1]_, section 4.5. It makes no "
             "difference where the queue identifies them.",
             unit="s",
             check=a_time,
@@ -54,48 +56,54 @@ class Kinds(Settings):
     narrow: Annotated[
         int | None,
         Setting(
-            help="The most processors of an interactive job. By default any number.", metavar="N"
+            help="The largest size of an interactive job, in processors. By default any.",
+            metavar="N",
+            rare=True,
         ),
     ] = None
 
 
 @dataclass(frozen=True)
 class _Drawn(Settings):
-    """What jobs are drawn from, and how."""
+    """The distributions that jobs are drawn from."""
 
     workpool: Annotated[
-        Joint, Setting(help="Draw size and run time each by itself, or as a pair.")
+        Joint,
+        Setting(help="Draw size and run time independently, or jointly, as pairs.", rare=True),
     ] = "independent"
     pools: Annotated[
         Pools,
         Setting(
-            help="Draw from the same jobs at all hours, or from those of days, nights or weekends."
+            help="Draw from one pool of jobs, or from three: days, nights and weekends.", rare=True
         ),
     ] = "one"
     classes: Annotated[
         Classes,
         Setting(
-            help="Draw batches, pauses and jobs from those of one class: of days, nights and "
-            "weekends (hours), of interactive and batch jobs (kinds), or of both.",
-            more="The part of the week is that of the submission, the kind is drawn by that of the "
-            "user's batch before; see `workloadkit.site.classes`.",
+            help="Draw batches, breaks and jobs from one class, or by class: of days, nights and "
+            "weekends (hours), of interactive and batch jobs (kinds), or both.",
+            more="The part of the week is that of the submission; the kind depends on that of the "
+            "user's previous batch; see `workloadkit.site.classes`.",
+            rare=True,
         ),
     ] = "one"
     repeat: Annotated[
         Repeat | None,
         Setting(
-            help="Whether a job that comes again has the same run time, or only the same size. By "
-            "default the size; the job, if size and run time are drawn as a pair.",
-            more="The size, as [1]_ has it.",
+            help="A repeated job has the same size and run time (job), or only the same size. By "
+            "default the size; the job, if size and run time are drawn jointly.",
+            more="The size, as in [1]_.",
+            rare=True,
         ),
     ] = None
     longest: Annotated[
-        Duration, Setting(help="Draw only run times of at most T.", unit="s", check=a_time)
+        Duration,
+        Setting(help="Draw only run times of at most T.", unit="s", check=a_time, rare=True),
     ] = inf
     distributions: Annotated[
         Any,
         Setting(
-            help="What is drawn from; by default `workloadkit.site.built_in`.",
+            help="The distributions; by default `workloadkit.site.built_in`.",
             option=None,
         ),
     ] = None
@@ -104,35 +112,37 @@ class _Drawn(Settings):
         super().__post_init__()
         if self.repeat == "size" and self.workpool == "joint":
             raise ParameterError(
-                "repeat='size' draws a run time for each job by itself, workpool='joint' with its "
-                "size"
+                "repeat='size' draws the run time of each job independently, workpool='joint' "
+                "together with its size"
             )
         if self.classes != "one" and self.pools != "one":
             raise ParameterError(
-                f"classes={self.classes!r} has pools of its own; leave out pools={self.pools!r}"
+                f"classes={self.classes!r} defines its own pools; leave out pools={self.pools!r}"
             )
 
 
 @dataclass(frozen=True)
 class _Reacting(Settings):
-    """How users react, and how long they wait."""
+    """How users react to service."""
 
     patience: Annotated[
         Duration,
         Setting(
-            help="Who waits longer than T for a response takes a break.", unit="s", check=a_time
+            help="Users who wait longer than T for a response take a break.",
+            unit="s",
+            check=a_time,
         ),
     ] = inf
     leave: Annotated[
         Duration,
-        Setting(help="Who waits longer than T leaves for good.", unit="s", check=a_time),
+        Setting(help="Users who wait longer than T leave for good.", unit="s", check=a_time),
     ] = inf
     fairness: Annotated[
         float,
         Setting(
-            help="How much users mind that their job is overtaken: the probability to continue "
-            "falls by this weight, 0 to 1, times the share of the jobs submitted while it waited "
-            "that were started before it.",
+            help="Weight, 0 to 1, of unfairness: the probability to continue falls by it times the "
+            "share of the jobs submitted while a job waited that started before it.",
+            rare=True,
             metavar="W",
             check=a_weight,
         ),
@@ -140,15 +150,16 @@ class _Reacting(Settings):
     going_on: Annotated[
         GoingOn,
         Setting(
-            help="The curve by which users continue a session: the published one, or the one "
-            "fitted to the response times of each class.",
+            help="The probability to continue a session: the published curve, or one fitted to "
+            "the response times of each class.",
+            rare=True,
         ),
     ] = "published"
 
 
 @dataclass(frozen=True)
 class _Weeks(Settings):
-    """For how long jobs are submitted."""
+    """How long jobs are submitted."""
 
     weeks: Annotated[
         float,
@@ -166,7 +177,8 @@ class _Sessions(Settings):
     sessions: Annotated[
         int,
         Setting(
-            help="So many sessions that never end, instead of users who come and go.", metavar="N"
+            help="Number of sessions that never end, instead of users who come and go.",
+            metavar="N",
         ),
     ] = 10
 

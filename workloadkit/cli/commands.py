@@ -1,0 +1,205 @@
+"""How commands are listed, explained and run: headings, help of one screen, errors in one line."""
+
+import re
+import warnings
+from collections.abc import Iterator
+from platform import python_version
+from textwrap import indent, wrap
+from time import monotonic
+from typing import Any
+
+import typer
+import typer.core
+
+from workloadkit import __version__
+from workloadkit.cli.configuration import note_configured
+from workloadkit.cli.messages import detail, say, set_verbosity, warn_in_one_line
+from workloadkit.cli.topics import TOPICS
+from workloadkit.errors import ParameterError, WorkloadError
+
+#: Headings of options that only the whole help explains.
+RARE = "More options"
+SHARED = "Options of every command"
+
+_WHOLE = "workloadkit.whole_help"  # in the context: all options are explained
+
+
+def panel_of(parameter: Any) -> str:
+    """Return the heading under which the help shows a parameter."""
+    if parameter.param_type_name == "argument":
+        return "Arguments"
+    usual = SHARED if "--help" in parameter.opts else "Options"
+    return getattr(parameter, "rich_help_panel", None) or usual
+
+
+class Command(typer.core.TyperCommand):
+    """A command: its help fits a screen; an empty name is wrong usage."""
+
+    @property
+    def examples(self) -> list[str]:
+        """The lines of its examples."""
+        return str(getattr(self.callback, "examples", "")).strip().splitlines()
+
+    @property
+    def topics(self) -> tuple[str, ...]:
+        """The topics that explain more."""
+        found: tuple[str, ...] = getattr(self.callback, "topics", ())
+        return found
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the arguments; refuse those that are empty."""
+        if not ctx.resilient_parsing:
+            given, _, _ = self.make_parser(ctx).parse_args(args=list(args))
+            for parameter in self.params:
+                value = given.get(parameter.name)
+                if "" in (value if isinstance(value, list | tuple) else [value]):
+                    what = parameter.metavar or parameter.name.upper()
+                    is_option = parameter.param_type_name == "option"
+                    raise ParameterError(f"{parameter.opts[0] if is_option else what} is empty")
+        rest: list[str] = super().parse_args(ctx, args)
+        return rest
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command; with --verbose, report versions and the time that it took."""
+        begin = monotonic()
+        note_configured(ctx)
+        detail(f"workloadkit {__version__}, Python {python_version()}, {_versions()}")
+        result = super().invoke(ctx)
+        detail(f"total: {monotonic() - begin:.1f} s")
+        return result
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the usual options, and the names of the others; or all in full."""
+        panels: dict[str, list[Any]] = {"Arguments": [], "Options": [], RARE: [], SHARED: []}
+        for parameter in self.get_params(ctx):
+            panels.setdefault(panel_of(parameter), []).append(parameter)
+        whole = ctx.meta.get(_WHOLE)
+        shown = panels if whole else {**panels, RARE: [], SHARED: []}
+        for heading, parameters in shown.items():
+            records = [r for p in parameters if (r := p.get_help_record(ctx)) is not None]
+            if records:
+                with formatter.section(heading):
+                    if whole:
+                        formatter.write_dl(records)
+                    else:
+                        short = [(name, _in_short(text)) for name, text in records]
+                        formatter.write_dl(short, col_max=22, col_spacing=1)
+        if not whole:
+            with formatter.section(RARE):
+                names = [max(p.opts, key=len) for p in (*panels[RARE], *panels[SHARED])]
+                text = ", ".join(names)
+                _write_lines(formatter, wrap(text, formatter.width - 2, break_on_hyphens=False))
+
+    def format_epilog(self, ctx: Any, formatter: Any) -> None:
+        """Write examples, and where more is explained; or that itself."""
+        if ctx.meta.get(_WHOLE):
+            for topic in self.topics:
+                with formatter.section(TOPICS[topic].title):
+                    _write_lines(formatter, TOPICS[topic].text().strip().splitlines())
+        with formatter.section("Examples"):
+            _write_lines(formatter, self.examples[: None if ctx.meta.get(_WHOLE) else 3])
+        if not ctx.meta.get(_WHOLE):
+            name = ctx.command_path.removeprefix("workloadkit ")
+            topics = ", ".join((*self.topics, f"{name} --all"))
+            with formatter.section("More help"):
+                _write_lines(formatter, [f"workloadkit help TOPIC: {topics}"])
+
+
+def _write_lines(formatter: Any, lines: list[str]) -> None:
+    """Write lines as they are, indented."""
+    formatter.write(indent("\n".join(lines), "  ") + "\n")
+
+
+def _in_short(text: str) -> str:
+    """Return the first sentence of a help, and what it says of the default.
+
+    Examples
+    --------
+    >>> _in_short("Processors. As in B. By default the header's.  [x>=1]")
+    "Processors. By default the header's.  [x>=1]"
+    """
+    said, gap, extra = text.partition("  [")
+    first, *others = re.split(r"(?<=[.;]) (?=[A-Z])", said)
+    return " ".join([first, *(x for x in others if x.startswith("By default"))]) + gap + extra
+
+
+def _versions() -> str:
+    from importlib.metadata import version
+
+    return ", ".join(f"{name} {version(name)}" for name in ("numpy", "pandas", "numba"))
+
+
+def show_whole_help(ctx: typer.Context, wanted: bool) -> None:
+    """Print the help of a command with all options in full, and end."""
+    if wanted and not ctx.resilient_parsing:
+        ctx.meta[_WHOLE] = True
+        typer.echo(ctx.get_help())
+        raise typer.Exit
+
+
+def help_of(ctx: typer.Context, words: list[str], *, whole: bool) -> str | None:
+    """Return the help of the command that the words name; None where there is none."""
+    found: Any = ctx.find_root()
+    for word in words:
+        command = getattr(found.command, "commands", {}).get(word)
+        if command is None:
+            return None
+        found = type(ctx)(command, info_name=word, parent=found)
+    found.meta[_WHOLE] = whole
+    return str(found.get_help())
+
+
+class Commands(typer.core.TyperGroup):
+    """The commands under headings; warnings and the toolkit's errors become one line each."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command; exit 1 if the input is at fault, 2 for wrong usage."""
+        if ctx.parent is not None:
+            return super().invoke(ctx)
+        with warnings.catch_warnings():
+            warn_in_one_line()
+            try:
+                return super().invoke(ctx)
+            except WorkloadError as error:
+                say(f"error: {as_options(str(error), self.commands.get(ctx.invoked_subcommand))}")
+                raise typer.Exit(2 if isinstance(error, ParameterError) else 1) from None
+            except KeyboardInterrupt:
+                from workloadkit.cli.stopping import exit_code, say_stopped
+
+                say_stopped()
+                raise typer.Exit(exit_code() or 130) from None
+            finally:
+                set_verbosity(quiet=False, verbose=False)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write the commands under their headings."""
+        panels: dict[str, list[tuple[str, str]]] = {}
+        width = max(map(len, self.commands))
+        for name, command in self.commands.items():
+            text = command.get_short_help_str(formatter.width - 6 - width)
+            heading = getattr(command, "rich_help_panel", None)
+            heading = heading if isinstance(heading, str) else "Commands"
+            panels.setdefault(heading, []).append((name.ljust(width), text))
+        for heading, rows in panels.items():
+            with formatter.section(heading):
+                formatter.write_dl(rows)
+
+
+def as_options(message: str, command: Any) -> str:
+    """Write the names of Python's parameters in a message as the options of a command."""
+    for parameter in _options(command):
+        name, option = parameter.name, parameter.opts[-1]
+        message = message.replace(f" ({option} ", f" {name}=(")
+        message = re.sub(rf"{name}='([\w-]+)'(?: {name}=\(\1\))?", rf"{option} \1", message)
+        message = re.sub(rf"^{name}(?= is | goes with )|(?<=goes with ){name}\b", option, message)
+        if "_" in name:
+            message = re.sub(rf"(?<![\w'.-]){name}(?![\w'=(-])", option, message)
+    return message
+
+
+def _options(command: Any) -> Iterator[Any]:
+    for parameter in getattr(command, "params", ()):
+        if parameter.param_type_name == "option":
+            yield parameter
+    for inner in getattr(command, "commands", {}).values():
+        yield from _options(inner)

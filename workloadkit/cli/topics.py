@@ -1,0 +1,247 @@
+"""What `workloadkit help TOPIC` explains: lists that are too long for the help of a command."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+#: Schedulers with their parameters and defaults, within 76 columns.
+SCHEDULERS = """
+fcfs                      arrival order; no job overtakes another
+easy                      arrival order; backfills jobs that do not delay the
+                          first one
+conservative              arrival order; backfills jobs that delay no
+                          reservation
+reservations:depth=1      arrival order; backfills jobs that do not delay the
+                          first DEPTH ones
+sjf, ljf                  EASY, the shortest or the longest estimate first
+smallest, largest         EASY, the fewest or the most processors first
+wfp3, unicef, f1          EASY, in orders of wait, estimate and processors
+priority-fifo:queues=5/2  EASY, the log's queues by urgency
+creasy:alpha=6000         EASY, jobs critical to their users first
+user-priority:alpha_user=0.5,by=load|recency
+                          EASY, first the users with the least waiting work,
+                          or with the latest submission
+multi-queue:partitions=4  a queue and processors for each class of estimates
+self-adaptive:threshold=10,weeks=1,forecast=replay|waiting|actual
+                          multi-queue; simulates which number of queues is
+                          best (more parameters: most, measure, family)
+genetic:window=50,individuals=20,generations=100,mutation=0.1
+                          EASY, orders found by a genetic algorithm for the
+                          utility of the jobs (also: queues as above; --seed)
+recorded                  each job waits as it did in the log
+
+EASY and its orders up to priority-fifo take backfill=ORDER, the order in
+which jobs backfill (arrival, sjf, ljf, smallest, largest, none), and, except
+wfp3 and unicef, reservations=K. They, creasy and user-priority take
+spare=none (a backfilled job ends by the shadow time; there are no extra
+nodes) and strict=yes (before it).
+"""
+
+#: Users with their parameters and defaults, within 76 columns.
+USERS = """
+open                      submit at the log's timestamps, whatever happens
+closed:think=none|recorded
+                          one job at a time, each after the last has ended
+dependent                 wait for the preceding job and the think time in
+                          fields 17 and 18 of the log
+adjusted                  wait for the jobs that a batch depends on, then for
+                          the recorded think or inter-arrival time
+distribution:response=last|end
+                          likewise, with working hours; a session goes on
+                          with a probability that falls with response times
+fluid:end=threshold|end|submit,skipped=recycle|reinsert,patience=T,leave=T
+                          likewise, within the recorded times of sessions
+
+Users who need no TRACE (times in seconds):
+site:users=50,weeks=26    sessions end by poor service, with days and nights
+                          (more parameters: patience, leave, workpool,
+                          pools, repeat, longest; see `workloadkit site`)
+static-site:sessions=10,weeks=26
+                          sessions never end
+poisson:rate=R            jobs at random times; this and those below take
+                          run=1|LOG,law=exponential|fixed|drawn|listed,
+                          procs=1|LOG,jobs=10000,until=T
+think:users=N,think=Z     N users, one job each, think time Z
+mixed:rate=R,users=N,think=Z,again=...
+                          both on one machine; with again, in the forms
+                          below, passing users may submit again
+reopen:rate=R,again=0.5|exp:THETA|hyperbolic:A,B|table:T/P,T/P,...,think=1
+                          users submit again with a probability that may
+                          fall with the response time; think times may depend
+                          on it, too: think=breaks:SHORT,LONG,LIMIT
+"""
+
+#: Exports of accounting that `convert` reads, by format.
+EXPORTS = """
+slurm: F=JobIDRaw,JobID,Cluster,Partition,QOS,Account,GID,UID,Submit,Eligible
+       F=$F,Start,End,ElapsedRaw,Suspended,State,ExitCode,NNodes,AllocCPUS
+       F=$F,ReqCPUS,ReqMem,AllocTRES,TimelimitRaw,Reason,Flags,JobName
+       TZ=UTC sacct -aXPD -S FROM -E TO --units=K -o $F > slurm.txt
+       (without -X, and with TotalCPU,MaxRSS,NTasks before JobName, steps
+       report CPU time and memory; without TZ=UTC, give the zone with --tz)
+pbs:   server_priv/accounting/*, the files of the days
+lsf:   lsb.acct and lsb.acct.* of LSB_SHAREDIR/CLUSTER/logdir
+sge:   $SGE_ROOT/$SGE_CELL/common/accounting (or accounting.jsonl)
+"""
+
+#: Models of `generate` with their parameters, within 76 columns.
+MODELS = """
+lublin       Lublin and Feitelson 2003: rigid jobs with a daily cycle
+             :types=one|two|batch|interactive
+feitelson96  Feitelson 1996: rigid jobs, some of them run repeatedly
+             :gap,size_order,power2,short,long,short_serial,short_drop,
+             repeat_order
+jann97       Jann and others 1997: classes of sizes; --like fits any log
+downey97     Downey 1997: flexible jobs, by their average parallelism
+             :gap,night,shortest,longest,sigma
+cirne        Cirne and Berman 2001: requested times, their accuracy, and
+             cancelled jobs
+             :gap,serial,power2,shortest,longest,accuracy_shape,
+             accuracy_scale,cancelled
+tsafrir      Tsafrir and others 2005: users' estimates, for the jobs of
+             lublin or of any log (--over)
+             :max_estimate,estimates
+
+The default machine has 128 processors, that of jann97 322. Gaps, run times
+and estimates are in seconds.
+"""
+
+#: Models of `queueing`, within 76 columns.
+QUEUEING = """
+closed N Z S              the same N users, mean think time Z, mean service S
+mixed lam N Z S           closed users, and passing users with one job each;
+                          with p= passing users stay by that probability
+reopen lam p Z S          users who arrive, and submit again with probability
+                          p after a response; method=chain|mm1|mean|fluid|exact
+mm1 lam S, md1 lam S      open arrivals, one server: exponential service,
+mg1 lam S scv             constant, or with that squared coeff. of variation
+mmc lam S servers, mminf lam S, mmck lam S servers K
+                          many servers, as many as jobs, K places in all
+network demands N         N users and stations of these demands; Z=0,
+                          method=mva|bard-schweitzer|linearizer
+closed, mixed and reopen take servers=, too.
+"""
+
+#: Models of `crosscheck`, within 76 columns.
+CROSSCHECK = """
+mm1 | poisson   lam S             open users, one server
+mmc             lam S servers     open users, several servers
+md1             lam S             open users, constant service time S
+closed | think  N Z S             closed users [servers, method]
+mixed           lam N Z S         both [servers, method, p]
+reopen          lam p Z S         users who submit again [servers, method]
+"""
+
+#: How values of queueing parameters are written, within 76 columns.
+PARAMETERS = """
+N=10  lam=0.1,0.5  N=1:100  lam=0.1:0.9:0.1
+                      a number, several, a range, and one with its step
+p=0.5                 the probability of another job: a constant,
+p=exp:THETA           e^(-THETA r), for a response r,
+p=hyperbolic:A,B      A / (B r + 1),
+p=table:R/P,R/P,...   straight lines between points,
+p=shmueli  p=zakay    0.8 / (0.05 r + 1) for r in minutes and other times in
+                      seconds, and where the unit of time is ten minutes
+Z=breaks:SHORT,LONG,LIMIT
+                      mean think time after a response of up to LIMIT, and
+                      after a longer one
+"""
+
+_METHODS = """
+arrival  an inter-arrival time above T begins a session (T 60 min)
+last     a think time above T begins one, measured from the end of the
+         previous job of the user (T 20 min)
+max      likewise, measured from the latest end in the session (T 20 min)
+
+With last and max, --cut C limits how long a job holds a session open: to C
+after its submission.
+"""
+
+_FILTERS = """
+user=374 and job>=14969 and job<=28552
+(queue=0 or run<60) and not proc=1
+hour>=8 and hour<18
+
+A filter compares fields with numbers (= != < <= > >=), joined by and, or,
+not and parentheses. Fields: user, job, proc, app, queue, partition, group,
+status, submit, wait, run and the other fields of the format; hour is the hour
+of the day of the submission.
+"""
+
+_FORMATS = """
+read     SWF; GWF; Batsim's job list; accounting of Slurm (sacct), PBS, LSF
+         and Grid Engine; plain, or compressed as .gz, .bz2, .xz or .zst
+written  .swf, .gwf (both also compressed), .json for Batsim; next to an SWF
+         file, FILE.parquet has what SWF cannot hold
+figures  .svg, .png, .pdf
+times    90 or 90s, 20min, 1.5h, 2d, 1w
+"-"      standard input, or standard output
+"""
+
+_CONFIG = """
+Options may have defaults in config.toml in the user's configuration folder
+(on Linux ~/.config/workloadkit), or in the file that --config names. The
+working directory is never searched. A table for each command contains its
+options without dashes; options before the first table are for all commands.
+
+workers = 2
+
+[simulate]
+scheduler = "easy:backfill=sjf"
+warmup = "1w"
+
+[experiment.run]
+strict = true
+
+The command line overrides these defaults. The provenance in JSON, and the
+header of a log that is written, record those that were used.
+"""
+
+_CUSTOM = """
+--scheduler module:Class          an instance of a subclass of
+                                  workloadkit.schedulers.Scheduler or Policy
+--scheduler module:Class:depth=3  with a value for a parameter of Class
+--users module:Class              a subclass of workloadkit.users.BatchUser,
+                                  or another class of users
+
+simulate, sweep, site and the files of experiment take them. The module is an
+installed one, or a .py file in the working directory; only its source is
+read, no compiled code. The provenance records the digest of the source.
+"""
+
+_EXIT = """
+0    done
+1    the input is at fault, or what was checked does not hold
+2    wrong usage
+130  interrupted
+"""
+
+
+def _studies() -> str:
+    from analysis.studies import study_names
+
+    return "\n".join(study_names())
+
+
+class Topic(NamedTuple):
+    """A topic: its heading, and what makes its text."""
+
+    title: str
+    text: Callable[[], str]
+
+
+TOPICS = {
+    "schedulers": Topic("Schedulers", lambda: SCHEDULERS),
+    "users": Topic("Users", lambda: USERS),
+    "custom": Topic("Custom schedulers and users", lambda: _CUSTOM),
+    "models": Topic("Models of workloads (generate)", lambda: MODELS),
+    "queueing-models": Topic("Queueing models (queueing)", lambda: QUEUEING),
+    "crosscheck-models": Topic("Queueing models (crosscheck)", lambda: CROSSCHECK),
+    "parameters": Topic("Parameters of queueing models", lambda: PARAMETERS),
+    "methods": Topic("Methods to delimit sessions", lambda: _METHODS),
+    "filters": Topic("Filters (clean, anomalies)", lambda: _FILTERS),
+    "exports": Topic("Exports of accounting (convert)", lambda: EXPORTS),
+    "formats": Topic("Formats of files, durations", lambda: _FORMATS),
+    "studies": Topic("Studies", _studies),
+    "config": Topic("Defaults in a configuration file", lambda: _CONFIG),
+    "exit": Topic("Exit codes", lambda: _EXIT),
+}
