@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALL := pip install --quiet --disable-pip-version-check
+INSTALLING := Installing workloadkit and its dependencies into $(VENV), once: a minute or more
 NEEDED := 'import sys; sys.exit("Python 3.11 or later is needed: make PYTHON=..." if sys.version_info < (3, 11) else 0)'
 
 # The tests start Python by the hundred: it need not compile the same files each time. Each worker has
@@ -88,14 +89,16 @@ constraints: $(VENV)/.dev
 
 $(VENV)/.run: pyproject.toml constraints.txt
 	@$(PYTHON) -c $(NEEDED)
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/$(INSTALL) -c constraints.txt -e .
+	@echo "$(INSTALLING) (some 200 MB to download)"
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/$(INSTALL) -c constraints.txt -e .
 	touch $@
 
 $(VENV)/.dev: pyproject.toml constraints.txt
 	@$(PYTHON) -c $(NEEDED)
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/$(INSTALL) -c constraints.txt -e '.[dev]'
+	@echo "$(INSTALLING), and the tools of the tests"
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/$(INSTALL) -c constraints.txt -e '.[dev]'
 	touch $(VENV)/.run $@
 
 $(VENV)/.docs: $(VENV)/.dev

@@ -9,6 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from workloadkit.fields import FIELDS
+from workloadkit.simulation import schedulers
+
 README = Path(__file__).parents[1] / "README.md"
 DOCS = README.parent / "docs"
 MADE = {"_build", "generated"}  # folders that building the site fills
@@ -51,6 +54,17 @@ def test_speed_is_a_table_with_its_machine():
     speed = (DOCS / "explanation" / "speed.md").read_text(encoding="utf-8")
     assert "Measured by `make bench` on" in speed
     assert speed.count("\n| ") > 10
+
+
+def test_readme_is_short():
+    assert len(README.read_text(encoding="utf-8").splitlines()) <= 200
+
+
+def test_the_glossary_has_each_field_and_scheduler():
+    glossary = (DOCS / "reference" / "glossary.md").read_text(encoding="utf-8")
+    assert not [f for f in FIELDS if f"`{f.name}` ({f.column})" not in glossary]
+    listed = (DOCS / "howto" / "choose-a-scheduler.md").read_text(encoding="utf-8")
+    assert not [name for name in schedulers.known() if not re.search(rf"`{name}[`:]", listed)]
 
 
 def run(command, folder, **keywords):

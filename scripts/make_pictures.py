@@ -1,0 +1,71 @@
+"""Make the pictures of README from the built-in sample: a report, and two schedulers compared.
+
+The first one is a photograph of the page by Chromium, which must be installed.
+"""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from matplotlib.axes import Axes
+from PIL import Image
+
+import analysis
+import workloadkit as wk
+from analysis.style import panels
+
+FOLDER = Path(__file__).parents[1] / "docs" / "_static"
+WIDTH, HEIGHT = 760, 900  # of a photograph [pixel]
+#: Parts of the page that are left out of each photograph: below, and above a section with figures.
+LEFT_OUT = ("section:not(#findings)", "header, nav, section:not(#cycles, #marginals)")
+COLOURS = 64
+
+
+def photograph(page: Path, picture: Path) -> None:
+    """Write what a browser shows of a page to `picture`."""
+    browser = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("chrome")
+    if browser is None:
+        sys.exit("Chromium is needed to make a picture of the report.")
+    with TemporaryDirectory() as profile:
+        options = ["--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"]
+        options += ["--no-first-run", "--disable-background-networking", "--disable-sync"]
+        options += ["--disable-component-update", f"--user-data-dir={profile}"]
+        options += [f"--window-size={WIDTH},{HEIGHT}", f"--screenshot={picture}"]
+        subprocess.run([browser, *options, page.as_uri()], check=True, capture_output=True)
+
+
+def picture_report(log: wk.Trace) -> None:
+    """Write report.png: two parts of the page, side by side."""
+    picture = Image.new("RGB", (WIDTH * len(LEFT_OUT), HEIGHT))
+    report = analysis.characterize(log).to_html()
+    with TemporaryDirectory() as folder:
+        page, part = Path(folder) / "report.html", Path(folder) / "part.png"
+        for i, selector in enumerate(LEFT_OUT):
+            style = f"<style>{selector} {{display: none}}</style></head>"
+            page.write_text(report.replace("</head>", style), encoding="utf-8")
+            photograph(page, part)
+            picture.paste(Image.open(part), (i * WIDTH, 0))
+    picture.quantize(COLOURS).save(FOLDER / "report.png", optimize=True)
+
+
+def picture_comparison(log: wk.Trace) -> None:
+    """Write comparison.svg: queue lengths and wait times under EASY and FCFS."""
+    schedules = {name: wk.simulate(log, name) for name in ("easy", "fcfs")}
+    comparison = analysis.compare_schedules(schedules)
+
+    def plot(ax: Axes | None = None) -> Axes:
+        left, right = panels(analysis.style.current_axes(ax), 2)
+        analysis.schedules.plot_queue_lengths(comparison, left)
+        analysis.schedules.plot_distributions(comparison, "wait", right)
+        return left
+
+    title = f"{log.name} under EASY and FCFS: waiting jobs over time, and wait times"
+    analysis.save_figure(plot, FOLDER / "comparison.svg", title=title, size=(9, 3))
+
+
+if __name__ == "__main__":
+    sample = wk.load_sample()
+    picture_report(sample)
+    picture_comparison(sample)
