@@ -9,7 +9,7 @@ import workloadkit
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))  # the modules of this site
 
-from site_reference import fragments  # noqa: E402
+from site_reference import pages  # noqa: E402
 
 project = "workloadkit"
 author = "The workloadkit contributors"
@@ -25,7 +25,7 @@ extensions = [
     "sphinx_design",
     "site_mathml",
 ]
-exclude_patterns = ["_build", "reference/generated"]
+exclude_patterns = ["_build", "reference/generated/*.md"]
 nitpicky = True
 # Objects in notebooks have forms that no page can show, next to one that it can.
 suppress_warnings = ["mystnb.unknown_mime_type"]
@@ -43,16 +43,16 @@ for notebook in sorted((HERE.parent / "notebooks").glob("*.ipynb")):
     shutil.copyfile(notebook, HERE / "tutorials" / notebook.name)
 
 # -- The reference -------------------------------------------------------------
-generated = HERE / "reference" / "generated"
-generated.mkdir(exist_ok=True)
-for name, text in fragments().items():
-    (generated / f"{name}.md").write_text(text, encoding="utf-8")
-
-# -- The reference of Python ---------------------------------------------------
+for name, text in pages().items():
+    page = HERE / "reference" / "generated" / name
+    page.parent.mkdir(parents=True, exist_ok=True)
+    if not page.exists() or page.read_text(encoding="utf-8") != text:  # unchanged pages stay built
+        page.write_text(text, encoding="utf-8")
 autodoc_typehints = "none"  # docstrings have the types
-autosummary_generate = True
+autosummary_generate = False
 numpydoc_class_members_toctree = False
 numpydoc_show_class_members = False
+default_role = "code"  # what stands in single backticks
 
 # -- The pages' looks ----------------------------------------------------------
 html_theme = "pydata_sphinx_theme"

@@ -1,7 +1,28 @@
-"""Parts of the reference that are made from the code, so that they cannot differ from it."""
+"""Pages of the reference that are made from the code, so that they cannot differ from it."""
 
-from workloadkit import settings
+import inspect
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import MISSING, fields, is_dataclass
+from functools import reduce
+from importlib import import_module
+from types import ModuleType
+from typing import Any
+
+import typer
+
+import analysis
+import queueing
+import workloadkit
+from analysis.studies import load_study, study_names
+from workloadkit import models, populations, schedulers, settings, users
+from workloadkit.cli import app
+from workloadkit.fields import FIELDS
+from workloadkit.io.outages import OUTAGE_TYPES
+from workloadkit.io.record_fields import RECORD_FIELDS
 from workloadkit.settings.setting import Declared, Settings, settings_of
+
+PACKAGES = (workloadkit, analysis, queueing)
 
 OPERATIONS: tuple[tuple[str, str, type[Settings]], ...] = (
     ("wk.simulate", "simulate", settings.Simulate),
@@ -19,29 +40,56 @@ OPERATIONS: tuple[tuple[str, str, type[Settings]], ...] = (
     ("analysis.crosscheck", "crosscheck", settings.Crosscheck),
 )
 
-
-def fragments() -> dict[str, str]:
-    """Text of each generated file, by its name; pages in docs/reference include them."""
-    return {"settings": "\n".join(map(_section, OPERATIONS))}
+#: Classes of Python's own, whose members are not described again.
+_PYTHON = "object, tuple, dict, Exception, BaseException, Protocol"
 
 
-def _section(operation: tuple[str, str, type[Settings]]) -> str:
+def pages() -> dict[str, str]:
+    """Return the text of each generated file, by its name in docs/reference/generated."""
+    return {
+        "settings.md": "\n".join(map(_settings, OPERATIONS)),
+        "commands.md": _table(("command", "what it does"), _command_rows()),
+        **{f"commands/{'-'.join(path)}.md": _command(path, cmd) for path, cmd in commands()},
+        **{
+            f"{module.__name__.rpartition('.')[2]}.md": "\n".join(_choices(module))
+            for module in (schedulers, users, populations, models)
+        },
+        "swf-fields.md": _table(
+            ("column", "name", "what it holds", "unit"),
+            ((str(f.column), f"`{f.name}`", f.title, f.unit) for f in FIELDS),
+        ),
+        "sidecar-fields.md": _table(
+            ("column", "what it holds", "kind", "unit"),
+            ((f"`{f.name}`", _plain(f.title), f.kind, f.unit) for f in RECORD_FIELDS),
+        ),
+        "outage-types.md": _table(
+            ("type", "meaning"), ((str(number), word) for number, word in OUTAGE_TYPES.items())
+        ),
+        "studies.md": _table(("study", "title", "runs"), map(_study_row, study_names())),
+        **{f"studies/{name}.md": _study(name) for name in study_names()},
+        **{f"api-{package.__name__}.md": "\n".join(_package(package)) for package in PACKAGES},
+        **{
+            f"api/{path}.{name}.rst": _described(path, name)
+            for package in PACKAGES
+            for path, name in public_names(package)
+        },
+    }
+
+
+# -- Settings ------------------------------------------------------------------
+
+
+def _settings(operation: tuple[str, str, type[Settings]]) -> str:
     function, command, cls = operation
     names = f"`{function}`" + (f", `workloadkit {command}`" if command else "")
-    rows = [
-        f"## {cls.__name__}",
-        "",
-        f"Of {names}; one object: `wk.settings.{cls.__name__}`.",
-        "",
-        "| setting | may be | default | meaning | recorded |",
-        "| --- | --- | --- | --- | --- |",
-        *(_row(declared) for declared in settings_of(cls).values()),
-        "",
-    ]
-    return "\n".join(rows)
+    head = ("setting", "values", "default", "meaning", "recorded")
+    return (
+        f"## {cls.__name__}\n\nOf {names}; one object: `wk.settings.{cls.__name__}`.\n\n"
+        + _table(head, map(_setting, settings_of(cls).values()))
+    )
 
 
-def _row(declared: Declared) -> str:
+def _setting(declared: Declared) -> tuple[str, ...]:
     setting = declared.setting
     name = f"`{declared.name}`"
     if setting.option is None:
@@ -52,6 +100,219 @@ def _row(declared: Declared) -> str:
     default = "" if declared.default in (None, ()) else f"`{declared.default!r}`"
     meaning = " ".join(filter(None, (setting.help, setting.more)))
     if setting.goes_with:
-        meaning += f" Goes with `{setting.goes_with}`."
-    cells = (name, declared.kind + unit, default, meaning, setting.recorded)
-    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+        meaning += f" Only with `{setting.goes_with}`."
+    return name, _plain(declared.kind + unit), default, _plain(meaning), setting.recorded
+
+
+# -- Commands ------------------------------------------------------------------
+
+
+def commands() -> Iterator[tuple[tuple[str, ...], typer.core.TyperCommand]]:
+    """Yield the words of each command, and the command."""
+
+    def below(path: tuple[str, ...], command: Any) -> Iterator[tuple[tuple[str, ...], Any]]:
+        if not hasattr(command, "commands"):
+            yield path, command
+        for name, inner in sorted(getattr(command, "commands", {}).items()):
+            yield from below((*path, name), inner)
+
+    return below((), typer.main.get_command(app))
+
+
+def _command_rows() -> Iterator[tuple[str, str]]:
+    for path, command in commands():
+        yield f"[`{' '.join(path)}`](generated/commands/{'-'.join(path)}.md)", _first_line(command)
+
+
+def _first_line(command: typer.core.TyperCommand) -> str:
+    return _plain((command.help or "").partition("\n\n")[0].replace("\n", " "))
+
+
+def _command(path: tuple[str, ...], command: typer.core.TyperCommand) -> str:
+    context = typer.Context(command, info_name=" ".join(("workloadkit", *path)))
+    usage = " ".join(command.get_usage(context).removeprefix("Usage: ").split())
+    text = [f"# workloadkit {' '.join(path)}", "", "```text", usage, "```", ""]
+    text += [_plain(part.replace("\n", " ")) + "\n" for part in (command.help or "").split("\n\n")]
+    for title, parameters in _by_panel(command):
+        rows = (parameter.get_help_record(context) for parameter in parameters)
+        cells = ((f"`{row[0]}`", _plain(row[1])) for row in rows if row)
+        text += [f"## {title}", "", _table((title.lower().rstrip("s"), "meaning"), cells)]
+    for part in re.split(r"\x08\n", command.epilog or ""):
+        heading, _, body = part.strip("\n").partition("\n")
+        if body and not heading.startswith(" "):
+            text += [f"## {heading.rstrip(':')}", "", "```text", inspect.cleandoc(body), "```", ""]
+        elif part.strip():
+            text += ["```text", inspect.cleandoc("\n" + part.strip("\n")), "```", ""]
+    return "\n".join(text)
+
+
+def _by_panel(command: typer.core.TyperCommand) -> Iterator[tuple[str, list[Any]]]:
+    panels: dict[str, list[Any]] = {}
+    for parameter in command.params:
+        kind = "Arguments" if parameter.param_type_name == "argument" else "Options"
+        title = getattr(parameter, "rich_help_panel", None)
+        panels.setdefault(title if isinstance(title, str) else kind, []).append(parameter)
+    yield from panels.items()
+
+
+# -- What is chosen by name and parameters ---------------------------------------
+
+
+def _choices(module: ModuleType) -> Iterator[str]:
+    """Yield a section for each scheduler, users, population or model that is built in."""
+    package = module.__name__.rpartition(".")[2]
+    for name, thing in module.known().items():
+        yield f"## {name}\n\n{_summary(thing)}\n"
+        if thing.__name__ in module.__all__:
+            path = f"workloadkit.{package}.{thing.__name__}"
+            yield f"In Python: [`{path.replace('workloadkit', 'wk')}`](generated/api/{path}.rst).\n"
+        if parameters := list(_parameters(thing)):
+            yield _table(("parameter", "values", "default", "meaning"), parameters)
+
+
+def _parameters(thing: Any) -> Iterator[tuple[str, str, str, str]]:
+    documented: dict[str, tuple[str, str]] = {}
+    for owner in reversed(inspect.getmro(thing) if inspect.isclass(thing) else [thing]):
+        documented |= _documented(inspect.cleandoc(owner.__doc__ or ""))
+    if is_dataclass(thing):
+        declared = [(f.name, f.type, f.default) for f in fields(thing) if f.init]
+    else:
+        declared = [
+            (p.name, p.annotation, MISSING if p.default is p.empty else p.default)
+            for p in inspect.signature(thing).parameters.values()
+            if p.kind is p.KEYWORD_ONLY
+        ]
+    for name, kind, default in declared:
+        shown = "" if default is MISSING or default is None else f"`{default!r}`"
+        values, meaning = documented.get(name, ("", ""))
+        yield f"`{name}`", _plain(values) or f"`{_type(kind)}`", shown, _plain(meaning)
+
+
+def _type(kind: Any) -> str:
+    text = kind if isinstance(kind, str) else inspect.formatannotation(kind)
+    return re.sub(r"\b(?:\w+\.)+(\w+)", r"\1", text).replace(
+        "Annotated[float, 'duration']", "float"
+    )
+
+
+def _documented(docstring: str) -> dict[str, tuple[str, str]]:
+    """Type and meaning of each parameter of a docstring."""
+    section = re.search(r"^Parameters\n-+\n(.*?)(?=^\w.*\n-+\n|\Z)", docstring, re.S | re.M)
+    entries = re.findall(r"^(\S.*)\n((?:[ \t]+.*\n?|\n)*)", section[1] if section else "", re.M)
+    return {
+        name: (re.sub(r", default .*", "", kind), " ".join(text.split()))
+        for head, text in entries
+        for names, _, kind in [head.partition(" : ")]
+        for name in names.split(", ")
+    }
+
+
+# -- Studies -------------------------------------------------------------------
+
+
+def _study_row(name: str) -> tuple[str, str, str]:
+    study = load_study(name)
+    return (
+        f"[`{name}`](generated/studies/{name}.md)",
+        _plain(study.title),
+        str(study.runs or "nothing is random"),
+    )
+
+
+def _study(name: str) -> str:
+    study = load_study(name)
+    text = [f"# {study.name}", *map(_plain, inspect.cleandoc(study.text).split("\n\n"))]
+    facts = {
+        "Source": _plain(study.source),
+        "Logs": ", ".join(f"`{log}`" for log in study.logs.values()),
+        "Runs": str(study.runs or ""),
+    }
+    text.insert(2, "\n".join(f"- {fact}: {value}" for fact, value in facts.items() if value))
+    if study.axes:
+        text.append("## What the source leaves open")
+    for axis in study.axes:
+        text.append(f"`{axis.name}`: {_plain(axis.words)}.")
+        options = ((f"`{option}`", _plain(words)) for option, words in axis.options.items())
+        text.append(_table(("option", "meaning"), options))
+    return "\n\n".join(text)
+
+
+# -- Python --------------------------------------------------------------------
+
+
+def public_names(package: ModuleType, path: str = "") -> Iterator[tuple[str, str]]:
+    """Yield what a package exports, and what the modules do that it exports: path and name."""
+    path = path or package.__name__
+    for name in package.__all__:
+        thing = getattr(package, name)
+        if not isinstance(thing, ModuleType):
+            yield path, name
+        elif hasattr(thing, "__all__"):
+            yield from public_names(thing, f"{path}.{name}")
+
+
+def _package(package: ModuleType) -> Iterator[str]:
+    found: dict[str, dict[str, list[str]]] = {}
+    for path, name in public_names(package):
+        heading = _part(package, name) if path == package.__name__ else f"`{path}`"
+        found.setdefault(path, {}).setdefault(heading, []).append(name)
+    for path, parts in found.items():
+        for heading, names in sorted(parts.items()):
+            yield f"## {heading}\n"
+            if path != package.__name__:
+                yield f"{_summary(_object(path))}\n"
+            yield _listed(path, sorted(names, key=str.lower))
+
+
+def _object(path: str) -> Any:
+    """Return what a dotted path leads to."""
+    first, *others = path.split(".")
+    return reduce(getattr, others, import_module(first))
+
+
+def _part(package: ModuleType, name: str) -> str:
+    """Title of the part of a package that something is defined in."""
+    home = getattr(package, name).__module__
+    within = re.match(rf"{package.__name__}\.\w+", home)
+    return _summary(import_module(within[0] if within else home)).rstrip(".").partition(":")[0]
+
+
+def _listed(path: str, names: Iterable[str]) -> str:
+    entries = "\n".join(f"   ~{path}.{name}" for name in names)
+    return (
+        "```{eval-rst}\n.. autosummary::\n   :nosignatures:\n   :toctree: generated/api\n\n"
+        f"{entries}\n```\n"
+    )
+
+
+def _described(path: str, name: str) -> str:
+    thing, full = _object(f"{path}.{name}"), f"{path}.{name}"
+    text = f"{full}\n{'=' * len(full)}\n\n.. currentmodule:: {path}\n\n"
+    if inspect.isclass(thing):
+        return text + f".. autoclass:: {name}\n   :members:\n   :inherited-members: {_PYTHON}\n"
+    return text + f".. {'autofunction' if callable(thing) else 'autodata'}:: {name}\n"
+
+
+# -- Text ----------------------------------------------------------------------
+
+
+def _summary(thing: Any) -> str:
+    """First paragraph of a docstring, without its references."""
+    text = (inspect.getdoc(thing) or "").partition("\n\n")[0]
+    return _plain(re.sub(r" ?\[\d+\]_", "", text.replace("\n", " ")))
+
+
+def _plain(text: str) -> str:
+    """Text in which no character but a backtick means anything to Markdown."""
+    parts = re.split(r"(`+[^`]*`+)", text)
+    return "".join(
+        re.sub(r"``", "`", part) if i % 2 else re.sub(r"([\\*_<>$\[\]{}#])", r"\\\1", part)
+        for i, part in enumerate(parts)
+    )
+
+
+def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
+    lines = [head, ("---",) * len(head), *rows]
+    return "".join(
+        "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |\n" for cells in lines
+    )

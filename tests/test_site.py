@@ -4,8 +4,15 @@ import importlib.util
 from pathlib import Path
 
 import pytest
+import typer
 
+import analysis
+import queueing
+import workloadkit
+from workloadkit.cli import app
 from workloadkit.settings.setting import settings_of
+from workloadkit.simulation.measures import OF_UTILITIES
+from workloadkit.simulation.names import FURTHER, METRICS, PRODUCTIVITY
 
 DOCS = Path(__file__).parents[1] / "docs"
 
@@ -18,9 +25,53 @@ def reference():
     return module
 
 
-def test_the_reference_has_each_setting(reference):
-    page = reference.fragments()["settings"]
+@pytest.fixture(scope="module")
+def pages(reference):
+    return reference.pages()
+
+
+def test_the_reference_has_each_setting(reference, pages):
     for _, _, operation in reference.OPERATIONS:
-        section = page.partition(f"## {operation.__name__}\n")[2].partition("\n## ")[0]
+        _, _, section = pages["settings.md"].partition(f"## {operation.__name__}\n")
+        section = section.partition("\n## ")[0]
         missing = [name for name in settings_of(operation) if f"| `{name}`" not in section]
         assert not missing, operation
+
+
+def test_the_reference_has_each_command_with_its_options(pages):
+    for name, command in typer.main.get_command(app).commands.items():
+        for words, inner in getattr(command, "commands", {"": command}).items():
+            page = pages[f"commands/{f'{name}-{words}'.strip('-')}.md"]
+            options = [option for parameter in inner.params for option in parameter.opts]
+            missing = [o for o in options if o.startswith("-") and f"`{o}" not in page]
+            assert not set(missing) - {"-h", "--help"}, name
+            assert f"`{f'{name} {words}'.strip()}`" in pages["commands.md"]
+
+
+@pytest.mark.parametrize("package", [workloadkit, analysis, queueing])
+def test_the_reference_has_each_public_name(package, pages):
+    listed = pages[f"api-{package.__name__}.md"].split()
+    for name in package.__all__:
+        thing = getattr(package, name)
+        for inner in getattr(thing, "__all__", [""]):
+            full = f"{package.__name__}.{name}.{inner}".rstrip(".")
+            assert isinstance(getattr(thing, inner, None), type(package)) or (
+                f"~{full}" in listed and f"api/{full}.rst" in pages
+            ), full
+
+
+def test_each_page_by_hand_that_includes_a_table_has_it(pages):
+    included = {
+        line.rpartition("generated/")[2]
+        for page in (DOCS / "reference").rglob("*.md")
+        if "generated" not in page.parts
+        for line in page.read_text(encoding="utf-8").splitlines()
+        if line.startswith("```{include}")
+    }
+    assert included == {name for name in pages if "/" not in name}
+
+
+def test_the_page_of_metrics_defines_each():
+    page = (DOCS / "reference" / "metrics.md").read_text(encoding="utf-8")
+    metrics = (*METRICS, *FURTHER, *PRODUCTIVITY, *OF_UTILITIES)
+    assert not [name for name in metrics if f"`{name}`" not in page]

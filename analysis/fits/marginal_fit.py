@@ -234,7 +234,7 @@ def fit_marginal(values: ArrayLike, families: Iterable[str] | None = None) -> Ma
     Notes
     -----
     Of values with ties, which times in whole seconds have, all three distances are those between
-    the step function of the values, F_n, and the fitted F: sup |F_n − F|, ∫ (F_n − F)² dF and
+    the step function of the values, F_n, and the fitted F: `sup |F_n − F|`, ∫ (F_n − F)² dF and
     ∫ (F_n − F)² / (F (1 − F)) dF, each integral solved exactly.
 
     References

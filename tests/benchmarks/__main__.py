@@ -1,8 +1,9 @@
-"""Print the table of the benchmarks."""
+"""Print the table of the benchmarks, and write it to the page of speed."""
 
 import sys
 import time
 import warnings
+from pathlib import Path
 
 from tests.benchmarks import (
     anomalies,
@@ -60,28 +61,37 @@ PARTS = (
 )
 
 
+PAGE = Path(__file__).parents[2] / "docs" / "explanation" / "speed.md"
+
+HEAD = """| what | log | figure | ratio, in the same run | goal |
+| --- | --- | --- | --- | --- |
+"""
+
+
 def main() -> int:
-    """Run all benchmarks; 1 if a goal is missed."""
+    """Run all benchmarks and write the page; 1 if a goal is missed."""
     if not TRACES:
         print(f"no logs in {DATA / 'traces'}: nothing to measure (set WORKLOADKIT_DATA)")
         return 0
     warnings.simplefilter("ignore")
-    print(f"On {machine()}.\n")
-    print("| what | log | figure | ratio, in the same run | goal |")
-    print("| --- | --- | --- | --- | --- |")
+    lines = [f"Measured by `make bench` on {machine()}:\n\n{HEAD}"]
+    print(lines[0], end="")
     begin = time.perf_counter()
     met = True
     for part in PARTS:
         for row in part.rows():
-            _print(row)
+            lines.append(_line(row))
+            print(lines[-1], end="", flush=True)
             met &= row.met
+    page = PAGE.read_text(encoding="utf-8").partition("Measured by `make bench` on")[0]
+    PAGE.write_text(page + "".join(lines), encoding="utf-8")
     print(f"\n{time.perf_counter() - begin:.0f} s in all; goals {'met' if met else 'MISSED'}.")
     return 0 if met else 1
 
 
-def _print(row: Row) -> None:
-    goal = row.goal and f"{row.goal}{'' if row.met else ' MISSED'}"
-    print(f"| {row.what} | {row.log} | {row.value} | {row.ratio} | {goal} |", flush=True)
+def _line(row: Row) -> str:
+    goal = row.goal and f"{row.goal}{'' if row.met else ', missed'}"
+    return f"| {row.what} | {row.log} | {row.value} | {row.ratio} | {goal} |\n"
 
 
 if __name__ == "__main__":

@@ -79,6 +79,7 @@ def machine() -> str:
     cpus = [x for x in Path("/proc/cpuinfo").read_text().splitlines() if x.startswith("model name")]
     name = cpus[0].partition(":")[2].strip() if cpus else platform.machine()
     return (
-        f"{name}, {os.cpu_count()} cores, one used; Python {platform.python_version()}, "
-        f"numpy {numpy.__version__}, numba {numba.__version__}, pandas {pandas.__version__}"
+        f"{name}, {os.cpu_count()} cores, one used where nothing else is said; "
+        f"Python {platform.python_version()}, numpy {numpy.__version__}, "
+        f"numba {numba.__version__}, pandas {pandas.__version__}"
     )
