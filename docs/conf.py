@@ -1,6 +1,5 @@
 """Configuration of the documentation site, which `make docs` builds."""
 
-import shutil
 import sys
 from pathlib import Path
 
@@ -38,9 +37,11 @@ nb_execution_mode = "cache"
 nb_execution_timeout = 600
 nb_execution_raise_on_error = True
 
-# The tutorials are the notebooks of the project's folder, which git keeps once.
+# The tutorials are the notebooks of the project's folder, which git keeps once. Their links lead to
+# docs/ from there, and stay within it here.
 for notebook in sorted((HERE.parent / "notebooks").glob("*.ipynb")):
-    shutil.copyfile(notebook, HERE / "tutorials" / notebook.name)
+    text = notebook.read_text(encoding="utf-8").replace("](../docs/", "](../")
+    (HERE / "tutorials" / notebook.name).write_text(text, encoding="utf-8")
 
 # -- The reference -------------------------------------------------------------
 for name, text in pages().items():

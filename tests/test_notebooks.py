@@ -1,6 +1,7 @@
 """The notebooks run as a reader runs them, and git holds them without what a run leaves."""
 
 import json
+import re
 from pathlib import Path
 
 import nbclient
@@ -39,6 +40,13 @@ def test_headings_make_an_outline(path):
     assert levels[0] == 1
     assert cells[0].source.startswith("# ")
     assert set(levels[1:]) == {2}
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_links_lead_to_files(path):
+    links = re.findall(r"\]\((?!http)([^)#]+)", path.read_text(encoding="utf-8"))
+    assert links
+    assert [link for link in links if not (path.parent / link).is_file()] == []
 
 
 @pytest.mark.parametrize("path", MARKED)
