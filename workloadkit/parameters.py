@@ -210,6 +210,8 @@ def written(make: Callable[..., Any]) -> dict[str, _Kind]:
     kinds = {}
     for name, parameter in signature(make).parameters.items():
         annotation = _bare(parameter.annotation)
+        if annotation is Parameter.empty and parameter.default is not Parameter.empty:
+            annotation = type(parameter.default)  # custom classes need not declare types
         declared = str if _is_word(annotation) else annotation
         if (isclass(make) or parameter.kind is Parameter.KEYWORD_ONLY) and declared in _KINDS:
             kinds[name] = _KINDS[declared]

@@ -10,6 +10,7 @@ import typer
 from workloadkit.cli.commands import RARE
 from workloadkit.cli.messages import warn_in_one_line
 from workloadkit.errors import ParameterError, WorkloadError
+from workloadkit.experiments.custom_parts import IMPORTED, import_modules
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -68,7 +69,7 @@ def _processes(workers: int) -> "Iterator[Executor]":
         context.set_forkserver_preload([_LOADED])
         with undisturbed():
             forkserver.ensure_running()
-    pool = Pool(workers, context, initializer=_begin_work)
+    pool = Pool(workers, context, initializer=_begin_work, initargs=(IMPORTED,))
     try:
         yield pool
     except BaseException:  # also an interrupt: do not wait for the workers
@@ -83,10 +84,12 @@ def _processes(workers: int) -> "Iterator[Executor]":
 _LOADED = "workloadkit.experiments.worker"
 
 
-def _begin_work() -> None:
+def _begin_work(modules: list[str]) -> None:
+    """Prepare a worker; custom modules are those imported by the time it starts."""
     from workloadkit.cli.stopping import end_with_parent
 
     end_with_parent()
+    import_modules(modules)
     warn_in_one_line()
 
 

@@ -109,6 +109,7 @@ def simulate(
     Shows the metrics, unless metrics or jobs go to stdout.
     """
     import workloadkit as wk
+    from workloadkit.experiments.custom_parts import scheduler_named, users_named
     from workloadkit.simulation.as_recorded import differ_much
 
     if scheduler and len(scheduler) > 1:
@@ -116,7 +117,8 @@ def simulate(
             f"give one --scheduler, not {', '.join(scheduler)}; `workloadkit sweep` takes several"
         )
     check_outputs(output, json, gantt, queue, inputs=[trace, asked.outages])
-    who = kind_of_users(users, trace, resampled=resampled)
+    policy, behaviour = scheduler_named(scheduler[0] if scheduler else "easy"), users_named(users)
+    who = kind_of_users(behaviour, trace, resampled=resampled)
     of_resampling = (("--weeks", weeks), ("--load", factor), ("--no-pause", no_pause or None))
     for option, value in of_resampling:
         if value is not None and not resampled:
@@ -139,8 +141,8 @@ def simulate(
     with progress(f"simulating {log.name if log is not None else users}"):
         schedule = wk.simulate(
             log,
-            scheduler[0] if scheduler else "easy",
-            users,
+            policy,
+            behaviour,
             asked,
             population=population,
             uncounted=rare,

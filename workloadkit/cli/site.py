@@ -114,9 +114,10 @@ def site(
     """
     import workloadkit as wk
     from analysis.formats import plural
+    from workloadkit.experiments.custom_parts import scheduler_named
     from workloadkit.provenance import seed_of
 
-    names = list(dict.fromkeys(scheduler or ("easy",)))
+    names = {name: scheduler_named(name) for name in scheduler or ("easy",)}
     if users is not None and sessions is not None:
         raise ParameterError("--users come and go and --sessions never end: give one of them")
     numbers = _numbers(users, step) if sessions is None else [sessions]
@@ -134,14 +135,14 @@ def site(
     seed = seed_of(seed)
     rows, results = [], []
     with progress("simulating") as count:
-        for name in names:
+        for name, policy in names.items():
             for number in numbers:
                 who: Any = (
                     asked.into(wk.users.DynamicSite, users=number, distributions=drawn)
                     if sessions is None
                     else asked.into(wk.users.StaticSite, sessions=number, distributions=drawn)
                 )
-                schedule = wk.simulate(None, name, who, procs=procs, rng=seed)
+                schedule = wk.simulate(None, policy, who, procs=procs, rng=seed)
                 rows.append({"users": number} | _row(schedule) | {"scheduler": name})
                 results.append(rows[-1] | {"schedule": schedule.to_dict()})
                 count(len(rows), len(numbers) * len(names))

@@ -1,5 +1,6 @@
 """`workloadkit sweep`: schedulers under several loads."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -97,6 +98,7 @@ def sweep(
     in some runs the waiting work keeps growing, there is no mean: the table reports how many runs
     saturate, and the mean of the others.
     """
+    from workloadkit.experiments.custom_parts import scheduler_named, users_named
     from workloadkit.experiments.sweep import sweep as run_sweep
 
     for name in scheduler or ():
@@ -105,6 +107,8 @@ def sweep(
     check_outputs(output, plot, json, inputs=[trace])
     if weeks is not None and asked.load_by != "users":
         raise ParameterError("--weeks goes with --load-by users")
+    asked = replace(asked, users=users_named(asked.users))
+    chosen = {name: scheduler_named(name) for name in scheduler or ("fcfs", "easy")}
     reacting = kind_of_users(asked.users, trace) != "open"
     if no_pause and not reacting:
         raise ParameterError("--no-pause is for users who react: others follow the log")
@@ -115,7 +119,7 @@ def sweep(
         with progress(f"sweeping {log.name}") as count:
             found = run_sweep(
                 log,
-                scheduler or ("fcfs", "easy"),
+                chosen,
                 offered or None,
                 folder=out,
                 executor=pool,

@@ -197,15 +197,16 @@ header of a log that is written, record those that were used.
 """
 
 _CUSTOM = """
---scheduler module:Class          an instance of a subclass of
-                                  workloadkit.schedulers.Scheduler or Policy
+--scheduler module:Class          a class that derives from Scheduler of
+                                  workloadkit.schedulers, or a policy
 --scheduler module:Class:depth=3  with a value for a parameter of Class
---users module:Class              a subclass of workloadkit.users.BatchUser,
-                                  or another class of users
+--users module:Class              a class that derives from BatchUser of
+                                  workloadkit.users, or users of another kind
 
 simulate, sweep, site and the files of experiment take them. The module is an
-installed one, or a .py file in the working directory; only its source is
-read, no compiled code. The provenance records the digest of the source.
+installed one, or a .py file in the working directory; of the latter only the
+source is read, no compiled code. The provenance records the digest of the
+source. On a Dask cluster, modules must be installed.
 """
 
 _EXIT = """

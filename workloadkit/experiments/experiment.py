@@ -29,7 +29,6 @@ from workloadkit.experiments.results_file import (
 )
 from workloadkit.experiments.tasks import Call, simulate_task, without
 from workloadkit.experiments.workloads import Reacting, Resampled, Source, Stretched
-from workloadkit.parameters import describe
 from workloadkit.provenance import plain, seed_of
 from workloadkit.settings import Experiment as Asked
 from workloadkit.settings import Simulate
@@ -190,7 +189,7 @@ class Experiment:
         common |= {"metrics": self._metrics, "weeks are drawn": self._redrawn}
         return Grid(
             log={name: trace.identity for name, trace in self.logs.items()},
-            users={name: describe(users) for name, users in self.behaviours.items()},
+            users={name: identity_of(users) for name, users in self.behaviours.items()},
             reading={name: _identified(changed) for name, changed in self.readings.items()},
             load=self.loads or [],
             runs=runs,

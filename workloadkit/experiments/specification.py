@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from workloadkit.errors import ParameterError, WorkloadError, WorkloadWarning, among
+from workloadkit.experiments.custom_parts import scheduler_named, users_named
 from workloadkit.experiments.experiment import Experiment
 from workloadkit.io.swf import read_swf
 from workloadkit.parameters import Duration, read_duration
@@ -80,6 +81,12 @@ def _experiment(keys: dict[str, Any], folder: Path, *, strict: bool) -> Experime
     others = {
         name: _words(name, axes.pop(name)) for name in ("schedulers", "users") if name in axes
     }
+    for name, part in (("schedulers", scheduler_named), ("users", users_named)):
+        if name in others:
+            words = others[name]
+            named = words if isinstance(words, dict) else dict(zip(words, words, strict=True))
+            if len(named) == len(words):  # else two have one name, which is an error
+                others[name] = {key: part(word) for key, word in named.items()}
     logs = _logs(_words("logs", axes.pop("logs")), folder, strict=strict)
     return Experiment(logs, readings=readings, settings=settings, **others, **axes)
 

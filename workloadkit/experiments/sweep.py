@@ -12,12 +12,12 @@ import pandas as pd
 from workloadkit.errors import WorkloadWarning
 from workloadkit.experiments.experiment import Experiment, Schedulers
 from workloadkit.experiments.results import Results
-from workloadkit.parameters import describe
 from workloadkit.provenance import provenance
 from workloadkit.settings import Experiment as InCommon
 from workloadkit.settings import Sweep as Asked
 from workloadkit.settings.setting import takes
 from workloadkit.settings.simulation import LoadBy
+from workloadkit.simulation.arranging import identity_of
 from workloadkit.simulation.engine import Scheduler
 from workloadkit.simulation.policies.policy import Policy, draws
 from workloadkit.simulation.scaling import scaled_machine
@@ -172,7 +172,7 @@ def sweep(
         **asked.recorded,
         "overrun": overrun_of(trace, asked.overrun),
         "procs": scaled_machine(machine_size(trace.header, asked.procs), asked.scale_machine),
-        **({"users": describe(behaviour)} if not isinstance(behaviour, OpenUsers) else {}),
+        **({"users": identity_of(behaviour)} if not isinstance(behaviour, OpenUsers) else {}),
     }
     parameters |= parameters.pop("resampling", {})
     _warn_of_saturation(runs)
