@@ -1,4 +1,4 @@
-"""Workloads of parallel systems: read them, make them, simulate them."""
+"""Read, generate, transform and simulate workloads of parallel systems."""
 
 import sys
 from types import ModuleType
@@ -8,15 +8,15 @@ import lazy_loader
 
 __version__ = "0.1.0"
 
-# Submodules load when first used (SPEC 1): `import workloadkit` costs next to nothing.
+# Submodules load on first use (SPEC 1), so `import workloadkit` is fast.
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 
 
 class _Package(ModuleType):
-    """A module in which a function outranks the submodule of the same name that holds it.
+    """A module whose function takes precedence over the submodule of the same name.
 
-    Python binds a submodule to its package when it is imported; without this, `simulate` would be
-    the function or the module, depending on who imported what before.
+    Python binds a submodule to its package on import; without this class, `simulate` would be the
+    function or the module, depending on the order of imports.
     """
 
     def __setattr__(self, name: str, value: Any) -> None:

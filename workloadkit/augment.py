@@ -19,10 +19,10 @@ from workloadkit.trace import Trace, check_trace
 from workloadkit.utility import Utilities, check, unpack
 from workloadkit.utility_tables import Shapes, read_table
 
-#: The shortest time in which a job loses all its value. [s]
+#: The shortest time within which a job loses all its value. [s]
 SHORTEST_DEADLINE = 10.0
 
-_SHOWN = 12  # queues that a warning names
+_SHOWN = 12  # number of queues listed in a warning
 
 
 @takes(Augment)
@@ -33,50 +33,51 @@ def add_utility(
     settings: Augment | None = None,
     **keywords: Any,
 ) -> Trace:
-    """Give every job a utility function, as Lee and Snavely do [1]_.
+    """Give every job a utility function, as in Lee and Snavely [1]_.
 
-    The value of a processor-minute that a job requests is normal around the middle of the bin of
-    its priority, cut at 0; times processors and minutes requested it is the job's start value.
-    The job loses all of it by its deadline, on the way there in one of three ways:
+    The value of a requested processor-minute is normally distributed around the middle of the bin
+    of the job's priority, and at least 0; multiplied by the requested processors and minutes it is
+    the job's start value. The value falls to 0 at the deadline in one of three ways:
 
-    - linear: times and values of inner points are uniform, sorted;
-    - exponential: each value is uniform below the one before;
-    - step: the start value up to a uniform time, then a uniform part of it up to the deadline.
+    - linear: times and values of inner points are uniform and sorted;
+    - exponential: each value is uniform below the previous one;
+    - step: the start value up to a uniform time, then a uniform fraction of it up to the deadline.
 
     Parameters
     ----------
     trace : Trace
-        Utility functions that it has are replaced.
+        Existing utility functions are replaced.
     rng : Generator or int, optional
-        Where the seed comes from; the header tells it.
+        Random generator or seed; the header records the seed.
     settings : workloadkit.settings.Augment, optional
-        All that follows, in one object; keywords count first.
+        All following parameters as one object; keyword arguments take precedence.
     {settings}
 
     Returns
     -------
     Trace
-        Jobs of unknown size, and those that the table has nothing for, have no utility function;
+        Jobs of unknown size, and jobs without an entry in the table, have no utility function;
         a warning counts them.
 
     Raises
     ------
     ParameterError
-        For a value that cannot be.
+        If a value is invalid.
     WorkloadError
-        If a table does not hold utility functions.
+        If a table does not contain utility functions.
 
     Notes
     -----
-    "Higher priority jobs should have higher start values than lower priority ones", says the text
-    of [1]_; its formula, mean = (priority + 0.5) / N · globmax, gives the priority 0, the highest
-    of N, the lowest mean. The text tells what is meant, so the default is the opposite of the
-    formula, mean = (N − priority − 0.5) / N · globmax.
+    The text of [1]_ states that "higher priority jobs should have higher start values than lower
+    priority ones", whereas its formula, mean = (priority + 0.5) / N · globmax, gives priority 0,
+    the highest of N, the lowest mean. The default follows the text:
+    mean = (N − priority − 0.5) / N · globmax.
 
-    The deadline of the text, twice the wait, read at the end of a job, leaves nothing to a job that
-    waits as before and runs for longer: in the three weeks of SDSC-BLUE that [1]_ simulates, under
-    EASY, to more than three quarters of the jobs, where in its tables the best quarter keep 90 % of
-    their start value or more. With ``deadline="wait+run"`` they keep 86 %.
+    The deadline of the text is twice the recorded wait. A job that waits as recorded, and whose
+    value is read at its end, has lost all value if it runs for longer than it waited. In the three
+    weeks of SDSC-BLUE simulated in [1]_, under EASY, this affects more than three quarters of the
+    jobs, whereas in the tables of [1]_ the best quarter keeps at least 90 % of the start value.
+    With ``deadline="wait+run"`` it keeps 86 %.
 
     References
     ----------
@@ -95,47 +96,47 @@ def add_utility(
     """
     check_trace(trace)
     if len(trace.utility):
-        _warn(f"{trace.name}: the utility functions of the log are replaced", stacklevel=3)
-    asked = Augment.of(settings, keywords)
-    kinds, table, priority = _decays(asked.decay), asked.table, asked.priority
+        _warn(f"{trace.name}: existing utility functions are replaced", stacklevel=3)
+    options = Augment.of(settings, keywords)
+    kinds, table, priority = _decays(options.decay), options.table, options.priority
     given = None if table is None else read_table(table)
     if given is not None and given.of_jobs:
         functions, n_others = given.functions(trace)
         if n_others:
-            _warn(f"{given.name}: {_jobs(n_others)} of it not in {trace.name}", stacklevel=3)
+            _warn(f"{given.name}: {_jobs(n_others)} not in {trace.name}", stacklevel=3)
         return _augmented(trace, unpack(functions), {"table": given.name})
 
     rank, n_priorities = _ranks(trace, priority)
-    bins_below = rank if asked.formula == "paper" else n_priorities - 1 - rank
+    bins_below = rank if options.formula == "paper" else n_priorities - 1 - rank
     law = _Law(
-        mean=(bins_below + 0.5) / n_priorities * asked.globmax,
-        sd=asked.sd * asked.globmax / n_priorities,
+        mean=(bins_below + 0.5) / n_priorities * options.globmax,
+        sd=options.sd * options.globmax / n_priorities,
         size=_sizes(trace),
-        deadline=_deadlines(trace, asked.deadline, asked.deadline_factor),
+        deadline=_deadlines(trace, options.deadline, options.deadline_factor),
     )
     shapes = None if given is None else given.shapes(trace)
-    wanted = ~np.isnan(law.size)
+    chosen = ~np.isnan(law.size)
     if shapes is not None:
-        wanted &= shapes.n_shapes > 0
-    rows = np.flatnonzero(wanted)
+        chosen &= shapes.n_shapes > 0
+    rows = np.flatnonzero(chosen)
     seed = seed_of(rng)
     generator = np.random.default_rng(seed)
     if shapes is None:
-        drawn = _draw(law.take(rows), kinds, int(asked.points), generator)
+        drawn = _draw(law.take(rows), kinds, int(options.points), generator)
     else:
         drawn = _stretch(law.take(rows), shapes, rows, generator)
     frame = unpack(drawn)
-    told = asked.recorded | {"points": int(asked.points), "decay": _written(kinds)}
+    recorded = options.recorded | {"points": int(options.points), "decay": _written(kinds)}
     if priority is not None:
-        told["priority"] = _written(priority)
+        recorded["priority"] = _written(priority)
     if given is not None:
-        del told["decay"], told["points"]
-        told["table"] = given.name
-    return _augmented(trace, frame.assign(row=rows[frame["row"]]), {"seed": seed} | told)
+        del recorded["decay"], recorded["points"]
+        recorded["table"] = given.name
+    return _augmented(trace, frame.assign(row=rows[frame["row"]]), {"seed": seed} | recorded)
 
 
 def queue_descriptions(trace: Trace) -> list[str]:
-    """Return what the header of a log says of its queues, a line each.
+    """Return the descriptions of the queues in the header of a log.
 
     Examples
     --------
@@ -148,10 +149,10 @@ def queue_descriptions(trace: Trace) -> list[str]:
 
 
 def _augmented(trace: Trace, frame: pd.DataFrame, parameters: dict[str, Any]) -> Trace:
-    """Return the log with utility functions, and a note of what made them."""
+    """Return the log with utility functions and a note on their origin."""
     n_without = trace.n_jobs - frame["row"].nunique()
     if n_without:
-        why = "the table has none for them" if "table" in parameters else "their size is unknown"
+        why = "they are not in the table" if "table" in parameters else "their size is unknown"
         _warn(f"{trace.name}: no utility function for {_jobs(n_without)}: {why}")
     note = as_note(provenance(trace, **parameters))
     header = trace.header.appended(("Note", f"utility functions: {note}"))
@@ -161,7 +162,7 @@ def _augmented(trace: Trace, frame: pd.DataFrame, parameters: dict[str, Any]) ->
 
 
 class _Law(NamedTuple):
-    """What functions are drawn from: of each job, but for the standard deviation."""
+    """Parameters of the start values and deadlines, per job except for `sd`."""
 
     mean: NDArray[np.float64]
     sd: float
@@ -175,7 +176,7 @@ class _Law(NamedTuple):
 def _draw(
     law: _Law, decay: Mapping[str, float], n_inner: int, rng: np.random.Generator
 ) -> Utilities:
-    """Draw functions by the model."""
+    """Draw functions from the model."""
     from workloadkit._kernels.augment import draw_functions
 
     kinds = np.array([DECAYS.index(name) for name in decay])
@@ -186,7 +187,7 @@ def _draw(
 def _stretch(
     law: _Law, shapes: Shapes, rows: NDArray[np.intp], rng: np.random.Generator
 ) -> Utilities:
-    """Draw a shape for the job at each row and a start value; stretch the one by the other."""
+    """Draw a shape and a start value for the job at each row, and scale the shape."""
     from workloadkit._kernels.augment import draw_shapes
 
     place, normal = draw_shapes(rng, shapes.n_shapes[rows])
@@ -198,43 +199,43 @@ def _stretch(
 
 
 def _sizes(trace: Trace) -> NDArray[np.float64]:
-    """Processors times minutes that jobs requested, else used; NaN where they are not known."""
+    """Return requested (else used) processors times minutes; NaN if unknown."""
     requested, used = trace.column("requested_procs"), trace.used_procs
     procs = np.where(requested > 0, requested, np.where(used > 0, used, np.nan))
     return np.asarray(procs * _requested_time(trace) / 60)
 
 
 def _requested_time(trace: Trace) -> NDArray[np.float64]:
-    """Return the requested time, else the run time; NaN where neither is known. [s]."""
+    """Return the requested time, else the run time; NaN if both are unknown. [s]."""
     requested, run = trace.column("requested_time"), trace.column("run")
     return np.where(requested >= 0, requested, np.where(run >= 0, run, np.nan))
 
 
 def _deadlines(trace: Trace, kind: Deadline, factor: float) -> NDArray[np.float64]:
-    """When jobs lose all their value; what is unknown takes no time. [s]."""
+    """Return when jobs lose all their value, counting unknown times as 0. [s]."""
     wait = trace.column("wait")
-    if kind == "wait" and trace.n_jobs and not (wait >= 0).any():  # NaN is not
+    if kind == "wait" and trace.n_jobs and not (wait >= 0).any():  # false for NaN
         _warn(
-            f"{trace.name}: the wait of no job is known, so all value is lost within "
-            f"{SHORTEST_DEADLINE:g} s; the deadlines wait+run and wait+requested tell jobs apart"
+            f"{trace.name}: all waits are unknown, so all value is lost within "
+            f"{SHORTEST_DEADLINE:g} s; with the deadlines wait+run and wait+requested jobs differ"
         )
     times = np.maximum(np.nan_to_num(wait), 0)
     if kind != "wait":
         more = trace.column("run") if kind == "wait+run" else _requested_time(trace)
         times = times + np.maximum(np.nan_to_num(more), 0)
-    with np.errstate(over="ignore"):  # seen below
+    with np.errstate(over="ignore"):  # checked below
         deadlines = np.maximum(factor * times, SHORTEST_DEADLINE)
     if deadlines.max(initial=0) > MAX_TIME:
         job = trace.column("job")[np.argmax(deadlines)]
         raise ParameterError(
             f"deadline_factor is {factor:g}; the deadline of job {job}, {deadlines.max():g} s, is "
-            "beyond what is believed"
+            f"above the limit of {MAX_TIME:g} s"
         )
     return deadlines
 
 
 def _ranks(trace: Trace, priority: Mapping[int, int] | None) -> tuple[NDArray[np.int64], int]:
-    """Return the rank of each job's priority, 0 the highest, and how many ranks there are."""
+    """Return the rank of each job's priority (0 is the highest) and the number of ranks."""
     numbers, place, n_jobs = np.unique(
         trace.column("queue"), return_inverse=True, return_counts=True
     )
@@ -245,12 +246,12 @@ def _ranks(trace: Trace, priority: Mapping[int, int] | None) -> tuple[NDArray[np
         n_unknown = int(n_jobs[numbers < 0].sum())
         n_ranks = len(known) + (n_unknown > 0)
         if not known:
-            _warn(f"{trace.name}: the queue of no job is known; all have the same priority")
+            _warn(f"{trace.name}: all queues are unknown; all jobs have the same priority")
         else:
-            lowest = f"; the lowest: {_jobs(n_unknown)} of unknown queue" if n_unknown else ""
+            lowest = f"; {_jobs(n_unknown)} of unknown queue have the lowest" if n_unknown else ""
             _warn(
-                f"{trace.name}: no priorities are given; the numbers of the queues stand for them, "
-                f"{_listed(known)}, the first for the highest{lowest}"
+                f"{trace.name}: no priorities are given; queue numbers are used as priorities: "
+                f"{_listed(known)}, highest first{lowest}"
             )
     else:
         _check_priority(priority)
@@ -260,33 +261,35 @@ def _ranks(trace: Trace, priority: Mapping[int, int] | None) -> tuple[NDArray[np
         if others := [queue for queue in queues if queue not in ranks]:
             n_others = int(n_jobs[np.isin(numbers, others)].sum())
             _warn(
-                f"{trace.name}: the lowest priority for {_jobs(n_others)} of queues without, "
-                f"{_listed(others)}"
+                f"{trace.name}: {_jobs(n_others)} have the lowest priority, because these queues "
+                f"have none: {_listed(others)}"
             )
     of_queue = np.array([ranks.get(queue, n_ranks - 1) for queue in queues], dtype=np.int64)
     return of_queue[place], n_ranks
 
 
 def _check_priority(priority: Mapping[int, int]) -> None:
-    """Refuse what is no mapping of whole numbers."""
+    """Check that priorities map whole numbers to whole numbers."""
     if not isinstance(priority, Mapping) or not priority:
-        raise ParameterError(f"priority is {priority!r}; give a mapping of queues to priorities")
+        raise ParameterError(f"priority is {priority!r}; it must map queues to priorities")
     for queue, value in priority.items():
         for x in (queue, value):
             if not isinstance(x, Real) or isinstance(x, bool) or not float(x).is_integer():
                 raise ParameterError(
-                    f"priority of queue {queue!r} is {value!r}; both are whole numbers"
+                    f"priority of queue {queue!r} is {value!r}; both must be whole numbers"
                 )
 
 
 def _decays(decay: object) -> dict[str, float]:
-    """Return the kinds of decay that were meant, with weights above 0."""
+    """Return the requested kinds of decay and their positive weights."""
     names: Any = [decay] if isinstance(decay, str) else decay
     if not isinstance(names, Mapping):
         if not isinstance(names, Sequence) or not all(isinstance(name, str) for name in names):
-            raise ParameterError(f"decay is {decay!r}; give names, or a mapping of them to weights")
+            raise ParameterError(
+                f"decay is {decay!r}; it must be names, or a mapping of names to weights"
+            )
         if len(set(names)) < len(names):
-            raise ParameterError(f"decay is {decay!r}; a name is there twice")
+            raise ParameterError(f"decay is {decay!r}; a name occurs twice")
         names = dict.fromkeys(names, 1.0)
     for name, weight in names.items():
         if name not in DECAYS:
@@ -294,12 +297,12 @@ def _decays(decay: object) -> dict[str, float]:
         check_not_negative(**{f"weight of decay {name}": weight})
     kinds = {name: weight for name, weight in names.items() if weight > 0}
     if not kinds:
-        raise ParameterError("decay: one kind at least needs a weight above 0")
+        raise ParameterError("decay: at least one kind must have a weight above 0")
     return kinds
 
 
 def _written(mapping: Mapping[Any, float]) -> str:
-    """Write a mapping for a note.
+    """Format a mapping for a header note.
 
     Examples
     --------
@@ -319,5 +322,5 @@ def _jobs(n_jobs: int) -> str:
 
 
 def _warn(message: str, *, stacklevel: int = 4) -> None:
-    """Warn whoever called `add_utility`, from a function that it called."""
+    """Warn at the caller of `add_utility`."""
     warnings.warn(message, WorkloadWarning, stacklevel=stacklevel)

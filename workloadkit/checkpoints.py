@@ -1,4 +1,4 @@
-"""Checkpointed jobs: the line that sums one up, and the bursts in which it ran."""
+"""Checkpointed jobs: the summary line of a job, and the bursts in which it ran."""
 
 import numpy as np
 import pandas as pd
@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from workloadkit.errors import WorkloadError
 from workloadkit.fields import BY_NAME, UNKNOWN
 
-# What a burst is taken to have of its job where its own line does not say.
+# Fields that a burst takes from its job if its own line does not specify them.
 _OF_THE_JOB = (
     *("procs", "requested_procs", "requested_time", "requested_memory"),
     *("user", "group", "executable", "queue", "partition"),
@@ -15,19 +15,19 @@ _OF_THE_JOB = (
 
 
 def summaries(jobs: NDArray[np.int64], bursts: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Find the job that each burst is of, by their numbers.
+    """Return the position of the job of each burst, by job number.
 
     Parameters
     ----------
     jobs : ndarray of int, shape (n_jobs,)
         Numbers of the jobs.
     bursts : ndarray of int, shape (n_bursts,)
-        Numbers of the jobs that bursts are of.
+        Job number of each burst.
 
     Returns
     -------
     ndarray of int, shape (n_bursts,)
-        Place among the jobs; -1 where none, or more than one, has the number.
+        Position among the jobs; -1 if no job, or more than one, has the number.
 
     Examples
     --------
@@ -45,12 +45,12 @@ def summaries(jobs: NDArray[np.int64], bursts: NDArray[np.int64]) -> NDArray[np.
 def unfold(
     jobs: pd.DataFrame, bursts: pd.DataFrame
 ) -> tuple[pd.DataFrame, NDArray[np.int64], NDArray[np.bool_]]:
-    """Put the bursts of checkpointed jobs in the place of the lines that sum them up.
+    """Replace the summary lines of checkpointed jobs by their bursts.
 
-    Of the bursts only the first is submitted, with its job; the others only wait since the burst
-    before [1]_, so each is taken as submitted when that one ended. An unknown wait or run time
-    counts as 0 there. Processors, requests, user and the like that the line of a burst does not
-    tell are those of its job.
+    Only the first burst is submitted, with its job; the wait of each later one is counted from the
+    end of the previous burst [1]_, which is taken as its submission. An unknown wait or run time
+    counts as 0. Processors, requests, user and so on that a burst does not specify are those of
+    its job.
 
     Parameters
     ----------
@@ -60,15 +60,15 @@ def unfold(
     Returns
     -------
     table : DataFrame
-        In the order of submission; of one second, in that of the jobs and of their bursts.
+        In order of submission; ties in the order of the jobs and their bursts.
     row : ndarray of int, shape (n,)
-        Row in `jobs` that each is of.
+        Row in `jobs`.
     is_burst : ndarray of bool, shape (n,)
 
     Raises
     ------
     WorkloadError
-        If a burst is of no job, or its number is that of several.
+        If a burst has no job, or more than one job has its number.
 
     References
     ----------
@@ -79,14 +79,16 @@ def unfold(
     of = summaries(jobs["job"].to_numpy(), number)
     if (of < 0).any():
         lost = number[np.argmax(of < 0)]
-        raise WorkloadError(f"a burst of job {lost}, which is not one of the jobs")
+        raise WorkloadError(
+            f"a burst has job number {lost}, which is not the number of exactly one job"
+        )
     order = np.argsort(of, kind="stable")
     of = of[order]
     parts = bursts.iloc[order].reset_index(drop=True)
     first = np.append(True, of[1:] != of[:-1])
     submit = jobs["submit"].to_numpy()[of] + _since_submission(parts, of, first)
     filled = {name: _filled(name, parts, jobs, of) for name in _OF_THE_JOB}
-    for name in ("preceding_job", "think_time"):  # only a job is waited for, and waits
+    for name in ("preceding_job", "think_time"):  # dependencies exist between jobs only
         own = parts[name].to_numpy()
         filled[name] = np.where(first, _filled(name, parts, jobs, of), own)
     parts = parts.assign(submit=submit, **filled)
@@ -102,7 +104,7 @@ def unfold(
 def _since_submission(
     parts: pd.DataFrame, of: NDArray[np.int64], first: NDArray[np.bool_]
 ) -> NDArray[np.float64]:
-    """Return when each burst is submitted, after its job was: when the burst before it ended."""
+    """Return the submission of each burst since that of its job: the end of the previous burst."""
     wait, run = (np.nan_to_num(parts[name].to_numpy()) for name in ("wait", "run"))
     lasts = pd.Series(np.maximum(wait, 0.0) + np.maximum(run, 0.0))
     ends = lasts.groupby(of).cumsum().to_numpy()

@@ -1,4 +1,4 @@
-"""The time of day at which things happen in a log."""
+"""Local time of a log."""
 
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
@@ -17,26 +17,26 @@ if TYPE_CHECKING:
 DAY = 86400
 WEEK = 7 * DAY
 
-_YEAR_2, _YEAR_9000 = -62_104_060_800, 221_845_392_000  # beyond, Python knows no calendar
-_MONDAY = 3 * DAY  # 1 January 1970 was a Thursday: three days after a Monday
+_YEAR_2, _YEAR_9000 = -62_104_060_800, 221_845_392_000  # limits of Python's calendar
+_MONDAY = 3 * DAY  # 1 January 1970 was a Thursday, three days after a Monday
 
 
 @dataclass(frozen=True, eq=False)
 class Clock:
-    """The log's own clock: local time where the header tells it, else time since second 0.
+    """The clock of a log: local time if the header specifies it, else time since second 0.
 
     Parameters
     ----------
     start : float
         Second 0 of the log, in seconds since 1970 UTC; 0 if unknown.
     begins : ndarray of float, shape (n_offsets,)
-        When each offset of the zone begins, since 1970 UTC; the first is -inf. [s]
+        Start of each UTC offset, since 1970 UTC; the first is -inf. [s]
     offsets : ndarray of float, shape (n_offsets,)
-        Local time less UTC. [s]
+        Local time minus UTC. [s]
     zone : str
         Name of the time zone, empty if local time is unknown.
     note : str
-        Why local time is unknown, in a sentence; empty if it is known.
+        Reason why local time is unknown; empty if it is known.
     """
 
     start: float
@@ -53,8 +53,8 @@ class Clock:
         ----------
         trace : Trace
         beyond : float, default 0
-            For how long after the log it is to be true, too, within the years that Python knows.
-            [s]
+            Time after the log for which the clock is needed, too, within the years that Python
+            supports. [s]
 
         Examples
         --------
@@ -70,14 +70,14 @@ class Clock:
 
     @classmethod
     def between(cls, header: Header, first: float, last: float) -> "Clock":
-        """Return the clock of a header, true from second `first` to second `last` of its log."""
+        """Return the clock of a header, valid from second `first` to second `last` of its log."""
         start, zone = header.start, header.time_zone
-        if not start:  # synthetic logs write 0
+        if not start:  # synthetic logs have 0
             note = "The header has no UnixStartTime, so local time is unknown"
         elif zone is None:
             note = "The header has no usable TimeZoneString or TimeZone, so local time is unknown"
         elif not _YEAR_2 < start + first <= start + last < _YEAR_9000:
-            note = "The log reaches beyond the years 2 to 9000, so local time is unknown"
+            note = "The log extends beyond the years 2 to 9000, so local time is unknown"
         else:
             begins, offsets = _offsets(zone, start + first, start + last)
             return cls(float(start), begins, offsets, _zone_name(zone))
@@ -90,9 +90,9 @@ class Clock:
         return bool(self.zone)
 
     def local(self, time: ArrayLike) -> NDArray[np.float64]:
-        """Return local time, in seconds since Monday 0:00 of some week.
+        """Return local time, in seconds since Monday 0:00 of an unspecified week.
 
-        Without local time, the log's second 0 stands for that Monday.
+        If local time is unknown, second 0 of the log counts as that Monday.
 
         Parameters
         ----------
@@ -104,14 +104,14 @@ class Clock:
         return unix + offset + (_MONDAY if self.known else 0)
 
     def seconds(self, local: ArrayLike) -> NDArray[np.float64]:
-        """Return when clocks first show a local time, in seconds of the log: undoes `local`.
+        """Return the first second of the log with a given local time, the inverse of `local`.
 
-        A local time that clocks jump over is taken for the second of the jump.
+        A local time that is skipped (daylight saving) maps to the second of the change.
 
         Parameters
         ----------
         local : array_like
-            As `local` gives it. [s]
+            As returned by `local`. [s]
 
         Examples
         --------
@@ -124,24 +124,24 @@ class Clock:
         shown = np.asarray(local, dtype=np.float64) - (_MONDAY if self.known else 0)
         if self.begins.size == 1:
             return shown - self.offsets[0] - self.start
-        # An offset holds up to where its own clock stands when the next one takes over.
+        # An offset is valid up to the local time at which the next one starts.
         piece = np.searchsorted(self.begins[1:] + self.offsets[:-1], shown, side="right")
         return np.maximum(shown - self.offsets[piece], self.begins[piece]) - self.start
 
     def dates(self, time: ArrayLike) -> pd.DatetimeIndex:
-        """Return the local dates and times of day, to the second; only where they are known."""
+        """Return local dates and times, to the second; valid only if `known`."""
         local = np.floor(self.local(time) - _MONDAY).astype(np.int64)
         return pd.DatetimeIndex(local.astype("datetime64[s]"))
 
     def midnights(self, first: float, last: float, *, days: int = 1) -> NDArray[np.float64]:
-        """Return the midnights, every so many days, between which `first` to `last` lies.
+        """Return the midnights, every `days` days, that enclose `first` to `last`.
 
         Parameters
         ----------
         first, last : float
             Seconds of the log.
         days : int, default 1
-            Days between two of them. If these are whole weeks, the midnights are Mondays'.
+            Days between two midnights. If these are whole weeks, the midnights are Mondays'.
 
         Returns
         -------
@@ -154,8 +154,8 @@ class Clock:
             day_one -= day_one % 7
         n = int((day_last - day_one) // days) + 1
         local = day_one * DAY + step * np.arange(n + 1) - (_MONDAY if self.known else 0)
-        # A midnight is the end of all seconds with an earlier local time: also where
-        # clocks jump over midnight, and where they strike it twice.
+        # A midnight is the end of all seconds with an earlier local time; this also covers
+        # midnights that are skipped or occur twice.
         unix = np.full(n + 1, -np.inf)
         for begin, end, offset in self.pieces():
             passed = np.minimum(local - offset, end)
@@ -163,7 +163,7 @@ class Clock:
         return unix - self.start
 
     def for_kernels(self) -> "Zone":
-        """Return what kernels, and all who ask for one second at a time, need to know.
+        """Return the clock in the form used by kernels and for single seconds.
 
         Examples
         --------
@@ -179,13 +179,13 @@ class Clock:
         return Zone(self.begins, self.offsets + (_MONDAY if self.known else 0), self.start)
 
     def pieces(self) -> list[tuple[float, float, float]]:
-        """Return begin, end and offset of the times in which the zone's offset is constant."""
+        """Return (begin, end, offset) of each period of constant UTC offset."""
         ends = np.append(self.begins[1:], np.inf)
         return list(zip(self.begins.tolist(), ends.tolist(), self.offsets.tolist(), strict=True))
 
 
 def span(trace: Trace) -> tuple[float, float]:
-    """Return the second of the first submission, and of the last submission or end.
+    """Return the first submission, and the later of the last submission and the last end. [s].
 
     Examples
     --------
@@ -199,7 +199,7 @@ def span(trace: Trace) -> tuple[float, float]:
 
 
 def _offsets(zone: tzinfo, first: float, last: float) -> tuple[NDArray, NDArray]:
-    """Find by bisection where the offset of a zone changes; no zone changes twice in a week."""
+    """Find the changes of a zone's offset by bisection; zones change at most once a week."""
 
     def offset(unix: float) -> float:
         delta = datetime.fromtimestamp(unix, zone).utcoffset()

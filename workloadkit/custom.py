@@ -1,7 +1,7 @@
-"""What identifies a scheduler, users or a function that is defined outside this package.
+"""Identify schedulers, users and functions that are defined outside this package.
 
-A name does not: two lambdas share one, and so do a class and its next version. So the digest of its
-source counts, with that of all values and functions that it refers to.
+A name is not enough: two lambdas have the same, and so do a class and its next version. The digest
+therefore covers the source, and all values and functions that it refers to.
 """
 
 import dis
@@ -22,7 +22,7 @@ _VALUES = (type(None), bool, int, float, complex, str, bytes, np.generic)
 
 
 def is_custom(thing: Any) -> bool:
-    """Whether a thing, or a parameter of it, is defined outside this package.
+    """Whether an object, or one of its parameters, is defined outside this package.
 
     Examples
     --------
@@ -43,9 +43,9 @@ def is_custom(thing: Any) -> bool:
 
 
 def source_digest(thing: Any) -> str:
-    """Return 16 hexadecimal digits that change with the source of a thing and its parameters.
+    """Return 16 hexadecimal digits that change with an object's source and parameters.
 
-    So it does with the values and functions that a function refers to, and theirs.
+    The digest includes the values and functions that a function refers to, recursively.
 
     Examples
     --------
@@ -56,7 +56,7 @@ def source_digest(thing: Any) -> str:
 
 
 class Source:
-    """A thing and all that it refers to.
+    """The digest of an object and of everything that it refers to.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ class Source:
     Attributes
     ----------
     digest : str
-        As of `source_digest`.
+        See `source_digest`.
     reached : list
         The functions, classes and objects, each once.
     """
@@ -73,7 +73,7 @@ class Source:
     def __init__(self, thing: Any) -> None:
         self._hash = hashlib.sha256()
         self._places: dict[int, int] = {}
-        self.reached: list[Any] = []  # they stay alive, so that no id is used twice
+        self.reached: list[Any] = []  # keeps them alive, so that ids stay unique
         self._add(thing)
         self.digest = self._hash.hexdigest()[:16]
 
@@ -142,19 +142,19 @@ class Source:
             self._text(thing.identity)
             return
         if _package(kind) in _OURS or not _is_known_by_name(kind):
-            state = thing.__getstate__()  # also of what has slots
+            state = thing.__getstate__()  # works for classes with slots, too
             if isinstance(state, Mapping):
                 state = {name: x for name, x in state.items() if name != "_simulation"}
             self._add(state)
             return
         try:
             self._hash.update(pickle.dumps(thing))
-        except Exception:  # whatever the object raises
+        except Exception:  # objects may raise anything
             self._text("which cannot be pickled")
 
 
 def function_of(thing: Any) -> FunctionType | None:
-    """Return the Python function of a function, compiled or not, or of a property."""
+    """Return the Python function of a function (compiled or not), method or property."""
     if isinstance(thing, staticmethod | classmethod):
         thing = thing.__func__
     if isinstance(thing, property):
@@ -168,7 +168,7 @@ def _package(thing: Any) -> str:
 
 
 def _is_known_by_name(thing: Any) -> bool:
-    """Whether the name is enough: what is of this package, of Python or of an installed one."""
+    """Whether the name suffices: objects of this package, of Python or of installed packages."""
     package = _package(thing)
     file = str(getattr(sys.modules.get(package), "__file__", ""))
     standard = package in sys.stdlib_module_names and package != "__main__"
@@ -176,13 +176,13 @@ def _is_known_by_name(thing: Any) -> bool:
 
 
 def _source(function: FunctionType) -> str:
-    """Return the text of a function, else what it is compiled to."""
+    """Return the source text of a function, else its byte code."""
     code = function.__code__
     try:
         text = inspect.getsource(function)
     except (OSError, TypeError):
         return "\n".join(f"{c.co_code!r} {c.co_consts!r} {c.co_names}" for c in _codes(code))
-    if function.__name__ == "<lambda>":  # there may be several in a line
+    if function.__name__ == "<lambda>":  # there may be several on a line
         text += str([place[2:] for place in code.co_positions()])
     return text
 
@@ -209,7 +209,7 @@ def _content(cell: Any) -> Any:
 
 
 def _codes(code: CodeType) -> Iterator[CodeType]:
-    """Yield the code of a function and of those within it."""
+    """Yield the code of a function and of its inner functions."""
     yield code
     for constant in code.co_consts:
         if isinstance(constant, CodeType):

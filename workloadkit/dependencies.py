@@ -1,4 +1,4 @@
-"""What each batch of a user's work waits for."""
+"""Dependencies between the batches of a user's jobs."""
 
 from dataclasses import replace
 from typing import NamedTuple
@@ -12,7 +12,7 @@ from workloadkit.provenance import as_note, provenance
 from workloadkit.sessions import delimit_sessions
 from workloadkit.trace import Trace, check_trace
 
-#: Where a batch depends on nothing, or follows none.
+#: Marks a batch that depends on no batch, or follows none.
 NONE = -1
 
 #: The fields of `Activities` that are times.
@@ -20,13 +20,13 @@ TIMES = ("gap", "arrival", "think_time", "interarrival", "begin", "until", "end"
 
 
 class Activities(NamedTuple):
-    """The work of the users of a log: sessions, their batches, and what each batch waits for.
+    """Sessions and batches of the users of a log, and the dependencies between batches.
 
-    A user's batches are one sequence, in which each *follows* the one before. A batch *depends on*
-    the one before in its session; the first batch of a session on the last batches of all of the
-    user's sessions that had ended before it began [1]_. As there are as many such pairs as the
-    square of the sessions, they are not listed: in the order of their ends, the sessions that one
-    depends on are always the first so many.
+    A user's batches form one sequence, in which each *follows* the previous one. A batch *depends
+    on* the previous batch of its session; the first batch of a session depends on the last batches
+    of all sessions of the user that ended before it began [1]_. The number of such pairs grows with
+    the square of the number of sessions, so they are not stored: with sessions sorted by their
+    ends, a session depends on the first `needs` ones.
 
     Times are int64 if the submit, wait and run times of all jobs are whole, else float64. [s]
 
@@ -35,33 +35,33 @@ class Activities(NamedTuple):
     user : ndarray of int64, shape (n_users,)
         User numbers, ascending. Jobs of unknown user are one user, -1.
     first_batch, first_session : ndarray of int64, shape (n_users + 1,)
-        The batches of the u-th user are `first_batch[u]` to `first_batch[u + 1] - 1`, in the order
-        of their arrivals; likewise the sessions.
+        The batches of the u-th user are `first_batch[u]` to `first_batch[u + 1] - 1`, in order of
+        arrival; likewise the sessions.
     first_job : ndarray of int64, shape (n_batches + 1,)
         The jobs of batch b are `job[first_job[b]:first_job[b + 1]]`.
     job : ndarray of int64, shape (n_jobs,)
-        Rows of the jobs that ran, by batch, in the order of (submit, job number, row).
+        Rows of the jobs that ran, by batch, in order of (submit, job number, row).
     gap : ndarray, shape (n_jobs,)
-        How long after the first job of its batch each `job` was submitted. [s]
+        Time from the first submission of the batch to that of each `job`. [s]
     session : ndarray of int64, shape (n_batches,)
         Session of each batch: 0, 1, 2, … by user, then by begin.
     arrival : ndarray, shape (n_batches,)
         First submission. [s]
     think_time : ndarray, shape (n_batches,)
-        From the latest end of all that the batch depends on to its arrival; -1 where it depends on
-        nothing. [s]
+        From the latest end of all batches that the batch depends on to its arrival; -1 if it
+        depends on none. [s]
     interarrival : ndarray, shape (n_batches,)
-        From the last submission of the user's batch before to the arrival; -1 for the first batch
-        of a user. [s]
+        From the last submission of the user's previous batch to the arrival; -1 for the first
+        batch of a user. [s]
     needs : ndarray of int64, shape (n_batches,)
-        Of the first batch of a session, how many of the user's sessions it depends on: those of a
-        `place` below this number. 0 for the others, which depend on the batch before.
+        For the first batch of a session, the number of sessions that it depends on: those with a
+        `place` below this number. 0 for other batches, which depend on the previous batch.
     place : ndarray of int64, shape (n_sessions,)
-        Place of each session among those of its user by `end`, ties by `begin`: 0, 1, 2, …
+        Position of each session among those of its user by `end`, ties by `begin`: 0, 1, 2, …
     begin, until, end : ndarray, shape (n_sessions,)
         First submission, last submission and latest end. An unknown wait counts as 0. [s]
     ended : ndarray, shape (n_jobs,)
-        When each `job` ended. [s]
+        End of each `job`. [s]
 
     References
     ----------
@@ -89,13 +89,13 @@ class Activities(NamedTuple):
 
 
 def activities(trace: Trace) -> Activities:
-    """Find the sessions and batches of every user, and what each batch waits for.
+    """Find the sessions, batches and dependencies of every user.
 
     Parameters
     ----------
     trace : Trace
         Jobs that never ran are left out. Sessions are those of `delimit_sessions` by arrival, with
-        60 min. An unknown wait counts as 0.
+        a threshold of 60 min. An unknown wait counts as 0.
 
     Returns
     -------
@@ -104,12 +104,12 @@ def activities(trace: Trace) -> Activities:
     Warns
     -----
     WorkloadWarning
-        If jobs have no known user; they are taken for the jobs of one user.
+        If jobs have no known user; they count as jobs of one user.
 
     Examples
     --------
-    The second batch thinks for 30 s after the first; the next session begins 2 h later, when only
-    the first one's work has ended.
+    The second batch starts after a think time of 30 s; the next session begins 2 h later, after
+    the first session has ended.
 
     >>> log = {"submit": [0, 90, 7290], "run": [60, 30, 10], "procs": [1, 1, 1], "user": [5, 5, 5]}
     >>> found = activities(Trace.from_columns(log))
@@ -118,7 +118,7 @@ def activities(trace: Trace) -> Activities:
     """
     check_trace(trace)
     wait = trace.column("wait")
-    if (wait < 0).any():  # as little believed as in a simulation
+    if (wait < 0).any():  # invalid, as in a simulation
         trace = trace.with_columns(wait=np.where(wait < 0, np.nan, wait))
     row = np.flatnonzero(trace.ran)
     sessions = delimit_sessions(trace)
@@ -126,7 +126,7 @@ def activities(trace: Trace) -> Activities:
     number, user = trace.column("job")[row], trace.column("user")[row]
     users, of_user = np.unique(user, return_inverse=True)
 
-    # Labels ascend with time, so that by user and label batches come in the order of arrival.
+    # Labels ascend with time, so sorting by user and label gives batches in order of arrival.
     batch = sessions["batch"].to_numpy()
     order = np.lexsort((number, submit, batch, of_user))
     submit, ended, of_user, batch = submit[order], ended[order], of_user[order], batch[order]
@@ -180,7 +180,7 @@ def activities(trace: Trace) -> Activities:
 
 
 def dependencies(trace: Trace) -> pd.DataFrame:
-    """Tell what each batch of a log follows and depends on.
+    """Return what each batch of a log follows and depends on.
 
     Parameters
     ----------
@@ -190,17 +190,17 @@ def dependencies(trace: Trace) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row a batch, in the order in which they start: `user`, `session` and `batch` (labels as
-        of `delimit_sessions`); `first_job`, the number of its first job; `jobs`, how many it has;
-        `arrival`, `last_arrival` and `end` of its jobs [s]; `follows`, the user's batch before, -1
-        for none; `depends_on`, how many batches it depends on; `think_time` since the latest end
-        of these and `interarrival` since the last arrival of the batch that it follows (float, NaN
-        for none) [s].
+        One row per batch, in order of arrival: `user`, `session` and `batch` (labels as in
+        `delimit_sessions`); `first_job`, the number of its first job; `jobs`, its number of jobs;
+        `arrival`, `last_arrival` and `end` [s]; `follows`, the user's previous batch (-1 for none);
+        `depends_on`, the number of batches that it depends on; `think_time` since the latest end
+        of these, and `interarrival` since the last arrival of the batch that it follows (float,
+        NaN for none) [s].
 
     Warns
     -----
     WorkloadWarning
-        If jobs have no known user; they are taken for the jobs of one user.
+        If jobs have no known user; they count as jobs of one user.
 
     Examples
     --------
@@ -214,7 +214,7 @@ def dependencies(trace: Trace) -> pd.DataFrame:
     """
     acts = activities(trace)
     opens, n_batches = acts.first_job[:-1], acts.session.size
-    # labels go by the first row of each
+    # labels are ordered by first row
     label = _rank(np.minimum.reduceat(acts.job, opens) if n_batches else opens)
     heads = _bounds(acts.session)[:-1]
     session = _rank(np.minimum.reduceat(label, heads) if n_batches else heads)
@@ -241,12 +241,12 @@ def dependencies(trace: Trace) -> pd.DataFrame:
 
 
 def with_dependencies(trace: Trace) -> Trace:
-    """Write what each batch depends on into the fields for it, as far as they can tell.
+    """Record the dependencies between batches in fields 17 and 18, as far as possible.
 
-    The first job of a batch gets as `preceding_job` (field 17) the job that ended last, of all in
-    the batches that its batch depends on (of several the one submitted last, then the largest job
-    number), and as `think_time` (field 18) the time from that end to its arrival. All other jobs
-    have neither. `carry_dependencies` also counts what is lost.
+    The first job of a batch gets as `preceding_job` (field 17) the job with the latest end in all
+    batches that its batch depends on (ties: the latest submission, then the largest job number),
+    and as `think_time` (field 18) the time from that end to its arrival. All other jobs have
+    neither. `carry_dependencies` also counts the information that is lost.
 
     Parameters
     ----------
@@ -256,7 +256,7 @@ def with_dependencies(trace: Trace) -> Trace:
     Warns
     -----
     WorkloadWarning
-        If jobs have no known user; they are taken for the jobs of one user.
+        If jobs have no known user; they count as jobs of one user.
 
     Examples
     --------
@@ -269,17 +269,16 @@ def with_dependencies(trace: Trace) -> Trace:
 
 
 def carry_dependencies(trace: Trace) -> tuple[Trace, dict[str, int]]:
-    """Do as `with_dependencies`, and count what the fields carry and what they cannot.
+    """Do as `with_dependencies`, and count the recorded and the lost information.
 
     Returns
     -------
     made : Trace
     counts : dict of str to int
-        `batches`, and `dependencies` of one batch on another; `written`, batches whose first job
-        has a preceding job; `of_several`, those of them that depend on further batches;
-        `only_following`, batches that follow one and depend on none; `within_batches`, jobs that
-        are not the first of their batch, whose gaps are lost; `ambiguous`, preceding jobs whose
-        number is that of other jobs, too, or is none.
+        `batches`; `dependencies`, pairs of dependent batches; `written`, batches whose first job
+        has a preceding job; `of_several`, those that depend on further batches; `only_following`,
+        batches that follow one and depend on none; `within_batches`, jobs that are not the first
+        of their batch (their gaps are lost); `ambiguous`, preceding jobs without a unique number.
 
     Examples
     --------
@@ -312,20 +311,20 @@ def carry_dependencies(trace: Trace) -> tuple[Trace, dict[str, int]]:
 
 
 def _preceding(trace: Trace, acts: Activities) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """First jobs of batches that depend on any, and the jobs that ended last before, as rows."""
+    """Return rows of the first jobs of dependent batches, and of the jobs that they depend on."""
     n_batches = acts.session.size
     batch = np.repeat(np.arange(n_batches), np.diff(acts.first_job))
     submit = acts.arrival[batch] + acts.gap
     number = trace.column("job")[acts.job]
     order = np.lexsort((acts.job, number, submit, acts.ended, batch))
-    last = order[acts.first_job[1:] - 1]  # of each batch, a place in `acts.job`
+    last = order[acts.first_job[1:] - 1]  # last job of each batch, as an index into `acts.job`
 
     inside = np.append(False, acts.session[1:] == acts.session[:-1])[:n_batches]
     before = np.full(n_batches, NONE)
     before[inside] = last[np.flatnonzero(inside) - 1]
     of_session = last[_bounds(acts.session)[1:] - 1]
     user = np.repeat(np.arange(acts.user.size), np.diff(acts.first_session))
-    # equal ends are all needed or none is, so that in this order, too, the first ones are those
+    # sessions with equal ends are needed all or not at all, so the first ones are the same here
     keys = (acts.job[of_session], number[of_session], submit[of_session], acts.end, user)
     in_order = of_session[np.lexsort(keys)]
     needy = np.flatnonzero(acts.needs)
@@ -336,20 +335,20 @@ def _preceding(trace: Trace, acts: Activities) -> tuple[NDArray[np.int64], NDArr
 
 
 def _n_needed(acts: Activities) -> NDArray[np.int64]:
-    """How many batches each depends on."""
+    """Return the number of batches that each batch depends on."""
     inside = np.append(False, acts.session[1:] == acts.session[:-1])[: acts.session.size]
     return np.where(inside, 1, acts.needs)
 
 
 def _rank(values: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Place of each of distinct values in their order."""
+    """Return the rank of each of distinct values."""
     rank = np.empty_like(values)
     rank[np.argsort(values)] = np.arange(values.size)
     return rank
 
 
 def _times(trace: Trace, row: NDArray[np.int64]) -> tuple[NDArray, NDArray]:
-    """Submit times and ends at some rows, of int64 where all of their times are whole."""
+    """Return submit times and ends at some rows, as int64 if all their times are whole."""
     times = [np.nan_to_num(trace.column(name)[row]) for name in ("submit", "wait", "run")]
     if all(((t == np.rint(t)) & (np.abs(t) <= MAX_TIME)).all() for t in times):
         times = [t.astype(np.int64) for t in times]
@@ -358,7 +357,7 @@ def _times(trace: Trace, row: NDArray[np.int64]) -> tuple[NDArray, NDArray]:
 
 
 def _bounds(label: NDArray) -> NDArray[np.int64]:
-    """Where each stretch of equal labels begins, and after them where the last one ends."""
+    """Return where each run of equal labels begins, and finally where the last one ends."""
     changes = np.flatnonzero(label[1:] != label[:-1]) + 1
     return np.concatenate((np.zeros(min(label.size, 1), np.int64), changes, [label.size]))
 
@@ -372,8 +371,8 @@ def _ended_before(user: NDArray[np.int64], begin: NDArray, end: NDArray) -> NDAr
     """Count the sessions of a user that ended before each began."""
     n = user.size
     is_end = np.repeat([False, True], n)
-    # at equal times begins come first: what ends in that very second had not ended before
+    # at equal times begins come first: a session that ends in that second has not ended before
     order = np.lexsort((is_end, np.concatenate((begin, end)), np.concatenate((user, user))))
     ended = np.empty(2 * n, np.int64)
     ended[order] = np.cumsum(is_end[order])
-    return ended[:n] - np.searchsorted(user, user)  # all sessions of the users before have ended
+    return ended[:n] - np.searchsorted(user, user)  # subtract the sessions of preceding users

@@ -1,4 +1,4 @@
-"""Independent tasks, done by this process or by an executor."""
+"""Run independent tasks in this process or in an executor."""
 
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
@@ -10,7 +10,7 @@ from workloadkit.errors import WorkloadError
 Task = TypeVar("Task")
 Result = TypeVar("Result")
 
-_AT_ONCE = 64  # tasks that run or wait for a process
+_AT_ONCE = 64  # maximum number of submitted tasks
 
 
 def each_done(
@@ -18,15 +18,15 @@ def each_done(
     tasks: Iterable[Task],
     executor: Executor | None = None,
 ) -> Iterator[tuple[Task, Result]]:
-    """Call a function for each task, and yield each result as soon as it is there.
+    """Call a function for each task and yield the results as they become available.
 
     Parameters
     ----------
     function : callable
     tasks : iterable
-        Taken from one by one, as there is room for more of them.
+        Consumed lazily, as capacity becomes available.
     executor : Executor, optional
-        By default this process does the tasks, in their order.
+        By default the tasks run in this process, in order.
 
     Yields
     ------
@@ -35,7 +35,7 @@ def each_done(
     Raises
     ------
     WorkloadError
-        If a process of the executor ends before its task is done.
+        If a worker process ends before its task is done.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The header of a log: labels and their values, in order, and what they tell."""
+"""The header of a log: labels and their values, in order, and their interpretation."""
 
 import re
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ _LABEL = re.compile(r"^;[ \t]?([A-Za-z][A-Za-z0-9_]*):(.*)$")
 _CONTINUED = re.compile(r"^;(?:[ ]{2,}|[ ]*\t)[ \t]*(\S.*)$")
 # 1664 of "1664 (72, 1368, 224)" and of "1,664"; nothing of "4k", "1.5" or 400 digits
 _WHOLE_NUMBER = re.compile(r"\s*\+?(\d{1,3}(?:,\d{3}){1,5}|\d{1,18})(?![\w]|[.,]\d)")
-#: How a queue or a partition is listed.
+#: Form of the entries that list queues and partitions.
 NUMBER_AND_NAME = re.compile(r"\s*(\d{1,18})(?!\d)")
 _EACH = re.compile(r"\s*[\d,]+\s*\(((?:\s*\d{1,18}\s*,)+\s*\d{1,18}\s*)\)")
 _WINDOW = re.compile(r"\s*(-?\d{1,15})\s+(-?\d{1,15})(?!\S)")
@@ -21,8 +21,8 @@ _OFFSET = re.compile(r"\s*([-+]?\d{1,5})(?!\d)")
 def whole_number(text: str) -> int | None:
     """Return the whole number at the beginning of a text.
 
-    Thousands may be separated by commas. None if there is none, it is negative, it has more than 18
-    digits, or letters or decimals follow it at once.
+    Thousands may be separated by commas. None if there is no number, it is negative, has more than
+    18 digits, or is directly followed by letters or decimals.
 
     Examples
     --------
@@ -35,12 +35,12 @@ def whole_number(text: str) -> int | None:
 
 @dataclass(frozen=True)
 class Header:
-    """The header comments of a log, in order, none lost.
+    """The header comments of a log, complete and in order.
 
     Parameters
     ----------
     lines : tuple of str
-        The comment lines as they stand in the file, with their semicolon.
+        The comment lines as in the file, with their semicolons.
 
     Examples
     --------
@@ -61,7 +61,7 @@ class Header:
     def entries(self) -> tuple[tuple[str, str], ...]:
         """Labels and values in order, continued values joined by a blank."""
         entries: list[tuple[str, list[str]]] = []  # labels, and their values line by line
-        open_label = False  # whether the line before can be continued
+        open_label = False  # whether the previous line can be continued
         for line in map(str.lstrip, self.lines):
             if match := _LABEL.match(line):
                 entries.append((match[1], [match[2].strip()]))
@@ -74,43 +74,43 @@ class Header:
 
     @cached_property
     def _by_label(self) -> dict[str, list[str]]:
-        """Values in order, by their labels in lower case."""
+        """Values in order, by label in lower case."""
         values: dict[str, list[str]] = {}
         for label, value in self.entries:
             values.setdefault(label.lower(), []).append(value)
         return values
 
     def get(self, label: str, default: str | None = None) -> str | None:
-        """Return the first value of `label`, whatever its case, or `default`."""
+        """Return the first value of `label` (in any case), or `default`."""
         return next(iter(self._by_label.get(label.lower(), ())), default)
 
     def get_all(self, label: str) -> list[str]:
-        """Return every value of a label that may be repeated, in order."""
+        """Return all values of a label that may be repeated, in order."""
         return [*self._by_label.get(label.lower(), ())]
 
     def number(self, label: str) -> int | None:
-        """Return the whole number at the beginning of the value of `label`: see `whole_number`."""
+        """Return the whole number at the start of the value of `label`; see `whole_number`."""
         return whole_number(self.get(label) or "")
 
     def appended(self, *entries: tuple[str, str]) -> "Header":
-        """Return a header with labels and values added at its end."""
+        """Return a header with labels and values appended."""
         added = tuple(f"; {label}: {' '.join(value.split())}" for label, value in entries)
         return Header(self.lines + added)
 
     def replaced(self, label: str, value: str) -> "Header":
-        """Return a header with the first `label` given another value, or added at the end."""
+        """Return a header with another value for the first `label`, appended if it is missing."""
         lines = list(self.lines)
         for i, line in enumerate(lines):
             match = _LABEL.match(line.lstrip())
             if match and match[1].lower() == label.lower():
-                if match[2].strip() == value:  # it stands as it was written
+                if match[2].strip() == value:  # keep the original spelling
                     return self
                 lines[i] = f"; {match[1]}: {value}"
                 return Header(tuple(lines))
         return self.appended((label, value))
 
     def without(self, label: str) -> "Header":
-        """Return a header without the lines of a label, nor those that continue them.
+        """Return a header without a label and its continuation lines.
 
         Examples
         --------
@@ -129,7 +129,7 @@ class Header:
         return Header(tuple(lines))
 
     def date(self, second: float) -> str | None:
-        """Return the local date of a second of the log, as headers write it; None if unknown.
+        """Return the local date of a second of the log in the header's format; None if unknown.
 
         Examples
         --------
@@ -140,20 +140,20 @@ class Header:
             return None
         try:
             date = datetime.fromtimestamp(self.start + second, self.time_zone)
-        except (ValueError, OverflowError, OSError):  # beyond all calendars
+        except (ValueError, OverflowError, OSError):  # outside the range of dates
             return None
         return date.strftime("%a %b %d %H:%M:%S %Z %Y")
 
     def with_jobs(self, n_jobs: int, **dates: float) -> "Header":
-        """Return a header that is true of other jobs, where it tells of them.
+        """Return the header with its counts and dates updated to other jobs.
 
         Parameters
         ----------
         n_jobs : int
-            How many they are.
+            The number of jobs.
         **dates : float
-            Seconds of the log by label, StartTime or EndTime. Where the local date is not known,
-            the label is left out. So is the window, as it is that of other times. [s]
+            Seconds of the log by label, StartTime or EndTime. If the local date is unknown, the
+            label is removed. With dates, the window is removed, too. [s]
 
         Examples
         --------
@@ -172,10 +172,10 @@ class Header:
         return header.without("Window") if dates else header
 
     def with_procs(self, procs: int) -> "Header":
-        """Return a header of a machine of so many processors.
+        """Return a header for a machine of `procs` processors.
 
-        MaxProcs says how many; MaxNodes says the same if both were equal, and else is left out
-        where the machine is another.
+        It sets MaxProcs; MaxNodes is updated if both were equal, and otherwise removed if the
+        machine differs.
 
         Examples
         --------
@@ -199,12 +199,12 @@ class Header:
 
     @property
     def overuse(self) -> bool | None:
-        """Whether jobs may use more than they request: AllowOveruse; None if it says neither."""
+        """Whether jobs may use more than they request (AllowOveruse); None if it is not stated."""
         word = (self.get("AllowOveruse") or "").lower()
         return True if word.startswith(_YES) else False if word.startswith(_NO) else None
 
     def listed(self, label: str) -> list[int]:
-        """Return the numbers of what is listed one a line, by number and name: queues, partitions.
+        """Return the numbers of listed queues or partitions (one label per number and name).
 
         Examples
         --------
@@ -216,7 +216,7 @@ class Header:
 
     @property
     def partition_procs(self) -> dict[int, int]:
-        """Processors of each partition, where MaxProcs tells that of all that are listed.
+        """Processors of each partition, if MaxProcs states them for all listed partitions.
 
         Examples
         --------
@@ -230,7 +230,7 @@ class Header:
 
     @property
     def start(self) -> int | None:
-        """Second zero of the log, in seconds since 1970 UTC (UnixStartTime)."""
+        """Second 0 of the log, in seconds since 1970 UTC (UnixStartTime)."""
         return self.number("UnixStartTime")
 
     @property
@@ -248,12 +248,12 @@ class Header:
 
     @cached_property
     def time_zone(self) -> tzinfo | None:
-        """The log's own time zone (TimeZoneString, else the offset TimeZone); None if unknown."""
+        """The log's time zone (TimeZoneString, else the offset TimeZone); None if unknown."""
         name = (self.get("TimeZoneString") or "").strip()
         if name:
             try:
                 return ZoneInfo(name)
-            except (KeyError, ValueError, OSError):  # an unknown name; the offset may help
+            except (KeyError, ValueError, OSError):  # unknown name: try the offset
                 pass
         match = _OFFSET.match(self.get("TimeZone") or "")
         if match and abs(int(match[1])) < 86400:

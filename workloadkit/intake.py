@@ -1,25 +1,25 @@
-"""What reading found: what was put right, and how the rows of other formats became jobs."""
+"""Reports of reading: repairs, and how the rows of accounting data became jobs."""
 
 from dataclasses import dataclass
 from typing import Any
 
-#: Kinds of repairs that several formats know.
+#: Kinds of repairs that several formats share.
 SHORT = "missing columns at the end taken as unknown"
-TORN = "the file ends within a line, which is left out: it is truncated"
+TORN = "the file is truncated: its incomplete last line is left out"
 
 
 @dataclass(frozen=True)
 class Repair:
-    """Something that reading put right.
+    """A repair made while reading.
 
     Parameters
     ----------
     kind : str
-        What was found and what was done about it.
+        The problem and the repair.
     count : int
-        How often.
+        Number of occurrences.
     first_line : int
-        Line of the first case, from 1; 0 in a format without lines.
+        Line of the first occurrence, from 1; 0 in formats without lines.
     """
 
     kind: str
@@ -34,26 +34,26 @@ class Repair:
 
 @dataclass(frozen=True)
 class Intake:
-    """How the rows of a site's accounting became jobs: what is left out of the log, and why.
+    """How the rows of accounting data became jobs: rows left out, and oddities.
 
     Parameters
     ----------
     kind : str
-        What was read.
+        Format that was read.
     rows : int
-        Rows that were read, comments and headers apart.
+        Rows read, without comments and headers.
     jobs : int
         Jobs of the log.
     left_out : tuple of Repair
-        Rows that are no job of the log, each kind once; with the jobs they make up the rows.
+        Rows that are not jobs of the log, by kind; rows = jobs + rows left out.
     noted : tuple of Repair
-        What is odd in rows of jobs, and what was done about it.
+        Oddities in the rows of jobs, and how they were handled.
     settings : tuple of (str, str)
-        How it was read, such as the time zone.
+        Settings of the reader, such as the time zone.
 
     Notes
     -----
-    Where several files were read, their lines are counted on.
+    If several files were read, line numbers continue from file to file.
 
     Examples
     --------
@@ -72,7 +72,7 @@ class Intake:
     settings: tuple[tuple[str, str], ...] = ()
 
     def __str__(self) -> str:
-        """Return the table of rows read, left out and kept, and what was noted."""
+        """Return the table of rows read, left out and kept, and of oddities."""
         counts = [("rows read", f"{self.rows:,}", "")]
         counts += [
             (r.kind, f"-{r.count:,}", f"first on line {r.first_line:,}") for r in self.left_out
@@ -96,7 +96,7 @@ class Intake:
         return "\n".join([f"{self.kind} ({settings})" if settings else self.kind, *lines])
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all of it as plain Python values."""
+        """Return the report as plain Python values."""
         return {
             "kind": self.kind,
             "rows": self.rows,

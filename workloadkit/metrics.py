@@ -1,32 +1,32 @@
-"""What a job and a schedule are measured by, each quantity defined once."""
+"""Metrics of jobs and schedules, each defined once."""
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-#: Run times below this do not enlarge the bounded slowdown. [s]
+#: Shorter run times count as this in the bounded slowdown. [s]
 SLOWDOWN_BOUND = 10.0
 
-#: The shortest run time by which a plain slowdown is divided: jobs of run time 0 exist. [s]
+#: Shorter run times count as this in the plain slowdown, because run times may be 0. [s]
 SHORTEST_RUN = 1.0
 
-#: What a distribution over jobs is summarised by.
+#: Percentiles that summarise a distribution over jobs.
 PERCENTILES = (25, 50, 75, 98, 100)
 
-#: Classes of run time, and the longest run time of each. [s]
+#: Classes of run time, each with its longest run time. [s]
 RUN_CLASSES = {"short": 60.0, "medium": 600.0, "long": np.inf}
 
 
 def bounded_slowdown(
     wait: ArrayLike, run: ArrayLike, *, bound: float = SLOWDOWN_BOUND
 ) -> NDArray[np.float64]:
-    """Response time in units of the run time, for short jobs of `bound`, at least 1 [1]_.
+    """Response time divided by run time, which counts as `bound` for short jobs; at least 1 [1]_.
 
     Parameters
     ----------
     wait, run : array_like, shape (n_jobs,)
         Wait and run times; NaN gives NaN. [s]
     bound : float, default 10
-        Shortest time to divide by. [s]
+        Minimum divisor. [s]
 
     Returns
     -------
@@ -47,7 +47,7 @@ def bounded_slowdown(
 
 
 def slowdown(wait: ArrayLike, run: ArrayLike) -> NDArray[np.float64]:
-    """Response time in units of the run time, at least 1; a run time below 1 s counts as 1 s.
+    """Response time divided by run time, at least 1; a run time below 1 s counts as 1 s.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ def slowdown(wait: ArrayLike, run: ArrayLike) -> NDArray[np.float64]:
 
 
 def expansion_factor(wait: ArrayLike, requested_time: ArrayLike) -> NDArray[np.float64]:
-    """Wait and requested time in units of the requested time, which counts as 1 s at the least.
+    """Wait plus requested time, divided by the requested time, which is at least 1 s.
 
     Parameters
     ----------
@@ -82,8 +82,8 @@ def expansion_factor(wait: ArrayLike, requested_time: ArrayLike) -> NDArray[np.f
 
     Notes
     -----
-    A source that names the ratio of turnaround to run time, but divides by what was requested and
-    finds nothing below 1 [1]_, must have put the requested time for the run time in both places.
+    A source that defines turnaround over run time, but divides by the request and finds no value
+    below 1 [1]_, must use the requested time in both places.
 
     References
     ----------
@@ -100,7 +100,7 @@ def expansion_factor(wait: ArrayLike, requested_time: ArrayLike) -> NDArray[np.f
 
 
 def lawson_slowdown(wait: ArrayLike, run: ArrayLike) -> NDArray[np.float64]:
-    """Bounded slowdown by Lawson and Smirni [1]_: 1 + wait / max(run, 10 s).
+    """Bounded slowdown as defined by Lawson and Smirni [1]_: 1 + wait / max(run, 10 s).
 
     Parameters
     ----------
@@ -126,17 +126,17 @@ def lawson_slowdown(wait: ArrayLike, run: ArrayLike) -> NDArray[np.float64]:
 
 
 def slowdown_ratio(slowdown: ArrayLike, other: ArrayLike) -> NDArray[np.float64]:
-    """Lawson and Smirni's gain of another schedule [1]_, job by job: (s - o) / min(s, o).
+    """Gain of another schedule for each job, by Lawson and Smirni [1]_: (s - o) / min(s, o).
 
     Parameters
     ----------
     slowdown, other : array_like, shape (n_jobs,)
-        `lawson_slowdown` of each job under one schedule and under the other.
+        `lawson_slowdown` of each job under the one schedule and under the other.
 
     Returns
     -------
     ndarray of float, shape (n_jobs,)
-        Positive where the other schedule served the job better.
+        Positive if the other schedule served the job better.
 
     References
     ----------
@@ -153,21 +153,21 @@ def slowdown_ratio(slowdown: ArrayLike, other: ArrayLike) -> NDArray[np.float64]
 
 
 def rank(n: int, percent: int) -> int:
-    """Place, from 1, of a percentile among n values in ascending order.
+    """Rank, from 1, of a percentile among n values in ascending order.
 
     Examples
     --------
     >>> rank(4, 25), rank(4, 26), rank(4, 100)
     (1, 2, 4)
     """
-    return max(-(-n * percent // 100), 1)  # whole numbers: no rounding of 0.98 n
+    return max(-(-n * percent // 100), 1)  # integers avoid the rounding of 0.98 n
 
 
 def percentile(values: ArrayLike, percent: int) -> float:
-    """Smallest value that `percent` % of the values do not exceed; NaN where there are none.
+    """Smallest value that `percent` % of the values do not exceed; NaN without values.
 
-    It is one of the values, the inverse of their distribution function: "75 % of the jobs waited
-    so long or less".
+    It is one of the values, as in "75 % of the jobs waited this long or less" (the inverse of the
+    distribution function).
 
     Examples
     --------
@@ -182,9 +182,10 @@ def percentile(values: ArrayLike, percent: int) -> float:
 
 
 def percentile_from_best(values: ArrayLike, percent: int) -> float:
-    """Largest value that `percent` % of the values reach or exceed; NaN where there are none.
+    """Largest value that `percent` % of the values reach or exceed; NaN without values.
 
-    The percentile of what is better the larger it is: "the best quarter earned so much or more".
+    The percentile for quantities that are better when larger, as in "the best quarter earned this
+    much or more".
 
     Examples
     --------
@@ -195,9 +196,9 @@ def percentile_from_best(values: ArrayLike, percent: int) -> float:
 
 
 def lee_jobs(n_jobs: int) -> slice:
-    """Which of the jobs, in the order of submission, Lee and Snavely [1]_ count.
+    """Jobs, in order of submission, that Lee and Snavely [1]_ include in their metrics.
 
-    All but the first floor(N / 101) and the last N mod 100 of N.
+    These are all of the N jobs except the first floor(N / 101) and the last N mod 100.
 
     References
     ----------
@@ -218,7 +219,7 @@ def jain_fairness(values: ArrayLike) -> float:
     Parameters
     ----------
     values : array_like, shape (n,)
-        What each has, not negative.
+        Non-negative shares.
 
     Returns
     -------
@@ -255,21 +256,21 @@ def makespan(submit: ArrayLike, end: ArrayLike) -> float:
 def use_over_time(
     start: ArrayLike, end: ArrayLike, procs: ArrayLike
 ) -> tuple[NDArray, NDArray[np.int64]]:
-    """Processors in use over time; at equal times what ends gives way to what starts.
+    """Processors in use over time; at equal times ends come before starts.
 
     Parameters
     ----------
     start, end : array_like, shape (n_jobs,)
-        When each job held its processors. [s]
+        Start and end of each job's allocation. [s]
     procs : array_like, shape (n_jobs,)
-        How many it held.
+        Processors allocated to each job.
 
     Returns
     -------
     time : ndarray
-        When the use changes, ascending. [s]
+        Times at which the use changes, ascending. [s]
     in_use : ndarray of int64
-        Processors in use from then on. Jobs of run time 0 hold theirs for no time.
+        Processors in use from each time on. Jobs of run time 0 do not contribute.
 
     Examples
     --------
@@ -286,14 +287,14 @@ def use_over_time(
 def utilization(
     start: ArrayLike, end: ArrayLike, procs: ArrayLike, machine: int, begin: float, until: float
 ) -> float:
-    """Share of the machine that was busy between two instants.
+    """Share of the machine's capacity that was used between two instants.
 
     Parameters
     ----------
     start, end : array_like, shape (n_jobs,)
-        When each job held its processors. [s]
+        Start and end of each job's allocation. [s]
     procs : array_like, shape (n_jobs,)
-        How many it held.
+        Processors allocated to each job.
     machine : int
         Processors of the machine.
     begin, until : float
@@ -302,7 +303,7 @@ def utilization(
     Returns
     -------
     float
-        NaN where the two instants are the same.
+        NaN if the two instants are equal.
 
     Examples
     --------
@@ -312,5 +313,5 @@ def utilization(
     if not until > begin:
         return np.nan
     held = np.minimum(end, until) - np.maximum(start, begin)
-    # no dot product: its threads sum in an order of their own, and wait for one another
+    # no dot product: its threads sum in a varying order, and wait for each other
     return float((np.maximum(held, 0) * procs).sum() / (machine * (until - begin)))

@@ -1,4 +1,4 @@
-"""What made a result: written into everything that leaves the toolkit."""
+"""Provenance: what produced a result, recorded in everything that the toolkit writes."""
 
 import math
 from collections.abc import Mapping
@@ -12,16 +12,16 @@ from workloadkit.errors import ParameterError
 from workloadkit.header import Header
 from workloadkit.trace import Trace
 
-# Operations after which the times of jobs are those that were recorded.
+# Operations that keep the recorded times of jobs.
 _KEEP_TIMES = ("dependencies", "estimates of a model", "segment", "utility functions")
 
 
 def provenance(trace: Trace, **parameters: Any) -> dict[str, Any]:
-    """Return what made a result: version, log, the digest of its text, and parameters.
+    """Return what produced a result: version, log, digest of the log's text, and parameters.
 
-    Carries no date, path, host or number of workers: the same input and parameters give the same.
-    A log that is not as it was read has the digest of its content, and what is known of how it was
-    made: the text it was read from, what was done to it, the note of its header.
+    It contains no date, path, host or number of workers, so equal input and parameters give equal
+    provenance. A log that was changed after reading has the digest of its content, and a record
+    of its origin: the text it was read from, the changes, and the note in its header.
 
     Examples
     --------
@@ -41,7 +41,7 @@ def provenance(trace: Trace, **parameters: Any) -> dict[str, Any]:
 
 
 def _of_content(trace: Trace) -> dict[str, Any]:
-    """Return what is known of a log that is not as it was read."""
+    """Return the origin of a log that is not as it was read."""
     notes = [note for note in trace.header.get_all("Note") if ": workloadkit " in note]
     return {
         "content_sha256": trace.content_digest,
@@ -51,17 +51,17 @@ def _of_content(trace: Trace) -> dict[str, Any]:
     }
 
 
-#: Seeds that are drawn are smaller: JSON's readers know whole numbers up to here.
+#: Upper bound of drawn seeds: larger whole numbers are not exact in JSON.
 MOST_SEEDS = 2**53
 
 
 def seed_of(rng: np.random.Generator | int | None) -> int:
-    """Return a seed that gives the same again: the one given, one drawn from `rng`, or a new one.
+    """Return a reproducible seed: the one given, one drawn from `rng`, or a new one.
 
     Raises
     ------
     ParameterError
-        If the seed is negative, or `rng` is nothing that numpy makes a Generator of.
+        If the seed is negative, or `rng` cannot be converted to a numpy Generator.
 
     Examples
     --------
@@ -70,18 +70,18 @@ def seed_of(rng: np.random.Generator | int | None) -> int:
     """
     if isinstance(rng, int | np.integer) and not isinstance(rng, bool):
         if rng < 0:
-            raise ParameterError(f"rng is {rng}; a seed is 0 or more")
+            raise ParameterError(f"rng is {rng}; a seed must be 0 or more")
         return int(rng)
     try:
         if isinstance(rng, bool):
             raise TypeError
         return int(np.random.default_rng(rng).integers(MOST_SEEDS))
     except (TypeError, ValueError):
-        raise ParameterError(f"rng is {rng!r}; it is a seed or a numpy Generator") from None
+        raise ParameterError(f"rng is {rng!r}; it must be a seed or a numpy Generator") from None
 
 
 def as_note(provenance: Mapping[str, Any]) -> str:
-    """Write a provenance as one line, for a header.
+    """Format a provenance as one line for a header.
 
     Examples
     --------
@@ -103,7 +103,7 @@ def as_note(provenance: Mapping[str, Any]) -> str:
 
 
 def plain(value: Any) -> Any:
-    """Return `value` as JSON knows it: no numpy types, and None for what is not a number.
+    """Return `value` for JSON: without numpy types, and with None for values that are not finite.
 
     Examples
     --------
@@ -124,7 +124,7 @@ def plain(value: Any) -> Any:
 
 
 def operations(header: Header) -> list[str]:
-    """Return what a header says was done to its log, in order.
+    """Return the operations applied to a log according to its header, in order.
 
     Examples
     --------
@@ -136,5 +136,5 @@ def operations(header: Header) -> list[str]:
 
 
 def moved_times(header: Header) -> list[str]:
-    """Return what was done to a log, as its header says, that gave its jobs other times."""
+    """Return the operations in a header that changed the times of jobs."""
     return [what for what in operations(header) if what not in _KEEP_TIMES]

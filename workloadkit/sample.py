@@ -1,4 +1,4 @@
-"""The built-in sample log: what every command uses where no log is named."""
+"""The built-in sample log, used by every command without a log."""
 
 from importlib.resources import as_file, files
 
@@ -10,8 +10,8 @@ def load_sample() -> Trace:
     """Read the built-in sample log.
 
     It is synthetic: half a year of some 60 users on a machine of 96 processors, with sessions,
-    daily and weekly cycles, users' estimates and the waits of EASY. ``make sample`` makes it
-    again from its seed.
+    daily and weekly cycles, users' estimates and the waits of EASY. ``make sample`` generates it
+    from its seed.
 
     Returns
     -------

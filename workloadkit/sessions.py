@@ -1,4 +1,4 @@
-"""Sessions, batches and think times: how users work with the machine."""
+"""Sessions, batches and think times of users."""
 
 import warnings
 
@@ -9,7 +9,7 @@ from workloadkit.errors import ParameterError, WorkloadWarning, among
 from workloadkit.fields import UNKNOWN
 from workloadkit.trace import Trace, check_ascending, check_trace
 
-#: The threshold of each method where none is given. [s]
+#: Default threshold of each method. [s]
 THRESHOLDS = {"arrival": 3600.0, "last": 1200.0, "max": 1200.0}
 
 
@@ -23,20 +23,20 @@ def delimit_sessions(
     """Find the sessions and batches of every user.
 
     A session is a period of continuous work of one user; its batches are sets of overlapping
-    jobs, with the user's think times between them [1]_. A job opens a new session when it arrives
-    more than `threshold` after the point that its user's work so far reached:
+    jobs, separated by the user's think times [1]_. A job starts a new session if it arrives more
+    than `threshold` after the reference point of the method:
 
     - "arrival": the previous arrival;
-    - "last": the end of the job submitted before;
+    - "last": the end of the previously submitted job;
     - "max": the latest end in the session.
 
-    With a `cut`, jobs that respond later than that count as if they had ended `cut` after their
-    arrival; so a long job does not hold a session open while its user is away. With a cut of 0,
-    "last" and "max" give the sessions of "arrival" for the same threshold.
+    With a `cut`, a job with a longer response time counts as ending `cut` after its arrival, so a
+    long job does not extend a session while its user is away. With a cut of 0, "last" and "max"
+    give the sessions of "arrival" for the same threshold.
 
-    A job opens a new batch when it arrives later than the latest end so far in its session, by
-    "last" later than the end of the job submitted before; a job that arrives in that very second
-    still belongs to the batch. These ends are never cut.
+    A job starts a new batch if it arrives after the latest end so far in its session; for "last",
+    after the end of the previously submitted job. A job that arrives exactly at that end belongs to
+    the batch. Batches always use real ends, without a cut.
 
     Parameters
     ----------
@@ -44,42 +44,42 @@ def delimit_sessions(
         Jobs that never ran (`Trace.ran`) are left out. An unknown wait counts as 0.
     method : {"arrival", "last", "max"}, default "arrival"
     threshold : float, optional
-        Longest silence in a session; by default 60 min by "arrival", 20 min by "last" and "max".
+        Longest gap within a session; by default 60 min for "arrival", 20 min for "last" and "max".
         [s]
     cut : float, optional
-        How long after its arrival a job can hold a session open, for "last" and "max"; by default
-        until it ends. [s]
+        Longest time after its arrival for which a job extends its session, for "last" and "max";
+        by default until its end. [s]
 
     Returns
     -------
     sessions : DataFrame
-        One row for each job that ran, under its row label in `trace.jobs`: `session` and `batch`
-        (int: 0, 1, 2, … in the order in which they start, unique in the whole log) and
-        `think_time` (float: for the first job of a batch, the time since the end that it came
-        later than; NaN for the first batch of a session and for all other jobs). [s]
+        One row per job that ran, with its row label in `trace.jobs`: `session` and `batch` (int:
+        0, 1, 2, … in order of their starts, unique in the whole log) and `think_time` (float: for
+        the first job of a batch, the time since the reference end of the previous batch; NaN for
+        the first batch of a session and for all other jobs). [s]
 
     Raises
     ------
     ParameterError
-        If the method is not known, the threshold or the cut is negative, or there is a cut by
+        If the method is unknown, the threshold or the cut is negative, or a cut is given for
         "arrival".
 
     Warns
     -----
     WorkloadWarning
-        If jobs have no known user; they are taken for the jobs of one user.
+        If jobs have no known user; they count as jobs of one user.
 
     See Also
     --------
-    think_times : all times between jobs, also those that are negative or long.
+    think_times : all times between jobs, including negative and long ones.
 
     Notes
     -----
-    The source's two inequalities with a cut speak of batches, but decide sessions.
+    The source states the two inequalities with a cut for batches; they define sessions.
 
     A later definition by the same author (N. Zakay's thesis, 2018, Definition 2) lets a job join
-    a batch only if it arrives *before* an end, no longer at it. KTH-SP2-1996-2 then has 16,492
-    batches; the definition here gives the published 16,488.
+    a batch only if it arrives *before* an end, not exactly at it. KTH-SP2-1996-2 then has 16,492
+    batches; the definition used here gives the published 16,488.
 
     References
     ----------
@@ -88,7 +88,7 @@ def delimit_sessions(
 
     Examples
     --------
-    User 5 submits again as the first job ends, then after thinking for 30 s, then 2 h later.
+    User 5 submits again when the first job ends, then after a think time of 30 s, then 2 h later.
 
     >>> trace = Trace.from_columns(
     ...     {
@@ -111,15 +111,15 @@ def delimit_sessions(
     check_trace(trace)
     if method not in THRESHOLDS:
         raise ParameterError(
-            f"no method {method!r} to delimit sessions; {among(method, THRESHOLDS)}"
+            f"unknown method {method!r} to delimit sessions; {among(method, THRESHOLDS)}"
         )
     if threshold is None:
         threshold = THRESHOLDS[method]
-    if not threshold >= 0:  # written so that NaN is refused
+    if not threshold >= 0:  # rejects NaN, too
         raise ParameterError(f"threshold must be 0 s or more, not {threshold:g}")
     if cut is not None:
         if method == "arrival":
-            raise ParameterError("a cut goes with last and max; by arrival no end holds a session")
+            raise ParameterError("a cut requires the method last or max; arrival does not use ends")
         if not cut >= 0:
             raise ParameterError(f"cut must be 0 s or more, not {cut:g}")
 
@@ -135,32 +135,32 @@ def delimit_sessions(
 
 
 def think_times(trace: Trace, *, method: str = "last") -> pd.DataFrame:
-    """Return the time between each job and its user's work before it.
+    """Return the think time before each job, since the end of its user's earlier work.
 
     Parameters
     ----------
     trace : Trace
         Jobs that never ran are left out. An unknown wait counts as 0.
     method : {"last", "max"}, default "last"
-        Whether from the end of the job submitted before, or from the latest end of all jobs
-        submitted before [1]_.
+        Whether to measure from the end of the previously submitted job, or from the latest end of
+        all jobs submitted before [1]_.
 
     Returns
     -------
     DataFrame
-        One row for each job that ran and is not its user's first, under its row label in
-        `trace.jobs`: `previous`, the row label of the user's job submitted before; `think_time`
-        (float) [s]; `negative`, whether the job arrived before that end.
+        One row per job that ran and is not its user's first, with its row label in `trace.jobs`:
+        `previous`, the row label of the user's previously submitted job; `think_time` (float) [s];
+        `negative`, whether the job arrived before that end.
 
     Raises
     ------
     ParameterError
-        If the method is not known.
+        If the method is unknown.
 
     Warns
     -----
     WorkloadWarning
-        If jobs have no known user; they are taken for the jobs of one user.
+        If jobs have no known user; they count as jobs of one user.
 
     References
     ----------
@@ -177,7 +177,7 @@ def think_times(trace: Trace, *, method: str = "last") -> pd.DataFrame:
     """
     check_trace(trace)
     if method not in ("last", "max"):
-        raise ParameterError(f"no method {method!r} to measure think times; known: last, max")
+        raise ParameterError(f"unknown method {method!r} to measure think times; known: last, max")
     submit, end, user, _, index = _work_of_users(trace)
     order = np.argsort(user, kind="stable")
     of_user = pd.Series(end[order]).groupby(user[order])
@@ -195,12 +195,12 @@ def think_times(trace: Trace, *, method: str = "last") -> pd.DataFrame:
 
 
 def _work_of_users(trace: Trace) -> tuple:
-    """Submit, end, user from 0 of the jobs that ran, number of users, and row labels."""
+    """Return submit, end and user code of the jobs that ran, number of users, and row labels."""
     jobs = trace.jobs.loc[trace.ran, ["submit", "user"]]
     unknown = int((jobs["user"] == UNKNOWN).sum())
     if unknown:
         warnings.warn(
-            f"{trace.name}: jobs of unknown user ({unknown:,}) are taken for the jobs of one",
+            f"{trace.name}: {unknown:,} jobs of unknown user count as jobs of one user",
             WorkloadWarning,
             stacklevel=3,
         )

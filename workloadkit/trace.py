@@ -19,7 +19,7 @@ from workloadkit.intake import Intake, Repair
 from workloadkit.window import Window, window_of
 
 
-@cache  # one for all: a trace is never changed in place
+@cache  # shared: a trace is never changed in place
 def _no_jobs() -> pd.DataFrame:
     return pd.DataFrame({f.name: np.empty(0, f.dtype) for f in FIELDS})
 
@@ -31,12 +31,12 @@ def _no_utility() -> pd.DataFrame:
 
 @dataclass(frozen=True, eq=False)
 class Trace:
-    """A log: what every part of the toolkit takes and gives. Never changed in place.
+    """A log of jobs, the data type that all parts of the toolkit use. Never changed in place.
 
     Parameters
     ----------
     jobs : DataFrame
-        One row a job, in the order of (submit, place in the file), with the columns of
+        One row per job, in order of (submit, position in the file), with the columns of
         `workloadkit.fields`. Times in seconds.
     header : Header
         The header comments.
@@ -45,20 +45,20 @@ class Trace:
     utility : DataFrame
         Points of the jobs' utility functions: `row` (of `jobs`), `time` [s] and `value`.
     name : str
-        File name without folder, or what made the trace.
+        File name without folder, or the origin of the trace.
     digest : str
-        SHA-256 of the text that this log is as it was read, else empty.
+        SHA-256 of the text from which the log was read, if it is unchanged; else empty.
     made_from : str
-        SHA-256 of the text that it was read from before it was changed, else empty.
+        SHA-256 of the text from which a changed log was read; else empty.
     changes : tuple of str
-        What was done to it since, where `take` or `with_columns` did it.
+        Changes made by `take` and `with_columns`.
     repairs : tuple of Repair
-        What reading put right.
+        Repairs made while reading.
     sidecar : DataFrame, optional
-        What a site's accounting tells of the jobs and the standard has no field for, one row a
-        job in the same order: the columns of `workloadkit.io.record_fields`.
+        Accounting data without a field in the standard, one row per job in the same order: the
+        columns of `workloadkit.io.record_fields`.
     intake : Intake, optional
-        How the rows of a site's accounting became these jobs.
+        How the rows of accounting data became these jobs.
 
     Examples
     --------
@@ -83,8 +83,8 @@ class Trace:
     _read: tuple[int, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
-        # What `dataclasses.replace` has given other jobs, or another header, is not what was read.
-        # The log that it was made from still holds what it replaces: no id is used twice.
+        # A trace with replaced jobs or header no longer equals the text that was read. Ids are
+        # unique here, because the original trace keeps the replaced objects alive.
         held = self._held()
         if self.digest and self._read not in ((), held):
             object.__setattr__(self, "made_from", self.digest)
@@ -96,7 +96,7 @@ class Trace:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        object.__setattr__(self, "_read", self._held())  # in another process, or a copy
+        object.__setattr__(self, "_read", self._held())  # ids differ in copies and other processes
 
     def _held(self) -> tuple[int, ...]:
         return id(self.jobs), id(self.header), id(self.bursts), id(self.utility)
@@ -105,33 +105,33 @@ class Trace:
     def from_columns(
         cls, columns: Mapping[str, ArrayLike], *, header: Header | None = None, name: str = "trace"
     ) -> "Trace":
-        """Make a trace from the columns at hand; the others become unknown.
+        """Make a trace from columns; missing columns are unknown.
 
         Parameters
         ----------
         columns : mapping of str to array_like, shape (n_jobs,)
             By the names of `workloadkit.fields`; `submit` is required. -1 is unknown, except as a
-            submit time. Without `job`, jobs are numbered 1, 2, … by submission.
+            submit time. Without `job`, jobs are numbered 1, 2, … in order of submission.
         header : Header, optional
         name : str, default "trace"
 
         Raises
         ------
         WorkloadError
-            Where a column is not known, `submit` is missing, lengths differ, or an identifier is
-            not a whole number.
+            If a column is unknown, `submit` is missing, lengths differ, or an identifier is not a
+            whole number.
         """
         unknown = set(columns) - set(NAMES)
         if unknown:
             raise WorkloadError(f"not a field of a job: {', '.join(sorted(unknown))}")
         if "submit" not in columns:
-            raise WorkloadError("a trace needs the submit times of its jobs")
+            raise WorkloadError("a trace requires the column submit")
         n_jobs = len(np.atleast_1d(np.asarray(columns["submit"])))
         given = {
             f.name: _as_column(f, columns[f.name], n_jobs) for f in FIELDS if f.name in columns
         }
         submit = given["submit"]
-        in_order = bool((submit[1:] >= submit[:-1]).all())  # then nothing is copied
+        in_order = bool((submit[1:] >= submit[:-1]).all())  # avoids a copy
         order = slice(None) if in_order else np.argsort(submit, kind="stable")
         table = {
             f.name: given[f.name][order]
@@ -161,11 +161,11 @@ class Trace:
 
     @property
     def identity(self) -> str:
-        """What no other log has: the digest of the text that was read, else of the content."""
+        """Unique identity of the log: the digest of the text that was read, else of the content."""
         return f"sha256 {self.digest}" if self.digest else f"content sha256 {self.content_digest}"
 
     def column(self, name: str) -> NDArray:
-        """Return one column as an array that cannot be written to, shape (n_jobs,).
+        """Return one column as a read-only array, shape (n_jobs,).
 
         Raises
         ------
@@ -178,7 +178,7 @@ class Trace:
 
     @cached_property
     def used_procs(self) -> NDArray[np.float64]:
-        """Processors a job used, shape (n_jobs,): field 5; field 8 where no field 5 is known."""
+        """Processors each job used, shape (n_jobs,): field 5; field 8 if field 5 is never known."""
         procs = self.column("procs")
         return procs if (procs > 0).any() else self.column("requested_procs")
 
@@ -189,20 +189,20 @@ class Trace:
 
     @cached_property
     def end(self) -> NDArray[np.float64]:
-        """Second at which each job ended, shape (n_jobs,): an unknown wait counts as 0."""
+        """End of each job [s], shape (n_jobs,): an unknown wait counts as 0."""
         wait = np.nan_to_num(self.column("wait"))
         return _frozen(self.column("submit") + wait + self.column("run"))
 
     @cached_property
     def window(self) -> Window:
-        """The period in which the log is complete, and rates are measured.
+        """The period in which the log is complete, used for rates.
 
-        As stated in the header, else as estimated by `workloadkit.window.window_of`.
+        As stated in the header, else estimated by `workloadkit.window.window_of`.
         """
         return window_of(self.column("submit"), self.end[self.ran], stated=self.header.window)
 
     def within_window(self) -> "Trace":
-        """Return a trace of the jobs submitted within the window; the trace itself if all were.
+        """Return the jobs submitted within the window; the trace itself if these are all.
 
         Examples
         --------
@@ -223,7 +223,7 @@ class Trace:
         return points
 
     def take(self, rows: ArrayLike) -> "Trace":
-        """Return a trace of the jobs at `rows`, in that order; bursts and utilities go with them.
+        """Return the jobs at `rows`, in that order, with their bursts and utility functions.
 
         Parameters
         ----------
@@ -253,7 +253,7 @@ class Trace:
         )
 
     def select(self, keep: ArrayLike) -> "Trace":
-        """Return a trace of the jobs where `keep` is true; bursts and utilities go with them.
+        """Return the jobs for which `keep` is true, with their bursts and utility functions.
 
         Parameters
         ----------
@@ -262,27 +262,26 @@ class Trace:
         Raises
         ------
         WorkloadError
-            If there are not as many choices as jobs.
+            If the number of values is not the number of jobs.
         """
         mask = np.asarray(keep, dtype=bool)
         if mask.shape != (self.n_jobs,):
-            raise WorkloadError(f"{mask.size} choices for {self.n_jobs} jobs")
+            raise WorkloadError(f"{mask.size} values of keep for {self.n_jobs} jobs")
         return self.take(np.flatnonzero(mask))
 
     def as_bursts(self) -> "Trace":
-        """Return a trace in which checkpointed jobs stand as their bursts, each a job of its own.
+        """Return a trace in which each burst of a checkpointed job is a job.
 
-        That is for studies of the system; studies of the workload take the line that sums a job
-        up, as everything does by default. Each burst but the first is submitted when the one
-        before it ended, see `workloadkit.checkpoints.unfold`; all keep the number of their job. The
-        header tells it (Preemption: Yes). Utility functions, which tell what the completion of a
-        whole job is worth, are left out for checkpointed jobs, and so is what stands beside the
-        log.
+        Use it for studies of the system; studies of the workload use the summary line of a job,
+        which is the default everywhere. Each burst after the first is submitted when the previous
+        one ended, see `workloadkit.checkpoints.unfold`; all bursts keep the number of their job.
+        The header records it (Preemption: Yes). Utility functions of checkpointed jobs are left
+        out, because they give the value of a whole job, and so is the side-car.
 
         Raises
         ------
         WorkloadError
-            If a burst is of no job, or its number is that of several.
+            If a burst has no job, or more than one job has its number.
 
         Examples
         --------
@@ -316,7 +315,7 @@ class Trace:
     def with_columns(self, **columns: ArrayLike) -> "Trace":
         """Return a trace with some columns of its jobs replaced.
 
-        Where the times of jobs are, what stands beside the log is true no more and stays behind.
+        The side-car is dropped if times of jobs are replaced.
 
         Raises
         ------
@@ -335,58 +334,60 @@ class Trace:
 
 
 def check_trace(trace: object, name: str = "trace") -> None:
-    """Refuse what is no log, with what to do about it.
+    """Check that the argument is a Trace.
 
     Raises
     ------
     ParameterError
     """
     if isinstance(trace, str | PathLike):
-        raise ParameterError(f"{name} is {fspath(trace)!r}; read it first, with wk.read_swf")
+        raise ParameterError(f"{name} is {fspath(trace)!r}; read it first with wk.read_swf")
     if not isinstance(trace, Trace):
         what = "None" if trace is None else f"of type {type(trace).__name__}"
-        raise ParameterError(f"{name} is {what}; give a Trace, such as wk.read_swf returns")
+        raise ParameterError(
+            f"{name} is {what}; it must be a Trace, such as returned by wk.read_swf"
+        )
 
 
 def list_of_logs(traces: Trace | Iterable[Trace]) -> list[Trace]:
-    """Return one log, or several, as a list.
+    """Return one or several logs as a list.
 
     Raises
     ------
     ParameterError
-        If there is none, or something is no Trace.
+        If there is no log, or an item is not a Trace.
     """
     if isinstance(traces, Trace):
         return [traces]
     if isinstance(traces, str | Mapping | pd.DataFrame) or not isinstance(traces, Iterable):
-        check_trace(traces, "a log")  # refuses it
+        check_trace(traces, "a log")  # raises
     logs = [*traces]
     if not logs:
-        raise ParameterError("no log given; one Trace or more is needed")
+        raise ParameterError("no log given; give at least one Trace")
     for log in logs:
         check_trace(log, "a log")
     return logs
 
 
 def check_ascending(submit: NDArray) -> None:
-    """Refuse submit times that do not ascend.
+    """Check that submit times ascend.
 
     Raises
     ------
     WorkloadError
-        It names the first row that comes too early.
+        With the first row that is out of order.
     """
     early = np.flatnonzero(np.diff(submit) < 0)
     if early.size:
         row = early[0] + 1
         raise WorkloadError(
-            f"submit times must ascend: row {row} at {submit[row]:g} s comes after one at "
+            f"submit times must ascend: row {row} at {submit[row]:g} s follows one at "
             f"{submit[row - 1]:g} s"
         )
 
 
 def _as_column(f: Field, values: ArrayLike, n_jobs: int) -> NDArray:
-    """Make a column of the table from what people have."""
+    """Convert values to a column of the job table."""
     given = np.array(values, ndmin=1)
     if given.shape != (n_jobs,):
         raise WorkloadError(f"{given.size} values of {f.name} for {n_jobs} jobs")
@@ -407,7 +408,7 @@ def _as_column(f: Field, values: ArrayLike, n_jobs: int) -> NDArray:
 
 
 def _frozen(values: NDArray) -> NDArray:
-    """Return a view that cannot be written to: a Trace is never changed in place."""
+    """Return a read-only view: a Trace is never changed in place."""
     view = values.view()
     view.flags.writeable = False
     return view

@@ -1,4 +1,4 @@
-"""Which users stay and which only pass: long-term and temporary users of a log."""
+"""Long-term and temporary users of a log."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -17,27 +17,27 @@ from workloadkit.trace import Trace, check_trace
 #: The classes of users, in the order of tables.
 CLASSES = ("long-term", "temporary", "truncated")
 
-_BIN = 4  # weeks; so the classes' limit of 12 weeks is an edge
-_MOST_BINS = 60  # as many as a figure can show
+_BIN = 4  # weeks; the limit of 12 weeks is a bin edge
+_MOST_BINS = 60  # a figure can show no more
 _MOST_WEEKS = 1000
 
 
 @dataclass(frozen=True, eq=False)
 class UserClasses:
-    """Long-term and temporary users, as `classify_users` tells them apart.
+    """Long-term and temporary users, as returned by `classify_users`.
 
     Parameters
     ----------
     users : DataFrame
-        By `user`, in the order of first jobs: `first` and `last`, the submissions of the first
-        and the last job [s]; `period`, the time between them [s]; `jobs`; `class`.
+        By `user`, in order of first jobs: `first` and `last`, the submissions of the first and
+        the last job [s]; `period`, the time between them [s]; `jobs`; `class`.
     counts : DataFrame
-        By class: `users`, `jobs` and their shares of all, `users_share` and `jobs_share`.
+        By class: `users`, `jobs` and their shares, `users_share` and `jobs_share`.
     seen : DataFrame
-        By `week` of the log, from 0: `users`, how many were seen before it; a thousand weeks of
-        a longer log.
+        By `week` of the log, from 0: `users`, the number seen before that week; at most a thousand
+        weeks of a longer log.
     begin, end : float
-        When logging began and ended. [s]
+        Begin and end of logging. [s]
     """
 
     users: pd.DataFrame
@@ -53,7 +53,7 @@ class UserClasses:
 
     @property
     def new_per_week(self) -> tuple[float, float]:
-        """New users a week in the first four weeks, and after them; NaN if there is no after."""
+        """New users per week in the first four weeks, and after them; NaN if the log is shorter."""
         early = int((self.users["first"] < self.begin + EDGE).sum())
         later = self.weeks - EDGE / WEEK
         rest = (len(self.users) - early) / later if later > 0 else np.nan
@@ -61,13 +61,13 @@ class UserClasses:
 
     @property
     def periods(self) -> pd.DataFrame:
-        """Number of users by their period of activity, in bins of 4 weeks or more.
+        """Number of users by period of activity, in bins of 4 weeks or more.
 
         Returns
         -------
         DataFrame
-            By `weeks`, where the bin begins: `long_term` users, and the `other`. A period on an
-            edge belongs to the bin below, as one of exactly 12 weeks is not yet long-term.
+            By `weeks`, the lower edge of the bin: `long_term` and `other` users. A period on an
+            edge belongs to the lower bin, because exactly 12 weeks is not yet long-term.
         """
         weeks = self.users["period"].to_numpy() / WEEK
         width = _BIN * max(1, int(np.ceil(self.weeks / _BIN / _MOST_BINS)))
@@ -83,19 +83,19 @@ class UserClasses:
 
 @takes(Classify)
 def classify_users(trace: Trace, settings: Classify | None = None, **keywords: Any) -> UserClasses:
-    """Tell the users who stay from those who pass [1]_.
+    """Separate long-term from temporary users [1]_.
 
     A user is long-term if more than 12 weeks lie between the first and the last job, else
-    temporary. Temporary users near the begin of logging or its end are set apart as "truncated":
-    they may have been active before or after as well, and nobody knows.
+    temporary. Temporary users close to the begin or end of logging are "truncated": they may also
+    have been active before or after.
 
     Parameters
     ----------
     trace : Trace
-        Jobs that never ran and jobs of unknown user are left out; but the log ends with its last
-        submission, whose ever it is. Without `begin`, so are jobs outside its window.
+        Jobs that never ran and jobs of unknown user are left out, but the log ends with the last
+        submission of any job. Without `begin`, jobs outside the log's window are left out, too.
     settings : workloadkit.settings.Classify, optional
-        All that follows, in one object; keywords count first.
+        All following parameters as one object; keyword arguments take precedence.
     {settings}
 
     Returns
@@ -105,12 +105,12 @@ def classify_users(trace: Trace, settings: Classify | None = None, **keywords: A
     Raises
     ------
     ParameterError
-        If `long_term` or `edge` is negative or no number, `end_effects` is not known, or `begin`
+        If `long_term` or `edge` is negative or not a number, `end_effects` is unknown, or `begin`
         lies after the last submission.
 
     Notes
     -----
-    The source says 4 weeks, but the numbers that it prints are those of 60 days, from second 0:
+    The source states 4 weeks, but its printed numbers are those of 60 days, from second 0:
     ``classify_users(trace, edge=60 * 86400, begin=0)``.
 
     References
@@ -120,7 +120,7 @@ def classify_users(trace: Trace, settings: Classify | None = None, **keywords: A
 
     Examples
     --------
-    One user stays for all 30 weeks, one for two weeks in their midst, one for the last week.
+    One user is active for all 30 weeks, one for two weeks in the middle, one in the last week.
 
     >>> week = 7 * 86400
     >>> log = {"submit": np.array([0, 10, 12, 29, 30]) * week, "user": [3, 4, 4, 5, 3]}
@@ -129,8 +129,8 @@ def classify_users(trace: Trace, settings: Classify | None = None, **keywords: A
     {3: 'long-term', 4: 'temporary', 5: 'truncated'}
     """
     check_trace(trace)
-    asked = Classify.of(settings, keywords)
-    begin, edge = asked.begin, asked.edge
+    options = Classify.of(settings, keywords)
+    begin, edge = options.begin, options.edge
     if begin is None:
         trace = trace.within_window()
     chosen = trace.ran & (trace.column("user") != UNKNOWN)
@@ -144,9 +144,11 @@ def classify_users(trace: Trace, settings: Classify | None = None, **keywords: A
     if not -np.inf < begin <= end:
         raise ParameterError(f"logging began at {begin:g} s, after the last submission, {end:g} s")
     period = users["last"] - users["first"]
-    near_begin, near_end = ("last", "first") if asked.end_effects == "whole" else ("first", "last")
+    near_begin, near_end = (
+        ("last", "first") if options.end_effects == "whole" else ("first", "last")
+    )
     at_an_end = (users[near_begin] <= begin + edge) | (users[near_end] >= end - edge)
-    kind = np.where(period > asked.long_term, 0, np.where(at_an_end, 2, 1))
+    kind = np.where(period > options.long_term, 0, np.where(at_an_end, 2, 1))
     users.insert(2, "period", period)
     users["class"] = np.array(CLASSES, dtype=object)[kind]
     week = np.floor((users["first"].to_numpy() - begin) / WEEK).astype(np.int64)
@@ -165,7 +167,7 @@ def _count(users: pd.DataFrame) -> pd.DataFrame:
 
 
 def _seen(week: NDArray[np.int64], n_weeks: int) -> pd.DataFrame:
-    """Count the users seen by the begin of each week, from the weeks of their first jobs."""
+    """Return the number of users seen by the begin of each week, from the weeks of first jobs."""
     at = np.unique(np.linspace(0, n_weeks, min(n_weeks, _MOST_WEEKS) + 1).astype(np.int64))
     seen = np.searchsorted(np.sort(week), at, side="left")
     return pd.DataFrame({"users": seen}, pd.Index(at, name="week"))

@@ -1,9 +1,9 @@
-"""Utility functions: what the completion of a job is worth to its user, over time.
+"""Utility functions: the value of a job's completion to its user, over time.
 
 A function is a series of points (time, value) [1]_. The first time is 0, the submission of the
-job; times rise, values fall or stay equal and are never negative; between points the value is that
-of the straight line, and after the last point it is zero. A jump is two points whose times differ
-by next to nothing. In a log's file the points stand behind the 18 columns of the job.
+job. Times increase; values never increase and are never negative. The function is linear between
+points and zero after the last one. A jump is two points with almost equal times. In the file of a
+log the points follow the 18 columns of the job.
 
 References
 ----------
@@ -27,13 +27,13 @@ Point = tuple[float, float]
 
 
 class Utilities(NamedTuple):
-    """The utility functions of jobs, their points one after the other.
+    """The utility functions of jobs, with the points of all jobs concatenated.
 
     Parameters
     ----------
     first : ndarray of int64, shape (n_jobs + 1,)
-        The points of job i are those from ``first[i]`` to before ``first[i + 1]``; a job without
-        points has no utility function.
+        The points of job i are ``first[i]`` to ``first[i + 1] - 1``; a job without points has no
+        utility function.
     time : ndarray of float64, shape (n_points,)
         Since the submission of the job. [s]
     value : ndarray of float64, shape (n_points,)
@@ -54,7 +54,7 @@ class Utilities(NamedTuple):
         return tuple(zip(self.time[points].tolist(), self.value[points].tolist(), strict=True))
 
     def take(self, jobs: ArrayLike) -> "Utilities":
-        """Return the functions of some of the jobs, by their places, in that order."""
+        """Return the functions of the jobs at the given positions, in that order."""
         jobs = np.asarray(jobs, dtype=np.int64)
         n_points = np.diff(self.first)[jobs]
         first = _first(n_points)
@@ -63,7 +63,7 @@ class Utilities(NamedTuple):
 
 
 def pack(frame: pd.DataFrame, n_jobs: int) -> Utilities:
-    """Lay the points of a table such as `Trace.utility` one after the other.
+    """Concatenate the points of a table such as `Trace.utility`.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ def pack(frame: pd.DataFrame, n_jobs: int) -> Utilities:
     Raises
     ------
     WorkloadError
-        If a point is of no job. Whether points make a function is for `check` to say.
+        If a point has no job. `check` verifies that the points form functions.
 
     Examples
     --------
@@ -90,7 +90,7 @@ def pack(frame: pd.DataFrame, n_jobs: int) -> Utilities:
     row = frame["row"].to_numpy()
     if row.size and (row.dtype.kind not in "iu" or row.min() < 0 or row.max() >= n_jobs):
         raise WorkloadError(
-            f"rows of utility points from {row.min()} to {row.max()}, of {n_jobs:,} jobs"
+            f"utility points have rows {row.min()} to {row.max()}; the log has {n_jobs:,} jobs"
         )
     row = row.astype(np.int64)
     time, value = (frame[name].to_numpy(np.float64) for name in ("time", "value"))
@@ -101,7 +101,7 @@ def pack(frame: pd.DataFrame, n_jobs: int) -> Utilities:
 
 
 def unpack(utilities: Utilities) -> pd.DataFrame:
-    """Return the points as the table that `pack` takes.
+    """Return the points as a table, the inverse of `pack`.
 
     Examples
     --------
@@ -114,7 +114,7 @@ def unpack(utilities: Utilities) -> pd.DataFrame:
 
 
 def fault(points: Sequence[Point]) -> str:
-    """Say what keeps points from being a utility function; nothing if they are one.
+    """Return why points are not a utility function; empty if they are.
 
     Examples
     --------
@@ -129,12 +129,12 @@ def fault(points: Sequence[Point]) -> str:
 
 
 def check(trace: Trace) -> None:
-    """Refuse points of a log that are no utility functions.
+    """Check that the points of a log are utility functions.
 
     Raises
     ------
     WorkloadError
-        It names the job, the point and the value.
+        With the job, the point and the value.
 
     Examples
     --------
@@ -158,7 +158,7 @@ after the 0 before it
 
 
 def value(utilities: Utilities, at: ArrayLike) -> NDArray[np.float64]:
-    """Return what jobs are worth so long after their submission.
+    """Return the value of each job at a time since its submission.
 
     Parameters
     ----------
@@ -174,7 +174,7 @@ def value(utilities: Utilities, at: ArrayLike) -> NDArray[np.float64]:
     Raises
     ------
     ParameterError
-        If a time is negative, or there are not as many as jobs.
+        If a time is negative, or the number of times is not that of the jobs.
 
     Examples
     --------
@@ -189,15 +189,17 @@ def value(utilities: Utilities, at: ArrayLike) -> NDArray[np.float64]:
     try:
         at = np.asarray(at, dtype=np.float64)
     except (TypeError, ValueError):
-        raise ParameterError(f"at is {at!r}; it is a number, or one for each job") from None
+        raise ParameterError(f"at is {at!r}; it must be a number, or one number per job") from None
     if at.shape not in ((), (n_jobs,)):
         raise ParameterError(f"{at.size} times for {n_jobs} utility functions")
     if (at < 0).any():
-        raise ParameterError(f"at is {at.min():g} s; a job is worth nothing before its submission")
+        raise ParameterError(f"at is {at.min():g} s; times before the submission have no value")
     at = np.broadcast_to(at, n_jobs)
     n_points = np.diff(first)
     reached = np.concatenate([[0], np.cumsum(time <= np.repeat(at, n_points))])
-    n_reached = reached[first[1:]] - reached[first[:-1]]  # the first so many: times rise
+    n_reached = (
+        reached[first[1:]] - reached[first[:-1]]
+    )  # times increase, so these are the first points
     found = np.where((n_points > 0) & ~np.isnan(at), 0.0, np.nan)
     last = first[:-1] + n_reached - 1
     between = np.flatnonzero((n_reached > 0) & (n_reached < n_points))
@@ -212,12 +214,12 @@ def value(utilities: Utilities, at: ArrayLike) -> NDArray[np.float64]:
 
 
 def value_at(points: Sequence[Point], at: float) -> float:
-    """Return what one job is worth so long after its submission: `value` in plain Python.
+    """Return the value of one job at a time since its submission: `value` in plain Python.
 
     Parameters
     ----------
     points : sequence of (float, float)
-        Those of its utility function; without any it is worth nothing.
+        Points of its utility function; without points the value is 0.
     at : float
         Time since its submission. [s]
 
@@ -240,7 +242,7 @@ def value_at(points: Sequence[Point], at: float) -> float:
 
 
 def start_value(utilities: Utilities) -> NDArray[np.float64]:
-    """Return what jobs are worth at their submission, NaN without a utility function.
+    """Return the value of each job at its submission; NaN without a utility function.
 
     Examples
     --------
@@ -256,20 +258,20 @@ def _first(n_points: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.concatenate([[0], np.cumsum(n_points)])
 
 
-#: What can be wrong with a point, the first that applies; `broken_rules` gives its place.
+#: Requirements that a point may violate, in the order of checking; index 0 is none.
 RULES = (
     "",
     "a time is negative or not finite",
-    "a time is beyond what is believed",
+    f"a time exceeds {MAX_TIME:g} s",
     "a value is negative or not finite",
     "the first time is not 0",
-    "times do not rise",
-    "values rise",
+    "times do not increase",
+    "values increase",
 )
 
 
 def broken_rules(utilities: Utilities) -> NDArray[np.int64]:
-    """Tell of each point which of `RULES` it breaks first, shape (n_points,); 0 is none.
+    """Return the index in `RULES` of the first violation by each point, shape (n_points,).
 
     Examples
     --------
@@ -280,7 +282,7 @@ def broken_rules(utilities: Utilities) -> NDArray[np.int64]:
     begins = np.zeros(time.size, dtype=bool)
     begins[first[:-1][utilities.known]] = True
     broken = (
-        ~((time >= 0) & (time < np.inf)),  # NaN is not
+        ~((time >= 0) & (time < np.inf)),  # also true for NaN
         time > MAX_TIME,
         ~((value >= 0) & (value < np.inf)),
         begins & (time != 0),
@@ -291,7 +293,7 @@ def broken_rules(utilities: Utilities) -> NDArray[np.int64]:
 
 
 def first_fault(utilities: Utilities) -> tuple[int, str] | None:
-    """Find the first point that breaks a rule: its job, and what is wrong; None if none does."""
+    """Return the job of the first invalid point, and its fault; None if all points are valid."""
     broken = broken_rules(utilities)
     if not broken.any():
         return None
@@ -309,7 +311,7 @@ def _what_is_wrong(point: Point, before: Point | None, number: int) -> str:
             return f"{name} {x:.15g} of point {number} is {'negative' if x < 0 else 'not finite'}"
     time, value = point
     if time > MAX_TIME:
-        return f"time {time:.15g} of point {number} is beyond what is believed"
+        return f"time {time:.15g} of point {number} exceeds {MAX_TIME:g} s"
     if before is None:
         return f"time {time:.15g} of point 1 is not 0"
     if time <= before[0]:

@@ -1,4 +1,4 @@
-"""Utility functions that somebody has as a table: of single jobs, or shapes for many."""
+"""Tables of utility functions: functions of single jobs, or shapes for many jobs."""
 
 from dataclasses import dataclass
 from os import PathLike, fspath
@@ -20,16 +20,16 @@ _KNOWN = (*_NUMBERS, "shape", *_POINT)
 
 
 class Shapes(NamedTuple):
-    """Shapes of utility functions, and which of them are for which job.
+    """Shapes of utility functions, and the shapes available to each job.
 
     Parameters
     ----------
     functions : Utilities
         Times in units of the deadline, values in units of the start value.
     first : ndarray of int64, shape (n_jobs,)
-        The first shape for each job; the others follow.
+        The first shape of each job; the others follow it.
     n_shapes : ndarray of int64, shape (n_jobs,)
-        How many there are; 0 is none.
+        Number of shapes of each job; may be 0.
     """
 
     functions: Utilities
@@ -39,12 +39,12 @@ class Shapes(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class UtilityTable:
-    """Points of functions, and whom they are for.
+    """Points of utility functions, with the jobs that they apply to.
 
     Parameters
     ----------
     name : str
-        What errors call it.
+        Name used in errors.
     data : DataFrame
         Columns `time` and `value`, and `job` or any of `queue`, `user` and `shape`; the points of
         a function in order.
@@ -55,22 +55,22 @@ class UtilityTable:
 
     @property
     def of_jobs(self) -> bool:
-        """Whether it holds the functions of single jobs, not shapes."""
+        """Whether the table contains functions of single jobs rather than shapes."""
         return "job" in self.data
 
     def functions(self, trace: Trace) -> tuple[Utilities, int]:
-        """Return the functions of a log's jobs, by their numbers.
+        """Return the functions of a log's jobs, by job number.
 
         Returns
         -------
         functions : Utilities
         n_others : int
-            Functions of jobs that the log does not have.
+            Number of functions for jobs that are not in the log.
 
         Raises
         ------
         WorkloadError
-            If points are no utility function.
+            If points are not a utility function.
         """
         labels, functions = self._packed(["job"])
         number = pd.Index(labels["job"])
@@ -79,22 +79,22 @@ class UtilityTable:
         return functions.take(np.where(place >= 0, place, len(number))), n_others
 
     def shapes(self, trace: Trace) -> Shapes:
-        """Return which shapes are for which of a log's jobs.
+        """Return the shapes available to each job of a log.
 
         Raises
         ------
         WorkloadError
-            If points are no utility function that can be stretched.
+            If points are not a utility function, or cannot be scaled.
         """
         keys = [name for name in _KEYS if name in self.data]
         by = [*keys, *(["shape"] if "shape" in self.data else [])]
         labels, functions = self._packed(by)
         functions = functions.take(range(len(labels)))
         last, start = functions.time[functions.first[1:] - 1], functions.value[functions.first[:-1]]
-        for fault, wrong in (("ends at time 0", last == 0), ("is worth nothing", start == 0)):
+        for fault, wrong in (("ends at time 0", last == 0), ("has the start value 0", start == 0)):
             if wrong.any():
                 who = _called(labels.iloc[int(np.argmax(wrong))])
-                raise WorkloadError(f"{self.name}: the shape{who} {fault}; it cannot be stretched")
+                raise WorkloadError(f"{self.name}: the shape{who} {fault}; it cannot be scaled")
         n_points = np.diff(functions.first)
         time, value = (
             functions.time / np.repeat(last, n_points),
@@ -102,8 +102,8 @@ class UtilityTable:
         )
         relative = Utilities(functions.first, time, value)
         if not keys:
-            everybody = np.full(trace.n_jobs, len(labels))
-            return Shapes(relative, np.zeros_like(everybody), everybody)
+            all_shapes = np.full(trace.n_jobs, len(labels))
+            return Shapes(relative, np.zeros_like(all_shapes), all_shapes)
         group = labels.groupby(keys, sort=False).ngroup().to_numpy()
         n_shapes = np.bincount(group)
         groups = labels[keys].drop_duplicates().assign(group=np.arange(n_shapes.size))
@@ -117,7 +117,7 @@ class UtilityTable:
         )
 
     def _packed(self, by: list[str]) -> tuple[pd.DataFrame, Utilities]:
-        """Return what the functions are called, and their points; one more function has none."""
+        """Return the labels of the functions and their points, with one empty function appended."""
         code = np.zeros(len(self.data), np.int64)
         if by:
             code = self.data.groupby(by, sort=False).ngroup().to_numpy()
@@ -132,14 +132,14 @@ class UtilityTable:
 
 
 def read_table(table: pd.DataFrame | str | PathLike[str]) -> UtilityTable:
-    """Take a table of utility functions, or read it from a CSV file.
+    """Check a table of utility functions, or read it from a CSV file.
 
     Raises
     ------
     ParameterError
-        If it is no table, or its columns are not those of one.
+        If the argument is not a table, or has other columns.
     WorkloadError
-        If a file cannot be read, or what should be a number is none.
+        If the file cannot be read, or a value is not a number.
     """
     name = "table"
     if isinstance(table, str | PathLike):
@@ -149,26 +149,30 @@ def read_table(table: pd.DataFrame | str | PathLike[str]) -> UtilityTable:
             data = pd.read_csv(path)
         except OSError as error:
             raise WorkloadError(f"{path}: cannot be read: {error.strerror or error}") from None
-        except ValueError as error:  # of the parser, or text that is no UTF-8
-            raise WorkloadError(f"{path}: no table: {' '.join(str(error).split())}") from None
+        except ValueError as error:  # parser error, or invalid UTF-8
+            raise WorkloadError(f"{path}: not a table: {' '.join(str(error).split())}") from None
     elif isinstance(table, pd.DataFrame):
         data = table
     else:
-        raise ParameterError(f"table is of type {type(table).__name__}; give a DataFrame or a path")
+        raise ParameterError(
+            f"table is of type {type(table).__name__}; it must be a DataFrame or a path"
+        )
     unknown = [str(column) for column in data.columns if column not in _KNOWN]
     missing = [column for column in _POINT if column not in data]
     if unknown or missing:
         what = f"no column {missing[0]}" if missing else f"a column {unknown[0]!r}"
         raise ParameterError(f"{name} has {what}; known: {', '.join(_KNOWN)}")
     if "job" in data and len(data.columns) > 3:
-        raise ParameterError(f"{name} is by job and by more; it is by job, or it holds shapes")
+        raise ParameterError(
+            f"{name} has the column job and others; functions by job have no other keys"
+        )
     if data.empty:
         raise WorkloadError(f"{name} has no points")
     return UtilityTable(name, _as_numbers(name, data))
 
 
 def _as_numbers(name: str, data: pd.DataFrame) -> pd.DataFrame:
-    """Return the table with numbers where these are due, and nothing left open."""
+    """Return the table with its columns converted to numbers."""
     for column in data.columns:
         values = data[column]
         if column != "shape":
@@ -190,6 +194,6 @@ def _as_numbers(name: str, data: pd.DataFrame) -> pd.DataFrame:
 
 
 def _called(label: pd.Series) -> str:
-    """Name a function by what it is for."""
+    """Describe what a function applies to."""
     words = ", ".join(f"{name} {value}" for name, value in label.items())
     return f" of {words}" if words else ""

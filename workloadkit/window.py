@@ -5,8 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-# A window shorter by less than this share changes rates little; fewer jobs do not suffice to
-# estimate one.
+# Minimum share by which a window must shorten the log; minimum number of jobs in it.
 _LEAST_SHARE = 0.05
 _FEWEST_JOBS = 100
 

@@ -256,7 +256,7 @@ def breaches(text):
         "memory-requested": 0 if overuse else more_than_requested(jobs, MEMORY, REQ_MEMORY),
         "procs-fewer": count(jobs, lambda job: 0 < job[PROCS] < job[REQ_PROCS]),
         "cpu-run": cpu_beyond_run(jobs, slack=1),
-        "think-alone": think_time_alone(jobs),
+        "think-without-preceding": think_time_alone(jobs),
         "max-jobs": int(header_number(text, "MaxJobs") not in (None, len(jobs))),
         "max-records": int(
             header_number(text, "MaxRecords") not in (None, len(jobs) + len(bursts))

@@ -352,7 +352,7 @@ def test_a_planted_dead_period_is_found_and_has_nothing_to_remove():
     dead = only(wk.find_anomalies(log_of(chosen(columns, keep))), "dead period")
     assert dead.strength == "notable"
     assert dead.filter is None
-    assert "no jobs in it to remove" in dead.reason
+    assert "It contains no jobs to remove" in dead.reason
     assert dead.span[0] <= 10 * WEEK <= 10 * WEEK + 5 * DAY <= dead.span[1]
     assert dead.evidence["missing_jobs"] > 400
 

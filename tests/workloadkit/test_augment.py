@@ -74,21 +74,21 @@ def test_deadlines(log, deadline, expected):
 
 
 def test_without_a_mapping_the_numbers_of_the_queues_are_priorities(log):
-    with pytest.warns(WorkloadWarning, match="stand for them, 0, 1, 2, the first for the highest"):
+    with pytest.warns(WorkloadWarning, match="used as priorities: 0, 1, 2, highest first"):
         made = add_utility(log, sd=0, globmax=6, rng=1)
     assert starts(made) == [40, 6, 80, 240]
     odd = log.with_columns(queue=[5, -1, 3, 3])
-    with pytest.warns(WorkloadWarning, match="3, 5, .*; the lowest: 1 job of unknown queue"):
+    with pytest.warns(WorkloadWarning, match="3, 5, .*; 1 job of unknown queue have the lowest"):
         made = add_utility(odd, sd=0, globmax=6, rng=1)
     assert starts(made) == [3 * 8, 1 * 2, 5 * 80, 5 * 80]
-    with pytest.warns(WorkloadWarning, match="the queue of no job is known"):
+    with pytest.warns(WorkloadWarning, match="all queues are unknown"):
         made = add_utility(log.with_columns(queue=[-1] * 4), sd=0, globmax=6, rng=1)
     assert starts(made) == [3 * x for x in MINUTES]
 
 
 def test_where_no_wait_is_known_all_value_is_lost_at_once(log):
     unknown = log.with_columns(wait=[-1] * 4)
-    with pytest.warns(WorkloadWarning, match="the wait of no job is known, so all value is lost"):
+    with pytest.warns(WorkloadWarning, match="all waits are unknown, so all value is lost"):
         made = add_utility(unknown, priority=RANKS, rng=1)
     assert deadlines(made) == [10] * 4
     add_utility(unknown, priority=RANKS, deadline="wait+run", rng=1)  # without a word
@@ -134,7 +134,9 @@ def test_what_reading_put_right_is_of_the_log_as_it_was(log):
 
 
 def test_queues_without_a_priority_have_the_lowest(log):
-    with pytest.warns(WorkloadWarning, match="lowest priority for 2 jobs of queues without, 1"):
+    with pytest.warns(
+        WorkloadWarning, match="2 jobs have the lowest priority, because these queues have none: 1"
+    ):
         made = add_utility(log, priority={0: 0, 2: 5}, sd=0, globmax=4, rng=1)
     assert starts(made) == [3 * 8, 1 * 2, 1 * 80, 1 * 80]
 
@@ -180,7 +182,7 @@ def test_jobs_of_unknown_size_have_no_function(log, unknown):
 
 def test_functions_of_the_log_are_replaced(log):
     made = add_utility(log, priority=RANKS, rng=1)
-    with pytest.warns(WorkloadWarning, match="functions of the log are replaced"):
+    with pytest.warns(WorkloadWarning, match="existing utility functions are replaced"):
         again = add_utility(made, priority=RANKS, rng=2)
     assert len(again.utilities) == 4
 
@@ -188,26 +190,26 @@ def test_functions_of_the_log_are_replaced(log):
 @pytest.mark.parametrize(
     ("how", "message"),
     [
-        ({"priority": {}}, "priority is {}; give a mapping"),
-        ({"priority": [0, 1]}, r"priority is \[0, 1\]; give a mapping"),
-        ({"priority": {0: 0.5}}, "priority of queue 0 is 0.5; both are whole numbers"),
+        ({"priority": {}}, "priority is {}; it must map"),
+        ({"priority": [0, 1]}, r"priority is \[0, 1\]; it must map"),
+        ({"priority": {0: 0.5}}, "priority of queue 0 is 0.5; both must be whole numbers"),
         ({"priority": {0: True}}, "priority of queue 0 is True"),
         ({"priority": {np.inf: 0}}, "priority of queue inf is 0"),
         ({"priority": {0: np.nan}}, "priority of queue 0 is nan"),
         ({"formula": "printed"}, "formula is 'printed'; known: opposite, paper"),
         ({"decay": "fast"}, "decay is 'fast'; known: linear, exponential, step"),
         ({"decay": 3}, "decay is 3; give names"),
-        ({"decay": ["step", "step"]}, "a name is there twice"),
+        ({"decay": ["step", "step"]}, "a name occurs twice"),
         ({"decay": {"step": -1}}, "weight of decay step is -1"),
-        ({"decay": {"step": 0}}, "one kind at least needs a weight"),
+        ({"decay": {"step": 0}}, "at least one kind must have a weight"),
         ({"decay": {"step": "1"}}, "weight of decay step is '1'; it is a number"),
-        ({"decay": []}, "one kind at least needs a weight"),
+        ({"decay": []}, "at least one kind must have a weight"),
         ({"deadline": "run"}, r"deadline is 'run'; known: wait, wait\+run, wait\+requested"),
         ({"deadline_factor": 0}, "deadline_factor is 0; it must be positive"),
         ({"deadline_factor": np.nan}, "deadline_factor is nan"),
         ({"deadline_factor": None}, "deadline_factor is None; it is a number"),
-        ({"deadline_factor": 1e12}, "deadline of job 14, .* is beyond what is believed"),
-        ({"deadline_factor": 1e308}, "deadline of job 11, inf s, is beyond what is believed"),
+        ({"deadline_factor": 1e12}, r"deadline of job 14, .* is above the limit of 1e\+12 s"),
+        ({"deadline_factor": 1e308}, r"deadline of job 11, inf s, is above the limit of 1e\+12 s"),
         ({"points": -1}, "points is -1"),
         ({"points": 1.5}, "points is 1.5; it is a whole number from 0 to 1,000"),
         ({"points": MOST_POINTS + 1}, "points is 1001"),
@@ -215,7 +217,7 @@ def test_functions_of_the_log_are_replaced(log):
         ({"sd": -1}, "sd is -1"),
         ({"sd": np.inf}, "sd is inf"),
         ({"globmax": 0}, "globmax is 0"),
-        ({"table": 7}, "table is of type int; give a DataFrame or a path"),
+        ({"table": 7}, "table is of type int; it must be a DataFrame or a path"),
         ({"rng": -1}, "rng is -1"),
     ],
 )
@@ -243,8 +245,8 @@ def test_a_table_of_jobs_is_taken_as_it_stands(log, tmp_path):
             made = add_utility(log, table=given_)
         assert made.utilities == {0: [(0, 4), (90, 0)], 3: [(0, 5), (7, 1)]}
         said = [str(warning.message) for warning in caught]
-        assert said[0].endswith(": 1 job of it not in a.swf")
-        assert said[1] == "a.swf: no utility function for 2 jobs: the table has none for them"
+        assert said[0].endswith(": 1 job not in a.swf")
+        assert said[1] == "a.swf: no utility function for 2 jobs: they are not in the table"
     assert "table worth.csv" in made.header.get_all("Note")[-1]
 
 
@@ -300,13 +302,13 @@ def test_many_queues_are_not_all_listed():
     n_jobs = 13
     columns = {name: np.ones(n_jobs) for name in ("wait", "run", "procs")}
     log = wk.Trace.from_columns({"submit": range(n_jobs), "queue": range(n_jobs), **columns})
-    with pytest.warns(WorkloadWarning, match="9, 10, 11, …, the first for the highest$"):
+    with pytest.warns(WorkloadWarning, match="9, 10, 11, …, highest first$"):
         add_utility(log, rng=1)
-    with pytest.warns(WorkloadWarning, match="9, 10, 11, the first for the highest$"):
+    with pytest.warns(WorkloadWarning, match="9, 10, 11, highest first$"):
         add_utility(log.take(range(12)), rng=1)
 
 
-@pytest.mark.filterwarnings("ignore:.*the wait of no job is known:workloadkit.WorkloadWarning")
+@pytest.mark.filterwarnings("ignore:.*all waits are unknown:workloadkit.WorkloadWarning")
 def test_shapes_are_drawn_for_everybody_or_of_ones_own():
     n_jobs = 3000
     log = wk.Trace.from_columns(
@@ -342,7 +344,7 @@ def test_shapes_are_drawn_for_everybody_or_of_ones_own():
         (
             {"job": [1], "user": [1], "time": [0], "value": [1]},
             ParameterError,
-            "by job and by more",
+            "has the column job and others",
         ),
         ({"job": [], "time": [], "value": []}, WorkloadError, "table has no points"),
         (
@@ -423,8 +425,8 @@ def test_augment_writes_what_add_utility_gives(run, path, log):
     assert (code, out) == (0, "")
     assert err.splitlines() == [
         "a.swf: queues by the header: 0 high; 1 low",
-        "warning: a.swf: no priorities are given; the numbers of the queues stand for them, "
-        "0, 1, 2, the first for the highest",
+        "warning: a.swf: no priorities are given; queue numbers are used as priorities: "
+        "0, 1, 2, highest first",
         f"wrote {path.with_name('b.swf')}: jobs 4, utility functions 4, seed 4",
     ]
     default = wk.read_swf(path.with_name("b.swf"))
@@ -448,7 +450,7 @@ def test_a_table_of_functions_is_taken_and_the_queues_are_not_told(run, path):
     code, out, err = run("augment", path, "--table", table, "--seed", 4)
     assert code == 0
     assert err == (
-        "warning: a.swf: no utility function for 2 jobs: the table has none for them\n"
+        "warning: a.swf: no utility function for 2 jobs: they are not in the table\n"
         "jobs 4, utility functions 2, seed 4\n"
     )
     made = wk.read_swf(io.BytesIO(out.encode()))

@@ -125,7 +125,7 @@ def test_what_stands_beside_the_log_is_of_whole_jobs():
 def test_bursts_of_no_one_job_are_refused(numbers):
     log = read(SUMMARY, FIRST, SECOND, LAST)
     others = wk.Trace.from_columns({"submit": np.zeros(len(numbers)), "job": numbers})
-    with pytest.raises(wk.WorkloadError, match="a burst of job 2"):
+    with pytest.raises(wk.WorkloadError, match="a burst has job number 2"):
         replace(others, bursts=log.bursts).as_bursts()
 
 

@@ -192,13 +192,13 @@ def test_wrong_usage_is_exit_2(run, arguments, message):
 def test_an_unknown_name_is_exit_2_with_the_known_ones(run, log):
     code, out, err = run("sessions", log, "--method", "first")
     assert (code, out) == (2, "")
-    assert err == "error: no method 'first' to delimit sessions; known: arrival, last, max\n"
+    assert err == "error: unknown method 'first' to delimit sessions; known: arrival, last, max\n"
 
 
 def test_a_cut_by_arrival_is_exit_2(run, log):
     code, out, err = run("sessions", log, "--cut", "1h")
     assert (code, out) == (2, "")
-    assert err == "error: a cut goes with last and max; by arrival no end holds a session\n"
+    assert err == "error: a cut requires the method last or max; arrival does not use ends\n"
 
 
 def test_bad_input_is_exit_1_with_one_line(run, tmp_path):

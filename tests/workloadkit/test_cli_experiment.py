@@ -118,7 +118,7 @@ def test_repairs_made_while_reading_are_reported(run, tmp_path):
     assert "warning: a.swf: " in err
     code, _, err = run("run", "x.toml", "--out", "strict", "--strict")
     assert code == 1
-    assert "a.swf, line 202: the file ends within a line" in err
+    assert "a.swf, line 202: the file is truncated" in err
 
 
 def test_a_sweep_goes_on(run):

@@ -117,15 +117,15 @@ def test_odd_files_are_refused_in_a_line_or_told_about(run, path):
     told = {
         "ANL-Intrepid-first10-noeol": (1, "max-records"),
         "columns28-burstbuffer": (1, "columns after the 18th kept"),
-        "crlf-noheader-noeol": (0, "labels-there"),
+        "crlf-noheader-noeol": (0, "labels-present"),
         "float-times-unsorted-id0-crlf": (1, "submit-order times-whole job-from-1"),
         "header-only-no-jobs": (1, "holds comments but no job"),
         "malformed-line-and-blank": (1, "line 6, field job: not a number: 'malformed'"),
-        "mixed-tabs-utf8-comment": (1, "think-alone"),
+        "mixed-tabs-utf8-comment": (1, "think-without-preceding"),
         "out-of-order-submits": (1, "submit-order"),
-        "simulator-output-no-maxjobs": (1, "labels-there MaxJobs"),
-        "synthetic-noheader-nouser": (0, "labels-there user-known"),
-        "tiny-freeform-header": (0, "labels-there"),
+        "simulator-output-no-maxjobs": (1, "labels-present MaxJobs"),
+        "synthetic-noheader-nouser": (0, "labels-present user-known"),
+        "tiny-freeform-header": (0, "labels-present"),
     }
     code, out, err = run("validate", path)
     expected, words = told[path.stem]

@@ -195,9 +195,9 @@ def test_events_of_a_long_simulation_never_go_back(seen):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"trace": "log.swf"}, "trace is 'log.swf'; read it first, with wk.read_swf"),
-        ({"trace": Path("log.swf")}, "trace is 'log.swf'; read it first, with wk.read_swf"),
-        ({"trace": 7}, "trace is of type int; give a Trace, such as wk.read_swf returns"),
+        ({"trace": "log.swf"}, "trace is 'log.swf'; read it first with wk.read_swf"),
+        ({"trace": Path("log.swf")}, "trace is 'log.swf'; read it first with wk.read_swf"),
+        ({"trace": 7}, "trace is of type int; it must be a Trace, such as returned by wk.read_swf"),
         ({"procs": "100"}, "procs is '100'; it is a number"),
         ({"warmup": "1w"}, "warmup is '1w'; it is a number"),
         ({"offered_load": "0.5"}, "offered_load is '0.5'; it is a number"),

@@ -125,12 +125,12 @@ def test_the_archives_text_is_written_as_it_was(text):
         ("user=1 and", 11, "a field is expected, not its end"),
         ("user=1 user=2", 8, "'and', 'or' or the end is expected, not 'user'"),
         ("user=1)", 7, "'and', 'or' or the end"),
-        ("(user=1", 8, "a closing bracket"),
+        ("(user=1", 8, "a closing parenthesis"),
         ("colour=1", 1, "a field such as user"),
         ("user=>=1", 5, "an operator"),
         ("user=1 & job=2", 8, "'and', 'or'"),
         ("user=1 (12 jobs)", 8, "'and', 'or'"),
-        ("(" * 60 + "user=1" + ")" * 60, 52, "brackets are at most 50 deep"),
+        ("(" * 60 + "user=1" + ")" * 60, 52, "parentheses may be nested 50 deep at most"),
         ("not " * 9000, None, "20,000"),
         ("user=" + "9" * 400, 6, "a number"),
     ],
@@ -195,7 +195,7 @@ def test_filters_are_applied_in_order_and_counted(log):
 
 
 def test_the_header_of_a_cleaned_log(log):
-    with pytest.warns(wk.WorkloadWarning, match="1 of the jobs left name one"):
+    with pytest.warns(wk.WorkloadWarning, match="1 remaining jobs name a removed job"):
         cleaned = wk.clean(log, ["job=2"])
     assert cleaned.header.lines[-4:] == (
         ";",
@@ -227,7 +227,7 @@ def test_the_side_car_goes_with_the_jobs(log):
 
 
 def test_a_log_is_never_cleaned_of_everything(log):
-    with pytest.raises(wk.WorkloadError, match="nothing would be left"):
+    with pytest.raises(wk.WorkloadError, match="the filters remove every job"):
         wk.clean(log, ["user=3", "user>3"])
     with pytest.raises(wk.ParameterError, match="no filter given"):
         wk.clean(log, [])
@@ -239,14 +239,14 @@ def test_a_preceding_job_is_missed_when_no_job_has_its_number_any_more():
     columns = {"submit": [0, 5, 9], "job": [7, 7, 8], "preceding_job": [-1, -1, 7]}
     log = wk.Trace.from_columns(columns)
     assert wk.clean(log, "submit=0").column("job").tolist() == [7, 8]  # without a warning
-    with pytest.warns(wk.WorkloadWarning, match="trace: 1 of the jobs left name one"):
+    with pytest.warns(wk.WorkloadWarning, match="trace: 1 remaining jobs name a removed job"):
         wk.clean(log, "job=7")
     unnumbered = log.with_columns(job=[-1, 7, 8])  # an unknown number is that of no job
     assert wk.clean(unnumbered, "job=-1").n_jobs == 2
 
 
 def test_a_count_that_is_not_met_is_told(log):
-    with pytest.warns(wk.WorkloadWarning, match="user=5: said to remove 5 jobs, removes 1"):
+    with pytest.warns(wk.WorkloadWarning, match="user=5: states 5 removed jobs, removes 1"):
         wk.clean(log, "user=5 (5 jobs removed)")
     with pytest.warns(wk.WorkloadWarning, match="user=77: removes no job"):
         wk.clean(log, "user=77")
@@ -281,7 +281,7 @@ def test_filters_that_a_header_names(lines, filters):
 
 def test_a_header_that_names_no_filter_is_refused():
     lines = ("; Note: The filter used was", ";   user=2 und job=3")
-    with pytest.raises(wk.WorkloadError, match="the header names what is no filter"):
+    with pytest.raises(wk.WorkloadError, match="the header contains an invalid filter"):
         wk.filters_of(wk.Header(lines))
 
 
@@ -289,10 +289,13 @@ def test_a_header_that_names_no_filter_is_refused():
     ("text", "said"),
     [
         (b"user=3\nuser=x # what\n", "line 2: not a filter"),
-        (b"# nothing\n\n", "holds no filter"),
-        (b"", "holds no filter"),
-        (b"; MaxProcs: 8\n1 0 0 1 1\n", "its header names no filter"),
-        (b"; Note: The filter used was\n; user=2 job=3\n1 0 0 1 1\n", "header names what is no"),
+        (b"# nothing\n\n", "contains no filter outside of comments"),
+        (b"", "contains no filter outside of comments"),
+        (b"; MaxProcs: 8\n1 0 0 1 1\n", "the header contains no filter"),
+        (
+            b"; Note: The filter used was\n; user=2 job=3\n1 0 0 1 1\n",
+            "header contains an invalid filter",
+        ),
         (b"1 0 0 1 1\n", "line 1: not a filter"),
         (b"\xff\xfe\n", "line 1: not a filter"),
     ],

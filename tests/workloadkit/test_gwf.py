@@ -144,7 +144,7 @@ def test_a_last_line_without_its_end_is_no_job():
     whole, part = line(), line().rpartition("\t")[0]
     trace = read(whole, whole, part)
     assert trace.n_jobs == 2
-    kind = "the file ends within a line, which is left out: it is truncated"
+    kind = "the file is truncated: its incomplete last line is left out"
     assert [str(repair) for repair in trace.repairs] == [f"{kind} (once, on line 3)"]
     assert read(part, part).n_jobs == 2  # as all of its lines
 
@@ -177,8 +177,8 @@ def test_what_is_odd_is_kept_and_noted():
         ([line(), line(RunTime="ten")], "line 2, field RunTime: not a number: 'ten'"),
         (["# x", line(NProcs="nan")], "line 2, field NProcs: not a number: 'nan'"),
         ([line(ReqTime="1_000")], "line 1, field ReqTime: not a number: '1_000'"),
-        ([line(SubmitTime="1e300")], "field SubmitTime: beyond what is believed: '1e300'"),
-        ([line(UsedMemory="1" * 400)], "field UsedMemory: beyond what is believed"),
+        ([line(SubmitTime="1e300")], "field SubmitTime: out of range: '1e300'"),
+        ([line(UsedMemory="1" * 400)], "field UsedMemory: out of range"),
         ([line(), line(Status="done")], "line 2, field Status: not an integer: 'done'"),
         ([line(Status="1.5")], "line 1, field Status: not an integer: '1.5'"),
         ([], "is empty"),
@@ -379,7 +379,7 @@ def test_numbers_up_to_their_limits_are_believed():
     trace = read(line(RunTime=10**12, NProcs=10**9))
     assert trace.jobs[["run", "procs"]].to_numpy().tolist() == [[1e12, 1e9]]
     for cells in ({"RunTime": 10**12 + 1}, {"NProcs": 10**9 + 1}):
-        with pytest.raises(wk.FormatError, match="beyond what is believed"):
+        with pytest.raises(wk.FormatError, match="out of range"):
             read(line(**cells))
 
 

@@ -106,7 +106,7 @@ def test_a_label_continued_a_hundred_thousand_times_is_one_value():
 
 def test_filters_behind_comments_without_end_are_not_looked_for():
     stream = bomb(b"; x\n" * 100_000, 12)
-    peak_while_refused(stream, "comments without end", read_filters)
+    peak_while_refused(stream, "too many comment lines", read_filters)
 
 
 def test_rare_users_of_absurd_numbers_are_none():

@@ -264,7 +264,7 @@ def test_a_crash_in_whose_silence_nobody_submits_is_proposed_once():
 def test_a_machine_of_unknown_size_holds_what_was_used_of_a_processor():
     found = wk.infer_outages(log((0, 0, 10, 1.5), (20, 0, 10, 1)))
     assert found.procs == 2
-    assert found.notes[-1].endswith("the most ever used, 2.")
+    assert found.notes[-1].endswith("the maximum ever used is 2.")
 
 
 def test_a_crash_dates_the_stop():
@@ -337,7 +337,7 @@ def test_without_waits_only_silence_speaks():
     (row,) = found.table.to_dict("records")
     assert (row["evidence"], row["waiting"], row["procs"]) == ("silent", 0, 1)
     assert row["end"] - row["start"] == pytest.approx(36_000, abs=700)
-    assert "No wait is known" in found.notes[0] and "1." in found.notes[1]
+    assert "All waits are unknown" in found.notes[0] and "1." in found.notes[1]
 
 
 def test_a_silence_ends_with_the_next_submission_though_that_job_waits():
@@ -373,7 +373,7 @@ def test_jobs_of_unknown_wait_are_left_aside_and_counted():
     trace = steady(300, [(60_000, 66_000)])
     wait = np.append(trace.column("wait")[:-1], -1)
     found = wk.infer_outages(trace.with_columns(wait=wait), 20)
-    assert found.notes == ("1 job of unknown wait is left aside: nobody knows when it ran.",)
+    assert found.notes == ("1 job of unknown wait is excluded.",)
     assert len(found.table) == 1
 
 
@@ -469,7 +469,7 @@ def test_the_command_shows_and_writes_what_simulate_takes(run, path, tmp_path):
         "    start      length  evidence  waiting  would fit  confidence",
         " 60,000 s  1 h 40 min  waiting        10         10       0.996",
         "120,000 s      50 min  waiting         5          5       0.996",
-        "waiting: no job ran, though jobs waited",
+        "waiting: no job ran although jobs waited",
         "2 outages of confidence 0.9 or more",
     ]
     found = tmp_path / "found.outages"
@@ -491,7 +491,7 @@ def test_the_command_tells_notes_and_how_many_would_fit_of_those_that_wait(run, 
     wk.write_swf(trace.with_columns(procs=procs, wait=wait), tmp_path / "log.swf")
     code, out, err = run("outages", tmp_path / "log.swf", "--procs", 8)
     assert code == 0
-    assert err == "1 job of unknown wait is left aside: nobody knows when it ran.\n"
+    assert err == "1 job of unknown wait is excluded.\n"
     assert out.splitlines()[1].split()[-4:-1] == ["waiting", "10", "8"]
 
 

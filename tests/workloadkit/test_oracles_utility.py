@@ -119,7 +119,7 @@ def replay(jobs, seed, *, priority, formula, decay, kind, factor, n_points, sd, 
     return drawn
 
 
-@pytest.mark.filterwarnings("ignore:.*the wait of no job is known:workloadkit.WorkloadWarning")
+@pytest.mark.filterwarnings("ignore:.*all waits are unknown:workloadkit.WorkloadWarning")
 @settings(max_examples=60)
 @given(
     jobs=st.lists(a_job, min_size=1, max_size=12),

@@ -176,14 +176,14 @@ CASES = [
             {"EndTime": None},
             {i: {"submit": 31_549_000 + i, "wait": i * 190, **NO_WAY} for i in (1, 2, 3)},
         ),
-        {"submit-from-0": (W, 1), "labels-there": (N, 1)},
+        {"submit-from-0": (W, 1), "labels-present": (N, 1)},
     ),
     (  # after a year to the second
         lambda: log(
             {"EndTime": None},
             {i: {"submit": 31_535_999 + i, "wait": i * 190, **NO_WAY} for i in (1, 2, 3)},
         ),
-        {"submit-from-0": (N, 1), "labels-there": (N, 1)},
+        {"submit-from-0": (N, 1), "labels-present": (N, 1)},
     ),
     # numbers of users and the like
     (lambda: log(jobs={1: {"user": 0}}), {"numbered-from-1": (E, 1)}),
@@ -268,7 +268,7 @@ CASES = [
             "procs-machine": (W, 2),
             "procs-machine-requested": (W, 2),
             "machine-used-once": (W, 2),
-            "labels-there": (N, 1),
+            "labels-present": (N, 1),
         },
     ),
     (
@@ -305,7 +305,7 @@ CASES = [
     (lambda: log({"MaxMemory": "1000"}), {"max-memory-requested": (W, 3)}),
     (lambda: log({"MaxMemory": "1999"}), {"max-memory-requested": (W, 3)}),
     # the preceding job
-    (lambda: log(jobs={3: {"preceding_job": 99}}), {"preceding-there": (E, 1)}),
+    (lambda: log(jobs={3: {"preceding_job": 99}}), {"preceding-present": (E, 1)}),
     (lambda: log(jobs={3: {"preceding_job": 0, "think_time": -1}}), {"preceding-from-1": (E, 1)}),
     (lambda: log(jobs={3: {"preceding_job": 3}}), {"preceding-earlier": (E, 1)}),
     (
@@ -320,7 +320,7 @@ CASES = [
         lambda: log(jobs={2: {"job": 4}, 3: {"preceding_job": 4}, 1: {"job": 1}}),
         {"job-order": (W, 1), "job-gaps": (W, 1)},
     ),
-    (lambda: log(jobs={1: {"think_time": 0}}), {"think-alone": (E, 1)}),
+    (lambda: log(jobs={1: {"think_time": 0}}), {"think-without-preceding": (E, 1)}),
     (lambda: log(jobs={3: {"think_time": 92}}), {"think-time": (W, 1)}),
     (lambda: log(jobs={3: {"think_time": 91}}), {}),  # rounded
     (lambda: log(jobs={3: {"think_time": 89}}), {}),
@@ -353,10 +353,10 @@ CASES = [
     # the header
     (
         lambda: log({"MaxProcs": None, "MaxNodes": None}),
-        {"machine-known": (W, 1), "labels-there": (N, 2)},
+        {"machine-known": (W, 1), "labels-present": (N, 2)},
     ),
-    (lambda: log({"TimeZoneString": None}), {"clock-known": (W, 1), "labels-there": (N, 1)}),
-    (lambda: log({"Computer": None, "Version": None}), {"labels-there": (N, 2)}),
+    (lambda: log({"TimeZoneString": None}), {"clock-known": (W, 1), "labels-present": (N, 1)}),
+    (lambda: log({"Computer": None, "Version": None}), {"labels-present": (N, 2)}),
     (lambda: log({"MaxProc": "8"}), {"labels-spelt": (W, 1)}),
     (lambda: log({"Copyright": "Ada", "Copyright ": "Bob"}), {"labels-known": (N, 1)}),
     (lambda: log({"MaxProcs ": "9"}), {"labels-once": (W, 1)}),
@@ -427,7 +427,7 @@ CASES = [
     (lambda: log({"TimeZone": "+7200"}), {}),  # at second 0, in summer
     (
         lambda: log({"TimeZone": "7200", "TimeZoneString": None}),
-        {"time-zone-named": (W, 1), "labels-there": (N, 1)},
+        {"time-zone-named": (W, 1), "labels-present": (N, 1)},
     ),
     *(  # the last job left the queue at second 400 and never ran; the one before ended at 210
         (
@@ -465,10 +465,10 @@ CASES = [
     (lambda: beside(submit=beside().sidecar["submit"] + [0, 1, -1]), {}),  # rounded
     (lambda: replace(beside(), sidecar=beside().sidecar.iloc[:1]), {"records-agree": (E, 2)}),
     (lambda: replace(log(), intake=Intake("Slurm", 5, 3, (Repair("steps", 2, 1),))), {}),
-    (lambda: replace(log(), intake=Intake("Slurm", 5, 3)), {"all-rows-told": (E, 1)}),
+    (lambda: replace(log(), intake=Intake("Slurm", 5, 3)), {"rows-accounted": (E, 1)}),
     (
         lambda: replace(log(), intake=Intake("Slurm", 4, 3, (Repair("steps", 2, 1),))),
-        {"all-rows-told": (E, 1)},
+        {"rows-accounted": (E, 1)},
     ),
 ]
 
@@ -562,9 +562,9 @@ def test_only_jobs_that_could_break_a_rule_are_counted_as_checked():
     [
         ("procs-machine-requested", {}, {1: {"requested_procs": 0}, 2: {"requested_procs": 9}}, 2),
         ("procs-partition", {"MaxProcs": "8 (7, 2)"}, {1: {"procs": -1}}, 2),
-        ("preceding-there", {}, {3: {"preceding_job": 99}}, 1),
+        ("preceding-present", {}, {3: {"preceding_job": 99}}, 1),
         ("preceding-earlier", {}, {3: {"preceding_job": 3}}, 1),
-        ("think-alone", {}, {1: {"think_time": 0}}, 2),
+        ("think-without-preceding", {}, {1: {"think_time": 0}}, 2),
         ("think-time", {}, {3: {"think_time": 92}}, 1),
         ("procs-requested", {}, {1: {"requested_procs": 3}, 2: {"requested_procs": -1}}, 2),
         ("memory-requested", {}, {1: {"requested_memory": 999}, 2: {"memory": -1}}, 2),
@@ -587,12 +587,10 @@ def test_jobs_that_say_nothing_of_a_rule_are_not_counted_as_checked(rule, header
     assert (finding.count <= checked, finding.checked) == (True, checked)
 
 
-@pytest.mark.parametrize(
-    ("label", "what"), [("MaxJobs", "jobs are 3"), ("MaxRecords", "lines of jobs are 3")]
-)
+@pytest.mark.parametrize(("label", "what"), [("MaxJobs", "3 jobs"), ("MaxRecords", "3 job lines")])
 def test_what_filters_explain_is_said(label, what):
     explained = wk.validate(log({label: "5", **FILTER})).findings[-1]
-    assert explained.text == f"{label} is 5, {what} and the 2 that filters removed"
+    assert explained.text == f"{label} is 5, but the log has {what} and filters removed 2"
     assert wk.validate(log({label: "4", **FILTER})).findings[0].text == f"{label} is 4, {what}"
 
 
@@ -602,14 +600,14 @@ def test_what_filters_explain_is_said(label, what):
         (
             {"UnixStartTime": None, "TimeZoneString": None},
             "clock-known",
-            "no UnixStartTime and no TimeZoneString: the time of day is unknown",
+            "no UnixStartTime and no TimeZoneString: local time is unknown",
         ),
-        ({"Version": None, "Computer": None}, "labels-there", "no Version, Computer"),
+        ({"Version": None, "Computer": None}, "labels-present", "no Version, Computer"),
         ({"MaxProc": "8"}, "labels-spelt", "MaxProc (for MaxProcs)"),
         ({"Copyright": "Ada", "Licence": "none"}, "labels-known", "Copyright, Licence"),
         ({"MaxProcs": "9", "MaxProcs ": "8"}, "labels-once", "MaxProcs is '8' and '9'"),
         ({"MaxRuntime": "-1"}, "label-values", "MaxRuntime is '-1', not a whole number"),
-        ({"MaxProcs": "7", "MaxNodes": "9"}, "max-nodes", "9 nodes have 7 processors"),
+        ({"MaxProcs": "7", "MaxNodes": "9"}, "max-nodes", "MaxNodes is 9, more than MaxProcs, 7"),
         ({"Queue  ": "1 another"}, "lists-numbered", "Queue: '1 another'"),
     ],
 )
@@ -650,7 +648,7 @@ def test_the_report_as_table_frame_and_json():
     assert "job 1: status 9" in shown
     assert "  status-values: " in shown
     assert "  cpu-run: " in shown  # a warning
-    assert "labels-there: " not in shown  # what is only noted is not explained
+    assert "labels-present: " not in shown  # what is only noted is not explained
     assert shown.splitlines()[-1].endswith("standard.")
     order = [rule.name for rule in RULES]
     places = [(SEVERITIES.index(f.severity), order.index(f.rule)) for f in report.findings]
@@ -671,7 +669,7 @@ def test_the_report_as_table_frame_and_json():
 
 def test_the_first_second_of_a_machine_used_twice():
     finding = wk.validate(log(jobs={2: {"wait": 59}, 3: {"think_time": 91}}))["machine-used-once"]
-    assert "up to 12 busy; MaxProcs is 8" in finding.text
+    assert "up to 12 busy, but MaxProcs is 8" in finding.text
     assert str(finding.offenders[0]) == "job 2: second 109, busy 12"
     more = {2: {"wait": 0}, 3: {"submit": 60, **NO_WAY}}
     finding = wk.validate(log(jobs=more))["machine-used-once"]

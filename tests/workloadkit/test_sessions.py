@@ -307,7 +307,7 @@ def test_a_cut_is_a_length_of_time(cut):
 
 
 def test_by_arrival_there_is_nothing_to_cut():
-    with pytest.raises(wk.ParameterError, match="a cut goes with last and max"):
+    with pytest.raises(wk.ParameterError, match="a cut requires the method last or max"):
         wk.delimit_sessions(trace_of((0, 1)), cut=60)
 
 

@@ -297,11 +297,11 @@ def test_utility_functions_go_with_their_jobs_through_sorting(tmp_path):
         ("0", "an odd number of them"),
         ("0 5 9", "an odd number of them"),
         ("1 5", "the first time is not 0"),
-        ("0 5 0 4", "times do not rise"),
-        ("0 5 9 6", "values rise"),
+        ("0 5 0 4", "times do not increase"),
+        ("0 5 9 6", "values increase"),
         ("0 5 9 -1", "a value is negative or not finite"),
         ("0 5 -9 1", "a time is negative or not finite"),
-        ("0 5 2e12 1", "a time is beyond what is believed"),
+        ("0 5 2e12 1", "a time exceeds 1e+12 s"),
         ("0 x", "not all are numbers"),
         ("0 nan", "not all are numbers"),
         ("0 1e999", "a value is negative or not finite"),
@@ -383,7 +383,7 @@ def test_the_first_line_shows_that_it_is_another_format():
 )
 def test_absurd_numbers_are_refused_by_name(field, text):
     error = refusal(f"{JOB}\n{job(**{field: text})}")
-    assert (error.line, error.field, error.message) == (2, field, "beyond what is believed")
+    assert (error.line, error.field, error.message) == (2, field, "out of range")
 
 
 def test_jobs_of_one_second_and_the_points_of_a_function_stay_in_the_order_of_the_file():
@@ -418,10 +418,10 @@ def test_a_last_line_without_its_end_is_no_job(text, n_lines):
     whole = f"{JOB}\n" * n_lines
     trace = read(whole + text)
     assert trace.n_jobs == n_lines
-    kind = "the file ends within a line, which is left out: it is truncated"
+    kind = "the file is truncated: its incomplete last line is left out"
     assert repairs(trace) == [(kind, 1, n_lines + 1)]
     error = str(refusal(f"{JOB}\n{text}", strict=True))
-    assert error == "<stream>, line 2: the file ends within a line: it is truncated"
+    assert error == "<stream>, line 2: the file is truncated: its last line is incomplete"
 
 
 @pytest.mark.parametrize("lines", [["1 0 0 10 4", "2 5 0 10 4"], [JOB, JOB], [JOB, JOB + " 7"]])

@@ -45,9 +45,9 @@ def test_columns_are_what_they_are_called(columns, message):
 @pytest.mark.parametrize(
     ("ask", "message"),
     [
-        (lambda: wk.Trace.from_columns({"run": [1]}), "needs the submit times"),
+        (lambda: wk.Trace.from_columns({"run": [1]}), "requires the column submit"),
         (lambda: wk.Trace.from_columns(SMALL).column("size"), "not a field of a job: size; known"),
-        (lambda: wk.Trace.from_columns(SMALL).select([True]), "1 choices for 2 jobs"),
+        (lambda: wk.Trace.from_columns(SMALL).select([True]), "1 values of keep for 2 jobs"),
     ],
 )
 def test_what_a_log_does_not_have_is_refused(ask, message):
@@ -61,7 +61,7 @@ def test_identifiers_beyond_32_bits_stay_exact():
 
 
 def test_new_submit_times_must_ascend():
-    with pytest.raises(WorkloadError, match="row 1 at 4 s comes after one at 9 s"):
+    with pytest.raises(WorkloadError, match="row 1 at 4 s follows one at 9 s"):
         wk.Trace.from_columns(SMALL).with_columns(submit=[9, 4])
 
 
@@ -362,7 +362,7 @@ def test_units_of_the_fields_are_those_of_the_standard():
     ],
 )
 def test_whatever_takes_a_log_says_what_to_give_instead_of_none(use):
-    with pytest.raises(wk.ParameterError, match=r"is 'log\.swf'; read it first, with wk\.read_swf"):
+    with pytest.raises(wk.ParameterError, match=r"is 'log\.swf'; read it first with wk\.read_swf"):
         use("log.swf")
     with pytest.raises(wk.ParameterError, match="type dict"):
         use({"submit": [0]})

@@ -1,1 +1,1 @@
-"""Cleaning: filters in the archive's form, and the parts of a log that represent nothing."""
+"""Clean a log: filters in the archive's syntax, and unrepresentative parts of a log."""

@@ -1,4 +1,4 @@
-"""How many jobs a log's own weekly cycle lets expect, and what an ordinary day is."""
+"""Expected numbers of jobs from a log's own weekly cycle, and the size of an ordinary day."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,19 +11,19 @@ from workloadkit.trace import Trace
 
 HOUR = 3600
 
-#: Of a shorter log nobody can say what is usual. [weeks]
+#: A shorter log has no usual week. [weeks]
 FEWEST_WEEKS = 4
 
-#: Nor of one that spans more than this. [weeks]
+#: Longer logs are not analysed. [weeks]
 MOST_WEEKS = 5200
 
 
 @dataclass(frozen=True, eq=False)
 class Activity:
-    """Arrivals of a log against its own weekly cycle.
+    """Arrivals of a log compared with its own weekly cycle.
 
-    The rate usual at an hour of the week is the mean of that hour, scaled so that a week brings
-    the median of all weeks: neither bursts nor dead weeks move it much.
+    The usual rate at an hour of the week is the mean of that hour, scaled so that a week has the
+    median number of jobs of all weeks: neither bursts nor dead weeks affect it much.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ class Activity:
 
     @classmethod
     def of(cls, trace: Trace) -> "Activity":
-        """Return the activity of a log of at least one job."""
+        """Return the activity of a log with at least one job."""
         return cls(trace.column("submit"), Clock.of(trace))
 
     @property
@@ -47,18 +47,18 @@ class Activity:
 
     @property
     def judged(self) -> bool:
-        """Whether the log is long enough, and has jobs enough, for a usual week."""
+        """Whether the log is long enough and has enough jobs to define a usual week."""
         return FEWEST_WEEKS <= self.weeks <= MOST_WEEKS and self.ordinary_day > 0
 
     @cached_property
     def edges(self) -> NDArray[np.float64]:
-        """Seconds that part the log into hours, from its first submission on."""
+        """Boundaries of the log's hours, in seconds from its first submission."""
         n_hours = int((self.submit[-1] - self.submit[0]) // HOUR) + 1
         return self.submit[0] + HOUR * np.arange(n_hours + 1)
 
     @cached_property
     def rate(self) -> NDArray[np.float64]:
-        """Jobs usual in each hour of the log."""
+        """Usual number of jobs in each hour of the log."""
         begin = self.edges[:-1]
         jobs = np.bincount(
             ((self.submit - begin[0]) // HOUR).astype(np.int64), minlength=begin.size
@@ -79,11 +79,11 @@ class Activity:
         return float(np.median(jobs)) / 7 if jobs.size else 0.0
 
     def expected(self, time: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return how many jobs the cycle lets expect from the first submission up to a time."""
+        """Return the number of jobs expected from the first submission up to each time."""
         return np.interp(time, self.edges, np.append(0.0, np.cumsum(self.rate)))
 
 
 def day_of(clock: Clock, time: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return the local day of each time, counted from that of the first one."""
+    """Return the local day of each time, counted from the first one's."""
     day = np.floor(clock.local(time) / DAY).astype(np.int64)
     return day - day[0] if day.size else day

@@ -1,4 +1,4 @@
-"""The parts of a log that are not representative of it, each with its evidence and a filter."""
+"""Find the unrepresentative parts of a log, each with its evidence and a filter."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -19,23 +19,23 @@ from workloadkit.trace import Trace, check_trace
 
 @dataclass(frozen=True, eq=False)
 class Anomalies:
-    """What `find_anomalies` found.
+    """Result of `find_anomalies`.
 
     Parameters
     ----------
     name : str
         Name of the log.
     n_jobs : int
-        Its jobs.
+        Number of jobs.
     items : tuple of Anomaly
-        By kind, the largest first.
+        Strongest first, then by kind.
     notes : tuple of str
         What could not be judged, and why.
     daily : DataFrame
-        One row a local day: its `begin` and `end` [s], its `date` if known, its `jobs`, and those
-        of them in `flurries` that are more than slight.
+        One row per local day: `begin` and `end` [s], `date` if known, `jobs`, and the jobs in
+        `flurries` that are more than slight.
     limits : FlurryLimits
-        What makes a flurry.
+        Thresholds that define a flurry.
     """
 
     name: str
@@ -47,11 +47,11 @@ class Anomalies:
 
     @property
     def offered(self) -> tuple[Filter, ...]:
-        """The filters that are offered as they stand: what is more than slight, and no change."""
+        """Recommended filters: anomalies that are more than slight, without changes."""
         return tuple(one.filter for one in self.items if one.offered and one.filter)
 
     def sensitivity(self) -> dict[float, dict[str, int]]:
-        """Count the flurries by strength with both limits of their size halved and doubled."""
+        """Count the flurries by strength, with both size limits halved, as given, and doubled."""
         flurries = [one.evidence for one in self.items if one.kind == FLURRY]
         counts = {}
         for factor in (0.5, 1.0, 2.0):
@@ -65,7 +65,7 @@ class Anomalies:
         return counts
 
     def to_frame(self) -> pd.DataFrame:
-        """Return a table, one row an anomaly."""
+        """Return a table with one row per anomaly."""
         columns = {
             "kind": [one.kind for one in self.items],
             "title": [one.title for one in self.items],
@@ -80,7 +80,7 @@ class Anomalies:
         return pd.DataFrame(columns)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all of it for JSON, the evidence by name."""
+        """Return the result for JSON, with the evidence by name."""
         days = max(len(self.daily), 1)
         return {
             "log": self.name,
@@ -132,7 +132,7 @@ class Anomalies:
         return "\n".join([*lines, *self.notes])
 
     def date(self, second: float) -> str:
-        """Return the local day of a second of the log; counted from second 0 if it is unknown."""
+        """Return the local day of a second of the log, or the day number if it is unknown."""
         if "date" not in self.daily:
             return f"day {second / DAY:,.0f}"
         day = int(np.searchsorted(self.daily["begin"], second, side="right")) - 1
@@ -140,20 +140,20 @@ class Anomalies:
 
 
 def find_anomalies(trace: Trace, *, limits: FlurryLimits = LIMITS) -> Anomalies:
-    """Find what is not representative of a log: nothing is removed.
+    """Find the unrepresentative parts of a log, without removing them.
 
-    Found are *flurries* (see `workloadkit.cleaning.flurries`), a *start-up* or *wind-down* (few
-    jobs at one end against the weekly cycle), *dead periods* (no arrivals for longer than the
-    weekly cycle and the log's own gaps explain) and *changes* of configuration (the machine's
-    size, limits of requests, sets of queues and partitions). Each has its evidence, a strength,
-    and a filter that `clean` applies. Flurries that are more than slight do not count in what is
-    usual for the others.
+    The parts are *flurries* (see `workloadkit.cleaning.flurries`), a *start-up* or *wind-down* (few
+    jobs at one end compared with the weekly cycle), *dead periods* (no arrivals for longer than the
+    weekly cycle and the log's own gaps explain) and *changes* of configuration (machine size,
+    limits of requests, sets of queues and partitions). Each has its evidence, a strength, and a
+    filter that `clean` applies. Flurries that are more than slight are excluded when the other
+    kinds are sought.
 
     Parameters
     ----------
     trace : Trace
     limits : FlurryLimits, optional
-        What makes a flurry.
+        Thresholds that define a flurry.
 
     Returns
     -------
@@ -178,7 +178,7 @@ def find_anomalies(trace: Trace, *, limits: FlurryLimits = LIMITS) -> Anomalies:
             if activity.weeks > MOST_WEEKS
             else "has no job in most of its weeks"
         )
-        note = f"The log {why}, so what is usual in it is unknown, and nothing was looked for."
+        note = f"The log {why}, so its usual activity is unknown: anomalies were not sought."
         daily = _daily(activity, none) if activity.weeks <= MOST_WEEKS else _daily_of_none()
         return Anomalies(trace.name, trace.n_jobs, (), (note,), daily, limits)
     flurries = find_flurries(trace, limits)
@@ -196,7 +196,7 @@ def find_anomalies(trace: Trace, *, limits: FlurryLimits = LIMITS) -> Anomalies:
         items += ends + find_dead_periods(rest, usual, (begin, end))
         items += find_steps(rest, usual.weeks) + find_queue_changes(rest, usual.weeks)
     else:
-        notes.append("Without its flurries, the log is too short for more to be looked for.")
+        notes.append("Without its flurries, the log is too short to find other anomalies.")
     counted = (_recounted(trace, one) for one in items)
     order = sorted(counted, key=lambda one: STRENGTHS.index(one.strength))
     return Anomalies(
@@ -205,7 +205,7 @@ def find_anomalies(trace: Trace, *, limits: FlurryLimits = LIMITS) -> Anomalies:
 
 
 def _recounted(trace: Trace, one: Anomaly) -> Anomaly:
-    """Count what the filter removes of the whole log, its flurries included."""
+    """Return the anomaly with the number of jobs that its filter removes from the whole log."""
     if one.filter is None:
         return one
     count = int(np.count_nonzero(one.filter.mask(trace)))

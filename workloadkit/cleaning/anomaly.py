@@ -1,4 +1,4 @@
-"""What a part of a log that represents nothing is called, and what it is shown with."""
+"""An anomaly: a part of a log that is not representative, with the evidence for it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -6,13 +6,13 @@ from typing import Any
 
 from workloadkit.cleaning.filters import Filter
 
-#: How much an anomaly weighs, from much to little.
+#: How strongly an anomaly affects the log, strongest first.
 STRENGTHS = ("dominating", "notable", "slight")
 
 FLURRY, START_UP, WIND_DOWN = "flurry", "start-up", "wind-down"
 DEAD_PERIOD, CHANGE = "dead period", "change"
 
-#: The kinds of anomalies, in the order of the table.
+#: Kinds of anomalies, in the order of the table.
 KINDS = (FLURRY, START_UP, WIND_DOWN, DEAD_PERIOD, CHANGE)
 
 
@@ -31,9 +31,9 @@ class Anomaly:
     reason : str
         The evidence in a sentence.
     evidence : mapping of str to number
-        The numbers behind it, by name.
+        The numbers that support it, by name.
     span : tuple of float
-        When it begins and ends. [s of the log]
+        First and last second. [s of the log]
     filter : Filter, optional
         Removes it, with the number of jobs that it removes; None if there is nothing to remove.
     """
@@ -48,13 +48,13 @@ class Anomaly:
 
     @property
     def n_jobs(self) -> int:
-        """How many jobs its filter removes."""
+        """Number of jobs that its filter removes."""
         return (self.filter.count or 0) if self.filter else 0
 
     @property
     def offered(self) -> bool:
-        """Whether its filter is offered as it stands.
+        """Whether its filter is recommended.
 
-        Slight anomalies are only shown; which side of a change to keep is a choice.
+        Slight anomalies are reported only; which side of a change to keep is the reader's choice.
         """
         return bool(self.filter) and self.strength != "slight" and self.kind != CHANGE

@@ -1,10 +1,10 @@
 """Changes of a system's configuration within a log: its size, its queues, its limits.
 
-Quantities are followed week by week. A change-point is found by Pettitt's test (A. N. Pettitt,
-"A non-parametric approach to the change-point problem", Applied Statistics 28, 1979), which is
-about ranks and so knows no scale; the step must also stay, be large, and be no part of a trend.
-Its approximation of the chance is cautious: a new level of t of n weeks is not seen where t is
-below about the square root of n.
+Each quantity is computed week by week. Pettitt's test finds a change point (A. N. Pettitt,
+"A non-parametric approach to the change-point problem", Applied Statistics 28, 1979). The test
+uses ranks and therefore needs no scale; in addition the step must last, be large, and not be part
+of a trend. The approximate p-value is conservative: a new level that lasts t of n weeks is not
+detected if t is below about the square root of n.
 """
 
 from collections.abc import Callable
@@ -20,37 +20,37 @@ from workloadkit.cleaning.filters import Comparison, Filter
 from workloadkit.clock import DAY, WEEK
 from workloadkit.trace import Trace
 
-#: Chance at which something is no more believed to be chance, over all that is followed.
+#: Significance level, over all quantities together.
 ALPHA = 0.05
 
-#: A part of the log is at least that long. [weeks]
+#: Minimum length of each part of the log. [weeks]
 SHORTEST_PART = 4
 
-#: Share of the pairs of a week before and a week after that differ in the sense of the step.
+#: Minimum share of pairs (a week before, a week after) that differ in the direction of the step.
 STAYS = 0.95
 
-#: The larger level over the smaller; for shares, the difference.
+#: Minimum ratio of the larger level to the smaller; for shares, minimum difference.
 STEP, SHARE_STEP = 1.2, 0.2
 
-#: The step must show in so many weeks on either side of it, and be larger by a factor than what
-#: comes between these and as many weeks beyond them, on either side. [weeks]
+#: The step must show within NEAR weeks on either side, and exceed by the factor NO_TREND the drift
+#: between these weeks and the NEAR weeks beyond them, on either side. [weeks]
 NEAR, NO_TREND = 8, 2.0
 
-#: A queue holds this share of the jobs while it is there.
+#: Minimum share of the jobs in a queue while it is in use.
 QUEUE_SHARE = 0.05
 
-#: Holding this share, its coming or going is notable.
+#: From this share on, a queue that appears or vanishes is a notable change.
 LARGE_QUEUES = 0.25
 
-#: Queues that come and go within this time do so at one change. [s]
+#: Queues that appear or vanish within this time count as one change. [s]
 AT_ONCE = 2 * WEEK
 
-#: Fewer jobs in a week tell no share.
+#: Weeks with fewer jobs have no share.
 FEWEST_JOBS = 20
 
 
 _MEANING = {
-    "in_use": "most processors in use at a time",
+    "in_use": "maximum number of processors in use",
     "largest_job": "processors of the largest job",
     "powers_of_two": "share of the parallel jobs whose processors are a power of two",
     "requested_time": "longest requested time",
@@ -73,16 +73,16 @@ class _Series:
 
 
 def find_steps(trace: Trace, n_weeks: int) -> list[Anomaly]:
-    """Return where the machine's size, the sizes or the limits of requests step and stay.
+    """Return lasting steps in the machine's size, the job sizes or the requested times.
 
-    Followed are the most processors in use at a time, the largest job, the share of powers of two
-    among the parallel jobs, and the longest requested time.
+    The weekly series are the maximum number of processors in use, the largest job, the share of
+    powers of two among the parallel jobs, and the longest requested time.
 
     Parameters
     ----------
     trace : Trace
     n_weeks : int
-        Whole weeks of the log, from its first submission on.
+        Whole weeks of the log, from its first submission.
     """
     series = _weekly(trace, n_weeks)
     first = trace.column("submit")[0]
@@ -95,18 +95,18 @@ def find_steps(trace: Trace, n_weeks: int) -> list[Anomaly]:
 
 
 def _is_step(series: _Series) -> Callable[[NDArray, NDArray], bool]:
-    """Return whether two levels differ by a step that counts."""
+    """Return the function that decides whether two levels differ by a relevant step."""
 
     def is_step(before: NDArray, after: NDArray) -> bool:
         low, high = sorted((float(np.median(before)), float(np.median(after))))
         large = high - low >= SHARE_STEP if series.is_share else high >= STEP * max(low, 1)
-        return large and _parted(before, after)
+        return large and _separated(before, after)
 
     return is_step
 
 
-def _parted(before: NDArray, after: NDArray) -> bool:
-    """Whether nearly all values after lie above those before, or below."""
+def _separated(before: NDArray, after: NDArray) -> bool:
+    """Whether nearly all values after lie above those before, or nearly all below."""
     higher = np.count_nonzero(after[:, None] > before) / (before.size * after.size)
     lower = np.count_nonzero(after[:, None] < before) / (before.size * after.size)
     return bool(max(higher, lower) >= STAYS)
@@ -115,7 +115,7 @@ def _parted(before: NDArray, after: NDArray) -> bool:
 def _steps(
     values: NDArray[np.float64], alpha: float, is_step: Callable[[NDArray, NDArray], bool]
 ) -> list[int]:
-    """Return the change-points of a series, each the first index of the new level."""
+    """Return the change points of a series, each as the first index of the new level."""
     at, chance = pettitt(values)
     if chance > alpha or not SHORTEST_PART <= at <= values.size - SHORTEST_PART:
         return []
@@ -133,13 +133,13 @@ def _step_size(before: NDArray, after: NDArray) -> float:
 
 
 def _drift(part: NDArray) -> float:
-    """Return how far a part of a series moves within its first weeks; 0 if it is short."""
+    """Return how far the level moves within the first weeks of a part; 0 if the part is short."""
     first, then = part[:NEAR], part[NEAR : 2 * NEAR]
     return float(abs(np.median(then) - np.median(first))) if then.size >= SHORTEST_PART else 0.0
 
 
 def pettitt(values: NDArray[np.float64]) -> tuple[int, float]:
-    """Return where a series most likely changes its level, and the chance of such a change.
+    """Return the most likely change point of a series, and its p-value.
 
     Parameters
     ----------
@@ -150,7 +150,7 @@ def pettitt(values: NDArray[np.float64]) -> tuple[int, float]:
     at : int
         Index of the first value of the new level.
     chance : float
-        That of Pettitt's approximation, at most 1.
+        Pettitt's approximate p-value, at most 1.
 
     Examples
     --------
@@ -232,14 +232,14 @@ def _weekly(trace: Trace, n_weeks: int) -> list[_Series]:
 
 
 def _most_in_use(trace: Trace, n_weeks: int) -> NDArray[np.float64]:
-    """Return the most processors in use at one time, by week."""
+    """Return the maximum number of processors in use, by week."""
     ran = trace.ran
     if not ran.any():
         return np.full(n_weeks, np.nan)
     end, procs = trace.end[ran], trace.used_procs[ran]
     time = np.concatenate([end - trace.column("run")[ran], end])
     step = np.concatenate([procs, -procs])
-    order = np.lexsort((step, time))  # those that end give way to those that start
+    order = np.lexsort((step, time))  # ends before starts
     time, in_use = time[order], np.cumsum(step[order])
     begins = trace.column("submit")[0] + WEEK * np.arange(n_weeks + 1)
     at = np.searchsorted(time, begins)
@@ -251,12 +251,12 @@ def _most_in_use(trace: Trace, n_weeks: int) -> NDArray[np.float64]:
 
 
 def find_queue_changes(trace: Trace, n_weeks: int) -> list[Anomaly]:
-    """Return when queues or partitions appear, or vanish, for good.
+    """Return the times at which queues or partitions appear, or vanish, permanently.
 
-    A queue appears if it is first used well within the log, and would, used on as many days drawn
-    from all days of the log, by chance have been used before; it vanishes likewise. It must be
-    there for four weeks and hold a share of the jobs meanwhile. What comes and goes within two
-    weeks is one change.
+    A queue appears if its first use lies well within the log and is too late to be chance: jobs on
+    as many days, drawn from all days of the log, would have included an earlier one. It vanishes
+    by the same rule in reverse. The queue must be in use for four weeks and hold a minimum share
+    of the jobs in that time. Events within two weeks of each other are one change.
     """
     found = []
     for name in ("queue", "partition"):
@@ -271,7 +271,7 @@ def find_queue_changes(trace: Trace, n_weeks: int) -> list[Anomaly]:
 def _comings_and_goings(
     trace: Trace, name: str, n_weeks: int
 ) -> list[tuple[float, str, int, float, float]]:
-    """Return when, what, which, the share of jobs while there, and the chance; in order of time."""
+    """Return (time, event, queue, share of jobs while in use, p-value), sorted by time."""
     submit, number = trace.column("submit"), trace.column(name)
     day = ((submit - submit[0]) // DAY).astype(np.int64)
     numbers, code, counts = np.unique(number, return_inverse=True, return_counts=True)
@@ -285,14 +285,14 @@ def _comings_and_goings(
     for which, count, end in zip(numbers.tolist(), counts.tolist(), ends.tolist(), strict=True):
         if which < 0 or count < FEWEST_JOBS:
             continue
-        his = rows[end - count : end]
-        used = np.unique(day[his]).size
-        share = count / (his[-1] - his[0] + 1)
-        if share < QUEUE_SHARE or submit[his[-1]] - submit[his[0]] < part:
+        own = rows[end - count : end]
+        used = np.unique(day[own]).size
+        share = count / (own[-1] - own[0] + 1)
+        if share < QUEUE_SHARE or submit[own[-1]] - submit[own[0]] < part:
             continue
         for what, row, outside in (
-            ("appears", his[0], np.searchsorted(days, day[his[0]])),
-            ("vanishes", his[-1], days.size - 1 - np.searchsorted(days, day[his[-1]])),
+            ("appears", own[0], np.searchsorted(days, day[own[0]])),
+            ("vanishes", own[-1], days.size - 1 - np.searchsorted(days, day[own[-1]])),
         ):
             long = submit[row] - submit[0] if what == "appears" else submit[-1] - submit[row]
             chance = 2 * numbers.size * (1 - outside / days.size) ** used
@@ -305,17 +305,17 @@ def _comings_and_goings(
 def _queue_change(
     trace: Trace, name: str, group: list[tuple[float, str, int, float, float]]
 ) -> Anomaly:
-    said = []
+    parts = []
     evidence: dict[str, Any] = {"field": name}
     for what in ("appears", "vanishes"):
         these = [one for one in group if one[1] == what]
         evidence[what] = [one[2] for one in these]
-        said += [
-            f"{name} {one[2]} {what} for good, with {100 * one[3]:.0f} % of the jobs while there"
+        parts += [
+            f"{name} {one[2]} {what} permanently ({100 * one[3]:.0f} % of the jobs while in use)"
             for one in these
         ]
     shares = [sum(one[3] for one in group if one[1] == what) for what in ("appears", "vanishes")]
     evidence |= {"share": max(shares), "chance": max(one[4] for one in group)}
-    reason = f"{'; '.join(said)}."
+    reason = f"{'; '.join(parts)}."
     strength = "notable" if evidence["share"] >= LARGE_QUEUES else "slight"
     return change(trace, f"set of {name}s", strength, reason, evidence, group[0][0])

@@ -1,4 +1,4 @@
-"""Cleaned logs: the filters that a header names, applied to a log and written into its header."""
+"""Clean a log: read filters from headers, apply them, and record them in the header."""
 
 import re
 import warnings
@@ -28,7 +28,7 @@ ONE_FILTER = ";       The filter used to produce it was"
 SEVERAL_FILTERS = ";       The filters used to produce it were"
 _INDENT = ";         "
 
-# What tells of filters, such as "The filters used to produce it were", and what follows it.
+# A phrase that introduces filters, such as "The filters used to produce it were", and its rest.
 _INTRODUCED = re.compile(
     r"\bfilters?\b(?:[^<>=!]*?\b(?:was|were|is|are|by)\b|[^<>=!:]*:)\s*:?(.*)", re.I
 )
@@ -38,17 +38,17 @@ _GOES_ON = re.compile(r"(?:and|or)\b", re.I)
 
 
 class Removed(NamedTuple):
-    """What a filter removed."""
+    """The rows that a filter removes."""
 
     filter: Filter
     rows: NDArray[np.int64]
 
 
 def filters_of(header: Header) -> tuple[Filter, ...]:
-    """Return the filters that the header of a cleaned log names, in order.
+    """Return the filters named in the header of a cleaned log, in order.
 
-    They stand behind a line such as "The filters used to produce it were", one a line; a filter
-    may also go on over several lines or stand on that line itself.
+    They follow a line such as "The filters used to produce it were", one per line; a filter may
+    also span several lines or follow on the introducing line itself.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ def filters_of(header: Header) -> tuple[Filter, ...]:
     Raises
     ------
     WorkloadError
-        If a filter named there cannot be read.
+        If a filter in the header cannot be parsed.
 
     Examples
     --------
@@ -71,7 +71,7 @@ def filters_of(header: Header) -> tuple[Filter, ...]:
     ['user=2 (305178 jobs removed)', 'job<=10 (5 jobs removed)']
     """
     texts: list[str] = []
-    within = False  # a stretch of lines that name filters
+    within = False  # within the lines that name filters
     for line in header.lines:
         text = line.strip().lstrip(";").strip()
         introduced = _INTRODUCED.search(text)
@@ -85,31 +85,31 @@ def filters_of(header: Header) -> tuple[Filter, ...]:
             texts[-1] += f" {text}"
         elif _LIKE_A_FILTER.search(text):
             texts.append(text)
-        else:  # words again
+        else:  # ordinary text
             within = False
     try:
         return tuple(map(Filter.parse, texts))
     except ParameterError as error:
-        raise WorkloadError(f"the header names what is no filter: {error}") from None
+        raise WorkloadError(f"the header contains an invalid filter: {error}") from None
 
 
 def _unfinished(text: str) -> bool:
-    """Whether a filter goes on in the next line of a header."""
+    """Whether a filter continues on the next header line."""
     return bool(re.search(r"\b(?:and|or|not)\Z", text, re.I)) or text.count("(") > text.count(")")
 
 
 def read_filters(source: Source) -> tuple[Filter, ...]:
-    r"""Read filters from a file: a cleaned log, whose header names them, or one filter a line.
+    r"""Read filters from a cleaned log's header, or from a file with one filter per line.
 
     Parameters
     ----------
     source : str, path or binary file
-        ``-`` is standard input. In a file of filters, ``#`` begins a comment.
+        ``-`` is standard input. In a file of filters, ``#`` starts a comment.
 
     Raises
     ------
     FormatError
-        With the line, where a line is no filter; also if there is none.
+        If a line is not a filter (with its line number), or if there are no filters.
 
     Examples
     --------
@@ -129,7 +129,7 @@ def read_filters(source: Source) -> tuple[Filter, ...]:
             )
             comments += [line for line in head if line.strip()]
             if len(comments) > MAX_COMMENT_LINES:
-                raise FormatError(path, "comments without end", line=block.first_line)
+                raise FormatError(path, "too many comment lines", line=block.first_line)
             if len(head) < len(block.lines):
                 break
             continue
@@ -145,14 +145,14 @@ def read_filters(source: Source) -> tuple[Filter, ...]:
         except WorkloadError as error:
             raise FormatError(path, str(error)) from None
         if not filters:
-            raise FormatError(path, "its header names no filter")
+            raise FormatError(path, "the header contains no filter")
     elif not filters:
-        raise FormatError(path, "holds no filter, unless behind a # that says not to apply it")
+        raise FormatError(path, "contains no filter outside of comments (#)")
     return tuple(filters)
 
 
 def removals(trace: Trace, filters: Iterable[Filter]) -> tuple[Removed, ...]:
-    """Return what each filter removes of a log, after those before it.
+    """Return which jobs each filter removes after the filters before it.
 
     Parameters
     ----------
@@ -162,7 +162,7 @@ def removals(trace: Trace, filters: Iterable[Filter]) -> tuple[Removed, ...]:
     Returns
     -------
     tuple of Removed
-        The filter with the count of what it removes here, and the rows of `trace.jobs`.
+        Each filter with its count for this log, and the rows of `trace.jobs` it removes.
     """
     left = np.ones(trace.n_jobs, bool)
     removed = []
@@ -174,31 +174,31 @@ def removals(trace: Trace, filters: Iterable[Filter]) -> tuple[Removed, ...]:
 
 
 def clean(trace: Trace, filters: Filter | str | Iterable[Filter | str]) -> Trace:
-    r"""Remove jobs from a log and name the filters used in its header, as the archive does.
+    r"""Remove jobs from a log and record the filters in its header, as the archive does.
 
-    The filters are applied one after the other, and each is written with the number of jobs
-    that it really removed. Those that the header names already stay there. MaxRecords becomes the
-    number of lines; MaxJobs stays that of the raw log, and jobs keep their numbers. Bursts,
-    utility functions and the side-car go with their jobs.
+    The filters are applied in order, and each is recorded with the number of jobs that it removed
+    from this log. Filters already in the header are kept. MaxRecords becomes the number of lines;
+    MaxJobs stays that of the raw log, and jobs keep their numbers. Bursts, utility functions and
+    the side-car are reduced to the remaining jobs.
 
     Parameters
     ----------
     trace : Trace
     filters : Filter, str, or several of them
-        They name the jobs to remove.
+        They select the jobs to remove.
 
     Raises
     ------
     ParameterError
-        If there is no filter, or a text is none.
+        If no filter is given, or a text is not a filter.
     WorkloadError
-        If nothing would be left.
+        If no job would remain.
 
     Warns
     -----
     WorkloadWarning
-        Where a filter removes nothing, or another number of jobs than it says; and where jobs
-        that stay name one that was removed as their preceding job.
+        If a filter removes no jobs, or not as many as it states; if remaining jobs name a removed
+        job as their preceding job.
 
     Examples
     --------
@@ -214,7 +214,7 @@ def clean(trace: Trace, filters: Filter | str | Iterable[Filter | str]) -> Trace
     check_trace(trace)
     given = [filters] if isinstance(filters, Filter | str) else list(filters)
     if not given:
-        raise ParameterError("no filter given; one or more is needed, such as 'user=3 and proc=1'")
+        raise ParameterError("no filter given; give at least one, such as 'user=3 and proc=1'")
     parsed = [one if isinstance(one, Filter) else Filter.parse(one) for one in given]
     removed = removals(trace, parsed)
     keep = np.ones(trace.n_jobs, bool)
@@ -222,17 +222,17 @@ def clean(trace: Trace, filters: Filter | str | Iterable[Filter | str]) -> Trace
         keep[rows] = False
         if stated.count not in (None, counted.count):
             _warn(
-                f"{stated.condition}: said to remove {stated.count:,} jobs, removes {rows.size:,}"
+                f"{stated.condition}: states {stated.count:,} removed jobs, removes {rows.size:,}"
             )
         elif not rows.size:
             _warn(f"{stated.condition}: removes no job")
     if not keep.any():
-        raise WorkloadError(f"{trace.name}: nothing would be left; the filters remove every job")
+        raise WorkloadError(f"{trace.name}: the filters remove every job")
     kept = trace.select(keep)
     gone = np.setdiff1d(trace.column("job")[~keep], kept.column("job"))
     lost = int(np.isin(kept.column("preceding_job"), gone[gone >= 0]).sum())
     if lost:
-        _warn(f"{trace.name}: {lost:,} of the jobs left name one that was removed as preceding job")
+        _warn(f"{trace.name}: {lost:,} remaining jobs name a removed job as their preceding job")
     header = trace.header
     if header.get("MaxRecords") is not None or header.get("MaxJobs") is not None:
         header = header.replaced("MaxRecords", str(kept.n_jobs + len(kept.bursts)))
@@ -244,7 +244,7 @@ def _warn(message: str) -> None:
 
 
 def _named(header: Header, filters: list[Filter]) -> Header:
-    """Return the header with filters named behind those that it names already."""
+    """Return the header with filters added after those already in it."""
     written = [f"{_INDENT}{one}" for one in filters]
     lines = list(header.lines)
     known = [i for i, line in enumerate(lines) if line.strip() in (ONE_FILTER, SEVERAL_FILTERS)]

@@ -1,6 +1,6 @@
-"""Filters in the form of the Parallel Workloads Archive: which jobs of a log to remove.
+"""Filters that select jobs to remove, in the syntax of the Parallel Workloads Archive.
 
-The archive's cleaned logs name them in their headers, such as
+Headers of the archive's cleaned logs contain them, such as
 ``user=374 and (job>=14969 and job<=28552) (11740 jobs removed)``.
 """
 
@@ -21,17 +21,17 @@ from workloadkit.fields import BY_NAME, UNKNOWN
 from workloadkit.parameters import read_duration
 from workloadkit.trace import Trace, check_trace
 
-#: A longer filter is refused. [characters]
+#: Longest accepted filter. [characters]
 MAX_LENGTH = 20_000
 
-#: Deeper brackets are refused.
+#: Deepest accepted nesting of parentheses.
 MAX_DEPTH = 50
 
-#: Hour of the day of the submission, 0 to 23, in the log's own time zone: no field, but a name
-#: that filters of the archive use.
+#: Hour of the day of the submission, 0 to 23, in the log's own time zone. It is not a job field,
+#: but filters of the archive use it.
 HOUR = "hour"
 
-# Names in filters, by the fields' names; these are how the archive writes them.
+# Fields that the archive's filters spell differently, as written; then all accepted spellings.
 _WRITTEN = {"procs": "proc", "executable": "app"}
 _ALIASES = {
     "jobnumber": "job",
@@ -87,13 +87,13 @@ class Comparison:
         return f"{_WRITTEN.get(self.field, self.field)}{self.operator}{self.value}"
 
     def of(self, values: Callable[[str], NDArray]) -> NDArray[np.bool_]:
-        """Return for which jobs it holds."""
+        """Return the jobs for which the comparison is true."""
         return _OPERATORS[self.operator](values(self.field), self.value)
 
 
 @dataclass(frozen=True)
 class Not:
-    """What holds where `part` does not."""
+    """The negation of a condition."""
 
     part: "Condition"
 
@@ -101,13 +101,13 @@ class Not:
         return f"not {_bracketed(self.part)}"
 
     def of(self, values: Callable[[str], NDArray]) -> NDArray[np.bool_]:
-        """Return for which jobs it holds."""
+        """Return the jobs for which the negation is true."""
         return ~self.part.of(values)
 
 
 @dataclass(frozen=True)
 class Junction:
-    """Conditions of which all must hold ("and") or one ("or")."""
+    """Conditions joined by "and" (all are true) or "or" (at least one is true)."""
 
     word: str
     parts: "tuple[Condition, ...]"
@@ -116,7 +116,7 @@ class Junction:
         return f" {self.word} ".join(map(_bracketed, self.parts))
 
     def of(self, values: Callable[[str], NDArray]) -> NDArray[np.bool_]:
-        """Return for which jobs it holds."""
+        """Return the jobs for which the combination is true."""
         combine = np.logical_and if self.word == "and" else np.logical_or
         held = self.parts[0].of(values).copy()
         for part in self.parts[1:]:
@@ -133,17 +133,16 @@ def _bracketed(condition: Condition) -> str:
 
 @dataclass(frozen=True)
 class Filter:
-    """Which jobs to remove from a log, in the archive's form.
+    """Condition that selects the jobs to remove from a log, in the archive's syntax.
 
-    Unknown values are compared as the -1 that stands for them in a file. Job numbers are those
-    of the raw log.
+    An unknown value compares as -1, its code in a file. Job numbers are those of the raw log.
 
     Parameters
     ----------
     condition : Comparison, Not or Junction
-        Holds for the jobs to remove.
+        True for the jobs to remove.
     count : int, optional
-        How many jobs it is said to have removed.
+        Number of jobs that it removed, as stated with it.
 
     Examples
     --------
@@ -159,24 +158,26 @@ class Filter:
 
     @classmethod
     def parse(cls, text: str) -> "Filter":
-        """Read a filter as the archive writes it.
+        """Parse a filter as the archive writes it.
 
         Comparisons of a field with a number (``=``, ``==``, ``!=``, ``<>``, ``<``, ``<=``, ``>``,
-        ``>=``), joined by ``and``, ``or``, ``not`` and brackets; in any case, with or without
-        blanks. Fields go by the names of `workloadkit.fields` and by the archive's: ``proc``,
+        ``>=``), combined by ``and``, ``or``, ``not`` and parentheses; case and blanks do not
+        matter. Fields have the names of `workloadkit.fields` or those of the archive: ``proc``,
         ``app``, ``subtime``, ``runtime``; ``hour`` is the hour of the day of the submission, in
-        the log's own time zone. Times may be written as durations (``run<1min``). At the end may
-        stand how many jobs were removed.
+        the log's own time zone. Times may be durations (``run<1min``). The number of removed jobs
+        may follow at the end.
 
         Raises
         ------
         ParameterError
-            It points at the character where the text is no filter.
+            With the position of the first character that does not fit.
         """
         if not isinstance(text, str):
-            raise ParameterError(f"a filter is {text!r}; it is a text such as 'user=3 and proc=1'")
+            raise ParameterError(
+                f"a filter is {text!r}; it must be a string such as 'user=3 and proc=1'"
+            )
         if len(text) > MAX_LENGTH:
-            raise ParameterError(f"a filter of {len(text):,} characters; the longest is 20,000")
+            raise ParameterError(f"a filter has {len(text):,} characters; the maximum is 20,000")
         stated = _COUNT.search(text)
         count = int(stated[1].replace(",", "")) if stated else None
         return cls(_Parser(text, text[: stated.start()] if stated else text).whole(), count)
@@ -187,11 +188,11 @@ class Filter:
         return f"{self.condition} ({self.count} jobs removed)"
 
     def counted(self, count: int | None) -> "Filter":
-        """Return the same filter with another count of removed jobs."""
+        """Return the same filter with another number of removed jobs."""
         return replace(self, count=count)
 
     def mask(self, trace: Trace) -> NDArray[np.bool_]:
-        """Return which jobs of a log it removes.
+        """Return the jobs of a log that the filter removes, as a mask.
 
         Parameters
         ----------
@@ -204,7 +205,7 @@ class Filter:
         Raises
         ------
         WorkloadError
-            If it asks for the hour of the day, which the log's header does not let know.
+            If the filter uses the hour of the day and the log's local time is unknown.
 
         Examples
         --------
@@ -217,7 +218,7 @@ class Filter:
 
 
 def _values(trace: Trace, name: str) -> NDArray:
-    """Return a column as it stands in a file, or the hour of the day."""
+    """Return a column with the codes of the file, or the hour of the day."""
     if name == HOUR:
         return hours(trace)
     column = trace.column(name)
@@ -225,7 +226,7 @@ def _values(trace: Trace, name: str) -> NDArray:
 
 
 def hours(trace: Trace) -> NDArray[np.int64]:
-    """Return the hour of the day at which each job was submitted, shape (n_jobs,).
+    """Return the local hour of the day at which each job was submitted, shape (n_jobs,).
 
     Raises
     ------
@@ -237,12 +238,12 @@ def hours(trace: Trace) -> NDArray[np.int64]:
     clock = Clock.of(trace)
     if not clock.known:
         why = clock.note.split(", so local time")[0]
-        raise WorkloadError(f"{trace.name}: a filter asks for the hour of the day. {why}")
+        raise WorkloadError(f"{trace.name}: a filter uses the hour of the day. {why}")
     return (clock.local(trace.column("submit")) % DAY // 3600).astype(np.int64)
 
 
 class _Parser:
-    """Reads a condition from left to right: or, and, not, comparison."""
+    """Recursive-descent parser of a condition: or, and, not, comparison."""
 
     def __init__(self, text: str, condition: str) -> None:
         self.text = text
@@ -252,16 +253,16 @@ class _Parser:
 
     @property
     def token(self) -> str:
-        """The token that is to be read next, in lower case; empty at the end."""
+        """The next token, in lower case; empty at the end."""
         return self.tokens[self.next][0].lower()
 
     def take(self) -> str:
-        """Read a token."""
+        """Consume and return the next token."""
         self.next += 1
         return self.tokens[self.next - 1][0].lower()
 
     def refuse(self, expected: str) -> NoReturn:
-        """Say what is expected where the next token stands."""
+        """Raise an error that states what is expected at the next token."""
         token, at = self.tokens[self.next]
         found = shorten(token, 30) if token else "its end"
         raise ParameterError(
@@ -269,14 +270,14 @@ class _Parser:
         )
 
     def whole(self) -> Condition:
-        """Read all of it."""
+        """Parse the whole condition."""
         condition = self.junction("or", 0)
         if self.token:
             self.refuse("'and', 'or' or the end is expected")
         return condition
 
     def junction(self, word: str, depth: int) -> Condition:
-        """Read conditions joined by "or", each of which may be several joined by "and"."""
+        """Parse conditions joined by "or", each of which may join several by "and"."""
         parts = []
         while True:
             parts.append(self.junction("and", depth) if word == "or" else self.part(depth))
@@ -285,9 +286,9 @@ class _Parser:
             self.take()
 
     def part(self, depth: int) -> Condition:
-        """Read a comparison, a condition in brackets, or the opposite of either."""
+        """Parse a comparison, a condition in parentheses, or the negation of either."""
         if depth > MAX_DEPTH:
-            self.refuse(f"brackets are at most {MAX_DEPTH} deep")
+            self.refuse(f"parentheses may be nested {MAX_DEPTH} deep at most")
         if self.token == "not":
             self.take()
             return Not(self.part(depth + 1))
@@ -296,16 +297,16 @@ class _Parser:
         self.take()
         condition = self.junction("or", depth + 1)
         if self.token != ")":
-            self.refuse("'and', 'or' or a closing bracket is expected")
+            self.refuse("'and', 'or' or a closing parenthesis is expected")
         self.take()
         return condition
 
     def comparison(self) -> Comparison:
-        """Read a field, an operator and a number, or the same from right to left."""
+        """Parse a field, an operator and a number, in this order or reversed."""
         if self.token[:1].isalpha():
             field, sign = self.field(), self.operator()
             return Comparison(field, sign, self.value(field))
-        at = self.next  # of the number, which only the field tells how to read
+        at = self.next  # position of the number: its field decides how to parse it
         if not re.match(r"[-+]?[\d.]", self.token):
             self.refuse("a field is expected")
         self.take()
@@ -316,7 +317,7 @@ class _Parser:
         return Comparison(field, _MIRRORED.get(sign, sign), value)
 
     def field(self) -> str:
-        """Read the name of a field."""
+        """Parse the name of a field."""
         name = _ALIASES.get(self.token, self.token)
         if name != HOUR and name not in BY_NAME:
             self.refuse("a field such as user, job, proc or app is expected")
@@ -324,7 +325,7 @@ class _Parser:
         return name
 
     def operator(self) -> str:
-        """Read an operator."""
+        """Parse an operator."""
         sign = _SAME.get(self.token, self.token)
         if sign not in _OPERATORS:
             self.refuse("an operator such as = or >= is expected")
@@ -332,13 +333,13 @@ class _Parser:
         return sign
 
     def value(self, field: str) -> int | float:
-        """Read a number; of times, also a duration."""
+        """Parse a number; for times, also a duration."""
         number: int | float = inf
         if re.fullmatch(r"[-+]?\d{1,30}", self.token):
             number = int(self.token)
         elif re.match(r"[-+]?[\d.]", self.token):
             with suppress(ValueError):
-                number = float(self.token.replace("_", "?"))  # Python takes 1_000
+                number = float(self.token.replace("_", "?"))  # Python accepts 1_000
             if number == inf and field in BY_NAME and BY_NAME[field].unit == "s":
                 with suppress(ValueError):
                     number = read_duration(self.token)

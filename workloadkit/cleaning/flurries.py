@@ -1,14 +1,14 @@
-"""Flurries: surges of activity of single users that dominate the workload for a while.
+"""Flurries: surges of activity by single users that dominate the workload for a while.
 
 D. Tsafrir and D. G. Feitelson, "Instability in parallel job scheduling simulation: the role of
 workload flurries", IPDPS 2006, and D. G. Feitelson and D. Tsafrir, "Workload sanitation for
-performance evaluation", ISPASS 2006, call so rare "surges of activity with a repetitive nature,
-caused by a single user, that dominate the workload for a relatively short period".
+performance evaluation", ISPASS 2006, define flurries as rare "surges of activity with a repetitive
+nature, caused by a single user, that dominate the workload for a relatively short period".
 
-Here a user *dominates* a stretch of the log in which he submits more jobs than all others
-together. Of all stretches, the one taken is that in which he is ahead of them by most: going
-through the log job by job, +1 for one of his, -1 for one of another, it is the stretch with the
-highest sum, which needs no length chosen beforehand.
+Here a user *dominates* a stretch of the log in which they submit more jobs than all others
+together. Each user's stretch is the one with the largest lead: scoring +1 for each of their jobs
+and -1 for each job of another user, it is the run of jobs with the highest sum (Kadane's
+algorithm), so no length has to be chosen beforehand.
 """
 
 from dataclasses import dataclass, replace
@@ -23,37 +23,38 @@ from workloadkit.cleaning.filters import Comparison, Condition, Filter, Junction
 from workloadkit.clock import DAY, Clock
 from workloadkit.trace import Trace
 
-#: In a pass over the log, each user shows his largest flurry; the next pass, without these, shows
-#: those that they hid. [passes]
+#: Each pass over the log finds the largest flurry of each user; the next pass, without these jobs,
+#: finds those that they hid. [passes]
 _MOST_PASSES = 20
 
 
-#: Jobs of the kind of a flurry go on outside it where they come at this part of their rate in it.
+#: Minimum ratio of the rate of such jobs outside a flurry to that inside, for them to continue.
 _GOES_ON = 0.5
 
 
 @dataclass(frozen=True)
 class FlurryLimits:
-    """What makes a flurry.
+    """Thresholds that define a flurry.
 
     Parameters
     ----------
     days : float, default 10
-        By how much its user is ahead of all others together, in jobs of an ordinary day of
-        theirs: the sources' flurries are about ten times the usual activity.
+        Minimum lead of the user over all others together, in jobs of an ordinary day of the
+        others: the flurries in the sources are about ten times the usual activity.
     share : float, default 0.1
-        Of all jobs of the log, from which a flurry dominates the log and not only its days: any
-        mean over the jobs then hangs by a tenth on one burst of one user.
+        Minimum share of all jobs of the log for a dominating flurry: from this share on, one burst
+        of one user contributes a tenth of any mean over the jobs.
     shown : float, default 0.5
-        Part of `days` from which a burst is shown, as slight.
+        Fraction of `days` from which a burst is reported as slight.
     sigmas : float, default 5
-        By how many standard deviations of a fair coin he is ahead, tossed once for each row of
-        his jobs without another's between them, as long as these are elsewhere in the log. In a
-        log of two equal users, one is ahead now and then by chance.
+        Minimum lead in standard deviations of a fair coin that is tossed once per run of
+        consecutive jobs of the user; runs have the user's typical length elsewhere in the log. In
+        a log of two equal users, each leads now and then by chance.
     short : float, default 0.5
-        Share of the log's time up to which a flurry is relatively short. A longer one is a
-        flurry only by its repetitive nature: its jobs agree in processors or application.
+        Maximum length of a short flurry, as a share of the log's time. A longer one is a flurry
+        only if it is repetitive: its jobs agree in processors or application.
     kind : float, default 0.95
+        Minimum share of jobs that agree in processors or application for these to be named.
         Share of its jobs that must agree in processors or application for these to be named.
     """
 
@@ -65,7 +66,7 @@ class FlurryLimits:
     kind: float = 0.95
 
     def scaled(self, factor: float) -> "FlurryLimits":
-        """Return both limits of size multiplied, to see what hangs on them."""
+        """Return the limits with `days` and `share` multiplied, for sensitivity analysis."""
         return replace(self, days=factor * self.days, share=factor * self.share)
 
 
@@ -77,13 +78,13 @@ class _Stretch:
     """A stretch that a user dominates."""
 
     user: int
-    rows: NDArray[np.int64]  # his jobs in it
-    others: int  # jobs of others in it
+    rows: NDArray[np.int64]  # the user's jobs in it
+    others: int  # jobs of other users in it
     ordinary_day: float  # jobs of the others
 
 
 def find_flurries(trace: Trace, limits: FlurryLimits = LIMITS) -> list[Anomaly]:
-    """Return the flurries of a log, those first in which a user is ahead by most.
+    """Return the flurries of a log, sorted by decreasing lead in days.
 
     Parameters
     ----------
@@ -92,9 +93,9 @@ def find_flurries(trace: Trace, limits: FlurryLimits = LIMITS) -> list[Anomaly]:
 
     Notes
     -----
-    The filter names the user, the processors and the application that nearly all jobs share, and
-    the range of jobs; no range where it holds most of such jobs, and the others go on outside it
-    at half their rate or more, for then they are part of the whole log.
+    The filter names the user, the processors and application that nearly all jobs share, and the
+    range of jobs. The range is omitted if most such jobs lie in it and the others continue outside
+    at half the rate or more, because then they are a part of the whole log.
 
     Examples
     --------
@@ -109,7 +110,7 @@ def find_flurries(trace: Trace, limits: FlurryLimits = LIMITS) -> list[Anomaly]:
     """
     clock = Clock.of(trace)
     day = day_of(clock, trace.column("submit"))
-    left = trace.column("user") >= 0  # an unknown user is nobody
+    left = trace.column("user") >= 0  # -1 is an unknown user
     found: list[_Stretch] = []
     for _ in range(_MOST_PASSES):
         more = _stretches(trace, day, np.flatnonzero(left), limits)
@@ -124,7 +125,7 @@ def find_flurries(trace: Trace, limits: FlurryLimits = LIMITS) -> list[Anomaly]:
 def _stretches(
     trace: Trace, day: NDArray[np.int64], rows: NDArray[np.int64], limits: FlurryLimits
 ) -> list[_Stretch]:
-    """Return the stretch of each user in which he is ahead of all others by most, if large."""
+    """Return the stretch of each user with the largest lead over all others, if it is large."""
     users, code = np.unique(trace.column("user")[rows], return_inverse=True)
     if users.size < 2:
         return []
@@ -132,9 +133,9 @@ def _stretches(
     code = code[order]
     first = np.searchsorted(code, np.arange(users.size))
     place = np.arange(rows.size) - first[code]  # among the user's jobs
-    # His jobs less those of others up to and with each of his: twice his jobs less all jobs.
+    # Lead up to and including each job of the user: twice the user's jobs minus all jobs.
     ahead = 2 * place - order
-    # Each user begins afresh: his sums lie below all of those before him.
+    # Restart for each user: lower the sums below all those of the users before.
     lowered = ahead - code * (4 * rows.size + 4)
     lowest = np.minimum.accumulate(lowered)
     score = lowered - lowest + 1
@@ -143,15 +144,15 @@ def _stretches(
     per_day = np.bincount(day)
     found = []
     for user in np.flatnonzero(best >= max(limits.shown * limits.days, 1)):
-        his = slice(first[user], first[user + 1] if user + 1 < users.size else rows.size)
-        others = per_day - np.bincount(day[order[his]], minlength=per_day.size)
+        own = slice(first[user], first[user + 1] if user + 1 < users.size else rows.size)
+        others = per_day - np.bincount(day[order[own]], minlength=per_day.size)
         ordinary = float(np.median(others))
         if ordinary < 1 or best[user] < limits.shown * limits.days * ordinary:
             continue
-        last = his.start + int(np.argmax(score[his]))
-        begin = his.start + int(np.flatnonzero(lowered[his.start : last + 1] == lowest[last])[-1])
+        last = own.start + int(np.argmax(score[own]))
+        begin = own.start + int(np.flatnonzero(lowered[own.start : last + 1] == lowest[last])[-1])
         length = int(order[last] - order[begin]) + 1
-        row = _row_of_one(np.delete(order[his], np.s_[begin - his.start : last - his.start + 1]))
+        row = _run_length(np.delete(order[own], np.s_[begin - own.start : last - own.start + 1]))
         if best[user] < limits.sigmas * np.sqrt(row * length):
             continue
         inside = rows[order[begin : last + 1]]
@@ -175,7 +176,7 @@ def _anomaly(
     if condition == _joined(kind):  # without a range of jobs
         begin, end = _extent(trace, condition)
         if count > rows.size:
-            whole = f" Such jobs, {count:,} in all, go on throughout the log."
+            whole = f" Such jobs ({count:,} in total) continue throughout the log."
     ahead = rows.size - stretch.others
     days_ahead, share = ahead / stretch.ordinary_day, count / trace.n_jobs
     run = trace.column("run")[rows]
@@ -205,7 +206,7 @@ def _anomaly(
     nature = f"; {' and '.join(alike)} each" if alike else ""
     reason = (
         f"{rows.size:,} jobs in {_days(length)} while all others submitted {stretch.others:,}: "
-        f"ahead by {days_ahead:.1f} of their ordinary days ({stretch.ordinary_day:,.0f} jobs)"
+        f"a lead of {days_ahead:.1f} of their ordinary days ({stretch.ordinary_day:,.0f} jobs)"
         f"{nature}.{whole}"
     )
     large = days_ahead >= limits.days
@@ -216,11 +217,11 @@ def _anomaly(
     )
 
 
-def _row_of_one(places: NDArray[np.int64]) -> float:
-    """Return in how long a row of one user's jobs one of them usually stands; at least 1.
+def _run_length(places: NDArray[np.int64]) -> float:
+    """Return the expected length of the run that contains a given job of one user; at least 1.
 
-    That is 2 m - 1 for rows of length m that end by chance after any job; m is the median row,
-    for a few very long rows, other flurries of the same user, do not tell of his habits.
+    It is 2 m - 1 for geometrically distributed runs of mean m. The median run estimates m, since a
+    few very long runs are other flurries of the same user.
     """
     if not places.size:
         return 1.0
@@ -242,7 +243,7 @@ def _shared(
 
 
 def _within(trace: Trace, kind: list[Condition], rows: NDArray) -> Condition:
-    """Return the condition of a kind of jobs, within their range unless they go on outside."""
+    """Return the condition of a kind of jobs, with their range unless they continue outside."""
     of_kind = np.flatnonzero(Filter(_joined(kind)).mask(trace))
     submit = trace.column("submit")
     inside = np.count_nonzero((of_kind >= rows[0]) & (of_kind <= rows[-1]))
@@ -284,8 +285,8 @@ def _plain(value: float) -> int | float:
 def _days_dominated(day: NDArray[np.int64], stretch: _Stretch) -> int:
     """Count the days on which the flurry holds more than half of all jobs."""
     jobs = np.bincount(day)
-    his = np.bincount(day[stretch.rows], minlength=jobs.size)
-    return int(np.count_nonzero(2 * his > jobs))
+    own = np.bincount(day[stretch.rows], minlength=jobs.size)
+    return int(np.count_nonzero(2 * own > jobs))
 
 
 def _days(seconds: float) -> str:

@@ -1,4 +1,4 @@
-"""Quiet parts of a log: start-up, wind-down, and periods in which nobody submits."""
+"""Quiet parts of a log: start-up, wind-down, and periods without submissions."""
 
 from typing import Any
 
@@ -12,47 +12,47 @@ from workloadkit.cleaning.filters import Comparison, Filter
 from workloadkit.clock import DAY, WEEK
 from workloadkit.trace import Trace
 
-#: Fewer jobs than this part of the usual are few.
+#: Below this fraction of the usual number, jobs are few.
 FEW = 0.5
 
-#: And these are next to none: what lies beyond the largest gap of a start-up or wind-down has no
-#: more. Else it is a dead period beyond which life goes on.
+#: Below this fraction they are almost none: a start-up or wind-down has no more jobs beyond its
+#: largest gap. Otherwise the gap is a dead period within the log.
 NEXT_TO_NONE = 0.25
 
-#: Jobs that are missing up to `FEW` of the usual, in ordinary days: at least four days without a
-#: job, which is longer than a weekend with a holiday beside it.
+#: Missing jobs, relative to `FEW` of the usual, in ordinary days: at least four days without a
+#: job, which is longer than a weekend with a holiday.
 MISSING_DAYS = 2.0
 
-#: A longer beginning or end with few jobs is a trend, not a start-up.
+#: Maximum share of the log; a longer beginning or end with few jobs is a trend.
 LONGEST_PART = 0.25
 
-#: Deeper by this factor than any lull within the log, a start-up is notable.
+#: A start-up is notable if it is deeper by this factor than any lull within the log.
 DEEPER = 2.0
 
-#: Ordinary days of arrivals that a dead period lacks.
+#: Minimum number of missing arrivals in a dead period, in ordinary days.
 DEAD_DAYS = 2.0
 
-#: Chance at which something is no more believed to be chance, over the whole log.
+#: Significance level, over the whole log.
 ALPHA = 0.01
 
-#: Jobs on one side of a dead period, as a share of the log, that are cut off with it.
+#: Maximum share of the log that is cut off together with a dead period.
 ISLAND = 0.01
 
 
 def find_quiet_ends(trace: Trace, activity: Activity) -> list[Anomaly]:
-    """Return the start-up and the wind-down of a log, if it has them.
+    """Return the start-up and the wind-down of a log, if present.
 
-    The start-up is the beginning of the log in which most jobs are missing up to half of what
-    the weekly cycle lets expect; so it ends where arrivals first come at more than half of the
-    usual rate. The wind-down is the same seen from the end. By chance, at the usual rates, no
-    stretch of the log as long would see as few arrivals, where jobs of one user in a row count as
-    one.
+    The start-up is the beginning of the log in which most jobs are missing relative to half of
+    the number expected from the weekly cycle; it ends where arrivals first exceed half of the
+    usual rate. The wind-down is the same in reverse. At the usual rates, a stretch of the same
+    length with as few arrivals would be significantly unlikely anywhere in the log; consecutive
+    jobs of one user count as one arrival.
     """
     submit = activity.submit
     expected = activity.expected(submit)
     n_jobs = submit.size
     rank = np.arange(n_jobs)
-    # Missing before job i, and after it.
+    # Missing jobs before job i, and after it.
     before = FEW * expected - rank
     after = FEW * (expected[-1] - expected) - (n_jobs - 1 - rank)
     first, last = int(np.argmax(before)), int(np.argmax(after))
@@ -79,7 +79,7 @@ def _quiet_end(
     missing: float,
     lull: float,
 ) -> Anomaly | None:
-    """Judge the jobs at one end of a log; `row` is that of the first usual job, or of the last."""
+    """Judge one end of a log; `row` is the first usual job, or the last."""
     submit = activity.submit
     missing /= activity.ordinary_day
     if missing < MISSING_DAYS or not rows.size:
@@ -115,15 +115,15 @@ def _quiet_end(
     }
     start = trace.column("submit") + np.nan_to_num(trace.column("wait"))
     ran = trace.ran & (trace.column("wait") >= 0)
-    told = ""
+    note = ""
     if kind == START_UP and ran.any() and (first_start := float(start[ran].min())) > submit[0]:
         evidence["first_start"] = first_start
-        told = f" No job started before second {first_start:,.0f}."
+        note = f" No job started before second {first_start:,.0f}."
     reason = (
-        f"{rows.size:,} jobs in {length / DAY:.1f} days, {rate:,.0f} a week where "
-        f"{usual:,.0f} are usual ({users:.0f} users a week, {users_else:.0f} else): "
-        f"{missing:.1f} ordinary days of jobs missing up to half the usual, where the deepest "
-        f"lull within the log misses {lull:.1f}.{told}"
+        f"{rows.size:,} jobs in {length / DAY:.1f} days, {rate:,.0f} per week instead of the usual "
+        f"{usual:,.0f} ({users:.0f} users per week, {users_else:.0f} elsewhere). "
+        f"{missing:.1f} ordinary days of jobs are missing relative to half the usual rate; the "
+        f"deepest lull within the log misses {lull:.1f}.{note}"
     )
     strength = "notable" if missing >= DEEPER * lull else "slight"
     span = (float(span[0]), float(span[1]))
@@ -131,12 +131,12 @@ def _quiet_end(
 
 
 def _arrivals(user: NDArray[np.int64]) -> int:
-    """Count jobs, those of one known user in a row as one."""
+    """Count jobs; consecutive jobs of one known user count as one."""
     return 1 + int(np.count_nonzero((np.diff(user) != 0) | (user[1:] < 0)))
 
 
 def _per_week(trace: Trace, rows: NDArray, length: float) -> tuple[float, float, float]:
-    """Return jobs a week in a part of the log, and the median known users there and elsewhere."""
+    """Return jobs per week in a part of the log, and the median known users there and elsewhere."""
     submit, user = trace.column("submit"), trace.column("user")
     week = ((submit - submit[0]) // WEEK).astype(np.int64)
     inside = np.zeros(submit.size, bool)
@@ -155,13 +155,13 @@ def find_dead_periods(
 ) -> list[Anomaly]:
     """Return the periods without arrivals that the weekly cycle does not explain.
 
-    Such a period lacks at least two ordinary days of arrivals, and by chance, at the usual rates
-    of its hours of the week, no period of the log would be as empty, where jobs of one user in a
-    row count as one arrival. Days differ, so that the log's own law of gaps is asked, too. Gaps
-    are measured in jobs that the cycle lets expect; the largest that begins each day is taken,
-    and those above the upper quartile are fitted by a generalised Pareto distribution (by
+    Such a period lacks at least two ordinary days of arrivals, and an equally empty period is
+    significantly unlikely at the usual rates of its hours of the week; consecutive jobs of one
+    user count as one arrival. Because days differ, the distribution of the log's own gaps is
+    tested, too. Gaps are measured in jobs expected from the cycle. A generalised Pareto
+    distribution is fitted to the largest gaps of the days above their upper quartile (by
     probability-weighted moments, J. R. M. Hosking and J. R. Wallis, Technometrics 29, 1987),
-    without the gap judged.
+    without the gap under test.
 
     Parameters
     ----------
@@ -206,22 +206,26 @@ def _dead_period(
         "jobs_before": int(np.count_nonzero(trace.column("submit") <= begin)),
         "jobs_after": int(np.count_nonzero(trace.column("submit") >= end)),
     }
-    condition, told = None, "There are no jobs in it to remove."
+    condition, note = None, "It contains no jobs to remove."
     if evidence["jobs_before"] <= ISLAND * trace.n_jobs:
-        condition, told = (
+        condition, note = (
             Comparison("submit", "<=", _plain(begin)),
-            "The filter cuts off the jobs before.",
+            "The filter removes the jobs before it.",
         )
     elif evidence["jobs_after"] <= ISLAND * trace.n_jobs:
-        condition, told = (
+        condition, note = (
             Comparison("submit", ">=", _plain(end)),
-            "The filter cuts off the jobs after.",
+            "The filter removes the jobs after it.",
         )
-    running = f"; no job ran for {idle / 3600:,.0f} h of it" if idle > 0 else "; jobs were running"
+    running = (
+        f"; the machine was idle for {idle / 3600:,.0f} h of it"
+        if idle > 0
+        else "; jobs were running"
+    )
     reason = (
         f"no arrivals for {(end - begin) / 3600:,.0f} h, where {missing:,.0f} jobs are usual "
-        f"({missing / activity.ordinary_day:.1f} ordinary days){running}. By chance at the usual "
-        f"rates: 1e{log_chance / np.log(10):.0f}; by the log's own gaps: {own:.2g}. {told}"
+        f"({missing / activity.ordinary_day:.1f} ordinary days){running}. Probability at the usual "
+        f"rates: 1e{log_chance / np.log(10):.0f}; by the log's own gaps: {own:.2g}. {note}"
     )
     strength = "notable" if own <= ALPHA else "slight"
     chosen = None
@@ -231,7 +235,7 @@ def _dead_period(
 
 
 def _longest_idle(trace: Trace, begin: float, end: float) -> float:
-    """Return the longest time in a period in which no job ran [s]."""
+    """Return the longest time within a period without a running job [s]."""
     stop = trace.end[trace.ran]
     start = stop - trace.column("run")[trace.ran]
     near = (stop > begin) & (start < end)
@@ -242,7 +246,7 @@ def _longest_idle(trace: Trace, begin: float, end: float) -> float:
 
 
 def _chance_among(largest: NDArray[np.float64], gap: float) -> float:
-    """Return the chance of a gap as large on any day, by the tail of the largest of other days."""
+    """Return the probability of so large a gap on any day, from the tail of the other days."""
     threshold = float(np.quantile(largest, 0.75))
     above = np.sort(largest[largest > threshold] - threshold)
     n = above.size
@@ -250,7 +254,7 @@ def _chance_among(largest: NDArray[np.float64], gap: float) -> float:
         return 1.0
     mean = above.mean()
     weighted = float((above * (1 - (np.arange(1, n + 1) - 0.35) / n)).mean())
-    # Never lighter than exponential, nor so heavy that there is no mean.
+    # Not lighter than exponential, and light enough for a finite mean.
     shape = float(np.clip(2 - mean / (mean - 2 * weighted), 0.0, 0.9))
     scale = mean * (1 - shape)
     beyond = (gap - threshold) / scale

@@ -1,1 +1,1 @@
-"""Outages that nobody wrote down: inferred from what a log's jobs did, and proposed."""
+"""Infer unrecorded outages from the jobs of a log, and propose them."""

@@ -1,34 +1,34 @@
-"""How sure it is that a stillness is an outage: by the law of the log itself."""
+"""Confidence that an idle period is an outage, given the log's ordinary idle periods."""
 
 import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit.clock import WEEK, Clock
 
-#: Stillnesses that tell of a law, at the least.
+#: Minimum number of idle periods from which a tail is estimated.
 FEWEST = 20
 
 _HOUR = 3600
 _MOST_HOURS = 876_600
-_TAILS = (1, 0.2, 0.05)  # shares of stillnesses that may be a tail
+_TAILS = (1, 0.2, 0.05)  # candidate tails, as shares of the idle periods
 
 
 def confidence(
     lengths: NDArray[np.float64], expected: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    r"""Return how sure it is that stillnesses are not of the log's ordinary law.
+    r"""Return the confidence that idle periods do not follow the log's ordinary distribution.
 
-    Of the stillnesses of a kind, :math:`n(x)` last as long as :math:`x` or longer, where the
-    ordinary law leads to expect :math:`E(x)`. So about :math:`E(x) / n(x)` of them are ordinary
-    after all: the tail-area false discovery rate [1]_. The confidence is one less it, for longer
-    ones never lower.
+    Of the idle periods of a kind, :math:`n(x)` last at least :math:`x`, where the ordinary
+    distribution predicts :math:`E(x)`. About :math:`E(x) / n(x)` of them are therefore ordinary:
+    the tail-area false discovery rate [1]_. The confidence is one minus this rate, made
+    non-decreasing in the length.
 
     Parameters
     ----------
     lengths : ndarray, shape (n,)
-        Of all stillnesses of the kind, in any unit.
+        Lengths of all idle periods of the kind, in any unit.
     expected : ndarray, shape (n,)
-        :math:`E` of each length.
+        :math:`E` for each length.
 
     Returns
     -------
@@ -55,19 +55,19 @@ def confidence(
 
 
 def by_share(lengths: NDArray[np.float64], ordinary: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return how many stillnesses as long are expected if so many share as of ordinary ones."""
+    """Return the expected number of idle periods as long, from the shares of the ordinary ones."""
     longer = ordinary.size - np.searchsorted(np.sort(ordinary), lengths, side="left")
-    # what was never seen is not impossible
+    # add one: lengths never observed are possible
     return lengths.size * (1 + longer) / (1 + ordinary.size)
 
 
 def by_tail(lengths: NDArray[np.float64], ordinary: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return how many stillnesses as long are expected among all `ordinary` ones.
+    """Return the expected number of idle periods as long, from the tail of all `ordinary` ones.
 
-    The longest of them are taken for generalised Pareto, through the median and the third quartile
-    of what exceeds the rest [1]_: a quarter of these may be outages, and the law is still that of
-    the others. How many are the longest is not known, so all, a fifth and a twentieth are tried,
-    and what leads to expect most counts. No tail is taken for lighter than exponential.
+    The tail follows a generalised Pareto distribution through the median and third quartile of
+    the excesses [1]_, so up to a quarter of them may be outages without a bias. The threshold is
+    unknown: tails of all, a fifth and a twentieth of the periods are tried, and the largest
+    expectation is returned. No tail is lighter than exponential.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ def by_tail(lengths: NDArray[np.float64], ordinary: NDArray[np.float64]) -> NDAr
 
     Examples
     --------
-    >>> halving = -np.log2(1 - (np.arange(1000) + 0.5) / 1000)  # each unit, half of them end
+    >>> halving = -np.log2(1 - (np.arange(1000) + 0.5) / 1000)  # half of them end in each unit
     >>> by_tail(np.array([0.0, 1, 10]), halving).round(1).tolist()
     [1000.0, 500.0, 1.0]
     """
@@ -101,7 +101,7 @@ def by_tail(lengths: NDArray[np.float64], ordinary: NDArray[np.float64]) -> NDAr
 
 
 def _pareto(over: NDArray[np.float64], median: float, quartile: float) -> NDArray[np.float64]:
-    """Share beyond each length by the law of a median and a third quartile."""
+    """Return the tail probability of each length, given the median and third quartile."""
     if not median > 0:
         return np.ones(over.size)
     shape = np.log2((quartile - median) / median) if quartile > 2 * median else 0.0
@@ -113,10 +113,10 @@ def _pareto(over: NDArray[np.float64], median: float, quartile: float) -> NDArra
 def expected_submissions(
     submit: NDArray[np.float64], clock: Clock, times: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return how many submissions the log's own cycle leads to expect up to each time.
+    """Return the number of submissions expected up to each time from the log's own cycle.
 
-    The cycle is that of the week where the log covers eight weeks or more, of the day where it
-    covers eight days, and else none; nor where it covers a century.
+    The cycle is weekly if the log covers eight weeks or more, daily if it covers eight days, and
+    absent otherwise or if the log covers more than a century.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ def expected_submissions(
         Ascending. [s]
     clock : Clock
     times : ndarray
-        From the first to the last submission. [s]
+        Between the first and the last submission. [s]
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Infer outages from a log, each with a confidence; nothing is applied."""
+"""Infer outages from a log, each with a confidence, without applying them."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -18,23 +18,23 @@ from workloadkit.inferred_outages.confidence import (
     confidence,
     expected_submissions,
 )
-from workloadkit.inferred_outages.stillness import Jobs, Silences, jobs_of, silences
+from workloadkit.inferred_outages.stillness import Silences, StartedJobs, jobs_of, silences
 from workloadkit.io.outages import Outage, Outages
 from workloadkit.provenance import plain, provenance
 from workloadkit.trace import Trace, check_trace
 
-#: What speaks for an outage.
+#: Kinds of evidence for an outage.
 EVIDENCE = {
-    "waiting": "no job ran, though jobs waited",
-    "in line": "nothing started, though the first in line would have fitted",
+    "waiting": "no job ran although jobs waited",
+    "in line": "nothing started although the first job in the queue would have fitted",
     "silent": "no job ran, and none was submitted",
 }
 
-#: Stillnesses that are shorter are not proposed: schedulers pause, too. [s]
+#: Shorter idle periods are not proposed, because schedulers pause, too. [s]
 SHORTEST = 600.0
 
-_LEAST = 0.5  # what is less sure than not is no proposal
-_CRASH = 3  # jobs that fail in the second in which the machine falls idle, at the least
+_LEAST = 0.5  # proposals have at least this confidence
+_CRASH = 3  # minimum number of jobs that fail in the second in which the machine falls idle
 
 _COLUMNS: dict[str, type] = {
     "start": float,
@@ -52,23 +52,23 @@ _COLUMNS: dict[str, type] = {
 
 @dataclass(frozen=True, eq=False)
 class InferredOutages:
-    """Outages that a log suggests.
+    """Outages suggested by a log.
 
     Parameters
     ----------
     table : DataFrame
-        One row for each, in the order of their starts: `start` and `end` [s]; `procs` that seem to
-        have been down; `evidence`, a key of `EVIDENCE`; jobs that were `waiting` in that time
-        and those of them that `would_fit` the free processors; jobs that failed or were cancelled
-        in the one second in which the machine fell idle (`ended_together`); of the stillnesses of
-        that evidence, how many are `as_long`, and how many would be `expected` by the log's
-        ordinary law; `confidence`, from 0 to 1.
+        One row per outage, sorted by start: `start` and `end` [s]; `procs` that seem to have been
+        down; `evidence`, a key of `EVIDENCE`; the number of jobs `waiting` in that time, and of
+        those that `would_fit` the free processors; the number of jobs that failed or were
+        cancelled in the second in which the machine fell idle (`ended_together`); among the idle
+        periods with this evidence, the number at least `as_long`, and the number `expected` from
+        the log's ordinary distribution; `confidence`, from 0 to 1.
     procs : int
         Processors of the machine.
     trace : Trace
         The log.
     notes : tuple of str
-        What the log does not tell.
+        Limitations of the log.
     """
 
     table: pd.DataFrame
@@ -77,9 +77,9 @@ class InferredOutages:
     notes: tuple[str, ...] = ()
 
     def outages(self, *, min_confidence: float = 0.9) -> Outages:
-        """Return those of some confidence, to be simulated or written to a file.
+        """Return the outages of a minimum confidence, for simulation or for a file.
 
-        Comments tell of the confidence and the evidence of each.
+        Comments state the confidence and the evidence of each.
 
         Parameters
         ----------
@@ -107,7 +107,7 @@ class InferredOutages:
         return Outages(tuple(outages), header, f"outages of {self.trace.name}").tied_to(self.trace)
 
     def chosen(self, min_confidence: float) -> pd.DataFrame:
-        """Return the rows of at least some confidence.
+        """Return the rows of a minimum confidence.
 
         Raises
         ------
@@ -115,11 +115,13 @@ class InferredOutages:
         """
         check_number("min_confidence", min_confidence)
         if not 0 <= min_confidence <= 1:
-            raise ParameterError(f"min_confidence is {min_confidence:g}; it is from 0 to 1")
+            raise ParameterError(
+                f"min_confidence is {min_confidence:g}; it must lie between 0 and 1"
+            )
         return self.table[self.table["confidence"] >= min_confidence]
 
     def to_dict(self, *, min_confidence: float = 0.0) -> dict[str, Any]:
-        """Return all of some confidence as plain Python values.
+        """Return the outages of a minimum confidence as plain Python values.
 
         Raises
         ------
@@ -134,28 +136,28 @@ class InferredOutages:
 
 
 def infer_outages(trace: Trace, procs: int | None = None) -> InferredOutages:
-    """Propose outages that nobody wrote down, from what the jobs of a log did.
+    """Propose unrecorded outages, from the behaviour of a log's jobs.
 
-    A stillness lasts from when something could have been started until something was:
+    An idle period lasts from the time when a job could have been started until one was:
 
-    - *waiting*: no job runs, and one waits that starts as the stillness ends;
-    - *in line*: jobs run, and the first in line, which starts as the stillness ends, would have
-      fitted all the while into the processors that the others leave free;
-    - *silent*: no job runs, and none is submitted, for an unusual part of the log's weekly cycle.
-      Where no wait is known, there is only this.
+    - *waiting*: no job runs, and a job waits that starts when the period ends;
+    - *in line*: jobs run, and the first job in the queue, which starts when the period ends,
+      would have fitted into the free processors all the time;
+    - *silent*: no job runs and none is submitted, for unusually long given the log's weekly cycle.
+      If no wait is known, this is the only evidence.
 
-    Ordinary is how long others had to wait though they fitted, and between how many submissions a
-    working machine sees none: `confidence` says how many stillnesses are longer than that allows.
-    Below ten minutes nothing is proposed. Jobs of unknown wait are left aside where others are
-    known, and checkpointed jobs are taken by their bursts. A machine of which parts are down, while
-    others go on starting jobs, is not found: smaller jobs fit the room that seems to be free in any
-    log.
+    The reference is how long other jobs waited although they fitted, and how many submissions a
+    working machine usually misses between jobs: the confidence compares the number of longer idle
+    periods with the expected number. Periods below ten minutes are not proposed. Jobs of unknown
+    wait are excluded if other waits are known, and checkpointed jobs are split into their bursts.
+    A partial outage during which other jobs start is not found, because smaller jobs would fit the
+    seemingly free processors in any log.
 
     Parameters
     ----------
     trace : Trace
     procs : int, optional
-        Processors of the machine. By default those of the header, else the most ever used.
+        Processors of the machine. By default the number in the header, else the maximum ever used.
 
     Returns
     -------
@@ -171,40 +173,41 @@ def infer_outages(trace: Trace, procs: int | None = None) -> InferredOutages:
     --------
     >>> import workloadkit as wk
     >>> submit = 600 * np.arange(200)
-    >>> wait = np.maximum(60_000 - submit, 0) * (submit > 48_000)  # 3 hours of nothing
+    >>> wait = np.maximum(60_000 - submit, 0) * (submit > 48_000)  # nothing starts for 3 hours
     >>> log = {"submit": submit, "wait": wait, "run": np.full(200, 500), "procs": np.ones(200)}
     >>> found = wk.infer_outages(wk.Trace.from_columns(log), procs=20)
     >>> found.table[["start", "end", "waiting", "confidence"]].round(2).values.tolist()
     [[48600.0, 60000.0, 19.0, 0.99]]
     """
     check_trace(trace)
-    # between its bursts, a checkpointed job leaves its processors to others
+    # a checkpointed job frees its processors between its bursts
     played = trace.as_bursts()
     unknown = np.isnan(played.column("wait")[played.ran])
     waits_known = not unknown.all()
     jobs = jobs_of(played, waits=waits_known)
     if not jobs.start.size:
-        raise WorkloadError(f"{trace.name}: no job ran, so nothing tells when the machine did not")
+        raise WorkloadError(f"{trace.name}: no job ran, so outages cannot be inferred")
     if procs is not None:
         procs = check_count("procs", procs, least=1)
     notes = []
     if not waits_known:
         notes.append(
-            "No wait is known: jobs are taken to have started when they were submitted, and only "
-            "times without jobs speak for an outage."
+            "All waits are unknown: jobs are assumed to start when submitted, and only periods "
+            "without jobs are evidence of an outage."
         )
     elif n_aside := np.count_nonzero(unknown):
-        aside = (
-            "1 job of unknown wait is" if n_aside == 1 else f"{n_aside:,} jobs of unknown wait are"
-        )
         notes.append(
-            f"{aside} left aside: nobody knows when {'it' if n_aside == 1 else 'they'} ran."
+            "1 job of unknown wait is excluded."
+            if n_aside == 1
+            else f"{n_aside:,} jobs of unknown wait are excluded."
         )
     most = most_used(jobs)
     machine = procs or trace.header.procs
     if not machine:
         machine = int(np.ceil(most))
-        notes.append(f"The header tells no size of the machine: the most ever used, {machine:,}.")
+        notes.append(
+            f"The header does not state the machine's size: the maximum ever used is {machine:,}."
+        )
     machine = min(machine, MAX_PROCS)
     table = pd.DataFrame({name: pd.Series(dtype=kind) for name, kind in _COLUMNS.items()})
     if np.ptp(jobs.start) > 0:
@@ -213,8 +216,8 @@ def infer_outages(trace: Trace, procs: int | None = None) -> InferredOutages:
         if waits_known:
             waiting = _waiting(jobs, quiet, machine)
             stops = {row["start"] for row in waiting}
-            # One stop is proposed once: before one that is planned, the machine drains; a crash
-            # may begin in silence.
+            # Propose each stop once: the machine drains before a planned one; a crash may begin
+            # with a silence.
             found = [row for row in found if row["start"] not in stops]
             found += [row for row in _in_line(jobs, quiet) if row["end"] not in stops]
             found += waiting
@@ -223,8 +226,8 @@ def infer_outages(trace: Trace, procs: int | None = None) -> InferredOutages:
     return InferredOutages(table.reset_index(drop=True), machine, trace, tuple(notes))
 
 
-def most_used(jobs: Jobs) -> float:
-    """Return the most processors that ever were in use at once."""
+def most_used(jobs: StartedJobs) -> float:
+    """Return the maximum number of processors in use."""
     times = np.concatenate([jobs.end, jobs.start])
     change = np.concatenate([-jobs.procs, jobs.procs])
     order = np.lexsort((change, times))  # at one second, ends come first
@@ -232,7 +235,7 @@ def most_used(jobs: Jobs) -> float:
 
 
 def shown(sure: float) -> str:
-    """Write a confidence, which is never rounded up to certainty.
+    """Format a confidence, rounded down so that it never shows certainty.
 
     Examples
     --------
@@ -242,43 +245,45 @@ def shown(sure: float) -> str:
     return f"{np.floor(1000 * sure) / 1000:.3f}"
 
 
-def _waiting(jobs: Jobs, quiet: Silences, machine: int) -> list[dict[str, Any]]:
-    """Find where no job runs though jobs wait."""
+def _waiting(jobs: StartedJobs, quiet: Silences, machine: int) -> list[dict[str, Any]]:
+    """Find the periods in which no job runs although jobs wait."""
     length = quiet.end - np.maximum(quiet.idle, quiet.fits)
-    ordinary = quiet.idle - quiet.fits  # of others, on a machine at work
+    ordinary = quiet.idle - quiet.fits  # waits of jobs that fit, on a working machine
     kind = np.flatnonzero(length > 0)
     expected = by_share(length[kind], np.maximum(ordinary[length <= 0], 0))
     start = np.maximum(quiet.idle, quiet.fits)
     crashed = quiet.together >= _CRASH
-    start[crashed] = quiet.idle[crashed]  # since the crash, though the first job came later
+    start[crashed] = quiet.idle[
+        crashed
+    ]  # the outage starts at the crash, although the first job arrived later
     return _rows(jobs, quiet, kind, start, quiet.end, machine, "waiting", (length[kind], expected))
 
 
-def _in_line(jobs: Jobs, quiet: Silences) -> list[dict[str, Any]]:
-    """Find where the first in line would fit, beside jobs that run."""
+def _in_line(jobs: StartedJobs, quiet: Silences) -> list[dict[str, Any]]:
+    """Find the periods in which jobs run and the first job in the queue would fit."""
     until = quiet.idle
     length = until - quiet.fits_first
     kind = np.flatnonzero(length > 0)
     ordinary = np.maximum(until - quiet.fits, 0)[length <= 0]
     expected = by_share(length[kind], ordinary)
-    if kind.size >= FEWEST:  # it may have ordinary causes of its own
+    if kind.size >= FEWEST:  # such periods may have other, ordinary causes
         expected = np.maximum(expected, by_tail(length[kind], length[kind]))
-    # Nothing starts meanwhile, so what is free as the first in line begins to fit stays free.
+    # Nothing starts meanwhile, so the processors free when the first job begins to fit stay free.
     free = quiet.free + _ended(jobs, quiet.begin, quiet.fits_first)
     return _rows(
         jobs, quiet, kind, quiet.fits_first, until, free, "in line", (length[kind], expected)
     )
 
 
-def _silent(trace: Trace, jobs: Jobs, quiet: Silences, machine: int) -> list[dict[str, Any]]:
-    """Find where no job runs and none is submitted for longer than the cycle explains."""
+def _silent(trace: Trace, jobs: StartedJobs, quiet: Silences, machine: int) -> list[dict[str, Any]]:
+    """Find the periods without running jobs and submissions that the cycle does not explain."""
     submit = trace.column("submit")
     clock = Clock.of(trace)
     after = np.searchsorted(submit, quiet.idle, side="right")
     coming = submit[np.minimum(after, submit.size - 1)]
     until = np.minimum(coming, quiet.end)
-    nobody = (quiet.fits >= until) & (until > quiet.idle)
-    kind = np.flatnonzero(nobody)
+    silent = (quiet.fits >= until) & (until > quiet.idle)
+    kind = np.flatnonzero(silent)
     if not kind.size:
         return []
     n = kind.size
@@ -289,8 +294,8 @@ def _silent(trace: Trace, jobs: Jobs, quiet: Silences, machine: int) -> list[dic
     return _rows(jobs, quiet, kind, quiet.idle, until, machine, "silent", (length, expected))
 
 
-def _ended(jobs: Jobs, since: NDArray, until: NDArray) -> NDArray[np.float64]:
-    """Count the processors of the jobs that end after one time and up to another."""
+def _ended(jobs: StartedJobs, since: NDArray, until: NDArray) -> NDArray[np.float64]:
+    """Return the processors of the jobs that end in the interval (since, until]."""
     order = np.argsort(jobs.end, kind="stable")
     released = np.append(0, np.cumsum(jobs.procs[order]))
     ends = jobs.end[order]
@@ -299,7 +304,7 @@ def _ended(jobs: Jobs, since: NDArray, until: NDArray) -> NDArray[np.float64]:
 
 
 def _rows(
-    jobs: Jobs,
+    jobs: StartedJobs,
     quiet: Silences,
     kind: NDArray[np.intp],
     start: NDArray,
@@ -308,13 +313,13 @@ def _rows(
     evidence: str,
     law: tuple[NDArray[np.float64], NDArray[np.float64]],
 ) -> list[dict[str, Any]]:
-    """Describe the stillnesses of a kind that are long, and not surely ordinary."""
+    """Return the long idle periods of a kind that are significant."""
     lengths, expected = law
     sure, as_long = confidence(lengths, expected)
     free = np.broadcast_to(procs, quiet.end.shape)
     rows = []
     long = (end[kind] - start[kind] >= SHORTEST) & (end[kind] <= MAX_TIME)
-    whole = free[kind] >= 1  # of one that jobs share, a free part is not down
+    whole = free[kind] >= 1  # a free fraction of a shared processor is not down
     for i in np.flatnonzero((sure >= _LEAST) & long & whole).tolist():
         at = kind[i]
         waited = (jobs.submit < end[at]) & (jobs.start >= end[at])

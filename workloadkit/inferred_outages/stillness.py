@@ -1,4 +1,4 @@
-"""When a machine started nothing, though it could have; and when it had nothing to do."""
+"""Idle periods: times in which a machine started no job although it could have."""
 
 from typing import NamedTuple
 
@@ -9,8 +9,8 @@ from workloadkit.fields import CANCELLED, FAILED
 from workloadkit.trace import Trace
 
 
-class Jobs(NamedTuple):
-    """The jobs that ran and whose times are known, in the order of their starts.
+class StartedJobs(NamedTuple):
+    """The jobs that ran with known times, in order of their starts.
 
     Parameters
     ----------
@@ -30,24 +30,24 @@ class Jobs(NamedTuple):
 
 
 class Silences(NamedTuple):
-    """What lies between each start and the next one that is later, shape (n_silences,).
+    """Periods between consecutive distinct starts, shape (n_silences,).
 
     Parameters
     ----------
     begin, end : ndarray of float
-        The one start, and the other. [s]
+        The two starts. [s]
     free : ndarray of float
-        Processors that are free as it begins.
+        Free processors at the beginning.
     fits : ndarray of float
-        Since when the first of the jobs that start at its end could have: it is submitted, and
-        ends have made room for it; the end, if it had to wait so long. [s]
+        Earliest time at which one of the jobs that start at the end could have started: it is
+        submitted, and enough processors are free; the end, if there is no such time. [s]
     fits_first : ndarray of float
-        The same, where that job was the first in line; else the end. [s]
+        The same for the first job in the queue only; else the end. [s]
     idle : ndarray of float
-        Since when no job ran; the end, if some still do. [s]
+        Time since which no job runs; the end, if jobs still run. [s]
     together : ndarray of int
-        Jobs that failed or were cancelled as the machine fell idle, if nothing else ended in that
-        second; 0 where some still ran.
+        Jobs that failed or were cancelled in the second in which the machine fell idle, if nothing
+        else ended then; 0 if jobs still run.
     """
 
     begin: NDArray[np.float64]
@@ -59,14 +59,14 @@ class Silences(NamedTuple):
     together: NDArray[np.int64]
 
 
-def jobs_of(trace: Trace, *, waits: bool) -> Jobs:
-    """Return the jobs of a log that ran, in the order of their starts.
+def jobs_of(trace: Trace, *, waits: bool) -> StartedJobs:
+    """Return the jobs of a log that ran, in order of their starts.
 
     Parameters
     ----------
     trace : Trace
     waits : bool
-        Whether waits are known: then jobs without are left out; else all started when submitted.
+        Whether to use the waits and exclude jobs of unknown wait; else jobs start when submitted.
     """
     wait = trace.column("wait")
     known = trace.ran & ~np.isnan(wait) if waits else trace.ran
@@ -75,24 +75,24 @@ def jobs_of(trace: Trace, *, waits: bool) -> Jobs:
     order = np.argsort(start, kind="stable")
     failed = np.isin(trace.column("status")[known], (FAILED, CANCELLED))
     end, procs = start + trace.column("run")[known], trace.used_procs[known]
-    return Jobs(submit[order], start[order], end[order], procs[order], failed[order])
+    return StartedJobs(submit[order], start[order], end[order], procs[order], failed[order])
 
 
-def silences(jobs: Jobs, capacity: float) -> Silences:
-    """Find the times between starts, and what could have been started in them.
+def silences(jobs: StartedJobs, capacity: float) -> Silences:
+    """Return the periods between starts, and when jobs could have started in them.
 
-    Nothing starts in a silence, so the room in it only grows: a job that fits once fits until the
-    end.
+    Nothing starts within such a period, so free processors only increase: a job that fits once
+    fits until the end.
 
     Parameters
     ----------
-    jobs : Jobs
-        Two starts or more that differ.
+    jobs : StartedJobs
+        With at least two different starts.
     capacity : float
-        Processors that are there.
+        Number of available processors.
     """
     instants, first = np.unique(jobs.start, return_index=True)
-    last = np.append(first[1:], jobs.start.size)  # of the jobs of each instant, and one beyond
+    last = np.append(first[1:], jobs.start.size)  # one past the last job of each instant
     order = np.argsort(jobs.end, kind="stable")
     ends = jobs.end[order]
     released = np.append(0, np.cumsum(jobs.procs[order]))
@@ -100,11 +100,11 @@ def silences(jobs: Jobs, capacity: float) -> Silences:
     n_ended = np.searchsorted(ends, instants, side="right")
     free = capacity - (taken - released[n_ended])
 
-    # As many ends as starts before: no job runs.
+    # If as many jobs ended as started, none runs.
     all_ended = last[:-1] - 1
     idle = np.minimum(np.maximum(ends[all_ended], instants[:-1]), instants[1:])
 
-    # Of each job but those of the first instant: the silence that its start ends.
+    # For each job after the first instant: the period that its start ends.
     job = np.arange(last[0], jobs.start.size)
     silence = np.searchsorted(instants, jobs.start[job]) - 1
     lacking = np.maximum(jobs.procs[job] - free[silence], 0)
@@ -114,12 +114,14 @@ def silences(jobs: Jobs, capacity: float) -> Silences:
     since = np.minimum(since, jobs.start[job])
     fits = instants[1:].copy()
     np.minimum.at(fits, silence, since)
-    in_line = np.minimum.accumulate(jobs.submit[::-1])[::-1]  # of the jobs that start no earlier
+    in_line = np.minimum.accumulate(jobs.submit[::-1])[
+        ::-1
+    ]  # earliest submission among jobs that start no earlier
     leads = jobs.submit[job] <= in_line[first[silence + 1]]
     fits_first = instants[1:].copy()
     np.minimum.at(fits_first, silence[leads], since[leads])
 
-    # What ended in the second at which the machine fell idle.
+    # Jobs that ended in the second at which the machine fell idle.
     low = np.searchsorted(ends, idle, side="left")
     high = np.searchsorted(ends, idle, side="right")
     failed = np.append(0, np.cumsum(jobs.failed[order]))

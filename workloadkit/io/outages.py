@@ -175,7 +175,7 @@ def _wrong(field: str, value: int) -> str | None:
     if isinstance(value, bool) or not isinstance(value, int | np.integer):
         return "not an integer"
     if abs(value) > _LARGEST[field]:
-        return "beyond what is believed"
+        return "out of range"
     if value < UNKNOWN:
         return "a negative number other than -1"
     return None
@@ -429,7 +429,7 @@ def _parsed(data: bytes, path: str, number: int, *, first: bool) -> Outage:
         if not _INTEGER.fullmatch(token):
             raise refuse("not an integer", field, _decoded(token))
         if len(token) > 19:  # Python refuses to make an integer of thousands of digits
-            raise refuse("beyond what is believed", field, _decoded(token))
+            raise refuse("out of range", field, _decoded(token))
         values.append(int(token))
     if len(values) <= len(_FIELDS):
         raise refuse(f"{len(values)} columns, where an outage has at least 7", None, _decoded(data))

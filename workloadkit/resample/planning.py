@@ -76,7 +76,7 @@ def make_plan(pools: Pools, settings: Resample) -> Plan:
     first, weeks = pools.logs[0], settings.weeks
     length = first.weeks if weeks is None else float(weeks)
     if not first.begin + length * WEEK <= MAX_TIME:
-        raise ParameterError(f"weeks is {weeks:g}; the log would end beyond what is believed")
+        raise ParameterError(f"weeks is {weeks:g}; the log would end out of range")
     rates = _rates(pools, settings)
     _check_number_of_jobs(pools, length, rates)
     clock = Clock.between(first.header, first.begin, first.begin + length * WEEK)

@@ -1,1 +1,1 @@
-"""The consistency rules of the Standard Workload Format, each in one place, and their check."""
+"""The consistency rules of the Standard Workload Format, and their check."""

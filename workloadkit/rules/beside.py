@@ -1,15 +1,15 @@
-"""Rules of what rides along with the jobs: utility functions, and what stands beside the log."""
+"""Rules for utility functions and for the side-car, the table with one record per job."""
 
 import numpy as np
 
 from workloadkit.errors import WorkloadError
-from workloadkit.rules.rule import Breach, Log, Rule
+from workloadkit.rules.rule import Breach, CheckedLog, LogRule
 from workloadkit.utility import check
 
-_TIMES_AGREE = 1.0  # both are rounded to seconds
+_TIMES_AGREE = 1.0  # both times are rounded to seconds
 
 
-def _functions(log: Log) -> Breach | None:
+def _functions(log: CheckedLog) -> Breach | None:
     try:
         check(log.trace)
     except WorkloadError as error:
@@ -17,29 +17,29 @@ def _functions(log: Log) -> Breach | None:
     return None
 
 
-def _same_jobs(log: Log) -> Breach | None:
-    """Whether the records beside the log are those of its jobs."""
-    beside = log.trace.sidecar
-    if beside is None:
+def _same_jobs(log: CheckedLog) -> Breach | None:
+    """Check that the side-car's records belong to the jobs."""
+    sidecar = log.trace.sidecar
+    if sidecar is None:
         return None
-    if len(beside) != log.n_jobs:
+    if len(sidecar) != log.n_jobs:
         return Breach(
-            abs(len(beside) - log.n_jobs),
+            abs(len(sidecar) - log.n_jobs),
             log.n_jobs,
-            text=f"{len(beside):,} records beside the log",
+            text=f"the side-car has {len(sidecar):,} records",
         )
     differs = np.zeros(log.n_jobs, dtype=bool)
-    for name, apart in (("run", _TIMES_AGREE), ("procs", 0)):
-        if name in beside:
-            differs |= np.abs(beside[name].to_numpy(np.float64) - log[name]) > apart
+    for name, tolerance in (("run", _TIMES_AGREE), ("procs", 0)):
+        if name in sidecar:
+            differs |= np.abs(sidecar[name].to_numpy(np.float64) - log[name]) > tolerance
     start = log.header.start
-    if start is not None and "submit" in beside:
-        submit = beside["submit"].to_numpy(np.float64) - start
+    if start is not None and "submit" in sidecar:
+        submit = sidecar["submit"].to_numpy(np.float64) - start
         differs |= np.abs(submit - log["submit"]) > _TIMES_AGREE
     return log.where(differs, "submit", "run", "procs")
 
 
-def _all_rows(log: Log) -> Breach | None:
+def _all_rows(log: CheckedLog) -> Breach | None:
     intake = log.trace.intake
     if intake is None:
         return None
@@ -51,18 +51,17 @@ def _all_rows(log: Log) -> Breach | None:
 
 
 RULES = (
-    Rule(
+    LogRule(
         "utility-functions",
         "error",
-        "Points of utility functions begin at 0, their times rise, their values never do.",
+        "Utility functions start at time 0; their times increase and their values never increase.",
         _functions,
     ),
-    Rule(
+    LogRule(
         "records-agree",
         "error",
-        "What stands beside the log is one record a job, with its submit time, run time and "
-        "processors.",
+        "The side-car has one record per job, with the job's submit time, run time and processors.",
         _same_jobs,
     ),
-    Rule("all-rows-told", "error", "Every row of the accounting is a job or left out.", _all_rows),
+    LogRule("rows-accounted", "error", "Every accounting row is a job or left out.", _all_rows),
 )

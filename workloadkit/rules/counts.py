@@ -1,4 +1,4 @@
-"""Rules of what the header counts: jobs, records, queues, partitions, parts."""
+"""Rules for the header's counts: jobs, records, queues, partitions, parts."""
 
 from collections.abc import Callable
 
@@ -6,63 +6,67 @@ import numpy as np
 
 from workloadkit.errors import shorten
 from workloadkit.header import NUMBER_AND_NAME
-from workloadkit.rules.rule import FIRST_FEW, Breach, Log, Rule, distinct, in_header
+from workloadkit.rules.rule import FIRST_FEW, Breach, CheckedLog, LogRule, distinct, in_header
 
 
-def _max_jobs(log: Log) -> Breach | None:
-    """MaxJobs of a cleaned log goes on counting the jobs that its filters removed."""
+def _max_jobs(log: CheckedLog) -> Breach | None:
+    """Check MaxJobs, which in a cleaned log still counts the jobs that its filters removed."""
     stated = log.header.number("MaxJobs")
     parts = log["job"][log.in_parts]
     n_jobs = log.n_jobs - parts.size + distinct(parts)
     if stated is None or stated == n_jobs:
         return None
-    text = f"MaxJobs is {stated:,}, jobs are {n_jobs:,}"
+    text = f"MaxJobs is {stated:,}, but the log has {n_jobs:,} jobs"
     if stated == n_jobs + log.removed:
-        text += f" and the {log.removed:,} that filters removed"
+        text += f" and filters removed {log.removed:,}"
         return in_header(("MaxJobs", stated), text=text, checked=n_jobs, severity="note")
     return in_header(("MaxJobs", stated), text=text, checked=n_jobs)
 
 
-def _max_records(log: Log) -> Breach | None:
-    """So does MaxRecords of a log that the archive cleaned before 2012."""
+def _max_records(log: CheckedLog) -> Breach | None:
+    """Check MaxRecords, which counts removed jobs in logs that the archive cleaned before 2012."""
     records = log.n_jobs + len(log.trace.bursts)
     stated = log.header.number("MaxRecords")
     if stated is None or stated == records:
         return None
-    text = f"MaxRecords is {stated:,}, lines of jobs are {records:,}"
+    text = f"MaxRecords is {stated:,}, but the log has {records:,} job lines"
     if log.removed and stated == records + log.removed:
-        text += f" and the {log.removed:,} that filters removed"
+        text += f" and filters removed {log.removed:,}"
         return in_header(("MaxRecords", stated), text=text, checked=records, severity="note")
     return in_header(("MaxRecords", stated), text=text, checked=records)
 
 
-def _nodes_within_procs(log: Log) -> Breach | None:
+def _nodes_within_procs(log: CheckedLog) -> Breach | None:
     nodes, procs = log.header.number("MaxNodes"), log.header.number("MaxProcs")
     if not nodes or not procs or nodes <= procs:
         return None
     return in_header(
-        ("MaxNodes", nodes), ("MaxProcs", procs), text=f"{nodes:,} nodes have {procs:,} processors"
+        ("MaxNodes", nodes),
+        ("MaxProcs", procs),
+        text=f"MaxNodes is {nodes:,}, more than MaxProcs, {procs:,}",
     )
 
 
-def _preemption(log: Log) -> Breach | None:
-    """Preemption says in which form checkpointed jobs stand in the file."""
+def _preemption(log: CheckedLog) -> Breach | None:
+    """Check Preemption, which states how checkpointed jobs are recorded."""
     stated = (log.header.get("Preemption") or "").strip()
     parts = len(log.trace.bursts)
     value = ("Preemption", stated)
     if stated.lower() in ("no", "yes") and parts:
-        text = f"Preemption is {stated}, but {parts:,} parts of jobs are summed up: it is Double"
+        text = (
+            f"Preemption is {stated}, but {parts:,} parts of jobs have a summary line: use Double"
+        )
         return in_header(value, text=text, checked=log.n_jobs)
     if stated.lower() == "double" and not parts:
-        text = "Preemption is Double, but no job stands in parts"
+        text = "Preemption is Double, but no job is split into parts"
         return in_header(value, text=text, checked=log.n_jobs, severity="warning")
     return None
 
 
-def _used_listed(field: str, label: str) -> Callable[[Log], Breach | None]:
-    """Return the check that each queue (or partition) in use has a line in the header."""
+def _used_listed(field: str, label: str) -> Callable[[CheckedLog], Breach | None]:
+    """Return the check that each used queue (or partition) is listed in the header."""
 
-    def check(log: Log) -> Breach | None:
+    def check(log: CheckedLog) -> Breach | None:
         listed = log.header.listed(label)
         if not listed:
             return None
@@ -72,28 +76,28 @@ def _used_listed(field: str, label: str) -> Callable[[Log], Breach | None]:
     return check
 
 
-def _max_used(field: str, label: str) -> Callable[[Log], Breach | None]:
-    """Return the check that no more queues (or partitions) are used, or listed, than stated."""
+def _max_used(field: str, label: str) -> Callable[[CheckedLog], Breach | None]:
+    """Return the check that no more queues (or partitions) are used or listed than stated."""
 
-    def check(log: Log) -> Breach | None:
+    def check(log: CheckedLog) -> Breach | None:
         stated = log.header.number(f"Max{label}s")
         if stated is None:
             return None
         used = distinct(log[field][log[field] >= 0])
         listed = len(set(log.header.listed(label)))
-        text = f"Max{label}s is {stated:,}, {used:,} are used"
+        text = f"Max{label}s is {stated:,}, but {used:,} are used"
         if used > stated:
             return in_header((f"Max{label}s", stated), text=text, checked=log.n_jobs)
         if listed and listed != stated:
-            text = f"Max{label}s is {stated:,}, {listed:,} are listed"
+            text = f"Max{label}s is {stated:,}, but {listed:,} are listed"
             return in_header((f"Max{label}s", stated), text=text, severity="warning")
         return None
 
     return check
 
 
-def _listed_once(log: Log) -> Breach | None:
-    """Queues and partitions are listed by a number and a name, each number once."""
+def _listed_once(log: CheckedLog) -> Breach | None:
+    """Check that queues and partitions are listed by number and name, each number once."""
     wrong = []
     for label in ("Queue", "Partition"):
         seen = set()
@@ -108,35 +112,37 @@ def _listed_once(log: Log) -> Breach | None:
 
 
 RULES = (
-    Rule("max-jobs", "error", "MaxJobs is the number of jobs.", _max_jobs),
-    Rule("max-records", "error", "MaxRecords is the number of lines of jobs.", _max_records),
-    Rule("max-nodes", "error", "MaxNodes is no more than MaxProcs.", _nodes_within_procs),
-    Rule("preemption", "error", "Preemption says how the file holds parts of jobs.", _preemption),
-    Rule(
+    LogRule("max-jobs", "error", "MaxJobs is the number of jobs.", _max_jobs),
+    LogRule("max-records", "error", "MaxRecords is the number of job lines.", _max_records),
+    LogRule("max-nodes", "error", "MaxNodes does not exceed MaxProcs.", _nodes_within_procs),
+    LogRule(
+        "preemption", "error", "Preemption states how the file records parts of jobs.", _preemption
+    ),
+    LogRule(
         "max-queues",
         "error",
-        "No more queues are used than MaxQueues.",
+        "The number of queues in use does not exceed MaxQueues.",
         _max_used("queue", "Queue"),
     ),
-    Rule(
+    LogRule(
         "max-partitions",
         "error",
-        "No more partitions are used than MaxPartitions.",
+        "The number of partitions in use does not exceed MaxPartitions.",
         _max_used("partition", "Partition"),
     ),
-    Rule(
+    LogRule(
         "queues-listed",
         "warning",
-        "Every queue in use is listed in the header, if any is.",
+        "If the header lists queues, it lists every queue in use.",
         _used_listed("queue", "Queue"),
     ),
-    Rule(
+    LogRule(
         "partitions-listed",
         "warning",
-        "Every partition in use is listed in the header, if any is.",
+        "If the header lists partitions, it lists every partition in use.",
         _used_listed("partition", "Partition"),
     ),
-    Rule(
+    LogRule(
         "lists-numbered",
         "warning",
         "Queues and partitions are listed by number and name, each once.",

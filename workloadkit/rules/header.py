@@ -1,4 +1,4 @@
-"""Rules of the header: its labels and what they may say."""
+"""Rules for the header: its labels and their values."""
 
 import re
 from collections.abc import Callable
@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 from workloadkit.errors import shorten
 from workloadkit.header import whole_number
 from workloadkit.rules.dates import read_date
-from workloadkit.rules.rule import FIRST_FEW, Breach, Log, Offender, Rule
+from workloadkit.rules.rule import FIRST_FEW, Breach, CheckedLog, LogRule, Offender
 
 # Labels of version 2.2, in the order in which the standard lists them.
 _LABELS = (
@@ -18,7 +18,7 @@ _LABELS = (
     *("StartTime", "EndTime", "MaxNodes", "MaxProcs", "MaxRuntime", "MaxMemory", "AllowOveruse"),
     *("MaxQueues", "Queues", "Queue", "MaxPartitions", "Partitions", "Partition", "Note"),
 )
-# Labels that this toolkit writes beside them.
+# Additional labels that this toolkit writes.
 _OURS = {"window", "rareusers"}
 _BY_LOWER = {label.lower(): label for label in _LABELS}
 _MANY = {
@@ -35,32 +35,32 @@ _NUMBERS = (
     *("MaxJobs", "MaxRecords", "MaxNodes", "MaxProcs", "MaxRuntime", "MaxMemory"),
     *("MaxQueues", "MaxPartitions", "UnixStartTime"),
 )
-# Nothing is said by leaving these out, and models have no site.
+# Optional labels; their absence is not reported.
 _MAY_MISS = (
     *("TimeZone", "MaxRuntime", "MaxMemory", "AllowOveruse", "Note"),
     *(label for label in _LABELS if "ueue" in label or "artition" in label),
 )
 _OFFSET = re.compile(r"[-+]?\d{1,5}")
-# What is no slip of the pen is not compared with each label: headers may have a million lines.
+# Limits of the comparison with known labels: headers may have a million lines.
 _LONGEST, _MOST_COMPARED = 24, 100
 
 
-def _machine_known(log: Log) -> Breach | None:
+def _machine_known(log: CheckedLog) -> Breach | None:
     if log.header.procs:
         return None
-    return _said("neither MaxProcs nor MaxNodes says how large the machine is")
+    return _breach("neither MaxProcs nor MaxNodes states the size of the machine")
 
 
-def _clock_known(log: Log) -> Breach | None:
+def _clock_known(log: CheckedLog) -> Breach | None:
     missing = [] if log.header.start else ["UnixStartTime"]
     if log.header.time_zone is None:
         missing.append("TimeZoneString")
     if not missing:
         return None
-    return _said(f"no {' and no '.join(missing)}: the time of day is unknown")
+    return _breach(f"no {' and no '.join(missing)}: local time is unknown")
 
 
-def _there(log: Log) -> Breach | None:
+def _there(log: CheckedLog) -> Breach | None:
     labels = {label.lower() for label, _ in log.header.entries}
     missing = [label for label in _LABELS if label not in _MAY_MISS and label.lower() not in labels]
     if not missing:
@@ -68,14 +68,14 @@ def _there(log: Log) -> Breach | None:
     return Breach(len(missing), len(_LABELS) - len(_MAY_MISS), text=f"no {', '.join(missing)}")
 
 
-def _spelt(log: Log) -> Breach | None:
-    """Labels that are nearly one of the standard's, which no program will find."""
+def _spelt(log: CheckedLog) -> Breach | None:
+    """Find labels that are close to one of the standard's, and would not be recognised."""
     found = [(label, meant) for label, meant in _unknown(log).items() if meant]
     text = ", ".join(f"{label} (for {meant})" for label, meant in found[:FIRST_FEW])
     return Breach(len(found), len(log.header.entries), text=text) if found else None
 
 
-def _standard(log: Log) -> Breach | None:
+def _standard(log: CheckedLog) -> Breach | None:
     unknown = [label for label, meant in _unknown(log).items() if not meant]
     text = ", ".join(label[:40] for label in unknown[:FIRST_FEW]) + (
         ", …" if len(unknown) > FIRST_FEW else ""
@@ -83,37 +83,37 @@ def _standard(log: Log) -> Breach | None:
     return Breach(len(unknown), len(log.header.entries), text=text) if unknown else None
 
 
-def _once(log: Log) -> Breach | None:
-    """Labels that can say one thing only and say two."""
+def _once(log: CheckedLog) -> Breach | None:
+    """Find labels with several values that may have only one."""
     values: dict[str, set[str]] = {}
     for label, value in log.header.entries:
         name = _BY_LOWER.get(label.lower())
         if name and name not in _MANY:
             values.setdefault(name, set()).add(" ".join(value.split()))
-    repeated = {label: sorted(said) for label, said in values.items() if len(said) > 1}
+    repeated = {label: sorted(found) for label, found in values.items() if len(found) > 1}
     text = "; ".join(
-        f"{label} is {' and '.join(shorten(value, 40) for value in said[:FIRST_FEW])}"
-        for label, said in repeated.items()
+        f"{label} is {' and '.join(shorten(value, 40) for value in found[:FIRST_FEW])}"
+        for label, found in repeated.items()
     )
     return Breach(len(repeated), len(values), text=text) if repeated else None
 
 
-def _values(log: Log) -> Breach | None:
-    """Labels whose value is not what the standard says it is."""
+def _values(log: CheckedLog) -> Breach | None:
+    """Find labels with values that the standard does not allow."""
     checked, wrong = 0, []
     for label, value in log.header.entries:
         name = _BY_LOWER.get(label.lower(), label)
-        if name in _ASKED:
-            right, asked = _ASKED[name]
+        if name in _VALID:
+            is_valid, expected = _VALID[name]
             checked += 1
-            if not right(value.strip()):
-                wrong.append((name, value.strip(), asked))
+            if not is_valid(value.strip()):
+                wrong.append((name, value.strip(), expected))
     if not wrong:
         return None
     first = wrong[:FIRST_FEW]
     offenders = tuple(Offender(((label, value[:60]),)) for label, value, _ in first)
     text = "; ".join(
-        f"{label} is {shorten(value, 40)}, not {asked}" for label, value, asked in first
+        f"{label} is {shorten(value, 40)}, not {expected}" for label, value, expected in first
     )
     return Breach(len(wrong), checked, offenders, text)
 
@@ -123,7 +123,7 @@ def _is_number(value: str) -> bool:
 
 
 def _is_one_of(*words: str) -> Callable[[str], bool]:
-    """Return the check that a value, or its first word before a remark, is one of these."""
+    """Return the check that a value, or its first word, is one of the given words."""
     return lambda value: (value.lower().split() or [""])[0].rstrip(".,;") in words
 
 
@@ -144,7 +144,7 @@ def _is_offset(value: str) -> bool:
 
 
 _A_DATE = (_is_date, "a date such as 'Mon Sep 23 14:00:31 CEST 1996'")
-_ASKED: dict[str, tuple[Callable[[str], bool], str]] = {
+_VALID: dict[str, tuple[Callable[[str], bool], str]] = {
     **dict.fromkeys(_NUMBERS, (_is_number, "a whole number")),
     "Version": (_is_one_of("1", "1.0", "2", "2.0", "2.1", "2.2"), "1, 2, 2.1 or 2.2"),
     "Preemption": (_is_one_of("no", "yes", "double", "ts"), "No, Yes, Double or TS"),
@@ -156,8 +156,8 @@ _ASKED: dict[str, tuple[Callable[[str], bool], str]] = {
 }
 
 
-def _unknown(log: Log) -> dict[str, str]:
-    """Return labels that nobody knows, each with the one that was meant, if any."""
+def _unknown(log: CheckedLog) -> dict[str, str]:
+    """Return the unknown labels, each with the known label that it resembles, if any."""
     labels = {label: label.lower() for label, _ in log.header.entries}
     known = _BY_LOWER.keys() | _OURS
     unknown = {label: "" for label, lower in labels.items() if lower not in known}
@@ -167,23 +167,32 @@ def _unknown(log: Log) -> dict[str, str]:
     return unknown
 
 
-def _said(text: str) -> Breach:
+def _breach(text: str) -> Breach:
     return Breach(1, 1, text=text)
 
 
 RULES = (
-    Rule("machine-known", "warning", "The header says how large the machine is.", _machine_known),
-    Rule("clock-known", "warning", "The header says when second 0 was, and where.", _clock_known),
-    Rule("labels-there", "note", "The header has the labels of the standard.", _there),
-    Rule(
+    LogRule(
+        "machine-known", "warning", "The header states the size of the machine.", _machine_known
+    ),
+    LogRule(
+        "clock-known",
+        "warning",
+        "The header states the date of second 0, and the time zone.",
+        _clock_known,
+    ),
+    LogRule("labels-present", "note", "The header has the labels of the standard.", _there),
+    LogRule(
         "labels-spelt", "warning", "The labels of the header are spelt as in the standard.", _spelt
     ),
-    Rule(
+    LogRule(
         "labels-known",
         "note",
         "The labels of the header are those of the standard, or of this toolkit.",
         _standard,
     ),
-    Rule("labels-once", "warning", "Labels that say one thing stand once.", _once),
-    Rule("label-values", "error", "The values of labels are what the standard asks for.", _values),
+    LogRule("labels-once", "warning", "Labels with a single value occur once.", _once),
+    LogRule(
+        "label-values", "error", "The values of labels are those that the standard allows.", _values
+    ),
 )

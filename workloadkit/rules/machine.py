@@ -1,20 +1,20 @@
-"""Rules of the machine: what jobs have of it, and what all of them have at one time."""
+"""Rules for the machine: the processors of each job, and of all running jobs together."""
 
 import numpy as np
 
-from workloadkit.rules.rule import Breach, Log, Offender, Rule, plain
+from workloadkit.rules.rule import Breach, CheckedLog, LogRule, Offender, plain
 
 
-def _size(log: Log) -> tuple[str, int] | None:
-    """Return the label that tells the processors of the machine, and how many they are."""
+def _size(log: CheckedLog) -> tuple[str, int] | None:
+    """Return the label that states the machine's processors, and their number."""
     for label in ("MaxProcs", "MaxNodes"):
         if number := log.header.number(label):
             return label, number
     return None
 
 
-def _fits(log: Log) -> Breach | None:
-    """Jobs larger than the machine; nodes may have several processors, so these only warn."""
+def _fits(log: CheckedLog) -> Breach | None:
+    """Find jobs larger than the machine; only a warning if it is known by nodes alone."""
     if (size := _size(log)) is None:
         return None
     label, machine = size
@@ -27,7 +27,7 @@ def _fits(log: Log) -> Breach | None:
     )
 
 
-def _request_fits(log: Log) -> Breach | None:
+def _request_fits(log: CheckedLog) -> Breach | None:
     if (size := _size(log)) is None:
         return None
     label, machine = size
@@ -39,8 +39,8 @@ def _request_fits(log: Log) -> Breach | None:
     )
 
 
-def _fits_partition(log: Log) -> Breach | None:
-    """Jobs larger than their partition, where the header tells how large partitions are."""
+def _fits_partition(log: CheckedLog) -> Breach | None:
+    """Find jobs larger than their partition, if the header states partition sizes."""
     sizes = log.header.partition_procs
     if not sizes:
         return None
@@ -55,10 +55,10 @@ def _fits_partition(log: Log) -> Breach | None:
     )
 
 
-def _used_once(log: Log) -> Breach | None:
-    """Jobs that start while, with them, more processors are busy than there are.
+def _used_once(log: CheckedLog) -> Breach | None:
+    """Find starts at which more processors are busy than the machine has.
 
-    Of jobs of one second, all ends come first, as on a machine whose times are rounded.
+    Ends come before starts of the same second, because recorded times are rounded.
     """
     log, size = log.as_system, _size(log)
     rows = np.flatnonzero(log.trace.ran & ~np.isnan(log["wait"]) & (log["run"] > 0))
@@ -80,32 +80,32 @@ def _used_once(log: Log) -> Breach | None:
         job=int(log["job"][row]),
         row=int(row) + 1,
     )
-    text = f"up to {busy.max():,.0f} busy; {label} is {machine:,}; first: {first}"
+    text = f"up to {busy.max():,.0f} busy, but {label} is {machine:,}; first: {first}"
     if not log.has_other_waits:
         return Breach(over.size, rows.size, (first,), text)
-    text += "; the waits are those of the log that this one was made from"
+    text += "; the waits are those of the original log"
     return Breach(over.size, rows.size, (first,), text, "note")
 
 
 RULES = (
-    Rule("procs-machine", "error", "No job has more processors than MaxProcs.", _fits),
-    Rule(
+    LogRule("procs-machine", "error", "No job used more processors than MaxProcs.", _fits),
+    LogRule(
         "procs-machine-requested",
         "warning",
         "No job requests more processors than MaxProcs.",
         _request_fits,
     ),
-    Rule(
+    LogRule(
         "procs-partition",
         "warning",
-        "No job has more processors than its partition.",
+        "No job used more processors than its partition has.",
         _fits_partition,
     ),
-    Rule(
+    LogRule(
         "machine-used-once",
         "warning",
-        "When a job starts, no more processors are busy than MaxProcs; where jobs share "
-        "processors there are.",
+        "When a job starts, no more processors are busy than MaxProcs (unless jobs share "
+        "processors).",
         _used_once,
     ),
 )

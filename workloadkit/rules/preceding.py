@@ -1,56 +1,56 @@
-"""Rules of the preceding job and the think time after it (fields 17 and 18)."""
+"""Rules for the preceding job and the think time after it (fields 17 and 18)."""
 
 import numpy as np
 from numpy.typing import NDArray
 
-from workloadkit.rules.rule import Breach, Log, Rule
+from workloadkit.rules.rule import Breach, CheckedLog, LogRule
 
-#: Times rounded to seconds may miss one another by so much. [s]
+#: Tolerance for times that are rounded to seconds. [s]
 ROUNDING = 1.0
 
 
-def _asks(log: Log) -> NDArray[np.bool_]:
+def _has_preceding(log: CheckedLog) -> NDArray[np.bool_]:
     return log["preceding_job"] > 0
 
 
-def _there(log: Log) -> Breach | None:
-    asks = _asks(log)
-    absent = asks & ~np.isin(log["preceding_job"], log["job"])
-    return log.where(absent, "preceding_job", among=asks)
+def _there(log: CheckedLog) -> Breach | None:
+    has_preceding = _has_preceding(log)
+    absent = has_preceding & ~np.isin(log["preceding_job"], log["job"])
+    return log.where(absent, "preceding_job", among=has_preceding)
 
 
-def _counted_from_1(log: Log) -> Breach | None:
+def _counted_from_1(log: CheckedLog) -> Breach | None:
     return log.where(log["preceding_job"] == 0, "preceding_job")
 
 
-def _earlier(log: Log) -> Breach | None:
-    """Check that what a job waits for stands before it, in the order of submission.
+def _earlier(log: CheckedLog) -> Breach | None:
+    """Check that the preceding job stands earlier in the order of submission.
 
-    It need not have a lower number: that jobs are numbered in this order is a rule of its own.
+    Its number may be higher: another rule checks the order of job numbers.
     """
-    asks = _asks(log)
-    if not asks.any():
+    has_preceding = _has_preceding(log)
+    if not has_preceding.any():
         return None
-    own = asks & (log["preceding_job"] == log["job"])
+    own = has_preceding & (log["preceding_job"] == log["job"])
     later = log.preceding.place >= np.arange(log.n_jobs)
-    return log.where(own | later, "preceding_job", "submit", among=asks)
+    return log.where(own | later, "preceding_job", "submit", among=has_preceding)
 
 
-def _think_alone(log: Log) -> Breach | None:
+def _think_alone(log: CheckedLog) -> Breach | None:
     known = ~np.isnan(log["think_time"])
-    return log.where(known & ~_asks(log), "think_time", "preceding_job", among=known)
+    return log.where(known & ~_has_preceding(log), "think_time", "preceding_job", among=known)
 
 
-def _submitted_after(log: Log) -> Breach | None:
-    """Compare the submission with the end of the job before and the think time."""
-    if not _asks(log).any():
+def _submitted_after(log: CheckedLog) -> Breach | None:
+    """Compare the submit time with the end of the preceding job plus the think time."""
+    if not _has_preceding(log).any():
         return None
     place = log.preceding.place
     end = np.where(place >= 0, log.end[place], np.nan)
     due = end + np.where(np.isnan(log["think_time"]), 0.0, log["think_time"])
     among = ~np.isnan(due)
     missed = np.abs(log["submit"] - due) > ROUNDING
-    # without a think time, it is only known that the end comes first
+    # without a think time, only a submission before the end is wrong
     missed &= ~np.isnan(log["think_time"]) | (log["submit"] < due)
     return log.where(
         among & missed,
@@ -63,26 +63,26 @@ def _submitted_after(log: Log) -> Breach | None:
 
 
 RULES = (
-    Rule("preceding-there", "error", "The preceding job is in the log.", _there),
-    Rule(
+    LogRule("preceding-present", "error", "The preceding job is in the log.", _there),
+    LogRule(
         "preceding-from-1", "error", "The number of a preceding job is 1 or more.", _counted_from_1
     ),
-    Rule(
+    LogRule(
         "preceding-earlier",
         "error",
-        "The preceding job is another, and stands before the job.",
+        "The preceding job is a different job that stands earlier in the log.",
         _earlier,
     ),
-    Rule(
-        "think-alone",
+    LogRule(
+        "think-without-preceding",
         "error",
-        "Think times stand only where there is a preceding job.",
+        "Only jobs with a preceding job have a think time.",
         _think_alone,
     ),
-    Rule(
+    LogRule(
         "think-time",
         "warning",
-        "A job is submitted its think time after the end of the preceding job, but for 1 s.",
+        "A job is submitted its think time after the end of the preceding job (tolerance 1 s).",
         _submitted_after,
     ),
 )

@@ -1,39 +1,39 @@
-"""Rules of form: what reading a file had to put right is a breach of them."""
+"""Rules of form, checked by the repairs that were made while reading."""
 
 from collections.abc import Callable
 
 from workloadkit.intake import Repair
-from workloadkit.rules.rule import Breach, Log, Offender, Rule
+from workloadkit.rules.rule import Breach, CheckedLog, LogRule, Offender
 
-# How the kinds of `Trace.repairs` begin, by the rule that they break.
+# Prefixes of the kinds of `Trace.repairs`, by the rule that they violate.
 _KINDS = {
     "submit-order": ("jobs out of order",),
-    "columns": ("missing columns", "columns after the 18th", "the file ends within"),
+    "columns": ("missing columns", "columns after the 18th", "the file is truncated"),
     "identifiers-whole": ("identifiers with a decimal point",),
     "comments-first": ("comments among the jobs",),
     "plain-text": ("byte order mark",),
 }
-# What the rules of ranges, of submit times and of utilities find in the jobs themselves.
+# Kinds that the rules on ranges, submit times and utilities find in the jobs themselves.
 _FOUND_ELSEWHERE = ("negative numbers", "unknown submit times")
 
 
-def _repaired(name: str) -> Callable[[Log], Breach | None]:
-    """Return the check for repairs of the kinds of one rule."""
+def _repaired(name: str) -> Callable[[CheckedLog], Breach | None]:
+    """Return the check for repairs that violate one rule."""
     return lambda log: _breach(log, [r for r in log.trace.repairs if _is_of(r, _KINDS[name])])
 
 
-def _otherwise(log: Log) -> Breach | None:
+def _otherwise(log: CheckedLog) -> Breach | None:
     all_kinds = (*(kind for kinds in _KINDS.values() for kind in kinds), *_FOUND_ELSEWHERE)
     return _breach(log, [r for r in log.trace.repairs if not _is_of(r, all_kinds)])
 
 
-def _breach(log: Log, repairs: list[Repair]) -> Breach | None:
+def _breach(log: CheckedLog, repairs: list[Repair]) -> Breach | None:
     if not repairs:
         return None
     count = sum(repair.count for repair in repairs)
     return Breach(
         count,
-        max(count, log.n_jobs + len(log.trace.bursts)),  # comments may be more than the jobs
+        max(count, log.n_jobs + len(log.trace.bursts)),  # there may be more comments than jobs
         tuple(
             Offender(((repair.kind, repair.count),), line=repair.first_line) for repair in repairs
         ),
@@ -46,25 +46,25 @@ def _is_of(repair: Repair, kinds: tuple[str, ...]) -> bool:
 
 
 RULES = (
-    Rule(
+    LogRule(
         "submit-order",
         "error",
-        "The lines are in ascending order of the submit times.",
+        "Lines are in ascending order of submit time.",
         _repaired("submit-order"),
     ),
-    Rule("columns", "error", "Every line has 18 columns.", _repaired("columns")),
-    Rule(
+    LogRule("columns", "error", "Every line has 18 columns.", _repaired("columns")),
+    LogRule(
         "identifiers-whole",
         "error",
-        "Numbers of jobs, users and the like, and the status, are written as integers.",
+        "The numbers of jobs, users and so on, and the status, are integers.",
         _repaired("identifiers-whole"),
     ),
-    Rule(
+    LogRule(
         "comments-first",
         "warning",
-        "Comments stand before the jobs, in lines of their own.",
+        "Comments precede the jobs, on lines of their own.",
         _repaired("comments-first"),
     ),
-    Rule("plain-text", "warning", "The file begins with its text.", _repaired("plain-text")),
-    Rule("reading", "warning", "Nothing else has to be put right in reading.", _otherwise),
+    LogRule("plain-text", "warning", "The file has no byte order mark.", _repaired("plain-text")),
+    LogRule("reading", "warning", "Reading requires no other repairs.", _otherwise),
 )

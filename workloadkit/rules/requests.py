@@ -1,23 +1,22 @@
-"""Rules of what jobs used, beside what they requested and what the system allowed."""
+"""Rules for resource use against requests and system limits."""
 
 from collections.abc import Callable
 
 import numpy as np
 
-from workloadkit.rules.rule import Breach, Log, Rule, Severity
+from workloadkit.rules.rule import Breach, CheckedLog, LogRule, Severity
 
-#: Run times are rounded to seconds: a CPU time may be so much longer. [s]
+#: A CPU time may exceed the run time, which is rounded to seconds, by this. [s]
 ROUNDING = 1.0
 
 
-def _within_request(used: str, requested: str) -> Callable[[Log], Breach | None]:
+def _within_request(used: str, requested: str) -> Callable[[CheckedLog], Breach | None]:
     """Return the check that jobs used no more than they requested.
 
-    Where the header's AllowOveruse says that they could, it is no breach; where it says that they
-    could not, it is an error.
+    AllowOveruse in the header decides: Yes permits it, No makes it an error.
     """
 
-    def check(log: Log) -> Breach | None:
+    def check(log: CheckedLog) -> Breach | None:
         if log.header.overuse:
             return None
         both = ~np.isnan(log[used]) & ~np.isnan(log[requested])
@@ -27,10 +26,10 @@ def _within_request(used: str, requested: str) -> Callable[[Log], Breach | None]
     return check
 
 
-def _within_header(label: str, *fields: str) -> Callable[[Log], Breach | None]:
-    """Return the check that fields are within what the header says the system allowed."""
+def _within_header(label: str, *fields: str) -> Callable[[CheckedLog], Breach | None]:
+    """Return the check that fields do not exceed a limit in the header."""
 
-    def check(log: Log) -> Breach | None:
+    def check(log: CheckedLog) -> Breach | None:
         limit = log.header.number(label)
         if not limit:
             return None
@@ -44,74 +43,73 @@ def _within_header(label: str, *fields: str) -> Callable[[Log], Breach | None]:
     return check
 
 
-def _fewer_procs(log: Log) -> Breach | None:
+def _fewer_procs(log: CheckedLog) -> Breach | None:
     procs, requested = log["procs"], log["requested_procs"]
     both = (procs > 0) & ~np.isnan(requested)
     return log.where((procs > 0) & (procs < requested), "procs", "requested_procs", among=both)
 
 
-def _cpu_within_run(log: Log) -> Breach | None:
+def _cpu_within_run(log: CheckedLog) -> Breach | None:
     cpu, run = log["cpu"], log["run"]
     both = ~np.isnan(cpu) & ~np.isnan(run)
     return log.where(cpu > run + ROUNDING, "cpu", "run", among=both)
 
 
-_OVERUSE = "unless AllowOveruse says that it may"
+_OVERUSE = "unless AllowOveruse is Yes"
 
 RULES = (
-    Rule(
+    LogRule(
         "run-requested",
         "warning",
         f"No job ran longer than it requested, {_OVERUSE}.",
         _within_request("run", "requested_time"),
     ),
-    Rule(
+    LogRule(
         "procs-requested",
         "warning",
         f"No job used more processors than it requested, {_OVERUSE}.",
         _within_request("procs", "requested_procs"),
     ),
-    Rule(
+    LogRule(
         "memory-requested",
         "warning",
         f"No job used more memory than it requested, {_OVERUSE}.",
         _within_request("memory", "requested_memory"),
     ),
-    Rule(
+    LogRule(
         "procs-fewer",
         "note",
-        "Jobs have the processors that they requested, not fewer.",
+        "Jobs have as many processors as they requested, not fewer.",
         _fewer_procs,
     ),
-    Rule(
+    LogRule(
         "cpu-run",
         "warning",
-        "The average CPU time of a processor is no longer than the run time, but for 1 s of "
-        "rounding.",
+        "The average CPU time per processor does not exceed the run time (tolerance 1 s).",
         _cpu_within_run,
     ),
-    Rule(
+    LogRule(
         "max-runtime",
         "error",
-        "No run time is beyond MaxRuntime.",
+        "No run time exceeds MaxRuntime.",
         _within_header("MaxRuntime", "run"),
     ),
-    Rule(
+    LogRule(
         "max-runtime-requested",
         "warning",
-        "No requested time is beyond MaxRuntime.",
+        "No requested time exceeds MaxRuntime.",
         _within_header("MaxRuntime", "requested_time"),
     ),
-    Rule(
+    LogRule(
         "max-memory",
         "error",
-        "No memory used is beyond MaxMemory.",
+        "No used memory exceeds MaxMemory.",
         _within_header("MaxMemory", "memory"),
     ),
-    Rule(
+    LogRule(
         "max-memory-requested",
         "warning",
-        "No requested memory is beyond MaxMemory.",
+        "No requested memory exceeds MaxMemory.",
         _within_header("MaxMemory", "requested_memory"),
     ),
 )

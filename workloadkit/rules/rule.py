@@ -1,4 +1,4 @@
-"""What a rule is, what it looks at, and what breaks it."""
+"""Rules, the log that they check, and their breaches."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -22,7 +22,7 @@ FailOn = Literal["error", "warning", "never"]
 
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
 
-#: So many of those that break a rule are named.
+#: Number of offenders that a breach names.
 FIRST_FEW = 3
 
 _REMOVED = re.compile(r"\((\d{1,18}) jobs? removed\)")
@@ -31,18 +31,18 @@ _LEFT_OUT = re.compile(r"jobs left out of the simulation: (\d{1,18}) of ")
 
 @dataclass(frozen=True)
 class Offender:
-    """One of those that break a rule.
+    """A job or header label that violates a rule.
 
     Parameters
     ----------
     values : tuple of (str, value)
-        What shows it: fields of the job or labels of the header, and what stands there.
+        The evidence: names of job fields or header labels, with their values.
     job : int, optional
         Number of the job.
     row : int, optional
-        Its place in order of submission, from 1; of a partial execution, among those.
+        Position in order of submission, from 1; for a part, among the parts.
     line : int, optional
-        Line of the file, from 1, where it is known.
+        Line of the file, from 1, if known.
     """
 
     values: tuple[tuple[str, Any], ...] = ()
@@ -57,7 +57,7 @@ class Offender:
         return f"{where}: {values}" if where and values else where or values
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as plain Python values."""
+        """Return the offender as plain Python values."""
         where = {"line": self.line, "row": self.row, "job": self.job}
         return {
             **{name: value for name, value in where.items() if value is not None},
@@ -67,20 +67,20 @@ class Offender:
 
 @dataclass(frozen=True)
 class Breach:
-    """How a log breaks a rule.
+    """A violation of a rule.
 
     Parameters
     ----------
     count : int
-        How often.
+        Number of violations.
     checked : int
-        Of how many: jobs, or labels of the header.
+        Number of jobs or header labels checked.
     offenders : tuple of Offender
         The first few.
     text : str
-        What is wrong, where the offenders do not tell.
+        Description, if the offenders do not suffice.
     severity : {"error", "warning", "note"}, optional
-        Where it is another than the rule's.
+        Severity, if it differs from the rule's.
     """
 
     count: int
@@ -91,13 +91,13 @@ class Breach:
 
 
 @dataclass(frozen=True, eq=False)
-class Log:
-    """A log while it is checked: its columns by name, and what the header says of all its jobs.
+class CheckedLog:
+    """A log under test: columns by name, and properties derived from the header.
 
     Examples
     --------
     >>> header = Header(("; AllowOveruse: No", "; Note:  user=2 (9 jobs removed)"))
-    >>> log = Log(Trace.from_columns({"submit": [0]}, header=header))
+    >>> log = CheckedLog(Trace.from_columns({"submit": [0]}, header=header))
     >>> log["submit"].tolist(), log.header.overuse, log.removed
     ([0.0], False, 9)
     """
@@ -115,82 +115,82 @@ class Log:
 
     @property
     def n_jobs(self) -> int:
-        """Number of jobs, each checkpointed one once."""
+        """Number of jobs; a checkpointed job counts once."""
         return self.trace.n_jobs
 
     @cached_property
-    def as_system(self) -> "Log":
-        """The log as the system saw it: checkpointed jobs as their bursts, if these are right."""
+    def as_system(self) -> "CheckedLog":
+        """The log with checkpointed jobs split into bursts, if these are valid."""
         try:
-            return self if self.trace.bursts.empty else Log(self.trace.as_bursts())
-        except WorkloadError:  # the rules of parts tell of it
+            return self if self.trace.bursts.empty else CheckedLog(self.trace.as_bursts())
+        except WorkloadError:  # reported by the rules for parts
             return self
 
     @cached_property
     def in_parts(self) -> NDArray[np.bool_]:
-        """Which lines are parts of jobs that no line sums up (Preemption: Yes), shape (n_jobs,)."""
-        told = (self.header.get("Preemption") or "").strip().lower() == "yes"
-        return np.isin(self["status"], BURST_STATUS) if told else np.zeros(self.n_jobs, dtype=bool)
+        """Whether each line is a part without summary (Preemption: Yes), shape (n_jobs,)."""
+        parts = (self.header.get("Preemption") or "").strip().lower() == "yes"
+        return np.isin(self["status"], BURST_STATUS) if parts else np.zeros(self.n_jobs, dtype=bool)
 
     @cached_property
     def removed(self) -> int:
-        """Jobs that were removed by the filters which the header names."""
+        """Number of jobs removed by the filters in the header."""
         return sum(map(int, _REMOVED.findall("\n".join(self.header.lines))))
 
     @cached_property
     def left_out(self) -> int:
-        """Jobs that were left out of the simulation which the header names."""
+        """Number of jobs left out of the simulation, according to the header."""
         found = map(_LEFT_OUT.match, self.header.get_all("Note"))
         return sum(int(match[1]) for match in found if match)
 
     @cached_property
     def has_other_numbers(self) -> bool:
-        """Whether jobs, users and so on may have the numbers of the log that this was made from."""
+        """Whether job and user numbers may be those of the original log."""
         return bool(self.removed or self.left_out or operations(self.header))
 
     @cached_property
     def is_moved(self) -> bool:
-        """Whether the header says that the jobs of another log were given other times."""
+        """Whether the header states that the jobs' times were changed."""
         return bool(moved_times(self.header))
 
     @cached_property
     def has_other_waits(self) -> bool:
-        """Whether jobs have waits that they had at other times."""
+        """Whether waits are those of the original times."""
         return self.is_moved and moved_times(self.header)[-1] != "simulated"
 
     @cached_property
     def end(self) -> NDArray[np.float64]:
-        """Second at which each job ended, shape (n_jobs,); NaN if its run time is unknown."""
+        """End of each job [s], shape (n_jobs,); NaN if its run time is unknown."""
         return self.trace.end
 
     @cached_property
     def preceding(self) -> Preceding:
-        """The job that each one waits for."""
+        """The preceding job of each job."""
         return find_preceding(self["job"], self["submit"], self["preceding_job"])
 
     def where(
         self,
-        broken: NDArray[np.bool_],
+        violating: NDArray[np.bool_],
         *fields: str,
         among: NDArray[np.bool_] | None = None,
         severity: Severity | None = None,
         also: Mapping[str, NDArray] | None = None,
     ) -> Breach | None:
-        """Return the breach by some of the jobs, None if there is none.
+        """Return the breach by a subset of the jobs; None if it is empty.
 
         Parameters
         ----------
-        broken : ndarray of bool, shape (n_jobs,)
+        violating : ndarray of bool, shape (n_jobs,)
         *fields : str
-            What is shown of the first few.
+            Fields to show for the first few.
         among : ndarray of bool, shape (n_jobs,), optional
-            Which jobs can be checked at all. By default all.
+            Jobs to which the rule applies. By default all.
         severity : {"error", "warning", "note"}, optional
-            Where it is another than the rule's.
+            Severity, if it differs from the rule's.
         also : mapping of str to ndarray, shape (n_jobs,), optional
-            More of what is shown, by its name.
+            Further values to show, by name.
         """
-        rows = np.flatnonzero(broken)
+        rows = np.flatnonzero(violating)
         if not rows.size:
             return None
         checked = self.n_jobs if among is None else int(np.count_nonzero(among))
@@ -199,63 +199,63 @@ class Log:
         return Breach(rows.size, checked, offenders, severity=severity)
 
     def by_field(
-        self, broken: dict[str, NDArray[np.bool_]], *, severity: Severity | None = None
+        self, violating: dict[str, NDArray[np.bool_]], *, severity: Severity | None = None
     ) -> Breach | None:
-        """Return the breach by jobs of which any field is broken; each shows those that are.
+        """Return the breach by jobs with any violating field.
 
         Parameters
         ----------
-        broken : dict of str to ndarray of bool, shape (n_jobs,)
-            By the name of the field.
+        violating : dict of str to ndarray of bool, shape (n_jobs,)
+            By name of the field.
         severity : {"error", "warning", "note"}, optional
-            Where it is another than the rule's.
+            Severity, if it differs from the rule's.
         """
-        broken = {name: mask for name, mask in broken.items() if mask.any()}
-        if not broken:
+        violating = {name: mask for name, mask in violating.items() if mask.any()}
+        if not violating:
             return None
-        rows = np.flatnonzero(np.any([*broken.values()], axis=0))
+        rows = np.flatnonzero(np.any([*violating.values()], axis=0))
         offenders = tuple(
-            self.offender(row, {name: self[name] for name, mask in broken.items() if mask[row]})
+            self.offender(row, {name: self[name] for name, mask in violating.items() if mask[row]})
             for row in rows[:FIRST_FEW]
         )
         text = ""
-        if len(broken) > 1 or rows.size > FIRST_FEW:
-            by_field = (f"{_words(name)} {mask.sum():,}" for name, mask in broken.items())
+        if len(violating) > 1 or rows.size > FIRST_FEW:
+            by_field = (f"{_words(name)} {mask.sum():,}" for name, mask in violating.items())
             text = f"{', '.join(by_field)}; {'; '.join(map(str, offenders))}"
         return Breach(rows.size, self.n_jobs, offenders, text, severity)
 
     def offender(self, row: int, shown: Mapping[str, NDArray]) -> Offender:
-        """Return one job with values from columns by their names."""
+        """Return one job as an offender, with the given columns."""
         values = tuple((_words(name), plain(column[row])) for name, column in shown.items())
         return Offender(values, job=int(self["job"][row]), row=int(row) + 1)
 
 
 @dataclass(frozen=True)
-class Rule:
+class LogRule:
     """One rule.
 
     Parameters
     ----------
     name : str
-        Short, the same for ever: scripts look for it.
+        Short and stable, because scripts use it.
     severity : {"error", "warning", "note"}
-        How bad a breach is, unless the breach says otherwise.
+        Severity of a breach, unless the breach has its own.
     sentence : str
-        What the rule asks.
+        The requirement.
     check : callable
-        Takes a `Log`, gives a `Breach` or None.
+        Takes a `CheckedLog`, returns a `Breach` or None.
     """
 
     name: str
     severity: Severity
     sentence: str
-    check: Callable[[Log], Breach | None]
+    check: Callable[[CheckedLog], Breach | None]
 
 
 def in_header(
     *values: tuple[str, Any], text: str, checked: int = 1, severity: Severity | None = None
 ) -> Breach:
-    """Return the breach by one statement of the header.
+    """Return the breach by values in the header.
 
     Examples
     --------
@@ -266,7 +266,7 @@ def in_header(
 
 
 def plain(value: Any) -> int | float | str | None:
-    """Return a value as plain Python, an unknown one as None, a whole one as an int.
+    """Return a value as a plain Python type; unknown as None, a whole number as int.
 
     Examples
     --------
@@ -283,8 +283,8 @@ def plain(value: Any) -> int | float | str | None:
     return number
 
 
-def known(log: Log, *fields: str) -> NDArray[np.bool_]:
-    """Return where fields are known, none of them unknown, shape (n_jobs,)."""
+def known(log: CheckedLog, *fields: str) -> NDArray[np.bool_]:
+    """Return whether all given fields of each job are known, shape (n_jobs,)."""
     result = np.ones(log.n_jobs, dtype=bool)
     for name in fields:
         result &= ~np.isnan(log[name]) if BY_NAME[name].measured else log[name] != -1
@@ -292,7 +292,7 @@ def known(log: Log, *fields: str) -> NDArray[np.bool_]:
 
 
 def distinct(values: ArrayLike) -> int:
-    """Return how many different values there are."""
+    """Return the number of distinct values."""
     return int(np.unique(np.asarray(values)).size)
 
 

@@ -24,11 +24,11 @@ from workloadkit.rules import (
     requests,
     status,
 )
-from workloadkit.rules.rule import SEVERITIES, FailOn, Log, Offender, Rule, Severity
+from workloadkit.rules.rule import SEVERITIES, CheckedLog, FailOn, LogRule, Offender, Severity
 from workloadkit.trace import Trace, check_trace
 
-#: Every rule, in the order in which breaches are shown.
-RULES: tuple[Rule, ...] = tuple(
+#: All rules, in the order in which findings are shown.
+RULES: tuple[LogRule, ...] = tuple(
     rule
     for module in (
         reading,
@@ -47,12 +47,12 @@ RULES: tuple[Rule, ...] = tuple(
     for rule in module.RULES
 )
 
-_WIDTH = 80  # of what is printed
+_WIDTH = 80  # of the printed table
 
 
 @dataclass(frozen=True)
 class Finding:
-    """A rule that a log breaks.
+    """A rule that a log violates.
 
     Parameters
     ----------
@@ -62,15 +62,15 @@ class Finding:
         An error contradicts the standard; a warning is legal but suspicious; a note is worth
         knowing.
     count : int
-        How often it is broken.
+        Number of violations.
     checked : int
-        Of how many: jobs that could be checked, or labels of the header.
+        Number of jobs that could be checked, or of header labels.
     offenders : tuple of Offender
         The first few.
     text : str
-        What is wrong, where the offenders do not tell.
+        Description, if the offenders do not suffice.
     sentence : str
-        What the rule asks.
+        The requirement.
     """
 
     rule: str
@@ -83,30 +83,30 @@ class Finding:
 
     @property
     def shown(self) -> str:
-        """What is wrong, or else the first offenders, in a line."""
+        """The description, or else the first offenders, on one line."""
         return printable(self.text or "; ".join(map(str, self.offenders)))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as plain Python values."""
+        """Return the finding as plain Python values."""
         return {**vars(self), "offenders": [offender.to_dict() for offender in self.offenders]}
 
 
 @dataclass(frozen=True)
 class Validation:
-    """What a log's check against the rules found.
+    """Result of checking a log against the rules.
 
     Parameters
     ----------
     name : str
         Name of the log.
     jobs : int
-        How many jobs it has.
+        Number of jobs.
     records : int
-        How many lines of jobs: with the parts of checkpointed jobs.
+        Number of job lines, including the parts of checkpointed jobs.
     rules : int
-        How many rules were checked.
+        Number of rules checked.
     findings : tuple of Finding
-        The rules that it breaks, errors first, then warnings and notes.
+        Violated rules: errors first, then warnings and notes.
     """
 
     name: str
@@ -117,11 +117,11 @@ class Validation:
 
     @property
     def holds(self) -> bool:
-        """Whether no rule is broken whose breach is an error."""
+        """Whether no rule of severity error is violated."""
         return not self.fails("error")
 
     def fails(self, on: FailOn) -> bool:
-        """Whether a rule is broken whose breach is as severe as `on`, or more.
+        """Whether a rule of severity `on` or higher is violated.
 
         Parameters
         ----------
@@ -130,23 +130,23 @@ class Validation:
         Raises
         ------
         ParameterError
-            If it is something else.
+            If `on` is anything else.
         """
         check_choice("fail_on", on, FailOn)
         failing = {"error": ("error",), "warning": ("error", "warning"), "never": ()}[on]
         return any(finding.severity in failing for finding in self.findings)
 
     def __bool__(self) -> bool:
-        """Return whether no rule is broken whose breach is an error."""
+        """Return whether no rule of severity error is violated."""
         return self.holds
 
     def __getitem__(self, rule: str) -> Finding:
-        """Return the finding of a rule that is broken.
+        """Return the finding of a violated rule.
 
         Raises
         ------
         KeyError
-            If it is not.
+            If the rule is satisfied.
         """
         for finding in self.findings:
             if finding.rule == rule:
@@ -154,17 +154,17 @@ class Validation:
         raise KeyError(rule)
 
     def __contains__(self, rule: str) -> bool:
-        """Return whether a rule is broken."""
+        """Return whether a rule is violated."""
         return any(finding.rule == rule for finding in self.findings)
 
     @cached_property
     def counts(self) -> dict[Severity, int]:
-        """How many rules are broken, by severity."""
+        """Number of violated rules, by severity."""
         found = Counter(finding.severity for finding in self.findings)
         return {severity: found[severity] for severity in SEVERITIES}
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all of it as plain Python values."""
+        """Return the result as plain Python values."""
         return {
             "log": self.name,
             "jobs": self.jobs,
@@ -176,7 +176,7 @@ class Validation:
         }
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row a broken rule: rule, severity, count, checked, first job, found."""
+        """Return one row per violated rule: rule, severity, count, checked, first job, finding."""
         rows = [
             {
                 "rule": finding.rule,
@@ -193,8 +193,8 @@ class Validation:
         return frame.astype({"first_job": "Int64"})
 
     def __str__(self) -> str:
-        """Return the table of broken rules, what they ask, and what it comes to."""
-        head = ("rule", "severity", "count", "what was found, and where first")
+        """Return the table of violated rules, their requirements, and a summary."""
+        head = ("rule", "severity", "count", "finding, with the first jobs")
         rows = [(f.rule, f.severity, f"{f.count:,}", f.shown) for f in self.findings]
         widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)][:3]
         margin = " " * (sum(widths) + 6)
@@ -206,14 +206,14 @@ class Validation:
             )
             for rule, severity, count, found in (head, *rows)
         ]
-        broken = [finding for finding in self.findings if finding.severity != "note"]
-        if broken:
-            lines += ["", "The rules broken:"]
+        violated = [finding for finding in self.findings if finding.severity != "note"]
+        if violated:
+            lines += ["", "Violated rules:"]
             lines += [
                 fill(
                     f"{f.rule}: {f.sentence}", _WIDTH, initial_indent="  ", subsequent_indent="    "
                 )
-                for f in broken
+                for f in violated
             ]
         counts = ", ".join(
             f"{count} {severity if count == 1 else severity + 's'}"
@@ -231,19 +231,19 @@ def validate(trace: Trace) -> Validation:
     Parameters
     ----------
     trace : Trace
-        What `read_swf` put right counts as broken.
+        Repairs made by `read_swf` count as violations.
 
     Returns
     -------
     Validation
-        It holds, and is true, if nothing contradicts the standard or the log's own header.
+        `holds` is true if nothing contradicts the standard or the log's own header.
 
     Notes
     -----
-    What the archive's convention for cleaned logs explains is a note: job numbers stay those of
-    the raw log, so that gaps show what the filters removed, and MaxJobs, or also MaxRecords,
-    counts the jobs before them. Use beyond a request is an error where AllowOveruse is No, none
-    where it is Yes, and a warning where the header says nothing.
+    Deviations that the archive's convention for cleaned logs explains are notes: job numbers stay
+    those of the raw log, so gaps show what the filters removed, and MaxJobs, possibly MaxRecords,
+    counts the jobs before cleaning. Use beyond a request is an error if AllowOveruse is No,
+    allowed if it is Yes, and a warning if the header does not state it.
 
     References
     ----------
@@ -261,8 +261,10 @@ def validate(trace: Trace) -> Validation:
     job 2: procs 16, MaxProcs 8
     """
     check_trace(trace)
-    log = Log(trace)
-    with np.errstate(invalid="ignore", over="ignore"):  # of infinite times made by hand
+    log = CheckedLog(trace)
+    with np.errstate(
+        invalid="ignore", over="ignore"
+    ):  # columns built by hand may have infinite times
         found = [
             Finding(
                 rule.name,
@@ -276,7 +278,9 @@ def validate(trace: Trace) -> Validation:
             for rule in RULES
             if (breach := rule.check(log)) is not None
         ]
-    found.sort(key=lambda finding: SEVERITIES.index(finding.severity))  # stable: then by rule
+    found.sort(
+        key=lambda finding: SEVERITIES.index(finding.severity)
+    )  # a stable sort keeps the order of rules
     return Validation(
         trace.name, trace.n_jobs, trace.n_jobs + len(trace.bursts), len(RULES), tuple(found)
     )

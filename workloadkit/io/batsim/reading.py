@@ -179,7 +179,7 @@ class _Reader:
         if isinstance(value, bool) or not isinstance(value, int | float):
             self.refuse("not a number", where, value)
         if not abs(value) <= limit:  # written so that it is true of NaN
-            self.refuse("beyond what is believed", where, value)
+            self.refuse("out of range", where, value)
         return value
 
     def delay(self, name: str) -> float:

@@ -203,7 +203,7 @@ class _Reader:
         values = np.array(list(map(float, texts)))
         absurd = ~(np.abs(values) <= field.limit)
         if absurd.any():
-            refuse("beyond what is believed", int(np.argmax(absurd)))
+            refuse("out of range", int(np.argmax(absurd)))
         odd = (values < 0) & (values != UNKNOWN)
         if odd.any():
             kind = f"negative numbers other than -1 kept as {field.title}"

@@ -165,7 +165,7 @@ class _Reader:
                 self.read_line(rest + b"\n")  # refuses it
         if self.is_torn(rest):
             self.n_lines += 1
-            self.depart("the file ends within a line: it is truncated", TORN)
+            self.depart("the file is truncated: its last line is incomplete", TORN)
         elif rest:
             self.read(rest + b"\n")
 
@@ -317,7 +317,7 @@ class _Reader:
         # Python refuses to make an integer of more than 4,300 digits; as a float, it is infinite.
         value = int(token) if whole and len(token) < 4300 else float(token)
         if abs(value) > field.limit:
-            self.refuse("beyond what is believed", field, token)
+            self.refuse("out of range", field, token)
         if self.strict and value < 0 and value != UNKNOWN:
             self.refuse("a negative number other than -1", field, token)
         if field.measured:

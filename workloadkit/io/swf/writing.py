@@ -153,7 +153,7 @@ def _as_written(field: Field, column: NDArray) -> NDArray:
         raise WorkloadError(f"submit of row {int(np.argmax(np.isnan(column)))} is NaN")
     if not (np.abs(known) <= field.limit).all():
         value = known[np.argmax(~(np.abs(known) <= field.limit))]
-        raise WorkloadError(f"{field.name} of {value:g} is beyond what is believed")
+        raise WorkloadError(f"{field.name} of {value:g} is out of range")
     return known.astype(np.int64) if (known == np.trunc(known)).all() else known
 
 
