@@ -135,20 +135,20 @@ def test_no_resources_told():
         (" \n ", "is empty"),
         (
             '{"nb_res": 8,\n "jobs" []}',
-            "line 2: not JSON, from column 9 on: Expecting ':' delimiter",
+            "line 2: not JSON at column 9: Expecting ':' delimiter",
         ),
-        ('{"nb_res": 8', "not JSON, from column"),
-        ("[" * 100_000, "JSON that is nested too deep"),
-        ('{"nb_res": ' + "9" * 5000 + "}", "a number of more than 4,300 digits"),
+        ('{"nb_res": 8', "not JSON at column"),
+        ("[" * 100_000, "JSON is nested too deeply"),
+        ('{"nb_res": ' + "9" * 5000 + "}", "a number has more than 4,300 digits"),
         ('{"nb_res": NaN}', "not a number of JSON: 'NaN'"),
-        ('{"jobs": [], "jobs": []}', "a key that comes again in its object: 'jobs'"),
-        ('{"nb_res": 8, "jobs": [], "jobs": []}', "a key that comes again in its object: 'jobs'"),
+        ('{"jobs": [], "jobs": []}', "duplicate key: 'jobs'"),
+        ('{"nb_res": 8, "jobs": [], "jobs": []}', "duplicate key: 'jobs'"),
         ("[]", "no JSON object"),
-        ("{}", "field jobs: a workload without the array jobs"),
+        ("{}", "field jobs: the array jobs is missing"),
         ('{"jobs": {}}', "field jobs: no array: '{…}'"),
-        ('{"jobs": []}', "field profiles: a workload without the object profiles"),
+        ('{"jobs": []}', "field profiles: the object profiles is missing"),
         ('{"jobs": [], "profiles": []}', "field profiles: no object: '[…]'"),
-        ('{"jobs": [], "profiles": {}}', "field jobs: a workload without jobs"),
+        ('{"jobs": [], "profiles": {}}', "field jobs: the workload has no jobs"),
     ],
 )
 def test_what_is_no_workload(text, message):
@@ -161,23 +161,23 @@ def test_what_is_no_workload(text, message):
     ("jobs", "message"),
     [
         ([job(), 7], "field jobs[1]: no object: '7'"),
-        *([[without(key)], f"field jobs[0]: a job without its {key}"] for key in ("id", "res")),
-        ([without("profile")], "field jobs[0]: a job without its profile"),
-        ([without("subtime")], "field jobs[0]: a job without its subtime"),
+        *([[without(key)], f"field jobs[0]: the key {key} is missing"] for key in ("id", "res")),
+        ([without("profile")], "field jobs[0]: the key profile is missing"),
+        ([without("subtime")], "field jobs[0]: the key subtime is missing"),
         ([job(True)], "field jobs[0].id: neither a string nor a whole number: 'true'"),
         ([job(1.5)], "field jobs[0].id: neither a string nor a whole number: '1.5'"),
-        ([job(), job(1)], "field jobs[1].id: an id that another job has: '1'"),
-        ([job(profile="none")], "field jobs[0].profile: no profile of this name: 'none'"),
-        ([job(profile=[1])], "field jobs[0].profile: no profile of this name: '[…]'"),
+        ([job(), job(1)], "field jobs[1].id: duplicate job id: '1'"),
+        ([job(profile="none")], "field jobs[0].profile: unknown profile: 'none'"),
+        ([job(profile=[1])], "field jobs[0].profile: unknown profile: '[…]'"),
         ([job(subtime="10")], "field jobs[0].subtime: not a number: '10'"),
         ([job(subtime=None)], "field jobs[0].subtime: not a number"),
         ([job(subtime=-1)], "field jobs[0].subtime: a negative time: '-1'"),
         ([job(subtime=10**400)], "field jobs[0].subtime: out of range"),
-        ([job(res=-1)], "field jobs[0].res: not a whole number of 0 or more: '-1'"),
-        ([job(res=2.5)], "field jobs[0].res: not a whole number of 0 or more: '2.5'"),
+        ([job(res=-1)], "field jobs[0].res: not a whole number, 0 or more: '-1'"),
+        ([job(res=2.5)], "field jobs[0].res: not a whole number, 0 or more: '2.5'"),
         ([job(res=True)], "field jobs[0].res: not a number: 'true'"),
-        ([job(walltime=0)], "field jobs[0].walltime: neither a time above 0 nor -1"),
-        ([job(walltime=-7)], "field jobs[0].walltime: neither a time above 0 nor -1"),
+        ([job(walltime=0)], "field jobs[0].walltime: neither a positive time nor -1"),
+        ([job(walltime=-7)], "field jobs[0].walltime: neither a positive time nor -1"),
         ([job(walltime=None)], "field jobs[0].walltime: not a number"),
         ([job(swf={"wait": "x"})], "field jobs[0].swf.wait: not a number: 'x'"),
         ([job(swf={"user": 1.5})], "field jobs[0].swf.user: not an integer: '1.5'"),
@@ -194,9 +194,9 @@ def test_jobs_that_are_refused(jobs, message):
     ("profile", "message"),
     [
         (7, 'profiles["p"]: no object'),
-        ({}, 'profiles["p"]: a profile without a type'),
-        ({"type": 1}, 'profiles["p"]: a profile without a type'),
-        ({"type": "delay"}, 'profiles["p"]: a delay without its seconds'),
+        ({}, 'profiles["p"]: the key type is missing'),
+        ({"type": 1}, 'profiles["p"]: the key type is missing'),
+        ({"type": "delay"}, 'profiles["p"]: the key delay is missing'),
         ({"type": "delay", "delay": -1}, 'profiles["p"].delay: a negative time'),
         ({"type": "delay", "delay": "1"}, 'profiles["p"].delay: not a number'),
         ({"type": "delay", "delay": 1e300}, 'profiles["p"].delay: out of range'),
@@ -247,7 +247,7 @@ def test_the_most_resources_are_those_of_32_bits():
 
 
 def test_no_utf_8():
-    with pytest.raises(wk.FormatError, match="line 2: not UTF-8, as JSON is"):
+    with pytest.raises(wk.FormatError, match="line 2: not UTF-8, which JSON requires"):
         wk.read_batsim(io.BytesIO(b'{"nb_res": 8,\n"\xff": 1}'))
 
 
@@ -308,7 +308,7 @@ def test_what_left_out_jobs_were_is_told_on_reading():
     with pytest.warns(wk.WorkloadWarning):
         again = read_text(written(trace))
     kinds = [str(repair) for repair in again.repairs]
-    assert kinds == ["jobs of the log that are not in the workload: never ran (once)"]
+    assert kinds == ["jobs left out when the workload was written: never ran (once)"]
 
 
 def test_a_header_that_counts_the_jobs_counts_those_that_are_left():
@@ -353,7 +353,7 @@ def test_bursts_and_utility_functions_that_are_not_written_are_told():
 
 def test_a_log_of_which_nothing_can_be_simulated(tmp_path):
     trace = Trace.from_columns({"submit": [0], "run": [-1], "procs": [1]})
-    with pytest.raises(wk.WorkloadError, match="trace has no job that Batsim could simulate"):
+    with pytest.raises(wk.WorkloadError, match="trace has no job that Batsim can simulate"):
         wk.write_batsim(trace, tmp_path / "log.json")
     assert not [*tmp_path.iterdir()]
 

@@ -56,7 +56,7 @@ def data_lines(text):
     return [line for line in text.splitlines() if not line.startswith(";")]
 
 
-@pytest.mark.filterwarnings("ignore:no column tells when jobs were submitted")
+@pytest.mark.filterwarnings("ignore:no column Submit")
 @pytest.mark.parametrize("name", TITLES)
 @pytest.mark.parametrize("seed", range(3))
 def test_a_format_is_told_by_its_first_lines(name, seed):
@@ -246,7 +246,7 @@ def test_what_was_repaired_in_a_log_is_told_and_in_the_json(run, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("-o", "log.txt"), "not a suffix that says what to write"),
+        (("-o", "log.txt"), "the suffix does not determine a format"),
         (("-o", "log.swf", "--key", "export.txt"), "anonymize too"),
         (("-o", "log.swf", "--tz", "Mars"), "tz is 'Mars'"),
         (("-o", "log.swf", "--from", "sacct"), "'sacct' is not one of"),

@@ -43,7 +43,7 @@ def test_a_key_without_end_is_refused(log, tmp_path):
 def test_an_output_that_would_not_be_what_its_name_says_is_wrong_usage(log, tmp_path):
     code, out, error = workloadkit("sessions", log, "-o", tmp_path / "out.zip")
     assert (code, out) == (2, "")
-    assert error.endswith(".zip is not written; .gz, .bz2, .xz or .zst compress\n")
+    assert error.endswith(".zip is not supported; use .gz, .bz2, .xz or .zst\n")
     assert list(tmp_path.iterdir()) == [log]
 
 

@@ -119,7 +119,7 @@ def test_odd_files_are_refused_in_a_line_or_told_about(run, path):
         "columns28-burstbuffer": (1, "columns after the 18th kept"),
         "crlf-noheader-noeol": (0, "labels-present"),
         "float-times-unsorted-id0-crlf": (1, "submit-order times-whole job-from-1"),
-        "header-only-no-jobs": (1, "holds comments but no job"),
+        "header-only-no-jobs": (1, "contains comments but no jobs"),
         "malformed-line-and-blank": (1, "line 6, field job: not a number: 'malformed'"),
         "mixed-tabs-utf8-comment": (1, "think-without-preceding"),
         "out-of-order-submits": (1, "submit-order"),

@@ -55,7 +55,7 @@ def test_a_compressed_file_cut_short_is_refused(tmp_path, suffix, kept):
     path = tmp_path / "log"
     data = COMPRESSED[suffix](os.urandom(999).hex().encode())
     path.write_bytes(data[: int(len(data) * kept)])
-    with pytest.raises(FormatError, match="cut short"):
+    with pytest.raises(FormatError, match="truncated"):
         read(path)
 
 
@@ -65,7 +65,7 @@ def test_corrupt_data_are_refused(tmp_path, suffix):
     data = bytearray(COMPRESSED[suffix](os.urandom(999).hex().encode()))
     data[20:200] = bytes(180)
     path.write_bytes(data)
-    with pytest.raises(FormatError, match=r"corrupt|cut short"):
+    with pytest.raises(FormatError, match=r"corrupt|truncated"):
         read(path)
 
 
@@ -239,9 +239,7 @@ def test_closed_streams_are_errors_of_ours(monkeypatch):
 
 @pytest.mark.parametrize("name", ["a.zip", "a.swf.ZIP", "a.7z", "a.tgz", "a.Z"])
 def test_what_a_suffix_promises_is_written_or_refused(tmp_path, name):
-    with pytest.raises(
-        ParameterError, match=r"is not written; \.gz, \.bz2, \.xz or \.zst compress"
-    ):
+    with pytest.raises(ParameterError, match=r"is not supported; use \.gz, \.bz2, \.xz or \.zst"):
         write_text(tmp_path / name, "a")
     assert not list(tmp_path.iterdir())
 
@@ -251,7 +249,7 @@ def test_what_is_blown_up_is_no_log(compress, tmp_path):
     """Of 65 MiB of blank lines no more is read, though they are correct."""
     path = tmp_path / "bomb"
     path.write_bytes(compress(b"\n" * (65 << 20)))
-    with pytest.raises(FormatError, match="is no log: its text is more than 300 times as long as"):
+    with pytest.raises(FormatError, match="is not a log: it expands to more than 300 times"):
         list(text_chunks(path))
     with path.open("rb") as stream, pytest.raises(FormatError, match="is no log"):
         list(text_chunks(stream))

@@ -173,7 +173,7 @@ def test_what_is_odd_is_kept_and_noted():
 @pytest.mark.parametrize(
     ("lines", "message"),
     [
-        (["1 2 3"], "line 1: 3 columns, where a job has 29 and at least 5 (the file does not look"),
+        (["1 2 3"], "line 1: 3 columns; a job has 29, and at least 5 (the file does not look"),
         ([line(), line(RunTime="ten")], "line 2, field RunTime: not a number: 'ten'"),
         (["# x", line(NProcs="nan")], "line 2, field NProcs: not a number: 'nan'"),
         ([line(ReqTime="1_000")], "line 1, field ReqTime: not a number: '1_000'"),
@@ -182,7 +182,7 @@ def test_what_is_odd_is_kept_and_noted():
         ([line(), line(Status="done")], "line 2, field Status: not an integer: 'done'"),
         ([line(Status="1.5")], "line 1, field Status: not an integer: '1.5'"),
         ([], "is empty"),
-        (["# only", "# comments"], "holds comments but no job"),
+        (["# only", "# comments"], "contains comments but no jobs"),
     ],
 )
 def test_errors(lines, message):
@@ -245,7 +245,7 @@ def test_each_thing_that_is_lost_is_named(tmp_path):
         (replace(plain, bursts=plain.jobs), "bursts of checkpointed jobs"),
         (replace(plain, utility=points), "utility functions"),
     ):
-        with pytest.warns(wk.WorkloadWarning, match=f"has no place for {lost}$"):
+        with pytest.warns(wk.WorkloadWarning, match=f"has no columns for {lost}$"):
             wk.write_gwf(trace, tmp_path / "log.gwf")
     wk.write_gwf(plain, tmp_path / "log.gwf")  # nothing is lost
 

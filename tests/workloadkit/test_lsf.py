@@ -161,7 +161,7 @@ def test_other_processors_than_requested_are_noted():
     trace = read(record(1, procs=4), record(2, procs=3), record(3, procs=5))
     assert trace.jobs["procs"].tolist() == [4, 4, 4]
     (repair,) = trace.intake.noted
-    assert repair.kind == "ran on fewer or more processors than requested"
+    assert repair.kind == "ran on another number of processors than requested"
     assert (repair.count, repair.first_line) == (2, 2)
 
 
@@ -182,12 +182,17 @@ def test_a_job_without_an_end_is_no_job():
     states = record(2, state=4), record(3, state=1), record(4, state=0)
     trace = read(record(1), *states, record(5, end=0))
     assert trace.n_jobs == 1
-    kinds = {"not ended: RUN": 1, "not ended: PEND": 1, "in no known state": 1, "without an end": 1}
+    kinds = {
+        "not ended: RUN": 1,
+        "not ended: PEND": 1,
+        "unknown state": 1,
+        "without an end time": 1,
+    }
     assert left_out(trace) == kinds
 
 
 def test_a_job_without_a_submission_is_no_job():
-    assert left_out(read(record(1), record(2, submit=0))) == {"without a time of submission": 1}
+    assert left_out(read(record(1), record(2, submit=0))) == {"without a submit time": 1}
 
 
 def test_what_it_was_suspended_is_not_run_time():
@@ -278,7 +283,7 @@ def test_of_two_records_of_a_job_the_sound_one_is_the_job(order, attempts):
     lines = (record(), record(start=500, end=450, run_time=0))[::order]
     trace = read(*lines, attempts=attempts)
     assert trace.jobs[["wait", "run", "status"]].to_numpy().tolist() == [[60, 240, 1]]
-    assert left_out(trace) == {"records that end before they start, of jobs with another record": 1}
+    assert left_out(trace) == {"records that end before they start, of jobs with other records": 1}
     assert trace.bursts.empty
     assert trace.sidecar["attempts"].tolist() == [1]
 
@@ -307,12 +312,12 @@ def test_other_records_are_counted():
     odd = '"SOME_EVENT" "10.1" 1300 1'
     trace = read(reservation, record(), reservation, odd, "no record at all", ' "JOB_FINISH"')
     assert (trace.intake.rows, trace.n_jobs) == (6, 1)
-    kinds = {"records of EVENT_ADRSV_FINISH": 2, "no record": 2, "other records": 1}
+    kinds = {"records of EVENT_ADRSV_FINISH": 2, "not a record": 2, "other records": 1}
     assert left_out(trace) == kinds
 
 
 def test_a_line_like_that_of_a_stream_is_no_record_behind_one():
-    assert left_out(read(record(), '{"version": "10.1"}')) == {"no record": 1}
+    assert left_out(read(record(), '{"version": "10.1"}')) == {"not a record": 1}
 
 
 def test_a_record_that_is_cut_short_is_left_out_or_loses_nothing():
@@ -334,13 +339,13 @@ def test_a_record_that_is_cut_short_takes_none_of_the_next_with_it():
     for line in (cut, cut + ' "open'):
         trace = read(record(2), line, record(3))
         assert trace.sidecar["id"].tolist() == ["2", "3"]
-        assert left_out(trace) == {"no record: cut short": 1}
+        assert left_out(trace) == {"invalid record: truncated": 1}
 
 
 def test_two_records_on_one_line_are_counted_as_two():
     trace = read(record(1), record(2) + record(3))
     assert trace.intake.rows == 3
-    assert left_out(trace) == {"no record: several on one line": 2}
+    assert left_out(trace) == {"invalid record: several on one line": 2}
 
 
 def test_older_versions_have_fewer_fields():
@@ -363,22 +368,22 @@ def test_older_versions_have_fewer_fields():
         (record(memory="٣"), "no numbers"),
         (record(usage=USAGE.replace("4.5", "inf")), "no numbers"),
         (record().replace(" 0 2 ", " -1 2 "), "no numbers"),
-        (record().replace(" 0 2 ", " 0 99 "), "cut short"),
+        (record().replace(" 0 2 ", " 0 99 "), "truncated"),
         (record().replace(" 0 2 ", " 99999999999 2 "), "no numbers"),
-        ('"JOB_FINISH" "10.1"', "cut short"),
+        ('"JOB_FINISH" "10.1"', "truncated"),
         (record(name="w").replace('"w"', '"w"x'), "quotes"),
     ],
 )
 def test_malformed(line, why):
     with pytest.raises(MalformedError, match=why):
         parse(fields_of(line))
-    assert next(iter(left_out(read(record(8), line)))).startswith(f"no record: {why}")
+    assert next(iter(left_out(read(record(8), line)))).startswith(f"invalid record: {why}")
 
 
 def test_absurd_numbers_are_unknown_or_no_job():
     huge = "9" * 400
     trace = read(record(1), record(2, end=huge), record(3, procs=huge), record(4, submit=huge))
-    assert left_out(trace) == {"without an end": 1, "without a time of submission": 1}
+    assert left_out(trace) == {"without an end time": 1, "without a submit time": 1}
     assert trace.jobs["requested_procs"].isna().tolist() == [False, True]
 
 
@@ -389,7 +394,7 @@ def test_streams_are_refused_with_what_to_give():
 
 
 def test_a_file_without_jobs():
-    with pytest.raises(wk.FormatError, match="no job in LSF accounting"):
+    with pytest.raises(wk.FormatError, match=r"the LSF accounting \(lsb.acct\) contains no job"):
         read('"EVENT_ADRSV_FINISH" "10.1" 1300 500')
 
 

@@ -185,7 +185,7 @@ def test_a_line_may_have_a_mebibyte_and_no_more(end):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("1 -1 5 9 1 1", r"line 2: 6 columns, where an outage has at least 7.*: '1 -1 5 9 1 1'"),
+        ("1 -1 5 9 1 1", r"line 2: 6 columns; an outage has at least 7.*: '1 -1 5 9 1 1'"),
         ("1 -1 5.5 9 1 1 -1", r"line 2, field start: not an integer.*: '5.5'"),
         ("1 -1 5 9 one 1 -1", r"field type: not an integer.*: 'one'"),
         ("1 -1 5 9 1 1 0-3", r"field components: not an integer.*: '0-3'"),
@@ -195,8 +195,8 @@ def test_a_line_may_have_a_mebibyte_and_no_more(end):
         (f"{'9' * 5000} -1 5 9 1 1 -1", r"field number: out of range"),
         ("0 -1 5 9 1 1 -1", r"field number: outages are numbered from 1.*: '0'"),
         ("1 -1 9 5 1 1 -1", r"field end: before the start at 9 s.*: '5'"),
-        ("1 -1 5 9 1 2 3", r"field procs: but the components are 1.*: '2'"),
-        ("1 -1 5 9 1 -1 3", r"field procs: but the components are 1.*: '-1'"),
+        ("1 -1 5 9 1 2 3", r"field procs: differs from the number of components, 1.*: '2'"),
+        ("1 -1 5 9 1 -1 3", r"field procs: differs from the number of components, 1.*: '-1'"),
         ("1 -1 5 9 1 2 3 3", r"field components: named twice.*: '3'"),
         ("1 -1 5 9 1 2 0 3", r"field components: processors are numbered from 1.*: '0'"),
         ("1 -1 5 9 1 2 -1 3", r"field components: processors are numbered from 1.*: '-1'"),
@@ -210,7 +210,7 @@ def test_what_cannot_be_is_said_by_line_and_field(text, message):
 
 
 def test_a_hint_is_given_only_on_the_first_outage():
-    with pytest.raises(FormatError, match="does not look like one of outages"):
+    with pytest.raises(FormatError, match="does not look like a file of outages"):
         line("one")
     with pytest.raises(FormatError) as caught:
         line("1 -1 5 9 1 1 -1\none")
@@ -218,13 +218,17 @@ def test_a_hint_is_given_only_on_the_first_outage():
 
 
 def test_a_log_of_jobs_is_no_file_of_outages():
-    with pytest.raises(FormatError, match=r"line 1.*does not look like one of outages"):
+    with pytest.raises(FormatError, match=r"line 1.*does not look like a file of outages"):
         read("1 0 5 60 4 -1 -1 4 90 -1 1 1 1 1 1 1 -1 -1")
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
-    [("", "is empty"), ("\n \n", "is empty"), ("; OutageFormat: 2", "not of version 1.*: '2'")],
+    [
+        ("", "is empty"),
+        ("\n \n", "is empty"),
+        ("; OutageFormat: 2", "unsupported version of the format, not 1.*: '2'"),
+    ],
 )
 def test_a_file_of_nothing_or_of_another_version_is_refused(text, message):
     with pytest.raises(FormatError, match=message):
@@ -234,12 +238,12 @@ def test_a_file_of_nothing_or_of_another_version_is_refused(text, message):
 @pytest.mark.parametrize(
     ("outage", "message"),
     [
-        ("3 6 5 9 1 1 -1", "1 outage is announced after its start, and never planned around: 3"),
+        ("3 6 5 9 1 1 -1", "1 outage is announced after its start and cannot be planned around: 3"),
         ("3 -1 5 5 1 1 -1", "1 outage is over as it starts: 3"),
         ("3 -1 5 9 1 0 -1", "1 outage is of no processor: 3"),
         (
             "3 -1 5 9 8 1 -1",
-            "1 outage is of a type that neither the format nor the header names: 3",
+            "1 outage is of an unknown type: 3",
         ),
         (
             "\n".join(f"{i} -1 5 9 1 0 -1" for i in range(1, 8)),
@@ -286,7 +290,10 @@ def test_a_file_that_is_not_there(tmp_path):
         ({"end": 4}, "outage 1, end: before the start at 5 s: 4"),
         ({"start": 5.0}, "outage 1, start: not an integer: 5.0"),
         ({"announced": True}, "outage 1, announced: not an integer: True"),
-        ({"components": (1, 2), "procs": 1}, "outage 1, procs: but the components are 2: 1"),
+        (
+            {"components": (1, 2), "procs": 1},
+            "outage 1, procs: differs from the number of components, 2: 1",
+        ),
         ({"components": ("a",)}, "outage 1, components: not an integer: a"),
         ({"number": 0}, "outage 0, number: outages are numbered from 1: 0"),
     ],
@@ -297,7 +304,7 @@ def test_an_outage_that_cannot_be_is_refused(values, message):
 
 
 def test_no_two_outages_have_one_number():
-    with pytest.raises(WorkloadError, match="outages: outage 3 is there twice"):
+    with pytest.raises(WorkloadError, match="outages: outage number 3 is repeated"):
         Outages((Outage(3, 5), Outage(4, 5), Outage(3, 6)))
 
 
@@ -326,7 +333,7 @@ def test_any_token_in_any_column_is_read_or_refused_by_line(token, column):
 def test_endless_files_are_refused_early():
     assert peak_of(b"1 " * (1 << 19), 64, "a line of more than 1 MiB") < 40 << 20
     assert peak_of(bytes(1 << 20), 64, "binary file") < 20 << 20
-    assert peak_of(b"; " + b"x" * (1 << 18) + b"\n", 300, "comments without end") < 150 << 20
+    assert peak_of(b"; " + b"x" * (1 << 18) + b"\n", 300, "too many comments") < 150 << 20
     assert peak_of(b"\n" * (1 << 20), 64, "is empty") < 40 << 20
 
 

@@ -97,11 +97,11 @@ def test_run_is_the_walltime_which_leaves_out_time_suspended():
             239,
             239,
             61,
-            ["end − start exceeds the walltime used by over a minute: run is the latter"],
+            ["end − start exceeds the walltime used by over a minute: run is walltime"],
         ),
         (360, 360, None, []),
         (361, 361, None, ["walltime used exceeds end − start by over a minute"]),
-        (0, 300, None, ["walltime used is 0: run is end − start"]),
+        (0, 300, None, ["walltime used is 0: run time is end − start"]),
     ],
 )
 def test_a_minute_more_or_less_is_no_suspension(walltime, run, suspended, kinds):
@@ -297,16 +297,16 @@ def test_allocated_processors_by_vnode_then_host_then_request():
     vnode, host = "exec_vnode=(n1:ncpus=6)", "exec_host=n1/0*4"
     asked = "Resource_List.ncpus=3"
     assert job(ended(more=f"{vnode} {host} {asked}"))[0].procs == 6
-    assert "exec_vnode and exec_host disagree: the former taken" in noted(
+    assert "exec_vnode and exec_host disagree: exec_vnode used" in noted(
         read(ended(more=f"{vnode} {host}"))
     )
     assert job(ended(more=f"{host} {asked}"))[0].procs == 4
     assert job(ended(more=f"resources_used.ncpus=5 {asked}"))[0].procs == 5
     trace = read(ended(more=asked))
     assert trace.jobs.procs[0] == 3
-    assert noted(trace) == {"allocated processors not told: those requested taken": 1}
+    assert noted(trace) == {"allocated processors not recorded: requested number used": 1}
     trace = read(ended(more=f"{host} resources_used.ncpus=5"))
-    assert noted(trace) == {"resources_used.ncpus is another number than allocated": 1}
+    assert noted(trace) == {"resources_used.ncpus differs from the allocation": 1}
 
 
 def test_a_host_without_places_tells_no_processors():
@@ -314,7 +314,7 @@ def test_a_host_without_places_tells_no_processors():
 
 
 def test_a_number_of_nodes_stands_for_processors_and_is_noted():
-    kind = "requested processors not told: the number of nodes taken"
+    kind = "requested processors not recorded: number of nodes used"
     trace = read(ended(more="exec_host=n1/0*7 Resource_List.nodect=7"))
     assert (trace.jobs.requested_procs[0], noted(trace)) == (7, {kind: 1})
     both = "exec_host=n1/0*7 Resource_List.nodect=7 Resource_List.ncpus=7"
@@ -387,7 +387,7 @@ def test_an_array_as_a_whole_is_no_job():
         ended("12[1].srv"), ended("12[2].srv"), ended("12[].srv", more="array_indices=1-2")
     )
     assert trace.n_jobs == 2
-    assert left_out(trace) == {"arrays as a whole, whose tasks are the jobs (E)": 1}
+    assert left_out(trace) == {"records of whole arrays, the tasks of which are the jobs (E)": 1}
 
 
 # What becomes of a job
@@ -408,7 +408,7 @@ def test_records_of_an_ended_job_are_counted_by_their_letter():
         "start records (S)": 1,
         "delete records (D)": 1,
         "licence records (L)": 1,
-        "records of an unknown letter": 1,
+        "records with an unknown letter": 1,
     }
 
 
@@ -543,7 +543,7 @@ def test_a_start_that_is_not_told_follows_from_the_walltime():
 
 def test_an_end_without_a_submission_is_counted():
     text = ended("2").replace("ctime", "x").replace("qtime", "y").replace("etime", "z")
-    assert left_out(read(ended(), text)) == {"no submission (ctime, qtime, etime)": 1}
+    assert left_out(read(ended(), text)) == {"without a submit time (ctime, qtime, etime)": 1}
     trace = read(ended().replace("ctime", "x"))
     assert noted(trace) == {"no ctime: submitted at qtime or etime": 1}
     assert read(ended().replace(f"ctime={ZERO}", "ctime=0")).header.start == ZERO  # none
@@ -551,14 +551,14 @@ def test_an_end_without_a_submission_is_counted():
 
 def test_lines_that_are_no_records_are_counted():
     trace = read(ended(), "", "  ", "nonsense", "a;EE;c;d", "more;nonsense")
-    assert left_out(trace) == {"no accounting record (date;letter;id;…)": 3}
+    assert left_out(trace) == {"not accounting records (date;letter;id;…)": 3}
 
 
 def test_numbers_that_cannot_be_read_are_unknown_and_noted():
     for word in ("nan", "inf", "1e300", "-5", "ten", "9" * 30, "9" * 5000):
         trace = read(ended().replace(f"end={ZERO + 360}", f"end={word}"))
         assert np.isnan(trace.sidecar.end[0])
-        assert "start, end or walltime that cannot be read, unknown" in noted(trace)
+        assert "start, end or walltime is invalid: taken as unknown" in noted(trace)
 
 
 # The zone
@@ -566,19 +566,19 @@ def test_numbers_that_cannot_be_read_are_unknown_and_noted():
 
 def test_a_zone_that_the_dates_contradict_is_noted_with_its_offset():
     assert noted(read(ended())) == {}
-    kind = "dated in local time of UTC+00:00, not of tz Europe/Stockholm"
+    kind = "date in local time of UTC+00:00, not of tz Europe/Stockholm"
     assert noted(read(ended(), tz="Europe/Stockholm")) == {kind: 1}
     far = ended().replace(f"{DAY} 00:06:00", f"{DAY} 23:06:00")
-    assert noted(read(far)) == {"dated far from the end of the job, in whatever zone": 1}
+    assert noted(read(far)) == {"date far from the end of the job in any time zone": 1}
     summer = ended().replace(f"{DAY} 00:06:00", "03/04/2015 19:06:00")
-    assert noted(read(summer)) == {"dated in local time of UTC−05:00, not of tz UTC": 1}
+    assert noted(read(summer)) == {"date in local time of UTC−05:00, not of tz UTC": 1}
     assert noted(read(summer, tz="America/New_York")) == {}
 
 
 @pytest.mark.parametrize(("late", "is_far"), [(120, False), (121, True), (-120, False)])
 def test_a_record_is_written_within_two_minutes_of_the_end(late, is_far):
     trace = read(ended(end=360).replace(clock(360), clock(360 + late)))
-    assert ("dated far from the end of the job, in whatever zone" in noted(trace)) == is_far
+    assert ("date far from the end of the job in any time zone" in noted(trace)) == is_far
 
 
 @pytest.mark.parametrize(
@@ -586,13 +586,13 @@ def test_a_record_is_written_within_two_minutes_of_the_end(late, is_far):
 )
 def test_offsets_of_half_an_hour_are_told_exactly(date, offset):
     trace = read(ended(end=360).replace(clock(360), date))
-    assert noted(trace) == {f"dated in local time of UTC{offset}, not of tz UTC": 1}
+    assert noted(trace) == {f"date in local time of UTC{offset}, not of tz UTC": 1}
 
 
 def test_each_offset_is_counted_by_itself():
     dates = (f"{DAY} {hour}:06:00" for hour in ("01", "02", "00"))
     trace = read(*(ended(f"{n}").replace(clock(360), date) for n, date in enumerate(dates)))
-    kind = "dated in local time of UTC+0{}:00, not of tz UTC"
+    kind = "date in local time of UTC+0{}:00, not of tz UTC"
     assert noted(trace) == {kind.format(1): 1, kind.format(2): 1}
 
 
@@ -629,7 +629,7 @@ def test_a_file_given_twice_gives_its_jobs_once(tmp_path):
 
 def test_what_is_no_accounting_is_refused():
     for text in ("", "nonsense", line("Q"), "a|b|c\n1|2|3"):
-        with pytest.raises(FormatError, match="no job in PBS accounting"):
+        with pytest.raises(FormatError, match="the PBS accounting contains no job"):
             wk.read_pbs(io.BytesIO(text.encode()))
 
 
@@ -725,9 +725,9 @@ def test_processors_up_to_the_most_are_believed():
 @pytest.mark.parametrize(
     ("date", "kind"),
     [
-        ("03/05/2015 14:06:00", "dated in local time of UTC+14:00, not of tz UTC"),
-        ("03/05/2015 14:21:00", "dated far from the end of the job, in whatever zone"),
-        ("03/04/2015 10:06:00", "dated in local time of UTC−14:00, not of tz UTC"),
+        ("03/05/2015 14:06:00", "date in local time of UTC+14:00, not of tz UTC"),
+        ("03/05/2015 14:21:00", "date far from the end of the job in any time zone"),
+        ("03/04/2015 10:06:00", "date in local time of UTC−14:00, not of tz UTC"),
     ],
 )
 def test_no_zone_is_farther_than_fourteen_hours(date, kind):

@@ -172,7 +172,7 @@ def test_partial_lines_have_what_their_attempts_used():
     assert log.bursts["wait"].tolist() == [5, 0, 30]
     assert log.bursts["run"].isna().tolist() == [False, False, True]
     assert [column(log, name) for name in ("run", *used)] == [[95], [8], [50], [600]]
-    kind = "attempts of requeued jobs folded into the job"
+    kind = "attempts of requeued jobs combined into one job"
     assert log.intake.left_out == (Repair(kind, 2, 2),)
 
 
@@ -276,9 +276,9 @@ def test_what_cannot_be_is_unknown_and_said():
     assert column(log, "run") == [None, 5]
     assert column(log, "procs") == [None, 4]
     assert {repair.kind for repair in log.intake.noted} == {
-        "left the queue before the submission: wait taken as 0",
-        "negative or absurd run time taken as unknown",
-        "negative or absurd allocated processors taken as unknown",
+        "left the queue before its submission: wait taken as 0",
+        "run time negative or out of range, taken as unknown",
+        "allocated processors negative or out of range, taken as unknown",
     }
     assert "1 not ended: RUNNING" in log.header.get("Note")
 
@@ -293,7 +293,7 @@ def test_a_submission_in_no_calendar_is_left_out():
 
 def test_no_job_at_all_is_an_error_that_says_why():
     with pytest.raises(
-        FormatError, match=r"x.txt: no job in accounting: not ended: PENDING \(once"
+        FormatError, match=r"x.txt: the accounting contains no job: not ended: PENDING \(once"
     ):
         log_of(left_out=["not ended: PENDING"])
     with pytest.raises(
@@ -360,8 +360,8 @@ def test_a_key_gives_a_user_and_a_group_of_one_name_different_numbers():
         ({"procs": 0}, "procs is 0"),
         ({"procs": 1.5}, "procs is 1.5"),
         ({"key": b""}, "key is empty"),
-        ({"key": "k", "anonymize": True}, "key is empty or no bytes"),
-        ({"key": b"k"}, "names are not left out"),
+        ({"key": "k", "anonymize": True}, "key must be non-empty bytes"),
+        ({"key": b"k"}, "key requires anonymize"),
     ],
 )
 def test_wrong_options_are_refused(options, message):

@@ -132,13 +132,13 @@ def test_a_json_object_a_line():
     "text", ["{x", "{}", "[" * 100_000, "{" + '"a":{' * 50_000, '{"job_number": 1e999}', "{null}"]
 )
 def test_json_that_is_no_record_is_counted(text):
-    assert left_out(read(line(), text)) == {"no accounting record (other fields)": 1}
+    assert left_out(read(line(), text)) == {"not an accounting record (other fields)": 1}
 
 
 @pytest.mark.parametrize("number", ["x7", "", None, 1.5])
 def test_json_without_the_number_of_a_job_is_no_record(number):
     text = json.dumps(JSON | {"job_number": number})
-    assert left_out(read(line(), text)) == {"no accounting record (other fields)": 1}
+    assert left_out(read(line(), text)) == {"not an accounting record (other fields)": 1}
 
 
 @pytest.mark.parametrize("value", [None, [], {"a": 1}])
@@ -273,7 +273,7 @@ def test_a_job_that_never_started(failed, status):
     assert noted(trace) == {"never started": 1}
     trace = read(line(start_time=0, end_time=0, failed=failed))
     assert np.isnan(trace.jobs["wait"][0])
-    assert noted(trace) == {"never started": 1, "neither start nor end told: wait unknown": 1}
+    assert noted(trace) == {"never started": 1, "neither start nor end recorded: wait unknown": 1}
 
 
 # Several lines of one job
@@ -297,7 +297,7 @@ def test_a_rescheduled_job_is_its_last_attempt():
 def test_rescheduled_without_a_later_line_is_failed_and_noted(failed):
     trace = read(line(failed=failed))
     assert trace.jobs.status[0] == 0
-    assert noted(trace) == {"rescheduled, and no later line tells of its end: failed": 1}
+    assert noted(trace) == {"rescheduled without a later line: failed": 1}
 
 
 def test_a_file_is_known_behind_many_comments():
@@ -321,26 +321,26 @@ def test_parallel_tasks_are_folded_into_their_job(order):
     assert trace.jobs[["run", "procs"]].to_numpy().tolist() == [[300, 4]]
     assert trace.jobs.cpu[0] == (260 + 260 + 40) / 4
     assert trace.jobs.memory[0] == 3 * 4000 / 4
-    assert left_out(trace) == {"parallel tasks folded into their job (pe_taskid)": 2}
+    assert left_out(trace) == {"parallel tasks added to their job (pe_taskid)": 2}
 
 
 @pytest.mark.parametrize(("start", "folded"), [(420, True), (421, False)])
 def test_a_task_starts_no_later_than_a_minute_after_its_job_ended(start, folded):
-    kind = "folded into their job" if folded else "without the line of their job"
+    kind = "added to their job" if folded else "without the line of their job"
     trace = read(line(**MASTER), task(1, start, **MASTER))
     assert left_out(trace) == {f"parallel tasks {kind} (pe_taskid)": 1}
 
 
 @pytest.mark.parametrize(("start", "folded"), [(50, True), (49, False)])
 def test_a_task_starts_no_earlier_than_its_job_was_submitted(start, folded):
-    kind = "folded into their job" if folded else "without the line of their job"
+    kind = "added to their job" if folded else "without the line of their job"
     trace = read(line(submission_time=50, **MASTER), task(1, start, **MASTER))
     assert left_out(trace) == {f"parallel tasks {kind} (pe_taskid)": 1}
 
 
 def test_tasks_of_a_job_whose_end_is_unknown_are_folded_too():
     trace = read(line(end_time=0, **MASTER), task(1, 70, **MASTER))
-    assert left_out(trace) == {"parallel tasks folded into their job (pe_taskid)": 1}
+    assert left_out(trace) == {"parallel tasks added to their job (pe_taskid)": 1}
 
 
 def test_no_more_parallel_jobs_are_held_than_stated(monkeypatch):
@@ -396,19 +396,19 @@ def test_comments_and_empty_lines_are_no_rows():
 
 def test_lines_of_another_form_are_counted():
     trace = read(line(), "a:b:c", ":" * 60, line(start_time="soon"), line().replace(":0", ":", 1))
-    assert left_out(trace) == {"no accounting record (other fields)": 4}
+    assert left_out(trace) == {"not an accounting record (other fields)": 4}
 
 
 def test_what_qacct_prints_is_refused_with_what_to_give():
     text = "=" * 62 + "\nqname        all.q\nhostname     n1\n"
-    with pytest.raises(FormatError, match=r"line 1: this is what qacct prints; give the acc"):
+    with pytest.raises(FormatError, match=r"line 1: this is the output of qacct; use the acc"):
         wk.read_sge(io.BytesIO(text.encode()))
     assert looks_like(text.split("\n"))
 
 
 def test_what_is_no_accounting_is_refused():
     for text in ("", "nonsense", "a|b|c\n1|2|3", task(1)):
-        with pytest.raises(FormatError, match="no job in Grid Engine accounting"):
+        with pytest.raises(FormatError, match="the Grid Engine accounting contains no job"):
             wk.read_sge(io.BytesIO(text.encode()))
 
 

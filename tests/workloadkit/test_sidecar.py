@@ -77,14 +77,14 @@ def test_that_of_a_log_changed_since_is_not_used(tmp_path):
     write_swf(LOG, tmp_path / "log.swf")
     text = (tmp_path / "log.swf").read_text()
     (tmp_path / "log.swf").write_text(f"; MaxProcs: 8\n{text}")
-    with pytest.warns(WorkloadWarning, match=r"log\.swf\.parquet: stands beside another log"):
+    with pytest.warns(WorkloadWarning, match=r"log\.swf\.parquet: belongs to another log"):
         assert read_swf(tmp_path / "log.swf").sidecar is None
 
 
 def test_that_of_another_log_is_not_used(tmp_path):
     write_swf(LOG, tmp_path / "log.swf")
     write_swf(Trace.from_columns({"submit": [0]}), tmp_path / "log.swf")
-    with pytest.warns(WorkloadWarning, match=r"log\.swf\.parquet: stands beside another log"):
+    with pytest.warns(WorkloadWarning, match=r"log\.swf\.parquet: belongs to another log"):
         assert read_swf(tmp_path / "log.swf").sidecar is None
 
 
@@ -133,7 +133,7 @@ def test_what_tells_nothing_of_itself_is_refused(metadata, tmp_path):
 def test_more_rows_than_jobs_are_not_read(tmp_path):
     write_swf(LOG, tmp_path / "log.swf")
     parquet(tmp_path / "log.swf.parquet", {"job": [1] * 1000}, b"{}")
-    with pytest.warns(WorkloadWarning, match="stands beside another log"):
+    with pytest.warns(WorkloadWarning, match="belongs to another log"):
         assert read_swf(tmp_path / "log.swf").sidecar is None
 
 
@@ -217,7 +217,7 @@ def test_a_kill_between_both_is_noticed(tmp_path, monkeypatch):
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
         patch.setattr(Path, "replace", killed)
         write_swf(LOG, path)
-    with pytest.warns(WorkloadWarning, match="stands beside another log; not used"):
+    with pytest.warns(WorkloadWarning, match="belongs to another log; ignored"):
         assert read_swf(path).n_jobs == 1
     assert names(tmp_path) == ["site.swf", "site.swf.parquet"]
 

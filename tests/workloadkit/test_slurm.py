@@ -97,7 +97,7 @@ def test_cancelled_while_pending_with_its_end_for_a_start():
     trace = read_rows({**PENDING, "Start": end, "State": "CANCELLED by 12"})
     assert column(trace, "run") == [None]
     assert column(trace, "wait") == [3660]
-    assert "cancelled without a processor: never started" in noted(trace)
+    assert "cancelled without processors: never started" in noted(trace)
 
 
 def test_cancelled_as_it_started_it_ran_for_0_s_if_it_had_processors():
@@ -108,7 +108,7 @@ def test_cancelled_as_it_started_it_ran_for_0_s_if_it_had_processors():
 def test_what_ran_on_no_processor_ran_on_unknown_ones():
     trace = read_rows({"AllocCPUS": "0"})
     assert [column(trace, name) for name in ("run", "procs")] == [[3600], [None]]
-    assert noted(trace) == {"started without a processor: processors unknown": 1}
+    assert noted(trace) == {"started without processors: number taken as unknown": 1}
 
 
 @pytest.mark.parametrize("state", ["CANCELLED", "CANCELLED+", "CANCELLED by 0"])
@@ -143,11 +143,11 @@ def test_an_unknown_state_warns_once_and_keeps_what_ended():
         trace = read_rows(*rows, going, ElapsedRaw="")
     assert len(told) == 1
     assert column(trace, "status") == [-1, -1, -1]
-    assert left_out(trace) == {"state not known, and no end": 1}
+    assert left_out(trace) == {"unknown state, without an end": 1}
 
 
 def test_unknown_states_of_an_anonymous_log_are_not_named():
-    with pytest.warns(wk.WorkloadWarning, match="rows with a state that is not known: 1;"):
+    with pytest.warns(wk.WorkloadWarning, match="1 rows have an unknown state;"):
         trace = read(export({"State": "FOO"}), anonymize=True)
     assert "FOO" not in str(trace.intake)
 
@@ -155,7 +155,7 @@ def test_unknown_states_of_an_anonymous_log_are_not_named():
 def test_elapsed_leaves_out_time_suspended():
     trace = read_rows({"ElapsedRaw": "3000", "Suspended": "00:10:00"})
     assert column(trace, "run") == [3000]
-    assert noted(trace) == {"End − Start longer than Elapsed, as if suspended: Elapsed taken": 1}
+    assert noted(trace) == {"End − Start longer than Elapsed (suspension): Elapsed used": 1}
     assert beside(trace, "suspended") == [600]
 
 
@@ -163,8 +163,8 @@ def test_elapsed_leaves_out_time_suspended():
     ("elapsed", "kinds"),
     [
         (3600, []),
-        (3599, ["End − Start longer than Elapsed, as if suspended: Elapsed taken"]),
-        (3601, ["End − Start shorter than Elapsed: Elapsed taken"]),
+        (3599, ["End − Start longer than Elapsed (suspension): Elapsed used"]),
+        (3601, ["End − Start shorter than Elapsed: Elapsed used"]),
     ],
 )
 def test_elapsed_is_the_run_time_whatever_start_and_end_say(elapsed, kinds):
@@ -198,7 +198,7 @@ def test_a_start_before_the_submission_is_counted_and_kept():
 def test_a_row_exported_twice_is_one_job():
     trace = read_rows({}, {"JobName": "later"})
     assert trace.n_jobs == 1
-    assert left_out(trace) == {"rows of the same attempt again: the last one stands": 1}
+    assert left_out(trace) == {"repeated rows of an attempt: the last one is used": 1}
     assert beside(trace, "executable") == ["later"]
 
 
@@ -325,7 +325,7 @@ def test_steps_are_folded_into_their_job():
     trace = read_rows({}, *STEPS)
     assert column(trace, "memory") == [3500]  # 8 tasks of 3,500 KB on 8 processors
     assert column(trace, "cpu") == [pytest.approx(3600.082 / 8)]
-    assert left_out(trace) == {"step rows folded into their jobs": 3}
+    assert left_out(trace) == {"step rows added to their jobs": 3}
     assert trace.intake.rows == 4
 
 
@@ -361,7 +361,7 @@ def test_steps_of_arrays_and_of_jobs_far_behind_find_their_job():
 
 def test_steps_that_tell_nothing_leave_unknown_what_they_could_tell():
     trace = read_rows({}, {"JobID": "7.batch", "JobIDRaw": "7.batch", "MaxRSS": ""})
-    assert trace.intake.left_out[0].kind == "step rows folded into their jobs"
+    assert trace.intake.left_out[0].kind == "step rows added to their jobs"
     assert column(trace, "memory") == column(trace, "cpu") == [None]
 
 
@@ -374,7 +374,7 @@ def test_steps_in_another_block_of_lines_find_their_job():
     text += many.replace("K\n", "K|||||\n")
     trace = read(text)
     assert beside(trace, "memory") == [2999 / 2]
-    assert left_out(trace) == {"step rows folded into their jobs": 3000}
+    assert left_out(trace) == {"step rows added to their jobs": 3000}
 
 
 def test_steps_without_their_job_and_of_jobs_left_out_are_counted():
@@ -388,7 +388,9 @@ def test_steps_without_their_job_and_of_jobs_left_out_are_counted():
 
 
 def test_only_steps_are_no_log():
-    with pytest.raises(wk.FormatError, match="no job in Slurm accounting: step rows without"):
+    with pytest.raises(
+        wk.FormatError, match="the Slurm accounting contains no job: step rows without"
+    ):
         read_rows(*STEPS)
 
 
@@ -403,21 +405,21 @@ def test_arrays_and_het_jobs_keep_their_parent():
 def test_an_array_cancelled_while_pending_is_one_job():
     trace = read_rows({**PENDING, "JobID": "7_[1-3,9%2]", "State": "CANCELLED by 1"})
     assert column(trace, "status") == [5]
-    kind = "several tasks of an array in one row: one job (of 4 tasks in all)"
+    kind = "several tasks of an array in one row: one job (4 tasks in total)"
     assert noted(trace) == {kind: 1}
 
 
 def test_tasks_of_several_arrays_are_counted_together():
     rows = ({**PENDING, "JobID": text, "State": "CANCELLED"} for text in ("7_[1-3,9%2]", "8_[5-7]"))
     (repair,) = read_rows(*rows).intake.noted
-    assert repair.kind.endswith("one job (of 7 tasks in all)")
+    assert repair.kind.endswith("one job (7 tasks in total)")
     assert (repair.count, repair.first_line) == (2, 2)
 
 
 def test_a_delimiter_in_the_last_column_is_text():
     trace = read_rows({"JobName": "a|b||c"}, {"JobID": "8", "JobName": "|"})
     assert beside(trace, "executable") == ["a|b||c", "|"]
-    assert noted(trace) == {"delimiter in free text: put together by the number of fields": 2}
+    assert noted(trace) == {"delimiter in free text: joined by the number of fields": 2}
 
 
 def test_a_delimiter_in_a_column_of_text_that_is_not_the_last():
@@ -433,7 +435,7 @@ def test_an_end_of_line_in_text():
     text = export({"Comment": "one\ntwo\n\nthree"}, {"JobID": "8", "Comment": "x"})
     trace = read(text)
     assert trace.n_jobs == trace.intake.rows == 2
-    assert noted(trace) == {"end of line in free text: put together by the number of fields": 1}
+    assert noted(trace) == {"end of line in free text: joined by the number of fields": 1}
     assert beside(trace, "place") == [2, 6]
 
 
@@ -499,8 +501,8 @@ def test_files_one_behind_the_other_name_their_columns_again(tmp_path):
     [
         ("", "is empty"),
         ("\n\n", "is empty"),
-        ("7|2024-05-01T08:00:00|COMPLETED\n", "line 1: no line that names the columns of sacct"),
-        ("JobID      JobName\n------ ----------\n7  a\n", "columns cut to a width"),
+        ("7|2024-05-01T08:00:00|COMPLETED\n", "line 1: no line with the column names of sacct"),
+        ("JobID      JobName\n------ ----------\n7  a\n", "columns have a fixed width"),
         (
             "JobID|Submit|NCPUS|Elapsed|Start\n",
             r"line 1: a column is missing: State \(how .*\); export with: TZ=UTC",
@@ -509,7 +511,7 @@ def test_files_one_behind_the_other_name_their_columns_again(tmp_path):
             "JobID|User\n",
             r"Submit \(.*\), Start \(.*\), End or ElapsedRaw \(.*\), State \(.*AllocCPUS",
         ),
-        ("JobID|State|NCPUS|Elapsed|Start|Submit\n", "no job in Slurm accounting"),
+        ("JobID|State|NCPUS|Elapsed|Start|Submit\n", "the Slurm accounting contains no job"),
     ],
 )
 def test_what_is_refused(text, message):
@@ -521,7 +523,9 @@ def test_what_is_refused(text, message):
 def test_the_second_file_without_names_of_columns_is_refused(tmp_path):
     for name, text in (("a", export({})), ("b", export({}).split("\n", 1)[1])):
         (tmp_path / name).write_text(text)
-    with pytest.raises(wk.FormatError, match="b, line 1: rows of sacct, and no line that names"):
+    with pytest.raises(
+        wk.FormatError, match="b, line 1: rows of sacct without a line of column names"
+    ):
         read_slurm([tmp_path / "a", tmp_path / "b"])
 
 
@@ -569,15 +573,15 @@ def test_numbers_that_cannot_be_read_are_noted_and_unknown():
     assert column(trace, "procs") == [None]
     assert column(trace, "run") == [3600]
     assert noted(trace) == {
-        "AllocCPUS that cannot be read: unknown": 1,
-        "Elapsed that cannot be read: unknown": 1,
-        "Eligible that is no time: unknown": 1,
+        "invalid AllocCPUS: taken as unknown": 1,
+        "invalid Elapsed: taken as unknown": 1,
+        "invalid Eligible: taken as unknown": 1,
     }
 
 
 def test_a_row_without_a_time_of_submission_is_left_out():
     trace = read_rows({}, {"JobID": "8", "Submit": "Unknown"}, {"JobID": "x"})
-    assert left_out(trace) == {"no time of submission": 1, "no id of a job": 1}
+    assert left_out(trace) == {"without a submit time": 1, "not a job id": 1}
 
 
 def test_times_are_of_the_zone_unless_they_say_another():
@@ -609,7 +613,7 @@ NIGHT = {"Submit": "2021-10-31T01:00:00", "Eligible": "Unknown"}
 def test_of_two_hours_of_one_name_elapsed_tells_which(start, end, elapsed, wait, run):
     times = {"Start": f"2021-10-31T{start}:00", "End": f"2021-10-31T{end}:00"}
     with pytest.warns(
-        wk.WorkloadWarning, match="jobs with a time that came twice in Europe/Stockholm, .*: 1;"
+        wk.WorkloadWarning, match="1 jobs have a time that is ambiguous in Europe/Stockholm "
     ) as told:
         trace = read_rows({**NIGHT, **times, "ElapsedRaw": elapsed}, tz="Europe/Stockholm")
     assert len(told) == 1
@@ -617,7 +621,7 @@ def test_of_two_hours_of_one_name_elapsed_tells_which(start, end, elapsed, wait,
     assert column(trace, "run") == [run]
 
 
-@pytest.mark.filterwarnings("ignore:jobs with a time that came twice")
+@pytest.mark.filterwarnings("ignore:.* jobs have a time that is ambiguous")
 def test_an_hour_that_came_twice_is_the_second_where_the_first_was_before_the_submission():
     times = {name: f"2021-10-31T02:{minute}:00" for name, minute in MINUTES.items()}
     trace = read_rows({**times, "ElapsedRaw": "1800"}, tz="Europe/Stockholm")
@@ -628,7 +632,7 @@ def test_an_hour_that_came_twice_is_the_second_where_the_first_was_before_the_su
 MINUTES = {"Submit": 50, "Eligible": 50, "Start": 10, "End": 40}
 
 
-@pytest.mark.filterwarnings("ignore:jobs with a time that came twice")
+@pytest.mark.filterwarnings("ignore:.* jobs have a time that is ambiguous")
 def test_a_job_that_starts_as_it_is_submitted_does_so_in_the_first_of_two_hours():
     times = dict.fromkeys(("Submit", "Eligible", "Start"), "2021-10-31T02:10:00")
     times |= {"End": "2021-10-31T02:40:00", "ElapsedRaw": "1800"}
@@ -637,13 +641,13 @@ def test_a_job_that_starts_as_it_is_submitted_does_so_in_the_first_of_two_hours(
 
 @pytest.mark.parametrize(("elapsed", "is_noted"), [("3599.5", False), ("3599.4", True)])
 def test_what_differs_by_rounding_is_not_noted(elapsed, is_noted):
-    kind = "End − Start longer than Elapsed, as if suspended: Elapsed taken"
+    kind = "End − Start longer than Elapsed (suspension): Elapsed used"
     assert (kind in noted(read_rows({"ElapsedRaw": elapsed}))) == is_noted
 
 
 def test_a_time_that_never_was_warns_and_counts_as_if_clocks_were_not_set():
     times = {"Submit": "2021-03-28T02:30:00", "Start": "2021-03-28T03:40:00"}
-    with pytest.warns(wk.WorkloadWarning, match="jobs with a time that never was .*: 1;"):
+    with pytest.warns(wk.WorkloadWarning, match="1 jobs have a time that does not exist in "):
         trace = read_rows({**times, "End": "2021-03-28T04:40:00"}, tz="Europe/Stockholm")
     assert column(trace, "wait") == [600]
 
@@ -679,7 +683,7 @@ def test_what_was_moved_to_the_edges_of_the_window_is_marked():
     ]
     trace = read_rows(*rows)
     assert beside(trace, "cut") == ["begin"] * 3 + ["both", "end", "end", ""]
-    assert noted(trace)["cut by the window of the export: marked beside the log"] == 6
+    assert noted(trace)["clipped by the window of the export: marked in the side-car"] == 6
 
 
 @pytest.mark.parametrize(
@@ -769,7 +773,7 @@ def test_edge_cases():
     assert trace.intake.rows == 16
     assert trace.n_jobs == 13
     assert left_out(trace) == {
-        "rows of the same attempt again: the last one stands": 1,
+        "repeated rows of an attempt: the last one is used": 1,
         "not ended: RUNNING": 1,
         "not ended: PENDING": 1,
     }
@@ -794,8 +798,8 @@ def test_the_steps_of_reportseff_with_the_times_that_they_lack():
     trace = read(text)
     assert trace.n_jobs == 9
     assert left_out(trace) == {
-        "step rows folded into their jobs": 22,
-        "rows of the same attempt again: the last one stands": 1,
+        "step rows added to their jobs": 22,
+        "repeated rows of an attempt: the last one is used": 1,
     }
     by_id = trace.sidecar.set_index("id")
     assert by_id.loc["6196869", "cpu"] == pytest.approx((451 * 86400 + 21624) / 720)

@@ -53,7 +53,7 @@ def as_read(text, **options):
 def test_known_exports_need_no_names(names, end, first):
     rows = rows_of(names, {**CELLS, **first}, {**CELLS, "JobID": "8", "JobIDRaw": "8"}, end=end)
     named = as_read(f"{names}{end}\n{rows}", procs=8)
-    with pytest.warns(WorkloadWarning, match=r"no line that names the columns; taken for JobID"):
+    with pytest.warns(WorkloadWarning, match=r"no line with column names; assumed to be JobID"):
         unnamed = as_read(rows, procs=8)
     assert unnamed.jobs.equals(named.jobs)
     assert unnamed.sidecar.drop(columns="place").equals(named.sidecar.drop(columns="place"))
@@ -63,7 +63,7 @@ def test_known_exports_need_no_names(names, end, first):
 def test_other_columns_are_named_by_the_user():
     names = "JobID|Submit|Start|End|State|NCPUS"
     rows = rows_of(names, CELLS, {**CELLS, **PENDING})
-    with pytest.raises(FormatError, match=r"line 1: rows of sacct, and .* --columns 'JobID"):
+    with pytest.raises(FormatError, match=r"line 1: rows of sacct without .* --columns 'JobID"):
         as_read(rows)
     assert looks_like(rows.splitlines())
     assert looks_like([rows.splitlines()[1]])  # never started: two times are enough
@@ -83,7 +83,7 @@ def test_a_file_that_names_its_columns_knows_better():
 @pytest.mark.parametrize(
     ("columns", "error", "words"),
     [
-        ("a|b", wk.ParameterError, r"columns is 'a\|b'; it names those of sacct"),
+        ("a|b", wk.ParameterError, r"columns is 'a\|b'; it must list the columns of sacct"),
         ("", wk.ParameterError, "columns is ''"),
         ("JobID|Submit|Start|End|State", FormatError, "a column is missing: AllocCPUS"),
         ("JobID|Submit|Start|End|State|NCPUS|User", FormatError, "wrong number of fields"),

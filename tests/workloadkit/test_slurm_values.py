@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workloadkit.io.slurm import values
-from workloadkit.io.slurm.times import Clock, read_times
+from workloadkit.io.slurm.times import WallClock, read_times
 
 
 @pytest.mark.parametrize(
@@ -214,7 +214,7 @@ def test_any_time_reads_back(date):
 def test_a_clock_set_back_shows_an_hour_twice():
     wall = np.array(["2021-10-31T01:30", "2021-10-31T02:30", "nat"], "M8[s]")
     wall = np.where(np.isnat(wall), np.nan, wall.astype(np.float64))
-    first, second, missing = Clock("Europe/Stockholm").utc(wall)
+    first, second, missing = WallClock("Europe/Stockholm").utc(wall)
     assert (second - first)[:2].tolist() == [0, 3600]
     assert isnan(first[2])
     assert not missing.any()
@@ -222,14 +222,14 @@ def test_a_clock_set_back_shows_an_hour_twice():
 
 def test_a_clock_set_forward_never_shows_an_hour():
     wall = np.array(["2021-03-28T02:30"], "M8[s]").astype(np.float64)
-    first, second, missing = Clock("Europe/Stockholm").utc(wall)
+    first, second, missing = WallClock("Europe/Stockholm").utc(wall)
     assert missing.all()
     assert first == second == np.datetime64("2021-03-28T01:30").astype("M8[s]").astype(int)
 
 
 def test_only_the_times_that_never_were_are_marked_among_others():
     never = float(np.datetime64("2021-03-28T02:30", "s").astype(int))
-    first, second, missing = Clock("Europe/Stockholm").utc(np.array([nan, never, 0.25]))
+    first, second, missing = WallClock("Europe/Stockholm").utc(np.array([nan, never, 0.25]))
     assert missing.tolist() == [False, True, False]
     assert first[2] == second[2] == 0.25 - 3600  # parts of seconds stay
 

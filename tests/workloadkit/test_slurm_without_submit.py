@@ -25,11 +25,13 @@ def without(text, *titles):
 
 def test_eligible_stands_for_the_submission():
     text = without(export({}, LATER, NEVER), "Submit")
-    with pytest.warns(WorkloadWarning, match="Eligible stands for it, and waits begin with it"):
+    with pytest.warns(
+        WorkloadWarning, match="Eligible is used as the submit time; waits are counted from it"
+    ):
         trace = read(text)
     assert trace.column("submit").tolist() == [0, 0, 120]
     assert trace.column("wait")[[0, 2]].tolist() == [60, 180]
-    assert noted(trace)["submission not told: Eligible stands for it"] == 3
+    assert noted(trace)["no Submit: Eligible used instead"] == 3
     assert trace.sidecar["submit_by"].tolist() == ["eligible"] * 3
     assert trace.sidecar["submit"].isna().all()
     intervals = wait_intervals(trace)
@@ -39,12 +41,12 @@ def test_eligible_stands_for_the_submission():
 
 def test_so_does_start_and_then_waits_are_unknown():
     text = without(export({}, LATER, NEVER), "Submit", "Eligible")
-    with pytest.warns(WorkloadWarning, match="Start stands for it; their waits are unknown"):
+    with pytest.warns(WorkloadWarning, match="Start is used as the submit time; waits are unknown"):
         trace = read(text)
     assert trace.column("submit").tolist() == [0, 240]
     assert np.isnan(trace.column("wait")).all()
     assert trace.column("run").tolist() == [3600, 3600]
-    assert left_out(trace) == {"no time of submission": 1}
+    assert left_out(trace) == {"without a submit time": 1}
     assert trace.sidecar["submit_by"].tolist() == ["start"] * 2
 
 
@@ -56,7 +58,7 @@ def test_a_submission_that_is_told_needs_nothing_else():
 
 @needs_formats
 def test_the_file_of_apel_is_read_as_far_as_it_goes():
-    with pytest.warns(WorkloadWarning, match="no column tells when jobs were submitted: Start"):
+    with pytest.warns(WorkloadWarning, match="no column Submit: Start"):
         trace = read_slurm(format_path("slurm_apel.sacct"))
     intake = trace.intake
     assert intake.rows == intake.jobs + sum(repair.count for repair in intake.left_out)

@@ -150,7 +150,7 @@ def test_a_byte_order_mark_is_skipped():
     assert repairs(trace) == [("byte order mark skipped", 1, 1)]
 
 
-KEPT = "columns after the 18th kept beside the log, no utility function"
+KEPT = "columns after the 18th kept in the side-car, no utility function"
 
 # -- repairs -------------------------------------------------------------------------------------
 
@@ -169,7 +169,7 @@ def test_further_columns_are_kept_beside_the_log(compiled_from, tmp_path, monkey
     path.write_text(f"{job(1, 9)} 5 4.25 3\n{job(2, 3)}\n{job(3, 7)} -1\n{job(4, 5)} 0 8\n")
     trace = read_swf(path)
     assert trace.jobs["job"].tolist() == [2, 4, 3, 1]
-    assert (f"{KEPT}: an odd number of them", 2, 1) in repairs(trace)
+    assert (f"{KEPT}: an odd number of columns", 2, 1) in repairs(trace)
     assert trace.utilities == {1: [(0, 8)]}
     nan = np.nan
     assert list(trace.sidecar) == ["field_19", "field_20", "field_21"]
@@ -294,8 +294,8 @@ def test_utility_functions_go_with_their_jobs_through_sorting(tmp_path):
 @pytest.mark.parametrize(
     ("extra", "why"),
     [
-        ("0", "an odd number of them"),
-        ("0 5 9", "an odd number of them"),
+        ("0", "an odd number of columns"),
+        ("0 5 9", "an odd number of columns"),
         ("1 5", "the first time is not 0"),
         ("0 5 0 4", "times do not increase"),
         ("0 5 9 6", "values increase"),
@@ -647,7 +647,7 @@ OUTCOMES = {
     ),
     "crlf-noheader-noeol": (25, []),
     "float-times-unsorted-id0-crlf": (800, [("jobs out of order sorted by submit time", 612, 5)]),
-    "header-only-no-jobs": "holds comments but no job",
+    "header-only-no-jobs": "contains comments but no jobs",
     "malformed-line-and-blank": "line 6, field job: not a number: 'malformed'",
     "mixed-tabs-utf8-comment": (8, []),
     "out-of-order-submits": (10, [("jobs out of order sorted by submit time", 4, 16)]),

@@ -1,4 +1,4 @@
-"""A log made of a site's accounting records: attempts, order, numbers, header."""
+"""Build a log from accounting records: attempts, order, numbers, header."""
 
 import warnings
 from collections.abc import Collection
@@ -24,14 +24,14 @@ from workloadkit.metrics import use_over_time
 from workloadkit.trace import Trace
 from workloadkit.window import Window, window_of
 
-#: Fields that are numbers in an anonymous side-car too, so that jobs of one account stay together.
+#: Fields that become numbers in an anonymous side-car, so that jobs of one account stay together.
 _ALSO_NUMBERED = ("account", "qos", "cluster", "array_job")
 _LEFT_OUT = ("id", "reason", "exit_code")
 
-#: Measured fields of the log that records hold by the same name.
+#: Measured fields that records and logs share.
 _MEASURED = ("procs", "cpu", "memory", "requested_procs", "requested_time", "requested_memory")
 
-#: Submissions are believed up to the year 9999. [s since 1970]
+#: Latest accepted submission, the end of the year 9999. [s since 1970]
 _LAST_SECOND = 253_402_300_799
 
 
@@ -43,23 +43,23 @@ def assemble(
     options: ImportOptions,
     states: Collection[str] = (),
 ) -> Trace:
-    """Make a log of accounting records.
+    """Build a log from accounting records.
 
-    Jobs are numbered 1, 2, … in the order of (submission, place in the file). Records of one
-    job (cluster, id, submission) are its attempts: the last one is the job, or all are its
-    partial executions, if the options say so. Second 0 is that of the first submission.
+    Jobs are numbered 1, 2, … in order of (submission, position in the file). Records with the
+    same cluster, id and submission are attempts of one job: the last one is the job or, depending
+    on the options, all are its partial executions. Second 0 is the first submission.
 
     Parameters
     ----------
     records : Records
-        Each with a submit time.
+        All have a submit time.
     kind : str
-        What was read, in words.
+        Name of the format.
     path : str
-        The file, for messages; its name without folder names the log.
+        Path of the file, for messages; the log is named after the file.
     options : ImportOptions
     states : collection of str
-        The words for states that the format knows; no other survives in an anonymous log.
+        States that the format defines; an anonymous log contains no others.
 
     Raises
     ------
@@ -67,15 +67,15 @@ def assemble(
         If there is no job.
     """
     table = records.frame()
-    believed = table["submit"].between(0, _LAST_SECOND).to_numpy()
-    if not believed.all():
-        first = int(table["place"].to_numpy()[np.argmin(believed)])
+    valid = table["submit"].between(0, _LAST_SECOND).to_numpy()
+    if not valid.all():
+        first = int(table["place"].to_numpy()[np.argmin(valid)])
         kind_of_row = "submitted before 1970 or after 9999"
-        records.leave_out(kind_of_row, first, int((~believed).sum()))
-        table = table[believed]
+        records.leave_out(kind_of_row, first, int((~valid).sum()))
+        table = table[valid]
     if not len(table):
         left = ", ".join(str(repair) for repair in records.left_out[:3])
-        raise FormatError(path, f"no job in {kind}" + (f": {left}" if left else ""))
+        raise FormatError(path, f"the {kind} contains no job" + (f": {left}" if left else ""))
     table, attempts = fold_attempts(table, records, summed_up=options.attempts)
     start = int(np.floor(table["submit"].min()))
     numbers, names = _numbers(table, options)
@@ -108,21 +108,21 @@ def _columns(table: pd.DataFrame, start: int, records: Records) -> dict[str, NDA
     places = table["place"].to_numpy()
     submit = table["submit"].to_numpy()
     started = table["start"].notna().to_numpy()
-    left = table["start"].fillna(table["end"]).to_numpy()  # the queue
+    left = table["start"].fillna(table["end"]).to_numpy()  # when the job left the queue
     wait = np.where(table["submit_by"] == "start", np.nan, left - submit)
     early = wait < 0
-    records.note_where("left the queue before the submission: wait taken as 0", early, places)
+    records.note_where("left the queue before its submission: wait taken as 0", early, places)
     measured = {
         "wait": np.where(early, 0.0, wait),
         "run": np.where(started, table["run"], np.nan),
         **{name: table[name].to_numpy() for name in _MEASURED},
-        # shared by processors, but in whole KB, as the standard has it
+        # averages over processors, rounded to the standard's whole KB
         **{name: np.rint(table[name].to_numpy()) for name in ("memory", "requested_memory")},
     }
     for name, column in measured.items():
         absurd = (column < 0) | (np.abs(column) > BY_NAME[name].limit)
         title = BY_NAME[name].title
-        records.note_where(f"negative or absurd {title} taken as unknown", absurd, places)
+        records.note_where(f"{title} negative or out of range, taken as unknown", absurd, places)
         measured[name] = np.where(absurd, np.nan, column)
     return {"submit": submit - start, "status": table["status"].to_numpy(), **measured}
 
@@ -130,7 +130,7 @@ def _columns(table: pd.DataFrame, start: int, records: Records) -> dict[str, NDA
 def _numbers(
     table: pd.DataFrame, options: ImportOptions
 ) -> tuple[dict[str, NDArray[np.int64]], dict[str, list[str]]]:
-    """Return numbers for the names of each numbered field, and the names in their order."""
+    """Return numbers for the names of each numbered field, and the names in order."""
     numbers, names = {}, {}
     for field in NUMBERED:
         numbers[field], names[field] = numbers_of(table[field], field, key=options.key)
@@ -147,18 +147,18 @@ def _header(
     window: Window,
     suspends: bool,
 ) -> Header:
-    """Return what the records tell of the log as a whole."""
+    """Return the header derived from the records."""
     n_bursts = len(trace.bursts)
     parts = trace.as_bursts()
     left_queue = parts.column("submit") + np.nan_to_num(parts.column("wait"))
-    last = float(np.fmax(parts.end, left_queue).max())  # some only left the queue
+    last = float(np.fmax(parts.end, left_queue).max())  # jobs may leave the queue without running
     entries: list[tuple[str, str]] = [("Version", "2.2")]
     clusters = [word for word in table["cluster"].unique() if word]
     if clusters and not options.anonymize:
         entries.append(("Computer", ", ".join(clusters)))
     entries.append(("Conversion", f"workloadkit {__version__}, from {intake.kind}"))
     entries += [("MaxJobs", str(trace.n_jobs)), ("MaxRecords", str(trace.n_jobs + n_bursts))]
-    # a summary line and lines of its parts; time slicing without details; neither
+    # Double: summary lines and parts; TS: time slicing without parts
     entries.append(("Preemption", "Double" if n_bursts else "TS" if suspends else "No"))
     zone = ZoneInfo(options.tz)
     moment = datetime.fromtimestamp(start, UTC).astimezone(zone)
@@ -200,7 +200,7 @@ def _header(
 
 
 def _most_in_use(parts: Trace) -> int:
-    """Return the most processors that jobs, or their partial executions, held at once."""
+    """Return the maximum number of processors in use."""
     ran = parts.ran
     end, procs = parts.end[ran], parts.used_procs[ran]
     _, in_use = use_over_time(end - parts.column("run")[ran], end, procs)
@@ -213,7 +213,7 @@ def _beside(
     options: ImportOptions,
     states: Collection[str],
 ) -> pd.DataFrame:
-    """Return what stands beside the log; of an anonymous one, nothing that names anything."""
+    """Return the side-car; without names if the log is anonymous."""
     table = table.assign(submit=table["submit"].where(table["submit_by"] == ""))
     if not options.anonymize:
         return table

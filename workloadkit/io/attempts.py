@@ -1,4 +1,4 @@
-"""Attempts of requeued jobs: several records of one job, made one, or its partial executions."""
+"""Combine the attempts of requeued jobs into one job, or into partial executions."""
 
 import numpy as np
 import pandas as pd
@@ -15,47 +15,47 @@ _TO_BE_CONTINUED, _LAST, _KILLED = BURST_STATUS
 def fold_attempts(
     table: pd.DataFrame, records: Records, *, summed_up: bool
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Make one record a job of records of the same cluster, id and submission.
+    """Combine records with the same cluster, id and submission into one job.
 
     Parameters
     ----------
     table : DataFrame
         The records.
     records : Records
-        Counts what is left out.
+        Counts the records left out.
     summed_up : bool
-        Whether the job is all of its attempts together, rather than the last.
+        Whether the job combines all attempts; else it is the last attempt.
 
     Returns
     -------
     jobs : DataFrame
-        In the order of (submission, place in the file).
+        In order of (submission, position in the file).
     attempts : DataFrame
-        If they are summed up, those of jobs with several, in order, with `job_row`, the row of
-        their job, and `begins`, when they left the queue.
+        If attempts are summed up: those of jobs with several, in order, with `job_row`, the row of
+        the job, and `begins`, the time at which they left the queue.
     """
     table = table.sort_values(["submit", "place"], kind="stable", ignore_index=True)
-    table, of_job = _told_once(table, records)
+    table, of_job = _without_repeats(table, records)
     several = of_job >= 0
     table["attempts"] = table["attempts"].fillna(1.0)
     if not several.any():
         return table, table.iloc[:0]
     tried = table[several].assign(of_job=of_job[several])
-    # an attempt that never started left the queue when it ended; one that ended before it started
-    # is none that the job could be told by
+    # an attempt that never started left the queue at its end; invalid ones (end before start) sort
+    # first, so that they are the job's last attempt only if there is no other
     begins, sound = tried["start"].fillna(tried["end"]), ~(tried["end"] < tried["start"])
     tried = tried.assign(begins=begins, sound=sound)
     tried = tried.sort_values(["of_job", "sound", "begins", "place"], kind="stable")
     last = ~tried["of_job"].duplicated(keep="last").to_numpy()
     broken = ~tried["sound"].to_numpy() & ~last
     if broken.any():
-        kind = "records that end before they start, of jobs with another record"
+        kind = "records that end before they start, of jobs with other records"
         records.leave_out(kind, int(tried["place"][broken].min()), int(broken.sum()))
         tried, last = tried[~broken], last[~broken]
     jobs = tried[last].set_index("of_job")
     jobs["attempts"] = tried.groupby("of_job").size().astype(np.float64)
     if not last.all():
-        kind = "attempts of requeued jobs folded into the job"
+        kind = "attempts of requeued jobs combined into one job"
         records.leave_out(
             kind if summed_up else "earlier attempts of requeued jobs",
             int(tried["place"][~last].min()),
@@ -78,8 +78,8 @@ def fold_attempts(
 def partial_lines(attempts: pd.DataFrame, trace: Trace) -> pd.DataFrame:
     """Return attempts as partial executions of the jobs of a log.
 
-    Only the first has a submit time; the others wait from the end of the one before (S. J. Chapin
-    et al., JSSPP 1999, section 2.3).
+    Only the first has a submit time; the others wait from the end of the previous one (S. J.
+    Chapin et al., JSSPP 1999, section 2.3).
     """
     row = attempts["job_row"].to_numpy()
     order = np.lexsort((attempts["begins"].to_numpy(), row))
@@ -102,12 +102,11 @@ def partial_lines(attempts: pd.DataFrame, trace: Trace) -> pd.DataFrame:
     )
 
 
-def _told_once(table: pd.DataFrame, records: Records) -> tuple[pd.DataFrame, NDArray[np.int64]]:
-    """Leave out what one file given twice tells again; number the jobs of several records.
-
-    Jobs of one record have the number -1.
-    """
-    # codes instead of strings: a million of these compare slowly
+def _without_repeats(
+    table: pd.DataFrame, records: Records
+) -> tuple[pd.DataFrame, NDArray[np.int64]]:
+    """Leave out repeated records, and number the jobs with several records (-1: one record)."""
+    # codes, because comparing a million strings is slow
     key = pd.DataFrame(
         {
             "cluster": table["cluster"].cat.codes,
@@ -129,9 +128,9 @@ def _told_once(table: pd.DataFrame, records: Records) -> tuple[pd.DataFrame, NDA
 
 
 def _sums(jobs: pd.DataFrame, tried: pd.DataFrame) -> pd.DataFrame:
-    """Return jobs that are all of their attempts together."""
+    """Return jobs with the totals of their attempts."""
     by_job = tried.groupby("of_job")
-    # what a job had when it ran last: its last attempt may have been cancelled in the queue
+    # resources of the last attempt that ran: the last attempt may be cancelled in the queue
     ran = tried[tried["start"].notna()].groupby("of_job")
     return jobs.assign(
         start=by_job["start"].first(),

@@ -1,7 +1,7 @@
-"""Open inputs, whatever their compression; write outputs whole or not at all.
+"""Open inputs of any compression; write outputs whole or not at all.
 
-Every reader and writer goes through here, so that each says the same of a file that is missing,
-cut short or not text, and none leaves half a file behind.
+All readers and writers use this module, so that errors about missing, truncated or binary files
+are the same everywhere, and no incomplete file is left behind.
 """
 
 import bz2
@@ -22,17 +22,16 @@ from workloadkit.io.unfinished_files import remove_left_over, unfinished
 
 Source = str | os.PathLike[str] | IO[bytes]
 
-#: Bytes of text taken at a time.
+#: Size of chunks of text. [bytes]
 CHUNK = 1 << 18
 
-#: Suffixes that compress what is written.
+#: Suffixes of supported compression.
 COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
 
-#: Suffixes that promise another compression, or several files in one.
+#: Suffixes of unsupported compression or archives.
 _NOT_WRITTEN = (".7z", ".br", ".lz", ".lz4", ".lzma", ".rar", ".tar", ".tgz", ".z", ".zip")
 
-# The text of a log is some ten times as long as the file that it is compressed to: what is beyond
-# this much, and so many times as long, is blown up.
+# Compressed logs expand about tenfold: a longer expansion is refused as a decompression bomb.
 _MUCH = 1 << 26  # [bytes]
 _MOST_TIMES = 300
 _CORRUPT = "its compressed data are corrupt"
@@ -44,7 +43,7 @@ _COMPRESSED: dict[bytes, Any] = {
 _LONGEST_MAGIC = 6
 _ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 
-# A block of zstd is at least 4 bytes and at most 128 KiB of text: 512 bytes make at most 16 MiB.
+# A block of zstd has at least 4 bytes and at most 128 KiB of text: 512 bytes give at most 16 MiB.
 _ZSTD_STEP = 512
 
 
@@ -63,7 +62,7 @@ def source_path(source: Source) -> str:
 
 
 def log_name(path: str) -> str:
-    """Name of a log by the path of its file, as it can be shown.
+    """Name of a log, from the path of its file, safe to print.
 
     Examples
     --------
@@ -79,37 +78,37 @@ def text_chunks(source: Source, *, size: int = CHUNK) -> Iterator[bytes]:
     Parameters
     ----------
     source : str, path or binary file
-        ``-`` is standard input. gzip, bzip2, xz and Zstandard are known by their first bytes,
-        whatever the name.
+        ``-`` is standard input. gzip, bzip2, xz and Zstandard are recognised from the content,
+        independent of the name.
     size : int, default 256 KiB
-        Every chunk but the last has at least that many bytes.
+        Minimum size of every chunk but the last.
 
     Raises
     ------
     FormatError
-        If the file cannot be opened, is cut short, corrupt or binary, or if its text is hundreds
-        of times as long as it is, as no log's is.
+        If the file cannot be opened, is truncated, corrupt or binary, or expands to hundreds of
+        times its size.
     """
     path = source_path(source)
     try:
         with ExitStack() as stack:
             for chunk in _decompressed(_opened(source, path, stack), size):
                 if b"\0" in chunk:
-                    raise FormatError(path, "is a binary file, not a text")
+                    raise FormatError(path, "is a binary file, not text")
                 yield chunk
     except _OverblownError:
-        reason = f"is no log: its text is more than {_MOST_TIMES} times as long as the file"
+        reason = f"is not a log: it expands to more than {_MOST_TIMES} times its size"
         raise FormatError(path, reason) from None
     except EOFError as error:
-        raise FormatError(path, "is cut short: the compressed data end too early") from error
+        raise FormatError(path, "is truncated: the compressed data end too early") from error
     except FileNotFoundError as error:
         raise FormatError(path, "no such file") from error
     except IsADirectoryError as error:
         raise FormatError(path, "is a directory, not a file") from error
     except PermissionError as error:
-        raise FormatError(path, "permission to read it is denied") from error
+        raise FormatError(path, "permission denied") from error
     except OSError as error:
-        # Only the operating system's errors have a number; gzip's and bz2's are about the data.
+        # Only errors of the operating system have a number; those of gzip and bz2 concern the data.
         reason = f"cannot be read: {error.strerror}" if error.errno else _CORRUPT
         raise FormatError(path, reason) from error
     except (zlib.error, lzma.LZMAError) as error:
@@ -117,7 +116,7 @@ def text_chunks(source: Source, *, size: int = CHUNK) -> Iterator[bytes]:
 
 
 def check_suffix(path: str | os.PathLike[str]) -> None:
-    """Refuse a file whose suffix promises what is not written.
+    """Check that a file's suffix does not require unsupported compression.
 
     Raises
     ------
@@ -128,23 +127,23 @@ def check_suffix(path: str | os.PathLike[str]) -> None:
     >>> check_suffix("a.zip")
     Traceback (most recent call last):
         ...
-    workloadkit.errors.ParameterError: a.zip: .zip is not written; .gz, .bz2, .xz or .zst compress
+    workloadkit.errors.ParameterError: a.zip: .zip is not supported; use .gz, .bz2, .xz or .zst
     """
     suffix = Path(path).suffix
     if suffix.lower() in _NOT_WRITTEN:
         name = os.fspath(path)
         known = f"{', '.join(COMPRESSED[:-1])} or {COMPRESSED[-1]}"
-        raise ParameterError(f"{name}: {suffix} is not written; {known} compress")
+        raise ParameterError(f"{name}: {suffix} is not supported; use {known}")
 
 
 @contextmanager
 def writing(
     path: str | os.PathLike[str], *, companion: Callable[[], None] | None = None
 ) -> Iterator[IO[bytes]]:
-    r"""Write a file whole or not at all, compressed as its suffix says.
+    r"""Write a file whole or not at all, compressed according to its suffix.
 
-    The bytes go to another file in the same folder, which takes the place of `path` at the end
-    and is removed on any failure. Compressed bytes carry neither name nor date, so that the same
+    The bytes are written to a temporary file in the same folder, which replaces `path` at the end
+    and is removed on any failure. Compressed files contain neither name nor date, so the same
     content gives the same file.
 
     Parameters
@@ -152,7 +151,7 @@ def writing(
     path : str or path
         ``-`` is standard output; ``.gz``, ``.bz2``, ``.xz`` and ``.zst`` compress.
     companion : callable, optional
-        Writes what goes with a file, when that is complete and has not yet taken its place.
+        Called to write an accompanying file, when the file is complete and not yet in place.
 
     Yields
     ------
@@ -161,7 +160,7 @@ def writing(
     Raises
     ------
     ParameterError
-        If the suffix promises what is not written, such as .zip.
+        If the suffix is not supported, such as .zip.
     WorkloadError
         If the file cannot be written.
 
@@ -177,14 +176,16 @@ def writing(
         if name == "-":
             with _standard_output() as stream:
                 yield stream
-        elif Path(name).exists() and not Path(name).is_file():  # a device or a pipe; no folder
+        elif (
+            Path(name).exists() and not Path(name).is_file()
+        ):  # a device or a pipe; folders raise an error
             with Path(name).open("wb") as stream:
                 yield stream
         else:
             target = Path(os.path.realpath(name))
             with _replacing(target, companion) as raw, _compressed(raw, name) as stream:
                 yield stream
-    except BrokenPipeError:  # whoever reads has seen enough: nothing wrong with the file
+    except BrokenPipeError:  # the reader has closed the pipe, which is not an error of the file
         raise
     except OSError as error:
         raise WorkloadError(f"{name}: cannot be written: {error.strerror or error}") from error
@@ -202,7 +203,7 @@ def _standard_output() -> Iterator[IO[bytes]]:
         raise WorkloadError("standard output is closed")
     sys.stdout.flush()
     binary = getattr(sys.stdout, "buffer", None)
-    stream = binary or io.BytesIO()  # in a notebook, only text can be shown
+    stream = binary or io.BytesIO()  # notebooks accept only text
     yield stream
     if binary is None:
         sys.stdout.write(stream.getvalue().decode(errors="replace"))
@@ -211,7 +212,7 @@ def _standard_output() -> Iterator[IO[bytes]]:
 
 @contextmanager
 def _replacing(target: Path, companion: Callable[[], None] | None) -> Iterator[BinaryIO]:
-    """Open a file beside `target` that takes its place on success and vanishes on failure."""
+    """Open a temporary file that replaces `target` on success and is removed on failure."""
     remove_left_over(target.parent)
     partial = unfinished(target)
     mode = target.stat().st_mode & 0o7777 if target.exists() else None
@@ -225,7 +226,7 @@ def _replacing(target: Path, companion: Callable[[], None] | None) -> Iterator[B
         if companion is not None:
             companion()
         partial.replace(target)
-    except BaseException:  # an interrupt, too, leaves nothing behind
+    except BaseException:  # also removes the file on an interrupt
         with suppress(OSError):
             partial.unlink()
         raise
@@ -265,18 +266,18 @@ def _opened(source: Source, path: str, stack: ExitStack) -> Any:
 
 
 class Rejoined(io.RawIOBase):
-    """A stream whose first bytes were already taken, whole again; it need not be seekable."""
+    """A stream that puts already read bytes back in front; it need not be seekable."""
 
     def __init__(self, head: bytes, stream: Any) -> None:
         self.head, self.stream = head, stream
         self.n_read = 0
 
     def readable(self) -> bool:
-        """Say that it can be read."""
+        """Return True."""
         return True
 
     def readinto(self, buffer: Any) -> int:
-        """Fill a buffer with what comes next."""
+        """Fill a buffer with the next bytes."""
         data = self.head or self.stream.read(len(buffer))
         self.head = data[len(buffer) :]
         n_bytes = min(len(data), len(buffer))
@@ -286,12 +287,12 @@ class Rejoined(io.RawIOBase):
 
 
 def _decompressed(stream: Any, size: int) -> Iterator[bytes]:
-    """Yield chunks of what a stream holds, or its compressed data."""
+    """Yield chunks of a stream, decompressed if necessary."""
     head = stream.read(_LONGEST_MAGIC)
     if not isinstance(head, bytes):
-        raise WorkloadError("a log is read from a binary file; this one was opened as text")
+        raise WorkloadError("a log must be read from a binary file; this one was opened as text")
     while len(head) < _LONGEST_MAGIC and (more := stream.read(_LONGEST_MAGIC - len(head))):
-        head += more  # a pipe may give less than it is asked for
+        head += more  # a pipe may return fewer bytes than requested
     raw = Rejoined(head, stream)
     n_bytes = 0
     for chunk in _chunks(head, io.BufferedReader(raw), size):
@@ -314,11 +315,11 @@ def _chunks(head: bytes, whole: Any, size: int) -> Iterator[bytes]:
 
 
 class _OverblownError(Exception):
-    """Compressed data that are far longer than a log's."""
+    """Compressed data that expand far more than a log."""
 
 
 def _zstd_chunks(stream: Any, size: int) -> Iterator[bytes]:
-    """Decompress frame by frame: the library's own reader is silent about a file cut short."""
+    """Decompress frame by frame: the library's own reader does not detect truncation."""
     import zstandard
 
     frame = None
@@ -330,7 +331,7 @@ def _zstd_chunks(stream: Any, size: int) -> Iterator[bytes]:
                 gathered += frame.decompress(piece)
             except zstandard.ZstdError as error:
                 raise zlib.error(str(error)) from error
-            piece = frame.unused_data  # what follows the end of a frame is another frame
+            piece = frame.unused_data  # data after the end of a frame are another frame
             if frame.eof:
                 frame = None
         if len(gathered) >= size:

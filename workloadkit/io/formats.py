@@ -1,4 +1,4 @@
-"""Read a log of any known format: which one it is, is seen by its first lines."""
+"""Read a log of any known format, recognised from its first lines."""
 
 import io
 import os
@@ -17,7 +17,7 @@ from workloadkit.io.lines import Sources, list_of_sources
 from workloadkit.io.records import ImportOptions
 from workloadkit.trace import Trace
 
-_SEEN = 1 << 16  # bytes of a file that say what it is
+_SEEN = 1 << 16  # bytes used to recognise the format
 _N_LINES = 50
 
 
@@ -27,13 +27,13 @@ def read_log(source: Sources, format: Format | None = None, **options: Any) -> T
     Parameters
     ----------
     source : str, path, binary file, or several of them in a list
-        ``-`` is standard input. Only accounting comes in several files.
+        ``-`` is standard input. Only accounting formats accept several files.
     format : {"swf", "gwf", "batsim", "slurm", "pbs", "lsf", "sge"}, optional
-        By default what the first lines look like.
+        By default recognised from the first lines.
     **options
         ``strict`` for the Standard Workload Format; ``tz``, ``procs``, ``attempts``,
         ``anonymize`` and ``key`` for accounting, see `workloadkit.io.records.ImportOptions`;
-        ``columns`` for Slurm's, which it then is unless `format` says otherwise.
+        ``columns`` for Slurm, which it implies unless `format` is given.
 
     Returns
     -------
@@ -42,9 +42,9 @@ def read_log(source: Sources, format: Format | None = None, **options: Any) -> T
     Raises
     ------
     FormatError
-        If it looks like no known format, or cannot be read as what it is.
+        If the format is not recognised, or the file cannot be read in it.
     ParameterError
-        For an option that the format does not know.
+        If the format does not support an option.
 
     Examples
     --------
@@ -62,7 +62,7 @@ def read_log(source: Sources, format: Format | None = None, **options: Any) -> T
 
 
 def looks_like(path: str | os.PathLike[str]) -> Format:
-    """Return the format that a file looks like; the Standard Workload Format if no other."""
+    """Return the format recognised from a file; the Standard Workload Format if there is none."""
     with ExitStack() as stack:
         return _seen(path, stack)[1]
 
@@ -74,16 +74,16 @@ def _read_as(format: Format, sources: list[Source], options: dict[str, Any]) -> 
     given = {name: v for name, v in options.items() if v is not None and v is not False}
     given.pop("tz", None) if given.get("tz") == "UTC" else None
     if unknown := set(given) - set(known):
-        raise ParameterError(f"{', '.join(sorted(unknown))}: not for {TITLES[format]}")
+        raise ParameterError(f"{', '.join(sorted(unknown))}: not supported for {TITLES[format]}")
     if format in ACCOUNTING:
         return _reader(format)(sources, **given)
     if len(sources) > 1:
-        raise ParameterError(f"{len(sources)} files given; {TITLES[format]} is read from one")
+        raise ParameterError(f"{len(sources)} files given; {TITLES[format]} is read from one file")
     return _reader(format)(sources[0], **given)
 
 
 def write_log(trace: Trace, path: str | os.PathLike[str]) -> Path | None:
-    """Write a log in the format that the file's suffix names, whole or not at all.
+    """Write a log in the format of the file's suffix, whole or not at all.
 
     Parameters
     ----------
@@ -95,12 +95,12 @@ def write_log(trace: Trace, path: str | os.PathLike[str]) -> Path | None:
     Returns
     -------
     Path or None
-        Of the side-car, if one was written.
+        Path of the side-car, if one was written.
 
     Raises
     ------
     ParameterError
-        If the suffix is none of these.
+        If the suffix is not supported.
     WorkloadError
         If the file cannot be written.
     """
@@ -116,7 +116,7 @@ def written_format(path: str | os.PathLike[str]) -> Format:
     Raises
     ------
     ParameterError
-        If it is none.
+        If the suffix is not supported.
 
     Examples
     --------
@@ -130,8 +130,8 @@ def written_format(path: str | os.PathLike[str]) -> Format:
     suffix = ".swf" if name == "-" else suffixes[-1].lower() if suffixes else ""
     if suffix not in WRITTEN:
         raise ParameterError(
-            f"{name}: not a suffix that says what to write; known: {', '.join(WRITTEN)}, each "
-            "with .gz, .bz2, .xz or .zst if wanted"
+            f"{name}: the suffix does not determine a format; known: {', '.join(WRITTEN)}, each "
+            "optionally followed by .gz, .bz2, .xz or .zst"
         )
     return WRITTEN[suffix]
 
@@ -141,7 +141,7 @@ def _reader(name: Format) -> Callable[..., Trace]:
 
 
 def _seen(source: Source, stack: ExitStack) -> tuple[Source, Format]:
-    """Return what a file looks like, and the file, still whole."""
+    """Return the complete source and its recognised format."""
     path = source_path(source)
     stream: Any = None
     if path == "-":
@@ -150,25 +150,27 @@ def _seen(source: Source, stack: ExitStack) -> tuple[Source, Format]:
         stream = sys.stdin.buffer
     elif not isinstance(source, str | os.PathLike):
         stream = source
-    elif Path(path).is_fifo():  # what is read of a pipe is gone: it is opened once
-        with suppress(OSError):  # reading says what is wrong
+    elif Path(path).is_fifo():  # a pipe can be read only once
+        with suppress(OSError):  # the reader reports the error
             stream = stack.enter_context(Path(path).open("rb"))  # noqa: SIM115  # the stack closes it
     if stream is None:
         lines = _first_lines(source)
     else:
         head = stream.read(_SEEN)
         if not isinstance(head, bytes):
-            raise WorkloadError("a log is read from a binary file; this one was opened as text")
+            raise WorkloadError(
+                "a log must be read from a binary file; this one was opened as text"
+            )
         lines = _first_lines(io.BytesIO(head))
         source = _Named(Rejoined(head, stream), path)
     for name in get_args(Format):
         if name != "swf" and import_module(f"workloadkit.io.{name}").looks_like(lines):
             return source, name
-    return source, "swf"  # whose reader says what is wrong with it
+    return source, "swf"  # whose reader reports errors
 
 
 class _Named(io.BufferedReader):
-    """A stream whose messages name another."""
+    """A stream with the name of another, for messages."""
 
     def __init__(self, raw: io.RawIOBase, name: str) -> None:
         super().__init__(raw)
@@ -181,7 +183,7 @@ class _Named(io.BufferedReader):
 
 
 def _first_lines(source: Source) -> list[str]:
-    """Return the first lines of a file; what is cut there or corrupt, its reader tells."""
+    """Return the first lines of a file; its reader reports corrupt data."""
     text = b""
     try:
         for chunk in text_chunks(source, size=_SEEN):

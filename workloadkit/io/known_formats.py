@@ -1,11 +1,11 @@
-"""The formats of logs, each named once."""
+"""The known formats of logs."""
 
 from typing import Literal
 
-#: In the order in which a file is held against them.
+#: In the order in which they are tried.
 Format = Literal["batsim", "slurm", "pbs", "lsf", "sge", "gwf", "swf"]
 
-#: What people call them.
+#: Their names in messages.
 TITLES: dict[Format, str] = {
     "batsim": "Batsim's job list",
     "slurm": "Slurm accounting (sacct)",
@@ -16,7 +16,7 @@ TITLES: dict[Format, str] = {
     "swf": "Standard Workload Format",
 }
 
-#: Formats of a site's accounting, which may come in several files.
+#: Accounting formats, which may consist of several files.
 ACCOUNTING: tuple[Format, ...] = ("slurm", "pbs", "lsf", "sge")
 
 #: Formats that can be written, by the suffix of the file.

@@ -1,4 +1,4 @@
-"""Lines of text files of any size: a block of them at a time, decompressed and decoded."""
+"""Read text files of any size in blocks of lines, decompressed and decoded."""
 
 import gc
 import hashlib
@@ -11,33 +11,33 @@ from typing import Any, NamedTuple
 from workloadkit.errors import FormatError, ParameterError
 from workloadkit.io.files import Source, source_path, text_chunks
 
-#: What readers of line after line take: one file or several, in order.
+#: Input of line-based readers: one file or several, in order.
 Sources = Source | Sequence[Source]
 
-#: A longer line is refused. [bytes]
+#: Longest accepted line. [bytes]
 LONGEST_LINE = 1 << 20
 
-#: Text taken at a time. [bytes]
+#: Size of a block of text. [bytes]
 BLOCK = 1 << 20
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 class Block(NamedTuple):
-    """Some whole lines of a file.
+    """A block of whole lines of a file.
 
     Parameters
     ----------
     path : str
         The file, for messages.
     first_line : int
-        Number of the first of them in its file, from 1.
+        Number of the first line in its file, from 1.
     place : int
-        The same, counted through all files.
+        The same number, counted over all files.
     lines : list of str
-        Without their ends.
+        Without line ends.
     ends : bool
-        Whether the last of them has one.
+        Whether the last line has a line end.
     """
 
     path: str
@@ -48,32 +48,34 @@ class Block(NamedTuple):
 
 
 def list_of_sources(sources: Sources) -> list[Source]:
-    """Return one file, or several, as a list.
+    """Return one or several files as a list.
 
     Raises
     ------
     ParameterError
-        If there is none.
+        If there are none.
     """
     if isinstance(sources, str | os.PathLike) or hasattr(sources, "read"):
         return [sources]  # type: ignore[list-item]
     if not isinstance(sources, Sequence) or not sources:
-        raise ParameterError(f"source is {sources!r}; give a path, a binary file or several")
+        raise ParameterError(
+            f"source is {sources!r}; it must be a path, a binary file or a list of these"
+        )
     return list(sources)
 
 
 def line_blocks(sources: Sources, digest: Any = None) -> Iterator[Block]:
-    r"""Yield the lines of files, some at a time.
+    r"""Yield the lines of files in blocks.
 
-    Lines end in ``\n`` or ``\r\n``. What is no UTF-8 is taken as Latin-1, line by line; a byte
+    Lines end in ``\n`` or ``\r\n``. Lines that are not valid UTF-8 are decoded as Latin-1; a byte
     order mark is skipped, and so are empty files.
 
     Parameters
     ----------
     sources : str, path, binary file, or several of them in a list
-        ``-`` is standard input; compressed files are known by their first bytes.
+        ``-`` is standard input; compression is recognised from the content.
     digest : hash, optional
-        Of `hashlib`; updated with all that is read.
+        Of `hashlib`; updated with the whole text.
 
     Raises
     ------
@@ -97,7 +99,7 @@ def _blocks(sources: Sources, digest: Any) -> Iterator[Block]:
         path = source_path(source)
         line = 1
         rest = b""
-        # the newline at the end ends the last line of a file that has none there
+        # the final newline ends a last line without one
         for chunk in chain(text_chunks(source, size=BLOCK), (None,)):
             if chunk is not None:
                 digest.update(chunk)
@@ -119,7 +121,7 @@ def _blocks(sources: Sources, digest: Any) -> Iterator[Block]:
 
 @contextmanager
 def _collector_off() -> Iterator[None]:
-    """Keep Python from looking for cycles among the millions of texts of a file: none has one."""
+    """Pause garbage collection: a file has millions of strings and no reference cycles."""
     was_on = gc.isenabled()
     gc.disable()
     try:
@@ -130,7 +132,7 @@ def _collector_off() -> Iterator[None]:
 
 
 def _decoded(text: bytes) -> list[str]:
-    """Split whole lines; only ends of lines part them, whatever else a text may hold."""
+    """Split text into lines, at line feeds only."""
     try:
         lines = text.decode().split("\n")
     except UnicodeDecodeError:

@@ -1,4 +1,4 @@
-"""Numbers for names of users, groups, queues and the like: all that leaves a site of them."""
+"""Numbers for names of users, groups, queues and so on."""
 
 import hmac
 from collections.abc import Sequence
@@ -10,37 +10,37 @@ from numpy.typing import NDArray
 from workloadkit.errors import ParameterError
 from workloadkit.fields import UNKNOWN
 
-#: Bits of a number made by a key: what other programs hold exactly, though they read floats. A
-#: million names of jobs get different numbers under 99.98 % of keys.
+#: Bits of a number derived from a key: floats hold it exactly. A million names get distinct numbers
+#: under 99.98 % of keys.
 KEYED_BITS = 51
 
 
 def numbers_of(
     names: pd.Series, kind: str, *, key: bytes | None = None
 ) -> tuple[NDArray[np.int64], list[str]]:
-    """Give numbers to names: 1, 2, … in the order in which they first appear, or by a key.
+    """Return numbers for names: 1, 2, … by first appearance, or derived from a key.
 
     Parameters
     ----------
     names : Series of categories, shape (n_jobs,)
         The empty name is unknown.
     kind : str
-        What they name; the same name of another kind gets another number from the key.
+        Kind of name; with a key, equal names of different kinds get different numbers.
     key : bytes, optional
-        The number is then made of 51 bits of the name's HMAC-SHA256: the same in every
-        log, and nobody without the key can tell the name.
+        The number is then derived from 51 bits of the name's HMAC-SHA256: the same in every log,
+        and names cannot be recovered without the key.
 
     Returns
     -------
     numbers : ndarray of int64, shape (n_jobs,)
         -1 for unknown.
     known : list of str
-        The names in the order in which they first appear.
+        The names in order of first appearance.
 
     Raises
     ------
     ParameterError
-        If the key gives two names one number.
+        If the key gives two names the same number.
 
     Examples
     --------
@@ -64,5 +64,5 @@ def _keyed(names: Sequence[str], kind: str, key: bytes) -> NDArray[np.int64]:
     )
     numbers = [1 + (int.from_bytes(d[:8], "big") >> (64 - KEYED_BITS)) for d in digests]
     if len(set(numbers)) < len(numbers):
-        raise ParameterError(f"key gives two {kind} names the same number; take another key")
+        raise ParameterError(f"key gives two {kind} names the same number; use another key")
     return np.array(numbers, np.int64)

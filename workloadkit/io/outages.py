@@ -1,9 +1,9 @@
-"""Read and write the outages of a machine: when which of its processors were down.
+"""Read and write the outages of a machine: periods in which processors were down.
 
-S. J. Chapin et al. (JSSPP 1999, section 2.2) propose what to record of every outage that takes any
-portion of a system from operation: when it was announced, when it started and ended, its type, how
-many nodes it affected, and which. The format is in the spirit of theirs for logs: a line of
-integers for each outage, -1 for unknown, and before them comments that describe the whole::
+S. J. Chapin et al. (JSSPP 1999, section 2.2) propose what to record of an outage of any portion of
+a system: its announcement, start and end, its type, the number of nodes affected, and which. The
+format follows their proposal in the style of logs: one line of integers per outage, -1 for unknown,
+preceded by comments that describe the file::
 
     ; OutageFormat: 1
     ; Log: log.swf
@@ -15,14 +15,14 @@ integers for each outage, -1 for unknown, and before them comments that describe
 The fields are
 
 1. number of the outage: a counter from 1;
-2. second at which it was announced, -1 if it never was;
-3. second at which it started;
-4. second at which the processors were working again, -1 if they never were;
-5. type: one of `OUTAGE_TYPES`, or named in the header by a label OutageType;
-6. how many processors were affected (nodes, counted in processors as logs are);
-7. and on: their numbers, from 1, or -1 if these are not known.
+2. second of the announcement, -1 if it was not announced;
+3. second of the start;
+4. second at which the processors were available again, -1 for never;
+5. type: one of `OUTAGE_TYPES`, or defined in the header by a label OutageType;
+6. number of affected processors (nodes, counted in processors as in logs);
+7. and following: numbers of the processors, from 1, or -1 if unknown.
 
-Seconds are those of the log. The labels Log and LogDigest tie the file to it: its name, and the
+Times are in seconds of the log. The labels Log and LogDigest identify the log: its name, and the
 SHA-256 of its text.
 """
 
@@ -52,7 +52,7 @@ from workloadkit.io.swf.reading import (
 from workloadkit.io.swf.writing import header_text
 from workloadkit.trace import Trace
 
-#: What the types of the format mean; -1 is unknown.
+#: Types of the format; -1 is unknown.
 OUTAGE_TYPES = {
     0: "other",
     1: "CPU failure",
@@ -66,7 +66,7 @@ OUTAGE_TYPES = {
 #: Version of the format.
 VERSION = "1"
 
-_SHOWN = 5  # outages that a warning names
+_SHOWN = 5  # number of outages listed in a warning
 
 _NO_HEADER = Header((f"; OutageFormat: {VERSION}",))
 
@@ -79,34 +79,34 @@ _LARGEST = {
     "procs": MAX_PROCS,
     "components": MAX_PROCS,
 }
-_FIELDS = tuple(_LARGEST)[:-1]  # those that every line has
+_FIELDS = tuple(_LARGEST)[:-1]  # fields of every line
 _TYPE = re.compile(r"[0-9]{1,19}")
 _INTEGER = re.compile(rb"[-+]?\d+")
 
 
 @dataclass(frozen=True)
 class Outage:
-    """Processors that were down for a while; -1 is unknown.
+    """Processors that were down for some time; -1 is unknown.
 
     Parameters
     ----------
     number : int
         Number of the outage, from 1.
     start, end : int
-        When they went down and came up again; an `end` of -1: never. [s]
+        Start and end; an `end` of -1 means never. [s]
     procs : int
-        How many; by default as many as `components`.
+        Number of processors; by default the number of `components`.
     components : tuple of int
-        Which, from 1; empty if unknown.
+        Numbers of the processors, from 1; empty if unknown.
     announced : int
-        When it became known that they would; -1: never. [s]
+        Time of the announcement; -1: not announced. [s]
     type : int
-        Why, see `OUTAGE_TYPES`.
+        Cause, see `OUTAGE_TYPES`.
 
     Raises
     ------
     WorkloadError
-        For a value that cannot be; it names the outage and the field.
+        For an invalid value, with the outage and the field.
 
     Examples
     --------
@@ -141,13 +141,13 @@ class Outage:
         return UNKNOWN != self.announced < self.start
 
     def line(self) -> str:
-        """Return the line of a file that tells of it."""
+        """Return the outage as a line of a file."""
         fixed = (getattr(self, field) for field in _FIELDS)
         return " ".join(map(str, (*fixed, *(self.components or (UNKNOWN,)))))
 
 
 def _fault(outage: Mapping[str, Any]) -> tuple[str, str, object] | None:
-    """Find what cannot be about an outage, if anything: field, message and value."""
+    """Return field, message and value of the first invalid field; None if all are valid."""
     components = outage["components"]
     for field in _FIELDS:
         if wrong := _wrong(field, outage[field]):
@@ -159,19 +159,19 @@ def _fault(outage: Mapping[str, Any]) -> tuple[str, str, object] | None:
         if component < 1:
             return "components", "processors are numbered from 1", component
         if component in seen:
-            return "components", "named twice", component
+            return "components", "repeated", component
         seen.add(component)
     if outage["number"] < 1:
         return "number", "outages are numbered from 1", outage["number"]
     if UNKNOWN != outage["end"] < outage["start"]:
         return "end", f"before the start at {outage['start']} s", outage["end"]
     if components and outage["procs"] != len(components):
-        return "procs", f"but the components are {len(components)}", outage["procs"]
+        return "procs", f"differs from the number of components, {len(components)}", outage["procs"]
     return None
 
 
 def _wrong(field: str, value: int) -> str | None:
-    """Say what is wrong with a number by itself, if anything."""
+    """Return why a single value is invalid; None if it is valid."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer):
         return "not an integer"
     if abs(value) > _LARGEST[field]:
@@ -183,23 +183,23 @@ def _wrong(field: str, value: int) -> str | None:
 
 @dataclass(frozen=True)
 class Outages:
-    """The outages of a machine, in the order of their file. Never changed in place.
+    """The outages of a machine, in file order. Never changed in place.
 
     Parameters
     ----------
     outages : tuple of Outage
-        No two of one number.
+        With distinct numbers.
     header : Header
         The comments of the file.
     name : str
-        File name without folder, or what made them.
+        File name without folder, or the origin of the outages.
     digest : str
-        SHA-256 of the text that was read, empty if none was.
+        SHA-256 of the text that was read; empty if none was.
 
     Raises
     ------
     WorkloadError
-        Where two outages have one number.
+        If two outages have the same number.
 
     Examples
     --------
@@ -218,7 +218,7 @@ class Outages:
         seen: set[int] = set()
         for outage in self.outages:
             if outage.number in seen:
-                raise WorkloadError(f"{self.name}: outage {outage.number} is there twice")
+                raise WorkloadError(f"{self.name}: outage number {outage.number} is repeated")
             seen.add(outage.number)
 
     def __len__(self) -> int:
@@ -229,7 +229,7 @@ class Outages:
 
     @cached_property
     def table(self) -> pd.DataFrame:
-        """One row an outage: `number announced start end type procs components`."""
+        """One row per outage: `number announced start end type procs components`."""
         columns = {
             field: np.array([getattr(outage, field) for outage in self], dtype=np.int64)
             for field in _FIELDS
@@ -238,29 +238,29 @@ class Outages:
 
     @property
     def types(self) -> dict[int, str]:
-        """What the types mean: those of the format and those that the header names."""
+        """Meaning of the types, of the format and of the header."""
         own = (value.partition(" ") for value in self.header.get_all("OutageType"))
         named = {int(code): title.strip() for code, _, title in own if _TYPE.fullmatch(code)}
         return OUTAGE_TYPES | named
 
     @property
     def oddities(self) -> list[str]:
-        """What is legal in them but hardly meant, a line for each kind.
+        """Legal but suspicious properties, one line per kind.
 
         Examples
         --------
         >>> Outages((Outage(4, 3600, 7200, procs=1, announced=5000),)).oddities
-        ['outages: 1 outage is announced after its start, and never planned around: 4']
+        ['outages: 1 outage is announced after its start and cannot be planned around: 4']
         """
         kinds = (
             (
-                "announced after its start, and never planned around",
+                "announced after its start and cannot be planned around",
                 lambda o: o.announced > o.start > UNKNOWN,
             ),
-            ("over as it starts", lambda o: o.end == o.start > UNKNOWN),
-            ("of no processor", lambda o: o.procs == 0),
+            ("of length 0", lambda o: o.end == o.start > UNKNOWN),
+            ("without processors", lambda o: o.procs == 0),
             (
-                "of a type that neither the format nor the header names",
+                "of an unknown type",
                 lambda o: o.type not in (UNKNOWN, *self.types),
             ),
         )
@@ -274,20 +274,20 @@ class Outages:
         return lines
 
     def text(self) -> str:
-        """Return the text of a file that holds them."""
+        """Return the text of a file with the outages."""
         return header_text(self.header) + "".join(f"{outage.line()}\n" for outage in self)
 
     def tied_to(self, trace: Trace) -> "Outages":
-        """Return the outages with a header that ties them to a log."""
+        """Return the outages with a header that identifies a log."""
         header = self.header.replaced("Log", trace.name).without("LogDigest")
         if trace.digest:
             header = header.replaced("LogDigest", f"sha256 {trace.digest}")
         return replace(self, header=header, digest="")
 
     def other_log(self, trace: Trace) -> str | None:
-        """Return the log that the header ties them to, if that is another one than `trace`.
+        """Return the log that the header identifies if it is not `trace`, else None.
 
-        Texts are compared where both digests are known, else names where both are.
+        Digests are compared if both are known, else names if both are.
         """
         name = self.header.get("Log")
         digest = (self.header.get("LogDigest") or "").split()[-1:]
@@ -301,13 +301,13 @@ class Outages:
 def read_outages(source: Source) -> Outages:
     r"""Read the outages of a machine.
 
-    Comments among the outages, and behind one, go to the end of the header. What is legal but
-    hardly meant (see `Outages.oddities`) is worth a warning.
+    Comments between outages, and after one, go to the end of the header. Legal but suspicious
+    properties (see `Outages.oddities`) cause a warning.
 
     Parameters
     ----------
     source : str, path or binary file
-        ``-`` is standard input. gzip, bzip2, xz and Zstandard are recognised whatever the name.
+        ``-`` is standard input. gzip, bzip2, xz and Zstandard are recognised from the content.
 
     Returns
     -------
@@ -316,8 +316,8 @@ def read_outages(source: Source) -> Outages:
     Raises
     ------
     FormatError
-        With the line, the field and the text of what cannot be read or cannot be; for a file that
-        is missing, cut short, binary, empty or of another version.
+        With the line, the field and the text of an invalid value; for a file that is missing,
+        truncated, binary, empty or of another version.
 
     Examples
     --------
@@ -337,21 +337,21 @@ def read_outages(source: Source) -> Outages:
             comment = line[len(data) if data.strip() else 0 :].rstrip(b"\r\n")
             comment_bytes += len(comment)
             if comment_bytes > MAX_COMMENTS or len(comments) == MAX_COMMENT_LINES:
-                raise FormatError(path, "comments without end", line=number)
+                raise FormatError(path, "too many comments", line=number)
             comments.append(_decoded(comment))
         if data.strip():
             outage = _parsed(data, path, number, first=not outages)
             if outage.number in outages:
                 raise FormatError(
-                    path, "there twice", line=number, field="number", text=str(outage.number)
+                    path, "repeated", line=number, field="number", text=str(outage.number)
                 )
             outages[outage.number] = outage
     if not (comments or outages):
         raise FormatError(path, "is empty")
     header = Header(tuple(comments))
     version = header.get("OutageFormat") or VERSION
-    if version.split()[0] != VERSION:  # what follows may be a continued line
-        raise FormatError(path, f"not of version {VERSION} of the format", text=version)
+    if version.split()[0] != VERSION:  # a continuation line may follow
+        raise FormatError(path, f"unsupported version of the format, not {VERSION}", text=version)
     read = Outages(tuple(outages.values()), header, log_name(path), digest.hexdigest())
     for oddity in read.oddities:
         warnings.warn(oddity, WorkloadWarning, stacklevel=2)
@@ -384,7 +384,7 @@ def write_outages(outages: Outages, path: str | os.PathLike[str]) -> None:
 
 
 def _lines(source: Source, path: str, digest: "hashlib._Hash") -> Iterator[tuple[int, bytes]]:
-    """Yield the lines that are not blank, by their numbers; take the digest of the text."""
+    """Yield the lines that are not blank, with their numbers; update the digest."""
     rest, number = b"", 0
     for chunk in text_chunks(source):
         digest.update(chunk)
@@ -393,7 +393,7 @@ def _lines(source: Source, path: str, digest: "hashlib._Hash") -> Iterator[tuple
             text = text.removeprefix(BYTE_ORDER_MARK)
         at, whole = 0, text.rfind(b"\n") + 1
         while at < whole:
-            if blank := BLANK_LINES.match(text, at):  # a flood of them is soon over
+            if blank := BLANK_LINES.match(text, at):  # fast path for many blank lines
                 number += text.count(b"\n", at, blank.end())
                 at = blank.end()
                 continue
@@ -414,8 +414,8 @@ def _check_length(n_bytes: int, path: str, number: int) -> None:
 
 
 def _parsed(data: bytes, path: str, number: int, *, first: bool) -> Outage:
-    """Read the line of an outage, or say what is wrong with it."""
-    hint = " (the file does not look like one of outages)" if first else ""
+    """Parse the line of an outage, or raise an error."""
+    hint = " (this does not look like a file of outages)" if first else ""
 
     def refuse(message: str, field: str | None, text: object) -> FormatError:
         return FormatError(path, message + hint, line=number, field=field, text=str(text))
@@ -428,11 +428,11 @@ def _parsed(data: bytes, path: str, number: int, *, first: bool) -> Outage:
         field = _FIELDS[i] if i < len(_FIELDS) else "components"
         if not _INTEGER.fullmatch(token):
             raise refuse("not an integer", field, _decoded(token))
-        if len(token) > 19:  # Python refuses to make an integer of thousands of digits
+        if len(token) > 19:  # Python limits the digits of integers
             raise refuse("out of range", field, _decoded(token))
         values.append(int(token))
     if len(values) <= len(_FIELDS):
-        raise refuse(f"{len(values)} columns, where an outage has at least 7", None, _decoded(data))
+        raise refuse(f"{len(values)} columns; an outage has at least 7", None, _decoded(data))
     outage: dict[str, Any] = dict(zip(_FIELDS, values, strict=False))
     components = tuple(values[len(_FIELDS) :])
     outage["components"] = () if components == (UNKNOWN,) else components

@@ -1,4 +1,4 @@
-"""What a site's accounting tells of a job, each field once."""
+"""Fields of accounting records, each defined once."""
 
 from typing import Literal, NamedTuple
 
@@ -11,10 +11,10 @@ class RecordField(NamedTuple):
     name : str
         Name of the column.
     kind : {"number", "whole", "word", "text"}
-        A float with NaN for unknown; an integer; one of few strings, empty if unknown; any string.
+        Float with NaN for unknown; integer; one of few strings, empty if unknown; any string.
     unit : str
     title : str
-        What it holds.
+        Description.
     """
 
     name: str
@@ -23,16 +23,16 @@ class RecordField(NamedTuple):
     title: str
 
 
-#: Times are seconds since 1970 UTC. What only Parquet can hold stands beside the log.
+#: Times are seconds since 1970 UTC. Fields that SWF does not have are kept in the side-car.
 RECORD_FIELDS = (
     RecordField("place", "whole", "", "line of the accounting file"),
-    RecordField("id", "text", "", "job as the site calls it"),
+    RecordField("id", "text", "", "job id of the site"),
     RecordField("cluster", "word", "", "machine"),
-    RecordField("array_job", "word", "", "array or het job that it is of"),
-    RecordField("array_task", "number", "", "place in its array"),
+    RecordField("array_job", "word", "", "array or het job that it belongs to"),
+    RecordField("array_task", "number", "", "index in its array"),
     RecordField("submit", "number", "s", "submission"),
-    RecordField("submit_by", "word", "", "what stands for an unknown submission: eligible, start"),
-    RecordField("eligible", "number", "s", "when it could have started, but for others"),
+    RecordField("submit_by", "word", "", "time used for an unknown submission: eligible, start"),
+    RecordField("eligible", "number", "s", "time from which it could start"),
     RecordField("start", "number", "s", "start"),
     RecordField("end", "number", "s", "end"),
     RecordField("run", "number", "s", "run time, without time suspended"),
@@ -46,11 +46,11 @@ RECORD_FIELDS = (
     RecordField("memory", "number", "KB", "memory used per processor"),
     RecordField("requested_time", "number", "s", "requested time"),
     RecordField("requested_memory", "number", "KB", "requested memory per processor"),
-    RecordField("requested_memory_per", "word", "", "what memory was requested by: node, cpu, job"),
+    RecordField("requested_memory_per", "word", "", "unit of the memory request: node, cpu, job"),
     RecordField("status", "whole", "", "status in the Standard Workload Format"),
-    RecordField("state", "word", "", "state in the site's word"),
+    RecordField("state", "word", "", "state in the accounting system"),
     RecordField("exit_code", "word", "", "exit code"),
-    RecordField("reason", "word", "", "why it waited or ended"),
+    RecordField("reason", "word", "", "reason why it waited or ended"),
     RecordField("user", "word", "", "user"),
     RecordField("group", "word", "", "group"),
     RecordField("account", "word", "", "account or project"),
@@ -58,8 +58,8 @@ RECORD_FIELDS = (
     RecordField("partition", "word", "", "partition"),
     RecordField("qos", "word", "", "quality of service"),
     RecordField("executable", "word", "", "name of the job or its command"),
-    RecordField("cut", "word", "", "where the export cut it: begin, end, both"),
-    RecordField("attempts", "number", "", "how often it was started"),
+    RecordField("cut", "word", "", "times clipped by the export: begin, end, both"),
+    RecordField("attempts", "number", "", "number of starts"),
 )
 
 BY_NAME = {field.name: field for field in RECORD_FIELDS}

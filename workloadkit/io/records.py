@@ -1,4 +1,4 @@
-"""A site's accounting records: collected while files are read, and made a log at the end."""
+"""Collect accounting records while files are read."""
 
 import hashlib
 from collections.abc import Iterable
@@ -16,20 +16,21 @@ from workloadkit.io.record_fields import RECORD_FIELDS, RecordField
 
 @dataclass(frozen=True)
 class ImportOptions:
-    """How accounting is read.
+    """Options for reading accounting.
 
     Parameters
     ----------
     tz : str, default "UTC"
-        Time zone of times that name none, and of the log.
+        Time zone of times without one, and of the log.
     procs : int, optional
         Processors of the machine, for the header.
     attempts : bool, default False
-        Whether each attempt of a requeued job becomes a partial line of it.
+        Whether each attempt of a requeued job becomes one of its partial executions.
     anonymize : bool, default False
-        Whether all names and job ids are left out.
+        Whether to leave out all names and job ids.
     key : bytes, optional
-        What makes numbers of names, the same in every log; only where names are left out.
+        Secret from which numbers for names are derived, the same in every log; requires
+        `anonymize`.
     """
 
     tz: str = "UTC"
@@ -39,7 +40,7 @@ class ImportOptions:
     key: bytes | None = None
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be.
+        """Check the options.
 
         Raises
         ------
@@ -51,29 +52,29 @@ class ImportOptions:
             ZoneInfo(self.tz)
         except (KeyError, ValueError, OSError, TypeError):
             raise ParameterError(
-                f"tz is {self.tz!r}; it is a zone such as UTC or Europe/Stockholm"
+                f"tz is {self.tz!r}; it must be a time zone such as UTC or Europe/Stockholm"
             ) from None
         if self.procs is not None and (not isinstance(self.procs, int) or self.procs < 1):
-            raise ParameterError(f"procs is {self.procs!r}; it is a whole number, 1 or more")
+            raise ParameterError(f"procs is {self.procs!r}; it must be a whole number, 1 or more")
         if self.key is not None and (not isinstance(self.key, bytes) or not self.key):
-            raise ParameterError("key is empty or no bytes")
+            raise ParameterError("key must be non-empty bytes")
         if self.key is not None and not self.anonymize:
-            raise ParameterError("key is given, but names are not left out: anonymize too")
+            raise ParameterError("key requires anonymize")
 
 
 class Records:
-    """The records of jobs while they are read, compact, and what became of other rows.
+    """Records of jobs in compact form, and counts of the other rows.
 
     Attributes
     ----------
     rows : int
-        Rows read so far, which the reader counts.
+        Rows read so far, counted by the reader.
     digest : hash
-        Of all that is read, to be given to `line_blocks`.
+        Of the whole text, to be passed to `line_blocks`.
     suspends : bool
         Whether the records state that jobs were suspended.
     opened : float or None
-        When the window of the export opened, where its reader knows. [s since 1970]
+        Start of the window of the export, if known. [s since 1970]
 
     Examples
     --------
@@ -100,13 +101,13 @@ class Records:
         return self._n_records
 
     def extend(self, n_records: int, **columns: ArrayLike) -> None:
-        """Add records; fields that are not given are unknown.
+        """Add records; missing fields are unknown.
 
         Parameters
         ----------
         n_records : int
         **columns : array_like, shape (n_records,)
-            By the names of `RECORD_FIELDS`; NaN, -1 as a status, and empty strings are unknown.
+            By the names of `RECORD_FIELDS`; NaN, a status of -1, and empty strings are unknown.
         """
         for field in RECORD_FIELDS:
             given = columns.pop(field.name, None)
@@ -114,34 +115,34 @@ class Records:
                 n_records if given is None else self._compact(field, given, n_records)
             )
         if columns:
-            raise ParameterError(f"no field of a record: {', '.join(columns)}")
+            raise ParameterError(f"not a field of a record: {', '.join(columns)}")
         self._n_records += n_records
 
     def leave_out(self, kind: str, line: int, count: int = 1) -> None:
-        """Count rows that are no job of the log."""
+        """Count rows that are not jobs of the log."""
         _count(self._left_out, kind, line, count)
 
     def note(self, kind: str, line: int, count: int = 1) -> None:
-        """Count what is odd in rows of jobs."""
+        """Count an oddity in rows of jobs."""
         _count(self._noted, kind, line, count)
 
     def note_where(self, kind: str, odd: NDArray[np.bool_], places: NDArray[np.int64]) -> None:
-        """Count what is odd in rows of jobs where `odd` is true."""
+        """Count an oddity in the rows of jobs where `odd` is true."""
         if odd.any():
             self.note(kind, int(places[np.argmax(odd)]), int(odd.sum()))
 
     @property
     def left_out(self) -> tuple[Repair, ...]:
-        """Rows that are no job of the log, the most first."""
+        """Rows that are not jobs of the log, most frequent first."""
         return tuple(sorted(self._left_out.values(), key=lambda r: (-r.count, r.first_line)))
 
     @property
     def noted(self) -> tuple[Repair, ...]:
-        """What is odd in rows of jobs, the most first."""
+        """Oddities in rows of jobs, most frequent first."""
         return tuple(sorted(self._noted.values(), key=lambda r: (-r.count, r.first_line)))
 
     def frame(self) -> pd.DataFrame:
-        """Return the records as a table and forget them."""
+        """Return the records as a table, and release them."""
         if self._table is not None:
             table, self._table = self._table, None
             return table
@@ -157,7 +158,7 @@ class Records:
         return pd.DataFrame(columns, copy=False)
 
     def restore(self, table: pd.DataFrame) -> None:
-        """Take back what `frame` gave, some rows and values changed; none are added after it."""
+        """Put back a modified table from `frame`; no records may be added after it."""
         self._table = table
         self._n_records = len(table)
 
@@ -182,7 +183,7 @@ _DTYPES: dict[str, Any] = {
 
 
 class _Words(dict[Any, int]):
-    """Codes of words; a new one gets the next; None and NaN are the empty word."""
+    """Codes of words, assigned on first use; None and NaN are the empty word."""
 
     def __init__(self, words: Iterable[str]) -> None:
         super().__init__((word, code) for code, word in enumerate(words))
@@ -195,7 +196,7 @@ class _Words(dict[Any, int]):
 
 
 def _joined(field: RecordField, parts: list[NDArray | int]) -> NDArray:
-    """Join the parts of a column; a number stands for so many unknown values."""
+    """Join the parts of a column; an integer is a number of unknown values."""
     unknown: Any = {"number": np.nan, "whole": -1, "word": 0, "text": ""}[field.kind]
     dtype = _DTYPES[field.kind]
     filled = [np.full(p, unknown, dtype) if isinstance(p, int) else p for p in parts]

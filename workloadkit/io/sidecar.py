@@ -1,4 +1,4 @@
-"""What stands beside a log in a Parquet file: all that its format has no field for."""
+"""The side-car of a log: a Parquet file with the data that its format has no field for."""
 
 import hashlib
 import json
@@ -20,7 +20,7 @@ from workloadkit.io.record_fields import BY_NAME
 if TYPE_CHECKING:
     from workloadkit.trace import Trace
 
-#: Fields whose names are numbers in the log; the file holds the names with their numbers.
+#: Fields with numbers in the log and names in the side-car.
 NUMBERED = ("user", "group", "executable", "queue", "partition")
 
 _KEY = b"workloadkit"
@@ -28,7 +28,7 @@ _NO_SIDECAR = "is not the side-car of a log"
 
 
 def sidecar_path(path: str | os.PathLike[str]) -> Path:
-    """Return where the Parquet file of a log stands.
+    """Return the path of the side-car of a log.
 
     Examples
     --------
@@ -39,15 +39,14 @@ def sidecar_path(path: str | os.PathLike[str]) -> Path:
 
 
 def check_replaceable(path: str | os.PathLike[str], *, digest: str = "") -> None:
-    """Refuse to write a log whose side-car would replace a file that is not a side-car of it.
+    """Check that writing a log does not replace a file that is not a side-car of this log.
 
     Parameters
     ----------
-    path : str or path
+        Path of the log.
         Of the log.
-    digest : str
-        SHA-256 of its new text. The side-car of that may be replaced, and that of the text which
-        stands there.
+        SHA-256 of the new text. The side-cars of this text and of the existing text may be
+        replaced.
 
     Raises
     ------
@@ -72,12 +71,12 @@ def check_replaceable(path: str | os.PathLike[str], *, digest: str = "") -> None
 
 
 def _log_of(path: Path) -> str:
-    """Return the digest of the log that a file is the side-car of.
+    """Return the digest of the log that a side-car belongs to.
 
     Raises
     ------
     FormatError
-        If it is no side-car.
+        If the file is not a side-car.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -85,7 +84,7 @@ def _log_of(path: Path) -> str:
     try:
         note = _note_of(pq.read_schema(path))
     except (OSError, ValueError, RecursionError, pa.ArrowException) as error:
-        raise FormatError(os.fspath(path), "is no Parquet file, or corrupt") from error
+        raise FormatError(os.fspath(path), "is not a Parquet file, or is corrupt") from error
     if note is None:
         raise FormatError(os.fspath(path), _NO_SIDECAR)
     digest: str = note["log_sha256"]
@@ -93,23 +92,23 @@ def _log_of(path: Path) -> str:
 
 
 def _note_of(schema: Any) -> dict[str, Any] | None:
-    """Return what a Parquet file reports of itself; None if it is no side-car."""
+    """Return the metadata of a side-car; None if the file is not a side-car."""
     note = json.loads((schema.metadata or {}).get(_KEY, b"null"))
     of_log = isinstance(note, dict) and isinstance(note.get("log_sha256"), str)
     return note if of_log else None
 
 
 def write_sidecar(trace: "Trace", path: str | os.PathLike[str], *, digest: str) -> None:
-    """Write what stands beside a log, whole or not at all.
+    """Write the side-car of a log, whole or not at all.
 
     Parameters
     ----------
     trace : Trace
-        With a sidecar.
+        With a side-car.
     path : str or path
-        Where it goes.
+        Path of the Parquet file.
     digest : str
-        SHA-256 of the text of the log that it stands beside.
+        SHA-256 of the text of the log.
 
     Raises
     ------
@@ -120,7 +119,7 @@ def write_sidecar(trace: "Trace", path: str | os.PathLike[str], *, digest: str) 
     import pyarrow.parquet as pq
 
     if trace.sidecar is None:
-        raise WorkloadError(f"{trace.name} has nothing to stand beside it")
+        raise WorkloadError(f"{trace.name} has no side-car")
     table = trace.sidecar.copy(deep=False)
     table.insert(0, "job", trace.column("job"))
     window = [trace.window.begin, trace.window.until] if trace.n_jobs else None
@@ -140,27 +139,27 @@ def write_sidecar(trace: "Trace", path: str | os.PathLike[str], *, digest: str) 
 def read_sidecar(
     path: str | os.PathLike[str], *, n_jobs: int | None = None
 ) -> tuple[pd.DataFrame, dict[str, Any]]:
-    """Read what stands beside a log.
+    """Read the side-car of a log.
 
     Parameters
     ----------
     path : str or path
-        Of the Parquet file.
+        Path of the Parquet file.
     n_jobs : int, optional
-        How many rows it must have: a small file may claim more of them than memory holds.
+        Required number of rows: a small file may state more than fit into memory.
 
     Returns
     -------
     table : DataFrame
-        One row a job: `job` and the columns of `workloadkit.io.record_fields`.
+        One row per job: `job` and the columns of `workloadkit.io.record_fields`.
     told : dict
-        What the file tells of itself: ``log_sha256``, the ``numbers`` of names by field, and the
-        ``window`` in which the log is complete [s].
+        Metadata: ``log_sha256``, the ``numbers`` of names by field, and the ``window`` in which the
+        log is complete [s].
 
     Raises
     ------
     FormatError
-        If it is no such file.
+        If the file is not a side-car.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -170,13 +169,13 @@ def read_sidecar(
         with Path(path).open("rb") as stream:
             parquet = pq.ParquetFile(stream)
             if n_jobs not in (None, parquet.metadata.num_rows):
-                raise FormatError(name, "stands beside another log")
+                raise FormatError(name, "belongs to another log")
             arrow = parquet.read()
-            arrow.validate(full=True)  # texts that are no UTF-8, too
+            arrow.validate(full=True)  # also checks that texts are valid UTF-8
             told = _note_of(arrow.schema)
             table = arrow.to_pandas()
     except (OSError, ValueError, RecursionError, pa.ArrowException) as error:
-        reason = getattr(error, "strerror", None) or "it is no Parquet file, or corrupt"
+        reason = getattr(error, "strerror", None) or "it is not a Parquet file, or is corrupt"
         raise FormatError(name, f"cannot be read: {reason}") from error
     if told is None or "job" not in table or not table.columns.is_unique:
         raise FormatError(name, _NO_SIDECAR)
@@ -186,9 +185,9 @@ def read_sidecar(
 
 
 def with_sidecar(trace: "Trace", path: str | os.PathLike[str]) -> "Trace":
-    """Return a log with what stands beside its file, if that was written for it.
+    """Return a log with its side-car, if there is one.
 
-    What is of another log or cannot be read is not used, with a warning.
+    A side-car that belongs to another log or cannot be read is ignored with a warning.
     """
     beside = sidecar_path(path)
     if str(path) == "-" or not beside.is_file():
@@ -196,32 +195,32 @@ def with_sidecar(trace: "Trace", path: str | os.PathLike[str]) -> "Trace":
     try:
         table, told = read_sidecar(beside, n_jobs=trace.n_jobs)
     except FormatError as error:
-        warn(f"{error}; not used", WorkloadWarning, stacklevel=3)
+        warn(f"{error}; ignored", WorkloadWarning, stacklevel=3)
         return trace
     jobs = trace.column("job")
     if told["log_sha256"] != trace.digest or not np.array_equal(table["job"], jobs):
-        warn(f"{beside}: stands beside another log; not used", WorkloadWarning, stacklevel=3)
+        warn(f"{beside}: belongs to another log; ignored", WorkloadWarning, stacklevel=3)
         return trace
     table = table.drop(columns="job")
-    if trace.sidecar is not None:  # fields of the log itself that its 18 columns cannot hold
+    if trace.sidecar is not None:  # fields of the log that its 18 columns cannot hold
         table = table.join(trace.sidecar[trace.sidecar.columns.difference(table.columns)])
     return replace(trace, sidecar=table)
 
 
 def _as_kind(path: str, column: pd.Series, kind: str) -> pd.Series:
-    """Give a column the type of its field, whatever stands in the file."""
+    """Convert a column to the type of its field."""
     try:
         if kind in ("number", "whole"):
             return column.astype(np.float64 if kind == "number" else np.int64)
         words = column.astype(object).where(column.notna(), "").map(str)
         return words.astype("category") if kind == "word" else words
     except (TypeError, ValueError, OverflowError):
-        raise FormatError(path, "not of the type of its field", field=str(column.name)) from None
+        raise FormatError(path, "has the wrong type", field=str(column.name)) from None
 
 
 def _numbers(trace: "Trace") -> dict[str, dict[str, str]]:
-    """Return which number of the log stands for which name, by field."""
-    assert trace.sidecar is not None  # asked for by write_sidecar alone
+    """Return the name for each number in the log, by field."""
+    assert trace.sidecar is not None  # only called by write_sidecar
     numbers: dict[str, dict[str, str]] = {}
     for field in NUMBERED:
         if field not in trace.sidecar:
@@ -229,7 +228,7 @@ def _numbers(trace: "Trace") -> dict[str, dict[str, str]]:
         pairs = pd.DataFrame({"number": trace.column(field), "name": trace.sidecar[field]})
         pairs = pairs[pairs["number"] != UNKNOWN].drop_duplicates("number").sort_values("number")
         named = zip(pairs["number"].tolist(), pairs["name"].astype(str), strict=True)
-        # of an anonymous log the names are the numbers
+        # in an anonymous log the names are the numbers
         found = {str(number): name for number, name in named if name not in ("", str(number))}
         if found:
             numbers[field] = found

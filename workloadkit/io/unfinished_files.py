@@ -1,7 +1,7 @@
-"""Files that are being written: they stay hidden until they are complete.
+"""Files that are being written, hidden until they are complete.
 
-Their names contain the machine and the process that writes them. So the files of a process that was
-killed are recognised, and removed by the next process that writes to the folder.
+Their names contain the machine and the process, so that files left behind by a killed process are
+recognised, and removed by the next process that writes to the folder.
 """
 
 import os
@@ -14,15 +14,15 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
-_LONGEST = 100  # of the name's characters
+_LONGEST = 100  # maximum number of characters of the original name
 
-# Processes are told apart on one machine only; a folder may be that of several.
+# Process ids are unique on one machine only, and a folder may be shared by several.
 _MACHINE = f"{zlib.crc32(platform.node().encode()):08x}"
 _UNFINISHED = re.compile(rf"\..*\.{_MACHINE}-(\d+)-[0-9a-f]{{8}}\.part", re.DOTALL)
 
 
 def unfinished(target: Path) -> Path:
-    """Return where a file, or a folder, is written until it is finished.
+    """Return the temporary path of a file or folder until it is complete.
 
     Examples
     --------
@@ -35,7 +35,7 @@ def unfinished(target: Path) -> Path:
 
 @cache
 def remove_left_over(folder: Path) -> None:
-    """Remove the unfinished files and folders of killed processes from a folder, once a process."""
+    """Remove files and folders left behind by killed processes from a folder, once per process."""
     for path in folder.glob(f".*.{_MACHINE}-*.part"):
         match = _UNFINISHED.fullmatch(path.name)
         if match and not _lives(int(match[1])):
@@ -48,6 +48,6 @@ def _lives(process: int) -> bool:
         os.kill(process, 0)
     except ProcessLookupError:
         return False
-    except OSError:  # of another user
+    except OSError:  # the process belongs to another user
         return True
     return True

@@ -1,4 +1,4 @@
-"""Whole numbers among names."""
+"""Distinguish whole numbers from names."""
 
 import re
 
@@ -7,7 +7,7 @@ _INT64_MAX = 2**63 - 1
 
 
 def as_whole(text: str) -> int | None:
-    """Return the whole number that a text is, written the shortest way; None if it is a name.
+    """Return the value of a text that is a whole number in canonical form; None for a name.
 
     Examples
     --------

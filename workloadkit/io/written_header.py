@@ -1,19 +1,19 @@
-"""The header of a log as a format has it that cannot hold all of the log."""
+"""The header of a log for a format that cannot hold all of the log."""
 
 from workloadkit.header import Header
 from workloadkit.trace import Trace
 
 
 def header_without_bursts(trace: Trace, n_jobs: int) -> Header:
-    """Return the header of a log of which some jobs are written, and no bursts.
+    """Return the header for a log of which some jobs, and no bursts, are written.
 
-        Where it counts the jobs and lines of the log rightly, it counts those that are written.
+    MaxJobs and MaxRecords are updated if they were correct.
 
     Parameters
     ----------
-        trace : Trace
-        n_jobs : int
-            How many of its jobs are written.
+    trace : Trace
+    n_jobs : int
+        Number of jobs that are written.
 
     Examples
     --------
@@ -28,5 +28,5 @@ def header_without_bursts(trace: Trace, n_jobs: int) -> Header:
         if before != n_jobs and header.number(label) == before:
             header = header.replaced(label, str(n_jobs))
     if n_bursts and header.get("Preemption") is not None:
-        header = header.replaced("Preemption", "No")  # as far as what is written tells
+        header = header.replaced("Preemption", "No")  # the written file has no bursts
     return header

@@ -1,16 +1,16 @@
-"""The keys of a workload, and what a job of a log must be for Batsim to simulate it."""
+"""Keys of a Batsim workload, and Batsim's limits."""
 
-#: Of a job: fields of the Standard Workload Format that Batsim's own keys do not tell.
+#: Key of a job for the fields of the Standard Workload Format that Batsim does not have.
 KEY_OF_JOB = "swf"
 
-#: Of the workload: the header of the log, and how many of its jobs were left out.
+#: Key of the workload for the log's header and the number of jobs left out.
 KEY_OF_LOG = "workloadkit"
 
-#: Keys of a job that Batsim reads.
+#: Keys of a job in Batsim.
 JOB_KEYS = ("id", "subtime", "walltime", "res", "profile")
 
-#: Batsim takes no delay of 0: a job that ran so briefly gets this one. [s]
+#: Batsim does not accept a delay of 0; jobs of run time 0 get this one. [s]
 SHORTEST_DELAY = 0.001
 
-#: Batsim's numbers of resources are integers of 32 bits.
+#: Batsim numbers resources with 32-bit integers.
 MOST_RESOURCES = 2**31 - 1

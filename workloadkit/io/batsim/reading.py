@@ -16,38 +16,38 @@ from workloadkit.io.files import Source, log_name, source_path, text_chunks
 from workloadkit.io.whole_numbers import as_whole
 from workloadkit.trace import Trace
 
-#: More text is refused: some five million jobs, which take ten times as much memory. [bytes]
+#: Largest accepted text: some five million jobs, which need ten times as much memory. [bytes]
 MAX_TEXT = 1 << 30
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _INT64_MAX = 2**63 - 1
 _MOST_KINDS = 50
-_MOST_OF_HEADER = 10**18  # processors that a header may name
+_MOST_OF_HEADER = 10**18  # limit for processors
 
 
 def read_batsim(source: Source) -> Trace:
     r"""Read a workload of Batsim [1]_: its jobs and their profiles.
 
-    A delay is the run time. Profiles of other types have none without a platform: the run time is
-    then unknown. The resources asked for are requested and used; the walltime is the requested
-    time. What `write_batsim` put under ``swf`` is read back. What is not read is listed in
-    `Trace.repairs`. The whole text is in memory while it is read, some 2 kB a job.
+    A delay is the run time. The run time of other profile types depends on a platform, so it is
+    unknown. The requested resources are both requested and used processors; the walltime is the
+    requested time. Fields that `write_batsim` stores under ``swf`` are restored. `Trace.repairs`
+    lists what is not read. The text is held in memory, about 2 kB per job.
 
     Parameters
     ----------
     source : str, path or binary file
-        ``-`` is standard input; compressed files are known by their first bytes.
+        ``-`` is standard input; compression is recognised from the content.
 
     Returns
     -------
     Trace
-        Jobs keep their ids as numbers (``w0!12`` is 12) if those are whole and different; else
-        they are numbered by submission and the ids stand beside the log.
+        Jobs keep their ids as numbers (``w0!12`` is 12) if these are whole and distinct; otherwise
+        they are numbered in order of submission and the ids are kept in the side-car.
 
     Raises
     ------
     FormatError
-        With the line and column of what is no JSON, or the job or profile at fault and its key.
+        With the line and column of a JSON error, or the key of the invalid job or profile.
 
     References
     ----------
@@ -97,19 +97,19 @@ def _text(source: Source, path: str, digest: "hashlib._Hash") -> str:
         return whole.decode()
     except UnicodeDecodeError as error:
         line = whole.count(b"\n", 0, error.start) + 1
-        raise FormatError(path, "not UTF-8, as JSON is", line=line) from None
+        raise FormatError(path, "not UTF-8, which JSON requires", line=line) from None
 
 
 def _parsed(text: str, path: str) -> Any:
     def refuse_constant(constant: str) -> NoReturn:
-        raise FormatError(path, "not a number of JSON", text=constant)
+        raise FormatError(path, "not a JSON number", text=constant)
 
     def as_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         made = dict(pairs)
         if len(made) < len(pairs):
             keys = [key for key, _ in pairs]
             again = next(key for key in keys if keys.count(key) > 1)
-            raise FormatError(path, "a key that comes again in its object", text=again)
+            raise FormatError(path, "duplicate key", text=again)
         return made
 
     if not text.strip():
@@ -117,12 +117,12 @@ def _parsed(text: str, path: str) -> Any:
     try:
         return json.loads(text, parse_constant=refuse_constant, object_pairs_hook=as_object)
     except json.JSONDecodeError as error:
-        message = f"not JSON, from column {error.colno} on: {error.msg}"
+        message = f"not JSON at column {error.colno}: {error.msg}"
         raise FormatError(path, message, line=error.lineno) from None
     except RecursionError:
-        raise FormatError(path, "JSON that is nested too deep") from None
-    except ValueError:  # Python makes no integer of so many digits
-        raise FormatError(path, "a number of more than 4,300 digits") from None
+        raise FormatError(path, "JSON is nested too deeply") from None
+    except ValueError:  # Python's limit for integers
+        raise FormatError(path, "a number has more than 4,300 digits") from None
 
 
 class _Reader:
@@ -131,7 +131,7 @@ class _Reader:
     def __init__(self, path: str, workload: Any) -> None:
         self.path = path
         if not isinstance(workload, dict):
-            self.refuse("no JSON object, as a workload is")
+            self.refuse("not a JSON object")
         self.jobs = self.member(workload, "jobs", list)
         self.profiles = self.member(workload, "profiles", dict)
         self.resources = self.read_resources(workload)
@@ -142,7 +142,7 @@ class _Reader:
         self.delays = {name: self.delay(name) for name in self.profiles}
 
     def refuse(self, message: str, where: str | None = None, value: Any = None) -> NoReturn:
-        """Raise the error about a place of the workload."""
+        """Raise an error with its place in the workload."""
         text: str | None = value if isinstance(value, str) else None
         if isinstance(value, dict | list):
             text = "{…}" if isinstance(value, dict) else "[…]"
@@ -151,79 +151,79 @@ class _Reader:
         raise FormatError(self.path, message, field=where, text=text)
 
     def note(self, kind: str, count: int = 1) -> None:
-        """Count what is odd, or not read."""
+        """Count an oddity or an ignored key."""
         if kind not in self.found and len(self.found) >= _MOST_KINDS:
             kind = "other keys that are not read"
         self.found[kind] = self.found.get(kind, 0) + count
 
     def member(self, workload: dict[str, Any], key: str, kind: type) -> Any:
-        """Return a part that every workload has."""
+        """Return a required member of the workload."""
         what = "array" if kind is list else "object"
         if key not in workload:
-            self.refuse(f"a workload without the {what} {key}", key)
+            self.refuse(f"the {what} {key} is missing", key)
         if not isinstance(workload[key], kind):
-            self.refuse(f"no {what}", key, workload[key])
+            self.refuse(f"not an {what}", key, workload[key])
         return workload[key]
 
     def read_resources(self, workload: dict[str, Any]) -> int | None:
-        """Return how many resources the workload is made for."""
+        """Return the number of resources of the workload."""
         if "nb_res" not in workload:
             return None
         value = self.number(workload["nb_res"], "nb_res", limit=_MOST_OF_HEADER)
         if value < 1 or value != int(value):
-            self.refuse("not a whole number of 1 or more", "nb_res", workload["nb_res"])
+            self.refuse("not a whole number above 0", "nb_res", workload["nb_res"])
         return int(value)
 
     def number(self, value: Any, where: str, *, limit: float) -> float:
-        """Return a number."""
+        """Check and return a number."""
         if isinstance(value, bool) or not isinstance(value, int | float):
             self.refuse("not a number", where, value)
-        if not abs(value) <= limit:  # written so that it is true of NaN
+        if not abs(value) <= limit:  # also true for NaN
             self.refuse("out of range", where, value)
         return value
 
     def delay(self, name: str) -> float:
-        """Return the seconds that a profile takes; NaN where only a platform tells."""
+        """Return the delay of a profile [s]; NaN if it depends on a platform."""
         where = f"profiles[{json.dumps(name)}]"
         profile = self.profiles[name]
         if not isinstance(profile, dict):
-            self.refuse("no object", where, profile)
+            self.refuse("not an object", where, profile)
         kind = profile.get("type")
         if not isinstance(kind, str):
-            self.refuse("a profile without a type", where)
+            self.refuse("the key type is missing", where)
         if kind != "delay":
             return np.nan
         if "delay" not in profile:
-            self.refuse("a delay without its seconds", where)
+            self.refuse("the key delay is missing", where)
         seconds = self.number(profile["delay"], f"{where}.delay", limit=BY_NAME["run"].limit)
         if seconds < 0:
             self.refuse("a negative time", f"{where}.delay", profile["delay"])
         return seconds
 
     def job(self, job: Any, where: str) -> tuple[str, list[float]]:
-        """Return the id of a job and its fields."""
+        """Return the id and the fields of a job."""
         if not isinstance(job, dict):
-            self.refuse("no object", where, job)
+            self.refuse("not an object", where, job)
         for key in JOB_KEYS:
             if key not in job and key != "walltime":
-                self.refuse(f"a job without its {key}", where)
+                self.refuse(f"the key {key} is missing", where)
         name, profile = job["id"], job["profile"]
         if isinstance(name, bool) or not isinstance(name, str | int):
             self.refuse("neither a string nor a whole number", f"{where}.id", name)
         if not isinstance(profile, str) or profile not in self.delays:
-            self.refuse("no profile of this name", f"{where}.profile", profile)
+            self.refuse("unknown profile", f"{where}.profile", profile)
         submit = self.number(job["subtime"], f"{where}.subtime", limit=BY_NAME["submit"].limit)
         if submit < 0:
             self.refuse("a negative time", f"{where}.subtime", job["subtime"])
         res = self.number(job["res"], f"{where}.res", limit=BY_NAME["procs"].limit)
         if res < 0 or res != int(res):
-            self.refuse("not a whole number of 0 or more", f"{where}.res", job["res"])
+            self.refuse("not a whole number, 0 or more", f"{where}.res", job["res"])
         walltime = np.nan
         if job.get("walltime", UNKNOWN) != UNKNOWN:
             limit = BY_NAME["requested_time"].limit
             walltime = self.number(job["walltime"], f"{where}.walltime", limit=limit)
             if walltime <= 0:
-                message = "neither a time above 0 nor -1, for none"
+                message = "neither a positive time nor -1 (none)"
                 self.refuse(message, f"{where}.walltime", job["walltime"])
         run = self.delays[profile]
         if np.isnan(run):
@@ -259,16 +259,16 @@ class _Reader:
         return row
 
     def trace(self, digest: str) -> Trace:
-        """Put the jobs together, sorted."""
+        """Build the trace, sorted by submit time."""
         if not self.jobs:
-            self.refuse("a workload without jobs", "jobs")
+            self.refuse("the workload has no jobs", "jobs")
         names: list[str] = []
         seen: set[str] = set()
         rows: list[list[float]] = []
         for i, job in enumerate(self.jobs):
             name, row = self.job(job, f"jobs[{i}]")
             if name in seen:
-                self.refuse("an id that another job has", f"jobs[{i}].id", name)
+                self.refuse("duplicate job id", f"jobs[{i}].id", name)
             seen.add(name)
             names.append(name)
             rows.append(row)
@@ -290,7 +290,7 @@ class _Reader:
                 "jobs that Batsim stops at their walltime, kept as they are", int(killed.sum())
             )
         for reason, count in self.left_out():
-            self.note(f"jobs of the log that are not in the workload: {reason}", count)
+            self.note(f"jobs left out when the workload was written: {reason}", count)
         beside = pd.DataFrame({"id": np.array(ids, dtype=object)[order]}) if ids else None
         return Trace(
             pd.DataFrame(table, copy=False),
@@ -302,7 +302,7 @@ class _Reader:
         )
 
     def left_out(self) -> list[tuple[str, int]]:
-        """Return how many jobs were left out when the workload was written, and why."""
+        """Return the numbers of jobs left out when the workload was written, by reason."""
         told = self.told.get("left_out")
         if not isinstance(told, dict):
             return []
@@ -313,13 +313,13 @@ class _Reader:
         ]
 
     def header(self) -> Header:
-        """Return the header that was written, true of the machine that the workload is for."""
+        """Return the stored header, updated to the machine of the workload."""
         lines = self.told.get("header")
         if not isinstance(lines, list):
             lines = []
         header = Header(tuple(line for line in lines if _is_comment(line)))
         if len(header.lines) < len(lines):
-            self.note("lines under 'header' that are none of a header, left out")
+            self.note("invalid lines under 'header', left out")
         written = header.procs or self.largest if self.told else None
         if self.resources is None or self.resources == written:
             return header
@@ -330,18 +330,19 @@ _KNOWN = {*JOB_KEYS, KEY_OF_JOB}
 
 
 def _is_comment(line: Any) -> bool:
-    """Whether something is a line of a header."""
+    """Whether a value is a header line."""
     return isinstance(line, str) and line.lstrip().startswith(";") and "\n" not in line
 
 
 def _numbers(names: list[str], told: tuple[float, ...]) -> tuple[list[int], list[str] | None]:
-    """Return the numbers of jobs; where their ids are no different whole numbers, the ids.
+    """Return the job numbers, and the ids if these are not distinct whole numbers.
 
-    `told` are the numbers that the log gave them, NaN where their ids are those numbers.
+    `told` has the numbers stored by the writer, NaN for jobs with their number as id.
     """
     numbers = []
     own = set()
-    plain = [name.encode(errors="replace").decode() for name in names]  # as files can hold them
+    # replace characters that cannot be encoded
+    plain = [name.encode(errors="replace").decode() for name in names]
     for name, number in zip(names, told, strict=True):
         if number == number:
             numbers.append(int(number))

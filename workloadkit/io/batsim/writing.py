@@ -18,7 +18,7 @@ from workloadkit.io.swf.writing import header_text
 from workloadkit.io.written_header import header_without_bursts
 from workloadkit.trace import Trace, check_trace
 
-#: Fields that stand under `KEY_OF_JOB` wherever they are known.
+#: Fields stored under `KEY_OF_JOB` if they are known.
 _OTHERS = tuple(
     field
     for field in FIELDS
@@ -29,12 +29,11 @@ _OTHERS = tuple(
 def write_batsim(trace: Trace, path: str | os.PathLike[str]) -> None:
     """Write a trace as a workload of Batsim [1]_, whole or not at all.
 
-    A job asks for the processors it requested, else those it used; its requested time is its
-    walltime (at which Batsim stops it), and its run time a delay, one profile for all jobs that
-    run as long. Batsim takes no delay of 0: such a job runs 0.001 s. What else is known of a job
-    stands under its key ``swf``, and the log's header under ``workloadkit``; Batsim ignores both,
-    and `read_batsim` makes the same jobs of them. Names that stand beside the log are not
-    written.
+    A job requests the processors it requested in the log, else those it used; its requested time
+    is its walltime (at which Batsim stops it), and its run time a delay, with one profile per run
+    time. Batsim does not accept a delay of 0: such a job runs for 0.001 s. Other fields of a job
+    are stored under its key ``swf``, and the log's header under ``workloadkit``; Batsim ignores
+    both, and `read_batsim` restores the jobs from them. The side-car's names are not written.
 
     Parameters
     ----------
@@ -45,13 +44,13 @@ def write_batsim(trace: Trace, path: str | os.PathLike[str]) -> None:
     Raises
     ------
     WorkloadError
-        If the file cannot be written, or no job can be simulated.
+        If the file cannot be written, or the log has no job that can be simulated.
 
     Warns
     -----
     WorkloadWarning
-        If jobs are left out, since Batsim cannot simulate them: those that never ran, were
-        submitted before second 0 or need a part of a processor. The file counts them. Also if
+        If jobs are left out because Batsim cannot simulate them: those that never ran, were
+        submitted before second 0 or need a fraction of a processor. The file counts them. Also if
         the trace has bursts of checkpointed jobs or utility functions, which are not written.
 
     References
@@ -76,20 +75,20 @@ def write_batsim(trace: Trace, path: str | os.PathLike[str]) -> None:
     }
     """
     check_trace(trace)
-    header_text(trace.header)  # refuses what is no header
+    header_text(trace.header)  # checks the header
     needed = _needed(trace)
     reasons = _left_out(trace, needed)
     left_out = {reason: int(rows.sum()) for reason, rows in reasons.items() if rows.any()}
     rows = np.flatnonzero(~np.logical_or.reduce([*reasons.values()]))
     if not rows.size:
-        raise WorkloadError(f"{trace.name} has no job that Batsim could simulate")
+        raise WorkloadError(f"{trace.name} has no job that Batsim can simulate")
     for line in _losses(trace, left_out):
         warn(line, WorkloadWarning, stacklevel=2)
     largest = int(needed[rows].max())
     procs = max(trace.header.procs or largest, largest)
     if trace.header.procs not in (None, procs):
-        text = f"{trace.name}: a job needs more than the {trace.header.procs:,} processors that the"
-        warn(f"{text} header tells of; nb_res is {procs:,}", WorkloadWarning, stacklevel=2)
+        text = f"{trace.name}: a job needs more than the {trace.header.procs:,} processors of the"
+        warn(f"{text} header; nb_res is {procs:,}", WorkloadWarning, stacklevel=2)
     told = {"header": list(_header(trace, rows).lines), "left_out": left_out}
     delays = np.unique(trace.column("run")[rows]).tolist()
     with writing(path) as stream:
@@ -108,25 +107,25 @@ def write_batsim(trace: Trace, path: str | os.PathLike[str]) -> None:
 
 
 def _needed(trace: Trace) -> NDArray[np.float64]:
-    """Return the processors that jobs need: those requested, else those used."""
+    """Return the processors that jobs need: requested, else used."""
     requested = trace.column("requested_procs")
     return np.where(requested > 0, requested, trace.used_procs)
 
 
 def _left_out(trace: Trace, needed: NDArray[np.float64]) -> dict[str, NDArray[np.bool_]]:
-    """Return which jobs Batsim cannot simulate, by the first reason that there is."""
+    """Return the jobs that Batsim cannot simulate, by the first applicable reason."""
     never = ~trace.ran
     early = ~never & (trace.column("submit") < 0)
     whole = (needed == np.rint(needed)) & (needed <= MOST_RESOURCES)
     return {
         "never ran": never,
         "submitted before second 0": early,
-        "need no whole number of processors": ~never & ~early & ~whole,
+        "need a fraction of a processor or too many": ~never & ~early & ~whole,
     }
 
 
 def _header(trace: Trace, rows: NDArray[np.int64]) -> Header:
-    """Return the header; where it was true of all jobs, it is of those that are left."""
+    """Return the header, updated to the remaining jobs."""
     header = header_without_bursts(trace, rows.size)
     end = trace.end
     left = np.where(
@@ -139,7 +138,7 @@ def _header(trace: Trace, rows: NDArray[np.int64]) -> Header:
 
 
 def _losses(trace: Trace, left_out: dict[str, int]) -> Iterator[str]:
-    """Say what is not written."""
+    """Describe what is not written."""
     if left_out:
         count = sum(left_out.values())
         why = ", ".join(f"{n:,} {reason}" for reason, n in left_out.items())
@@ -153,7 +152,7 @@ def _losses(trace: Trace, left_out: dict[str, int]) -> Iterator[str]:
 def _jobs(
     trace: Trace, rows: NDArray[np.int64], needed: NDArray[np.float64]
 ) -> Iterator[dict[str, Any]]:
-    """Yield the jobs as Batsim describes them."""
+    """Yield the jobs in Batsim's form."""
     columns = {field.name: trace.column(field.name)[rows].tolist() for field in FIELDS}
     of_jobs = zip(_ids(columns["job"]), needed[rows].tolist(), strict=True)
     for i, (name, res) in enumerate(of_jobs):
@@ -175,7 +174,7 @@ def _jobs(
             rest["requested_procs"] = _number(requested)
         if requested_time > 0:
             job["walltime"] = _number(requested_time)
-        elif requested_time <= 0:  # neither is true of an unknown one
+        elif requested_time <= 0:  # both are false if unknown
             rest["requested_time"] = _number(requested_time)
         for field in _OTHERS:
             value = _number(columns[field.name][i])
@@ -185,7 +184,7 @@ def _jobs(
 
 
 def _ids(numbers: list[int]) -> Iterator[str]:
-    """Yield a name for each job, its number, but for numbers that come again."""
+    """Yield a unique id for each job: its number, with a suffix for repeated numbers."""
     seen: dict[int, int] = {}
     for number in numbers:
         again = seen.get(number, 0)
@@ -194,7 +193,7 @@ def _ids(numbers: list[int]) -> Iterator[str]:
 
 
 def _profile(run: float) -> str:
-    """Return the name of the profile of a run time."""
+    """Return the name of the profile with a run time."""
     return f"delay {_number(run)}"
 
 

@@ -1,7 +1,7 @@
 """Read and write the Grid Workloads Format (A. Iosup et al., "The Grid Workloads Archive", 2008).
 
-Its first 16 columns are those of the Standard Workload Format; what the 13 others hold stands
-beside the log, under their names.
+Its first 16 columns are those of the Standard Workload Format; the 13 others are kept in the
+side-car, under their names.
 """
 
 from workloadkit.io.gwf.reading import looks_like, read_gwf

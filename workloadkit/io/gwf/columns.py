@@ -1,4 +1,4 @@
-"""The columns of the Grid Workloads Format, and the comments that tell of them."""
+"""The columns of the Grid Workloads Format, and the comments that describe them."""
 
 from workloadkit.fields import FIELDS
 
@@ -11,20 +11,20 @@ COLUMNS = (
     *("ReqNetwork", "ReqLocalDiskSpace", "ReqResources", "VOID", "ProjectID"),
 )
 
-#: The fields of a job that the format has a column for, in its order.
+#: Job fields that the format has columns for, in order.
 SHARED = FIELDS[:16]
-#: Columns of quantities; behind them stand the status and names, which may be numbers too.
+#: Number of columns with quantities; the status and names follow.
 N_NUMBERS = 10
 
-#: Columns of which SWF knows nothing.
+#: Columns without a field in SWF.
 BESIDE = COLUMNS[len(SHARED) :]
 
-#: Submissions from here on are seconds since 1970, not of the log: no log is three years long
-#: before its first job. [s]
+#: Submit times from here on are seconds since 1970, not seconds of the log: no log has its first
+#: job after three years. [s]
 SINCE_1970_FROM = 10**8
 
 
-#: Comments that every file gets: how to read it.
+#: Comments written into every file.
 SINCE_1970 = "# SubmitTime: in seconds since 1970"
 OF_THE_LOG = "# SubmitTime: in seconds of the log"
 LEGEND = "# " + "\t".join(COLUMNS)

@@ -33,19 +33,18 @@ _NUMBERS = re.compile(rf"(?:{_NUMBER.pattern} )*+")
 
 
 def read_gwf(source: Source) -> Trace:
-    r"""Read a log in the Grid Workloads Format [1]_: 29 columns, parted by tabs or blanks.
+    r"""Read a log in the Grid Workloads Format [1]_: 29 columns, separated by tabs or blanks.
 
     Users, groups, executables, queues and partitions that are not all whole numbers become 1, 2,
-    … in the order of the jobs; queues and partitions those that the header gives them (``Queue: 2
-    night``). What they are called stands in `Trace.sidecar`, and so does what the columns after
-    the 16th hold, each under its name. Submissions in seconds since 1970 become seconds of the
-    log, whose header then says UnixStartTime. Each line is a job, whatever its number and
-    status. What is put right is listed in `Trace.repairs`.
+    … in order of the jobs; queues and partitions get the numbers in the header (``Queue: 2
+    night``). `Trace.sidecar` has their names, and the columns after the 16th. Submit times in
+    seconds since 1970 become seconds of the log, whose header then states UnixStartTime. Each line
+    is a job, regardless of its number and status. Repairs are listed in `Trace.repairs`.
 
     Parameters
     ----------
     source : str, path or binary file
-        ``-`` is standard input; compressed files are known by their first bytes.
+        ``-`` is standard input; compression is recognised from the content.
 
     Returns
     -------
@@ -54,8 +53,8 @@ def read_gwf(source: Source) -> Trace:
     Raises
     ------
     FormatError
-        With the line, the column and the text of what cannot be read; for an absurd number, and
-        for a file without jobs.
+        With the line, the column and the text of an invalid value or a number out of range; also
+        if the file has no jobs.
 
     References
     ----------
@@ -79,7 +78,7 @@ def read_gwf(source: Source) -> Trace:
 
 
 def looks_like(first_lines: list[str]) -> bool:
-    """Whether the first lines of a file are of the Grid Workloads Format.
+    """Whether the first lines of a file are in the Grid Workloads Format.
 
     Examples
     --------
@@ -99,17 +98,19 @@ def looks_like(first_lines: list[str]) -> bool:
 
 
 class _Reader:
-    """A log while it is read: what was found so far, and what was put right."""
+    """A log while it is read: columns and repairs so far."""
 
     def __init__(self, path: str) -> None:
         self.path = path
         self.digest = hashlib.sha256()
         self.comments: list[str] = []
         self.comment_bytes = 0
-        self.since_1970: bool | None = None  # whether submissions are, if the file says so
+        self.since_1970: bool | None = None  # whether submit times are, if the file states it
         self.jobs: list[NDArray[np.object_]] = []  # job ids
         self.numbers: list[NDArray[np.float64]] = []
-        self.codes: list[NDArray[np.int32]] = []  # of the names that stand behind the numbers
+        self.codes: list[
+            NDArray[np.int32]
+        ] = []  # codes of the names in the columns after the numbers
         self.names: list[dict[str, int]] = [{} for _ in COLUMNS[N_NUMBERS:]]
         self.lines: list[NDArray[np.int64]] = []
         self.repairs: dict[str, Repair] = {}
@@ -119,7 +120,7 @@ class _Reader:
         rows: list[list[str]] = []
         lines: list[int] = []
         for number, line in enumerate(block.lines, block.first_line):
-            if not line:  # a flood of them is soon over
+            if not line:  # fast path for many empty lines
                 continue
             if line.lstrip().startswith("#"):
                 self.keep_comment(line, number, among_jobs=bool(self.jobs or rows))
@@ -165,10 +166,10 @@ class _Reader:
         return n_short == sum(map(len, self.lines))
 
     def of_29(self, cells: list[str], line: int) -> list[str]:
-        """Make 29 columns of fewer or more."""
+        """Pad or truncate a line to 29 columns."""
         if len(cells) < MIN_COLUMNS:
             hint = "" if self.jobs else " (the file does not look like GWF)"
-            message = f"{len(cells)} columns, where a job has 29 and at least 5{hint}"
+            message = f"{len(cells)} columns; a job has 29, and at least 5{hint}"
             raise FormatError(self.path, message, line=line)
         if len(cells) > len(COLUMNS):
             self.note("columns after the 29th left out", 1, line)
@@ -177,7 +178,7 @@ class _Reader:
         return cells + [str(UNKNOWN)] * (len(COLUMNS) - len(cells))
 
     def keep_comment(self, line: str, number: int, *, among_jobs: bool) -> None:
-        """Keep a comment as a line of the header, but for those that every file gets."""
+        """Keep a comment as a header line, except those written into every file."""
         if line in (SINCE_1970, OF_THE_LOG):
             self.since_1970 = line == SINCE_1970
         elif line != LEGEND:
@@ -190,7 +191,7 @@ class _Reader:
             self.note("comments among the jobs moved to the header", 1, number)
 
     def measured(self, column: int, texts: Sequence[str], lines: list[int]) -> NDArray[np.float64]:
-        """Return the numbers of a column, or say what is wrong with them."""
+        """Return the numbers of a column, or raise an error."""
         field = SHARED[column]
 
         def refuse(message: str, row: int) -> NoReturn:
@@ -211,14 +212,14 @@ class _Reader:
         return values
 
     def note(self, kind: str, count: int, line: int) -> None:
-        """Note what was put right, or is odd."""
+        """Count a repair or an oddity."""
         before = self.repairs.get(kind, Repair(kind, 0, line))
         self.repairs[kind] = Repair(kind, before.count + count, before.first_line)
 
     def trace(self) -> Trace:
-        """Put the columns together, the jobs sorted."""
+        """Build the trace, sorted by submit time."""
         if not self.jobs:
-            empty = "holds comments but no job" if self.comments else "is empty"
+            empty = "contains comments but no jobs" if self.comments else "is empty"
             raise FormatError(self.path, empty)
         numbers = np.concatenate(self.numbers, axis=1)
         codes = np.concatenate(self.codes, axis=1)
@@ -268,7 +269,7 @@ class _Reader:
     def seconds_of_log(
         self, header: Header, submit: NDArray[np.float64]
     ) -> tuple[Header, NDArray[np.float64]]:
-        """Return submissions in seconds of the log, and a header that says when it begins."""
+        """Return submit times in seconds of the log, and a header that states its start."""
         known = submit != UNKNOWN
         first = float(submit[known].min()) if known.any() else 0.0
         start = header.start or 0
@@ -289,7 +290,7 @@ def _is_number(text: str) -> bool:
 
 
 def _status(text: str) -> int | None:
-    """Return a status; None if it is none. Some files give it decimals."""
+    """Return a status; None if it is invalid. Some files write it with decimals."""
     whole = as_whole(text)
     if whole is None and _is_number(text) and float(text).is_integer():
         return as_whole(f"{float(text):.0f}")
@@ -297,7 +298,7 @@ def _status(text: str) -> int | None:
 
 
 def _cells(line: str) -> list[str]:
-    """Part a line at its tabs if that makes 29 columns, else at blanks and tabs."""
+    """Split a line at its tabs if that gives 29 columns, else at blanks and tabs."""
     if "\t" in line:
         cells = [cell.strip() or str(UNKNOWN) for cell in line.rstrip().split("\t")]
         if len(cells) == len(COLUMNS):
@@ -306,14 +307,14 @@ def _cells(line: str) -> list[str]:
 
 
 def _words(code: NDArray[np.int32], words: list[str]) -> pd.Categorical:
-    """Return names by their codes; the empty one is unknown, however it was written."""
+    """Return names by their codes; unknown names are empty."""
     different = list(dict.fromkeys(["", *words]))
     place = {word: i for i, word in enumerate(different)}
     return pd.Categorical.from_codes(np.array([place[word] for word in words])[code], different)
 
 
 def _named(header: Header, field: str) -> dict[str, int]:
-    """Return the numbers that lines such as ``Queue: 2 night`` give to queues and partitions."""
+    """Return the numbers of queues or partitions in lines such as ``Queue: 2 night``."""
     if field not in ("queue", "partition"):
         return {}
     parts = (value.split(None, 1) for value in header.get_all(field))
@@ -324,7 +325,7 @@ def _named(header: Header, field: str) -> dict[str, int]:
 def _in_order(
     code: NDArray[np.int32], words: list[str], named: Mapping[str, int]
 ) -> NDArray[np.int64]:
-    """Return numbers for names: those of the header; then the next in order of appearance."""
+    """Return numbers for names: from the header, else the next ones in order of appearance."""
     number = np.full(len(words), UNKNOWN)
     next_number = max(named.values(), default=0) + 1
     for c in pd.unique(code).tolist():

@@ -23,18 +23,16 @@ from workloadkit.io.whole_numbers import as_whole
 from workloadkit.io.written_header import header_without_bursts
 from workloadkit.trace import Trace, check_trace
 
-_ROWS_AT_A_TIME = 1 << 16  # bounds the memory of the text
+_ROWS_AT_A_TIME = 1 << 16  # limits the memory for text
 
 
 def write_gwf(trace: Trace, path: str | os.PathLike[str]) -> None:
     r"""Write a trace in the Grid Workloads Format, whole or not at all.
 
-    Header lines become comments. Names, and the columns after the 16th, come from what stands
-    beside the log; where nothing does, users and the like are their numbers. JobID is the number
-    of a job in the log; where the site calls some of its jobs otherwise than by numbers, it is
-    what the site calls them. Where the header
-    says when the log begins (UnixStartTime), submissions are seconds since 1970, as in the
-    archive's own logs.
+    Header lines become comments. Names, and the columns after the 16th, come from the side-car;
+    without it, users and so on are numbers. JobID is the job number in the log, or the site's job
+    id if some of these are not numbers. If the header states the start of the log (UnixStartTime),
+    submit times are seconds since 1970, as in the archive's own logs.
 
     Parameters
     ----------
@@ -45,12 +43,12 @@ def write_gwf(trace: Trace, path: str | os.PathLike[str]) -> None:
     Raises
     ------
     WorkloadError
-        If the file cannot be written, or the trace holds what the format cannot.
+        If the file cannot be written, or the trace contains values that the format cannot hold.
 
     Warns
     -----
     WorkloadWarning
-        If the trace has what the format has no place for: preceding jobs and think times,
+        If the trace has data without a column in the format: preceding jobs and think times,
         bursts of checkpointed jobs, utility functions.
 
     Examples
@@ -64,10 +62,10 @@ def write_gwf(trace: Trace, path: str | os.PathLike[str]) -> None:
     """
     check_trace(trace)
     header = header_without_bursts(trace, trace.n_jobs)
-    header_text(header)  # refuses what is no header
+    header_text(header)  # checks the header
     start = _start_to_add(trace)
     if lost := _lost(trace):
-        text = f"{trace.name}: the Grid Workloads Format has no place for {', '.join(lost)}"
+        text = f"{trace.name}: the Grid Workloads Format has no columns for {', '.join(lost)}"
         warn(text, WorkloadWarning, stacklevel=2)
     beside = _beside(trace)
     with writing(path) as stream:
@@ -81,7 +79,7 @@ def write_gwf(trace: Trace, path: str | os.PathLike[str]) -> None:
 
 
 def _start_to_add(trace: Trace) -> int:
-    """Return when the log begins, if adding that to the submissions can be undone, else 0."""
+    """Return the start of the log if it can be added to submit times without loss, else 0."""
     start = trace.header.start or 0
     submit = trace.column("submit")
     moved = submit + start
@@ -91,7 +89,7 @@ def _start_to_add(trace: Trace) -> int:
 
 
 def _lost(trace: Trace) -> list[str]:
-    """Name what the trace has and the format has no place for."""
+    """Return the data of a trace that the format has no columns for."""
     lost = []
     if (trace.column("preceding_job") != UNKNOWN).any() or trace.jobs["think_time"].notna().any():
         lost.append("preceding jobs and think times")
@@ -103,7 +101,7 @@ def _lost(trace: Trace) -> list[str]:
 
 
 def _beside(trace: Trace) -> pd.DataFrame:
-    """Return what stands beside a log; no ids if all are numbers: the log has numbers itself."""
+    """Return the side-car, without ids if these are all numbers."""
     if trace.sidecar is None:
         return pd.DataFrame()
     if "id" in trace.sidecar and all(
@@ -129,7 +127,7 @@ def _lines(jobs: pd.DataFrame, beside: pd.DataFrame, start: int) -> Iterator[str
 
 
 def _names_or(beside: pd.DataFrame, name: str, texts: Iterator[str]) -> Iterator[str]:
-    """Yield the names that stand beside a log, else the texts given."""
+    """Yield the names in the side-car, else the given texts."""
     if name not in beside:
         return texts
     words = beside[name].astype(object).tolist()
@@ -140,5 +138,5 @@ def _names_or(beside: pd.DataFrame, name: str, texts: Iterator[str]) -> Iterator
 
 
 def _fits(word: str) -> bool:
-    """Whether a name can stand between two tabs, and is read back the same."""
+    """Whether a name can be written between tabs and read back unchanged."""
     return word.isprintable() and word == word.strip() and not word.startswith("#")

@@ -1,4 +1,4 @@
-"""What LSF's records say of jobs, many at once."""
+"""Convert records of LSF to columns of jobs."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,11 +8,11 @@ from workloadkit.io.lsf.record import Finish
 from workloadkit.io.lsf.states import DONE, EXIT, REASONS, UNFINISHED
 from workloadkit.io.records import Records
 
-#: Words for the states of jobs that have ended.
+#: States of jobs that have ended.
 STATES = ("DONE", "EXIT")
 
 _NO_LIMIT = 2**31 - 1
-_ABSURD = 1e18  # unknown from here on
+_ABSURD = 1e18  # larger values are unknown
 
 _REASONS = np.array([word for word, _ in REASONS], dtype=object)
 _STATUSES = np.array([status for _, status in REASONS])
@@ -32,10 +32,10 @@ def add_jobs(records: Records, finished: list[Finish], places: NDArray[np.int64]
     for other in np.unique(state[~done & ~left]):
         where = np.flatnonzero(state == other)
         word = UNFINISHED.get(int(other))
-        kind = f"not ended: {word}" if word else "in no known state"
+        kind = f"not ended: {word}" if word else "unknown state"
         records.leave_out(kind, int(places[where[0]]), where.size)
     keep = done | left
-    for name, kind in (("submit", "without a time of submission"), ("end", "without an end")):
+    for name, kind in (("submit", "without a submit time"), ("end", "without an end time")):
         missing = keep & ~(number[name] > 0)
         if missing.any():
             records.leave_out(kind, int(places[np.argmax(missing)]), int(missing.sum()))
@@ -60,15 +60,15 @@ def add_jobs(records: Records, finished: list[Finish], places: NDArray[np.int64]
     told = (number["run_time"] > 0) & (number["run_time"] <= elapsed)
     run = np.where(told, number["run_time"], elapsed)
     suspended = np.where(told, elapsed - run, np.nan)
-    records.note_where("suspended: the run time is without it", suspended > 0, places)
+    records.note_where("suspended: run time without the suspension", suspended > 0, places)
     records.suspends |= bool((suspended > 0).any())
     procs = np.where(started, _positive(number["slots"]), np.nan)
     requested = _positive(number["requested_procs"])
     records.note_where(
-        "ran on fewer or more processors than requested", np.abs(procs - requested) > 0, places
+        "ran on another number of processors than requested", np.abs(procs - requested) > 0, places
     )
     records.note_where(
-        "run limit not found: fields in another order",
+        "run limit not found: unknown order of fields",
         ~np.array(columns["known_order"])[rows],
         places,
     )
@@ -112,7 +112,7 @@ def add_jobs(records: Records, finished: list[Finish], places: NDArray[np.int64]
 
 
 def _positive(column: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Take 0 and less for unknown, as LSF does of what it has no value of."""
+    """Replace values of 0 or less, which LSF writes for unknown, by NaN."""
     return np.where(column > 0, column, np.nan)
 
 
@@ -122,14 +122,14 @@ def _eligible(
     begin: NDArray[np.float64],
     ineligible: NDArray[np.float64],
 ) -> NDArray[np.float64]:
-    """Return when jobs could have started; no later than they did."""
+    """Return when jobs became eligible, at most their start."""
     at_begin = np.where(begin > 0, np.maximum(begin, submit), np.nan)
     eligible = np.where(ineligible >= 0, submit + ineligible, at_begin)
     return np.where(eligible > start, start, eligible)
 
 
 def _with_indices(ids: NDArray[np.object_], index: NDArray[np.float64]) -> NDArray[np.object_]:
-    """Return the ids of jobs; behind those of an array stands the index."""
+    """Return job ids, with the index appended for jobs of an array."""
     ids = ids.copy()
     for i in np.flatnonzero(index > 0).tolist():
         ids[i] = f"{ids[i]}[{index[i]:.0f}]"
@@ -137,7 +137,7 @@ def _with_indices(ids: NDArray[np.object_], index: NDArray[np.float64]) -> NDArr
 
 
 def _executable(name: str, command: str) -> str:
-    """Return the name of a job without the indices of an array, else its program.
+    """Return the name of a job without array indices, else its program.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Read LSF's accounting: the JOB_FINISH records of lsb.acct, of LSF 6 to 10."""
+"""Read LSF's accounting: the JOB_FINISH records of lsb.acct, versions 6 to 10."""
 
 import re
 from collections import Counter, defaultdict
@@ -18,7 +18,7 @@ from workloadkit.trace import Trace
 KIND = "LSF accounting (lsb.acct)"
 
 _JOB_FINISH = '"JOB_FINISH" '
-_NEXT_RECORD = '"JOB_FINISH" "'  # which quotes within quotes never make
+_NEXT_RECORD = '"JOB_FINISH" "'  # cannot occur within quoted text
 _RECORD = re.compile(r'"([A-Z][A-Z0-9_]*)" +"[\d.]*" +\d')
 _OTHER_RECORDS = frozenset({"EVENT_ADRSV_FINISH", "JOB_RESIZE"})
 
@@ -34,17 +34,17 @@ def read_lsf(
 ) -> Trace:
     """Read LSF's accounting, lsb.acct [1]_.
 
-    A job's processors are the slots on its hosts at its end (``16*host`` counts 16, a host named
-    again counts again), and those it requested are numProcessors. Its run time is runTime where
-    it is told, which leaves out what it was suspended, else it ends at the event. The requested
-    time is the run limit (``bsub -W``, a queue's or an application's), of LSF 9 and later; the
-    estimate (``-We``) is scaled by the host and no limit, and a ``#BSUB -W`` within the command
-    may have been overruled: neither is taken. CPU time and memory (maxRMem) are those of the
-    job over its processors. The account is the project, the executable the name of the job (of
-    an array without its indices), else the program of its command, the quality of service the
+    A job's processors are the slots on its hosts at its end (``16*host`` counts 16; repeated hosts
+    count repeatedly), and its requested processors are numProcessors. Its run time is runTime if
+    recorded, which excludes suspension, else the time from start to the event. The requested time
+    is the run limit (``bsub -W``, of a queue or of an application), in LSF 9 and later; not used
+    are the estimate (``-We``), which is scaled by the host and no limit, and a ``#BSUB -W`` within
+    the command, which may be overridden. CPU time and memory (maxRMem) are those of the job
+    divided by its processors. The account is the project, the executable the job name (for an
+    array without its indices), else the program of the command; the quality of service is the
     service class.
 
-    A job was eligible after ineligiblePendTime, else at its begin time (``bsub -b``).
+    A job is eligible after ineligiblePendTime, else at its begin time (``bsub -b``).
 
     ==========================================================================  ======
     state and exitInfo                                                          status
@@ -62,26 +62,26 @@ def read_lsf(
     Parameters
     ----------
     source : str, path, binary file, or several of them in a list
-        ``-`` is standard input; compressed files are known by their first bytes.
+        ``-`` is standard input; compression is recognised from the content.
     tz : str, default "UTC"
         Time zone of the log; the file's times are seconds since 1970.
     procs : int, optional
         Processors of the machine, for the header.
     attempts : bool, default False
-        Whether each attempt of a requeued job becomes a partial line of it.
+        Whether each attempt of a requeued job becomes one of its partial executions.
     anonymize : bool, default False
-        Whether all names and job ids are left out.
+        Whether to leave out all names and job ids.
     key : bytes, optional
-        What makes numbers of names, the same in every log.
+        Secret from which numbers for names are derived, the same in every log.
 
     Returns
     -------
     Trace
-        With `intake`: which records became no job, and why.
+        Its `intake` lists the records left out, with reasons.
 
     Raises
     ------
-    FormatError
+        If a file cannot be read, contains no job, or is a stream file (lsb.stream).
         If a file cannot be read, holds no job, or is a stream file (lsb.stream).
 
     References
@@ -112,7 +112,7 @@ def read_lsf(
 
 
 def looks_like(first_lines: list[str]) -> bool:
-    """Whether the first lines of a file are those of lsb.acct or its kin.
+    """Whether the first lines of a file are those of lsb.acct or a related file.
 
     Examples
     --------
@@ -124,14 +124,14 @@ def looks_like(first_lines: list[str]) -> bool:
 
 
 class _Reader:
-    """Records while lines are read: one may go over several, within a script in quotes."""
+    """Collects records; a record with a quoted script may span several lines."""
 
     def __init__(self) -> None:
         self.records = Records()
-        self.held: list[str] = []  # lines of a record that is not yet ended
+        self.held: list[str] = []  # lines of an incomplete record
         self.held_length = 0
         self.held_place = 0
-        # how many records of a version go how far
+        # number of records by version and extent
         self.extents: defaultdict[str, Counter[int]] = defaultdict(Counter)
 
     def read(self, block: Block) -> None:
@@ -147,15 +147,15 @@ class _Reader:
             if text.find(_NEXT_RECORD, 1) > 0:
                 n_records = text.count(_NEXT_RECORD)
                 self.records.rows += n_records - 1
-                self.records.leave_out("no record: several on one line", place, n_records)
+                self.records.leave_out("invalid record: several on one line", place, n_records)
                 continue
             try:
                 finish = parse(fields_of(text))
             except MalformedError as error:
-                self.records.leave_out(f"no record: {error}", place)
+                self.records.leave_out(f"invalid record: {error}", place)
                 continue
             if self.is_cut_short(finish):
-                self.records.leave_out("no record: cut short", place)
+                self.records.leave_out("invalid record: truncated", place)
                 continue
             finished.append(finish)
             places.append(place)
@@ -163,17 +163,17 @@ class _Reader:
             add_jobs(self.records, finished, np.array(places))
 
     def is_cut_short(self, finish: Finish) -> bool:
-        """Whether a record goes less far than most of its version so far."""
+        """Whether a record is shorter than most of its version so far."""
         extents = self.extents[finish.version]
         extents[finish.extent] += 1
         return len(extents) > 1 and finish.extent < max(extents, key=extents.__getitem__)
 
     def whole_records(self, block: Block) -> Iterator[tuple[int, str]]:
-        """Yield the records of a block and the lines at which they begin."""
+        """Yield the records of a block with their first lines."""
         for place, line in enumerate(block.lines, block.place):
             open_quote = line.count('"') % 2 == 1
             if self.held:
-                if line.startswith(_JOB_FINISH):  # no script's line: the one before is cut short
+                if line.startswith(_JOB_FINISH):  # a new record: the previous one is truncated
                     self.end_file()
                 else:
                     self.hold(line, self.held_place)
@@ -191,7 +191,7 @@ class _Reader:
                 yield place, line
 
     def hold(self, line: str, place: int) -> None:
-        """Hold a line of a record that goes on."""
+        """Keep a line of an incomplete record."""
         self.held.append(line)
         self.held_place = place
         self.held_length += len(line) + 1
@@ -199,23 +199,23 @@ class _Reader:
             self.end_file()
 
     def end_file(self) -> None:
-        """Count the record that has no end."""
+        """Count an incomplete record at the end of a file."""
         if self.held:
-            self.records.leave_out("no record: cut short", self.held_place)
+            self.records.leave_out("invalid record: truncated", self.held_place)
             self.held.clear()
             self.held_length = 0
 
     def count_other(self, text: str, place: int, block: Block) -> None:
-        """Count a record of another kind, or a line that is none."""
+        """Count a record of another kind, or an invalid line."""
         match = _RECORD.match(text)
         kind = match[1] if match else ""
         if kind == "JOB_FINISH2" or (self.records.rows == 1 and text.startswith("{")):
             raise FormatError(
                 block.path,
-                "is a stream of LSF's events (lsb.stream), which is not read; give lsb.acct",
+                "is a stream of LSF's events (lsb.stream), which is not supported; use lsb.acct",
                 line=place - block.place + block.first_line,
             )
         if kind in _OTHER_RECORDS:
             self.records.leave_out(f"records of {kind}", place)
         else:
-            self.records.leave_out("other records" if kind else "no record", place)
+            self.records.leave_out("other records" if kind else "not a record", place)

@@ -1,7 +1,7 @@
 """One JOB_FINISH record of LSF's accounting, field by field.
 
-The order is that of IBM's page on lsb.acct [1]_, with what records of LSF 9 and 10 show to be
-otherwise: a host's usage takes six fields, and the run limit comes before options3.
+The order is that of IBM's page on lsb.acct [1]_, corrected by records of LSF 9 and 10: the usage of
+a host has six fields, and the run limit precedes options3.
 
 References
 ----------
@@ -12,45 +12,45 @@ import csv
 from operator import itemgetter
 from typing import NamedTuple
 
-#: Places of fields from the first one.
+#: Positions of fields from the first one.
 VERSION, _END, _ID, _NUM_PROCS, _SUBMIT, _BEGIN, _START = 1, 2, 3, 6, 7, 8, 10
 _USER, _QUEUE, _N_ASKED = 11, 12, 22
 
-#: Places from the job's state, which stands behind the hosts.
+#: Positions from the job's state, which follows the hosts.
 _STATE, _NAME, _COMMAND, _USER_TIME, _SYSTEM_TIME = 0, 2, 3, 4, 5
 _PROJECT, _EXIT_STATUS, _INDEX, _MAX_MEMORY, _SLA, _EXIT_INFO = 24, 25, 29, 30, 35, 38
 _N_EXTENSIONS = 53
 
-#: Places from the run limit, which stands behind the usage of each host.
+#: Positions from the run limit, which follows the usage of each host.
 _RUN_LIMIT, _RUN_TIME, _N_NETWORKS = 0, 13, 15
 
 _pick_numbers = itemgetter(_END, _NUM_PROCS, _SUBMIT, _BEGIN, _START)
 _pick_old_numbers_behind = itemgetter(_STATE, _INDEX, _USER_TIME, _SYSTEM_TIME)
 _pick_numbers_behind = itemgetter(_STATE, _INDEX, _USER_TIME, _SYSTEM_TIME, _MAX_MEMORY, _EXIT_INFO)
 
-# What is no number there shows that the fields stand in another order.
+# If one of these is not a number, the fields have another order.
 _pick_numbers_of_tail = itemgetter(0, 1, 2, 5, 7, 8, 10, 11, _RUN_TIME)
 
-#: Fields that one host's usage takes; of some versions, the page's five.
+#: Number of fields of one host's usage; five in some versions, as documented.
 _HOST_FIELDS = (6, 5)
 
-# Most counts are small; a dictionary knows them at once.
+# Most counts are small; looking them up is fast.
 _COUNTS = {str(count): count for count in range(1000)}
 
-_CUT_SHORT = "cut short"
-_NO_NUMBERS = "no numbers where JOB_FINISH has numbers"
+_CUT_SHORT = "truncated"
+_NO_NUMBERS = "a numeric field is not a number"
 
 
 class MalformedError(ValueError):
-    """A line that is no record, and why."""
+    """Reason why a line is not a record."""
 
 
 class Finish(NamedTuple):
-    """What a JOB_FINISH record tells: -1, 0 or nothing where it does not.
+    """Fields of a JOB_FINISH record: -1, 0 or empty if missing.
 
-    Times in seconds since 1970, memory in KB. `extent` is how far the record goes: those of one
-    version go equally far, unless they are cut short. `known_order` is whether the fields behind
-    the usage of hosts stand where they are known to.
+    Times in seconds since 1970, memory in KB. `extent` is the number of fields, without those that
+    vary: it is constant for a version, except in truncated records. `known_order` is whether the
+    fields after the usage of hosts are in the known order.
     """
 
     version: str
@@ -83,7 +83,7 @@ class Finish(NamedTuple):
 
 
 def fields_of(line: str) -> list[str]:
-    r"""Part a record into its fields: at blanks, but for those in double quotes.
+    r"""Split a record into its fields at blanks outside double quotes.
 
     Raises
     ------
@@ -98,16 +98,16 @@ def fields_of(line: str) -> list[str]:
     try:
         return next(csv.reader((line,), delimiter=" ", skipinitialspace=True, strict=True))
     except csv.Error:
-        raise MalformedError("quotes that do not match") from None
+        raise MalformedError("unbalanced quotes") from None
 
 
 def parse(fields: list[str]) -> Finish:
-    """Find the fields of a JOB_FINISH record in their places, which hosts shift.
+    """Return the fields of a JOB_FINISH record, the positions of which depend on the hosts.
 
     Raises
     ------
     MalformedError
-        If it is cut short, or has no numbers where numbers are.
+        If it is truncated, or a numeric field is not a number.
     """
     try:
         hosts_at = _N_ASKED + 1 + _count(fields[_N_ASKED])
@@ -162,7 +162,7 @@ def parse(fields: list[str]) -> Finish:
 
 
 def _count(text: str) -> int:
-    """Return how many fields are said to follow."""
+    """Return the stated number of following fields."""
     if text in _COUNTS:
         return _COUNTS[text]
     if not (text.isascii() and text.isdecimal() and len(text) < 10):
@@ -191,15 +191,15 @@ def _slots(hosts: list[str]) -> tuple[float, float]:
 
 
 def _plain(texts: tuple[str, ...]) -> bool:
-    """Whether all are numbers without exponents, NaN and the like."""
+    """Whether all texts are numbers without exponents, NaN and the like."""
     digits = "".join(texts).replace("-", "").replace(".", "")
     return digits.isascii() and digits.isdecimal()
 
 
 def _tail(rest: list[str]) -> list[str]:
-    """Return the fields from the run limit on; none if they are not to be found.
+    """Return the fields from the run limit on; empty if they are not found.
 
-    The usage of hosts stands before it, and takes more or fewer fields from version to version.
+    The usage of hosts precedes it, with a number of fields that depends on the version.
     """
     try:
         at = _N_EXTENSIONS + 1 + 2 * _count(rest[_N_EXTENSIONS])
@@ -214,13 +214,13 @@ def _tail(rest: list[str]) -> list[str]:
 
 
 def _whole(texts: tuple[str, ...]) -> bool:
-    """Whether all are whole numbers."""
+    """Whether all texts are whole numbers."""
     digits = "".join(texts).replace("-", "")
     return digits.isascii() and digits.isdecimal()
 
 
 def _ineligible(tail: list[str]) -> float:
-    """Return the seconds in which the job could not have started; -1 if they are not told."""
+    """Return the time in which the job was ineligible [s]; -1 if it is not recorded."""
     try:
         slots_at = _N_NETWORKS + 1 + 2 * _count(tail[_N_NETWORKS]) + 6
         text = tail[slots_at + 1 + _count(tail[slots_at])]

@@ -1,17 +1,17 @@
-"""What LSF says of the end of a job: bits of its state, and why it was terminated."""
+"""Job states of LSF (bits of jStatus) and its termination reasons."""
 
 from workloadkit.fields import CANCELLED, FAILED
 
-#: Bits of jStatus of jobs that have ended; a job that is done may have others beside.
+#: Bits of jStatus of jobs that have ended; DONE may occur with others.
 EXIT, DONE = 32, 64
 
-#: States of jobs that have not.
+#: States of jobs that have not ended.
 UNFINISHED = {1: "PEND", 2: "PSUSP", 4: "RUN", 8: "SSUSP", 16: "USUSP", 65536: "UNKWN"}
 
-#: Why a job was terminated and its status in the log, by the number in exitInfo: cancelled where
-#: a user, an administrator or a limit stopped it.
+#: Termination reasons and the resulting status, by the number in exitInfo: cancelled if a user, an
+#: administrator or a limit stopped the job.
 REASONS = (
-    ("", FAILED),  # 0: TERM_UNKNOWN, which is of most jobs that failed by themselves
+    ("", FAILED),  # 0: TERM_UNKNOWN, used for most jobs that failed by themselves
     ("TERM_PREEMPT", FAILED),
     ("TERM_WINDOW", CANCELLED),
     ("TERM_LOAD", FAILED),

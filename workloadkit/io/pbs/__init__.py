@@ -1,8 +1,7 @@
 """Accounting of PBS Pro, OpenPBS, Torque and Moab.
 
-`reader` puts the parts together: `jobs` decides what becomes of each line, `layouts` parts lines
-into keys and their values, `requests` and `values` know what these mean, and `rows` makes columns
-of records of them.
+`reader` is the entry point: `jobs` decides what each line contributes, `layouts` splits lines into
+keys and values, `requests` and `values` interpret these, and `rows` builds columns of records.
 """
 
 from workloadkit.io.pbs.reader import looks_like, read_pbs

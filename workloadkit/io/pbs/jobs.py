@@ -1,4 +1,4 @@
-"""The records of PBS, line after line: what becomes of each job and of each line."""
+"""Collect the records of PBS, and decide what each line contributes."""
 
 from datetime import datetime
 from math import isnan, nan
@@ -15,18 +15,18 @@ from workloadkit.io.pbs.rows import (
     cancelled,
     check_zone,
     columns,
+    end_of,
+    has_ctime,
     local_seconds,
     row,
     submission,
-    told_ctime,
-    told_end,
 )
 from workloadkit.io.records import Records
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-#: Records that tell of no job's end, by their letter.
+#: Records that do not contain the end of a job, by their letter.
 OTHER_RECORDS = {
     "Q": "queue records (Q)",
     "S": "start records (S)",
@@ -55,20 +55,20 @@ OTHER_RECORDS = {
 
 
 class _Unended:
-    """A job that has not ended yet: the lines that tell of it, by their places."""
+    """A job that has not ended yet: its lines, by position."""
 
     __slots__ = ("deleted", "queued", "reruns", "started", "submit")
 
     def __init__(self) -> None:
-        self.submit = nan  # as a record tells it; the date of a line is less sure
+        self.submit = nan  # from a record; more reliable than the date of a line
         self.queued: tuple[int, str, str] | None = None  # place, date, text
         self.started: int | None = None  # place
         self.deleted: tuple[int, str, str] | None = None  # place, date, letter
         self.reruns: list[tuple[int, str]] = []  # place, text
 
 
-class Reader:
-    """What was found so far: records of ended jobs, and jobs that may still end."""
+class PbsReader:
+    """Records of ended jobs, and jobs that may still end."""
 
     def __init__(self, tz: str) -> None:
         self.records = Records()
@@ -81,7 +81,7 @@ class Reader:
 
     def read(self, block: Block) -> None:
         """Read some lines."""
-        no_records: list[int] = []  # counted together: a flood of them is soon over
+        no_records: list[int] = []  # counted together, as there may be many
         for place, line in enumerate(block.lines, block.place):
             if not line:
                 continue
@@ -98,35 +98,37 @@ class Reader:
             elif letter in "QSRDAM":
                 self.not_ended(place, date, letter, job_id, text)
             else:
-                kind = OTHER_RECORDS.get(letter, "records of an unknown letter")
+                kind = OTHER_RECORDS.get(letter, "records with an unknown letter")
                 self.records.leave_out(kind, place)
         if no_records:
             self.records.rows += len(no_records)
-            kind = "no accounting record (date;letter;id;…)"
+            kind = "not accounting records (date;letter;id;…)"
             self.records.leave_out(kind, no_records[0], len(no_records))
         self.flush()
 
     def ended(self, place: int, date: str, job_id: str, text: str) -> None:
-        """Take an E record: the end of a job or of an attempt."""
+        """Read an E record, the end of a job or of an attempt."""
         values = self.values(text)
         submit = submission(values)
         if (job := self.unended.pop(job_id, None)) is not None:
-            if _differ(job.submit, submit):  # the id is another job's by now
+            if _differ(job.submit, submit):  # the id was reused for another job
                 self.give_up(job_id, job)
             else:
                 self.settle(job_id, job)
         if isnan(submit):
-            self.records.leave_out("no submission (ctime, qtime, etime)", place)
+            self.records.leave_out("without a submit time (ctime, qtime, etime)", place)
         elif "[]" in job_id and " exec_" not in text:
-            self.records.leave_out("arrays as a whole, whose tasks are the jobs (E)", place)
+            self.records.leave_out(
+                "records of whole arrays, the tasks of which are the jobs (E)", place
+            )
         else:
             self.rows.append(row(place, job_id, "E", values, submit))
-            self.dated.append((date, told_end(values), place))
-            if not told_ctime(values):
+            self.dated.append((date, end_of(values), place))
+            if not has_ctime(values):
                 self.records.note("no ctime: submitted at qtime or etime", place)
 
     def not_ended(self, place: int, date: str, letter: str, job_id: str, text: str) -> None:
-        """Take a record of a job that is yet to end, if its end is in the file."""
+        """Read a record of a job before its end."""
         submit = submission(self.values(text)) if "time=" in text else nan
         job = self.unended.get(job_id)
         if job is not None and _differ(job.submit, submit):
@@ -137,7 +139,7 @@ class Reader:
         if not isnan(submit):
             job.submit = submit
         if letter == "Q":
-            if job.queued:  # again: routed, or run and requeued
+            if job.queued:  # repeated: the job was routed or requeued
                 self.other("Q", place)
             else:
                 job.queued = place, date, text
@@ -163,11 +165,11 @@ class Reader:
             job.deleted = place, date, letter
 
     def other(self, letter: str, place: int) -> None:
-        """Count a record that tells nothing more."""
+        """Count a record that adds no information."""
         self.records.leave_out(OTHER_RECORDS[letter], place)
 
     def settle(self, job_id: str, job: _Unended, *, in_log: bool = True) -> None:
-        """Count the records of a job whose fate another record tells; reruns were attempts."""
+        """Count the records of a job that ended in another record; reruns are attempts."""
         if job.queued:
             self.other("Q", job.queued[0])
         if job.started is not None:
@@ -181,7 +183,7 @@ class Reader:
                 self.records.leave_out("attempts of jobs that did not end (R)", place)
 
     def give_up(self, job_id: str, job: _Unended) -> None:
-        """Decide what becomes of a job of which no more is heard."""
+        """Decide what becomes of a job without further records."""
         queued, deleted = job.queued, job.deleted
         if deleted and job.started is None and (queued or not isnan(job.submit)):
             place, date, letter = deleted
@@ -213,7 +215,7 @@ class Reader:
         self.settle(job_id, job, in_log=False)
 
     def second(self, date: str) -> float:
-        """Return the second of a line's date; of two of them, where clocks go back, the first."""
+        """Return the second of a local date; the first one if clocks are set back."""
         try:
             local = datetime.strptime(date, "%m/%d/%Y %H:%M:%S")
             return local.replace(tzinfo=self.zone).timestamp()
@@ -221,7 +223,7 @@ class Reader:
             return nan
 
     def flush(self) -> None:
-        """Hand the rows on."""
+        """Pass on the rows."""
         if self.rows:
             self.records.extend(len(self.rows), **columns(self.rows, self.records))
             self.rows = []
@@ -231,7 +233,7 @@ class Reader:
             self.dated = []
 
     def finish(self) -> None:
-        """Decide about all jobs without an end, and whether the zone is right."""
+        """Decide about all jobs without an end, and check the time zone."""
         for job_id, job in self.unended.items():
             self.give_up(job_id, job)
         self.unended = {}

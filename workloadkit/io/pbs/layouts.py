@@ -1,4 +1,4 @@
-"""Values of the same keys out of many records, most of which tell them in the same order."""
+"""Extract the values of given keys from many records, most of which have the same order."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -7,22 +7,22 @@ from workloadkit.io.pbs.values import keys_and_values
 
 Values = tuple[str | None, ...]
 
-_MOST_WORDS = 100  # of a record whose order is worth knowing
-_MOST_TRIED = 4  # orders of records of as many words
-_FREE = 20  # orders that are learnt before any has been of use
-_USE = 200  # records read by known orders, for one more
+_MOST_WORDS = 100  # of records with a learnt order
+_MOST_TRIED = 4  # orders tried per number of words
+_FREE = 20  # orders learnt unconditionally
+_USE = 200  # uses of known orders that allow one more to be learnt
 
 
 class Layouts:
-    """The orders in which records tell their keys, as they are met.
+    """The orders of keys in records, learnt from the records.
 
-    A record whose keys stand as in one before is parted by one regular expression, which cannot
-    match another record; any other is read by `keys_and_values`, to the same result.
+    A record with a known order is split by one regular expression, which matches no other order;
+    other records are read by `keys_and_values`, with the same result.
 
     Parameters
     ----------
     wanted : sequence of str
-        Keys.
+        Keys to extract.
 
     Examples
     --------
@@ -37,7 +37,7 @@ class Layouts:
         self.n_learnt = self.n_used = 0
 
     def values(self, text: str) -> Values:
-        """Return the values of the wanted keys, None for each that is not told."""
+        """Return the values of the wanted keys, None if missing."""
         known = self.known.get(text.count(" "), [])
         for i, (match_all, groups) in enumerate(known):
             if match := match_all(text):
@@ -46,18 +46,18 @@ class Layouts:
                 self.n_used += 1
                 values: Values = match.group(*groups)
                 return values
-        told = keys_and_values(text)
+        found = keys_and_values(text)
         if self.n_learnt < _FREE + self.n_used // _USE:
-            self.learn(text, told)
-        return tuple(map(told.get, self.wanted))
+            self.learn(text, found)
+        return tuple(map(found.get, self.wanted))
 
-    def learn(self, text: str, told: dict[str, str]) -> None:
-        """Learn the order of the keys of a record, if no value of it has blanks."""
+    def learn(self, text: str, found: dict[str, str]) -> None:
+        """Learn the order of keys of a record, unless a value contains blanks."""
         words = text.split(" ")
-        if not len(told) == len(words) <= _MOST_WORDS:
+        if not len(found) == len(words) <= _MOST_WORDS:
             return
         parts = []
-        for word, (key, value) in zip(words, told.items(), strict=True):
+        for word, (key, value) in zip(words, found.items(), strict=True):
             if word == f"{key}={value}" and not value.startswith(('"', "'")):
                 shape = r"(?![\"'])(\S*+)"
             elif word == f'{key}="{value}"':
@@ -65,8 +65,8 @@ class Layouts:
             else:
                 return
             parts.append(f"{re.escape(key)}={shape}")
-        number = {key: group for group, key in enumerate(told, 1)}
-        never = len(parts) + 1  # a group that takes no part is None
+        number = {key: group for group, key in enumerate(found, 1)}
+        never = len(parts) + 1  # this group never matches, so it is None
         groups = tuple(number.get(key, never) for key in self.wanted)
         pattern = re.compile(" ".join(parts) + r"(?:(?!)(.))?")
         tried = self.known.setdefault(len(words) - 1, [])

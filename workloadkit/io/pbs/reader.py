@@ -6,7 +6,7 @@ from pathlib import Path
 from workloadkit.io.assemble import assemble
 from workloadkit.io.files import Source, source_path
 from workloadkit.io.lines import Sources, line_blocks, list_of_sources
-from workloadkit.io.pbs.jobs import Reader
+from workloadkit.io.pbs.jobs import PbsReader
 from workloadkit.io.records import ImportOptions
 from workloadkit.trace import Trace
 
@@ -26,56 +26,57 @@ def read_pbs(
     r"""Read the accounting of PBS Pro, OpenPBS, Torque or Moab [1]_: ``date;E;id;key=value …``.
 
     E records are the jobs. A job deleted or aborted (D, A) before it started is a cancelled job
-    (status 5) where the file tells its submission (Q, or the ctime of another record), else it is
-    counted. All else is counted: jobs that started or were queued and did not end, reservations,
-    licences, arrays as a whole (their tasks are the jobs). E and R records of one id and
-    submission are the attempts of one job; the last one is the job. Files named by their days
-    (``20241121``) are read in the order of the days.
+    (status 5) if the file contains its submission (Q, or the ctime of another record). All other
+    records are counted: jobs that started or were queued and did not end, reservations, licences,
+    whole arrays (their tasks are the jobs). E and R records with the same id and submission are
+    attempts of one job; the last one is the job. Files named by days (``20241121``) are read in the
+    order of the days.
 
     Times
         submit is ctime, else qtime, else etime; eligible is etime. All are seconds since 1970.
-        The dates of the lines are local time and needed only for D, A and Q records; where those
-        of E records do not fit `tz`, the offset that they fit is noted.
-        run is ``resources_used.walltime``, which leaves out time suspended; without it, or where
-        it is 0, end − start. What disagrees by more than a minute is counted.
+        The dates of the lines are local time, needed only for D, A and Q records; if those of E
+        records do not fit `tz`, the offset that they fit is noted.
+        run is ``resources_used.walltime``, which excludes suspension; without it, or if it is 0,
+        end − start. Differences above one minute are counted.
     Processors
         Allocated: ``exec_vnode`` (its ncpus), else ``exec_host`` (its places), else
-        ``resources_used.ncpus``, else as many as requested. Requested: the largest number of
+        ``resources_used.ncpus``, else the requested number. Requested: the largest number of
         ``select``, ``nodes`` (times ppn), ``procs``, ``mppwidth`` and ``ncpus``, else nodect.
     Memory and CPU time
-        Of the job, per allocated processor; whole KB. ``pmem`` is requested by processor, ``mem``
-        by job, what stands in ``select`` or ``nodes`` by node.
+        Of the job, per allocated processor; whole KB. ``pmem`` is per processor, ``mem`` per job,
+        values within ``select`` or ``nodes`` per node.
     Status
-        1 where Exit_status is 0; 5 where it is 271 or 265 (256 and SIGTERM or SIGKILL: what qdel
-        and the limits send); 0 for all others, the negative ones of PBS too; −1 without it.
+        1 if Exit_status is 0; 5 if it is 271 or 265 (256 plus SIGTERM or SIGKILL, sent by qdel and
+        by limits); 0 for all others, including the negative ones of PBS; −1 without it.
 
     Parameters
     ----------
     source : str, path, binary file, or several of them in a list
-        ``-`` is standard input; compressed files are known by their first bytes.
+        ``-`` is standard input; compression is recognised from the content.
     tz : str, default "UTC"
-        Zone of the dates of the lines, and of the log.
+        Time zone of the dates of the lines, and of the log.
     procs : int, optional
         Processors of the machine, for the header.
     attempts : bool, default False
-        Make each attempt of a requeued job a partial line of it.
+        Whether each attempt of a requeued job becomes one of its partial executions.
     anonymize : bool, default False
-        Leave out all names and ids.
+        Whether to leave out all names and ids.
     key : bytes, optional
-        What makes numbers of names, the same in every log; only with `anonymize`.
+        Secret from which numbers for names are derived, the same in every log; only with
+        `anonymize`.
 
     Returns
     -------
     Trace
-        With `Trace.intake`, what became of each line, and `Trace.sidecar`, what does not fit
-        into the Standard Workload Format.
+        `Trace.intake` reports what became of each line; `Trace.sidecar` has the data without a
+        field in the Standard Workload Format.
 
     Raises
     ------
     FormatError
-        If a file cannot be read or there is no job.
+        If a file cannot be read or contains no job.
     ParameterError
-        For options that cannot be.
+        For invalid options.
 
     References
     ----------
@@ -92,7 +93,7 @@ def read_pbs(
     """
     options = ImportOptions(tz, procs, attempts, anonymize, key)
     sources = _by_day(list_of_sources(source))
-    reader = Reader(options.tz)
+    reader = PbsReader(options.tz)
     for block in line_blocks(sources, reader.records.digest):
         reader.read(block)
     reader.finish()
@@ -106,7 +107,7 @@ def read_pbs(
 
 
 def looks_like(first_lines: list[str]) -> bool:
-    """Whether a file that begins like this is accounting of PBS.
+    """Whether the first lines of a file are accounting of PBS.
 
     Examples
     --------
@@ -114,12 +115,12 @@ def looks_like(first_lines: list[str]) -> bool:
     True
     """
     lines = [line for line in first_lines if line.strip()]
-    lines = lines[:-1] or lines  # the last one may be cut
+    lines = lines[:-1] or lines  # the last one may be incomplete
     return sum(bool(_LINE.match(line)) for line in lines) * 2 > len(lines)
 
 
 def _by_day(sources: list[Source]) -> list[Source]:
-    """Put files in the order of their days, if these are their names."""
+    """Sort files named by days."""
     names = [Path(source_path(source)).name for source in sources]
     if all(_DAY.fullmatch(name) for name in names):
         return [sources[i] for i in sorted(range(len(names)), key=names.__getitem__)]

@@ -1,4 +1,4 @@
-"""What a job of PBS or Torque asked for and what it got."""
+"""Requested and allocated resources of a job of PBS or Torque."""
 
 from functools import lru_cache
 from math import isnan, nan
@@ -6,21 +6,21 @@ from typing import NamedTuple
 
 from workloadkit.io.pbs.values import chunks, hosts, kilobytes, vnodes, whole
 
-_LONGEST_KEPT = 2000  # characters of a request that are worth keeping
+_LONGEST_KEPT = 2000  # longest request that is cached, in characters
 
 
 class Request(NamedTuple):
-    """What a job asked for, in all; NaN where it is not told.
+    """Total requested resources of a job; NaN if not recorded.
 
     Parameters
     ----------
     procs, nodes, gpus : float
     memory : float
-        For each processor. [KB]
+        Per processor. [KB]
     memory_per : str
-        What memory was asked for by: cpu, node, job; empty if it was not.
+        Unit of the memory request: cpu, node or job; empty without a request.
     counted_nodes : bool
-        Whether nothing but a number of nodes is told, which `procs` then is.
+        Whether only a number of nodes is recorded, which is then used for `procs`.
     """
 
     procs: float
@@ -32,7 +32,7 @@ class Request(NamedTuple):
 
 
 class Grant(NamedTuple):
-    """What a job got: nodes, GPUs and its processors as each key tells them; NaN if it does not."""
+    """Allocated nodes, GPUs, and processors by each key; NaN if not recorded."""
 
     nodes: float
     gpus: float
@@ -40,7 +40,7 @@ class Grant(NamedTuple):
     host_procs: float
 
 
-#: Keys that tell what a job asks for, in the order that `request` takes.
+#: Keys of requests, in the order of the arguments of `request`.
 REQUEST_KEYS = tuple(
     f"Resource_List.{name}"
     for name in (
@@ -49,21 +49,21 @@ REQUEST_KEYS = tuple(
     )
 )
 
-#: Keys that tell what a job got, in the order that `grant` takes.
+#: Keys of allocations, in the order of the arguments of `grant`.
 GRANT_KEYS = ("exec_host", "exec_vnode", "exec_gpus")
 
 
 def request(*values: str | None) -> Request:
-    """Return what a job asked for, by the values of `REQUEST_KEYS`.
+    """Return the requested resources of a job, from the values of `REQUEST_KEYS`.
 
-    Processors are the largest number that one of ``select``, ``nodes``, ``procs``, ``mppwidth``
-    and ``ncpus`` asks for, since a default such as ``ncpus=1`` may stand beside what was asked
-    for; where none of them is told, the number of nodes.
+    The number of processors is the largest one in ``select``, ``nodes``, ``procs``, ``mppwidth``
+    and ``ncpus``, since a default such as ``ncpus=1`` may accompany the actual request; without
+    any of these, it is the number of nodes.
 
     Examples
     --------
-    >>> told = {"Resource_List.ncpus": "1", "Resource_List.nodes": "2:ppn=4:gpus=1"}
-    >>> asked = request(*map(told.get, REQUEST_KEYS))
+    >>> record = {"Resource_List.ncpus": "1", "Resource_List.nodes": "2:ppn=4:gpus=1"}
+    >>> asked = request(*map(record.get, REQUEST_KEYS))
     >>> asked.procs, asked.nodes, asked.gpus
     (8.0, 2.0, 2.0)
     """
@@ -109,7 +109,7 @@ def _request(
 
 
 def grant(exec_host: str | None, exec_vnode: str | None, exec_gpus: str | None) -> Grant:
-    """Return what a job got, by the values of `GRANT_KEYS`.
+    """Return the allocated resources of a job, from the values of `GRANT_KEYS`.
 
     Examples
     --------
@@ -127,5 +127,5 @@ def grant(exec_host: str | None, exec_vnode: str | None, exec_gpus: str | None) 
 
 
 def _first(*numbers: float) -> float:
-    """Return the first number that is known."""
+    """Return the first known number."""
     return next((number for number in numbers if not isnan(number)), nan)

@@ -1,4 +1,4 @@
-"""What the records of PBS tell of jobs, as columns of numbers and words."""
+"""Convert records of PBS to columns of jobs."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -25,14 +25,14 @@ from workloadkit.io.records import Records
 _ARRAY = re.compile(r"(\d+)(?:\[(\d*)\]|-(\d+))", re.ASCII)
 _KILLED = ("265", "271")  # 256 and a signal: SIGKILL, SIGTERM
 _NO_PROJECT = "_pbs_project_default"
-_DIGITS = 13  # of a number that can be believed
+_DIGITS = 13  # maximum of a plausible number
 _NO_DURATION = "x" * 8
 _DIGITS_OF_DURATION, _COLONS_OF_DURATION = [0, 1, 3, 4, 6, 7], [2, 5]
 
 _MINUTE = 60.0
 _QUARTER = 900.0
-_FARTHEST = 14 * 3600.0  # no zone is farther from UTC
-_LAST_MOMENT = 9e9  # pandas knows no later one [s since 1970]
+_FARTHEST = 14 * 3600.0  # largest offset from UTC
+_LAST_MOMENT = 9e9  # limit of pandas [s since 1970]
 
 _SUBMISSION_KEYS = ("ctime", "qtime", "etime")
 _TOLD = (
@@ -45,19 +45,19 @@ _TOLD = (
 _N_ASKED, _N_GOT = len(REQUEST_KEYS), len(GRANT_KEYS)
 _FIRST_TOLD = _N_ASKED + _N_GOT
 
-#: Keys that are read, in the order of the values that `row` takes.
+#: Keys that are read, in the order of the values of `row`.
 KEYS = (*REQUEST_KEYS, *GRANT_KEYS, *_TOLD)
 _CTIME, _END = KEYS.index("ctime"), KEYS.index("end")
 
-# What a job has only if it started.
+# Keys that require a start.
 _OF_A_RUN = ("start", "end", "Exit_status", "run_count", *GRANT_KEYS)
 
-#: Place, id, letter, submission, request, grant and what is told.
+#: Position, id, letter, submission, request, grant and other values.
 Row = tuple[Any, ...]
 
 
 def submission(values: Values) -> float:
-    """Return when a job was submitted: ctime, else qtime, else etime; NaN if none is told."""
+    """Return the submission of a job: ctime, else qtime, else etime; NaN if none is recorded."""
     for text in values[_CTIME : _CTIME + len(_SUBMISSION_KEYS)]:
         second = whole(text)
         if second > 0:
@@ -65,25 +65,25 @@ def submission(values: Values) -> float:
     return nan
 
 
-def told_ctime(values: Values) -> bool:
-    """Whether a record tells when the job was created."""
+def has_ctime(values: Values) -> bool:
+    """Whether a record contains the creation time of the job."""
     return values[_CTIME] is not None
 
 
-def told_end(values: Values) -> float:
-    """Return when a job ended; NaN if it is not told."""
+def end_of(values: Values) -> float:
+    """Return the end of a job; NaN if it is not recorded."""
     return whole(values[_END])
 
 
 def cancelled(values: Values, end: float) -> Values:
-    """Return the values of a job that ended then and never started, by another record of it."""
+    """Return the values of a job that was cancelled at `end`, from another record of it."""
     of_a_run = (*_OF_A_RUN, *(key for key in KEYS if key.startswith("resources_used")))
     told = {key: value for key, value in zip(KEYS, values, strict=True) if key not in of_a_run}
     return tuple(map((told | {"end": f"{end:.0f}"}).get, KEYS))
 
 
 def row(place: int, job_id: str, letter: str, values: Values, submit: float) -> Row:
-    """Return what a record tells of the end of a job or of an attempt."""
+    """Return the row for a record of the end of a job or of an attempt."""
     return (
         *(place, job_id, letter, submit, request(*values[:_N_ASKED])),
         *(grant(*values[_N_ASKED:_FIRST_TOLD]), *values[_FIRST_TOLD:]),
@@ -91,7 +91,7 @@ def row(place: int, job_id: str, letter: str, values: Values, submit: float) -> 
 
 
 def columns(rows: list[Row], records: Records) -> dict[str, Any]:
-    """Return the columns of records, and note what is odd in them."""
+    """Return the columns of records, and count oddities."""
     places, ids, letters, submit, requests, grants, *texts = zip(*rows, strict=True)
     place = np.array(places)
     told = dict(zip(_TOLD, texts, strict=True))
@@ -107,34 +107,34 @@ def columns(rows: list[Row], records: Records) -> dict[str, Any]:
     for name, column in (("start", start), ("end", end), ("resources_used.walltime", walltime)):
         if np.isnan(column).any():
             unreadable |= np.isnan(column) & np.array([t not in (None, "0") for t in told[name]])
-    note("start, end or walltime that cannot be read, unknown", unreadable)
+    note("start, end or walltime is invalid: taken as unknown", unreadable)
     ended = np.array(letters) == "E"
     used = walltime > 0
     late = ended & np.isnan(start) & used & ~np.isnan(end)
-    note("no start told: end − walltime taken", late)
+    note("no start recorded: end − walltime used", late)
     start = np.where(late, end - walltime, start)
     started = ~np.isnan(start)
     note("ended without a start (E): cancelled while queued", ended & ~started)
     elapsed = end - start
     gap = elapsed - walltime
-    note("walltime used is 0: run is end − start", (walltime == 0) & (elapsed > 0))
+    note("walltime used is 0: run time is end − start", (walltime == 0) & (elapsed > 0))
     suspended = used & (gap > _MINUTE)
-    note("end − start exceeds the walltime used by over a minute: run is the latter", suspended)
+    note("end − start exceeds the walltime used by over a minute: run is walltime", suspended)
     note("walltime used exceeds end − start by over a minute", used & (gap < -_MINUTE))
 
     vnode_procs, host_procs = np.array(got.vnode_procs), np.array(got.host_procs)
     ncpus, requested_procs = _numbers(told["resources_used.ncpus"]), np.array(asked.procs)
     both = (vnode_procs >= 0) & (host_procs >= 0)
-    note("exec_vnode and exec_host disagree: the former taken", both & (vnode_procs != host_procs))
+    note("exec_vnode and exec_host disagree: exec_vnode used", both & (vnode_procs != host_procs))
     procs = np.full(len(rows), np.nan)
     for source in (vnode_procs, host_procs, ncpus):
         procs = np.where(np.isnan(procs) & (source > 0), source, procs)
-    note("resources_used.ncpus is another number than allocated", (ncpus > 0) & (ncpus != procs))
+    note("resources_used.ncpus differs from the allocation", (ncpus > 0) & (ncpus != procs))
     as_requested = started & np.isnan(procs) & (requested_procs > 0)
-    note("allocated processors not told: those requested taken", as_requested)
+    note("allocated processors not recorded: requested number used", as_requested)
     procs = np.where(as_requested, requested_procs, procs)
     counted_nodes = np.array(asked.counted_nodes)
-    note("requested processors not told: the number of nodes taken", counted_nodes)
+    note("requested processors not recorded: number of nodes used", counted_nodes)
     status = np.array([*map(_status, letters, told["Exit_status"])])
     gpus = np.array(got.gpus)
     return {
@@ -164,7 +164,7 @@ def columns(rows: list[Row], records: Records) -> dict[str, Any]:
 
 
 def _names(ids: Sequence[str], told: Mapping[str, Sequence[str | None]]) -> dict[str, Any]:
-    """Return the columns of ids and of names."""
+    """Return the columns of ids and names."""
     cluster, array_job, array_task = [""] * len(ids), [""] * len(ids), np.full(len(ids), np.nan)
     for i, job_id in enumerate(ids):
         number, _, cluster[i] = job_id.partition(".")
@@ -205,7 +205,7 @@ def _status(letter: str, exit_code: str | None) -> int:
 
 
 def _numbers(texts: Sequence[str | None]) -> NDArray[np.float64]:
-    """Return whole numbers, NaN where there is none."""
+    """Return whole numbers, NaN if missing."""
     known = "".join(filter(None, texts))
     if not known:
         return np.full(len(texts), np.nan)
@@ -216,12 +216,12 @@ def _numbers(texts: Sequence[str | None]) -> NDArray[np.float64]:
 
 
 def _known(column: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return times or counts, of which 0 means none."""
+    """Return times or counts, where 0 means none."""
     return np.where(column > 0, column, np.nan)
 
 
 def _durations(texts: Sequence[str | None]) -> NDArray[np.float64]:
-    """Return durations [s], those of the common form ``hh:mm:ss`` all at once."""
+    """Return durations [s]; the common form ``hh:mm:ss`` is vectorised."""
     common = [text if text and len(text) == 8 else _NO_DURATION for text in texts]
     code = np.array(common, dtype="U8").view(np.uint32).reshape(len(texts), -1)
     digits = code[:, _DIGITS_OF_DURATION].astype(np.int64) - ord("0")
@@ -234,7 +234,7 @@ def _durations(texts: Sequence[str | None]) -> NDArray[np.float64]:
 
 
 def local_seconds(dates: list[str]) -> NDArray[np.float64]:
-    """Return dates of lines as seconds since 1970, as if they were UTC; NaN for what is none.
+    """Return dates of lines as seconds since 1970, as if in UTC; NaN for invalid dates.
 
     Examples
     --------
@@ -262,15 +262,15 @@ def check_zone(
     local: NDArray[np.float64],
     records: Records,
 ) -> None:
-    """Note where dates of lines, which are local time, are not of the zone given.
+    """Count lines with dates (in local time) that do not match the given time zone.
 
-    A record of an end is written at the end, so that its date tells the offset from UTC.
+    The record of an end is written at that end, so its date determines the offset from UTC.
 
     Parameters
     ----------
     tz : str
     places, ends, local : ndarray, shape (n_records,)
-        Lines, ends since 1970 UTC, and the dates of the lines as if they were UTC. [s]
+        Lines, ends since 1970 UTC, and the dates of the lines as if in UTC. [s]
     records : Records
     """
     offset = local - ends
@@ -280,9 +280,9 @@ def check_zone(
     quarters = _QUARTER * np.rint(offset / _QUARTER)
     of_a_zone = (np.abs(offset - quarters) <= 2 * _MINUTE) & (np.abs(quarters) <= _FARTHEST)
     far = known & ~of_a_zone
-    records.note_where("dated far from the end of the job, in whatever zone", far, places)
+    records.note_where("date far from the end of the job in any time zone", far, places)
     wrong = known & of_a_zone & (quarters != of_tz.total_seconds().to_numpy())
     for other in np.unique(quarters[wrong]):
         sign, (hours, rest) = "−" if other < 0 else "+", divmod(abs(int(other)), 3600)
-        kind = f"dated in local time of UTC{sign}{hours:02}:{rest // 60:02}, not of tz {tz}"
+        kind = f"date in local time of UTC{sign}{hours:02}:{rest // 60:02}, not of tz {tz}"
         records.note_where(kind, wrong & (quarters == other), places)

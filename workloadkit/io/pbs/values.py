@@ -1,4 +1,4 @@
-"""What stands in the accounting records of PBS and Torque: keys, durations, sizes, nodes."""
+"""Parse values in accounting records of PBS and Torque: keys, durations, sizes, nodes."""
 
 import re
 from math import inf, nan
@@ -21,16 +21,16 @@ _LONGEST_NUMBER = 30  # characters
 _GPUS = ("gpus", "gpu", "ngpus")
 _MEMORY = ("mem", "reqmem")
 
-#: Where a name is told twice, a blank in the name of a job is to blame, and what came first holds.
+#: A repeated key is caused by a blank in a job name; for these keys the first value is right.
 _BEFORE_THE_JOB_NAME = ("user", "group", "account", "project")
 
 
 def keys_and_values(text: str) -> dict[str, str]:
-    r"""Return what a record tells: ``key=value`` with blanks between, whatever the values hold.
+    r"""Return the values of a record by key: ``key=value`` pairs separated by blanks.
 
-    A key is a letter or underscore, then letters, digits, ``_``, ``.`` and ``-``, at the beginning
-    of a word. What follows without a key belongs to the value before it; quotes around a value
-    go, and keys between them are none.
+    A key is a letter or underscore followed by letters, digits, ``_``, ``.`` and ``-``, at the
+    start of a word. Text without a key belongs to the preceding value; quotes around a value are
+    removed, and text between them contains no keys.
 
     Examples
     --------
@@ -50,7 +50,7 @@ def keys_and_values(text: str) -> dict[str, str]:
     while at >= 0:
         key = text[text.rfind(" ", 0, at) + 1 : at]
         value = found.get(key, "")
-        if len(value) < 2 or value[0] != '"' or value[-1] != '"':  # there are blanks within
+        if len(value) < 2 or value[0] != '"' or value[-1] != '"':  # the value contains blanks
             return _odd_keys_and_values(words)
         found[key] = value[1:-1]
         at = text.find('="', at + 2)
@@ -58,7 +58,7 @@ def keys_and_values(text: str) -> dict[str, str]:
 
 
 def _odd_keys_and_values(words: list[str]) -> dict[str, str]:
-    """Read blanks within values, quoted or not; in time that grows with the words only."""
+    """Parse values with blanks, quoted or not, in time linear in the number of words."""
     last_quote = {
         quote: max((i for i, word in enumerate(words) if word.endswith(quote)), default=-1)
         for quote in _QUOTES
@@ -72,7 +72,7 @@ def _odd_keys_and_values(words: list[str]) -> dict[str, str]:
             key, value = match[0][:-1], word[match.end() :]
             quote = value[:1]
             parts = [value]
-            if last_quote.get(quote, -1) >= i + (value == quote):  # else it is a mere apostrophe
+            if last_quote.get(quote, -1) >= i + (value == quote):  # otherwise it is an apostrophe
                 parts = [value[1:]]
                 while not parts[-1].endswith(quote):
                     i += 1
@@ -87,7 +87,7 @@ def _odd_keys_and_values(words: list[str]) -> dict[str, str]:
 
 
 def whole(text: str | None) -> float:
-    """Return a whole number that can be believed as a time or a count; NaN for all else.
+    """Return a plausible time or count; NaN for anything else.
 
     Examples
     --------
@@ -101,7 +101,7 @@ def whole(text: str | None) -> float:
 
 
 def seconds(text: str | None) -> float:
-    """Return a duration: seconds, or ``[[days:]hours:]minutes:seconds``; NaN if it is neither.
+    """Return a duration: seconds, or ``[[days:]hours:]minutes:seconds``; NaN if invalid.
 
     Examples
     --------
@@ -125,10 +125,10 @@ def seconds(text: str | None) -> float:
 
 
 def kilobytes(text: str | None) -> float:
-    """Return a size in units of 1024 bytes; NaN if it is none.
+    """Return a size in units of 1024 bytes; NaN if invalid.
 
-    Bytes are meant without a suffix, ``w`` is a word of 8 bytes, ``k m g t p`` are powers of
-    1024, and the ``b`` may be missing.
+    Without a suffix the unit is bytes; ``w`` is a word of 8 bytes, ``k m g t p`` are powers of
+    1024, and the ``b`` is optional.
 
     Examples
     --------
@@ -147,7 +147,7 @@ def kilobytes(text: str | None) -> float:
 
 
 def _product(*factors: float) -> float:
-    """Return a number of processors that can be believed, else NaN."""
+    """Return a plausible number of processors, else NaN."""
     result = 1.0
     for factor in factors:
         result *= factor
@@ -155,15 +155,15 @@ def _product(*factors: float) -> float:
 
 
 def chunks(text: str | None, per_chunk: str) -> tuple[float, float, float, float]:
-    """Return what a request by chunks asks for in all; NaN where it does not say.
+    """Return the total of a request by chunks; NaN if not specified.
 
     Parameters
     ----------
     text : str or None
-        As ``select=`` or ``nodes=`` have it: ``5:ncpus=13+2:ncpus=4``, ``4:ppn=8``,
-        ``n1:ppn=2+n2``. A chunk without a number is one chunk.
+        The value of ``select=`` or ``nodes=``: ``5:ncpus=13+2:ncpus=4``, ``4:ppn=8``,
+        ``n1:ppn=2+n2``. A chunk without a number counts once.
     per_chunk : str
-        What processors of a chunk are called: ``ncpus`` or ``ppn``; 1 where it is not told.
+        Name of the processors per chunk: ``ncpus`` or ``ppn``; 1 if it is missing.
 
     Returns
     -------
@@ -194,7 +194,7 @@ def chunks(text: str | None, per_chunk: str) -> tuple[float, float, float, float
 
 
 def vnodes(text: str | None) -> tuple[float, float, float]:
-    """Return nodes, processors and GPUs of ``exec_vnode``; NaN where it does not say.
+    """Return nodes, processors and GPUs of ``exec_vnode``; NaN if not specified.
 
     Examples
     --------
@@ -210,7 +210,7 @@ def vnodes(text: str | None) -> tuple[float, float, float]:
 
 
 def hosts(text: str | None) -> tuple[float, float]:
-    """Return nodes and processors of ``exec_host``; NaN where it does not say.
+    """Return nodes and processors of ``exec_host``; NaN if not specified.
 
     Examples
     --------
@@ -227,7 +227,7 @@ def hosts(text: str | None) -> tuple[float, float]:
 
 
 def _places_of_host(place: str) -> float:
-    """Return the processors of ``host/0``, ``host/0*13`` or ``host/0-3,6``; 1 if it is odd."""
+    """Return the processors of ``host/0``, ``host/0*13`` or ``host/0-3,6``; 1 if invalid."""
     where, _, times = place.rpartition("/")[2].partition("*")
     if times:
         return whole(times)

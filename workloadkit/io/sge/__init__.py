@@ -1,7 +1,7 @@
 """Accounting of Grid Engine, of any version and form.
 
-`reader` puts the parts together: `jobs` decides what becomes of each line, `lines` parts them into
-fields, and `rows` makes columns of records of these.
+`reader` is the entry point: `jobs` decides what each line contributes, `lines` splits lines into
+fields, and `rows` converts them to columns of records.
 """
 
 from workloadkit.io.sge.reader import looks_like, read_sge

@@ -1,4 +1,4 @@
-"""Lines of Grid Engine's accounting, parted into their fields whatever these hold."""
+"""Split lines of Grid Engine's accounting into fields, which may contain the delimiter."""
 
 import json
 import re
@@ -9,8 +9,8 @@ from operator import itemgetter
 from typing import Any, NamedTuple
 
 
-class Line(NamedTuple):
-    """What a line tells of a job or of a parallel task, as it stands there."""
+class AccountingLine(NamedTuple):
+    """Fields of a line of a job or of a parallel task, as text."""
 
     qname: str
     group: str
@@ -39,8 +39,8 @@ class Line(NamedTuple):
     maxrss: str
 
 
-class Asked(NamedTuple):
-    """What the category of a job asks for; NaN where it does not.
+class CategoryRequest(NamedTuple):
+    """Resources requested in the category of a job; NaN if not specified.
 
     Parameters
     ----------
@@ -48,9 +48,9 @@ class Asked(NamedTuple):
     time : float
         [s]
     memory : float
-        For each slot. [KB]
+        Per slot. [KB]
     gpus : float
-        As it stands there, which is by slot at some sites.
+        As specified, per slot at some sites.
     """
 
     procs: float
@@ -59,15 +59,15 @@ class Asked(NamedTuple):
     gpus: float
 
 
-#: Words for nothing.
+#: Values that mean none.
 NOTHING = ("", "NONE", "none")
 
-# What is 0 where a JSON object does not tell it.
+# Default values of numbers missing in a JSON object.
 _UNTOLD = dict.fromkeys(
     ("task_number", "slots", "cpu", "ru_utime", "ru_stime", "ru_maxrss", "maxvmem", "maxrss"), "0"
 )
 
-# In a line without a colon where none belongs, and with nothing after maxvmem.
+# Positions in a line without extra colons, and without fields after maxvmem.
 _BEFORE_CATEGORY = (0, 2, 3, 4, 5, 6, 8, 9, 10, 11, 12, 14, 15, 16, 31, 32, 33, 34, 35, 36)
 _PRIORITY = 7
 _CATEGORY, _IOW = 39, 40
@@ -96,12 +96,12 @@ _MEMORY = ("h_vmem", "mem_free", "m_mem_free", "virtual_free", "s_vmem")
 _GPUS = ("gpu", "gpus", "ngpus")
 
 
-def parted(text: str) -> Line | None:
-    """Part a line into its fields; None if it is no line of accounting.
+def parted(text: str) -> AccountingLine | None:
+    """Split a line into its fields; None if it is not a line of accounting.
 
-    Names of jobs may hold colons, and so may accounts, categories and commands. What holds them
-    apart are numbers: priority, submission, start, end, failure and exit status stand between
-    account and resource usage, and I/O wait and maxvmem behind the category.
+    Names of jobs, accounts, categories and commands may contain colons. Numeric fields separate
+    them: priority, submission, start, end, failure and exit status stand between account and
+    resource usage, and I/O wait and maxvmem follow the category.
 
     Examples
     --------
@@ -131,22 +131,22 @@ def parted(text: str) -> Line | None:
             return None
         fields[_CATEGORY:iow] = [":".join(fields[_CATEGORY:iow])]
     if len(fields) > _MAXRSS and _NUMBER.fullmatch(fields[_MAXRSS]):
-        return Line._make(_UNIVA(fields))
-    return Line._make((*_PLAIN(fields), "", "0"))
+        return AccountingLine._make(_UNIVA(fields))
+    return AccountingLine._make((*_PLAIN(fields), "", "0"))
 
 
 def _is_anchor(fields: Sequence[str], place: int) -> bool:
-    """Whether the priority stands there, and submission, start, end and two codes after it."""
-    # a time is 0 or has 9 digits and more, as all have had since 1973
+    """Whether priority, submission, start, end and two codes stand at `place`."""
+    # a time is 0 or has at least 9 digits, as since 1973
     return _ANCHOR.fullmatch(":".join(fields[place : place + 6])) is not None
 
 
 def _is_iow(fields: Sequence[str], place: int) -> bool:
-    """Whether I/O wait stands there, a task or none, maxvmem and perhaps a reservation after it."""
+    """Whether I/O wait, task, maxvmem and optionally a reservation stand at `place`."""
     return _AFTER_CATEGORY.fullmatch(":".join(fields[place : place + 5])) is not None
 
 
-def _of_json(text: str) -> Line | None:
+def _of_json(text: str) -> AccountingLine | None:
     try:
         told = json.loads(text)
     except (ValueError, RecursionError):
@@ -156,7 +156,9 @@ def _of_json(text: str) -> Line | None:
     measured = _inner(usage, "usage") or _inner(usage, "eusage") or _inner(told, "eusage")
     found = {**measured, **rusage, **told}
     found.setdefault("pe_taskid", found.get("pe_task_id", ""))
-    line = Line(*(_word(found.get(name, _UNTOLD.get(name, ""))) for name in Line._fields))
+    line = AccountingLine(
+        *(_word(found.get(name, _UNTOLD.get(name, ""))) for name in AccountingLine._fields)
+    )
     anchor = ("0", line.submission_time, line.start_time, line.end_time)
     whole = _is_anchor((*anchor, line.failed, line.exit_status), 0) and line.job_number.isdecimal()
     return line if whole else None
@@ -171,29 +173,31 @@ def _word(value: object) -> str:
     return str(value) if isinstance(value, str | int | float) else ""
 
 
-def asked(category: str) -> Asked:
-    """Return what a job asked for, by its category.
+def requested(category: str) -> CategoryRequest:
+    """Return the resources requested by a job's category.
 
-    Lower-case suffixes of sizes are powers of 1000, upper-case ones of 1024.
+    Lower-case suffixes of sizes are powers of 1000, upper-case ones powers of 1024.
 
     Examples
     --------
-    >>> asked("-l h_rt=36000,mem_free=1.5G,gpu=2 -pe mpi 16")
-    Asked(procs=16.0, time=36000.0, memory=1572864.0, gpus=2.0)
+    >>> requested("-l h_rt=36000,mem_free=1.5G,gpu=2 -pe mpi 16")
+    CategoryRequest(procs=16.0, time=36000.0, memory=1572864.0, gpus=2.0)
     """
-    return _asked(category) if len(category) <= _LONGEST_KEPT else _asked.__wrapped__(category)
+    return (
+        _requested(category) if len(category) <= _LONGEST_KEPT else _requested.__wrapped__(category)
+    )
 
 
-_LONGEST_KEPT = 1000  # characters of a category that are worth keeping
+_LONGEST_KEPT = 1000  # longest category that is cached, in characters
 
 
 @lru_cache(maxsize=1 << 14)
-def _asked(category: str) -> Asked:
+def _requested(category: str) -> CategoryRequest:
     resources: dict[str, str] = {}
     for listed in _RESOURCES.findall(category):
         resources |= dict(part.split("=", 1) for part in listed.split(",") if "=" in part)
     parallel = _PARALLEL.search(category)
-    return Asked(
+    return CategoryRequest(
         float(parallel[1]) if parallel else nan,
         next((_seconds(resources[name]) for name in _RUN_LIMITS if name in resources), nan),
         next((_kilobytes(resources[name]) for name in _MEMORY if name in resources), nan),

@@ -4,7 +4,7 @@ from workloadkit.io.assemble import assemble
 from workloadkit.io.files import source_path
 from workloadkit.io.lines import Sources, line_blocks, list_of_sources
 from workloadkit.io.records import ImportOptions
-from workloadkit.io.sge.jobs import Reader, is_comment, is_qacct
+from workloadkit.io.sge.jobs import SgeReader, is_comment, is_qacct
 from workloadkit.io.sge.lines import parted
 from workloadkit.io.sge.rows import FAILURES
 from workloadkit.trace import Trace
@@ -21,20 +21,20 @@ def read_sge(
 ) -> Trace:
     r"""Read the accounting file of Grid Engine [1]_, of any version since 6.0.
 
-    Both forms are read: fields between colons (43 of version 6.0 and more of later ones; names of
-    jobs, accounts and categories may hold colons) and a JSON object a line. Times are seconds,
-    milliseconds (Univa 8.2 and later) or microseconds (JSON), which their size tells; they are
-    cut to whole seconds, in which logs are written.
+    Two forms are supported: fields separated by colons (43 in version 6.0, more in later ones;
+    names of jobs, accounts and categories may contain colons), and one JSON object per line. Times
+    are in seconds, milliseconds (Univa 8.2 and later) or microseconds (JSON), recognised by their
+    size, and truncated to whole seconds.
 
     A line with a ``pe_taskid`` is a task of a parallel job: its CPU time and memory are added to
-    those of its job. Lines of one job, array task and submission are attempts of it (the job was
-    rescheduled, or could not be started at first); the last one is the job.
+    those of the job. Lines with the same job, array task and submission are attempts of the job
+    (it was rescheduled, or failed to start at first); the last one is the job.
 
-    Status, by the fields failed and exit_status:
+    The status follows from the fields failed and exit_status:
 
     ================================================  ======
     failed 0, exit_status 0                           1
-    deleted by somebody (qdelinfo of Univa)           5
+    deleted by a user (qdelinfo of Univa)             5
     failed 17 or 100, through SIGKILL or SIGTERM      5
     (exit_status 137, 143): qdel and the limits
     no start, and failed 0, 17 or 100                 5
@@ -52,31 +52,32 @@ def read_sge(
     Parameters
     ----------
     source : str, path, binary file, or several of them in a list
-        ``-`` is standard input; compressed files are known by their first bytes. Not what qacct
-        prints.
+        ``-`` is standard input; compression is recognised from the content. The output of qacct is
+        not supported.
     tz : str, default "UTC"
-        Zone of the log; the times need none.
+        Time zone of the log; the times are independent of it.
     procs : int, optional
         Processors of the machine, for the header.
     attempts : bool, default False
-        Make each attempt of a requeued job a partial line of it.
+        Whether each attempt of a requeued job becomes one of its partial executions.
     anonymize : bool, default False
-        Leave out all names and ids.
+        Whether to leave out all names and ids.
     key : bytes, optional
-        What makes numbers of names, the same in every log; only with `anonymize`.
+        Secret from which numbers for names are derived, the same in every log; only with
+        `anonymize`.
 
     Returns
     -------
     Trace
-        With `Trace.intake`, what became of each line, and `Trace.sidecar`, what does not fit
-        into the Standard Workload Format.
+        `Trace.intake` reports what became of each line; `Trace.sidecar` has the data without a
+        field in the Standard Workload Format.
 
     Raises
     ------
     FormatError
-        If a file cannot be read or there is no job.
+        If a file cannot be read or contains no job.
     ParameterError
-        For options that cannot be.
+        For invalid options.
 
     References
     ----------
@@ -93,7 +94,7 @@ def read_sge(
     """
     options = ImportOptions(tz, procs, attempts, anonymize, key)
     sources = list_of_sources(source)
-    reader = Reader()
+    reader = SgeReader()
     for block in line_blocks(sources, reader.records.digest):
         reader.read(block)
     reader.finish()
@@ -107,7 +108,7 @@ def read_sge(
 
 
 def looks_like(first_lines: list[str]) -> bool:
-    """Whether a file that begins like this is accounting of Grid Engine, or what qacct prints.
+    """Whether the first lines of a file are accounting of Grid Engine, or the output of qacct.
 
     Examples
     --------
@@ -117,5 +118,5 @@ def looks_like(first_lines: list[str]) -> bool:
     lines = [line for line in first_lines if not is_comment(line)]
     if lines and is_qacct(lines):
         return True
-    lines = lines[:-1] or lines  # the last one may be cut
+    lines = lines[:-1] or lines  # the last one may be incomplete
     return sum(parted(line) is not None for line in lines) * 2 > len(lines)

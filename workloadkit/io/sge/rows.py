@@ -1,4 +1,4 @@
-"""What the lines of Grid Engine's accounting tell of jobs, as columns of numbers and words."""
+"""Convert lines of Grid Engine's accounting to columns of jobs."""
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from workloadkit.fields import CANCELLED, COMPLETED, FAILED
 from workloadkit.io.records import Records
-from workloadkit.io.sge.lines import NOTHING, Asked, Line, asked
+from workloadkit.io.sge.lines import NOTHING, AccountingLine, CategoryRequest, requested
 
-#: What the codes of field `failed` mean, by sge_status(5).
+#: Meaning of the codes in the field `failed`, by sge_status(5).
 FAILURES = {
     0: "no failure",
     1: "assumedly before job",
@@ -55,14 +55,14 @@ _THROUGH_SIGNAL = (17, 100)
 _KILLED = (137, 143)  # 128 and SIGKILL or SIGTERM
 _DEFAULT_ACCOUNT, _DEFAULT_DEPARTMENT = "sge", "defaultdepartment"
 
-_MILLISECONDS, _MICROSECONDS = 1e11, 1e14  # times from there on are not seconds
-_BELIEVED = 1e18  # numbers below that
+_MILLISECONDS, _MICROSECONDS = 1e11, 1e14  # times from these values on are in smaller units
+_BELIEVED = 1e18  # limit of plausible numbers
 
 
 def columns(rows: list[tuple[Any, ...]], records: Records) -> dict[str, Any]:
-    """Return the columns of records, and note what is odd in them."""
+    """Return the columns of records, and count oddities."""
     places, task_cpu, task_memory, *fields = zip(*rows, strict=True)
-    told = dict(zip(Line._fields, fields, strict=True))
+    told = dict(zip(AccountingLine._fields, fields, strict=True))
     place = np.array(places)
     submit, start, end = (
         _known(_seconds(_numbers(told[name])))
@@ -70,13 +70,13 @@ def columns(rows: list[tuple[Any, ...]], records: Records) -> dict[str, Any]:
     )
     never = np.isnan(start)
     records.note_where("never started", never, place)
-    records.note_where("neither start nor end told: wait unknown", never & np.isnan(end), place)
+    records.note_where("neither start nor end recorded: wait unknown", never & np.isnan(end), place)
     failed, exit_status = _numbers(told["failed"]), _numbers(told["exit_status"])
     slots = _known(_numbers(told["slots"]))
-    records.note_where("fewer slots than one: unknown", slots < 1, place)
+    records.note_where("fewer slots than one: taken as unknown", slots < 1, place)
     slots = np.where(slots < 1, np.nan, slots)
     cpu, memory = _usage(told)
-    requests = Asked(*zip(*map(asked, told["category"]), strict=True))  # type: ignore[arg-type]
+    requests = CategoryRequest(*zip(*map(requested, told["category"]), strict=True))  # type: ignore[arg-type]
     requested_procs, memory_asked = np.array(requests.procs), np.array(requests.memory)
     task = _known(_numbers(told["task_number"]))
     indices = ["" if index != index else f"{index:.0f}" for index in task.tolist()]
@@ -115,7 +115,7 @@ def columns(rows: list[tuple[Any, ...]], records: Records) -> dict[str, Any]:
 def _usage(
     told: Mapping[str, Sequence[str]],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return CPU time [s] and memory [KB] of each line, NaN for unknown."""
+    """Return CPU time [s] and memory [KB] of each line, NaN if unknown."""
     cpu = _known(_numbers(told["cpu"]))
     if np.isnan(cpu).any():
         times = _numbers(told["ru_utime"]) + _numbers(told["ru_stime"])
@@ -132,7 +132,7 @@ def _status(
     never: NDArray[np.bool_],
     qdelinfo: Sequence[str],
 ) -> NDArray[np.int64]:
-    """Return the status of jobs, by the table of `read_sge`."""
+    """Return the status of jobs, see the table in `read_sge`."""
     signalled = np.isin(failed, _THROUGH_SIGNAL)
     deleted = np.array([text not in NOTHING for text in qdelinfo])
     killed = signalled & np.isin(exit_status, _KILLED)
@@ -143,12 +143,12 @@ def _status(
 
 @lru_cache(maxsize=1024)
 def _state(failed: str) -> str:
-    """Return what went wrong, in words."""
+    """Return the meaning of a failure code."""
     return FAILURES.get(int(failed), f"failed {int(failed)}")
 
 
 def _account(project: str, department: str, account: str) -> str:
-    """Return who pays for a job."""
+    """Return the account of a job: project, else department, else account."""
     if project not in NOTHING:
         return project
     if department not in (*NOTHING, _DEFAULT_DEPARTMENT):
@@ -161,20 +161,20 @@ def _words(texts: Sequence[str]) -> list[str]:
 
 
 def _sum(own: NDArray[np.float64], of_tasks: Sequence[float]) -> NDArray[np.float64]:
-    """Add what tasks used; unknown if neither is known."""
+    """Add the resources used by tasks; unknown if neither is known."""
     tasks = np.array(of_tasks)
     return np.where(tasks > 0, np.nan_to_num(own) + tasks, own)
 
 
 def second(text: str) -> float:
-    """Return a time in whole seconds, in whatever unit it is."""
+    """Return a time in whole seconds, from any unit."""
     time = int(text)
     unit = 1e6 if time >= _MICROSECONDS else 1e3 if time >= _MILLISECONDS else 1.0
     return time // unit
 
 
 def as_number(text: str) -> float:
-    """Return a number, 0 if it is none or cannot be believed."""
+    """Return a number, 0 if it is invalid or implausible."""
     try:
         number = float(text)
     except ValueError:
@@ -183,7 +183,7 @@ def as_number(text: str) -> float:
 
 
 def _numbers(texts: Sequence[str]) -> NDArray[np.float64]:
-    """Return numbers, 0 where there is none."""
+    """Return numbers, 0 if missing."""
     try:
         column = np.array(texts, dtype=object).astype(np.float64)
     except ValueError:
@@ -192,11 +192,11 @@ def _numbers(texts: Sequence[str]) -> NDArray[np.float64]:
 
 
 def _seconds(times: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return times in whole seconds, in whatever unit they are."""
+    """Return times in whole seconds, from any unit."""
     unit = np.select([times >= _MICROSECONDS, times >= _MILLISECONDS], [1e6, 1e3], 1.0)
     return np.floor(times / unit)
 
 
 def _known(column: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return numbers of which 0 means none."""
+    """Return numbers, where 0 means none."""
     return np.where(column > 0, column, np.nan)

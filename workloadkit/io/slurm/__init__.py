@@ -1,8 +1,8 @@
-"""Accounting of Slurm, as `sacct` prints it.
+"""Accounting of Slurm, as printed by `sacct`.
 
-`reader` puts the parts together: `rows` splits lines by the names of their `columns`, `jobs` makes
-records of them with the help of `values` and `times`, `steps` sums up the rows of steps, and
-`attempts` tells requeued jobs from ids used again.
+`reader` is the entry point: `rows` splits lines according to their `columns`, `jobs` converts them
+to records using `values` and `times`, `steps` sums up the rows of steps, and `attempts`
+distinguishes requeued jobs from reused ids.
 """
 
 from workloadkit.io.slurm.columns import EXPORT

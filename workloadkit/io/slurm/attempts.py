@@ -1,4 +1,4 @@
-"""Several rows of one id: a row exported twice, a job that was requeued, an id used again."""
+"""Rows with the same id: repeated rows, requeued jobs, and reused ids."""
 
 from typing import NamedTuple
 
@@ -8,18 +8,18 @@ from numpy.typing import NDArray
 
 from workloadkit.io.records import Records
 
-#: States after which Slurm queues a job again.
+#: States after which Slurm requeues a job.
 _QUEUED_AGAIN = ("REQUEUED", "NODE_FAIL", "PREEMPTED", "BOOT_FAIL", "LAUNCH_FAILED")
 
-#: A job is submitted anew when it is queued again: that soon after the end before. [s]
+#: Longest time from the end of an attempt to the resubmission. [s]
 _SOON = 60.0
 
 _EARLIER = "earlier attempts of requeued jobs"
-_REPEATED = "rows of the same attempt again: the last one stands"
+_REPEATED = "repeated rows of an attempt: the last one is used"
 
 
 class OpenRow(NamedTuple):
-    """A row of a job that has not ended: no job of the log, but maybe the next attempt of one."""
+    """A row of a job that has not ended; it may be the next attempt of a job."""
 
     cluster: str
     id: str
@@ -30,29 +30,29 @@ class OpenRow(NamedTuple):
 def link_attempts(
     table: pd.DataFrame, open_rows: list[OpenRow], records: Records, *, summed_up: bool
 ) -> pd.DataFrame:
-    """Tell requeued jobs from ids that were used again.
+    """Link the attempts of requeued jobs, and separate reused ids.
 
-    Rows of one cluster, id, submission and start are the same attempt, exported twice. Slurm gives
-    a requeued job a new submission: the row of an id that was submitted within a minute after the
-    end of an attempt that was requeued, preempted or lost its node is the next attempt. Rows of
-    one submission are attempts anyway. All else are other jobs of an id used again. A job whose
-    last attempt has not ended is left out with all of them.
+    Rows with the same cluster, id, submission and start are repeated rows of one attempt. Slurm
+    gives a requeued job a new submission: a row with the same id, submitted within a minute after
+    the end of an attempt that was requeued, preempted or lost its node, is the next attempt. Rows
+    with the same submission are always attempts of one job. All others are different jobs with a
+    reused id. A job whose last attempt has not ended is left out with all its attempts.
 
     Parameters
     ----------
     table : DataFrame
-        Records of jobs, also of attempts in state REQUEUED.
+        Records of jobs, including attempts in state REQUEUED.
     open_rows : list of OpenRow
     records : Records
-        Where rows that are left out are counted.
+        Counts the rows left out.
     summed_up : bool
-        Whether all attempts are wanted: they get the submission of the first. Else only the last
-        of them is left.
+        Whether to keep all attempts, with the submission of the first. Else only the last one is
+        kept.
 
     Returns
     -------
     DataFrame
-        The records that are left.
+        The remaining records.
     """
     part = _of_several_rows(table, open_rows)
     if part is None:
@@ -76,7 +76,7 @@ def link_attempts(
     is_last = np.isin(np.arange(len(part)), last)
     leave_out("not ended: REQUEUED", part[unfinished & is_last])
     leave_out(_EARLIER, part[unfinished & ~is_last])
-    # a row that was not yet ended when exported says nothing that a later one does not
+    # a row exported before its end adds nothing to a later one
     done = ~unfinished & (part["row"].to_numpy() >= 0)
     part = part[done]
     job, last = _jobs_of(part, job[done])
@@ -92,10 +92,10 @@ def link_attempts(
 
 
 def _of_several_rows(table: pd.DataFrame, open_rows: list[OpenRow]) -> pd.DataFrame | None:
-    """Return the rows whose id stands in several, with those that have not ended; None if none.
+    """Return the rows with ids that occur repeatedly, including open rows; None if there are none.
 
-    `row` is that of the table, -1 for one that has not ended. Of rows that tell of the same, those
-    that have ended stand first, the last of a file before others.
+    `row` is the row in the table, -1 for an open row. Among rows of one attempt, ended ones come
+    first, and later ones in the file before earlier ones.
     """
     waiting = pd.DataFrame(open_rows, columns=OpenRow._fields)
     ids = pd.factorize(np.append(table["id"].to_numpy(object), waiting["id"].to_numpy(object)))[0]
@@ -139,7 +139,7 @@ def _of_several_rows(table: pd.DataFrame, open_rows: list[OpenRow]) -> pd.DataFr
 def _jobs_of(
     part: pd.DataFrame, job: NDArray[np.int64] | None = None
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the job 0, 1, … of each attempt, sorted by id and time, and the last one of each."""
+    """Return the job 0, 1, … of each attempt, sorted by id and time, and each job's last one."""
     if not len(part):
         return np.empty(0, np.int64), np.empty(0, np.int64)
     if job is None:

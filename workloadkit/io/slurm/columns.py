@@ -1,4 +1,4 @@
-"""The columns of an export of `sacct`, found by their names, which differ by version."""
+"""Find the columns of an export of `sacct` by their names, which depend on the version."""
 
 import re
 from functools import cached_property
@@ -6,14 +6,14 @@ from functools import cached_property
 from workloadkit.errors import FormatError, ParameterError
 from workloadkit.io.slurm.values import NO_VALUE, STATES, is_id, state
 
-#: The command whose output is read.
+#: The command that produces the export.
 EXPORT = (
     "TZ=UTC sacct -aXPD -S FROM -E TO --units=K -o JobIDRaw,JobID,Cluster,Partition,QOS,Account,"
     "GID,UID,Submit,Eligible,Start,End,ElapsedRaw,Suspended,State,ExitCode,NNodes,AllocCPUS,"
     "ReqCPUS,ReqMem,AllocTRES,TimelimitRaw,Reason,Flags,JobName"
 )
 
-#: The columns that are used, by what they tell; of several that tell the same, the first there is.
+#: Columns that are used, by content; of several alternatives the first one present.
 COLUMNS = {
     "id": ("JobID", "JobIDRaw"),
     "cluster": ("Cluster",),
@@ -45,7 +45,7 @@ COLUMNS = {
     "n_tasks": ("NTasks",),
 }
 
-#: Columns that hold any text, and so may hold the delimiter or the end of a line.
+#: Columns with free text, which may contain the delimiter or line ends.
 FREE_TEXT = (
     *("JobName", "Comment", "AdminComment", "SystemComment", "SubmitLine", "WorkDir", "Extra"),
     *("StdOut", "StdErr", "StdIn"),
@@ -54,24 +54,23 @@ FREE_TEXT = (
 _OTHERS = ("User", "UID", "JobIDRaw", "NodeList", "CPUTimeRAW", "Flags", *FREE_TEXT)
 _KNOWN = {name.lower() for names in (*COLUMNS.values(), _OTHERS) for name in names}
 
-# What stands for the submission where no column tells it: it came no later.
+# Columns that replace a missing Submit, which is not later than these.
 _STAND_INS = (("eligible", "Eligible"), ("start", "Start"))
 
-# Without one of these columns, no log can be made; and what they are needed for.
+# Required columns, and the data that they provide.
 _NEEDED = (
-    (("submit",), "Submit", "when a job was submitted"),
-    (("start",), "Start", "when it started"),
-    (("end", "elapsed"), "End or ElapsedRaw", "when it ended"),
-    (("state",), "State", "how it ended"),
+    (("submit",), "Submit", "submit time"),
+    (("start",), "Start", "start time"),
+    (("end", "elapsed"), "End or ElapsedRaw", "end time"),
+    (("state",), "State", "final state"),
     (
         ("procs", "allocated", "requested_procs", "requested"),
         "AllocCPUS",
-        "how many processors it had",
+        "number of processors",
     ),
 )
 
-# Exports that leave the line of names away: Open XDMoD's, as they came to be one after the other,
-# and ours.
+# Exports without a line of names: those of Open XDMoD's versions, and that of `EXPORT`.
 _FIRST = "JobID|JobIDRaw|Cluster|Partition|{}Account|Group|GID|User|UID|Submit|Eligible|Start|End|"
 _MIDDLE = "Elapsed|ExitCode|State|NNodes|NCPUS|ReqCPUS|ReqMem|{}Timelimit|NodeList|JobName"
 _UNNAMED = (
@@ -83,7 +82,7 @@ _UNNAMED = (
     EXPORT.rpartition(" ")[2].replace(",", "|"),
 )
 
-# What cells look like, by the names of their columns.
+# Patterns of cells, by the names of their columns.
 _TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d)?")
 _LENGTH = re.compile(r"(?:\d+-)?[\d:.]+|UNLIMITED|Partition_Limit")
 _WHOLE = re.compile(r"\d+[KMG]?")
@@ -102,7 +101,7 @@ _DELIMITERS = re.compile(r"[^A-Za-z0-9]+")
 
 
 class Columns:
-    """The first line of an export.
+    """The columns of an export.
 
     Parameters
     ----------
@@ -112,13 +111,13 @@ class Columns:
     Attributes
     ----------
     n_fields : int
-        Fields of every row.
+        Number of fields per row.
     place : dict of str to int
-        Where the columns of `COLUMNS` stand, those that are there.
+        Positions of the columns in `COLUMNS` that are present.
     free : list of int
-        Where free text may stand.
+        Positions of columns with free text.
     submit_by : str
-        The column that stands for the missing Submit; empty if it is there, or none can.
+        The column that replaces a missing Submit; empty if Submit is present.
     """
 
     def __init__(self, line: str, delimiter: str) -> None:
@@ -140,12 +139,12 @@ class Columns:
 
     @cached_property
     def times(self) -> list[int]:
-        """Where times stand."""
+        """Positions of times."""
         return [self.place[w] for w in ("submit", "eligible", "start", "end") if w in self.place]
 
     @classmethod
     def of(cls, line: str) -> "Columns | None":
-        """Read a first line, whatever its delimiter; None if it is none.
+        """Parse a line of names with any delimiter; None if it is not one.
 
         Examples
         --------
@@ -170,7 +169,7 @@ class Columns:
 
 
 def is_row(line: str) -> bool:
-    """Tell whether a line looks like a row of `sacct`: an id, two times or more, and a state.
+    """Return whether a line looks like a row of `sacct`: an id, two or more times, and a state.
 
     Examples
     --------
@@ -183,7 +182,7 @@ def is_row(line: str) -> bool:
 
 
 def unnamed_columns(line: str) -> Columns | None:
-    """Return the columns of an export without names, if it is one of those that are known.
+    """Return the columns of a known export without names; None if it is not known.
 
     Examples
     --------
@@ -203,7 +202,7 @@ def unnamed_columns(line: str) -> Columns | None:
 
 
 def _fits(title: str, cell: str) -> bool:
-    """Whether a cell may be of a column."""
+    """Whether a cell may belong to a column."""
     if title.startswith("JobID"):
         return is_id(cell)
     if title == "State":
@@ -215,45 +214,45 @@ def _fits(title: str, cell: str) -> bool:
 
 
 def named_columns(names: str) -> Columns:
-    """Return the columns that a user names.
+    """Return the columns specified by the user.
 
     Raises
     ------
     ParameterError
-        If they are not columns of `sacct`.
+        If these are not columns of `sacct`.
     """
     columns = Columns.of(names)
     if columns is None:
         raise ParameterError(
-            f"columns is {names!r}; it names those of sacct in their order, JobID among them, such "
-            "as JobID|Submit|Start|End|State|NCPUS"
+            f"columns is {names!r}; it must list the columns of sacct in order, including JobID, "
+            "such as JobID|Submit|Start|End|State|NCPUS"
         )
     return Columns(names.replace(columns.delimiter, "|"), "|")
 
 
 def first_columns(line: str, path: str, number: int, given: Columns | None = None) -> Columns:
-    """Return the columns of a file by its first line: their names, or a row of known ones.
+    """Return the columns of a file from its first line: names, or a row of a known export.
 
     Raises
     ------
     FormatError
-        If they are not known, or needed ones are missing.
+        If the columns are unknown, or required ones are missing.
     """
     columns = Columns.of(line) or given or unnamed_columns(line)
     if columns is None and is_row(line):
         raise FormatError(
             path,
-            "rows of sacct, and no line that names their columns: name them in their order by "
+            "rows of sacct without a line of column names: specify the columns in order with "
             "--columns 'JobID|Partition|...' (in Python columns=)",
             line=number,
         )
     if columns is None:
         raise FormatError(
-            path, f"no line that names the columns of sacct; export with: {EXPORT}", line=number
+            path, f"no line with the column names of sacct; export with: {EXPORT}", line=number
         )
     if not columns.delimiter.strip(" "):
         raise FormatError(
-            path, f"columns cut to a width; --parsable2 is needed: {EXPORT}", line=number
+            path, f"columns have a fixed width; use --parsable2: {EXPORT}", line=number
         )
     missing = [
         f"{title} ({why})"

@@ -1,4 +1,4 @@
-"""The instants of jobs: what their times say once the zone they are of is known."""
+"""Convert local times of jobs to instants."""
 
 from typing import NamedTuple
 
@@ -6,18 +6,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit.io.records import Records
-from workloadkit.io.slurm.times import Clock, read_times
+from workloadkit.io.slurm.times import WallClock, read_times
 
 _Numbers = NDArray[np.float64]
 
 NAMES = ("submit", "eligible", "start", "end")
 
-_TWICE = "a time that came twice when clocks were set back: taken as the first, or as Elapsed says"
-_NEVER = "a time that never was, when clocks were set forward: taken as if they had not been yet"
+_TWICE = (
+    "time occurs twice, as clocks are set back: the first is used, or the one that fits Elapsed"
+)
+_NEVER = "time does not exist, as clocks are set forward: taken as if they were not"
 
 
 class Instants(NamedTuple):
-    """Times of jobs in seconds since 1970 UTC, NaN where unknown, each of shape (n_jobs,)."""
+    """Times of jobs in seconds since 1970 UTC, NaN if unknown, each of shape (n_jobs,)."""
 
     submit: _Numbers
     eligible: _Numbers
@@ -25,12 +27,12 @@ class Instants(NamedTuple):
     end: _Numbers
 
     def take(self, which: NDArray) -> "Instants":
-        """Return those of some jobs."""
+        """Return the times of some jobs."""
         return Instants(*(column[which] for column in self))
 
 
-class Zone:
-    """Reads the times of jobs in a zone, and counts those that the zone makes doubtful.
+class InstantReader:
+    """Converts times of jobs in a time zone, and counts ambiguous ones.
 
     Parameters
     ----------
@@ -39,12 +41,12 @@ class Zone:
     Attributes
     ----------
     n_twice, n_never : int
-        Jobs with a time that came twice, and with one that never was.
+        Number of jobs with an ambiguous time, and with a time that does not exist.
     """
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.clock = Clock(name)
+        self.clock = WallClock(name)
         self.n_twice = self.n_never = 0
 
     def read(
@@ -54,17 +56,17 @@ class Zone:
         places: NDArray[np.int64],
         records: Records,
     ) -> Instants:
-        """Read the times of jobs.
+        """Convert the times of jobs.
 
         Parameters
         ----------
         columns : dict of str to list of str, each of shape (n_jobs,)
-            By `NAMES`; those that are not there are unknown.
+            By `NAMES`; missing columns are unknown.
         lasted : ndarray, shape (n_jobs,)
-            Elapsed and suspended together, NaN where unknown: it tells which of two hours of the
-            same name a start or end is in. [s]
+            Elapsed plus suspended time, NaN if unknown: it resolves ambiguous starts and ends.
+            [s]
         places : ndarray of int, shape (n_jobs,)
-            Lines, for what is noted.
+            Line numbers, for counting.
         records : Records
         """
         unknown = np.full(places.size, np.nan)
@@ -78,7 +80,7 @@ class Zone:
                 continue
             seconds, absolute = read_times(columns[name])
             odd = np.isinf(seconds)
-            records.note_where(f"{name.title()} that is no time: unknown", odd, places)
+            records.note_where(f"invalid {name.title()}: taken as unknown", odd, places)
             seconds = np.where(odd, np.nan, seconds)
             early, late, missing = self.clock.utc(seconds)
             first[name] = np.where(absolute, seconds, early)
@@ -103,7 +105,7 @@ class Zone:
 
 
 def _choose(first: Instants, second: Instants, lasted: _Numbers) -> Instants:
-    """Choose between two instants each: by how long the job ran, then by the order of events."""
+    """Choose between two instants by the length of the run, then by the order of events."""
     best_start, best_end = first.start.copy(), first.end.copy()
     least = np.abs(best_end - best_start - lasted)
     for start, end in ((second.start, second.end), (first.start, second.end)):
@@ -113,11 +115,11 @@ def _choose(first: Instants, second: Instants, lasted: _Numbers) -> Instants:
         best_end = np.where(better, end, best_end)
         least = np.where(better, off, least)
     submit = first.submit
-    # in either hour it ran as long, but in the first before it was submitted
+    # the run has the same length in either hour, but the first precedes the submission
     later = (best_start < submit) & (np.abs(second.end - second.start - lasted) <= least)
     best_start = np.where(later, second.start, best_start)
     best_end = np.where(later, second.end, best_end)
-    # what comes after something else is in the second hour if the first was before that
+    # a time before an event that precedes it is moved to the second hour
     eligible = np.where(first.eligible < submit, second.eligible, first.eligible)
     late = np.isnan(least) & (best_start < submit)
     best_start = np.where(late, second.start, best_start)

@@ -1,4 +1,4 @@
-"""Rows of jobs as records: what each column tells, and what is odd about it."""
+"""Convert rows of jobs to records."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -12,71 +12,73 @@ from workloadkit.fields import CANCELLED, UNKNOWN
 from workloadkit.io.records import ImportOptions, Records
 from workloadkit.io.slurm import values
 from workloadkit.io.slurm.attempts import OpenRow
-from workloadkit.io.slurm.instants import NAMES, Instants, Zone
+from workloadkit.io.slurm.instants import NAMES, InstantReader, Instants
 from workloadkit.io.slurm.rows import Rows
 from workloadkit.io.slurm.steps import Steps
-from workloadkit.io.slurm.values import Memory
+from workloadkit.io.slurm.values import ParsedTexts
 
 _Numbers = NDArray[np.float64]
 
-# States in which a job has not ended; one that was requeued may have, when tried again.
+# States in which a job has not ended; a requeued one may have ended in a later attempt.
 _WAITING = frozenset(values.NOT_ENDED) - {"REQUEUED"}
 
 _WORDS = ("cluster", "partition", "qos", "account", "user", "group", "exit_code", "executable")
 
 
 class JobReader:
-    """Makes records of rows, some at a time.
+    """Converts rows to records, block by block.
 
     Parameters
     ----------
     records : Records
-        Where they go, and where rows that are no job are counted.
+        Receives the records, and counts rows that are not jobs.
     options : ImportOptions
 
     Attributes
     ----------
-    zone : Zone
+    zone : InstantReader
     steps : Steps
-        What rows of steps told.
+        Totals of the rows of steps.
     unknown_states : Counter of str
-        States of jobs that no version of Slurm is known to print.
+        States that are not known from any version of Slurm.
     open_rows : list of OpenRow
         Rows of jobs that have not ended.
     stand_ins : set of str
-        Columns that stand for a missing Submit.
+        Columns that replace a missing Submit.
     array_rows, array_tasks : int
-        Jobs that stand for several tasks of an array, and the tasks.
+        Number of rows for several tasks of an array, and of their tasks.
     """
 
     def __init__(self, records: Records, options: ImportOptions) -> None:
         self.records = records
         self.anonymize = options.anonymize
-        self.zone = Zone(options.tz)
+        self.zone = InstantReader(options.tz)
         self.steps = Steps()
         self.unknown_states: Counter[str] = Counter()
         self.open_rows: list[OpenRow] = []
         self.stand_ins: set[str] = set()
         self.array_tasks = self.array_rows = self.first_array_row = 0
-        self._state = Memory(values.state)
-        self._status = Memory(values.status)
-        self._ended = Memory(lambda text: values.state(text) not in _WAITING)
-        self._amount = Memory(lambda text: values.requested_memory(text).amount)
-        self._per = Memory(lambda text: values.requested_memory(text).per)
+        self._state = ParsedTexts(values.state)
+        self._status = ParsedTexts(values.status)
+        self._ended = ParsedTexts(lambda text: values.state(text) not in _WAITING)
+        self._amount = ParsedTexts(lambda text: values.requested_memory(text).amount)
+        self._per = ParsedTexts(lambda text: values.requested_memory(text).per)
         self._read = {
-            "elapsed": Memory(values.duration),
-            "suspended": Memory(values.duration),
-            "requested_time": Memory(values.time_limit),
-            **dict.fromkeys(("procs", "requested_procs", "nodes", "n_tasks"), Memory(values.count)),
-            "memory": Memory(values.used_memory),
-            "cpu": Memory(values.duration),
+            "elapsed": ParsedTexts(values.duration),
+            "suspended": ParsedTexts(values.duration),
+            "requested_time": ParsedTexts(values.time_limit),
+            **dict.fromkeys(
+                ("procs", "requested_procs", "nodes", "n_tasks"), ParsedTexts(values.count)
+            ),
+            "memory": ParsedTexts(values.used_memory),
+            "cpu": ParsedTexts(values.duration),
         }
-        self._gpus = Memory(values.gpus)
-        self._cpus_of = Memory(values.tres("cpu"))
-        self._nodes_of = Memory(values.tres("node"))
+        self._gpus = ParsedTexts(values.gpus)
+        self._cpus_of = ParsedTexts(values.tres("cpu"))
+        self._nodes_of = ParsedTexts(values.tres("node"))
 
     def read(self, rows: Rows) -> None:
-        """Take rows: those of jobs become records, those of steps go to their jobs."""
+        """Read rows: jobs become records, steps are added to their jobs."""
         ids = rows.cells["id"]
         of_step = np.fromiter(map(str.__contains__, ids, repeat(".")), bool, len(ids))
         jobs = rows.where(~of_step)
@@ -98,7 +100,7 @@ class JobReader:
             self.steps.end_of_rows(jobs.cells["id"][-1], int(record_of_job[-1]))
 
     def _read_jobs(self, rows: Rows) -> NDArray[np.int64]:
-        """Make records of the rows of jobs; give the number of each, -1 for those left out."""
+        """Convert the rows of jobs; return the record of each, -1 for those left out."""
         record_of_job = np.full(rows.places.size, -1)
         ended = self._have_ended(rows)
         kept = np.flatnonzero(ended)
@@ -121,27 +123,27 @@ class JobReader:
         return record_of_job
 
     def _have_ended(self, rows: Rows) -> NDArray[np.bool_]:
-        """Tell which rows are of jobs that have ended, and count the others."""
+        """Return which rows are of ended jobs, and count the others."""
         n_rows = rows.places.size
         ids, texts = rows.cells["id"], rows.cells["state"]
         ended = self._ended.numbers(texts) > 0
         known = np.fromiter(map(str.isdecimal, ids), bool, n_rows)
         for i in np.flatnonzero(~known).tolist():
             known[i] = values.is_id(ids[i])
-        self._leave_out("no id of a job", ~known, rows.places)
+        self._leave_out("not a job id", ~known, rows.places)
         waiting = rows.where(known & ~ended)
         if waiting.places.size:
-            self._keep_in_mind(waiting)
+            self._keep_open(waiting)
         return known & ended
 
-    def _keep_in_mind(self, rows: Rows) -> None:
-        """Count rows of jobs that have not ended; they may be the next attempt of one that has."""
+    def _keep_open(self, rows: Rows) -> None:
+        """Count and keep rows of jobs that have not ended; they may be attempts of later jobs."""
         states = self._state.column(rows.cells["state"])
         for state, place in zip(states, rows.places.tolist(), strict=True):
             self.records.leave_out(f"not ended: {state}", place)
         times = {name: rows.cells[name] for name in ("submit", "start")}
         unknown = np.full(rows.places.size, np.nan)
-        instants = Zone(self.zone.name).read(times, unknown, rows.places, Records())
+        instants = InstantReader(self.zone.name).read(times, unknown, rows.places, Records())
         clusters = rows.cells.get("cluster", repeat(""))
         columns = (rows.cells["id"], instants.submit.tolist(), instants.start.tolist())
         self.open_rows += [
@@ -152,9 +154,9 @@ class JobReader:
     def _can_be_jobs(
         self, states: Sequence[str], instants: Instants, lasted: _Numbers, lines: NDArray[np.int64]
     ) -> NDArray[np.bool_]:
-        """Tell which rows know enough to be a job, and count the others."""
+        """Return which rows contain enough for a job, and count the others."""
         submitted = ~np.isnan(instants.submit)
-        self._leave_out("no time of submission", ~submitted, lines)
+        self._leave_out("without a submit time", ~submitted, lines)
         started = ~np.isnan(instants.start)
         ended = ~np.isnan(instants.end)
         ran = started & (ended | ~np.isnan(lasted))
@@ -166,10 +168,12 @@ class JobReader:
         for i in np.flatnonzero(unknown).tolist():
             self.unknown_states[states[i]] += 1
         not_ended = unknown & ~(ended | ran)
-        self._leave_out("state not known, and no end", submitted & not_ended, lines)
+        self._leave_out("unknown state, without an end", submitted & not_ended, lines)
         self._leave_out("not ended: REQUEUED", submitted & requeued & ~ran, lines)
         kept = submitted & ~not_ended & ~(requeued & ~ran)
-        self.records.note_where("state not known: status unknown, job kept", kept & unknown, lines)
+        self.records.note_where(
+            "unknown state: job kept with unknown status", kept & unknown, lines
+        )
         return kept
 
     def _leave_out(self, kind: str, which: NDArray[np.bool_], lines: NDArray[np.int64]) -> None:
@@ -184,7 +188,7 @@ class JobReader:
         lasted: _Numbers,
         suspended: _Numbers,
     ) -> None:
-        """Add records of jobs that have ended."""
+        """Add records of ended jobs."""
         cells, lines = rows.cells, rows.places
         n_jobs = lines.size
         status = self._status.numbers(states).astype(np.int64)
@@ -195,17 +199,17 @@ class JobReader:
         start, end = self._start_and_end(instants, status, procs, lasted, suspended, lines)
         started = ~np.isnan(start)
         self.records.note_where(
-            "started without a processor: processors unknown", started & (procs == 0), lines
+            "started without processors: number taken as unknown", started & (procs == 0), lines
         )
-        asked = self._asked(rows, known_procs, ~started)
+        requested = self._requested(rows, known_procs, ~started)
         nodes = self._positive(rows, "nodes")
-        asked_nodes = np.full(n_jobs, np.nan)
+        requested_nodes = np.full(n_jobs, np.nan)
         if "requested" in cells:
-            asked_nodes = self._nodes_of.numbers(cells["requested"])
+            requested_nodes = self._nodes_of.numbers(cells["requested"])
         resources = cells.get("allocated") or cells.get("gres")
         if by := rows.submit_by:
             self.stand_ins.add(by)
-            self.records.note(f"submission not told: {by} stands for it", int(lines[0]), n_jobs)
+            self.records.note(f"no Submit: {by} used instead", int(lines[0]), n_jobs)
         reasons = ["" if r in values.NO_VALUE else r for r in cells.get("reason", ())]
         self.records.extend(
             n_jobs,
@@ -220,12 +224,14 @@ class JobReader:
             suspended=suspended,
             procs=np.where(started, known_procs, np.nan),
             nodes=np.where(started, nodes, np.nan),
-            requested_procs=asked,
-            requested_nodes=np.where(np.isnan(asked_nodes) & ~started, nodes, asked_nodes),
+            requested_procs=requested,
+            requested_nodes=np.where(np.isnan(requested_nodes) & ~started, nodes, requested_nodes),
             cpu=self._numbers(rows, "cpu") / known_procs,
             memory=self._numbers(rows, "memory") / known_procs,
             requested_time=self._numbers(rows, "requested_time"),
-            **self._memory_asked(rows, nodes, np.where(np.isnan(asked), known_procs, asked)),
+            **self._requested_memory(
+                rows, nodes, np.where(np.isnan(requested), known_procs, requested)
+            ),
             status=status,
             state=states,
             **({"gpus": self._gpus.numbers(resources)} if resources else {}),
@@ -243,12 +249,12 @@ class JobReader:
         suspended: _Numbers,
         lines: NDArray[np.int64],
     ) -> tuple[_Numbers, _Numbers]:
-        """Return when jobs started and ended; those that never started have no start."""
+        """Return starts and ends of jobs; jobs that never started have no start."""
         start, end = instants.start, instants.end
         end = np.where(np.isnan(end), start + lasted + np.nan_to_num(suspended), end)
-        # some versions print the end for the start that never was
+        # some versions print the end as the start of a job that never started
         never = (status == CANCELLED) & (start == end) & ~(lasted > 0) & (procs == 0)
-        self.records.note_where("cancelled without a processor: never started", never, lines)
+        self.records.note_where("cancelled without processors: never started", never, lines)
         start = np.where(never, np.nan, start)
         self.records.note_where("End before Start", end < start, lines)
         return start, end
@@ -261,26 +267,28 @@ class JobReader:
         suspended: _Numbers,
         lines: NDArray[np.int64],
     ) -> _Numbers:
-        """Return run times: Elapsed, which leaves out time suspended, rather than End − Start."""
+        """Return run times: Elapsed, which excludes suspension, rather than End − Start."""
         more = end - start - lasted
         self.records.note_where(
-            "End − Start longer than Elapsed, as if suspended: Elapsed taken", more > 0.5, lines
+            "End − Start longer than Elapsed (suspension): Elapsed used", more > 0.5, lines
         )
         self.records.note_where(
-            "End − Start shorter than Elapsed: Elapsed taken", (more < -0.5) & (end >= start), lines
+            "End − Start shorter than Elapsed: Elapsed used", (more < -0.5) & (end >= start), lines
         )
         run = np.where(np.isnan(lasted), end - start - np.nan_to_num(suspended), lasted)
         return np.where(np.isnan(start), np.nan, run)
 
-    def _asked(self, rows: Rows, procs: _Numbers, never: NDArray[np.bool_]) -> _Numbers:
-        """Return the processors that were requested."""
-        asked = self._positive(rows, "requested_procs")
+    def _requested(self, rows: Rows, procs: _Numbers, never: NDArray[np.bool_]) -> _Numbers:
+        """Return the requested processors."""
+        requested = self._positive(rows, "requested_procs")
         if "requested" in rows.cells:
-            asked = np.where(asked > 0, asked, self._cpus_of.numbers(rows.cells["requested"]))
-        return np.where(np.isnan(asked) & never, procs, asked)  # NCPUS of what never started
+            cpus = self._cpus_of.numbers(rows.cells["requested"])
+            requested = np.where(requested > 0, requested, cpus)
+        # NCPUS is the request of a job that never started
+        return np.where(np.isnan(requested) & never, procs, requested)
 
-    def _memory_asked(self, rows: Rows, nodes: _Numbers, procs: _Numbers) -> dict[str, Any]:
-        """Return the memory requested per processor [KB], and what it was requested by."""
+    def _requested_memory(self, rows: Rows, nodes: _Numbers, procs: _Numbers) -> dict[str, Any]:
+        """Return the requested memory per processor [KB], and the unit of the request."""
         texts = rows.cells.get("requested_memory")
         if not texts:
             return {}
@@ -291,7 +299,7 @@ class JobReader:
         return {"requested_memory": amount * times, "requested_memory_per": per}
 
     def _arrays(self, rows: Rows) -> dict[str, Any]:
-        """Return the array or het job that each job is of, and its place in it."""
+        """Return the array or het job of each job, and its index."""
         ids = rows.cells["id"]
         odd = [i for i, text in enumerate(ids) if not text.isdecimal()]
         if not odd:
@@ -309,20 +317,20 @@ class JobReader:
         return {"array_job": parents, "array_task": tasks}
 
     def _numbers(self, rows: Rows, name: str, of: str = "") -> _Numbers:
-        """Read a column of numbers; what cannot be read is noted and unknown."""
+        """Read a column of numbers; invalid ones are counted and become NaN."""
         if name not in rows.cells:
             return np.full(rows.places.size, np.nan)
         numbers = self._read[name].numbers(rows.cells[name])
         return self._known(numbers, _TITLES[name] + of, rows.places)
 
     def _positive(self, rows: Rows, name: str) -> _Numbers:
-        """Read a column of numbers of which 0 is unknown too."""
+        """Read a column of numbers, where 0 is unknown, too."""
         numbers = self._numbers(rows, name)
         return np.where(numbers > 0, numbers, np.nan)
 
     def _known(self, numbers: _Numbers, title: str, lines: NDArray[np.int64]) -> _Numbers:
         unreadable = np.isinf(numbers)
-        self.records.note_where(f"{title} that cannot be read: unknown", unreadable, lines)
+        self.records.note_where(f"invalid {title}: taken as unknown", unreadable, lines)
         return np.where(unreadable, np.nan, numbers)
 
 

@@ -1,4 +1,4 @@
-"""Read accounting of Slurm, as `sacct` prints it, as a log of jobs."""
+"""Read accounting of Slurm, as printed by `sacct`."""
 
 import warnings
 
@@ -20,7 +20,7 @@ from workloadkit.io.slurm.window import cut_by_window
 from workloadkit.trace import Trace
 
 _KIND = "Slurm accounting"
-_CUT = "cut by the window of the export: marked beside the log"
+_CUT = "clipped by the window of the export: marked in the side-car"
 
 
 def read_slurm(
@@ -33,30 +33,30 @@ def read_slurm(
     key: bytes | None = None,
     columns: str | None = None,
 ) -> Trace:
-    """Read what ``sacct --parsable2`` prints, of any version and any columns.
+    """Read the output of ``sacct --parsable2``, of any version and with any columns.
 
-    Columns are found by their names. Needed are Submit, Start, End or Elapsed, State and the
-    processors; the best export is `workloadkit.io.slurm.EXPORT`. What becomes of each row is told
-    by `Trace.intake`, and what the standard's fields cannot hold stands in `Trace.sidecar`.
+    Columns are found by their names. Submit, Start, End or Elapsed, State and the processors are
+    required; the best export is `workloadkit.io.slurm.EXPORT`. `Trace.intake` reports what became
+    of each row, and `Trace.sidecar` has the data without a field in the standard.
 
     Parameters
     ----------
     source : str, path, binary file, or several of them in a list
-        ``-`` is standard input. Each file begins with the names of its columns, or is exported as
-        Open XDMoD does, or has those of `columns`.
+        ``-`` is standard input. Each file starts with the names of its columns, is an export of
+        Open XDMoD, or has the columns given by `columns`.
     tz : str, default "UTC"
-        Zone of the times, which name none; those with an offset or in seconds need none.
+        Zone of times without an offset; times in seconds are independent of it.
     procs : int, optional
         Processors of the machine, for the header.
     attempts : bool, default False
-        Whether each attempt of a requeued job becomes a partial line of it; else the last one is
-        the job.
+        Whether each attempt of a requeued job becomes one of its partial executions; else the last
+        one is the job.
     anonymize : bool, default False
-        Whether names, ids and hosts are left out.
+        Whether to leave out names, ids and hosts.
     key : bytes, optional
-        With `anonymize`: makes the numbers of names the same in every log.
+        With `anonymize`: secret that makes the numbers of names the same in every log.
     columns : str, optional
-        Names of the columns, in their order, of files that do not name them (``--noheader``):
+        Names of the columns, in order, for files without them (``--noheader``):
         ``JobID|Submit|...``.
 
     Returns
@@ -66,24 +66,23 @@ def read_slurm(
     Raises
     ------
     FormatError
-        If a file does not name its columns, lacks needed ones, or holds no job that has ended.
+        If a file lacks the names of columns or required columns, or contains no ended job.
     ParameterError
 
     Warns
     -----
     WorkloadWarning
-        Of states that are not known, and of times that the zone's clocks never showed or showed
-        twice.
+        For unknown states, and for local times that are ambiguous or do not exist in the zone.
 
     Notes
     -----
-    The run time is Elapsed, without time suspended. CPU time is TotalCPU, else that of the steps,
-    divided by the job's processors. Used memory is MaxRSS, the memory of a step's largest task,
-    times the step's tasks, of the job's largest step, divided by its processors: more than was
-    used where tasks differ. Jobs cut by the window of the export are marked, by what
-    `workloadkit.io.slurm.window` sees. A row that stands for several tasks of an array, cancelled
-    before they started, is one job. In an export without Submit, Eligible stands for it, or Start
-    where there is none either; then waits are unknown, and jobs that never started left out.
+    The run time is Elapsed, without suspension. CPU time is TotalCPU, else that of the steps,
+    divided by the job's processors. Used memory is that of the job's largest step, divided by its
+    processors: MaxRSS, the memory of the step's largest task, times its tasks. It is too large if
+    tasks differ. Jobs clipped by the window of the export are marked, see
+    `workloadkit.io.slurm.window`. A row for several tasks of an array, cancelled before their
+    start, is one job. In an export without Submit, Eligible replaces it, or else Start; in the
+    latter case waits are unknown, and jobs that never started are left out.
 
     Examples
     --------
@@ -114,7 +113,7 @@ def read_slurm(
     check_read(rows, path)
     if rows.unnamed is not None and columns is None:
         warnings.warn(
-            f"{path}: no line that names the columns; taken for {rows.unnamed.line}",
+            f"{path}: no line with column names; assumed to be {rows.unnamed.line}",
             WorkloadWarning,
             stacklevel=2,
         )
@@ -125,7 +124,7 @@ def read_slurm(
 
 
 def looks_like(lines: list[str]) -> bool:
-    """Tell whether the first lines of a file are those of an export of `sacct`.
+    """Return whether the first lines of a file are those of an export of `sacct`.
 
     Examples
     --------
@@ -138,7 +137,7 @@ def looks_like(lines: list[str]) -> bool:
 
 
 def _revise(records: Records, jobs: JobReader, options: ImportOptions) -> None:
-    """Put into the records what only all rows together tell."""
+    """Update the records with information that depends on all rows."""
     table = records.frame()
     memory, cpu = jobs.steps.of_jobs(records, table["id"])
     if len(table):
@@ -152,7 +151,7 @@ def _revise(records: Records, jobs: JobReader, options: ImportOptions) -> None:
 
 
 def _fill(table: pd.DataFrame, memory: NDArray[np.float64], cpu: NDArray[np.float64]) -> None:
-    """Put what steps told into records that do not know it themselves."""
+    """Fill in memory and CPU time from the steps, if missing in the records."""
     procs = table["procs"].where(table["procs"] > 0)
     with_steps = pd.Series(memory).where(memory > 0) / procs
     table["memory"] = np.fmax(table["memory"], with_steps)
@@ -162,16 +161,16 @@ def _fill(table: pd.DataFrame, memory: NDArray[np.float64], cpu: NDArray[np.floa
 
 
 def _note_arrays(jobs: JobReader, records: Records) -> None:
-    kind = f"several tasks of an array in one row: one job (of {jobs.array_tasks:,} tasks in all)"
+    kind = f"several tasks of an array in one row: one job ({jobs.array_tasks:,} tasks in total)"
     records.note(kind, jobs.first_array_row, jobs.array_rows)
 
 
 def _warn(jobs: JobReader, options: ImportOptions) -> None:
-    """Tell of what is not known, and of times that a zone makes doubtful."""
+    """Warn of missing columns, unknown states and ambiguous times."""
     for title in sorted(jobs.stand_ins):
-        lost = "; their waits are unknown" if title == "Start" else ", and waits begin with it"
+        lost = "waits are unknown" if title == "Start" else "waits are counted from it"
         warnings.warn(
-            f"no column tells when jobs were submitted: {title} stands for it{lost}",
+            f"no column Submit: {title} is used as the submit time; {lost}",
             WorkloadWarning,
             stacklevel=3,
         )
@@ -180,22 +179,22 @@ def _warn(jobs: JobReader, options: ImportOptions) -> None:
         words = ", ".join(shorten(word, 30) for word, _ in jobs.unknown_states.most_common(5))
         named = "" if options.anonymize else f" ({words})"
         warnings.warn(
-            f"rows with a state that is not known: {n_rows:,}{named}; kept, with unknown status, "
-            "if they ended",
+            f"{n_rows:,} rows have an unknown state{named}; jobs that ended are kept with unknown "
+            "status",
             WorkloadWarning,
             stacklevel=3,
         )
     if jobs.zone.n_twice:
         warnings.warn(
-            f"jobs with a time that came twice in {options.tz}, when clocks were set back: "
-            f"{jobs.zone.n_twice:,}; taken as the first, unless Elapsed tells; export with TZ=UTC",
+            f"{jobs.zone.n_twice:,} jobs have a time that is ambiguous in {options.tz} (clocks set "
+            "back): the first is used unless Elapsed requires the second; export with TZ=UTC",
             WorkloadWarning,
             stacklevel=3,
         )
     if jobs.zone.n_never:
         warnings.warn(
-            f"jobs with a time that never was in {options.tz}, when clocks were set forward: "
-            f"{jobs.zone.n_never:,}; is it the zone of the export?",
+            f"{jobs.zone.n_never:,} jobs have a time that does not exist in {options.tz} (clocks "
+            "set forward); check the time zone of the export",
             WorkloadWarning,
             stacklevel=3,
         )

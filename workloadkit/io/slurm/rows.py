@@ -1,4 +1,4 @@
-"""Rows of an export of `sacct`: split by its delimiter, and put together where text broke them."""
+"""Rows of an export of `sacct`: split at the delimiter, and repaired where text contains it."""
 
 import re
 from collections.abc import Iterator
@@ -14,26 +14,26 @@ from workloadkit.io.records import Records
 from workloadkit.io.slurm.columns import EXPORT, Columns, first_columns
 from workloadkit.io.slurm.values import NO_VALUE, is_id
 
-#: A row broken by more ends of lines is given up.
+#: Maximum number of lines of a row.
 _MOST_LINES = 50
 
 _TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d.{0,20}|\d{1,11}(?:\.\d{1,9})?")
 
 _WRONG_COUNT = "wrong number of fields"
-_DELIMITER_IN_TEXT = "delimiter in free text: put together by the number of fields"
-_LINE_END_IN_TEXT = "end of line in free text: put together by the number of fields"
+_DELIMITER_IN_TEXT = "delimiter in free text: joined by the number of fields"
+_LINE_END_IN_TEXT = "end of line in free text: joined by the number of fields"
 
 
 class Rows(NamedTuple):
-    """Rows of an export by the columns of `COLUMNS` that it has.
+    """Rows of an export, by the columns in `COLUMNS` that are present.
 
     Parameters
     ----------
     cells : dict of str to list of str, each of shape (n_rows,)
     places : ndarray of int64, shape (n_rows,)
-        The lines where the rows begin.
+        First line of each row.
     submit_by : str, optional
-        The column that stands for the missing Submit.
+        The column that replaces a missing Submit.
     """
 
     cells: dict[str, list[str]]
@@ -41,7 +41,7 @@ class Rows(NamedTuple):
     submit_by: str = ""
 
     def where(self, chosen: NDArray[np.bool_]) -> "Rows":
-        """Return some of the rows."""
+        """Return the chosen rows."""
         if chosen.all():
             return self
         choice = chosen.tolist()
@@ -50,30 +50,30 @@ class Rows(NamedTuple):
 
 
 class RowReader:
-    """Splits blocks of lines into rows, and counts those that cannot be.
+    """Splits blocks of lines into rows, and counts invalid ones.
 
     Parameters
     ----------
     records : Records
-        Where rows are counted.
+        Counts the rows.
     given : Columns, optional
-        Those of files that do not name them.
+        Columns of files without names.
     """
 
     def __init__(self, records: Records, given: Columns | None = None) -> None:
         self.records, self.given = records, given
-        self.unnamed: Columns | None = None  # of a file that does not name them
+        self.unnamed: Columns | None = None  # of a file without names
         self.columns: Columns | None = None
-        self.broken: list[str] | None = None  # the fields of a row that ended too early
+        self.broken: list[str] | None = None  # fields of an incomplete row
         self.broken_places: list[int] = []
 
     def read(self, block: Block) -> Iterator[Rows]:
-        """Yield the rows of a block, apart where the columns change.
+        """Yield the rows of a block, separately where the columns change.
 
         Raises
         ------
         FormatError
-            If a file does not begin with the names of its columns.
+            If a file does not start with the names of its columns.
         """
         lines = block.lines
         start = 0
@@ -91,7 +91,7 @@ class RowReader:
                 start += 1
             else:
                 self.unnamed = self.columns
-        # files put one behind the other name their columns again
+        # concatenated files repeat the names of columns
         again = [i for i in range(start, len(lines)) if "JobID" in lines[i]]
         for i in again:
             if Columns.of(lines[i]) is not None:
@@ -109,7 +109,7 @@ class RowReader:
         counts = set(map(str.count, lines, repeat(delimiter)))
         if self.broken is None and counts <= {n_fields - 1}:
             self.records.rows += len(lines)
-            # a list of all fields is made much faster than one a row
+            # one list of all fields is much faster than one per row
             fields = delimiter.join(lines).split(delimiter) if lines else []
             cells = {name: fields[at::n_fields] for name, at in self.columns.place.items()}
             return Rows(cells, np.arange(place, place + len(lines)), self.columns.submit_by)
@@ -122,7 +122,7 @@ class RowReader:
     def split_broken(
         self, lines: list[str], place: int, rows: list[list[str]], places: list[int]
     ) -> None:
-        """Split lines of which some have too few or too many fields; add whole rows to lists."""
+        """Split lines with too few or too many fields; append whole rows to the lists."""
         assert self.columns is not None
         delimiter, n_fields = self.columns.delimiter, self.columns.n_fields
 
@@ -161,17 +161,16 @@ class RowReader:
                 self.broken, self.broken_places = row, [begin]
 
     def finish(self) -> None:
-        """Give up a row that ended too early: each of its lines is a row of too few fields."""
+        """Count an incomplete row: each of its lines is a row with too few fields."""
         if self.broken is not None:
             self.records.rows += len(self.broken_places)
             self.records.leave_out(_WRONG_COUNT, self.broken_places[0], len(self.broken_places))
             self.broken = None
 
     def put_together(self, row: list[str]) -> list[str] | None:
-        """Join the fields of a row of too many where free text stands.
+        """Join surplus fields of a row into a free-text column.
 
-        It is done only where it leaves no choice: all other columns must be the same whichever
-        text it was.
+        The result must be unambiguous: all other columns are the same for each possible choice.
         """
         assert self.columns is not None
         delimiter, free = self.columns.delimiter, self.columns.free
@@ -190,13 +189,13 @@ class RowReader:
         return max(found)[1] if len(others) == 1 else None
 
     def begins_a_row(self, row: list[str]) -> bool:
-        """Tell whether a line is more than the rest of the one before."""
+        """Return whether a line is a new row rather than the rest of the previous one."""
         assert self.columns is not None
         place = self.columns.place["id"]
         return len(row) > max(place, 1) and is_id(row[place])
 
     def looks_like_a_row(self, row: list[str]) -> bool:
-        """Tell whether the id and the times stand where they belong."""
+        """Return whether the id and the times are in the right columns."""
         columns = self.columns
         return (
             columns is not None
@@ -207,7 +206,7 @@ class RowReader:
 
 
 def check_read(reader: RowReader, path: str) -> None:
-    """Refuse files that hold no line at all.
+    """Check that a file is not empty.
 
     Raises
     ------

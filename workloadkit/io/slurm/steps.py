@@ -1,4 +1,4 @@
-"""Rows of steps: what they tell of memory and CPU time goes to their jobs."""
+"""Sum up the rows of steps: memory and CPU time of their jobs."""
 
 from collections.abc import Sequence
 
@@ -8,25 +8,25 @@ from numpy.typing import NDArray
 
 from workloadkit.io.records import Records
 
-_FOLDED = "step rows folded into their jobs"
+_FOLDED = "step rows added to their jobs"
 _OF_OTHERS = "step rows of jobs left out"
 _ALONE = "step rows without their job"
 
 
 class Steps:
-    """Sums up the steps of each job while they are read; they stand behind the row of their job.
+    """Totals of the steps of each job; their rows follow the row of the job.
 
-    A step's memory is that of its largest task times its tasks, and a job's memory that of its
-    largest step. Its CPU time is the sum of its steps'. Only these two numbers a job are kept.
+    The memory of a step is that of its largest task times its number of tasks, the memory of a job
+    that of its largest step. The CPU time is the sum over steps. Only these totals are stored.
     """
 
     def __init__(self) -> None:
         self._parts: list[tuple[NDArray, NDArray, NDArray]] = []
-        self._last = ("", -1)  # the last job of the rows before, and its record
+        self._last = ("", -1)  # last job of the previous rows, and its record
         self._alone: dict[str, list[float]] = {}  # memory, CPU time, steps, first line
 
     def end_of_rows(self, job: str, record: int) -> None:
-        """Remember the last job of some rows: its steps may follow."""
+        """Store the last job of some rows, the steps of which may follow."""
         self._last = (job, record)
 
     def add(
@@ -45,21 +45,21 @@ class Steps:
         Parameters
         ----------
         records : Records
-            Where the rows are counted.
+            Counts the rows.
         jobs : sequence of str
-            Ids of the jobs among the same rows.
+            Ids of the jobs in the same rows.
         record_of_job : ndarray of int, shape (n_jobs,)
-            -1 for a job that is left out.
+            Record of each job, -1 if it is left out.
         step_ids : sequence of str
         owners : ndarray of int
-            The job row before each step, -1 for the last job of the rows before.
+            The job row before each step, -1 for the last job of the previous rows.
         places : ndarray of int
             Lines of the steps.
         memory, cpu : ndarray, shape (n_steps,)
-            NaN where unknown. [KB, s]
+            NaN if unknown. [KB, s]
         """
         last_job, last_record = self._last
-        names = np.array([*jobs, last_job], object)  # owner -1 is the one at the end
+        names = np.array([*jobs, last_job], object)  # owner -1 is the last element
         of_owner = np.append(record_of_job, last_record)
         parents = [step.partition(".")[0] for step in step_ids]
         mine = (names[owners] == np.array(parents, object)).astype(bool)
@@ -83,9 +83,9 @@ class Steps:
     def of_jobs(
         self, records: Records, ids: pd.Series
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return memory [KB] and CPU time [s] of the jobs, 0 where unknown, shape (n_jobs,).
+        """Return memory [KB] and CPU time [s] of the jobs, 0 if unknown, shape (n_jobs,).
 
-        Steps that did not follow their job go to the last job of their id.
+        Steps that did not follow their job are added to the last job with their id.
         """
         memory, cpu = np.zeros(len(ids)), np.zeros(len(ids))
         for of, largest, total in self._parts:

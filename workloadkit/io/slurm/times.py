@@ -1,4 +1,4 @@
-"""Times as `sacct` prints them: of no zone as a rule, sometimes with an offset or in seconds."""
+"""Times as printed by `sacct`: local as a rule, sometimes with an offset or in seconds."""
 
 import re
 from collections.abc import Sequence
@@ -12,32 +12,32 @@ from numpy.typing import NDArray
 
 from workloadkit.io.slurm.values import NO_VALUE, UNREADABLE
 
-#: ``2015-06-26T13:57:00``, where 0 is a digit.
+#: ``2015-06-26T13:57:00``, with 0 for digits.
 _SHAPE = "0000-00-00T00:00:00"
 _DIGITS = [i for i, c in enumerate(_SHAPE) if c == "0"]
 _MARKS = [(i, ord(c)) for i, c in enumerate(_SHAPE) if c in "-:"]
-_BETWEEN = 10  # where a T or a blank stands
+_BETWEEN = 10  # position of the T or blank
 
 _EPOCH = re.compile(r"\d{1,11}(?:\.\d{1,9})?")
 _YEARS = range(1970, 9999)
 
 
-class Times(NamedTuple):
+class PrintedTimes(NamedTuple):
     """A column of times.
 
     Parameters
     ----------
     seconds : ndarray, shape (n_rows,)
-        Since 1970; NaN is unknown and infinite what cannot be read. [s]
+        Since 1970; NaN is unknown, infinite is invalid. [s]
     absolute : ndarray of bool, shape (n_rows,)
-        Whether the seconds are of UTC, or else of a clock on the wall.
+        Whether the seconds are UTC; else they are local.
     """
 
     seconds: NDArray[np.float64]
     absolute: NDArray[np.bool_]
 
 
-def read_times(texts: Sequence[str]) -> Times:
+def read_times(texts: Sequence[str]) -> PrintedTimes:
     """Read a column of times.
 
     Examples
@@ -49,10 +49,10 @@ def read_times(texts: Sequence[str]) -> Times:
     n_rows = len(texts)
     plain = np.fromiter(map(len, texts), np.int64, n_rows) == len(_SHAPE)
     whole = texts if plain.all() else [t if len(t) == len(_SHAPE) else _SHAPE for t in texts]
-    # what is no ASCII becomes a question mark, which is none of a time either
+    # characters outside ASCII become question marks, which are invalid in a time, too
     chars = np.frombuffer("".join(whole).encode("ascii", "replace"), np.uint8)
     chars = chars.reshape(n_rows, len(_SHAPE))
-    digits = chars - np.uint8(ord("0"))  # what is below "0" becomes large
+    digits = chars - np.uint8(ord("0"))  # characters below "0" wrap around to large values
     for place in _DIGITS:
         plain &= digits[:, place] <= 9
     plain &= (chars[:, _BETWEEN] == ord("T")) | (chars[:, _BETWEEN] == ord(" "))
@@ -68,11 +68,11 @@ def read_times(texts: Sequence[str]) -> Times:
         if text not in known:
             known[text] = _odd_time(text)
         seconds[row], absolute[row] = known[text]
-    return Times(seconds, absolute)
+    return PrintedTimes(seconds, absolute)
 
 
-class Clock:
-    """A clock on the wall of some zone, as it was set through the years.
+class WallClock:
+    """Converts local times of a zone to UTC.
 
     Parameters
     ----------
@@ -80,10 +80,10 @@ class Clock:
 
     Examples
     --------
-    An hour that came twice, and a time that never was:
+    An ambiguous time, and a time that does not exist:
 
     >>> wall = np.array(["2015-10-25T02:30", "2015-03-29T02:30"], "M8[s]").astype(float)
-    >>> first, second, missing = Clock("Europe/Stockholm").utc(wall)
+    >>> first, second, missing = WallClock("Europe/Stockholm").utc(wall)
     >>> second - first, missing.tolist()
     (array([3600.,    0.]), [False, True])
     """
@@ -94,10 +94,10 @@ class Clock:
     def utc(
         self, wall: NDArray[np.float64]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]:
-        """Return the seconds since 1970 UTC at which the clock first and last showed a time.
+        """Return the first and the last instant with a local time, in seconds since 1970 UTC.
 
-        Where it never did, because it was set forward, the time counts as if it had not been
-        yet; these are the third array. All have shape (n_times,).
+        The third array marks times that do not exist because clocks were set forward; they are
+        converted with the previous offset. All arrays have shape (n_times,).
         """
         first = wall.copy()
         second = wall.copy()
@@ -105,7 +105,7 @@ class Clock:
         known = np.flatnonzero(np.isfinite(wall))
         if self.zone == "UTC" or not known.size:
             return first, second, missing
-        # whole seconds for the calendar; a fraction is put back
+        # the calendar takes whole seconds; add the fraction again
         whole = np.floor(wall[known])
         index = pd.DatetimeIndex(whole.astype("datetime64[s]"))
         for column, summer in ((first, True), (second, False)):
@@ -129,7 +129,7 @@ class Clock:
 
 
 def _seconds(digits: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Return the seconds of dates by their digits, shape (14, n), and whether there are such."""
+    """Return the seconds of dates from their digits, shape (14, n), and whether they are valid."""
     year = digits[0] * 1000 + digits[1] * 100 + digits[2] * 10 + digits[3]
     month, day, hour, minute, second = (10 * digits[i] + digits[i + 1] for i in range(4, 14, 2))
     months = (12 * (year - 1970) + month - 1).astype("datetime64[M]")
@@ -142,11 +142,11 @@ def _seconds(digits: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np
 
 
 def _odd_time(text: str) -> tuple[float, bool]:
-    """Read one time of any form: seconds, and whether they are of UTC."""
+    """Parse a time of any form: seconds, and whether they are UTC."""
     if text in NO_VALUE:
         return nan, False
     if _EPOCH.fullmatch(text):
-        return float(text) or nan, True  # 0 is no time at all
+        return float(text) or nan, True  # 0 means no time
     try:
         date = datetime.fromisoformat(text)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Values as `sacct` prints them: durations, memory, counts, resources, ids and states."""
+"""Parse values as printed by `sacct`: durations, memory, counts, resources, ids and states."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 from workloadkit.fields import CANCELLED, FAILED, UNKNOWN
 
-#: What a value that cannot be read is taken as, until it is counted and made unknown.
+#: Marks an invalid value until it is counted and becomes unknown.
 UNREADABLE = inf
 
-_REMEMBERED = 1 << 16  # texts
+_REMEMBERED = 1 << 16  # maximum number of cached texts
 
-#: Texts that stand for no value.
+#: Texts for missing values.
 NO_VALUE = frozenset(
     {"", "None", "none", "N/A", "NA", "Unknown", "unknown", "None assigned", "(null)", "Not set"}
 )
@@ -29,7 +29,7 @@ ENDED = {
     "LAUNCH_FAILED": FAILED,
 }
 
-#: States of jobs that have not.
+#: States of jobs that have not ended.
 NOT_ENDED = (
     *("PENDING", "RUNNING", "REQUEUED", "RESIZING", "SUSPENDED", "CONFIGURING", "COMPLETING"),
     *("REQUEUE_HOLD", "REQUEUE_FED", "RESV_DEL_HOLD", "SIGNALING", "SPECIAL_EXIT"),
@@ -47,18 +47,18 @@ _GPUS = re.compile(r"(?:^|,)(?:gres[/:])?gpu(?::([^=:,]+))?[=:](\d{1,9})(?=$|[,(
 _KB = {"K": 1, "M": 1 << 10, "G": 1 << 20, "T": 1 << 30, "P": 1 << 40, "E": 1 << 50}
 _MB = 1 << 10  # [KB]
 
-# The bit that says "per processor" in a memory request of megabytes, before and since Slurm 17.
+# The bit for "per processor" in a memory request in MB, before and since Slurm 17.
 _OLD_FLAG, _FLAG = 1 << 31, 1 << 63
 
 
-class Memory(dict[str, Any]):
-    """What texts stand for, each read once as long as they are not too many.
+class ParsedTexts(dict[str, Any]):
+    """Cache of parsed texts, emptied when it becomes too large.
 
     Examples
     --------
-    >>> Memory(state).column(["CANCELLED+", "CANCELLED by 7"])
+    >>> ParsedTexts(state).column(["CANCELLED+", "CANCELLED by 7"])
     ['CANCELLED', 'CANCELLED']
-    >>> Memory(duration).numbers(["01:00", "01:00", ""]).tolist()
+    >>> ParsedTexts(duration).numbers(["01:00", "01:00", ""]).tolist()
     [60.0, 60.0, nan]
     """
 
@@ -71,16 +71,13 @@ class Memory(dict[str, Any]):
         return value
 
     def column(self, texts: Sequence[str]) -> list[Any]:
-        """Read a column."""
+        """Parse a column."""
         if len(self) > _REMEMBERED:
             self.clear()
         return list(map(self.__getitem__, texts))
 
     def numbers(self, texts: Sequence[str]) -> NDArray[np.float64]:
-        """Read a column of numbers, shape (n_rows,).
-
-        NaN is unknown, and `UNREADABLE` what its name says.
-        """
+        """Parse a column of numbers, shape (n_rows,); NaN is unknown, `UNREADABLE` invalid."""
         if len(self) > _REMEMBERED:
             self.clear()
         return np.fromiter(map(self.__getitem__, texts), np.float64, len(texts))
@@ -116,7 +113,7 @@ def time_limit(text: str) -> float:
 
 
 def used_memory(text: str) -> float:
-    """Return the KB of memory that was used; without a unit, it is in bytes.
+    """Return used memory in KB; without a unit, the text is in bytes.
 
     Examples
     --------
@@ -131,18 +128,18 @@ def used_memory(text: str) -> float:
 
 
 class RequestedMemory(NamedTuple):
-    """Memory that was requested: how much [KB], and of what: node, cpu or job."""
+    """Requested memory: amount [KB], and unit of the request: node, cpu or job."""
 
     amount: float
     per: str
 
 
 def requested_memory(text: str) -> RequestedMemory:
-    """Read a memory request.
+    """Parse a memory request.
 
-    ``n`` and ``c`` say per node and per processor, no letter the whole job (as Slurm 21 and later
-    print it). Without a unit it is in megabytes. A number of 2^31 MB or more holds the bit for
-    "per processor", which is taken off. 0, all memory of a node, is unknown.
+    ``n`` and ``c`` mean per node and per processor; without a letter, the amount is for the whole
+    job (as in Slurm 21 and later). Without a unit it is in megabytes. A number of 2^31 MB or more
+    contains the bit for "per processor", which is removed. 0, all memory of a node, is unknown.
 
     Examples
     --------
@@ -155,7 +152,7 @@ def requested_memory(text: str) -> RequestedMemory:
     if not match:
         return RequestedMemory(nan if text in NO_VALUE else UNREADABLE, "")
     whole, fraction, unit, letter = match.groups()
-    amount: float = int(whole) * _KB[unit or "M"]  # exact: a float rounds off beside 2^63
+    amount: float = int(whole) * _KB[unit or "M"]  # exact: a float loses precision near 2^63
     if fraction:
         amount += float(f"0.{fraction}") * _KB[unit or "M"]
     per = {"n": "node", "c": "cpu", "": "job"}[letter]
@@ -168,7 +165,7 @@ def requested_memory(text: str) -> RequestedMemory:
 
 
 def count(text: str) -> float:
-    """Read a number of things; units are of 1,024.
+    """Parse a count; units are powers of 1,024.
 
     Examples
     --------
@@ -183,7 +180,7 @@ def count(text: str) -> float:
 
 
 def tres(resource: str) -> Callable[[str], float]:
-    """Return a reader of one countable resource in a list such as ``cpu=12,mem=4G,node=1``.
+    """Return a parser of one countable resource in a list such as ``cpu=12,mem=4G,node=1``.
 
     Examples
     --------
@@ -200,7 +197,7 @@ def tres(resource: str) -> Callable[[str], float]:
 
 
 def gpus(text: str) -> float:
-    """Count the GPUs in a list of resources; those named with and without their type once.
+    """Count the GPUs in a list of resources; GPUs listed with and without type count once.
 
     Examples
     --------
@@ -215,7 +212,7 @@ def gpus(text: str) -> float:
 
 
 def state(text: str) -> str:
-    """Return a state without who cancelled the job, spelt out where it is cut to a width.
+    """Return a state without the user who cancelled the job, completed if it is truncated.
 
     Examples
     --------
@@ -234,12 +231,12 @@ def state(text: str) -> str:
 
 
 def status(state: str) -> int:
-    """Return the status of a state, -1 if the state is not known."""
+    """Return the status of a state, -1 if the state is unknown."""
     return ENDED.get(state, UNKNOWN)
 
 
 class JobId(NamedTuple):
-    """What an id tells: the job it is of, its array or het job, its place, and its step."""
+    """Parts of an id: job, array or het job, index, number of tasks, and step."""
 
     job: str
     parent: str
@@ -256,12 +253,12 @@ _RANGE = re.compile(r"(\d{1,9})(?:-(\d{1,9})(?::(\d{1,9}))?)?")
 
 
 def is_id(text: str) -> bool:
-    """Tell whether a text is the id of a job or a step."""
+    """Return whether a text is the id of a job or a step."""
     return _ID.fullmatch(text) is not None
 
 
 def job_id(text: str) -> JobId | None:
-    """Read the id of a job or a step; None if it is none.
+    """Parse the id of a job or a step; None if it is invalid.
 
     Examples
     --------
@@ -286,7 +283,7 @@ def job_id(text: str) -> JobId | None:
 
 
 def _n_tasks(tasks: str) -> int:
-    """Count the tasks of a list such as ``1-3,9%2``; a list that was cut has at least those."""
+    """Count the tasks of a list such as ``1-3,9%2``; a lower bound if the list is truncated."""
     n_tasks = 0
     for part in tasks.partition("%")[0].split(","):
         if match := _RANGE.fullmatch(part):

@@ -1,4 +1,4 @@
-"""Jobs that the window of an export cut, as far as the export itself shows it."""
+"""Find jobs that are clipped by the window of an export."""
 
 from datetime import datetime
 from zoneinfo import ZoneInfo
@@ -7,21 +7,21 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-#: So many jobs that start, or end, at the very edge were cut there.
+#: Number of jobs with times at the edge from which these count as clipped.
 _AT_THE_EDGE = 3
 
 _MINUTE = 60
 
 
 def cut_by_window(table: pd.DataFrame, zone: str) -> tuple[NDArray[np.object_], float | None]:
-    """Tell which jobs the window of the export cut, at its begin, its end, or both; and its begin.
+    """Return which jobs are clipped at the begin or end of the export's window, and its begin.
 
-    `sacct` shows what was running in its window, so no job of an export ended before the window
-    opened, which is taken to be at a midnight: the last one before the first job ended. Jobs that
-    started before it are cut at the begin: of those like them, only the long ones are shown. With
-    ``--truncate``, times beyond the window are moved to its edges: where three jobs or more, of
-    different submissions, start at the first start of all, on a full minute, they are cut at the
-    begin; where as many of different starts end at the last end of all, at the end.
+    `sacct` reports jobs that were running in its window, so no job ended before the window opened.
+    The opening is taken as a midnight: the last one before the first end. Jobs that started before
+    it are clipped at the begin, because only the long ones of their kind are reported. With
+    ``--truncate``, times outside the window are moved to its edges: if at least three jobs with
+    different submissions start at the first start of all, on a full minute, they are clipped at
+    the begin; if as many with different starts end at the last end of all, at the end.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ def cut_by_window(table: pd.DataFrame, zone: str) -> tuple[NDArray[np.object_], 
     cut : ndarray of str, shape (n_jobs,)
         "begin", "end", "both" or "".
     opened : float or None
-        When the window opened, if any job was cut at its begin. [s since 1970]
+        Opening of the window, if a job is clipped at its begin. [s since 1970]
     """
     submit, start, end = (table[name].to_numpy() for name in ("submit", "start", "end"))
     ran = (end >= start) & (end > 0)
@@ -54,7 +54,7 @@ def cut_by_window(table: pd.DataFrame, zone: str) -> tuple[NDArray[np.object_], 
 def _piled_up(
     times: NDArray[np.float64], edge: float, others: NDArray[np.float64]
 ) -> NDArray[np.bool_]:
-    """Tell which of many times at an edge were moved there; other times of these jobs differ."""
+    """Return which times at an edge were moved there, given other times of these jobs."""
     there = times == edge
     moved = edge % _MINUTE == 0 and np.unique(others[there]).size >= _AT_THE_EDGE
     return there & moved

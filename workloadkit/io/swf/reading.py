@@ -1,8 +1,7 @@
 """Read the Standard Workload Format.
 
-Ordinary lines of long logs go through a compiled parser; every other line, and all of a short
-log, through the one in this file, which alone knows what can be wrong with a line and what is
-done about it.
+A compiled parser reads ordinary lines of long logs. The parser in this file reads all other lines
+and short logs, and detects and repairs invalid lines.
 """
 
 import hashlib
@@ -28,17 +27,17 @@ from workloadkit.io.sidecar import with_sidecar
 from workloadkit.trace import Trace
 from workloadkit.utility import RULES, Utilities, broken_rules
 
-#: A longer line is refused. [bytes]
+#: Longest accepted line. [bytes]
 MAX_LINE = 1 << 20
 
-#: More comments than this are refused. [bytes, lines]
+#: Maximum size of all comments. [bytes, lines]
 MAX_COMMENTS = 64 << 20
 MAX_COMMENT_LINES = 1_000_000
 
-#: Fewer columns than this do not say what a job is: number, submit, wait, run, processors.
+#: Required columns of a job: number, submit, wait, run, processors.
 MIN_COLUMNS = 5
 
-#: Logs of less text never load the compiler. [bytes]
+#: Size of the text from which the compiled parser is used. [bytes]
 COMPILED_FROM = 4 << 20
 
 _MEASURED = tuple(field for field in FIELDS if field.measured)
@@ -47,7 +46,7 @@ _pick_measured = itemgetter(*(field.column - 1 for field in _MEASURED))
 _pick_identifiers = itemgetter(*(field.column - 1 for field in _IDENTIFIERS))
 
 _PLAIN = b"0123456789+-. \t\r\n"
-# Each digit has one place in it: else what is no number takes the square of its length.
+# Possessive quantifiers keep the time linear for invalid numbers.
 _NUMBER = re.compile(rb"[-+]?(?:\d++(?:\.\d*+)?|\.\d++)(?:[eE][-+]?\d++)?")
 _INTEGER = re.compile(rb"[-+]?\d+")
 BLANK_LINES = re.compile(rb"(?:[ \t\r]*+\n)++")
@@ -55,10 +54,10 @@ _SEMICOLON = ord(";")
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _INT64_MAX = 2**63 - 1
 
-# What can be wrong with the columns after the 18th, besides what breaks a rule of functions.
-_FAULTS = (*RULES, "not all are numbers", "an odd number of them")
+# Faults of the columns after the 18th, including violated rules of utility functions.
+_FAULTS = (*RULES, "not all are numbers", "an odd number of columns")
 _NO_NUMBERS, _ODD = len(RULES), len(RULES) + 1
-_MOST_MORE = 32  # columns after the 18th that are kept: one line may have many
+_MOST_MORE = 32  # maximum number of columns kept after the 18th
 
 _Row = tuple[list[float], list[int]]
 
@@ -66,24 +65,24 @@ _Row = tuple[list[float], list[int]]
 def read_swf(source: Source, *, strict: bool = False) -> Trace:
     r"""Read a log in the Standard Workload Format [1]_.
 
-    What can be put right is put right and listed in `Trace.repairs`, nothing is dropped in
-    silence: jobs out of order are sorted by submit time, missing trailing columns become
-    unknown, comments among the jobs move behind the header. Columns beyond the 18th are the points
-    of a utility function (``0 v1 t2 v2 …``, times rising, values falling or equal), or else stand
-    in `Trace.sidecar` as ``field_19`` to, at most, ``field_50``; and so does what stands beside the
-    file, with the suffix ``.parquet``. Lines of status 2, 3 and 4 are the bursts of a checkpointed
-    job where exactly one other line of the same job number sums them up, and exit codes elsewhere.
-    A last line without newline that lacks columns, or the end of a number, is left out and listed:
-    the file is truncated (unless no line has all columns).
+    Repairs are made where possible and listed in `Trace.repairs`; nothing is dropped silently.
+    Jobs out of order are sorted by submit time, missing trailing columns become unknown, comments
+    among the jobs move to the end of the header. Columns beyond the 18th are the points of a
+    utility function (``0 v1 t2 v2 …``, times increasing, values not increasing), or else are kept
+    in `Trace.sidecar` as ``field_19`` to ``field_50`` at most. A side-car of the file (suffix
+    ``.parquet``) is read, too. Lines of status 2, 3 and 4 are the bursts of a checkpointed job if
+    exactly one other line has the same job number (the summary line), and exit codes otherwise. A
+    last line without newline that lacks columns, or the end of a number, is left out as truncated
+    (unless no line has all columns).
 
     Parameters
     ----------
     source : str, path or binary file
-        ``-`` is standard input. gzip, bzip2, xz and Zstandard are recognised whatever the name.
+        ``-`` is standard input. gzip, bzip2, xz and Zstandard are recognised from the content.
     strict : bool, default False
-        Take the first departure from the standard's form as an error: other than 18 columns,
-        decimals anywhere but in the average CPU time, negative numbers other than -1, job
-        numbers or submit times that do not ascend, comments among the jobs, a truncated file.
+        Raise an error at the first violation of the standard's form: a number of columns other
+        than 18, decimals except in the average CPU time, negative numbers other than -1, job
+        numbers or submit times out of order, comments among the jobs, a truncated file.
 
     Returns
     -------
@@ -92,8 +91,8 @@ def read_swf(source: Source, *, strict: bool = False) -> Trace:
     Raises
     ------
     FormatError
-        With the line, the field and the text of what cannot be read; for an absurd number, for a
-        line over 1 MiB or comments over 64 MiB; for a file that is missing, cut short, binary or
+        With the line, the field and the text of an invalid value or a number out of range; for a
+        line over 1 MiB or comments over 64 MiB; for a file that is missing, truncated, binary or
         without jobs.
 
     References
@@ -120,7 +119,7 @@ def read_swf(source: Source, *, strict: bool = False) -> Trace:
 
 
 class _Reader:
-    """A log while it is read: what was found so far, and what was put right."""
+    """A log while it is read: columns and repairs so far."""
 
     def __init__(self, path: str, *, strict: bool) -> None:
         self.path = path
@@ -131,29 +130,31 @@ class _Reader:
         self.digest = hashlib.sha256()
         self.n_lines = 0
         self.n_jobs = 0
-        self.last_job = -_INT64_MAX  # of the line before, for strict reading
+        self.last_job = -_INT64_MAX  # of the previous line, for strict reading
         self.last_submit = -np.inf
-        self.measured = np.empty((len(_MEASURED), 0))  # where the jobs of a chunk are put
+        self.measured = np.empty((len(_MEASURED), 0))  # jobs of the current chunk
         self.identifiers = np.empty((len(_IDENTIFIERS), 0), np.int64)
         self.columns = {field.name: np.empty(0, field.dtype) for field in FIELDS}
         self.comments: list[str] = []
         self.comment_bytes = 0
-        self.others: Counter[int] = Counter()  # lines that are no jobs, by the jobs before them
+        self.others: Counter[int] = Counter()  # other lines, by the number of jobs before them
         self.more: list[NDArray] = []  # numbers after the 18th column
-        self.n_more = np.empty(0, np.int64)  # how many of them each job of a chunk has
-        self.with_more: list[NDArray] = []  # jobs with any, in file order, and how many
-        self.words: list[dict[int, str]] = []  # those that are no numbers, by place and job
+        self.n_more = np.empty(0, np.int64)  # number of these per job of the chunk
+        self.with_more: list[
+            NDArray
+        ] = []  # jobs with such columns, in file order, and their number
+        self.words: list[dict[int, str]] = []  # columns that are not numbers, by position and job
         self.room_for_more = np.empty(0)
         self.repairs: dict[str, tuple[int, int]] = {}  # count and first line, by kind
 
     def read_all(self, chunks: Iterator[bytes]) -> None:
-        """Read the whole text; whether it is long decides who parses it."""
+        """Read the whole text, with the compiled parser if it is long."""
         n_first = 0 if self.n_bytes_expected >= COMPILED_FROM else COMPILED_FROM // CHUNK
         first = list(islice(chunks, n_first))
         self.compiled = n_first == 0 or sum(map(len, first)) >= COMPILED_FROM
-        rest = b""  # the beginning of a line that the next chunk ends
+        rest = b""  # incomplete last line of the previous chunk
         chunks = chain(iter(first), chunks)
-        del first  # the iterator lets go of it; a list would be held to the end
+        del first  # lets the iterator release the chunks
         for chunk in chunks:
             self.digest.update(chunk)
             self.n_bytes += len(chunk)
@@ -162,7 +163,7 @@ class _Reader:
             self.read(text[:whole])
             rest = text[whole:]
             if len(rest) > MAX_LINE:
-                self.read_line(rest + b"\n")  # refuses it
+                self.read_line(rest + b"\n")  # raises an error
         if self.is_torn(rest):
             self.n_lines += 1
             self.depart("the file is truncated: its last line is incomplete", TORN)
@@ -170,9 +171,9 @@ class _Reader:
             self.read(rest + b"\n")
 
     def is_torn(self, rest: bytes) -> bool:
-        """Whether what stands behind the last newline is the beginning of a job.
+        """Whether the text after the last newline is an incomplete job.
 
-        It lacks columns, or the end of a number, where a line before has all of them.
+        It lacks columns or the end of a number, although an earlier line has all columns.
         """
         tokens = rest.split()
         n_short, _ = self.repairs.get(SHORT, (0, 0))
@@ -192,7 +193,7 @@ class _Reader:
         at = 0
         self.make_room(room)
         while at < len(text):
-            if self.compiled and text[at] != _SEMICOLON:  # comments without end are soon over
+            if self.compiled and text[at] != _SEMICOLON:  # fast path for many comments
                 at, n_jobs = self.parse(text, at, n_jobs)
                 if at == len(text):
                     break
@@ -204,7 +205,7 @@ class _Reader:
                 self.measured[:, n_jobs], self.identifiers[:, n_jobs] = row
                 self.n_more[n_jobs] = sum(map(len, self.more[n_before:]))
                 n_jobs += 1
-            elif blank := BLANK_LINES.match(text, at):  # a flood of them is soon over
+            elif blank := BLANK_LINES.match(text, at):  # fast path for many blank lines
                 n_blank = text.count(b"\n", at, blank.end())
                 self.n_lines += n_blank
                 self.others[self.n_jobs] += n_blank
@@ -218,16 +219,16 @@ class _Reader:
                 self.columns[field.name][self.n_jobs - n_jobs : self.n_jobs] = table[slot, :n_jobs]
 
     def make_room(self, room: int) -> None:
-        """Make room for so many jobs more."""
+        """Make room for more jobs."""
         if room > self.measured.shape[1]:
             self.measured = np.empty((len(_MEASURED), room))
             self.identifiers = np.empty((len(_IDENTIFIERS), room), np.int64)
             self.n_more = np.empty(room, np.int64)
         needed = self.n_jobs + room
         if needed > self.columns["job"].size:
-            # Parts to be joined at the end would take the memory of the table twice, so columns
-            # grow: to what the size of the file promises, which is never quite believed; by
-            # little if the file turns out to be compressed.
+            # Joining parts at the end would need twice the memory, so columns grow: to the size
+            # expected from that of the file, within limits; slowly if the file turns out to be
+            # compressed.
             promised = self.n_bytes_expected / self.n_bytes
             needed = int(needed * min(max(promised, 1.1), 16))
             for name, column in self.columns.items():
@@ -236,7 +237,7 @@ class _Reader:
                 self.columns[name] = grown
 
     def parse(self, text: bytes, at: int, n_jobs: int) -> tuple[int, int]:
-        """Read ordinary lines up to one that is not, by the compiled parser."""
+        """Read lines with the compiled parser, up to the first one that is not ordinary."""
         from workloadkit._kernels.swf import parse_lines
 
         if self.room_for_more.size < len(text) // 2:
@@ -261,9 +262,9 @@ class _Reader:
         return at, n_parsed
 
     def read_line(self, line: bytes) -> _Row | None:
-        """Read a line of any kind; gives its measured fields and identifiers if it is a job."""
+        """Read any line; return the measured fields and identifiers if it is a job."""
         self.n_lines += 1
-        if len(line) > MAX_LINE + 1:  # its newline does not count
+        if len(line) > MAX_LINE + 1:  # without the newline
             raise FormatError(self.path, "a line of more than 1 MiB", line=self.n_lines)
         data, semicolon, _ = line.partition(b";")
         tokens = data.split()
@@ -285,7 +286,7 @@ class _Reader:
         return row
 
     def keep_more(self, tokens: list[bytes]) -> None:
-        """Keep what stands behind the 18 columns of a job."""
+        """Keep the columns after the 18th of a job."""
         numbers = _numbers(tokens)
         self.more.append(numbers)
         for place in np.flatnonzero(np.isnan(numbers[:_MOST_MORE])).tolist():
@@ -293,16 +294,16 @@ class _Reader:
             self.words[place][self.n_jobs] = tokens[place].decode("utf-8", "replace")
 
     def read_odd_line(self, tokens: list[bytes]) -> _Row:
-        """Read a job whatever its form, or say what is wrong with it."""
+        """Read a job of any form, or raise an error."""
         n_columns = len(tokens)
         numbers = [self.number(field, token) for field, token in zip(FIELDS, tokens, strict=False)]
         if n_columns < MIN_COLUMNS:
-            self.refuse(f"{n_columns} columns, where a job has 18 and at least 5" + self.hint)
+            self.refuse(f"{n_columns} columns; a job has 18, and at least 5" + self.hint)
         if n_columns < len(FIELDS):
             self.depart(f"{n_columns} columns, not 18", SHORT)
             numbers += [UNKNOWN] * (len(FIELDS) - n_columns)
         elif n_columns > len(FIELDS):
-            self.depart(f"{n_columns} columns, not 18", "")  # only strict reading asks
+            self.depart(f"{n_columns} columns, not 18", "")  # used in strict mode only
         if self.strict:
             self.check_order(*itemgetter(0, 1, 10)(numbers))
         return [float(value) for value in _pick_measured(numbers)], list(_pick_identifiers(numbers))
@@ -313,8 +314,8 @@ class _Reader:
             self.refuse("not a number" + self.hint, field, token)
         whole = _INTEGER.fullmatch(token) is not None
         if self.strict and not whole and field.name != "cpu":
-            self.refuse("not an integer, which the standard asks for", field, token)
-        # Python refuses to make an integer of more than 4,300 digits; as a float, it is infinite.
+            self.refuse("not an integer, as the standard requires", field, token)
+        # Python limits integers to 4,300 digits; as a float, such a number is infinite.
         value = int(token) if whole and len(token) < 4300 else float(token)
         if abs(value) > field.limit:
             self.refuse("out of range", field, token)
@@ -323,30 +324,30 @@ class _Reader:
         if field.measured:
             return float(token)
         if not whole:
-            if value != int(value) or abs(value) >= 2**53:  # from there floats skip integers
+            if value != int(value) or abs(value) >= 2**53:  # floats are not exact from here on
                 self.refuse("not an integer", field, token)
             self.depart("", "identifiers with a decimal point taken as integers")
         return int(value)
 
     @property
     def hint(self) -> str:
-        """What to add to an error on the very first job."""
+        """Hint that is added to an error in the first job."""
         return "" if self.n_jobs else " (the file does not look like SWF)"
 
     def check_order(self, job: int, submit: float, status: int) -> None:
-        """Refuse a job that does not come after the one before it; a burst may repeat it."""
+        """Check that a job follows the previous one in order; bursts may repeat it."""
         repeats = job == self.last_job and submit in (UNKNOWN, self.last_submit)
         if repeats and status in BURST_STATUS:
             return
         if job <= self.last_job:
-            self.refuse(f"job {job} comes after job {self.last_job}", FIELDS[0])
+            self.refuse(f"job {job} follows job {self.last_job}", FIELDS[0])
         if submit < self.last_submit:
             before = f"{self.last_submit:g} s"
             self.refuse(f"submitted at {submit:g} s, after one at {before}", FIELDS[1])
         self.last_job, self.last_submit = job, float(submit)
 
     def keep_comment(self, comment: bytes, *, behind_job: bool) -> None:
-        """Keep a comment line, or a comment behind the columns of a job."""
+        """Keep a comment line, or a comment after the columns of a job."""
         self.comment_bytes += len(comment)
         if self.comment_bytes > MAX_COMMENTS:
             self.refuse("more than 64 MiB of comments")
@@ -361,7 +362,7 @@ class _Reader:
             self.comments.append(comment.decode("latin-1"))
 
     def depart(self, problem: str, repair: str, *, line: int | None = None) -> None:
-        """Note what is put right; strict reading refuses it."""
+        """Count a repair; in strict mode, raise an error instead."""
         line = line or self.n_lines
         if self.strict:
             raise FormatError(self.path, problem, line=line)
@@ -371,7 +372,7 @@ class _Reader:
     def refuse(
         self, message: str, field: Field | None = None, text: bytes | None = None
     ) -> NoReturn:
-        """Raise the error about the line just read."""
+        """Raise an error for the current line."""
         raise FormatError(
             self.path,
             message,
@@ -381,9 +382,9 @@ class _Reader:
         )
 
     def trace(self) -> Trace:
-        """Put the columns together: bursts apart, jobs sorted."""
+        """Build the trace: separate the bursts, sort the jobs."""
         if self.n_jobs == 0:
-            empty = "holds comments but no job" if self.comments else "is empty"
+            empty = "contains comments but no jobs" if self.comments else "is empty"
             raise FormatError(self.path, empty)
         for column in self.columns.values():
             column.resize(self.n_jobs, refcheck=False)
@@ -407,11 +408,11 @@ class _Reader:
         )
 
     def note_odd_numbers(self) -> None:
-        """Report what is legal, is kept and means nothing: it would go unseen into every mean."""
+        """Report legal but meaningless numbers, which would otherwise distort means unnoticed."""
         kinds: dict[str, NDArray[np.bool_]] = {}
         for field in _MEASURED:
             column = self.columns[field.name]
-            if np.fmin.reduce(column) < 0:  # of what is known; unknown ones are NaN by now
+            if np.fmin.reduce(column) < 0:  # ignores unknown values, which are NaN
                 odd = (column < 0) & (column != UNKNOWN)
                 kinds[f"negative numbers other than -1 kept as {field.title}"] = odd
         submit, status = self.columns["submit"], self.columns["status"]
@@ -424,11 +425,11 @@ class _Reader:
                 self.repairs[kind] = (int(odd.sum()), first_line)
 
     def arrange(self) -> tuple[NDArray | slice, NDArray | slice]:
-        """Find which lines are bursts and which are jobs, the jobs in order of submission."""
+        """Return the lines that are bursts, and the lines that are jobs in order of submission."""
         job, submit, status = (self.columns[name] for name in ("job", "submit", "status"))
         burst = _bursts(job, submit, status)
         if not burst.any() and (submit[1:] >= submit[:-1]).all():
-            return slice(0), slice(None)  # as the file stands: no copy is made
+            return slice(0), slice(None)  # file order; avoids a copy
         rows = np.flatnonzero(~burst)
         late = submit[rows] < np.maximum.accumulate(submit[rows])
         if late.any():
@@ -438,7 +439,7 @@ class _Reader:
         return np.flatnonzero(burst), rows
 
     def after_the_columns(self, rows: NDArray | slice) -> dict[str, pd.DataFrame]:
-        """Take what stands behind the 18 columns for utility functions, else put it beside the log.
+        """Return the columns after the 18th: utility functions, and others for the side-car.
 
         Parameters
         ----------
@@ -452,15 +453,15 @@ class _Reader:
         numbers = np.concatenate(self.more)
         in_burst = place[job] < 0
         if in_burst.any():
-            repair = "further columns of bursts left out"
+            repair = "columns of bursts after the 18th left out"
             self.repairs[repair] = (int(in_burst.sum()), self.line_of(int(job[in_burst][0])))
             numbers = numbers[np.repeat(~in_burst, n_more)]
             job, n_more = job[~in_burst], n_more[~in_burst]
         fault = _faults(n_more, numbers)
-        for code in dict.fromkeys(fault[fault > 0].tolist()):  # in the order of their lines
+        for code in dict.fromkeys(fault[fault > 0].tolist()):  # in order of first lines
             found = job[fault == code]
             repair = (
-                f"columns after the 18th kept beside the log, no utility function: {_FAULTS[code]}"
+                f"columns after the 18th kept in the side-car, no utility function: {_FAULTS[code]}"
             )
             self.repairs[repair] = (found.size, self.line_of(int(found[0])))
         right = fault == 0
@@ -481,16 +482,16 @@ class _Reader:
         n_more: NDArray[np.int64],
         numbers: NDArray[np.float64],
     ) -> pd.DataFrame:
-        """Return a column for each place behind the 18th: numbers, or texts if not all are any.
+        """Return a column for each position after the 18th: numbers, or texts if any is not one.
 
         Parameters
         ----------
         jobs : ndarray of int64
-            Those of the table, in its order; here as the others, counted in file order.
+            Jobs of the table, in order, as positions in the file like all arguments.
         job, n_more : ndarray of int64, shape (n_with_more,)
-            Jobs that have further columns, and how many.
+            Jobs with such columns, and their number.
         numbers : ndarray of float64
-            Of all these columns; NaN for a word.
+            Values of all these columns; NaN if not a number.
         """
         place = np.arange(numbers.size) - np.repeat(np.cumsum(n_more) - n_more, n_more)
         of = np.repeat(job, n_more)
@@ -510,12 +511,12 @@ class _Reader:
         return pd.DataFrame(columns, copy=False)
 
     def line_of(self, row: int) -> int:
-        """Line of a job, counted from 0 in file order."""
+        """Return the line of a job, counted from 0 in file order."""
         return row + 1 + sum(n for before, n in self.others.items() if before <= row)
 
 
 def _size(path: str) -> int:
-    """Size of a file in bytes; 0 where there is none, which is said when it is opened."""
+    """Return the size of a file in bytes; 0 if it does not exist, which opening reports."""
     try:
         return Path(path).stat().st_size
     except (OSError, ValueError):
@@ -523,7 +524,7 @@ def _size(path: str) -> int:
 
 
 def _plain_row(data: bytes, tokens: list[bytes]) -> _Row | None:
-    """Read a line that nothing is odd about; None where something is."""
+    """Read an ordinary line; None for any other."""
     if len(tokens) != len(FIELDS) or data.translate(None, _PLAIN):
         return None
     try:
@@ -531,7 +532,7 @@ def _plain_row(data: bytes, tokens: list[bytes]) -> _Row | None:
         identifiers = list(map(int, _pick_identifiers(tokens)))
     except ValueError:
         return None
-    # The smallest limit of all: whatever is beyond it meets its own.
+    # The smallest of all limits: larger values are checked individually.
     if max(measured) > MAX_PROCS or min(measured) < -MAX_PROCS:
         return None
     if max(identifiers) > _INT64_MAX or min(identifiers) < -_INT64_MAX:
@@ -540,24 +541,24 @@ def _plain_row(data: bytes, tokens: list[bytes]) -> _Row | None:
 
 
 def _numbers(words: list[bytes]) -> NDArray[np.float64]:
-    """Return the values of decimal numbers, NaN for what is none."""
+    """Return the values of decimal numbers, NaN if invalid."""
     return np.array([float(word) if _NUMBER.fullmatch(word) else np.nan for word in words])
 
 
 def _faults(n_more: NDArray[np.int64], numbers: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Tell by job what is wrong with its further columns as the points of a utility function.
+    """Return, for each job, the fault of its further columns as points of a utility function.
 
     Parameters
     ----------
     n_more : ndarray of int64, shape (n_jobs,)
-        How many columns each has, at least one.
+        Number of columns per job, at least one.
     numbers : ndarray of float64
-        NaN for what is no number.
+        NaN if not a number.
 
     Returns
     -------
     ndarray of int64, shape (n_jobs,)
-        Places in `_FAULTS`; 0 is nothing.
+        Indices into `_FAULTS`; 0 is none.
     """
     fault = np.where(n_more % 2 == 1, _ODD, 0)
     if not n_more.size:
@@ -577,9 +578,9 @@ def _faults(n_more: NDArray[np.int64], numbers: NDArray[np.float64]) -> NDArray[
 def _bursts(
     job: NDArray[np.int64], submit: NDArray[np.float64], status: NDArray[np.int64]
 ) -> NDArray[np.bool_]:
-    """Which lines are bursts of a checkpointed job, for lines in file order.
+    """Return which lines are bursts of a checkpointed job, for lines in file order.
 
-    Where the numbers repeat for another reason, status 2, 3 and 4 are exit codes.
+    If job numbers repeat for other reasons, status 2, 3 and 4 are exit codes.
     """
     partial = (status >= BURST_STATUS[0]) & (status <= BURST_STATUS[-1])
     if not partial.any():
@@ -591,7 +592,7 @@ def _bursts(
     summary_submit = np.empty(numbers.size)
     summary_submit[place] = submit[others]
     fits = (submit[partial] == UNKNOWN) | (submit[partial] == summary_submit[code])
-    # One burst that does not fit shows that the whole number means something else.
+    # One burst that does not match shows that the repeated number has another meaning.
     summed_up &= np.bincount(code, weights=~fits, minlength=numbers.size) == 0
     partial[partial] = summed_up[code]
     return partial

@@ -20,20 +20,19 @@ from workloadkit.io.sidecar import check_replaceable, sidecar_path, write_sideca
 from workloadkit.trace import Trace, check_trace
 from workloadkit.utility import Utilities, check, pack
 
-_ROWS_AT_A_TIME = 1 << 16  # bounds the memory of the text
-#: Loading the faster writer takes longer than it saves for fewer. [jobs]
+_ROWS_AT_A_TIME = 1 << 16  # limits the memory for text
+#: For fewer jobs, loading the faster writer takes longer than it saves. [jobs]
 _WRITTEN_FAST_FROM = 100_000
 
 
 def write_swf(trace: Trace, path: str | os.PathLike[str]) -> Path | None:
     """Write a trace in the Standard Workload Format, whole or not at all.
 
-    Header lines stand as they are; integers are written as integers, decimals as the shortest
-    text that reads back equal, unknown as -1. Bursts follow the job that sums them up, and the
-    points of utility functions the 18 columns of their job. What the format has no field for,
-    `Trace.sidecar`, goes into a side-car of its whole name and ``.parquet``. Both are put in place
-    when both are complete, the side-car first: one that a stopped process left alone is that of
-    another log.
+    Header lines are copied; integers are written as integers, decimals as the shortest text that
+    reads back equal, unknown as -1. Bursts follow their job, and the points of utility functions
+    the 18 columns of their job. `Trace.sidecar` is written to a file with the whole name plus
+    ``.parquet``. Both files are put in place when both are complete, the side-car first: if the
+    process stops in between, the side-car does not match the log and is ignored.
 
     Parameters
     ----------
@@ -44,14 +43,14 @@ def write_swf(trace: Trace, path: str | os.PathLike[str]) -> Path | None:
     Returns
     -------
     Path or None
-        Of the side-car, if one was written.
+        Path of the side-car, if one was written.
 
     Raises
     ------
     WorkloadError
-        If the file cannot be written, or the trace holds what the format cannot; also where
-        points of the trace are no utility function, and where the side-car would replace a file
-        that is not one of this log.
+        If the file cannot be written, the trace contains values that the format cannot hold or
+        invalid utility functions, or the side-car would replace a file that does not belong to
+        this log.
 
     Examples
     --------
@@ -97,27 +96,27 @@ def write_swf(trace: Trace, path: str | os.PathLike[str]) -> Path | None:
 
 
 def header_text(header: Header) -> str:
-    """Return the lines of a header as they stand in a file.
+    """Return the lines of a header as text.
 
     Raises
     ------
     WorkloadError
-        Where a line is none of a header.
+        If a line is not a header line.
     """
     for line in header.lines:
         if not line.lstrip().startswith(";") or "\n" in line:
-            raise WorkloadError(f"not a header line of one line that begins with ';': {line!r}")
+            raise WorkloadError(f"not a header line (a single line that starts with ';'): {line!r}")
     return "".join(f"{line}\n" for line in header.lines)
 
 
 def _lines(table: pd.DataFrame) -> list[str]:
-    """Lines of a job table, without their newlines."""
+    """Return the lines of a job table, without newlines."""
     columns = (field_texts(field, table[field.name].to_numpy()) for field in FIELDS)
     return list(map(" ".join, zip(*columns, strict=True)))
 
 
 def _fast_text(table: pd.DataFrame) -> str:
-    """Lines of a job table, as `_lines` gives them, by a writer that loads slowly."""
+    """Return the lines of a job table as text, by a fast writer that is slow to load."""
     import pyarrow as pa
     from pyarrow import csv
 
@@ -133,19 +132,19 @@ def _fast_text(table: pd.DataFrame) -> str:
 
 
 def field_texts(field: Field, column: NDArray) -> Iterator[str]:
-    """Yield the text of each job's value: -1 for unknown, the shortest that reads back equal.
+    """Yield the text of each value: -1 for unknown, else the shortest that reads back equal.
 
     Raises
     ------
     WorkloadError
-        Where a value cannot be written.
+        If a value cannot be written.
     """
     written = _as_written(field, column)
     return map(str, written.tolist()) if written.dtype.kind == "i" else _decimal_texts(written)
 
 
 def _as_written(field: Field, column: NDArray) -> NDArray:
-    """Return a column with -1 for unknown: integers, where all are whole."""
+    """Return a column with -1 for unknown, as integers if all values are whole."""
     if not field.measured:
         return column
     known = np.where(np.isnan(column), UNKNOWN, column)
@@ -153,7 +152,7 @@ def _as_written(field: Field, column: NDArray) -> NDArray:
         raise WorkloadError(f"submit of row {int(np.argmax(np.isnan(column)))} is NaN")
     if not (np.abs(known) <= field.limit).all():
         value = known[np.argmax(~(np.abs(known) <= field.limit))]
-        raise WorkloadError(f"{field.name} of {value:g} is out of range")
+        raise WorkloadError(f"{field.name} {value:g} is beyond what is believed")
     return known.astype(np.int64) if (known == np.trunc(known)).all() else known
 
 
@@ -162,7 +161,7 @@ def _decimal_texts(column: NDArray[np.float64]) -> Iterator[str]:
 
 
 def _points(utilities: Utilities) -> Iterator[str]:
-    """Text of each job's utility function, to stand behind its 18 columns."""
+    """Yield the text of each job's utility function, which follows the 18 columns."""
     numbers = np.stack([utilities.time, utilities.value], axis=1).ravel().tolist()
     texts = [f" {int(x)}" if x.is_integer() else f" {x!r}" for x in numbers]
     bounds = (2 * utilities.first).tolist()
@@ -170,12 +169,14 @@ def _points(utilities: Utilities) -> Iterator[str]:
 
 
 def _bursts_behind(trace: Trace) -> dict[int, str]:
-    """Lines of the bursts of a job, to stand behind its own, by row."""
+    """Return the lines of the bursts of each job, by row."""
     behind: dict[int, str] = {}
     if len(trace.bursts):
         row_of = {job: row for row, job in enumerate(trace.column("job").tolist())}
         for job, line in zip(trace.bursts["job"].tolist(), _lines(trace.bursts), strict=True):
             if job not in row_of:
-                raise WorkloadError(f"a burst of job {job}, which is not among the jobs")
+                raise WorkloadError(
+                    f"a burst has job number {job}, which is not the number of a job"
+                )
             behind[row_of[job]] = behind.get(row_of[job], "") + "\n" + line
     return behind
