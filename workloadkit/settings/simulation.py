@@ -169,7 +169,7 @@ class Measured(Served):
         Any,
         Setting(
             help="A predictor of run times, with which the scheduler plans instead of estimates; "
-            "see CONTRIBUTING.",
+            "see `workloadkit.bases`.",
             more="Jobs may outlive the prediction; they are killed at their limits only.",
             option=None,
         ),
