@@ -149,7 +149,10 @@ def test_a_folder_that_has_new_logs_is_left_as_it_is(run, log, tmp_path):
     assert run(log, "-o", folder, "--count", 2, "--seed", 1)[0] == 0
     before = {path: path.read_bytes() for path in folder.iterdir()}
     code, _, err = run(log, "-o", folder, "--count", 3)
-    assert (code, err) == (1, f"error: {folder}: has 0001.swf.gz already; name another folder\n")
+    assert (code, err) == (
+        1,
+        f"error: {folder}: already contains 0001.swf.gz; use another folder\n",
+    )
     assert {path: path.read_bytes() for path in folder.iterdir()} == before
 
 
@@ -230,7 +233,7 @@ def test_what_another_command_left_is_refused(run, log, tmp_path, monkeypatch, o
         run(log, "-o", folder, "--count", 4, "--seed", 3)
     code, _, err = run(log, "-o", folder, *other)
     assert code == 2
-    assert f"error: {folder}: another command was interrupted and has left {folder}" in err
+    assert f"error: {folder}: {folder}" in err and "was left by another, interrupted command" in err
     assert len([*(folder / ".unfinished").iterdir()]) == 2
 
 
@@ -293,7 +296,7 @@ def test_whoever_is_stopped_leaves_whole_files_and_no_process(tmp_path, workers,
     ("arguments", "message"),
     [
         (["--load", 0], "error: load is 0; it must be positive"),
-        (["--load", 99], "error: load 99 is beyond the pool of 2 temporary users"),
+        (["--load", 99], "error: load 99 requires more than the 2 temporary users in the pool"),
         (["--weeks", "nan"], "error: weeks is nan; it must be positive"),
         (["--unit", "week"], "error: unit is 'week'; known: user, session, batch, job"),
         (["--end-effects", "x"], "error: end_effects is 'x'; known: whole, any"),
@@ -302,13 +305,13 @@ def test_whoever_is_stopped_leaves_whole_files_and_no_process(tmp_path, workers,
         (["--rare", "2:1w"], "error: rare '2:1w'; write USER:BEGIN-END, as in 374:30w-31w"),
         (["--rare", "3:1w-x"], "error: rare '3:1w-x': x is no time"),
         (["--weight", "long=1,long=2"], "error: weights 'long=1,long=2'; long is there twice"),
-        (["--rare", "9:1w-2w"], "no job of user 9 from 604800 to 1209600 s"),
+        (["--rare", "9:1w-2w"], "user 9 has no jobs from 604800 to 1209600 s"),
         (["--rare-per-week", 1], "rare_per_week is 1, beyond the 0.05 temporary users"),
         (["--count", 0], "Invalid value for '--count'"),
         (["--seed", -1], "Invalid value for '--seed'"),
         (["--weight", "serial"], "error: weights 'serial'; write CLASS=X, as in long=3"),
-        (["--weight", "fast=2"], "error: weights has 'fast', which is no user of small.swf"),
-        (["--procs", 0], "error: procs is 0; a machine has 1 to"),
+        (["--weight", "fast=2"], "error: weights has 'fast', which is neither a user of small.swf"),
+        (["--procs", 0], "error: procs is 0; it must be a whole number from 1 to"),
     ],
 )
 def test_wrong_usage_is_exit_2_and_writes_nothing(run, log, arguments, message):
@@ -323,7 +326,7 @@ def test_a_new_log_without_jobs_is_not_written(run, log, tmp_path):
         code, out, err = run(log, *output, *none)
         assert (code, out) == (2, "")
         assert err.startswith("error: small.swf, resampled by seed ")
-        assert err.endswith(": no job is in it; more weeks or a greater load bring some\n")
+        assert err.endswith(": the log has no jobs; use more weeks or a larger load\n")
     assert [path.name for path in tmp_path.iterdir()] == ["small.swf"]
 
 
@@ -346,8 +349,8 @@ def test_a_log_that_cannot_be_resampled_is_exit_1_and_writes_nothing(run, tmp_pa
         code, _, err = run(path, *options)
         assert code == 1
         assert err.endswith(
-            "error: short.swf: 1.2 weeks from its begin to the last submission; resampling needs 5 "
-            "at least\n"
+            "error: short.swf: the log has 1.2 weeks from its begin to the last submission; "
+            "resampling requires at least 5\n"
         )
     assert [path.name for path in tmp_path.iterdir()] == ["short.swf"]
 

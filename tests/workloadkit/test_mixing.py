@@ -109,9 +109,9 @@ def test_utilities_and_preceding_jobs_of_all_logs_come_along(small):
 
 
 def test_what_is_of_one_log_does_not_go_with_several(small, large):
-    with pytest.raises(ParameterError, match="begin is of one log, and there are several"):
+    with pytest.raises(ParameterError, match="begin requires a single log"):
         wk.resample([small, large], begin=0)
-    with pytest.raises(ParameterError, match="rare behaviours are of one log, and there are sev"):
+    with pytest.raises(ParameterError, match="rare behaviours require a single log"):
         wk.resample([small, large], rare=[(1, 0, WEEK)])
 
 

@@ -148,7 +148,7 @@ def test_no_long_term_users_can_be_asked_for_where_there_are_none():
     trace = log_of({1: [0, 5], 2: [20], 3: [40]})
     with pytest.warns(WorkloadWarning, match="pool of long-term users is empty"):
         assert prepare(trace, long_term_users=0).plan.rates[0].long_term == 0
-    with pytest.raises(ParameterError, match="long_term_users is 1; that pool is empty"):
+    with pytest.raises(ParameterError, match="long_term_users is 1; the pool is empty"):
         prepare(trace, long_term_users=1)
 
 
@@ -373,7 +373,7 @@ def test_all_that_a_user_should_be_told_is_said():
         wk.resample(trace, rng=1)
     assert [str(warning.message) for warning in said] == [
         "trace: jobs left out of the pools: 1 of unknown user",
-        "trace: the pool of temporary users is empty: all are drawn from the 1 other",
+        "trace: the pool of temporary users is empty; all users are drawn from the 1 long-term",
     ]
 
 
@@ -515,12 +515,12 @@ def test_one_user_is_enough():
 
 
 def test_a_new_log_without_jobs_is_worth_a_warning(log):
-    with pytest.warns(WorkloadWarning, match="trace, resampled by seed 1: no job is in it"):
+    with pytest.warns(WorkloadWarning, match="trace, resampled by seed 1: the log has no jobs"):
         new = wk.resample(log, rng=1, long_term_users=0, temporary_users=0, arrivals=0)
     assert new.n_jobs == 0
     assert list(new.jobs.columns) == [field.name for field in FIELDS]
     nobody = {"long_term_users": 0, "temporary_users": 0, "arrivals": 0}
-    with pytest.warns(WorkloadWarning, match="no job is in it") as said:
+    with pytest.warns(WorkloadWarning, match="the log has no jobs") as said:
         assert [new.n_jobs for new in wk.resamples(log, 2, rng=1, **nobody)] == [0, 0]
     assert len(said) == 2
 
@@ -533,12 +533,15 @@ def test_logs_that_cannot_be_resampled(log):
     at_once = log_of({1: [3, 3, 3]})
     cut_off = log_of({1: [0, 1], 2: [39, 40]})
     for trace, message in (
-        (empty, "trace: no jobs, so no users to draw from"),
+        (empty, "trace: the log has no jobs, hence no users to draw"),
         (never, "trace: none of the 46 jobs ran"),
-        (nobody, "trace: no job has a known user"),
-        (short, "trace: 4.9 weeks from its begin to the last submission; resampling needs 5 at"),
+        (nobody, "trace: all users are unknown"),
+        (
+            short,
+            "trace: the log has 4.9 weeks from its begin to the last submission; resampling requires",
+        ),
         (at_once, "trace: 0.0 weeks from its begin"),
-        (cut_off, "nobody is left in the pools: each of the 2 users may be cut off by an end"),
+        (cut_off, "the pools are empty: all 2 users may be truncated by an end"),
         (cut_off, r" of the log \(end_effects 'whole'\)$"),
     ):
         with pytest.raises(WorkloadError, match=message):
@@ -554,37 +557,40 @@ def test_logs_that_cannot_be_resampled(log):
         ({"load": np.inf}, "load is inf"),
         ({"load": "2"}, "load is '2'; it is a number"),
         ({"load": True}, "load is True; it is a number"),
-        ({"load": 41}, "load 41 is beyond the pool of 2 temporary users"),
+        ({"load": 41}, "load 41 requires more than the 2 temporary users in the pool"),
         ({"weeks": 0}, "weeks is 0; it must be positive"),
         ({"weeks": np.nan}, "weeks is nan"),
         ({"weeks": "26w"}, "weeks is '26w'; it is a number"),
-        ({"weeks": 1e9}, r"weeks is 1e\+09; the log would end out of range"),
+        ({"weeks": 1e9}, r"weeks is 1e\+09; the end of the log would be out of range"),
         ({"weeks": 1e6, "long_term_users": 1000}, r"would have some 1.0e\+09 jobs; more than 20,0"),
         ({"unit": "week"}, "unit is 'week'; known: user, session, batch, job"),
         ({"end_effects": "none"}, "end_effects is 'none'; known: whole, any"),
         ({"long_term": -1}, "long_term is -1 s; it is 0 or more"),
         ({"edge": "4w"}, "edge is '4w'; it is a number"),
-        ({"begin": 1}, "begin is 1; logging begins at the first submission, 0 s, or before"),
+        ({"begin": 1}, "begin is 1; it must not lie after the first submission, 0 s"),
         ({"begin": -np.inf}, "begin is -inf"),
         ({"begin": "0"}, "begin is '0'; it is a number"),
         ({"weeks": 0.001, "long_term_users": 10**9}, r"would have some 1.0e\+09 users"),
-        ({"load": 1e300}, "is beyond the pool of 2 temporary users"),
+        ({"load": 1e300}, "requires more than the 2 temporary users in the pool"),
         ({"rare": None}, "rare is None; it is a list of rare behaviours"),
         ({"rare": [(np.nan, 0, 1)]}, "user of a rare behaviour is nan; it is a whole number"),
         ({"long_term_users": 1.5}, "long_term_users is 1.5; it is a whole number"),
         ({"long_term_users": -1}, "long_term_users is -1; it is a whole number, 0 or more"),
-        ({"temporary_users": 3}, "temporary_users 3 is beyond the pool of 2 temporary users"),
-        ({"arrivals": 2.5}, "arrivals 2.5 is beyond the pool of 2 temporary users"),
-        ({"rare": [(3, 0)]}, r"rare behaviour \(3, 0\); it is a user, the first and the last"),
+        ({"temporary_users": 3}, "temporary_users 3 requires more than the 2 temporary users"),
+        ({"arrivals": 2.5}, "arrivals 2.5 requires more than the 2 temporary users"),
+        ({"rare": [(3, 0)]}, r"rare behaviour \(3, 0\); it must be a user, a first and a last"),
         ({"rare": [(3, 0, "1w")]}, "last second of a rare behaviour is '1w'; it is a number"),
-        ({"rare": [(7, 0, 1e9)]}, "no job of user 7 from 0 to 1000000000 s"),
-        ({"rare": [(3, 0, 1e9)] * 2}, "user 3 from 0 to 1000000000 s: another has jobs of it"),
-        ({"rare": [(3, 9, 0)]}, "user 3 from 9 to 0 s: it ends before it begins"),
+        ({"rare": [(7, 0, 1e9)]}, "user 7 has no jobs from 0 to 1000000000 s"),
+        (
+            {"rare": [(3, 0, 1e9)] * 2},
+            "user 3 from 0 to 1000000000 s: it overlaps with another one",
+        ),
+        ({"rare": [(3, 9, 0)]}, "user 3 from 9 to 0 s: the end precedes the begin"),
         ({"rare_per_week": 0.01}, "rare_per_week is 0.01, but no rare behaviour is given"),
         ({"rare_per_week": -1}, "rare_per_week is -1; it must be 0 or more"),
         (
             {"rare": [(1, 0, WEEK)], "rare_per_week": 0.1},
-            "rare_per_week is 0.1, beyond the 0.05 temporary users who arrive in a week",
+            "rare_per_week is 0.1, but only 0.05 temporary users arrive per week",
         ),
         ({"rng": "x"}, "rng is 'x'"),
         ({"rng": -1}, "rng is -1; a seed is 0 or more"),
@@ -597,7 +603,7 @@ def test_what_cannot_be_is_refused(log, how, message):
 
 def test_what_is_wrong_is_all_that_is_said():
     trace = log_of({1: every_week(0, 40), -1: [3]})  # a pool is empty, a job left out
-    with pytest.raises(ParameterError, match="temporary_users 2 is beyond the pool of 0"):
+    with pytest.raises(ParameterError, match="temporary_users 2 requires more than the 0"):
         wk.resample(trace, temporary_users=2)
     with pytest.raises(ParameterError, match="start is 'x'; known: period, activity"):
         wk.resample(None, start="x")
@@ -625,7 +631,7 @@ def test_a_table_is_no_log(log):
 
 def test_all_that_is_rare_leaves_nobody():
     trace = log_of({1: [10], -1: [0, 40]})
-    with pytest.raises(WorkloadError, match="all jobs are of 1 rare behaviours"):
+    with pytest.raises(WorkloadError, match="all jobs belong to 1 rare behaviours"):
         wk.resample(trace, rare=[(1, 0, 40 * WEEK)])
 
 
@@ -667,11 +673,13 @@ def test_the_longest_new_log_and_the_largest(monkeypatch):
     monkeypatch.setattr(planning, "MAX_TIME", 50 * WEEK)
     with warnings.catch_warnings(action="ignore"):
         assert prepare(trace, weeks=50, **none).plan.end < 50 * WEEK
-        with pytest.raises(ParameterError, match=r"weeks is 50\.1; the log would end beyond what"):
+        with pytest.raises(
+            ParameterError, match=r"weeks is 50\.1; the end of the log would be out of"
+        ):
             prepare(trace, weeks=50.1, **none)
         # of the user's 41 jobs one comes a week
         monkeypatch.setattr(planning, "MAX_JOBS_MADE", 41)
         period = prepare(trace, weeks=5, **none).pools.members.period[0]
         prepare(trace, weeks=int(period), **none)
-        with pytest.raises(ParameterError, match="jobs; more than 41 are not made at once"):
+        with pytest.raises(ParameterError, match="jobs; the limit is 41"):
             prepare(trace, weeks=int(period) + 1, **none)

@@ -211,7 +211,7 @@ def test_parameters_that_cannot_be_are_refused(given):
 def test_logs_that_tell_nothing_are_refused():
     with pytest.raises(wk.WorkloadError, match="no job ran"):
         wk.stationary_segments(wk.Trace.from_columns({"submit": [0, 9e9]}))
-    with pytest.raises(wk.WorkloadError, match="lasts 0 whole weeks"):
+    with pytest.raises(wk.WorkloadError, match="has 0 whole weeks"):
         wk.stationary_segments(log_of([3]).take([0, 1]))
     with pytest.raises(wk.WorkloadError, match="has no jobs"):
         wk.segments(wk.Trace.from_columns({"submit": []}), at=[0])

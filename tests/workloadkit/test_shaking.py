@@ -162,7 +162,7 @@ def test_a_real_log_stays_the_same_work(unit):
 @pytest.mark.parametrize("unit", ["batch", "session", "user"])
 def test_a_log_without_users_is_shaken_by_its_jobs_and_says_so(unit):
     trace = wk.Trace.from_columns({"submit": [500, 600, 700], "run": [1] * 3, "procs": [1] * 3})
-    with pytest.warns(wk.WorkloadWarning, match=f"moves on its own, not with its {unit}"):
+    with pytest.warns(wk.WorkloadWarning, match=f"jobs move individually, not by {unit}"):
         shaken = wk.shake(trace, unit, rng=1)
     assert np.array_equal(shaken.column("submit"), wk.shake(trace, rng=1).column("submit"))
 

@@ -1,4 +1,4 @@
-"""New logs from old ones: resampled, mixed, shaken, cut into segments, their locality changed."""
+"""Derive new logs from logs: resampled, mixed, shaken, in segments, or with changed locality."""
 
 from workloadkit.resample.runs import resample
 

@@ -1,4 +1,4 @@
-"""Make a log of what was drawn."""
+"""Build the log of a draw."""
 
 import numpy as np
 import pandas as pd
@@ -22,18 +22,18 @@ def assemble(
     name: str = "resampled",
     note: str = "",
 ) -> Trace:
-    """Make a log of a draw.
+    """Build the log of a draw.
 
     Parameters
     ----------
     pools : Pools
     drawn : Draw
     user : ndarray of int, shape (n_jobs,), optional
-        Their users. By default incarnations are numbered 1, 2, … in the order of their first jobs.
+        Users of the jobs. By default incarnations are numbered 1, 2, … in order of first jobs.
     name : str, default "resampled"
-        Of the log.
+        Name of the log.
     note : str, optional
-        What made it, for the header.
+        Origin of the log, for the header.
 
     Returns
     -------
@@ -62,7 +62,7 @@ def assemble(
 
 
 def rare_users(trace: Trace) -> NDArray[np.int64]:
-    """Return the users of a resampled log that are rare behaviours, as its header names them.
+    """Return the users of a resampled log that are rare behaviours, according to its header.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ def rare_users(trace: Trace) -> NDArray[np.int64]:
     Returns
     -------
     ndarray of int
-        Their numbers, ascending; none where the header names none.
+        Their numbers, ascending; empty if the header names none.
 
     Examples
     --------
@@ -85,17 +85,17 @@ def rare_users(trace: Trace) -> NDArray[np.int64]:
 
 
 def _users(drawn: Draw) -> NDArray[np.int64]:
-    """Give incarnations the numbers 1, 2, … in the order of their first jobs."""
+    """Return users 1, 2, … for the incarnations, in order of their first jobs."""
     incarnation = drawn.placements.incarnation[drawn.placement]
     first = np.full(int(drawn.placements.incarnation.max(initial=-1)) + 1, incarnation.size)
-    first[incarnation[::-1]] = np.arange(incarnation.size)[::-1]  # the last one written stays
+    first[incarnation[::-1]] = np.arange(incarnation.size)[::-1]  # the last assignment wins
     number = np.empty(first.size, np.int64)
     number[np.argsort(first, kind="stable")] = np.arange(1, first.size + 1)
     return number[incarnation]
 
 
 def _preceding(pools: Pools, drawn: Draw) -> dict[str, NDArray]:
-    """Fields 17 and 18: unknown unless the preceding job comes before in the same placement."""
+    """Return fields 17 and 18: unknown unless the preceding job is in the same placement."""
     n_jobs = drawn.job.size
     preceding, think_time = np.full(n_jobs, UNKNOWN), np.full(n_jobs, np.nan)
     if pools.before is not None:
@@ -112,7 +112,7 @@ def _preceding(pools: Pools, drawn: Draw) -> dict[str, NDArray]:
 
 
 def _header(header: Header, n_jobs: int, end: float, rare: NDArray, note: str) -> Header:
-    """Make the header of the first log true for the new one, which begins as the old one did."""
+    """Update the header of the first log to the new log, which has the same begin."""
     header = header.with_jobs(n_jobs, EndTime=end)
     if rare.size:
         header = header.appended((_RARE_LABEL, " ".join(map(str, rare.tolist()))))

@@ -1,4 +1,4 @@
-"""Draw a new log: find the jobs of its population, and set each to its time."""
+"""Draw a new log: collect the jobs of its population, and set their times."""
 
 from dataclasses import dataclass
 
@@ -6,23 +6,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit.clock import WEEK
-from workloadkit.resample.planning import Plan
+from workloadkit.resample.planning import ResamplingPlan
 from workloadkit.resample.pools import Pieces, Pools
 from workloadkit.resample.population import Placements, populate
 
 
 @dataclass(frozen=True, eq=False)
 class Draw:
-    """The jobs of a new log, in its order.
+    """The jobs of a new log, in order.
 
     Parameters
     ----------
     job : ndarray of int, shape (n_jobs,)
-        Place of each job in the pools.
+        Index of each job in the pools.
     submit : ndarray of float, shape (n_jobs,)
         Ascending. [s]
     placement : ndarray of int, shape (n_jobs,)
-        Place in `placements`.
+        Index of each job's placement in `placements`.
     placements : Placements
     """
 
@@ -32,13 +32,13 @@ class Draw:
     placements: Placements
 
 
-def draw(pools: Pools, plan: Plan, rng: np.random.Generator) -> Draw:
+def draw(pools: Pools, plan: ResamplingPlan, rng: np.random.Generator) -> Draw:
     """Draw a new log.
 
     Parameters
     ----------
     pools : Pools
-    plan : Plan
+    plan : ResamplingPlan
     rng : Generator
 
     Returns
@@ -53,18 +53,18 @@ def draw(pools: Pools, plan: Plan, rng: np.random.Generator) -> Draw:
     local = pools.time[job]
     local += plan.origin + week * float(WEEK)
     submit = plan.clock.seconds(local)
-    np.maximum(submit, plan.begin, out=submit)  # a begin whose local time clocks strike twice
+    np.maximum(submit, plan.begin, out=submit)  # the local time of the begin may be ambiguous
     if not pools.whole:
-        submit = np.round(submit, 6)  # local time has no more digits to tell of
+        submit = np.round(submit, 6)  # the precision of local times
     inside = np.flatnonzero((submit <= plan.end) & (local >= plan.origin))
     order = inside[_order(submit[inside])]
     return Draw(job[order], submit[order], placement[order], placements)
 
 
 def _order(submit: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Sort: of jobs at the same time, those of whoever was drawn first come first.
+    """Return the order by submit time, stable: ties keep the order of drawing.
 
-    It is the stable order. Whole seconds and places, packed into one number each, sort faster.
+    Packing whole seconds and indices into integers makes the sort faster.
     """
     bits = submit.size.bit_length()
     low, high = submit.min(initial=0), submit.max(initial=0)
@@ -80,9 +80,9 @@ def _order(submit: NDArray[np.float64]) -> NDArray[np.int64]:
 
 
 def _whole_users(
-    pools: Pools, plan: Plan, placements: Placements
+    pools: Pools, plan: ResamplingPlan, placements: Placements
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Jobs of each placement in the weeks of the new log: job, placement, week to move by."""
+    """Return job, placement and week offset of the jobs within the weeks of the new log."""
     member, week = placements.member, placements.week
     n_weeks = pools.members.n_weeks[member]
     line = member * pools.stride
@@ -94,7 +94,7 @@ def _whole_users(
 def _expand(
     low: NDArray[np.int64], high: NDArray[np.int64], value: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Return low[i], ..., high[i] - 1 for all i, i and value[i] for each of them."""
+    """Return low[i], ..., high[i] - 1 for all i, with i and value[i] for each of them."""
     size = high - low
     begins = np.cumsum(size) - size
     place = np.repeat(np.arange(size.size), size)
@@ -104,7 +104,7 @@ def _expand(
 def _mixed_pieces(
     pools: Pools, pieces: Pieces, placements: Placements, rng: np.random.Generator
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Move each piece of each placement to a week of its user drawn uniformly, cyclically."""
+    """Move each piece of each placement to a uniformly drawn week of its user, cyclically."""
     member, week = placements.member, placements.week
     n_weeks = pools.members.n_weeks
     _, place, piece_member = _expand(pieces.first[member], pieces.first[member + 1], member)

@@ -1,4 +1,4 @@
-"""Write many new logs into a folder: by any number of processes, all of them or none."""
+"""Write many new logs into a folder, in parallel, completely or not at all."""
 
 import re
 from collections.abc import Callable, Collection, Iterator
@@ -15,13 +15,13 @@ from workloadkit.io.unfinished_files import remove_left_over
 from workloadkit.resample.runs import Resampling, own_seed
 from workloadkit.trace import Trace
 
-_UNFINISHED = ".unfinished"  # where logs are until all are there
+_UNFINISHED = ".unfinished"  # holds the logs until all are complete
 _OF_SEED = re.compile(r", run \d+ of seed (\d+)")
 _NAME = re.compile(r"\d{4,}\.swf\.gz")
 
 
 def check_has_none(folder: Path) -> None:
-    """Refuse a folder that has new logs already: there would be no telling them apart.
+    """Check that a folder contains no new logs, which could not be distinguished later.
 
     Raises
     ------
@@ -29,28 +29,28 @@ def check_has_none(folder: Path) -> None:
     """
     names = (file.name for file in (folder.iterdir() if folder.is_dir() else ()))
     if found := sorted(filter(_NAME.fullmatch, names)):
-        raise WorkloadError(f"{folder}: has {found[0]} already; name another folder")
+        raise WorkloadError(f"{folder}: already contains {found[0]}; use another folder")
 
 
 @contextmanager
 def whole_folder(folder: Path) -> Iterator[Path]:
-    """Fill a folder with new logs: with all of them in the end, or with none.
+    """Fill a folder with new logs, completely or not at all.
 
     Parameters
     ----------
     folder : Path
-        Made if it is not there.
+        Created if necessary.
 
     Yields
     ------
     Path
-        A hidden folder within it. Its files move to `folder` at the end. On any failure, an
-        interrupt too, they stay hidden, and the same command continues with them.
+        A hidden folder within it. Its files move to `folder` at the end. On any failure or
+        interrupt they stay hidden, and the same command continues with them.
 
     Raises
     ------
     WorkloadError
-        If the folder has new logs already, or cannot be written to.
+        If the folder already contains new logs, or cannot be written to.
     """
     try:
         made = not folder.exists()
@@ -69,7 +69,7 @@ def whole_folder(folder: Path) -> Iterator[Path]:
                 whole = _unfinished(folder)
                 for file in set(place.iterdir()).difference(whole):
                     file.unlink()
-                place.rmdir()  # where a log is there, it stays
+                place.rmdir()  # fails if it still contains a log
                 if made:
                     folder.rmdir()
             raise
@@ -78,18 +78,18 @@ def whole_folder(folder: Path) -> Iterator[Path]:
 
 
 def unfinished_seed(folder: Path) -> int | None:
-    """Return the seed of the logs that an interrupted command has left; None if there are none."""
+    """Return the seed of the logs left by an interrupted command; None if there are none."""
     found = (_OF_SEED.search(_beginning(file)) for file in _unfinished(folder))
     return next((int(seed[1]) for seed in found if seed), None)
 
 
 def runs_there(folder: Path, resampling: Resampling, seed: int, count: int) -> set[int]:
-    """Return the runs whose logs an interrupted command has left.
+    """Return the runs with logs left by an interrupted command.
 
     Raises
     ------
     ParameterError
-        If a log was made in another way, or they are more than `count`.
+        If a log was made with other settings, or its run is not among the first `count`.
     """
     found = set()
     for file in _unfinished(folder):
@@ -97,22 +97,22 @@ def runs_there(folder: Path, resampling: Resampling, seed: int, count: int) -> s
         _, note = resampling.label(own_seed(seed, i), of=(i, seed))
         if i >= count or f"; Note: {note}\n" not in _beginning(file):
             raise ParameterError(
-                f"{folder}: another command was interrupted and has left {file}; remove "
-                f"{file.parent}, or name another folder"
+                f"{folder}: {file} was left by another, interrupted command; remove "
+                f"{file.parent}, or use another folder"
             )
         found.add(i)
     return found
 
 
 def _unfinished(folder: Path) -> list[Path]:
-    """Return the logs that an interrupted command has left."""
+    """Return the logs left by an interrupted command."""
     place = folder / _UNFINISHED
     files = place.iterdir() if place.is_dir() else ()
     return sorted(file for file in files if _NAME.fullmatch(file.name))
 
 
 def _beginning(file: Path) -> str:
-    """Return the header of a log, and perhaps more."""
+    """Return the header of a log, and possibly more."""
     return next(text_chunks(file), b"").decode(errors="replace")
 
 
@@ -124,7 +124,7 @@ def write_runs(
     there: Collection[int] = (),
     executor: Executor | None = None,
 ) -> Iterator[None]:
-    """Write so many new logs as ``0001.swf.gz``, ``0002.swf.gz``, … into a folder.
+    """Write new logs as ``0001.swf.gz``, ``0002.swf.gz``, … into a folder.
 
     Parameters
     ----------
@@ -133,14 +133,14 @@ def write_runs(
     count : int
     folder : Path
     there : collection of int
-        Runs that need not be written.
+        Runs that already exist.
     executor : Executor, optional
-        Who does the work; by default this process.
+        Runs the tasks; by default this process.
 
     Yields
     ------
     None
-        Whenever a log is written.
+        After each written log.
     """
     digits = max(4, len(str(count)))
     runs = (i for i in range(count) if i not in there)
@@ -159,14 +159,12 @@ def write_run(resampling: Resampling, seed: int, i: int, path: str) -> None:
 
 
 def write_new(new: Trace, path: str) -> None:
-    """Write a new log, unless it has no job: nothing reads a file without jobs.
+    """Write a new log; a log without jobs is an error, because it could not be read.
 
     Raises
     ------
     ParameterError
     """
     if not new.n_jobs:
-        raise ParameterError(
-            f"{new.name}: no job is in it; more weeks or a greater load bring some"
-        )
+        raise ParameterError(f"{new.name}: the log has no jobs; use more weeks or a larger load")
     write_swf(new, path)

@@ -1,4 +1,4 @@
-"""Change how soon jobs of one kind come again, while the load over time stays what it was."""
+"""Change the locality of jobs while keeping the load over time."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -24,7 +24,7 @@ from workloadkit.utility import pack, unpack
 Period = Literal["hour", "day", "week"]
 Within = Literal["session", "user"]
 
-#: What stays where it is when jobs change places: all else is the job's.
+#: Fields that stay in place when jobs are exchanged; all others move with the job.
 OF_PLACE = ("job", "submit", "user", "group", "preceding_job", "think_time")
 
 _LENGTHS = {"hour": 3600, "day": DAY, "week": WEEK}
@@ -38,50 +38,50 @@ def reduce_locality(
     tolerance: float = 0.1,
     proposals: int = 50,
 ) -> Trace:
-    """Exchange jobs at random, while the load of each day stays near what it was.
+    """Exchange jobs at random while keeping the load of each day within a tolerance.
 
-    The jobs of users and sessions are alike, which systems that learn can use. To reduce that
-    locality, jobs must be sampled one by one; but simply shuffled they would no longer make the
-    stable load that the users of a real log make [1]_. So random pairs of jobs change places one
-    after the other, unless the work submitted on a day would then differ from the log's by more
-    than the tolerance.
+    The jobs of a user or session are similar, which adaptive systems can exploit. To reduce this
+    locality, jobs must be sampled individually; but plain shuffling destroys the stable load that
+    the users of a real log create [1]_. Therefore random pairs of jobs are exchanged one after the
+    other, unless this changes the work submitted on a day by more than the tolerance.
 
     Parameters
     ----------
     trace : Trace
-        Jobs that never ran stay where they are.
+        Jobs that never ran are not moved.
     rng : Generator or int, optional
     period : {"hour", "day", "week"}, default "day"
-        The periods whose load is kept, by the log's own clock.
+        The periods with a fixed load, by the log's own clock.
     tolerance : float, default 0.1
-        By how much the work submitted in each period may differ from the log's, as a share of
-        that. Infinite: the jobs are simply shuffled.
+        Maximum relative change of the work submitted in each period. Infinite: the jobs are
+        shuffled.
     proposals : int, default 50
-        How many pairs are tried for each job of the log.
+        Number of pairs tried per job of the log.
 
     Returns
     -------
     Trace
-        The same jobs at other places: when, by which user and of which group a job is submitted,
-        its number and the job before it (fields 17 and 18) belong to the place, all else to the
-        job. A note in the header says what made it. Bursts are left out.
+        The same jobs in other places: submit time, user, group, job number and preceding job
+        (fields 17 and 18) belong to the place, all other fields move with the job. A note in the
+        header records the operation. Bursts are left out.
 
     Raises
     ------
     ParameterError
-        If the tolerance is negative, there are fewer than no proposals, or the period is not known.
+        If the tolerance or `proposals` is negative, or the period is unknown.
     WorkloadError
         If no job ran.
 
     Notes
     -----
-    All arrangements of the jobs that hold the tolerance are equally likely in the end: the pairs
-    are tried whatever stands where. How far apart two jobs are in the order of their work is drawn
-    by its logarithm, so that also those find a partner that nearly fill a day.
+    In the limit, all arrangements within the tolerance are equally likely, because pairs are
+    proposed independently of the current arrangement. The distance of two jobs in the order of
+    their work is drawn on a logarithmic scale, so that jobs that fill most of a day find partners,
+    too.
 
-    In eleven logs of the archive, run times are found on a stack (`analysis.locality.stack_depths`)
-    at 39 to 77 % of the depth at which they are if the jobs are shuffled; exchanged like this, at
-    96 to 102 %, and at least 96 % of the work is submitted on another day.
+    In eleven logs of the archive, the stack depth of run times (`analysis.stack_depths`) is 39 to
+    77 % of that of shuffled jobs; after the exchange it is 96 to 102 %, and at least 96 % of the
+    work is submitted on another day.
 
     References
     ----------
@@ -91,11 +91,11 @@ def reduce_locality(
 
     See Also
     --------
-    enhance_locality : more repetitions, instead.
+    enhance_locality : increases repetition.
 
     Examples
     --------
-    The second day has the longer jobs; only jobs of one day change places.
+    The second day has longer jobs; only jobs of the same day are exchanged.
 
     >>> submit = [0, 60, 120, DAY, DAY + 60]
     >>> log = {"submit": submit, "run": [10, 20, 30, 600, 700], "procs": [1] * 5}
@@ -128,47 +128,47 @@ def enhance_locality(
     period: Period = "day",
     tolerance: float = 0.1,
 ) -> Trace:
-    """Let users repeat jobs, while the load of each day stays near what it was [1]_.
+    """Let users repeat jobs while keeping the load of each day within a tolerance [1]_.
 
-    The jobs of each user, in order, are cut into runs of random length, and one job of each run
-    takes the place of all. As each of them is equally likely to be the one, the log keeps the
-    jobs that it has on average, and so their distributions.
+    The jobs of each user, in order, are divided into runs of random length, and one job of each
+    run replaces all others of the run. Each job of a run is equally likely to be chosen, so the
+    log keeps the distributions of jobs on average.
 
     Parameters
     ----------
     trace : Trace
-        Jobs that never ran stay as they are; those of unknown user are taken for those of one.
+        Jobs that never ran are not changed; jobs of unknown user count as jobs of one user.
     repeat : float, default 2
-        Mean length of the runs, which is geometric; 1 changes nothing.
+        Mean length of the runs (geometrically distributed); 1 changes nothing.
     rng : Generator or int, optional
     within : {"user", "session"}, default "user"
-        Whether runs go on through the sessions of a user, or end with each (by arrival, 60 min),
-        which makes those cut short by it shorter than `repeat`.
+        Whether runs continue across the sessions of a user, or end with each (by arrival, 60 min),
+        which makes some of them shorter.
     period : {"hour", "day", "week"}, default "day"
-        The periods whose load is kept, by the log's own clock.
+        The periods with a fixed load, by the log's own clock.
     tolerance : float, default 0.1
-        By how much the work submitted in each period may differ from the log's, as a share of
-        that. If that leaves no job of a run to choose, all jobs of the run stay.
+        Maximum relative change of the work submitted in each period. If no job of a run satisfies
+        it, the run is not changed.
 
     Returns
     -------
     Trace
-        As many jobs as before, at the same places (as of `reduce_locality`). A note in the header
-        says what made it. Bursts are left out.
+        The same number of jobs, in the same places (see `reduce_locality`). A note in the header
+        records the operation. Bursts are left out.
 
     Raises
     ------
     ParameterError
-        If `repeat` is below 1 or infinite, the tolerance is negative, or a choice is not known.
+        If `repeat` is below 1 or infinite, the tolerance is negative, or a choice is unknown.
     WorkloadError
         If no job ran.
 
     Notes
     -----
-    The tolerance lets jobs of much work repeat less than others. In eleven logs of the archive,
-    with runs of 2 on average, run times are found on a stack at 25 to 50 % of the depth at which
-    they are if the jobs are shuffled, instead of at 39 to 77 %; the distributions of run times and
-    processors differ by at most 0.011 from those of the log (Kolmogorov–Smirnov).
+    Because of the tolerance, large jobs repeat less than others. In eleven logs of the archive,
+    with runs of mean length 2, the stack depth of run times is 25 to 50 % of that of shuffled jobs,
+    instead of 39 to 77 %; the distributions of run times and processors differ from those of the
+    log by at most 0.011 (Kolmogorov–Smirnov).
 
     References
     ----------
@@ -208,7 +208,7 @@ def enhance_locality(
 
 
 class _Bands(NamedTuple):
-    """Period and work of each job, and the load of each period with its least and most."""
+    """Period and work of each job; load of each period, with its minimum and maximum."""
 
     period: NDArray[np.int64]
     work: NDArray[np.float64]
@@ -218,7 +218,7 @@ class _Bands(NamedTuple):
 
 
 def _bands(trace: Trace, period: Period, tolerance: float) -> tuple[NDArray[np.int64], _Bands]:
-    """Rows of the jobs that ran, and what must hold of the periods' loads."""
+    """Return the rows of the jobs that ran, and the limits of the periods' loads."""
     check_trace(trace)
     check_choice("period", period, Period)
     check_number("tolerance", tolerance)
@@ -226,7 +226,7 @@ def _bands(trace: Trace, period: Period, tolerance: float) -> tuple[NDArray[np.i
         raise ParameterError(f"tolerance must be 0 or more, not {tolerance:g}")
     rows = np.flatnonzero(trace.ran)
     if not rows.size:
-        raise WorkloadError(f"{trace.name}: no job ran, so there is none to change places")
+        raise WorkloadError(f"{trace.name}: no job ran, so none can be exchanged")
     local = Clock.of(trace).local(trace.column("submit")[rows])
     of = np.unique(np.floor(local / _LENGTHS[period]), return_inverse=True)[1]
     work = trace.column("run")[rows] * trace.used_procs[rows]

@@ -1,4 +1,4 @@
-"""Fit the pools of several logs, or of one, to the machine of the new log."""
+"""Adapt the pools of one or several logs to the machine of the new log."""
 
 from dataclasses import replace
 
@@ -10,40 +10,40 @@ from workloadkit.fields import MAX_PROCS
 from workloadkit.header import Header
 from workloadkit.resample.pools import Pools
 
-#: Fields whose numbers mean something else in each log.
+#: Fields with numbers that have a different meaning in each log.
 NUMBERED = ("group", "executable", "queue", "partition")
 
 _SIZES = ("procs", "requested_procs")
 
 
 def fit_machine(pools: Pools, procs: int | None = None, rescale: bool = False) -> Pools:
-    """Make the pools those of one machine.
+    """Adapt the pools to one machine.
 
     Parameters
     ----------
     pools : Pools
     procs : int, optional
-        Processors of the machine; by default those of the largest machine of the logs.
+        Processors of the machine; by default those of the largest machine in the logs.
     rescale : bool, default False
-        Whether the processors that jobs use and request grow by as much as the machine is larger
-        than that of their log (rounded, half up, to at least 1), or stay as they are.
+        Whether to scale the used and requested processors of jobs by the ratio of the machine to
+        that of their log (rounded half up, at least 1).
 
     Returns
     -------
     Pools
-        The header's MaxProcs is the machine. Of several logs, each has groups, executables, queues
-        and partitions of its own, whose numbers go on from those of the log before; a note says by
-        how much.
+        The header's MaxProcs is the machine. With several logs, groups, executables, queues and
+        partitions of each log get separate numbers, which follow those of the previous logs; a
+        note records the offsets.
 
     Raises
     ------
     ParameterError
-        If `procs` is no number of processors, or a job is larger than the machine.
+        If `procs` is invalid, or a job is larger than the machine.
     WorkloadError
-        If sizes are to be rescaled and a log's header does not tell its machine.
+        If sizes are rescaled and the header of a log does not state its machine.
     """
     if not isinstance(rescale, bool):
-        raise ParameterError(f"rescale is {rescale!r}; it is True or False")
+        raise ParameterError(f"rescale is {rescale!r}; it must be True or False")
     several = len(pools.logs) > 1
     own = [log.header.procs for log in pools.logs]
     if procs is None:
@@ -51,13 +51,15 @@ def fit_machine(pools: Pools, procs: int | None = None, rescale: bool = False) -
     else:
         check_number("procs", procs)
         if not (procs % 1 == 0 and 1 <= procs <= MAX_PROCS):
-            raise ParameterError(f"procs is {procs:g}; a machine has 1 to {MAX_PROCS:,} processors")
+            raise ParameterError(
+                f"procs is {procs:g}; it must be a whole number from 1 to {MAX_PROCS:,}"
+            )
         machine = int(procs)
     if procs is None and not several:
-        return pools  # the machine and all sizes stay
+        return pools  # machine and sizes are unchanged
     log = np.repeat(pools.members.log, pools.members.n_jobs)
     columns = dict(pools.columns)
-    if several:  # a log that knows field 8 only has the processors of its jobs there
+    if several:  # logs without field 5 have processors in field 8
         columns["procs"] = np.where(columns["procs"] > 0, *(columns[name] for name in _SIZES))
     if rescale:
         factor = np.array([_factor(pools, i, machine) for i in range(len(own))])[log]
@@ -83,7 +85,7 @@ def _factor(pools: Pools, log: int, machine: int | None) -> float:
 
 
 def _rescaled(sizes: NDArray, factor: NDArray) -> NDArray[np.float64]:
-    """Sizes times the factor, rounded half up, at least 1; what is unknown stays."""
+    """Return scaled sizes, rounded half up, at least 1; unknown sizes are unchanged."""
     with np.errstate(invalid="ignore"):
         return np.where(sizes > 0, np.maximum(np.floor(sizes * factor + 0.5), 1), sizes)
 
@@ -91,7 +93,7 @@ def _rescaled(sizes: NDArray, factor: NDArray) -> NDArray[np.float64]:
 def _check_sizes(
     pools: Pools, columns: dict[str, NDArray], log: NDArray[np.int64], machine: int
 ) -> None:
-    """Refuse jobs that need more processors than the machine has."""
+    """Check that no job needs more processors than the machine has."""
     used, requested = (columns[name] for name in _SIZES)
     needed = np.where(requested > 0, requested, used)
     large = np.flatnonzero(needed > machine)
@@ -100,14 +102,14 @@ def _check_sizes(
         name, job = pools.logs[log[worst]].name, columns["job"][worst]
         raise ParameterError(
             f"{name}: job {job} needs {needed[worst]:g} processors, the machine has {machine} "
-            f"({large.size:,} such jobs); let procs be larger, or rescale"
+            f"({large.size:,} such jobs); increase procs, or rescale"
         )
 
 
 def _number_apart(
     pools: Pools, columns: dict[str, NDArray], log: NDArray[np.int64], header: Header
 ) -> Header:
-    """Give each log a range of its own of all numbers that mean something else there."""
+    """Separate the numbers of the logs by offsets."""
     raised = np.zeros((len(pools.logs), len(NUMBERED)), np.int64)
     for i, name in enumerate(NUMBERED):
         values = columns[name].copy()

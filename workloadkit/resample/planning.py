@@ -1,4 +1,4 @@
-"""Settle what a new log shall be: how long, and of how many users of each kind."""
+"""Plan a new log: its length, and the numbers of users of each kind."""
 
 import math
 from dataclasses import dataclass
@@ -12,16 +12,16 @@ from workloadkit.settings.resampling import Resample, Start
 
 
 class Rates(NamedTuple):
-    """How many users one log gives.
+    """Numbers of users drawn from one log.
 
     Parameters
     ----------
     long_term : int
-        Incarnations of long-term users.
+        Number of incarnations of long-term users.
     present : float
-        Temporary users to expect in week 0.
+        Expected number of temporary users in week 0.
     arrivals : float
-        Temporary users to expect in each later week.
+        Expected number of temporary users that arrive in each later week.
     """
 
     long_term: int
@@ -30,27 +30,27 @@ class Rates(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
-    """What a new log shall be.
+class ResamplingPlan:
+    """Parameters of a new log.
 
     Parameters
     ----------
     clock : Clock
-        Of the first log, true to the end of the new one.
+        Clock of the first log, valid to the end of the new one.
     begin, end : float
-        Between which the new log lies, both included. [s]
+        First and last second of the new log. [s]
     origin : float
-        Local time at which its week 0 begins. [s]
+        Local time of the begin of week 0. [s]
     n_weeks : int
         Weeks in which users arrive.
     last_week : int
-        The week of the last second, by local time.
+        Week of the last second, by local time.
     rates : tuple of Rates
-        One for each log.
+        One per log.
     rare : float
-        Probability that an arriving temporary user is a rare one.
+        Probability that an arriving temporary user is a rare behaviour.
     start : {"activity", "period"}
-        Where long-term users begin: amid their activity, or anywhere from a first job to its
+        Where long-term users begin: within their activity, or anywhere from a first job to its
         regeneration.
     """
 
@@ -65,25 +65,25 @@ class Plan:
     start: Start
 
 
-def make_plan(pools: Pools, settings: Resample) -> Plan:
-    """Settle what a new log shall be.
+def make_plan(pools: Pools, settings: Resample) -> ResamplingPlan:
+    """Plan a new log.
 
     Raises
     ------
     ParameterError
-        If a number cannot be, or asks for more users than there are.
+        If a number is invalid, or exceeds the number of users in a pool.
     """
     first, weeks = pools.logs[0], settings.weeks
     length = first.weeks if weeks is None else float(weeks)
     if not first.begin + length * WEEK <= MAX_TIME:
-        raise ParameterError(f"weeks is {weeks:g}; the log would end out of range")
+        raise ParameterError(f"weeks is {weeks:g}; the end of the log would be out of range")
     rates = _rates(pools, settings)
     _check_number_of_jobs(pools, length, rates)
     clock = Clock.between(first.header, first.begin, first.begin + length * WEEK)
     end = first.end
-    if weeks is not None:  # so many weeks on the wall clock; the second after them is not theirs
+    if weeks is not None:  # whole weeks by local time, without the second after them
         end = math.nextafter(float(clock.seconds(first.origin + length * WEEK)), -math.inf)
-    return Plan(
+    return ResamplingPlan(
         clock,
         first.begin,
         end,
@@ -97,7 +97,7 @@ def make_plan(pools: Pools, settings: Resample) -> Plan:
 
 
 def _rates(pools: Pools, settings: Resample) -> tuple[Rates, ...]:
-    """Numbers of users that each log gives; those asked for are shared out as by default."""
+    """Return the numbers of users for each log; given totals are divided like the defaults."""
     members, load = pools.members, settings.load
     long_term_users = settings.long_term_users
     defaults = []
@@ -109,11 +109,11 @@ def _rates(pools: Pools, settings: Resample) -> tuple[Rates, ...]:
         defaults.append((long_term, present, temporary.size / log.weeks, drawable))
     pooled = sum(default[0] for default in defaults)
     if long_term_users and not pooled:
-        raise ParameterError(f"long_term_users is {long_term_users:g}; that pool is empty")
+        raise ParameterError(f"long_term_users is {long_term_users:g}; the pool is empty")
     n_long_term = _shared_out(long_term_users, [d[0] for d in defaults], load)
     for number, log in enumerate(pools.logs):
         if n_long_term[number] and not members.drawable(number, LONG_TERM_USER).size:
-            raise ParameterError(f"each of the long-term users of log {log.name} has weight 0")
+            raise ParameterError(f"all long-term users of log {log.name} have weight 0")
     rates = []
     totals = [sum(default[i] for default in defaults) for i in (1, 2)]
     for number, (_, present, arriving, n) in enumerate(defaults):
@@ -126,14 +126,16 @@ def _rates(pools: Pools, settings: Resample) -> tuple[Rates, ...]:
             value = load * default if given is None else given * share
             asked = f"load {load:g}" if given is None else f"{name} {given:g}"
             if value > n * (1 + 1e-12):
-                raise ParameterError(f"{asked} is beyond the pool of {n} temporary users")
+                raise ParameterError(
+                    f"{asked} requires more than the {n} temporary users in the pool"
+                )
             expected.append(min(value, n))
         rates.append(Rates(n_long_term[number], *expected))
     return tuple(rates)
 
 
 def _shared_out(total: int | None, pools: list[int], load: float) -> list[int]:
-    """Numbers of long-term users by log: half up of the load, or a total by largest remainders."""
+    """Return numbers of long-term users by log: from the load, or a total divided in proportion."""
     if total is None:
         return [math.floor(load * n + 0.5) for n in pools]
     shares = [total * n / max(sum(pools), 1) for n in pools]
@@ -145,11 +147,11 @@ def _shared_out(total: int | None, pools: list[int], load: float) -> list[int]:
 
 
 def _share_of_rare(pools: Pools, per_week: float, arrivals: float) -> float:
-    """Probability that an arriving temporary user is a rare one."""
+    """Return the probability that an arriving temporary user is a rare behaviour."""
     if per_week > arrivals:
         raise ParameterError(
-            f"rare_per_week is {per_week:g}, beyond the {arrivals:.3g} temporary users who arrive "
-            "in a week"
+            f"rare_per_week is {per_week:g}, but only {arrivals:.3g} temporary users arrive per "
+            "week"
         )
     if per_week and not (pools.members.kind == RARE_USER).any():
         raise ParameterError(f"rare_per_week is {per_week:g}, but no rare behaviour is given")
@@ -157,7 +159,7 @@ def _share_of_rare(pools: Pools, per_week: float, arrivals: float) -> float:
 
 
 def _check_number_of_jobs(pools: Pools, weeks: float, rates: tuple[Rates, ...]) -> None:
-    """Refuse what would never end or not fit into memory."""
+    """Check that the new log is not too large."""
     members = pools.members
     n_jobs = n_users = 0.0
     for log, rate in enumerate(rates):
@@ -173,6 +175,6 @@ def _check_number_of_jobs(pools: Pools, weeks: float, rates: tuple[Rates, ...]) 
     for number, what in ((n_jobs, "jobs"), (n_users, "users")):
         if number > MAX_JOBS_MADE:
             raise ParameterError(
-                f"a new log of {weeks:g} weeks would have some {number:.1e} {what}; more than "
-                f"{MAX_JOBS_MADE:,} are not made at once"
+                f"a new log of {weeks:g} weeks would have about {number:.1e} {what}; the limit is "
+                f"{MAX_JOBS_MADE:,}"
             )

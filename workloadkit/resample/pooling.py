@@ -1,4 +1,4 @@
-"""Sort the users of logs into the pools that new logs are drawn from."""
+"""Divide the users of logs into the pools from which new logs are drawn."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -24,14 +24,14 @@ from workloadkit.trace import Trace, check_ascending, list_of_logs
 from workloadkit.user_classes import classify_users
 from workloadkit.utility import Utilities, pack
 
-#: A rare behaviour: a user, and the first and the last second of the log in which it shows.
+#: A rare behaviour: a user, and the first and last second of the log in which it occurs.
 RareBehaviour = tuple[int, float, float]
 
-#: A shorter log does not tell those who stay from those who pass. [weeks]
+#: Minimum length for separating long-term from temporary users. [weeks]
 LEAST_WEEKS = 5
 
 
-class _Part(NamedTuple):
+class _LogPools(NamedTuple):
     """The pools of one log."""
 
     log: PooledLog
@@ -41,28 +41,28 @@ class _Part(NamedTuple):
     columns: dict[str, NDArray]
     before: NDArray[np.int64]
     utilities: Utilities
-    label: NDArray[np.int64]  # of the session, batch or job, as the log numbers them
+    label: NDArray[np.int64]  # number of the session, batch or job in the log
     notes: list[str]
 
 
 def make_pools(traces: Trace | Iterable[Trace], settings: Resample) -> Pools:
-    """Sort the users of one log or several into pools; parameters as of `resample`.
+    """Divide the users of one or several logs into pools; parameters as of `resample`.
 
     Raises
     ------
     ParameterError
-        As `classify_users`, and if the unit is not known or a rare behaviour is of no job.
+        As `classify_users`, and if the unit is unknown or a rare behaviour has no jobs.
     WorkloadError
-        If a log has no jobs that ran of known users, is shorter than five weeks, or all users are
-        left out at its ends.
+        If a log has no jobs of known users that ran, is shorter than five weeks, or all users are
+        excluded at its ends.
     """
     logs = list_of_logs(traces)
     rare = triples(settings.rare)
     if len(logs) > 1 and settings.begin is not None:
-        raise ParameterError("begin is of one log, and there are several")
+        raise ParameterError("begin requires a single log")
     if len(logs) > 1 and rare:
-        raise ParameterError("rare behaviours are of one log, and there are several")
-    parts: list[_Part] = []
+        raise ParameterError("rare behaviours require a single log")
+    parts: list[_LogPools] = []
     for number, trace in enumerate(logs):
         first_origin = parts[0].log.origin if parts else None
         parts.append(_pool(trace, number, first_origin, settings, rare))
@@ -75,8 +75,8 @@ def _pool(
     first_origin: float | None,
     settings: Resample,
     rare: Sequence[RareBehaviour],
-) -> _Part:
-    """Sort the users of one log into its pools."""
+) -> _LogPools:
+    """Divide the users of one log into its pools."""
     identity, n_jobs, begin = trace.identity, trace.n_jobs, settings.begin
     if begin is None:
         trace = trace.within_window()
@@ -86,15 +86,14 @@ def _pool(
     notes = _check_log(trace, chosen, n_jobs - trace.n_jobs)
     if begin is not None and not -MAX_TIME <= begin <= submit[0]:
         raise ParameterError(
-            f"begin is {begin:.15g}; logging begins at the first submission, "
-            f"{submit[0]:.15g} s, or before"
+            f"begin is {begin:.15g}; it must not lie after the first submission, {submit[0]:.15g} s"
         )
     behaviour = _rare_behaviours(trace, chosen, rare)
     apart = trace.with_columns(user=np.where(chosen & (behaviour < 0), user, UNKNOWN))
     classes = classify_users(apart, settings.into(Classify))
     clock = Clock.between(trace.header, min(classes.begin, submit[0]), classes.end)
     origin = float(clock.local(classes.begin))
-    if first_origin is not None:  # weeks of all logs begin at the same day and hour
+    if first_origin is not None:  # align the weeks of all logs
         origin -= (origin - first_origin) % WEEK
     log = PooledLog(trace.name, identity, trace.header, classes.begin, classes.end, origin)
     _check_length(log)
@@ -105,7 +104,7 @@ def _pool(
     notes += _check_pools(trace.name, pool, users.size, settings.end_effects)
     kind = np.repeat(np.arange(3), [members.size for members in pool])
     regular = np.concatenate(pool[:2])
-    member = pd.Index(regular).get_indexer(apart.column("user"))  # -1: in no pool
+    member = pd.Index(regular).get_indexer(apart.column("user"))  # -1: not in a pool
     member = np.where(behaviour >= 0, regular.size + behaviour, member)
 
     row = np.flatnonzero(member >= 0)
@@ -130,20 +129,20 @@ def _pool(
     utilities = pack(trace.utility, trace.n_jobs).take(row)
     label = _labels(trace, chosen, settings.unit)[row]
     before = _before(trace, row, of)
-    return _Part(log, members, row, time, columns, before, utilities, label, notes)
+    return _LogPools(log, members, row, time, columns, before, utilities, label, notes)
 
 
 def _check_log(trace: Trace, chosen: NDArray[np.bool_], outside: int) -> list[str]:
-    """Refuse a log without jobs that could be drawn; tell what is left out."""
+    """Check that a log has jobs to draw from; report jobs that are left out."""
     if not trace.n_jobs:
-        raise WorkloadError(f"{trace.name}: no jobs, so no users to draw from")
+        raise WorkloadError(f"{trace.name}: the log has no jobs, hence no users to draw")
     n_ran, n_chosen = int(trace.ran.sum()), int(chosen.sum())
     if not n_ran:
         raise WorkloadError(f"{trace.name}: none of the {trace.n_jobs:,} jobs ran")
     if not n_chosen:
         raise WorkloadError(
-            f"{trace.name}: no job has a known user; users are what is drawn, so a log without "
-            "them cannot be resampled"
+            f"{trace.name}: all users are unknown; resampling draws users, so the log cannot be "
+            "resampled"
         )
     left_out = {
         "outside the window of the log": outside,
@@ -158,30 +157,30 @@ def _check_log(trace: Trace, chosen: NDArray[np.bool_], outside: int) -> list[st
 def _check_length(log: PooledLog) -> None:
     if not log.weeks >= LEAST_WEEKS:
         raise WorkloadError(
-            f"{log.name}: {math.floor(log.weeks * 10) / 10:.1f} weeks from its begin to the last "
-            f"submission; resampling needs {LEAST_WEEKS} at least"
+            f"{log.name}: the log has {math.floor(log.weeks * 10) / 10:.1f} weeks from its begin "
+            f"to the last submission; resampling requires at least {LEAST_WEEKS}"
         )
 
 
 def _check_pools(
     name: str, pool: Sequence[NDArray[np.int64]], n_users: int, end_effects: str
 ) -> list[str]:
-    """Refuse a log that leaves both pools empty; tell where one is."""
+    """Check that a log has users in a pool; report an empty pool."""
     long_term, temporary, rare = (users.size for users in pool)
     if not long_term and not temporary:
         why = (
-            f"each of the {n_users} users may be cut off by an end of the log "
+            f"all {n_users} users may be truncated by an end of the log "
             f"(end_effects {end_effects!r})"
             if n_users
-            else f"all jobs are of {rare} rare behaviours"
+            else f"all jobs belong to {rare} rare behaviours"
         )
-        raise WorkloadError(f"{name}: nobody is left in the pools: {why}")
+        raise WorkloadError(f"{name}: the pools are empty: {why}")
     if not long_term or not temporary:
         empty = "temporary" if long_term else "long-term"
         n = long_term or temporary
         return [
-            f"{name}: the pool of {empty} users is empty: all are drawn from the {n} "
-            f"other{'s' * (n != 1)}"
+            f"{name}: the pool of {empty} users is empty; all users are drawn from the {n} "
+            f"{'long-term' if long_term else 'temporary'}"
         ]
     return []
 
@@ -192,15 +191,15 @@ def triples(rare: object) -> list[RareBehaviour]:
     Raises
     ------
     ParameterError
-        If one is not of three parts.
+        If one does not have three parts.
     """
     if not isinstance(rare, Iterable):
-        raise ParameterError(f"rare is {rare!r}; it is a list of rare behaviours")
+        raise ParameterError(f"rare is {rare!r}; it must be a list of rare behaviours")
     behaviours = []
     for given in rare:
         if not isinstance(given, Iterable) or len(parts := tuple(given)) != 3:
             raise ParameterError(
-                f"rare behaviour {given!r}; it is a user, the first and the last second"
+                f"rare behaviour {given!r}; it must be a user, a first and a last second"
             )
         behaviours.append(parts)
     return behaviours
@@ -209,27 +208,29 @@ def triples(rare: object) -> list[RareBehaviour]:
 def _rare_behaviours(
     trace: Trace, chosen: NDArray[np.bool_], rare: Sequence[RareBehaviour]
 ) -> NDArray[np.int64]:
-    """Place of the rare behaviour that each job is part of, -1 for all others."""
+    """Return the index of the rare behaviour that each job belongs to, -1 for all others."""
     submit, user = trace.column("submit"), trace.column("user")
     behaviour = np.full(trace.n_jobs, -1)
     for place, (number, begin, end) in enumerate(rare):
         for name, value in (("user", number), ("first second", begin), ("last second", end)):
             check_number(f"{name} of a rare behaviour", value)
         if not isinstance(number, Integral) and not float(number).is_integer():
-            raise ParameterError(f"user of a rare behaviour is {number!r}; it is a whole number")
+            raise ParameterError(
+                f"user of a rare behaviour is {number!r}; it must be a whole number"
+            )
         when = f"from {begin:.15g} to {end:.15g} s"
         if end < begin:
             raise ParameterError(
-                f"rare behaviour of user {number:g} {when}: it ends before it begins"
+                f"rare behaviour of user {number:g} {when}: the end precedes the begin"
             )
         part = chosen & (user == number) & (submit >= begin) & (submit <= end)
         if (part & (behaviour >= 0)).any():
             raise ParameterError(
-                f"rare behaviour of user {number:g} {when}: another has jobs of it already"
+                f"rare behaviour of user {number:g} {when}: it overlaps with another one"
             )
         if not part.any():
             raise ParameterError(
-                f"{trace.name}: no job of user {number:g} {when} that could be a rare behaviour"
+                f"{trace.name}: user {number:g} has no jobs {when} for a rare behaviour"
             )
         behaviour[part] = place
     return behaviour
@@ -238,7 +239,7 @@ def _rare_behaviours(
 def _never_falling(
     local: NDArray[np.float64], member: NDArray[np.int64], first: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """Take each member's running maximum of local time: clocks set back must not reorder jobs."""
+    """Return each member's running maximum of local time, to keep the order of jobs."""
     back = np.flatnonzero((np.diff(local) < 0) & (member[1:] == member[:-1]))
     for m in np.unique(member[back]):
         part = slice(first[m], first[m + 1])
@@ -247,7 +248,7 @@ def _never_falling(
 
 
 def _labels(trace: Trace, chosen: NDArray[np.bool_], unit: Unit) -> NDArray[np.int64]:
-    """Session, batch or number of each job that is in a pool."""
+    """Return session, batch or number of each job in a pool."""
     label = np.arange(trace.n_jobs)
     if unit in ("session", "batch"):
         rows = np.flatnonzero(chosen)
@@ -256,20 +257,20 @@ def _labels(trace: Trace, chosen: NDArray[np.bool_], unit: Unit) -> NDArray[np.i
 
 
 def _before(trace: Trace, row: NDArray[np.int64], member: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Place in the pools of the job that precedes each, -1 where it is not the member's own."""
+    """Return the index of the preceding job in the pools, -1 if it is not the member's own."""
     preceding = trace.column("preceding_job")
     if not (preceding[row] > 0).any():
         return np.full(row.size, -1)
     of_row = find_preceding(trace.column("job"), trace.column("submit"), preceding).place
-    place = np.full(trace.n_jobs + 1, -1)  # the last is for -1
+    place = np.full(trace.n_jobs + 1, -1)  # the last element is for index -1
     place[row] = np.arange(row.size)
     found = place[of_row[row]]
     own = (found >= 0) & (found < np.arange(row.size)) & (member[found] == member)
     return np.where(own, found, -1)
 
 
-def _joined(parts: Sequence[_Part], unit: Unit) -> Pools:
-    """Put the pools of several logs one after the other."""
+def _joined(parts: Sequence[_LogPools], unit: Unit) -> Pools:
+    """Concatenate the pools of several logs."""
     sizes = [part.row.size for part in parts]
     begins = np.cumsum([0, *sizes[:-1]])
 
@@ -322,7 +323,7 @@ def _pieces(
     week: NDArray[np.int64],
     members: Members,
 ) -> Pieces:
-    """Find the pieces of the members: a member's jobs of one label stand together."""
+    """Return the pieces of the members; a member's jobs with the same label are adjacent."""
     new = np.ones(label.size, dtype=bool)
     new[1:] = (label[1:] != label[:-1]) | (member[1:] != member[:-1])
     of_job = np.cumsum(new) - 1

@@ -1,18 +1,18 @@
-"""Draw the population of a new log: who is there, and from which week of his activity on."""
+"""Draw the population of a new log: who is present, and from which week of their activity."""
 
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from workloadkit.resample.planning import Plan
+from workloadkit.resample.planning import ResamplingPlan
 from workloadkit.resample.pools import LONG_TERM_USER, RARE_USER, TEMPORARY_USER, Pools
 
 
 class Placements(NamedTuple):
-    """Members set into a new log, in the order in which they were drawn.
+    """Members placed in a new log, in the order of drawing.
 
-    A long-term user who is regenerated is one incarnation with several placements.
+    A regenerated long-term user is one incarnation with several placements.
 
     Parameters
     ----------
@@ -20,8 +20,8 @@ class Placements(NamedTuple):
     incarnation : ndarray of int, shape (n_placements,)
         From 0.
     week : ndarray of int, shape (n_placements,)
-        Week of the new log in which the first week of the member's activity lies, negative for
-        one that began before the log.
+        Week of the new log in which the member's activity begins, negative if it began before the
+        log.
     """
 
     member: NDArray[np.int64]
@@ -29,8 +29,8 @@ class Placements(NamedTuple):
     week: NDArray[np.int64]
 
 
-def populate(pools: Pools, plan: Plan, rng: np.random.Generator) -> Placements:
-    """Draw who is there, and from which week of his activity on."""
+def populate(pools: Pools, plan: ResamplingPlan, rng: np.random.Generator) -> Placements:
+    """Draw the users that are present, and the weeks of their activity from which they begin."""
     parts: list[Placements] = []
     for log, rates in enumerate(plan.rates):
         parts += [
@@ -38,7 +38,7 @@ def populate(pools: Pools, plan: Plan, rng: np.random.Generator) -> Placements:
             _present_users(pools, log, rates.present, rng),
             _arriving_users(pools, plan, log, rates.arrivals, rng),
         ]
-    # incarnations were numbered within each part
+    # incarnations are numbered within each part
     counts = [int(part.incarnation.max(initial=-1)) + 1 for part in parts]
     before = np.cumsum([0, *counts[:-1]])
     return Placements(
@@ -49,9 +49,9 @@ def populate(pools: Pools, plan: Plan, rng: np.random.Generator) -> Placements:
 
 
 def _long_term_users(
-    pools: Pools, plan: Plan, log: int, number: int, rng: np.random.Generator
+    pools: Pools, plan: ResamplingPlan, log: int, number: int, rng: np.random.Generator
 ) -> Placements:
-    """Take each once before any twice; replicas begin far apart; all are regenerated."""
+    """Draw long-term users: all once before any twice; replicas are spread; all regenerate."""
     pool = pools.members.drawable(log, LONG_TERM_USER)
     times, remainder = _times(pools, pool, number)
     once_more = choose(pool.size, number - int(times.sum()), rng, remainder)
@@ -76,17 +76,17 @@ def _long_term_users(
 def _times(
     pools: Pools, pool: NDArray[np.int64], number: int
 ) -> tuple[NDArray[np.int64], NDArray[np.float64] | None]:
-    """How often each member is there for certain, and the weights for the number that is left."""
+    """Return the guaranteed number of copies of each member, and the weights for the rest."""
     weights = _weights(pools, pool)
     if weights is None:
         return np.full(pool.size, number // max(pool.size, 1)), None
     expected = number * weights / weights.sum()
-    times = np.floor(expected + 1e-9)  # what is whole but for rounding is whole
+    times = np.floor(expected + 1e-9)  # tolerates rounding
     return times.astype(np.int64), np.maximum(expected - times, 0)
 
 
 def _present_users(pools: Pools, log: int, expected: float, rng: np.random.Generator) -> Placements:
-    """Draw temporary users who are amid their activity as the new log begins."""
+    """Draw temporary users within their activity at the begin of the new log."""
     pool = pools.members.drawable(log, TEMPORARY_USER)
     n_weeks = pools.members.n_weeks[pool]
     count = rng.binomial(pool.size, expected / max(pool.size, 1))
@@ -96,11 +96,11 @@ def _present_users(pools: Pools, log: int, expected: float, rng: np.random.Gener
 
 
 def _arriving_users(
-    pools: Pools, plan: Plan, log: int, expected: float, rng: np.random.Generator
+    pools: Pools, plan: ResamplingPlan, log: int, expected: float, rng: np.random.Generator
 ) -> Placements:
     """Draw temporary users, and rare behaviours among them, for each week after the first.
 
-    No user is drawn twice in a week; a rare behaviour may be, for often there is only one.
+    No user is drawn twice in a week; a rare behaviour may be, because often there is only one.
     """
     pool = pools.members.drawable(log, TEMPORARY_USER)
     rare = np.flatnonzero(pools.members.kind == RARE_USER)
@@ -120,14 +120,14 @@ def _arriving_users(
 def choose(
     n: int, count: int, rng: np.random.Generator, weights: NDArray | None = None
 ) -> NDArray[np.int64]:
-    """Draw `count` of 0 to n - 1 one after the other, none twice.
+    """Draw `count` of the numbers 0 to n - 1 without replacement, in order of drawing.
 
     Parameters
     ----------
     n, count : int
     rng : Generator
     weights : array_like, shape (n,), optional
-        Each draw is in proportion to them; by default uniform.
+        Relative probabilities; by default uniform.
 
     Examples
     --------
@@ -142,17 +142,16 @@ def choose(
 def choose_each(
     n: int, counts: NDArray[np.int64], rng: np.random.Generator, weights: NDArray | None = None
 ) -> NDArray[np.int64]:
-    """Do `choose` several times; what is drawn follows one after the other."""
+    """Repeat `choose` for each count, and concatenate the results."""
     if weights is not None:
-        # Of independent exponential times with these rates, the first ones are such a draw.
+        # The first of independent exponential times with these rates are such a draw.
         chosen = []
         for count in counts.tolist():
             with np.errstate(divide="ignore"):
                 times = rng.standard_exponential(n) / weights
             chosen.append(np.argsort(times, kind="stable")[:count])
         return np.concatenate([np.empty(0, np.int64), *chosen])
-    # Fisher and Yates's shuffle, as far as it is needed, of a list of which only those places are
-    # kept that do not hold their own number
+    # Partial Fisher-Yates shuffle that stores only elements out of their original position
     place = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
     drawn: list[int] = []
     moved: dict[int, int] = {}
@@ -165,6 +164,6 @@ def choose_each(
 
 
 def _weights(pools: Pools, pool: NDArray[np.int64]) -> NDArray[np.float64] | None:
-    """Weights of the members of a pool; None where all are equal."""
+    """Return the weights of a pool's members; None if all are equal."""
     weights = pools.members.weight[pool]
     return None if (weights == weights[:1]).all() else weights

@@ -1,4 +1,4 @@
-"""Resample a log: new ones that are alike, longer, heavier or lighter."""
+"""Resample logs."""
 
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
@@ -13,7 +13,7 @@ from workloadkit.provenance import MOST_SEEDS, as_note, plain, seed_of
 from workloadkit.resample.assembling import assemble
 from workloadkit.resample.drawing import draw
 from workloadkit.resample.mixing import fit_machine
-from workloadkit.resample.planning import Plan, make_plan
+from workloadkit.resample.planning import ResamplingPlan, make_plan
 from workloadkit.resample.pooling import make_pools, triples
 from workloadkit.resample.pools import Pools
 from workloadkit.resample.weights import weigh
@@ -30,78 +30,77 @@ def resample(
     settings: Resample | None = None,
     **keywords: Any,
 ) -> Trace:
-    r"""Draw a new log from the users of an old one.
+    r"""Draw a new log from the users of a log.
 
-    The new log is made of whole users, each with all that he did in the old one, in the order and
-    at the hours in which he did it; but who is there, and since when, is drawn anew [1]_. So it
-    keeps what happens within a user's work, and is independent of what users did together:
+    The new log consists of whole users, each with all of their jobs, in the original order and at
+    the original hours; which users are present, and since when, is drawn [1]_. This keeps the
+    structure within each user's work, and makes users independent of each other:
 
-    - *Long-term users*, those active for more than 12 weeks, are all there once. Each begins in
-      some week of his activity, drawn uniformly. When the activity is over, it is regenerated: its
-      first job comes again the length of the log after it was there before.
-    - *Temporary users* who are there in week 0 are binomial in number, as many on average as were
-      present in a week of the log; they are drawn in proportion to the weeks of their activity,
-      and begin in any of these.
-    - In *each later week*, temporary users arrive, binomial in number, at the log's mean rate;
+    - *Long-term users*, active for more than 12 weeks, are all present once. Each begins in a week
+      of their activity, drawn uniformly. When the activity is over, it is regenerated: the first
+      job is repeated one log length after its previous occurrence.
+    - The number of *temporary users* present in week 0 is binomial, with the mean number present
+      in a week of the log; they are drawn in proportion to the weeks of their activity, and begin
+      in any of these.
+    - In *each later week*, a binomial number of temporary users arrives, at the log's mean rate;
       they are drawn uniformly, none twice in a week, and begin with their first jobs.
 
-    Temporary users near an end of the log are left out (`classify_users`): they may have been cut
-    off. Everybody is moved by whole weeks, so each job keeps its weekday and its time of day, by
-    the clock of the log's time zone; without one, by the log's seconds.
+    Temporary users near an end of the log are excluded (`classify_users`), because they may be
+    truncated. All users are moved by whole weeks, so each job keeps its weekday and its time of day
+    in the log's time zone; without a time zone, by the log's seconds.
 
     Parameters
     ----------
     trace : Trace or iterable of Trace
         The log. Jobs that never ran, are of unknown user or, without `begin`, were submitted
-        outside its window are left out. Several logs are mixed: each gives its own users at its
-        own rates, so that their numbers, and the loads, add up.
+        outside its window are left out. Several logs are mixed: each contributes its own users at
+        its own rates, so that user numbers and loads add up.
     rng : Generator or int, optional
-        Where the seed comes from; the header tells it.
+        Random generator or seed; the header records the seed.
     settings : workloadkit.settings.Resample, optional
-        All that follows, in one object; keywords count first.
+        All following parameters as one object; keyword arguments take precedence.
     {settings}
 
     Returns
     -------
     Trace
-        The jobs are numbered 1, 2, … by submission, the users 1, 2, … by their first jobs; each
-        incarnation is a user of its own. Waits and all other fields stay as they were; the
-        preceding job (field 17) is renumbered where it is there as well, else unknown, and with it
-        the think time. Utility functions stay with their jobs. The header is the old one, made
-        true, with a note of what made the log and its seed; of several logs it is that of the
-        first, and so are dates and the time zone, but a job keeps the weekday and the time of day
-        of its own zone. Groups, executables, queues and partitions of the other logs get numbers
-        beyond those of the logs before; the header says by how much they were raised.
+        Jobs are numbered 1, 2, … in order of submission, users 1, 2, … in order of first jobs;
+        each incarnation is a separate user. Waits and all other fields are unchanged; the preceding
+        job (field 17) is renumbered if it is in the log, else unknown, like the think time. Utility
+        functions stay with their jobs. The header is that of the log (the first of several),
+        updated to the new jobs, with a note on the origin and the seed. Dates and time zone are
+        those of the first log, but jobs keep the weekday and time of day of their own zone. Groups,
+        executables, queues and partitions of further logs get numbers above those of the previous
+        logs; the header records the offsets.
 
     Raises
     ------
     ParameterError
-        If a number is not one that can be, `load` (or a number in its place) asks for more
-        temporary users than the pool has, a rare behaviour is of no job, a user or a class of the
-        weights is not known, or a job is larger than the machine.
+        If a number is invalid, `load` (or a number in its place) requires more temporary users
+        than the pool has, a rare behaviour has no jobs, a user or a class of the weights is
+        unknown, or a job is larger than the machine.
     WorkloadError
-        If the log has no job of a known user that ran, is shorter than five weeks, or all of its
-        users are left out at its ends; if sizes are to be rescaled and the header has no MaxProcs.
+        If the log has no jobs of known users that ran, is shorter than five weeks, or all of its
+        users are excluded at its ends; if sizes are rescaled and the header has no MaxProcs.
 
     Warns
     -----
     WorkloadWarning
-        If jobs are left out, a pool is empty, or the new log has no job.
+        If jobs are left out, a pool is empty, or the new log has no jobs.
 
     See Also
     --------
-    resamples : many of them.
-    classify_users : who is long-term and who is temporary.
+    resamples : many new logs.
+    classify_users : long-term and temporary users.
 
     Notes
     -----
-    Where the source is silent: a week is one of local time, counted from the log's begin; a user
-    is present from the week of the first job to that of the last. A new log begins at the very
-    second of the old one; it ends before its `weeks` are over, or with the old one's last second.
-    The length of a log is rounded to whole weeks where long-term users are regenerated after it;
-    of one whose activity is longer than that, nothing overlaps. A time that clocks jump over
-    becomes the second of the jump, one that they show twice is the first; in neither case do jobs
-    of one user change their order.
+    Details that the source leaves open: a week is one of local time, counted from the log's begin;
+    a user is present from the week of the first job to that of the last. A new log begins at the
+    same second as the original one; it ends before its `weeks` are over, or with the original last
+    second. The length of the log, for the regeneration of long-term users, is rounded to whole
+    weeks; activities longer than that do not overlap. A local time that does not exist becomes the
+    second of the change, an ambiguous one is the first; jobs of one user keep their order.
 
     References
     ----------
@@ -111,7 +110,7 @@ def resample(
 
     Examples
     --------
-    User 3 works every week, on the same day; user 4 for two weeks amid the others.
+    User 3 works every week on the same day, user 4 for two weeks in between.
 
     >>> week = 7 * 86400
     >>> submit = week * np.array([*range(9), 8.5, 9, 9.5, *range(10, 21)])
@@ -125,7 +124,7 @@ def resample(
     >>> new.header.lines  # doctest: +ELLIPSIS
     ('; Note: resampled: workloadkit 0.1.0, log trace (content sha256 ...), seed 6, weeks 6',)
     """
-    return _told(prepare(trace, settings, **keywords).run(seed_of(rng)))
+    return _warned(prepare(trace, settings, **keywords).run(seed_of(rng)))
 
 
 def resamples(
@@ -136,18 +135,18 @@ def resamples(
     settings: Resample | None = None,
     **keywords: Any,
 ) -> Iterator[Trace]:
-    """Draw many new logs from the users of an old one, one when the one before has been taken.
+    """Draw many new logs from the users of a log, lazily.
 
     Parameters
     ----------
     trace : Trace or iterable of Trace
     count : int
-        How many.
+        Number of new logs.
     rng : Generator or int, optional
-        Run i depends on the seed and on i alone. Its header tells its own seed, too, with which
-        `resample` gives the same log again.
+        Run i depends on the seed and on i only. Its header also records the run's own seed, with
+        which `resample` gives the same log.
     settings, **keywords
-        As of `resample`.
+        As for `resample`.
 
     Yields
     ------
@@ -156,7 +155,7 @@ def resamples(
     Raises
     ------
     ParameterError, WorkloadError
-        As `resample`, at once.
+        As `resample`, immediately.
 
     Examples
     --------
@@ -169,37 +168,37 @@ def resamples(
     n_runs = check_count("count", count)
     prepared = prepare(trace, settings, **keywords)
     seed = seed_of(rng)
-    return (_told(prepared.run_of(i, seed)) for i in range(n_runs))
+    return (_warned(prepared.run_of(i, seed)) for i in range(n_runs))
 
 
 @dataclass(frozen=True, eq=False)
 class Resampling:
-    """What all new logs of one kind have in common; only a seed is missing.
+    """Pools, plan and settings of new logs, without a seed.
 
     Parameters
     ----------
     pools : Pools
-    plan : Plan
+    plan : ResamplingPlan
     settings : Resample
     """
 
     pools: Pools
-    plan: Plan
+    plan: ResamplingPlan
     settings: Resample
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """What the settings are that differ from the default, as headers tell it."""
-        told = self.settings.changed
-        if "rare" in told:  # as the command line takes them
-            behaviours = [map(_shortest, behaviour) for behaviour in told["rare"]]
-            told["rare"] = ",".join("{}:{}-{}".format(*parts) for parts in behaviours)
-        if callable(weights := told.get("weights")):
-            told["weights"] = getattr(weights, "__name__", type(weights).__name__)
-        return {name: _shortest(value) for name, value in told.items()}
+        """Settings that differ from the default, in the form used in headers."""
+        changed = self.settings.changed
+        if "rare" in changed:  # in the form of the command line
+            behaviours = [map(_shortest, behaviour) for behaviour in changed["rare"]]
+            changed["rare"] = ",".join("{}:{}-{}".format(*parts) for parts in behaviours)
+        if callable(weights := changed.get("weights")):
+            changed["weights"] = getattr(weights, "__name__", type(weights).__name__)
+        return {name: _shortest(value) for name, value in changed.items()}
 
     def run(self, seed: int, *, of: tuple[int, int] | None = None) -> Trace:
-        """Draw the new log of a seed; `of` is its place in a run of several, and their seed."""
+        """Draw the new log of a seed; `of` is its index in a series of runs, and their seed."""
         drawn = draw(self.pools, self.plan, np.random.default_rng(seed))
         name, note = self.label(seed, of=of)
         return assemble(self.pools, drawn, name=name, note=note)
@@ -211,10 +210,7 @@ class Resampling:
         of: tuple[int, int] | None = None,
         further: Mapping[str, Any] | None = None,
     ) -> tuple[str, str]:
-        """Return the name of the new log of a seed, and the note of its header.
-
-        The note tells of `further` parameters, too.
-        """
+        """Return the name of the new log of a seed, and its header note with all parameters."""
         logs = self.pools.logs
         name = " and ".join(log.name for log in logs)
         parameters = {"seed": seed} | self.parameters | dict(further or {})
@@ -230,7 +226,7 @@ class Resampling:
         return self.run(own_seed(seed, i), of=(i, seed))
 
     def at_load(self, load: float) -> "Resampling":
-        """Return what differs by nothing but the factor of the numbers of users; same pools."""
+        """Return the resampling with the same pools and another factor for the numbers of users."""
         asked = replace(self.settings, load=load)
         return Resampling(self.pools, make_plan(self.pools, asked), asked)
 
@@ -238,7 +234,7 @@ class Resampling:
 def prepare(
     trace: Trace | Iterable[Trace], settings: Resample | None = None, **keywords: Any
 ) -> Resampling:
-    """Make the pools and the plan for new logs; settings as of `resample`."""
+    """Build the pools and the plan for new logs; settings as of `resample`."""
     asked = Resample.of(settings, keywords)
     asked = replace(asked, rare=tuple(triples(asked.rare)))
     logs = list_of_logs(trace)
@@ -246,20 +242,20 @@ def prepare(
     if asked.weights is not None:
         pools = weigh(pools, logs, asked.weights)
     plan = make_plan(pools, asked)
-    for note in pools.notes:  # nothing is wrong, so there is nothing else to say
+    for note in pools.notes:  # issued only if there was no error
         warnings.warn(note, WorkloadWarning, stacklevel=3)
     return Resampling(pools, plan, asked)
 
 
-def _told(new: Trace) -> Trace:
-    """Return a new log; warn if it is empty."""
+def _warned(new: Trace) -> Trace:
+    """Return a new log, with a warning if it is empty."""
     if not new.n_jobs:
-        warnings.warn(f"{new.name}: no job is in it", WorkloadWarning, stacklevel=3)
+        warnings.warn(f"{new.name}: the log has no jobs", WorkloadWarning, stacklevel=3)
     return new
 
 
 def own_seed(seed: int, i: int) -> int:
-    """Return the seed of run i of several.
+    """Return the seed of run i in a series.
 
     Examples
     --------
@@ -271,7 +267,7 @@ def own_seed(seed: int, i: int) -> int:
 
 
 def _shortest(value: Any) -> Any:
-    """Write whole numbers without a decimal point, however they were given."""
+    """Return whole numbers without a decimal point."""
     if isinstance(value, list | tuple):
         return [_shortest(item) for item in value]
     return int(value) if isinstance(value, float) and value.is_integer() else value

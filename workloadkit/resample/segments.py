@@ -1,4 +1,4 @@
-"""Find the weeks between which a log is stationary, and cut it there."""
+"""Find the stationary segments of a log, and cut it into them."""
 
 import itertools
 import math
@@ -23,15 +23,15 @@ from workloadkit.trace import Trace, check_trace
 
 Series = Literal["jobs", "work", "users"]
 
-#: Fewest weeks of a segment: with fewer, the end effects of resampling would leave no users.
+#: Minimum length of a segment: resampling shorter ones would exclude all users. [weeks]
 LEAST_WEEKS = 8
 
-#: The Hurst parameter that weekly series are allowed: at 0.7 a week and the next correlate by
-#: 0.32, as the weekly jobs, work and users of the archive's logs do (median 0.4).
+#: Assumed Hurst parameter of weekly series: at 0.7, consecutive weeks have a correlation of 0.32,
+#: similar to weekly jobs, work and users in the archive's logs (median 0.4).
 HURST = 0.7
 
-_MOST_WEEKS = 5000  # the search takes the square of the weeks
-_SINGULAR = 1e-9  # eigenvalues of correlations so small are 0 but for rounding
+_MOST_WEEKS = 5000  # the search time is quadratic in the weeks
+_SINGULAR = 1e-9  # smaller eigenvalues of correlations are 0 up to rounding
 
 
 def stationary_segments(
@@ -42,62 +42,62 @@ def stationary_segments(
     hurst: float = HURST,
     penalty: float = 1.0,
 ) -> pd.DataFrame:
-    """Find the parts of a log between which its load changes.
+    """Find the stationary segments of a log.
 
-    Many logs are stationary for some time and then change; each such part, resampled to the length
-    that is needed, makes a workload of its own [1]_. What is looked for are changes of the mean in
-    the log's weekly jobs, work and users together.
+    Many logs are stationary for some time and then change; each such segment, resampled to the
+    required length, is a separate workload [1]_. The method detects changes of the mean in the
+    log's weekly jobs, work and users together.
 
     Parameters
     ----------
     trace : Trace
-        Jobs that never ran are left out; those of unknown user count as those of one.
+        Jobs that never ran are left out; jobs of unknown user count as jobs of one user.
     of : collection of {"jobs", "work", "users"}, default all three
-        Weekly series: the jobs submitted, their work (processors × run time), different users.
+        Weekly series: number of jobs, their work (processors × run time), number of active users.
     least : int, default 8
-        Fewest weeks of a segment.
+        Minimum length of a segment. [weeks]
     hurst : float, default 0.7
-        The Hurst parameter, 0.5 to below 1, of series that do not change. Series of long memory
-        stay above and below their mean for long; how far a change must stand out from that depends
-        on this allowance. At 0.5 the weeks count as independent.
+        Hurst parameter, 0.5 to below 1, of series without changes. Series with long memory stay
+        above or below their mean for long, so a larger value requires larger changes. At 0.5 weeks
+        are independent.
     penalty : float, default 1
-        A change must stand out by so many times what is said in the notes. Fewer changes are found
-        with a larger one, none with an infinite one.
+        Factor on the penalty of a change given in the notes. A larger value finds fewer changes, an
+        infinite one none.
 
     Returns
     -------
     DataFrame
-        One row a segment: its first `week` of the log, from 0; its number of whole `weeks`;
-        `begin` and `end`, when its first and last job were submitted [s]; `jobs`, `work`
-        [processor-seconds] and `users`, the means a week; `gain`, how much better the data are
-        described with the change at its begin than without it, in units of the penalty of one
-        change (NaN in the first row).
+        One row per segment: its first `week` of the log, from 0; its number of whole `weeks`;
+        `begin` and `end`, the submissions of its first and last job [s]; weekly means of `jobs`,
+        `work` [processor-seconds] and `users`; `gain`, the improvement of the fit by the change at
+        its begin, in units of the penalty of one change (NaN in the first row).
 
     Raises
     ------
     ParameterError
-        If a parameter is out of range or a series is not known.
+        If a parameter is out of range or a series is unknown.
     WorkloadError
-        If no job ran, or the log lasts more than 5000 weeks.
+        If no job ran, or the log is longer than 5000 weeks.
 
     Notes
     -----
-    Weeks are those of the log's own clock from its first submission on; the last, incomplete one
-    belongs to the last segment and is not looked at.
+    Weeks are counted by the log's own clock from its first submission; the last, incomplete one
+    belongs to the last segment and is not analysed.
 
-    Each series is replaced by its normal scores, so that single weeks of extreme load count no more
-    than others; what the series share is taken out by the correlations of their steps from week to
-    week, on which changes have little effect. The segments are those of least squares, in units of
-    the variance, plus a penalty of a change, found exactly by optimal partitioning [2]_. The
-    penalty of a change in d series of n weeks is (d + 1) ln n (BIC: for d means and a place) times
-    n^(2H−1) (2^(2−2H) − 1), which is the factor by which long memory raises the squares that
-    halving an unchanged series saves [3]_. The variance, too, is taken from the steps (their
-    median) and what noise of that Hurst parameter would step.
+    Each series is replaced by its normal scores, so that weeks of extreme load have no more
+    influence than others; the correlations of the week-to-week steps, which changes hardly affect,
+    are used to decorrelate the series. The segments minimise the squared deviations, in units of
+    the variance, plus a penalty per change, exactly by optimal partitioning [2]_. The penalty of a
+    change in d series of n weeks is (d + 1) ln n (BIC, for d means and a position) times
+    n^(2H−1) (2^(2−2H) − 1), the factor by which long memory increases the squares saved by halving
+    a series without changes [3]_. The variance is estimated from the median step, too, given the
+    steps of noise with this Hurst parameter.
 
-    Of series of 50 to 200 weeks drawn from fractional noise of a Hurst parameter of 0.7, at most
-    3 % were cut, 11 to 19 % at 0.8 and a third to three quarters at 0.9, where 0.7 is allowed for;
-    at most 4 % where 0.8 or 0.9 is. A change by two standard deviations in the midst was found, to
-    within three weeks, in 79 % or more of all cases, one by a single deviation in 2 to 30 %.
+    In simulations of fractional noise of 50 to 200 weeks with a Hurst parameter of 0.7, at most 3 %
+    of the series were cut; with 0.8 it was 11 to 19 %, and with 0.9 a third to three quarters, if
+    0.7 was assumed, but at most 4 % if the true value was. A change of two standard deviations in
+    the middle was found within three weeks in at least 79 % of all cases, a change of one standard
+    deviation in 2 to 30 %.
 
     References
     ----------
@@ -112,11 +112,11 @@ def stationary_segments(
 
     See Also
     --------
-    segments : the segments as logs.
+    segments : returns the segments as logs.
 
     Examples
     --------
-    For 20 weeks two jobs a week, then five or six; the last week is not whole:
+    Two jobs per week for 20 weeks, then five or six; the last week is incomplete:
 
     >>> submit = [(w + i / 9) * WEEK for w in range(40) for i in range(2 if w < 20 else 5 + w % 2)]
     >>> trace = Trace.from_columns({"submit": submit, "run": [60] * 150, "procs": [1] * 150})
@@ -151,34 +151,33 @@ def segments(trace: Trace, at: Iterable[int] | None = None) -> list[Trace]:
     ----------
     trace : Trace
     at : iterable of int, optional
-        Weeks of the log, counted from 0 at its first submission, at whose begin to cut, such as
-        those in which the machine is known to have been changed. By default those of
-        `stationary_segments`.
+        Weeks at the begin of which the log is cut, counted from 0 at its first submission, such as
+        weeks of known changes of the machine. By default those of `stationary_segments`.
 
     Returns
     -------
     list of Trace
-        In order. Each has the log's own times and header, with a note of which weeks it has; parts
-        without jobs are left out.
+        In order. Each has the log's times and header, with a note on its weeks; segments without
+        jobs are left out.
 
     Raises
     ------
     ParameterError
-        If a week is not one of the log's.
+        If a week is outside the log.
     WorkloadError
         As `stationary_segments`.
 
     Notes
     -----
-    Each segment can be resampled to any length. As users are long-term who stay for more than 12
-    weeks, those of a shorter segment are all temporary, and most of them are discarded, being near
-    one of its ends; let then both limits shrink with the segment, for example to a half and an
-    eighth of it. (The first eight weeks of OSC-Clust-2000 resampled to a year have 30 to 69 % of
-    the work a week that they had, by such limits 85 to 108 %.)
+    Each segment can be resampled to any length. Because long-term users are active for more than
+    12 weeks, all users of a shorter segment are temporary, and most of them are excluded as close
+    to an end. For such segments, reduce both limits, for example to a half and an eighth of the
+    segment. (The first eight weeks of OSC-Clust-2000 resampled to a year have 30 to 69 % of their
+    original weekly work, with such limits 85 to 108 %.)
 
     >>> from workloadkit import resample
     >>> submit = np.arange(0, 10 * WEEK, 3600)
-    >>> user = np.where(submit % 7200, 1, 2 + submit // (2 * WEEK))  # one stays, five pass
+    >>> user = np.where(submit % 7200, 1, 2 + submit // (2 * WEEK))  # one stays, five are temporary
     >>> log = {"submit": submit, "user": user, "run": submit % 7, "procs": user}
     >>> [segment] = segments(Trace.from_columns(log), at=[0])
     >>> year = resample(segment, weeks=52, long_term=5 * WEEK, edge=1.25 * WEEK, rng=1)
@@ -198,8 +197,8 @@ def segments(trace: Trace, at: Iterable[int] | None = None) -> list[Trace]:
     cuts = stationary_segments(trace)["week"].tolist() if at is None else [*at]
     for cut in cuts:
         check_number("a week to cut at", cut)
-        if not (cut % 1 == 0 and 0 <= cut <= week[-1]):  # written so that NaN is refused
-            raise ParameterError(f"cannot cut at week {cut}; the log has weeks 0 to {week[-1]}")
+        if not (cut % 1 == 0 and 0 <= cut <= week[-1]):  # rejects NaN, too
+            raise ParameterError(f"cannot cut at week {cut}: the log has weeks 0 to {week[-1]}")
     edges = np.unique([0, *cuts, week[-1] + 1]).astype(np.int64)
     parts = []
     for first, end in itertools.pairwise(edges.tolist()):
@@ -210,23 +209,23 @@ def segments(trace: Trace, at: Iterable[int] | None = None) -> list[Trace]:
 
 
 def _whole_weeks(trace: Trace) -> NDArray[np.int64]:
-    """Week of each job, of a log that has at least one whole week, and not too many."""
+    """Return the week of each job, after checking the length of the log."""
     check_trace(trace)
     if not trace.ran.any():
-        raise WorkloadError(f"{trace.name}: no job ran, so there is no load that could change")
+        raise WorkloadError(f"{trace.name}: no job ran, so there is no load to analyse")
     week = weeks_of(trace)
     if not 1 <= week[-1] <= _MOST_WEEKS:
         raise WorkloadError(
-            f"{trace.name} lasts {week[-1]:,} whole weeks; changes are looked for in logs of 1 to "
-            f"{_MOST_WEEKS:,}"
+            f"{trace.name} has {week[-1]:,} whole weeks; segments are found in logs of 1 to "
+            f"{_MOST_WEEKS:,} weeks"
         )
     return week
 
 
 def _part(trace: Trace, rows: NDArray[np.int64], weeks: str) -> Trace:
-    """Return some rows of a log as a log of its own, whose header is true."""
+    """Return some rows of a log as a log with an updated header."""
     part = trace.take(rows)
-    # StartTime stays: second 0, from which submit times count, is that of the whole log
+    # keep StartTime, since submit times count from second 0 of the whole log
     header = trace.header.with_jobs(part.n_jobs, EndTime=span(part)[1])
     header = header.appended(("Note", f"segment: {as_note(provenance(trace))}, {weeks}"))
     return replace(part, header=header, name=f"{trace.name} ({weeks})", repairs=())
@@ -235,13 +234,13 @@ def _part(trace: Trace, rows: NDArray[np.int64], weeks: str) -> Trace:
 def weeks_of(trace: Trace) -> NDArray[np.int64]:
     """Return the week of each job, by the log's own clock, from 0 at the first submission."""
     local = Clock.of(trace).local(trace.column("submit"))
-    # where clocks are put back, the hour that comes twice must not lead back into a week
+    # a repeated hour (clocks set back) must not lead back into the previous week
     return np.maximum.accumulate(np.floor((local - local[0]) / WEEK).astype(np.int64))
 
 
 def _check(of: Collection[str], least: int, hurst: float, penalty: float) -> None:
     if isinstance(of, str) or not of:
-        raise ParameterError(f"of is {of!r}; give a list of {', '.join(get_args(Series))}")
+        raise ParameterError(f"of is {of!r}; it must be a list of {', '.join(get_args(Series))}")
     for name in of:
         check_choice("of", name, Series)
     check_count("least", least, least=1)
@@ -254,7 +253,7 @@ def _check(of: Collection[str], least: int, hurst: float, penalty: float) -> Non
 
 
 def _weekly(trace: Trace, week: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Jobs, work and users of each whole week, shape (3, n_weeks)."""
+    """Return jobs, work and users of each whole week, shape (3, n_weeks)."""
     ran, n = trace.ran, int(week[-1])
     run, procs = trace.column("run")[ran], trace.used_procs[ran]
     pairs = np.unique(np.stack([week[ran], trace.column("user")[ran]]), axis=1)
@@ -269,9 +268,9 @@ def _weekly(trace: Trace, week: NDArray[np.int64]) -> NDArray[np.float64]:
 
 
 def _standardized(series: NDArray, hurst: float) -> NDArray[np.float64]:
-    """Return normal scores without what they share, in units of the deviation in a segment.
+    """Return decorrelated normal scores, in units of the deviation within a segment.
 
-    Series that never change, and those that follow from the others, are left out.
+    Constant series, and series that depend on others, are left out.
     """
     from scipy.special import ndtri
 
@@ -282,13 +281,13 @@ def _standardized(series: NDArray, hurst: float) -> NDArray[np.float64]:
     scores = ndtri((ranks - 0.5) / n)
     steps = np.diff(scores, axis=1)
     size = np.median(np.abs(steps), axis=1) / 0.6745
-    # Where most weeks are the same as the ones before, the median says nothing.
+    # The median is 0 if most weeks equal the previous ones.
     size = np.where(size > 0, size, np.sqrt((steps**2).mean(axis=1)))
     moves = size > 0
     if not moves.any():
         return np.empty((0, n))
     # Steps of fractional noise have 2 - 2 r times its variance; r = 2^(2H-1) - 1 is the
-    # correlation of one value with the next.
+    # correlation of consecutive values.
     deviation = size[moves, None] / math.sqrt(4 - 2 ** (2 * hurst))
     alike = steps[moves] / np.sqrt((steps[moves] ** 2).sum(axis=1, keepdims=True))
     shared, directions = np.linalg.eigh(alike @ alike.T)
@@ -298,19 +297,19 @@ def _standardized(series: NDArray, hurst: float) -> NDArray[np.float64]:
 
 
 def _inflation(n: int, hurst: float) -> float:
-    """By how much long memory raises the squares saved where n unchanged weeks are halved."""
+    """Factor by which long memory increases the squares saved by halving n weeks."""
     return n ** (2 * hurst - 1) * (2 ** (2 - 2 * hurst) - 1)
 
 
 def _partition(
     series: NDArray, least: int, charge: float
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Weeks at which the segments of least squares plus charges begin, and each one's gain."""
+    """Return the weeks at which the optimal segments begin, and the gain of each."""
     n = series.shape[1]
     sums = np.concatenate([np.zeros((series.shape[0], 1)), np.cumsum(series, axis=1)], axis=1)
 
     def explained(first: NDArray | int, end: int) -> NDArray[np.float64]:
-        """Squares that the mean of a segment takes away."""
+        """Squares explained by the mean of a segment."""
         total = sums[:, [end]] - sums[:, np.atleast_1d(first)]
         return (total**2).sum(axis=0) / (end - np.atleast_1d(first))
 

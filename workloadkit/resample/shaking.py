@@ -1,4 +1,4 @@
-"""Shake a log: move its jobs, batches, sessions or users by small random times."""
+"""Shake a log: move jobs, batches, sessions or users by small random times."""
 
 import warnings
 from dataclasses import replace
@@ -25,40 +25,39 @@ def shake(
 ) -> Trace:
     """Move each job, batch, session or user by a small random time.
 
-    A simulation can hang on the exact second of one job. Shaken many times, the log gives a
-    distribution of results instead, whose mean says more of the log and others like it than the
-    single result does [1]_. Jobs that are shaken one by one may overtake the jobs before them that
-    their user waited for; batches, sessions and users move as a whole, so that their jobs keep
-    their order and distances [2]_.
+    The result of a simulation can depend on the exact second of one job. Shaking the log many
+    times gives a distribution of results, the mean of which is more representative than a single
+    result [1]_. Jobs that are shaken individually may overtake earlier jobs that their user waited
+    for; batches, sessions and users move as a whole, so their jobs keep order and distances [2]_.
 
     Parameters
     ----------
     trace : Trace
     unit : {"job", "batch", "session", "user"}, default "job"
-        What moves as a whole; sessions are those by arrival (60 min), batches those in them.
+        Unit that moves as a whole; sessions are those by arrival (60 min), with their batches.
     by : float, default 60
-        Each unit moves by a time drawn uniformly from -`by` to `by`, independent of the others. In
-        a log of whole seconds these are whole, too. [s]
+        Each unit moves by an independent time, uniform from -`by` to `by`; whole seconds in a log
+        of whole seconds. [s]
     rng : Generator or int, optional
 
     Returns
     -------
     Trace
-        The same jobs, with their numbers, sorted by their new submit times; a note in the header
-        says what made it. No unit moves before second 0, or before the log's first submission
-        where that is earlier: it stays there. Jobs that are in no unit (those of unknown user;
-        for batches and sessions also those that never ran) move one by one. Bursts of checkpointed
+        The same jobs, with their numbers, sorted by the new submit times; a note in the header
+        records the operation. No unit moves before second 0, or before the log's first submission
+        if that is earlier; it is moved there at most. Jobs without a unit (of unknown user; for
+        batches and sessions also those that never ran) move individually. Bursts of checkpointed
         jobs are left out.
 
     Raises
     ------
     ParameterError
-        If the unit is not known, or `by` is negative, absurdly long or no number.
+        If the unit is unknown, or `by` is negative, too large or not a number.
 
     Warns
     -----
     WorkloadWarning
-        If users, or what is found by them, shall move, and no job has a known user.
+        If users, batches or sessions are to be moved, and all users are unknown.
 
     References
     ----------
@@ -77,13 +76,13 @@ def shake(
     check_trace(trace)
     check_choice("unit", unit, Unit)
     check_number("by", by)
-    if not 0 <= by <= MAX_TIME:  # written so that NaN is refused
+    if not 0 <= by <= MAX_TIME:  # rejects NaN, too
         raise ParameterError(f"by must be from 0 to {MAX_TIME:g} s, not {by:g}")
     seed = seed_of(rng)
     submit = trace.column("submit")
     if unit != "job" and trace.n_jobs and (trace.column("user") == UNKNOWN).all():
         warnings.warn(
-            f"{trace.name}: no job has a known user, so each moves on its own, not with its {unit}",
+            f"{trace.name}: all users are unknown, so jobs move individually, not by {unit}",
             WorkloadWarning,
             stacklevel=2,
         )
@@ -99,8 +98,8 @@ def shake(
 
 
 def _units(trace: Trace, unit: Unit) -> NDArray[np.int64]:
-    """Return the unit of each job, from 0 in the order of their first jobs."""
-    label = -1 - np.arange(trace.n_jobs)  # below 0: a job on its own
+    """Return the unit of each job, from 0 in order of first jobs."""
+    label = -1 - np.arange(trace.n_jobs)  # negative: a single job
     known = trace.column("user") != UNKNOWN
     if unit == "user":
         label[known] = np.unique(trace.column("user")[known], return_inverse=True)[1]
@@ -112,7 +111,7 @@ def _units(trace: Trace, unit: Unit) -> NDArray[np.int64]:
 
 
 def _shifts(submit: NDArray, unit: NDArray, by: float, seed: int) -> NDArray[np.float64]:
-    """Draw how far each job moves, whole units by the same; none before the log can begin."""
+    """Draw the shift of each unit, limited by the begin of the log."""
     generator = np.random.default_rng(seed)
     n_units = int(unit.max(initial=-1)) + 1
     if (submit == np.rint(submit)).all():

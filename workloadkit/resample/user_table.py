@@ -1,4 +1,4 @@
-"""What the users of a log do, and the classes that it puts them into."""
+"""Statistics of the users of a log, and their classes."""
 
 import numpy as np
 import pandas as pd
@@ -21,10 +21,10 @@ USER_CLASSES = {
 
 
 def user_table(trace: Trace) -> pd.DataFrame:
-    """Tell what each user of a log does, and of which classes that makes the user.
+    """Return statistics of each user of a log, and the user's classes.
 
-    Users differ: some run long jobs, others prefer numerous small ones [1]_. The classes here can
-    be preferred in resampling.
+    Users differ: some run long jobs, others prefer many small ones [1]_. Resampling can prefer
+    the classes defined here.
 
     Parameters
     ----------
@@ -36,21 +36,21 @@ def user_table(trace: Trace) -> pd.DataFrame:
     DataFrame
         By `user`, ascending: number of `jobs`; their `work` [processor-seconds]; mean `run` [s],
         `procs` and `memory` per processor, used or else requested [KB], NaN if unknown;
-        `serial_share`, of jobs on one processor; number of `sessions` (by arrival, 60 min);
-        `weeks`, from the first job to the last, both counted. Then the classes:
+        `serial_share`, the share of jobs on one processor; number of `sessions` (by arrival,
+        60 min); `weeks` from the first job to the last, inclusive. The classes are:
 
         - `size`: "serial" if all jobs ran on one processor, else "parallel";
         - `length`: "short", "medium" or "long" by the median run time, up to 1 min, up to 10 min,
           or longer (the classes of run times of `workloadkit.metrics`);
-        - `share`: "heavy" are the fewest users who together make half of the work, the others are
-          "light";
-        - `frequency`: "frequent" are the fewest who together make half of the jobs, the others
-          are "occasional".
+        - `share`: "heavy" for the fewest users with half of the work together, "light" for the
+          others;
+        - `frequency`: "frequent" for the fewest users with half of the jobs together, "occasional"
+          for the others.
 
     Raises
     ------
     WorkloadError
-        If no job that ran has a known user.
+        If no job of a known user ran.
 
     References
     ----------
@@ -71,7 +71,7 @@ def user_table(trace: Trace) -> pd.DataFrame:
     check_trace(trace)
     known = trace.select(trace.ran & (trace.column("user") != UNKNOWN))
     if not known.n_jobs:
-        raise WorkloadError(f"{trace.name}: no job that ran has a known user")
+        raise WorkloadError(f"{trace.name}: no job of a known user ran")
     local = Clock.of(known).local(known.column("submit"))
     procs, run = known.used_procs, known.column("run")
     memory = known.column("memory")
@@ -111,7 +111,7 @@ def user_table(trace: Trace) -> pd.DataFrame:
 
 
 def _makes_half(amount: NDArray) -> NDArray[np.bool_]:
-    """Whether each is among the fewest that together make half of the sum."""
+    """Return whether each is among the fewest that together have half of the sum."""
     order = np.argsort(-amount, kind="stable")
     before = np.cumsum(amount[order]) - amount[order]
     makes = np.zeros(amount.size, dtype=bool)

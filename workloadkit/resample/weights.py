@@ -1,4 +1,4 @@
-"""Prefer some users to others in drawing new logs."""
+"""Weights of users for drawing new logs."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -12,20 +12,20 @@ from workloadkit.resample.pools import RARE_USER, Pools
 from workloadkit.resample.user_table import USER_CLASSES, user_table
 from workloadkit.trace import Trace
 
-#: How eagerly users are drawn: by number or by name of a class, or told from the user's row.
+#: Weights of users: by number, by name of a class, or as a function of the user's row.
 Weights = Mapping[int, float] | Mapping[str, float] | Callable[[pd.Series], float]
 
 
 def weigh(pools: Pools, traces: Sequence[Trace], weights: Weights) -> Pools:
-    """Let the users of the pools be drawn by weights.
+    """Set the weights with which users of the pools are drawn.
 
     Parameters
     ----------
     pools : Pools
     traces : sequence of Trace
-        The logs that the pools are of.
+        The logs of the pools.
     weights : mapping or callable
-        As of `weights_of`. Rare behaviours keep a weight of 1.
+        See `weights_of`. Rare behaviours keep a weight of 1.
 
     Returns
     -------
@@ -34,13 +34,13 @@ def weigh(pools: Pools, traces: Sequence[Trace], weights: Weights) -> Pools:
     Raises
     ------
     ParameterError
-        As `weights_of`, and if there are several logs and users are named by number.
+        As `weights_of`, and if users are specified by number for several logs.
     """
     if isinstance(weights, Mapping) and len(traces) > 1:
         for key in weights:
             if isinstance(key, Integral):
                 raise ParameterError(
-                    f"weights has user {key}, and there are several logs; name classes instead"
+                    f"weights has user {key}, but there are several logs; use classes instead"
                 )
     members = pools.members
     weight = members.weight.copy()
@@ -51,14 +51,14 @@ def weigh(pools: Pools, traces: Sequence[Trace], weights: Weights) -> Pools:
 
 
 def weights_of(trace: Trace, weights: Weights) -> pd.Series:
-    """Return how eagerly each user of a log is drawn.
+    """Return the weight with which each user of a log is drawn.
 
     Parameters
     ----------
     trace : Trace
     weights : mapping or callable
-        By number of a user, by name of a class, or told from the user's row of `user_table`.
-        Users who are not named have 1; of several classes the weights multiply.
+        By user number, by name of a class, or a function of the user's row of `user_table`. Users
+        not specified have weight 1; weights of several classes multiply.
 
     Returns
     -------
@@ -68,7 +68,7 @@ def weights_of(trace: Trace, weights: Weights) -> pd.Series:
     Raises
     ------
     ParameterError
-        If a user or a class is not known, or a weight is no number of 0 or more.
+        If a user or a class is unknown, or a weight is not a number, 0 or more.
 
     Examples
     --------
@@ -84,8 +84,8 @@ def weights_of(trace: Trace, weights: Weights) -> pd.Series:
         return pd.Series(given, dtype=np.float64)
     if not isinstance(weights, Mapping):
         raise ParameterError(
-            f"weights is of type {type(weights).__name__}; give a mapping of users or of classes "
-            "to numbers, or a function of a row of user_table"
+            f"weights is of type {type(weights).__name__}; it must map users or classes to "
+            "numbers, or be a function of a row of user_table"
         )
     chosen = pd.Series(1.0, index=table.index)
     column_of = {name: column for column, names in USER_CLASSES.items() for name in names}
@@ -98,7 +98,7 @@ def weights_of(trace: Trace, weights: Weights) -> pd.Series:
         else:
             known = ", ".join(column_of)
             raise ParameterError(
-                f"weights has {key!r}, which is no user of {trace.name} and no class; known "
+                f"weights has {key!r}, which is neither a user of {trace.name} nor a class; known "
                 f"classes: {known}"
             )
     return chosen
